@@ -1,0 +1,432 @@
+//! Every knob is one row: name, default, legal range, simulation range, unit and
+//! one line of documentation.
+//!
+//! Rule: whatever else needs to know about a knob (the struct's field, its
+//! validation, `--set`, TOML keys, the printed table, the simulator's random
+//! draw) is derived from its row. This file holds the row's grammar and the
+//! values' text forms; it holds no knob.
+
+use alloc::{
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::fmt;
+
+use crate::{Duration, Rng};
+
+/// A type that a knob's value may have.
+pub trait KnobType: Copy + PartialOrd + fmt::Display + 'static {
+    /// What a value looks like, for error messages ("a number such as 16K").
+    const EXPECTED: &'static str;
+
+    /// Reads a value from text; `None` when it is not one.
+    fn parse(text: &str) -> Option<Self>;
+
+    /// A random value in `low..=high`, spread over orders of magnitude where
+    /// the type has them, because knobs misbehave at small values.
+    fn draw(rng: &mut Rng, low: Self, high: Self) -> Self;
+}
+
+/// A knob's row in text form, as tables, help pages and documentation show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnobInfo {
+    /// Group and field: `tcp.send_buffer`.
+    pub name: String,
+    /// Unit of the value; empty for switches and choices.
+    pub unit: &'static str,
+    /// Default value.
+    pub default: String,
+    /// Smallest and largest legal value.
+    pub legal: (String, String),
+    /// Smallest and largest value the simulator draws.
+    pub simulated: (String, String),
+    /// What the knob bounds, in a sentence or two.
+    pub doc: String,
+}
+
+/// Why a setting was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KnobError {
+    /// No knob has this name.
+    Unknown {
+        /// The name as given.
+        name: String,
+        /// The knob whose name is most alike, if any is close.
+        nearest: Option<String>,
+    },
+    /// The text is not a value of the knob's type.
+    NotAValue {
+        /// The knob's full name.
+        name: String,
+        /// The text as given.
+        given: String,
+        /// What would have been accepted.
+        expected: &'static str,
+    },
+    /// The value is outside the legal range.
+    OutOfRange {
+        /// The knob's full name.
+        name: String,
+        /// The value as given.
+        given: String,
+        /// Smallest and largest legal value.
+        legal: (String, String),
+        /// Unit of the range.
+        unit: &'static str,
+    },
+    /// Two knobs contradict each other.
+    Contradiction {
+        /// Which, why, and what to change.
+        why: String,
+    },
+}
+
+impl fmt::Display for KnobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { name, nearest: Some(nearest) } => {
+                write!(f, "no knob is called `{name}`; did you mean `{nearest}`?")
+            }
+            Self::Unknown { name, nearest: None } => {
+                write!(f, "no knob is called `{name}`; `fullpipe knobs` lists them")
+            }
+            Self::NotAValue { name, given, expected } => {
+                write!(f, "{name} = {given}: expected {expected}")
+            }
+            Self::OutOfRange { name, given, legal: (low, high), unit } => {
+                let gap = if unit.is_empty() { "" } else { " " };
+                write!(f, "{name} = {given}: outside {low} to {high}{gap}{unit}")
+            }
+            Self::Contradiction { why } => f.write_str(why),
+        }
+    }
+}
+
+impl core::error::Error for KnobError {}
+
+/// A struct whose fields are knobs; made by [`knobs!`](crate::knobs).
+pub trait KnobTable: Default {
+    /// First part of each knob's name.
+    const GROUP: &'static str;
+
+    /// Every row, in the order it was declared.
+    fn rows() -> Vec<KnobInfo>;
+
+    /// Sets the field called `field` (without its group) from text. The value
+    /// is unchanged on error.
+    fn set(&mut self, field: &str, text: &str) -> Result<(), KnobError>;
+
+    /// The value of the field called `field`, as `set` would read it.
+    fn get(&self, field: &str) -> Option<String>;
+
+    /// Gives every field a random value from its simulation range.
+    fn draw(&mut self, rng: &mut Rng);
+
+    /// Checks every field against its legal range.
+    fn validate(&self) -> Result<(), KnobError>;
+}
+
+/// Reads `text` as a value of `T` inside `low..=high`.
+pub fn parse_in<T: KnobType>(
+    name: &str,
+    text: &str,
+    unit: &'static str,
+    low: T,
+    high: T,
+) -> Result<T, KnobError> {
+    let value = T::parse(text).ok_or_else(|| KnobError::NotAValue {
+        name: name.to_string(),
+        given: text.to_string(),
+        expected: T::EXPECTED,
+    })?;
+    check_in(name, value, unit, low, high)?;
+    Ok(value)
+}
+
+/// Checks that `value` is inside `low..=high`.
+pub fn check_in<T: KnobType>(
+    name: &str,
+    value: T,
+    unit: &'static str,
+    low: T,
+    high: T,
+) -> Result<(), KnobError> {
+    if value < low || value > high {
+        return Err(KnobError::OutOfRange {
+            name: name.to_string(),
+            given: format!("{value}"),
+            legal: (format!("{low}"), format!("{high}")),
+            unit,
+        });
+    }
+    Ok(())
+}
+
+/// The candidate that is most like `name`, if one is close enough to be meant.
+pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    candidates
+        .map(|candidate| (edit_distance(name, candidate), candidate))
+        .min_by_key(|(distance, _)| *distance)
+        .filter(|(distance, candidate)| *distance * 5 <= candidate.len().max(name.len()) * 2)
+        .map(|(_, candidate)| candidate)
+}
+
+/// How many single-character edits turn `a` into `b`.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.chars().enumerate() {
+            let substituted = diagonal + usize::from(from != to);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[row.len() - 1]
+}
+
+/// Reads a whole number with an optional binary suffix: `16384`, `16K`, `4M`, `1G`.
+pub fn parse_count(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let (digits, shift) = match text.as_bytes().last()? {
+        b'k' | b'K' => (&text[..text.len() - 1], 10),
+        b'm' | b'M' => (&text[..text.len() - 1], 20),
+        b'g' | b'G' => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    if !digits.bytes().all(|digit| digit.is_ascii_digit() || digit == b'_') {
+        return None;
+    }
+    digits.replace('_', "").parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+/// A random number in `low..=high`, uniform in its logarithm.
+fn draw_spread(rng: &mut Rng, low: u64, high: u64) -> u64 {
+    let (from, to) = (low.max(1), high.max(1));
+    let octaves = u64::from(to.ilog2() - from.ilog2());
+    let octave = rng.between(0, octaves);
+    let bottom = if octave == 0 { low } else { 1 << (u64::from(from.ilog2()) + octave) };
+    let top = (1u64 << (u64::from(from.ilog2()) + octave)).saturating_mul(2).saturating_sub(1);
+    rng.between(bottom.max(low).min(high), top.min(high).max(low))
+}
+
+impl KnobType for u32 {
+    const EXPECTED: &'static str = "a whole number such as 4096, 16K or 1M";
+
+    fn parse(text: &str) -> Option<Self> {
+        parse_count(text)?.try_into().ok()
+    }
+
+    fn draw(rng: &mut Rng, low: Self, high: Self) -> Self {
+        draw_spread(rng, low.into(), high.into()) as Self
+    }
+}
+
+impl KnobType for u64 {
+    const EXPECTED: &'static str = u32::EXPECTED;
+
+    fn parse(text: &str) -> Option<Self> {
+        parse_count(text)
+    }
+
+    fn draw(rng: &mut Rng, low: Self, high: Self) -> Self {
+        draw_spread(rng, low, high)
+    }
+}
+
+impl KnobType for bool {
+    const EXPECTED: &'static str = "true or false";
+
+    fn parse(text: &str) -> Option<Self> {
+        match text.trim() {
+            "true" | "on" | "yes" | "1" => Some(true),
+            "false" | "off" | "no" | "0" => Some(false),
+            _ => None,
+        }
+    }
+
+    fn draw(rng: &mut Rng, low: Self, high: Self) -> Self {
+        if low == high { low } else { rng.chance(0.5) }
+    }
+}
+
+impl KnobType for Duration {
+    const EXPECTED: &'static str = "a time such as 200ms, 1.5s or 50us";
+
+    fn parse(text: &str) -> Option<Self> {
+        text.trim().parse().ok()
+    }
+
+    fn draw(rng: &mut Rng, low: Self, high: Self) -> Self {
+        Self::from_micros(draw_spread(rng, low.as_micros(), high.as_micros()))
+    }
+}
+
+/// Declares structs whose fields are knobs, one row each:
+/// `name: type = default, legal low..=high, drawn low..=high, "unit";`
+#[macro_export]
+macro_rules! knobs {
+    (
+        $(#[$meta:meta])*
+        pub struct $table:ident in $group:literal {
+            $(
+                $(#[doc = $doc:literal])+
+                $field:ident: $type:ty = $default:expr,
+                    legal $low:expr => $high:expr,
+                    drawn $sim_low:expr => $sim_high:expr,
+                    $unit:literal;
+            )+
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $table {
+            $( $(#[doc = $doc])+ pub $field: $type, )+
+        }
+
+        impl Default for $table {
+            fn default() -> Self {
+                Self { $( $field: $default, )+ }
+            }
+        }
+
+        impl $crate::knobs::KnobTable for $table {
+            const GROUP: &'static str = $group;
+
+            fn rows() -> $crate::knobs::Rows {
+                let default = Self::default();
+                [$(
+                    $crate::knobs::row::<$type>(
+                        concat!($group, ".", stringify!($field)),
+                        $unit,
+                        default.$field,
+                        ($low, $high),
+                        ($sim_low, $sim_high),
+                        concat!($($doc),+),
+                    ),
+                )+].into()
+            }
+
+            fn set(&mut self, field: &str, text: &str) -> Result<(), $crate::knobs::KnobError> {
+                match field {
+                    $(
+                        stringify!($field) => {
+                            self.$field = $crate::knobs::parse_in(
+                                concat!($group, ".", stringify!($field)), text, $unit, $low, $high,
+                            )?;
+                        }
+                    )+
+                    _ => return Err($crate::knobs::unknown($group, field)),
+                }
+                Ok(())
+            }
+
+            fn get(&self, field: &str) -> Option<$crate::knobs::Text> {
+                match field {
+                    $( stringify!($field) => Some($crate::knobs::text(self.$field)), )+
+                    _ => None,
+                }
+            }
+
+            fn draw(&mut self, rng: &mut $crate::Rng) {
+                $(
+                    self.$field =
+                        <$type as $crate::knobs::KnobType>::draw(rng, $sim_low, $sim_high);
+                )+
+            }
+
+            fn validate(&self) -> Result<(), $crate::knobs::KnobError> {
+                $(
+                    $crate::knobs::check_in(
+                        concat!($group, ".", stringify!($field)), self.$field, $unit, $low, $high,
+                    )?;
+                )+
+                Ok(())
+            }
+        }
+    };
+}
+
+/// Declares an enum that can be a knob's value: variants with their text forms.
+#[macro_export]
+macro_rules! knob_choice {
+    (
+        $(#[$meta:meta])*
+        pub enum $choice:ident ($expected:literal) {
+            $( $(#[doc = $doc:literal])+ $variant:ident = $text:literal, )+
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum $choice {
+            $( $(#[doc = $doc])+ $variant, )+
+        }
+
+        impl $choice {
+            /// Every choice, in declaration order.
+            pub const ALL: &'static [Self] = &[$( Self::$variant, )+];
+
+            /// The choice's text form.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $( Self::$variant => $text, )+
+                }
+            }
+        }
+
+        impl core::fmt::Display for $choice {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl $crate::knobs::KnobType for $choice {
+            const EXPECTED: &'static str = $expected;
+
+            fn parse(text: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|choice| choice.name() == text.trim())
+            }
+
+            fn draw(rng: &mut $crate::Rng, low: Self, high: Self) -> Self {
+                Self::ALL[rng.between(low as u64, high as u64) as usize]
+            }
+        }
+    };
+}
+
+/// What [`KnobTable::rows`] returns; named so that the macro needs no `alloc`.
+pub type Rows = Vec<KnobInfo>;
+/// What [`KnobTable::get`] returns; named so that the macro needs no `alloc`.
+pub type Text = String;
+
+/// Builds a row's text form. Called by [`knobs!`](crate::knobs).
+pub fn row<T: KnobType>(
+    name: &str,
+    unit: &'static str,
+    default: T,
+    legal: (T, T),
+    simulated: (T, T),
+    doc: &str,
+) -> KnobInfo {
+    let ends = |(low, high): (T, T)| (text(low), text(high));
+    KnobInfo {
+        name: name.to_string(),
+        unit,
+        default: text(default),
+        legal: ends(legal),
+        simulated: ends(simulated),
+        doc: doc.trim().to_string(),
+    }
+}
+
+/// A value's text form. Called by [`knobs!`](crate::knobs).
+pub fn text<T: KnobType>(value: T) -> String {
+    format!("{value}")
+}
+
+/// The error for a name that no row has. Called by [`knobs!`](crate::knobs).
+pub fn unknown(group: &str, field: &str) -> KnobError {
+    KnobError::Unknown { name: format!("{group}.{field}"), nearest: None }
+}

@@ -1,0 +1,5 @@
+//! fullpipe tcp.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
