@@ -1,5 +1,42 @@
-//! fullpipe pool.
+//! Packet memory, and the two other things every layer is handed: time and
+//! random numbers.
+//!
+//! The one rule: everything is allocated by [`Pool::new`]; from then on bytes
+//! only move between a free list and named holders, and the sum of what is
+//! promised to peers never exceeds what is held for them.
+//!
+//! This crate knows no protocol, reads no clock and draws no entropy.
+//!
+//! ```
+//! use fullpipe_pool::{Holder, Pool, PoolConfig, Stream};
+//!
+//! let mut pool = Pool::new(&PoolConfig { blocks: 36, block_size: 196, ..PoolConfig::default() });
+//! let mut receive = Stream::new(Holder::Receive);
+//! let window_end = receive.reserve(&mut pool, 1_000); // what may be advertised
+//! assert_eq!(window_end, 1_000);
+//! receive.write_at(&mut pool, 500, b"second").unwrap(); // out of order, in its final place
+//! receive.write_at(&mut pool, 494, b"first ").unwrap();
+//! let mut text = [0; 12];
+//! receive.read_at(&pool, 494, &mut text);
+//! assert_eq!(&text, b"first second");
+//! receive.release(&mut pool);
+//! assert_eq!(pool.free_blocks(), 36);
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
 
 extern crate alloc;
+
+mod config;
+mod pool;
+mod ranges;
+mod rng;
+mod stream;
+mod time;
+
+pub use config::PoolConfig;
+pub use pool::{Holder, Pool};
+pub use ranges::{Full, Inserted, RangeIter, Ranges};
+pub use rng::Rng;
+pub use stream::{NoBlock, Slices, Stream};
+pub use time::{Duration, Instant, ParseDurationError};

@@ -1,0 +1,202 @@
+//! The accounts of the pool: who holds what, what is promised to whom, and
+//! what each may still take.
+//!
+//! The one rule: blocks held plus blocks promised never exceed the pool
+//! (times the overcommitment), and the unused part of each floor fits in what
+//! is left. Every operation keeps that true, so a promise can be kept.
+//!
+//! A floor is a share, not a reserve: blocks that its owner already holds or
+//! was promised count towards it. No block is touched here, only counted.
+
+use crate::config::PoolConfig;
+
+/// Who holds a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Holder {
+    /// Bytes written by an application and not yet acknowledged.
+    Send,
+    /// Bytes received and not yet read, and the windows promised for more.
+    Receive,
+    /// Datagrams waiting for their reader.
+    Datagram,
+    /// Fragments waiting for the rest of their datagram.
+    Fragment,
+    /// Packets waiting for a neighbour's address.
+    Neighbour,
+    /// Echo requests waiting to be answered.
+    Echo,
+}
+
+impl Holder {
+    /// Every holder, in the order of the accounts.
+    pub const ALL: [Self; 6] = [
+        Self::Send,
+        Self::Receive,
+        Self::Datagram,
+        Self::Fragment,
+        Self::Neighbour,
+        Self::Echo,
+    ];
+
+    /// The holder's name in tables and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Send => "send",
+            Self::Receive => "receive",
+            Self::Datagram => "datagram",
+            Self::Fragment => "fragment",
+            Self::Neighbour => "neighbour",
+            Self::Echo => "echo",
+        }
+    }
+}
+
+/// One holder's line: blocks held, blocks promised, blocks guaranteed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Account {
+    held: u32,
+    promised: u32,
+    floor: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct Ledger {
+    count: u32,
+    /// What held and promised blocks together may come to.
+    limit: u64,
+    free: u32,
+    peak: u32,
+    accounts: [Account; Holder::ALL.len()],
+}
+
+impl Ledger {
+    pub(super) fn new(config: &PoolConfig) -> Self {
+        let mut accounts = [Account::default(); Holder::ALL.len()];
+        accounts[Holder::Send as usize].floor = config.send_floor;
+        accounts[Holder::Receive as usize].floor = config.receive_floor;
+        Self {
+            count: config.blocks,
+            // No account can pass the limit, so none can overflow.
+            limit: (u64::from(config.blocks) * u64::from(config.overcommit_percent) / 100)
+                .min(u64::from(u32::MAX)),
+            free: config.blocks,
+            peak: 0,
+            accounts,
+        }
+    }
+
+    pub(super) fn count(&self) -> u32 {
+        self.count
+    }
+
+    pub(super) fn free(&self) -> u32 {
+        self.free
+    }
+
+    pub(super) fn peak(&self) -> u32 {
+        self.peak
+    }
+
+    pub(super) fn held(&self, holder: Holder) -> u32 {
+        self.accounts[holder as usize].held
+    }
+
+    pub(super) fn promised(&self, holder: Holder) -> u32 {
+        self.accounts[holder as usize].promised
+    }
+
+    fn others(&self, holder: Holder) -> impl Iterator<Item = &Account> {
+        let own = holder as usize;
+        self.accounts
+            .iter()
+            .enumerate()
+            .filter(move |(line, _)| *line != own)
+            .map(|(_, account)| account)
+    }
+
+    /// Blocks neither held nor promised, in the terms of the limit.
+    fn uncommitted(&self) -> u64 {
+        let committed: u64 = self
+            .accounts
+            .iter()
+            .map(|account| u64::from(account.held) + u64::from(account.promised))
+            .sum();
+        self.limit.saturating_sub(committed)
+    }
+
+    /// Free blocks that `holder` can be handed without breaking into what is
+    /// missing from another's floor.
+    pub(super) fn physical_room(&self, holder: Holder) -> u32 {
+        let kept: u32 = self
+            .others(holder)
+            .map(|account| account.floor.saturating_sub(account.held))
+            .sum();
+        self.free.saturating_sub(kept)
+    }
+
+    /// Blocks that `holder` can take or be promised beyond its promises.
+    pub(super) fn room(&self, holder: Holder) -> u32 {
+        let kept: u64 = self.others(holder).map(Account::unused_floor).sum();
+        let room = self.uncommitted().saturating_sub(kept);
+        // Overcommitted, a promise may go beyond the free blocks.
+        u32::try_from(room).unwrap_or(u32::MAX)
+    }
+
+    pub(super) fn promise(&mut self, holder: Holder, blocks: u32) {
+        self.accounts[holder as usize].promised += blocks;
+    }
+
+    pub(super) fn unpromise(&mut self, holder: Holder, blocks: u32) {
+        self.accounts[holder as usize].promised -= blocks;
+    }
+
+    pub(super) fn take(&mut self, holder: Holder, promised: bool) {
+        let account = &mut self.accounts[holder as usize];
+        account.held += 1;
+        account.promised -= u32::from(promised);
+        self.free -= 1;
+        self.peak = self.peak.max(self.count - self.free);
+    }
+
+    pub(super) fn give_back(&mut self, holder: Holder, blocks: u32) {
+        self.accounts[holder as usize].held -= blocks;
+        self.free += blocks;
+    }
+
+    pub(super) fn verify(&self) {
+        let held: u64 = self
+            .accounts
+            .iter()
+            .map(|account| u64::from(account.held))
+            .sum();
+        let promised: u64 = self
+            .accounts
+            .iter()
+            .map(|account| u64::from(account.promised))
+            .sum();
+        let unused: u64 = self.accounts.iter().map(Account::unused_floor).sum();
+        assert_eq!(
+            held + u64::from(self.free),
+            u64::from(self.count),
+            "free and held blocks are not all blocks"
+        );
+        assert!(
+            held + promised + unused <= self.limit,
+            "{promised} promised and {unused} guaranteed blocks are not covered beside {held} held of {}",
+            self.limit
+        );
+        assert!(
+            u64::from(self.peak) >= held && self.peak <= self.count,
+            "the peak of {} blocks is impossible",
+            self.peak
+        );
+    }
+}
+
+impl Account {
+    /// The part of the floor that is neither held nor promised.
+    fn unused_floor(&self) -> u64 {
+        u64::from(self.floor).saturating_sub(u64::from(self.held) + u64::from(self.promised))
+    }
+}

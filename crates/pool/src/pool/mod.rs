@@ -1,0 +1,192 @@
+//! The pool: equal blocks of packet memory, a free list, and the accounts.
+//!
+//! The one rule: blocks free and blocks held are always all blocks, and what
+//! is promised is always covered. Every block that moves passes through the
+//! accounts in `ledger`, so they cannot drift from the free list.
+//!
+//! Blocks are chained by index in one table. The pool does not know in which
+//! order a holder uses its blocks, nor what is in them: that is `stream`.
+
+mod ledger;
+#[cfg(test)]
+mod tests;
+
+use crate::config::PoolConfig;
+use crate::ranges::RangeArena;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::Range;
+pub use ledger::Holder;
+use ledger::Ledger;
+
+/// The end of a chain of blocks.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// The packet memory of one stack: `block_count() x block_size()` bytes, and
+/// the nodes of all [`Ranges`](crate::Ranges).
+#[derive(Debug)]
+pub struct Pool {
+    block_size: u32,
+    /// The block after each block, on the free list or in a holder's chain.
+    links: Vec<u32>,
+    bytes: Vec<u8>,
+    first_free: u32,
+    ledger: Ledger,
+    pub(crate) ranges: RangeArena,
+}
+
+impl Pool {
+    /// Allocates all the memory that streams and ranges will ever use.
+    ///
+    /// # Panics
+    /// If the configuration contradicts itself; see
+    /// [`PoolConfig::contradiction`].
+    pub fn new(config: &PoolConfig) -> Self {
+        if let Some(words) = config.contradiction() {
+            panic!("{words}");
+        }
+        let mut links: Vec<u32> = (1..=config.blocks).collect();
+        links[config.blocks as usize - 1] = NONE;
+        Self {
+            block_size: config.block_size,
+            links,
+            bytes: vec![0; config.blocks as usize * config.block_size as usize],
+            first_free: 0,
+            ledger: Ledger::new(config),
+            ranges: RangeArena::new(config.ranges),
+        }
+    }
+
+    /// Bytes in one block.
+    pub fn block_size(&self) -> u32 {
+        self.block_size
+    }
+
+    /// Blocks in the pool, free and held.
+    pub fn block_count(&self) -> u32 {
+        self.ledger.count()
+    }
+
+    /// Blocks nobody holds. Some of them may be promised.
+    pub fn free_blocks(&self) -> u32 {
+        self.ledger.free()
+    }
+
+    /// Blocks that `holder` holds.
+    pub fn held(&self, holder: Holder) -> u32 {
+        self.ledger.held(holder)
+    }
+
+    /// Blocks promised to all holders (reserved for windows) and not yet taken.
+    pub fn promised(&self) -> u32 {
+        Holder::ALL
+            .iter()
+            .map(|&holder| self.promised_to(holder))
+            .sum()
+    }
+
+    /// Blocks promised to `holder` and not yet taken.
+    pub fn promised_to(&self, holder: Holder) -> u32 {
+        self.ledger.promised(holder)
+    }
+
+    /// Blocks that `holder` could take or be promised now: neither promised
+    /// already nor needed to honour another holder's floor.
+    pub fn room(&self, holder: Holder) -> u32 {
+        self.ledger.room(holder)
+    }
+
+    /// The most blocks that were ever held at one time.
+    pub fn peak_blocks(&self) -> u32 {
+        self.ledger.peak()
+    }
+
+    /// Range nodes not in use.
+    pub fn free_ranges(&self) -> u32 {
+        self.ranges.free()
+    }
+
+    /// Checks that no block or range was lost or counted twice, that promises
+    /// are covered and floors honoured. Walks the free lists.
+    ///
+    /// # Panics
+    /// With the account that does not balance.
+    pub fn verify(&self) {
+        self.ledger.verify();
+        let (mut listed, mut block) = (0, self.first_free);
+        while block != NONE && listed <= self.block_count() {
+            listed += 1;
+            block = self.links[block as usize];
+        }
+        assert_eq!(
+            listed,
+            self.free_blocks(),
+            "the free list and the account of free blocks differ"
+        );
+        self.ranges.verify();
+    }
+
+    /// The block after `block` in its chain.
+    pub(crate) fn next(&self, block: u32) -> u32 {
+        self.links[block as usize]
+    }
+
+    /// Puts `next` after `block`.
+    pub(crate) fn link(&mut self, block: u32, next: u32) {
+        self.links[block as usize] = next;
+    }
+
+    fn byte_range(&self, block: u32) -> Range<usize> {
+        let size = self.block_size as usize;
+        let first = block as usize * size;
+        first..first + size
+    }
+
+    /// The bytes of `block`.
+    pub(crate) fn block(&self, block: u32) -> &[u8] {
+        &self.bytes[self.byte_range(block)]
+    }
+
+    /// The bytes of `block`, to be written.
+    pub(crate) fn block_mut(&mut self, block: u32) -> &mut [u8] {
+        let range = self.byte_range(block);
+        &mut self.bytes[range]
+    }
+
+    /// Promises `blocks` more to `holder`; the caller has checked `room`.
+    pub(crate) fn promise(&mut self, holder: Holder, blocks: u32) {
+        self.ledger.promise(holder, blocks);
+    }
+
+    /// Takes a promise of `blocks` back from `holder`.
+    pub(crate) fn unpromise(&mut self, holder: Holder, blocks: u32) {
+        self.ledger.unpromise(holder, blocks);
+    }
+
+    /// Free blocks that can be handed to `holder` now, promised or not. Without
+    /// overcommitment that is never less than what it was promised.
+    pub(crate) fn physical_room(&self, holder: Holder) -> u32 {
+        self.ledger.physical_room(holder)
+    }
+
+    /// Hands one block to `holder`, against its promise or from the room that
+    /// is left. `None` when there is no such room, or, when overcommitted, no
+    /// block to keep the promise with. The block ends its chain.
+    pub(crate) fn take(&mut self, holder: Holder, promised: bool) -> Option<u32> {
+        if self.ledger.physical_room(holder) == 0 || (!promised && self.ledger.room(holder) == 0) {
+            return None;
+        }
+        let block = self.first_free;
+        self.first_free = self.links[block as usize];
+        self.links[block as usize] = NONE;
+        self.ledger.take(holder, promised);
+        Some(block)
+    }
+
+    /// Returns the chain of `count` blocks from `head` to `tail`.
+    pub(crate) fn give_back(&mut self, holder: Holder, head: u32, tail: u32, count: u32) {
+        self.links[tail as usize] = self.first_free;
+        self.first_free = head;
+        self.ledger.give_back(holder, count);
+    }
+}

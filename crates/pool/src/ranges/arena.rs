@@ -1,0 +1,100 @@
+//! The nodes of every set of ranges, linked by index.
+//!
+//! The one rule: a node is on the free list or in one set, never both. What
+//! order the ranges of a set are in is the parent's business.
+
+use crate::pool::NONE;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+#[derive(Clone, Debug)]
+struct Node {
+    start: u64,
+    end: u64,
+    next: u32,
+}
+
+/// All range nodes of a pool.
+#[derive(Debug)]
+pub(crate) struct RangeArena {
+    nodes: Vec<Node>,
+    first_free: u32,
+    free: u32,
+}
+
+impl RangeArena {
+    /// Allocates `count` nodes; none is a legal number.
+    pub(crate) fn new(count: u32) -> Self {
+        let mut nodes: Vec<Node> = (1..=count)
+            .map(|next| Node {
+                start: 0,
+                end: 0,
+                next,
+            })
+            .collect();
+        if let Some(last) = nodes.last_mut() {
+            last.next = NONE;
+        }
+        Self {
+            nodes,
+            first_free: if count == 0 { NONE } else { 0 },
+            free: count,
+        }
+    }
+
+    /// Nodes in no set.
+    pub(crate) fn free(&self) -> u32 {
+        self.free
+    }
+
+    pub(super) fn get(&self, node: u32) -> Range<u64> {
+        let node = &self.nodes[node as usize];
+        node.start..node.end
+    }
+
+    pub(super) fn set(&mut self, node: u32, range: Range<u64>) {
+        let node = &mut self.nodes[node as usize];
+        (node.start, node.end) = (range.start, range.end);
+    }
+
+    pub(super) fn next(&self, node: u32) -> u32 {
+        self.nodes[node as usize].next
+    }
+
+    pub(super) fn link(&mut self, node: u32, next: u32) {
+        self.nodes[node as usize].next = next;
+    }
+
+    /// A node for `range` with `next` after it, if there is one.
+    pub(super) fn take(&mut self, range: Range<u64>, next: u32) -> Option<u32> {
+        let node = self.first_free;
+        if node == NONE {
+            return None;
+        }
+        self.first_free = self.next(node);
+        self.free -= 1;
+        self.set(node, range);
+        self.link(node, next);
+        Some(node)
+    }
+
+    /// Returns the chain of `count` nodes from `head` to `tail`.
+    pub(super) fn give_back(&mut self, head: u32, tail: u32, count: u32) {
+        self.link(tail, self.first_free);
+        self.first_free = head;
+        self.free += count;
+    }
+
+    /// Checks that the free list is as long as the account says.
+    pub(crate) fn verify(&self) {
+        let (mut listed, mut node) = (0, self.first_free);
+        while node != NONE && listed <= self.nodes.len() {
+            listed += 1;
+            node = self.next(node);
+        }
+        assert_eq!(
+            listed, self.free as usize,
+            "the free ranges and their account differ"
+        );
+    }
+}

@@ -1,0 +1,255 @@
+//! Sets of byte ranges: what a reassembly queue or a scoreboard remembers.
+//!
+//! The one rule: the ranges of a set are in order, apart and not empty; two
+//! that touch are one. So a hole is exactly the gap between two of them.
+//!
+//! The nodes of all sets come from one arena inside the pool, allocated with
+//! it. No bytes are kept here: they are in a [`Stream`](crate::Stream).
+
+mod arena;
+#[cfg(test)]
+mod tests;
+
+use crate::pool::{NONE, Pool};
+pub(crate) use arena::RangeArena;
+use core::fmt;
+use core::iter::FusedIterator;
+use core::ops::Range;
+
+/// A set of byte ranges of one stream.
+///
+/// A handle of 12 bytes; [`clear`](Self::clear) must be called before it is
+/// dropped. Adding at the high end and removing at the low end is O(1);
+/// anything else walks from the low end.
+#[derive(Debug)]
+pub struct Ranges {
+    head: u32,
+    tail: u32,
+    count: u32,
+}
+
+/// What [`Ranges::insert`] did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inserted {
+    /// The range of the set that now contains the one inserted.
+    pub merged: Range<u64>,
+    /// Bytes that were not in the set before.
+    pub new_bytes: u64,
+    /// The lowest part of the inserted range that was in the set already:
+    /// what a duplicate report names (RFC 2883 §4).
+    pub overlap: Option<Range<u64>>,
+}
+
+/// Every range node of the pool is in use; the set has not changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+impl fmt::Display for Full {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("every range of the pool is in use")
+    }
+}
+
+impl core::error::Error for Full {}
+
+impl Default for Ranges {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Ranges {
+    /// The empty set.
+    pub const fn new() -> Self {
+        Self {
+            head: NONE,
+            tail: NONE,
+            count: 0,
+        }
+    }
+
+    /// How many separate ranges there are.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The lowest range.
+    pub fn first(&self, pool: &Pool) -> Option<Range<u64>> {
+        self.iter(pool).next()
+    }
+
+    /// The highest range.
+    pub fn last(&self, pool: &Pool) -> Option<Range<u64>> {
+        (self.tail != NONE).then(|| pool.ranges.get(self.tail))
+    }
+
+    /// The ranges, lowest first.
+    pub fn iter<'a>(&self, pool: &'a Pool) -> RangeIter<'a> {
+        RangeIter {
+            arena: &pool.ranges,
+            node: self.head,
+        }
+    }
+
+    /// Whether every byte of `range` is in the set.
+    pub fn covers(&self, pool: &Pool, range: Range<u64>) -> bool {
+        range.is_empty()
+            || self
+                .iter(pool)
+                .take_while(|known| known.start <= range.start)
+                .any(|known| range.end <= known.end)
+    }
+
+    /// Adds the bytes of `range`.
+    ///
+    /// # Errors
+    /// [`Full`] when it touches no range of the set and no node is left.
+    ///
+    /// # Panics
+    /// If `range` is empty: there is no place for it in the set.
+    pub fn insert(&mut self, pool: &mut Pool, range: Range<u64>) -> Result<Inserted, Full> {
+        assert!(range.start < range.end, "{range:?} has no bytes");
+        let arena = &mut pool.ranges;
+        let before = self.last_below(arena, range.start);
+        let next = if before == NONE {
+            self.head
+        } else {
+            arena.next(before)
+        };
+        if next == NONE || range.end < arena.get(next).start {
+            self.link_new(arena, before, next, range.clone())?;
+            let new_bytes = range.end - range.start;
+            return Ok(Inserted {
+                merged: range,
+                new_bytes,
+                overlap: None,
+            });
+        }
+        Ok(self.merge(arena, next, range))
+    }
+
+    /// Removes every byte below `offset`.
+    pub fn remove_below(&mut self, pool: &mut Pool, offset: u64) {
+        while self.head != NONE {
+            let range = pool.ranges.get(self.head);
+            if range.end > offset {
+                pool.ranges
+                    .set(self.head, range.start.max(offset)..range.end);
+                return;
+            }
+            let next = pool.ranges.next(self.head);
+            pool.ranges.give_back(self.head, self.head, 1);
+            self.head = next;
+            self.count -= 1;
+        }
+        self.tail = NONE;
+    }
+
+    /// Removes every range.
+    pub fn clear(&mut self, pool: &mut Pool) {
+        if self.count > 0 {
+            pool.ranges.give_back(self.head, self.tail, self.count);
+        }
+        *self = Self::new();
+    }
+
+    /// The last node that ends below `start`, so that it neither overlaps nor
+    /// touches what starts there; `NONE` when there is none.
+    fn last_below(&self, arena: &RangeArena, start: u64) -> u32 {
+        if self.tail != NONE && arena.get(self.tail).end < start {
+            return self.tail;
+        }
+        let (mut before, mut node) = (NONE, self.head);
+        while node != NONE && arena.get(node).end < start {
+            (before, node) = (node, arena.next(node));
+        }
+        before
+    }
+
+    /// Links a new node for `range` between `before` and `next`.
+    fn link_new(
+        &mut self,
+        arena: &mut RangeArena,
+        before: u32,
+        next: u32,
+        range: Range<u64>,
+    ) -> Result<(), Full> {
+        let node = arena.take(range, next).ok_or(Full)?;
+        if before == NONE {
+            self.head = node;
+        } else {
+            arena.link(before, node);
+        }
+        if next == NONE {
+            self.tail = node;
+        }
+        self.count += 1;
+        Ok(())
+    }
+
+    /// Widens `node`, the lowest that `range` touches, by `range` and by every
+    /// later node that it reaches. Needs no new node.
+    fn merge(&mut self, arena: &mut RangeArena, node: u32, range: Range<u64>) -> Inserted {
+        let mut merged = arena.get(node);
+        let mut known = shared_bytes(&merged, &range);
+        let mut overlap = intersection(&merged, &range);
+        let mut next = arena.next(node);
+        while next != NONE && arena.get(next).start <= range.end {
+            let absorbed = arena.get(next);
+            known += shared_bytes(&absorbed, &range);
+            overlap = overlap.or_else(|| intersection(&absorbed, &range));
+            merged.end = absorbed.end;
+            let after = arena.next(next);
+            arena.give_back(next, next, 1);
+            self.count -= 1;
+            next = after;
+        }
+        merged = merged.start.min(range.start)..merged.end.max(range.end);
+        arena.set(node, merged.clone());
+        arena.link(node, next);
+        if next == NONE {
+            self.tail = node;
+        }
+        Inserted {
+            merged,
+            new_bytes: range.end - range.start - known,
+            overlap,
+        }
+    }
+}
+
+fn intersection(one: &Range<u64>, other: &Range<u64>) -> Option<Range<u64>> {
+    let both = one.start.max(other.start)..one.end.min(other.end);
+    (!both.is_empty()).then_some(both)
+}
+
+fn shared_bytes(one: &Range<u64>, other: &Range<u64>) -> u64 {
+    intersection(one, other).map_or(0, |both| both.end - both.start)
+}
+
+/// The ranges of a set, lowest first. Made by [`Ranges::iter`].
+#[derive(Clone, Debug)]
+pub struct RangeIter<'a> {
+    arena: &'a RangeArena,
+    node: u32,
+}
+
+impl Iterator for RangeIter<'_> {
+    type Item = Range<u64>;
+
+    fn next(&mut self) -> Option<Range<u64>> {
+        if self.node == NONE {
+            return None;
+        }
+        let range = self.arena.get(self.node);
+        self.node = self.arena.next(self.node);
+        Some(range)
+    }
+}
+
+impl FusedIterator for RangeIter<'_> {}

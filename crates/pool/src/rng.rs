@@ -1,0 +1,104 @@
+//! The seeded generator: the only source of chance in the core crates.
+//!
+//! The one rule: the same seed gives the same draws on every machine, for
+//! ever; a recorded seed must replay. So no float enters an integer draw.
+//!
+//! xoshiro256++ 1.0 (Blackman and Vigna), its state filled by splitmix64. Fast
+//! and evenly spread, but predictable: nothing secret may be made with it.
+
+#[cfg(test)]
+mod tests;
+
+/// A generator of reproducible random numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rng([u64; 4]);
+
+/// One step of splitmix64: moves `state` on and returns a mixed word.
+const fn splitmix64(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut word = *state;
+    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
+impl Rng {
+    /// The generator that `seed` names.
+    pub const fn seeded(seed: u64) -> Self {
+        let mut state = seed;
+        Self([
+            splitmix64(&mut state),
+            splitmix64(&mut state),
+            splitmix64(&mut state),
+            splitmix64(&mut state),
+        ])
+    }
+
+    /// Any of the 2^64 words, evenly.
+    pub const fn next_u64(&mut self) -> u64 {
+        let s = &mut self.0;
+        let result = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
+        let shifted = s[1] << 17;
+        s[2] ^= s[0];
+        s[3] ^= s[1];
+        s[1] ^= s[2];
+        s[0] ^= s[3];
+        s[2] ^= shifted;
+        s[3] = s[3].rotate_left(45);
+        result
+    }
+
+    /// A number in 0..n, every one equally likely.
+    ///
+    /// # Panics
+    /// If `n` is 0: there is no such number.
+    pub const fn below(&mut self, n: u64) -> u64 {
+        assert!(n > 0, "no number is below 0");
+        // The high half of word x n is the draw. Words whose low half falls in
+        // the first 2^64 mod n would favour some draws and are thrown away.
+        let uneven = n.wrapping_neg() % n;
+        loop {
+            let product = self.next_u64() as u128 * n as u128;
+            if product as u64 >= uneven {
+                return (product >> 64) as u64;
+            }
+        }
+    }
+
+    /// A number in low..=high, every one equally likely.
+    ///
+    /// # Panics
+    /// If `low` exceeds `high`.
+    pub const fn between(&mut self, low: u64, high: u64) -> u64 {
+        assert!(low <= high, "the bounds are the wrong way round");
+        match (high - low).checked_add(1) {
+            Some(count) => low + self.below(count),
+            None => self.next_u64(),
+        }
+    }
+
+    /// True with probability `p`; never for `p` ≤ 0, always for `p` ≥ 1.
+    pub const fn chance(&mut self, p: f64) -> bool {
+        self.unit() < p
+    }
+
+    /// A number in 0.0..1.0, in steps of 2^-53.
+    pub const fn unit(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// The generator for the part called `label`. It leaves this one
+    /// untouched, so a part that draws more or less disturbs no other part;
+    /// the same label at the same state gives the same generator.
+    pub const fn fork(&self, label: u64) -> Self {
+        let mut state = label;
+        let mut seed = 0;
+        let mut i = 0;
+        while i < self.0.len() {
+            state ^= self.0[i];
+            seed = splitmix64(&mut state);
+            i += 1;
+        }
+        Self::seeded(seed)
+    }
+}

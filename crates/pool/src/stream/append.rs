@@ -1,0 +1,84 @@
+//! Writing at the end of a stream: the send buffer's side.
+//!
+//! The one rule: a write is cut by free blocks and by nothing else. It never
+//! takes a block that is promised to a window or needed for another's floor.
+
+use super::Stream;
+use crate::pool::Pool;
+
+impl Stream {
+    /// Appends as much of `bytes` as there are blocks for; returns how much
+    /// that was. 0 is an outcome, not an error: the memory is in use.
+    pub fn append(&mut self, pool: &mut Pool, bytes: &[u8]) -> usize {
+        let mut rest = bytes;
+        self.append_with(pool, bytes.len(), |space| {
+            let (now, later) = rest.split_at(space.len());
+            space.copy_from_slice(now);
+            rest = later;
+            now.len()
+        })
+    }
+
+    /// Appends up to `max` bytes written in place: `fill` is handed one free
+    /// space after the other and says how much of it it filled. Ends when
+    /// memory or `max` is used up, or when a space was not filled. Returns the
+    /// bytes appended.
+    ///
+    /// # Panics
+    /// If `fill` claims more than it was given.
+    pub fn append_with(
+        &mut self,
+        pool: &mut Pool,
+        max: usize,
+        mut fill: impl FnMut(&mut [u8]) -> usize,
+    ) -> usize {
+        let mut appended = 0;
+        while appended < max {
+            let within = self.within_block(pool, self.end);
+            let fresh = self.is_empty() || within == 0;
+            let promised = fresh && self.promised_blocks(pool) > 0;
+            let block = if fresh {
+                pool.take(self.holder, promised)
+            } else {
+                Some(self.tail)
+            };
+            let Some(block) = block else {
+                break;
+            };
+            let space = &mut pool.block_mut(block)[within..];
+            let room = space.len().min(max - appended);
+            let filled = fill(&mut space[..room]);
+            assert!(filled <= room, "{filled} bytes were put into {room}");
+            if fresh && filled > 0 {
+                self.attach(pool, block);
+            } else if fresh {
+                pool.give_back(self.holder, block, block, 1);
+                pool.promise(self.holder, u32::from(promised));
+            }
+            self.end += filled as u64;
+            appended += filled;
+            if filled < room {
+                break;
+            }
+        }
+        appended
+    }
+
+    /// Bytes that [`append`](Self::append) would take now.
+    pub fn append_room(&self, pool: &Pool) -> u64 {
+        let size = u64::from(pool.block_size());
+        let blocks = u64::from(self.promised_blocks(pool)) + u64::from(pool.room(self.holder));
+        let blocks = blocks.min(u64::from(pool.physical_room(self.holder)));
+        let within = self.within_block(pool, self.end) as u64;
+        if self.is_empty() {
+            // The grid is fixed: the first block is used from `within` on.
+            (blocks * size).saturating_sub(within)
+        } else {
+            blocks * size + if within == 0 { 0 } else { size - within }
+        }
+    }
+
+    fn within_block(&self, pool: &Pool, offset: u64) -> usize {
+        (offset % u64::from(pool.block_size())) as usize
+    }
+}

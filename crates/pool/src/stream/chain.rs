@@ -1,0 +1,161 @@
+//! The chain of blocks under a stream: finding, adding and dropping blocks.
+//!
+//! The one rule: work that goes on where it stopped finds its block at once.
+//! A search starts at the nearest of four places in front of it (head, two
+//! cursors, tail) and leaves a cursor where it ended. Two cursors, because a
+//! sender in recovery works in two places: on a hole, and on new bytes.
+//!
+//! Blocks are named by their distance from the head here; which bytes are in
+//! them is the parent's arithmetic.
+
+use super::Stream;
+use crate::pool::{NONE, Pool};
+
+/// A block of the chain and its distance from the head.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cursor {
+    block: u32,
+    index: u32,
+}
+
+impl Cursor {
+    /// The cursor of an empty chain; in use, it stands for the head.
+    pub(super) const NOWHERE: Self = Self {
+        block: NONE,
+        index: 0,
+    };
+
+    /// Where the cursor is after `dropped` blocks left the front.
+    fn shifted(self, dropped: u32, head: u32) -> Self {
+        match self.index.checked_sub(dropped) {
+            Some(index) if index > 0 => Self { index, ..self },
+            Some(_) | None => Self {
+                block: head,
+                index: 0,
+            },
+        }
+    }
+}
+
+impl Stream {
+    /// Blocks of the grid that `start..end` touches.
+    pub(super) fn blocks_up_to(&self, pool: &Pool, end: u64) -> u32 {
+        if end <= self.start {
+            return 0;
+        }
+        let size = u64::from(pool.block_size());
+        // Callers ask only for what is held or promised, which the pool counts
+        // in 32 bits.
+        (end.div_ceil(size) - self.start / size) as u32
+    }
+
+    /// Splits `offset` (at or above `start`) into the distance of its block
+    /// from the head and the place inside the block.
+    pub(super) fn locate(&self, pool: &Pool, offset: u64) -> (u32, usize) {
+        let size = u64::from(pool.block_size());
+        (
+            (offset / size - self.start / size) as u32,
+            (offset % size) as usize,
+        )
+    }
+
+    /// The block at distance `index` from the head; the chain must reach it.
+    pub(super) fn find(&self, pool: &Pool, index: u32) -> u32 {
+        let (low, high) = (self.low.get(), self.high.get());
+        let mut at = if index >= high.index {
+            high
+        } else if index >= low.index {
+            low
+        } else {
+            Cursor::NOWHERE
+        };
+        if at.index == 0 {
+            at.block = self.head;
+        }
+        if index > at.index + 1 && index + 1 == self.held_blocks(pool) {
+            at = Cursor {
+                block: self.tail,
+                index,
+            };
+        }
+        while at.index < index {
+            at = Cursor {
+                block: pool.next(at.block),
+                index: at.index + 1,
+            };
+        }
+        if index >= high.index {
+            self.high.set(at);
+        } else {
+            self.low.set(at);
+        }
+        at.block
+    }
+
+    /// Puts `block` at the end of the chain.
+    pub(super) fn attach(&mut self, pool: &mut Pool, block: u32) {
+        if self.tail == NONE {
+            self.head = block;
+        } else {
+            pool.link(self.tail, block);
+        }
+        self.tail = block;
+    }
+
+    /// Returns the first `dropped` blocks of a chain of which `kept` remain.
+    pub(super) fn drop_front(&mut self, pool: &mut Pool, dropped: u32, kept: u32) {
+        if dropped == 0 {
+            return;
+        }
+        let first = self.head;
+        if kept == 0 {
+            pool.give_back(self.holder, first, self.tail, dropped);
+            (self.head, self.tail) = (NONE, NONE);
+        } else {
+            let mut last = first;
+            for _ in 1..dropped {
+                last = pool.next(last);
+            }
+            self.head = pool.next(last);
+            pool.give_back(self.holder, first, last, dropped);
+        }
+        self.low.set(self.low.get().shifted(dropped, self.head));
+        self.high.set(self.high.get().shifted(dropped, self.head));
+    }
+
+    pub(super) fn verify_chain(&self, pool: &Pool) {
+        let held = self.held_blocks(pool);
+        let cursors = [self.low.get(), self.high.get()];
+        assert!(
+            cursors[0].index <= cursors[1].index,
+            "the cursors passed each other"
+        );
+        if held == 0 {
+            assert!(
+                self.head == NONE && self.tail == NONE,
+                "an empty stream holds blocks"
+            );
+            assert!(cursors[1].index == 0, "a cursor stands on an empty chain");
+            return;
+        }
+        let mut block = self.head;
+        for index in 0..held {
+            assert!(
+                block != NONE,
+                "the chain ends after {index} of {held} blocks"
+            );
+            for cursor in cursors {
+                assert!(
+                    cursor.index == 0 || cursor.index != index || cursor.block == block,
+                    "a cursor left the chain"
+                );
+            }
+            if index + 1 == held {
+                assert!(block == self.tail, "the chain does not end at its tail");
+            }
+            block = pool.next(block);
+        }
+        assert!(block == NONE, "the chain is longer than {held} blocks");
+        assert!(cursors[1].index < held, "a cursor is beyond the chain");
+    }
+}

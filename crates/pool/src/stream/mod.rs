@@ -1,0 +1,159 @@
+//! A window of a byte stream, laid over blocks on a fixed grid.
+//!
+//! The one rule: the chain holds exactly the blocks that `start..end` touches,
+//! where byte `k x block_size` of the stream starts a block; an empty stream
+//! holds none. So a byte has one place, wherever and whenever it arrives, and
+//! reassembly moves nothing.
+//!
+//! A stream does not know which of its bytes are holes (that is a
+//! [`Ranges`](crate::Ranges)), and does not release itself when dropped: the
+//! pool is an argument, so [`Stream::release`] must be called.
+
+mod append;
+mod chain;
+mod reserve;
+mod slices;
+#[cfg(test)]
+mod tests;
+
+use crate::pool::{Holder, NONE, Pool};
+use chain::Cursor;
+use core::cell::Cell;
+pub use reserve::NoBlock;
+pub use slices::Slices;
+
+/// A window of a byte stream in the pool.
+///
+/// As a send buffer: [`append`](Self::append), [`slices`](Self::slices),
+/// [`advance`](Self::advance). As a receive buffer:
+/// [`reserve`](Self::reserve) what is advertised, [`write_at`](Self::write_at)
+/// what arrives, [`read_at`](Self::read_at) and `advance` what is read.
+///
+/// Offsets are counted from the beginning of the byte stream and never wrap.
+#[derive(Debug)]
+pub struct Stream {
+    start: u64,
+    /// One past the highest byte written.
+    end: u64,
+    /// One past the highest byte reserved; below `end` when nothing is.
+    reserved: u64,
+    /// First block of the chain, or `NONE`.
+    head: u32,
+    /// Last block of the chain, or `NONE`.
+    tail: u32,
+    /// Two places in the chain where work was last done, the lower first.
+    low: Cell<Cursor>,
+    high: Cell<Cursor>,
+    holder: Holder,
+}
+
+impl Stream {
+    /// An empty stream at offset 0, whose blocks will be on `holder`'s account.
+    pub const fn new(holder: Holder) -> Self {
+        Self {
+            start: 0,
+            end: 0,
+            reserved: 0,
+            head: NONE,
+            tail: NONE,
+            low: Cell::new(Cursor::NOWHERE),
+            high: Cell::new(Cursor::NOWHERE),
+            holder,
+        }
+    }
+
+    /// The account its blocks are on.
+    pub fn holder(&self) -> Holder {
+        self.holder
+    }
+
+    /// Offset of the first byte held.
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// Offset one past the highest byte written.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Bytes from the first held to the highest written, holes included.
+    pub fn len(&self) -> u64 {
+        self.end - self.start
+    }
+
+    /// Whether nothing is held.
+    pub fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    /// Offset up to which bytes are written or reserved.
+    pub fn reserved_end(&self) -> u64 {
+        self.reserved.max(self.end)
+    }
+
+    /// Blocks the stream holds.
+    pub fn held_blocks(&self, pool: &Pool) -> u32 {
+        self.blocks_up_to(pool, self.end)
+    }
+
+    /// Blocks the stream was promised and has not yet taken.
+    pub fn promised_blocks(&self, pool: &Pool) -> u32 {
+        self.blocks_up_to(pool, self.reserved_end()) - self.held_blocks(pool)
+    }
+
+    /// Drops `n` bytes at the front and returns the blocks this leaves unused.
+    /// A promise that covers the rest of a block so returned stays in force.
+    ///
+    /// # Panics
+    /// If the stream is shorter than `n`.
+    pub fn advance(&mut self, pool: &mut Pool, n: u64) {
+        assert!(
+            n <= self.len(),
+            "advancing by {n} over {} bytes",
+            self.len()
+        );
+        let promised = self.promised_blocks(pool);
+        let held = self.held_blocks(pool);
+        self.start += n;
+        // Moving `start` alone leaves `held` wrong only by the blocks in front
+        // of it, so the two counts differ by what there is to return.
+        let kept = self.held_blocks(pool);
+        self.drop_front(pool, held - kept, kept);
+        let still_promised = self.promised_blocks(pool);
+        // Only emptying the stream inside a block that is reserved further
+        // turns a held block into a promised one; the block was just freed.
+        pool.promise(self.holder, still_promised - promised);
+    }
+
+    /// Moves an empty stream to `offset`.
+    ///
+    /// # Panics
+    /// If it holds bytes or a reservation: they would be lost from the accounts.
+    pub fn restart(&mut self, offset: u64) {
+        assert!(
+            self.is_empty() && self.reserved <= self.end,
+            "a stream in use cannot be moved"
+        );
+        self.start = offset;
+        self.end = offset;
+        self.reserved = offset;
+    }
+
+    /// Returns every block and promise. The stream is then empty at what was
+    /// its end, and can be used again.
+    pub fn release(&mut self, pool: &mut Pool) {
+        self.unreserve(pool, self.end);
+        self.advance(pool, self.len());
+    }
+
+    /// Checks that the chain is as long as the offsets say and that the
+    /// cursors are on it. Walks the chain.
+    ///
+    /// # Panics
+    /// With what is wrong.
+    pub fn verify(&self, pool: &Pool) {
+        assert!(self.start <= self.end, "the stream ends before it starts");
+        self.verify_chain(pool);
+    }
+}

@@ -1,0 +1,106 @@
+//! Reservations and writing inside them: the receive buffer's side.
+//!
+//! The one rule: what was granted is kept. A reservation counts the blocks
+//! that `start..reserved_end` touches, those on the chain included; the others
+//! are promised by the pool until they are taken or given back.
+//!
+//! Which bytes of the window have arrived is not known here.
+
+use super::Stream;
+use crate::pool::Pool;
+use core::fmt;
+
+/// An overcommitted pool had no block for bytes inside a reservation. Nothing
+/// was written; the bytes count as not received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoBlock;
+
+impl fmt::Display for NoBlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("more was promised than the pool holds, and no block is left")
+    }
+}
+
+impl core::error::Error for NoBlock {}
+
+impl Stream {
+    /// Asks that `start..end` be backed by blocks. Returns the offset up to
+    /// which it now is: `end`, or less when the pool has no more to promise,
+    /// or more when more was reserved before. It never goes down.
+    pub fn reserve(&mut self, pool: &mut Pool, end: u64) -> u64 {
+        if end <= self.reserved_end() {
+            return self.reserved_end();
+        }
+        let size = u64::from(pool.block_size());
+        let first = self.start / size;
+        let backed = u64::from(self.blocks_up_to(pool, self.reserved_end()));
+        let wanted = end.div_ceil(size) - first - backed;
+        let granted = pool
+            .room(self.holder)
+            .min(u32::try_from(wanted).unwrap_or(u32::MAX));
+        pool.promise(self.holder, granted);
+        let grid_end = (first + backed + u64::from(granted)).saturating_mul(size);
+        self.reserved = self.reserved_end().max(end.min(grid_end));
+        self.reserved
+    }
+
+    /// Gives back the promise above `end` and above the highest byte written.
+    pub fn unreserve(&mut self, pool: &mut Pool, end: u64) {
+        let promised = self.promised_blocks(pool);
+        self.reserved = self.reserved.min(end.max(self.end));
+        pool.unpromise(self.holder, promised - self.promised_blocks(pool));
+    }
+
+    /// Writes `bytes` in their final place, at `offset`. Bytes between the
+    /// highest written so far and `offset` become a hole whose content is
+    /// whatever the blocks held before.
+    ///
+    /// # Errors
+    /// [`NoBlock`] only when the pool is overcommitted; nothing has changed.
+    ///
+    /// # Panics
+    /// If the bytes are not inside `start..reserved_end`: the caller trims
+    /// what arrives to the window it advertised.
+    pub fn write_at(&mut self, pool: &mut Pool, offset: u64, bytes: &[u8]) -> Result<(), NoBlock> {
+        let end = offset + bytes.len() as u64;
+        assert!(
+            self.start <= offset && end <= self.reserved_end(),
+            "{offset}..{end} is outside the reservation {}..{}",
+            self.start,
+            self.reserved_end()
+        );
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.lengthen(pool, end)?;
+        let (index, mut within) = self.locate(pool, offset);
+        let mut block = self.find(pool, index);
+        let mut rest = bytes;
+        loop {
+            let space = &mut pool.block_mut(block)[within..];
+            let (now, later) = rest.split_at(rest.len().min(space.len()));
+            space[..now.len()].copy_from_slice(now);
+            if later.is_empty() {
+                return Ok(());
+            }
+            (rest, within, block) = (later, 0, pool.next(block));
+        }
+    }
+
+    /// Makes the chain reach `end`, all or nothing.
+    fn lengthen(&mut self, pool: &mut Pool, end: u64) -> Result<(), NoBlock> {
+        if end <= self.end {
+            return Ok(());
+        }
+        let missing = self.blocks_up_to(pool, end) - self.held_blocks(pool);
+        if missing > pool.physical_room(self.holder) {
+            return Err(NoBlock);
+        }
+        for _ in 0..missing {
+            let block = pool.take(self.holder, true);
+            self.attach(pool, block.expect("the missing blocks were counted"));
+        }
+        self.end = end;
+        Ok(())
+    }
+}

@@ -1,0 +1,91 @@
+//! Reading a stream: its bytes as slices of the blocks they are in.
+//!
+//! The one rule: reading changes nothing but where the next search begins, so
+//! the same bytes can be read, sent and sent again through `&Stream`.
+
+use super::Stream;
+use crate::pool::{NONE, Pool};
+use core::iter::FusedIterator;
+use core::ops::Range;
+
+/// The bytes of a range of a stream, one slice for each block. Made by
+/// [`Stream::slices`].
+#[derive(Clone, Debug)]
+pub struct Slices<'a> {
+    pool: &'a Pool,
+    block: u32,
+    within: usize,
+    left: u64,
+}
+
+impl<'a> Iterator for Slices<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        if self.left == 0 {
+            return None;
+        }
+        let bytes = &self.pool.block(self.block)[self.within..];
+        let taken = bytes
+            .len()
+            .min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        self.left -= taken as u64;
+        self.within = 0;
+        self.block = self.pool.next(self.block);
+        Some(&bytes[..taken])
+    }
+}
+
+impl FusedIterator for Slices<'_> {}
+
+impl Slices<'_> {
+    /// Bytes not yet handed out.
+    pub fn remaining(&self) -> u64 {
+        self.left
+    }
+}
+
+impl Stream {
+    /// The bytes of `range`, block by block. Holes hold stale bytes.
+    ///
+    /// # Panics
+    /// If the range is not inside `start..end`.
+    pub fn slices<'a>(&self, pool: &'a Pool, range: Range<u64>) -> Slices<'a> {
+        assert!(
+            self.start <= range.start && range.start <= range.end && range.end <= self.end,
+            "{range:?} is outside the stream {}..{}",
+            self.start,
+            self.end
+        );
+        if range.is_empty() {
+            return Slices {
+                pool,
+                block: NONE,
+                within: 0,
+                left: 0,
+            };
+        }
+        let (index, within) = self.locate(pool, range.start);
+        let block = self.find(pool, index);
+        Slices {
+            pool,
+            block,
+            within,
+            left: range.end - range.start,
+        }
+    }
+
+    /// Copies bytes from `offset` on into `out`; returns how many there were.
+    ///
+    /// # Panics
+    /// If `offset` is not inside `start..=end`.
+    pub fn read_at(&self, pool: &Pool, offset: u64, out: &mut [u8]) -> usize {
+        let end = self.end.min(offset.saturating_add(out.len() as u64));
+        let mut filled = 0;
+        for slice in self.slices(pool, offset..end) {
+            out[filled..filled + slice.len()].copy_from_slice(slice);
+            filled += slice.len();
+        }
+        filled
+    }
+}
