@@ -1,5 +1,46 @@
-//! fullpipe wire.
+//! The headers of the wire: parse, check, write.
+//!
+//! The one rule: bytes become typed values here or they are refused with a
+//! [`WireError`]; no byte sequence makes a parser panic. Nothing here keeps
+//! state, allocates, or decides what to do with a header: whether an address
+//! is ours, a port open or a sequence number in the window is for the crates
+//! above.
+//!
+//! Parsers take the bytes of their layer and return the header with the bytes
+//! that follow it, already cut to the length the header claims. Writers take a
+//! buffer and panic when it is too short: its size is the caller's own choice.
+//!
+//! ```
+//! use core::net::{IpAddr, Ipv4Addr};
+//! use fullpipe_wire::{tcp, Checksum, TcpFlags, TcpHeader};
+//!
+//! let (here, there) = (IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)));
+//! let header = TcpHeader { src_port: 5001, dst_port: 80, flags: TcpFlags::SYN, ..TcpHeader::default() };
+//!
+//! let mut segment = [0; 20];
+//! header.write(&mut segment);
+//! tcp::set_checksum(&mut segment, here, there, Checksum::new());
+//!
+//! assert_eq!(tcp::verify_checksum(&segment, here, there), Ok(()));
+//! assert_eq!(TcpHeader::parse(&segment), Ok((header, &[][..])));
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
 
-extern crate alloc;
+pub mod arp;
+pub mod checksum;
+pub mod error;
+pub mod ethernet;
+pub mod icmpv4;
+pub mod ipv4;
+pub mod tcp;
+pub mod udp;
+
+pub use arp::{ArpOperation, ArpPacket};
+pub use checksum::{Checksum, ChecksumPolicy};
+pub use error::WireError;
+pub use ethernet::{EtherType, EthernetHeader, MacAddress};
+pub use icmpv4::{Icmpv4Message, TimeExceededCode, UnreachableCode};
+pub use ipv4::{Ecn, Ipv4Header, Protocol};
+pub use tcp::{SackBlock, SackBlocks, TcpFlags, TcpHeader, TcpOptions, Timestamps};
+pub use udp::UdpHeader;

@@ -1,0 +1,113 @@
+//! ARP for IPv4 over Ethernet. RFC 826.
+//!
+//! The one rule: only requests and replies, only between Ethernet and IPv4;
+//! everything else is refused by reason. Does not know the neighbour table or
+//! decide whether an answer is due.
+
+use core::net::Ipv4Addr;
+
+use zerocopy::byteorder::network_endian::U16;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::{EtherType, MacAddress, WireError};
+
+const HARDWARE_ETHERNET: u16 = 1;
+
+/// Whether an ARP packet asks or answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ArpOperation {
+    /// Who has `target_ip`? `target_mac` means nothing.
+    Request,
+    /// `sender_ip` is at `sender_mac`.
+    Reply,
+}
+
+/// One ARP packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ArpPacket {
+    /// Asks or answers.
+    pub operation: ArpOperation,
+    /// Link address of the sender.
+    pub sender_mac: MacAddress,
+    /// Protocol address of the sender; 0.0.0.0 in a probe (RFC 5227).
+    pub sender_ip: Ipv4Addr,
+    /// Link address of the target; unspecified in a request.
+    pub target_mac: MacAddress,
+    /// Protocol address of the target.
+    pub target_ip: Ipv4Addr,
+}
+
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct Layout {
+    hardware: U16,
+    protocol: U16,
+    hardware_len: u8,
+    protocol_len: u8,
+    operation: U16,
+    sender_mac: [u8; 6],
+    sender_ip: [u8; 4],
+    target_mac: [u8; 6],
+    target_ip: [u8; 4],
+}
+
+impl ArpPacket {
+    /// Bytes of the packet.
+    pub const LEN: usize = size_of::<Layout>();
+
+    /// Reads a packet; what follows its 28 bytes is padding and ignored.
+    ///
+    /// # Errors
+    /// `Truncated` below 28 bytes, `BadAddressFormat` for anything but
+    /// Ethernet and IPv4, `BadOperation` for anything but request and reply.
+    pub fn parse(packet: &[u8]) -> Result<Self, WireError> {
+        let (layout, _padding) =
+            Layout::ref_from_prefix(packet).map_err(|_| WireError::Truncated)?;
+        let format = (
+            layout.hardware.get(),
+            layout.protocol.get(),
+            layout.hardware_len,
+            layout.protocol_len,
+        );
+        if format != (HARDWARE_ETHERNET, EtherType::Ipv4.into(), 6, 4) {
+            return Err(WireError::BadAddressFormat);
+        }
+        let operation = match layout.operation.get() {
+            1 => ArpOperation::Request,
+            2 => ArpOperation::Reply,
+            _ => return Err(WireError::BadOperation),
+        };
+        Ok(Self {
+            operation,
+            sender_mac: MacAddress(layout.sender_mac),
+            sender_ip: layout.sender_ip.into(),
+            target_mac: MacAddress(layout.target_mac),
+            target_ip: layout.target_ip.into(),
+        })
+    }
+
+    /// Writes the packet to the first 28 bytes of `packet`.
+    ///
+    /// # Panics
+    /// If `packet` is shorter.
+    pub fn write(&self, packet: &mut [u8]) {
+        let layout = Layout {
+            hardware: U16::new(HARDWARE_ETHERNET),
+            protocol: U16::new(EtherType::Ipv4.into()),
+            hardware_len: 6,
+            protocol_len: 4,
+            operation: U16::new(match self.operation {
+                ArpOperation::Request => 1,
+                ArpOperation::Reply => 2,
+            }),
+            sender_mac: self.sender_mac.0,
+            sender_ip: self.sender_ip.octets(),
+            target_mac: self.target_mac.0,
+            target_ip: self.target_ip.octets(),
+        };
+        packet[..Self::LEN].copy_from_slice(layout.as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! Why bytes were not the header they were taken for.
+//!
+//! The one rule: a variant is a reason, and a reason is a counter above. It
+//! does not say at which layer it happened; the caller knows what it parsed.
+
+use core::fmt;
+
+/// Why a header was refused. The peer's or the path's doing, never ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum WireError {
+    /// The bytes end before the header, or before the length it claims.
+    Truncated,
+    /// The one's-complement sum over the covered bytes does not come out.
+    BadChecksum,
+    /// The IP version field is not that of the protocol.
+    BadVersion,
+    /// The header-length field is below the minimum or beyond the packet.
+    BadHeaderLength,
+    /// The total-length field contradicts the header or the enclosing packet,
+    /// or a fragment would end past the largest datagram.
+    BadLength,
+    /// A TCP option has a length that cannot be. RFC 9293 §3.1, MUST-7.
+    BadOption,
+    /// ARP for something other than IPv4 over Ethernet. RFC 826.
+    BadAddressFormat,
+    /// An ARP operation other than request and reply. RFC 826.
+    BadOperation,
+}
+
+impl WireError {
+    /// How many reasons there are.
+    pub const COUNT: usize = Self::ALL.len();
+
+    /// Every reason, in the order of [`WireError::index`].
+    pub const ALL: [Self; 8] = [
+        Self::Truncated,
+        Self::BadChecksum,
+        Self::BadVersion,
+        Self::BadHeaderLength,
+        Self::BadLength,
+        Self::BadOption,
+        Self::BadAddressFormat,
+        Self::BadOperation,
+    ];
+
+    /// Place of this reason in [`WireError::ALL`], for arrays of counters.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// The reason in `snake_case`, as counters and JSON name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Truncated => "truncated",
+            Self::BadChecksum => "bad_checksum",
+            Self::BadVersion => "bad_version",
+            Self::BadHeaderLength => "bad_header_length",
+            Self::BadLength => "bad_length",
+            Self::BadOption => "bad_option",
+            Self::BadAddressFormat => "bad_address_format",
+            Self::BadOperation => "bad_operation",
+        }
+    }
+}
+
+impl fmt::Display for WireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Truncated => "the bytes end before the header or the length it claims",
+            Self::BadChecksum => "the checksum does not match the bytes",
+            Self::BadVersion => "the IP version is not the expected one",
+            Self::BadHeaderLength => "the header length is below the minimum or beyond the packet",
+            Self::BadLength => "the length field contradicts the packet",
+            Self::BadOption => "a TCP option has an impossible length",
+            Self::BadAddressFormat => "ARP for something other than IPv4 over Ethernet",
+            Self::BadOperation => "an ARP operation other than request and reply",
+        })
+    }
+}
+
+impl core::error::Error for WireError {}

@@ -1,0 +1,310 @@
+//! TCP options: MSS, window scale, SACK-permitted, SACK, timestamps.
+//! RFC 9293 §3.2, RFC 7323, RFC 2018.
+//!
+//! The one rule: reading is tolerant, writing is strict. Unknown options are
+//! stepped over, impossible lengths end the reading and are reported, and what
+//! is written is aligned and never longer than 40 bytes. Does not judge where
+//! an option may appear or whether its value is sensible.
+
+use core::fmt;
+
+use crate::WireError;
+
+const END: u8 = 0;
+const NO_OPERATION: u8 = 1;
+const MSS: u8 = 2;
+const WINDOW_SCALE: u8 = 3;
+const SACK_PERMITTED: u8 = 4;
+const SACK: u8 = 5;
+const TIMESTAMPS: u8 = 8;
+
+const MSS_LEN: usize = 4;
+const WINDOW_SCALE_LEN: usize = 3;
+const SACK_PERMITTED_LEN: usize = 2;
+const TIMESTAMPS_LEN: usize = 10;
+/// Kind and length of a SACK option, before its blocks.
+const SACK_HEAD_LEN: usize = 2;
+const SACK_BLOCK_LEN: usize = 8;
+
+/// The two clocks of a timestamps option. RFC 7323 §3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Timestamps {
+    /// TSval: the sender's clock.
+    pub value: u32,
+    /// TSecr: the clock it echoes; 0 in a first SYN.
+    pub echo: u32,
+}
+
+/// A run of bytes held beyond the cumulative acknowledgment. RFC 2018 §3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SackBlock {
+    /// Sequence number of the first byte of the run.
+    pub left: u32,
+    /// Sequence number just past its last byte.
+    pub right: u32,
+}
+
+/// At most four [`SackBlock`]s in the order they are sent, newest first.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct SackBlocks {
+    // Unused places stay at their default, which makes equality derivable.
+    blocks: [SackBlock; Self::CAPACITY],
+    count: u8,
+}
+
+impl SackBlocks {
+    /// What the option space of one segment can carry.
+    pub const CAPACITY: usize = 4;
+    /// No block.
+    pub const NONE: Self = Self {
+        blocks: [SackBlock { left: 0, right: 0 }; Self::CAPACITY],
+        count: 0,
+    };
+
+    /// Adds a block at the end; `false` when four are held already.
+    pub const fn push(&mut self, block: SackBlock) -> bool {
+        if self.count as usize == Self::CAPACITY {
+            return false;
+        }
+        self.blocks[self.count as usize] = block;
+        self.count += 1;
+        true
+    }
+
+    /// The blocks, in order.
+    pub fn as_slice(&self) -> &[SackBlock] {
+        &self.blocks[..self.len()]
+    }
+
+    /// The blocks, in order.
+    pub fn iter(&self) -> core::slice::Iter<'_, SackBlock> {
+        self.as_slice().iter()
+    }
+
+    /// How many blocks are held, 0 to 4.
+    pub const fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Whether none is held.
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+impl<'a> IntoIterator for &'a SackBlocks {
+    type Item = &'a SackBlock;
+    type IntoIter = core::slice::Iter<'a, SackBlock>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl fmt::Debug for SackBlocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self).finish()
+    }
+}
+
+/// The options of one segment that are understood here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TcpOptions {
+    /// Largest segment the sender takes, in bytes of text.
+    pub mss: Option<u16>,
+    /// Left shift of the sender's windows, as sent: may exceed 14.
+    pub window_scale: Option<u8>,
+    /// The sender understands SACK.
+    pub sack_permitted: bool,
+    /// The two clocks.
+    pub timestamps: Option<Timestamps>,
+    /// Runs held out of order.
+    pub sack: SackBlocks,
+}
+
+impl TcpOptions {
+    /// Bytes of option space in a header.
+    pub const MAX_LEN: usize = 40;
+
+    /// No option.
+    pub const NONE: Self = Self {
+        mss: None,
+        window_scale: None,
+        sack_permitted: false,
+        timestamps: None,
+        sack: SackBlocks::NONE,
+    };
+
+    /// Reads the option bytes of a header, as far as they make sense.
+    ///
+    /// Of an option that comes twice the last is kept. `Err(BadOption)` beside
+    /// the options says that a length was impossible: one that runs out of the
+    /// header ends the reading, one that does not fit its kind loses that
+    /// option.
+    pub fn parse(bytes: &[u8]) -> (Self, Result<(), WireError>) {
+        let mut options = Self::NONE;
+        let mut problem = Ok(());
+        let mut rest = bytes;
+        while let Some((&kind, after_kind)) = rest.split_first() {
+            match kind {
+                END => break,
+                NO_OPERATION => {
+                    rest = after_kind;
+                    continue;
+                }
+                _has_length => {}
+            }
+            let framed = after_kind.first().and_then(|&len| {
+                let (option, after) = rest.split_at_checked(len.into())?;
+                Some((option.get(2..)?, after))
+            });
+            let Some((value, after)) = framed else {
+                return (options, Err(WireError::BadOption));
+            };
+            if options.read_one(kind, value).is_none() {
+                problem = Err(WireError::BadOption);
+            }
+            rest = after;
+        }
+        (options, problem)
+    }
+
+    /// Takes one option's value; `None` when it is not as long as its kind.
+    fn read_one(&mut self, kind: u8, value: &[u8]) -> Option<()> {
+        match kind {
+            MSS => self.mss = Some(u16::from_be_bytes(value.try_into().ok()?)),
+            WINDOW_SCALE => {
+                let [shift] = value.try_into().ok()?;
+                self.window_scale = Some(shift);
+            }
+            SACK_PERMITTED => {
+                let [] = value.try_into().ok()?;
+                self.sack_permitted = true;
+            }
+            TIMESTAMPS => {
+                let (value, echo) = two_words(value.try_into().ok()?);
+                self.timestamps = Some(Timestamps { value, echo });
+            }
+            SACK => {
+                let (blocks, []) = value.as_chunks::<SACK_BLOCK_LEN>() else {
+                    return None;
+                };
+                let mut sack = SackBlocks::NONE;
+                for &block in blocks {
+                    let (left, right) = two_words(block);
+                    sack.push(SackBlock { left, right });
+                }
+                if sack.is_empty() {
+                    return None;
+                }
+                self.sack = sack;
+            }
+            _unknown => {}
+        }
+        Some(())
+    }
+
+    /// Bytes [`TcpOptions::write`] fills: 0 to 40, a multiple of 4.
+    pub const fn encoded_len(&self) -> usize {
+        let blocks = self.sack_blocks_that_fit();
+        if blocks == 0 {
+            return self.len_before_sack();
+        }
+        self.len_before_sack() + 4 + blocks * SACK_BLOCK_LEN
+    }
+
+    /// How many SACK blocks the other options leave room for; the rest are the
+    /// oldest and are not written.
+    pub const fn sack_blocks_that_fit(&self) -> usize {
+        let room = (Self::MAX_LEN - self.len_before_sack() - 4) / SACK_BLOCK_LEN;
+        if self.sack.len() < room {
+            self.sack.len()
+        } else {
+            room
+        }
+    }
+
+    /// Length of everything but SACK, padded to 4.
+    const fn len_before_sack(&self) -> usize {
+        let mss = if self.mss.is_some() { 4 } else { 0 };
+        // SACK-permitted fills the two bytes that align the timestamps.
+        let sack_permitted_and_timestamps = match (self.sack_permitted, self.timestamps) {
+            (_, Some(_)) => 12,
+            (true, None) => 4,
+            (false, None) => 0,
+        };
+        let window_scale = if self.window_scale.is_some() { 4 } else { 0 };
+        mss + sack_permitted_and_timestamps + window_scale
+    }
+
+    /// Writes the options to the first [`TcpOptions::encoded_len`] bytes of
+    /// `bytes` and returns that length. Every option starts so that its value
+    /// is aligned, with no-operations before it where needed.
+    ///
+    /// # Panics
+    /// If `bytes` is shorter.
+    pub fn write(&self, bytes: &mut [u8]) -> usize {
+        let len = self.encoded_len();
+        let mut rest = &mut bytes[..len];
+        if let Some(mss) = self.mss {
+            let [a, b] = mss.to_be_bytes();
+            put(&mut rest, [MSS, MSS_LEN as u8, a, b]);
+        }
+        match (self.sack_permitted, self.timestamps.is_some()) {
+            (true, true) => put(&mut rest, [SACK_PERMITTED, SACK_PERMITTED_LEN as u8]),
+            (true, false) => {
+                put(
+                    &mut rest,
+                    [
+                        NO_OPERATION,
+                        NO_OPERATION,
+                        SACK_PERMITTED,
+                        SACK_PERMITTED_LEN as u8,
+                    ],
+                );
+            }
+            (false, true) => put(&mut rest, [NO_OPERATION; 2]),
+            (false, false) => {}
+        }
+        if let Some(Timestamps { value, echo }) = self.timestamps {
+            put(&mut rest, [TIMESTAMPS, TIMESTAMPS_LEN as u8]);
+            put(&mut rest, value.to_be_bytes());
+            put(&mut rest, echo.to_be_bytes());
+        }
+        if let Some(shift) = self.window_scale {
+            put(
+                &mut rest,
+                [NO_OPERATION, WINDOW_SCALE, WINDOW_SCALE_LEN as u8, shift],
+            );
+        }
+        let blocks = self.sack_blocks_that_fit();
+        if blocks > 0 {
+            let sack_len = SACK_HEAD_LEN + blocks * SACK_BLOCK_LEN;
+            put(
+                &mut rest,
+                [NO_OPERATION, NO_OPERATION, SACK, sack_len as u8],
+            );
+            for block in &self.sack.as_slice()[..blocks] {
+                put(&mut rest, block.left.to_be_bytes());
+                put(&mut rest, block.right.to_be_bytes());
+            }
+        }
+        debug_assert!(rest.is_empty(), "encoded_len and write disagree");
+        len
+    }
+}
+
+/// Writes `piece` to the start of `rest` and steps past it.
+fn put<const N: usize>(rest: &mut &mut [u8], piece: [u8; N]) {
+    let (place, after) = core::mem::take(rest).split_at_mut(N);
+    place.copy_from_slice(&piece);
+    *rest = after;
+}
+
+fn two_words(bytes: [u8; 8]) -> (u32, u32) {
+    let [a, b, c, d, e, f, g, h] = bytes;
+    (
+        u32::from_be_bytes([a, b, c, d]),
+        u32::from_be_bytes([e, f, g, h]),
+    )
+}
