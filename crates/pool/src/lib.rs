@@ -28,6 +28,8 @@
 extern crate alloc;
 
 mod config;
+mod counters;
+pub mod knobs;
 mod pool;
 mod ranges;
 mod rng;
