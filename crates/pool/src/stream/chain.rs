@@ -15,7 +15,7 @@ use crate::pool::{NONE, Pool};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cursor {
     block: u32,
-    index: u32,
+    pub(super) index: u32,
 }
 
 impl Cursor {
@@ -61,6 +61,24 @@ impl Stream {
 
     /// The block at distance `index` from the head; the chain must reach it.
     pub(super) fn find(&self, pool: &Pool, index: u32) -> u32 {
+        let mut at = self.nearest(pool, index);
+        while at.index < index {
+            at = Cursor {
+                block: pool.next(at.block),
+                index: at.index + 1,
+            };
+        }
+        let moved = if index >= self.high.get().index {
+            &self.high
+        } else {
+            &self.low
+        };
+        moved.set(at);
+        at.block
+    }
+
+    /// The place nearest in front of distance `index`, where a search begins.
+    pub(super) fn nearest(&self, pool: &Pool, index: u32) -> Cursor {
         let (low, high) = (self.low.get(), self.high.get());
         let mut at = if index >= high.index {
             high
@@ -78,18 +96,7 @@ impl Stream {
                 index,
             };
         }
-        while at.index < index {
-            at = Cursor {
-                block: pool.next(at.block),
-                index: at.index + 1,
-            };
-        }
-        if index >= high.index {
-            self.high.set(at);
-        } else {
-            self.low.set(at);
-        }
-        at.block
+        at
     }
 
     /// Puts `block` at the end of the chain.
