@@ -3,34 +3,21 @@
 //! The one rule: a configuration says how much memory there is and how it is
 //! shared, never how it is used. Nothing is allocated here.
 
-/// How much packet memory there is, and how it is shared.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PoolConfig {
-    /// Number of blocks. At least 1.
-    pub blocks: u32,
-    /// Bytes in one block. At least 1.
-    pub block_size: u32,
-    /// Blocks guaranteed to senders: no other holder can take the last of them.
-    pub send_floor: u32,
-    /// Blocks guaranteed to receivers: no other holder can take the last of them.
-    pub receive_floor: u32,
-    /// What may be promised and held together, in percent of the blocks. At
-    /// least 100; at 100 a promise is always kept.
-    pub overcommit_percent: u32,
-    /// Ranges that all reassembly queues and scoreboards may hold together.
-    pub ranges: u32,
-}
-
-impl Default for PoolConfig {
-    fn default() -> Self {
-        Self {
-            blocks: 4096,
-            block_size: 2048,
-            send_floor: 0,
-            receive_floor: 0,
-            overcommit_percent: 100,
-            ranges: 1024,
-        }
+crate::knobs! {
+    /// How much packet memory there is, and how it is shared.
+    pub struct PoolConfig in "pool" {
+        /// Blocks of packet memory.
+        blocks: u32 = 4096, legal 1 => u32::MAX - 1, drawn 4 => 256, "blocks";
+        /// Size of a block.
+        block_size: u32 = 2048, legal 1 => 1 << 30, drawn 64 => 2048, "bytes";
+        /// Blocks guaranteed to senders: no other holder can take the last of them.
+        send_floor: u32 = 0, legal 0 => u32::MAX - 1, drawn 0 => 8, "blocks";
+        /// Blocks guaranteed to receivers: no other holder can take the last of them.
+        receive_floor: u32 = 0, legal 0 => u32::MAX - 1, drawn 0 => 8, "blocks";
+        /// What may be promised and held together, in percent of the blocks; at 100 a promise is always kept.
+        overcommit_percent: u32 = 100, legal 100 => 100_000, drawn 100 => 100, "%";
+        /// Ranges that all reassembly queues and scoreboards may hold together.
+        ranges: u32 = 1024, legal 0 => u32::MAX - 1, drawn 16 => 1024, "ranges";
     }
 }
 
