@@ -47,7 +47,8 @@ impl Stream {
     /// Gives back the promise above `end` and above the highest byte written.
     pub fn unreserve(&mut self, pool: &mut Pool, end: u64) {
         let promised = self.promised_blocks(pool);
-        self.reserved = self.reserved.min(end.max(self.end));
+        // Written bytes keep their blocks; `reserved_end` accounts for them.
+        self.reserved = self.reserved.min(end);
         pool.unpromise(self.holder, promised - self.promised_blocks(pool));
     }
 

@@ -292,6 +292,11 @@ fn sequential_work_never_walks_more_than_the_last_piece() {
     let mut pool = pool_of(4096, 16);
     let mut stream = Stream::new(Holder::Send);
     stream.append(&mut pool, &text(65_536));
+    assert_eq!(
+        walk(&stream, &pool, 65_535),
+        0,
+        "the tail is known from the start"
+    );
     // New bytes are sent in two-block pieces while a hole far below is sent
     // again in as many, and the head follows: the two places a sender works at.
     let (mut new, mut hole) = (32_768, 96);
