@@ -1,1 +1,4 @@
-//! fullpipe sim.
+//! A network in virtual time.
+#![forbid(unsafe_code)]
+
+pub mod link;

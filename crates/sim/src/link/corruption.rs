@@ -1,0 +1,33 @@
+//! Corruption: flipped bits that the frame check sequence did not catch.
+//!
+//! Rule: every corruption can be detected. The flipped bits are in one byte of
+//! an IP packet, so the Internet checksum over that byte cannot come out right;
+//! and frames without such a checksum (ARP) are left alone. A receiver that
+//! delivers a corrupted byte is therefore always wrong.
+
+use fullpipe_pool::Rng;
+
+use super::ETHERNET_HEADER_LEN;
+
+const IPV4: [u8; 2] = [0x08, 0x00];
+
+/// One direction's corruption.
+#[derive(Clone, Debug)]
+pub(super) struct Corruption(pub Rng);
+
+impl Corruption {
+    /// Perhaps flips bits in `frame`; returns whether it did.
+    pub fn strike(&mut self, frame: &mut [u8], probability: f64) -> bool {
+        if probability <= 0.0 || !self.0.chance(probability) {
+            return false;
+        }
+        if frame.len() <= ETHERNET_HEADER_LEN || frame[12..14] != IPV4 {
+            return false;
+        }
+        let packet = &mut frame[ETHERNET_HEADER_LEN..];
+        let place = self.0.below(packet.len() as u64) as usize;
+        let flipped = self.0.between(1, 0xff) as u8;
+        packet[place] ^= flipped;
+        true
+    }
+}

@@ -1,0 +1,16 @@
+//! Duplication: some frames arrive twice, the copy right behind the original.
+//!
+//! Rule: a copy takes no time on the wire. It was made beyond it.
+
+use fullpipe_pool::Rng;
+
+/// One direction's duplicates.
+#[derive(Clone, Debug)]
+pub(super) struct Duplication(pub Rng);
+
+impl Duplication {
+    /// Whether the next frame arrives twice.
+    pub fn strikes(&mut self, probability: f64) -> bool {
+        probability > 0.0 && self.0.chance(probability)
+    }
+}

@@ -1,0 +1,75 @@
+//! What holds frames that wait for the wire.
+//!
+//! Rule: a full queue drops the frame that comes last (drop tail). The frame on
+//! the wire is no longer in the queue.
+
+use std::collections::VecDeque;
+
+use fullpipe_pool::Instant;
+
+/// How much may wait, for each direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// Everything waits; nothing is dropped.
+    Unlimited,
+    /// Nothing waits in the link: the sender's device keeps its frames until
+    /// the wire is free, and pushes back on its stack when it is full.
+    Device,
+    /// At most this many frames wait; the next is dropped.
+    Packets(u32),
+    /// At most this many bytes of frames wait; what does not fit is dropped.
+    Bytes(u64),
+}
+
+/// A frame that waits.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub frame: Vec<u8>,
+    /// When it joined the queue.
+    pub since: Instant,
+}
+
+/// One direction's queue.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    frames: VecDeque<Waiting>,
+    bytes: u64,
+}
+
+impl Line {
+    /// Whether a frame of `len` bytes may join under `limit`, and under
+    /// `shaper_bytes`, the token bucket's own limit.
+    pub fn admits(&self, len: usize, limit: Queue, shaper_bytes: Option<u64>) -> bool {
+        let bytes = self.bytes + len as u64;
+        let in_shaper = shaper_bytes.is_none_or(|limit| bytes <= limit);
+        in_shaper
+            && match limit {
+                Queue::Unlimited | Queue::Device => true,
+                Queue::Packets(packets) => self.frames.len() < packets as usize,
+                Queue::Bytes(limit) => bytes <= limit,
+            }
+    }
+
+    pub fn join(&mut self, frame: Vec<u8>, since: Instant) {
+        self.bytes += frame.len() as u64;
+        self.frames.push_back(Waiting { frame, since });
+    }
+
+    pub fn first(&self) -> Option<&Waiting> {
+        self.frames.front()
+    }
+
+    pub fn leave(&mut self) -> Option<Waiting> {
+        let first = self.frames.pop_front()?;
+        self.bytes -= first.frame.len() as u64;
+        Some(first)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.frames.len()
+    }
+}

@@ -1,0 +1,60 @@
+//! A half-duplex radio: both directions share one medium.
+//!
+//! Rule: one frame is on air at a time. Whoever has a frame when the air
+//! becomes free draws a backoff; the shorter goes first and the other draws
+//! again when the air is free the next time. Collisions are not modelled: their
+//! cost is part of `access_us`.
+
+use fullpipe_pool::{Duration, Rng};
+
+use super::Direction;
+
+/// What using the air costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Radio {
+    /// Air time of every frame beside its bits, in microseconds: turnaround,
+    /// preamble and the radio's own acknowledgement.
+    pub access_us: u64,
+    /// A contender waits up to this much before it uses free air, evenly
+    /// drawn, in microseconds.
+    pub backoff_us: u64,
+}
+
+/// The air between the two ends.
+#[derive(Clone, Debug)]
+pub(super) struct Air(pub Rng);
+
+impl Air {
+    /// Who goes first of those that `contend` (by [`Direction::index`]), and
+    /// how long it backs off before.
+    ///
+    /// # Panics
+    /// If nobody contends.
+    pub fn contest(&mut self, radio: Radio, contend: [bool; 2]) -> (Direction, Duration) {
+        let winner = match contend {
+            [true, false] => Direction::Forward,
+            [false, true] => Direction::Back,
+            [true, true] => {
+                let draws = [self.backoff(radio), self.backoff(radio)];
+                // Even draws are settled by one more, so neither end is favoured.
+                let forward = match draws[0].cmp(&draws[1]) {
+                    std::cmp::Ordering::Less => true,
+                    std::cmp::Ordering::Greater => false,
+                    std::cmp::Ordering::Equal => self.0.chance(0.5),
+                };
+                let first = if forward {
+                    Direction::Forward
+                } else {
+                    Direction::Back
+                };
+                return (first, draws[first.index()]);
+            }
+            [false, false] => panic!("nobody contends for the air"),
+        };
+        (winner, self.backoff(radio))
+    }
+
+    fn backoff(&mut self, radio: Radio) -> Duration {
+        Duration::from_nanos(self.0.between(0, radio.backoff_us.saturating_mul(1_000)))
+    }
+}

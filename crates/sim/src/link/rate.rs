@@ -1,0 +1,29 @@
+//! How long a frame is on the wire.
+//!
+//! Rule: nothing is rounded away. What a frame's time leaves below a
+//! nanosecond is carried to the next one, so a million frames take exactly
+//! their bits divided by the rate. Who may use the wire is not decided here.
+
+use fullpipe_pool::Duration;
+
+const NANOS_PER_SEC: u128 = 1_000_000_000;
+
+/// Turns frame lengths into times at one rate.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Serializer {
+    /// Not yet charged, in nanoseconds / rate.
+    carry: u128,
+}
+
+impl Serializer {
+    /// Time that `bytes` take at `rate_bps` bits a second; none at rate 0.
+    pub fn time_for(&mut self, bytes: usize, rate_bps: u64) -> Duration {
+        if rate_bps == 0 {
+            return Duration::ZERO;
+        }
+        let owed = bytes as u128 * 8 * NANOS_PER_SEC + self.carry;
+        self.carry = owed % u128::from(rate_bps);
+        let nanos = owed / u128::from(rate_bps);
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+}
