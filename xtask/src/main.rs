@@ -1,2 +1,50 @@
-//! Repository tasks.
-fn main() {}
+//! The repository's own tasks: `cargo xtask test`, `tidy`, `soak`, `docs`, `bench`.
+//!
+//! The one rule: what CI runs and what a person runs is the same command, so
+//! nothing here depends on a tool that was installed by hand.
+//!
+//! No task is implemented in this file; each has a module of its own.
+
+mod bench;
+mod repository;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Tasks of the fullpipe repository.
+#[derive(Parser)]
+#[command(
+    name = "cargo xtask",
+    bin_name = "cargo xtask",
+    disable_help_subcommand = true
+)]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    Test(test::Arguments),
+    Tidy(tidy::Arguments),
+    Bench(bench::Arguments),
+}
+
+/// Exit codes: 0 done, 1 something failed, 2 the command line was wrong (clap's own).
+fn main() -> ExitCode {
+    let done = match Arguments::parse().task {
+        Task::Test(arguments) => test::run(&arguments),
+        Task::Tidy(arguments) => tidy::run(&arguments),
+        Task::Bench(arguments) => bench::run(&arguments),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

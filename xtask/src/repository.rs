@@ -1,0 +1,73 @@
+//! Where the repository is, and which files are its own.
+//!
+//! The one rule: paths handed out are relative to the root and use `/`, so that
+//! messages and exception lists read the same on every machine.
+//!
+//! It does not ask git: a source archive without history is tidy too.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// Folders that hold what tools made, not what people wrote.
+const MADE_BY_TOOLS: [&str; 5] = ["target", "out", "corpus", "artifacts", "node_modules"];
+
+/// The root of the repository: the folder that holds `xtask/`.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask/ lies in the repository")
+        .to_path_buf()
+}
+
+/// One file of the repository that people wrote.
+pub struct SourceFile {
+    /// Relative to the root, with `/`.
+    pub path: String,
+    /// Its whole text.
+    pub text: String,
+}
+
+/// Every file whose name ends in one of `endings`, sorted by path.
+///
+/// Hidden folders (but `.ci` and `.cargo`) and build output are passed over.
+///
+/// # Errors
+/// When a folder or file can't be read, or a file is not UTF-8.
+pub fn files(endings: &[&str]) -> Result<Vec<SourceFile>> {
+    let root = root();
+    let mut found = Vec::new();
+    collect(&root, &root, endings, &mut found)?;
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
+}
+
+fn collect(
+    root: &Path,
+    folder: &Path,
+    endings: &[&str],
+    found: &mut Vec<SourceFile>,
+) -> Result<()> {
+    let entries = fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))?;
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = entry.path();
+        if entry.file_type()?.is_dir() {
+            let hidden = name.starts_with('.') && name != ".ci" && name != ".cargo";
+            if !hidden && !MADE_BY_TOOLS.contains(&name.as_str()) {
+                collect(root, &path, endings, found)?;
+            }
+        } else if endings.iter().any(|ending| name.ends_with(ending)) {
+            let text =
+                fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+            let relative = path.strip_prefix(root).expect("found below the root");
+            found.push(SourceFile {
+                path: relative.to_string_lossy().replace('\\', "/"),
+                text,
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! `cargo xtask test`: everything that must hold, in one command.
+//!
+//! The one rule: every part is run or named as left out; nothing is skipped in
+//! silence. All steps run even after one failed, so one run tells the whole story.
+//!
+//! What a step checks is decided elsewhere; this file only says which there are.
+
+mod child;
+mod outcome;
+mod tools;
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+
+use child::Child;
+use outcome::{Outcome, Summary};
+
+use crate::tidy;
+
+/// Run every check and every test; the last line counts what passed and failed.
+///
+/// The interoperability tests need root and a few programs (iperf, iperf3,
+/// tshark, iproute2, curl). As root on Debian those are installed with apt. Elsewhere
+/// the rest is run and each part left out is named at the end.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  cargo xtask test                    everything this machine can run
+  cargo xtask test --strict           the same, and anything left out is a failure (as in CI)
+  cargo xtask test --only clippy      one step
+  cargo xtask test --only tests --only interop")]
+pub struct Arguments {
+    /// Count each part left out as a failure
+    ///
+    /// Also switched on by the environment variable CI=true.
+    #[arg(long)]
+    strict: bool,
+    /// Run this step only (may be given several times)
+    #[arg(long, value_name = "STEP")]
+    only: Vec<Step>,
+}
+
+/// The steps, in the order in which they run: what fails soonest comes first.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Step {
+    /// rustfmt agrees with every file
+    Fmt,
+    /// The rules of the house (`cargo xtask tidy`)
+    Tidy,
+    /// clippy has nothing to say about any target of the workspace
+    Clippy,
+    /// Unit and integration tests of the workspace
+    Tests,
+    /// The examples in the documentation run
+    DocTests,
+    /// The stack builds without default features, as on bare metal
+    NoStd,
+    /// The examples build
+    Examples,
+    /// rustdoc builds without a warning
+    Doc,
+    /// The reference experiments run and their verdicts hold
+    Lab,
+    /// Against the kernel, stock iperf, iperf3, curl and tshark (as root)
+    Interop,
+}
+
+impl Step {
+    fn name(self) -> String {
+        self.to_possible_value()
+            .expect("no step is hidden")
+            .get_name()
+            .to_owned()
+    }
+
+    fn run(self) -> Outcome {
+        match self {
+            Step::Fmt => cargo("fmt --all --check").outcome(),
+            Step::Tidy => Outcome::of_check(tidy::run(&tidy::Arguments::default())),
+            Step::Clippy => {
+                cargo("clippy --quiet --workspace --all-targets -- -D warnings").outcome()
+            }
+            Step::Tests => cargo("test --workspace --tests --no-fail-fast").tests(),
+            Step::DocTests => cargo("test --workspace --doc --no-fail-fast").tests(),
+            Step::NoStd => cargo("build -p fullpipe --no-default-features").outcome(),
+            Step::Examples => cargo("build --workspace --examples").outcome(),
+            Step::Doc => cargo("doc --quiet --workspace --no-deps")
+                .env("RUSTDOCFLAGS", "-D warnings")
+                .outcome(),
+            Step::Lab => cargo("run --quiet -p fullpipe-cli -- lab run --all").outcome(),
+            Step::Interop => interop(),
+        }
+    }
+}
+
+fn cargo(arguments: &str) -> Child {
+    Child::new(env!("CARGO")).args(arguments.split(' '))
+}
+
+/// The tests marked `#[ignore]`: they need root, namespaces and strangers' programs.
+///
+/// They run one at a time, because they measure rates and own network names.
+fn interop() -> Outcome {
+    match tools::prepare() {
+        Ok(()) => {
+            cargo("test --workspace --tests --no-fail-fast -- --ignored --test-threads=1").tests()
+        }
+        Err(missing) => Outcome::left_out(missing),
+    }
+}
+
+/// Runs the steps and prints the table and the closing line `N passed, N failed`.
+///
+/// # Errors
+/// When a step or test failed or, under `--strict`, something was left out.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let strict = arguments.strict || std::env::var("CI").is_ok_and(|value| value == "true");
+    let steps: Vec<Step> = Step::value_variants()
+        .iter()
+        .copied()
+        .filter(|step| arguments.only.is_empty() || arguments.only.contains(step))
+        .collect();
+    let mut summary = Summary::new(strict);
+    for step in steps {
+        println!("\n=== {} ===", step.name());
+        let start = Instant::now();
+        let outcome = step.run();
+        summary.add(&step.name(), start.elapsed(), outcome);
+    }
+    print!("\n{summary}");
+    if summary.failed() > 0 {
+        bail!("not everything holds");
+    }
+    Ok(())
+}

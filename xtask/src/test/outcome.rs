@@ -1,0 +1,165 @@
+//! What came of each step, and the closing account of all of them.
+//!
+//! The one rule: a test that did not run is never counted as passed. Tests that
+//! are ignored in one step and run in a later one are not left out.
+//!
+//! It starts no process and decides no exit code.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use anyhow::Result;
+
+/// The result of one step.
+#[derive(Default)]
+pub struct Outcome {
+    /// Tests that ran and held; a check without tests counts as one.
+    pub passed: usize,
+    /// Tests that ran and did not hold, by name.
+    pub failed: Vec<String>,
+    /// Tests that were not run, by name, each with the reason it gave.
+    pub ignored: BTreeMap<String, String>,
+    /// Tests that did run, by name.
+    pub ran: Vec<String>,
+    /// Why the whole step could not be run here.
+    pub left_out: Vec<String>,
+}
+
+impl Outcome {
+    /// A step that is one check.
+    pub fn of_check(result: Result<()>) -> Outcome {
+        match result {
+            Ok(()) => Outcome {
+                passed: 1,
+                ..Outcome::default()
+            },
+            Err(error) => {
+                println!("{error:#}");
+                Outcome {
+                    failed: vec![format!("{error:#}")],
+                    ..Outcome::default()
+                }
+            }
+        }
+    }
+
+    /// A step that this machine can't run, and each reason.
+    pub fn left_out(reasons: Vec<String>) -> Outcome {
+        Outcome {
+            left_out: reasons,
+            ..Outcome::default()
+        }
+    }
+
+    /// Takes in one line of a test program's output.
+    pub fn read_line(&mut self, line: &str) {
+        let Some((name, verdict)) = line
+            .strip_prefix("test ")
+            .and_then(|l| l.split_once(" ... "))
+        else {
+            return;
+        };
+        if verdict == "ok" {
+            self.passed += 1;
+            self.ran.push(name.to_owned());
+        } else if verdict.starts_with("FAILED") {
+            self.failed.push(name.to_owned());
+            self.ran.push(name.to_owned());
+        } else if let Some(reason) = verdict.strip_prefix("ignored") {
+            let reason = reason.trim_start_matches([',', ' ']);
+            self.ignored.insert(name.to_owned(), reason.to_owned());
+        }
+    }
+}
+
+/// All steps so far. Displays as the table, the parts left out, and the closing line.
+pub struct Summary {
+    strict: bool,
+    steps: Vec<(String, Duration, Outcome)>,
+}
+
+impl Summary {
+    /// `strict`: what is left out counts as failed.
+    pub fn new(strict: bool) -> Summary {
+        Summary {
+            strict,
+            steps: Vec::new(),
+        }
+    }
+
+    /// Adds a step that took `took`.
+    pub fn add(&mut self, step: &str, took: Duration, outcome: Outcome) {
+        self.steps.push((step.to_owned(), took, outcome));
+    }
+
+    /// How many tests and checks passed.
+    pub fn passed(&self) -> usize {
+        self.steps
+            .iter()
+            .map(|(_, _, outcome)| outcome.passed)
+            .sum()
+    }
+
+    /// How many failed; under `strict` with those left out.
+    pub fn failed(&self) -> usize {
+        let failed: usize = self
+            .steps
+            .iter()
+            .map(|(_, _, outcome)| outcome.failed.len())
+            .sum();
+        failed
+            + if self.strict {
+                self.left_out().len()
+            } else {
+                0
+            }
+    }
+
+    /// What was not run, in words.
+    pub fn left_out(&self) -> Vec<String> {
+        let mut left_out = Vec::new();
+        for (step, _, outcome) in &self.steps {
+            for reason in &outcome.left_out {
+                left_out.push(format!("{step}: {reason}"));
+            }
+            for (test, reason) in &outcome.ignored {
+                let ran_later = self
+                    .steps
+                    .iter()
+                    .any(|(_, _, other)| other.ran.contains(test));
+                if !ran_later {
+                    left_out.push(format!("{step}: {test} ({reason})"));
+                }
+            }
+        }
+        left_out
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (step, took, outcome) in &self.steps {
+            let verdict = match (outcome.failed.is_empty(), outcome.left_out.is_empty()) {
+                (false, _) => "FAILED",
+                (true, false) => "left out",
+                (true, true) => "ok",
+            };
+            let counts = format!("{} passed, {} failed", outcome.passed, outcome.failed.len());
+            writeln!(
+                f,
+                "{step:<10} {verdict:<9} {:>7.1} s  {counts}",
+                took.as_secs_f64()
+            )?;
+        }
+        for (step, _, outcome) in &self.steps {
+            for test in &outcome.failed {
+                writeln!(f, "failed: {step}: {test}")?;
+            }
+        }
+        for part in self.left_out() {
+            writeln!(f, "left out: {part}")?;
+        }
+        writeln!(f, "{} passed, {} failed", self.passed(), self.failed())
+    }
+}

@@ -1,0 +1,120 @@
+//! The programs and rights that the interoperability tests need.
+//!
+//! The one rule: what is missing is installed where that can be done without
+//! asking (root on Debian), and otherwise named with what to do about it.
+//!
+//! It never uses sudo and never touches another package system.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A program, and the Debian package that has it.
+const TOOLS: [(&str, &str); 5] = [
+    ("iperf", "iperf"),
+    ("iperf3", "iperf3"),
+    ("tshark", "tshark"),
+    ("ip", "iproute2"),
+    ("curl", "curl"),
+];
+
+/// How long apt waits for another package command to end, in seconds.
+const APT_LOCK_S: u32 = 300;
+
+/// Makes sure everything is there; installs it when that is possible.
+///
+/// # Errors
+/// One line for each thing that is missing and could not be put in place.
+pub fn prepare() -> Result<(), Vec<String>> {
+    let root = rustix::process::geteuid().is_root();
+    let mut missing = missing_tools();
+    if !missing.is_empty() && root && Path::new("/etc/debian_version").exists() {
+        install(&missing);
+        missing = missing_tools();
+    }
+    let mut reasons: Vec<String> = missing
+        .iter()
+        .map(|(program, package)| format!("{program} is missing (Debian package {package})"))
+        .collect();
+    if !root {
+        reasons.push("not root: run it as root to test in network namespaces".to_owned());
+    } else if !missing.iter().any(|(program, _)| *program == "ip")
+        && let Err(reason) = namespace_with_tap()
+    {
+        reasons.push(reason);
+    }
+    if reasons.is_empty() {
+        Ok(())
+    } else {
+        Err(reasons)
+    }
+}
+
+fn missing_tools() -> Vec<(&'static str, &'static str)> {
+    TOOLS
+        .into_iter()
+        .filter(|(program, _)| find(program).is_none())
+        .collect()
+}
+
+/// Looks where a shell would, and where Debian keeps root's programs.
+fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(["/usr/sbin", "/sbin"].map(PathBuf::from))
+        .map(|folder| folder.join(program))
+        .find(|file| fs::metadata(file).is_ok_and(|data| data.is_file()))
+}
+
+/// Installs packages; a fresh machine has no package lists, so they are fetched
+/// when the first try fails.
+fn install(missing: &[(&str, &str)]) {
+    let packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
+    println!("installing with apt: {}", packages.join(" "));
+    let install = || {
+        let mut arguments = vec!["install", "-y", "--no-install-recommends"];
+        arguments.extend(&packages);
+        apt(&arguments)
+    };
+    if !install() && apt(&["update"]) {
+        install();
+    }
+}
+
+fn apt(arguments: &[&str]) -> bool {
+    let status = Command::new("apt-get")
+        .arg("-o")
+        .arg(format!("DPkg::Lock::Timeout={APT_LOCK_S}"))
+        .arg("-q")
+        .args(arguments)
+        // tshark's package asks who may capture; nobody is there to answer.
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .stdin(Stdio::null())
+        .status();
+    status.is_ok_and(|status| status.success())
+}
+
+/// Whether this machine lets us make a namespace and a TAP device in it; a
+/// container may be root and yet not allowed to.
+fn namespace_with_tap() -> Result<(), String> {
+    let name = format!("fullpipe-probe-{}", std::process::id());
+    ip(&["netns", "add", &name]).map_err(|why| format!("no network namespaces here: {why}"))?;
+    let tap = ip(&["-n", &name, "tuntap", "add", "dev", "tap0", "mode", "tap"]);
+    let removed = ip(&["netns", "delete", &name]);
+    tap.and(removed)
+        .map_err(|why| format!("no TAP devices here: {why}"))
+}
+
+fn ip(arguments: &[&str]) -> Result<(), String> {
+    let program = find("ip").ok_or("no `ip`")?;
+    let output = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| error.to_string())?;
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(String::from_utf8_lossy(&output.stderr).trim().to_owned())
+    }
+}

@@ -1,0 +1,125 @@
+//! Which crate may depend on which, as drawn in the design.
+//!
+//! The one rule: dependencies point down. The table below is the drawing; cargo's
+//! own metadata is held against it.
+//!
+//! Dev-dependencies are free: a test may look at its crate from anywhere.
+
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use super::Finding;
+use super::source::CORE;
+use crate::repository;
+
+/// Each crate of the workspace, and the crates of the workspace it may use.
+const DRAWN: [(&str, &[&str]); 13] = [
+    ("fullpipe-wire", &[]),
+    ("fullpipe-pool", &[]),
+    ("fullpipe-tcp", &["fullpipe-wire", "fullpipe-pool"]),
+    ("fullpipe", &CORE_CRATES),
+    ("fullpipe-sim", &STACK_CRATES),
+    ("fullpipe-host", &STACK_CRATES),
+    ("fullpipe-capi", &RUNNING_CRATES),
+    ("fullpipe-perf", &RUNNING_CRATES),
+    ("fullpipe-lab", &RUNNING_CRATES),
+    ("fullpipe-diagnose", &["fullpipe-wire", "fullpipe-tcp"]),
+    ("fullpipe-report", &["fullpipe-diagnose"]),
+    ("fullpipe-cli", &ALL_CRATES),
+    ("xtask", &ALL_CRATES),
+];
+
+const CORE_CRATES: [&str; 3] = ["fullpipe-wire", "fullpipe-pool", "fullpipe-tcp"];
+const STACK_CRATES: [&str; 4] = ["fullpipe-wire", "fullpipe-pool", "fullpipe-tcp", "fullpipe"];
+const RUNNING_CRATES: [&str; 6] = [
+    "fullpipe-wire",
+    "fullpipe-pool",
+    "fullpipe-tcp",
+    "fullpipe",
+    "fullpipe-sim",
+    "fullpipe-host",
+];
+const ALL_CRATES: [&str; 11] = [
+    "fullpipe-wire",
+    "fullpipe-pool",
+    "fullpipe-tcp",
+    "fullpipe",
+    "fullpipe-sim",
+    "fullpipe-host",
+    "fullpipe-capi",
+    "fullpipe-perf",
+    "fullpipe-lab",
+    "fullpipe-diagnose",
+    "fullpipe-report",
+];
+
+/// What a core crate may take from others: crates that run without an operating system.
+const CORE_LIBRARIES: [&str; 3] = ["hashbrown", "zerocopy", "siphasher"];
+
+/// Holds the workspace's dependencies against the drawing.
+///
+/// # Errors
+/// When cargo can't describe the workspace.
+pub fn check() -> Result<Vec<Finding>> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version=1", "--no-deps", "--offline"])
+        .current_dir(repository::root())
+        .output()
+        .context("running cargo metadata")?;
+    ensure!(
+        output.status.success(),
+        "cargo metadata: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let metadata: Value = serde_json::from_slice(&output.stdout)?;
+    Ok(judge(&metadata))
+}
+
+/// The findings over cargo's metadata, as parsed JSON.
+pub fn judge(metadata: &Value) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for package in elements(metadata, "packages") {
+        let name = text(package, "name");
+        let manifest = format!("the manifest of {name}");
+        let Some((_, allowed)) = DRAWN.iter().find(|(drawn, _)| *drawn == name) else {
+            let says = "is not in the drawing: add it to DESIGN and to xtask/src/tidy/edges.rs";
+            findings.push(Finding::new(&manifest, 1, says));
+            continue;
+        };
+        for dependency in elements(package, "dependencies") {
+            if text(dependency, "kind") == "dev" {
+                continue;
+            }
+            let used = text(dependency, "name");
+            if dependency["path"].is_string() {
+                if !allowed.contains(&used) {
+                    let says = format!("{name} may not depend on {used}: dependencies point down");
+                    findings.push(Finding::new(&manifest, 1, says));
+                }
+            } else if is_core(name) && !is_optional(dependency) && !CORE_LIBRARIES.contains(&used) {
+                let says = format!("{used} is not among the libraries a core crate may need");
+                findings.push(Finding::new(&manifest, 1, says));
+            }
+        }
+    }
+    findings
+}
+
+fn is_core(package: &str) -> bool {
+    let folder = package.strip_prefix("fullpipe-").unwrap_or("stack");
+    package.starts_with("fullpipe") && CORE.contains(&folder)
+}
+
+fn is_optional(dependency: &Value) -> bool {
+    dependency["optional"].as_bool() == Some(true)
+}
+
+fn elements<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    value[key].as_array().into_iter().flatten()
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_default()
+}

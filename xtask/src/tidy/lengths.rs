@@ -1,0 +1,160 @@
+//! How long files and functions are, and which are too long.
+//!
+//! The one rule: a length is a number of lines as an editor shows them, from
+//! `fn` to the closing brace, without the attributes and comments above it.
+//!
+//! It does not weigh complexity; a reader's screen is the unit.
+
+use std::collections::BTreeMap;
+
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+
+use super::exceptions::Exception;
+use super::{Finding, RustFile};
+
+/// The longest file allowed, in lines.
+pub const FILE_LINES: usize = 800;
+/// The longest function allowed, in lines.
+pub const FUNCTION_LINES: usize = 70;
+
+/// The lengths of everything in the tree.
+pub struct Lengths {
+    /// Key as in [`Exception::what`]; first line, length, and the limit that applies.
+    of: BTreeMap<String, Length>,
+}
+
+struct Length {
+    path: String,
+    line: usize,
+    lines: usize,
+    limit: usize,
+}
+
+impl Lengths {
+    /// How many functions were measured.
+    pub fn functions(&self) -> usize {
+        self.of
+            .values()
+            .filter(|length| length.limit == FUNCTION_LINES)
+            .count()
+    }
+}
+
+/// Measures each file and each function in it.
+pub fn measure(files: &[RustFile]) -> Lengths {
+    let mut of = BTreeMap::new();
+    for file in files {
+        let lines = file.text.lines().count();
+        let length = Length {
+            path: file.path.clone(),
+            line: 1,
+            lines,
+            limit: FILE_LINES,
+        };
+        of.insert(file.path.clone(), length);
+        let mut functions = Functions {
+            file: &file.path,
+            found: &mut of,
+        };
+        functions.visit_file(&file.syntax);
+    }
+    Lengths { of }
+}
+
+/// Holds lengths against the limits and the list of exceptions.
+pub fn check(lengths: &Lengths, exceptions: &[Exception]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (what, length) in &lengths.of {
+        let excepted = exceptions.iter().find(|exception| exception.what == what);
+        let says = match excepted {
+            None if length.lines <= length.limit => continue,
+            None => format!(
+                "{what} has {} lines, the limit is {}",
+                length.lines, length.limit
+            ),
+            Some(_) if length.lines <= length.limit => {
+                format!("{what} fits again: delete its exception in xtask/src/tidy/exceptions.rs")
+            }
+            Some(exception) if length.lines > exception.lines => format!(
+                "{what} grew from {} to {} lines; its exception ({}) only shrinks",
+                exception.lines, length.lines, exception.why
+            ),
+            Some(exception) if length.lines < exception.lines => format!(
+                "{what} has shrunk to {} lines: lower its exception from {}",
+                length.lines, exception.lines
+            ),
+            Some(_) => continue,
+        };
+        findings.push(Finding::new(&length.path, length.line, says));
+    }
+    for exception in exceptions {
+        if !lengths.of.contains_key(exception.what) {
+            let says = format!("{} is gone: delete its exception", exception.what);
+            findings.push(Finding::new("xtask/src/tidy/exceptions.rs", 1, says));
+        }
+    }
+    findings
+}
+
+/// Prints the ten longest files and the ten longest functions.
+pub fn print_longest(lengths: &Lengths) {
+    for limit in [FILE_LINES, FUNCTION_LINES] {
+        let mut ranked: Vec<_> = lengths
+            .of
+            .iter()
+            .filter(|(_, l)| l.limit == limit)
+            .collect();
+        ranked.sort_by_key(|(_, length)| std::cmp::Reverse(length.lines));
+        println!("longest, of {limit} lines allowed:");
+        for (what, length) in ranked.iter().take(10) {
+            println!("{:6}  {what}", length.lines);
+        }
+    }
+}
+
+/// Collects the functions of one file.
+struct Functions<'a> {
+    file: &'a str,
+    found: &'a mut BTreeMap<String, Length>,
+}
+
+impl Functions<'_> {
+    fn add(&mut self, signature: &syn::Signature, block: &syn::Block) {
+        let line = signature.span().start().line;
+        let lines = block.span().end().line + 1 - line;
+        let name = format!("{}::{}", self.file, signature.ident);
+        let length = Length {
+            path: self.file.to_owned(),
+            line,
+            lines,
+            limit: FUNCTION_LINES,
+        };
+        // Two of one name in a file (methods of different types): the longer one stands for both.
+        match self.found.get(&name) {
+            Some(other) if other.lines >= lines => {}
+            Some(_) | None => {
+                self.found.insert(name, length);
+            }
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Functions<'_> {
+    fn visit_item_fn(&mut self, function: &'ast syn::ItemFn) {
+        self.add(&function.sig, &function.block);
+        visit::visit_item_fn(self, function);
+    }
+
+    fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
+        self.add(&function.sig, &function.block);
+        visit::visit_impl_item_fn(self, function);
+    }
+
+    fn visit_trait_item_fn(&mut self, function: &'ast syn::TraitItemFn) {
+        if let Some(block) = &function.default {
+            self.add(&function.sig, block);
+        }
+        visit::visit_trait_item_fn(self, function);
+    }
+}

@@ -1,0 +1,172 @@
+//! Rules about the text of one Rust file.
+//!
+//! The one rule: each check looks at one file and nothing else, so that moving
+//! a file moves its findings with it.
+//!
+//! Lengths are measured in `lengths`, edges between crates in `edges`.
+
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+
+use super::{Finding, RustFile};
+
+/// The crates that run anywhere: no standard library, no unsafe code.
+pub const CORE: [&str; 4] = ["wire", "pool", "tcp", "stack"];
+
+/// The crates that may use `unsafe` (clippy asks each block for its reason).
+const UNSAFE_ALLOWED: [&str; 2] = ["host", "capi"];
+
+/// All rules of this file over one Rust file.
+pub fn check(file: &RustFile) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    findings.extend(header(file));
+    findings.extend(core_attributes(file));
+    findings.extend(bare_allows(file));
+    let mut walk = Walk {
+        file,
+        findings: &mut findings,
+    };
+    walk.visit_file(&file.syntax);
+    findings
+}
+
+/// Each file opens with what it is (`//!`), its rule, and what it does not do.
+fn header(file: &RustFile) -> Option<Finding> {
+    let opens = file
+        .text
+        .lines()
+        .next()
+        .is_some_and(|line| line.starts_with("//! "));
+    (!opens).then(|| {
+        Finding::new(
+            &file.path,
+            1,
+            "must open with `//!`: what it is, its one rule, what it does not do",
+        )
+    })
+}
+
+/// The four core crates say at their root that they need no std and no unsafe.
+fn core_attributes(file: &RustFile) -> Vec<Finding> {
+    let is_core_root = CORE
+        .iter()
+        .any(|name| file.path == format!("crates/{name}/src/lib.rs"));
+    if !is_core_root {
+        return Vec::new();
+    }
+    [
+        ("#![no_std]", "no_std"),
+        ("#![forbid(unsafe_code)]", "forbid"),
+    ]
+    .into_iter()
+    .filter(|(text, name)| {
+        let stated = file
+            .syntax
+            .attrs
+            .iter()
+            .any(|attribute| attribute.path().is_ident(name));
+        !(stated && file.text.contains(text))
+    })
+    .map(|(text, _)| Finding::new(&file.path, 1, format!("a core crate must say `{text}`")))
+    .collect()
+}
+
+/// A silenced lint says why, in a comment above it or in its `reason`.
+fn bare_allows(file: &RustFile) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut line_above = "";
+    for (index, line) in file.text.lines().enumerate() {
+        let trimmed = line.trim_start();
+        let silences = ["#[allow(", "#![allow(", "#[expect(", "#![expect("]
+            .iter()
+            .any(|opening| trimmed.starts_with(opening));
+        let explained = line_above.trim_start().starts_with("//") && !is_doc(line_above)
+            || trimmed.contains("//")
+            || trimmed.contains("reason");
+        if silences && !explained {
+            findings.push(Finding::new(
+                &file.path,
+                index + 1,
+                "a silenced lint needs its reason",
+            ));
+        }
+        line_above = line;
+    }
+    findings
+}
+
+fn is_doc(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("///") || line.starts_with("//!")
+}
+
+/// Walks the syntax for `unsafe`, inline test modules and the standard library in core crates.
+struct Walk<'a> {
+    file: &'a RustFile,
+    findings: &'a mut Vec<Finding>,
+}
+
+impl Walk<'_> {
+    fn unsafe_at(&mut self, line: usize) {
+        let allowed = self
+            .file
+            .crate_folder()
+            .is_some_and(|name| UNSAFE_ALLOWED.contains(&name));
+        if !allowed {
+            let says = "`unsafe` belongs in crates/host and crates/capi only";
+            self.findings
+                .push(Finding::new(&self.file.path, line, says));
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Walk<'_> {
+    fn visit_expr_unsafe(&mut self, block: &'ast syn::ExprUnsafe) {
+        self.unsafe_at(block.unsafe_token.span().start().line);
+        visit::visit_expr_unsafe(self, block);
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        if let Some(token) = &item.unsafety {
+            self.unsafe_at(token.span().start().line);
+        }
+        visit::visit_item_impl(self, item);
+    }
+
+    fn visit_signature(&mut self, signature: &'ast syn::Signature) {
+        if let syn::Safety::Unsafe(token) = &signature.safety {
+            self.unsafe_at(token.span().start().line);
+        }
+        visit::visit_signature(self, signature);
+    }
+
+    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
+        if module.ident == "tests" && module.content.is_some() {
+            self.findings.push(Finding::new(
+                &self.file.path,
+                module.span().start().line,
+                "tests live in tests.rs beside the code: `#[cfg(test)] mod tests;`",
+            ));
+        }
+        visit::visit_item_mod(self, module);
+    }
+
+    fn visit_item_extern_crate(&mut self, item: &'ast syn::ItemExternCrate) {
+        let in_core = self
+            .file
+            .crate_folder()
+            .is_some_and(|name| CORE.contains(&name));
+        let in_library = self.file.path.contains("/src/") && !self.file.path.contains("tests");
+        let for_tests = item
+            .attrs
+            .iter()
+            .any(|attribute| attribute.path().is_ident("cfg"));
+        if in_core && in_library && item.ident == "std" && !for_tests {
+            let line = item.span().start().line;
+            let says = "a core crate does without the standard library";
+            self.findings
+                .push(Finding::new(&self.file.path, line, says));
+        }
+        visit::visit_item_extern_crate(self, item);
+    }
+}

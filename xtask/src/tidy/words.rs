@@ -1,0 +1,52 @@
+//! Words that may not stand in the tree, whatever the kind of file.
+//!
+//! The one rule: what a word announces as unfinished is finished or deleted.
+//!
+//! The words are put together from halves here, so that this file passes too.
+
+use super::Finding;
+
+/// Each word, and what to do about it.
+const FORBIDDEN: [(&str, &str); 5] = [
+    (concat!("TO", "DO"), "finish it or delete it"),
+    (concat!("FIX", "ME"), "finish it or delete it"),
+    (concat!("XX", "X"), "finish it or delete it"),
+    (concat!("unimpl", "emented!"), "leave a seam, not a stub"),
+    (concat!("to", "do!("), "leave a seam, not a stub"),
+];
+
+/// Names that say nothing about what is inside.
+const EMPTY_NAMES: [&str; 8] = [
+    "util", "utils", "helper", "helpers", "manager", "common", "misc", "shared",
+];
+
+/// Looks at one file's name and text.
+pub fn check(path: &str, text: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for part in path.split('/') {
+        let stem = part.split('.').next().unwrap_or(part);
+        if EMPTY_NAMES.contains(&stem) {
+            let says = format!("`{stem}` says nothing: name it after what it does");
+            findings.push(Finding::new(path, 1, says));
+        }
+    }
+    for (index, line) in text.lines().enumerate() {
+        for (word, advice) in FORBIDDEN {
+            if stands_alone(line, word) {
+                findings.push(Finding::new(path, index + 1, format!("`{word}`: {advice}")));
+            }
+        }
+    }
+    findings
+}
+
+/// Whether `word` is in `line` and not a part of a longer word.
+fn stands_alone(line: &str, word: &str) -> bool {
+    line.match_indices(word).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + word.len()..].chars().next();
+        let joins = |neighbour: Option<char>| neighbour.is_some_and(char::is_alphanumeric);
+        let whole_call = word.ends_with(['!', '(']);
+        !joins(before) && (whole_call || !joins(after))
+    })
+}
