@@ -79,3 +79,6 @@ impl fmt::Display for WireError {
 }
 
 impl core::error::Error for WireError {}
+
+#[cfg(test)]
+mod tests;

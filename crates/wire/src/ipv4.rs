@@ -259,7 +259,7 @@ impl Ipv4Header {
             traffic_class: self.dscp << 2 | self.ecn as u8,
             total_len: U16::new((Self::LEN + self.payload_len()) as u16),
             identification: U16::new(self.identification),
-            flags_offset: U16::new(flags | self.fragment_offset / 8),
+            flags_offset: U16::new(flags | (self.fragment_offset / 8)),
             ttl: self.ttl,
             protocol: self.protocol.into(),
             checksum: U16::ZERO,

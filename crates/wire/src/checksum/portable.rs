@@ -35,9 +35,8 @@ impl Lanes {
     }
 
     fn total(&self) -> u64 {
-        self.whole
-            .iter()
-            .zip(&self.high)
+        let lanes = self.whole.iter().zip(&self.high);
+        lanes
             .map(|(whole, high)| fold_once(whole.wrapping_sub(high << 32)) + fold_once(*high))
             .sum()
     }
@@ -46,6 +45,9 @@ impl Lanes {
 /// The sum of `bytes`, an odd last byte taken as the first of its word.
 pub fn sum_words(bytes: &[u8]) -> u64 {
     let (steps, tail) = bytes.as_chunks::<STEP>();
+    if steps.is_empty() {
+        return sum_tail(tail);
+    }
     let mut lanes = Lanes::ZERO;
     for step in steps {
         lanes.add(step);
@@ -57,28 +59,62 @@ pub fn sum_words(bytes: &[u8]) -> u64 {
 pub fn copy_words(dst: &mut [u8], src: &[u8]) -> u64 {
     let (src_steps, src_tail) = src.as_chunks::<STEP>();
     let (dst_steps, dst_tail) = dst.as_chunks_mut::<STEP>();
+    dst_tail.copy_from_slice(src_tail);
+    if src_steps.is_empty() {
+        return sum_tail(src_tail);
+    }
     let mut lanes = Lanes::ZERO;
     for (dst, src) in dst_steps.iter_mut().zip(src_steps) {
         lanes.add(src);
         *dst = *src;
     }
-    dst_tail.copy_from_slice(src_tail);
     lanes.total() + sum_tail(src_tail)
 }
 
-/// The sum of the fewer than 2³² bytes that do not fill a step.
+/// The sum of the fewer than 64 bytes that do not fill a step.
+///
+/// Taken by value in halving pieces: a loop would be too short to be worth its
+/// set-up, and a buffer would make the load wait for the stores.
+#[inline(always)]
 pub fn sum_tail(bytes: &[u8]) -> u64 {
-    let (words, rest) = bytes.as_chunks::<4>();
-    let sum: u64 = words
+    let (mut sum, mut rest) = (0, bytes);
+    if let Some((piece, after)) = rest.split_first_chunk::<32>() {
+        sum += sum_piece(piece);
+        rest = after;
+    }
+    if let Some((piece, after)) = rest.split_first_chunk::<16>() {
+        sum += sum_piece(piece);
+        rest = after;
+    }
+    if let Some((piece, after)) = rest.split_first_chunk::<8>() {
+        sum += sum_piece(piece);
+        rest = after;
+    }
+    if let Some((&word, after)) = rest.split_first_chunk::<4>() {
+        sum += u64::from(u32::from_ne_bytes(word));
+        rest = after;
+    }
+    if let Some((&word, after)) = rest.split_first_chunk::<2>() {
+        sum += u64::from(u16::from_ne_bytes(word));
+        rest = after;
+    }
+    match rest.first() {
+        Some(&byte) => sum + u64::from(u16::from_ne_bytes([byte, 0])),
+        None => sum,
+    }
+}
+
+#[inline(always)]
+fn sum_piece<const N: usize>(piece: &[u8; N]) -> u64 {
+    let (words, _none) = piece.as_chunks::<8>();
+    words
         .iter()
-        .map(|&word| u64::from(u32::from_ne_bytes(word)))
-        .sum();
-    let mut last = [0; 4];
-    last[..rest.len()].copy_from_slice(rest);
-    sum + u64::from(u32::from_ne_bytes(last))
+        .map(|&word| fold_once(u64::from_ne_bytes(word)))
+        .sum()
 }
 
 /// Adds the halves of `sum`, so that many such sums can be added.
+#[inline(always)]
 pub const fn fold_once(sum: u64) -> u64 {
     (sum & 0xffff_ffff) + (sum >> 32)
 }

@@ -7,47 +7,57 @@
 use pulp::x86::V3;
 use pulp::{cast, u64x4};
 
-use super::portable::{self, fold_once, sum_tail};
+use super::portable::{self, sum_tail};
 
-/// Bytes taken per step: four vectors.
-const STEP: usize = 128;
-const VECTORS: usize = STEP / 32;
+/// Bytes of a vector.
+const VECTOR: usize = 32;
+/// Vectors taken per step, each with sums of its own.
+const LANES: usize = 4;
 
 /// Shorter slices cost less than the call into vector code.
-const WORTH_IT: usize = STEP;
+const WORTH_IT: usize = VECTOR * LANES;
 
 /// Whole words and their upper halves apart, as in the portable lanes.
 struct Lanes {
-    whole: [u64x4; VECTORS],
-    high: [u64x4; VECTORS],
+    whole: [u64x4; LANES],
+    high: [u64x4; LANES],
 }
 
 impl Lanes {
     const ZERO: Self = Self {
-        whole: [u64x4(0, 0, 0, 0); VECTORS],
-        high: [u64x4(0, 0, 0, 0); VECTORS],
+        whole: [u64x4(0, 0, 0, 0); LANES],
+        high: [u64x4(0, 0, 0, 0); LANES],
     };
 
+    /// Adds one vector to the lane of its place.
     #[inline(always)]
-    fn add(&mut self, v3: V3, vectors: &[u64x4; VECTORS]) {
-        for (lane, &vector) in vectors.iter().enumerate() {
-            let upper = v3.shr_const_u64x4::<32>(vector);
-            self.whole[lane] = v3.wrapping_add_u64x4(self.whole[lane], vector);
-            self.high[lane] = v3.wrapping_add_u64x4(self.high[lane], upper);
-        }
+    fn add(&mut self, v3: V3, lane: usize, bytes: [u8; VECTOR]) {
+        let vector: u64x4 = cast(bytes);
+        let upper = v3.shr_const_u64x4::<32>(vector);
+        self.whole[lane] = v3.wrapping_add_u64x4(self.whole[lane], vector);
+        self.high[lane] = v3.wrapping_add_u64x4(self.high[lane], upper);
     }
 
     #[inline(always)]
-    fn total(&self) -> u64 {
-        let mut total = 0;
+    fn total(&self, v3: V3) -> u64 {
+        let fold_once = |sum| {
+            let lower = v3.shr_const_u64x4::<32>(v3.shl_const_u64x4::<32>(sum));
+            v3.wrapping_add_u64x4(lower, v3.shr_const_u64x4::<32>(sum))
+        };
+        let mut total = u64x4(0, 0, 0, 0);
         for (&whole, &high) in self.whole.iter().zip(&self.high) {
-            let (whole, high): ([u64; 4], [u64; 4]) = (cast(whole), cast(high));
-            for (whole, high) in whole.iter().zip(high) {
-                total += fold_once(whole.wrapping_sub(high << 32)) + fold_once(high);
-            }
+            let low = v3.wrapping_sub_u64x4(whole, v3.shl_const_u64x4::<32>(high));
+            total = v3.wrapping_add_u64x4(total, fold_once(low));
+            total = v3.wrapping_add_u64x4(total, fold_once(high));
         }
-        total
+        total.0 + total.1 + total.2 + total.3
     }
+}
+
+/// Whether this processor takes the fast way.
+#[cfg(test)]
+pub fn is_available() -> bool {
+    V3::is_available()
 }
 
 /// As [`portable::sum_words`].
@@ -82,12 +92,18 @@ impl pulp::NullaryFnOnce for Sum<'_> {
 
     #[inline(always)]
     fn call(self) -> u64 {
-        let (steps, tail) = self.bytes.as_chunks::<STEP>();
+        let (vectors, tail) = self.bytes.as_chunks::<VECTOR>();
+        let (steps, vectors) = vectors.as_chunks::<LANES>();
         let mut lanes = Lanes::ZERO;
-        for &step in steps {
-            lanes.add(self.v3, &cast(step));
+        for step in steps {
+            for (lane, &vector) in step.iter().enumerate() {
+                lanes.add(self.v3, lane, vector);
+            }
         }
-        lanes.total() + sum_tail(tail)
+        for &vector in vectors {
+            lanes.add(self.v3, 0, vector);
+        }
+        lanes.total(self.v3) + sum_tail(tail)
     }
 }
 
@@ -102,15 +118,23 @@ impl pulp::NullaryFnOnce for Copy<'_> {
 
     #[inline(always)]
     fn call(self) -> u64 {
-        let (src_steps, src_tail) = self.src.as_chunks::<STEP>();
-        let (dst_steps, dst_tail) = self.dst.as_chunks_mut::<STEP>();
-        let mut lanes = Lanes::ZERO;
-        for (dst, &src) in dst_steps.iter_mut().zip(src_steps) {
-            let vectors = cast(src);
-            lanes.add(self.v3, &vectors);
-            *dst = cast(vectors);
-        }
+        let (src_vectors, src_tail) = self.src.as_chunks::<VECTOR>();
+        let (dst_vectors, dst_tail) = self.dst.as_chunks_mut::<VECTOR>();
+        let (src_steps, src_vectors) = src_vectors.as_chunks::<LANES>();
+        let (dst_steps, dst_vectors) = dst_vectors.as_chunks_mut::<LANES>();
+        // First, because a call in their midst would spill the lanes.
         dst_tail.copy_from_slice(src_tail);
-        lanes.total() + sum_tail(src_tail)
+        let mut lanes = Lanes::ZERO;
+        for (dst_step, src_step) in dst_steps.iter_mut().zip(src_steps) {
+            for (lane, (dst, &src)) in dst_step.iter_mut().zip(src_step).enumerate() {
+                lanes.add(self.v3, lane, src);
+                *dst = src;
+            }
+        }
+        for (dst, &src) in dst_vectors.iter_mut().zip(src_vectors) {
+            lanes.add(self.v3, 0, src);
+            *dst = src;
+        }
+        lanes.total(self.v3) + sum_tail(src_tail)
     }
 }
