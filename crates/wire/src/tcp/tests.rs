@@ -106,7 +106,7 @@ fn every_combination_of_options_comes_back_aligned() {
                 sack: sack(blocks),
             };
             let bytes = written(options);
-            assert!(bytes.len() <= 40 && bytes.len() % 4 == 0);
+            assert!(bytes.len() <= 40 && bytes.len().is_multiple_of(4));
             let fitting = options.sack_blocks_that_fit();
             let expected = TcpOptions {
                 sack: sack(fitting as u32),

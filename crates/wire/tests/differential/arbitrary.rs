@@ -1,0 +1,123 @@
+//! Round trips of our own, and bytes that are no header.
+//!
+//! The one rule: no bytes make a parser panic, and what a parser returns lies
+//! inside what it was given.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use fullpipe_wire::*;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::strategies::*;
+
+fn every_parser(bytes: &[u8]) {
+    let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let within = |rest: &[u8]| assert!(bytes.as_ptr_range().end >= rest.as_ptr_range().end);
+    if let Ok((_, rest)) = EthernetHeader::parse(bytes) {
+        within(rest);
+    }
+    let _ = ArpPacket::parse(bytes);
+    for policy in [ChecksumPolicy::Verify, ChecksumPolicy::Trust] {
+        if let Ok((header, payload)) = Ipv4Header::parse(bytes, policy) {
+            within(payload);
+            assert_eq!(payload.len(), header.payload_len());
+        }
+        if let Ok((_, payload)) = Icmpv4Message::parse(bytes, policy) {
+            assert_eq!(payload.len() + Icmpv4Message::LEN, bytes.len());
+        }
+    }
+    if let Ok((_, quoted)) = Ipv4Header::parse_quoted(bytes) {
+        within(quoted);
+    }
+    if let Ok((header, payload)) = UdpHeader::parse(bytes) {
+        within(payload);
+        assert_eq!(usize::from(header.len), payload.len() + UdpHeader::LEN);
+    }
+    let _ = UdpHeader::parse_quoted(bytes);
+    let _ = udp::verify_checksum(bytes, address, address);
+    if let Ok((header, text)) = TcpHeader::parse(bytes) {
+        within(text);
+        let mut again = [0; TcpHeader::MAX_LEN];
+        let header_len = header.write(&mut again);
+        let (reread, _) = TcpHeader::parse(&again[..header_len]).unwrap();
+        assert_eq!(reread.flags, header.flags);
+        assert_eq!(reread.options.timestamps, header.options.timestamps);
+        assert!(!reread.options_malformed);
+    }
+    let _ = tcp::QuotedTcp::parse(bytes);
+    let _ = tcp::verify_checksum(bytes, address, address);
+    let _ = TcpOptions::parse(bytes);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn noise_never_panics(bytes in vec(any::<u8>(), 0..120)) {
+        every_parser(&bytes);
+    }
+
+    #[test]
+    fn almost_good_packets_never_panic(
+        bytes in mutated(prop_oneof![
+            (tcp(), payload()).prop_map(|(header, text)| {
+                segment(&header, Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST, &text)
+            }),
+            ipv4_with_payload().prop_map(|(header, payload)| packet(&header, &payload)),
+            (icmpv4(), payload()).prop_map(|(message, payload)| icmp(&message, &payload)),
+        ]),
+    ) {
+        every_parser(&bytes);
+    }
+
+    #[test]
+    fn headers_of_the_link_come_back(ethernet in ethernet(), arp in arp(), payload in payload()) {
+        let mut frame = vec![0; EthernetHeader::LEN];
+        ethernet.write(&mut frame);
+        frame.extend(&payload);
+        prop_assert_eq!(EthernetHeader::parse(&frame), Ok((ethernet, &payload[..])));
+
+        let mut bytes = vec![0; ArpPacket::LEN];
+        arp.write(&mut bytes);
+        bytes.extend(&payload);
+        prop_assert_eq!(ArpPacket::parse(&bytes), Ok(arp));
+    }
+
+    #[test]
+    fn ipv4_comes_back_without_its_padding(
+        (header, payload) in ipv4_with_payload(), padding in 0..50usize,
+    ) {
+        let mut bytes = packet(&header, &payload);
+        bytes.resize(bytes.len() + padding, 0xee);
+        let back = Ipv4Header::parse(&bytes, ChecksumPolicy::Verify);
+        prop_assert_eq!(back, Ok((header, &payload[..])));
+    }
+
+    #[test]
+    fn icmp_comes_back(message in icmpv4(), payload in payload()) {
+        let bytes = icmp(&message, &payload);
+        let back = Icmpv4Message::parse(&bytes, ChecksumPolicy::Verify);
+        prop_assert_eq!(back, Ok((message, &payload[..])));
+    }
+
+    #[test]
+    fn tcp_comes_back_and_is_valid(
+        header in tcp(), src: Ipv4Addr, dst: Ipv4Addr, text in payload(),
+    ) {
+        let bytes = segment(&header, src, dst, &text);
+        prop_assert_eq!(TcpHeader::parse(&bytes), Ok((header, &text[..])));
+        prop_assert_eq!(tcp::verify_checksum(&bytes, src.into(), dst.into()), Ok(()));
+    }
+
+    #[test]
+    fn udp_comes_back_and_is_valid(
+        ports: (u16, u16), src: Ipv4Addr, dst: Ipv4Addr, payload in payload(),
+    ) {
+        let bytes = datagram(ports, src, dst, &payload);
+        let (header, back) = UdpHeader::parse(&bytes).unwrap();
+        prop_assert_eq!((header.src_port, header.dst_port), ports);
+        prop_assert_eq!(back, &payload[..]);
+        prop_assert_eq!(udp::verify_checksum(&bytes, src.into(), dst.into()), Ok(()));
+    }
+}
