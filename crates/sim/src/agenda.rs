@@ -1,0 +1,140 @@
+//! What happens next.
+//!
+//! Rule: the order is total and does not depend on memory or hashing. Events
+//! come out by time, and at one time in the order they were put in. Nothing
+//! here knows what an event does.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use fullpipe_pool::Instant;
+
+/// Events to come, in order.
+#[derive(Debug)]
+pub struct Agenda<E> {
+    heap: BinaryHeap<Reverse<Entry<E>>>,
+    sequence: u64,
+}
+
+#[derive(Debug)]
+struct Entry<E> {
+    at: Instant,
+    sequence: u64,
+    event: E,
+}
+
+impl<E> PartialEq for Entry<E> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.at, self.sequence) == (other.at, other.sequence)
+    }
+}
+
+impl<E> Eq for Entry<E> {}
+
+impl<E> PartialOrd for Entry<E> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<E> Ord for Entry<E> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.sequence).cmp(&(other.at, other.sequence))
+    }
+}
+
+impl<E> Default for Agenda<E> {
+    fn default() -> Self {
+        Self {
+            heap: BinaryHeap::new(),
+            sequence: 0,
+        }
+    }
+}
+
+impl<E> Agenda<E> {
+    /// Puts `event` in at `at`, behind what is there for that time already.
+    pub fn add(&mut self, at: Instant, event: E) {
+        let sequence = self.sequence;
+        self.sequence += 1;
+        self.heap.push(Reverse(Entry {
+            at,
+            sequence,
+            event,
+        }));
+    }
+
+    /// When the next event is due.
+    pub fn next_at(&self) -> Option<Instant> {
+        self.heap.peek().map(|entry| entry.0.at)
+    }
+
+    /// Takes the next event out.
+    pub fn take(&mut self) -> Option<(Instant, E)> {
+        self.heap.pop().map(|entry| (entry.0.at, entry.0.event))
+    }
+}
+
+/// When something that can be woken is on the agenda next.
+///
+/// A wake-up that moves to a later time stays where it is: it is then early,
+/// finds nothing to do, and is put in again. So a timer that every packet
+/// moves costs no event each time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Alarm {
+    at: Option<Instant>,
+}
+
+impl Alarm {
+    /// Makes sure that there is a wake-up at `due` or before. Returns when to
+    /// add one, if one is missing.
+    pub fn set(&mut self, due: Option<Instant>) -> Option<Instant> {
+        let due = due?;
+        if self.at.is_some_and(|at| at <= due) {
+            return None;
+        }
+        self.at = Some(due);
+        self.at
+    }
+
+    /// A wake-up for `at` has come out of the agenda. Returns whether it
+    /// counts; one that an earlier replaced does not.
+    pub fn rang(&mut self, at: Instant) -> bool {
+        let counts = self.at == Some(at);
+        if counts {
+            self.at = None;
+        }
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_by_time_and_then_in_the_order_they_were_added() {
+        let mut agenda = Agenda::default();
+        for (at, event) in [(5, "c"), (1, "a"), (5, "d"), (2, "b"), (5, "e")] {
+            agenda.add(Instant::from_micros(at), event);
+        }
+        let order: String = std::iter::from_fn(|| agenda.take())
+            .map(|(_, event)| event)
+            .collect();
+        assert_eq!(order, "abcde");
+        assert_eq!(agenda.next_at(), None);
+    }
+
+    #[test]
+    fn an_alarm_that_moves_later_needs_no_new_event() {
+        let at = Instant::from_micros;
+        let mut alarm = Alarm::default();
+        assert_eq!(alarm.set(Some(at(10))), Some(at(10)));
+        assert_eq!(alarm.set(Some(at(20))), None, "the early one will do");
+        assert_eq!(alarm.set(None), None);
+        assert_eq!(alarm.set(Some(at(5))), Some(at(5)), "earlier: a new one");
+        assert!(alarm.rang(at(5)));
+        assert!(!alarm.rang(at(10)), "replaced");
+        assert_eq!(alarm.set(Some(at(30))), Some(at(30)));
+    }
+}

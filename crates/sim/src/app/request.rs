@@ -1,0 +1,155 @@
+//! Requests and responses: a client asks, a server answers, one at a time.
+//!
+//! Rule: the next request leaves only when the whole response has been read.
+//! How long an answer took is for the measurements to say.
+
+use fullpipe_pool::{Duration, Instant};
+
+use super::{Application, Next, Reading, Socket};
+
+/// What client and server have agreed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Requests {
+    /// How many requests.
+    pub count: u64,
+    /// Bytes of a request; at least 1.
+    pub request_len: u64,
+    /// Bytes of a response; at least 1.
+    pub response_len: u64,
+    /// Rest of the client between a response and the next request.
+    pub think: Duration,
+}
+
+/// How far an exchange of messages is.
+#[derive(Debug, Default)]
+struct Progress {
+    sent: u64,
+    received: u64,
+}
+
+impl Progress {
+    /// Writes on until `goal` bytes are written in all; returns whether they are.
+    fn send_to(&mut self, goal: u64, socket: &mut dyn Socket) -> bool {
+        while self.sent < goal {
+            match socket.write(goal - self.sent) {
+                0 => return false,
+                taken => self.sent += taken,
+            }
+        }
+        true
+    }
+
+    /// Reads on until `goal` bytes are read in all, or there is no more.
+    fn receive_to(&mut self, goal: u64, socket: &mut dyn Socket) -> Reading {
+        while self.received < goal {
+            match socket.read(goal - self.received) {
+                Reading::Bytes(count) => self.received += count,
+                other @ (Reading::Empty | Reading::End) => return other,
+            }
+        }
+        Reading::Bytes(goal)
+    }
+}
+
+/// The client.
+#[derive(Debug)]
+pub struct Requester {
+    plan: Requests,
+    progress: Progress,
+    answered: u64,
+    not_before: Instant,
+    shut_down: bool,
+}
+
+impl Requester {
+    /// A client that has asked nothing yet.
+    pub fn new(plan: Requests) -> Self {
+        Self {
+            plan,
+            progress: Progress::default(),
+            answered: 0,
+            not_before: Instant::ZERO,
+            shut_down: false,
+        }
+    }
+}
+
+impl Application for Requester {
+    fn run(&mut self, socket: &mut dyn Socket) -> Next {
+        while self.answered < self.plan.count {
+            if socket.now() < self.not_before {
+                return Next::At(self.not_before);
+            }
+            let number = self.answered + 1;
+            if !self
+                .progress
+                .send_to(number * self.plan.request_len, socket)
+            {
+                return Next::Event;
+            }
+            match self
+                .progress
+                .receive_to(number * self.plan.response_len, socket)
+            {
+                Reading::Bytes(_) => self.answered += 1,
+                Reading::Empty => return Next::Event,
+                Reading::End => break,
+            }
+            self.not_before = socket.now() + self.plan.think;
+        }
+        if !self.shut_down {
+            self.shut_down = true;
+            socket.shutdown();
+        }
+        match socket.read(1) {
+            Reading::End => {
+                socket.close();
+                Next::Done
+            }
+            Reading::Empty | Reading::Bytes(_) => Next::Event,
+        }
+    }
+}
+
+/// The server.
+#[derive(Debug)]
+pub struct Responder {
+    plan: Requests,
+    progress: Progress,
+    answered: u64,
+}
+
+impl Responder {
+    /// A server that has heard nothing yet.
+    pub fn new(plan: Requests) -> Self {
+        Self {
+            plan,
+            progress: Progress::default(),
+            answered: 0,
+        }
+    }
+}
+
+impl Application for Responder {
+    fn run(&mut self, socket: &mut dyn Socket) -> Next {
+        loop {
+            if !self
+                .progress
+                .send_to(self.answered * self.plan.response_len, socket)
+            {
+                return Next::Event;
+            }
+            match self
+                .progress
+                .receive_to((self.answered + 1) * self.plan.request_len, socket)
+            {
+                Reading::Bytes(_) => self.answered += 1,
+                Reading::Empty => return Next::Event,
+                Reading::End => {
+                    socket.close();
+                    return Next::Done;
+                }
+            }
+        }
+    }
+}

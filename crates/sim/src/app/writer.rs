@@ -1,0 +1,140 @@
+//! Writes a stream: how much, in which sizes, at which pace.
+//!
+//! Rule: a write that the stack cuts short is continued with its rest, as
+//! `writeall` does; the next size is taken when a write is whole. Whether the
+//! stack may cut a write is the stack's knob, not known here.
+
+use fullpipe_pool::{Duration, Instant, Rng};
+
+use super::{Next, Socket};
+
+/// How much is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// This many bytes.
+    Bytes(u64),
+    /// As much as goes, for this long from the first write on.
+    For(Duration),
+}
+
+/// The sizes of writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WriteSize {
+    /// All the same, in bytes.
+    Fixed(u64),
+    /// Each anew from 1 to `max` bytes, small ones as likely as large ones.
+    Odd {
+        /// Largest write.
+        max: u64,
+        /// Where the sizes come from.
+        rng: Rng,
+    },
+}
+
+impl WriteSize {
+    fn next(&mut self) -> u64 {
+        match self {
+            Self::Fixed(size) => *size,
+            Self::Odd { max, rng } => {
+                let octave = rng.between(0, u64::from(max.ilog2()));
+                rng.between(1, (*max).min(2 << octave))
+            }
+        }
+    }
+}
+
+/// What a writer does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WritePlan {
+    /// How much.
+    pub amount: Amount,
+    /// In which pieces.
+    pub size: WriteSize,
+    /// Rest after each whole write.
+    pub pause: Duration,
+}
+
+impl WritePlan {
+    /// `bytes` in writes of `size`, without rest.
+    pub const fn bulk(bytes: u64, size: u64) -> Self {
+        Self {
+            amount: Amount::Bytes(bytes),
+            size: WriteSize::Fixed(size),
+            pause: Duration::ZERO,
+        }
+    }
+
+    /// Writes of `size` for as long as `length`, without rest.
+    pub const fn lasting(length: Duration, size: u64) -> Self {
+        Self {
+            amount: Amount::For(length),
+            size: WriteSize::Fixed(size),
+            pause: Duration::ZERO,
+        }
+    }
+}
+
+/// A writer at work.
+#[derive(Debug)]
+pub struct Writer {
+    plan: WritePlan,
+    started: Option<Instant>,
+    written: u64,
+    /// What is left of the current write.
+    rest: u64,
+    not_before: Instant,
+}
+
+impl Writer {
+    /// A writer that has not begun.
+    pub fn new(plan: WritePlan) -> Self {
+        Self {
+            plan,
+            started: None,
+            written: 0,
+            rest: 0,
+            not_before: Instant::ZERO,
+        }
+    }
+
+    /// Writes until the socket is full, a pause begins, or all is written.
+    /// Returns whether it is, and when to go on.
+    pub fn run(&mut self, socket: &mut dyn Socket) -> (bool, Next) {
+        let started = *self.started.get_or_insert(socket.now());
+        loop {
+            let left = match self.plan.amount {
+                Amount::Bytes(all) => all - self.written,
+                Amount::For(length) if socket.now().since(started) < length => u64::MAX,
+                Amount::For(_) => 0,
+            };
+            if left == 0 {
+                return (true, Next::Event);
+            }
+            // A deadline ends a write that is under way; a pause does not.
+            let deadline = match self.plan.amount {
+                Amount::Bytes(_) => Next::Event,
+                Amount::For(length) => Next::At(started + length),
+            };
+            if self.rest == 0 {
+                if socket.now() < self.not_before {
+                    return (false, deadline.or(Next::At(self.not_before)));
+                }
+                self.rest = self.plan.size.next();
+            }
+            let taken = socket.write(self.rest.min(left));
+            if taken == 0 {
+                return (false, deadline);
+            }
+            self.written += taken;
+            self.rest = self.rest.min(left) - taken;
+            if self.rest == 0 {
+                self.not_before = socket.now() + self.plan.pause;
+            }
+        }
+    }
+
+    /// Bytes the stack has taken.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+}

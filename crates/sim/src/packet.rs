@@ -1,0 +1,100 @@
+//! A frame on the wire, parsed once for all who watch.
+//!
+//! Rule: watching never fails. What does not parse is a packet without the
+//! layer that is broken; whether that is right is for others to say. Checksums
+//! are not looked at: senders under test are watched before anything can damage
+//! their frames.
+
+use std::net::{IpAddr, SocketAddr};
+
+use fullpipe_pool::Instant;
+use fullpipe_wire::{
+    ChecksumPolicy, EtherType, EthernetHeader, Ipv4Header, Protocol, TcpFlags, TcpHeader,
+};
+
+/// A TCP segment on the wire.
+#[derive(Clone, Copy, Debug)]
+pub struct TcpPacket {
+    /// Who sent it.
+    pub src: SocketAddr,
+    /// For whom it is.
+    pub dst: SocketAddr,
+    /// Its header, options included.
+    pub header: TcpHeader,
+    /// Bytes of text.
+    pub text_len: u32,
+}
+
+impl TcpPacket {
+    /// Whether all of `flags` are set.
+    pub const fn has(&self, flags: TcpFlags) -> bool {
+        self.header.flags.contains(flags)
+    }
+
+    /// The sequence number behind the segment: text, SYN and FIN counted.
+    pub const fn seq_end(&self) -> u32 {
+        let syn = self.has(TcpFlags::SYN) as u32;
+        let fin = self.has(TcpFlags::FIN) as u32;
+        self.header
+            .seq
+            .wrapping_add(self.text_len)
+            .wrapping_add(syn)
+            .wrapping_add(fin)
+    }
+}
+
+/// A frame as it leaves a host.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'a> {
+    /// When it leaves.
+    pub at: Instant,
+    /// The whole frame, link header included.
+    pub frame: &'a [u8],
+    /// Source and destination address, when it carries IP.
+    pub ip: Option<(IpAddr, IpAddr)>,
+    /// The segment, when it carries a whole one.
+    pub tcp: Option<TcpPacket>,
+}
+
+impl<'a> Packet<'a> {
+    /// Reads the headers of `frame`.
+    pub fn parse(at: Instant, frame: &'a [u8]) -> Self {
+        let mut packet = Self {
+            at,
+            frame,
+            ip: None,
+            tcp: None,
+        };
+        let Ok((
+            EthernetHeader {
+                ether_type: EtherType::Ipv4,
+                ..
+            },
+            body,
+        )) = EthernetHeader::parse(frame)
+        else {
+            return packet;
+        };
+        let Ok((ip, body)) = Ipv4Header::parse(body, ChecksumPolicy::Trust) else {
+            return packet;
+        };
+        packet.ip = Some((ip.src.into(), ip.dst.into()));
+        if ip.protocol != Protocol::Tcp || ip.is_fragment() {
+            return packet;
+        }
+        if let Ok((header, text)) = TcpHeader::parse(body) {
+            packet.tcp = Some(TcpPacket {
+                src: SocketAddr::new(ip.src.into(), header.src_port),
+                dst: SocketAddr::new(ip.dst.into(), header.dst_port),
+                header,
+                text_len: text.len() as u32,
+            });
+        }
+        packet
+    }
+
+    /// Whether it is a TCP segment with text.
+    pub fn is_data(&self) -> bool {
+        self.tcp.is_some_and(|tcp| tcp.text_len > 0)
+    }
+}
