@@ -1,0 +1,10 @@
+//! What the fuzzers check, apart from the fuzzer that drives it.
+//!
+//! The one rule: each property is a function of bytes alone, so that a crash
+//! found by a fuzzer is replayed by handing the same bytes to the same function.
+//!
+//! Run one with `cargo fuzz run wire_tcp`, all of them with `cargo xtask soak`.
+
+#![forbid(unsafe_code)]
+
+pub mod wire;

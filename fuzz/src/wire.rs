@@ -1,0 +1,122 @@
+//! What holds for each parser of the wire, whatever bytes it is shown.
+//!
+//! The one rule: what a parser accepts, its writer can write again, and the
+//! parser then reads the same. A panic anywhere is a failure of its own.
+//!
+//! Whether a parser agrees with other implementations is tested in its crate.
+
+use core::net::{IpAddr, Ipv4Addr};
+
+use fullpipe_wire::{
+    ArpPacket, Checksum, ChecksumPolicy, EthernetHeader, Icmpv4Message, Ipv4Header, TcpHeader,
+    TcpOptions, UdpHeader, tcp, udp,
+};
+
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
+const THERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
+
+/// Ethernet II: the header is written back byte for byte.
+pub fn ethernet(bytes: &[u8]) {
+    let Ok((header, payload)) = EthernetHeader::parse(bytes) else {
+        return;
+    };
+    let mut written = [0; EthernetHeader::LEN];
+    header.write(&mut written);
+    assert_eq!([&written, payload].concat(), bytes);
+}
+
+/// ARP: the packet is written back byte for byte, without what follows it.
+pub fn arp(bytes: &[u8]) {
+    let Ok(packet) = ArpPacket::parse(bytes) else {
+        return;
+    };
+    let mut written = [0; ArpPacket::LEN];
+    packet.write(&mut written);
+    assert_eq!(written, bytes[..ArpPacket::LEN]);
+}
+
+/// IPv4: what is read, options aside, is read again from what is written.
+pub fn ipv4(bytes: &[u8]) {
+    let _quoted = Ipv4Header::parse_quoted(bytes);
+    let _verified = Ipv4Header::parse(bytes, ChecksumPolicy::Verify);
+    let Ok((header, payload)) = Ipv4Header::parse(bytes, ChecksumPolicy::Trust) else {
+        return;
+    };
+    let mut written = vec![0; Ipv4Header::LEN];
+    header.write(&mut written);
+    written.extend(payload);
+    let again = Ipv4Header::parse(&written, ChecksumPolicy::Verify);
+    let without_options = Ipv4Header {
+        header_len: Ipv4Header::LEN as u8,
+        total_len: written.len() as u16,
+        ..header
+    };
+    assert_eq!(again, Ok((without_options, payload)));
+}
+
+/// ICMPv4: message and payload are read again, now with a good checksum.
+pub fn icmpv4(bytes: &[u8]) {
+    let _verified = Icmpv4Message::parse(bytes, ChecksumPolicy::Verify);
+    let Ok((message, payload)) = Icmpv4Message::parse(bytes, ChecksumPolicy::Trust) else {
+        return;
+    };
+    let mut written = vec![0; Icmpv4Message::LEN];
+    message.write(&mut written, Checksum::of(payload));
+    written.extend(payload);
+    assert_eq!(
+        Icmpv4Message::parse(&written, ChecksumPolicy::Verify),
+        Ok((message, payload))
+    );
+}
+
+/// UDP: header and payload are read again, now with a good checksum.
+pub fn udp(bytes: &[u8]) {
+    let _quoted = UdpHeader::parse_quoted(bytes);
+    let _verified = udp::verify_checksum(bytes, HERE, THERE);
+    let Ok((header, payload)) = UdpHeader::parse(bytes) else {
+        return;
+    };
+    let mut written = vec![0; UdpHeader::LEN];
+    header.write(&mut written);
+    udp::set_checksum(&mut written, HERE, THERE, Checksum::of(payload));
+    written.extend(payload);
+    assert_eq!(udp::verify_checksum(&written, HERE, THERE), Ok(()));
+    assert_eq!(UdpHeader::parse(&written), Ok((header, payload)));
+}
+
+/// TCP: header, options and text are read again, now with a good checksum.
+///
+/// Unknown options are lost, and so is a SACK block that has no room once the
+/// other options are aligned.
+pub fn tcp(bytes: &[u8]) {
+    let _quoted = tcp::QuotedTcp::parse(bytes);
+    let _verified = tcp::verify_checksum(bytes, HERE, THERE);
+    let Ok((header, text)) = TcpHeader::parse(bytes) else {
+        return;
+    };
+    let mut written = [0; TcpHeader::MAX_LEN];
+    let header_len = header.write(&mut written);
+    tcp::set_checksum(&mut written[..header_len], HERE, THERE, Checksum::of(text));
+    let segment = [&written[..header_len], text].concat();
+    assert_eq!(tcp::verify_checksum(&segment, HERE, THERE), Ok(()));
+
+    let (again, text_again) = TcpHeader::parse(&segment).expect("what was just written");
+    let kept = header.options.sack_blocks_that_fit();
+    assert_eq!(
+        again.options.sack.as_slice(),
+        &header.options.sack.as_slice()[..kept]
+    );
+    let options = TcpOptions {
+        sack: again.options.sack,
+        ..header.options
+    };
+    assert_eq!(
+        again,
+        TcpHeader {
+            options,
+            options_malformed: false,
+            ..header
+        }
+    );
+    assert_eq!(text_again, text);
+}
