@@ -1,0 +1,81 @@
+//! Echo replies. RFC 1122 §3.2.2.6.
+//!
+//! Rule: a request costs at most its own bytes, out of a bounded queue; what
+//! finds no room is not answered. Nothing is sent here.
+
+#[cfg(test)]
+mod tests;
+
+use fullpipe_pool::{Holder, Pool};
+
+use crate::{
+    config::IcmpConfig,
+    counters::{Counters, Discard},
+    ip::{Built, Heading, Packet, SendQueue, Sender},
+};
+
+/// Echo replies that wait to be sent.
+#[derive(Debug)]
+pub struct Echo {
+    replies: SendQueue,
+}
+
+impl Echo {
+    /// An empty queue with the room that `config` gives it.
+    pub fn new(config: &IcmpConfig) -> Self {
+        Self {
+            replies: SendQueue::new(Holder::Echo, config.echo_replies, config.echo_bytes),
+        }
+    }
+
+    /// Queues the reply to a request whose text is `text`.
+    pub fn on_request(
+        &mut self,
+        packet: &Packet<'_>,
+        ident: u16,
+        seq: u16,
+        text: &[u8],
+        pool: &mut Pool,
+        counters: &mut Counters,
+    ) {
+        if packet.broadcast {
+            counters.discard(Discard::IcmpEchoBroadcast);
+            return;
+        }
+        let heading = Heading::EchoReply { ident, seq };
+        // The reply comes from the address that was asked.
+        if !self
+            .replies
+            .push(packet.dst(), packet.src(), heading, text, pool)
+        {
+            counters.discard(Discard::IcmpEchoQueueFull);
+        }
+    }
+
+    /// Whether a reply waits.
+    pub fn wants_output(&self) -> bool {
+        !self.replies.is_empty()
+    }
+
+    /// Builds the next packet at the start of `packet`, which holds at least
+    /// the device's MTU.
+    pub fn poll_packet(
+        &mut self,
+        sender: &mut Sender,
+        pool: &mut Pool,
+        packet: &mut [u8],
+        counters: &mut Counters,
+    ) -> Option<Built> {
+        let built = self.replies.poll_packet(sender, pool, packet, counters)?;
+        if !self.replies.is_cutting() {
+            counters.mib.icmp_out_msgs += 1;
+            counters.mib.icmp_out_echo_reps += 1;
+        }
+        Some(built)
+    }
+
+    /// Drops everything and returns its memory.
+    pub fn release(&mut self, pool: &mut Pool) {
+        self.replies.clear(pool);
+    }
+}

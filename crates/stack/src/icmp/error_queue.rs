@@ -1,0 +1,123 @@
+//! Port unreachable, for UDP datagrams that nobody is bound for.
+//! RFC 1122 §4.1.3.1.
+//!
+//! Rule: an error is never sent about a broadcast, a fragment other than the
+//! first, or an error, and never more often than `icmp.errors_per_second`
+//! (RFC 1812 §4.3.2.7, §4.3.2.8). The queue holds the 28 bytes that such an
+//! error quotes and needs nothing from the pool.
+
+#[cfg(test)]
+mod tests;
+
+use alloc::collections::VecDeque;
+use core::net::IpAddr;
+
+use fullpipe_pool::Instant;
+use fullpipe_wire::{Checksum, Ecn, Icmpv4Message, Ipv4Header, Protocol, UnreachableCode};
+
+use crate::{
+    config::IcmpConfig,
+    counters::{Counters, Discard},
+    device::TxChecksum,
+    ip::{Built, IpHeader, Outgoing, Packet, Sender},
+    rate_limit::RateLimit,
+};
+
+/// The quoted header and eight bytes behind it: what RFC 792 asks for.
+const QUOTED: usize = Ipv4Header::LEN + 8;
+
+#[derive(Clone, Copy, Debug)]
+struct Error {
+    src: IpAddr,
+    dst: IpAddr,
+    quoted: [u8; QUOTED],
+}
+
+/// Port-unreachable messages that wait to be sent.
+#[derive(Debug)]
+pub struct ErrorQueue {
+    waiting: VecDeque<Error>,
+    most: usize,
+    limit: RateLimit,
+}
+
+impl ErrorQueue {
+    /// An empty queue with the room that `config` gives it.
+    pub fn new(config: &IcmpConfig) -> Self {
+        let most = config.errors as usize;
+        Self {
+            waiting: VecDeque::with_capacity(most),
+            most,
+            limit: RateLimit::new(config.errors_per_second, config.errors),
+        }
+    }
+
+    /// Queues a port-unreachable message about a UDP datagram, unless it must
+    /// not or may not be sent.
+    pub fn on_no_port(&mut self, packet: &Packet<'_>, now: Instant, counters: &mut Counters) {
+        let Some(first) = packet.payload.first_chunk::<8>() else {
+            return;
+        };
+        if packet.broadcast {
+            return;
+        }
+        if self.waiting.len() == self.most {
+            counters.discard(Discard::IcmpErrorQueueFull);
+            return;
+        }
+        if !self.limit.allow(now) {
+            counters.discard(Discard::IcmpErrorRateLimited);
+            return;
+        }
+        let mut quoted = [0; QUOTED];
+        match packet.header {
+            IpHeader::V4(header) => header.write(&mut quoted),
+        }
+        quoted[Ipv4Header::LEN..].copy_from_slice(first);
+        self.waiting.push_back(Error {
+            src: packet.dst(),
+            dst: packet.src(),
+            quoted,
+        });
+    }
+
+    /// Whether a message waits.
+    pub fn wants_output(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Builds the next message at the start of `packet`, which holds at least
+    /// 56 bytes.
+    pub fn poll_packet(
+        &mut self,
+        sender: &mut Sender,
+        packet: &mut [u8],
+        counters: &mut Counters,
+    ) -> Option<Built> {
+        let error = self.waiting.pop_front()?;
+        let outgoing = Outgoing {
+            src: error.src,
+            dst: error.dst,
+            protocol: Protocol::Icmp,
+            payload_len: Icmpv4Message::LEN + QUOTED,
+            ecn: Ecn::NotEct,
+            dont_fragment: false,
+        };
+        let message = Icmpv4Message::Unreachable {
+            code: UnreachableCode::Port,
+            next_hop_mtu: 0,
+        };
+        let body = &mut packet[Sender::header_len(error.dst)..];
+        let (head, quoted) = body.split_at_mut(Icmpv4Message::LEN);
+        quoted[..QUOTED].copy_from_slice(&error.quoted);
+        message.write(head, Checksum::of(&error.quoted));
+        counters.mib.icmp_out_msgs += 1;
+        counters.mib.icmp_out_dest_unreachs += 1;
+        let len = sender.write_header(packet, &outgoing, counters);
+        Some(Built {
+            len,
+            dst: error.dst,
+            checksum: TxChecksum::Complete,
+        })
+    }
+}

@@ -1,0 +1,122 @@
+//! The receiving side of IP: from the bytes of a packet to a whole datagram
+//! that is for us.
+//!
+//! Rule: after this, nobody checks a length, an IP checksum or an address of
+//! the header again. Bad packets end here, each with its reason counted.
+
+use fullpipe_pool::{Instant, Pool};
+use fullpipe_wire::{ChecksumPolicy, Ipv4Header, Protocol, WireError};
+
+use crate::{
+    config::IpConfig,
+    counters::{Counters, Discard},
+    ip::{Audience, IpHeader, Packet, Subnet, v4::reassembly::Reassembler},
+};
+
+/// The receiving side of a host with one address.
+#[derive(Debug)]
+pub struct Receiver {
+    subnet: Subnet,
+    reassembler: Reassembler,
+}
+
+impl Receiver {
+    /// Receives for the address of `subnet`. All memory it will use beside the
+    /// pool is allocated here.
+    pub fn new(subnet: Subnet, config: &IpConfig) -> Self {
+        Self {
+            subnet,
+            reassembler: Reassembler::new(config),
+        }
+    }
+
+    /// Takes one packet, whatever its bytes; `link_broadcast`: it came to every
+    /// station of the link. Returns the datagram that it is or completes.
+    pub fn on_packet<'a>(
+        &'a mut self,
+        bytes: &'a [u8],
+        link_broadcast: bool,
+        pool: &mut Pool,
+        now: Instant,
+        counters: &mut Counters,
+    ) -> Option<Packet<'a>> {
+        counters.mib.ip_in_receives += 1;
+        let (header, payload) = match Ipv4Header::parse(bytes, ChecksumPolicy::Verify) {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                counters.discard(discard_for(error));
+                return None;
+            }
+        };
+        counters.mib.ip_ext_in_octets += u64::from(header.total_len);
+        let audience = self.subnet.audience(header.dst.into());
+        if let Some(reason) = self.refused(&header, audience, link_broadcast) {
+            counters.discard(reason);
+            return None;
+        }
+        let broadcast = audience == Audience::Broadcast;
+        counters.mib.ip_ext_in_bcast_pkts += u64::from(broadcast);
+        let (header, payload) = if header.is_fragment() {
+            let datagram = self
+                .reassembler
+                .on_fragment(&header, payload, pool, now, counters)?;
+            (datagram.header, datagram.payload)
+        } else {
+            (header, payload)
+        };
+        counters.mib.ip_in_delivers += 1;
+        Some(Packet {
+            header: IpHeader::V4(header),
+            broadcast,
+            payload,
+        })
+    }
+
+    fn refused(
+        &self,
+        header: &Ipv4Header,
+        audience: Audience,
+        link_broadcast: bool,
+    ) -> Option<Discard> {
+        match audience {
+            Audience::Us if link_broadcast => return Some(Discard::IpUnicastInBroadcast),
+            Audience::Us | Audience::Broadcast => {}
+            Audience::Multicast | Audience::Other => return Some(Discard::IpNotForUs),
+        }
+        if !self.subnet.may_send_to_us(header.src.into()) {
+            return Some(Discard::IpBadSource);
+        }
+        match header.protocol {
+            Protocol::Icmp | Protocol::Tcp | Protocol::Udp => None,
+            Protocol::Other(_) => Some(Discard::IpUnknownProtocol),
+        }
+    }
+
+    /// Gives up what waited too long for its missing fragments.
+    pub fn on_timeout(&mut self, pool: &mut Pool, now: Instant, counters: &mut Counters) {
+        self.reassembler.on_timeout(pool, now, counters);
+    }
+
+    /// When [`on_timeout`](Self::on_timeout) next has something to do.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        self.reassembler.next_timeout()
+    }
+
+    /// Returns all memory to the pool.
+    pub fn release(&mut self, pool: &mut Pool) {
+        self.reassembler.release(pool);
+    }
+}
+
+const fn discard_for(error: WireError) -> Discard {
+    match error {
+        WireError::Truncated => Discard::IpTruncated,
+        WireError::BadChecksum => Discard::IpBadChecksum,
+        WireError::BadVersion => Discard::IpBadVersion,
+        WireError::BadHeaderLength => Discard::IpBadHeaderLength,
+        WireError::BadLength => Discard::IpBadLength,
+        WireError::BadOption | WireError::BadAddressFormat | WireError::BadOperation => {
+            unreachable!()
+        }
+    }
+}

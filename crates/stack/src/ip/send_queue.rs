@@ -1,0 +1,290 @@
+//! Datagrams that wait to be sent: of one UDP socket, or all echo replies.
+//!
+//! Rule: a datagram is kept as its bytes in one stream and a record that says
+//! where they go; headers are made when it is sent, straight in the device's
+//! frame, and so are fragments. Sending only frees memory. Full is an outcome:
+//! the datagram is not taken, and nothing has changed.
+
+#[cfg(test)]
+mod tests;
+
+use alloc::collections::VecDeque;
+use core::net::IpAddr;
+
+use fullpipe_pool::{Holder, Pool, Stream};
+use fullpipe_wire::{Checksum, Ecn, Icmpv4Message, Protocol, UdpHeader, udp};
+
+use crate::{
+    counters::Counters,
+    device::TxChecksum,
+    ip::{
+        sender::{Built, Outgoing, Sender},
+        v4::fragment::Fragmenter,
+    },
+};
+
+/// The header that a datagram begins with, less what is computed when it is
+/// sent. Every one of them is [`Heading::LEN`] bytes long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heading {
+    /// RFC 768.
+    Udp {
+        /// Our port.
+        src_port: u16,
+        /// Their port.
+        dst_port: u16,
+    },
+    /// RFC 792.
+    EchoReply {
+        /// As in the request.
+        ident: u16,
+        /// As in the request.
+        seq: u16,
+    },
+}
+
+impl Heading {
+    /// Bytes of the header.
+    pub const LEN: usize = 8;
+
+    const fn protocol(self) -> Protocol {
+        match self {
+            Self::Udp { .. } => Protocol::Udp,
+            Self::EchoReply { .. } => Protocol::Icmp,
+        }
+    }
+
+    /// Writes the header in front of bytes that sum up to `text`.
+    fn write(self, header: &mut [u8], src: IpAddr, dst: IpAddr, text: Checksum) {
+        match self {
+            Self::Udp { src_port, dst_port } => {
+                let len = (Self::LEN + text.len()) as u16;
+                UdpHeader {
+                    src_port,
+                    dst_port,
+                    len,
+                }
+                .write(header);
+                udp::set_checksum(header, src, dst, text);
+            }
+            Self::EchoReply { ident, seq } => {
+                Icmpv4Message::EchoReply { ident, seq }.write(header, text);
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    src: IpAddr,
+    dst: IpAddr,
+    heading: Heading,
+    /// Bytes of text, which follow the heading.
+    len: u16,
+}
+
+/// Datagrams waiting to be sent, first in, first out.
+#[derive(Debug)]
+pub struct SendQueue {
+    text: Stream,
+    records: VecDeque<Record>,
+    most_records: usize,
+    most_bytes: u64,
+    /// The first datagram is on its way in pieces.
+    cutting: Option<Fragmenter>,
+}
+
+impl SendQueue {
+    /// Room for `records` datagrams of `bytes` together, on `holder`'s account.
+    pub fn new(holder: Holder, records: u32, bytes: u32) -> Self {
+        Self {
+            text: Stream::new(holder),
+            records: VecDeque::with_capacity(records as usize),
+            most_records: records as usize,
+            most_bytes: bytes.into(),
+            cutting: None,
+        }
+    }
+
+    /// Takes a datagram, whole or not at all. False: no room now.
+    ///
+    /// # Panics
+    /// If `text` is too long for any datagram.
+    pub fn push(
+        &mut self,
+        src: IpAddr,
+        dst: IpAddr,
+        heading: Heading,
+        text: &[u8],
+        pool: &mut Pool,
+    ) -> bool {
+        let len = u16::try_from(text.len()).expect("the caller checked the length");
+        let bytes = u64::from(len);
+        if self.text.is_empty() {
+            // On the grid, so that no part of a block is out of reach.
+            self.text.restart(0);
+        }
+        if self.records.len() == self.most_records
+            || self.text.len() + bytes > self.most_bytes
+            || self.text.append_room(pool) < bytes
+        {
+            return false;
+        }
+        let appended = self.text.append(pool, text);
+        assert_eq!(
+            appended,
+            text.len(),
+            "the pool took less than it had room for"
+        );
+        self.records.push_back(Record {
+            src,
+            dst,
+            heading,
+            len,
+        });
+        true
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Whether the first datagram has begun to leave and not ended.
+    pub const fn is_cutting(&self) -> bool {
+        self.cutting.is_some()
+    }
+
+    /// Bytes that wait.
+    pub fn len_bytes(&self) -> u64 {
+        self.text.len()
+    }
+
+    /// Builds the next packet at the start of `packet`, which holds at least
+    /// the device's MTU. `None` when nothing waits.
+    pub fn poll_packet(
+        &mut self,
+        sender: &mut Sender,
+        pool: &mut Pool,
+        packet: &mut [u8],
+        counters: &mut Counters,
+    ) -> Option<Built> {
+        let record = *self.records.front()?;
+        let payload_len = Heading::LEN + usize::from(record.len);
+        let outgoing = Outgoing {
+            src: record.src,
+            dst: record.dst,
+            protocol: record.heading.protocol(),
+            payload_len,
+            ecn: Ecn::NotEct,
+            dont_fragment: false,
+        };
+        if payload_len > sender.max_payload(record.dst) {
+            return Some(self.next_piece(&record, &outgoing, sender, pool, packet, counters));
+        }
+        let header_len = Sender::header_len(record.dst);
+        let (heading, text) = packet[header_len..].split_at_mut(Heading::LEN);
+        let checksum = match record.heading {
+            Heading::Udp { src_port, dst_port } if sender.checksum_tx() => {
+                self.take_text(&mut text[..record.len.into()], pool, None);
+                let len = payload_len as u16;
+                UdpHeader {
+                    src_port,
+                    dst_port,
+                    len,
+                }
+                .write(heading);
+                let mut pseudo = Checksum::new();
+                pseudo.add_pseudo_header(
+                    record.src,
+                    record.dst,
+                    Protocol::Udp.into(),
+                    payload_len as u32,
+                );
+                heading[udp::CHECKSUM_OFFSET..].copy_from_slice(&pseudo.sum().to_be_bytes());
+                let offset = udp::CHECKSUM_OFFSET as u16;
+                TxChecksum::Partial {
+                    start: header_len as u16,
+                    offset,
+                }
+            }
+            Heading::Udp { .. } | Heading::EchoReply { .. } => {
+                let mut sum = Checksum::new();
+                self.take_text(&mut text[..record.len.into()], pool, Some(&mut sum));
+                record.heading.write(heading, record.src, record.dst, sum);
+                TxChecksum::Complete
+            }
+        };
+        self.records.pop_front();
+        let len = sender.write_header(packet, &outgoing, counters);
+        Some(Built {
+            len,
+            dst: record.dst,
+            checksum,
+        })
+    }
+
+    /// Builds the next fragment of the first datagram. Its checksum covers all
+    /// fragments, so the text is read once more before the first one leaves.
+    fn next_piece(
+        &mut self,
+        record: &Record,
+        outgoing: &Outgoing,
+        sender: &mut Sender,
+        pool: &mut Pool,
+        packet: &mut [u8],
+        counters: &mut Counters,
+    ) -> Built {
+        let header_len = Sender::header_len(record.dst);
+        let mut cut = match self.cutting {
+            Some(cut) => cut,
+            None => {
+                let mut sum = Checksum::new();
+                let start = self.text.start();
+                for slice in self.text.slices(pool, start..start + u64::from(record.len)) {
+                    sum.add(slice);
+                }
+                let heading = &mut packet[header_len..][..Heading::LEN];
+                record.heading.write(heading, record.src, record.dst, sum);
+                sender.cut(outgoing, counters)
+            }
+        };
+        let piece = cut.next().expect("a datagram ends with its last piece");
+        let text_at = header_len + if piece.offset == 0 { Heading::LEN } else { 0 };
+        let end = header_len + usize::from(piece.len);
+        self.take_text(&mut packet[text_at..end], pool, None);
+        let len = sender.write_fragment_header(packet, outgoing, &cut, piece, counters);
+        self.cutting = piece.more.then_some(cut);
+        if !piece.more {
+            self.records.pop_front();
+        }
+        Built {
+            len,
+            dst: record.dst,
+            checksum: TxChecksum::Complete,
+        }
+    }
+
+    /// Moves the first `out.len()` bytes of text to `out`, summing them if
+    /// asked to.
+    fn take_text(&mut self, out: &mut [u8], pool: &mut Pool, mut sum: Option<&mut Checksum>) {
+        let start = self.text.start();
+        let mut filled = 0;
+        for slice in self.text.slices(pool, start..start + out.len() as u64) {
+            let place = &mut out[filled..filled + slice.len()];
+            match &mut sum {
+                Some(sum) => sum.copy(place, slice),
+                None => place.copy_from_slice(slice),
+            }
+            filled += slice.len();
+        }
+        self.text.advance(pool, out.len() as u64);
+    }
+
+    /// Drops everything that waits.
+    pub fn clear(&mut self, pool: &mut Pool) {
+        self.text.release(pool);
+        self.records.clear();
+        self.cutting = None;
+    }
+}

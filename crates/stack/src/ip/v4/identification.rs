@@ -1,0 +1,38 @@
+//! The number that tells a datagram's fragments from another's.
+//!
+//! Rule: it repeats as late as 16 bits allow between the same two hosts
+//! (RFC 6864 §4.1), and a stranger cannot learn from it how much is sent to
+//! others: each pair of addresses counts in a slot chosen by a secret.
+
+use core::net::Ipv4Addr;
+
+use fullpipe_pool::Rng;
+
+/// Slots; pairs of hosts that share one count together.
+const SLOTS: usize = 64;
+
+/// The counters that identifications are taken from.
+#[derive(Clone, Debug)]
+pub struct Identifications {
+    secret: u64,
+    next: [u16; SLOTS],
+}
+
+impl Identifications {
+    /// Counters that start at random places.
+    pub fn new(mut rng: Rng) -> Self {
+        Self {
+            secret: rng.next_u64() | 1,
+            next: core::array::from_fn(|_| rng.next_u64() as u16),
+        }
+    }
+
+    /// The identification of the next datagram from `src` to `dst`.
+    pub fn take(&mut self, src: Ipv4Addr, dst: Ipv4Addr) -> u16 {
+        let pair = u64::from(src.to_bits()) << 32 | u64::from(dst.to_bits());
+        let mixed = (pair ^ self.secret.rotate_left(32)).wrapping_mul(self.secret);
+        let slot = &mut self.next[(mixed >> 58) as usize];
+        *slot = slot.wrapping_add(1);
+        *slot
+    }
+}

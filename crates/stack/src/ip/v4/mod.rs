@@ -1,0 +1,40 @@
+//! IPv4: addresses, routes, cutting datagrams and putting them together.
+//!
+//! Rule: this is the only folder of the stack that knows an IPv4 header's
+//! fields. What it hands up is family-neutral.
+
+pub mod fragment;
+pub mod identification;
+pub mod reassembly;
+pub mod routes;
+
+use core::net::Ipv4Addr;
+
+use crate::ip::Audience;
+
+/// The bits of an address that name its network.
+pub const fn mask(prefix_len: u8) -> u32 {
+    match prefix_len {
+        0 => 0,
+        1..=32 => u32::MAX << (32 - prefix_len),
+        33.. => u32::MAX,
+    }
+}
+
+/// Who a packet to `dst` is for, as seen by `own`/`prefix_len`.
+///
+/// Networks of one or two addresses have no broadcast address (RFC 3021).
+pub fn audience(own: Ipv4Addr, prefix_len: u8, dst: Ipv4Addr) -> Audience {
+    let hosts = !mask(prefix_len);
+    let same_network = (own.to_bits() ^ dst.to_bits()) & !hosts == 0;
+    let host = dst.to_bits() & hosts;
+    if dst == own {
+        Audience::Us
+    } else if dst.is_multicast() {
+        Audience::Multicast
+    } else if dst.is_broadcast() || (same_network && prefix_len < 31 && host == hosts) {
+        Audience::Broadcast
+    } else {
+        Audience::Other
+    }
+}

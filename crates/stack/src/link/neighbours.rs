@@ -1,0 +1,554 @@
+//! Which station of the link has which address: the neighbour cache, filled by
+//! ARP. RFC 826, RFC 1122 §2.3.2.
+//!
+//! Rule: what strangers send can refresh an entry or take an unused one, never
+//! push out one that we use; and whatever we look for, requests leave at a
+//! bounded rate. Packets wait in a short queue for each neighbour, the oldest
+//! making room for the newest; nothing leaves but through `poll_packet`.
+
+#[cfg(test)]
+mod tests;
+mod waiting;
+
+use alloc::{boxed::Box, collections::VecDeque, vec};
+use core::net::{IpAddr, Ipv4Addr};
+
+use fullpipe_pool::{Instant, Pool, Rng};
+use fullpipe_wire::{ArpOperation, ArpPacket, EtherType, EthernetHeader, MacAddress};
+use waiting::Waiting;
+
+use crate::{
+    config::ArpConfig,
+    counters::{Counters, Discard},
+    ip::{Audience, Subnet},
+    rate_limit::RateLimit,
+    ready::Queues,
+    slab::Slab,
+};
+
+/// Entries for which a request is due.
+const ASKING: u32 = 0;
+/// Entries that are known and for which packets wait.
+const RELEASED: u32 = 1;
+/// The end of a chain of entries.
+const NONE: u32 = u32::MAX;
+/// Entries looked at for one that a stranger's address may take.
+const STRANGER_TRIES: u32 = 8;
+
+/// What is known of a neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resolution {
+    /// Its station address.
+    Known(MacAddress),
+    /// It is being asked for: [hold](Neighbours::hold) the packet.
+    Waiting,
+    /// It did not answer a moment ago.
+    Unreachable,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// Asked for; nothing is known. `due`: when to ask again or give up.
+    Incomplete { sent: u32, due: Instant },
+    /// Known, and not asked again before `until`.
+    Reachable { mac: MacAddress, until: Instant },
+    /// Known for so long that it is asked again; used meanwhile.
+    Refreshing {
+        mac: MacAddress,
+        sent: u32,
+        due: Instant,
+    },
+    /// It did not answer; not asked again before `until`.
+    Failed { until: Instant },
+}
+
+#[derive(Debug)]
+struct Entry {
+    ip: IpAddr,
+    state: State,
+    /// Looked up since it was last considered for eviction.
+    used: bool,
+    /// The next entry of the same bucket.
+    next: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Reply {
+    mac: MacAddress,
+    ip: Ipv4Addr,
+}
+
+/// The neighbour cache of one link.
+#[derive(Debug)]
+pub struct Neighbours {
+    mac: MacAddress,
+    subnet: Subnet,
+    entries: Slab<Entry>,
+    /// One for each slot of `entries`.
+    waiting: Box<[Waiting]>,
+    /// First entry of each bucket; their number is a power of two.
+    buckets: Box<[u32]>,
+    secret: u64,
+    /// Where the search for an entry to evict goes on.
+    hand: u32,
+    queues: Queues,
+    replies: VecDeque<Reply>,
+    limit: RateLimit,
+    /// No entry is due earlier; exact after each `on_timeout`.
+    deadline: Option<Instant>,
+    config: ArpConfig,
+}
+
+impl Neighbours {
+    /// An empty cache for a host whose station address is `mac`.
+    pub fn new(mac: MacAddress, subnet: Subnet, config: &ArpConfig, mut rng: Rng) -> Self {
+        let buckets = (config.entries as usize).next_power_of_two();
+        let wait_queue = || Waiting::new(config.queue_packets);
+        Self {
+            mac,
+            subnet,
+            entries: Slab::new(config.entries),
+            waiting: (0..config.entries).map(|_| wait_queue()).collect(),
+            buckets: vec![NONE; buckets].into(),
+            secret: rng.next_u64() | 1,
+            hand: 0,
+            queues: Queues::new(2, config.entries),
+            replies: VecDeque::with_capacity(config.replies as usize),
+            limit: RateLimit::new(config.requests_per_second, config.entries),
+            deadline: None,
+            config: config.clone(),
+        }
+    }
+
+    /// What is known of the neighbour `ip`; begins to ask for it if nothing is.
+    pub fn resolve(
+        &mut self,
+        ip: IpAddr,
+        now: Instant,
+        pool: &mut Pool,
+        counters: &mut Counters,
+    ) -> Resolution {
+        let index = match self.find(ip) {
+            Some(index) => index,
+            None => {
+                if self.entries.is_full() {
+                    self.evict_for_us(pool, counters);
+                }
+                self.insert(ip, State::Incomplete { sent: 0, due: now })
+            }
+        };
+        let entry = &mut self.entries[index];
+        entry.used = true;
+        let (resolution, ask) = match entry.state {
+            State::Incomplete { sent, .. } => (Resolution::Waiting, sent == 0),
+            State::Reachable { mac, until } if now >= until => {
+                entry.state = State::Refreshing {
+                    mac,
+                    sent: 0,
+                    due: now,
+                };
+                (Resolution::Known(mac), true)
+            }
+            State::Reachable { mac, .. } => (Resolution::Known(mac), false),
+            State::Refreshing { mac, sent, .. } => (Resolution::Known(mac), sent == 0),
+            State::Failed { until } if now >= until => {
+                entry.state = State::Incomplete { sent: 0, due: now };
+                (Resolution::Waiting, true)
+            }
+            State::Failed { .. } => (Resolution::Unreachable, false),
+        };
+        if ask && self.queues.queue_of(index).is_none() {
+            self.queues.join(ASKING, index);
+        }
+        resolution
+    }
+
+    /// Keeps an IP packet until the neighbour `ip`, for which `resolve` just
+    /// said [`Resolution::Waiting`], has answered.
+    pub fn hold(&mut self, ip: IpAddr, packet: &[u8], pool: &mut Pool, counters: &mut Counters) {
+        match self.find(ip) {
+            Some(index) => self.waiting[index as usize].push(packet, pool, counters),
+            None => counters.discard(Discard::ArpUnresolved),
+        }
+    }
+
+    /// Takes an ARP packet, whatever its bytes.
+    pub fn on_packet(&mut self, packet: &[u8], now: Instant, counters: &mut Counters) {
+        let outcome = ArpPacket::parse(packet)
+            .map_err(|_| Discard::ArpMalformed)
+            .and_then(|packet| self.on_arp(&packet, now, counters));
+        if let Err(reason) = outcome {
+            counters.discard(reason);
+        }
+    }
+
+    fn on_arp(
+        &mut self,
+        packet: &ArpPacket,
+        now: Instant,
+        counters: &mut Counters,
+    ) -> Result<(), Discard> {
+        let &ArpPacket {
+            operation,
+            sender_mac,
+            sender_ip,
+            target_ip,
+            ..
+        } = packet;
+        if !sender_mac.is_unicast() || sender_mac == self.mac {
+            return Err(Discard::ArpBadSender);
+        }
+        let for_us = self.subnet.audience(target_ip.into()) == Audience::Us;
+        match operation {
+            ArpOperation::Request if for_us => counters.mib.arp_in_requests += 1,
+            ArpOperation::Request => {}
+            ArpOperation::Reply => counters.mib.arp_in_replies += 1,
+        }
+        // A probe (RFC 5227): answered to defend our address, not learned from.
+        let known = if sender_ip.is_unspecified() {
+            for_us
+        } else {
+            let sender = IpAddr::V4(sender_ip);
+            self.check_sender(sender)?;
+            self.learn(sender, sender_mac, for_us, now)?
+        };
+        match operation {
+            ArpOperation::Request if for_us => self.queue_reply(Reply {
+                mac: sender_mac,
+                ip: sender_ip,
+            }),
+            ArpOperation::Request | ArpOperation::Reply if known => Ok(()),
+            ArpOperation::Request | ArpOperation::Reply => Err(Discard::ArpNotForUs),
+        }
+    }
+
+    fn check_sender(&self, sender: IpAddr) -> Result<(), Discard> {
+        match self.subnet.audience(sender) {
+            Audience::Us => Err(Discard::ArpConflict),
+            Audience::Broadcast | Audience::Multicast => Err(Discard::ArpBadSender),
+            Audience::Other if sender.is_loopback() => Err(Discard::ArpBadSender),
+            Audience::Other if !self.subnet.contains(sender) => Err(Discard::ArpOffLink),
+            Audience::Other => Ok(()),
+        }
+    }
+
+    /// Notes a neighbour's station address. A new entry is made only for one
+    /// that spoke to us. Returns whether the neighbour is in the cache now.
+    fn learn(
+        &mut self,
+        ip: IpAddr,
+        mac: MacAddress,
+        for_us: bool,
+        now: Instant,
+    ) -> Result<bool, Discard> {
+        let state = State::Reachable {
+            mac,
+            until: now + self.config.reachable_time,
+        };
+        if let Some(index) = self.find(ip) {
+            self.entries[index].state = state;
+            self.queues.leave(index);
+            if !self.waiting[index as usize].is_empty() {
+                self.queues.join(RELEASED, index);
+            }
+            return Ok(true);
+        }
+        if !for_us {
+            return Ok(false);
+        }
+        if self.entries.is_full() && !self.evict_unused() {
+            return Err(Discard::ArpTableFull);
+        }
+        self.insert(ip, state);
+        Ok(true)
+    }
+
+    fn queue_reply(&mut self, reply: Reply) -> Result<(), Discard> {
+        if self.replies.contains(&reply) {
+            return Ok(());
+        }
+        if self.replies.len() >= self.config.replies as usize {
+            return Err(Discard::ArpReplyQueueFull);
+        }
+        self.replies.push_back(reply);
+        Ok(())
+    }
+
+    /// Whether `poll_packet` has something to say.
+    pub fn wants_output(&self, now: Instant) -> bool {
+        !self.replies.is_empty()
+            || !self.queues.is_empty(RELEASED)
+            || (!self.queues.is_empty(ASKING) && now >= self.limit.next_allowed())
+    }
+
+    /// Builds the next frame, link header included, at the start of `frame`,
+    /// which holds at least a link header and the device's MTU. Packets that
+    /// waited leave before any later one to the same neighbour if this is
+    /// polled first in a turn.
+    pub fn poll_packet(
+        &mut self,
+        now: Instant,
+        pool: &mut Pool,
+        frame: &mut [u8],
+        counters: &mut Counters,
+    ) -> Option<usize> {
+        if let Some(reply) = self.replies.pop_front() {
+            counters.mib.arp_out_replies += 1;
+            return self.write_arp(frame, ArpOperation::Reply, reply.mac, reply.mac, reply.ip);
+        }
+        if let Some(index) = self.queues.first(RELEASED) {
+            return Some(self.release_packet(index, pool, frame));
+        }
+        let index = self.queues.first(ASKING)?;
+        if !self.limit.allow(now) {
+            return None;
+        }
+        self.queues.leave(index);
+        self.ask(index, now, frame, counters)
+    }
+
+    /// Writes the next request for an entry. Only the first one of a refresh
+    /// goes to the station itself: it may have moved.
+    fn ask(
+        &mut self,
+        index: u32,
+        now: Instant,
+        frame: &mut [u8],
+        counters: &mut Counters,
+    ) -> Option<usize> {
+        let next_due = now + self.config.request_interval;
+        let entry = &mut self.entries[index];
+        let station = match &mut entry.state {
+            State::Incomplete { sent, due } => {
+                (*sent, *due) = (*sent + 1, next_due);
+                MacAddress::BROADCAST
+            }
+            State::Refreshing { mac, sent, due } => {
+                let station = if *sent == 0 {
+                    *mac
+                } else {
+                    MacAddress::BROADCAST
+                };
+                (*sent, *due) = (*sent + 1, next_due);
+                station
+            }
+            State::Reachable { .. } | State::Failed { .. } => {
+                unreachable!("an entry that is not asked for is not in the queue")
+            }
+        };
+        let IpAddr::V4(target) = entry.ip else {
+            unreachable!("no route leads to an address of this family");
+        };
+        self.deadline = Some(
+            self.deadline
+                .map_or(next_due, |deadline| deadline.min(next_due)),
+        );
+        counters.mib.arp_out_requests += 1;
+        self.write_arp(
+            frame,
+            ArpOperation::Request,
+            station,
+            MacAddress::UNSPECIFIED,
+            target,
+        )
+    }
+
+    fn write_arp(
+        &self,
+        frame: &mut [u8],
+        operation: ArpOperation,
+        station: MacAddress,
+        target_mac: MacAddress,
+        target_ip: Ipv4Addr,
+    ) -> Option<usize> {
+        let IpAddr::V4(sender_ip) = self.subnet.address else {
+            return None;
+        };
+        let (header, body) = frame.split_at_mut(EthernetHeader::LEN);
+        EthernetHeader {
+            dst: station,
+            src: self.mac,
+            ether_type: EtherType::Arp,
+        }
+        .write(header);
+        ArpPacket {
+            operation,
+            sender_mac: self.mac,
+            sender_ip,
+            target_mac,
+            target_ip,
+        }
+        .write(body);
+        Some(EthernetHeader::LEN + ArpPacket::LEN)
+    }
+
+    /// Writes the packet that waited longest for an entry now known.
+    fn release_packet(&mut self, index: u32, pool: &mut Pool, frame: &mut [u8]) -> usize {
+        let entry = &self.entries[index];
+        let (State::Reachable { mac, .. } | State::Refreshing { mac, .. }) = entry.state else {
+            unreachable!("packets are released by an answer");
+        };
+        let ether_type = super::ether_type_for(entry.ip);
+        let (header, body) = frame.split_at_mut(EthernetHeader::LEN);
+        EthernetHeader {
+            dst: mac,
+            src: self.mac,
+            ether_type,
+        }
+        .write(header);
+        let waiting = &mut self.waiting[index as usize];
+        let len = waiting.pop(body, pool);
+        if waiting.is_empty() {
+            self.queues.leave(index);
+        }
+        EthernetHeader::LEN + len
+    }
+
+    /// Asks again for neighbours that have not answered, or gives them up.
+    pub fn on_timeout(&mut self, now: Instant, pool: &mut Pool, counters: &mut Counters) {
+        if self.deadline.is_none_or(|deadline| now < deadline) {
+            return;
+        }
+        let mut next: Option<Instant> = None;
+        for index in 0..self.entries.capacity() {
+            let Some(entry) = self.entries.at_mut(index) else {
+                continue;
+            };
+            let (State::Incomplete { sent, due } | State::Refreshing { sent, due, .. }) =
+                entry.state
+            else {
+                continue;
+            };
+            if sent == 0 || self.queues.queue_of(index).is_some() {
+                continue;
+            }
+            if now < due {
+                next = Some(next.map_or(due, |next| next.min(due)));
+            } else if sent < self.config.requests {
+                self.queues.join(ASKING, index);
+            } else {
+                entry.state = State::Failed {
+                    until: now + self.config.failed_time,
+                };
+                self.waiting[index as usize].clear(pool, counters);
+            }
+        }
+        self.deadline = next;
+    }
+
+    /// When there is next something to do, if nothing arrives before.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        if !self.replies.is_empty() || !self.queues.is_empty(RELEASED) {
+            return Some(Instant::ZERO);
+        }
+        let ask = (!self.queues.is_empty(ASKING)).then(|| self.limit.next_allowed());
+        match (self.deadline, ask) {
+            (Some(deadline), Some(ask)) => Some(deadline.min(ask)),
+            (deadline, ask) => deadline.or(ask),
+        }
+    }
+
+    /// Forgets everybody and returns all memory.
+    pub fn release(&mut self, pool: &mut Pool, counters: &mut Counters) {
+        for index in 0..self.entries.capacity() {
+            if self.entries.at(index).is_some() {
+                self.remove(index, pool, counters);
+            }
+        }
+        self.replies.clear();
+        self.deadline = None;
+    }
+
+    fn bucket(&self, ip: IpAddr) -> usize {
+        let bits = match ip {
+            IpAddr::V4(ip) => u64::from(ip.to_bits()),
+            IpAddr::V6(ip) => (ip.to_bits() ^ (ip.to_bits() >> 64)) as u64,
+        };
+        let mixed = (bits ^ self.secret.rotate_left(32)).wrapping_mul(self.secret);
+        (mixed >> 32) as usize & (self.buckets.len() - 1)
+    }
+
+    fn find(&self, ip: IpAddr) -> Option<u32> {
+        let mut index = self.buckets[self.bucket(ip)];
+        while index != NONE {
+            let entry = &self.entries[index];
+            if entry.ip == ip {
+                return Some(index);
+            }
+            index = entry.next;
+        }
+        None
+    }
+
+    /// Adds an entry; the caller has made room.
+    fn insert(&mut self, ip: IpAddr, state: State) -> u32 {
+        let bucket = self.bucket(ip);
+        let entry = Entry {
+            ip,
+            state,
+            used: false,
+            next: self.buckets[bucket],
+        };
+        let key = self.entries.insert(entry).expect("room was made");
+        self.buckets[bucket] = key.index;
+        key.index
+    }
+
+    fn remove(&mut self, index: u32, pool: &mut Pool, counters: &mut Counters) {
+        self.waiting[index as usize].clear(pool, counters);
+        self.unlink(index);
+    }
+
+    /// Removes an entry for which nothing waits.
+    fn unlink(&mut self, index: u32) {
+        self.queues.leave(index);
+        let removed = self.entries.remove(index);
+        let bucket = self.bucket(removed.ip);
+        let mut at = self.buckets[bucket];
+        if at == index {
+            self.buckets[bucket] = removed.next;
+            return;
+        }
+        while self.entries[at].next != index {
+            at = self.entries[at].next;
+        }
+        self.entries[at].next = removed.next;
+    }
+
+    /// Makes room for an address that we look for, at the cost of one that we
+    /// have not used for longest, roughly; of one that still waits for an
+    /// answer only when there is no other.
+    fn evict_for_us(&mut self, pool: &mut Pool, counters: &mut Counters) {
+        let capacity = self.entries.capacity();
+        for _ in 0..2 * capacity {
+            let index = self.advance_hand();
+            let entry = &mut self.entries[index];
+            let waits = matches!(entry.state, State::Incomplete { .. });
+            if !waits && !core::mem::take(&mut entry.used) {
+                return self.remove(index, pool, counters);
+            }
+        }
+        let index = self.advance_hand();
+        self.remove(index, pool, counters);
+    }
+
+    /// Makes room for a stranger, at the cost of another that we never used.
+    fn evict_unused(&mut self) -> bool {
+        for _ in 0..STRANGER_TRIES.min(self.entries.capacity()) {
+            let index = self.advance_hand();
+            let entry = &self.entries[index];
+            let waits = matches!(entry.state, State::Incomplete { .. });
+            if !waits && !entry.used && self.waiting[index as usize].is_empty() {
+                self.unlink(index);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn advance_hand(&mut self) -> u32 {
+        let index = self.hand;
+        self.hand = (index + 1) % self.entries.capacity();
+        index
+    }
+}

@@ -1,0 +1,89 @@
+//! Packets that wait for one neighbour's station address.
+//!
+//! Rule: the newest packet is kept, at the cost of the oldest: a sender that
+//! repeats itself has the best use for it (RFC 1122 §2.3.2.2). Whole packets
+//! only. When they may leave is not known here.
+
+use alloc::collections::VecDeque;
+
+use fullpipe_pool::{Holder, Pool, Stream};
+
+use crate::counters::{Counters, Discard};
+
+/// A queue of packets, back to back in one stream.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    bytes: Stream,
+    lens: VecDeque<u16>,
+    most: usize,
+}
+
+impl Waiting {
+    /// Room for `most` packets.
+    pub(super) fn new(most: u32) -> Self {
+        let most = most as usize;
+        Self {
+            bytes: Stream::new(Holder::Neighbour),
+            lens: VecDeque::with_capacity(most),
+            most,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lens.is_empty()
+    }
+
+    /// Keeps a packet, dropping older ones as needed.
+    pub(super) fn push(&mut self, packet: &[u8], pool: &mut Pool, counters: &mut Counters) {
+        let len = u16::try_from(packet.len()).expect("an IP packet has at most 65,535 bytes");
+        while self.lens.len() == self.most || self.room(pool) < u64::from(len) {
+            let Some(oldest) = self.lens.pop_front() else {
+                counters.discard(Discard::ArpWaitNoMemory);
+                return;
+            };
+            self.bytes.advance(pool, oldest.into());
+            counters.discard(Discard::ArpWaitQueueFull);
+        }
+        let appended = self.bytes.append(pool, packet);
+        assert_eq!(
+            appended,
+            packet.len(),
+            "the pool took less than it had room for"
+        );
+        self.lens.push_back(len);
+    }
+
+    fn room(&mut self, pool: &Pool) -> u64 {
+        if self.bytes.is_empty() {
+            // On the grid, so that no part of a block is out of reach.
+            self.bytes.restart(0);
+        }
+        self.bytes.append_room(pool)
+    }
+
+    /// Moves the oldest packet to the start of `out`; returns its length.
+    ///
+    /// # Panics
+    /// If there is none, or `out` is too short.
+    pub(super) fn pop(&mut self, out: &mut [u8], pool: &mut Pool) -> usize {
+        let len = self
+            .lens
+            .pop_front()
+            .expect("the caller knows that a packet waits")
+            .into();
+        let read = self
+            .bytes
+            .read_at(pool, self.bytes.start(), &mut out[..len]);
+        assert_eq!(read, len, "a packet is shorter than its record");
+        self.bytes.advance(pool, len as u64);
+        len
+    }
+
+    /// Drops every packet: the neighbour did not answer.
+    pub(super) fn clear(&mut self, pool: &mut Pool, counters: &mut Counters) {
+        for _ in self.lens.drain(..) {
+            counters.discard(Discard::ArpUnresolved);
+        }
+        self.bytes.release(pool);
+    }
+}

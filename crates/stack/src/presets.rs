@@ -1,0 +1,130 @@
+//! Named sets of knob values.
+//!
+//! Rule: a preset is rows, (knob, value) as `--set` would take them, on top of
+//! the defaults. Nothing else can be preset, so everything a preset does can
+//! be seen and undone knob by knob.
+
+#[cfg(test)]
+mod tests;
+
+use alloc::string::{String, ToString};
+use core::fmt;
+
+use fullpipe_pool::knobs::nearest;
+
+use crate::config::Config;
+
+/// A named set of knob values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preset {
+    /// What `--preset` calls it.
+    pub name: &'static str,
+    /// What it is like, in a sentence.
+    pub doc: &'static str,
+    /// Knobs that differ from their defaults, and their values.
+    pub rows: &'static [(&'static str, &'static str)],
+}
+
+/// Every preset.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "default",
+        doc: "Every knob at its default.",
+        rows: &[],
+    },
+    Preset {
+        name: "nuttx",
+        doc: "A small device: 36 buffers of 196 bytes hold everything.",
+        rows: &[
+            ("pool.blocks", "36"),
+            ("pool.block_size", "196"),
+            ("pool.ranges", "64"),
+            ("stack.connections", "8"),
+            ("stack.listeners", "4"),
+            ("stack.half_open", "8"),
+            ("stack.backlog", "8"),
+            ("stack.time_wait_entries", "8"),
+            ("stack.turn_budget", "8"),
+            ("ip.routes", "2"),
+            ("ip.reassembly_datagrams", "0"),
+            ("ip.reassembly_bytes", "0"),
+            ("ip.reassembly_largest", "8"),
+            ("arp.entries", "16"),
+            ("arp.queue_packets", "1"),
+            ("arp.replies", "4"),
+            ("icmp.echo_replies", "2"),
+            ("icmp.echo_bytes", "1500"),
+            ("icmp.errors", "2"),
+            ("udp.sockets", "8"),
+            ("udp.receive_queue", "8"),
+            ("udp.receive_buffer", "3528"),
+            ("udp.send_queue", "4"),
+            ("udp.send_buffer", "3528"),
+        ],
+    },
+];
+
+/// No preset has this name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownPreset {
+    /// The name as given.
+    pub name: String,
+    /// The preset whose name is most alike, if any is close.
+    pub nearest: Option<&'static str>,
+}
+
+impl fmt::Display for UnknownPreset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no preset is called `{}`; ", self.name)?;
+        if let Some(nearest) = self.nearest {
+            return write!(f, "did you mean `{nearest}`?");
+        }
+        f.write_str("there are")?;
+        for (position, preset) in PRESETS.iter().enumerate() {
+            write!(
+                f,
+                "{} {}",
+                if position == 0 { "" } else { "," },
+                preset.name
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for UnknownPreset {}
+
+/// The preset called `name`.
+///
+/// # Errors
+/// There is none; the error names the nearest.
+pub fn find(name: &str) -> Result<&'static Preset, UnknownPreset> {
+    PRESETS
+        .iter()
+        .find(|preset| preset.name == name)
+        .ok_or_else(|| UnknownPreset {
+            name: name.to_string(),
+            nearest: nearest(name, PRESETS.iter().map(|preset| preset.name)).and_then(|near| {
+                PRESETS
+                    .iter()
+                    .map(|preset| preset.name)
+                    .find(|known| *known == near)
+            }),
+        })
+}
+
+impl Preset {
+    /// The defaults with this preset's rows applied.
+    ///
+    /// # Panics
+    /// If a row is not legal: the table above is wrong.
+    pub fn config(&self) -> Config {
+        let mut config = Config::default();
+        for (name, value) in self.rows {
+            if let Err(error) = config.set(name, value) {
+                panic!("preset {}: {error}", self.name);
+            }
+        }
+        config
+    }
+}

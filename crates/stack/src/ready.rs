@@ -1,0 +1,138 @@
+//! Who has something to do: queues through indices, without a scan.
+//!
+//! Rule: an index is in at most one queue of a [`Queues`], so joining twice is
+//! joining once, and joining, leaving and taking the first cost the same
+//! however many indices there are. The queues do not know what an index means.
+
+use alloc::vec::Vec;
+
+#[cfg(test)]
+mod tests;
+
+/// No index, no queue.
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    /// The queue the index is in.
+    queue: u32,
+    before: u32,
+    after: u32,
+}
+
+const LOOSE: Link = Link {
+    queue: NONE,
+    before: NONE,
+    after: NONE,
+};
+
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    first: u32,
+    last: u32,
+    len: u32,
+}
+
+/// First-in-first-out queues over one space of indices.
+#[derive(Debug)]
+pub(crate) struct Queues {
+    links: Vec<Link>,
+    ends: Vec<Ends>,
+}
+
+impl Queues {
+    /// `queues` empty queues for the indices below `indices`. Allocates here
+    /// and only here.
+    pub(crate) fn new(queues: u32, indices: u32) -> Self {
+        let empty = Ends {
+            first: NONE,
+            last: NONE,
+            len: 0,
+        };
+        Self {
+            links: alloc::vec![LOOSE; indices as usize],
+            ends: alloc::vec![empty; queues as usize],
+        }
+    }
+
+    /// Puts `index` at the end of `queue` unless it is in it. Returns whether
+    /// it was not in any queue; from another one it moves.
+    pub(crate) fn join(&mut self, queue: u32, index: u32) -> bool {
+        let held_by = self.links[index as usize].queue;
+        if held_by == queue {
+            return false;
+        }
+        self.leave(index);
+        let ends = &mut self.ends[queue as usize];
+        let before = ends.last;
+        ends.last = index;
+        ends.len += 1;
+        if before == NONE {
+            ends.first = index;
+        } else {
+            self.links[before as usize].after = index;
+        }
+        self.links[index as usize] = Link {
+            queue,
+            before,
+            after: NONE,
+        };
+        held_by == NONE
+    }
+
+    /// Takes `index` out of whatever queue it is in.
+    pub(crate) fn leave(&mut self, index: u32) {
+        let Link {
+            queue,
+            before,
+            after,
+        } = self.links[index as usize];
+        if queue == NONE {
+            return;
+        }
+        self.links[index as usize] = LOOSE;
+        let ends = &mut self.ends[queue as usize];
+        ends.len -= 1;
+        if before == NONE {
+            ends.first = after;
+        }
+        if after == NONE {
+            ends.last = before;
+        }
+        if before != NONE {
+            self.links[before as usize].after = after;
+        }
+        if after != NONE {
+            self.links[after as usize].before = before;
+        }
+    }
+
+    /// The first index of `queue`.
+    pub(crate) fn first(&self, queue: u32) -> Option<u32> {
+        let first = self.ends[queue as usize].first;
+        (first != NONE).then_some(first)
+    }
+
+    /// Takes the first index out of `queue`.
+    pub(crate) fn take(&mut self, queue: u32) -> Option<u32> {
+        let first = self.first(queue)?;
+        self.leave(first);
+        Some(first)
+    }
+
+    /// Indices in `queue`.
+    pub(crate) fn len(&self, queue: u32) -> u32 {
+        self.ends[queue as usize].len
+    }
+
+    /// Whether `queue` holds nothing.
+    pub(crate) fn is_empty(&self, queue: u32) -> bool {
+        self.len(queue) == 0
+    }
+
+    /// The queue that `index` is in.
+    pub(crate) fn queue_of(&self, index: u32) -> Option<u32> {
+        let queue = self.links[index as usize].queue;
+        (queue != NONE).then_some(queue)
+    }
+}

@@ -1,0 +1,468 @@
+//! UDP sockets. RFC 768, RFC 1122 §4.1.
+//!
+//! Rule: a datagram is queued whole or dropped and counted; neither a sender
+//! nor a reader ever waits for the other socket's. Headers and fragments are
+//! made when a datagram leaves. Routes and neighbours are not known here.
+
+mod receive_queue;
+#[cfg(test)]
+mod tests;
+
+use alloc::{boxed::Box, vec};
+use core::{
+    fmt,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+};
+
+use fullpipe_pool::{Holder, Pool, Rng};
+use fullpipe_wire::{Ipv4Header, Protocol, UdpHeader, WireError, udp};
+use receive_queue::ReceiveQueue;
+pub use receive_queue::UdpReceived;
+
+use crate::{
+    config::Config,
+    counters::{Counters, Discard},
+    icmp::{IcmpEvent, PathError},
+    ip::{Built, Heading, Packet, SendQueue, Sender},
+    ready::Queues,
+    slab::{Key, Slab},
+};
+
+/// Sockets with datagrams to send.
+const SENDING: u32 = 0;
+/// The end of a chain of sockets.
+const NONE: u32 = u32::MAX;
+
+/// Names a UDP socket. One that was closed is named by no other id again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UdpId(pub(crate) Key);
+
+/// Why a call on a UDP socket was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UdpError {
+    /// No open socket has this id.
+    NoSuchSocket,
+    /// Every socket is in use (knob `udp.sockets`).
+    TooManySockets,
+    /// Another socket is bound to this address and port.
+    AddressInUse,
+    /// The address to bind is not this host's.
+    AddressNotOurs,
+    /// Every ephemeral port is taken.
+    NoFreePort,
+    /// The destination has no port, or no address that can be sent to.
+    BadDestination,
+    /// The datagram can never be sent, however empty the queue.
+    TooLong {
+        /// The longest that can.
+        most: usize,
+    },
+}
+
+impl fmt::Display for UdpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchSocket => f.write_str("the UDP socket is closed"),
+            Self::TooManySockets => f.write_str("every UDP socket is in use (knob udp.sockets)"),
+            Self::AddressInUse => f.write_str("another UDP socket is bound to this address"),
+            Self::AddressNotOurs => f.write_str("the address to bind is not this host's"),
+            Self::NoFreePort => f.write_str("every ephemeral UDP port is taken"),
+            Self::BadDestination => f.write_str("the destination cannot be sent to"),
+            Self::TooLong { most } => write!(f, "the datagram is longer than {most} bytes"),
+        }
+    }
+}
+
+impl core::error::Error for UdpError {}
+
+/// What became of a received datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// It waits for the reader of this socket.
+    Queued(UdpId),
+    /// Nobody is bound to its port: an ICMP error may be due.
+    NoPort,
+    /// It was dropped and counted.
+    Dropped,
+}
+
+/// What a UDP socket can do now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UdpReady {
+    /// A datagram waits to be read.
+    pub readable: bool,
+    /// Nothing written before waits to be sent.
+    pub drained: bool,
+}
+
+#[derive(Debug)]
+struct Socket {
+    local: SocketAddr,
+    /// The next socket of the same bucket.
+    next: u32,
+    /// Closed by its user; lives on until what was written is sent.
+    closing: bool,
+    /// What was last reported about a datagram that this socket sent.
+    error: Option<(SocketAddr, PathError)>,
+}
+
+#[derive(Debug)]
+struct Buffers {
+    receive: ReceiveQueue,
+    send: SendQueue,
+}
+
+/// The UDP sockets of one stack.
+#[derive(Debug)]
+pub struct UdpSockets {
+    address: IpAddr,
+    sockets: Slab<Socket>,
+    /// One for each slot of `sockets`.
+    buffers: Box<[Buffers]>,
+    /// First socket of each bucket of ports; their number is a power of two.
+    buckets: Box<[u32]>,
+    sending: Queues,
+    ephemeral: (u16, u16),
+    longest: usize,
+    rng: Rng,
+}
+
+impl UdpSockets {
+    /// No sockets yet, for a host whose address is `address`. Allocates here
+    /// and only here.
+    pub fn new(address: IpAddr, config: &Config, rng: Rng) -> Self {
+        let udp = &config.udp;
+        let buffers = || Buffers {
+            receive: ReceiveQueue::new(udp.receive_queue, udp.receive_buffer),
+            send: SendQueue::new(Holder::Datagram, udp.send_queue, udp.send_buffer),
+        };
+        let pool = &config.pool;
+        let sendable = u64::from(
+            pool.blocks
+                .saturating_sub(pool.send_floor + pool.receive_floor),
+        ) * u64::from(pool.block_size);
+        let longest = sendable
+            .min(udp.send_buffer.into())
+            .min((Ipv4Header::MAX_PAYLOAD_LEN - UdpHeader::LEN) as u64);
+        let port = |port: u32| u16::try_from(port).unwrap_or(u16::MAX);
+        Self {
+            address,
+            sockets: Slab::new(udp.sockets),
+            buffers: (0..udp.sockets).map(|_| buffers()).collect(),
+            buckets: vec![NONE; (udp.sockets as usize).next_power_of_two()].into(),
+            sending: Queues::new(1, udp.sockets),
+            ephemeral: (
+                port(config.stack.ephemeral_low),
+                port(config.stack.ephemeral_high),
+            ),
+            longest: longest as usize,
+            rng,
+        }
+    }
+
+    /// Opens a socket that receives what is sent to `local`. An unspecified
+    /// address stands for every address of this host, port 0 for a free one.
+    ///
+    /// # Errors
+    /// The address is not ours, or it, every port or every socket is in use.
+    pub fn bind(&mut self, local: SocketAddr) -> Result<UdpId, UdpError> {
+        if !local.ip().is_unspecified() && local.ip() != self.address {
+            return Err(UdpError::AddressNotOurs);
+        }
+        if self.sockets.is_full() {
+            return Err(UdpError::TooManySockets);
+        }
+        let port = match local.port() {
+            0 => self.free_port(local.ip()).ok_or(UdpError::NoFreePort)?,
+            port if self.is_taken(local.ip(), port) => return Err(UdpError::AddressInUse),
+            port => port,
+        };
+        let bucket = self.bucket(port);
+        let socket = Socket {
+            local: SocketAddr::new(local.ip(), port),
+            next: self.buckets[bucket],
+            closing: false,
+            error: None,
+        };
+        let key = self.sockets.insert(socket).expect("the slab is not full");
+        self.buckets[bucket] = key.index;
+        Ok(UdpId(key))
+    }
+
+    /// What the socket is bound to.
+    pub fn local(&self, id: UdpId) -> Result<SocketAddr, UdpError> {
+        self.open(id).map(|socket| socket.local)
+    }
+
+    /// What the socket can do now.
+    pub fn ready(&self, id: UdpId) -> Result<UdpReady, UdpError> {
+        self.open(id)?;
+        let buffers = &self.buffers[id.0.index as usize];
+        Ok(UdpReady {
+            readable: !buffers.receive.is_empty(),
+            drained: buffers.send.is_empty(),
+        })
+    }
+
+    /// Queues a datagram. False: no room now, nothing was taken.
+    ///
+    /// # Errors
+    /// No such socket, a destination that cannot be sent to, or a datagram
+    /// that no queue could ever hold.
+    pub fn send(
+        &mut self,
+        id: UdpId,
+        to: SocketAddr,
+        text: &[u8],
+        pool: &mut Pool,
+        counters: &mut Counters,
+    ) -> Result<bool, UdpError> {
+        let local = self.open(id)?.local;
+        if to.port() == 0 || to.ip().is_unspecified() || to.is_ipv4() != self.address.is_ipv4() {
+            return Err(UdpError::BadDestination);
+        }
+        if text.len() > self.longest {
+            return Err(UdpError::TooLong { most: self.longest });
+        }
+        let heading = Heading::Udp {
+            src_port: local.port(),
+            dst_port: to.port(),
+        };
+        let send = &mut self.buffers[id.0.index as usize].send;
+        let taken = send.push(self.address, to.ip(), heading, text, pool);
+        if taken {
+            self.sending.join(SENDING, id.0.index);
+        } else {
+            counters.mib.udp_sndbuf_errors += 1;
+        }
+        Ok(taken)
+    }
+
+    /// Takes the datagram that waited longest; what does not fit in `out` is
+    /// lost. `None`: nothing waits.
+    ///
+    /// # Errors
+    /// No such socket.
+    pub fn receive(
+        &mut self,
+        id: UdpId,
+        out: &mut [u8],
+        pool: &mut Pool,
+    ) -> Result<Option<UdpReceived>, UdpError> {
+        self.open(id)?;
+        Ok(self.buffers[id.0.index as usize].receive.pop(out, pool))
+    }
+
+    /// What was last reported about a datagram that this socket sent, and to
+    /// whom it was; asking forgets it.
+    ///
+    /// # Errors
+    /// No such socket.
+    pub fn take_error(&mut self, id: UdpId) -> Result<Option<(SocketAddr, PathError)>, UdpError> {
+        self.open(id)?;
+        Ok(self.sockets[id.0.index].error.take())
+    }
+
+    /// Closes a socket. What was written is still sent; what was not read is
+    /// lost.
+    ///
+    /// # Errors
+    /// No such socket.
+    pub fn close(&mut self, id: UdpId, pool: &mut Pool) -> Result<(), UdpError> {
+        self.open(id)?;
+        let index = id.0.index;
+        self.unlink(index);
+        let buffers = &mut self.buffers[index as usize];
+        buffers.receive.clear(pool);
+        if buffers.send.is_empty() {
+            self.sockets.remove(index);
+        } else {
+            self.sockets[index].closing = true;
+        }
+        Ok(())
+    }
+
+    /// Takes a datagram, whatever its bytes. `checksum_verified`: it need not
+    /// be looked at.
+    pub fn on_datagram(
+        &mut self,
+        packet: &Packet<'_>,
+        checksum_verified: bool,
+        pool: &mut Pool,
+        counters: &mut Counters,
+    ) -> Delivery {
+        match self.deliver(packet, checksum_verified, pool) {
+            Ok(id) => {
+                counters.mib.udp_in_datagrams += 1;
+                Delivery::Queued(id)
+            }
+            Err(reason) => {
+                counters.discard(reason);
+                if reason == Discard::UdpNoPort {
+                    Delivery::NoPort
+                } else {
+                    Delivery::Dropped
+                }
+            }
+        }
+    }
+
+    fn deliver(
+        &mut self,
+        packet: &Packet<'_>,
+        checksum_verified: bool,
+        pool: &mut Pool,
+    ) -> Result<UdpId, Discard> {
+        let (header, text) = UdpHeader::parse(packet.payload).map_err(|_| Discard::UdpMalformed)?;
+        if !checksum_verified {
+            match udp::verify_checksum(packet.payload, packet.src(), packet.dst()) {
+                Ok(()) => {}
+                Err(WireError::BadChecksum) => return Err(Discard::UdpBadChecksum),
+                Err(_) => return Err(Discard::UdpMalformed),
+            }
+        }
+        let index = self
+            .lookup(packet.dst(), header.dst_port)
+            .ok_or(Discard::UdpNoPort)?;
+        let from = SocketAddr::new(packet.src(), header.src_port);
+        self.buffers[index as usize]
+            .receive
+            .push(from, text, pool)?;
+        Ok(UdpId(self.sockets.key(index)))
+    }
+
+    /// Takes an ICMP error about a UDP datagram. Returns the socket that may
+    /// have sent it.
+    pub fn on_icmp(&mut self, event: &IcmpEvent, counters: &mut Counters) -> Option<UdpId> {
+        let matched = match event.protocol {
+            Protocol::Udp => self.lookup(event.local.ip(), event.local.port()),
+            Protocol::Tcp | Protocol::Icmp | Protocol::Other(_) => None,
+        };
+        let Some(index) = matched else {
+            counters.discard(Discard::IcmpQuoteUnmatched);
+            return None;
+        };
+        self.sockets[index].error = Some((event.remote, event.error));
+        Some(UdpId(self.sockets.key(index)))
+    }
+
+    /// Whether a datagram waits to be sent.
+    pub fn wants_output(&self) -> bool {
+        !self.sending.is_empty(SENDING)
+    }
+
+    /// Builds the next packet at the start of `packet`, which holds at least
+    /// the device's MTU. Sockets take turns, datagram by datagram. The id names
+    /// the socket when its queue has room again, unless it was closed.
+    pub fn poll_datagram(
+        &mut self,
+        sender: &mut Sender,
+        pool: &mut Pool,
+        packet: &mut [u8],
+        counters: &mut Counters,
+    ) -> Option<(Built, Option<UdpId>)> {
+        let index = self.sending.first(SENDING)?;
+        let queue = &mut self.buffers[index as usize].send;
+        let built = queue
+            .poll_packet(sender, pool, packet, counters)
+            .expect("a socket that sends has something to send");
+        if queue.is_cutting() {
+            return Some((built, None));
+        }
+        let emptied = queue.is_empty();
+        counters.mib.udp_out_datagrams += 1;
+        self.sending.leave(index);
+        if !emptied {
+            self.sending.join(SENDING, index);
+        }
+        let closing = self.sockets[index].closing;
+        if closing && emptied {
+            self.sockets.remove(index);
+        }
+        let id = (!closing).then(|| UdpId(self.sockets.key(index)));
+        Some((built, id))
+    }
+
+    /// Closes every socket and returns all memory.
+    pub fn release(&mut self, pool: &mut Pool) {
+        for index in 0..self.sockets.capacity() {
+            let Some(socket) = self.sockets.at(index) else {
+                continue;
+            };
+            if !socket.closing {
+                self.unlink(index);
+            }
+            self.sockets.remove(index);
+            self.sending.leave(index);
+            self.buffers[index as usize].receive.clear(pool);
+            self.buffers[index as usize].send.clear(pool);
+        }
+    }
+
+    fn open(&self, id: UdpId) -> Result<&Socket, UdpError> {
+        let socket = self.sockets.get(id.0).filter(|socket| !socket.closing);
+        socket.ok_or(UdpError::NoSuchSocket)
+    }
+
+    fn bucket(&self, port: u16) -> usize {
+        usize::from(port) & (self.buckets.len() - 1)
+    }
+
+    /// The sockets bound to `port`.
+    fn bound_to(&self, port: u16) -> impl Iterator<Item = (u32, &Socket)> {
+        let first = self.buckets[self.bucket(port)];
+        core::iter::successors((first != NONE).then_some(first), |index| {
+            let next = self.sockets[*index].next;
+            (next != NONE).then_some(next)
+        })
+        .map(|index| (index, &self.sockets[index]))
+        .filter(move |(_, socket)| socket.local.port() == port)
+    }
+
+    /// The socket that receives what is sent to `ip` and `port`: one bound to
+    /// just that address before one bound to every address.
+    fn lookup(&self, ip: IpAddr, port: u16) -> Option<u32> {
+        let mut any = None;
+        for (index, socket) in self.bound_to(port) {
+            if socket.local.ip() == ip {
+                return Some(index);
+            }
+            if socket.local.ip().is_unspecified() {
+                any = Some(index);
+            }
+        }
+        any
+    }
+
+    fn is_taken(&self, ip: IpAddr, port: u16) -> bool {
+        self.bound_to(port)
+            .any(|(_, socket)| socket.local.ip() == ip)
+    }
+
+    /// A free port, searched from a random place on. RFC 6056 §3.3.1.
+    fn free_port(&mut self, ip: IpAddr) -> Option<u16> {
+        let (low, high) = self.ephemeral;
+        let first = self.rng.between(low.into(), high.into()) as u16;
+        (first..=high)
+            .chain(low..first)
+            .find(|port| !self.is_taken(ip, *port))
+    }
+
+    /// Takes a socket out of its bucket.
+    fn unlink(&mut self, index: u32) {
+        let Socket { local, next, .. } = self.sockets[index];
+        let bucket = self.bucket(local.port());
+        let mut at = self.buckets[bucket];
+        if at == index {
+            self.buckets[bucket] = next;
+            return;
+        }
+        while self.sockets[at].next != index {
+            at = self.sockets[at].next;
+        }
+        self.sockets[at].next = next;
+    }
+}
+
+/// Any address and any port of this host: what a client binds to.
+pub const ANY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);

@@ -1,0 +1,101 @@
+//! Datagrams that wait for one socket's reader.
+//!
+//! Rule: a datagram is kept whole or not at all, back to back with the others
+//! in one stream, so short ones waste nothing. Bounded in datagrams and bytes.
+
+use alloc::collections::VecDeque;
+use core::net::SocketAddr;
+
+use fullpipe_pool::{Holder, Pool, Stream};
+
+use crate::counters::Discard;
+
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    from: SocketAddr,
+    len: u16,
+}
+
+/// A datagram handed to its reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UdpReceived {
+    /// Bytes copied to the reader's buffer.
+    pub copied: usize,
+    /// Bytes the datagram had; those beyond `copied` are lost.
+    pub len: usize,
+    /// Who sent it.
+    pub from: SocketAddr,
+}
+
+#[derive(Debug)]
+pub(super) struct ReceiveQueue {
+    text: Stream,
+    records: VecDeque<Record>,
+    most_records: usize,
+    most_bytes: u64,
+}
+
+impl ReceiveQueue {
+    /// Room for `records` datagrams of `bytes` together.
+    pub(super) fn new(records: u32, bytes: u32) -> Self {
+        Self {
+            text: Stream::new(Holder::Datagram),
+            records: VecDeque::with_capacity(records as usize),
+            most_records: records as usize,
+            most_bytes: bytes.into(),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    pub(super) fn push(
+        &mut self,
+        from: SocketAddr,
+        text: &[u8],
+        pool: &mut Pool,
+    ) -> Result<(), Discard> {
+        let len = u16::try_from(text.len()).expect("UDP's length field has 16 bits");
+        if self.records.len() == self.most_records
+            || self.text.len() + u64::from(len) > self.most_bytes
+        {
+            return Err(Discard::UdpQueueFull);
+        }
+        if self.text.is_empty() {
+            // On the grid, so that no part of a block is out of reach.
+            self.text.restart(0);
+        }
+        if self.text.append_room(pool) < u64::from(len) {
+            return Err(Discard::UdpNoMemory);
+        }
+        let appended = self.text.append(pool, text);
+        assert_eq!(
+            appended,
+            text.len(),
+            "the pool took less than it had room for"
+        );
+        self.records.push_back(Record { from, len });
+        Ok(())
+    }
+
+    pub(super) fn pop(&mut self, out: &mut [u8], pool: &mut Pool) -> Option<UdpReceived> {
+        let Record { from, len } = self.records.pop_front()?;
+        let copied = out.len().min(len.into());
+        let read = self
+            .text
+            .read_at(pool, self.text.start(), &mut out[..copied]);
+        assert_eq!(read, copied, "a datagram is shorter than its record");
+        self.text.advance(pool, len.into());
+        Some(UdpReceived {
+            copied,
+            len: len.into(),
+            from,
+        })
+    }
+
+    pub(super) fn clear(&mut self, pool: &mut Pool) {
+        self.text.release(pool);
+        self.records.clear();
+    }
+}
