@@ -1,0 +1,105 @@
+//! The knobs of a connection.
+//!
+//! Rule: one row a knob; see `fullpipe_pool::knobs`. A host has one table, and
+//! what an application sets on one socket is kept in that connection's
+//! `Tuning`.
+
+use fullpipe_pool::{Duration, knob_choice, knobs};
+
+knob_choice! {
+    /// Which algorithm sizes the congestion window.
+    pub enum CongestionAlgorithm ("newreno") {
+        /// NewReno: RFC 5681 and RFC 6582.
+        NewReno = "newreno",
+    }
+}
+
+const fn ms(value: u64) -> Duration {
+    Duration::from_millis(value)
+}
+
+const fn secs(value: u64) -> Duration {
+    Duration::from_secs(value)
+}
+
+knobs! {
+    /// The knobs of a connection. RFC numbers stand in each row.
+    pub struct TcpConfig in "tcp" {
+        /// Bytes written and not yet acknowledged that a connection may hold.
+        send_buffer: u32 = 64 << 10, legal 128 => 1 << 30, drawn 300 => 128 << 10, "bytes";
+        /// Bytes received and not yet read that a connection may hold; also the
+        /// largest window it advertises.
+        receive_buffer: u32 = 64 << 10, legal 128 => 1 << 30, drawn 300 => 256 << 10, "bytes";
+        /// Largest part of the packet memory within its reach, in percent, that
+        /// one connection's window may reserve: its own blocks against its own
+        /// plus the free ones. 100 lets the first connection take everything.
+        window_share: u32 = 50, legal 1 => 100, drawn 25 => 100, "percent";
+        /// Largest segment sent or asked for, whatever the MTU allows.
+        mss_max: u32 = 65_495, legal 64 => 65_495, drawn 64 => 9_000, "bytes";
+        /// Smallest MSS believed from a peer: smaller ones would make it cheap
+        /// to cause work.
+        mss_min: u32 = 48, legal 1 => 1_460, drawn 1 => 64, "bytes";
+        /// With a send or receive buffer of fewer segments than this, segments
+        /// are made smaller until this many fit, because a peer that delays its
+        /// ACKs waits for the second one. 0 or 1 leaves them alone.
+        fit_segments: u32 = 2, legal 0 => 16, drawn 0 => 4, "segments";
+        /// Offer window scaling. RFC 7323 §2.
+        window_scaling: bool = true, legal false => true, drawn false => true, "";
+        /// Offer timestamps: round-trip times and old-duplicate checks. RFC 7323 §3.
+        timestamps: bool = true, legal false => true, drawn false => true, "";
+        /// Offer selective acknowledgments. RFC 2018.
+        sack: bool = true, legal false => true, drawn false => true, "";
+        /// Hold less than a segment while data is unacknowledged. RFC 9293 §3.7.4.
+        nagle: bool = true, legal false => true, drawn false => true, "";
+        /// How long a cork may hold less than a segment; 0 holds it for ever.
+        cork_timeout: Duration = ms(200), legal ms(0) => secs(60), drawn ms(1) => ms(500), "";
+        /// Longest delay of an ACK; 0 acknowledges at once. RFC 9293 §3.8.6.3.
+        delayed_ack: Duration = ms(40), legal ms(0) => ms(500), drawn ms(0) => ms(200), "";
+        /// Full segments received that are acknowledged at once, without delay.
+        ack_every: u32 = 2, legal 1 => 64, drawn 1 => 4, "segments";
+        /// Segments at the start of a connection that are acknowledged at once,
+        /// so that the peer's congestion window grows fast.
+        quick_acks: u32 = 16, legal 0 => 1_000, drawn 0 => 16, "segments";
+        /// Floor of the retransmission timeout. RFC 6298 asks for 1 s; 200 ms is
+        /// what the field uses.
+        rto_min: Duration = ms(200), legal ms(1) => secs(60), drawn ms(50) => secs(1), "";
+        /// Retransmission timeout before the first round-trip time. RFC 6298 §2.1.
+        rto_initial: Duration = secs(1), legal ms(1) => secs(60), drawn ms(200) => secs(3), "";
+        /// Ceiling of the retransmission timeout and of the probe interval.
+        rto_max: Duration = secs(120), legal secs(1) => secs(3_600), drawn secs(4) => secs(120), "";
+        /// Timeouts in a row (R1) after which the path is doubted. RFC 9293 §3.8.3.
+        retries1: u32 = 3, legal 1 => 255, drawn 1 => 8, "timeouts";
+        /// Timeouts or unanswered probes in a row (R2) after which the
+        /// connection is dropped, without FIN or RST. RFC 9293 §3.8.3.
+        retries2: u32 = 15, legal 1 => 255, drawn 12 => 20, "timeouts";
+        /// Like `retries2`, for SYN; 7 is over four minutes. RFC 9293 §3.8.3.
+        syn_retries: u32 = 7, legal 1 => 255, drawn 6 => 12, "timeouts";
+        /// How long a sender waits for a window of a useful size before it sends
+        /// into a small one. RFC 9293 §3.8.6.2.1.
+        sws_override: Duration = ms(200), legal ms(100) => secs(1), drawn ms(100) => secs(1), "";
+        /// Idle time before the first keepalive probe; 0 is off. RFC 9293 §3.8.4.
+        keepalive_time: Duration = secs(0), legal secs(0) => secs(86_400), drawn secs(0) => secs(60), "";
+        /// Time between keepalive probes.
+        keepalive_interval: Duration = secs(75), legal ms(10) => secs(86_400), drawn secs(1) => secs(75), "";
+        /// Keepalive probes in a row without an answer that end the connection.
+        keepalive_probes: u32 = 9, legal 1 => 255, drawn 6 => 12, "probes";
+        /// Longest time data may stay unacknowledged; 0 leaves it to `retries2`.
+        /// RFC 5482.
+        user_timeout: Duration = secs(0), legal secs(0) => secs(86_400), drawn secs(0) => secs(0), "";
+        /// How long a closed connection keeps its ports: 2 MSL. RFC 9293 §3.6.1.
+        time_wait: Duration = secs(60), legal ms(0) => secs(240), drawn ms(100) => secs(60), "";
+        /// How long FIN-WAIT-2 lasts after the application has closed both ways.
+        fin_wait2: Duration = secs(60), legal ms(1) => secs(3_600), drawn secs(10) => secs(60), "";
+        /// Initial congestion window. RFC 6928.
+        initial_window: u32 = 10, legal 1 => 1_000, drawn 1 => 16, "segments";
+        /// Congestion control algorithm of new connections.
+        congestion: CongestionAlgorithm = CongestionAlgorithm::NewReno,
+            legal CongestionAlgorithm::NewReno => CongestionAlgorithm::NewReno,
+            drawn CongestionAlgorithm::NewReno => CongestionAlgorithm::NewReno, "";
+        /// Take a write whole or not at all, as stacks do that cut segments when
+        /// the application writes.
+        write_atomic: bool = false, legal false => true, drawn false => false, "";
+        /// Shortest time between two challenge ACKs of one connection. RFC 5961 §7.
+        challenge_ack_interval: Duration = ms(100), legal ms(0) => secs(60), drawn ms(1) => ms(500), "";
+    }
+}

@@ -1,0 +1,112 @@
+//! Text and FIN of an acceptable segment: RFC 9293 §3.10.7.4, seventh and
+//! eighth step.
+//!
+//! Rule: what is taken is owed an ACK; when it leaves is `AckPolicy`'s word.
+
+use fullpipe_wire::TcpFlags;
+
+use super::{Connection, Env, State, Trigger};
+use crate::{CloseReason, DiscardReason, Segment, receive::Arrival};
+
+impl Connection {
+    /// Takes what the segment carries.
+    pub(super) fn take_text_and_fin(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
+        if !segment.payload.is_empty() {
+            self.take_text(segment, env);
+        }
+        if self.state == State::Closed {
+            return;
+        }
+        if segment.has(TcpFlags::FIN) {
+            let fin = segment.end() - 1;
+            // A FIN outside the window is known by its text being refused.
+            if fin.at_or_before(self.receive.rcv_adv) && self.receive.note_fin(fin) {
+                self.demand_ack();
+            }
+        }
+        self.take_fin(env);
+        self.judge_receiving(env);
+    }
+
+    fn take_text(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
+        if !self.state.may_receive() || self.receive.fin_received() {
+            return env.discard(DiscardReason::TextAfterFin);
+        }
+        if self.orphan && segment.end().after(self.receive.rcv_nxt) {
+            // Nobody will ever read it: the peer must know. RFC 1122 §4.2.2.13.
+            env.counters.abort_on_data += 1;
+            env.discard(DiscardReason::AfterClose);
+            return self.abort_with(CloseReason::Aborted, env);
+        }
+        if !segment.has(TcpFlags::FIN) {
+            let each = segment.payload.len() as u32 / u32::from(segment.merged.max(1));
+            self.receive.rcv_mss = self.receive.rcv_mss.max(each.min(self.offer.mss.into()));
+        }
+        let text = segment.payload;
+        match self.receive.on_text(segment.text_seq(), text, env.pool) {
+            Arrival::InOrder { bytes, filled } => self.on_next_text(bytes, filled, env),
+            Arrival::OutOfOrder => {
+                env.counters.ofo_queue += 1;
+                self.demand_ack();
+            }
+            Arrival::Discarded(reason) => {
+                match reason {
+                    DiscardReason::Duplicate => {
+                        env.counters.dsack_ofo_sent += u64::from(self.agreed.sack)
+                    }
+                    DiscardReason::NoRange => env.counters.ofo_drop += 1,
+                    _ => env.counters.rcvq_drop += 1,
+                }
+                env.discard(reason);
+                self.demand_ack();
+            }
+        }
+    }
+
+    /// `bytes` of text became readable.
+    fn on_next_text(&mut self, bytes: u32, filled: bool, env: &mut Env<'_>) {
+        self.tally.bytes_received += u64::from(bytes);
+        self.receive_limit.moved(bytes);
+        self.events.readable = true;
+        env.counters.hp_hits += u64::from(!filled);
+        let urgency = self.receive.ack.on_text(
+            bytes,
+            self.full_segment(),
+            env.config.ack_every,
+            self.receive.window_left(),
+            self.receive.window_left() + bytes + self.receive.readable(),
+        );
+        // RFC 5681 §4.2: a segment that fills a gap is acknowledged at once.
+        if filled || self.receive.has_hole() || env.config.delayed_ack.is_zero() {
+            self.receive.ack.demand();
+        }
+        if self.receive.ack.is_due() || urgency == crate::receive::Urgency::Now {
+            self.wants_output = true;
+        } else {
+            self.timers.ack.set_once(env.now + env.config.delayed_ack);
+        }
+    }
+
+    /// The peer's FIN, if everything before it has arrived.
+    fn take_fin(&mut self, env: &mut Env<'_>) {
+        if !self.receive.take_fin(env.pool) {
+            return;
+        }
+        self.demand_ack();
+        self.events.readable = true;
+        match self.state {
+            State::SynReceived | State::Established | State::FinWait1 | State::FinWait2 => {
+                self.transition(Trigger::FinArrived, env);
+            }
+            State::SynSent
+            | State::CloseWait
+            | State::Closing
+            | State::LastAck
+            | State::TimeWait
+            | State::Closed => {}
+        }
+        if self.state == State::TimeWait {
+            self.finish_sending(env);
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! Opening a connection: from this side, or from a half-open entry that a
+//! listener kept while the handshake was under way.
+//!
+//! Rule: a connection exists only when somebody here wants it. Until the last
+//! ACK of a passive open there is only a [`HalfOpen`], which holds no memory.
+
+use fullpipe_pool::{Instant, Pool};
+use fullpipe_wire::{TcpFlags, TcpOptions};
+
+use super::{Connection, Env, Events, Pending, State, Tally, Timers, Tuning};
+use crate::{
+    Limit, LimitClock, ReceiveClock, ReceiveLimit, Segment, SegmentOut, SeqNum, TcpConfig,
+    congestion::Controller,
+    options::{Agreed, Offer, TimestampClock},
+    receive::{Receive, WindowRoom},
+    recovery::{Recovery, Rtt},
+    send::Send,
+};
+
+/// What opening a connection from this side needs to know.
+#[derive(Clone, Copy, Debug)]
+pub struct ActiveOpen {
+    /// Initial send sequence number. RFC 6528.
+    pub iss: SeqNum,
+    /// Text without options that one packet of the path carries: MTU less headers.
+    pub mss_limit: u16,
+    /// Start of the timestamp clock, secret.
+    pub timestamp_offset: u32,
+    /// What the application set on the socket.
+    pub tuning: Tuning,
+}
+
+/// What a listener keeps of a SYN until the handshake is complete. No memory of
+/// the pool is held: a flood of SYNs costs only these entries.
+#[derive(Clone, Copy, Debug)]
+pub struct HalfOpen {
+    /// Initial receive sequence number: that of the SYN.
+    pub irs: SeqNum,
+    /// Initial send sequence number. RFC 6528.
+    pub iss: SeqNum,
+    /// The window that SYN and ACK advertised, not scaled.
+    pub window: u16,
+    /// Text without options that one packet of the path carries.
+    pub mss_limit: u16,
+    /// TSval of the SYN.
+    pub ts_recent: u32,
+    /// Start of the timestamp clock, secret.
+    pub timestamp_offset: u32,
+    agreed: Agreed,
+    offer: Offer,
+}
+
+impl HalfOpen {
+    /// What follows from `syn`. The window is what `tuning` and the free memory
+    /// of `pool` allow, so that the promise can be kept when the ACK comes.
+    pub fn from_syn(syn: &Segment<'_>, open: ActiveOpen, config: &TcpConfig, pool: &Pool) -> Self {
+        let offer = Offer::new(config, open.mss_limit, open.tuning.receive_buffer);
+        let blocks = u64::from(pool.room(fullpipe_pool::Holder::Receive));
+        let fair = blocks * u64::from(pool.block_size()) * u64::from(config.window_share) / 100;
+        let window = fair
+            .min(open.tuning.receive_buffer.into())
+            .min(u16::MAX.into()) as u16;
+        Self {
+            irs: syn.seq,
+            iss: open.iss,
+            window,
+            mss_limit: open.mss_limit,
+            ts_recent: syn.options.timestamps.map_or(0, |ts| ts.value),
+            timestamp_offset: open.timestamp_offset,
+            agreed: Agreed::new(offer, &syn.options, config),
+            offer,
+        }
+    }
+
+    /// SYN and ACK, as they leave at `now`.
+    pub fn syn_ack(&self, now: Instant) -> SegmentOut {
+        let timestamps = TimestampClock::new(self.timestamp_offset, self.ts_recent, now);
+        SegmentOut {
+            window: self.window,
+            options: syn_options(self.offer, Some(self.agreed), &timestamps, now),
+            ..SegmentOut::bare(self.iss, self.irs + 1, TcpFlags::SYN | TcpFlags::ACK)
+        }
+    }
+
+    /// Whether `segment` is the ACK that completes the handshake.
+    pub fn is_completed_by(&self, segment: &Segment<'_>) -> bool {
+        segment.has(TcpFlags::ACK)
+            && !segment.flags.intersects(TcpFlags::SYN | TcpFlags::RST)
+            && segment.ack == self.iss + 1
+    }
+
+    /// Whether `segment` is inside the window that SYN and ACK advertised.
+    pub fn is_in_window(&self, segment: &Segment<'_>) -> bool {
+        let next = self.irs + 1;
+        segment.seq.at_or_after(next) && segment.seq.before(next + u32::from(self.window).max(1))
+    }
+
+    /// A reset for an ACK that acknowledges something else. RFC 9293 §3.10.7.4.
+    pub fn refuses(&self, segment: &Segment<'_>) -> bool {
+        segment.has(TcpFlags::ACK) && segment.ack != self.iss + 1
+    }
+}
+
+/// The options of a SYN: what is offered, or in answer to a SYN what both want.
+fn syn_options(
+    offer: Offer,
+    agreed: Option<Agreed>,
+    timestamps: &TimestampClock,
+    now: Instant,
+) -> TcpOptions {
+    let (sack, stamped) = match agreed {
+        None => (offer.sack, offer.timestamps),
+        Some(agreed) => (agreed.sack, agreed.timestamps),
+    };
+    TcpOptions {
+        mss: Some(offer.mss),
+        window_scale: offer
+            .window_scale
+            .filter(|_| agreed.is_none_or(|agreed| agreed.scaling)),
+        sack_permitted: sack,
+        timestamps: stamped.then(|| timestamps.option(now)),
+        ..TcpOptions::default()
+    }
+}
+
+impl Connection {
+    /// Opens a connection from this side: SYN-SENT. RFC 9293 §3.10.1.
+    pub fn connect(open: ActiveOpen, env: &mut Env<'_>) -> Self {
+        let offer = Offer::new(env.config, open.mss_limit, open.tuning.receive_buffer);
+        let mut connection = Self::new(State::SynSent, open, offer, Agreed::nothing(), env);
+        connection.pending.syn = true;
+        env.counters.active_opens += 1;
+        connection
+    }
+
+    /// Completes a passive open: ESTABLISHED. `ack` is the segment that
+    /// [completes](HalfOpen::is_completed_by) the handshake; hand it to
+    /// [`on_segment`](Self::on_segment) afterwards, since it may carry text.
+    ///
+    /// `None` when packet memory cannot back the window that was advertised:
+    /// the ACK is then to be ignored, as if it had been lost.
+    pub fn accepted(
+        half_open: &HalfOpen,
+        ack: &Segment<'_>,
+        tuning: Tuning,
+        env: &mut Env<'_>,
+    ) -> Option<Self> {
+        let open = ActiveOpen {
+            iss: half_open.iss,
+            mss_limit: half_open.mss_limit,
+            timestamp_offset: half_open.timestamp_offset,
+            tuning,
+        };
+        let mut connection = Self::new(
+            State::SynReceived,
+            open,
+            half_open.offer,
+            half_open.agreed,
+            env,
+        );
+        connection.receive = Receive::new(half_open.irs, env.config.quick_acks);
+        let promised = u64::from(half_open.window);
+        if connection.receive.stream.reserve(env.pool, promised) < promised {
+            connection.receive.release(env.pool);
+            return None;
+        }
+        connection.receive.rcv_adv = connection.receive.rcv_nxt + u32::from(half_open.window);
+        connection.timestamps =
+            TimestampClock::new(half_open.timestamp_offset, half_open.ts_recent, env.now);
+        let next = half_open.iss + 1;
+        connection.send.snd_nxt = next;
+        connection.send.snd_max = next;
+        connection.establish(ack, env);
+        env.counters.passive_opens += 1;
+        Some(connection)
+    }
+
+    fn new(
+        state: State,
+        open: ActiveOpen,
+        offer: Offer,
+        agreed: Agreed,
+        env: &mut Env<'_>,
+    ) -> Self {
+        let now = env.now;
+        Self {
+            state,
+            send: Send::new(open.iss),
+            receive: Receive::new(SeqNum(0), env.config.quick_acks),
+            recovery: Recovery::new(open.iss),
+            rtt: Rtt::new(env.config),
+            congestion: Controller::new(env.config, open.mss_limit.into()),
+            offer,
+            agreed,
+            timestamps: TimestampClock::new(open.timestamp_offset, 0, now),
+            timers: Timers::NONE,
+            tuning: open.tuning,
+            limit: LimitClock::start(Limit::Handshake, now),
+            receive_limit: ReceiveClock::start(ReceiveLimit::None, now),
+            pending: Pending::default(),
+            events: Events::default(),
+            close_reason: None,
+            born: now,
+            heard: now,
+            spoke: now,
+            progress: now,
+            challenge_after: now,
+            mss_limit: open.mss_limit,
+            unanswered: 0,
+            orphan: false,
+            cwnd_limited: false,
+            wants_output: true,
+            tally: Tally::default(),
+        }
+    }
+
+    /// The handshake is complete: `segment` carries the ACK of our SYN and the
+    /// first window that counts.
+    pub(super) fn establish(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
+        let next = self.send.iss + 1;
+        let echo = self.echo_age(segment, env.now);
+        if let Some(sample) = self.rtt.on_ack(next, echo, env.now, env.config) {
+            self.record_rtt(sample, env);
+        } else if self.recovery.timeouts() > 0 {
+            self.rtt.distrust_handshake();
+        }
+        self.rtt.end_backoff();
+        self.send.snd_una = next;
+        self.send.snd_nxt = self.send.snd_nxt.latest(next);
+        let scale = if segment.has(TcpFlags::SYN) {
+            0
+        } else {
+            self.agreed.snd_wscale
+        };
+        self.send
+            .set_window(segment.seq, segment.ack, u32::from(segment.window) << scale);
+        self.recovery = Recovery::new(self.send.iss);
+        self.timers.retransmit.clear();
+        self.congestion = Controller::new(env.config, self.mss(env));
+        self.progress = env.now;
+        self.transition(super::Trigger::HandshakeDone, env);
+        self.restart_keepalive(env);
+        self.set_limit(Limit::Application, env);
+        self.wants_output = true;
+        if self.send.fin_queued {
+            // The application closed its direction while the handshake was under way.
+            self.transition(super::Trigger::Close, env);
+        }
+    }
+
+    /// SYN, with ACK once the peer's SYN is here. RFC 9293 §3.10.1, §3.5.
+    pub(super) fn poll_syn(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
+        if !core::mem::take(&mut self.pending.syn) {
+            return None;
+        }
+        let simultaneous = self.state == State::SynReceived;
+        let room = WindowRoom {
+            scale: 0,
+            ..self.window_room(env)
+        };
+        let window = self.receive.window_field(&room, env.pool);
+        let answer = simultaneous.then_some(self.agreed);
+        let flags = if simultaneous {
+            TcpFlags::SYN | TcpFlags::ACK
+        } else {
+            TcpFlags::SYN
+        };
+        let ack = if simultaneous {
+            self.receive.rcv_nxt
+        } else {
+            SeqNum(0)
+        };
+        Some(SegmentOut {
+            window,
+            options: syn_options(self.offer, answer, &self.timestamps, env.now),
+            ..SegmentOut::bare(self.send.iss, ack, flags)
+        })
+    }
+}

@@ -1,0 +1,303 @@
+//! A segment arrives: the eight steps of RFC 9293 §3.10.7.
+//!
+//! Rule: each step either passes the segment on or ends its journey with a
+//! counted reason; none of them replies. What must be answered is remembered,
+//! and `poll_segment` answers.
+
+use fullpipe_wire::TcpFlags;
+
+use super::{Connection, Env, State, Trigger};
+use crate::{
+    CloseReason, DiscardReason, Segment, SeqNum,
+    options::{Agreed, TimestampClock},
+    receive::{Receive, acceptable},
+    trace::Event,
+};
+
+/// An ICMP error about a segment of this connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IcmpError {
+    /// The network or host, or with `hard` the protocol or port, cannot be
+    /// reached. RFC 1122 §4.2.3.9.
+    Unreachable {
+        /// Nothing will change by waiting.
+        hard: bool,
+    },
+    /// A packet was too large for a hop. RFC 1191.
+    FragmentationNeeded {
+        /// Text without options that one packet of the path carries: the
+        /// hop's MTU less headers.
+        mss_limit: u16,
+    },
+    /// A packet died on the way.
+    TimeExceeded,
+}
+
+/// The smallest text limit an ICMP error may set: the IPv4 minimum MTU of 576
+/// that practice assumes, less 40 bytes of headers. RFC 5927 §7.
+const MIN_MSS_LIMIT: u16 = 536;
+
+impl Connection {
+    /// A segment has arrived.
+    pub fn on_segment(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
+        env.counters.in_segs += u64::from(segment.merged.max(1));
+        env.record(Event::SegmentIn {
+            seq: segment.seq.0,
+            ack: segment.ack.0,
+            window: u32::from(segment.window) << self.agreed.snd_wscale,
+            len: segment.payload.len() as u32,
+        });
+        self.heard = env.now;
+        match self.state {
+            State::Closed => {}
+            State::SynSent => self.on_segment_in_syn_sent(segment, env),
+            State::SynReceived
+            | State::Established
+            | State::FinWait1
+            | State::FinWait2
+            | State::CloseWait
+            | State::Closing
+            | State::LastAck
+            | State::TimeWait => {
+                if let Err(reason) = self.process(segment, env) {
+                    env.discard(reason);
+                }
+            }
+        }
+        self.note_readiness(env);
+    }
+
+    /// RFC 9293 §3.10.7.3.
+    fn on_segment_in_syn_sent(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
+        let acceptable_ack = segment.has(TcpFlags::ACK)
+            && segment.ack.after(self.send.iss)
+            && segment.ack.at_or_before(self.send.snd_max);
+        if segment.has(TcpFlags::ACK) && !acceptable_ack {
+            if !segment.has(TcpFlags::RST) {
+                self.pending.reset = Some((segment.ack, None));
+                self.wants_output = true;
+            }
+            return env.discard(DiscardReason::AckOfUnsent);
+        }
+        if segment.has(TcpFlags::RST) {
+            if acceptable_ack {
+                return self.end(CloseReason::Refused, env);
+            }
+            return env.discard(DiscardReason::InexactReset);
+        }
+        if !segment.has(TcpFlags::SYN) {
+            return env.discard(DiscardReason::UselessInSynSent);
+        }
+        self.take_syn(segment, env);
+        if acceptable_ack {
+            self.establish(segment, env);
+            self.demand_ack();
+            self.take_text_and_fin(segment, env);
+        } else {
+            self.transition(Trigger::SynArrived, env);
+            self.pending.syn = true;
+            self.send
+                .set_window(segment.seq, segment.ack, segment.window.into());
+            self.timers
+                .retransmit
+                .set(env.now + self.rtt.rto(env.config));
+        }
+    }
+
+    /// Takes the peer's sequence number and options from its SYN.
+    fn take_syn(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
+        let advertised = self.receive.rcv_adv;
+        let promised = SeqNum(1).room_to(advertised);
+        let mut receive = Receive::new(segment.seq, env.config.quick_acks);
+        // The window that our SYN advertised was reserved already.
+        core::mem::swap(&mut receive.stream, &mut self.receive.stream);
+        receive.rcv_adv = receive.rcv_nxt + promised;
+        self.receive = receive;
+        self.agreed = Agreed::new(self.offer, &segment.options, env.config);
+        let ts_recent = segment.options.timestamps.map_or(0, |ts| ts.value);
+        self.timestamps = TimestampClock::new(
+            self.timestamps
+                .value(env.now)
+                .wrapping_sub(env.now.as_millis() as u32),
+            ts_recent,
+            env.now,
+        );
+    }
+
+    /// RFC 9293 §3.10.7.4: every state from SYN-RECEIVED on.
+    fn process(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) -> Result<(), DiscardReason> {
+        self.check_timestamp(segment, env)?; // RFC 7323 §5.3, before the first
+        self.check_sequence(segment, env)?; // first
+        self.check_reset(segment, env)?; // second
+        self.check_syn(segment, env)?; // fourth; the third, security, is gone
+        if self.state == State::Closed {
+            return Ok(());
+        }
+        self.check_ack(segment, env)?; // fifth
+        if self.state == State::Closed {
+            return Ok(());
+        }
+        self.check_urgent(segment); // sixth
+        self.take_text_and_fin(segment, env); // seventh and eighth
+        Ok(())
+    }
+
+    fn check_timestamp(
+        &mut self,
+        segment: &Segment<'_>,
+        env: &mut Env<'_>,
+    ) -> Result<(), DiscardReason> {
+        let Some(stamp) = segment
+            .options
+            .timestamps
+            .filter(|_| self.agreed.timestamps)
+        else {
+            return Ok(());
+        };
+        if self.timestamps.is_old(stamp.value, env.now) && !segment.has(TcpFlags::RST) {
+            env.counters.paws_estab_rejected += 1;
+            self.challenge(env);
+            return Err(DiscardReason::OldTimestamp);
+        }
+        Ok(())
+    }
+
+    fn check_sequence(
+        &mut self,
+        segment: &Segment<'_>,
+        env: &mut Env<'_>,
+    ) -> Result<(), DiscardReason> {
+        let window = self.receive.window_left();
+        let bare_fin = segment.has(TcpFlags::FIN) && segment.payload.is_empty();
+        if acceptable(
+            segment.seq,
+            segment.len(),
+            self.receive.rcv_nxt,
+            window,
+            bare_fin,
+        ) {
+            if let Some(stamp) = segment
+                .options
+                .timestamps
+                .filter(|_| self.agreed.timestamps)
+                && segment.seq.at_or_before(self.receive.last_ack_sent)
+            {
+                self.timestamps.remember(stamp.value, env.now);
+            }
+            return Ok(());
+        }
+        if segment.has(TcpFlags::RST) {
+            return Err(DiscardReason::OutsideWindow);
+        }
+        if self.state == State::TimeWait && segment.has(TcpFlags::FIN) {
+            self.timers.linger.set(env.now + env.config.time_wait);
+        }
+        self.answer_unacceptable(segment, env);
+        // A segment into a closed window may still carry the ACK that counts.
+        if window == 0 && segment.seq == self.receive.rcv_nxt && segment.has(TcpFlags::ACK) {
+            self.check_ack(segment, env)?;
+        }
+        Err(
+            if segment.end().at_or_before(self.receive.rcv_nxt) && !segment.payload.is_empty() {
+                DiscardReason::Duplicate
+            } else {
+                DiscardReason::OutsideWindow
+            },
+        )
+    }
+
+    /// Text that arrives a second time is a peer that lost our ACK: it is told
+    /// at once. Anything else that is outside the window may come from a third
+    /// party that wants to provoke answers.
+    fn answer_unacceptable(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
+        let retransmission =
+            segment.end().at_or_before(self.receive.rcv_nxt) && !segment.is_empty();
+        let probe = segment.end().at_or_after(self.receive.rcv_nxt) && !segment.payload.is_empty();
+        if retransmission && self.agreed.sack && !segment.payload.is_empty() {
+            let arrival = self
+                .receive
+                .on_text(segment.text_seq(), segment.payload, env.pool);
+            debug_assert_eq!(
+                arrival,
+                crate::receive::Arrival::Discarded(DiscardReason::Duplicate)
+            );
+            env.counters.dsack_old_sent += 1;
+        }
+        if retransmission || probe {
+            self.demand_ack();
+        } else {
+            self.challenge(env);
+        }
+    }
+
+    /// RFC 9293 §3.10.7.4 second, RFC 5961 §3.
+    fn check_reset(
+        &mut self,
+        segment: &Segment<'_>,
+        env: &mut Env<'_>,
+    ) -> Result<(), DiscardReason> {
+        if !segment.has(TcpFlags::RST) {
+            return Ok(());
+        }
+        if segment.seq != self.receive.rcv_nxt {
+            self.challenge(env);
+            return Err(DiscardReason::InexactReset);
+        }
+        let reason = match self.state {
+            State::SynReceived => CloseReason::Refused,
+            State::Closing | State::LastAck | State::TimeWait => CloseReason::Finished,
+            _ => CloseReason::Reset,
+        };
+        self.end(reason, env);
+        Ok(())
+    }
+
+    /// RFC 9293 §3.10.7.4 fourth, RFC 5961 §4.
+    fn check_syn(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) -> Result<(), DiscardReason> {
+        if !segment.has(TcpFlags::SYN) || self.state == State::Closed {
+            return Ok(());
+        }
+        if self.state == State::SynReceived && segment.seq == self.receive.irs {
+            // Simultaneous open: the peer's SYN again, now with its ACK.
+            return Ok(());
+        }
+        env.counters.syn_challenge += 1;
+        self.challenge(env);
+        Err(DiscardReason::UnexpectedSyn)
+    }
+
+    /// RFC 9293 §3.10.7.4 sixth: remember how far the urgent text goes.
+    fn check_urgent(&mut self, segment: &Segment<'_>) {
+        if segment.has(TcpFlags::URG) && self.state.may_receive() {
+            let up = segment.seq + u32::from(segment.urgent);
+            let latest = self.receive.rcv_up.map_or(up, |known| known.latest(up));
+            self.receive.rcv_up = Some(latest);
+        }
+    }
+
+    /// An ICMP error quotes sequence number `seq` of a segment of ours. It
+    /// counts only when that is in flight (RFC 5927 §4.1), and even then it
+    /// ends nothing that is established.
+    pub fn on_icmp(&mut self, error: IcmpError, seq: SeqNum, env: &mut Env<'_>) {
+        let in_flight = seq.at_or_after(self.send.snd_una) && seq.before(self.send.snd_max);
+        if !in_flight || self.state == State::Closed {
+            return env.discard(DiscardReason::IcmpOutsideWindow);
+        }
+        match error {
+            IcmpError::Unreachable { hard: true } if !self.state.is_synchronized() => {
+                self.end(CloseReason::Unreachable, env);
+            }
+            IcmpError::Unreachable { .. } | IcmpError::TimeExceeded => {}
+            IcmpError::FragmentationNeeded { mss_limit } => {
+                if mss_limit < self.mss_limit {
+                    self.mss_limit = mss_limit.max(MIN_MSS_LIMIT).min(self.mss_limit);
+                    // What was too large did not arrive: send it again, smaller.
+                    self.send.go_back();
+                    self.rtt.on_retransmission();
+                    self.wants_output = true;
+                }
+            }
+        }
+        self.note_readiness(env);
+    }
+}

@@ -1,0 +1,346 @@
+//! One connection. It knows no address, no device and no clock.
+//!
+//! Rule: three kinds of input (`on_segment`, `on_timeout`, the application's
+//! calls) change state and never reply; one output, `poll_segment`, makes every
+//! segment. So windows, limits and traces are decided in one place.
+//!
+//! Calling order, by whoever owns the connection: any number of inputs; then
+//! `poll_segment` until it returns `None`; then sleep until `next_timeout`.
+
+mod ack;
+mod arrival;
+mod handshake;
+mod info;
+mod input;
+mod output;
+mod state;
+mod time_wait;
+mod timeouts;
+mod timers;
+mod user;
+
+pub use handshake::{ActiveOpen, HalfOpen};
+pub use info::Info;
+pub use input::IcmpError;
+pub use state::{IllegalTransition, State, Trigger};
+pub use time_wait::TimeWait;
+pub use timers::Timers;
+pub use user::{Events, Read, Ready, SocketOption, Tuning};
+
+use fullpipe_pool::{Instant, Pool};
+
+use crate::{
+    CloseReason, DiscardReason, Discards, Limit, LimitClock, ReceiveClock, ReceiveLimit,
+    SegmentOut, SeqNum, TcpConfig, TcpCounters, Trace,
+    congestion::Controller,
+    options::{Agreed, Offer, TimestampClock, fit},
+    receive::{Receive, WindowRoom},
+    recovery::{Phase, Recovery, Rtt},
+    send::Send,
+    trace::Event,
+};
+
+/// Everything a connection is handed with each call, because it owns none of it.
+#[derive(Debug)]
+pub struct Env<'a> {
+    /// The time of this turn.
+    pub now: Instant,
+    /// Packet memory.
+    pub pool: &'a mut Pool,
+    /// The host's knobs.
+    pub config: &'a TcpConfig,
+    /// The host's counters.
+    pub counters: &'a mut TcpCounters,
+    /// The host's counters of discarded segments.
+    pub discards: &'a mut Discards,
+    /// The host's trace.
+    pub trace: &'a mut Trace,
+    /// How the host numbers this connection in the trace.
+    pub connection: u32,
+}
+
+impl Env<'_> {
+    fn record(&mut self, event: Event) {
+        self.trace.record(self.now, self.connection, event);
+    }
+
+    fn discard(&mut self, reason: DiscardReason) {
+        self.discards.count(reason);
+        self.record(Event::Discard(reason));
+    }
+}
+
+/// What `poll_segment` has to say besides text, FIN and ACK.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pending {
+    /// A reset with this sequence number and, for a SYN without ACK, this
+    /// acknowledgment number. RFC 9293 §3.5.2.
+    reset: Option<(SeqNum, Option<SeqNum>)>,
+    /// SYN, or SYN and ACK, must leave (again).
+    syn: bool,
+    /// A zero-window probe is due.
+    probe: bool,
+    /// A keepalive probe is due.
+    keepalive: bool,
+    /// The override timer ran out: the next segment may be silly.
+    override_sws: bool,
+}
+
+/// A connection: RFC 9293's transmission control block, and what has become
+/// part of one since.
+#[derive(Debug)]
+pub struct Connection {
+    state: State,
+    send: Send,
+    receive: Receive,
+    recovery: Recovery,
+    rtt: Rtt,
+    congestion: Controller,
+    offer: Offer,
+    agreed: Agreed,
+    timestamps: TimestampClock,
+    timers: Timers,
+    tuning: Tuning,
+    limit: LimitClock,
+    receive_limit: ReceiveClock,
+    pending: Pending,
+    events: Events,
+    close_reason: Option<CloseReason>,
+    born: Instant,
+    /// When a segment last arrived.
+    heard: Instant,
+    /// When a segment with text last left.
+    spoke: Instant,
+    /// When `snd_una` last advanced, or text was first sent after a pause.
+    progress: Instant,
+    /// No challenge ACK before this. RFC 5961 §7.
+    challenge_after: Instant,
+    /// Largest text that the path carries in one segment, without options.
+    mss_limit: u16,
+    /// Zero-window and keepalive probes in a row without an answer.
+    unanswered: u8,
+    /// The application has let go of the connection.
+    orphan: bool,
+    /// The congestion window was the last bound that held text back.
+    cwnd_limited: bool,
+    /// `poll_segment` may have something to say.
+    wants_output: bool,
+    /// Text and segments sent and received, for `info`.
+    tally: Tally,
+}
+
+/// What moved, over the connection's lifetime.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally {
+    pub bytes_sent: u64,
+    pub bytes_retransmitted: u64,
+    pub bytes_acked: u64,
+    pub bytes_received: u64,
+    pub segments_sent: u32,
+    pub segments_retransmitted: u32,
+    pub full_sized_sent: u32,
+    pub timeouts: u32,
+    pub fast_recoveries: u32,
+    pub zero_window_probes: u32,
+}
+
+impl Connection {
+    /// Where the connection stands.
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// The first deadline; `None` when only input can wake the connection.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        self.timers.next()
+    }
+
+    /// Whether `poll_segment` may have something to say.
+    pub const fn wants_output(&self) -> bool {
+        self.wants_output
+    }
+
+    /// Whether the connection is over and has nothing more to say: call
+    /// [`release`](Self::release) and forget it.
+    pub const fn is_gone(&self) -> bool {
+        matches!(self.state, State::Closed) && self.pending.reset.is_none() && self.orphan
+    }
+
+    /// Whether memory is what a writer or the window waits for: call
+    /// [`on_memory`](Self::on_memory) when blocks have become free.
+    pub fn waits_for_memory(&self) -> bool {
+        let writer = self
+            .send
+            .blocked
+            .is_some_and(|blocked| blocked.by == Limit::Memory);
+        let reader = self.receive.short_of_memory && self.state.may_receive();
+        writer || (reader && self.receive.window_left() < u32::from(self.offer.mss))
+    }
+
+    /// The bytes of text that `segment` names.
+    pub fn payload<'a>(&self, segment: &SegmentOut, pool: &'a Pool) -> fullpipe_pool::Slices<'a> {
+        self.send.stream.slices(pool, segment.payload.clone())
+    }
+
+    /// Returns every block to the pool. The connection is of no use afterwards.
+    pub fn release(&mut self, pool: &mut Pool) {
+        self.send.stream.release(pool);
+        self.receive.release(pool);
+    }
+
+    /// Effective segment size: text that fits beside the options that every
+    /// segment carries. RFC 9293 §3.7.1, RFC 6691.
+    pub fn mss(&self, env: &Env<'_>) -> u32 {
+        let negotiated =
+            u32::from(self.agreed.peer_mss.min(self.mss_limit)).min(env.config.mss_max);
+        let memory = u64::from(env.pool.block_count()) * u64::from(env.pool.block_size());
+        let buffer = u64::from(self.tuning.send_buffer).min(memory) as u32;
+        let text = negotiated.saturating_sub(self.agreed.options_len()).max(1);
+        // A window smaller than two segments is as bad as such a buffer, but
+        // only once the peer has shown how large its windows get.
+        let room = if self.send.max_snd_wnd == 0 {
+            buffer
+        } else {
+            buffer.min(self.send.max_snd_wnd)
+        };
+        fit(text, room, env.config.fit_segments)
+    }
+
+    fn window_room(&self, env: &Env<'_>) -> WindowRoom {
+        WindowRoom {
+            capacity: self.tuning.receive_buffer,
+            share: env.config.window_share,
+            mss: self.full_segment(),
+            scale: self.agreed.rcv_wscale,
+        }
+    }
+
+    /// What the peer takes for a full segment: the largest seen, or what it may send.
+    fn full_segment(&self) -> u32 {
+        let offered = u32::from(self.offer.mss)
+            .saturating_sub(self.agreed.options_len())
+            .max(1);
+        if self.receive.rcv_mss == 0 {
+            offered
+        } else {
+            self.receive.rcv_mss.min(offered)
+        }
+    }
+
+    /// Moves to the state that `trigger` leads to.
+    ///
+    /// # Panics
+    /// If RFC 9293 knows no such transition: our own mistake, since the callers
+    /// look at the state first.
+    fn transition(&mut self, trigger: Trigger, env: &mut Env<'_>) {
+        let next = self.state.next(trigger).expect("a transition of RFC 9293");
+        if next == self.state {
+            return;
+        }
+        self.state = next;
+        env.record(Event::State(next));
+        self.wants_output = true;
+        match next {
+            State::Established => {
+                self.events.connected = true;
+                self.events.writable = true;
+            }
+            State::TimeWait => self.timers.linger.set(env.now + env.config.time_wait),
+            State::FinWait2 if self.orphan => {
+                self.timers.linger.set(env.now + env.config.fin_wait2);
+            }
+            State::SynSent
+            | State::SynReceived
+            | State::FinWait1
+            | State::FinWait2
+            | State::CloseWait
+            | State::Closing
+            | State::LastAck
+            | State::Closed => {}
+        }
+    }
+
+    /// Ends the connection for `reason`. What was received stays readable.
+    fn end(&mut self, reason: CloseReason, env: &mut Env<'_>) {
+        match self.state {
+            State::SynSent | State::SynReceived => env.counters.attempt_fails += 1,
+            State::Established | State::CloseWait if reason != CloseReason::Finished => {
+                env.counters.estab_resets += 1;
+            }
+            _ => {}
+        }
+        if self.state != State::Closed {
+            self.transition(Trigger::Reset, env);
+        }
+        self.close_reason.get_or_insert(reason);
+        self.timers = Timers::NONE;
+        self.send.stream.release(env.pool);
+        self.send.blocked = None;
+        self.receive.forget_beyond_readable(env.pool);
+        self.events.closed = true;
+        self.set_limit(Limit::Closing, env);
+        self.set_receive_limit(ReceiveLimit::None, env);
+    }
+
+    fn set_limit(&mut self, limit: Limit, env: &mut Env<'_>) {
+        if self.limit.set(limit, env.now) {
+            env.record(Event::Limit(limit));
+        }
+    }
+
+    fn set_receive_limit(&mut self, limit: ReceiveLimit, env: &mut Env<'_>) {
+        if self.receive_limit.set(limit, env.now) {
+            env.record(Event::ReceiveLimit(limit));
+        }
+    }
+
+    /// What this side does to its sender now.
+    fn judge_receiving(&mut self, env: &mut Env<'_>) {
+        let full = self.full_segment();
+        let limit = if !self.state.may_receive() {
+            ReceiveLimit::None
+        } else if self.receive.has_hole() {
+            ReceiveLimit::Hole
+        } else if self.receive.window_left() >= full {
+            ReceiveLimit::None
+        } else if self.receive.readable() > self.tuning.receive_buffer / 2
+            || self.receive.readable() > self.receive.window_left() + full
+        {
+            ReceiveLimit::Reader
+        } else if self.receive.short_of_memory {
+            ReceiveLimit::Memory
+        } else {
+            ReceiveLimit::Buffer
+        };
+        self.set_receive_limit(limit, env);
+    }
+
+    fn is_recovering(&self) -> bool {
+        self.recovery.phase() != Phase::Open
+    }
+
+    /// Tells the host's trace where the congestion window stands.
+    fn record_window(&self, env: &mut Env<'_>) {
+        use crate::congestion::CongestionControl;
+        env.record(Event::Window {
+            cwnd: self.congestion.cwnd(),
+            ssthresh: self.congestion.ssthresh(),
+        });
+    }
+
+    /// Demands an ACK that proves nothing to a blind attacker, not too often.
+    /// RFC 5961 §7.
+    fn challenge(&mut self, env: &mut Env<'_>) {
+        if env.now < self.challenge_after {
+            return;
+        }
+        self.challenge_after = env.now + env.config.challenge_ack_interval;
+        env.counters.challenge_ack += 1;
+        self.demand_ack();
+    }
+
+    fn demand_ack(&mut self) {
+        self.receive.ack.demand();
+        self.wants_output = true;
+    }
+}

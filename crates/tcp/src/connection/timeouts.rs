@@ -1,0 +1,142 @@
+//! A deadline has come.
+//!
+//! Rule: a timeout changes state and sends nothing; `poll_segment` does.
+
+use super::{Connection, Env, State, Trigger};
+use crate::{CloseReason, Limit, congestion::CongestionControl, trace::Event};
+
+impl Connection {
+    /// Acts on every deadline that is not after `env.now`.
+    pub fn on_timeout(&mut self, env: &mut Env<'_>) {
+        if self.timers.linger.take_if_due(env.now) {
+            self.on_linger_over(env);
+        }
+        if self.timers.ack.take_if_due(env.now) {
+            env.counters.delayed_acks += 1;
+            self.demand_ack();
+        }
+        if self.timers.cork.take_if_due(env.now) {
+            self.pending.override_sws = true;
+            self.wants_output = true;
+        }
+        if self.timers.retransmit.take_if_due(env.now) {
+            self.on_retransmit_timeout(env);
+        }
+        if self.timers.persist.take_if_due(env.now) {
+            self.on_persist_timeout(env);
+        }
+        if self.timers.keepalive.take_if_due(env.now) {
+            self.on_keepalive_timeout(env);
+        }
+    }
+
+    fn on_linger_over(&mut self, env: &mut Env<'_>) {
+        match self.state {
+            State::TimeWait => {
+                self.transition(Trigger::TimeOver, env);
+                self.end(CloseReason::Finished, env);
+            }
+            // The peer never closed its side, and nobody here waits for it.
+            State::FinWait2 => self.end(CloseReason::TimedOut, env),
+            State::SynSent
+            | State::SynReceived
+            | State::Established
+            | State::FinWait1
+            | State::CloseWait
+            | State::Closing
+            | State::LastAck
+            | State::Closed => {}
+        }
+    }
+
+    /// RFC 6298 §5.4 to §5.7, RFC 9293 §3.8.3.
+    fn on_retransmit_timeout(&mut self, env: &mut Env<'_>) {
+        env.counters.timeouts += 1;
+        self.tally.timeouts += 1;
+        let first = self.recovery.timeouts() == 0;
+        let in_flight = self.send.in_flight();
+        self.recovery.on_timeout(self.send.snd_max);
+        env.record(Event::Timeout(self.recovery.timeouts()));
+        let handshake = !self.state.is_synchronized();
+        let retries = if handshake {
+            env.config.syn_retries
+        } else {
+            env.config.retries2
+        };
+        if self.recovery.timeouts() > retries || self.user_timeout_is_over(env) {
+            return self.give_up(env);
+        }
+        self.rtt.back_off();
+        self.wants_output = true;
+        if handshake {
+            self.pending.syn = true;
+            return;
+        }
+        let mss = self.mss(env);
+        self.congestion.on_timeout(in_flight, mss, first);
+        self.record_window(env);
+        self.send.go_back();
+        self.set_limit(Limit::Recovery, env);
+    }
+
+    /// The peer's window has been too small for long.
+    fn on_persist_timeout(&mut self, env: &mut Env<'_>) {
+        self.wants_output = true;
+        if self.send.window_room() > 0 {
+            self.pending.override_sws = true;
+            return;
+        }
+        if u32::from(self.unanswered) >= env.config.retries2 || self.user_timeout_is_over(env) {
+            return self.give_up(env);
+        }
+        self.unanswered = self.unanswered.saturating_add(1);
+        self.rtt.back_off();
+        self.pending.probe = true;
+    }
+
+    /// RFC 9293 §3.8.4.
+    fn on_keepalive_timeout(&mut self, env: &mut Env<'_>) {
+        let idle = env.now.since(self.heard);
+        if idle < self.tuning.keepalive_time {
+            return self.restart_keepalive(env);
+        }
+        if !self.send.is_idle() {
+            // Retransmission and persist watch over the connection meanwhile.
+            return self
+                .timers
+                .keepalive
+                .set(env.now + self.tuning.keepalive_time);
+        }
+        if u32::from(self.unanswered) >= env.config.keepalive_probes {
+            return self.give_up(env);
+        }
+        self.unanswered = self.unanswered.saturating_add(1);
+        self.pending.keepalive = true;
+        self.wants_output = true;
+        self.timers
+            .keepalive
+            .set(env.now + env.config.keepalive_interval);
+    }
+
+    /// Awaits silence from when the peer was last heard.
+    pub(super) fn restart_keepalive(&mut self, _env: &mut Env<'_>) {
+        self.timers.keepalive.clear();
+        if !self.tuning.keepalive_time.is_zero() && self.state.is_synchronized() {
+            self.timers
+                .keepalive
+                .set(self.heard + self.tuning.keepalive_time);
+        }
+    }
+
+    fn user_timeout_is_over(&self, env: &Env<'_>) -> bool {
+        let user_timeout = self.tuning.user_timeout;
+        !user_timeout.is_zero() && env.now.since(self.progress) >= user_timeout
+    }
+
+    /// The peer does not answer: the connection ends without a word, because
+    /// nobody would hear it. RFC 9293 §3.8.3.
+    fn give_up(&mut self, env: &mut Env<'_>) {
+        env.counters.abort_on_timeout += 1;
+        self.end(CloseReason::TimedOut, env);
+    }
+}

@@ -1,0 +1,368 @@
+//! The application's calls.
+//!
+//! Rule: a full buffer and an empty one are outcomes; only calls that can never
+//! succeed are errors. After a call the owner asks `poll_segment`.
+
+use fullpipe_pool::Duration;
+
+use super::{Connection, Env, State, Trigger};
+use crate::{CloseReason, Limit, TcpConfig, TcpError, trace::Event};
+
+/// What an application may set on one connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tuning {
+    /// `tcp.send_buffer` of this connection, in bytes.
+    pub send_buffer: u32,
+    /// `tcp.receive_buffer` of this connection, in bytes.
+    pub receive_buffer: u32,
+    /// Nagle's algorithm.
+    pub nagle: bool,
+    /// Less than a segment is held until this is taken back.
+    pub corked: bool,
+    /// Idle time before the first keepalive probe; zero is off.
+    pub keepalive_time: Duration,
+    /// Longest time data may stay unacknowledged; zero leaves it to `retries2`.
+    pub user_timeout: Duration,
+}
+
+impl Tuning {
+    /// What the host's knobs say.
+    pub const fn from_config(config: &TcpConfig) -> Self {
+        Self {
+            send_buffer: config.send_buffer,
+            receive_buffer: config.receive_buffer,
+            nagle: config.nagle,
+            corked: false,
+            keepalive_time: config.keepalive_time,
+            user_timeout: config.user_timeout,
+        }
+    }
+}
+
+/// A setting of one connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SocketOption {
+    /// `TCP_NODELAY`: true switches Nagle's algorithm off.
+    NoDelay(bool),
+    /// `TCP_CORK`, `SO_NOPUSH`: true holds less than a segment.
+    Cork(bool),
+    /// Send buffer in bytes.
+    SendBuffer(u32),
+    /// Receive buffer in bytes. A smaller one than before takes effect as the
+    /// application reads: what was promised is kept.
+    ReceiveBuffer(u32),
+    /// Idle time before the first keepalive probe; zero is off.
+    Keepalive(Duration),
+    /// `TCP_USER_TIMEOUT`; zero leaves it to `retries2`.
+    UserTimeout(Duration),
+    /// Everything written so far is urgent. RFC 9293 §3.8.5.
+    Urgent,
+}
+
+/// What reading gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Read {
+    /// This many bytes.
+    Data(usize),
+    /// Nothing now.
+    Empty,
+    /// The peer closed its direction, and everything was read.
+    End,
+}
+
+/// What a connection is ready for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ready {
+    /// The handshake is complete.
+    pub connected: bool,
+    /// Reading gives data, the end, or an error.
+    pub readable: bool,
+    /// Writing would take something.
+    pub writable: bool,
+    /// The peer closed its direction; what it sent before may still be unread.
+    pub peer_closed: bool,
+    /// The connection has ended.
+    pub closed: Option<CloseReason>,
+}
+
+/// What has changed since the owner last asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Events {
+    /// The handshake is complete.
+    pub connected: bool,
+    /// There is more to read, or the end.
+    pub readable: bool,
+    /// A writer that was refused may write again.
+    pub writable: bool,
+    /// The connection has ended.
+    pub closed: bool,
+}
+
+impl Events {
+    /// Whether anything has changed.
+    pub const fn any(self) -> bool {
+        self.connected || self.readable || self.writable || self.closed
+    }
+}
+
+impl Connection {
+    /// What has changed since the last call.
+    pub fn take_events(&mut self) -> Events {
+        core::mem::take(&mut self.events)
+    }
+
+    /// What the connection is ready for.
+    pub fn ready(&self, env: &Env<'_>) -> Ready {
+        let peer_closed = self.receive.fin_received();
+        let ended = self.state == State::Closed;
+        let (room, _) = self.send.write_room(self.tuning.send_buffer, env.pool);
+        Ready {
+            connected: self.state.is_synchronized(),
+            readable: self.receive.readable() > 0 || peer_closed || ended,
+            writable: ended || (self.may_write() && room > 0),
+            peer_closed,
+            closed: self.close_reason,
+        }
+    }
+
+    fn may_write(&self) -> bool {
+        self.state.may_write() && !self.send.fin_queued
+    }
+
+    fn check_writing(&self) -> Result<(), TcpError> {
+        match self.close_reason {
+            Some(reason) if self.state == State::Closed => Err(TcpError::Ended(reason)),
+            _ if !self.may_write() => Err(TcpError::Shutdown),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes as much of `text` as there is room for and returns how much that
+    /// was. 0 is an outcome: the connection says when there is room again.
+    ///
+    /// # Errors
+    /// [`TcpError`] when this direction is closed or the connection has ended.
+    pub fn write(&mut self, text: &[u8], env: &mut Env<'_>) -> Result<usize, TcpError> {
+        self.check_writing()?;
+        let capacity = self.tuning.send_buffer;
+        let taken = self
+            .send
+            .write(text, capacity, env.config.write_atomic, env.pool);
+        self.after_write(text.len(), taken, env);
+        Ok(taken)
+    }
+
+    /// Like [`write`](Self::write), but `fill` writes in place, slice by slice,
+    /// and returns how many bytes of each slice it wrote.
+    ///
+    /// # Errors
+    /// As for `write`.
+    pub fn write_with(
+        &mut self,
+        fill: &mut dyn FnMut(&mut [u8]) -> usize,
+        env: &mut Env<'_>,
+    ) -> Result<usize, TcpError> {
+        self.check_writing()?;
+        let taken = self
+            .send
+            .write_with(self.tuning.send_buffer, env.pool, fill);
+        let refused = usize::from(self.send.blocked.is_some());
+        self.after_write(taken + refused, taken, env);
+        Ok(taken)
+    }
+
+    fn after_write(&mut self, asked: usize, taken: usize, env: &mut Env<'_>) {
+        self.wants_output |= taken > 0;
+        let Some(blocked) = self.send.blocked else {
+            return self.follow_source(env);
+        };
+        let clamp = |bytes: usize| bytes.min(u32::MAX as usize) as u32;
+        env.record(Event::WriterBlocked {
+            asked: clamp(asked),
+            taken: clamp(taken),
+        });
+        if blocked.by == Limit::Memory {
+            env.counters.memory_pressures += 1;
+            env.record(Event::MemoryPressure(blocked.wanted));
+        }
+        self.follow_source(env);
+    }
+
+    /// The application's last call may have changed what it means that
+    /// everything written has been sent.
+    fn follow_source(&mut self, env: &mut Env<'_>) {
+        let source = matches!(
+            self.limit.current(),
+            Limit::Application | Limit::SendBuffer | Limit::Memory
+        );
+        if source && self.state.is_synchronized() {
+            self.wants_output = true;
+            if self.send.unsent() == 0 {
+                let limit = self.send_allowance().bound_by;
+                self.set_limit(limit, env);
+            }
+        }
+    }
+
+    /// Copies received text into `out`.
+    ///
+    /// # Errors
+    /// [`TcpError::Ended`] when the connection ended other than in order and
+    /// everything that had arrived was read.
+    pub fn read(&mut self, out: &mut [u8], env: &mut Env<'_>) -> Result<Read, TcpError> {
+        if self.receive.readable() == 0 {
+            return self.read_nothing();
+        }
+        let read = self.receive.read(out, env.pool);
+        self.after_read(env);
+        Ok(Read::Data(read))
+    }
+
+    /// Hands received text to `take`, slice by slice, in place; `take` returns
+    /// how many bytes of each slice it took.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    pub fn read_with(
+        &mut self,
+        take: &mut dyn FnMut(&[u8]) -> usize,
+        env: &mut Env<'_>,
+    ) -> Result<Read, TcpError> {
+        if self.receive.readable() == 0 {
+            return self.read_nothing();
+        }
+        let read = self.receive.read_with(env.pool, take);
+        self.after_read(env);
+        Ok(Read::Data(read))
+    }
+
+    fn read_nothing(&self) -> Result<Read, TcpError> {
+        if self.receive.fin_received() {
+            return Ok(Read::End);
+        }
+        match self.close_reason {
+            Some(CloseReason::Finished) => Ok(Read::End),
+            Some(reason) => Err(TcpError::Ended(reason)),
+            None => Ok(Read::Empty),
+        }
+    }
+
+    /// Reading made room: perhaps the peer should hear of it.
+    fn after_read(&mut self, env: &mut Env<'_>) {
+        if !self.state.is_synchronized() || self.receive.fin_received() {
+            return;
+        }
+        let room = self.window_room(env);
+        let growth = self.receive.window_growth(&room, env.pool);
+        if self.receive.update_is_due(growth, &room) {
+            self.demand_ack();
+        }
+        self.judge_receiving(env);
+    }
+
+    /// Closes this direction: FIN follows what was written. RFC 9293 §3.6.
+    pub fn shutdown(&mut self, env: &mut Env<'_>) {
+        if !self.may_write() {
+            return;
+        }
+        self.send.fin_queued = true;
+        self.send.blocked = None;
+        self.wants_output = true;
+        if self.state.is_synchronized() {
+            self.transition(Trigger::Close, env);
+        }
+    }
+
+    /// The application lets go: both directions. What it has not read is lost,
+    /// and the peer is told so with a reset (RFC 9293 §3.6, RFC 1122 §4.2.2.13);
+    /// otherwise FIN follows what was written.
+    pub fn close(&mut self, env: &mut Env<'_>) {
+        self.orphan = true;
+        if !self.state.is_synchronized() {
+            if self.state != State::Closed {
+                self.end(CloseReason::Aborted, env);
+            }
+            self.receive.release(env.pool);
+            return;
+        }
+        if self.receive.readable() > 0 {
+            env.counters.abort_on_close += 1;
+            self.abort_with(CloseReason::Aborted, env);
+            return;
+        }
+        self.shutdown(env);
+        if self.state == State::FinWait2 {
+            self.timers.linger.set(env.now + env.config.fin_wait2);
+        }
+    }
+
+    /// Ends the connection at once with a reset. RFC 9293 §3.10.5.
+    pub fn abort(&mut self, env: &mut Env<'_>) {
+        self.orphan = true;
+        self.abort_with(CloseReason::Aborted, env);
+    }
+
+    /// Resets the peer and ends for `reason`.
+    pub(super) fn abort_with(&mut self, reason: CloseReason, env: &mut Env<'_>) {
+        match self.state {
+            State::SynReceived
+            | State::Established
+            | State::FinWait1
+            | State::FinWait2
+            | State::CloseWait => {
+                self.pending.reset = Some((self.send.snd_max, Some(self.receive.rcv_nxt)));
+            }
+            State::SynSent | State::Closing | State::LastAck | State::TimeWait | State::Closed => {}
+        }
+        if self.state != State::Closed {
+            self.end(reason, env);
+        }
+        self.receive.release(env.pool);
+        self.wants_output = true;
+    }
+
+    /// Changes a setting. What was promised to the peer stays promised.
+    pub fn set(&mut self, option: SocketOption, env: &mut Env<'_>) {
+        match option {
+            SocketOption::NoDelay(on) => self.tuning.nagle = !on,
+            SocketOption::Cork(on) => {
+                self.tuning.corked = on;
+                self.timers.cork.clear();
+            }
+            SocketOption::SendBuffer(bytes) => self.tuning.send_buffer = bytes,
+            SocketOption::ReceiveBuffer(bytes) => {
+                self.tuning.receive_buffer = bytes;
+                self.after_read(env);
+            }
+            SocketOption::Keepalive(time) => {
+                self.tuning.keepalive_time = time;
+                self.restart_keepalive(env);
+            }
+            SocketOption::UserTimeout(time) => self.tuning.user_timeout = time,
+            SocketOption::Urgent => self.send.snd_up = Some(self.send.text_end()),
+        }
+        self.wants_output = true;
+        self.note_readiness(env);
+    }
+
+    /// Packet memory has free blocks again.
+    pub fn on_memory(&mut self, env: &mut Env<'_>) {
+        self.note_readiness(env);
+        self.after_read(env);
+    }
+
+    /// Wakes a blocked writer if there is enough room for it.
+    pub(super) fn note_readiness(&mut self, env: &mut Env<'_>) {
+        let mss = self.mss(env);
+        let (capacity, atomic) = (self.tuning.send_buffer, env.config.write_atomic);
+        if !self.send.should_wake(capacity, atomic, mss, env.pool) {
+            return;
+        }
+        if let Some(blocked) = &mut self.send.blocked {
+            blocked.woken = true;
+        }
+        self.events.writable = true;
+        let (room, _) = self.send.write_room(capacity, env.pool);
+        env.record(Event::WriterResumed(room));
+    }
+}

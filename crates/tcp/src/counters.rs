@@ -1,0 +1,165 @@
+//! What happened, counted, over all connections of a host.
+//!
+//! Rule: the names are those of the MIBs (RFC 4022) and of Linux' `TcpExt`;
+//! what they have no name for is a [`DiscardReason`], and each of those is a
+//! counter too.
+
+use fullpipe_pool::counters;
+
+counters! {
+    /// Counters of the connections of one host.
+    pub struct TcpCounters {
+        /// Connections opened from this side.
+        active_opens: "TcpActiveOpens",
+        /// Connections accepted.
+        passive_opens: "TcpPassiveOpens",
+        /// Handshakes that failed.
+        attempt_fails: "TcpAttemptFails",
+        /// Established connections that were reset.
+        estab_resets: "TcpEstabResets",
+        /// Segments received, wrong ones included.
+        in_segs: "TcpInSegs",
+        /// Segments sent, counted as the wire sees them; retransmissions not.
+        out_segs: "TcpOutSegs",
+        /// Segments retransmitted.
+        retrans_segs: "TcpRetransSegs",
+        /// Segments received in error.
+        in_errs: "TcpInErrs",
+        /// Segments with a wrong checksum.
+        in_csum_errors: "TcpInCsumErrors",
+        /// Resets sent.
+        out_rsts: "TcpOutRsts",
+        /// Retransmission timeouts.
+        timeouts: "TcpExtTCPTimeouts",
+        /// Segments sent again by fast retransmit.
+        fast_retrans: "TcpExtTCPFastRetrans",
+        /// Segments sent again in slow start after a timeout.
+        slow_start_retrans: "TcpExtTCPSlowStartRetrans",
+        /// Data segments sent for the first time.
+        orig_data_sent: "TcpExtTCPOrigDataSent",
+        /// ACKs that the delay timer sent.
+        delayed_acks: "TcpExtDelayedACKs",
+        /// DSACKs sent for data received twice.
+        dsack_old_sent: "TcpExtTCPDSACKOldSent",
+        /// DSACKs sent for data out of order received twice.
+        dsack_ofo_sent: "TcpExtTCPDSACKOfoSent",
+        /// DSACKs received.
+        dsack_recv: "TcpExtTCPDSACKRecv",
+        /// Segments kept out of order.
+        ofo_queue: "TcpExtTCPOFOQueue",
+        /// Segments out of order that found no room.
+        ofo_drop: "TcpExtTCPOFODrop",
+        /// Segments in order that found no packet memory.
+        rcvq_drop: "TcpExtTCPRcvQDrop",
+        /// Segments refused as old duplicates by their timestamp.
+        paws_estab_rejected: "TcpExtPAWSEstab",
+        /// Challenge ACKs sent.
+        challenge_ack: "TcpExtTCPChallengeACK",
+        /// SYNs received inside an established connection.
+        syn_challenge: "TcpExtTCPSYNChallenge",
+        /// Zero-window probes sent.
+        win_probe: "TcpExtTCPWinProbe",
+        /// Keepalive probes sent.
+        keepalive: "TcpExtTCPKeepAlive",
+        /// Windows that closed: advertised as zero after not being zero.
+        to_zero_window_adv: "TcpExtTCPToZeroWindowAdv",
+        /// Windows that opened again.
+        from_zero_window_adv: "TcpExtTCPFromZeroWindowAdv",
+        /// Connections reset because data arrived after the application closed.
+        abort_on_data: "TcpExtTCPAbortOnData",
+        /// Connections reset because the application closed with data unread.
+        abort_on_close: "TcpExtTCPAbortOnClose",
+        /// Connections dropped after too many timeouts or probes.
+        abort_on_timeout: "TcpExtTCPAbortOnTimeout",
+        /// Segments that took the fast path: in order, nothing unusual.
+        hp_hits: "TcpExtTCPHPHits",
+        /// ACKs without text.
+        pure_acks: "TcpExtTCPPureAcks",
+        /// Writes refused or cut short because packet memory had no block.
+        memory_pressures: "TcpExtTCPMemoryPressures",
+    }
+}
+
+/// Declares the discard reasons with their counter names.
+macro_rules! discard_reasons {
+    ( $( $(#[doc = $doc:literal])+ $variant:ident = $name:literal, )+ ) => {
+        /// Why a segment from the peer went no further. Each is a counter.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum DiscardReason {
+            $( $(#[doc = $doc])+ $variant, )+
+        }
+
+        impl DiscardReason {
+            /// Every reason, in declaration order.
+            pub const ALL: &'static [Self] = &[$( Self::$variant, )+];
+
+            /// The counter's name.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $( Self::$variant => $name, )+
+                }
+            }
+        }
+    };
+}
+
+discard_reasons! {
+    /// No byte is inside the receive window. RFC 9293 §3.10.7.4, first step.
+    OutsideWindow = "TcpDiscardOutsideWindow",
+    /// Its timestamp is older than the last one: an old duplicate. RFC 7323 §5.
+    OldTimestamp = "TcpDiscardOldTimestamp",
+    /// A reset whose sequence number is not exactly the next one. RFC 5961 §3.
+    InexactReset = "TcpDiscardInexactReset",
+    /// A SYN inside a synchronized connection. RFC 5961 §4.
+    UnexpectedSyn = "TcpDiscardUnexpectedSyn",
+    /// No ACK in a synchronized connection.
+    NoAck = "TcpDiscardNoAck",
+    /// It acknowledges something never sent. RFC 5961 §5.
+    AckOfUnsent = "TcpDiscardAckOfUnsent",
+    /// It acknowledges what was acknowledged more than a window ago. RFC 5961 §5.
+    AckTooOld = "TcpDiscardAckTooOld",
+    /// Text after the peer's FIN.
+    TextAfterFin = "TcpDiscardTextAfterFin",
+    /// A duplicate: every byte of it was received before.
+    Duplicate = "TcpDiscardDuplicate",
+    /// In the window, but packet memory had no block for it.
+    NoMemory = "TcpDiscardNoMemory",
+    /// Out of order, and every range of the reassembly queue is in use.
+    NoRange = "TcpDiscardNoRange",
+    /// Text for an application that has closed; answered with a reset.
+    AfterClose = "TcpDiscardAfterClose",
+    /// An ICMP error that quotes nothing in flight. RFC 5927 §4.1.
+    IcmpOutsideWindow = "TcpDiscardIcmpOutsideWindow",
+    /// Neither SYN nor anything else that SYN-SENT can use.
+    UselessInSynSent = "TcpDiscardUselessInSynSent",
+}
+
+/// One count for each [`DiscardReason`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Discards([u64; DiscardReason::ALL.len()]);
+
+impl Default for Discards {
+    fn default() -> Self {
+        Self([0; DiscardReason::ALL.len()])
+    }
+}
+
+impl Discards {
+    /// Counts one discarded segment.
+    pub fn count(&mut self, reason: DiscardReason) {
+        self.0[reason as usize] += 1;
+    }
+
+    /// How many were discarded for `reason`.
+    pub fn get(&self, reason: DiscardReason) -> u64 {
+        self.0[reason as usize]
+    }
+
+    /// Every reason's name and count.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        DiscardReason::ALL
+            .iter()
+            .map(|&reason| (reason.name(), self.get(reason)))
+    }
+}

@@ -1,0 +1,182 @@
+//! What two ends agreed on when they exchanged SYNs.
+//!
+//! Rule: an option is used only when both SYNs carried it, and never changes
+//! afterwards. How options look on the wire is `fullpipe_wire`'s part.
+
+mod timestamps;
+
+pub use timestamps::TimestampClock;
+
+use fullpipe_wire::TcpOptions;
+
+use crate::TcpConfig;
+
+/// The MSS of a peer that names none. RFC 9293 §3.7.1.
+pub const DEFAULT_MSS: u16 = 536;
+/// Largest shift count. RFC 7323 §2.3.
+pub const MAX_WINDOW_SCALE: u8 = 14;
+
+/// What this side offers in its SYN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// Largest segment this side wants to receive.
+    pub mss: u16,
+    /// Shift count this side would use for its own window.
+    pub window_scale: Option<u8>,
+    /// Selective acknowledgments.
+    pub sack: bool,
+    /// Timestamps.
+    pub timestamps: bool,
+}
+
+impl Offer {
+    /// What `config` offers on a path that carries `mss_limit` bytes of text
+    /// without options, with a receive buffer of `receive_buffer` bytes.
+    pub fn new(config: &TcpConfig, mss_limit: u16, receive_buffer: u32) -> Self {
+        let mss = u32::from(mss_limit).min(config.mss_max);
+        Self {
+            mss: fit(mss, receive_buffer, config.fit_segments) as u16,
+            window_scale: config.window_scaling.then(|| scale_for(receive_buffer)),
+            sack: config.sack,
+            timestamps: config.timestamps,
+        }
+    }
+}
+
+/// What both sides agreed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Agreed {
+    /// Largest segment the peer wants to receive, options not counted.
+    pub peer_mss: u16,
+    /// Both SYNs carried the window scale option.
+    pub scaling: bool,
+    /// Shift count of the windows the peer sends.
+    pub snd_wscale: u8,
+    /// Shift count of the windows this side sends.
+    pub rcv_wscale: u8,
+    /// Selective acknowledgments are used.
+    pub sack: bool,
+    /// Timestamps are used.
+    pub timestamps: bool,
+}
+
+impl Agreed {
+    /// What follows from this side's `offer` and the options of the peer's SYN.
+    pub fn new(offer: Offer, peer: &TcpOptions, config: &TcpConfig) -> Self {
+        let peer_mss = u32::from(peer.mss.unwrap_or(DEFAULT_MSS)).max(config.mss_min);
+        let scales = offer.window_scale.zip(peer.window_scale);
+        Self {
+            peer_mss: peer_mss.min(u16::MAX.into()) as u16,
+            scaling: scales.is_some(),
+            snd_wscale: scales.map_or(0, |(_, theirs)| theirs.min(MAX_WINDOW_SCALE)),
+            rcv_wscale: scales.map_or(0, |(ours, _)| ours),
+            sack: offer.sack && peer.sack_permitted,
+            timestamps: offer.timestamps && peer.timestamps.is_some(),
+        }
+    }
+
+    /// Before the peer's SYN: nothing is agreed.
+    pub const fn nothing() -> Self {
+        Self {
+            peer_mss: DEFAULT_MSS,
+            scaling: false,
+            snd_wscale: 0,
+            rcv_wscale: 0,
+            sack: false,
+            timestamps: false,
+        }
+    }
+
+    /// Bytes of options that every segment carries.
+    pub const fn options_len(&self) -> u32 {
+        if self.timestamps { 12 } else { 0 }
+    }
+}
+
+/// The smallest shift count with which a window of `buffer` bytes fits the
+/// field, rounded up to the next unit.
+fn scale_for(buffer: u32) -> u8 {
+    let mut scale = 0;
+    while scale < MAX_WINDOW_SCALE && u64::from(buffer) + (1 << scale) - 1 > 0xffff << scale {
+        scale += 1;
+    }
+    scale
+}
+
+/// A segment size of at most `mss` of which `segments` fit into `buffer` bytes.
+/// It never falls below 64 bytes, where headers would outweigh text.
+pub fn fit(mss: u32, buffer: u32, segments: u32) -> u32 {
+    if segments < 2 {
+        return mss;
+    }
+    mss.min((buffer / segments).max(64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scale_is_the_smallest_that_can_express_the_buffer() {
+        for (buffer, expected) in [
+            (1_000, 0),
+            (65_535, 0),
+            (65_536, 1),
+            (131_070, 2),
+            (1 << 20, 5),
+            (1 << 30, 14),
+        ] {
+            let scale = scale_for(buffer);
+            assert!(
+                u64::from(buffer).div_ceil(1 << scale) <= 0xffff || scale == 14,
+                "{buffer}"
+            );
+            assert_eq!(scale, expected, "{buffer}");
+        }
+    }
+
+    #[test]
+    fn an_option_is_agreed_only_when_both_offer_it() {
+        let config = TcpConfig::default();
+        let offer = Offer::new(&config, 1_460, 1 << 20);
+        let silent = Agreed::new(offer, &TcpOptions::default(), &config);
+        assert_eq!(
+            silent,
+            Agreed {
+                peer_mss: DEFAULT_MSS,
+                ..Agreed::nothing()
+            }
+        );
+        let peer = TcpOptions {
+            mss: Some(1_400),
+            window_scale: Some(7),
+            sack_permitted: true,
+            ..TcpOptions::default()
+        };
+        let agreed = Agreed::new(offer, &peer, &config);
+        assert_eq!((agreed.snd_wscale, agreed.rcv_wscale), (7, 5));
+        assert!(agreed.sack && !agreed.timestamps);
+        assert_eq!(agreed.peer_mss, 1_400);
+    }
+
+    #[test]
+    fn a_tiny_mss_and_a_huge_scale_of_the_peer_are_bounded() {
+        let config = TcpConfig::default();
+        let offer = Offer::new(&config, 1_460, 1 << 20);
+        let peer = TcpOptions {
+            mss: Some(1),
+            window_scale: Some(200),
+            ..TcpOptions::default()
+        };
+        let agreed = Agreed::new(offer, &peer, &config);
+        assert_eq!(u32::from(agreed.peer_mss), config.mss_min);
+        assert_eq!(agreed.snd_wscale, MAX_WINDOW_SCALE);
+    }
+
+    #[test]
+    fn two_segments_fit_into_a_small_buffer_and_large_buffers_change_nothing() {
+        assert_eq!(fit(1_460, 1_024, 2), 512);
+        assert_eq!(fit(1_460, 1_024, 0), 1_460);
+        assert_eq!(fit(1_460, 65_536, 2), 1_460);
+    }
+}

@@ -1,0 +1,101 @@
+//! Timestamps: the clock of ours that the peer echoes, and the last of the
+//! peer's that we echo. RFC 7323 §3 to §5.
+//!
+//! Rule: the clock ticks once a millisecond and starts anywhere; only
+//! differences mean something. A timestamp is compared like a sequence number.
+
+use fullpipe_pool::{Duration, Instant};
+use fullpipe_wire::Timestamps;
+
+use crate::SeqNum;
+
+/// A peer that was silent for this long may have wrapped its clock: its
+/// timestamps say nothing about age any more. RFC 7323 §5.5.
+const TS_RECENT_VALID: Duration = Duration::from_secs(24 * 86_400);
+
+/// Both timestamps of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct TimestampClock {
+    /// Added to the milliseconds of `now`, so that the clock tells nobody how
+    /// long this host has been up.
+    offset: u32,
+    ts_recent: u32,
+    ts_recent_at: Instant,
+}
+
+impl TimestampClock {
+    /// A clock with its own `offset`; the peer's SYN carried `ts_recent`.
+    pub const fn new(offset: u32, ts_recent: u32, now: Instant) -> Self {
+        Self {
+            offset,
+            ts_recent,
+            ts_recent_at: now,
+        }
+    }
+
+    /// The option that a segment sent at `now` carries.
+    pub const fn option(&self, now: Instant) -> Timestamps {
+        Timestamps {
+            value: self.value(now),
+            echo: self.ts_recent,
+        }
+    }
+
+    /// TSval at `now`.
+    pub const fn value(&self, now: Instant) -> u32 {
+        (now.as_millis() as u32).wrapping_add(self.offset)
+    }
+
+    /// How long ago the timestamp left that came back as `echo`; `None` when it
+    /// cannot be one of ours.
+    pub fn age(&self, echo: u32, now: Instant) -> Option<Duration> {
+        let age_ms = self.value(now).wrapping_sub(echo);
+        (age_ms < 1 << 30).then(|| Duration::from_millis(age_ms.into()))
+    }
+
+    /// PAWS: whether a segment with TSval `value` is an old duplicate. RFC 7323 §5.3.
+    pub fn is_old(&self, value: u32, now: Instant) -> bool {
+        SeqNum(value).before(SeqNum(self.ts_recent))
+            && now.since(self.ts_recent_at) < TS_RECENT_VALID
+    }
+
+    /// Remembers TSval `value` of a segment that is not from the future of the
+    /// last ACK. RFC 7323 §4.3; the caller checks SEG.SEQ ≤ Last.ACK.sent.
+    pub fn remember(&mut self, value: u32, now: Instant) {
+        if !self.is_old(value, now) {
+            self.ts_recent = value;
+            self.ts_recent_at = now;
+        }
+    }
+
+    /// The last TSval of the peer.
+    pub const fn ts_recent(&self) -> u32 {
+        self.ts_recent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_older_timestamp_is_refused_until_it_may_have_wrapped() {
+        let start = Instant::from_secs(1);
+        let clock = TimestampClock::new(7, 1_000, start);
+        assert!(clock.is_old(999, start));
+        assert!(!clock.is_old(1_000, start));
+        assert!(!clock.is_old(999, start + Duration::from_secs(25 * 86_400)));
+    }
+
+    #[test]
+    fn an_echo_tells_its_age_and_rubbish_tells_nothing() {
+        let clock = TimestampClock::new(u32::MAX - 3, 0, Instant::ZERO);
+        let sent = clock.value(Instant::from_millis(10));
+        let age = clock.age(sent, Instant::from_millis(52));
+        assert_eq!(age, Some(Duration::from_millis(42)));
+        assert_eq!(
+            clock.age(sent.wrapping_add(1_000), Instant::from_millis(52)),
+            None
+        );
+    }
+}

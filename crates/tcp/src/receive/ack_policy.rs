@@ -1,0 +1,110 @@
+//! When an ACK leaves: at once, or later together with another. RFC 9293
+//! §3.8.6.3, RFC 5681 §4.2.
+//!
+//! Rule: an ACK may wait only while the peer has no need of it. It needs it
+//! when two full segments are unacknowledged, when text is out of order, and
+//! when its window, as *it* sees it, is nearly used up. The timer is not here.
+
+/// What is owed to the peer.
+#[derive(Clone, Debug)]
+pub struct AckPolicy {
+    /// Bytes received and not yet acknowledged.
+    pending: u32,
+    /// Segments that are still acknowledged at once because the connection is young.
+    quick: u32,
+    /// An ACK must leave now.
+    now: bool,
+}
+
+/// Whether an ACK can wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Urgency {
+    /// It leaves now.
+    Now,
+    /// It may wait for the delay timer.
+    Delayed,
+}
+
+impl AckPolicy {
+    /// Nothing owed; the first `quick` segments will not wait.
+    pub const fn new(quick: u32) -> Self {
+        Self {
+            pending: 0,
+            quick,
+            now: false,
+        }
+    }
+
+    /// An ACK must leave now, whatever arrived.
+    pub fn demand(&mut self) {
+        self.now = true;
+    }
+
+    /// Whether an ACK must leave now.
+    pub const fn is_due(&self) -> bool {
+        self.now
+    }
+
+    /// `bytes` arrived in order. `full` is the size the peer takes for a full
+    /// segment, `every` the knob, `window_left` what the peer has left of its
+    /// window and `window` how large it was.
+    pub fn on_text(
+        &mut self,
+        bytes: u32,
+        full: u32,
+        every: u32,
+        window_left: u32,
+        window: u32,
+    ) -> Urgency {
+        self.pending = self.pending.saturating_add(bytes);
+        let young = self.quick > 0;
+        self.quick = self.quick.saturating_sub(1);
+        let many = self.pending >= full.saturating_mul(every).max(1);
+        let starving = window_left < full || self.pending >= window / 2;
+        if young || many || starving {
+            self.now = true;
+        }
+        if self.now {
+            Urgency::Now
+        } else {
+            Urgency::Delayed
+        }
+    }
+
+    /// An ACK left, alone or with text.
+    pub fn on_sent(&mut self) {
+        self.pending = 0;
+        self.now = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ack_waits_only_while_the_peer_has_no_need_of_it() {
+        use Urgency::{Delayed, Now};
+        for (name, quick, arrivals, window_left, expected) in [
+            ("one segment", 0, &[1_000][..], 50_000, Delayed),
+            ("two segments", 0, &[1_000, 1_000][..], 50_000, Now),
+            ("many small ones", 0, &[400; 4][..], 50_000, Delayed),
+            ("small ones that make two", 0, &[400; 5][..], 50_000, Now),
+            ("the window is used up", 0, &[10][..], 999, Now),
+            ("a young connection", 1, &[10][..], 50_000, Now),
+        ] {
+            let mut policy = AckPolicy::new(quick);
+            let mut last = Delayed;
+            for &bytes in arrivals {
+                last = policy.on_text(bytes, 1_000, 2, window_left, 60_000);
+            }
+            assert_eq!(last, expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn half_a_small_window_is_reason_enough() {
+        let mut policy = AckPolicy::new(0);
+        assert_eq!(policy.on_text(700, 1_000, 2, 1_200, 1_400), Urgency::Now);
+    }
+}

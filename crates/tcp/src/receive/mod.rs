@@ -1,0 +1,187 @@
+//! The receiving half: what arrived, what may still arrive, what is
+//! acknowledged.
+//!
+//! Rule: `rcv_nxt` ≤ `rcv_adv`, the right edge never retreats, and every byte
+//! between them is backed by packet memory. Text is written into its final
+//! place whether it is in order or not; reassembly is only a set of ranges.
+
+mod acceptable;
+mod ack_policy;
+mod reassembly;
+mod window;
+
+pub use acceptable::acceptable;
+pub use ack_policy::{AckPolicy, Urgency};
+pub use reassembly::Arrival;
+pub use window::WindowRoom;
+
+use core::ops::Range;
+
+use fullpipe_pool::{Holder, Pool, Ranges, Stream};
+
+use crate::{
+    SeqNum,
+    seq::{offset_of, seq_of},
+};
+
+/// Receive sequence variables and receive buffer. RFC 9293 §3.3.1.
+#[derive(Debug)]
+pub struct Receive {
+    /// Text not yet read, out-of-order text in its final place; offset 0 is the
+    /// first byte after SYN.
+    pub stream: Stream,
+    /// Which offsets above `rcv_nxt` have arrived.
+    ranges: Ranges,
+    /// Initial receive sequence number.
+    pub irs: SeqNum,
+    /// Next sequence number expected.
+    pub rcv_nxt: SeqNum,
+    /// The right edge ever advertised.
+    pub rcv_adv: SeqNum,
+    /// The last acknowledgment number sent.
+    pub last_ack_sent: SeqNum,
+    /// Sequence number of the peer's FIN, once seen.
+    fin: Option<SeqNum>,
+    /// The peer's FIN is next and counted in `rcv_nxt`.
+    fin_received: bool,
+    /// Offset of the text that arrived last out of order: its range is the
+    /// first SACK block. RFC 2018 §4.
+    newest: u64,
+    /// Text received twice, to be reported in the next ACK. RFC 2883.
+    duplicate: Option<Range<u64>>,
+    /// One past the last urgent byte announced. RFC 9293 §3.8.5.
+    pub rcv_up: Option<SeqNum>,
+    /// Largest segment received lately: what the peer takes for full-sized.
+    pub rcv_mss: u32,
+    /// When to acknowledge.
+    pub ack: AckPolicy,
+    /// The last window advertised was zero.
+    pub advertised_zero: bool,
+    /// The window is smaller than the buffer because memory could not back it.
+    pub short_of_memory: bool,
+}
+
+impl Receive {
+    /// Nothing received; the peer's SYN has sequence number `irs`.
+    pub fn new(irs: SeqNum, quick_acks: u32) -> Self {
+        let next = irs + 1;
+        Self {
+            stream: Stream::new(Holder::Receive),
+            ranges: Ranges::new(),
+            irs,
+            rcv_nxt: next,
+            rcv_adv: next,
+            last_ack_sent: next,
+            fin: None,
+            fin_received: false,
+            newest: 0,
+            duplicate: None,
+            rcv_up: None,
+            rcv_mss: 0,
+            ack: AckPolicy::new(quick_acks),
+            advertised_zero: false,
+            short_of_memory: false,
+        }
+    }
+
+    /// Sequence number of stream offset 0.
+    fn first(&self) -> SeqNum {
+        self.irs + 1
+    }
+
+    /// The stream offset of `seq`.
+    fn offset_of(&self, seq: SeqNum) -> u64 {
+        offset_of(seq, self.first(), self.stream.start())
+    }
+
+    /// The sequence number of stream offset `offset`.
+    fn seq_of(&self, offset: u64) -> SeqNum {
+        seq_of(offset, self.first())
+    }
+
+    /// Offset of the next byte expected.
+    pub fn next_offset(&self) -> u64 {
+        self.offset_of(self.rcv_nxt) - u64::from(self.fin_received)
+    }
+
+    /// Bytes that the application could read now.
+    pub fn readable(&self) -> u32 {
+        (self.next_offset() - self.stream.start()) as u32
+    }
+
+    /// Bytes of window that the peer has left.
+    pub fn window_left(&self) -> u32 {
+        self.rcv_nxt.room_to(self.rcv_adv)
+    }
+
+    /// Whether the peer's FIN is next in order and was taken.
+    pub fn fin_received(&self) -> bool {
+        self.fin_received
+    }
+
+    /// Whether text waits behind a gap.
+    pub fn has_hole(&self) -> bool {
+        !self.ranges.is_empty()
+    }
+
+    /// How many separate pieces wait behind gaps.
+    pub fn ranges(&self) -> u32 {
+        self.ranges.count()
+    }
+
+    /// Copies readable text into `out` and frees it. Returns bytes copied.
+    pub fn read(&mut self, out: &mut [u8], pool: &mut Pool) -> usize {
+        let want = out.len().min(self.readable() as usize);
+        let read = self
+            .stream
+            .read_at(pool, self.stream.start(), &mut out[..want]);
+        self.stream.advance(pool, read as u64);
+        read
+    }
+
+    /// Hands readable text to `take`, slice by slice, and frees what it took.
+    /// `take` returns how many bytes it took; fewer than all end the reading.
+    pub fn read_with(&mut self, pool: &mut Pool, take: &mut dyn FnMut(&[u8]) -> usize) -> usize {
+        let mut read = 0;
+        for slice in self
+            .stream
+            .slices(pool, self.stream.start()..self.next_offset())
+        {
+            let took = take(slice).min(slice.len());
+            read += took;
+            if took < slice.len() {
+                break;
+            }
+        }
+        self.stream.advance(pool, read as u64);
+        read
+    }
+
+    /// Nothing more will arrive: gives back everything beyond the readable text.
+    pub fn forget_beyond_readable(&mut self, pool: &mut Pool) {
+        self.ranges.clear(pool);
+        self.stream.unreserve(pool, self.next_offset());
+    }
+
+    /// Checks the halves' own invariants.
+    ///
+    /// # Panics
+    /// With what is broken.
+    pub fn verify(&self, pool: &Pool) {
+        self.stream.verify(pool);
+        assert!(
+            self.rcv_nxt.at_or_before(self.rcv_adv),
+            "rcv_nxt beyond the advertised edge"
+        );
+        assert!(
+            self.next_offset() <= self.stream.end().max(self.stream.start()),
+            "unwritten text counts as received"
+        );
+    }
+
+    /// Returns all memory: nothing more will be read or received.
+    pub fn release(&mut self, pool: &mut Pool) {
+        self.ranges.clear(pool);
+        self.stream.release(pool);
+    }
+}

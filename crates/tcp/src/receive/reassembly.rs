@@ -1,0 +1,168 @@
+//! Putting arriving text in its place.
+//!
+//! Rule: text is trimmed to what was promised and not yet received, written at
+//! its final offset, and only then accounted. What finds no memory has not
+//! arrived: it is never acknowledged.
+
+use core::ops::Range;
+
+use fullpipe_pool::Pool;
+use fullpipe_wire::{SackBlock, SackBlocks};
+
+use super::Receive;
+use crate::{DiscardReason, SeqNum};
+
+/// What became of a segment's text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// `rcv_nxt` moved on by this many bytes; `filled` when that closed a gap.
+    InOrder {
+        /// Bytes that became readable.
+        bytes: u32,
+        /// Text that waited behind the gap was among them.
+        filled: bool,
+    },
+    /// Kept behind a gap.
+    OutOfOrder,
+    /// Went no further.
+    Discarded(DiscardReason),
+}
+
+impl Receive {
+    /// Takes the text of a segment that starts at `seq`.
+    pub fn on_text(&mut self, seq: SeqNum, text: &[u8], pool: &mut Pool) -> Arrival {
+        let next = self.next_offset();
+        let from = self.offset_of(seq);
+        let to = from + text.len() as u64;
+        // What was advertised may exceed what is backed only in an overcommitted pool.
+        let edge = self
+            .offset_of(self.rcv_adv)
+            .min(self.stream.reserved_end().max(next));
+        if to <= next {
+            self.note_duplicate(from.max(next - (to - from))..to);
+            return Arrival::Discarded(DiscardReason::Duplicate);
+        }
+        let kept = from.max(next)..to.min(edge);
+        if kept.is_empty() {
+            return Arrival::Discarded(DiscardReason::NoMemory);
+        }
+        if from < next {
+            self.note_duplicate(from..next);
+        }
+        let piece = &text[(kept.start - from) as usize..(kept.end - from) as usize];
+        if kept.start == next {
+            self.take_next(kept, piece, pool)
+        } else {
+            self.keep(kept, piece, pool)
+        }
+    }
+
+    /// The next bytes in order, and whatever they connect to.
+    fn take_next(&mut self, kept: Range<u64>, text: &[u8], pool: &mut Pool) -> Arrival {
+        let start = kept.start;
+        if self.stream.write_at(pool, start, text).is_err() {
+            return Arrival::Discarded(DiscardReason::NoMemory);
+        }
+        let mut end = kept.end;
+        let mut filled = false;
+        if let Some(waiting) = self.ranges.first(pool) {
+            if waiting.start < end {
+                self.note_duplicate(waiting.start..end.min(waiting.end));
+            }
+            if waiting.start <= end {
+                end = end.max(waiting.end);
+                filled = true;
+            }
+            self.ranges.remove_below(pool, end);
+        }
+        self.rcv_nxt = self.seq_of(end);
+        Arrival::InOrder {
+            bytes: (end - start) as u32,
+            filled,
+        }
+    }
+
+    /// Bytes behind a gap.
+    fn keep(&mut self, kept: Range<u64>, text: &[u8], pool: &mut Pool) -> Arrival {
+        match self.ranges.insert(pool, kept.clone()) {
+            Err(_) => return Arrival::Discarded(DiscardReason::NoRange),
+            Ok(inserted) => {
+                if let Some(overlap) = inserted.overlap {
+                    self.note_duplicate(overlap);
+                }
+                if inserted.new_bytes == 0 {
+                    return Arrival::Discarded(DiscardReason::Duplicate);
+                }
+            }
+        }
+        self.newest = kept.start;
+        if self.stream.write_at(pool, kept.start, text).is_err() {
+            // Only an overcommitted pool gets here, and it forgets the whole
+            // queue: a range may be taken back as long as it is not
+            // acknowledged (RFC 2018 §8), and a partial undo could not tell
+            // the bytes apart that were there before.
+            self.ranges.clear(pool);
+            return Arrival::Discarded(DiscardReason::NoMemory);
+        }
+        Arrival::OutOfOrder
+    }
+
+    fn note_duplicate(&mut self, range: Range<u64>) {
+        if !range.is_empty() {
+            self.duplicate = Some(range);
+        }
+    }
+
+    /// Remembers where the peer's FIN is. Returns false when it contradicts one
+    /// seen before.
+    pub fn note_fin(&mut self, seq: SeqNum) -> bool {
+        *self.fin.get_or_insert(seq) == seq
+    }
+
+    /// Takes the FIN if everything before it has arrived. Returns true once.
+    pub fn take_fin(&mut self, pool: &mut Pool) -> bool {
+        if self.fin_received || self.fin != Some(self.rcv_nxt) {
+            return false;
+        }
+        // Nothing can follow: the rest of the window is given back.
+        self.ranges.clear(pool);
+        self.stream.unreserve(pool, self.offset_of(self.rcv_nxt));
+        self.rcv_nxt += 1;
+        self.rcv_adv = self.rcv_adv.latest(self.rcv_nxt);
+        self.fin_received = true;
+        true
+    }
+
+    /// The blocks of the next ACK: a duplicate first (RFC 2883), then the range
+    /// that changed last, then the others. At most `most`, fewer when they are
+    /// fewer. The duplicate is reported once.
+    pub fn sack_blocks(&mut self, most: usize, pool: &Pool) -> SackBlocks {
+        let mut blocks = SackBlocks::NONE;
+        let block = |range: Range<u64>, this: &Self| SackBlock {
+            left: this.seq_of(range.start).0,
+            right: this.seq_of(range.end).0,
+        };
+        if let Some(duplicate) = self.duplicate.take() {
+            blocks.push(block(duplicate, self));
+        }
+        let newest = self
+            .ranges
+            .iter(pool)
+            .find(|range| range.contains(&self.newest));
+        let others = self
+            .ranges
+            .iter(pool)
+            .filter(|range| Some(range) != newest.as_ref());
+        for range in newest.clone().into_iter().chain(others) {
+            if blocks.len() >= most || !blocks.push(block(range, self)) {
+                break;
+            }
+        }
+        blocks
+    }
+
+    /// Whether the next ACK has something to say that only SACK can.
+    pub fn has_sack_news(&self) -> bool {
+        self.duplicate.is_some() || self.has_hole()
+    }
+}

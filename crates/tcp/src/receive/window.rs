@@ -1,0 +1,106 @@
+//! The window this side advertises.
+//!
+//! Rule: an advertised byte is a reserved byte, and the right edge never
+//! retreats. It moves out in steps worth a segment or half the buffer
+//! (RFC 9293 §3.8.6.2.2), so that the peer is never lured into sending a
+//! small one.
+
+use fullpipe_pool::{Holder, Pool};
+
+use super::Receive;
+
+/// What bounds the window.
+#[derive(Clone, Copy, Debug)]
+pub struct WindowRoom {
+    /// Bytes that may be received and not yet read.
+    pub capacity: u32,
+    /// Largest share of the memory within reach, in percent.
+    pub share: u32,
+    /// The largest segment expected from the peer.
+    pub mss: u32,
+    /// Shift count of the window field.
+    pub scale: u8,
+}
+
+impl Receive {
+    /// Reserves what the window may grow to and returns the offset it could
+    /// reach now: at least what was advertised, as long as that is backed.
+    fn reachable_edge(&mut self, room: &WindowRoom, pool: &mut Pool) -> u64 {
+        let start = self.stream.start();
+        let size = u64::from(pool.block_size());
+        let own = u64::from(self.stream.held_blocks(pool) + self.stream.promised_blocks(pool));
+        let within_reach = own + u64::from(pool.room(Holder::Receive));
+        let fair = (within_reach * u64::from(room.share) / 100).max(1);
+        let fair_end = (start / size + fair) * size;
+        let wanted = start + u64::from(room.capacity);
+        let advertised = self.offset_of(self.rcv_adv);
+        let backed = self
+            .stream
+            .reserve(pool, wanted.min(fair_end).max(advertised));
+        self.short_of_memory = backed < wanted;
+        backed.min(wanted).max(advertised.min(backed))
+    }
+
+    /// How far the right edge could move out now. Bytes.
+    pub fn window_growth(&mut self, room: &WindowRoom, pool: &mut Pool) -> u32 {
+        if self.fin_received {
+            return 0;
+        }
+        let edge = self.reachable_edge(room, pool);
+        edge.saturating_sub(self.offset_of(self.rcv_adv))
+            .min(u32::MAX.into()) as u32
+    }
+
+    /// Whether a growth by `growth` bytes is worth showing to the peer:
+    /// a segment, or half of what the window can be. RFC 9293 §3.8.6.2.2.
+    pub fn is_worth_showing(&self, growth: u32, room: &WindowRoom) -> bool {
+        let left = self.window_left();
+        let whole = left.saturating_add(growth).saturating_add(self.readable());
+        growth > 0 && growth >= room.mss.min(whole / 2)
+    }
+
+    /// Whether the peer should hear of the growth now, without other reason to
+    /// send: two segments or half the window, or any useful amount when the
+    /// peer's window is used up and it may be waiting.
+    pub fn update_is_due(&self, growth: u32, room: &WindowRoom) -> bool {
+        if !self.is_worth_showing(growth, room) {
+            return false;
+        }
+        let left = self.window_left();
+        let whole = left.saturating_add(growth).saturating_add(self.readable());
+        left < room.mss || growth >= (2 * room.mss).min(whole / 2)
+    }
+
+    /// The window field of a segment that leaves now. Moves `rcv_adv`.
+    ///
+    /// The field counts in units of 2^scale from `rcv_nxt`, so an edge that is
+    /// not a whole number of units away is rounded up, and the bytes this adds
+    /// are reserved first. Only when memory refuses them is it rounded down;
+    /// the edge then shows less than one unit lower than before, while
+    /// everything advertised so far is still accepted (RFC 7323 §2.4).
+    pub fn window_field(&mut self, room: &WindowRoom, pool: &mut Pool) -> u16 {
+        if self.fin_received {
+            return self.field_for(self.window_left(), room.scale);
+        }
+        let growth = self.window_growth(room, pool);
+        let mut edge = self.offset_of(self.rcv_adv);
+        if self.is_worth_showing(growth, room) {
+            edge += u64::from(growth);
+        }
+        let next = self.next_offset();
+        let unit = 1u64 << room.scale;
+        let most = u64::from(u16::MAX) * unit;
+        let rounded_up = next + (edge - next).div_ceil(unit).saturating_mul(unit).min(most);
+        if self.stream.reserve(pool, rounded_up) >= rounded_up {
+            self.rcv_adv = self.rcv_adv.latest(self.seq_of(rounded_up));
+            return ((rounded_up - next) >> room.scale) as u16;
+        }
+        let rounded_down = next + (edge - next) / unit * unit;
+        self.rcv_adv = self.rcv_adv.latest(self.seq_of(rounded_down));
+        ((rounded_down - next) >> room.scale).min(u16::MAX.into()) as u16
+    }
+
+    fn field_for(&self, bytes: u32, scale: u8) -> u16 {
+        (bytes >> scale).min(u16::MAX.into()) as u16
+    }
+}

@@ -1,0 +1,184 @@
+//! Round-trip time and retransmission timeout. RFC 6298, in microseconds.
+//!
+//! Rule: a segment that was sent twice is never timed (Karn), unless its
+//! timestamp came back. Backoff belongs to the timeout, not to the estimate: a
+//! new sample ends it.
+
+use fullpipe_pool::{Duration, Instant};
+
+use crate::{SeqNum, TcpConfig};
+
+/// The round-trip time estimate of one connection.
+#[derive(Clone, Debug)]
+pub struct Rtt {
+    srtt_us: u32,
+    rttvar_us: u32,
+    min_rtt_us: u32,
+    /// Timeout without backoff.
+    rto_us: u32,
+    backoff: u8,
+    /// The segment being timed: its end, and when it left.
+    timed: Option<(SeqNum, Instant)>,
+}
+
+impl Rtt {
+    /// No sample yet.
+    pub fn new(config: &TcpConfig) -> Self {
+        Self {
+            srtt_us: 0,
+            rttvar_us: 0,
+            min_rtt_us: u32::MAX,
+            rto_us: micros(config.rto_initial),
+            backoff: 0,
+            timed: None,
+        }
+    }
+
+    /// Smoothed round-trip time; zero before the first sample.
+    pub const fn srtt(&self) -> Duration {
+        Duration::from_micros(self.srtt_us as u64)
+    }
+
+    /// Its mean deviation.
+    pub const fn rttvar(&self) -> Duration {
+        Duration::from_micros(self.rttvar_us as u64)
+    }
+
+    /// The smallest sample; `None` before the first.
+    pub fn min_rtt(&self) -> Option<Duration> {
+        (self.min_rtt_us != u32::MAX).then(|| Duration::from_micros(self.min_rtt_us.into()))
+    }
+
+    /// The retransmission timeout, backoff included.
+    pub fn rto(&self, config: &TcpConfig) -> Duration {
+        let backed_off = u64::from(self.rto_us) << self.backoff.min(30);
+        Duration::from_micros(backed_off).min(config.rto_max)
+    }
+
+    /// Doubles the timeout. RFC 6298 §5.5.
+    pub fn back_off(&mut self) {
+        self.backoff = self.backoff.saturating_add(1);
+        self.timed = None;
+    }
+
+    /// The peer answered: the next timeout is not backed off any more.
+    pub fn end_backoff(&mut self) {
+        self.backoff = 0;
+    }
+
+    /// The SYN was lost: without a better estimate data starts at 3 s. RFC 6298 §5.7.
+    pub fn distrust_handshake(&mut self) {
+        if self.srtt_us == 0 {
+            self.rto_us = self.rto_us.max(3_000_000);
+        }
+    }
+
+    /// A segment that ends at `end` leaves for the first time.
+    pub fn on_sent(&mut self, end: SeqNum, now: Instant) {
+        self.timed.get_or_insert((end, now));
+    }
+
+    /// Something is sent again: what is being timed can no longer be told apart.
+    pub fn on_retransmission(&mut self) {
+        self.timed = None;
+    }
+
+    /// Everything before `ack` arrived; `echo` is the age of the timestamp that
+    /// came back. Returns the sample taken, if any.
+    pub fn on_ack(
+        &mut self,
+        ack: SeqNum,
+        echo: Option<Duration>,
+        now: Instant,
+        config: &TcpConfig,
+    ) -> Option<Duration> {
+        let sample = match self.timed {
+            Some((end, sent)) if end.at_or_before(ack) => {
+                self.timed = None;
+                now.since(sent)
+            }
+            // A segment is being timed and this ACK is not its own.
+            Some(_) => return None,
+            None => echo?,
+        };
+        self.add_sample(sample, config);
+        Some(sample)
+    }
+
+    /// Folds one sample in. RFC 6298 §2.
+    fn add_sample(&mut self, sample: Duration, config: &TcpConfig) {
+        let sample_us = micros(sample).max(1);
+        self.min_rtt_us = self.min_rtt_us.min(sample_us);
+        if self.srtt_us == 0 {
+            self.srtt_us = sample_us;
+            self.rttvar_us = sample_us / 2;
+        } else {
+            let error_us = self.srtt_us.abs_diff(sample_us);
+            self.rttvar_us = weigh(self.rttvar_us, error_us, 4);
+            self.srtt_us = weigh(self.srtt_us, sample_us, 8).max(1);
+        }
+        let rto_us = self
+            .srtt_us
+            .saturating_add(self.rttvar_us.saturating_mul(4).max(1));
+        self.rto_us = rto_us.clamp(micros(config.rto_min), micros(config.rto_max));
+        self.backoff = 0;
+    }
+}
+
+/// The average of `old` and `new`, in which `new` weighs one part in `parts`.
+fn weigh(old: u32, new: u32, parts: u64) -> u32 {
+    ((u64::from(old) * (parts - 1) + u64::from(new)) / parts) as u32
+}
+
+/// Whole microseconds, at most 71 minutes.
+fn micros(time: Duration) -> u32 {
+    time.as_micros().min(u32::MAX.into()) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config() -> TcpConfig {
+        TcpConfig::default()
+    }
+
+    fn at_ms(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    #[test]
+    fn the_first_sample_sets_and_later_ones_move_the_estimate() {
+        let mut rtt = Rtt::new(&config());
+        rtt.on_sent(SeqNum(10), at_ms(0));
+        rtt.on_ack(SeqNum(10), None, at_ms(100), &config());
+        assert_eq!(rtt.srtt(), Duration::from_millis(100));
+        assert_eq!(rtt.rto(&config()), Duration::from_millis(300));
+        rtt.on_sent(SeqNum(20), at_ms(200));
+        rtt.on_ack(SeqNum(20), None, at_ms(220), &config());
+        assert_eq!(rtt.srtt(), Duration::from_millis(90));
+        assert_eq!(rtt.min_rtt(), Some(Duration::from_millis(20)));
+    }
+
+    #[test]
+    fn what_was_sent_twice_is_not_timed_but_its_timestamp_is() {
+        let mut rtt = Rtt::new(&config());
+        rtt.on_sent(SeqNum(10), at_ms(0));
+        rtt.on_retransmission();
+        assert_eq!(rtt.on_ack(SeqNum(10), None, at_ms(500), &config()), None);
+        let echo = Some(Duration::from_millis(30));
+        assert_eq!(rtt.on_ack(SeqNum(20), echo, at_ms(530), &config()), echo);
+    }
+
+    #[test]
+    fn backoff_doubles_up_to_the_ceiling_and_ends_with_a_sample() {
+        let mut rtt = Rtt::new(&config());
+        for _ in 0..40 {
+            rtt.back_off();
+        }
+        assert_eq!(rtt.rto(&config()), config().rto_max);
+        rtt.on_sent(SeqNum(1), at_ms(0));
+        rtt.on_ack(SeqNum(1), None, at_ms(1), &config());
+        assert_eq!(rtt.rto(&config()), config().rto_min);
+    }
+}

@@ -1,0 +1,161 @@
+//! The sending half: what was written, what is in flight, what the peer allows.
+//!
+//! Rule: `snd_una` ≤ `snd_nxt` ≤ `snd_max`, and the stream holds exactly the
+//! text from `snd_una` on. Congestion and loss are not known here.
+
+mod buffer;
+mod segmentize;
+
+pub use buffer::Blocked;
+pub use segmentize::{Decision, Situation, segmentize};
+
+use fullpipe_pool::{Holder, Pool, Stream};
+
+use crate::{
+    SeqNum,
+    seq::{offset_of, seq_of},
+};
+
+/// Send sequence variables and send buffer. RFC 9293 §3.3.1.
+#[derive(Debug)]
+pub struct Send {
+    /// Text from `snd_una` on; offset 0 is the first byte after SYN.
+    pub stream: Stream,
+    /// Initial send sequence number.
+    pub iss: SeqNum,
+    /// Oldest unacknowledged sequence number.
+    pub snd_una: SeqNum,
+    /// Next sequence number to send. Falls back to `snd_una` after a timeout.
+    pub snd_nxt: SeqNum,
+    /// One past the highest sequence number ever sent.
+    pub snd_max: SeqNum,
+    /// The peer's window in bytes, counted from `snd_una`.
+    pub snd_wnd: u32,
+    /// Largest window the peer ever advertised.
+    pub max_snd_wnd: u32,
+    /// Sequence number of the segment that last changed the window.
+    snd_wl1: SeqNum,
+    /// Acknowledgment number of that segment.
+    snd_wl2: SeqNum,
+    /// One past the last urgent byte, once there was one. RFC 9293 §3.8.5.
+    pub snd_up: Option<SeqNum>,
+    /// The application closed: FIN follows the text.
+    pub fin_queued: bool,
+    /// The last write was refused or cut short.
+    pub blocked: Option<Blocked>,
+}
+
+impl Send {
+    /// Nothing written; SYN not yet sent.
+    pub const fn new(iss: SeqNum) -> Self {
+        Self {
+            stream: Stream::new(Holder::Send),
+            iss,
+            snd_una: iss,
+            snd_nxt: iss,
+            snd_max: iss,
+            snd_wnd: 0,
+            max_snd_wnd: 0,
+            snd_wl1: SeqNum(0),
+            snd_wl2: SeqNum(0),
+            snd_up: None,
+            fin_queued: false,
+            blocked: None,
+        }
+    }
+
+    /// Sequence number of stream offset 0.
+    fn first(&self) -> SeqNum {
+        self.iss + 1
+    }
+
+    /// The stream offset of `seq`.
+    pub fn offset_of(&self, seq: SeqNum) -> u64 {
+        offset_of(seq, self.first(), self.stream.start())
+    }
+
+    /// Sequence number after the last byte written; FIN's, once it is queued.
+    pub fn text_end(&self) -> SeqNum {
+        seq_of(self.stream.end(), self.first())
+    }
+
+    /// Bytes written and not sent since `snd_nxt` was last set back.
+    pub fn unsent(&self) -> u32 {
+        self.snd_nxt.room_to(self.text_end())
+    }
+
+    /// Sequence numbers sent and not acknowledged.
+    pub fn in_flight(&self) -> u32 {
+        self.snd_una.room_to(self.snd_nxt)
+    }
+
+    /// Bytes the peer's window still allows.
+    pub fn window_room(&self) -> u32 {
+        self.snd_nxt.room_to(self.snd_una + self.snd_wnd)
+    }
+
+    /// Whether FIN is what comes next.
+    pub fn fin_is_next(&self) -> bool {
+        self.fin_queued && self.snd_nxt == self.text_end()
+    }
+
+    /// Whether `ack` acknowledges our FIN.
+    pub fn fin_acked_by(&self, ack: SeqNum) -> bool {
+        self.fin_queued && ack == self.text_end() + 1
+    }
+
+    /// Whether anything waits to be sent or acknowledged.
+    pub fn is_idle(&self) -> bool {
+        self.snd_una == self.snd_max && self.unsent() == 0 && !self.fin_is_next()
+    }
+
+    /// Advances `snd_una` to `ack` and frees the text below it.
+    ///
+    /// The caller has checked snd_una < ack ≤ snd_max (RFC 9293 §3.10.7.4, fifth
+    /// step). Returns bytes of text newly acknowledged; SYN and FIN not counted.
+    ///
+    /// # Panics
+    /// If `ack` is outside that range: accepting it would free unsent bytes.
+    pub fn acknowledge(&mut self, ack: SeqNum, pool: &mut Pool) -> u32 {
+        assert!(
+            self.snd_una.before(ack) && ack.at_or_before(self.snd_max),
+            "ack {ack} not in flight"
+        );
+        let acked = self.offset_of(ack).min(self.stream.end()) - self.stream.start();
+        self.stream.advance(pool, acked);
+        // The window counts from snd_una: what was acknowledged used it up.
+        self.snd_wnd = self.snd_wnd.saturating_sub(self.snd_una.room_to(ack));
+        self.snd_una = ack;
+        self.snd_nxt = self.snd_nxt.latest(ack);
+        acked as u32
+    }
+
+    /// Takes the window of a segment, unless it is older than the last one that
+    /// did. RFC 9293 §3.10.7.4. Returns whether the right edge moved out.
+    pub fn update_window(&mut self, seq: SeqNum, ack: SeqNum, window: u32) -> bool {
+        let newer =
+            self.snd_wl1.before(seq) || (self.snd_wl1 == seq && self.snd_wl2.at_or_before(ack));
+        if !newer {
+            return false;
+        }
+        let edge = self.snd_una + self.snd_wnd;
+        self.set_window(seq, ack, window);
+        edge.before(ack + window)
+    }
+
+    /// Takes a window without looking at its age: the handshake's.
+    pub fn set_window(&mut self, seq: SeqNum, ack: SeqNum, window: u32) {
+        self.snd_wnd = window;
+        self.max_snd_wnd = self.max_snd_wnd.max(window);
+        self.snd_wl1 = seq;
+        self.snd_wl2 = ack;
+    }
+
+    /// Everything in flight will be sent again, from the oldest on.
+    pub fn go_back(&mut self) {
+        self.snd_nxt = self.snd_una;
+    }
+}
+
+#[cfg(test)]
+mod tests;

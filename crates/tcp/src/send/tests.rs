@@ -1,0 +1,217 @@
+//! The sending half on its own: sequence variables, writes, and what leaves.
+
+use fullpipe_pool::PoolConfig;
+
+use super::*;
+use crate::{Allowance, Limit};
+
+fn pool(blocks: u32) -> Pool {
+    Pool::new(&PoolConfig {
+        blocks,
+        block_size: 100,
+        ..PoolConfig::default()
+    })
+}
+
+fn established() -> Send {
+    let mut send = Send::new(SeqNum(u32::MAX - 50));
+    for seq in [&mut send.snd_una, &mut send.snd_nxt, &mut send.snd_max] {
+        *seq = SeqNum(u32::MAX - 49);
+    }
+    send
+}
+
+fn transmit(send: &mut Send, bytes: u32) {
+    send.snd_nxt += bytes;
+    send.snd_max = send.snd_max.latest(send.snd_nxt);
+}
+
+#[test]
+fn acknowledging_frees_the_text_below_across_the_wrap() {
+    let mut pool = pool(8);
+    let mut send = established();
+    assert_eq!(send.write(&[7; 600], 4_000, false, &mut pool), 600);
+    transmit(&mut send, 500);
+    send.set_window(SeqNum(1), send.snd_una, 1_000);
+    let ack = send.snd_una + 300;
+    assert_eq!(send.acknowledge(ack, &mut pool), 300);
+    assert_eq!(
+        (send.in_flight(), send.unsent(), send.snd_wnd),
+        (200, 100, 700)
+    );
+    assert_eq!(send.stream.start(), 300);
+    send.stream.release(&mut pool);
+}
+
+#[test]
+fn the_window_of_an_older_segment_is_ignored() {
+    let mut send = established();
+    send.set_window(SeqNum(100), send.snd_una, 5_000);
+    assert!(!send.update_window(SeqNum(99), send.snd_una, 9_000));
+    assert_eq!(send.snd_wnd, 5_000);
+    assert!(send.update_window(SeqNum(100), send.snd_una, 9_000));
+    assert_eq!((send.snd_wnd, send.max_snd_wnd), (9_000, 9_000));
+}
+
+#[test]
+fn a_write_names_what_cut_it_short() {
+    let mut pool = pool(4);
+    for (name, capacity, atomic, taken, by) in [
+        ("fits", 1_000, false, 300, None),
+        ("buffer", 200, false, 200, Some(Limit::SendBuffer)),
+        (
+            "buffer, all or nothing",
+            200,
+            true,
+            0,
+            Some(Limit::SendBuffer),
+        ),
+    ] {
+        let mut send = established();
+        assert_eq!(
+            send.write(&[1; 300], capacity, atomic, &mut pool),
+            taken,
+            "{name}"
+        );
+        assert_eq!(send.blocked.map(|blocked| blocked.by), by, "{name}");
+        send.stream.release(&mut pool);
+    }
+    let mut send = established();
+    assert_eq!(send.write(&[1; 900], 1_000, false, &mut pool), 400);
+    assert_eq!(
+        send.blocked,
+        Some(Blocked {
+            wanted: 500,
+            by: Limit::Memory,
+            woken: false
+        })
+    );
+    send.stream.release(&mut pool);
+}
+
+fn situation() -> Situation {
+    Situation {
+        allowance: Allowance {
+            room: 10_000,
+            bound_by: Limit::Application,
+        },
+        unsent: 10_000,
+        in_flight: 1_000,
+        mss: 1_000,
+        device_max: 1_000,
+        max_snd_wnd: 20_000,
+        nagle: true,
+        corked: false,
+        fin_queued: false,
+        override_sws: false,
+    }
+}
+
+fn room(room: u32, bound_by: Limit) -> Situation {
+    Situation {
+        allowance: Allowance { room, bound_by },
+        ..situation()
+    }
+}
+
+fn tail(unsent: u32, bound_by: Limit) -> Situation {
+    Situation {
+        unsent,
+        ..room(unsent, bound_by)
+    }
+}
+
+#[test]
+fn what_leaves_is_full_sized_or_the_end_or_all_that_will_ever_fit() {
+    use Decision::{Hold, Send};
+    use Limit::{Application, CwndSteady, Memory, Nagle, ReceiveWindow, SendBuffer, ZeroWindow};
+
+    for (name, situation, expected) in [
+        ("a full segment", room(9_999, CwndSteady), Send(1_000)),
+        (
+            "several, for a device that cuts",
+            Situation {
+                device_max: 4_500,
+                ..situation()
+            },
+            Send(4_000),
+        ),
+        ("no window", room(0, ZeroWindow), Hold(ZeroWindow)),
+        (
+            "a silly window",
+            room(400, ReceiveWindow),
+            Hold(ReceiveWindow),
+        ),
+        (
+            "a silly window, override",
+            Situation {
+                override_sws: true,
+                ..room(400, ReceiveWindow)
+            },
+            Send(400),
+        ),
+        (
+            "half the largest window, nothing in flight",
+            Situation {
+                in_flight: 0,
+                max_snd_wnd: 800,
+                ..room(400, ReceiveWindow)
+            },
+            Send(400),
+        ),
+        (
+            "a tail behind data in flight",
+            tail(400, Application),
+            Hold(Nagle),
+        ),
+        (
+            "a tail, nothing in flight",
+            Situation {
+                in_flight: 0,
+                ..tail(400, Application)
+            },
+            Send(400),
+        ),
+        (
+            "a tail, no Nagle",
+            Situation {
+                nagle: false,
+                ..tail(400, Application)
+            },
+            Send(400),
+        ),
+        (
+            "a tail before FIN",
+            Situation {
+                fin_queued: true,
+                ..tail(400, Application)
+            },
+            Send(400),
+        ),
+        (
+            "a corked tail",
+            Situation {
+                in_flight: 0,
+                corked: true,
+                ..tail(400, Application)
+            },
+            Hold(Nagle),
+        ),
+        (
+            "a corked tail that fills the buffer",
+            Situation {
+                in_flight: 0,
+                corked: true,
+                ..tail(400, SendBuffer)
+            },
+            Send(400),
+        ),
+        (
+            "a tail that the blocked writer will complete",
+            tail(400, Memory),
+            Hold(Memory),
+        ),
+    ] {
+        assert_eq!(segmentize(&situation), expected, "{name}");
+    }
+}

@@ -1,0 +1,126 @@
+//! Sequence numbers: 32 bits that wrap.
+//!
+//! Rule: two numbers are only comparable when less than 2³¹ apart, which the
+//! window limit of RFC 7323 §2.3 guarantees. Nothing else in the crate does
+//! arithmetic on raw sequence numbers.
+
+use core::{
+    fmt,
+    ops::{Add, AddAssign, Sub},
+};
+
+/// A sequence number. RFC 9293 §3.4.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SeqNum(pub u32);
+
+impl SeqNum {
+    /// Whether this number comes before `other`.
+    pub const fn before(self, other: Self) -> bool {
+        (self.0.wrapping_sub(other.0) as i32) < 0
+    }
+
+    /// Whether this number comes after `other`.
+    pub const fn after(self, other: Self) -> bool {
+        other.before(self)
+    }
+
+    /// Whether this number comes before `other` or is the same.
+    pub const fn at_or_before(self, other: Self) -> bool {
+        !other.before(self)
+    }
+
+    /// Whether this number comes after `other` or is the same.
+    pub const fn at_or_after(self, other: Self) -> bool {
+        !self.before(other)
+    }
+
+    /// The later of two.
+    pub const fn latest(self, other: Self) -> Self {
+        if self.before(other) { other } else { self }
+    }
+
+    /// The earlier of two.
+    pub const fn earliest(self, other: Self) -> Self {
+        if self.before(other) { self } else { other }
+    }
+
+    /// Bytes from `self` up to `later`; 0 when `later` does not come after.
+    pub const fn room_to(self, later: Self) -> u32 {
+        if self.before(later) {
+            later.0.wrapping_sub(self.0)
+        } else {
+            0
+        }
+    }
+}
+
+impl Add<u32> for SeqNum {
+    type Output = Self;
+
+    fn add(self, bytes: u32) -> Self {
+        Self(self.0.wrapping_add(bytes))
+    }
+}
+
+impl AddAssign<u32> for SeqNum {
+    fn add_assign(&mut self, bytes: u32) {
+        *self = *self + bytes;
+    }
+}
+
+impl Sub<u32> for SeqNum {
+    type Output = Self;
+
+    fn sub(self, bytes: u32) -> Self {
+        Self(self.0.wrapping_sub(bytes))
+    }
+}
+
+impl fmt::Display for SeqNum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The stream offset of sequence number `seq`, where offset 0 is the byte
+/// `first` and `near` is an offset less than 2³¹ away from the answer.
+///
+/// Streams count in 64 bits and never wrap; the wire counts in 32 and does.
+/// A number from before the stream's first byte maps to 0.
+pub(crate) fn offset_of(seq: SeqNum, first: SeqNum, near: u64) -> u64 {
+    let distance = seq.0.wrapping_sub(first.0).wrapping_sub(near as u32) as i32;
+    near.saturating_add_signed(distance.into())
+}
+
+/// The sequence number of stream offset `offset`.
+pub(crate) fn seq_of(offset: u64, first: SeqNum) -> SeqNum {
+    first + offset as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_survives_the_wrap() {
+        let near_end = SeqNum(u32::MAX - 5);
+        assert!(near_end.before(near_end + 10));
+        assert!((near_end + 10).after(near_end));
+        assert_eq!(near_end.room_to(near_end + 10), 10);
+        assert_eq!((near_end + 10).room_to(near_end), 0);
+    }
+
+    #[test]
+    fn offsets_and_numbers_are_inverse_across_many_wraps() {
+        let first = SeqNum(0xffff_fff0);
+        for offset in [0, 1, 15, 16, 1 << 32, (1 << 33) + 7, (5 << 32) - 1] {
+            let seq = seq_of(offset, first);
+            assert_eq!(offset_of(seq, first, offset), offset);
+            assert_eq!(offset_of(seq, first, offset + (1 << 30)), offset);
+            assert_eq!(
+                offset_of(seq, first, offset.saturating_sub(1 << 30)),
+                offset
+            );
+        }
+    }
+}

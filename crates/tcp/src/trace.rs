@@ -1,0 +1,188 @@
+//! What happened, in order: a ring of fixed-size records, one ring a host.
+//!
+//! Rule: recording costs one comparison when it is off, a 32-byte store when it
+//! is on, and never anything else. The ring forgets the oldest first and says
+//! how many it forgot. It interprets nothing.
+
+use alloc::{boxed::Box, vec};
+
+use fullpipe_pool::Instant;
+
+use crate::{DiscardReason, Limit, ReceiveLimit, State};
+
+/// What a record tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The connection changed its state.
+    State(State),
+    /// A segment arrived: sequence number, acknowledgment, scaled window, bytes of text.
+    SegmentIn {
+        /// Sequence number of the first byte.
+        seq: u32,
+        /// Acknowledgment number.
+        ack: u32,
+        /// Window in bytes.
+        window: u32,
+        /// Bytes of text.
+        len: u32,
+    },
+    /// A segment left: sequence number, acknowledgment, window in bytes, bytes of text.
+    SegmentOut {
+        /// Sequence number of the first byte.
+        seq: u32,
+        /// Acknowledgment number.
+        ack: u32,
+        /// Window in bytes.
+        window: u32,
+        /// Bytes of text.
+        len: u32,
+    },
+    /// The same, for a segment that left before.
+    Retransmission {
+        /// Sequence number of the first byte.
+        seq: u32,
+        /// Bytes of text.
+        len: u32,
+    },
+    /// Another bound became the tightest for the sender.
+    Limit(Limit),
+    /// The receiver does something else to its sender.
+    ReceiveLimit(ReceiveLimit),
+    /// The congestion window changed; both in bytes.
+    Window {
+        /// Congestion window.
+        cwnd: u32,
+        /// Slow-start threshold.
+        ssthresh: u32,
+    },
+    /// A round-trip time was measured; all in microseconds.
+    Rtt {
+        /// The sample.
+        sample_us: u32,
+        /// Smoothed round-trip time.
+        srtt_us: u32,
+        /// Its variation.
+        rttvar_us: u32,
+        /// Retransmission timeout without backoff.
+        rto_us: u32,
+    },
+    /// A segment from the peer went no further.
+    Discard(DiscardReason),
+    /// A retransmission timeout; how many in a row.
+    Timeout(u32),
+    /// A write was refused or cut short: bytes asked, bytes taken.
+    WriterBlocked {
+        /// Bytes the application wanted to write.
+        asked: u32,
+        /// Bytes taken.
+        taken: u32,
+    },
+    /// The blocked writer was told that there is room again; bytes of room.
+    WriterResumed(u32),
+    /// Packet memory had no block: bytes asked for.
+    MemoryPressure(u32),
+}
+
+/// One record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// When.
+    pub at: Instant,
+    /// Which connection, as the host numbers them.
+    pub connection: u32,
+    /// What.
+    pub event: Event,
+}
+
+/// A ring of records. Off when it has no room.
+#[derive(Debug)]
+pub struct Trace {
+    ring: Box<[Option<Record>]>,
+    /// Records ever written; the next one goes to this index modulo the size.
+    written: u64,
+}
+
+impl Trace {
+    /// A ring of `records` records; 0 is off. Allocates here and only here.
+    pub fn new(records: usize) -> Self {
+        Self {
+            ring: vec![None; records].into_boxed_slice(),
+            written: 0,
+        }
+    }
+
+    /// Whether anything is recorded.
+    pub fn is_on(&self) -> bool {
+        !self.ring.is_empty()
+    }
+
+    /// Records `event`.
+    pub fn record(&mut self, at: Instant, connection: u32, event: Event) {
+        if self.ring.is_empty() {
+            return;
+        }
+        let slot = (self.written % self.ring.len() as u64) as usize;
+        self.ring[slot] = Some(Record {
+            at,
+            connection,
+            event,
+        });
+        self.written += 1;
+    }
+
+    /// How many records have been overwritten.
+    pub fn forgotten(&self) -> u64 {
+        self.written.saturating_sub(self.ring.len() as u64)
+    }
+
+    /// The records held, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &Record> {
+        let oldest = if self.forgotten() == 0 {
+            0
+        } else {
+            (self.written % self.ring.len() as u64) as usize
+        };
+        self.ring[oldest..]
+            .iter()
+            .chain(&self.ring[..oldest])
+            .flatten()
+    }
+
+    /// Forgets every record.
+    pub fn clear(&mut self) {
+        self.ring.fill(None);
+        self.written = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ring_keeps_the_newest_and_counts_what_it_forgot() {
+        let mut trace = Trace::new(3);
+        for count in 0..5 {
+            trace.record(Instant::ZERO, 1, Event::Timeout(count));
+        }
+        let held: alloc::vec::Vec<_> = trace.iter().map(|record| record.event).collect();
+        assert_eq!(
+            held,
+            [Event::Timeout(2), Event::Timeout(3), Event::Timeout(4)]
+        );
+        assert_eq!(trace.forgotten(), 2);
+    }
+
+    #[test]
+    fn a_ring_without_room_records_nothing() {
+        let mut trace = Trace::new(0);
+        trace.record(Instant::ZERO, 1, Event::Timeout(1));
+        assert!(!trace.is_on());
+        assert_eq!(trace.iter().count(), 0);
+    }
+
+    #[test]
+    fn a_record_stays_small() {
+        assert!(size_of::<Record>() <= 32, "{}", size_of::<Record>());
+    }
+}
