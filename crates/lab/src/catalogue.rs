@@ -1,0 +1,163 @@
+//! The experiments that exist: those of the checkout, and those built in.
+//!
+//! Rule: a file in the checkout's `experiments` folder hides the built-in one
+//! of its name, so what a person edits is what runs; without a checkout the
+//! built-in ones are all there.
+
+use std::{
+    fmt, fs, io,
+    path::{Path, PathBuf},
+};
+
+use fullpipe_pool::knobs::nearest;
+
+use crate::{experiment::Experiment, mistake::Mistake};
+
+/// The folder that holds experiments, at the top of a checkout.
+const FOLDER: &str = "experiments";
+/// A checkout is known by this file of ours beside the folder.
+const LANDMARK: &str = "crates/lab/Cargo.toml";
+
+/// Name and text of the experiments that are part of the program.
+pub const BUILT_IN: &[(&str, &str)] = &[("nuttx", include_str!("../../../experiments/nuttx.toml"))];
+
+/// An experiment's text and where it was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The experiment's name.
+    pub name: String,
+    /// The file as mistakes name it.
+    pub file: String,
+    /// The text.
+    pub text: String,
+}
+
+/// Why there is no such experiment.
+#[derive(Debug)]
+pub enum CatalogueError {
+    /// No experiment has this name, and no file either.
+    Unknown {
+        /// The name as given.
+        name: String,
+        /// The nearest, or all there are.
+        hint: String,
+    },
+    /// A file cannot be read.
+    Unreadable {
+        /// Which.
+        file: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// The file has a mistake.
+    Mistake(Mistake),
+}
+
+impl fmt::Display for CatalogueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { name, hint } => {
+                write!(f, "no experiment or file is called `{name}`; {hint}")
+            }
+            Self::Unreadable { file, error } => write!(f, "{file}: {error}"),
+            Self::Mistake(mistake) => mistake.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for CatalogueError {}
+
+impl Found {
+    /// Reads the text as an experiment.
+    ///
+    /// # Errors
+    /// The first mistake in it.
+    pub fn parse(&self) -> Result<Experiment, CatalogueError> {
+        Experiment::parse(&self.name, &self.file, &self.text).map_err(CatalogueError::Mistake)
+    }
+}
+
+/// Every experiment, sorted by name, as seen from the folder `from`.
+///
+/// # Errors
+/// A file of the checkout cannot be read.
+pub fn all(from: &Path) -> Result<Vec<Found>, CatalogueError> {
+    let mut found: Vec<_> = BUILT_IN
+        .iter()
+        .map(|(name, text)| Found {
+            name: name.to_string(),
+            file: format!("built-in {name}.toml"),
+            text: text.to_string(),
+        })
+        .collect();
+    if let Some(folder) = folder_above(from) {
+        let unreadable = |error| CatalogueError::Unreadable {
+            file: shown(&folder, from),
+            error,
+        };
+        for entry in fs::read_dir(&folder).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            if path.extension().is_some_and(|ending| ending == "toml") {
+                let file = read(&path, from)?;
+                found.retain(|other| other.name != file.name);
+                found.push(file);
+            }
+        }
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(found)
+}
+
+/// The experiment called `name`, or in the file called `name`, as seen from
+/// the folder `from`.
+///
+/// # Errors
+/// There is none, or it cannot be read.
+pub fn find(name: &str, from: &Path) -> Result<Found, CatalogueError> {
+    if name.ends_with(".toml") || name.contains(std::path::is_separator) {
+        return read(&from.join(name), from);
+    }
+    let all = all(from)?;
+    if let Some(found) = all.iter().find(|found| found.name == name) {
+        return Ok(found.clone());
+    }
+    let names = || all.iter().map(|found| found.name.as_str());
+    let hint = match nearest(name, names()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("experiments are {}", names().collect::<Vec<_>>().join(", ")),
+    };
+    Err(CatalogueError::Unknown {
+        name: name.to_string(),
+        hint,
+    })
+}
+
+fn read(path: &Path, from: &Path) -> Result<Found, CatalogueError> {
+    let file = shown(path, from);
+    let text = fs::read_to_string(path).map_err(|error| CatalogueError::Unreadable {
+        file: file.clone(),
+        error,
+    })?;
+    let name = path
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    Ok(Found { name, file, text })
+}
+
+/// A path as short as it can be written in the folder `from`.
+fn shown(path: &Path, from: &Path) -> String {
+    path.strip_prefix(from)
+        .unwrap_or(path)
+        .display()
+        .to_string()
+}
+
+/// The experiments of the checkout that `from` lies in.
+fn folder_above(from: &Path) -> Option<PathBuf> {
+    from.ancestors()
+        .find(|folder| folder.join(LANDMARK).is_file())
+        .map(|folder| folder.join(FOLDER))
+        .filter(|folder| folder.is_dir())
+}

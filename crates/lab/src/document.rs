@@ -1,0 +1,297 @@
+//! A TOML file in which everything knows its place.
+//!
+//! Rule: whoever reads a table says which keys it knows, and every other key is
+//! a mistake that names the nearest one. What the keys mean is not known here.
+
+use std::ops::Range;
+
+use fullpipe_pool::knobs::nearest;
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+use crate::mistake::Mistake;
+
+/// A file's name and text.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The name that mistakes are reported under.
+    pub name: &'a str,
+    /// The whole text.
+    pub text: &'a str,
+}
+
+impl<'a> Source<'a> {
+    /// Reads the text as TOML.
+    ///
+    /// # Errors
+    /// The first violation of TOML's grammar.
+    pub fn parse(self) -> Result<Spanned<DeTable<'a>>, Mistake> {
+        DeTable::parse(self.text).map_err(|error| {
+            let span = error.span().unwrap_or_default();
+            let culprit = self.text.get(span.clone()).unwrap_or_default();
+            let quoted = !culprit.is_empty() && culprit.len() <= 40 && !culprit.contains('\n');
+            let message = error.message();
+            let what = if quoted {
+                format!("{message}: `{culprit}`")
+            } else {
+                message.to_string()
+            };
+            self.mistake(span.start, what)
+        })
+    }
+
+    /// A mistake at byte `offset`.
+    pub fn mistake(self, offset: usize, what: impl std::fmt::Display) -> Mistake {
+        Mistake::at(self.name, self.text, offset, what)
+    }
+}
+
+/// A table of the file.
+#[derive(Clone, Debug)]
+pub struct Section<'a> {
+    source: Source<'a>,
+    /// Where the table is in the file, such as `hosts.client`; empty at the top.
+    path: String,
+    table: &'a DeTable<'a>,
+    at: usize,
+}
+
+/// A value of the file, with the key it stands under.
+#[derive(Clone, Debug)]
+pub struct Entry<'a> {
+    source: Source<'a>,
+    /// The key, with all tables above it: `hosts.client.preset`.
+    pub path: String,
+    /// The last part of the key.
+    pub key: &'a str,
+    key_at: usize,
+    value: &'a DeValue<'a>,
+    value_span: Range<usize>,
+}
+
+impl<'a> Section<'a> {
+    /// The file's top table.
+    pub fn top(source: Source<'a>, document: &'a Spanned<DeTable<'a>>) -> Self {
+        Self {
+            source,
+            path: String::new(),
+            table: document.get_ref(),
+            at: document.span().start,
+        }
+    }
+
+    /// Refuses the first key of this table that is not one of `known`.
+    ///
+    /// # Errors
+    /// That key, with the nearest of `known`.
+    pub fn allow_only(&self, known: &[&str]) -> Result<(), Mistake> {
+        for entry in self.entries() {
+            if !known.contains(&entry.key) {
+                return Err(entry.unknown("key", known.iter().copied()));
+            }
+        }
+        Ok(())
+    }
+
+    /// What stands under `key`, if anything.
+    pub fn optional(&self, key: &str) -> Option<Entry<'a>> {
+        self.entries().into_iter().find(|entry| entry.key == key)
+    }
+
+    /// What stands under `key`.
+    ///
+    /// # Errors
+    /// Nothing does; `why` says what the key is needed for.
+    pub fn required(&self, key: &str, why: &str) -> Result<Entry<'a>, Mistake> {
+        self.optional(key)
+            .ok_or_else(|| self.mistake(format!("`{}` is missing: {why}", joined(&self.path, key))))
+    }
+
+    /// Everything in this table, in the order of the file.
+    pub fn entries(&self) -> Vec<Entry<'a>> {
+        let mut entries: Vec<_> = self
+            .table
+            .iter()
+            .map(|(key, value)| Entry {
+                source: self.source,
+                path: joined(&self.path, key.get_ref()),
+                key: key.get_ref(),
+                key_at: key.span().start,
+                value: value.get_ref(),
+                value_span: value.span(),
+            })
+            .collect();
+        entries.sort_by_key(|entry| entry.key_at);
+        entries
+    }
+
+    /// Everything in this table and the tables below it that is not a table
+    /// itself, in the order of the file. Paths start below this table.
+    pub fn leaves(&self) -> Vec<Entry<'a>> {
+        let mut leaves = Vec::new();
+        let below = Self {
+            path: String::new(),
+            ..self.clone()
+        };
+        below.collect_leaves(&mut leaves);
+        leaves
+    }
+
+    fn collect_leaves(&self, leaves: &mut Vec<Entry<'a>>) {
+        for entry in self.entries() {
+            match entry.as_section() {
+                Some(section) => section.collect_leaves(leaves),
+                None => leaves.push(entry),
+            }
+        }
+    }
+
+    /// A mistake of this table as a whole.
+    pub fn mistake(&self, what: impl std::fmt::Display) -> Mistake {
+        self.source.mistake(self.at, what)
+    }
+}
+
+impl<'a> Entry<'a> {
+    /// A mistake in the value.
+    pub fn mistake(&self, what: impl std::fmt::Display) -> Mistake {
+        self.source.mistake(self.value_span.start, what)
+    }
+
+    /// A mistake in the key.
+    pub fn key_mistake(&self, what: impl std::fmt::Display) -> Mistake {
+        self.source.mistake(self.key_at, what)
+    }
+
+    /// The key is not a `what` (such as "key") that exists.
+    pub fn unknown<'k>(&self, what: &str, known: impl Iterator<Item = &'k str> + Clone) -> Mistake {
+        let hint = hint(self.key, known);
+        self.key_mistake(format!("unknown {what} `{}`; {hint}", self.path))
+    }
+
+    /// The value as a table, if it is one.
+    pub fn as_section(&self) -> Option<Section<'a>> {
+        Some(Section {
+            source: self.source,
+            path: self.path.clone(),
+            table: self.value.as_table()?,
+            at: self.value_span.start,
+        })
+    }
+
+    /// The value as a table.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn section(&self) -> Result<Section<'a>, Mistake> {
+        self.as_section().ok_or_else(|| self.expected("a table"))
+    }
+
+    /// The value as a string.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn string(&self) -> Result<&'a str, Mistake> {
+        self.value.as_str().ok_or_else(|| self.expected("a string"))
+    }
+
+    /// The value as `true` or `false`.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn boolean(&self) -> Result<bool, Mistake> {
+        self.value
+            .as_bool()
+            .ok_or_else(|| self.expected("true or false"))
+    }
+
+    /// The value as a number.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn number(&self) -> Result<f64, Mistake> {
+        let number = match self.value {
+            DeValue::Integer(_) | DeValue::Float(_) => self.scalar()?.parse().ok(),
+            DeValue::String(_)
+            | DeValue::Boolean(_)
+            | DeValue::Datetime(_)
+            | DeValue::Array(_)
+            | DeValue::Table(_) => None,
+        };
+        number
+            .filter(|number: &f64| number.is_finite())
+            .ok_or_else(|| self.expected("a number"))
+    }
+
+    /// The value as text, as `--set` would take it: a string, a number, or
+    /// `true` or `false`.
+    ///
+    /// # Errors
+    /// It is a table, a list or a date.
+    pub fn scalar(&self) -> Result<String, Mistake> {
+        match self.value {
+            DeValue::String(text) => Ok(text.to_string()),
+            DeValue::Boolean(truth) => Ok(truth.to_string()),
+            DeValue::Float(number) => Ok(number.as_str().to_string()),
+            DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
+                .map(|number| number.to_string())
+                .map_err(|_| self.expected("a whole number below 2^63")),
+            DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => {
+                Err(self.expected("a string, a number, true or false"))
+            }
+        }
+    }
+
+    /// The value as a list, entry by entry. Their paths are numbered from 1.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn list(&self) -> Result<Vec<Entry<'a>>, Mistake> {
+        let list = self
+            .value
+            .as_array()
+            .ok_or_else(|| self.expected("a list"))?;
+        Ok(list
+            .iter()
+            .enumerate()
+            .map(|(index, value)| Entry {
+                source: self.source,
+                path: format!("{}[{}]", self.path, index + 1),
+                key: self.key,
+                key_at: value.span().start,
+                value: value.get_ref(),
+                value_span: value.span(),
+            })
+            .collect())
+    }
+
+    fn expected(&self, what: &str) -> Mistake {
+        let given = match self.value {
+            DeValue::String(_) => "a string",
+            DeValue::Integer(_) | DeValue::Float(_) => "a number",
+            DeValue::Boolean(_) => "true or false",
+            DeValue::Datetime(_) => "a date",
+            DeValue::Array(_) => "a list",
+            DeValue::Table(_) => "a table",
+        };
+        self.mistake(format!("`{}` must be {what}, not {given}", self.path))
+    }
+}
+
+/// "did you mean `nearest`?", or the whole choice when nothing is near.
+pub fn hint<'k>(name: &str, known: impl Iterator<Item = &'k str> + Clone) -> String {
+    match nearest(name, known.clone()) {
+        Some(nearest) => format!("did you mean `{nearest}`?"),
+        None => format!("known are {}", known.collect::<Vec<_>>().join(", ")),
+    }
+}
+
+fn joined(path: &str, key: &str) -> String {
+    if path.is_empty() {
+        key.to_string()
+    } else {
+        format!("{path}.{key}")
+    }
+}

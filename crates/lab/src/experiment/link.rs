@@ -1,0 +1,296 @@
+//! A link of an experiment, field by field.
+//!
+//! Rule: one row a field, with its text form; the file, `--set` and the error
+//! messages read the same rows. What a field does is the simulator's business.
+
+use fullpipe_pool::{Duration, knobs::parse_count};
+use fullpipe_sim::link::{BurstLoss, Link, Queue, Radio, Reordering, TokenBucket};
+
+use super::setting::SettingError;
+use crate::units::{parse_probability, parse_rate};
+
+/// A shaper as `tbf` is told: the longest wait rather than the bytes that may wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Shaper {
+    rate_bps: u64,
+    burst_bytes: u64,
+    latency_us: u64,
+}
+
+/// A link as the file describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkPlan {
+    /// The name it has in the file.
+    pub name: String,
+    /// The hosts at its ends, by their place in the experiment.
+    pub between: [usize; 2],
+    fields: Link,
+    shaper: Option<Shaper>,
+}
+
+/// One field of a link.
+pub struct LinkField {
+    /// Its name below the link's.
+    pub name: &'static str,
+    /// What it does, in a sentence.
+    pub doc: &'static str,
+    /// What a value looks like.
+    pub expected: &'static str,
+    set: fn(&mut LinkPlan, &str) -> Option<()>,
+}
+
+const TIME: &str = "a time of whole microseconds such as 20ms";
+const RATE: &str = "a rate such as 12mbit, 500kbit or 1gbit";
+const PROBABILITY: &str = "a probability such as 1% or 0.01";
+const COUNT: &str = "a number of bytes such as 1500 or 16K";
+
+/// Declares a row of [`LINK_FIELDS`].
+macro_rules! field {
+    ($name:literal, $doc:literal, $expected:expr, |$plan:ident, $text:ident| $set:expr) => {
+        LinkField {
+            name: $name,
+            doc: $doc,
+            expected: $expected,
+            set: |$plan, $text| {
+                $set;
+                Some(())
+            },
+        }
+    };
+}
+
+/// Every field of a link.
+pub const LINK_FIELDS: &[LinkField] = &[
+    field!(
+        "rate",
+        "Bits a second on the wire; absent when a frame takes no time.",
+        RATE,
+        |plan, text| plan.fields.rate_bps = parse_rate(text)?
+    ),
+    field!("delay", "Propagation, one way.", TIME, |plan, text| plan
+        .fields
+        .delay_us =
+        whole_us(text)?),
+    field!(
+        "jitter",
+        "Up to this much is added to the delay of a frame.",
+        TIME,
+        |plan, text| plan.fields.jitter_us = whole_us(text)?
+    ),
+    field!(
+        "loss",
+        "Frames lost, each for itself.",
+        PROBABILITY,
+        |plan, text| plan.fields.loss = parse_probability(text)?
+    ),
+    field!(
+        "burst_loss.enter",
+        "A good channel turns bad before a frame.",
+        PROBABILITY,
+        |plan, text| plan.burst().enter = parse_probability(text)?
+    ),
+    field!(
+        "burst_loss.leave",
+        "A bad channel turns good before a frame.",
+        PROBABILITY,
+        |plan, text| plan.burst().leave = parse_probability(text)?
+    ),
+    field!(
+        "burst_loss.loss_good",
+        "Frames lost while the channel is good.",
+        PROBABILITY,
+        |plan, text| plan.burst().loss_good = parse_probability(text)?
+    ),
+    field!(
+        "burst_loss.loss_bad",
+        "Frames lost while the channel is bad.",
+        PROBABILITY,
+        |plan, text| plan.burst().loss_bad = parse_probability(text)?
+    ),
+    field!(
+        "reordering.chance",
+        "Frames that are overtaken.",
+        PROBABILITY,
+        |plan, text| plan.reordering().chance = parse_probability(text)?
+    ),
+    field!(
+        "reordering.late",
+        "Such a frame arrives up to this much later.",
+        TIME,
+        |plan, text| plan.reordering().late_us = whole_us(text)?
+    ),
+    field!(
+        "duplication",
+        "Frames that arrive twice.",
+        PROBABILITY,
+        |plan, text| plan.fields.duplication = parse_probability(text)?
+    ),
+    field!(
+        "corruption",
+        "Frames that arrive damaged.",
+        PROBABILITY,
+        |plan, text| plan.fields.corruption = parse_probability(text)?
+    ),
+    field!(
+        "queue",
+        "What holds frames that wait for the wire.",
+        "unlimited, device, or an amount such as \"32 packets\" or \"64K bytes\"",
+        |plan, text| plan.fields.queue = parse_queue(text)?
+    ),
+    field!(
+        "token_bucket.rate",
+        "Rate of a shaper in front of the wire.",
+        RATE,
+        |plan, text| plan.shaper().rate_bps = parse_rate(text)?
+    ),
+    field!(
+        "token_bucket.burst",
+        "Bytes that may leave the shaper at once.",
+        COUNT,
+        |plan, text| plan.shaper().burst_bytes = parse_count(text)?
+    ),
+    field!(
+        "token_bucket.latency",
+        "Longest wait in the shaper; what would wait longer is dropped.",
+        TIME,
+        |plan, text| plan.shaper().latency_us = whole_us(text)?
+    ),
+    field!(
+        "radio.access",
+        "Both directions share the air, and each frame costs this beside its bits.",
+        TIME,
+        |plan, text| plan.radio().access_us = whole_us(text)?
+    ),
+    field!(
+        "radio.backoff",
+        "Longest random wait before free air is used.",
+        TIME,
+        |plan, text| plan.radio().backoff_us = whole_us(text)?
+    ),
+    field!(
+        "mtu",
+        "Largest IP packet.",
+        "a number of bytes, at least 68",
+        |plan, text| plan.fields.mtu = parse_mtu(text)?
+    ),
+];
+
+impl LinkPlan {
+    /// A link without any impairment.
+    pub fn new(name: &str, between: [usize; 2]) -> Self {
+        Self {
+            name: name.to_string(),
+            between,
+            fields: Link::ideal(),
+            shaper: None,
+        }
+    }
+
+    /// Sets the field called `field` (`radio.access`) from text.
+    ///
+    /// # Errors
+    /// An unknown field, or a text that is none of its values.
+    pub fn set(&mut self, field: &str, text: &str) -> Result<(), SettingError> {
+        let row = LINK_FIELDS
+            .iter()
+            .find(|row| row.name == field)
+            .ok_or_else(|| {
+                SettingError::unknown("link field", field, LINK_FIELDS.iter().map(|row| row.name))
+            })?;
+        (row.set)(self, text).ok_or_else(|| SettingError::NotAValue {
+            name: format!("{}.{field}", self.name),
+            given: text.to_string(),
+            expected: row.expected,
+        })
+    }
+
+    /// Fields that cannot be together, in words.
+    pub fn contradiction(&self) -> Option<String> {
+        let name = &self.name;
+        if let Some(shaper) = self.shaper {
+            if shaper.rate_bps == 0 {
+                return Some(format!("{name}.token_bucket needs a rate"));
+            }
+            let frame = self.fields.mtu as u64 + 14;
+            if shaper.burst_bytes < frame {
+                return Some(format!(
+                    "{name}.token_bucket.burst = {} holds no frame of {frame} bytes: none would \
+                     ever leave",
+                    shaper.burst_bytes
+                ));
+            }
+        }
+        if self.fields.radio.is_some() && self.fields.rate_bps == 0 {
+            return Some(format!(
+                "{name}.radio needs {name}.rate: air time is bits over a rate"
+            ));
+        }
+        self.link().check().err().map(|error| error.to_string())
+    }
+
+    /// The link for the simulator.
+    pub fn link(&self) -> Link {
+        let token_bucket = self.shaper.map(
+            |Shaper {
+                 rate_bps,
+                 burst_bytes,
+                 latency_us,
+             }| { TokenBucket::with_latency(rate_bps, burst_bytes, latency_us) },
+        );
+        Link {
+            token_bucket,
+            ..self.fields
+        }
+    }
+
+    fn shaper(&mut self) -> &mut Shaper {
+        self.shaper.get_or_insert_default()
+    }
+
+    fn burst(&mut self) -> &mut BurstLoss {
+        self.fields.burst_loss.get_or_insert_default()
+    }
+
+    fn reordering(&mut self) -> &mut Reordering {
+        self.fields.reordering.get_or_insert(Reordering {
+            chance: 0.0,
+            late_us: 0,
+        })
+    }
+
+    fn radio(&mut self) -> &mut Radio {
+        self.fields.radio.get_or_insert(Radio {
+            access_us: 0,
+            backoff_us: 0,
+        })
+    }
+}
+
+/// A time in microseconds; `None` when it has a fraction of one.
+fn whole_us(text: &str) -> Option<u64> {
+    let time: Duration = text.trim().parse().ok()?;
+    time.as_nanos()
+        .is_multiple_of(1_000)
+        .then_some(time.as_micros())
+}
+
+fn parse_mtu(text: &str) -> Option<usize> {
+    let mtu = usize::try_from(parse_count(text)?).ok()?;
+    (68..=65_535).contains(&mtu).then_some(mtu)
+}
+
+fn parse_queue(text: &str) -> Option<Queue> {
+    let text = text.trim();
+    match text {
+        "unlimited" => return Some(Queue::Unlimited),
+        "device" => return Some(Queue::Device),
+        _ => {}
+    }
+    let (amount, unit) = text.split_once(' ')?;
+    let amount = parse_count(amount)?;
+    match unit.trim() {
+        "packets" => u32::try_from(amount).ok().map(Queue::Packets),
+        "bytes" => Some(Queue::Bytes(amount)),
+        _ => None,
+    }
+}

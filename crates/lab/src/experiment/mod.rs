@@ -1,0 +1,83 @@
+//! An experiment: hosts, links, one transfer, and rows that change them.
+//!
+//! Rule: an [`Experiment`] that exists is right. Everything that could be wrong
+//! with it, each row included, was refused while it was read (`parse.rs`).
+
+mod link;
+mod parse;
+mod published;
+mod setting;
+mod setup;
+mod workload;
+
+pub use link::{LINK_FIELDS, LinkField, LinkPlan};
+pub use published::Published;
+pub use setting::SettingError;
+pub use setup::{HostPlan, Setup};
+pub use workload::{Stop, WORKLOAD_FIELDS, Workload};
+
+use crate::mistake::Mistake;
+
+/// One file's experiment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Experiment {
+    /// The file's name without its ending.
+    pub name: String,
+    /// What it shows, in a line.
+    pub title: String,
+    /// Where the published figures come from.
+    pub source: Option<String>,
+    /// The rows, in the order of the file.
+    pub rows: Vec<Row>,
+}
+
+/// One line of the experiment's table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// What the line is called.
+    pub label: String,
+    /// The world it runs in.
+    pub setup: Setup,
+    /// What the source says came out.
+    pub published: Published,
+    /// Free parameters of the experiment that were chosen so that this row
+    /// comes out; every other row is then a prediction.
+    pub fitted: Vec<String>,
+    /// The others' goodput is also shown as a share of this one's.
+    pub baseline: bool,
+    /// A sentence printed below the row's verdict.
+    pub note: Option<String>,
+}
+
+impl Experiment {
+    /// Reads an experiment from a file's text.
+    ///
+    /// `name` is what the experiment is called, `file` what mistakes are
+    /// reported under.
+    ///
+    /// # Errors
+    /// The first mistake, with its line and column.
+    pub fn parse(name: &str, file: &str, text: &str) -> Result<Self, Mistake> {
+        parse::experiment(name, crate::document::Source { name: file, text })
+    }
+
+    /// Makes one change to every row, as `--set` does.
+    ///
+    /// # Errors
+    /// An unknown name with the nearest known one, a value refused, or a
+    /// contradiction that the change makes; the experiment is then unusable.
+    pub fn set(&mut self, path: &str, text: &str) -> Result<(), SettingError> {
+        for row in &mut self.rows {
+            row.setup.set(path, text)?;
+        }
+        Ok(())
+    }
+
+    /// Checks every row for contradictions, after the last [`set`](Self::set).
+    ///
+    /// # Errors
+    /// The first contradiction.
+    pub fn validate(&self) -> Result<(), SettingError> {
+        self.rows.iter().try_for_each(|row| row.setup.validate())
+    }
+}

@@ -1,0 +1,90 @@
+//! Why a `name = value` of an experiment was refused.
+//!
+//! Rule: the message names what was given and what would have been right. Where
+//! it was given, a line of a file or a flag, is added by whoever knows.
+
+use std::fmt;
+
+use fullpipe_pool::knobs::KnobError;
+
+use crate::document::hint;
+
+/// Why a setting was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SettingError {
+    /// Nothing has this name.
+    Unknown {
+        /// What kind of name was expected.
+        what: &'static str,
+        /// The name as given.
+        name: String,
+        /// What might have been meant.
+        hint: String,
+    },
+    /// The text is not a value of the field.
+    NotAValue {
+        /// The field's full name.
+        name: String,
+        /// The text as given.
+        given: String,
+        /// What would have been accepted.
+        expected: &'static str,
+    },
+    /// A knob refused it.
+    Knob(KnobError),
+    /// Each value is right, but not together with the others.
+    Contradiction(String),
+}
+
+impl SettingError {
+    /// No `what` is called `name`.
+    pub fn unknown<'a>(
+        what: &'static str,
+        name: &str,
+        known: impl Iterator<Item = &'a str> + Clone,
+    ) -> Self {
+        Self::Unknown {
+            what,
+            name: name.to_string(),
+            hint: hint(name, known),
+        }
+    }
+
+    /// Whether the name is wrong, rather than the value.
+    pub fn is_about_the_name(&self) -> bool {
+        match self {
+            Self::Unknown { .. } | Self::Knob(KnobError::Unknown { .. }) => true,
+            Self::NotAValue { .. } | Self::Contradiction(_) => false,
+            Self::Knob(
+                KnobError::NotAValue { .. }
+                | KnobError::OutOfRange { .. }
+                | KnobError::Contradiction { .. },
+            ) => false,
+        }
+    }
+}
+
+impl fmt::Display for SettingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { what, name, hint } => write!(f, "unknown {what} `{name}`; {hint}"),
+            Self::NotAValue {
+                name,
+                given,
+                expected,
+            } => {
+                write!(f, "{name} = {given}: expected {expected}")
+            }
+            Self::Knob(error) => error.fmt(f),
+            Self::Contradiction(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for SettingError {}
+
+impl From<KnobError> for SettingError {
+    fn from(error: KnobError) -> Self {
+        Self::Knob(error)
+    }
+}

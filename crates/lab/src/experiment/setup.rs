@@ -1,0 +1,195 @@
+//! One row's world: hosts with every knob set, links, and the transfer.
+//!
+//! Rule: whatever a file or a flag changes goes through [`Setup::set`], path by
+//! path, so the two can never mean different things. Nothing runs here.
+
+use fullpipe::{config::Config, presets::Preset};
+
+use super::{
+    link::{LINK_FIELDS, LinkPlan},
+    setting::SettingError,
+    workload::{WORKLOAD_FIELDS, Workload},
+};
+
+/// First parts of a path that are not names of hosts or links.
+pub const LINK: &str = "link";
+/// The transfer's fields stand below this.
+pub const WORKLOAD: &str = "workload";
+
+/// A host and its knobs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostPlan {
+    /// The name it has in the file.
+    pub name: String,
+    /// The preset that its knobs started from.
+    pub preset: &'static Preset,
+    /// Every knob.
+    pub config: Config,
+}
+
+/// Everything one run needs, but for the seed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setup {
+    /// The hosts, in the order of the file.
+    pub hosts: Vec<HostPlan>,
+    /// The links, in the order of the file.
+    pub links: Vec<LinkPlan>,
+    /// The transfer.
+    pub workload: Workload,
+    /// The host under study, by its place in `hosts`: a knob without a host's
+    /// name is one of its.
+    pub subject: usize,
+}
+
+impl Setup {
+    /// Sets what `path` names:
+    /// `HOST.group.knob`, `LINKNAME.field`, `link.field` (of every link),
+    /// `workload.field`, or `group.knob` of the host under study.
+    ///
+    /// # Errors
+    /// An unknown name with the nearest known one, or a value refused.
+    pub fn set(&mut self, path: &str, text: &str) -> Result<(), SettingError> {
+        let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+        if let Some(host) = self.hosts.iter_mut().find(|host| host.name == first) {
+            return host
+                .config
+                .set(rest, text)
+                .map_err(|error| located(error.into(), first));
+        }
+        if let Some(link) = self.links.iter_mut().find(|link| link.name == first) {
+            return link.set(rest, text).map_err(|error| located(error, first));
+        }
+        match first {
+            LINK => {
+                for link in &mut self.links {
+                    link.set(rest, text).map_err(|error| located(error, LINK))?;
+                }
+                Ok(())
+            }
+            WORKLOAD => self
+                .workload
+                .set(rest, text)
+                .map_err(|error| located(error, WORKLOAD)),
+            _ if is_knob_group(first) => Ok(self.hosts[self.subject].config.set(path, text)?),
+            _ => {
+                let paths = self.paths();
+                Err(SettingError::unknown(
+                    "setting",
+                    path,
+                    near_paths(path, &paths),
+                ))
+            }
+        }
+    }
+
+    /// What cannot be together, in words.
+    ///
+    /// # Errors
+    /// The first contradiction of a host, a link or the transfer.
+    pub fn validate(&self) -> Result<(), SettingError> {
+        for host in &self.hosts {
+            host.config
+                .validate()
+                .map_err(|error| located(error.into(), &host.name))?;
+        }
+        for link in &self.links {
+            if let Some(why) = link.contradiction() {
+                return Err(SettingError::Contradiction(why));
+            }
+        }
+        Ok(())
+    }
+
+    /// The path of the transfer: the link between its two hosts.
+    ///
+    /// # Panics
+    /// If there is none: the file was not checked.
+    pub fn path(&self) -> &LinkPlan {
+        let ends = [self.workload.from, self.workload.to];
+        self.links
+            .iter()
+            .find(|link| link.between.iter().all(|end| ends.contains(end)))
+            .expect("a checked experiment has a link between the transfer's hosts")
+    }
+
+    /// Every path that `set` knows, without the knobs of hosts other than the
+    /// one under study: they are the same.
+    fn paths(&self) -> Vec<String> {
+        let knobs: Vec<_> = Config::rows().into_iter().map(|row| row.name).collect();
+        let of_hosts = self.hosts.iter().flat_map(|host| {
+            knobs
+                .iter()
+                .map(move |knob| format!("{}.{knob}", host.name))
+        });
+        let names = self
+            .links
+            .iter()
+            .map(|link| link.name.as_str())
+            .chain([LINK]);
+        let of_links = names.flat_map(|name| {
+            LINK_FIELDS
+                .iter()
+                .map(move |row| format!("{name}.{}", row.name))
+        });
+        let of_workload = WORKLOAD_FIELDS
+            .iter()
+            .map(|(name, _)| format!("{WORKLOAD}.{name}"));
+        knobs
+            .iter()
+            .cloned()
+            .chain(of_hosts)
+            .chain(of_links)
+            .chain(of_workload)
+            .collect()
+    }
+}
+
+/// Whether some knob's name starts with this group.
+pub fn is_knob_group(name: &str) -> bool {
+    Config::rows()
+        .iter()
+        .any(|row| row.name.split('.').next() == Some(name))
+}
+
+/// The paths worth naming when `path` is unknown: all when one is near, since
+/// the nearest is picked from them; else only what a path may start with.
+fn near_paths<'a>(path: &str, paths: &'a [String]) -> impl Iterator<Item = &'a str> + Clone {
+    let near = fullpipe_pool::knobs::nearest(path, paths.iter().map(String::as_str)).is_some();
+    paths
+        .iter()
+        .map(move |known| {
+            if near {
+                known
+            } else {
+                known.split('.').next().unwrap_or(known)
+            }
+        })
+        .scan("", |last, known| {
+            let repeats = *last == known;
+            *last = known;
+            Some((!repeats).then_some(known))
+        })
+        .flatten()
+}
+
+/// The error with `name` in front of what it is about.
+fn located(error: SettingError, name: &str) -> SettingError {
+    use fullpipe_pool::knobs::KnobError;
+    match error {
+        SettingError::Unknown {
+            what,
+            name: field,
+            hint,
+        } => SettingError::Unknown {
+            what,
+            name: format!("{name}.{field}"),
+            hint,
+        },
+        SettingError::Knob(KnobError::Contradiction { why }) => {
+            SettingError::Contradiction(format!("{name}: {why}"))
+        }
+        other @ (SettingError::NotAValue { .. }
+        | SettingError::Knob(_)
+        | SettingError::Contradiction(_)) => other,
+    }
+}

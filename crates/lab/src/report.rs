@@ -1,0 +1,76 @@
+//! What came out of an experiment, and the JSON that programs read.
+//!
+//! Rule: the JSON is a stable interface. Fields are added, never renamed; a
+//! quantity has its unit in its name; shares add up to 1.
+
+use serde::Serialize;
+
+use crate::{experiment::Published, measured::Measured, shares::Shares};
+
+/// One experiment's result. An array of these is the result of several.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// The experiment's name.
+    pub experiment: String,
+    /// What it shows.
+    pub title: String,
+    /// Where the published figures come from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// The seed that repeats it.
+    pub seed: u64,
+    /// Settings that were given beside the file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub overrides: Vec<String>,
+    /// The rows, in the order of the file.
+    pub rows: Vec<RowReport>,
+}
+
+/// One row's result.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RowReport {
+    /// What the row is called.
+    pub label: String,
+    /// What the source says came out.
+    pub published: Published,
+    /// What came out here.
+    pub measured: Measured,
+    /// Which bounds held, for what share of the connection's lifetime.
+    pub limits: Limits,
+    /// The binding limit in a sentence, with its proof.
+    pub verdict: String,
+    /// What was fitted on this row.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fitted: Vec<String>,
+    /// Whether others are compared with this row.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub baseline: bool,
+    /// What the file says about the row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// Both ends' limits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Limits {
+    /// What held the sender back.
+    pub sender: Shares,
+    /// What the receiver did to the sender.
+    pub receiver: Shares,
+}
+
+impl Report {
+    /// This result as JSON, indented.
+    pub fn json(&self) -> String {
+        pretty(self)
+    }
+}
+
+/// Several results as a JSON array, indented.
+pub fn json_array(reports: &[Report]) -> String {
+    pretty(&reports)
+}
+
+fn pretty(value: &impl Serialize) -> String {
+    serde_json::to_string_pretty(value).expect("string keys and finite numbers")
+}

@@ -1,0 +1,110 @@
+//! A connection's lifetime, divided among its limits.
+//!
+//! Rule: the shares add up to 1. They are kept in millionths and what rounding
+//! leaves over goes to those that lost most by it, so no reader has to allow
+//! for a sum of 0.999998.
+
+use fullpipe_pool::Duration;
+use serde::{Serialize, Serializer, ser::SerializeMap};
+
+const WHOLE: u64 = 1_000_000;
+
+/// Limits and what share of the time each held.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shares {
+    /// Name and millionths, in the order of the limits' declaration.
+    parts: Vec<(&'static str, u64)>,
+}
+
+impl Shares {
+    /// Shares of `times`, which are name and time. All are zero when no time
+    /// has passed at all.
+    pub fn of(times: impl IntoIterator<Item = (&'static str, Duration)>) -> Self {
+        let times: Vec<_> = times.into_iter().collect();
+        let total: u128 = times
+            .iter()
+            .map(|(_, time)| u128::from(time.as_nanos()))
+            .sum();
+        if total == 0 {
+            return Self {
+                parts: times.iter().map(|(name, _)| (*name, 0)).collect(),
+            };
+        }
+        let scaled = |time: Duration| u128::from(time.as_nanos()) * u128::from(WHOLE);
+        let mut parts: Vec<_> = times
+            .iter()
+            .map(|(name, time)| (*name, (scaled(*time) / total) as u64))
+            .collect();
+        let mut by_loss: Vec<_> = (0..times.len()).collect();
+        by_loss.sort_by_key(|&place| std::cmp::Reverse(scaled(times[place].1) % total));
+        let left = WHOLE - parts.iter().map(|(_, share)| share).sum::<u64>();
+        for &place in by_loss.iter().take(left as usize) {
+            parts[place].1 += 1;
+        }
+        Self { parts }
+    }
+
+    /// The share of the limit called `name`, from 0 to 1.
+    pub fn share(&self, name: &str) -> f64 {
+        let part = self.parts.iter().find(|(limit, _)| *limit == name);
+        part.map_or(0.0, |(_, share)| *share as f64 / WHOLE as f64)
+    }
+
+    /// Limits that held at all, largest share first.
+    pub fn largest_first(&self) -> Vec<(&'static str, f64)> {
+        let mut parts: Vec<_> = self.parts.iter().filter(|(_, share)| *share > 0).collect();
+        parts.sort_by_key(|(_, share)| std::cmp::Reverse(*share));
+        parts
+            .into_iter()
+            .map(|(name, share)| (*name, *share as f64 / WHOLE as f64))
+            .collect()
+    }
+}
+
+impl Serialize for Shares {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.parts.len()))?;
+        for (name, share) in &self.parts {
+            map.serialize_entry(name, &(*share as f64 / WHOLE as f64))?;
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fullpipe_pool::{Duration, Rng};
+
+    use super::Shares;
+
+    const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
+
+    #[test]
+    fn shares_add_up_to_one_for_any_times() {
+        let mut rng = Rng::seeded(5);
+        for round in 0..1_000 {
+            let times = NAMES.map(|name| {
+                (
+                    name,
+                    Duration::from_nanos(rng.next_u64() >> rng.between(4, 63)),
+                )
+            });
+            let shares = Shares::of(times);
+            let sum: f64 = NAMES.iter().map(|name| shares.share(name)).sum();
+            assert!((sum - 1.0).abs() < 1e-12, "round {round}: {sum}");
+        }
+    }
+
+    #[test]
+    fn the_largest_come_first_and_the_absent_not_at_all() {
+        let times = [("small", 1), ("none", 0), ("large", 3)];
+        let shares = Shares::of(times.map(|(name, s)| (name, Duration::from_secs(s))));
+        assert_eq!(shares.largest_first(), [("large", 0.75), ("small", 0.25)]);
+    }
+
+    #[test]
+    fn no_time_has_no_shares() {
+        let shares = Shares::of(NAMES.map(|name| (name, Duration::ZERO)));
+        assert!(shares.largest_first().is_empty());
+    }
+}

@@ -1,0 +1,181 @@
+//! A result as a table for people: published beside ours, limits, verdicts.
+//!
+//! Rule: nothing is computed here but deviations and roundings. What stands in
+//! the table stands in the JSON too.
+
+use std::fmt::Write;
+
+use comfy_table::{Cell, CellAlignment, Row, Table, presets::UTF8_FULL_CONDENSED};
+
+use crate::{
+    measured::{Measured, Outcome, Quantity},
+    report::{Report, RowReport},
+    shares::Shares,
+    units::{grouped, three_digits},
+};
+
+/// Limits shown for each end; the rest is in the JSON.
+const LIMITS_SHOWN: usize = 3;
+/// A smaller share is not worth a place in the table.
+const SMALLEST_SHOWN: f64 = 0.005;
+
+/// The whole text: title, table, verdicts.
+pub fn text(report: &Report) -> String {
+    let mut out = format!("{} \u{2013} {}\n", report.experiment, report.title);
+    if let Some(source) = &report.source {
+        let _ = writeln!(out, "published: {source}");
+    }
+    if !report.overrides.is_empty() {
+        let _ = writeln!(out, "changed: {}", report.overrides.join(", "));
+    }
+    let _ = writeln!(out, "{}", table(report));
+    for row in &report.rows {
+        let _ = writeln!(out, "\u{2022} {}: {}", row.label, row.verdict);
+        if let Some(note) = &row.note {
+            let _ = writeln!(out, "  {note}");
+        }
+    }
+    let fitted: Vec<_> = report
+        .rows
+        .iter()
+        .filter(|row| !row.fitted.is_empty())
+        .collect();
+    for row in fitted {
+        let parameters = row.fitted.join(", ");
+        let _ = writeln!(
+            out,
+            "fitted on row `{}`: {parameters}; every other row is a prediction",
+            row.label
+        );
+    }
+    out
+}
+
+fn table(report: &Report) -> Table {
+    let quantities = compared(report);
+    let baseline = report
+        .rows
+        .iter()
+        .any(|row| row.measured.goodput_of_baseline.is_some());
+    let mut headings = vec!["row".to_string()];
+    for quantity in &quantities {
+        headings.push(format!("published\n{}", quantity.heading));
+        headings.push(format!("ours\n{}", quantity.heading));
+        headings.push("deviation".to_string());
+    }
+    if baseline {
+        headings.push("of\nbaseline".to_string());
+    }
+    headings.extend(
+        [
+            "full-\nsized",
+            "peak pool\nbytes",
+            "sender\nlimits",
+            "receiver\nlimits",
+        ]
+        .map(String::from),
+    );
+    let mut table = Table::new();
+    table.load_style(UTF8_FULL_CONDENSED).set_header(headings);
+    for row in &report.rows {
+        table.add_row(cells(row, &quantities, baseline));
+    }
+    table
+}
+
+/// The quantities that some row has a published figure for; goodput where none
+/// has, because a table without a number says nothing.
+fn compared(report: &Report) -> Vec<&'static Quantity> {
+    let published = |quantity: &&Quantity| {
+        report
+            .rows
+            .iter()
+            .any(|row| row.published.figure(quantity.name).is_some())
+    };
+    let quantities: Vec<_> = Quantity::ALL.iter().filter(published).collect();
+    if quantities.is_empty() {
+        Quantity::ALL[..1].iter().collect()
+    } else {
+        quantities
+    }
+}
+
+fn cells(row: &RowReport, quantities: &[&Quantity], baseline: bool) -> Row {
+    let RowReport {
+        label,
+        published,
+        measured,
+        limits,
+        fitted,
+        ..
+    } = row;
+    let mark = if fitted.is_empty() { "" } else { " (fitted)" };
+    let mut cells = vec![Cell::new(format!("{label}{mark}"))];
+    for (place, quantity) in quantities.iter().enumerate() {
+        let figure = published.figure(quantity.name);
+        let ours = (quantity.of)(measured);
+        let theirs = match (figure, &published.outcome) {
+            (Some(figure), _) => shown(quantity, figure),
+            (None, Some(outcome)) if place == 0 => outcome.clone(),
+            (None, Some(_) | None) => dash(),
+        };
+        cells.push(right(theirs));
+        cells.push(right(match (measured.outcome, ours) {
+            (Outcome::Stalled | Outcome::Dropped, _) if place == 0 => {
+                measured.outcome.name().to_string()
+            }
+            (_, Some(ours)) => shown(quantity, ours),
+            (_, None) => dash(),
+        }));
+        cells.push(right(match (figure, ours) {
+            (Some(figure), Some(ours)) if figure != 0.0 => {
+                format!("{:+.1} %", (ours / figure - 1.0) * 100.0)
+            }
+            (Some(_), _) | (None, _) => dash(),
+        }));
+    }
+    if baseline {
+        let share = measured
+            .goodput_of_baseline
+            .map(|share| format!("{share:.3}"));
+        cells.push(right(share.unwrap_or_else(dash)));
+    }
+    cells.push(right(full_sized(measured)));
+    cells.push(right(grouped(measured.peak_pool_bytes)));
+    cells.push(Cell::new(largest(&limits.sender)));
+    cells.push(Cell::new(largest(&limits.receiver)));
+    Row::from(cells)
+}
+
+fn full_sized(measured: &Measured) -> String {
+    if measured.bulk_segments == 0 {
+        return dash();
+    }
+    format!("{:.1} %", measured.full_sized_share * 100.0)
+}
+
+fn shown(quantity: &Quantity, value: f64) -> String {
+    if quantity.whole {
+        grouped(value as u64)
+    } else {
+        three_digits(value)
+    }
+}
+
+fn right(text: String) -> Cell {
+    Cell::new(text).set_alignment(CellAlignment::Right)
+}
+
+fn dash() -> String {
+    "\u{2013}".to_string()
+}
+
+fn largest(shares: &Shares) -> String {
+    let mut largest = shares.largest_first();
+    largest.retain(|(_, share)| *share >= SMALLEST_SHOWN);
+    let lines = largest.iter().take(LIMITS_SHOWN);
+    lines
+        .map(|(name, share)| format!("{name} {:.0} %", share * 100.0))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
