@@ -51,7 +51,7 @@ impl Connection {
                 return Ok(());
             }
         } else if is_duplicate {
-            self.on_duplicate_ack(env);
+            self.on_duplicate_ack(segment, env);
         }
         if self.send.update_window(segment.seq, ack, window) {
             self.wants_output = true;
@@ -85,13 +85,17 @@ impl Connection {
             && (window == self.send.snd_wnd || !segment.options.sack.is_empty())
     }
 
-    fn on_duplicate_ack(&mut self, env: &mut Env<'_>) {
+    fn on_duplicate_ack(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         let mss = self.mss(env);
         let in_flight = self.send.in_flight();
-        match self
-            .recovery
-            .on_duplicate(self.send.snd_una, self.send.snd_max, mss)
-        {
+        let (una, max) = (self.send.snd_una, self.send.snd_max);
+        let blocks = segment.options.sack.iter();
+        // A block from before `snd_una` is a DSACK: it reports nothing new.
+        let sacked = blocks
+            .filter(|block| SeqNum(block.left).after(una) && SeqNum(block.right).at_or_before(max))
+            .map(|block| SeqNum(block.left).room_to(SeqNum(block.right)))
+            .sum();
+        match self.recovery.on_duplicate(una, max, sacked, mss) {
             OnDuplicate::Counted => {}
             OnDuplicate::LossFound => {
                 env.counters.fast_retrans += 1;

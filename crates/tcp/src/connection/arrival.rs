@@ -47,6 +47,9 @@ impl Connection {
             Arrival::InOrder { bytes, filled } => self.on_next_text(bytes, filled, env),
             Arrival::OutOfOrder => {
                 env.counters.ofo_queue += 1;
+                if !self.agreed.sack {
+                    self.receive.ack.demand_duplicate();
+                }
                 self.demand_ack();
             }
             Arrival::Discarded(reason) => {

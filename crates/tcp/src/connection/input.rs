@@ -167,6 +167,13 @@ impl Connection {
         segment: &Segment<'_>,
         env: &mut Env<'_>,
     ) -> Result<(), DiscardReason> {
+        if self.state == State::SynReceived
+            && segment.has(TcpFlags::SYN)
+            && segment.seq == self.receive.irs
+        {
+            // Simultaneous open: the peer's SYN again, now with its ACK.
+            return Ok(());
+        }
         let window = self.receive.window_left();
         let bare_fin = segment.has(TcpFlags::FIN) && segment.payload.is_empty();
         if acceptable(
@@ -258,7 +265,6 @@ impl Connection {
             return Ok(());
         }
         if self.state == State::SynReceived && segment.seq == self.receive.irs {
-            // Simultaneous open: the peer's SYN again, now with its ACK.
             return Ok(());
         }
         env.counters.syn_challenge += 1;

@@ -179,7 +179,11 @@ impl Connection {
 
     /// The bytes of text that `segment` names.
     pub fn payload<'a>(&self, segment: &SegmentOut, pool: &'a Pool) -> fullpipe_pool::Slices<'a> {
-        self.send.stream.slices(pool, segment.payload.clone())
+        let stream = &self.send.stream;
+        if segment.payload.is_empty() {
+            return stream.slices(pool, stream.start()..stream.start());
+        }
+        stream.slices(pool, segment.payload.clone())
     }
 
     /// Returns every block to the pool. The connection is of no use afterwards.
@@ -344,3 +348,6 @@ impl Connection {
         self.wants_output = true;
     }
 }
+
+#[cfg(test)]
+mod tests;

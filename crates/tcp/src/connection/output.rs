@@ -94,6 +94,7 @@ impl Connection {
         if let Decision::Send(len) = decision {
             self.pending.override_sws = false;
             self.timers.cork.clear();
+            self.timers.persist.clear();
             let mut segment = self.text_segment(self.send.snd_nxt, len, env);
             if len > situation.mss {
                 segment.segment_size = situation.mss as u16;
@@ -104,6 +105,7 @@ impl Connection {
             return None;
         };
         if self.send.fin_is_next() && self.fin_may_leave() {
+            self.timers.persist.clear();
             return Some(self.text_segment(self.send.snd_nxt, 0, env));
         }
         self.hold(limit, &situation, env);
@@ -129,6 +131,7 @@ impl Connection {
             nagle: self.tuning.nagle,
             corked: self.tuning.corked,
             fin_queued: self.send.fin_queued,
+            writer_woken: self.send.blocked.is_some_and(|blocked| blocked.woken),
             override_sws: self.pending.override_sws,
         }
     }
@@ -189,7 +192,11 @@ impl Connection {
     fn arm_persist(&mut self, env: &mut Env<'_>) {
         let wait = if self.send.window_room() == 0 {
             self.rtt.rto(env.config)
-        } else if matches!(self.limit.current(), Limit::ReceiveWindow) {
+        } else if matches!(
+            self.limit.current(),
+            Limit::ReceiveWindow | Limit::SendBuffer | Limit::Memory
+        ) {
+            // A silly window, or a tail whose writer was woken and may not come.
             env.config.sws_override
         } else {
             return;
@@ -358,8 +365,10 @@ impl Connection {
             self.tally.full_sized_sent += len / self.mss(env).max(1);
         }
         self.send.snd_max = self.send.snd_max.latest(end);
-        let beyond_window = self.timers.persist.is_set();
-        if !beyond_window {
+        // The persist timer runs only while nothing may leave but a probe, which
+        // is beyond the window: neither `snd_nxt` nor a timeout is due to it.
+        let is_probe = self.timers.persist.is_set();
+        if !is_probe {
             self.send.snd_nxt = self.send.snd_nxt.latest(end);
             if !self.timers.retransmit.is_set() {
                 self.arm_retransmit(env);

@@ -14,6 +14,9 @@ pub struct AckPolicy {
     quick: u32,
     /// An ACK must leave now.
     now: bool,
+    /// ACKs owed beyond the next, one for each segment out of order: a peer
+    /// without SACK counts them. RFC 5681 §4.2.
+    duplicates: u8,
 }
 
 /// Whether an ACK can wait.
@@ -32,11 +35,20 @@ impl AckPolicy {
             pending: 0,
             quick,
             now: false,
+            duplicates: 0,
         }
     }
 
     /// An ACK must leave now, whatever arrived.
     pub fn demand(&mut self) {
+        self.now = true;
+    }
+
+    /// An ACK must leave now, and one more for each time this was asked since.
+    pub fn demand_duplicate(&mut self) {
+        if self.now {
+            self.duplicates = self.duplicates.saturating_add(1);
+        }
         self.now = true;
     }
 
@@ -74,7 +86,8 @@ impl AckPolicy {
     /// An ACK left, alone or with text.
     pub fn on_sent(&mut self) {
         self.pending = 0;
-        self.now = false;
+        self.now = self.duplicates > 0;
+        self.duplicates = self.duplicates.saturating_sub(1);
     }
 }
 

@@ -39,7 +39,7 @@ impl Receive {
             .offset_of(self.rcv_adv)
             .min(self.stream.reserved_end().max(next));
         if to <= next {
-            self.note_duplicate(from.max(next - (to - from))..to);
+            self.note_duplicate(from..to);
             return Arrival::Discarded(DiscardReason::Duplicate);
         }
         let kept = from.max(next)..to.min(edge);

@@ -33,7 +33,10 @@ pub struct Recovery {
     /// The highest sequence number sent when recovery began, plus one. A second
     /// reduction before it is acknowledged would punish the same loss twice.
     recover: SeqNum,
+    /// Segments that have left the network beyond the one at `snd_una`.
     duplicates: u32,
+    /// Most bytes that SACK blocks covered since `snd_una` last moved.
+    sacked: u32,
     /// The segment at `snd_una` is to be sent again now.
     head_lost: bool,
     /// Bytes that duplicate ACKs say have left the network.
@@ -58,6 +61,7 @@ impl Recovery {
             phase: Phase::Open,
             recover: iss,
             duplicates: 0,
+            sacked: 0,
             head_lost: false,
             credit: 0,
             timeouts: 0,
@@ -89,19 +93,29 @@ impl Recovery {
         self.head_lost = false;
     }
 
-    /// A duplicate ACK: a segment has left the network, but not the next one.
-    pub fn on_duplicate(&mut self, snd_una: SeqNum, snd_max: SeqNum, mss: u32) -> OnDuplicate {
-        self.duplicates = self.duplicates.saturating_add(1);
+    /// A duplicate ACK: segments have left the network, but not the next one.
+    /// How many is told by `sacked`, the bytes that its SACK blocks cover; by
+    /// the ACK itself where there are none.
+    pub fn on_duplicate(
+        &mut self,
+        snd_una: SeqNum,
+        snd_max: SeqNum,
+        sacked: u32,
+        mss: u32,
+    ) -> OnDuplicate {
+        let left = (sacked.saturating_sub(self.sacked) / mss).max(1);
+        self.sacked = self.sacked.max(sacked);
+        let before = self.duplicates;
+        self.duplicates = self.duplicates.saturating_add(left);
+        let crossed = before < DUPLICATE_THRESHOLD && self.duplicates >= DUPLICATE_THRESHOLD;
         match self.phase {
-            Phase::Fast => self.credit = self.credit.saturating_add(mss),
+            Phase::Fast => self.credit = self.credit.saturating_add(left.saturating_mul(mss)),
             // RFC 6582 §3.2 step 2: only news from after the last recovery.
-            Phase::Open
-                if self.duplicates == DUPLICATE_THRESHOLD && snd_una.after(self.recover) =>
-            {
+            Phase::Open if crossed && snd_una.after(self.recover) => {
                 self.phase = Phase::Fast;
                 self.recover = snd_max;
                 self.head_lost = true;
-                self.credit = DUPLICATE_THRESHOLD * mss;
+                self.credit = self.duplicates.saturating_mul(mss);
                 return OnDuplicate::LossFound;
             }
             Phase::Open | Phase::Timeout => {}
@@ -113,6 +127,7 @@ impl Recovery {
     /// whether a recovery ended with it.
     pub fn on_ack(&mut self, ack: SeqNum, acked: u32, mss: u32) -> bool {
         self.duplicates = 0;
+        self.sacked = 0;
         self.timeouts = 0;
         if self.phase == Phase::Open {
             return false;
@@ -139,6 +154,7 @@ impl Recovery {
         self.phase = Phase::Timeout;
         self.recover = snd_max;
         self.duplicates = 0;
+        self.sacked = 0;
         self.head_lost = false;
         self.credit = 0;
         self.timeouts = self.timeouts.saturating_add(1);

@@ -27,6 +27,8 @@ pub struct Situation {
     pub corked: bool,
     /// FIN follows: nothing will be added to the tail.
     pub fin_queued: bool,
+    /// The writer that was refused has been told that there is room.
+    pub writer_woken: bool,
     /// The override timer ran out: send what the window takes.
     pub override_sws: bool,
 }
@@ -80,6 +82,7 @@ fn send_tail(situation: &Situation, bound_by: Limit) -> Decision {
         nagle,
         corked,
         fin_queued,
+        writer_woken,
         override_sws,
         ..
     } = *situation;
@@ -87,12 +90,14 @@ fn send_tail(situation: &Situation, bound_by: Limit) -> Decision {
     if fin_queued || override_sws {
         return Decision::Send(unsent);
     }
-    // A writer that waits for room will complete the segment once an ACK makes
-    // room; with nothing in flight no ACK will come, cork or not.
-    if in_flight == 0 && (writer_waits || !corked) {
+    // A writer that waits for room will complete the segment once it has been
+    // woken. It has not been while an ACK is needed to make room, and with
+    // nothing in flight no ACK will come, cork or not.
+    let completed_soon = writer_waits && writer_woken;
+    if in_flight == 0 && !completed_soon && (writer_waits || !corked) {
         return Decision::Send(unsent);
     }
-    if corked || nagle {
+    if corked || nagle || completed_soon {
         return Decision::Hold(if writer_waits { bound_by } else { Limit::Nagle });
     }
     Decision::Send(unsent)

@@ -103,6 +103,7 @@ fn situation() -> Situation {
         nagle: true,
         corked: false,
         fin_queued: false,
+        writer_woken: false,
         override_sws: false,
     }
 }
@@ -196,6 +197,15 @@ fn what_leaves_is_full_sized_or_the_end_or_all_that_will_ever_fit() {
                 ..tail(400, Application)
             },
             Hold(Nagle),
+        ),
+        (
+            "a tail that the woken writer is about to complete",
+            Situation {
+                in_flight: 0,
+                writer_woken: true,
+                ..tail(400, Memory)
+            },
+            Hold(Memory),
         ),
         (
             "a corked tail that fills the buffer",

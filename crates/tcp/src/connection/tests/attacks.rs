@@ -1,0 +1,146 @@
+//! Segments from somebody who guesses. RFC 5961, RFC 5927.
+
+use super::*;
+
+/// A segment to the server as a stranger would forge it.
+fn forged(pair: &mut Pair, flags: TcpFlags, seq_off: u32, ack_off: u32) -> Flying {
+    let now = pair.now;
+    let info = pair.at(SERVER, |connection, env| connection.info(env));
+    Flying {
+        due: now,
+        to: SERVER,
+        seq: SeqNum(info.rcv_nxt) + seq_off,
+        ack: SeqNum(info.snd_nxt) + ack_off,
+        flags,
+        window: 100,
+        options: TcpOptions::default(),
+        text: Vec::new(),
+    }
+}
+
+#[test]
+fn a_reset_must_be_exact_and_a_near_miss_is_challenged_now_and_then() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    for _ in 0..50 {
+        let reset = forged(&mut pair, TcpFlags::RST, 5, 0);
+        pair.deliver(&reset);
+    }
+    assert_eq!(pair.states()[SERVER], State::Established);
+    assert_eq!(pair.ends[SERVER].counters.challenge_ack, 1, "rate-limited");
+    let reset = forged(&mut pair, TcpFlags::RST, 0, 0);
+    pair.deliver(&reset);
+    assert_eq!(pair.states()[SERVER], State::Closed);
+}
+
+#[test]
+fn a_syn_inside_a_connection_changes_nothing() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    for offset in [0, 3, 0x4000_0000] {
+        let syn = forged(&mut pair, TcpFlags::SYN, offset, 0);
+        pair.deliver(&syn);
+    }
+    assert_eq!(pair.states()[SERVER], State::Established);
+    pair.transfer(CLIENT, 10_000, Duration::from_secs(2));
+}
+
+#[test]
+fn an_ack_of_the_unsent_frees_nothing_and_brings_no_text_along() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    for (offset, reason) in [
+        (1, DiscardReason::AckOfUnsent),
+        (0x9000_0000, DiscardReason::AckTooOld),
+    ] {
+        let mut guess = forged(&mut pair, TcpFlags::ACK, 0, offset);
+        guess.text = b"injected".to_vec();
+        pair.deliver(&guess);
+        assert_eq!(pair.ends[SERVER].discards.get(reason), 1, "{reason:?}");
+    }
+    assert!(pair.read(SERVER).is_empty());
+}
+
+#[test]
+fn an_old_timestamp_is_refused() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    let mut old = forged(&mut pair, TcpFlags::ACK, 0, 0);
+    old.text = b"from the past".to_vec();
+    let recent = pair
+        .sent
+        .iter()
+        .rev()
+        .find(|f| f.to == SERVER)
+        .expect("sent")
+        .options
+        .timestamps;
+    let value = recent.expect("timestamps agreed").value.wrapping_sub(10);
+    old.options.timestamps = Some(fullpipe_wire::Timestamps { value, echo: 0 });
+    pair.deliver(&old);
+    assert_eq!(pair.ends[SERVER].counters.paws_estab_rejected, 1);
+    assert!(pair.read(SERVER).is_empty());
+}
+
+#[test]
+fn an_icmp_error_counts_only_when_it_quotes_something_in_flight() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    let needed = IcmpError::FragmentationNeeded { mss_limit: 1_000 };
+    let una = pair
+        .at(CLIENT, |connection, env| connection.info(env))
+        .snd_una;
+    pair.at(CLIENT, |connection, env| {
+        connection.on_icmp(needed, SeqNum(una), env)
+    });
+    assert_eq!(
+        pair.at(CLIENT, |c, env| c.info(env)).mss,
+        1_448,
+        "nothing is in flight"
+    );
+    pair.lose = Box::new(|_| true);
+    pair.write(CLIENT, &[3; 5_000]);
+    pair.lose = Box::new(|_| false);
+    pair.at(CLIENT, |connection, env| {
+        connection.on_icmp(needed, SeqNum(una), env)
+    });
+    assert_eq!(pair.at(CLIENT, |c, env| c.info(env)).mss, 988);
+    pair.run_for(Duration::from_millis(100));
+    assert_eq!(
+        pair.read(SERVER).len(),
+        5_000,
+        "sent again at once, smaller"
+    );
+    pair.at(CLIENT, |connection, env| {
+        connection.on_icmp(IcmpError::Unreachable { hard: true }, SeqNum(una), env);
+    });
+    assert_eq!(pair.states()[CLIENT], State::Established);
+}
+
+#[test]
+fn text_in_any_order_and_overlap_makes_the_same_stream() {
+    let mut rng = fullpipe_pool::Rng::seeded(3);
+    for round in 0..30 {
+        let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+        let total = 5_000;
+        let base = forged(&mut pair, TcpFlags::ACK, 0, 0);
+        let mut pieces: Vec<(usize, usize)> = (0..total).step_by(100).map(|at| (at, 100)).collect();
+        for _ in 0..60 {
+            let at = rng.below(total as u64) as usize;
+            pieces.push((at, (total - at).min(1 + rng.below(700) as usize)));
+        }
+        while !pieces.is_empty() {
+            let (at, len) = pieces.swap_remove(rng.below(pieces.len() as u64) as usize);
+            let text = (at..at + len).map(pattern).collect();
+            pair.deliver(&Flying {
+                seq: base.seq + at as u32,
+                text,
+                ..base.clone()
+            });
+            pair.transmit();
+        }
+        let got = pair.read(SERVER);
+        assert!(
+            got.iter()
+                .enumerate()
+                .all(|(at, &byte)| byte == pattern(at)),
+            "round {round}"
+        );
+        assert_eq!(got.len(), total, "round {round}");
+    }
+}

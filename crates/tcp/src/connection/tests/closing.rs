@@ -1,0 +1,160 @@
+//! Ends of connections.
+
+use super::*;
+
+fn shutdown(pair: &mut Pair, end: usize) {
+    pair.at(end, |connection, env| connection.shutdown(env));
+    pair.transmit();
+}
+
+fn close(pair: &mut Pair, end: usize) {
+    pair.at(end, |connection, env| connection.close(env));
+    pair.transmit();
+}
+
+#[test]
+fn a_half_closed_connection_still_carries_text_the_other_way() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    pair.write(CLIENT, b"request");
+    shutdown(&mut pair, CLIENT);
+    pair.run_for(Duration::from_millis(100));
+    assert_eq!(pair.states(), [State::FinWait2, State::CloseWait]);
+    assert_eq!(pair.read(SERVER), b"request");
+    assert_eq!(
+        pair.at(SERVER, |c, env| c.read(&mut [0; 9], env)),
+        Ok(Read::End)
+    );
+    pair.transfer(SERVER, 100_000, Duration::from_secs(10));
+    shutdown(&mut pair, SERVER);
+    pair.run_for(Duration::from_millis(100));
+    assert_eq!(pair.states(), [State::TimeWait, State::Closed]);
+    pair.run_for(Duration::from_secs(61));
+    assert_eq!(pair.states(), [State::Closed, State::Closed]);
+}
+
+#[test]
+fn two_that_close_at_once_both_wait() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    shutdown(&mut pair, CLIENT);
+    shutdown(&mut pair, SERVER);
+    pair.run_for(Duration::from_millis(15));
+    assert_eq!(pair.states(), [State::Closing; 2]);
+    pair.run_for(Duration::from_millis(100));
+    assert_eq!(pair.states(), [State::TimeWait; 2]);
+}
+
+#[test]
+fn a_lost_fin_is_sent_again() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    let mut lost = false;
+    pair.lose =
+        Box::new(move |f| f.flags.contains(TcpFlags::FIN) && !core::mem::replace(&mut lost, true));
+    pair.write(CLIENT, b"last words");
+    shutdown(&mut pair, CLIENT);
+    pair.run_for(Duration::from_secs(2));
+    assert_eq!(pair.states()[CLIENT], State::FinWait2);
+    assert_eq!(pair.read(SERVER), b"last words");
+}
+
+#[test]
+fn closing_with_text_unread_resets_the_peer() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    pair.write(CLIENT, b"nobody reads this");
+    pair.run_for(Duration::from_millis(100));
+    close(&mut pair, SERVER);
+    pair.run_for(Duration::from_millis(100));
+    let ready = pair.at(CLIENT, |connection, env| connection.ready(env));
+    assert_eq!(ready.closed, Some(CloseReason::Reset));
+    assert_eq!(
+        pair.ends[SERVER].pool.held(fullpipe_pool::Holder::Receive),
+        0
+    );
+}
+
+#[test]
+fn text_for_an_application_that_has_gone_is_answered_with_a_reset() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    close(&mut pair, SERVER);
+    pair.run_for(Duration::from_millis(50));
+    pair.write(CLIENT, b"hello?");
+    pair.run_for(Duration::from_millis(50));
+    let ready = pair.at(CLIENT, |connection, env| connection.ready(env));
+    assert_eq!(ready.closed, Some(CloseReason::Reset));
+    assert_eq!(pair.ends[SERVER].counters.abort_on_data, 1);
+}
+
+#[test]
+fn fin_wait_2_that_nobody_waits_for_ends() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    close(&mut pair, CLIENT);
+    pair.run_for(Duration::from_secs(59));
+    assert_eq!(pair.states()[CLIENT], State::FinWait2);
+    pair.run_for(Duration::from_secs(2));
+    assert_eq!(pair.states()[CLIENT], State::Closed);
+}
+
+#[test]
+fn every_block_returns_however_the_connection_ends() {
+    type Ending = fn(&mut Pair);
+    let endings: [(&str, Ending); 4] = [
+        ("in order", |pair| {
+            close(pair, CLIENT);
+            pair.run_for(Duration::from_millis(50));
+            pair.read(SERVER);
+            close(pair, SERVER);
+        }),
+        ("abort", |pair| {
+            pair.at(CLIENT, |connection, env| connection.abort(env))
+        }),
+        ("unread", |pair| close(pair, SERVER)),
+        ("silence", |pair| pair.lose = Box::new(|_| true)),
+    ];
+    for (name, ending) in endings {
+        let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+        pair.write(CLIENT, &[1; 40_000]);
+        pair.write(SERVER, &[2; 300]);
+        pair.run_for(Duration::from_millis(100));
+        pair.read(CLIENT);
+        ending(&mut pair);
+        pair.run_for(Duration::from_secs(3_600));
+        for end in &mut pair.ends {
+            end.connection
+                .as_mut()
+                .expect("still held")
+                .release(&mut end.pool);
+            assert_eq!(end.pool.free_blocks(), end.pool.block_count(), "{name}");
+            assert_eq!(end.pool.promised(), 0, "{name}");
+        }
+    }
+}
+
+#[test]
+fn keepalive_notices_a_peer_that_vanished_and_leaves_a_quiet_one_alone() {
+    let client = TcpConfig {
+        keepalive_time: Duration::from_secs(10),
+        keepalive_interval: Duration::from_secs(1),
+        ..TcpConfig::default()
+    };
+    let mut pair = Pair::established(client, TcpConfig::default());
+    pair.run_for(Duration::from_secs(300));
+    assert_eq!(pair.states(), [State::Established; 2]);
+    assert!(pair.ends[CLIENT].counters.keepalive >= 20);
+    pair.lose = Box::new(|_| true);
+    pair.run_for(Duration::from_secs(60));
+    assert_eq!(pair.states()[CLIENT], State::Closed);
+}
+
+#[test]
+fn the_user_timeout_bounds_how_long_text_stays_unacknowledged() {
+    let client = TcpConfig {
+        user_timeout: Duration::from_secs(5),
+        ..TcpConfig::default()
+    };
+    let mut pair = Pair::established(client, TcpConfig::default());
+    pair.lose = Box::new(|_| true);
+    pair.write(CLIENT, b"now or never");
+    pair.run_for(Duration::from_millis(4_900));
+    assert_eq!(pair.states()[CLIENT], State::Established);
+    pair.run_for(Duration::from_millis(200));
+    assert_eq!(pair.states()[CLIENT], State::Closed);
+}

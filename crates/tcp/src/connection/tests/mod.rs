@@ -1,0 +1,391 @@
+//! Two connections and a path between them, in virtual time.
+//!
+//! Rule: what crosses the path is a copy with its text, delivered after a fixed
+//! delay unless a rule drops it. Whole networks are the simulator's part; this
+//! is just enough to watch one connection talk to another.
+
+mod attacks;
+mod closing;
+mod opening;
+mod transfer;
+mod windows;
+
+use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
+
+use fullpipe_pool::{Duration, Instant, Pool, PoolConfig};
+use fullpipe_wire::{TcpFlags, TcpOptions};
+
+use super::*;
+use crate::Segment;
+
+/// One end: a connection with everything it is handed.
+pub(super) struct End {
+    pub connection: Option<Connection>,
+    pub pool: Pool,
+    pub config: TcpConfig,
+    pub counters: TcpCounters,
+    pub discards: Discards,
+    pub trace: Trace,
+}
+
+impl End {
+    pub fn new(config: TcpConfig, pool: PoolConfig) -> Self {
+        Self {
+            connection: None,
+            pool: Pool::new(&pool),
+            config,
+            counters: TcpCounters::default(),
+            discards: Discards::default(),
+            trace: Trace::new(4_096),
+        }
+    }
+
+    /// Calls `f` with the connection and its environment at `now`.
+    pub fn with<T>(
+        &mut self,
+        now: Instant,
+        f: impl FnOnce(&mut Connection, &mut Env<'_>) -> T,
+    ) -> T {
+        let connection = self.connection.as_mut().expect("a connection");
+        let mut env = Env {
+            now,
+            pool: &mut self.pool,
+            config: &self.config,
+            counters: &mut self.counters,
+            discards: &mut self.discards,
+            trace: &mut self.trace,
+            connection: 0,
+        };
+        f(connection, &mut env)
+    }
+
+    fn env(&mut self, now: Instant) -> Env<'_> {
+        Env {
+            now,
+            pool: &mut self.pool,
+            config: &self.config,
+            counters: &mut self.counters,
+            discards: &mut self.discards,
+            trace: &mut self.trace,
+            connection: 0,
+        }
+    }
+}
+
+/// A segment on its way.
+#[derive(Clone, Debug)]
+pub(super) struct Flying {
+    pub due: Instant,
+    pub to: usize,
+    pub seq: SeqNum,
+    pub ack: SeqNum,
+    pub flags: TcpFlags,
+    pub window: u16,
+    pub options: TcpOptions,
+    pub text: Vec<u8>,
+}
+
+impl Flying {
+    pub fn segment(&self) -> Segment<'_> {
+        Segment {
+            seq: self.seq,
+            ack: self.ack,
+            flags: self.flags,
+            window: self.window,
+            urgent: 0,
+            options: self.options,
+            payload: &self.text,
+            merged: 1,
+        }
+    }
+}
+
+/// Decides whether a segment is lost; it sees where it goes.
+pub(super) type Rule = Box<dyn FnMut(&Flying) -> bool>;
+
+/// Two ends and the path.
+pub(super) struct Pair {
+    pub now: Instant,
+    pub delay: Duration,
+    pub ends: [End; 2],
+    pub path: VecDeque<Flying>,
+    pub lose: Rule,
+    /// Everything that was ever sent, lost or not.
+    pub sent: Vec<Flying>,
+    half_open: Option<HalfOpen>,
+}
+
+pub(super) const CLIENT: usize = 0;
+pub(super) const SERVER: usize = 1;
+const MSS: u16 = 1_460;
+
+pub(super) fn open(config: &TcpConfig, iss: u32) -> ActiveOpen {
+    ActiveOpen {
+        iss: SeqNum(iss),
+        mss_limit: MSS,
+        timestamp_offset: iss ^ 0x5555,
+        tuning: Tuning::from_config(config),
+    }
+}
+
+impl Pair {
+    /// A client that has called connect, and a server that listens.
+    pub fn new(client: TcpConfig, server: TcpConfig) -> Self {
+        let pool = PoolConfig {
+            blocks: 2_048,
+            block_size: 1_024,
+            ..PoolConfig::default()
+        };
+        Self::with_pools(client, server, pool.clone(), pool)
+    }
+
+    pub fn with_pools(client: TcpConfig, server: TcpConfig, a: PoolConfig, b: PoolConfig) -> Self {
+        let mut pair = Self {
+            now: Instant::from_secs(100),
+            delay: Duration::from_millis(10),
+            ends: [End::new(client, a), End::new(server, b)],
+            path: VecDeque::new(),
+            lose: Box::new(|_| false),
+            sent: Vec::new(),
+            half_open: None,
+        };
+        let now = pair.now;
+        let client = &mut pair.ends[CLIENT];
+        // Close to the wrap, so that every test crosses it.
+        let open = open(&client.config, u32::MAX - 2_000);
+        client.connection = Some(Connection::connect(open, &mut client.env(now)));
+        pair
+    }
+
+    /// Both ends established.
+    pub fn established(client: TcpConfig, server: TcpConfig) -> Self {
+        let mut pair = Self::new(client, server);
+        pair.run_for(Duration::from_millis(50));
+        assert_eq!(pair.states(), [State::Established; 2]);
+        pair
+    }
+
+    pub fn states(&self) -> [State; 2] {
+        [0, 1].map(|end| {
+            self.ends[end]
+                .connection
+                .as_ref()
+                .map_or(State::Closed, Connection::state)
+        })
+    }
+
+    pub fn at<T>(&mut self, end: usize, f: impl FnOnce(&mut Connection, &mut Env<'_>) -> T) -> T {
+        let now = self.now;
+        self.ends[end].with(now, f)
+    }
+
+    pub fn write(&mut self, end: usize, text: &[u8]) -> usize {
+        let taken = self
+            .at(end, |connection, env| connection.write(text, env))
+            .expect("may write");
+        self.transmit();
+        taken
+    }
+
+    /// Reads everything there is.
+    pub fn read(&mut self, end: usize) -> Vec<u8> {
+        let mut all = Vec::new();
+        let mut piece = [0; 700];
+        while let Ok(Read::Data(n)) =
+            self.at(end, |connection, env| connection.read(&mut piece, env))
+        {
+            all.extend_from_slice(&piece[..n]);
+        }
+        self.transmit();
+        all
+    }
+
+    /// Lets both ends say what they have to say, and checks their invariants.
+    pub fn transmit(&mut self) {
+        for from in [CLIENT, SERVER] {
+            if self.ends[from].connection.is_none() {
+                continue;
+            }
+            let mut budget = 10_000;
+            while let Some(flying) = self.poll(from) {
+                budget -= 1;
+                assert!(budget > 0, "an endless stream of segments");
+                self.sent.push(flying.clone());
+                if !(self.lose)(&flying) {
+                    self.path.push_back(flying);
+                }
+            }
+            self.at(from, |connection, env| connection.verify(env.now, env.pool));
+        }
+    }
+
+    fn poll(&mut self, from: usize) -> Option<Flying> {
+        let due = self.now + self.delay;
+        self.at(from, |connection, env| {
+            let out = connection.poll_segment(0, env)?;
+            let mut text = Vec::new();
+            for slice in connection.payload(&out, env.pool) {
+                text.extend_from_slice(slice);
+            }
+            assert_eq!(text.len(), out.text_len() as usize);
+            let SegmentOut {
+                seq,
+                ack,
+                flags,
+                window,
+                options,
+                ..
+            } = out;
+            Some(Flying {
+                due,
+                to: 1 - from,
+                seq,
+                ack,
+                flags,
+                window,
+                options,
+                text,
+            })
+        })
+    }
+
+    /// Moves time to the next event, at most to `until`. False when there is none.
+    pub fn step(&mut self, until: Instant) -> bool {
+        let arrival = self.path.front().map(|flying| flying.due);
+        let timers = self
+            .ends
+            .iter()
+            .filter_map(|end| end.connection.as_ref()?.next_timeout());
+        let Some(next) = arrival
+            .into_iter()
+            .chain(timers)
+            .min()
+            .filter(|&next| next <= until)
+        else {
+            self.now = until;
+            return false;
+        };
+        self.now = self.now.max(next);
+        while self
+            .path
+            .front()
+            .is_some_and(|flying| flying.due <= self.now)
+        {
+            let flying = self.path.pop_front().expect("looked at");
+            self.deliver(&flying);
+        }
+        for end in [CLIENT, SERVER] {
+            let due = self.ends[end]
+                .connection
+                .as_ref()
+                .and_then(Connection::next_timeout);
+            if due.is_some_and(|due| due <= self.now) {
+                self.at(end, |connection, env| connection.on_timeout(env));
+            }
+        }
+        self.transmit();
+        true
+    }
+
+    pub fn run_for(&mut self, time: Duration) {
+        let until = self.now + time;
+        self.transmit();
+        while self.step(until) {}
+    }
+
+    pub fn deliver(&mut self, flying: &Flying) {
+        let segment = flying.segment();
+        if self.ends[flying.to].connection.is_some() {
+            return self.at(flying.to, |connection, env| {
+                connection.on_segment(&segment, env)
+            });
+        }
+        self.listen(flying);
+    }
+
+    /// What a listener does: keep a half-open entry, then make a connection.
+    fn listen(&mut self, flying: &Flying) {
+        let segment = flying.segment();
+        let now = self.now;
+        let end = &mut self.ends[flying.to];
+        if segment.has(TcpFlags::SYN) && !segment.has(TcpFlags::ACK) {
+            let open = open(&end.config, 77);
+            let half_open = HalfOpen::from_syn(&segment, open, &end.config, &end.pool);
+            let SegmentOut {
+                seq,
+                ack,
+                flags,
+                window,
+                options,
+                ..
+            } = half_open.syn_ack(now);
+            let to = 1 - flying.to;
+            let due = now + self.delay;
+            self.path.push_back(Flying {
+                due,
+                to,
+                seq,
+                ack,
+                flags,
+                window,
+                options,
+                text: Vec::new(),
+            });
+            self.half_open = Some(half_open);
+        } else if let Some(half_open) = self.half_open.filter(|half| half.is_completed_by(&segment))
+        {
+            let tuning = Tuning::from_config(&end.config);
+            let made = Connection::accepted(&half_open, &segment, tuning, &mut end.env(now));
+            end.connection = made;
+            if end.connection.is_some() {
+                self.at(flying.to, |connection, env| {
+                    connection.on_segment(&segment, env)
+                });
+            }
+        }
+    }
+
+    /// Writes `total` bytes at `from` and reads them at the other end, until
+    /// all have arrived or `limit` has passed. Returns the time it took.
+    pub fn transfer(&mut self, from: usize, total: usize, limit: Duration) -> Duration {
+        let start = self.now;
+        let (mut written, mut read) = (0, 0);
+        while read < total && self.now.since(start) < limit {
+            while written < total {
+                let text: Vec<u8> = (written..total.min(written + 4_096)).map(pattern).collect();
+                let taken = self.write(from, &text);
+                written += taken;
+                if taken < text.len() {
+                    break;
+                }
+            }
+            for byte in self.read(1 - from) {
+                assert_eq!(byte, pattern(read), "byte {read}");
+                read += 1;
+            }
+            self.step(start + limit);
+        }
+        assert_eq!(read, total, "everything arrives in time");
+        self.now.since(start)
+    }
+}
+
+/// The byte that belongs at `position`.
+pub(super) fn pattern(position: usize) -> u8 {
+    (position ^ (position >> 8) ^ (position >> 16)) as u8
+}
+
+pub(super) fn data_sent(pair: &Pair, from: usize) -> impl Iterator<Item = &Flying> {
+    pair.sent
+        .iter()
+        .filter(move |flying| flying.to == 1 - from && !flying.text.is_empty())
+}
+
+pub(super) fn lose_nth_data(to: usize, nth: usize) -> Rule {
+    let mut seen = 0;
+    Box::new(move |flying| {
+        let counts = flying.to == to && !flying.text.is_empty();
+        seen += usize::from(counts);
+        counts && seen == nth
+    })
+}

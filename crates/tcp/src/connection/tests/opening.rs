@@ -1,0 +1,95 @@
+//! Handshakes.
+
+use super::*;
+
+#[test]
+fn a_handshake_agrees_on_options_and_measures_the_round_trip() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    for end in [CLIENT, SERVER] {
+        let info = pair.at(end, |connection, env| connection.info(env));
+        assert!(
+            info.agreed.timestamps && info.agreed.sack && info.agreed.scaling,
+            "end {end}"
+        );
+        assert_eq!(info.srtt, Duration::from_millis(20), "end {end}");
+        assert_eq!(info.mss, 1_448, "end {end}");
+    }
+}
+
+#[test]
+fn a_lost_syn_is_sent_again_after_the_initial_timeout() {
+    let mut pair = Pair::new(TcpConfig::default(), TcpConfig::default());
+    let mut lost = false;
+    pair.lose = Box::new(move |_| !core::mem::replace(&mut lost, true));
+    pair.run_for(Duration::from_millis(900));
+    assert_eq!(pair.states()[CLIENT], State::SynSent);
+    pair.run_for(Duration::from_millis(200));
+    assert_eq!(pair.states(), [State::Established; 2]);
+}
+
+#[test]
+fn a_peer_that_never_answers_is_given_up_after_three_minutes_or_more() {
+    let mut pair = Pair::new(TcpConfig::default(), TcpConfig::default());
+    pair.lose = Box::new(|_| true);
+    pair.run_for(Duration::from_secs(180));
+    assert_eq!(pair.states()[CLIENT], State::SynSent);
+    pair.run_for(Duration::from_secs(180));
+    let ready = pair.at(CLIENT, |connection, env| connection.ready(env));
+    assert_eq!(ready.closed, Some(CloseReason::TimedOut));
+}
+
+#[test]
+fn a_reset_in_answer_to_syn_is_a_refusal_and_a_guessed_one_is_nothing() {
+    let mut pair = Pair::new(TcpConfig::default(), TcpConfig::default());
+    pair.lose = Box::new(|_| true);
+    pair.transmit();
+    let syn = pair.sent[0].clone();
+    let reset = |ack: SeqNum| Flying {
+        to: CLIENT,
+        seq: SeqNum(0),
+        ack,
+        flags: TcpFlags::RST | TcpFlags::ACK,
+        ..syn.clone()
+    };
+    pair.deliver(&reset(syn.seq + 7));
+    assert_eq!(pair.states()[CLIENT], State::SynSent);
+    pair.deliver(&reset(syn.seq + 1));
+    let ready = pair.at(CLIENT, |connection, env| connection.ready(env));
+    assert_eq!(ready.closed, Some(CloseReason::Refused));
+}
+
+#[test]
+fn two_that_open_at_once_become_one_connection() {
+    let mut pair = Pair::new(TcpConfig::default(), TcpConfig::default());
+    let now = pair.now;
+    let server = &mut pair.ends[SERVER];
+    let open = open(&server.config, 9_999);
+    server.connection = Some(Connection::connect(open, &mut server.env(now)));
+    pair.run_for(Duration::from_secs(3));
+    assert_eq!(pair.states(), [State::Established; 2]);
+    pair.transfer(CLIENT, 50_000, Duration::from_secs(5));
+    pair.transfer(SERVER, 50_000, Duration::from_secs(5));
+}
+
+#[test]
+fn an_ack_that_memory_cannot_back_is_as_good_as_lost() {
+    let tight = PoolConfig {
+        blocks: 4,
+        block_size: 512,
+        ..PoolConfig::default()
+    };
+    let roomy = PoolConfig {
+        blocks: 64,
+        ..PoolConfig::default()
+    };
+    let mut pair = Pair::with_pools(TcpConfig::default(), TcpConfig::default(), roomy, tight);
+    pair.transmit();
+    pair.step(pair.now + Duration::from_millis(15));
+    // Between SYN and ACK somebody else takes the memory.
+    let mut hog = fullpipe_pool::Stream::new(fullpipe_pool::Holder::Send);
+    hog.append(&mut pair.ends[SERVER].pool, &[0; 2_048]);
+    pair.run_for(Duration::from_millis(100));
+    assert!(pair.ends[SERVER].connection.is_none());
+    assert_eq!(pair.ends[SERVER].pool.promised(), 0);
+    hog.release(&mut pair.ends[SERVER].pool);
+}

@@ -1,0 +1,249 @@
+//! Moving text: loss, order, segment sizes, memory, limits.
+
+use super::*;
+
+fn small(blocks: u32) -> PoolConfig {
+    PoolConfig {
+        blocks,
+        block_size: 196,
+        ..PoolConfig::default()
+    }
+}
+
+#[test]
+fn text_arrives_in_order_and_once_in_both_directions() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    pair.transfer(CLIENT, 1_000_000, Duration::from_secs(20));
+    pair.transfer(SERVER, 1_000_000, Duration::from_secs(20));
+    assert_eq!(pair.ends[CLIENT].counters.retrans_segs, 0);
+}
+
+#[test]
+fn one_loss_costs_a_fast_retransmit_and_no_timeout() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    pair.lose = lose_nth_data(SERVER, 40);
+    pair.transfer(CLIENT, 300_000, Duration::from_secs(10));
+    let counters = &pair.ends[CLIENT].counters;
+    assert_eq!(
+        (
+            counters.retrans_segs,
+            counters.fast_retrans,
+            counters.timeouts
+        ),
+        (1, 1, 0)
+    );
+}
+
+#[test]
+fn several_losses_in_a_window_are_repaired_one_a_round_trip() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    let mut seen = 0;
+    pair.lose = Box::new(move |flying| {
+        seen += usize::from(!flying.text.is_empty());
+        !flying.text.is_empty() && [30, 33, 36].contains(&seen)
+    });
+    pair.transfer(CLIENT, 300_000, Duration::from_secs(10));
+    let counters = &pair.ends[CLIENT].counters;
+    assert_eq!((counters.retrans_segs, counters.timeouts), (3, 0));
+}
+
+#[test]
+fn random_loss_in_both_directions_delays_but_never_corrupts() {
+    let rng = fullpipe_pool::Rng::seeded(11);
+    for percent in [1, 5, 10] {
+        let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+        let mut chance = rng.fork(percent);
+        pair.lose = Box::new(move |_| chance.chance(percent as f64 / 100.0));
+        pair.transfer(CLIENT, 200_000, Duration::from_secs(600));
+    }
+}
+
+#[test]
+fn a_large_write_moves_through_a_tiny_pool_in_full_segments() {
+    let config = TcpConfig {
+        receive_buffer: 1_460,
+        ..TcpConfig::default()
+    };
+    let mut pair = Pair::with_pools(
+        config,
+        TcpConfig::default(),
+        small(36),
+        PoolConfig::default(),
+    );
+    pair.run_for(Duration::from_millis(50));
+    pair.transfer(CLIENT, 300_000, Duration::from_secs(60));
+    let full = data_sent(&pair, CLIENT)
+        .filter(|flying| flying.text.len() == 1_448)
+        .count();
+    let all = data_sent(&pair, CLIENT).count();
+    assert!(full * 100 >= all * 98, "{full} of {all} are full-sized");
+    let info = pair.at(CLIENT, |connection, env| connection.info(env));
+    assert!(info.limit.time_at(Limit::Memory, pair.now) > info.age() / 2);
+}
+
+#[test]
+fn a_write_taken_whole_or_not_at_all_never_fits_a_pool_that_is_smaller() {
+    let config = TcpConfig {
+        write_atomic: true,
+        ..TcpConfig::default()
+    };
+    let mut pair = Pair::with_pools(
+        config,
+        TcpConfig::default(),
+        small(36),
+        PoolConfig::default(),
+    );
+    pair.run_for(Duration::from_millis(50));
+    assert_eq!(pair.write(CLIENT, &[1; 16_384]), 0);
+    pair.run_for(Duration::from_secs(1));
+    let info = pair.at(CLIENT, |connection, env| connection.info(env));
+    assert_eq!(info.limit.current(), Limit::Memory);
+}
+
+#[test]
+fn nagle_holds_a_tail_and_nodelay_does_not() {
+    for (nodelay, sent_at_once) in [(false, 1), (true, 3)] {
+        let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+        pair.at(CLIENT, |connection, env| {
+            connection.set(SocketOption::NoDelay(nodelay), env)
+        });
+        for _ in 0..3 {
+            pair.write(CLIENT, b"keystroke");
+        }
+        assert_eq!(
+            data_sent(&pair, CLIENT).count(),
+            sent_at_once,
+            "nodelay {nodelay}"
+        );
+        if !nodelay {
+            let info = pair.at(CLIENT, |connection, env| connection.info(env));
+            assert_eq!(info.limit.current(), Limit::Nagle);
+        }
+        pair.run_for(Duration::from_secs(1));
+        assert_eq!(pair.read(SERVER).len(), 27);
+    }
+}
+
+#[test]
+fn a_cork_holds_until_it_is_pulled_or_its_time_is_over() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    pair.at(CLIENT, |connection, env| {
+        connection.set(SocketOption::Cork(true), env)
+    });
+    pair.write(CLIENT, b"held");
+    pair.run_for(Duration::from_millis(150));
+    assert_eq!(data_sent(&pair, CLIENT).count(), 0);
+    pair.run_for(Duration::from_millis(100));
+    assert_eq!(data_sent(&pair, CLIENT).count(), 1, "released after 200 ms");
+    pair.write(CLIENT, b"held again");
+    pair.at(CLIENT, |connection, env| {
+        connection.set(SocketOption::Cork(false), env)
+    });
+    pair.run_for(Duration::from_millis(50));
+    assert_eq!(data_sent(&pair, CLIENT).count(), 2);
+}
+
+#[test]
+fn the_time_of_each_limit_is_that_of_its_cause() {
+    let sends_64k = TcpConfig {
+        send_buffer: 16 << 10,
+        ..TcpConfig::default()
+    };
+    let takes_8k = TcpConfig {
+        receive_buffer: 8 << 10,
+        ..TcpConfig::default()
+    };
+    for (name, client, server, expected) in [
+        (
+            "send buffer",
+            sends_64k,
+            TcpConfig::default(),
+            Limit::SendBuffer,
+        ),
+        (
+            "receive window",
+            TcpConfig::default(),
+            takes_8k,
+            Limit::ReceiveWindow,
+        ),
+    ] {
+        let mut pair = Pair::established(client, server);
+        let start = pair.now;
+        pair.transfer(CLIENT, 400_000, Duration::from_secs(30));
+        let info = pair.at(CLIENT, |connection, env| connection.info(env));
+        let share = info.limit.time_at(expected, pair.now).as_secs_f64()
+            / pair.now.since(start).as_secs_f64();
+        assert!(share > 0.8, "{name}: {share}");
+    }
+}
+
+#[test]
+fn delayed_acks_halve_their_number_and_a_lone_segment_waits_for_the_timer() {
+    let server = TcpConfig {
+        quick_acks: 0,
+        ..TcpConfig::default()
+    };
+    let mut pair = Pair::established(TcpConfig::default(), server);
+    pair.write(CLIENT, &[1; 100]);
+    pair.run_for(Duration::from_millis(45));
+    let acks = |pair: &Pair| {
+        pair.sent
+            .iter()
+            .filter(|f| f.to == CLIENT && f.text.is_empty())
+            .count()
+    };
+    let before = acks(&pair);
+    pair.run_for(Duration::from_millis(10));
+    assert_eq!(acks(&pair), before + 1, "40 ms after it arrived");
+    pair.read(SERVER);
+    pair.transfer(CLIENT, 200_000, Duration::from_secs(10));
+    let segments = data_sent(&pair, CLIENT).count();
+    assert!(
+        acks(&pair) < segments * 2 / 3,
+        "{} ACKs for {segments} segments",
+        acks(&pair)
+    );
+}
+
+#[test]
+fn holes_are_reported_in_sack_blocks_and_duplicates_in_dsack() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    pair.lose = lose_nth_data(SERVER, 3);
+    pair.transfer(CLIENT, 30_000, Duration::from_secs(10));
+    let sacks = pair
+        .sent
+        .iter()
+        .filter(|f| f.to == CLIENT && !f.options.sack.is_empty())
+        .count();
+    assert!(sacks >= 2, "{sacks}");
+    let mut again = data_sent(&pair, CLIENT).next().expect("sent").clone();
+    let last = data_sent(&pair, CLIENT).last().expect("sent");
+    again.options.timestamps = last.options.timestamps;
+    pair.sent.clear();
+    pair.deliver(&again);
+    pair.transmit();
+    let dsack = pair.sent[0].options.sack.as_slice()[0];
+    assert_eq!(dsack.left, again.seq.0);
+    assert!(SeqNum(dsack.right).at_or_before(pair.sent[0].ack));
+}
+
+#[test]
+fn a_timeout_doubles_and_the_connection_ends_in_silence_after_retries2() {
+    let client = TcpConfig {
+        retries2: 4,
+        ..TcpConfig::default()
+    };
+    let mut pair = Pair::established(client, TcpConfig::default());
+    pair.lose = Box::new(|_| true);
+    pair.sent.clear();
+    pair.write(CLIENT, b"into the void");
+    pair.run_for(Duration::from_secs(60));
+    assert_eq!(data_sent(&pair, CLIENT).count(), 5);
+    assert!(
+        pair.sent
+            .iter()
+            .all(|f| !f.flags.intersects(TcpFlags::RST | TcpFlags::FIN))
+    );
+    let ready = pair.at(CLIENT, |connection, env| connection.ready(env));
+    assert_eq!(ready.closed, Some(CloseReason::TimedOut));
+}

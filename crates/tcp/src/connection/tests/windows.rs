@@ -1,0 +1,188 @@
+//! Receive windows: zero, silly, small, moving.
+
+use super::*;
+
+fn right_edges(pair: &Pair, from: usize, scale: u8) -> Vec<SeqNum> {
+    pair.sent
+        .iter()
+        .filter(|f| f.to == 1 - from && !f.flags.contains(TcpFlags::SYN))
+        .map(|f| f.ack + (u32::from(f.window) << scale))
+        .collect()
+}
+
+#[test]
+fn a_reader_that_stops_closes_the_window_and_a_probe_finds_it_open_again() {
+    let server = TcpConfig {
+        receive_buffer: 4_000,
+        ..TcpConfig::default()
+    };
+    let mut pair = Pair::established(TcpConfig::default(), server);
+    pair.write(CLIENT, &[5; 20_000]);
+    pair.run_for(Duration::from_secs(30));
+    let info = pair.at(CLIENT, |connection, env| connection.info(env));
+    assert_eq!(info.limit.current(), Limit::ZeroWindow);
+    assert!(
+        (4..=10).contains(&info.zero_window_probes),
+        "{}",
+        info.zero_window_probes
+    );
+    let server = pair.at(SERVER, |connection, env| connection.info(env));
+    assert_eq!(server.receive_limit.current(), ReceiveLimit::Reader);
+    // The window update is lost; the next probe asks.
+    pair.lose = Box::new(|f| f.to == CLIENT && f.text.is_empty());
+    let mut got = pair.read(SERVER).len();
+    pair.lose = Box::new(|_| false);
+    for _ in 0..100 {
+        pair.run_for(Duration::from_secs(1));
+        got += pair.read(SERVER).len();
+    }
+    assert_eq!(got, 20_000);
+}
+
+#[test]
+fn probes_go_on_while_they_are_answered_and_end_when_they_are_not() {
+    let server = TcpConfig {
+        receive_buffer: 4_000,
+        ..TcpConfig::default()
+    };
+    let mut pair = Pair::established(
+        TcpConfig {
+            retries2: 5,
+            ..TcpConfig::default()
+        },
+        server,
+    );
+    pair.write(CLIENT, &[5; 20_000]);
+    pair.run_for(Duration::from_secs(3_600));
+    assert_eq!(
+        pair.states()[CLIENT],
+        State::Established,
+        "an hour of answered probes"
+    );
+    pair.lose = Box::new(|_| true);
+    pair.run_for(Duration::from_secs(3_600));
+    let ready = pair.at(CLIENT, |connection, env| connection.ready(env));
+    assert_eq!(ready.closed, Some(CloseReason::TimedOut));
+}
+
+#[test]
+fn no_right_edge_retreats_whatever_the_reader_does() {
+    for (buffer, scale) in [(3_000, 0), (60_000, 0), (200_000, 2)] {
+        let server = TcpConfig {
+            receive_buffer: buffer,
+            window_share: 100,
+            ..TcpConfig::default()
+        };
+        let mut pair = Pair::established(
+            TcpConfig {
+                nagle: false,
+                ..TcpConfig::default()
+            },
+            server,
+        );
+        let mut rng = fullpipe_pool::Rng::seeded(u64::from(buffer));
+        let mut piece = [0; 5_000];
+        for _ in 0..400 {
+            let len = rng.between(1, 5_000) as usize;
+            pair.write(CLIENT, &piece[..len].to_vec());
+            pair.run_for(Duration::from_millis(rng.between(0, 30)));
+            if rng.chance(0.5) {
+                let len = rng.between(1, 5_000) as usize;
+                let _ = pair.at(SERVER, |connection, env| {
+                    connection.read(&mut piece[..len], env)
+                });
+                pair.transmit();
+            }
+        }
+        let edges = right_edges(&pair, SERVER, scale);
+        for pair in edges.windows(2) {
+            assert!(
+                pair[0].at_or_before(pair[1]),
+                "buffer {buffer}: {} then {}",
+                pair[0],
+                pair[1]
+            );
+        }
+    }
+}
+
+#[test]
+fn a_window_of_a_few_bytes_is_not_offered() {
+    let server = TcpConfig {
+        receive_buffer: 10_000,
+        ..TcpConfig::default()
+    };
+    let mut pair = Pair::established(TcpConfig::default(), server);
+    pair.write(CLIENT, &[5; 30_000]);
+    pair.run_for(Duration::from_secs(2));
+    pair.sent.clear();
+    let mut ten = [0; 10];
+    for _ in 0..50 {
+        pair.at(SERVER, |connection, env| connection.read(&mut ten, env))
+            .expect("data");
+        pair.transmit();
+    }
+    assert_eq!(
+        pair.sent.iter().filter(|f| f.to == CLIENT).count(),
+        0,
+        "500 bytes are not worth an update"
+    );
+    assert!(
+        data_sent(&pair, CLIENT).all(|f| f.text.len() <= 1),
+        "and no silly segment leaves"
+    );
+}
+
+#[test]
+fn what_a_window_promises_is_kept_when_others_want_the_memory() {
+    let pool = PoolConfig {
+        blocks: 16,
+        block_size: 500,
+        ..PoolConfig::default()
+    };
+    let server = TcpConfig {
+        window_share: 100,
+        ..TcpConfig::default()
+    };
+    let mut pair = Pair::with_pools(TcpConfig::default(), server, PoolConfig::default(), pool);
+    pair.run_for(Duration::from_millis(50));
+    let mut hog = fullpipe_pool::Stream::new(fullpipe_pool::Holder::Send);
+    hog.append(&mut pair.ends[SERVER].pool, &[0; 8_000]);
+    pair.write(CLIENT, &[9; 8_000]);
+    pair.run_for(Duration::from_secs(2));
+    assert_eq!(pair.ends[SERVER].counters.rcvq_drop, 0);
+    hog.release(&mut pair.ends[SERVER].pool);
+}
+
+#[test]
+fn tiny_buffers_on_either_side_move_data_without_waiting_for_delayed_acks() {
+    for (name, client, server) in [
+        (
+            "send 1,024",
+            TcpConfig {
+                send_buffer: 1_024,
+                ..TcpConfig::default()
+            },
+            TcpConfig::default(),
+        ),
+        (
+            "receive 1,024",
+            TcpConfig::default(),
+            TcpConfig {
+                receive_buffer: 1_024,
+                ..TcpConfig::default()
+            },
+        ),
+    ] {
+        let mut pair = Pair::established(
+            client,
+            TcpConfig {
+                quick_acks: 0,
+                ..server
+            },
+        );
+        let took = pair.transfer(CLIENT, 50_000, Duration::from_secs(60));
+        // 50 round trips of 20 ms would be perfect; a delayed ACK each would add 40 ms.
+        assert!(took < Duration::from_millis(1_700), "{name}: {took}");
+    }
+}
