@@ -49,6 +49,10 @@ knobs! {
         timestamps: bool = true, legal false => true, drawn false => true, "";
         /// Offer selective acknowledgments. RFC 2018.
         sack: bool = true, legal false => true, drawn false => true, "";
+        /// Separate pieces that one connection may hold behind gaps; a segment
+        /// that would make one more is dropped, so that no peer can use up the
+        /// ranges that all share.
+        holes: u32 = 64, legal 1 => 65_536, drawn 1 => 64, "pieces";
         /// Hold less than a segment while data is unacknowledged. RFC 9293 §3.7.4.
         nagle: bool = true, legal false => true, drawn false => true, "";
         /// How long a cork may hold less than a segment; 0 holds it for ever.

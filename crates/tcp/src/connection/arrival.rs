@@ -43,7 +43,10 @@ impl Connection {
             self.receive.rcv_mss = self.receive.rcv_mss.max(each.min(self.offer.mss.into()));
         }
         let text = segment.payload;
-        match self.receive.on_text(segment.text_seq(), text, env.pool) {
+        match self
+            .receive
+            .on_text(segment.text_seq(), text, env.config.holes, env.pool)
+        {
             Arrival::InOrder { bytes, filled } => self.on_next_text(bytes, filled, env),
             Arrival::OutOfOrder => {
                 env.counters.ofo_queue += 1;

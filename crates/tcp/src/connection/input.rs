@@ -221,9 +221,12 @@ impl Connection {
             segment.end().at_or_before(self.receive.rcv_nxt) && !segment.is_empty();
         let probe = segment.end().at_or_after(self.receive.rcv_nxt) && !segment.payload.is_empty();
         if retransmission && self.agreed.sack && !segment.payload.is_empty() {
-            let arrival = self
-                .receive
-                .on_text(segment.text_seq(), segment.payload, env.pool);
+            let arrival = self.receive.on_text(
+                segment.text_seq(),
+                segment.payload,
+                env.config.holes,
+                env.pool,
+            );
             debug_assert_eq!(
                 arrival,
                 crate::receive::Arrival::Discarded(DiscardReason::Duplicate)

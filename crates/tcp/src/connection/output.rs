@@ -243,10 +243,10 @@ impl Connection {
         let mut flags = TcpFlags::ACK;
         if end == self.send.text_end() {
             if len > 0 {
-                flags = flags | TcpFlags::PSH;
+                flags |= TcpFlags::PSH;
             }
             if self.send.fin_queued {
-                flags = flags | TcpFlags::FIN;
+                flags |= TcpFlags::FIN;
             }
         }
         self.segment(seq, flags, start..start + u64::from(len), env)

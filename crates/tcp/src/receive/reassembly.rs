@@ -29,8 +29,9 @@ pub enum Arrival {
 }
 
 impl Receive {
-    /// Takes the text of a segment that starts at `seq`.
-    pub fn on_text(&mut self, seq: SeqNum, text: &[u8], pool: &mut Pool) -> Arrival {
+    /// Takes the text of a segment that starts at `seq`; at most `holes` pieces
+    /// are kept behind gaps.
+    pub fn on_text(&mut self, seq: SeqNum, text: &[u8], holes: u32, pool: &mut Pool) -> Arrival {
         let next = self.next_offset();
         let from = self.offset_of(seq);
         let to = from + text.len() as u64;
@@ -53,7 +54,7 @@ impl Receive {
         if kept.start == next {
             self.take_next(kept, piece, pool)
         } else {
-            self.keep(kept, piece, pool)
+            self.keep(kept, piece, holes, pool)
         }
     }
 
@@ -83,7 +84,10 @@ impl Receive {
     }
 
     /// Bytes behind a gap.
-    fn keep(&mut self, kept: Range<u64>, text: &[u8], pool: &mut Pool) -> Arrival {
+    fn keep(&mut self, kept: Range<u64>, text: &[u8], holes: u32, pool: &mut Pool) -> Arrival {
+        if self.ranges.count() >= holes && !self.touches_last(&kept, pool) {
+            return Arrival::Discarded(DiscardReason::NoRange);
+        }
         match self.ranges.insert(pool, kept.clone()) {
             Err(_) => return Arrival::Discarded(DiscardReason::NoRange),
             Ok(inserted) => {
@@ -105,6 +109,14 @@ impl Receive {
             return Arrival::Discarded(DiscardReason::NoMemory);
         }
         Arrival::OutOfOrder
+    }
+
+    /// Whether `kept` continues the highest piece, as the next segment of a
+    /// burst does: that needs no further range.
+    fn touches_last(&self, kept: &Range<u64>, pool: &Pool) -> bool {
+        self.ranges
+            .last(pool)
+            .is_some_and(|last| last.start <= kept.start && kept.start <= last.end)
     }
 
     fn note_duplicate(&mut self, range: Range<u64>) {

@@ -84,7 +84,7 @@ fn no_right_edge_retreats_whatever_the_reader_does() {
         let mut piece = [0; 5_000];
         for _ in 0..400 {
             let len = rng.between(1, 5_000) as usize;
-            pair.write(CLIENT, &piece[..len].to_vec());
+            pair.write(CLIENT, &piece[..len]);
             pair.run_for(Duration::from_millis(rng.between(0, 30)));
             if rng.chance(0.5) {
                 let len = rng.between(1, 5_000) as usize;
