@@ -166,6 +166,12 @@ impl Connection {
         matches!(self.state, State::Closed) && self.pending.reset.is_none() && self.orphan
     }
 
+    /// Whether R1 timeouts in a row suggest that the path itself has changed:
+    /// the next hop should be looked up anew. RFC 9293 §3.8.3.
+    pub const fn doubts_path(&self, config: &TcpConfig) -> bool {
+        self.recovery.timeouts() >= config.retries1
+    }
+
     /// Whether memory is what a writer or the window waits for: call
     /// [`on_memory`](Self::on_memory) when blocks have become free.
     pub fn waits_for_memory(&self) -> bool {
