@@ -17,6 +17,7 @@ use fullpipe_pool::{
     Duration, PoolConfig, Rng,
     knobs::{KnobError, KnobInfo, KnobTable, nearest},
 };
+use fullpipe_tcp::TcpConfig;
 
 fullpipe_pool::knobs! {
     /// How many of each thing the stack can hold, and how much it does in a turn.
@@ -191,6 +192,8 @@ macro_rules! config {
 config! {
     /// Packet memory.
     pool: PoolConfig,
+    /// Connections.
+    tcp: TcpConfig,
     /// Counts and budgets.
     stack: StackConfig,
     /// Routes, fragments.
@@ -239,6 +242,9 @@ impl Config {
         if let Some(why) = self.pool.contradiction() {
             return Some(format!("pool: {why}"));
         }
+        if let Some(why) = tcp_contradiction(&self.tcp) {
+            return Some(why);
+        }
         let StackConfig {
             ephemeral_low,
             ephemeral_high,
@@ -264,6 +270,42 @@ impl Config {
         }
         None
     }
+}
+
+/// What no timer or segment could obey.
+fn tcp_contradiction(tcp: &TcpConfig) -> Option<String> {
+    let TcpConfig {
+        rto_min,
+        rto_initial,
+        rto_max,
+        retries1,
+        retries2,
+        mss_min,
+        mss_max,
+        ..
+    } = tcp;
+    if rto_min > rto_max {
+        return Some(format!(
+            "tcp.rto_min = {rto_min} is above tcp.rto_max = {rto_max}"
+        ));
+    }
+    if rto_initial > rto_max {
+        return Some(format!(
+            "tcp.rto_initial = {rto_initial} is above tcp.rto_max = {rto_max}"
+        ));
+    }
+    if retries1 > retries2 {
+        return Some(format!(
+            "tcp.retries1 = {retries1} is above tcp.retries2 = {retries2}: a connection would be \
+             given up before its route is doubted"
+        ));
+    }
+    if mss_min > mss_max {
+        return Some(format!(
+            "tcp.mss_min = {mss_min} is above tcp.mss_max = {mss_max}"
+        ));
+    }
+    None
 }
 
 /// The error for a name that no row has, with the nearest that some row has.

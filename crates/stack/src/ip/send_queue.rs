@@ -155,9 +155,9 @@ impl SendQueue {
         self.cutting.is_some()
     }
 
-    /// Bytes that wait.
-    pub fn len_bytes(&self) -> u64 {
-        self.text.len()
+    /// Whether another datagram may be taken, if it is short enough.
+    pub fn has_room(&self) -> bool {
+        self.records.len() < self.most_records && self.text.len() < self.most_bytes
     }
 
     /// Builds the next packet at the start of `packet`, which holds at least

@@ -1,1 +1,202 @@
+use alloc::{vec, vec::Vec};
+use core::net::Ipv4Addr;
 
+use fullpipe_pool::{Instant, Pool, PoolConfig, Rng};
+
+use super::*;
+use crate::{
+    config::IpConfig,
+    counters::{Counters, Discard},
+    device::{Capabilities, Medium},
+};
+
+const US: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+const PEER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+
+fn subnet() -> Subnet {
+    Subnet {
+        address: US.into(),
+        prefix_len: 24,
+    }
+}
+
+fn packet(src: Ipv4Addr, dst: Ipv4Addr, protocol: Protocol) -> Vec<u8> {
+    let mut bytes = vec![7; 40];
+    Ipv4Header::new(src, dst, protocol, 20).write(&mut bytes);
+    bytes
+}
+
+fn receive(bytes: &[u8], link_broadcast: bool) -> (Option<bool>, Counters) {
+    let mut pool = Pool::new(&PoolConfig::default());
+    let mut counters = Counters::default();
+    let mut receiver = Receiver::new(subnet(), &IpConfig::default());
+    let received = receiver.on_packet(
+        bytes,
+        link_broadcast,
+        &mut pool,
+        Instant::ZERO,
+        &mut counters,
+    );
+    (received.map(|packet| packet.broadcast), counters)
+}
+
+#[test]
+fn packets_for_us_are_handed_up_and_counted() {
+    let mut bytes = packet(PEER, US, Protocol::Udp);
+    bytes.extend([0; 6]); // link padding
+    let (received, counters) = receive(&bytes, false);
+    assert_eq!(received, Some(false));
+    assert_eq!(
+        (counters.mib.ip_in_receives, counters.mib.ip_in_delivers),
+        (1, 1)
+    );
+    assert_eq!(counters.mib.ip_ext_in_octets, 40);
+    let broadcast = packet(PEER, Ipv4Addr::new(10, 0, 0, 255), Protocol::Udp);
+    assert_eq!(receive(&broadcast, true).0, Some(true));
+}
+
+#[test]
+fn packets_that_are_not_sound_or_not_for_us_are_dropped_by_reason() {
+    let sound = || packet(PEER, US, Protocol::Udp);
+    let flipped = |place: usize, bits: u8| {
+        let mut bytes = sound();
+        bytes[place] ^= bits;
+        bytes
+    };
+    let from = |src: [u8; 4]| packet(src.into(), US, Protocol::Udp);
+    let to = |dst: [u8; 4]| packet(PEER, dst.into(), Protocol::Udp);
+    for (name, bytes, link_broadcast, reason) in [
+        ("empty", vec![], false, Discard::IpTruncated),
+        ("cut", sound()[..39].to_vec(), false, Discard::IpTruncated),
+        ("version 6", flipped(0, 0x20), false, Discard::IpBadVersion),
+        (
+            "header of 16 bytes",
+            flipped(0, 0x01),
+            false,
+            Discard::IpBadHeaderLength,
+        ),
+        (
+            "a flipped bit",
+            flipped(8, 1),
+            false,
+            Discard::IpBadChecksum,
+        ),
+        (
+            "from everybody",
+            from([255; 4]),
+            false,
+            Discard::IpBadSource,
+        ),
+        (
+            "from our broadcast",
+            from([10, 0, 0, 255]),
+            false,
+            Discard::IpBadSource,
+        ),
+        (
+            "from a group",
+            from([224, 0, 0, 1]),
+            false,
+            Discard::IpBadSource,
+        ),
+        (
+            "from ourselves",
+            from([10, 0, 0, 2]),
+            false,
+            Discard::IpBadSource,
+        ),
+        ("from nobody", from([0; 4]), false, Discard::IpBadSource),
+        (
+            "from loopback",
+            from([127, 0, 0, 1]),
+            false,
+            Discard::IpBadSource,
+        ),
+        ("to another", to([10, 0, 0, 3]), false, Discard::IpNotForUs),
+        ("to a group", to([224, 0, 0, 1]), false, Discard::IpNotForUs),
+        (
+            "to us, shouted",
+            sound(),
+            true,
+            Discard::IpUnicastInBroadcast,
+        ),
+        (
+            "a protocol unknown",
+            packet(PEER, US, Protocol::Other(99)),
+            false,
+            Discard::IpUnknownProtocol,
+        ),
+    ] {
+        let (received, counters) = receive(&bytes, link_broadcast);
+        assert_eq!(received, None, "{name}");
+        assert_eq!(counters.discarded(reason), 1, "{name}");
+        assert_eq!(counters.mib.ip_in_delivers, 0, "{name}");
+    }
+}
+
+#[test]
+fn arbitrary_bytes_never_panic_and_never_leak() {
+    let mut rng = Rng::seeded(3);
+    let mut pool = Pool::new(&PoolConfig {
+        blocks: 32,
+        block_size: 256,
+        ..Default::default()
+    });
+    let mut counters = Counters::default();
+    let mut receiver = Receiver::new(subnet(), &IpConfig::default());
+    for step in 0..20_000 {
+        let mut bytes = packet(PEER, US, Protocol::Udp);
+        if step % 2 == 0 {
+            // Sound headers with random fields reach further.
+            Ipv4Header {
+                more_fragments: rng.chance(0.5),
+                fragment_offset: (rng.below(300) * 8) as u16,
+                identification: rng.below(4) as u16,
+                ..Ipv4Header::new(PEER, US, Protocol::Udp, rng.below(21) as usize)
+            }
+            .write(&mut bytes);
+        } else {
+            let place = rng.below(20) as usize;
+            bytes[place] = rng.next_u64() as u8;
+            bytes.truncate(rng.below(41) as usize);
+        }
+        let now = Instant::from_millis(step);
+        receiver.on_packet(&bytes, false, &mut pool, now, &mut counters);
+        receiver.on_timeout(&mut pool, now, &mut counters);
+    }
+    assert_eq!(counters.mib.ip_in_receives, 20_000);
+    receiver.release(&mut pool);
+    assert_eq!(pool.free_blocks(), 32);
+    pool.verify();
+}
+
+#[test]
+fn a_header_is_written_in_front_of_its_payload() {
+    let device = Capabilities::plain(Medium::Ethernet, 1500);
+    let mut sender = Sender::new(US.into(), &device, &IpConfig::default(), Rng::seeded(1));
+    let mut counters = Counters::default();
+    let mut packet = [7; 40];
+    let outgoing = Outgoing {
+        src: US.into(),
+        dst: PEER.into(),
+        protocol: Protocol::Tcp,
+        payload_len: 20,
+        ecn: Ecn::Ect0,
+        dont_fragment: true,
+    };
+    assert_eq!(sender.max_payload(PEER.into()), 1480);
+    assert_eq!(
+        sender.write_header(&mut packet, &outgoing, &mut counters),
+        40
+    );
+    let (header, payload) =
+        Ipv4Header::parse(&packet, fullpipe_wire::ChecksumPolicy::Verify).unwrap();
+    assert_eq!((header.src, header.dst, header.ttl), (US, PEER, 64));
+    assert!(header.dont_fragment && !header.is_fragment());
+    assert_eq!(header.ecn, Ecn::Ect0);
+    assert_eq!(payload, [7; 20]);
+    assert_eq!(
+        (counters.mib.ip_out_requests, counters.mib.ip_ext_out_octets),
+        (1, 40)
+    );
+}

@@ -114,7 +114,10 @@ impl Neighbours {
             hand: 0,
             queues: Queues::new(2, config.entries),
             replies: VecDeque::with_capacity(config.replies as usize),
-            limit: RateLimit::new(config.requests_per_second, config.entries),
+            limit: RateLimit::new(
+                config.requests_per_second,
+                config.requests_per_second.div_ceil(10),
+            ),
             deadline: None,
             config: config.clone(),
         }
@@ -515,21 +518,28 @@ impl Neighbours {
         self.entries[at].next = removed.next;
     }
 
-    /// Makes room for an address that we look for, at the cost of one that we
-    /// have not used for longest, roughly; of one that still waits for an
-    /// answer only when there is no other.
+    /// Makes room for an address that we look for. At most half of the entries
+    /// wait for an answer: whoever makes us look for addresses that nobody has
+    /// pushes out the like, not the neighbours that we know. Of those, one that
+    /// we have not used for longest goes, roughly.
     fn evict_for_us(&mut self, pool: &mut Pool, counters: &mut Counters) {
         let capacity = self.entries.capacity();
+        let waits = |entry: &Entry| matches!(entry.state, State::Incomplete { .. });
+        let waiting = self
+            .entries
+            .iter()
+            .filter(|(_, entry)| waits(entry))
+            .count();
+        let crowded = 2 * waiting >= capacity as usize;
         for _ in 0..2 * capacity {
             let index = self.advance_hand();
             let entry = &mut self.entries[index];
-            let waits = matches!(entry.state, State::Incomplete { .. });
-            if !waits && !core::mem::take(&mut entry.used) {
+            let spared = waits(entry) != crowded || (!crowded && core::mem::take(&mut entry.used));
+            if !spared {
                 return self.remove(index, pool, counters);
             }
         }
-        let index = self.advance_hand();
-        self.remove(index, pool, counters);
+        unreachable!("an entry is spared once, and one half is not empty");
     }
 
     /// Makes room for a stranger, at the cost of another that we never used.

@@ -11,7 +11,7 @@ mod tests;
 use alloc::{boxed::Box, vec};
 use core::{
     fmt,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
+    net::{IpAddr, SocketAddr},
 };
 
 use fullpipe_pool::{Holder, Pool, Rng};
@@ -91,8 +91,8 @@ pub enum Delivery {
 pub struct UdpReady {
     /// A datagram waits to be read.
     pub readable: bool,
-    /// Nothing written before waits to be sent.
-    pub drained: bool,
+    /// There is room for another datagram, if the pool has it.
+    pub writable: bool,
 }
 
 #[derive(Debug)]
@@ -137,10 +137,8 @@ impl UdpSockets {
             send: SendQueue::new(Holder::Datagram, udp.send_queue, udp.send_buffer),
         };
         let pool = &config.pool;
-        let sendable = u64::from(
-            pool.blocks
-                .saturating_sub(pool.send_floor + pool.receive_floor),
-        ) * u64::from(pool.block_size);
+        let floors = u64::from(pool.send_floor) + u64::from(pool.receive_floor);
+        let sendable = (u64::from(pool.blocks).saturating_sub(floors)) * u64::from(pool.block_size);
         let longest = sendable
             .min(udp.send_buffer.into())
             .min((Ipv4Header::MAX_PAYLOAD_LEN - UdpHeader::LEN) as u64);
@@ -200,7 +198,7 @@ impl UdpSockets {
         let buffers = &self.buffers[id.0.index as usize];
         Ok(UdpReady {
             readable: !buffers.receive.is_empty(),
-            drained: buffers.send.is_empty(),
+            writable: buffers.send.has_room(),
         })
     }
 
@@ -419,24 +417,20 @@ impl UdpSockets {
         .filter(move |(_, socket)| socket.local.port() == port)
     }
 
-    /// The socket that receives what is sent to `ip` and `port`: one bound to
-    /// just that address before one bound to every address.
+    /// The socket that receives what is sent to `ip` and `port`.
     fn lookup(&self, ip: IpAddr, port: u16) -> Option<u32> {
-        let mut any = None;
-        for (index, socket) in self.bound_to(port) {
-            if socket.local.ip() == ip {
-                return Some(index);
-            }
-            if socket.local.ip().is_unspecified() {
-                any = Some(index);
-            }
-        }
-        any
+        let receives = |local: IpAddr| local == ip || local.is_unspecified();
+        let mut bound = self.bound_to(port);
+        bound
+            .find(|(_, socket)| receives(socket.local.ip()))
+            .map(|(index, _)| index)
     }
 
+    /// Whether a socket receives some of what one bound to `ip` would.
     fn is_taken(&self, ip: IpAddr, port: u16) -> bool {
+        let shares = |local: IpAddr| local == ip || local.is_unspecified() || ip.is_unspecified();
         self.bound_to(port)
-            .any(|(_, socket)| socket.local.ip() == ip)
+            .any(|(_, socket)| shares(socket.local.ip()))
     }
 
     /// A free port, searched from a random place on. RFC 6056 §3.3.1.
@@ -463,6 +457,3 @@ impl UdpSockets {
         self.sockets[at].next = next;
     }
 }
-
-/// Any address and any port of this host: what a client binds to.
-pub const ANY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);

@@ -1,1 +1,106 @@
+use fullpipe_pool::Rng;
+use fullpipe_wire::{ChecksumPolicy, UdpHeader};
 
+use super::*;
+use crate::{
+    config::IpConfig,
+    device::{Capabilities, Medium},
+    icmp::{PathError, quoted},
+    ip::Subnet,
+};
+
+const DATAGRAM: [u8; 12] = [0x13, 0x89, 0, 7, 0, 12, 0, 0, 1, 2, 3, 4];
+
+fn packet(broadcast: bool, payload: &[u8]) -> Packet<'_> {
+    let (src, dst) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
+    let header = Ipv4Header::new(src, dst, Protocol::Udp, payload.len());
+    Packet {
+        header: IpHeader::V4(header),
+        broadcast,
+        payload,
+    }
+}
+
+#[test]
+fn the_sender_of_a_datagram_for_nobody_is_told_so_in_its_own_words() {
+    let mut counters = Counters::default();
+    let mut errors = ErrorQueue::new(&IcmpConfig::default());
+    errors.on_no_port(&packet(false, &DATAGRAM), Instant::ZERO, &mut counters);
+
+    let device = Capabilities::plain(Medium::Ip, 1500);
+    let us = IpAddr::from([10, 0, 0, 2]);
+    let mut sender = Sender::new(us, &device, &IpConfig::default(), Rng::seeded(1));
+    let mut out = [0; 100];
+    let built = errors
+        .poll_packet(&mut sender, &mut out, &mut counters)
+        .unwrap();
+    assert_eq!(built.len, 56);
+    let (header, payload) = Ipv4Header::parse(&out[..56], ChecksumPolicy::Verify).unwrap();
+    assert_eq!(header.dst.octets(), [10, 0, 0, 1]);
+    let (message, quoted) = Icmpv4Message::parse(payload, ChecksumPolicy::Verify).unwrap();
+    // Read it as the sender of the datagram would.
+    let theirs = Subnet {
+        address: [10, 0, 0, 1].into(),
+        prefix_len: 24,
+    };
+    let event = quoted::parse(message, quoted, &theirs, 552).unwrap();
+    assert_eq!(event.error, PathError::Unreachable { hard: true });
+    assert_eq!((event.local.port(), event.remote.port()), (5001, 7));
+    assert!(UdpHeader::parse_quoted(&quoted[20..]).is_ok());
+    assert_eq!(counters.mib.icmp_out_dest_unreachs, 1);
+    assert!(
+        errors
+            .poll_packet(&mut sender, &mut out, &mut counters)
+            .is_none()
+    );
+}
+
+#[test]
+fn a_flood_is_answered_at_the_rate_and_no_faster() {
+    let config = IcmpConfig {
+        errors: 5,
+        errors_per_second: 10,
+        ..IcmpConfig::default()
+    };
+    let mut errors = ErrorQueue::new(&config);
+    let mut counters = Counters::default();
+    let device = Capabilities::plain(Medium::Ip, 1500);
+    let us = IpAddr::from([10, 0, 0, 2]);
+    let mut sender = Sender::new(us, &device, &IpConfig::default(), Rng::seeded(1));
+    let mut out = [0; 100];
+    for ms in 0..2_000 {
+        let now = Instant::from_millis(ms);
+        errors.on_no_port(&packet(false, &DATAGRAM), now, &mut counters);
+        errors.poll_packet(&mut sender, &mut out, &mut counters);
+    }
+    // A burst of 5, then 10 in each of two seconds.
+    assert_eq!(counters.mib.icmp_out_msgs, 5 + 19);
+    assert_eq!(counters.mib.icmp_out_rate_limit_global, 2_000 - 24);
+}
+
+#[test]
+fn nothing_is_said_about_broadcasts_and_stumps() {
+    let mut errors = ErrorQueue::new(&IcmpConfig::default());
+    let mut counters = Counters::default();
+    errors.on_no_port(&packet(true, &DATAGRAM), Instant::ZERO, &mut counters);
+    errors.on_no_port(&packet(false, &DATAGRAM[..7]), Instant::ZERO, &mut counters);
+    assert!(!errors.wants_output());
+}
+
+#[test]
+fn a_queue_that_is_not_polled_stays_in_its_bounds() {
+    let config = IcmpConfig {
+        errors: 3,
+        ..IcmpConfig::default()
+    };
+    let mut errors = ErrorQueue::new(&config);
+    let mut counters = Counters::default();
+    for second in 0..50 {
+        errors.on_no_port(
+            &packet(false, &DATAGRAM),
+            Instant::from_secs(second),
+            &mut counters,
+        );
+    }
+    assert_eq!(counters.discarded(Discard::IcmpErrorQueueFull), 47);
+}

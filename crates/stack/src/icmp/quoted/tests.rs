@@ -1,1 +1,133 @@
+use alloc::{vec, vec::Vec};
 
+use fullpipe_pool::Rng;
+use fullpipe_wire::TimeExceededCode;
+
+use super::*;
+
+fn subnet() -> Subnet {
+    Subnet {
+        address: [10, 0, 0, 2].into(),
+        prefix_len: 24,
+    }
+}
+
+fn unreachable(code: UnreachableCode) -> Icmpv4Message {
+    Icmpv4Message::Unreachable {
+        code,
+        next_hop_mtu: 0,
+    }
+}
+
+/// What a router quotes of a packet of 1,000 bytes: its start, cut short.
+fn quotation(change: impl FnOnce(&mut Ipv4Header)) -> Vec<u8> {
+    let (src, dst) = ([10, 0, 0, 2].into(), [8, 8, 8, 8].into());
+    let mut header = Ipv4Header::new(src, dst, Protocol::Tcp, 980);
+    change(&mut header);
+    let mut bytes = vec![0; 28];
+    header.write(&mut bytes);
+    bytes[20..].copy_from_slice(&[0x13, 0x89, 0, 80, 1, 2, 3, 4]);
+    bytes
+}
+
+#[test]
+fn an_error_names_the_connection_that_it_claims_to_be_about() {
+    let time_exceeded = Icmpv4Message::TimeExceeded {
+        code: TimeExceededCode::Ttl,
+    };
+    let too_long = |next_hop_mtu| Icmpv4Message::Unreachable {
+        code: UnreachableCode::FragmentationNeeded,
+        next_hop_mtu,
+    };
+    for (message, error) in [
+        (
+            unreachable(UnreachableCode::Port),
+            PathError::Unreachable { hard: true },
+        ),
+        (
+            unreachable(UnreachableCode::Protocol),
+            PathError::Unreachable { hard: true },
+        ),
+        (
+            unreachable(UnreachableCode::Host),
+            PathError::Unreachable { hard: false },
+        ),
+        (
+            unreachable(UnreachableCode::Other(13)),
+            PathError::Unreachable { hard: false },
+        ),
+        (
+            too_long(1_400),
+            PathError::FragmentationNeeded { mtu: 1_400 },
+        ),
+        (too_long(68), PathError::FragmentationNeeded { mtu: 552 }),
+        (too_long(0), PathError::FragmentationNeeded { mtu: 552 }),
+        (time_exceeded, PathError::TimeExceeded),
+    ] {
+        let event = parse(message, &quotation(|_| ()), &subnet(), 552).unwrap();
+        let expected = IcmpEvent {
+            error,
+            protocol: Protocol::Tcp,
+            local: "10.0.0.2:5001".parse().unwrap(),
+            remote: "8.8.8.8:80".parse().unwrap(),
+            seq: 0x0102_0304,
+        };
+        assert_eq!(event, expected);
+    }
+}
+
+#[test]
+fn a_quotation_of_what_we_cannot_have_sent_is_refused() {
+    let whole = || quotation(|_| ());
+    for (name, quoted, reason) in [
+        ("nothing", vec![], Discard::IcmpQuoteMalformed),
+        (
+            "half a header",
+            whole()[..12].to_vec(),
+            Discard::IcmpQuoteMalformed,
+        ),
+        (
+            "seven bytes behind it",
+            whole()[..27].to_vec(),
+            Discard::IcmpQuoteMalformed,
+        ),
+        (
+            "a later fragment",
+            quotation(|header| header.fragment_offset = 8),
+            Discard::IcmpQuoteMalformed,
+        ),
+        (
+            "another host's packet",
+            quotation(|header| header.src = [10, 0, 0, 3].into()),
+            Discard::IcmpQuoteNotOurs,
+        ),
+        (
+            "an echo of ours",
+            quotation(|header| header.protocol = Protocol::Icmp),
+            Discard::IcmpUnwanted,
+        ),
+    ] {
+        let message = unreachable(UnreachableCode::Port);
+        assert_eq!(
+            parse(message, &quoted, &subnet(), 552),
+            Err(reason),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn rubbish_is_refused_or_understood_but_never_panics() {
+    let mut rng = Rng::seeded(5);
+    for _ in 0..50_000 {
+        let mut quoted = quotation(|_| ());
+        for _ in 0..rng.between(1, 6) {
+            let place = rng.below(28) as usize;
+            quoted[place] = rng.next_u64() as u8;
+        }
+        quoted.truncate(rng.below(29) as usize);
+        if let Ok(event) = parse(unreachable(UnreachableCode::Port), &quoted, &subnet(), 552) {
+            assert_eq!(event.local.ip(), subnet().address);
+        }
+    }
+}

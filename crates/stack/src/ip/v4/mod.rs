@@ -7,6 +7,8 @@ pub mod fragment;
 pub mod identification;
 pub mod reassembly;
 pub mod routes;
+#[cfg(test)]
+mod tests;
 
 use core::net::Ipv4Addr;
 

@@ -124,7 +124,7 @@ impl Reassembler {
 
     /// Checks what can be known of a fragment by itself.
     fn check_alone(&self, header: &Ipv4Header, payload: &[u8]) -> Result<(), Discard> {
-        if payload.is_empty() || (header.more_fragments && payload.len() % 8 != 0) {
+        if payload.is_empty() || (header.more_fragments && !payload.len().is_multiple_of(8)) {
             return Err(Discard::FragmentMisaligned);
         }
         if usize::from(header.fragment_offset) + payload.len() > self.whole.len() {
