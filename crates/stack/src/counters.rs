@@ -83,6 +83,14 @@ fullpipe_pool::counters! {
         udp_sndbuf_errors: "UdpSndbufErrors",
         /// UDP datagrams with a wrong checksum.
         udp_in_csum_errors: "UdpInCsumErrors",
+        /// SYNs and last ACKs dropped because a backlog was full.
+        tcp_listen_overflows: "TcpExtListenOverflows",
+        /// SYNs and last ACKs dropped by listeners for whatever reason.
+        tcp_listen_drops: "TcpExtListenDrops",
+        /// Connections in TIME-WAIT whose four-tuple began a new one.
+        tcp_time_wait_recycled: "TcpExtTWRecycled",
+        /// Connections in TIME-WAIT that were forgotten early for want of room.
+        tcp_time_wait_overflows: "TcpExtTCPTimeWaitOverflow",
         /// ARP requests received that asked for our address.
         arp_in_requests: "ArpInRequests",
         /// ARP replies received.
@@ -214,6 +222,34 @@ discards! {
     UdpQueueFull,
     /// The pool had no block for a UDP datagram.
     UdpNoMemory,
+    /// A TCP segment is shorter than its header, or has no port.
+    TcpMalformed,
+    /// A TCP checksum is wrong.
+    TcpBadChecksum,
+    /// A TCP segment to more than one host. RFC 9293 §3.9.2.3.
+    TcpBroadcast,
+    /// No connection has this four-tuple, and nobody listens; answered with a
+    /// reset unless it was one.
+    TcpNoConnection,
+    /// The same, but more resets are due than memory was set aside for.
+    TcpResetQueueFull,
+    /// The same, but the rate limit of resets is used up.
+    TcpResetRateLimited,
+    /// A segment to a listener that begins nothing. RFC 9293 §3.10.7.2.
+    TcpUselessInListen,
+    /// A segment to a handshake under way that neither completes nor ends it.
+    TcpUselessInHandshake,
+    /// A SYN, or the ACK that completes a handshake, while `backlog` connections
+    /// wait to be accepted.
+    TcpBacklogFull,
+    /// A SYN while `stack.half_open` handshakes are under way.
+    TcpHalfOpenFull,
+    /// The ACK that completes a handshake, while every connection is in use.
+    TcpConnectionsFull,
+    /// The ACK that completes a handshake, but memory cannot back its window.
+    TcpNoMemory,
+    /// An old segment to a connection in TIME-WAIT.
+    TcpOldInTimeWait,
 }
 
 /// Everything that is counted below TCP.
@@ -306,6 +342,23 @@ impl MibCounters {
                 Some(&mut self.udp_in_csum_errors),
             ],
             UdpNoPort => [Some(&mut self.udp_no_ports), None],
+            TcpBacklogFull => [
+                Some(&mut self.tcp_listen_overflows),
+                Some(&mut self.tcp_listen_drops),
+            ],
+            TcpHalfOpenFull | TcpConnectionsFull | TcpNoMemory => {
+                [Some(&mut self.tcp_listen_drops), None]
+            }
+            // TCP's own counters have them, or have no name for them.
+            TcpMalformed
+            | TcpBadChecksum
+            | TcpBroadcast
+            | TcpNoConnection
+            | TcpResetQueueFull
+            | TcpResetRateLimited
+            | TcpUselessInListen
+            | TcpUselessInHandshake
+            | TcpOldInTimeWait => [None, None],
             UdpQueueFull | UdpNoMemory => [
                 Some(&mut self.udp_in_errors),
                 Some(&mut self.udp_rcvbuf_errors),

@@ -31,7 +31,12 @@ pub struct Capabilities {
 impl Capabilities {
     /// A plain device: no offloads.
     pub const fn plain(medium: Medium, mtu: usize) -> Self {
-        Self { medium, mtu, checksum_tx: false, super_segment: 0 }
+        Self {
+            medium,
+            mtu,
+            checksum_tx: false,
+            super_segment: 0,
+        }
     }
 }
 

@@ -422,7 +422,7 @@ impl Neighbours {
             else {
                 continue;
             };
-            if sent == 0 || self.queues.queue_of(index).is_some() {
+            if self.queues.queue_of(index).is_some() {
                 continue;
             }
             if now < due {

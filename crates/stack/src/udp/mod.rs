@@ -187,6 +187,11 @@ impl UdpSockets {
         Ok(UdpId(key))
     }
 
+    /// The id of the socket in slot `index`.
+    pub(crate) fn id_at(&self, index: u32) -> UdpId {
+        UdpId(self.sockets.key(index))
+    }
+
     /// What the socket is bound to.
     pub fn local(&self, id: UdpId) -> Result<SocketAddr, UdpError> {
         self.open(id).map(|socket| socket.local)

@@ -235,6 +235,24 @@ fn a_reader_that_does_not_read_costs_its_queue_and_no_more() {
 }
 
 #[test]
+fn a_datagram_as_large_as_the_pool_is_queued_whatever_came_before() {
+    let mut host = Host::new("10.0.0.2", |config| config.pool.blocks = 4);
+    let id = host.bind("0.0.0.0:7").unwrap();
+    for len in [100, 1_024] {
+        let payload = datagram(7, &vec![5; len]);
+        let Host {
+            udp,
+            pool,
+            counters,
+            ..
+        } = &mut host;
+        let delivery = udp.on_datagram(&packet(&payload), false, pool, counters);
+        assert_eq!(delivery, Delivery::Queued(id), "{len}");
+        assert_eq!(host.receive(id).unwrap().0.len(), len);
+    }
+}
+
+#[test]
 fn bad_datagrams_are_dropped_by_reason() {
     let sound = datagram(7, b"text");
     let mut damaged = sound.clone();

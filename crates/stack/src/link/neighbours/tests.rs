@@ -262,6 +262,29 @@ fn an_old_answer_is_asked_for_again_while_it_is_used() {
 }
 
 #[test]
+fn a_released_packet_is_not_forgotten_when_its_neighbour_must_be_asked_again() {
+    let mut rig = Rig::new(|config| config.reachable_time = Duration::from_millis(500));
+    rig.resolve(7);
+    rig.hold(7, &[1; 40]);
+    rig.resolve(8);
+    assert_eq!(rig.drain().len(), 2);
+    rig.arp(ArpOperation::Reply, 7, OUR_IP);
+    // The device is busy until the answer is old and other requests are due.
+    rig.now = START + Duration::from_secs(2);
+    assert_eq!(rig.resolve(7), Resolution::Known(mac(7)));
+    rig.neighbours
+        .on_timeout(rig.now, &mut rig.pool, &mut rig.counters);
+    let sent = rig.drain();
+    let packet = Sent::Packet {
+        to: mac(7),
+        first: 1,
+        len: 40,
+    };
+    assert!(sent.contains(&packet), "{sent:?}");
+    assert_eq!(rig.pool.free_blocks(), 16);
+}
+
+#[test]
 fn who_asks_for_us_is_answered_and_remembered() {
     let mut rig = Rig::new(|_| ());
     rig.arp(ArpOperation::Request, 7, OUR_IP);

@@ -186,6 +186,16 @@ fn a_fragment_that_disagrees_ends_the_datagram_and_the_rest_of_it() {
 }
 
 #[test]
+fn an_end_below_what_has_arrived_ends_the_datagram() {
+    let mut rig = Rig::new(|_| ());
+    assert_eq!(rig.feed(1, 3_000, 0..800), None);
+    assert_eq!(rig.feed(1, 3_000, 1_600..2_400), None);
+    assert_eq!(rig.feed_bytes(1, 800, false, &[9; 100]), None);
+    assert_eq!(rig.counters.discarded(Discard::FragmentBadEnd), 1);
+    rig.assert_empty();
+}
+
+#[test]
 fn fragments_that_cannot_be_are_refused_by_themselves() {
     for (name, offset, more, len, reason) in [
         ("nothing", 0, true, 0, Discard::FragmentMisaligned),

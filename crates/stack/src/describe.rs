@@ -1,0 +1,109 @@
+//! What bounds a connection to what, in words.
+//!
+//! Rule: every line names the bound, its value now, and the knob behind it.
+//! Nothing is decided here.
+
+use core::{fmt, net::SocketAddr};
+
+use fullpipe_pool::Pool;
+use fullpipe_tcp::{Info, TcpConfig};
+
+/// A connection described for people. Made by
+/// [`Stack::describe`](crate::Stack::describe).
+#[derive(Clone, Debug)]
+pub struct Description {
+    local: SocketAddr,
+    remote: SocketAddr,
+    info: Info,
+    mss_max: u32,
+    /// Blocks: in all, free, and bytes in one.
+    pool: (u32, u32, u32),
+}
+
+impl Description {
+    pub(crate) fn new(
+        local: SocketAddr,
+        remote: SocketAddr,
+        info: Info,
+        config: &TcpConfig,
+        pool: &Pool,
+    ) -> Self {
+        let blocks = (pool.block_count(), pool.free_blocks(), pool.block_size());
+        Self {
+            local,
+            remote,
+            info,
+            mss_max: config.mss_max,
+            pool: blocks,
+        }
+    }
+
+    fn write_bounds(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Info { tuning, .. } = &self.info;
+        writeln!(
+            f,
+            "  segments of {} bytes (peer takes {}; tcp.mss_max = {})",
+            self.info.mss, self.info.agreed.peer_mss, self.mss_max
+        )?;
+        writeln!(
+            f,
+            "  writes: {} of {} bytes of send buffer used (tcp.send_buffer), {} not sent yet",
+            self.info.send_queue, tuning.send_buffer, self.info.unsent
+        )?;
+        writeln!(
+            f,
+            "  peer's window: {} bytes, largest seen {}",
+            self.info.snd_wnd, self.info.max_snd_wnd
+        )?;
+        writeln!(f, "  congestion window: {} bytes", self.info.cwnd)?;
+        writeln!(
+            f,
+            "  our window: {} of {} bytes (tcp.receive_buffer), {} received and not read",
+            self.info.rcv_wnd, tuning.receive_buffer, self.info.receive_queue
+        )?;
+        let (blocks, free, size) = self.pool;
+        writeln!(
+            f,
+            "  packet memory: {} + {} of {blocks} blocks of {size} bytes here, {free} free \
+             (pool.blocks, pool.block_size)",
+            self.info.send_blocks, self.info.receive_blocks
+        )
+    }
+
+    fn write_limits(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at = self.info.at;
+        let now = (
+            self.info.limit.current().name(),
+            self.info.receive_limit.current().name(),
+        );
+        write!(f, "  held back by {} now; so far", now.0)?;
+        for (limit, time, _) in self
+            .info
+            .limit
+            .shares(at)
+            .filter(|share| !share.1.is_zero())
+        {
+            write!(f, " {} {time}", limit.name())?;
+        }
+        write!(f, "\n  as receiver: {} now; so far", now.1)?;
+        let shares = self.info.receive_limit.shares(at);
+        for (limit, time, _) in shares.filter(|share| !share.1.is_zero()) {
+            write!(f, " {} {time}", limit.name())?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Description {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (local, remote) = (self.local, self.remote);
+        let (state, age) = (self.info.state.name(), self.info.age());
+        writeln!(
+            f,
+            "{local} - {remote} {state}, {age} old, round trip {}",
+            self.info.srtt
+        )?;
+        self.write_bounds(f)?;
+        self.write_limits(f)
+    }
+}

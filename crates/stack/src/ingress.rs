@@ -1,0 +1,85 @@
+//! The way in: from a frame to whoever it is for.
+//!
+//! Rule: a frame changes state and is never answered from here; what it makes
+//! due is queued, bounded, and leaves through `egress`. Any bytes may come.
+
+use fullpipe_pool::Instant;
+use fullpipe_wire::{Protocol, TcpHeader};
+
+use crate::{
+    device::RxMeta, icmp, ip::Sender, link::Inbound, stack::Stack, tcp::Host, udp::Delivery,
+};
+
+impl Stack {
+    /// Takes one received frame, whatever its bytes.
+    pub fn receive(&mut self, frame: &[u8], meta: RxMeta, now: Instant) {
+        match self.link.on_frame(frame, &mut self.counters) {
+            Some(Inbound::Ip { packet, broadcast }) => {
+                self.on_ip_packet(packet, broadcast, meta, now);
+            }
+            Some(Inbound::Arp(packet)) => {
+                self.neighbours.on_packet(packet, now, &mut self.counters);
+                self.neighbours_changed = true;
+            }
+            None => {}
+        }
+    }
+
+    fn on_ip_packet(&mut self, bytes: &[u8], broadcast: bool, meta: RxMeta, now: Instant) {
+        let (pool, counters) = (&mut self.pool, &mut self.counters);
+        let Some(packet) = self
+            .receiver
+            .on_packet(bytes, broadcast, pool, now, counters)
+        else {
+            return;
+        };
+        match packet.protocol() {
+            Protocol::Tcp => {
+                let text = self
+                    .sender
+                    .max_payload(packet.src())
+                    .saturating_sub(TcpHeader::LEN);
+                let mss_limit = text.clamp(1, usize::from(u16::MAX)) as u16;
+                let events = &mut self.events;
+                let mut host = Host {
+                    now,
+                    pool,
+                    events,
+                    counters,
+                };
+                self.tcp.on_packet(&packet, meta, mss_limit, &mut host);
+            }
+            Protocol::Udp => {
+                let verified = meta.checksum_verified;
+                match self.udp.on_datagram(&packet, verified, pool, counters) {
+                    Delivery::Queued(id) => self.events.udp(id.0.index),
+                    Delivery::NoPort => self.errors.on_no_port(&packet, now, counters),
+                    Delivery::Dropped => {}
+                }
+            }
+            Protocol::Icmp => {
+                let (subnet, least) = (&self.subnet, self.path_mtu_min);
+                let event = icmp::on_packet(&packet, subnet, least, &mut self.echo, pool, counters);
+                if let Some(event) = event {
+                    self.on_icmp_event(&event, now);
+                }
+            }
+            Protocol::Other(_) => unreachable!("the receiver passes on what we speak"),
+        }
+    }
+
+    fn on_icmp_event(&mut self, event: &icmp::IcmpEvent, now: Instant) {
+        match event.protocol {
+            Protocol::Tcp => {
+                let headers = Sender::header_len(event.remote.ip()) + TcpHeader::LEN;
+                let (tcp, mut host) = self.tcp_and_host(now);
+                tcp.on_icmp(event, headers as u16, &mut host);
+            }
+            Protocol::Udp | Protocol::Icmp | Protocol::Other(_) => {
+                if let Some(id) = self.udp.on_icmp(event, &mut self.counters) {
+                    self.events.udp(id.0.index);
+                }
+            }
+        }
+    }
+}

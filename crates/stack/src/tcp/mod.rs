@@ -1,0 +1,470 @@
+//! TCP as the host sees it: who is meant by a segment, connections that do not
+//! exist yet or any more, and whose turn it is.
+//!
+//! Rule: a connection is called only through [`TcpLayer::run`], and after each
+//! call [`TcpLayer::settle`] files what the call changed: its deadline, its
+//! wish to send, its events, its end. So no list can disagree with a
+//! connection, and nothing is ever searched for. What a connection does is
+//! decided in `fullpipe-tcp`; what a frame looks like, in `egress`.
+
+pub(crate) mod arrival;
+mod demux;
+mod isn;
+pub(crate) mod listener;
+pub(crate) mod memory;
+pub(crate) mod open;
+pub(crate) mod parking;
+mod ports;
+pub(crate) mod resets;
+mod syn_cache;
+mod time_wait;
+mod tuple;
+
+use fullpipe_pool::{Instant, Pool};
+use fullpipe_tcp::{Connection, Discards, Env, SegmentOut, State, TcpConfig, TcpCounters, Trace};
+
+pub(crate) use tuple::{FourTuple, Secret};
+
+use crate::{
+    config::Config,
+    counters::Counters,
+    events::EventQueue,
+    slab::{Key, Slab},
+    timer_wheel::TimerWheel,
+};
+use demux::Demux;
+use isn::InitialNumbers;
+use listener::Listeners;
+use memory::Waiters;
+use parking::Parking;
+use ports::EphemeralPorts;
+use resets::Resets;
+use syn_cache::SynCache;
+use time_wait::TimeWaits;
+
+/// Resets to strangers that wait to be sent.
+const RESETS: u32 = 64;
+/// Resets to strangers sent in a second.
+const RESETS_PER_SECOND: u32 = 1_000;
+
+/// What a call needs besides TCP's own state.
+#[derive(Debug)]
+pub(crate) struct Host<'a> {
+    /// The time of this turn.
+    pub(crate) now: Instant,
+    /// Packet memory.
+    pub(crate) pool: &'a mut Pool,
+    /// Where the application learns what changed.
+    pub(crate) events: &'a mut EventQueue,
+    /// Counters of the host.
+    pub(crate) counters: &'a mut Counters,
+}
+
+/// Who holds a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holder {
+    /// The application, by its id.
+    User,
+    /// A listener, until it is accepted.
+    Backlog,
+    /// Nobody: the application closed it, and it finishes alone.
+    Nobody,
+}
+
+/// A connection and what the host knows of it.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    /// Between whom.
+    pub(crate) tuple: FourTuple,
+    /// The tuple's hash.
+    hash: u32,
+    /// Who holds it.
+    pub(crate) holder: Holder,
+    /// Segments of the tuple find this connection: until it has ended.
+    is_found: bool,
+    /// The connection.
+    pub(crate) connection: Connection,
+}
+
+/// Whom a four-tuple leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    Connection(u32),
+    Handshake(u32),
+    TimeWait(u32),
+}
+
+const KIND_SHIFT: u32 = 30;
+const INDEX_MASK: u32 = (1 << KIND_SHIFT) - 1;
+
+impl Owner {
+    /// As the value of a [`Demux`] entry.
+    const fn encode(self) -> u32 {
+        match self {
+            Self::Connection(index) => index,
+            Self::Handshake(index) => 1 << KIND_SHIFT | index,
+            Self::TimeWait(index) => 2 << KIND_SHIFT | index,
+        }
+    }
+
+    const fn decode(value: u32) -> Self {
+        let index = value & INDEX_MASK;
+        match value >> KIND_SHIFT {
+            0 => Self::Connection(index),
+            1 => Self::Handshake(index),
+            2.. => Self::TimeWait(index),
+        }
+    }
+}
+
+/// All of TCP on one host.
+#[derive(Debug)]
+pub(crate) struct TcpLayer {
+    pub(crate) config: TcpConfig,
+    pub(crate) counters: TcpCounters,
+    pub(crate) discards: Discards,
+    pub(crate) trace: Trace,
+    pub(crate) slots: Slab<Slot>,
+    pub(crate) listeners: Listeners,
+    pub(crate) parking: Parking,
+    pub(crate) resets: Resets,
+    pub(crate) waiters: Waiters,
+    demux: Demux,
+    syn_cache: SynCache,
+    time_waits: TimeWaits,
+    /// Connections, then handshakes, then what is in TIME-WAIT.
+    timers: TimerWheel,
+    numbers: InitialNumbers,
+    ports: EphemeralPorts,
+    /// Connections that wait in a listener that names no backlog.
+    backlog: u32,
+}
+
+impl TcpLayer {
+    /// Takes all memory it will ever use.
+    pub(crate) fn new(config: &Config, secret: &Secret) -> Self {
+        let sizes = &config.stack;
+        let entries = sizes.connections + sizes.half_open + sizes.time_wait_entries;
+        let port = |port: u32| u16::try_from(port).unwrap_or(u16::MAX);
+        let (low, high) = (port(sizes.ephemeral_low), port(sizes.ephemeral_high));
+        Self {
+            config: config.tcp.clone(),
+            counters: TcpCounters::default(),
+            discards: Discards::default(),
+            trace: Trace::new(config.trace.records as usize),
+            slots: Slab::new(sizes.connections),
+            listeners: Listeners::new(sizes.listeners, sizes.connections, secret),
+            parking: Parking::new(config.arp.entries, sizes.connections),
+            resets: Resets::new(RESETS, RESETS_PER_SECOND),
+            waiters: Waiters::new(sizes.connections),
+            demux: Demux::new(entries, secret.derive(b"four-tuples")),
+            syn_cache: SynCache::new(sizes.half_open),
+            time_waits: TimeWaits::new(sizes.time_wait_entries),
+            timers: TimerWheel::new(entries),
+            numbers: InitialNumbers::new(secret),
+            ports: EphemeralPorts::new(low, high, secret),
+            backlog: sizes.backlog,
+        }
+    }
+
+    /// Calls connection `index` and files what the call changed. The
+    /// connection may be gone afterwards.
+    pub(crate) fn run<R>(
+        &mut self,
+        index: u32,
+        host: &mut Host<'_>,
+        call: impl FnOnce(&mut Connection, &mut Env<'_>) -> R,
+    ) -> R {
+        let mut env = Env {
+            now: host.now,
+            pool: host.pool,
+            config: &self.config,
+            counters: &mut self.counters,
+            discards: &mut self.discards,
+            trace: &mut self.trace,
+            connection: index,
+        };
+        let result = call(&mut self.slots[index].connection, &mut env);
+        self.settle(index, host);
+        result
+    }
+
+    /// Looks at connection `index`; nothing changes that would have to be filed.
+    pub(crate) fn look<R>(
+        &mut self,
+        index: u32,
+        host: &mut Host<'_>,
+        look: impl FnOnce(&Connection, &Env<'_>) -> R,
+    ) -> R {
+        let env = Env {
+            now: host.now,
+            pool: host.pool,
+            config: &self.config,
+            counters: &mut self.counters,
+            discards: &mut self.discards,
+            trace: &mut self.trace,
+            connection: index,
+        };
+        look(&self.slots[index].connection, &env)
+    }
+
+    /// Memory that became free goes to those who wait for it, at most `budget`
+    /// of them.
+    pub(crate) fn share_memory(&mut self, host: &mut Host<'_>, budget: u32) {
+        if !self.waiters.may_go_on(host.pool) {
+            return self.waiters.note(host.pool);
+        }
+        let waiting = self.waiters.len();
+        for _ in 0..waiting.min(budget) {
+            let index = self.waiters.take().expect("as many wait as were counted");
+            self.run(index, host, |connection, env| connection.on_memory(env));
+        }
+        let satisfied = waiting.saturating_sub(self.waiters.len());
+        self.waiters.asked(satisfied, host.pool);
+    }
+
+    /// What a call on a connection that has no slot yet is handed.
+    fn env<'a>(&'a mut self, connection: u32, host: &'a mut Host<'_>) -> Env<'a> {
+        Env {
+            now: host.now,
+            pool: host.pool,
+            config: &self.config,
+            counters: &mut self.counters,
+            discards: &mut self.discards,
+            trace: &mut self.trace,
+            connection,
+        }
+    }
+
+    /// Files what became of connection `index`.
+    fn settle(&mut self, index: u32, host: &mut Host<'_>) {
+        let slot = &mut self.slots[index];
+        let changed = slot.connection.take_events().any();
+        if changed && slot.holder == Holder::User {
+            host.events.tcp(index);
+        }
+        let connection = &slot.connection;
+        let (state, wants_output) = (connection.state(), connection.wants_output());
+        self.waiters.file(index, connection.waits_for_memory());
+        self.timers.set(index, connection.next_timeout());
+        if wants_output {
+            self.parking.wants(index);
+        }
+        match state {
+            State::Closed => self.end(index, host),
+            State::TimeWait if !wants_output => self.compress(index, host),
+            State::SynSent
+            | State::SynReceived
+            | State::Established
+            | State::FinWait1
+            | State::FinWait2
+            | State::CloseWait
+            | State::Closing
+            | State::LastAck
+            | State::TimeWait => {}
+        }
+    }
+
+    /// Connection `index` is over: its tuple is free, and its slot too unless
+    /// somebody holds it or it has a last word to say.
+    fn end(&mut self, index: u32, host: &mut Host<'_>) {
+        let slot = &mut self.slots[index];
+        if slot.is_found {
+            slot.is_found = false;
+            self.demux
+                .remove(slot.hash, Owner::Connection(index).encode());
+        }
+        match slot.holder {
+            Holder::User => {}
+            Holder::Backlog => {
+                slot.holder = Holder::Nobody;
+                self.listeners.forget(index);
+                self.run(index, host, |connection, env| connection.close(env));
+            }
+            Holder::Nobody if slot.connection.is_gone() => self.free(index, host),
+            Holder::Nobody => {}
+        }
+    }
+
+    /// A connection in TIME-WAIT that nobody holds needs no more than a few
+    /// numbers: it goes on in `time_waits`, where its tuple can be used again
+    /// safely.
+    fn compress(&mut self, index: u32, host: &mut Host<'_>) {
+        if self.time_waits.is_off() || !self.slots[index].is_found {
+            return;
+        }
+        let wait = self.slots[index].connection.time_wait(host.now);
+        let Some(wait) = wait else {
+            return;
+        };
+        if let Some(oldest) = self.time_waits.in_the_way() {
+            self.forget_time_wait(oldest);
+            host.counters.mib.tcp_time_wait_overflows += 1;
+        }
+        let slot = &mut self.slots[index];
+        slot.is_found = false;
+        let until = wait.until;
+        let remains = self.time_waits.add(slot.tuple, slot.hash, wait);
+        let (from, to) = (Owner::Connection(index), Owner::TimeWait(remains));
+        self.demux.replace(slot.hash, from.encode(), to.encode());
+        self.timers.set(self.time_wait_timer(remains), Some(until));
+        self.free(index, host);
+    }
+
+    /// Gives slot `index` back with all its memory.
+    pub(crate) fn free(&mut self, index: u32, host: &mut Host<'_>) {
+        let mut slot = self.slots.remove(index);
+        slot.connection.release(host.pool);
+        if slot.is_found {
+            self.demux
+                .remove(slot.hash, Owner::Connection(index).encode());
+        }
+        self.timers.set(index, None);
+        self.parking.forget(index);
+        self.waiters.file(index, false);
+        self.listeners.forget(index);
+        host.events.forget_tcp(index);
+    }
+
+    /// TIME-WAIT of entry `index` is over.
+    fn forget_time_wait(&mut self, index: u32) {
+        let remains = self.time_waits.remove(index);
+        self.demux
+            .remove(remains.hash, Owner::TimeWait(index).encode());
+        self.timers.set(self.time_wait_timer(index), None);
+    }
+
+    /// Handshake `index` is over.
+    fn forget_handshake(&mut self, index: u32) {
+        let handshake = self.syn_cache.remove(index);
+        self.demux
+            .remove(handshake.hash, Owner::Handshake(index).encode());
+        self.timers.set(self.handshake_timer(index), None);
+    }
+
+    fn handshake_timer(&self, index: u32) -> u32 {
+        self.slots.capacity() + index
+    }
+
+    fn time_wait_timer(&self, index: u32) -> u32 {
+        self.slots.capacity() + self.syn_cache.capacity() + index
+    }
+
+    fn hash(&self, tuple: &FourTuple) -> u32 {
+        tuple.with_bytes(|bytes| self.demux.hash(bytes))
+    }
+
+    /// Whom segments of `tuple` are for.
+    fn owner(&self, tuple: &FourTuple, hash: u32) -> Option<Owner> {
+        let is_it = |value| match Owner::decode(value) {
+            Owner::Connection(index) => self.slots[index].tuple == *tuple,
+            Owner::Handshake(index) => self.syn_cache.at(index).tuple == *tuple,
+            Owner::TimeWait(index) => self.time_waits.at(index).tuple == *tuple,
+        };
+        self.demux.find(hash, is_it).map(Owner::decode)
+    }
+
+    /// Lets every deadline that has come pass, at most `budget` of them.
+    pub(crate) fn on_timeouts(&mut self, host: &mut Host<'_>, budget: u32) {
+        for _ in 0..budget {
+            let Some(timer) = self.timers.expire(host.now) else {
+                return;
+            };
+            let (connections, handshakes) = (self.slots.capacity(), self.syn_cache.capacity());
+            if timer < connections {
+                self.run(timer, host, |connection, env| connection.on_timeout(env));
+            } else if timer < connections + handshakes {
+                self.on_handshake_timeout(timer - connections);
+            } else {
+                self.forget_time_wait(timer - connections - handshakes);
+            }
+        }
+    }
+
+    fn on_handshake_timeout(&mut self, index: u32) {
+        let wanted = self
+            .listeners
+            .get(self.syn_cache.at(index).listener)
+            .is_some();
+        if wanted && self.syn_cache.on_timeout(index, &self.config) {
+            self.counters.timeouts += 1;
+            self.counters.retrans_segs += 1;
+        } else {
+            self.counters.attempt_fails += 1;
+            self.forget_handshake(index);
+        }
+    }
+
+    /// The next deadline of anything in TCP.
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        self.timers.next_deadline()
+    }
+
+    /// The key that names connection `index` for its user.
+    pub(crate) fn key(&self, index: u32) -> Key {
+        self.slots.key(index)
+    }
+
+    /// The SYN and ACK that must leave first, and whose they are.
+    pub(crate) fn first_syn_ack(&self, now: Instant) -> Option<(u32, FourTuple, SegmentOut)> {
+        let index = self.syn_cache.first_due()?;
+        let handshake = self.syn_cache.at(index);
+        Some((index, handshake.tuple, handshake.half_open.syn_ack(now)))
+    }
+
+    /// SYN and ACK of handshake `index` left at `now`, or could not: its timer
+    /// runs either way.
+    pub(crate) fn syn_ack_left(&mut self, index: u32, now: Instant) {
+        self.syn_cache.answered(index);
+        let deadline = self.syn_cache.deadline(index, &self.config, now);
+        self.timers.set(self.handshake_timer(index), Some(deadline));
+    }
+
+    /// The ACK from TIME-WAIT that must leave first, and whose it is.
+    pub(crate) fn first_wait_ack(&self, now: Instant) -> Option<(u32, FourTuple, SegmentOut)> {
+        let index = self.time_waits.first_due()?;
+        let remains = self.time_waits.at(index);
+        Some((index, remains.tuple, remains.acknowledgment(now)))
+    }
+
+    /// The ACK of TIME-WAIT entry `index` left, or could not.
+    pub(crate) fn wait_ack_left(&mut self, index: u32) {
+        self.time_waits.answered(index);
+    }
+
+    /// Whether there is something to send, or memory to share out.
+    pub(crate) fn has_work(&self) -> bool {
+        self.parking.first().is_some()
+            || !self.resets.is_empty()
+            || self.syn_cache.first_due().is_some()
+            || self.time_waits.first_due().is_some()
+    }
+
+    /// Handshakes under way, and connections in TIME-WAIT outside their slots.
+    pub(crate) fn lesser_counts(&self) -> (u32, u32) {
+        (self.syn_cache.len(), self.time_waits.len())
+    }
+
+    /// Checks that every tuple leads to exactly one owner and back.
+    ///
+    /// # Panics
+    /// With the account that does not balance.
+    pub(crate) fn verify(&self) {
+        let found = self.slots.iter().filter(|(_, slot)| slot.is_found).count() as u32;
+        let entries = found + self.syn_cache.len() + self.time_waits.len();
+        assert_eq!(
+            self.demux.len(),
+            entries,
+            "tuples in the table and tuples in use differ"
+        );
+        for (index, slot) in self.slots.iter().filter(|(_, slot)| slot.is_found) {
+            let owner = self.owner(&slot.tuple, slot.hash);
+            assert_eq!(
+                owner,
+                Some(Owner::Connection(index)),
+                "{:?} is lost",
+                slot.tuple
+            );
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! How connections and listeners begin on this side, and how they are let go.
+//!
+//! Rule: a call either succeeds whole or changes nothing and says why.
+
+use core::net::{IpAddr, SocketAddr};
+
+use fullpipe_tcp::{ActiveOpen, Connection, Tuning};
+
+use super::{FourTuple, Holder, Host, Owner, Slot, TcpLayer, listener::Listener};
+use crate::{error::OpenError, slab::Key};
+
+impl TcpLayer {
+    /// Begins to listen at `local`, which is an address of this host.
+    pub(crate) fn listen(
+        &mut self,
+        local: SocketAddr,
+        backlog: Option<u32>,
+        tuning: Tuning,
+    ) -> Result<Key, OpenError> {
+        if local.port() == 0 {
+            return Err(OpenError::NoPort);
+        }
+        if self.listeners.at_address(local).is_some() {
+            return Err(OpenError::AddressInUse);
+        }
+        let backlog = backlog.unwrap_or(self.backlog).max(1);
+        self.listeners
+            .add(Listener {
+                local,
+                backlog,
+                tuning,
+            })
+            .ok_or(OpenError::TooManyListeners)
+    }
+
+    /// Stops to listen. Connections that nobody accepted are reset; handshakes
+    /// under way end as their next segment or timer comes.
+    pub(crate) fn unlisten(&mut self, index: u32, host: &mut Host<'_>) {
+        while let Some(connection) = self.listeners.take(index) {
+            self.slots[connection].holder = Holder::Nobody;
+            self.run(connection, host, |connection, env| connection.abort(env));
+        }
+        self.listeners.remove(index);
+        host.events.forget_accept(index);
+    }
+
+    /// The connection that waited longest in listener `index`.
+    pub(crate) fn accept(&mut self, index: u32, host: &mut Host<'_>) -> Option<u32> {
+        let connection = self.listeners.take(index)?;
+        self.slots[connection].holder = Holder::User;
+        // Text, or even the end, may have come before anybody held it.
+        host.events.tcp(connection);
+        Some(connection)
+    }
+
+    /// Opens a connection from `local_ip` to `remote`; port 0 lets us choose.
+    pub(crate) fn connect(
+        &mut self,
+        local: SocketAddr,
+        remote: SocketAddr,
+        tuning: Tuning,
+        mss_limit: u16,
+        host: &mut Host<'_>,
+    ) -> Result<u32, OpenError> {
+        if self.slots.is_full() {
+            return Err(OpenError::TooManyConnections);
+        }
+        let port = match local.port() {
+            0 => self
+                .choose_port(local.ip(), remote)
+                .ok_or(OpenError::NoFreePort)?,
+            port => port,
+        };
+        let tuple = FourTuple::new(SocketAddr::new(local.ip(), port), remote);
+        let hash = self.hash(&tuple);
+        if self.owner(&tuple, hash).is_some() {
+            return Err(OpenError::AddressInUse);
+        }
+        let open = ActiveOpen {
+            iss: self.numbers.sequence(&tuple, host.now),
+            mss_limit,
+            timestamp_offset: self.numbers.timestamp_offset(&tuple),
+            tuning,
+        };
+        let connection = Connection::connect(open, &mut self.env(u32::MAX, host));
+        let slot = Slot {
+            tuple,
+            hash,
+            holder: Holder::User,
+            is_found: true,
+            connection,
+        };
+        let Ok(key) = self.slots.insert(slot) else {
+            unreachable!("room was checked");
+        };
+        self.demux
+            .insert(hash, Owner::Connection(key.index).encode());
+        self.run(key.index, host, |_, _| ());
+        Ok(key.index)
+    }
+
+    /// An ephemeral port that makes a four-tuple nobody has.
+    fn choose_port(&mut self, local_ip: IpAddr, remote: SocketAddr) -> Option<u16> {
+        let mut search = self.ports.search(local_ip, remote.ip(), remote.port());
+        let free = search.find(|port| {
+            let local = SocketAddr::new(local_ip, *port);
+            let tuple = FourTuple::new(local, remote);
+            self.listeners.listening_at(local).is_none()
+                && self.owner(&tuple, self.hash(&tuple)).is_none()
+        });
+        self.ports.searched(search);
+        free
+    }
+
+    /// The application lets go of connection `index`. `abort`: at once, with a
+    /// reset; else as BSD's `close` does.
+    pub(crate) fn let_go(&mut self, index: u32, abort: bool, host: &mut Host<'_>) {
+        self.slots[index].holder = Holder::Nobody;
+        host.events.forget_tcp(index);
+        self.run(index, host, |connection, env| {
+            if abort {
+                connection.abort(env)
+            } else {
+                connection.close(env)
+            }
+        });
+    }
+}

@@ -1,0 +1,67 @@
+//! Tests of the resets to connections that do not exist.
+
+use super::*;
+use fullpipe_pool::Duration;
+use fullpipe_tcp::SeqNum;
+use fullpipe_wire::{TcpFlags, TcpHeader};
+
+fn tuple() -> FourTuple {
+    FourTuple::new(
+        "10.0.0.1:80".parse().unwrap(),
+        "10.0.0.2:4000".parse().unwrap(),
+    )
+}
+
+fn segment(flags: TcpFlags) -> Segment<'static> {
+    let header = TcpHeader {
+        seq: 100,
+        ack: 900,
+        flags,
+        ..TcpHeader::default()
+    };
+    Segment::from_header(&header, b"text", 0)
+}
+
+#[test]
+fn a_reset_is_one_the_sender_of_the_segment_accepts() {
+    let mut resets = Resets::new(4, 100);
+    resets
+        .answer(tuple(), &segment(TcpFlags::ACK), Instant::ZERO)
+        .unwrap();
+    resets
+        .answer(tuple(), &segment(TcpFlags::SYN), Instant::ZERO)
+        .unwrap();
+    let first = resets.first().unwrap().segment.clone();
+    assert_eq!((first.seq, first.flags), (SeqNum(900), TcpFlags::RST));
+    resets.pop();
+    let second = resets.first().unwrap().segment.clone();
+    assert_eq!((second.seq, second.ack), (SeqNum(0), SeqNum(105)));
+    assert_eq!(second.flags, TcpFlags::RST | TcpFlags::ACK);
+}
+
+#[test]
+fn a_reset_is_never_answered_with_a_reset() {
+    let mut resets = Resets::new(4, 100);
+    let answer = resets.answer(tuple(), &segment(TcpFlags::RST), Instant::ZERO);
+    assert_eq!(answer, Err(NoReset::IsReset));
+    assert!(resets.is_empty());
+}
+
+#[test]
+fn a_flood_is_answered_up_to_the_queue_and_the_rate() {
+    let mut resets = Resets::new(2, 10);
+    let flood = segment(TcpFlags::ACK);
+    let mut at = |resets: &mut Resets, ms| {
+        resets.answer(
+            tuple(),
+            &flood,
+            Instant::ZERO + Duration::from_millis(1_000 + ms),
+        )
+    };
+    assert_eq!(at(&mut resets, 0), Ok(()));
+    assert_eq!(at(&mut resets, 0), Ok(()));
+    assert_eq!(at(&mut resets, 0), Err(NoReset::QueueFull));
+    resets.pop();
+    assert_eq!(at(&mut resets, 1), Err(NoReset::RateLimited));
+    assert_eq!(at(&mut resets, 100), Ok(()));
+}

@@ -1,0 +1,128 @@
+//! Tests of the timer wheel, against a plain sorted list of deadlines.
+
+use super::*;
+use alloc::collections::BTreeMap;
+use fullpipe_pool::{Duration, Rng};
+
+const TICK: Duration = Duration::from_nanos(1 << TICK_SHIFT);
+
+#[test]
+fn a_deadline_fires_neither_early_nor_a_tick_late() {
+    for at_ns in [
+        0,
+        1,
+        1_024,
+        1_025,
+        65_536,
+        200_000_000,
+        40_000_001,
+        86_400_000_000_000,
+    ] {
+        let mut wheel = TimerWheel::new(1);
+        let at = Instant::from_nanos(at_ns);
+        wheel.set(0, Some(at));
+        let next = wheel.next_deadline().unwrap();
+        assert!(next >= at && next.since(at) < TICK, "{at_ns}: {next:?}");
+        if next > Instant::ZERO {
+            assert_eq!(
+                wheel.expire(next - Duration::from_nanos(1)),
+                None,
+                "{at_ns} early"
+            );
+        }
+        assert_eq!(wheel.expire(next), Some(0), "{at_ns}");
+        assert_eq!(wheel.expire(next), None);
+        assert_eq!(wheel.next_deadline(), None);
+    }
+}
+
+#[test]
+fn a_cancelled_deadline_is_forgotten_and_a_new_one_replaces_the_old() {
+    let mut wheel = TimerWheel::new(2);
+    wheel.set(0, Some(Instant::from_millis(5)));
+    wheel.set(1, Some(Instant::from_millis(6)));
+    wheel.set(0, None);
+    wheel.set(1, Some(Instant::from_millis(9)));
+    assert_eq!(wheel.expire(Instant::from_millis(8)), None);
+    assert_eq!(wheel.expire(Instant::from_millis(10)), Some(1));
+    assert_eq!(wheel.next_deadline(), None);
+}
+
+#[test]
+fn a_deadline_in_the_past_is_due_at_once() {
+    let mut wheel = TimerWheel::new(1);
+    let now = Instant::from_secs(3);
+    assert_eq!(wheel.expire(now), None);
+    wheel.set(0, Some(Instant::from_secs(1)));
+    assert!(wheel.next_deadline().unwrap() <= now);
+    assert_eq!(wheel.expire(now), Some(0));
+}
+
+#[test]
+fn asking_at_the_next_deadline_always_leads_on() {
+    let mut wheel = TimerWheel::new(100);
+    for index in 0..100 {
+        wheel.set(index, Some(Instant::from_millis(7_000 + u64::from(index))));
+    }
+    let (mut fired, mut asked) = (0, 0);
+    while let Some(next) = wheel.next_deadline() {
+        asked += 1;
+        while wheel.expire(next).is_some() {
+            fired += 1;
+        }
+    }
+    assert_eq!(fired, 100);
+    assert!(asked < 100 * LEVELS, "asked {asked} times");
+}
+
+/// A number of any order of magnitude below two to the power `most`.
+fn below_power(rng: &mut Rng, most: u64) -> u64 {
+    let power = rng.between(1, most);
+    rng.below(1 << power)
+}
+
+/// Random sets, cancels and steps of time, compared with a model.
+#[test]
+fn the_wheel_agrees_with_a_sorted_list() {
+    const INDICES: u64 = 64;
+    for seed in 0..40 {
+        let mut rng = Rng::seeded(seed);
+        let mut wheel = TimerWheel::new(INDICES as u32);
+        let mut model: BTreeMap<u32, u64> = BTreeMap::new();
+        let mut now = rng.below(1 << 40);
+        while wheel.expire(Instant::from_nanos(now)).is_some() {}
+        for _ in 0..2_000 {
+            let index = rng.below(INDICES) as u32;
+            match rng.below(4) {
+                0 => {
+                    wheel.set(index, None);
+                    model.remove(&index);
+                }
+                1 => now += below_power(&mut rng, 42),
+                _ => {
+                    let at = now + below_power(&mut rng, 45);
+                    wheel.set(index, Some(Instant::from_nanos(at)));
+                    model.insert(index, at.div_ceil(1 << TICK_SHIFT));
+                }
+            }
+            let next = wheel.next_deadline().map(|at| at.as_nanos() >> TICK_SHIFT);
+            let earliest = model.values().min().copied();
+            assert_eq!(next.is_some(), earliest.is_some());
+            if let (Some(next), Some(earliest)) = (next, earliest) {
+                assert!(next <= earliest.max(now >> TICK_SHIFT), "seed {seed}");
+            }
+            let mut fired = Vec::new();
+            while let Some(index) = wheel.expire(Instant::from_nanos(now)) {
+                fired.push(index);
+            }
+            fired.sort_unstable();
+            let due: Vec<u32> = model
+                .iter()
+                .filter(|(_, at)| **at <= now >> TICK_SHIFT)
+                .map(|(index, _)| *index)
+                .collect();
+            assert_eq!(fired, due, "seed {seed}");
+            model.retain(|_, at| *at > now >> TICK_SHIFT);
+        }
+    }
+}
