@@ -37,10 +37,8 @@ impl Pattern {
         let first = self.word(offset / WORD).to_le_bytes();
         let (head, rest) = bytes.split_at_mut(bytes.len().min(first.len() - ahead));
         head.copy_from_slice(&first[ahead..ahead + head.len()]);
-        let mut index = offset / WORD + 1;
-        for chunk in rest.chunks_mut(first.len()) {
+        for (index, chunk) in (offset / WORD + 1..).zip(rest.chunks_mut(first.len())) {
             chunk.copy_from_slice(&self.word(index).to_le_bytes()[..chunk.len()]);
-            index += 1;
         }
     }
 

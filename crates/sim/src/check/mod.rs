@@ -4,6 +4,7 @@
 //! as one without. Each is one file. What is wrong is said in words that name
 //! the numbers; the [`World`](crate::World) adds where, when and how to replay.
 
+pub mod silence;
 pub mod windows;
 
 /// What a checker found wrong.

@@ -12,7 +12,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use fullpipe_pool::{Instant, Rng};
+use fullpipe_pool::{Duration, Instant, Rng};
 
 use super::burst_loss::Channel;
 use super::corruption::Corruption;
@@ -64,6 +64,9 @@ pub struct LinkCounters {
     pub corrupted: u64,
     /// The most frames that ever waited in the queue.
     pub longest_queue: usize,
+    /// Time in which frames of this direction had the wire, or the air, to
+    /// themselves, backoff and access time included.
+    pub busy: Duration,
 }
 
 /// A frame on its way, ordered by arrival, then by sequence number.
@@ -311,8 +314,7 @@ impl LinkEngine {
             match self.radio {
                 Some(radio) => {
                     let (direction, backoff) = self.air.contest(radio, ready);
-                    let bits_from =
-                        start + backoff + fullpipe_pool::Duration::from_micros(radio.access_us);
+                    let bits_from = start + backoff + Duration::from_micros(radio.access_us);
                     let left = self.transmit(direction, start, bits_from);
                     self.lanes[direction.reverse().index()].free_at = left;
                 }
@@ -341,6 +343,7 @@ impl LinkEngine {
         }
         let left = bits_from + lane.serializer.time_for(frame.len(), lane.link.rate_bps);
         lane.free_at = left;
+        lane.counters.busy += left.since(start);
         if lane.loses_frame() {
             return left;
         }

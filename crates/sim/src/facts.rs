@@ -1,0 +1,182 @@
+//! What a conversation came to: the figures that experiments and tests compare.
+//!
+//! Rule: what the wire shows is taken from the wire, what only the stack can
+//! know is taken from its own account, and each field says which. Asking for
+//! facts changes nothing and may be done at any time.
+
+use fullpipe_pool::Duration;
+use fullpipe_tcp::{Info, Limit, ReceiveLimit};
+
+use crate::World;
+use crate::flow::{FlowId, Side, Stage};
+
+/// One end of a conversation.
+#[derive(Clone, Debug)]
+pub struct EndFacts {
+    /// How far it came.
+    pub stage: Stage,
+    /// Bytes that its application wrote.
+    pub written: u64,
+    /// Bytes that its application read; each was verified.
+    pub read: u64,
+    /// The connection's own account, as of when its application let go of it,
+    /// or of now. `None` when there was no connection.
+    pub info: Option<Box<Info>>,
+    /// Segments with text on the wire.
+    pub data_segments: u64,
+    /// Segments on the wire that began below what was sent before.
+    pub retransmissions: u64,
+    /// Retransmission timeouts, by its own account.
+    pub timeouts: u32,
+    /// Text of a full segment, as both SYNs and the MTU allow.
+    pub full_size: u32,
+    /// Segments with text of at least the effective size, which the stack may
+    /// have lowered; the end of the stream not counted.
+    pub full_sized_segments: u64,
+    /// Their share of all segments with text, the end of the stream not
+    /// counted; 1 when there are none.
+    pub full_sized_share: f64,
+    /// Longest time between two segments with text.
+    pub longest_data_gap: Duration,
+    /// The most blocks of its host's pool that were ever in use at once.
+    pub pool_peak_blocks: u32,
+    /// The same in bytes.
+    pub pool_peak_bytes: u64,
+}
+
+impl EndFacts {
+    /// What held the sender back: each limit's share of the connection's
+    /// lifetime, and its time. The shares add up to 1.
+    pub fn limits(&self) -> Vec<(Limit, f64, Duration)> {
+        let Some(info) = &self.info else {
+            return Vec::new();
+        };
+        let age = info.age().as_secs_f64();
+        let share = |time: Duration| {
+            if age > 0.0 {
+                time.as_secs_f64() / age
+            } else {
+                0.0
+            }
+        };
+        info.limit
+            .shares(info.at)
+            .map(|(limit, time, _)| (limit, share(time), time))
+            .collect()
+    }
+
+    /// What the receiver did to its sender: shares and times as in
+    /// [`limits`](Self::limits).
+    pub fn receive_limits(&self) -> Vec<(ReceiveLimit, f64, Duration)> {
+        let Some(info) = &self.info else {
+            return Vec::new();
+        };
+        let age = info.age().as_secs_f64();
+        let share = |time: Duration| {
+            if age > 0.0 {
+                time.as_secs_f64() / age
+            } else {
+                0.0
+            }
+        };
+        let shares = info.receive_limit.shares(info.at);
+        shares
+            .map(|(limit, time, _)| (limit, share(time), time))
+            .collect()
+    }
+}
+
+/// A conversation, as far as it came.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// Bytes that the client wrote and the server read.
+    pub bytes: u64,
+    /// From the call that opened the connection until the server read the last
+    /// of those bytes.
+    pub elapsed: Duration,
+    /// `bytes` over `elapsed`.
+    pub goodput_bps: f64,
+    /// Segments that the client sent again.
+    pub retransmissions: u64,
+    /// The client's retransmission timeouts.
+    pub timeouts: u32,
+    /// The client's share of full-sized segments.
+    pub full_sized_share: f64,
+    /// Longest time without a frame of either end.
+    pub longest_silence: Duration,
+    /// The end that opened the connection.
+    pub client: EndFacts,
+    /// The end that accepted it.
+    pub server: EndFacts,
+}
+
+impl World {
+    /// What `flow` has come to so far.
+    pub fn facts(&mut self, flow: FlowId) -> Facts {
+        let [client, server] = Side::ALL.map(|side| self.end_facts(flow, side));
+        let conversation = self.flow(flow);
+        let last_read = conversation.ends[Side::Server.index()].ledger.last_read;
+        let elapsed = last_read.map_or(Duration::ZERO, |last| last.since(conversation.started));
+        let secs = elapsed.as_secs_f64();
+        Facts {
+            bytes: server.read,
+            elapsed,
+            goodput_bps: if secs > 0.0 {
+                server.read as f64 * 8.0 / secs
+            } else {
+                0.0
+            },
+            retransmissions: client.retransmissions,
+            timeouts: client.timeouts,
+            full_sized_share: client.full_sized_share,
+            longest_silence: conversation.longest_silence,
+            client,
+            server,
+        }
+    }
+
+    /// The connection's account, kept or asked for now.
+    fn current_info(&mut self, flow: FlowId, side: Side) -> Option<Box<Info>> {
+        let now = self.now();
+        let own = &self.flow(flow).ends[side.index()];
+        if own.info.is_some() || own.stage.is_settled() {
+            return own.info.clone();
+        }
+        let (host, connection) = (own.host, own.connection?);
+        self.stack_mut(host)
+            .tcp_info(connection, now)
+            .ok()
+            .map(Box::new)
+    }
+
+    fn end_facts(&mut self, flow: FlowId, side: Side) -> EndFacts {
+        let info = self.current_info(flow, side);
+        let [own, peer] = [side, side.other()].map(|side| &self.flow(flow).ends[side.index()]);
+        let (stack, mtu) = (self.stack(own.host), self.mtu(own.host));
+        let full_size = own.meter.full_size(&peer.meter, mtu);
+        let effective = info
+            .as_ref()
+            .map_or(full_size, |info| info.mss.min(full_size));
+        let (full, all) = own.meter.full_sized(effective);
+        let pool = stack.pool();
+        EndFacts {
+            stage: own.stage,
+            written: own.ledger.written,
+            read: own.ledger.read,
+            timeouts: info.as_ref().map_or(0, |info| info.timeouts),
+            info,
+            data_segments: own.meter.data_segments,
+            retransmissions: own.meter.retransmitted_segments,
+            full_size,
+            full_sized_segments: full,
+            full_sized_share: if all > 0 {
+                full as f64 / all as f64
+            } else {
+                1.0
+            },
+            longest_data_gap: own.meter.longest_data_gap,
+            pool_peak_blocks: pool.peak_blocks(),
+            pool_peak_bytes: u64::from(pool.peak_blocks()) * u64::from(pool.block_size()),
+        }
+    }
+}

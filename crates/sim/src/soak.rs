@@ -1,0 +1,103 @@
+//! One random world, lived through to its end.
+//!
+//! Rule: first safety, then liveness. While impairments last, nothing may go
+//! wrong, however slow; once they are over, everything must come to an end:
+//! each conversation reads to its end or has been cut short for a reason, and
+//! when all is closed every block is back in its pool.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use fullpipe_pool::{Duration, Instant};
+
+use crate::random_world::RandomWorld;
+use crate::{Deadline, Goal, Seed, WorldFailure};
+
+/// What a random world came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorldSummary {
+    /// Its seed.
+    pub seed: Seed,
+    /// Hosts in it.
+    pub hosts: usize,
+    /// Conversations in it.
+    pub conversations: usize,
+    /// Those whose applications both read to the end.
+    pub finished: usize,
+    /// Bytes read by all applications; each was verified.
+    pub bytes: u64,
+    /// Frames that left hosts.
+    pub frames: u64,
+    /// Events that happened.
+    pub steps: u64,
+    /// How long it lasted, in virtual time.
+    pub lasted: Instant,
+}
+
+/// Longest time without progress once nothing hinders it: two of the longest
+/// retransmission timeouts that are drawn, and what applications rest.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// Everything is over by then, however slow.
+const LIVENESS: Deadline = Deadline::secs(24 * 3_600);
+/// Longer than any connection without an application lives.
+const AFTERLIFE: Duration = Duration::from_secs(3_600);
+
+/// Lives through the random world of `seed`, with every checker.
+///
+/// # Errors
+/// What did not hold, and how to replay it.
+pub fn soak(seed: u64) -> Result<WorldSummary, WorldFailure> {
+    let RandomWorld {
+        mut world,
+        hardship,
+        outage,
+    } = RandomWorld::draw(Seed(seed));
+    // The stack's own assertions are checkers too.
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        match outage {
+            Some((link, begin, length)) => {
+                world.try_run_for(begin)?;
+                world.set_link_up(link, false);
+                world.try_run_for(length)?;
+                world.set_link_up(link, true);
+                world.try_run_for(hardship - begin - length)?;
+            }
+            None => world.try_run_for(hardship)?,
+        }
+        world.heal();
+        world.set_patience(PATIENCE);
+        world.try_run_until(Goal::AllDone, LIVENESS)?;
+        world.part();
+        world.try_run_for(AFTERLIFE)?;
+        world.check_all_returned()
+    }));
+    match outcome {
+        Ok(outcome) => outcome.map(|()| world.summary()),
+        Err(panic) => Err(world.failure("an assertion".into(), words_of(panic.as_ref()))),
+    }
+}
+
+fn words_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without words".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handful_of_random_worlds_hold_every_checker() {
+        for seed in 0..10 {
+            if let Err(failure) = soak(seed) {
+                panic!("{failure}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_world_is_the_same_each_time() {
+        assert_eq!(soak(3), soak(3));
+    }
+}

@@ -1,0 +1,327 @@
+//! A host: a stack, a device, and the applications' connections.
+//!
+//! Rule: a host works only when something wakes it: a frame, a timer of its
+//! stack or of an application. It then works until nothing is left to do at
+//! this time, as a machine does whose processor takes no time.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use fullpipe::{
+    Config, ConnectOptions, ConnectionId, Event as StackEvent, ListenOptions, ListenerId, Stack,
+    TcpError, turn,
+};
+use fullpipe_pool::Instant;
+
+use super::{Event, HostId, LinkId, SERVER_PORT, World, address_of};
+use crate::agenda::Alarm;
+use crate::app::Next;
+use crate::device::SimDevice;
+use crate::failure::WorldFailure;
+use crate::flow::{EndId, FlowId, Side, Stage};
+use crate::link::Direction;
+use crate::pcapng::TapId;
+use crate::socket::EndSocket;
+
+/// A machine of the world.
+#[derive(Debug)]
+pub(super) struct Host {
+    pub stack: Stack,
+    pub device: SimDevice,
+    pub config: Config,
+    pub link: LinkId,
+    /// The way from here.
+    pub direction: Direction,
+    pub alarm: Alarm,
+    pub tap: Option<TapId>,
+    /// The ends whose connections live here. Only looked up.
+    ends: HashMap<ConnectionId, EndId>,
+    listener: Option<ListenerId>,
+    /// When it last sent something that is no TCP segment.
+    pub last_sent_other: Option<Instant>,
+    /// Steps until memory is looked at again.
+    pub verify_in: u32,
+}
+
+impl Host {
+    pub fn new(
+        stack: Stack,
+        device: SimDevice,
+        config: Config,
+        link: LinkId,
+        direction: Direction,
+    ) -> Self {
+        Self {
+            stack,
+            device,
+            config,
+            link,
+            direction,
+            alarm: Alarm::default(),
+            tap: None,
+            ends: HashMap::new(),
+            listener: None,
+            last_sent_other: None,
+            verify_in: 0,
+        }
+    }
+}
+
+impl Host {
+    /// Listens at `own`, once for all conversations.
+    pub fn listen(&mut self, own: SocketAddr) {
+        if self.listener.is_none() {
+            match self.stack.tcp_listen(own, ListenOptions::default()) {
+                Ok(listener) => self.listener = Some(listener),
+                Err(error) => panic!("{own}: {error}"),
+            }
+        }
+    }
+}
+
+impl World {
+    /// Opens the connection of `flow`.
+    pub(super) fn start(&mut self, flow: FlowId) -> Result<(), WorldFailure> {
+        let conversation = &self.flows[flow.0];
+        let [client, server] = [&conversation.ends[0], &conversation.ends[1]];
+        let (host, remote) = (
+            client.host,
+            SocketAddr::new(address_of(server.host), SERVER_PORT),
+        );
+        let stack = &mut self.hosts[host.0].stack;
+        match stack.tcp_connect(remote, None, ConnectOptions::default(), self.now) {
+            Ok(id) => {
+                let ends = stack.tcp_ends(id);
+                let ends = ends.map_err(|error| self.refused(host, "tcp_ends", error))?;
+                let end = EndId {
+                    flow,
+                    side: Side::Client,
+                };
+                self.tuples.insert(ends, flow);
+                self.hosts[host.0].ends.insert(id, end);
+                self.end_mut(end).connection = Some(id);
+                self.work(host)
+            }
+            Err(_) => {
+                self.settle(
+                    EndId {
+                        flow,
+                        side: Side::Client,
+                    },
+                    Stage::NoRoom,
+                );
+                Ok(())
+            }
+        }
+    }
+
+    /// Lets a host do everything there is to do at this time.
+    pub(super) fn work(&mut self, id: HostId) -> Result<(), WorldFailure> {
+        loop {
+            let host = &mut self.hosts[id.0];
+            let turned = turn(&mut host.stack, &mut host.device, self.now);
+            self.put_on_link(id)?;
+            let served = self.serve_events(id)?;
+            let device = &mut self.hosts[id.0].device;
+            let relieved = device.was_refused() && device.has_room();
+            if relieved {
+                device.forget_refusal();
+            }
+            if !(served || relieved || turned.more_work) {
+                break;
+            }
+            self.count_step(id)?;
+        }
+        self.verify_host(id)?;
+        let host = &mut self.hosts[id.0];
+        let due = host.stack.next_timeout().map(|due| due.max(self.now));
+        if let Some(at) = host.alarm.set(due) {
+            self.agenda.add(at, Event::Host(id));
+        }
+        Ok(())
+    }
+
+    /// Runs the applications that the stack has news for. Returns whether any
+    /// ran.
+    fn serve_events(&mut self, id: HostId) -> Result<bool, WorldFailure> {
+        let mut served = false;
+        while let Some(event) = self.hosts[id.0].stack.next_event() {
+            served = true;
+            match event {
+                StackEvent::Tcp(connection) => {
+                    if let Some(&end) = self.hosts[id.0].ends.get(&connection) {
+                        self.run_end(end)?;
+                    }
+                }
+                StackEvent::Accept(listener) => self.accept(id, listener)?,
+                StackEvent::Udp(_) => {}
+            }
+        }
+        Ok(served)
+    }
+
+    fn accept(&mut self, id: HostId, listener: ListenerId) -> Result<(), WorldFailure> {
+        loop {
+            let accepted = self.hosts[id.0].stack.tcp_accept(listener, self.now);
+            let accepted = accepted.map_err(|error| self.refused(id, "tcp_accept", error))?;
+            let Some((connection, remote)) = accepted else {
+                return Ok(());
+            };
+            let own = SocketAddr::new(address_of(id), SERVER_PORT);
+            let end = self.tuples.get(&(remote, own)).map(|&flow| EndId {
+                flow,
+                side: Side::Server,
+            });
+            let fresh = end.filter(|&end| self.end_mut(end).stage == Stage::Waiting);
+            let Some(end) = fresh else {
+                let finding = format!("a connection from {remote} was accepted that nobody opened");
+                return Err(self.failure(format!("host {}", id.0), finding));
+            };
+            self.hosts[id.0].ends.insert(connection, end);
+            self.end_mut(end).connection = Some(connection);
+            self.run_end(end)?;
+        }
+    }
+
+    /// The failure that a stack refused a call which cannot be refused.
+    fn refused(&self, host: HostId, call: &str, error: TcpError) -> WorldFailure {
+        self.failure(
+            format!("host {}", host.0),
+            format!("{call} was refused: {error}"),
+        )
+    }
+
+    /// Whether the application at `end` has a connection to work with. It is
+    /// told apart here from one that never came to be.
+    fn is_open(&mut self, end: EndId) -> Result<bool, WorldFailure> {
+        let now = self.now;
+        let own = self.end_mut(end);
+        let (host, stage) = (own.host, own.stage);
+        let Some(id) = own.connection.filter(|_| !stage.is_settled()) else {
+            return Ok(false);
+        };
+        if stage == Stage::Open {
+            return Ok(true);
+        }
+        let ready = self.hosts[host.0].stack.tcp_ready(id, now);
+        let ready = ready.map_err(|error| self.refused(host, "tcp_ready", error))?;
+        if let Some(reason) = ready.closed {
+            self.let_go(end, Stage::Broken(reason))?;
+            return Ok(false);
+        }
+        if ready.connected {
+            self.end_mut(end).stage = Stage::Open;
+            self.watch.progress(now);
+        }
+        Ok(ready.connected)
+    }
+
+    /// Runs the application at `end`, if its connection is established.
+    pub(super) fn run_end(&mut self, end: EndId) -> Result<(), WorldFailure> {
+        if !self.is_open(end)? {
+            return Ok(());
+        }
+        let [client, server] = &mut self.flows[end.flow.0].ends;
+        let (own, peer) = match end.side {
+            Side::Client => (client, server),
+            Side::Server => (server, client),
+        };
+        let Some(id) = own.connection else {
+            return Ok(());
+        };
+        let stack = &mut self.hosts[own.host.0].stack;
+        let Some(mut app) = own.app.take() else {
+            return Ok(());
+        };
+        let mut socket = EndSocket {
+            stack,
+            id,
+            now: self.now,
+            own: &mut own.ledger,
+            peer: &peer.ledger,
+            scratch: &mut self.scratch,
+            outcome: None,
+            info: None,
+            read_all: false,
+            finding: None,
+            progress: 0,
+        };
+        let next = app.run(&mut socket);
+        let EndSocket {
+            outcome,
+            info,
+            finding,
+            progress,
+            ..
+        } = socket;
+        own.app = Some(app);
+        if own.info.is_none() {
+            own.info = info;
+        }
+        if progress > 0 {
+            self.watch.progress(self.now);
+        }
+        if let Some(finding) = finding {
+            return Err(self.failure(self.place_of(end), finding));
+        }
+        match outcome {
+            Some(stage @ Stage::Broken(_)) => return self.let_go(end, stage),
+            Some(stage) => self.settle(end, stage),
+            None => self.wake_end(end, next),
+        }
+        Ok(())
+    }
+
+    /// The connection at `end` has ended under its application: takes its last
+    /// measurements and gives it back.
+    fn let_go(&mut self, end: EndId, stage: Stage) -> Result<(), WorldFailure> {
+        let now = self.now;
+        let own = self.end_mut(end);
+        let host = own.host;
+        if let Some(id) = own.connection {
+            let stack = &mut self.hosts[host.0].stack;
+            let info = stack.tcp_info(id, now);
+            let closed = stack.tcp_close(id, now);
+            let info = closed
+                .and(info)
+                .map_err(|error| self.refused(host, "a close", error))?;
+            self.end_mut(end).info = Some(Box::new(info));
+        }
+        self.settle(end, stage);
+        Ok(())
+    }
+
+    /// Puts the application at `end` on the agenda.
+    fn wake_end(&mut self, end: EndId, next: Next) {
+        let now = self.now;
+        let own = self.end_mut(end);
+        let due = match next {
+            Next::At(at) => Some(at.max(now)),
+            Next::Event | Next::Done => None,
+        };
+        if let Some(at) = own.alarm.set(due) {
+            self.agenda.add(at, Event::End(end));
+        }
+    }
+
+    /// Nothing more happens at `end`.
+    fn settle(&mut self, end: EndId, stage: Stage) {
+        let own = self.end_mut(end);
+        own.stage = stage;
+        if let Some(id) = own.connection {
+            let host = own.host;
+            self.hosts[host.0].ends.remove(&id);
+        }
+        self.watch.progress(self.now);
+        let now = self.now;
+        let flow = &mut self.flows[end.flow.0];
+        if flow.finished.is_none() && flow.is_done() {
+            flow.finished = Some(now);
+            self.done += 1;
+        }
+    }
+
+    pub(super) fn end_mut(&mut self, end: EndId) -> &mut crate::flow::End {
+        &mut self.flows[end.flow.0].ends[end.side.index()]
+    }
+}

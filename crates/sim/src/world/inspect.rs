@@ -1,0 +1,233 @@
+//! Looking at a world while it runs: memory, limits, silence, progress.
+//!
+//! Rule: looking costs a bounded share of a step. A small pool is looked at
+//! after every step of its host; a large one less often, in proportion, and
+//! every one at the end of a run. Connections are looked at once in a virtual
+//! second, and at the end.
+
+use fullpipe_pool::{Duration, Holder, Instant};
+
+use super::{HostId, World};
+use crate::check::silence;
+use crate::failure::WorldFailure;
+use crate::flow::{EndId, Flow, FlowId, Side, Stage};
+use crate::soak::WorldSummary;
+
+/// What the watch over a whole world remembers.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    /// Bytes were read, or an end came further.
+    last_progress: Instant,
+    /// How long a world with work to do may go without progress.
+    patience: Option<Duration>,
+    next_inspection: Instant,
+    /// Rounds of work at this one point in time.
+    rounds_now: u32,
+}
+
+/// More rounds of work than this at one point in time are an endless loop.
+const ROUNDS_AT_ONCE: u32 = 1_000_000;
+/// Blocks and connections that are looked at for free in each step.
+const LOOKED_AT_EACH_STEP: u32 = 64;
+/// Unfinished conversations that a failure describes.
+const SHOWN: usize = 8;
+/// Connections are looked at this often.
+const INSPECTION_INTERVAL: Duration = Duration::from_secs(1);
+
+impl Watch {
+    pub fn progress(&mut self, now: Instant) {
+        self.last_progress = now;
+    }
+
+    /// Time goes on from `before` to `now`.
+    pub fn passed(&mut self, before: Instant, now: Instant) {
+        if now > before {
+            self.rounds_now = 0;
+        }
+    }
+}
+
+impl World {
+    /// From now on, a world that is not done and makes no progress for this
+    /// long has failed. Give it only when nothing hinders progress: impairments
+    /// off, links up, no reader that stalls longer.
+    pub fn set_patience(&mut self, patience: Duration) {
+        self.watch.last_progress = self.now;
+        self.watch.patience = Some(patience);
+    }
+
+    /// Counts a round of work of a host, against endless loops.
+    pub(super) fn count_step(&mut self, id: HostId) -> Result<(), WorldFailure> {
+        self.watch.rounds_now += 1;
+        if self.watch.rounds_now > ROUNDS_AT_ONCE {
+            let finding = "works on and on without time passing";
+            return Err(self.failure(format!("host {}", id.0), finding));
+        }
+        Ok(())
+    }
+
+    /// Looks at a host's memory and connections, if it is its turn.
+    pub(super) fn verify_host(&mut self, id: HostId) -> Result<(), WorldFailure> {
+        let host = &mut self.hosts[id.0];
+        if host.verify_in > 0 {
+            host.verify_in -= 1;
+            return Ok(());
+        }
+        let size = host.config.pool.blocks + host.config.stack.connections;
+        host.verify_in = size / LOOKED_AT_EACH_STEP;
+        host.stack.verify(self.now);
+        Ok(())
+    }
+
+    /// Looks at everything.
+    pub(super) fn verify_all(&mut self) -> Result<(), WorldFailure> {
+        for host in &self.hosts {
+            host.stack.verify(self.now);
+        }
+        self.inspect()
+    }
+
+    /// Looks at connections and progress, if it is time to.
+    pub(super) fn inspect_if_due(&mut self) -> Result<(), WorldFailure> {
+        if self.now < self.watch.next_inspection {
+            return Ok(());
+        }
+        self.watch.next_inspection = self.now + INSPECTION_INTERVAL;
+        self.inspect()?;
+        let idle = self.now.since(self.watch.last_progress);
+        let over = self.watch.patience.is_some_and(|patience| idle > patience);
+        if over && self.done < self.flows.len() {
+            return Err(self.unfinished(&format!("no progress for {idle}")));
+        }
+        Ok(())
+    }
+
+    fn inspect(&mut self) -> Result<(), WorldFailure> {
+        for number in 0..self.flows.len() {
+            for side in Side::ALL {
+                let end = EndId {
+                    flow: FlowId(number),
+                    side,
+                };
+                self.inspect_end(end)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn inspect_end(&mut self, id: EndId) -> Result<(), WorldFailure> {
+        let end = &self.flows[id.flow.0].ends[id.side.index()];
+        let (Stage::Open, Some(connection)) = (end.stage, end.connection) else {
+            return Ok(());
+        };
+        let host = &mut self.hosts[end.host.0];
+        let Ok(info) = host.stack.tcp_info(connection, self.now) else {
+            return Err(self.failure(self.place_of(id), "the stack has forgotten the connection"));
+        };
+        let spoke = end.last_sent.max(host.last_sent_other);
+        let seen = silence::Seen {
+            now: self.now,
+            spoke: spoke.unwrap_or(info.born),
+            timer: host.stack.next_timeout(),
+            device_is_full: !host.device.has_room(),
+        };
+        silence::check(&info, &host.config.tcp, &seen)
+            .map_err(|finding| self.failure(self.place_of(id), finding))
+    }
+
+    /// Resets every connection that an application still has.
+    pub(crate) fn part(&mut self) {
+        for flow in &mut self.flows {
+            for end in &mut flow.ends {
+                if let (false, Some(id)) = (end.stage.is_settled(), end.connection) {
+                    // An end whose connection is gone by itself is as good.
+                    let _ = self.hosts[end.host.0].stack.tcp_abort(id, self.now);
+                    end.stage = Stage::Left;
+                }
+            }
+        }
+        for number in 0..self.hosts.len() {
+            self.agenda
+                .add(self.now, super::Event::Poke(HostId(number)));
+        }
+    }
+
+    /// Checks that no connection holds memory any more.
+    pub(crate) fn check_all_returned(&self) -> Result<(), WorldFailure> {
+        for (number, host) in self.hosts.iter().enumerate() {
+            let pool = host.stack.pool();
+            let (send, receive) = (pool.held(Holder::Send), pool.held(Holder::Receive));
+            let promised = pool.promised();
+            if send + receive + promised > 0 {
+                let finding = format!(
+                    "every connection is over, but {send} blocks are held for sending, {receive} \
+                     for receiving, {promised} promised"
+                );
+                return Err(self.failure(format!("host {number}"), finding));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn summary(&self) -> WorldSummary {
+        let finished = |flow: &&Flow| flow.ends.iter().all(|end| end.stage == Stage::Finished);
+        WorldSummary {
+            seed: self.seed,
+            hosts: self.hosts.len(),
+            conversations: self.flows.len(),
+            finished: self.flows.iter().filter(finished).count(),
+            bytes: self
+                .flows
+                .iter()
+                .flat_map(|flow| &flow.ends)
+                .map(|end| end.ledger.read)
+                .sum(),
+            frames: self.frames,
+            steps: self.steps,
+            lasted: self.now,
+        }
+    }
+
+    /// The failure that `what` and that these conversations are not done.
+    pub(super) fn unfinished(&mut self, what: &str) -> WorldFailure {
+        let all = 0..self.flows.len();
+        let open: Vec<usize> = all
+            .filter(|&number| self.flows[number].finished.is_none())
+            .collect();
+        let first = open.iter().take(SHOWN);
+        let shown: Vec<String> = first
+            .map(|&number| self.describe_flow(FlowId(number)))
+            .collect();
+        let (count, all) = (open.len(), self.flows.len());
+        let finding = format!("{what}; {count} of {all} unfinished: {}", shown.join("; "));
+        self.failure("the world".into(), finding)
+    }
+
+    fn describe_flow(&mut self, id: FlowId) -> String {
+        let sides = Side::ALL.map(|side| {
+            let now = self.now;
+            let end = &self.flows[id.0].ends[side.index()];
+            let ledger = &end.ledger;
+            let mut text = format!(
+                "{side:?} {:?} wrote {} read {}",
+                end.stage, ledger.written, ledger.read
+            );
+            if let (Stage::Open, Some(connection)) = (end.stage, end.connection) {
+                let Ok(info) = self.hosts[end.host.0].stack.tcp_info(connection, now) else {
+                    return text;
+                };
+                text += &format!(
+                    " ({}, {} unsent, {} unacknowledged, snd_wnd {}, rcv_wnd {}, {})",
+                    info.state.name(),
+                    info.unsent,
+                    info.send_queue - info.unsent,
+                    info.snd_wnd,
+                    info.rcv_wnd,
+                    info.limit.current().name(),
+                );
+            }
+            text
+        });
+        format!("conversation {}: {}", id.0, sides.join(", "))
+    }
+}

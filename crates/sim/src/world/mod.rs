@@ -1,0 +1,486 @@
+//! A network in virtual time: hosts, links, conversations, one seed.
+//!
+//! Rule: the same seed and the same calls give the same world, to the
+//! nanosecond and the byte. Time passes only from event to event; everything
+//! that one event causes happens at its time. Checkers look on at every step
+//! and change nothing.
+//!
+//! This file builds worlds. What happens in a step is in `step.rs`, what hosts
+//! do in `host.rs`, what happens to frames in `wire.rs`, how long a world runs
+//! in `run.rs`, and what is looked at in `inspect.rs`.
+
+mod host;
+mod inspect;
+mod run;
+mod step;
+mod wire;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use fullpipe::device::{Capabilities, Medium};
+use fullpipe::{Config, Interface, Stack};
+use fullpipe_pool::{Duration, Instant, Rng};
+use fullpipe_wire::MacAddress;
+
+use crate::agenda::{Agenda, Alarm};
+use crate::app::{Application, ReadPlan, Transfer, WritePlan};
+use crate::device::SimDevice;
+use crate::failure::WorldFailure;
+use crate::flow::{End, EndId, Flow, FlowId};
+use crate::link::{Direction, Link, LinkEngine};
+use crate::pcapng::{Capture, LinkType, TapId};
+use crate::rule::Rule;
+use crate::socket::Scratch;
+use host::Host;
+
+/// What a world's chance comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Seed(pub u64);
+
+/// A host of the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct HostId(pub(crate) usize);
+
+/// A link of the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LinkId(pub(crate) usize);
+
+/// How long a run may take, in virtual time from its start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadline(pub Duration);
+
+impl Deadline {
+    /// `secs` seconds.
+    pub const fn secs(secs: u64) -> Self {
+        Self(Duration::from_secs(secs))
+    }
+
+    /// `millis` milliseconds.
+    pub const fn millis(millis: u64) -> Self {
+        Self(Duration::from_millis(millis))
+    }
+}
+
+/// What can happen next.
+#[derive(Debug)]
+enum Event {
+    /// A link has a frame to move or to deliver.
+    Link(LinkId),
+    /// A stack's timer.
+    Host(HostId),
+    /// A host must work whatever its timers say.
+    Poke(HostId),
+    /// An application's timer.
+    End(EndId),
+    /// A client opens its connection.
+    Start(FlowId),
+    /// A frame that a rule held back reaches the link.
+    Release(HostId, Vec<u8>),
+}
+
+/// What is at an end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Node {
+    Host(HostId),
+    /// The switch that joins all links without a second host.
+    Switch,
+}
+
+/// A link and what it joins.
+#[derive(Debug)]
+struct Cable {
+    engine: LinkEngine,
+    /// What its first and its second end are plugged into.
+    ends: [Option<Node>; 2],
+    alarm: Alarm,
+    tap: Option<TapId>,
+}
+
+/// A network in virtual time.
+#[derive(Debug)]
+pub struct World {
+    seed: Seed,
+    random: bool,
+    rng: Rng,
+    now: Instant,
+    agenda: Agenda<Event>,
+    hosts: Vec<Host>,
+    cables: Vec<Cable>,
+    flows: Vec<Flow>,
+    done: usize,
+    rules: Vec<Rule>,
+    /// Conversations by the addresses of client and server. Only looked up.
+    tuples: HashMap<(SocketAddr, SocketAddr), FlowId>,
+    capture: Option<Capture>,
+    capture_error: Option<io::Error>,
+    scratch: Scratch,
+    watch: inspect::Watch,
+    steps: u64,
+    frames: u64,
+}
+
+/// Bytes of a write, unless something else is asked for.
+const WRITE_SIZE: u64 = 16 << 10;
+/// Where every server listens.
+const SERVER_PORT: u16 = 5_001;
+/// Frames that a device holds for its link, unless something else is asked for.
+const DEVICE_QUEUE: usize = 256;
+
+impl World {
+    /// An empty world at time zero.
+    pub fn new(seed: Seed) -> Self {
+        Self {
+            seed,
+            random: false,
+            rng: Rng::seeded(seed.0),
+            now: Instant::ZERO,
+            agenda: Agenda::default(),
+            hosts: Vec::new(),
+            cables: Vec::new(),
+            flows: Vec::new(),
+            done: 0,
+            rules: Vec::new(),
+            tuples: HashMap::new(),
+            capture: None,
+            capture_error: None,
+            scratch: Scratch::default(),
+            watch: inspect::Watch::default(),
+            steps: 0,
+            frames: 0,
+        }
+    }
+
+    /// A world whose failures say that its seed alone replays it.
+    pub(crate) fn random(seed: Seed) -> Self {
+        Self {
+            random: true,
+            ..Self::new(seed)
+        }
+    }
+
+    /// A link that is the same in both directions. Hosts are plugged into it by
+    /// [`pair`](Self::pair) or [`host`](Self::host).
+    ///
+    /// # Panics
+    /// If the description is out of range ([`Link::check`]).
+    pub fn link(&mut self, link: Link) -> LinkId {
+        self.link_asymmetric(link, link)
+    }
+
+    /// A link whose two directions differ.
+    ///
+    /// # Panics
+    /// If a description is out of range ([`Link::check`]).
+    pub fn link_asymmetric(&mut self, forward: Link, back: Link) -> LinkId {
+        for link in [forward, back] {
+            if let Err(error) = link.check() {
+                panic!("{error}");
+            }
+        }
+        let id = LinkId(self.cables.len());
+        let rng = self.rng.fork(0x11_0000 + id.0 as u64);
+        self.cables.push(Cable {
+            engine: LinkEngine::asymmetric(forward, back, &rng),
+            ends: [None; 2],
+            alarm: Alarm::default(),
+            tap: None,
+        });
+        id
+    }
+
+    /// A host at the first free end of `link`.
+    ///
+    /// # Panics
+    /// If both ends are taken, or the configuration is refused.
+    pub fn host(&mut self, link: &LinkId, config: Config) -> HostId {
+        self.host_with(link, config, DEVICE_QUEUE)
+    }
+
+    /// A host whose device holds up to `device_queue` frames for the link.
+    ///
+    /// # Panics
+    /// As [`host`](Self::host).
+    pub fn host_with(&mut self, link: &LinkId, config: Config, device_queue: usize) -> HostId {
+        let id = HostId(self.hosts.len());
+        let cable = &mut self.cables[link.0];
+        let Some(direction) = Direction::ALL
+            .into_iter()
+            .find(|direction| cable.ends[direction.index()].is_none())
+        else {
+            panic!("both ends of the link are taken");
+        };
+        cable.ends[direction.index()] = Some(Node::Host(id));
+        let mtu = cable.engine.link(direction).mtu;
+        let capabilities = Capabilities::plain(Medium::Ethernet, mtu);
+        let mut rng = self.rng.fork(0x22_0000 + id.0 as u64);
+        let secret = (u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64())).to_le_bytes();
+        let interface = Interface {
+            mac: mac_of(id),
+            address: address_of(id),
+            prefix_len: 16,
+            gateway: None,
+            capabilities,
+        };
+        let stack = match Stack::new(&config, interface, secret) {
+            Ok(stack) => stack,
+            Err(error) => panic!("host {}: {error}", id.0),
+        };
+        let device = SimDevice::new(capabilities, device_queue);
+        self.hosts
+            .push(Host::new(stack, device, config, *link, direction));
+        id
+    }
+
+    /// A client and a server, configured alike, at the two ends of `link`.
+    ///
+    /// # Panics
+    /// As [`host`](Self::host).
+    pub fn pair(&mut self, link: &LinkId, config: Config) -> (HostId, HostId) {
+        (self.host(link, config.clone()), self.host(link, config))
+    }
+
+    /// Plugs the free end of `link` into the switch, which joins all links
+    /// plugged into it. It takes no time and holds no frame.
+    ///
+    /// # Panics
+    /// If both ends are taken.
+    pub fn plug_into_switch(&mut self, link: &LinkId) {
+        let ends = &mut self.cables[link.0].ends;
+        let Some(free) = ends.iter_mut().find(|end| end.is_none()) else {
+            panic!("both ends of the link are taken");
+        };
+        *free = Some(Node::Switch);
+    }
+
+    /// Adds a rule behind those there are.
+    pub fn rule(&mut self, rule: Rule) {
+        self.rules.push(rule);
+    }
+
+    /// `bytes` from `client` to `server`, written as fast as they are taken.
+    pub fn send(&mut self, client: HostId, server: HostId, bytes: u64) -> FlowId {
+        self.send_planned(
+            client,
+            server,
+            WritePlan::bulk(bytes, WRITE_SIZE),
+            ReadPlan::Eager,
+        )
+    }
+
+    /// A stream from `client` to `server`, written and read as planned.
+    pub fn send_planned(
+        &mut self,
+        client: HostId,
+        server: HostId,
+        write: WritePlan,
+        read: ReadPlan,
+    ) -> FlowId {
+        let (writer, reader) = (Transfer::sender(write), Transfer::sink(read));
+        self.converse(
+            client,
+            server,
+            Box::new(writer),
+            Box::new(reader),
+            Duration::ZERO,
+        )
+    }
+
+    /// A conversation of two applications over a connection that `client` opens
+    /// to `server` after `delay`.
+    ///
+    /// # Panics
+    /// If the server's stack has no room for another listener.
+    pub fn converse(
+        &mut self,
+        client: HostId,
+        server: HostId,
+        client_app: Box<dyn Application>,
+        server_app: Box<dyn Application>,
+        delay: Duration,
+    ) -> FlowId {
+        let own = SocketAddr::new(address_of(server), SERVER_PORT);
+        self.hosts[server.0].listen(own);
+        let id = FlowId(self.flows.len());
+        let keys = self.rng.fork(0x33_0000 + id.0 as u64);
+        let end = |host, app, label| End::new(host, app, keys.fork(label).next_u64());
+        self.flows.push(Flow {
+            ends: [end(client, client_app, 0), end(server, server_app, 1)],
+            watch: crate::check::windows::WindowWatch::default(),
+            started: self.now + delay,
+            finished: None,
+            last_frame: None,
+            longest_silence: Duration::ZERO,
+        });
+        self.agenda.add(self.now + delay, Event::Start(id));
+        id
+    }
+
+    /// Makes both applications of `flow` write and read in place, in the
+    /// stack's own blocks.
+    pub fn set_in_place(&mut self, flow: FlowId, in_place: bool) {
+        for end in &mut self.flows[flow.0].ends {
+            end.ledger.in_place = in_place;
+        }
+    }
+
+    /// The time.
+    pub const fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Events that have happened so far.
+    pub const fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Frames that have left hosts so far.
+    pub const fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// The stack of a host, to look at.
+    pub fn stack(&self, host: HostId) -> &Stack {
+        &self.hosts[host.0].stack
+    }
+
+    pub(crate) fn stack_mut(&mut self, host: HostId) -> &mut Stack {
+        &mut self.hosts[host.0].stack
+    }
+
+    /// The knobs of a host.
+    pub fn config(&self, host: HostId) -> &Config {
+        &self.hosts[host.0].config
+    }
+
+    /// The address of a host.
+    pub fn address(&self, host: HostId) -> IpAddr {
+        address_of(host)
+    }
+
+    /// A link at work, to look at.
+    pub fn link_engine(&self, link: LinkId) -> &LinkEngine {
+        &self.cables[link.0].engine
+    }
+
+    /// Changes what a link does, in both directions, from now on.
+    pub fn change_link(&mut self, link: LinkId, to: Link) {
+        for direction in Direction::ALL {
+            self.cables[link.0].engine.change(direction, to);
+        }
+        self.schedule_link(link);
+    }
+
+    /// Plugs a link in or out.
+    pub fn set_link_up(&mut self, link: LinkId, up: bool) {
+        self.cables[link.0].engine.set_up(up);
+    }
+
+    /// Switches every impairment of every link off, and forgets the rules.
+    pub fn heal(&mut self) {
+        self.rules.clear();
+        for number in 0..self.cables.len() {
+            let engine = &mut self.cables[number].engine;
+            engine.set_up(true);
+            for direction in Direction::ALL {
+                let healed = engine.link(direction).without_impairments();
+                engine.change(direction, healed);
+            }
+            self.schedule_link(LinkId(number));
+        }
+    }
+
+    /// Starts a capture into `out`; [`tap_host`](Self::tap_host) and
+    /// [`tap_link`](Self::tap_link) say of what.
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn capture(&mut self, out: Box<dyn Write + Send>) -> io::Result<()> {
+        self.capture = Some(Capture::new(out)?);
+        Ok(())
+    }
+
+    /// Captures what leaves and enters a host.
+    ///
+    /// # Errors
+    /// What the writer says; also when no capture was started.
+    pub fn tap_host(&mut self, host: HostId, name: &str) -> io::Result<()> {
+        self.hosts[host.0].tap = Some(self.add_tap(name)?);
+        Ok(())
+    }
+
+    /// Captures what is put on a link, from either end.
+    ///
+    /// # Errors
+    /// What the writer says; also when no capture was started.
+    pub fn tap_link(&mut self, link: LinkId, name: &str) -> io::Result<()> {
+        self.cables[link.0].tap = Some(self.add_tap(name)?);
+        Ok(())
+    }
+
+    fn add_tap(&mut self, name: &str) -> io::Result<TapId> {
+        let Some(capture) = &mut self.capture else {
+            return Err(io::Error::other("no capture was started"));
+        };
+        capture.tap(name, LinkType::Ethernet)
+    }
+
+    /// Ends the capture.
+    ///
+    /// # Errors
+    /// The first thing that went wrong while writing it.
+    pub fn finish_capture(&mut self) -> io::Result<()> {
+        if let Some(error) = self.capture_error.take() {
+            return Err(error);
+        }
+        match self.capture.take() {
+            Some(mut capture) => capture.flush(),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn flow(&self, flow: FlowId) -> &Flow {
+        &self.flows[flow.0]
+    }
+
+    /// Largest IP packet in bytes that a host's device takes.
+    pub(crate) fn mtu(&self, host: HostId) -> usize {
+        let Host {
+            link, direction, ..
+        } = &self.hosts[host.0];
+        self.cables[link.0].engine.link(*direction).mtu
+    }
+
+    pub(crate) fn failure(&self, place: String, finding: impl Into<String>) -> WorldFailure {
+        WorldFailure {
+            seed: self.seed,
+            random: self.random,
+            at: self.now,
+            place,
+            finding: finding.into(),
+        }
+    }
+}
+
+/// Where a host lives: 10.0.0.1 and up.
+fn address_of(host: HostId) -> IpAddr {
+    IpAddr::V4(Ipv4Addr::from_bits(0x0a00_0001 + host.0 as u32))
+}
+
+/// A host's link address: locally administered, its number in the last bytes.
+fn mac_of(host: HostId) -> MacAddress {
+    let [.., high, low] = (host.0 as u32).to_be_bytes();
+    MacAddress([0x02, 0, 0, 0, high, low])
+}
+
+/// The host that has `mac`.
+fn host_of(mac: MacAddress) -> Option<HostId> {
+    match mac.0 {
+        [0x02, 0, 0, 0, high, low] => Some(HostId(usize::from(u16::from_be_bytes([high, low])))),
+        _ => None,
+    }
+}

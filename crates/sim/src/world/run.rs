@@ -1,0 +1,84 @@
+//! How long a world runs.
+//!
+//! Rule: a run ends with its goal, with a failure, or at its deadline; a world
+//! in which nothing can ever happen again, and whose goal is not reached, has
+//! failed there and then.
+
+use fullpipe_pool::{Duration, Instant};
+
+use super::{Deadline, World};
+use crate::failure::WorldFailure;
+use crate::flow::{Goal, Side};
+
+impl World {
+    /// Runs until `goal` is reached.
+    ///
+    /// # Panics
+    /// With the failure in words, when a checker finds something, when nothing
+    /// can happen any more, or when the deadline passes first.
+    pub fn run_until(&mut self, goal: Goal, deadline: Deadline) {
+        if let Err(failure) = self.try_run_until(goal, deadline) {
+            panic!("{failure}");
+        }
+    }
+
+    /// Runs until `goal` is reached.
+    ///
+    /// # Errors
+    /// When a checker finds something, when nothing can happen any more, or
+    /// when the deadline passes first.
+    pub fn try_run_until(&mut self, goal: Goal, deadline: Deadline) -> Result<(), WorldFailure> {
+        let end = self.now + deadline.0;
+        while !self.is_reached(goal) {
+            match self.agenda.next_at() {
+                Some(at) if at <= end => self.step()?,
+                Some(_) => {
+                    self.now = end;
+                    let what = format!("{goal:?} not reached in {}", deadline.0);
+                    return Err(self.unfinished(&what));
+                }
+                None => return Err(self.unfinished("nothing will ever happen again")),
+            };
+        }
+        self.verify_all()
+    }
+
+    /// Runs for `length`, whatever happens.
+    ///
+    /// # Panics
+    /// With the failure in words, when a checker finds something.
+    pub fn run_for(&mut self, length: Duration) {
+        if let Err(failure) = self.try_run_for(length) {
+            panic!("{failure}");
+        }
+    }
+
+    /// Runs for `length`, whatever happens.
+    ///
+    /// # Errors
+    /// When a checker finds something.
+    pub fn try_run_for(&mut self, length: Duration) -> Result<(), WorldFailure> {
+        let end = self.now + length;
+        while self.agenda.next_at().is_some_and(|at| at <= end) {
+            self.step()?;
+        }
+        self.pass_to(end);
+        self.verify_all()
+    }
+
+    fn pass_to(&mut self, end: Instant) {
+        self.watch.passed(self.now, end);
+        self.now = end;
+    }
+
+    /// Whether `goal` has been reached.
+    pub fn is_reached(&self, goal: Goal) -> bool {
+        match goal {
+            Goal::Done(flow) => self.flows[flow.0].finished.is_some(),
+            Goal::AllDone => self.done == self.flows.len(),
+            Goal::Received(flow, bytes) => {
+                self.flows[flow.0].ends[Side::Server.index()].ledger.read >= bytes
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! One step: the next event, and everything it causes at its time.
+//!
+//! Rule: an event is handled completely before the next is taken; whoever was
+//! touched is put on the agenda again.
+
+use super::{Event, Host, HostId, LinkId, Node, World};
+use crate::failure::WorldFailure;
+use crate::link::Direction;
+use crate::pcapng::Passage;
+
+impl World {
+    /// Lets the next event happen. False when there is none.
+    pub(super) fn step(&mut self) -> Result<bool, WorldFailure> {
+        let Some((at, event)) = self.agenda.take() else {
+            return Ok(false);
+        };
+        self.watch.passed(self.now, at);
+        self.now = at;
+        self.steps += 1;
+        match event {
+            Event::Link(link) => {
+                if self.cables[link.0].alarm.rang(at) {
+                    self.move_link(link)?;
+                }
+            }
+            Event::Host(host) => {
+                if self.hosts[host.0].alarm.rang(at) {
+                    self.work(host)?;
+                }
+            }
+            Event::Poke(host) => self.work(host)?,
+            Event::End(end) => {
+                if self.end_mut(end).alarm.rang(at) {
+                    let host = self.end_mut(end).host;
+                    self.run_end(end)?;
+                    self.work(host)?;
+                }
+            }
+            Event::Start(flow) => self.start(flow)?,
+            Event::Release(host, frame) => {
+                let Host {
+                    link, direction, ..
+                } = &self.hosts[host.0];
+                let (link, direction) = (*link, *direction);
+                self.offer(link, direction, frame);
+            }
+        }
+        self.inspect_if_due()?;
+        Ok(true)
+    }
+
+    /// Delivers what has arrived over `link`, and lets the hosts at its ends
+    /// send when it has become free for them.
+    fn move_link(&mut self, link: LinkId) -> Result<(), WorldFailure> {
+        let mut touched: [Option<HostId>; 2] = [None; 2];
+        while let Some(delivery) = self.cables[link.0].engine.take(self.now) {
+            let to = delivery.direction.reverse();
+            match self.cables[link.0].ends[to.index()] {
+                Some(Node::Host(host)) => {
+                    self.deliver(host, delivery.frame);
+                    touched[to.index()] = Some(host);
+                }
+                Some(Node::Switch) => self.switch(link, delivery.frame),
+                None => {}
+            }
+        }
+        for direction in Direction::ALL {
+            let Some(Node::Host(host)) = self.cables[link.0].ends[direction.index()] else {
+                continue;
+            };
+            let relieved = self.put_on_link(host)?;
+            if relieved || touched[direction.index()] == Some(host) {
+                self.work(host)?;
+            }
+        }
+        self.schedule_link(link);
+        Ok(())
+    }
+
+    fn deliver(&mut self, host: HostId, frame: Vec<u8>) {
+        self.record(self.hosts[host.0].tap, Some(Passage::Inbound), &frame);
+        self.hosts[host.0].device.deliver(frame);
+    }
+
+    /// Puts `link` on the agenda for when it has something to do.
+    pub(super) fn schedule_link(&mut self, link: LinkId) {
+        let cable = &mut self.cables[link.0];
+        if let Some(at) = cable.alarm.set(cable.engine.next_event()) {
+            self.agenda.add(at.max(self.now), Event::Link(link));
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! Whole worlds: hand-made ones, whose outcome can be reckoned.
+
+use fullpipe::Config;
+use fullpipe_pool::Duration;
+
+use super::*;
+use crate::app::{Ending, Requester, Requests, Responder};
+use crate::flow::{Goal, Stage};
+use crate::link::{Queue, Radio};
+use crate::rule::{delay_nth_data_packet, drop_nth_data_packet, drop_when};
+use crate::{KIB, MIB};
+
+/// One lost packet costs a round trip and no timeout.
+#[test]
+fn a_single_loss_is_repaired_without_a_timeout() {
+    let mut world = World::new(Seed(7));
+    let link = world.link(Link {
+        delay_us: 10_000,
+        ..Link::ideal()
+    });
+    let (client, server) = world.pair(&link, Config::default());
+    world.rule(drop_nth_data_packet(40));
+    let flow = world.send(client, server, 4 * MIB);
+    world.run_until(flow.done(), Deadline::secs(5)); // checkers every step
+    assert_eq!(world.facts(flow).timeouts, 0);
+}
+
+#[test]
+fn throughput_is_the_window_over_the_round_trip_time() {
+    let mut config = Config::default();
+    config.tcp.receive_buffer = 16 << 10;
+    config.tcp.send_buffer = 64 << 10;
+    let mut world = World::new(Seed(1));
+    let link = world.link(Link {
+        delay_us: 20_000,
+        ..Link::ideal()
+    });
+    let (client, server) = world.pair(&link, config);
+    let flow = world.send(client, server, 2 * MIB);
+    world.run_until(flow.done(), Deadline::secs(20));
+    let facts = world.facts(flow);
+    // 16 KiB every 40 ms is 3.28 Mbit/s at most.
+    let most = 16.0 * 1024.0 * 8.0 / 0.040;
+    assert!(facts.goodput_bps < most, "{} bit/s", facts.goodput_bps);
+    assert!(
+        facts.goodput_bps > 0.8 * most,
+        "{} bit/s",
+        facts.goodput_bps
+    );
+    assert_eq!(facts.bytes, 2 * MIB);
+    assert_eq!(facts.retransmissions, 0);
+}
+
+#[test]
+fn a_bulk_transfer_fills_a_bottleneck() {
+    let mut world = World::new(Seed(2));
+    let link = world.link(Link {
+        rate_bps: 10_000_000,
+        delay_us: 2_000,
+        queue: Queue::Device,
+        ..Link::ideal()
+    });
+    let (client, server) = world.pair(&link, Config::default());
+    let flow = world.send(client, server, 4 * MIB);
+    world.run_until(flow.done(), Deadline::secs(20));
+    let facts = world.facts(flow);
+    // 1448 of 1514 bytes are text.
+    assert!(
+        facts.goodput_bps > 9_300_000.0,
+        "{} bit/s",
+        facts.goodput_bps
+    );
+    assert!(facts.full_sized_share > 0.98, "{}", facts.full_sized_share);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_world_and_another_seed_another() {
+    let run = |seed| {
+        let mut world = World::new(Seed(seed));
+        let link = Link {
+            delay_us: 5_000,
+            loss: 0.05,
+            jitter_us: 900,
+            ..Link::ideal()
+        };
+        let link = world.link(link);
+        let (client, server) = world.pair(&link, Config::default());
+        let flow = world.send(client, server, 300 * KIB);
+        world.run_until(flow.done(), Deadline::secs(300));
+        (
+            world.now(),
+            world.steps(),
+            world.frames(),
+            world.facts(flow).retransmissions,
+        )
+    };
+    assert_eq!(run(5), run(5));
+    assert_ne!(run(5), run(6));
+}
+
+#[test]
+fn limits_add_up_to_the_lifetime_of_each_end() {
+    let mut world = World::new(Seed(3));
+    let link = world.link(Link {
+        delay_us: 3_000,
+        loss: 0.02,
+        ..Link::ideal()
+    });
+    let (client, server) = world.pair(&link, Config::default());
+    let flow = world.send(client, server, 500 * KIB);
+    world.run_until(flow.done(), Deadline::secs(60));
+    let facts = world.facts(flow);
+    for end in [&facts.client, &facts.server] {
+        let age = end.info.as_ref().unwrap().age();
+        let sent: Duration = end
+            .limits()
+            .iter()
+            .fold(Duration::ZERO, |sum, share| sum + share.2);
+        assert_eq!(sent, age);
+        let shares: f64 = end.receive_limits().iter().map(|share| share.1).sum();
+        assert!((shares - 1.0).abs() < 1e-9, "{shares}");
+    }
+}
+
+#[test]
+fn a_radio_with_a_delayed_ack_peer_carries_a_writer_from_a_tiny_pool() {
+    let mut tiny = Config::default();
+    (tiny.pool.blocks, tiny.pool.block_size) = (36, 196);
+    let mut peer = Config::default();
+    peer.tcp.delayed_ack = Duration::from_millis(200);
+    let mut world = World::new(Seed(4));
+    let link = world.link(Link {
+        rate_bps: 6_000_000,
+        delay_us: 1_000,
+        queue: Queue::Device,
+        radio: Some(Radio {
+            access_us: 300,
+            backoff_us: 200,
+        }),
+        ..Link::ideal()
+    });
+    let (client, server) = (world.host(&link, tiny), world.host(&link, peer));
+    let flow = world.send(client, server, MIB);
+    world.run_until(flow.done(), Deadline::secs(60));
+    let facts = world.facts(flow);
+    assert_eq!(facts.bytes, MIB);
+    assert!(facts.client.pool_peak_bytes <= 7_056);
+}
+
+#[test]
+fn requests_and_answers_alternate() {
+    let mut world = World::new(Seed(5));
+    let link = world.link(Link {
+        delay_us: 1_000,
+        ..Link::ideal()
+    });
+    let (client, server) = world.pair(&link, Config::default());
+    let plan = Requests {
+        count: 100,
+        request_len: 100,
+        response_len: 2_000,
+        think: Duration::ZERO,
+    };
+    let apps = (
+        Box::new(Requester::new(plan)),
+        Box::new(Responder::new(plan)),
+    );
+    let flow = world.converse(client, server, apps.0, apps.1, Duration::ZERO);
+    world.run_until(flow.done(), Deadline::secs(10));
+    let facts = world.facts(flow);
+    assert_eq!((facts.bytes, facts.client.read), (10_000, 200_000));
+    // A handshake and a hundred round trips.
+    assert!(
+        facts.elapsed >= Duration::from_millis(200),
+        "{}",
+        facts.elapsed
+    );
+    assert!(
+        facts.elapsed < Duration::from_millis(240),
+        "{}",
+        facts.elapsed
+    );
+}
+
+#[test]
+fn a_stalled_reader_closes_the_window_and_the_transfer_goes_on_afterwards() {
+    let mut config = Config::default();
+    config.tcp.receive_buffer = 8 << 10;
+    let mut world = World::new(Seed(6));
+    let link = world.link(Link {
+        delay_us: 100,
+        ..Link::ideal()
+    });
+    let (client, server) = world.pair(&link, config);
+    let stall = (Duration::ZERO, Duration::from_secs(6));
+    let flow = world.send_planned(
+        client,
+        server,
+        WritePlan::bulk(100 * KIB, 4 * KIB),
+        ReadPlan::Stalls(vec![stall]),
+    );
+    world.run_until(flow.done(), Deadline::secs(20));
+    let facts = world.facts(flow);
+    assert_eq!(facts.bytes, 100 * KIB);
+    let zero = facts
+        .client
+        .limits()
+        .iter()
+        .find(|share| share.0.name() == "zero_window")
+        .unwrap()
+        .2;
+    assert!(zero > Duration::from_secs(5), "{zero}");
+}
+
+#[test]
+fn a_late_packet_is_no_loss() {
+    let mut world = World::new(Seed(8));
+    let link = world.link(Link {
+        delay_us: 10_000,
+        ..Link::ideal()
+    });
+    let (client, server) = world.pair(&link, Config::default());
+    world.rule(delay_nth_data_packet(20, Duration::from_millis(1)));
+    let flow = world.send(client, server, 200 * KIB);
+    world.run_until(flow.done(), Deadline::secs(5));
+    assert_eq!(world.facts(flow).timeouts, 0);
+}
+
+#[test]
+fn a_client_that_vanished_leaves_the_server_waiting() {
+    let mut world = World::new(Seed(9));
+    let link = world.link(Link {
+        delay_us: 1_000,
+        ..Link::ideal()
+    });
+    let (client, server) = world.pair(&link, Config::default());
+    let ending = Ending::Vanish { after: 30_000 };
+    let vanishing = Transfer::new(Some(WritePlan::bulk(MIB, 4_096)), ReadPlan::Eager, ending);
+    let sink = Transfer::sink(ReadPlan::Eager);
+    let flow = world.converse(
+        client,
+        server,
+        Box::new(vanishing),
+        Box::new(sink),
+        Duration::ZERO,
+    );
+    world.run_until(flow.done(), Deadline::secs(5));
+    let frames = world.frames();
+    world.run_for(Duration::from_secs(60));
+    let facts = world.facts(flow);
+    assert_eq!(
+        (facts.client.stage, facts.server.stage),
+        (Stage::Vanished, Stage::Open)
+    );
+    assert!(
+        world.frames() - frames < 50,
+        "{} more frames",
+        world.frames() - frames
+    );
+}
+
+#[test]
+fn a_switch_joins_many_hosts() {
+    let mut world = World::new(Seed(10));
+    let hosts: Vec<HostId> = (0..5)
+        .map(|_| {
+            let link = world.link(Link {
+                rate_bps: 100_000_000,
+                delay_us: 50,
+                ..Link::ideal()
+            });
+            let host = world.host(&link, Config::default());
+            world.plug_into_switch(&link);
+            host
+        })
+        .collect();
+    for &client in &hosts[1..] {
+        for _ in 0..4 {
+            world.send(client, hosts[0], 100 * KIB);
+        }
+    }
+    world.run_until(Goal::AllDone, Deadline::secs(30));
+}
+
+#[test]
+fn a_world_in_which_nothing_can_happen_says_so() {
+    let mut world = World::new(Seed(11));
+    let link = world.link(Link::ideal());
+    let (client, server) = world.pair(&link, Config::default());
+    world.rule(drop_when(|_| true));
+    let flow = world.send(client, server, 1_000);
+    let failure = world
+        .try_run_until(flow.done(), Deadline::secs(3))
+        .unwrap_err();
+    assert!(
+        failure.to_string().contains("not reached in 3s"),
+        "{failure}"
+    );
+    assert!(failure.to_string().contains("seed 11"), "{failure}");
+}

@@ -1,0 +1,158 @@
+//! What happens to a frame between a host and its link.
+//!
+//! Rule: every frame that leaves a host is parsed once, seen by every watcher
+//! before anything can happen to it, and then meets the rules. Behind a switch
+//! it is not looked at again.
+
+use fullpipe_wire::EthernetHeader;
+
+use super::{Event, HostId, LinkId, Node, World, address_of, host_of};
+use crate::failure::WorldFailure;
+use crate::flow::{EndId, FlowId, Side, Stage};
+use crate::link::Direction;
+use crate::packet::{Packet, TcpPacket};
+use crate::pcapng::{Passage, TapId};
+use crate::rule::Fate;
+
+impl World {
+    /// Puts what the host has sent on its link, as far as there is room.
+    /// Returns whether a stack that was refused may go on now.
+    pub(super) fn put_on_link(&mut self, id: HostId) -> Result<bool, WorldFailure> {
+        let (link, direction) = (self.hosts[id.0].link, self.hosts[id.0].direction);
+        while self.cables[link.0].engine.has_room(direction) {
+            let Some(frame) = self.hosts[id.0].device.next_sent() else {
+                break;
+            };
+            self.leave(id, frame)?;
+        }
+        let device = &self.hosts[id.0].device;
+        Ok(device.was_refused() && device.has_room())
+    }
+
+    /// A frame leaves a host.
+    fn leave(&mut self, id: HostId, frame: Vec<u8>) -> Result<(), WorldFailure> {
+        self.frames += 1;
+        let (link, direction) = (self.hosts[id.0].link, self.hosts[id.0].direction);
+        self.record(self.hosts[id.0].tap, Some(Passage::Outbound), &frame);
+        let packet = Packet::parse(self.now, &frame);
+        if packet.tcp.is_none() {
+            self.hosts[id.0].last_sent_other = Some(self.now);
+        }
+        let mut fate = None;
+        for rule in &mut self.rules {
+            let judged = rule.judge(&packet);
+            fate = fate.or(judged);
+        }
+        if let Some(tcp) = packet.tcp
+            && !self.watch_segment(&tcp)?
+        {
+            fate = Some(Fate::Drop);
+        }
+        match fate {
+            None => self.offer(link, direction, frame),
+            Some(Fate::Drop) => self.hosts[id.0].device.recycle(frame),
+            Some(Fate::Delay(by)) => self.agenda.add(self.now + by, Event::Release(id, frame)),
+            Some(Fate::Duplicate) => {
+                self.offer(link, direction, frame.clone());
+                self.offer(link, direction, frame);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a frame on a link.
+    pub(super) fn offer(&mut self, link: LinkId, direction: Direction, frame: Vec<u8>) {
+        self.record(self.cables[link.0].tap, None, &frame);
+        self.cables[link.0].engine.offer(direction, frame, self.now);
+        self.schedule_link(link);
+    }
+
+    /// A frame comes out of `link` at the switch: it goes on to the host it is
+    /// for, or to all others.
+    pub(super) fn switch(&mut self, from: LinkId, frame: Vec<u8>) {
+        let Ok((header, _)) = EthernetHeader::parse(&frame) else {
+            return;
+        };
+        if header.dst.is_unicast() {
+            let known = host_of(header.dst).and_then(|host| self.hosts.get(host.0));
+            if let Some(host) = known.filter(|host| host.link != from) {
+                let (link, direction) = (host.link, host.direction.reverse());
+                if self.cables[link.0].ends[direction.index()] == Some(Node::Switch) {
+                    self.offer(link, direction, frame);
+                }
+            }
+            return;
+        }
+        for number in (0..self.cables.len()).filter(|&number| number != from.0) {
+            let plugged = self.cables[number].ends;
+            let port = Direction::ALL
+                .into_iter()
+                .find(|direction| plugged[direction.index()] == Some(Node::Switch));
+            if let Some(direction) = port {
+                self.offer(LinkId(number), direction, frame.clone());
+            }
+        }
+    }
+
+    /// Shows a segment to the watchers of its conversation. Returns false when
+    /// it must go no further, because an end of it has vanished.
+    fn watch_segment(&mut self, tcp: &TcpPacket) -> Result<bool, WorldFailure> {
+        let Some(end) = self.end_of(tcp) else {
+            return Ok(true);
+        };
+        let now = self.now;
+        let flow = &mut self.flows[end.flow.0];
+        if flow.ends.iter().any(|end| end.stage == Stage::Vanished) {
+            return Ok(false);
+        }
+        if let Some(last) = flow.last_frame.replace(now)
+            && flow.finished.is_none()
+        {
+            flow.longest_silence = flow.longest_silence.max(now.since(last));
+        }
+        let own = &mut flow.ends[end.side.index()];
+        own.last_sent = Some(now);
+        own.meter.segment(now, tcp);
+        let verdict = flow.watch.segment(end.side.index(), tcp);
+        verdict.map_err(|finding| self.failure(self.place_of(end), finding))?;
+        Ok(true)
+    }
+
+    /// Which end of which conversation sends the segment.
+    fn end_of(&self, tcp: &TcpPacket) -> Option<EndId> {
+        let of = |flow: &FlowId, side| EndId { flow: *flow, side };
+        let from_client = self
+            .tuples
+            .get(&(tcp.src, tcp.dst))
+            .map(|flow| of(flow, Side::Client));
+        from_client.or_else(|| {
+            self.tuples
+                .get(&(tcp.dst, tcp.src))
+                .map(|flow| of(flow, Side::Server))
+        })
+    }
+
+    /// Writes a frame to the capture, if there is a tap.
+    pub(super) fn record(&mut self, tap: Option<TapId>, passage: Option<Passage>, frame: &[u8]) {
+        if let (Some(tap), Some(capture)) = (tap, &mut self.capture)
+            && let Err(error) = capture.frame(tap, self.now, passage, frame)
+        {
+            self.capture_error.get_or_insert(error);
+        }
+    }
+
+    /// An end in words, for failures.
+    pub(super) fn place_of(&self, end: EndId) -> String {
+        let host = self.flows[end.flow.0].ends[end.side.index()].host;
+        let side = match end.side {
+            Side::Client => "client",
+            Side::Server => "server",
+        };
+        format!(
+            "conversation {}, {side} on host {} ({})",
+            end.flow.0,
+            host.0,
+            address_of(host)
+        )
+    }
+}
