@@ -339,10 +339,8 @@ impl Stack {
         let tuple = self.tcp.slots[index].tuple;
         let tcp_at = at + Sender::header_len(tuple.remote_ip);
         let offload = self.sender.checksum_tx();
-        let device_max = self.interface.capabilities.super_segment;
-        let device_max = device_max
-            .min(MOST_TEXT)
-            .max(self.mss_limit(tuple.remote_ip).into());
+        // 0 where the device cuts nothing: then no more than a segment leaves.
+        let device_max = self.interface.capabilities.super_segment.min(MOST_TEXT);
         let (tcp, mut host) = self.tcp_and_host(now);
         let segment = tcp.poll(index, &mut host, |connection, env| {
             let segment = connection.poll_segment(device_max as u32, env)?;
