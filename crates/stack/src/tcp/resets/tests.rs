@@ -51,7 +51,7 @@ fn a_reset_is_never_answered_with_a_reset() {
 fn a_flood_is_answered_up_to_the_queue_and_the_rate() {
     let mut resets = Resets::new(2, 10);
     let flood = segment(TcpFlags::ACK);
-    let mut at = |resets: &mut Resets, ms| {
+    let at = |resets: &mut Resets, ms: u64| {
         resets.answer(
             tuple(),
             &flood,
