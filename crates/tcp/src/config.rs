@@ -34,6 +34,9 @@ knobs! {
         /// one connection's window may reserve: its own blocks against its own
         /// plus the free ones. 100 lets the first connection take everything.
         window_share: u32 = 50, legal 1 => 100, drawn 25 => 100, "percent";
+        /// The same for a connection that has received nothing yet, so that one
+        /// that only sends has the memory for it. At least one segment.
+        idle_window_share: u32 = 12, legal 1 => 100, drawn 1 => 100, "percent";
         /// Largest segment sent or asked for, whatever the MTU allows.
         mss_max: u32 = 65_495, legal 64 => 65_495, drawn 64 => 9_000, "bytes";
         /// Smallest MSS believed from a peer: smaller ones would make it cheap

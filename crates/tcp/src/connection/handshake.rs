@@ -12,7 +12,7 @@ use crate::{
     Limit, LimitClock, ReceiveClock, ReceiveLimit, Segment, SegmentOut, SeqNum, TcpConfig,
     congestion::Controller,
     options::{Agreed, Offer, TimestampClock},
-    receive::{Receive, WindowRoom},
+    receive::{Receive, WindowRoom, fair_bytes},
     recovery::{Recovery, Rtt},
     send::Send,
 };
@@ -55,8 +55,9 @@ impl HalfOpen {
     /// of `pool` allow, so that the promise can be kept when the ACK comes.
     pub fn from_syn(syn: &Segment<'_>, open: ActiveOpen, config: &TcpConfig, pool: &Pool) -> Self {
         let offer = Offer::new(config, open.mss_limit, open.tuning.receive_buffer);
-        let blocks = u64::from(pool.room(fullpipe_pool::Holder::Receive));
-        let fair = blocks * u64::from(pool.block_size()) * u64::from(config.window_share) / 100;
+        let blocks = pool.room(fullpipe_pool::Holder::Receive);
+        let within_reach = u64::from(blocks) * u64::from(pool.block_size());
+        let fair = fair_bytes(within_reach, config.idle_window_share, offer.mss.into());
         let window = fair
             .min(open.tuning.receive_buffer.into())
             .min(u16::MAX.into()) as u16;

@@ -219,7 +219,11 @@ impl Connection {
     fn window_room(&self, env: &Env<'_>) -> WindowRoom {
         WindowRoom {
             capacity: self.tuning.receive_buffer,
-            share: env.config.window_share,
+            share: if self.tally.bytes_received > 0 {
+                env.config.window_share
+            } else {
+                env.config.idle_window_share
+            },
             mss: self.full_segment(),
             scale: self.agreed.rcv_wscale,
         }

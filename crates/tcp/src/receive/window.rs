@@ -22,6 +22,13 @@ pub struct WindowRoom {
     pub scale: u8,
 }
 
+/// The part of `within_reach` bytes of memory that one window may have: `share`
+/// percent, and at least a segment.
+pub fn fair_bytes(within_reach: u64, share: u32, mss: u32) -> u64 {
+    let share = within_reach * u64::from(share) / 100;
+    share.max(within_reach.min(mss.into()))
+}
+
 impl Receive {
     /// Reserves what the window may grow to and returns the offset it could
     /// reach now: at least what was advertised, as long as that is backed.
@@ -30,8 +37,8 @@ impl Receive {
         let size = u64::from(pool.block_size());
         let own = u64::from(self.stream.held_blocks(pool) + self.stream.promised_blocks(pool));
         let within_reach = own + u64::from(pool.room(Holder::Receive));
-        let fair = (within_reach * u64::from(room.share) / 100).max(1);
-        let fair_end = (start / size + fair) * size;
+        let fair = fair_bytes(within_reach * size, room.share, room.mss);
+        let fair_end = (start / size + fair.div_ceil(size)) * size;
         let wanted = start + u64::from(room.capacity);
         let advertised = self.offset_of(self.rcv_adv);
         let backed = self
