@@ -1,1 +1,3 @@
-//! fullpipe host.
+//! fullpipe on this machine: network devices of the kernel.
+
+pub mod kernel;

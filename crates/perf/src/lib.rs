@@ -1,1 +1,13 @@
-//! fullpipe perf.
+//! Throughput testers that run over any kind of socket.
+//!
+//! Rule: a tester speaks to the traits in [`sockets`] only, so the same code
+//! measures the kernel's stack and fullpipe's. This crate parses no command
+//! line and knows no network device.
+
+pub mod iperf2;
+pub mod kernel;
+pub mod sockets;
+pub mod stop;
+
+pub use kernel::KernelSockets;
+pub use stop::Stop;

@@ -1,0 +1,312 @@
+//! What iperf 2.1.8 puts on the wire besides filler.
+//!
+//! Rule: everything is big-endian and parsed at the edge; a peer that sends no
+//! header, or something else, is a peer without wishes. Layouts are those of
+//! iperf 2.1.8 as seen on the wire; options that are not implemented are
+//! skipped.
+
+use std::time::Duration;
+
+use super::{
+    options::{Amount, Rate},
+    tally::Span,
+};
+
+/// Bytes at the head of a TCP stream.
+pub const CLIENT_LEN: usize = 60;
+/// Bytes of a datagram's own header, before the client's.
+pub const DATAGRAM_LEN: usize = 16;
+/// Bytes with which the server answers a client that wants to know its version.
+pub const ACK_LEN: usize = 28;
+/// Bytes of the server's report.
+pub const REPORT_LEN: usize = 128;
+
+/// The sender counts on being called back (`-d`, `-r`).
+const VERSION1: u32 = 0x8000_0000;
+/// The extension follows the first six words.
+const EXTEND: u32 = 0x4000_0000;
+/// Datagram numbers have 64 bits.
+const SEQNO_64: u32 = 0x0800_0000;
+/// The client wants something that only newer servers know, as `-R`.
+const VERSION2: u32 = 0x0400_0000;
+/// The client waits for the acknowledgement (`-X`).
+const PEER_DETECT: u32 = 0x0200_0000;
+/// The header's length is in the low half, doubled.
+const LENGTH_GIVEN: u32 = 0x0001_0000;
+/// Among the extension's flags: the rate is in packets.
+const RATE_IN_PACKETS: u16 = 0x0080;
+/// Among the extension's flags: the server sends.
+const REVERSE: u16 = 0x0400;
+/// 2.1.8, as the version fields say it.
+const VERSION: [u32; 2] = [0x0002_0001, 0x0008_0003];
+/// What the acknowledgement's type field says.
+const TYPE_ACK: u32 = 2;
+/// Among the report's flags: it is one.
+const REPORT: u32 = 0x8000_0000;
+
+/// What a client tells the server at the head of its stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientHeader {
+    /// Streams side by side.
+    pub streams: u32,
+    /// The server's port.
+    pub port: u16,
+    /// Bytes of a write; 0 for the default.
+    pub length: u32,
+    /// Bytes of socket buffer asked for; 0 for the default.
+    pub window: u32,
+    /// When the test is over.
+    pub amount: Amount,
+    /// How fast the sender should be.
+    pub rate: Option<Rate>,
+    /// The server sends.
+    pub reverse: bool,
+    /// The client waits for the acknowledgement.
+    pub wants_ack: bool,
+    /// The client counts on being called back, which is not implemented.
+    pub wants_call: bool,
+}
+
+fn word(bytes: &[u8], index: usize) -> Option<u32> {
+    let at = index * 4;
+    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+fn put(bytes: &mut [u8], words: &[u32]) {
+    for (slot, word) in bytes.chunks_exact_mut(4).zip(words) {
+        slot.copy_from_slice(&word.to_be_bytes());
+    }
+}
+
+impl ClientHeader {
+    /// Writes the header at the head of a TCP stream's buffer.
+    pub fn write_tcp(&self, buffer: &mut [u8; CLIENT_LEN]) {
+        let length = CLIENT_LEN as u32;
+        let version2 = if self.reverse { VERSION2 } else { 0 };
+        self.write(buffer, EXTEND | LENGTH_GIVEN | version2 | (length << 1));
+    }
+
+    /// Writes the header that follows a datagram's own.
+    pub fn write_udp(&self, buffer: &mut [u8; CLIENT_LEN]) {
+        let length = (DATAGRAM_LEN + CLIENT_LEN) as u32;
+        let version2 = if self.reverse { VERSION2 } else { 0 };
+        self.write(
+            buffer,
+            EXTEND | SEQNO_64 | LENGTH_GIVEN | version2 | (length << 1),
+        );
+    }
+
+    fn write(&self, buffer: &mut [u8; CLIENT_LEN], flags: u32) {
+        let (rate, rate_flag) = match self.rate {
+            None => (0, 0),
+            Some(Rate::Bits(bits)) => (bits, 0),
+            Some(Rate::Packets(packets)) => (packets, RATE_IN_PACKETS),
+        };
+        let upper = rate_flag | if self.reverse { REVERSE } else { 0 };
+        put(
+            buffer,
+            &[
+                flags,
+                self.streams,
+                u32::from(self.port),
+                self.length,
+                self.window,
+                amount_on_wire(self.amount),
+                0,
+                0,
+                u32::from(upper) << 16,
+                VERSION[0],
+                VERSION[1],
+                0,
+                rate as u32,
+                (rate >> 32) as u32,
+                0,
+            ],
+        );
+    }
+
+    /// How many bytes of a stream's head must be there before
+    /// [`parse`](Self::parse) can say what they are. Grows once the flags are
+    /// readable; at most [`CLIENT_LEN`].
+    pub fn needed(head: &[u8]) -> usize {
+        match word(head, 0) {
+            None => 4,
+            Some(flags) if is_extended(flags) => CLIENT_LEN,
+            Some(_) => 4,
+        }
+    }
+
+    /// Reads what a client wishes; `None` when this is no header.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let flags = word(bytes, 0)?;
+        if !is_header(bytes) {
+            return None;
+        }
+        let upper = (word(bytes, 8)? >> 16) as u16;
+        let rate = u64::from(word(bytes, 12)?) | u64::from(word(bytes, 13)?) << 32;
+        Some(Self {
+            streams: word(bytes, 1)?,
+            port: word(bytes, 2)? as u16,
+            length: word(bytes, 3)?,
+            window: word(bytes, 4)?,
+            amount: amount_from_wire(word(bytes, 5)?),
+            rate: match rate {
+                0 => None,
+                packets if upper & RATE_IN_PACKETS != 0 => Some(Rate::Packets(packets)),
+                bits => Some(Rate::Bits(bits)),
+            },
+            reverse: upper & REVERSE != 0,
+            wants_ack: flags & PEER_DETECT != 0,
+            wants_call: flags & VERSION1 != 0,
+        })
+    }
+}
+
+/// Stock clients of this generation always say how long their header is;
+/// anything else that happens to have the one bit set is payload.
+fn is_extended(flags: u32) -> bool {
+    let length = (flags & 0x1fe) >> 1;
+    flags & EXTEND != 0 && flags & LENGTH_GIVEN != 0 && length as usize >= CLIENT_LEN
+}
+
+/// Whether a whole header of this major version is there; payload seldom says so.
+fn is_header(bytes: &[u8]) -> bool {
+    bytes.len() >= CLIENT_LEN
+        && word(bytes, 0).is_some_and(is_extended)
+        && word(bytes, 9).is_some_and(|version| version >> 16 == VERSION[0] >> 16)
+}
+
+/// Bytes as they are, times as negative hundredths of a second.
+fn amount_on_wire(amount: Amount) -> u32 {
+    match amount {
+        Amount::Bytes(bytes) => i32::try_from(bytes).unwrap_or(i32::MAX) as u32,
+        Amount::Time(time) => {
+            let hundredths = i32::try_from(time.as_millis() / 10).unwrap_or(i32::MAX);
+            hundredths.max(1).wrapping_neg() as u32
+        }
+    }
+}
+
+fn amount_from_wire(word: u32) -> Amount {
+    let amount = word as i32;
+    if amount < 0 {
+        Amount::Time(Duration::from_millis(u64::from(amount.unsigned_abs()) * 10))
+    } else {
+        Amount::Bytes(u64::from(amount.unsigned_abs()))
+    }
+}
+
+/// The answer to a client that [wants it](ClientHeader::wants_ack).
+pub fn acknowledgement() -> [u8; ACK_LEN] {
+    let mut bytes = [0; ACK_LEN];
+    put(
+        &mut bytes,
+        &[TYPE_ACK, ACK_LEN as u32, 0, VERSION[0], VERSION[1], 0, 0],
+    );
+    bytes
+}
+
+/// The header of every datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DatagramHeader {
+    /// The datagram's number, from 1; negative for the last one.
+    pub id: i64,
+    /// The sender's clock when it was sent, since the epoch.
+    pub sent: Duration,
+}
+
+impl DatagramHeader {
+    /// Writes the header at the front of a datagram.
+    pub fn write(&self, buffer: &mut [u8; DATAGRAM_LEN]) {
+        let id = self.id as u64;
+        put(
+            buffer,
+            &[
+                id as u32,
+                self.sent.as_secs() as u32,
+                self.sent.subsec_micros(),
+                (id >> 32) as u32,
+            ],
+        );
+    }
+
+    /// Reads the header; `None` when the datagram is too short for one.
+    ///
+    /// Only a client's flags say that the upper half of the number is there. A
+    /// reversed stream and older peers carry none, and some fill its place with
+    /// anything; their numbers are taken to have 32 bits.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let low = word(bytes, 0)?;
+        let seconds = word(bytes, 1)?;
+        let microseconds = word(bytes, 2)?;
+        let wishes = bytes.get(DATAGRAM_LEN..).filter(|wishes| is_header(wishes));
+        let wide = wishes
+            .and_then(|wishes| word(wishes, 0))
+            .is_some_and(|flags| flags & SEQNO_64 != 0);
+        let id = match word(bytes, 3).filter(|_| wide) {
+            Some(high) => (u64::from(high) << 32 | u64::from(low)) as i64,
+            None => i64::from(low as i32),
+        };
+        Some(Self {
+            id,
+            sent: Duration::new(u64::from(seconds), microseconds.min(999_999) * 1_000),
+        })
+    }
+}
+
+/// The wishes in a datagram; `None` when it carries none.
+pub fn client_header_of_datagram(datagram: &[u8]) -> Option<ClientHeader> {
+    ClientHeader::parse(datagram.get(DATAGRAM_LEN..)?)
+}
+
+/// Writes what the server measured, as the answer to the last datagram.
+pub fn write_report(whole: &Span) -> [u8; REPORT_LEN] {
+    let mut bytes = [0; REPORT_LEN];
+    let loss = &whole.loss;
+    let small = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+    put(
+        &mut bytes[DATAGRAM_LEN..],
+        &[
+            REPORT,
+            (whole.bytes >> 32) as u32,
+            whole.bytes as u32,
+            whole.end.as_secs() as u32,
+            whole.end.subsec_micros(),
+            small(loss.lost),
+            small(loss.out_of_order),
+            small(loss.total),
+            loss.jitter.as_secs() as u32,
+            loss.jitter.subsec_micros(),
+        ],
+    );
+    bytes
+}
+
+/// Reads a server's report; `None` when this is none.
+pub fn parse_report(datagram: &[u8]) -> Option<Span> {
+    let report = datagram.get(DATAGRAM_LEN..)?;
+    if word(report, 0)? & REPORT == 0 {
+        return None;
+    }
+    let time = |index| {
+        let (seconds, microseconds) = (word(report, index)?, word(report, index + 1)?);
+        Some(Duration::new(
+            u64::from(seconds),
+            microseconds.min(999_999) * 1_000,
+        ))
+    };
+    Some(Span {
+        start: Duration::ZERO,
+        end: time(3)?,
+        bytes: u64::from(word(report, 1)?) << 32 | u64::from(word(report, 2)?),
+        loss: super::tally::Loss {
+            lost: u64::from(word(report, 5)?),
+            total: u64::from(word(report, 7)?),
+            out_of_order: u64::from(word(report, 6)?),
+            jitter: time(8)?,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests;
