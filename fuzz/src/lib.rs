@@ -7,4 +7,8 @@
 
 #![forbid(unsafe_code)]
 
+mod device;
+mod frames;
+mod script;
+pub mod stack;
 pub mod wire;

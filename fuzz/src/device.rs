@@ -1,0 +1,110 @@
+//! The device below the stack: reads every frame as a stranger would.
+//!
+//! The one rule: what leaves the stack is well-formed, whatever came in.
+//!
+//! Nothing is delivered: the script plays the network.
+
+use core::net::IpAddr;
+
+use fullpipe::device::{Capabilities, Device, Medium, Received, TxMeta};
+use fullpipe_wire::{
+    ArpPacket, ChecksumPolicy, EtherType, EthernetHeader, Icmpv4Message, Ipv4Header, Protocol,
+    TcpFlags, TcpHeader, tcp, udp,
+};
+
+use crate::frames::{Frame, LastSegment};
+
+/// A device that takes a limited number of frames and remembers the last.
+pub struct Wire {
+    /// Frames it still takes before it is full.
+    pub room: usize,
+    /// The last TCP segment that left.
+    pub last: LastSegment,
+    /// The last IP packet that left.
+    packet: Frame,
+    packet_len: usize,
+    lent: Frame,
+}
+
+impl Wire {
+    /// Plain Ethernet without offloads.
+    pub const CAPABILITIES: Capabilities = Capabilities::plain(Medium::Ethernet, 1500);
+
+    /// A device that is full until `room` is set.
+    pub fn new() -> Wire {
+        let (packet, lent) = ([0; 2048], [0; 2048]);
+        Wire {
+            room: 0,
+            last: LastSegment::default(),
+            packet,
+            packet_len: 0,
+            lent,
+        }
+    }
+
+    /// The IP packet that left last.
+    pub fn last_packet(&self) -> &[u8] {
+        &self.packet[..self.packet_len]
+    }
+
+    fn check_ip(&mut self, len: usize) {
+        let packet = &self.lent[EthernetHeader::LEN..len];
+        let (header, payload) =
+            Ipv4Header::parse(packet, ChecksumPolicy::Verify).expect("a sound IPv4 packet");
+        let (src, dst) = (IpAddr::V4(header.src), IpAddr::V4(header.dst));
+        if !header.is_fragment() {
+            match header.protocol {
+                Protocol::Tcp => {
+                    tcp::verify_checksum(payload, src, dst).expect("a sound TCP checksum");
+                    let (segment, text) = TcpHeader::parse(payload).expect("a sound TCP header");
+                    assert!(!segment.options_malformed, "sound TCP options");
+                    let markers = [TcpFlags::SYN, TcpFlags::FIN];
+                    let marked = markers.iter().filter(|&&flag| segment.flags.contains(flag));
+                    self.last = LastSegment {
+                        our_port: segment.src_port,
+                        peer_port: segment.dst_port,
+                        next: segment
+                            .seq
+                            .wrapping_add((text.len() + marked.count()) as u32),
+                        acked: segment.ack,
+                    };
+                }
+                Protocol::Udp => {
+                    udp::verify_checksum(payload, src, dst).expect("a sound UDP datagram");
+                }
+                Protocol::Icmp => {
+                    Icmpv4Message::parse(payload, ChecksumPolicy::Verify).expect("sound ICMP");
+                }
+                Protocol::Other(number) => panic!("nobody asked to send protocol {number}"),
+            }
+        }
+        self.packet[..packet.len()].copy_from_slice(packet);
+        self.packet_len = packet.len();
+    }
+}
+
+impl Device for Wire {
+    fn capabilities(&self) -> Capabilities {
+        Wire::CAPABILITIES
+    }
+
+    fn receive(&mut self) -> Option<Received<'_>> {
+        None
+    }
+
+    fn lend(&mut self, len: usize) -> Option<&mut [u8]> {
+        (self.room > 0).then(|| &mut self.lent[..len])
+    }
+
+    fn send(&mut self, len: usize, _meta: TxMeta) {
+        self.room -= 1;
+        let (header, payload) = EthernetHeader::parse(&self.lent[..len]).expect("a whole header");
+        match header.ether_type {
+            EtherType::Ipv4 => self.check_ip(len),
+            EtherType::Arp => {
+                ArpPacket::parse(payload).expect("a sound ARP packet");
+            }
+            EtherType::Ipv6 | EtherType::Other(_) => panic!("nobody asked to send {header:?}"),
+        }
+    }
+}

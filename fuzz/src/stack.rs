@@ -1,0 +1,267 @@
+//! A whole stack, driven by a script of frames, time and calls.
+//!
+//! The one rule: whatever the script says, nothing panics, nothing is allocated
+//! after construction, every frame that leaves is sound, and when all is closed
+//! and all timers have run out, every block is back in the pool.
+//!
+//! Whether bytes arrive in order is for the simulator to check: here the peer lies.
+
+use core::net::{IpAddr, SocketAddr};
+
+use fullpipe::config::Config;
+use fullpipe::device::RxMeta;
+use fullpipe::{
+    ConnectOptions, ConnectionId, Duration, Instant, Interface, ListenOptions, ListenerId,
+    SocketOption, Stack, UdpId, presets,
+};
+use fullpipe_pool::Holder;
+use fullpipe_wire::ArpOperation;
+
+use crate::device::Wire;
+use crate::frames::{self, Frame, LISTENING_PORT, OUR_IP, OUR_MAC, PEER_IP};
+use crate::script::Script;
+
+/// Handles that the script can name.
+const HANDLES: usize = 4;
+
+/// Deadlines after which a stack that was told to end must have nothing left to do.
+const MOST_DEADLINES: u32 = 2_000;
+
+/// Lets a stack live through the script and come to an end.
+pub fn live(bytes: &[u8]) {
+    let mut script = Script::new(bytes);
+    let Some(first) = script.byte() else { return };
+    let mut host = Host::new(&config(first));
+    let allocations = allocation_counter::measure(|| {
+        while host.step(&mut script).is_some() {
+            host.stack.verify(host.now);
+        }
+        host.end();
+    });
+    assert_eq!(
+        allocations.count_total, 0,
+        "the stack allocated after construction"
+    );
+    host.check_all_returned();
+}
+
+/// One of two small configurations: the nuttx preset, and one with fragments.
+fn config(first: u8) -> Config {
+    let preset = presets::find("nuttx").expect("the preset exists");
+    let mut config = preset.config();
+    if first.is_multiple_of(2) {
+        config.pool.blocks = 96;
+        config.pool.block_size = 512;
+        config.ip.reassembly_datagrams = 3;
+        config.ip.reassembly_bytes = 16_384;
+        config.ip.reassembly_largest = 8_192;
+        config.arp.queue_packets = 4;
+        config.trace.records = 32;
+    }
+    config
+}
+
+struct Host {
+    stack: Stack,
+    wire: Wire,
+    now: Instant,
+    frame: Frame,
+    listener: ListenerId,
+    udp: UdpId,
+    connections: [Option<ConnectionId>; HANDLES],
+}
+
+impl Host {
+    fn new(config: &Config) -> Host {
+        let interface = Interface {
+            mac: OUR_MAC,
+            address: OUR_IP.into(),
+            prefix_len: 24,
+            gateway: None,
+            capabilities: Wire::CAPABILITIES,
+        };
+        let mut stack = Stack::new(config, interface, *b"not a secret key").expect("it is valid");
+        let ours = |port| SocketAddr::new(IpAddr::V4(OUR_IP), port);
+        let options = ListenOptions::default();
+        let listener = stack
+            .tcp_listen(ours(LISTENING_PORT), options)
+            .expect("the port is free");
+        let udp = stack
+            .udp_bind(ours(LISTENING_PORT))
+            .expect("the port is free");
+        let (wire, now, frame) = (Wire::new(), Instant::from_secs(1), [0; 2048]);
+        Host {
+            stack,
+            wire,
+            now,
+            frame,
+            listener,
+            udp,
+            connections: [None; HANDLES],
+        }
+    }
+
+    /// Does what the script says next; `None` at its end.
+    fn step(&mut self, script: &mut Script<'_>) -> Option<()> {
+        match script.byte()? % 8 {
+            0 => {
+                let len = usize::from(script.number()? % 1600);
+                let frame = script.bytes(len);
+                self.stack.receive(frame, RxMeta::default(), self.now);
+            }
+            1 => {
+                let len = frames::ip(&mut self.frame, script)?;
+                self.receive(len);
+            }
+            2 | 3 => {
+                let len = frames::tcp(&mut self.frame, script, &self.wire.last)?;
+                self.receive(len);
+            }
+            4 => {
+                let len = frames::icmp(&mut self.frame, script, self.wire.last_packet())?;
+                self.receive(len);
+            }
+            5 => self.pass(script.byte()?),
+            6 => self.turn(usize::from(script.byte()? % 16)),
+            7.. => self.call(script)?,
+        }
+        Some(())
+    }
+
+    /// Hands the stack the frame just made; its transport checksum is vouched for.
+    fn receive(&mut self, len: usize) {
+        let meta = RxMeta {
+            checksum_verified: true,
+            merged: 0,
+        };
+        self.stack.receive(&self.frame[..len], meta, self.now);
+    }
+
+    /// Time passes: from 1 microsecond to some hours, by powers of two.
+    fn pass(&mut self, exponent: u8) {
+        self.now = self.now + Duration::from_micros(1 << (exponent % 34));
+        self.stack.on_timeouts(self.now);
+    }
+
+    fn turn(&mut self, room: usize) {
+        self.wire.room = room;
+        self.stack.transmit(&mut self.wire, self.now, 64);
+    }
+
+    /// A call of the application. Refusals are fine: the script knows no better.
+    fn call(&mut self, script: &mut Script<'_>) -> Option<()> {
+        let (call, number) = (script.byte()?, script.byte()?);
+        let place = usize::from(call >> 4) % HANDLES;
+        let (stack, now) = (&mut self.stack, self.now);
+        let text = [b'y'; 2048];
+        let text = &text[..usize::from(number) * 8];
+        let peer = SocketAddr::new(IpAddr::V4(PEER_IP), 9);
+        match (call & 0x0f, self.connections[place]) {
+            (0..=1, None) => {
+                let opened = stack.tcp_connect(peer, None, ConnectOptions::default(), now);
+                self.connections[place] = opened.ok();
+            }
+            (2..=6, None) => {
+                let accepted = stack.tcp_accept(self.listener, now).expect("it is open");
+                self.connections[place] = accepted.map(|(id, _)| id);
+            }
+            (7, _) => {
+                let _refused = stack.udp_send(self.udp, peer, text);
+            }
+            (8, _) => {
+                let _refused = stack.udp_receive(self.udp, &mut self.frame);
+            }
+            (9, _) => while stack.next_event().is_some() {},
+            (10, _) => {
+                let len = frames::arp(&mut self.frame, ArpOperation::Request);
+                self.receive(len);
+            }
+            (11.., None) => {
+                let len = frames::arp(&mut self.frame, ArpOperation::Reply);
+                self.receive(len);
+            }
+            (what, Some(id)) => self.call_connection(what, place, id, text),
+        }
+        Some(())
+    }
+
+    fn call_connection(&mut self, what: u8, place: usize, id: ConnectionId, text: &[u8]) {
+        let (stack, now) = (&mut self.stack, self.now);
+        match what {
+            0..=3 => {
+                let _refused = stack.tcp_write(id, text, now);
+            }
+            4..=6 => {
+                let _refused = stack.tcp_read(id, &mut self.frame, now);
+            }
+            11 => {
+                let _refused = stack.tcp_shutdown(id, now);
+            }
+            12 => {
+                let size = text.len() as u32;
+                let option = match size % 3 {
+                    0 => SocketOption::ReceiveBuffer(size),
+                    1 => SocketOption::SendBuffer(size),
+                    2.. => SocketOption::Cork(size > 1024),
+                };
+                let _refused = stack.tcp_set(id, option, now);
+            }
+            13 => {
+                let _refused = stack.tcp_info(id, now);
+            }
+            14 => {
+                self.connections[place] = None;
+                stack.tcp_close(id, now).expect("the handle was held");
+            }
+            15 => {
+                self.connections[place] = None;
+                stack.tcp_abort(id, now).expect("the handle was held");
+            }
+            other => unreachable!("{other} is no call on a connection"),
+        }
+    }
+
+    /// Closes everything and waits until every timer has run out; nobody answers.
+    fn end(&mut self) {
+        for id in self.connections.iter_mut().filter_map(Option::take) {
+            self.stack
+                .tcp_close(id, self.now)
+                .expect("the handle was held");
+        }
+        self.stack
+            .tcp_close_listener(self.listener, self.now)
+            .expect("it was open");
+        self.stack.udp_close(self.udp).expect("it was open");
+        // From deadline to deadline; the longest story left is a few dozen
+        // retransmissions on each connection, to a neighbour that is silent.
+        for _ in 0..MOST_DEADLINES {
+            self.wire.room = 64;
+            let turn = fullpipe::turn(&mut self.stack, &mut self.wire, self.now);
+            match self.stack.next_timeout() {
+                Some(at) => self.now = self.now.max(at),
+                None if turn.device_full => {}
+                None => break,
+            }
+        }
+        self.stack.verify(self.now);
+    }
+
+    fn check_all_returned(&self) {
+        assert_eq!(self.stack.next_timeout(), None, "nothing is left to do");
+        assert_eq!(
+            self.stack.tcp_counts(),
+            (0, 0, 0),
+            "connections, handshakes, time-waits"
+        );
+        let pool = self.stack.pool();
+        for holder in Holder::ALL {
+            assert_eq!(pool.held(holder), 0, "blocks held for {}", holder.name());
+        }
+        assert_eq!(
+            pool.free_blocks(),
+            pool.block_count(),
+            "every block is back"
+        );
+        assert_eq!(pool.promised(), 0, "nothing is promised to anybody");
+    }
+}
