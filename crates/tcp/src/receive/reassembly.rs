@@ -33,7 +33,13 @@ impl Receive {
     /// are kept behind gaps.
     pub fn on_text(&mut self, seq: SeqNum, text: &[u8], holes: u32, pool: &mut Pool) -> Arrival {
         let next = self.next_offset();
-        let from = self.offset_of(seq);
+        // What lies before the first byte of the stream was never text, and no
+        // offset names it.
+        let before = u64::from(seq.room_to(self.seq_of(next))).saturating_sub(next) as usize;
+        let Some(text) = text.get(before..).filter(|text| before == 0 || !text.is_empty()) else {
+            return Arrival::Discarded(DiscardReason::Duplicate);
+        };
+        let from = self.offset_of(seq + before as u32);
         let to = from + text.len() as u64;
         // What was advertised may exceed what is backed only in an overcommitted pool.
         let edge = self
