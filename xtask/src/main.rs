@@ -6,7 +6,9 @@
 //! No task is implemented in this file; each has a module of its own.
 
 mod bench;
+mod docs;
 mod repository;
+mod soak;
 mod test;
 mod tidy;
 
@@ -30,6 +32,8 @@ struct Arguments {
 enum Task {
     Test(test::Arguments),
     Tidy(tidy::Arguments),
+    Soak(soak::Arguments),
+    Docs(docs::Arguments),
     Bench(bench::Arguments),
 }
 
@@ -38,6 +42,8 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().task {
         Task::Test(arguments) => test::run(&arguments),
         Task::Tidy(arguments) => tidy::run(&arguments),
+        Task::Soak(arguments) => soak::run(&arguments),
+        Task::Docs(arguments) => docs::run(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
     };
     match done {

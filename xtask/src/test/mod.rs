@@ -20,7 +20,7 @@ use clap::ValueEnum;
 use child::Child;
 use outcome::{Outcome, Summary};
 
-use crate::tidy;
+use crate::{soak, tidy};
 
 /// Run every check and every test; the last line counts what passed and failed.
 ///
@@ -50,7 +50,7 @@ pub struct Arguments {
 enum Step {
     /// rustfmt agrees with every file
     Fmt,
-    /// The rules of the house (`cargo xtask tidy`)
+    /// The rules of the house (`cargo xtask tidy`), generated pages among them
     Tidy,
     /// clippy has nothing to say about any target of the workspace
     Clippy,
@@ -66,6 +66,8 @@ enum Step {
     Doc,
     /// The reference experiments run and their verdicts hold
     Lab,
+    /// Ten random worlds, and each seed that ever failed
+    Soak,
     /// Against the kernel, stock iperf, iperf3, curl and tshark (as root)
     Interop,
 }
@@ -93,6 +95,7 @@ impl Step {
                 .env("RUSTDOCFLAGS", "-D warnings")
                 .outcome(),
             Step::Lab => cargo("run --quiet -p fullpipe-cli -- lab run --all").outcome(),
+            Step::Soak => Outcome::of_check(soak::ten_worlds()),
             Step::Interop => interop(),
         }
     }

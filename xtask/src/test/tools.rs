@@ -85,7 +85,8 @@ fn apt(arguments: &[&str]) -> bool {
     let status = Command::new("apt-get")
         .arg("-o")
         .arg(format!("DPkg::Lock::Timeout={APT_LOCK_S}"))
-        .arg("-q")
+        // Quiet, and without a progress bar: the output ends up in a log.
+        .args(["-qq", "-o", "Dpkg::Use-Pty=0"])
         .args(arguments)
         // tshark's package asks who may capture; nobody is there to answer.
         .env("DEBIAN_FRONTEND", "noninteractive")

@@ -19,9 +19,9 @@ use std::fmt;
 use anyhow::{Result, bail};
 use syn::spanned::Spanned;
 
-use crate::repository;
+use crate::{docs, repository};
 
-/// Check the rules of the house: headers, lengths, crate edges and forbidden words.
+/// Check the rules of the house: headers, lengths, crate edges, forbidden words, generated pages.
 #[derive(Default, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -107,6 +107,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let spans = lengths::measure(&rust);
     findings.extend(lengths::check(&spans, &exceptions::LONG));
     findings.extend(edges::check()?);
+    findings.extend(docs::stale()?.into_iter().map(|page| {
+        Finding::new(
+            page,
+            1,
+            "out of date: run `cargo xtask docs` and commit what it writes",
+        )
+    }));
 
     if arguments.longest {
         lengths::print_longest(&spans);

@@ -1,0 +1,73 @@
+//! `cargo xtask docs`: the pages that are made from tables in the code.
+//!
+//! The one rule: a page says only what a table says; whoever wants other words
+//! changes the table's row.
+//!
+//! The text of a page is made by the crate that owns its table, not here.
+
+use std::fs;
+use std::io::ErrorKind;
+
+use anyhow::{Context, Result, bail};
+
+use crate::repository;
+
+/// Write the pages that are generated from the code: docs/knobs.md.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  cargo xtask docs             write them
+  cargo xtask docs --check     only say whether they are up to date")]
+pub struct Arguments {
+    /// Write nothing; fail when a page is out of date
+    #[arg(long)]
+    check: bool,
+}
+
+/// Each page's path below the root, and its text.
+fn pages() -> [(&'static str, String); 1] {
+    [("docs/knobs.md", fullpipe_lab::knobs_markdown())]
+}
+
+/// Writes the pages or, with `--check`, names those that are out of date.
+///
+/// # Errors
+/// When a page can't be written, or is out of date under `--check`.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let stale = stale()?;
+    if arguments.check && !stale.is_empty() {
+        bail!("out of date: {}; run `cargo xtask docs`", stale.join(", "));
+    }
+    for (path, text) in pages() {
+        if !stale.contains(&path) {
+            println!("{path}: up to date");
+            continue;
+        }
+        let file = repository::root().join(path);
+        let folder = file.parent().expect("a page lies in a folder");
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::write(&file, text))
+            .with_context(|| format!("writing {path}"))?;
+        println!("{path}: written");
+    }
+    Ok(())
+}
+
+/// The pages whose file differs from what the code says, a missing file included.
+///
+/// # Errors
+/// When a page exists and can't be read.
+pub fn stale() -> Result<Vec<&'static str>> {
+    let mut stale = Vec::new();
+    for (path, text) in pages() {
+        let written = match fs::read_to_string(repository::root().join(path)) {
+            Ok(written) => written,
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(error).with_context(|| format!("reading {path}")),
+        };
+        if written != text {
+            stale.push(path);
+        }
+    }
+    Ok(stale)
+}

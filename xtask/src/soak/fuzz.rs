@@ -1,0 +1,108 @@
+//! The fuzzers of `fuzz/`, each for a share of the time.
+//!
+//! The one rule: cargo-fuzz is used when it is installed and otherwise built
+//! into the target folder, so that nothing is left behind on the machine.
+//!
+//! What the fuzzers check is in `fuzz/src/`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::repository;
+
+/// The target that is given the whole time; the others share as much again.
+const STACK: &str = "stack_receive";
+
+/// Largest input, in bytes: a few frames of full size.
+const MAX_LEN: u32 = 8192;
+
+/// Fuzzes the stack for `seconds`, and the parsers for as long together.
+///
+/// # Errors
+/// When cargo-fuzz can't be had, or a fuzzer found something.
+pub fn run(seconds: u64) -> Result<()> {
+    let cargo_fuzz = cargo_fuzz()?;
+    let parsers: Vec<String> = targets(&cargo_fuzz)?
+        .into_iter()
+        .filter(|target| target != STACK)
+        .collect();
+    let share = (seconds / parsers.len().max(1) as u64).max(1);
+    fuzz(&cargo_fuzz, STACK, seconds)?;
+    for target in &parsers {
+        fuzz(&cargo_fuzz, target, share)?;
+    }
+    Ok(())
+}
+
+fn fuzz(cargo_fuzz: &Path, target: &str, seconds: u64) -> Result<()> {
+    println!("fuzzing {target} for {seconds} s");
+    // Nothing in the core is unsafe, so the address sanitizer has nothing to
+    // find there; without it the fuzzer runs twice as often.
+    let status = command(cargo_fuzz)
+        .args(["run", "--sanitizer=none", target, "--"])
+        .arg(format!("-max_total_time={seconds}"))
+        .arg(format!("-max_len={MAX_LEN}"))
+        .args(["-timeout=20", "-verbosity=0", "-print_final_stats=1"])
+        .status()
+        .context("starting cargo fuzz")?;
+    ensure!(
+        status.success(),
+        "the fuzzer {target} found something; it printed the command that replays it, \
+         to be run with RUSTC_BOOTSTRAP=1 and --sanitizer=none"
+    );
+    Ok(())
+}
+
+fn targets(cargo_fuzz: &Path) -> Result<Vec<String>> {
+    let output = command(cargo_fuzz)
+        .arg("list")
+        .output()
+        .context("starting cargo fuzz")?;
+    ensure!(
+        output.status.success(),
+        "cargo fuzz list: {}",
+        output.status
+    );
+    Ok(String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .map(str::to_owned)
+        .collect())
+}
+
+fn command(cargo_fuzz: &Path) -> Command {
+    let mut command = Command::new(cargo_fuzz);
+    command
+        .arg("fuzz")
+        .current_dir(repository::root().join("fuzz"))
+        // The compiler's coverage flags are unstable; the code itself is not.
+        .env("RUSTC_BOOTSTRAP", "1")
+        // Inherited from the xtask that cargo runs; a fuzzer has its own.
+        .env_remove("CARGO_MANIFEST_DIR");
+    command
+}
+
+/// cargo-fuzz on the path, or the one built into the target folder.
+fn cargo_fuzz() -> Result<PathBuf> {
+    let installed = Command::new("cargo-fuzz")
+        .args(["fuzz", "--version"])
+        .output();
+    if installed.is_ok_and(|output| output.status.success()) {
+        return Ok(PathBuf::from("cargo-fuzz"));
+    }
+    let tools = repository::root().join("target").join("tools");
+    let program = tools.join("bin").join("cargo-fuzz");
+    if !program.exists() {
+        let status = Command::new(env!("CARGO"))
+            .args(["install", "cargo-fuzz", "--locked", "--root"])
+            .arg(&tools)
+            .status()
+            .context("starting cargo install")?;
+        ensure!(
+            status.success(),
+            "cargo-fuzz can't be installed; --fuzz-seconds 0 leaves it out"
+        );
+    }
+    Ok(program)
+}

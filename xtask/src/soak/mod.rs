@@ -1,0 +1,116 @@
+//! `cargo xtask soak`: random worlds by the thousand, then the fuzzers.
+//!
+//! The one rule: a failure prints the command that replays it, and its seed is
+//! written to the seed file, which `cargo xtask test` replays from then on.
+//!
+//! What a world is and what is checked in it is the simulator's business.
+
+mod fuzz;
+mod seeds;
+#[cfg(test)]
+mod tests;
+mod worlds;
+
+use std::time::Duration;
+
+use anyhow::{Result, bail, ensure};
+
+use worlds::{Failure, Plan};
+
+/// Run random worlds and the fuzzers until something breaks or the time is up.
+///
+/// Worlds are numbered: world N is the same network, knobs and traffic every
+/// time. They run on all cores, in an optimised build with assertions.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  cargo xtask soak                              2000 worlds, then a minute of fuzzing
+  cargo xtask soak --worlds 100 --fuzz-seconds 0
+  cargo xtask soak --first 5000 --worlds 1000   other worlds
+  cargo xtask soak --seconds 600                as many worlds as fit in ten minutes
+  cargo xtask soak --world 1234                 replay one world")]
+pub struct Arguments {
+    /// How many worlds to run
+    #[arg(long, default_value_t = 2000, value_name = "N")]
+    worlds: u64,
+    /// The seed of the first world; the others follow it
+    #[arg(long, default_value_t = 0, value_name = "SEED")]
+    first: u64,
+    /// Replay the world of this seed, and nothing else
+    #[arg(long, value_name = "SEED", conflicts_with_all = ["worlds", "first", "seconds", "fuzz_seconds"])]
+    world: Option<u64>,
+    /// Start worlds for this long, however many that are
+    #[arg(long, value_name = "S", conflicts_with = "worlds")]
+    seconds: Option<u64>,
+    /// How long to fuzz the stack (and, together, the parsers as long again); 0 leaves it out
+    #[arg(long, default_value_t = 60, value_name = "S")]
+    fuzz_seconds: u64,
+    /// Worlds at the same time [default: one for each core]
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+}
+
+/// Runs what the arguments ask for.
+///
+/// # Errors
+/// When a world or a fuzzer failed, or the fuzzer can't be had.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    if let Some(seed) = arguments.world {
+        return replay(seed);
+    }
+    let plan = Plan {
+        seeds: seeds::known()?,
+        first: arguments.first,
+        worlds: arguments
+            .seconds
+            .map_or(arguments.worlds, |_| u64::MAX - arguments.first),
+        seconds: arguments.seconds.map(Duration::from_secs),
+        jobs: arguments.jobs,
+    };
+    let failures = worlds::run(&plan)?;
+    let fuzzed = match arguments.fuzz_seconds {
+        0 => Ok(()),
+        seconds => fuzz::run(seconds),
+    };
+    report(&failures)?;
+    fuzzed
+}
+
+/// Ten worlds and every seed that ever failed: what `cargo xtask test` runs.
+///
+/// # Errors
+/// When a world failed.
+pub fn ten_worlds() -> Result<()> {
+    let plan = Plan {
+        seeds: seeds::known()?,
+        first: 0,
+        worlds: 10,
+        seconds: None,
+        jobs: None,
+    };
+    report(&worlds::run(&plan)?)
+}
+
+fn replay(seed: u64) -> Result<()> {
+    match worlds::world(seed) {
+        Ok(told) => {
+            println!("{told}");
+            Ok(())
+        }
+        Err(why) => bail!("world {seed}: {why}"),
+    }
+}
+
+/// Prints each failure with the command that replays it, and keeps its seed.
+fn report(failures: &[Failure]) -> Result<()> {
+    for Failure { seed, why } in failures {
+        println!("world {seed}: {why}\n  replay: cargo xtask soak --world {seed}");
+    }
+    seeds::add(failures)?;
+    ensure!(
+        failures.is_empty(),
+        "{} worlds did not hold",
+        failures.len()
+    );
+    Ok(())
+}
