@@ -35,7 +35,7 @@ knobs! {
         /// plus the free ones. 100 lets the first connection take everything.
         window_share: u32 = 50, legal 1 => 100, drawn 25 => 100, "percent";
         /// The same for a connection that has received nothing yet, so that one
-        /// that only sends has the memory for it. At least one segment.
+        /// that only sends has the memory for it. At least 536 bytes.
         idle_window_share: u32 = 12, legal 1 => 100, drawn 1 => 100, "percent";
         /// Largest segment sent or asked for, whatever the MTU allows.
         mss_max: u32 = 65_495, legal 64 => 65_495, drawn 64 => 9_000, "bytes";

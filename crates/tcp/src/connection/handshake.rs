@@ -57,7 +57,7 @@ impl HalfOpen {
         let offer = Offer::new(config, open.mss_limit, open.tuning.receive_buffer);
         let blocks = pool.room(fullpipe_pool::Holder::Receive);
         let within_reach = u64::from(blocks) * u64::from(pool.block_size());
-        let fair = fair_bytes(within_reach, config.idle_window_share, offer.mss.into());
+        let fair = fair_bytes(within_reach, config.idle_window_share);
         let window = fair
             .min(open.tuning.receive_buffer.into())
             .min(u16::MAX.into()) as u16;

@@ -36,7 +36,10 @@ impl Receive {
         // What lies before the first byte of the stream was never text, and no
         // offset names it.
         let before = u64::from(seq.room_to(self.seq_of(next))).saturating_sub(next) as usize;
-        let Some(text) = text.get(before..).filter(|text| before == 0 || !text.is_empty()) else {
+        let Some(text) = text
+            .get(before..)
+            .filter(|text| before == 0 || !text.is_empty())
+        else {
             return Arrival::Discarded(DiscardReason::Duplicate);
         };
         let from = self.offset_of(seq + before as u32);

@@ -8,6 +8,7 @@
 use fullpipe_pool::{Holder, Pool};
 
 use super::Receive;
+use crate::options::DEFAULT_MSS;
 
 /// What bounds the window.
 #[derive(Clone, Copy, Debug)]
@@ -23,10 +24,10 @@ pub struct WindowRoom {
 }
 
 /// The part of `within_reach` bytes of memory that one window may have: `share`
-/// percent, and at least a segment.
-pub fn fair_bytes(within_reach: u64, share: u32, mss: u32) -> u64 {
+/// percent, and at least what any peer may send at once, the default MSS.
+pub fn fair_bytes(within_reach: u64, share: u32) -> u64 {
     let share = within_reach * u64::from(share) / 100;
-    share.max(within_reach.min(mss.into()))
+    share.max(within_reach.min(DEFAULT_MSS.into()))
 }
 
 impl Receive {
@@ -37,7 +38,7 @@ impl Receive {
         let size = u64::from(pool.block_size());
         let own = u64::from(self.stream.held_blocks(pool) + self.stream.promised_blocks(pool));
         let within_reach = own + u64::from(pool.room(Holder::Receive));
-        let fair = fair_bytes(within_reach * size, room.share, room.mss);
+        let fair = fair_bytes(within_reach * size, room.share);
         let fair_end = (start / size + fair.div_ceil(size)) * size;
         let wanted = start + u64::from(room.capacity);
         let advertised = self.offset_of(self.rcv_adv);
