@@ -92,7 +92,7 @@ impl Stack {
                     Outcome::Dealt => steps += 1,
                     Outcome::Silent => {}
                     Outcome::Full => {
-                        self.device_full = true;
+                        self.on_device_full(now, budget);
                         return sent;
                     }
                 }
@@ -100,6 +100,23 @@ impl Stack {
             if steps == before {
                 return sent;
             }
+        }
+    }
+
+    /// The device takes no more: whoever is ready learns what holds it back, as
+    /// far as the budget goes.
+    fn on_device_full(&mut self, now: Instant, budget: usize) {
+        self.device_full = true;
+        let (tcp, mut host) = self.tcp_and_host(now);
+        let mut next = tcp.parking.first();
+        for _ in 0..budget {
+            let Some(index) = next else {
+                return;
+            };
+            next = tcp.parking.after(index);
+            tcp.run(index, &mut host, |connection, env| {
+                connection.on_device_full(env);
+            });
         }
     }
 
@@ -313,10 +330,6 @@ impl Stack {
         };
         let largest = self.frame_len().max(self.super_frame_len());
         let Some(frame) = device.lend(largest) else {
-            let (tcp, mut host) = self.tcp_and_host(now);
-            tcp.run(index, &mut host, |connection, env| {
-                connection.on_device_full(env)
-            });
             return Outcome::Full;
         };
         let Some((len, meta)) = self.write_from(index, frame, now) else {

@@ -113,6 +113,12 @@ impl Queues {
         (first != NONE).then_some(first)
     }
 
+    /// The index that joined its queue after `index`.
+    pub(crate) fn after(&self, index: u32) -> Option<u32> {
+        let after = self.links[index as usize].after;
+        (after != NONE).then_some(after)
+    }
+
     /// Takes the first index out of `queue`.
     pub(crate) fn take(&mut self, queue: u32) -> Option<u32> {
         let first = self.first(queue)?;

@@ -306,5 +306,8 @@ fn check(interface: &Interface) -> Result<(), ConfigError> {
     if !(MIN_MTU..=usize::from(u16::MAX)).contains(&capabilities.mtu) {
         return refused("the device's MTU must be 68 to 65535 bytes");
     }
+    if capabilities.super_segment > 0 && !capabilities.checksum_tx {
+        return refused("a device that cuts segments must also complete their checksums");
+    }
     Ok(())
 }

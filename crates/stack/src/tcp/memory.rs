@@ -1,13 +1,17 @@
 //! Connections that packet memory refused something: who hears first that
 //! there is room again.
 //!
-//! Rule: they are asked in the order in which they were refused, and only when
-//! there is more room than when they were asked last, so a shortage costs
-//! nothing while it lasts. How much each takes is its own affair.
+//! Rule: when there is more room than when they were asked last, everybody who
+//! waits is asked once, in the order in which they were refused; so a shortage
+//! costs nothing while it lasts, and nobody is passed over. How much each takes
+//! is its own affair.
 
 use fullpipe_pool::{Holder, Pool};
 
 use crate::ready::Queues;
+
+#[cfg(test)]
+mod tests;
 
 /// The one queue.
 const WAITING: u32 = 0;
@@ -16,10 +20,10 @@ const WAITING: u32 = 0;
 #[derive(Debug)]
 pub(crate) struct Waiters {
     queue: Queues,
-    /// The least room there has been since the last one was asked.
+    /// The least room there has been since somebody was asked.
     room_seen: u32,
-    /// The last one that was asked got what it wanted: ask the next.
-    goes_on: bool,
+    /// How many of those who wait have not been asked about the room there is.
+    to_ask: u32,
 }
 
 impl Waiters {
@@ -28,7 +32,7 @@ impl Waiters {
         Self {
             queue: Queues::new(1, connections),
             room_seen: 0,
-            goes_on: false,
+            to_ask: 0,
         }
     }
 
@@ -41,35 +45,35 @@ impl Waiters {
         }
     }
 
-    /// Whether somebody who waits may get what it wants now.
+    /// Whether somebody who waits should be asked now.
     pub(crate) fn may_go_on(&self, pool: &Pool) -> bool {
-        !self.queue.is_empty(WAITING) && (self.goes_on || room(pool) > self.room_seen)
+        !self.queue.is_empty(WAITING) && (self.to_ask > 0 || room(pool) > self.room_seen)
     }
 
-    /// Notes the room there is while everybody waits on.
-    pub(crate) fn note(&mut self, pool: &Pool) {
+    /// How many are to be asked now, given the room there is.
+    pub(crate) fn to_ask(&mut self, pool: &Pool) -> u32 {
+        if room(pool) > self.room_seen {
+            self.to_ask = self.queue.len(WAITING);
+        }
         self.room_seen = self.room_seen.min(room(pool));
-    }
-
-    /// How many wait.
-    pub(crate) fn len(&self) -> u32 {
-        self.queue.len(WAITING)
+        self.to_ask = self.to_ask.min(self.queue.len(WAITING));
+        self.to_ask
     }
 
     /// Takes the connection that waits longest, to be asked.
     pub(crate) fn take(&mut self) -> Option<u32> {
+        self.to_ask = self.to_ask.saturating_sub(1);
         self.queue.take(WAITING)
     }
 
-    /// Some were asked; `satisfied` of them wait no longer.
-    pub(crate) fn asked(&mut self, satisfied: u32, pool: &Pool) {
-        self.goes_on = satisfied > 0;
+    /// Some were asked, and took what they took.
+    pub(crate) fn asked(&mut self, pool: &Pool) {
         self.room_seen = room(pool);
     }
 }
 
 /// Blocks that a writer or a window could get.
 fn room(pool: &Pool) -> u32 {
-    pool.room(Holder::Send)
-        .saturating_add(pool.room(Holder::Receive))
+    let (send, receive) = (pool.room(Holder::Send), pool.room(Holder::Receive));
+    send.saturating_add(receive)
 }

@@ -211,16 +211,13 @@ impl TcpLayer {
     /// Memory that became free goes to those who wait for it, at most `budget`
     /// of them.
     pub(crate) fn share_memory(&mut self, host: &mut Host<'_>, budget: u32) {
-        if !self.waiters.may_go_on(host.pool) {
-            return self.waiters.note(host.pool);
-        }
-        let waiting = self.waiters.len();
-        for _ in 0..waiting.min(budget) {
-            let index = self.waiters.take().expect("as many wait as were counted");
+        for _ in 0..self.waiters.to_ask(host.pool).min(budget) {
+            let Some(index) = self.waiters.take() else {
+                break;
+            };
             self.run(index, host, |connection, env| connection.on_memory(env));
+            self.waiters.asked(host.pool);
         }
-        let satisfied = waiting.saturating_sub(self.waiters.len());
-        self.waiters.asked(satisfied, host.pool);
     }
 
     /// What a call on a connection that has no slot yet is handed.

@@ -55,6 +55,11 @@ impl Parking {
         self.queues.first(READY)
     }
 
+    /// The connection whose turn comes after that of `index`.
+    pub(crate) fn after(&self, index: u32) -> Option<u32> {
+        self.queues.after(index)
+    }
+
     /// The first connection goes to the end if it wants to go on, else home.
     pub(crate) fn had_its_turn(&mut self, index: u32, wants_more: bool) {
         self.queues.leave(index);

@@ -1,1 +1,101 @@
-//! Tests.
+//! Tests of handshakes under way.
+
+use super::*;
+use fullpipe_pool::{Pool, PoolConfig};
+use fullpipe_tcp::{ActiveOpen, SeqNum, Tuning};
+use fullpipe_wire::TcpHeader;
+
+fn segment(flags: TcpFlags, seq: u32, ack: u32) -> Segment<'static> {
+    let header = TcpHeader {
+        seq,
+        ack,
+        flags,
+        window: 1_000,
+        ..TcpHeader::default()
+    };
+    Segment::from_header(&header, &[], 0)
+}
+
+/// The answer to a SYN with number 100; ours is 900.
+fn handshake(config: &TcpConfig) -> Handshake {
+    let pool = Pool::new(&PoolConfig::default());
+    let open = ActiveOpen {
+        iss: SeqNum(900),
+        mss_limit: 1_460,
+        timestamp_offset: 0,
+        tuning: Tuning::from_config(config),
+    };
+    let syn = segment(TcpFlags::SYN, 100, 0);
+    Handshake {
+        tuple: FourTuple::new(([10, 0, 0, 1], 80).into(), ([10, 0, 0, 2], 4_000).into()),
+        half_open: HalfOpen::from_syn(&syn, open, config, &pool),
+        listener: Key {
+            index: 0,
+            generation: 0,
+        },
+        hash: 0,
+        timeouts: 0,
+    }
+}
+
+#[test]
+fn a_segment_completes_repeats_or_ends_a_handshake() {
+    let handshake = handshake(&TcpConfig::default());
+    let (ack, rst, syn) = (TcpFlags::ACK, TcpFlags::RST, TcpFlags::SYN);
+    for (name, segment, expected) in [
+        ("the last ACK", segment(ack, 101, 901), Verdict::Complete),
+        ("text first", segment(ack, 201, 901), Verdict::Complete),
+        (
+            "with FIN",
+            segment(ack | TcpFlags::FIN, 101, 901),
+            Verdict::Complete,
+        ),
+        ("SYN again", segment(syn, 100, 0), Verdict::Repeat),
+        ("another SYN", segment(syn, 77_000, 0), Verdict::Repeat),
+        ("outside the window", segment(ack, 99, 901), Verdict::Repeat),
+        ("ACK of nothing", segment(ack, 101, 900), Verdict::Refuse),
+        ("ACK of too much", segment(ack, 101, 902), Verdict::Refuse),
+        ("no ACK", segment(TcpFlags::NONE, 101, 0), Verdict::Ignore),
+        ("the exact reset", segment(rst, 101, 0), Verdict::End),
+        ("a guessed reset", segment(rst, 102, 0), Verdict::Ignore),
+    ] {
+        assert_eq!(handshake.judge(&segment), expected, "{name}");
+    }
+}
+
+#[test]
+fn an_unanswered_peer_is_asked_for_three_minutes_at_least() {
+    let config = TcpConfig::default();
+    let mut cache = SynCache::new(1);
+    let index = cache.add(handshake(&config)).unwrap();
+    let mut now = Instant::ZERO;
+    let mut asked = 0;
+    loop {
+        assert_eq!(cache.first_due(), Some(index));
+        cache.answered(index);
+        asked += 1;
+        now = cache.deadline(index, &config, now);
+        if !cache.on_timeout(index, &config) {
+            break;
+        }
+    }
+    assert_eq!(asked, config.syn_retries + 1);
+    assert!(now >= Instant::from_secs(180), "given up at {now:?}");
+}
+
+#[test]
+fn a_full_cache_takes_nothing() {
+    let config = TcpConfig::default();
+    let mut cache = SynCache::new(1);
+    cache.add(handshake(&config)).unwrap();
+    assert!(cache.is_full());
+    assert!(cache.add(handshake(&config)).is_none());
+    cache.remove(0);
+    assert_eq!((cache.len(), cache.first_due()), (0, None));
+}
+
+#[test]
+fn an_entry_is_small() {
+    let size = size_of::<Handshake>();
+    assert!(size <= 112, "{size} bytes");
+}

@@ -1,1 +1,160 @@
-//! Tests.
+//! Tests of what is left of closed connections.
+
+use super::*;
+use fullpipe_pool::Duration;
+use fullpipe_wire::{TcpHeader, Timestamps};
+
+const NEXT: u32 = 5_000;
+
+fn wait(until: Instant) -> TimeWait {
+    TimeWait {
+        snd_nxt: SeqNum(700),
+        rcv_nxt: SeqNum(NEXT),
+        ts_recent: Some(80),
+        timestamp_offset: 3,
+        until,
+    }
+}
+
+fn tuple(port: u16) -> FourTuple {
+    FourTuple::new(([10, 0, 0, 1], 80).into(), ([10, 0, 0, 2], port).into())
+}
+
+fn segment(flags: TcpFlags, seq: u32, stamp: Option<u32>) -> Segment<'static> {
+    let timestamps = stamp.map(|value| Timestamps { value, echo: 0 });
+    let header = TcpHeader {
+        seq,
+        flags,
+        options: TcpOptions {
+            timestamps,
+            ..TcpOptions::default()
+        },
+        ..TcpHeader::default()
+    };
+    Segment::from_header(&header, &[], 0)
+}
+
+#[test]
+fn each_segment_has_one_meaning() {
+    let (ack, fin, rst, syn) = (TcpFlags::ACK, TcpFlags::FIN, TcpFlags::RST, TcpFlags::SYN);
+    for (name, segment, expected) in [
+        (
+            "FIN again",
+            segment(fin | ack, NEXT - 1, Some(80)),
+            Verdict::Restart,
+        ),
+        (
+            "a FIN elsewhere",
+            segment(fin | ack, NEXT, Some(80)),
+            Verdict::Acknowledge,
+        ),
+        (
+            "an ACK in place",
+            segment(ack, NEXT, Some(81)),
+            Verdict::Ignore,
+        ),
+        (
+            "an old ACK",
+            segment(ack, NEXT - 9, Some(80)),
+            Verdict::Acknowledge,
+        ),
+        (
+            "a reset in place",
+            segment(rst, NEXT, None),
+            Verdict::Ignore,
+        ),
+        (
+            "a later timestamp",
+            segment(syn, NEXT - 9, Some(81)),
+            Verdict::Reuse,
+        ),
+        (
+            "an earlier timestamp",
+            segment(syn, NEXT + 9, Some(79)),
+            Verdict::Acknowledge,
+        ),
+        (
+            "the same, later number",
+            segment(syn, NEXT + 1, Some(80)),
+            Verdict::Reuse,
+        ),
+        (
+            "the same, same number",
+            segment(syn, NEXT, Some(80)),
+            Verdict::Acknowledge,
+        ),
+        (
+            "no timestamp, later",
+            segment(syn, NEXT + 1, None),
+            Verdict::Reuse,
+        ),
+        (
+            "no timestamp, earlier",
+            segment(syn, NEXT - 1, None),
+            Verdict::Acknowledge,
+        ),
+        (
+            "SYN and ACK",
+            segment(syn | ack, NEXT + 1, Some(81)),
+            Verdict::Acknowledge,
+        ),
+    ] {
+        let mut waits = TimeWaits::new(1);
+        let index = waits.add(tuple(1), 0, wait(Instant::from_secs(60)));
+        let now = Instant::from_secs(10);
+        let verdict = waits.on_segment(index, &segment, now, &TcpConfig::default());
+        assert_eq!(verdict, expected, "{name}");
+        let answers = matches!(verdict, Verdict::Restart | Verdict::Acknowledge);
+        assert_eq!(waits.first_due().is_some(), answers, "{name}");
+    }
+}
+
+#[test]
+fn the_answer_says_where_this_end_stands() {
+    let mut waits = TimeWaits::new(1);
+    let index = waits.add(tuple(1), 0, wait(Instant::from_secs(60)));
+    let answer = waits.at(index).acknowledgment(Instant::from_millis(500));
+    assert_eq!((answer.seq, answer.ack), (SeqNum(700), SeqNum(NEXT)));
+    assert_eq!(answer.flags, TcpFlags::ACK);
+    let stamps = Timestamps {
+        value: 503,
+        echo: 80,
+    };
+    assert_eq!(answer.options.timestamps, Some(stamps));
+}
+
+#[test]
+fn a_stranger_does_not_choose_how_often_this_end_speaks() {
+    let mut waits = TimeWaits::new(1);
+    let index = waits.add(tuple(1), 0, wait(Instant::from_secs(60)));
+    let config = TcpConfig::default();
+    let old = segment(TcpFlags::ACK, NEXT - 9, None);
+    let mut answered = 0;
+    for at_ms in 0..1_000 {
+        let now = Instant::from_secs(1) + Duration::from_millis(at_ms);
+        waits.on_segment(index, &old, now, &config);
+        answered += u64::from(waits.first_due().is_some());
+        waits.answered(index);
+    }
+    assert_eq!(answered, 1_000 / config.challenge_ack_interval.as_millis());
+}
+
+#[test]
+fn the_entry_that_waited_longest_makes_room() {
+    let mut waits = TimeWaits::new(2);
+    let old = waits.add(tuple(1), 0, wait(Instant::from_secs(60)));
+    let young = waits.add(tuple(2), 0, wait(Instant::from_secs(61)));
+    assert_eq!(waits.in_the_way(), Some(old));
+    // The old one starts again, so now the other one waited longer.
+    let fin = segment(TcpFlags::FIN | TcpFlags::ACK, NEXT - 1, None);
+    waits.on_segment(old, &fin, Instant::from_secs(50), &TcpConfig::default());
+    assert_eq!(waits.in_the_way(), Some(young));
+    waits.remove(young);
+    assert_eq!((waits.in_the_way(), waits.len()), (None, 1));
+}
+
+#[test]
+fn an_entry_is_small() {
+    let size = size_of::<Remains>();
+    assert!(size <= 96, "{size} bytes");
+}

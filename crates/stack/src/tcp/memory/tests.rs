@@ -1,0 +1,59 @@
+//! Tests of who is asked when there is room again.
+
+use super::*;
+use alloc::vec::Vec;
+use fullpipe_pool::{PoolConfig, Stream};
+
+fn pool(blocks: u32) -> Pool {
+    Pool::new(&PoolConfig {
+        blocks,
+        block_size: 100,
+        ..PoolConfig::default()
+    })
+}
+
+/// Asks at most `most`; all of them still wait afterwards.
+fn ask(waiters: &mut Waiters, pool: &Pool, most: u32) -> Vec<u32> {
+    if !waiters.may_go_on(pool) {
+        return Vec::new();
+    }
+    let count = waiters.to_ask(pool).min(most);
+    let asked: Vec<u32> = (0..count).filter_map(|_| waiters.take()).collect();
+    for index in &asked {
+        waiters.file(*index, true);
+    }
+    waiters.asked(pool);
+    asked
+}
+
+#[test]
+fn everybody_is_asked_once_about_the_same_room() {
+    let mut pool = pool(8);
+    let mut hog = Stream::new(Holder::Send);
+    hog.append(&mut pool, &[0; 800]);
+    let mut waiters = Waiters::new(8);
+    for index in [5, 2, 7] {
+        waiters.file(index, true);
+    }
+    assert!(ask(&mut waiters, &pool, 8).is_empty(), "there is no room");
+    hog.advance(&mut pool, 200);
+    assert_eq!(ask(&mut waiters, &pool, 2), [5, 2]);
+    assert_eq!(ask(&mut waiters, &pool, 2), [7]);
+    assert!(
+        ask(&mut waiters, &pool, 2).is_empty(),
+        "nothing has changed"
+    );
+    hog.advance(&mut pool, 100);
+    assert_eq!(ask(&mut waiters, &pool, 8), [5, 2, 7]);
+    hog.release(&mut pool);
+}
+
+#[test]
+fn who_waits_no_longer_is_not_asked() {
+    let pool = pool(4);
+    let mut waiters = Waiters::new(4);
+    waiters.file(0, true);
+    waiters.file(1, true);
+    waiters.file(0, false);
+    assert_eq!(ask(&mut waiters, &pool, 8), [1]);
+}
