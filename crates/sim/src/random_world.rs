@@ -33,6 +33,9 @@ const BYTES_OF_A_WORLD: u64 = 256 << 10;
 /// Segments that the smallest segment size may cut these bytes into.
 const SEGMENTS_OF_A_WORLD: u64 = 2_000;
 
+/// Shorter keepalive times are drawn as none.
+const SHORTEST_KEEPALIVE: Duration = Duration::from_millis(100);
+
 impl RandomWorld {
     /// Draws the world of `seed`.
     pub fn draw(seed: Seed) -> Self {
@@ -103,6 +106,10 @@ fn draw_config(rng: &mut Rng) -> Config {
     config.draw(rng);
     // Without a slot there is no conversation at all; with few, many wait.
     config.stack.connections = config.stack.connections.max(4);
+    // A probe every few microseconds is legal, and drowns everything else.
+    if config.tcp.keepalive_time < SHORTEST_KEEPALIVE {
+        config.tcp.keepalive_time = Duration::ZERO;
+    }
     config
 }
 

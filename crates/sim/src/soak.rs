@@ -65,9 +65,9 @@ pub fn soak(seed: u64) -> Result<WorldSummary, WorldFailure> {
             None => world.try_run_for(hardship)?,
         }
         world.heal();
+        world.give_up_the_abandoned()?;
         world.set_patience(PATIENCE);
         world.try_run_until(Goal::AllDone, LIVENESS)?;
-        world.part();
         world.try_run_for(AFTERLIFE)?;
         world.check_all_returned()
     }));

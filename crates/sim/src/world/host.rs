@@ -39,6 +39,8 @@ pub(super) struct Host {
     listener: Option<ListenerId>,
     /// When it last sent something that is no TCP segment.
     pub last_sent_other: Option<Instant>,
+    /// Wake-ups by its own timers since anything came of one.
+    pub idle_wakes: u32,
     /// Steps until memory is looked at again.
     pub verify_in: u32,
 }
@@ -62,6 +64,7 @@ impl Host {
             ends: HashMap::new(),
             listener: None,
             last_sent_other: None,
+            idle_wakes: 0,
             verify_in: 0,
         }
     }
@@ -102,16 +105,13 @@ impl World {
                 self.end_mut(end).connection = Some(id);
                 self.work(host)
             }
-            Err(_) => {
-                self.settle(
-                    EndId {
-                        flow,
-                        side: Side::Client,
-                    },
-                    Stage::NoRoom,
-                );
-                Ok(())
-            }
+            Err(_) => self.settle(
+                EndId {
+                    flow,
+                    side: Side::Client,
+                },
+                Stage::NoRoom,
+            ),
         }
     }
 
@@ -180,11 +180,12 @@ impl World {
             self.hosts[id.0].ends.insert(connection, end);
             self.end_mut(end).connection = Some(connection);
             self.run_end(end)?;
+            self.reap(end.flow)?;
         }
     }
 
     /// The failure that a stack refused a call which cannot be refused.
-    fn refused(&self, host: HostId, call: &str, error: TcpError) -> WorldFailure {
+    pub(super) fn refused(&self, host: HostId, call: &str, error: TcpError) -> WorldFailure {
         self.failure(
             format!("host {}", host.0),
             format!("{call} was refused: {error}"),
@@ -266,7 +267,7 @@ impl World {
         }
         match outcome {
             Some(stage @ Stage::Broken(_)) => return self.let_go(end, stage),
-            Some(stage) => self.settle(end, stage),
+            Some(stage) => self.settle(end, stage)?,
             None => self.wake_end(end, next),
         }
         Ok(())
@@ -287,8 +288,7 @@ impl World {
                 .map_err(|error| self.refused(host, "a close", error))?;
             self.end_mut(end).info = Some(Box::new(info));
         }
-        self.settle(end, stage);
-        Ok(())
+        self.settle(end, stage)
     }
 
     /// Puts the application at `end` on the agenda.
@@ -305,7 +305,7 @@ impl World {
     }
 
     /// Nothing more happens at `end`.
-    fn settle(&mut self, end: EndId, stage: Stage) {
+    fn settle(&mut self, end: EndId, stage: Stage) -> Result<(), WorldFailure> {
         let own = self.end_mut(end);
         own.stage = stage;
         if let Some(id) = own.connection {
@@ -319,6 +319,7 @@ impl World {
             flow.finished = Some(now);
             self.done += 1;
         }
+        self.reap(end.flow)
     }
 
     pub(super) fn end_mut(&mut self, end: EndId) -> &mut crate::flow::End {

@@ -7,7 +7,7 @@
 
 use fullpipe_pool::{Duration, Holder, Instant};
 
-use super::{HostId, World};
+use super::{Event, HostId, World};
 use crate::check::silence;
 use crate::failure::WorldFailure;
 use crate::flow::{EndId, Flow, FlowId, Side, Stage};
@@ -27,6 +27,9 @@ pub(super) struct Watch {
 
 /// More rounds of work than this at one point in time are an endless loop.
 const ROUNDS_AT_ONCE: u32 = 1_000_000;
+/// More wake-ups than this by its own timers, with nothing to show for any of
+/// them, are a timer that does not know what it waits for.
+const IDLE_WAKES: u32 = 1_000;
 /// Blocks and connections that are looked at for free in each step.
 const LOOKED_AT_EACH_STEP: u32 = 64;
 /// Unfinished conversations that a failure describes.
@@ -64,6 +67,29 @@ impl World {
             return Err(self.failure(format!("host {}", id.0), finding));
         }
         Ok(())
+    }
+
+    /// Counts a wake-up by a host's own timer; a frame or an application's call
+    /// sets the count back.
+    pub(super) fn count_wake(&mut self, id: HostId) -> Result<(), WorldFailure> {
+        let host = &mut self.hosts[id.0];
+        host.idle_wakes += 1;
+        if host.idle_wakes <= IDLE_WAKES {
+            return Ok(());
+        }
+        let flows = (0..self.flows.len()).map(FlowId);
+        let here: Vec<FlowId> = flows
+            .filter(|flow| self.flows[flow.0].ends.iter().any(|end| end.host == id))
+            .collect();
+        let shown: Vec<String> = here
+            .into_iter()
+            .map(|flow| self.describe_flow(flow))
+            .collect();
+        let finding = format!(
+            "its timers woke it {IDLE_WAKES} times in a row for nothing: {}",
+            shown.join("; ")
+        );
+        Err(self.failure(format!("host {}", id.0), finding))
     }
 
     /// Looks at a host's memory and connections, if it is its turn.
@@ -135,21 +161,34 @@ impl World {
             .map_err(|finding| self.failure(self.place_of(id), finding))
     }
 
-    /// Resets every connection that an application still has.
-    pub(crate) fn part(&mut self) {
-        for flow in &mut self.flows {
-            for end in &mut flow.ends {
-                if let (false, Some(id)) = (end.stage.is_settled(), end.connection) {
-                    // An end whose connection is gone by itself is as good.
-                    let _ = self.hosts[end.host.0].stack.tcp_abort(id, self.now);
-                    end.stage = Stage::Left;
-                }
+    /// From now on an application whose peer was cut short gives up too, as
+    /// people do who wait for nothing; its connection is reset.
+    pub(crate) fn give_up_the_abandoned(&mut self) -> Result<(), WorldFailure> {
+        self.reaps = true;
+        for number in 0..self.flows.len() {
+            self.reap(FlowId(number))?;
+        }
+        Ok(())
+    }
+
+    /// Resets what is open of a conversation that is over.
+    pub(super) fn reap(&mut self, id: FlowId) -> Result<(), WorldFailure> {
+        if !self.reaps || self.flows[id.0].finished.is_none() {
+            return Ok(());
+        }
+        for side in Side::ALL {
+            let end = &mut self.flows[id.0].ends[side.index()];
+            let Some(connection) = end.connection.filter(|_| !end.stage.is_settled()) else {
+                continue;
+            };
+            let host = end.host;
+            end.stage = Stage::Left;
+            if let Err(error) = self.hosts[host.0].stack.tcp_abort(connection, self.now) {
+                return Err(self.refused(host, "an abort", error));
             }
+            self.agenda.add(self.now, Event::Poke(host));
         }
-        for number in 0..self.hosts.len() {
-            self.agenda
-                .add(self.now, super::Event::Poke(HostId(number)));
-        }
+        Ok(())
     }
 
     /// Checks that no connection holds memory any more.

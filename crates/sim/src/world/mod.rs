@@ -120,6 +120,8 @@ pub struct World {
     capture_error: Option<io::Error>,
     scratch: Scratch,
     watch: inspect::Watch,
+    /// Ends whose peer was cut short give up.
+    reaps: bool,
     steps: u64,
     frames: u64,
 }
@@ -150,6 +152,7 @@ impl World {
             capture_error: None,
             scratch: Scratch::default(),
             watch: inspect::Watch::default(),
+            reaps: false,
             steps: 0,
             frames: 0,
         }
@@ -341,6 +344,16 @@ impl World {
     /// Frames that have left hosts so far.
     pub const fn frames(&self) -> u64 {
         self.frames
+    }
+
+    /// Every host, in the order they were made.
+    pub fn hosts(&self) -> impl Iterator<Item = HostId> + use<> {
+        (0..self.hosts.len()).map(HostId)
+    }
+
+    /// Every link, in the order they were made.
+    pub fn links(&self) -> impl Iterator<Item = LinkId> + use<> {
+        (0..self.cables.len()).map(LinkId)
     }
 
     /// The stack of a host, to look at.

@@ -25,6 +25,7 @@ impl World {
             }
             Event::Host(host) => {
                 if self.hosts[host.0].alarm.rang(at) {
+                    self.count_wake(host)?;
                     self.work(host)?;
                 }
             }
@@ -32,6 +33,7 @@ impl World {
             Event::End(end) => {
                 if self.end_mut(end).alarm.rang(at) {
                     let host = self.end_mut(end).host;
+                    self.hosts[host.0].idle_wakes = 0;
                     self.run_end(end)?;
                     self.work(host)?;
                 }
@@ -79,6 +81,7 @@ impl World {
 
     fn deliver(&mut self, host: HostId, frame: Vec<u8>) {
         self.record(self.hosts[host.0].tap, Some(Passage::Inbound), &frame);
+        self.hosts[host.0].idle_wakes = 0;
         self.hosts[host.0].device.deliver(frame);
     }
 

@@ -32,6 +32,7 @@ impl World {
     /// A frame leaves a host.
     fn leave(&mut self, id: HostId, frame: Vec<u8>) -> Result<(), WorldFailure> {
         self.frames += 1;
+        self.hosts[id.0].idle_wakes = 0;
         let (link, direction) = (self.hosts[id.0].link, self.hosts[id.0].direction);
         self.record(self.hosts[id.0].tap, Some(Passage::Outbound), &frame);
         let packet = Packet::parse(self.now, &frame);
