@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::repository;
 
@@ -40,17 +40,26 @@ fn fuzz(cargo_fuzz: &Path, target: &str, seconds: u64) -> Result<()> {
     println!("fuzzing {target} for {seconds} s");
     // Nothing in the core is unsafe, so the address sanitizer has nothing to
     // find there; without it the fuzzer runs twice as often.
-    let status = command(cargo_fuzz)
+    let output = command(cargo_fuzz)
         .args(["run", "--sanitizer=none", target, "--"])
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-max_len={MAX_LEN}"))
         .args(["-timeout=20", "-verbosity=0", "-print_final_stats=1"])
-        .status()
+        .output()
         .context("starting cargo fuzz")?;
-    ensure!(
-        status.success(),
-        "the fuzzer {target} found something; it printed the command that replays it, \
-         to be run with RUSTC_BOOTSTRAP=1 and --sanitizer=none"
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        bail!(
+            "the fuzzer {target} failed; replay as it says, with RUSTC_BOOTSTRAP=1 set \
+             and --sanitizer=none, in fuzz/\n{said}"
+        );
+    }
+    let inputs = said
+        .lines()
+        .find_map(|line| line.strip_prefix("stat::number_of_executed_units:"));
+    println!(
+        "  {} inputs, nothing found",
+        inputs.unwrap_or("no count of").trim()
     );
     Ok(())
 }
@@ -77,9 +86,7 @@ fn command(cargo_fuzz: &Path) -> Command {
         .arg("fuzz")
         .current_dir(repository::root().join("fuzz"))
         // The compiler's coverage flags are unstable; the code itself is not.
-        .env("RUSTC_BOOTSTRAP", "1")
-        // Inherited from the xtask that cargo runs; a fuzzer has its own.
-        .env_remove("CARGO_MANIFEST_DIR");
+        .env("RUSTC_BOOTSTRAP", "1");
     command
 }
 
