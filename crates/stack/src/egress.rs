@@ -6,23 +6,23 @@
 //! frame, and so do connections. Sending never needs packet memory, except to
 //! keep a packet for a neighbour who is not known yet.
 
+mod segment;
+
 use core::net::IpAddr;
 
 use fullpipe_pool::Instant;
 use fullpipe_tcp::{Connection, Env, IcmpError, SegmentOut, State};
-use fullpipe_wire::{
-    Checksum, Ecn, MacAddress, Protocol, TcpHeader,
-    tcp::{CHECKSUM_OFFSET, set_checksum},
-};
+use fullpipe_wire::{MacAddress, TcpHeader};
 
 use crate::{
-    counters::{Counters, Discard},
+    counters::Discard,
     device::{Device, Medium, TxChecksum, TxMeta},
-    ip::{Built, Outgoing, Route, Sender},
+    ip::{Built, Route, Sender},
     link::{Resolution, multicast_station},
     stack::Stack,
-    tcp::{FourTuple, TcpLayer},
+    tcp::{FourTuple, Host, TcpLayer},
 };
+use segment::{complete, shifted, write_ip, write_segment};
 
 /// Who may have something to send, in the order in which they are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -438,7 +438,7 @@ impl TcpLayer {
     fn poll<R>(
         &mut self,
         index: u32,
-        host: &mut crate::tcp::Host<'_>,
+        host: &mut Host<'_>,
         poll: impl FnOnce(&mut Connection, &mut Env<'_>) -> Option<R>,
     ) -> Option<R> {
         let result = self.run(index, host, poll);
@@ -456,115 +456,5 @@ impl TcpLayer {
 fn report_unreachable(connection: &mut Connection, segment: &SegmentOut, env: &mut Env<'_>) {
     if connection.state() != State::Closed && !segment.is_empty() {
         connection.on_icmp(IcmpError::Unreachable { hard: false }, segment.seq, env);
-    }
-}
-
-/// A segment as it was written.
-#[derive(Clone, Copy, Debug)]
-struct Written {
-    /// Bytes of header and text.
-    len: usize,
-    /// Bytes of header.
-    header_len: usize,
-    /// `start` counted from the TCP header.
-    checksum: TxChecksum,
-}
-
-/// Writes header and text to the start of `room`, summing the text as it is
-/// copied, unless the device completes the checksum (`offload`).
-fn write_segment<'a>(
-    room: &mut [u8],
-    tuple: &FourTuple,
-    segment: &SegmentOut,
-    text: impl Iterator<Item = &'a [u8]>,
-    offload: bool,
-) -> Written {
-    let header = TcpHeader {
-        src_port: tuple.local_port,
-        dst_port: tuple.remote_port,
-        seq: segment.seq.0,
-        ack: segment.ack.0,
-        flags: segment.flags,
-        window: segment.window,
-        urgent: segment.urgent,
-        options: segment.options,
-        options_malformed: false,
-    };
-    let header_len = header.write(room);
-    let (head, room) = room.split_at_mut(header_len);
-    let (mut sum, mut filled) = (Checksum::new(), 0);
-    for slice in text {
-        let place = &mut room[filled..filled + slice.len()];
-        if offload {
-            place.copy_from_slice(slice);
-        } else {
-            sum.copy(place, slice);
-        }
-        filled += slice.len();
-    }
-    let len = header_len + filled;
-    let (src, dst) = (tuple.local_ip, tuple.remote_ip);
-    let checksum = if offload {
-        let mut pseudo = Checksum::new();
-        pseudo.add_pseudo_header(src, dst, Protocol::Tcp.into(), len as u32);
-        head[CHECKSUM_OFFSET..CHECKSUM_OFFSET + 2].copy_from_slice(&pseudo.sum().to_be_bytes());
-        TxChecksum::Partial {
-            start: 0,
-            offset: CHECKSUM_OFFSET as u16,
-        }
-    } else {
-        set_checksum(head, src, dst, sum);
-        TxChecksum::Complete
-    };
-    Written {
-        len,
-        header_len,
-        checksum,
-    }
-}
-
-/// Writes the IP header in front of a segment of `segment_len` bytes.
-fn write_ip(
-    sender: &mut Sender,
-    packet: &mut [u8],
-    tuple: &FourTuple,
-    segment_len: usize,
-    counters: &mut Counters,
-) -> usize {
-    let outgoing = Outgoing {
-        src: tuple.local_ip,
-        dst: tuple.remote_ip,
-        protocol: Protocol::Tcp,
-        payload_len: segment_len,
-        ecn: Ecn::NotEct,
-        dont_fragment: true,
-    };
-    sender.write_header(packet, &outgoing, counters)
-}
-
-/// The same checksum, its start counted from `before` bytes earlier.
-fn shifted(checksum: TxChecksum, before: usize) -> TxChecksum {
-    match checksum {
-        TxChecksum::Complete => TxChecksum::Complete,
-        TxChecksum::Partial { start, offset } => TxChecksum::Partial {
-            start: start + before as u16,
-            offset,
-        },
-    }
-}
-
-/// Completes a checksum that was left to the device: the packet must wait, and
-/// what is kept is whole.
-fn complete(packet: &mut [u8], checksum: TxChecksum) {
-    match checksum {
-        TxChecksum::Complete => {}
-        TxChecksum::Partial { start, offset } => {
-            let covered = &mut packet[usize::from(start)..];
-            let sum = Checksum::of(covered).finish();
-            let field = usize::from(offset);
-            // A UDP checksum of 0 would mean that there is none. RFC 768.
-            let sum = if sum == 0 { u16::MAX } else { sum };
-            covered[field..field + 2].copy_from_slice(&sum.to_be_bytes());
-        }
     }
 }

@@ -51,7 +51,7 @@ impl Waiters {
     }
 
     /// How many are to be asked now, given the room there is.
-    pub(crate) fn to_ask(&mut self, pool: &Pool) -> u32 {
+    pub(crate) fn count_to_ask(&mut self, pool: &Pool) -> u32 {
         if room(pool) > self.room_seen {
             self.to_ask = self.queue.len(WAITING);
         }

@@ -211,7 +211,7 @@ impl TcpLayer {
     /// Memory that became free goes to those who wait for it, at most `budget`
     /// of them.
     pub(crate) fn share_memory(&mut self, host: &mut Host<'_>, budget: u32) {
-        for _ in 0..self.waiters.to_ask(host.pool).min(budget) {
+        for _ in 0..self.waiters.count_to_ask(host.pool).min(budget) {
             let Some(index) = self.waiters.take() else {
                 break;
             };

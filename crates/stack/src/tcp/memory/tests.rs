@@ -17,7 +17,7 @@ fn ask(waiters: &mut Waiters, pool: &Pool, most: u32) -> Vec<u32> {
     if !waiters.may_go_on(pool) {
         return Vec::new();
     }
-    let count = waiters.to_ask(pool).min(most);
+    let count = waiters.count_to_ask(pool).min(most);
     let asked: Vec<u32> = (0..count).filter_map(|_| waiters.take()).collect();
     for index in &asked {
         waiters.file(*index, true);

@@ -1,0 +1,127 @@
+//! A TCP segment on its way into a frame.
+//!
+//! Rule: text is copied once, from packet memory to the device's, and summed on
+//! the way unless the device does that. Nothing here decides what is sent.
+
+use fullpipe_tcp::SegmentOut;
+use fullpipe_wire::{
+    Checksum, Ecn, Protocol, TcpHeader,
+    tcp::{CHECKSUM_OFFSET, set_checksum},
+};
+
+use crate::{
+    counters::Counters,
+    device::TxChecksum,
+    ip::{Outgoing, Sender},
+    tcp::FourTuple,
+};
+
+/// A segment as it was written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Written {
+    /// Bytes of header and text.
+    pub(super) len: usize,
+    /// Bytes of header.
+    pub(super) header_len: usize,
+    /// `start` counted from the TCP header.
+    pub(super) checksum: TxChecksum,
+}
+
+/// Writes header and text to the start of `room`, summing the text as it is
+/// copied, unless the device completes the checksum (`offload`).
+pub(super) fn write_segment<'a>(
+    room: &mut [u8],
+    tuple: &FourTuple,
+    segment: &SegmentOut,
+    text: impl Iterator<Item = &'a [u8]>,
+    offload: bool,
+) -> Written {
+    let header = TcpHeader {
+        src_port: tuple.local_port,
+        dst_port: tuple.remote_port,
+        seq: segment.seq.0,
+        ack: segment.ack.0,
+        flags: segment.flags,
+        window: segment.window,
+        urgent: segment.urgent,
+        options: segment.options,
+        options_malformed: false,
+    };
+    let header_len = header.write(room);
+    let (head, room) = room.split_at_mut(header_len);
+    let (mut sum, mut filled) = (Checksum::new(), 0);
+    for slice in text {
+        let place = &mut room[filled..filled + slice.len()];
+        if offload {
+            place.copy_from_slice(slice);
+        } else {
+            sum.copy(place, slice);
+        }
+        filled += slice.len();
+    }
+    let len = header_len + filled;
+    let (src, dst) = (tuple.local_ip, tuple.remote_ip);
+    let checksum = if offload {
+        let mut pseudo = Checksum::new();
+        pseudo.add_pseudo_header(src, dst, Protocol::Tcp.into(), len as u32);
+        head[CHECKSUM_OFFSET..CHECKSUM_OFFSET + 2].copy_from_slice(&pseudo.sum().to_be_bytes());
+        TxChecksum::Partial {
+            start: 0,
+            offset: CHECKSUM_OFFSET as u16,
+        }
+    } else {
+        set_checksum(head, src, dst, sum);
+        TxChecksum::Complete
+    };
+    Written {
+        len,
+        header_len,
+        checksum,
+    }
+}
+
+/// Writes the IP header in front of a segment of `segment_len` bytes.
+pub(super) fn write_ip(
+    sender: &mut Sender,
+    packet: &mut [u8],
+    tuple: &FourTuple,
+    segment_len: usize,
+    counters: &mut Counters,
+) -> usize {
+    let outgoing = Outgoing {
+        src: tuple.local_ip,
+        dst: tuple.remote_ip,
+        protocol: Protocol::Tcp,
+        payload_len: segment_len,
+        ecn: Ecn::NotEct,
+        dont_fragment: true,
+    };
+    sender.write_header(packet, &outgoing, counters)
+}
+
+/// The same checksum, its start counted from `before` bytes earlier.
+pub(super) fn shifted(checksum: TxChecksum, before: usize) -> TxChecksum {
+    match checksum {
+        TxChecksum::Complete => TxChecksum::Complete,
+        TxChecksum::Partial { start, offset } => TxChecksum::Partial {
+            start: start + before as u16,
+            offset,
+        },
+    }
+}
+
+/// Completes a checksum that was left to the device: the packet must wait, and
+/// what is kept is whole.
+pub(super) fn complete(packet: &mut [u8], checksum: TxChecksum) {
+    match checksum {
+        TxChecksum::Complete => {}
+        TxChecksum::Partial { start, offset } => {
+            let covered = &mut packet[usize::from(start)..];
+            let sum = Checksum::of(covered).finish();
+            let field = usize::from(offset);
+            // A UDP checksum of 0 would mean that there is none. RFC 768.
+            let sum = if sum == 0 { u16::MAX } else { sum };
+            covered[field..field + 2].copy_from_slice(&sum.to_be_bytes());
+        }
+    }
+}
