@@ -16,14 +16,17 @@ pub mod knobs_page;
 mod measured;
 mod mistake;
 mod report;
+mod run;
 mod shares;
 mod table;
 pub mod units;
+mod verdict;
 
 pub use experiment::Experiment;
 pub use knobs_page::knobs_markdown;
 pub use measured::{Measured, Outcome, Quantity};
 pub use mistake::Mistake;
 pub use report::{Limits, Report, RowReport, json_array};
+pub use run::{RunError, RunOptions, run};
 pub use shares::Shares;
 pub use table::text as report_text;

@@ -40,10 +40,10 @@ pub struct Measured {
     pub elapsed_s: f64,
     /// Bytes that the receiving application read.
     pub delivered_bytes: u64,
-    /// Segments with text that the sender put on the wire, the last one not
-    /// counted: it is as long as what is left.
-    pub bulk_segments: u64,
-    /// Of these, the share that were as long as the path allows.
+    /// Segments with text that the sender put on the wire.
+    pub data_segments: u64,
+    /// Of these, the share that were full; the end of the stream, which is as
+    /// long as what is left, is not counted.
     pub full_sized_share: f64,
     /// The most text that one segment can carry, in bytes.
     pub segment_bytes: u64,
@@ -53,12 +53,18 @@ pub struct Measured {
     pub retransmitted_segments: u64,
     /// Retransmission timeouts of the sender.
     pub timeouts: u64,
-    /// Segments that the receiver sent to acknowledge.
-    pub ack_segments: u64,
     /// Smoothed round-trip time as the sender measured it, at the end.
     pub srtt_ms: f64,
     /// Share of the time in which the link carried something.
     pub link_busy_share: f64,
+    /// Packets that the sender's IP received: the peer's acknowledgments.
+    pub ip_in_receives: u64,
+    /// Packets that the sender's IP was asked to send; a super-segment is one.
+    pub ip_out_requests: u64,
+    /// Segments that the sender sent, as they are on the wire.
+    pub tcp_out_segs: u64,
+    /// Bytes of IP packets that the sender sent, IP headers included.
+    pub ip_ext_out_octets: u64,
     /// Goodput over that of the baseline row, where there is one.
     pub goodput_of_baseline: Option<f64>,
 }
@@ -101,15 +107,18 @@ impl Quantity {
         quantity!(goodput_mbps, "Mbit/s"),
         quantity!(elapsed_s, "seconds"),
         quantity!(delivered_bytes, "bytes", whole),
-        quantity!(bulk_segments, "segments", whole),
+        quantity!(data_segments, "segments", whole),
         quantity!(full_sized_share, "full-sized"),
         quantity!(segment_bytes, "bytes/segment", whole),
         quantity!(peak_pool_bytes, "peak pool", whole),
         quantity!(retransmitted_segments, "retransmitted", whole),
         quantity!(timeouts, "timeouts", whole),
-        quantity!(ack_segments, "ACKs", whole),
         quantity!(srtt_ms, "RTT ms"),
         quantity!(link_busy_share, "link busy"),
+        quantity!(ip_in_receives, "IpInReceives", whole),
+        quantity!(ip_out_requests, "IpOutRequests", whole),
+        quantity!(tcp_out_segs, "TcpOutSegs", whole),
+        quantity!(ip_ext_out_octets, "IpExtOutOctets", whole),
         Self {
             name: "goodput_of_baseline",
             heading: "of baseline",

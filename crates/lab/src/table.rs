@@ -5,7 +5,9 @@
 
 use std::fmt::Write;
 
-use comfy_table::{Cell, CellAlignment, Row, Table, presets::UTF8_FULL_CONDENSED};
+use comfy_table::{
+    Cell, CellAlignment, ContentArrangement, Row, Table, presets::UTF8_FULL_CONDENSED,
+};
 
 use crate::{
     measured::{Measured, Outcome, Quantity},
@@ -19,8 +21,9 @@ const LIMITS_SHOWN: usize = 3;
 /// A smaller share is not worth a place in the table.
 const SMALLEST_SHOWN: f64 = 0.005;
 
-/// The whole text: title, table, verdicts.
-pub fn text(report: &Report) -> String {
+/// The whole text: title, table, verdicts. The table's cells are folded to fit
+/// `width` columns; `None` gives each the width it likes.
+pub fn text(report: &Report, width: Option<u16>) -> String {
     let mut out = format!("{} \u{2013} {}\n", report.experiment, report.title);
     if let Some(source) = &report.source {
         let _ = writeln!(out, "published: {source}");
@@ -28,7 +31,7 @@ pub fn text(report: &Report) -> String {
     if !report.overrides.is_empty() {
         let _ = writeln!(out, "changed: {}", report.overrides.join(", "));
     }
-    let _ = writeln!(out, "{}", table(report));
+    let _ = writeln!(out, "{}", table(report, width));
     for row in &report.rows {
         let _ = writeln!(out, "\u{2022} {}: {}", row.label, row.verdict);
         if let Some(note) = &row.note {
@@ -51,7 +54,7 @@ pub fn text(report: &Report) -> String {
     out
 }
 
-fn table(report: &Report) -> Table {
+fn table(report: &Report, width: Option<u16>) -> Table {
     let quantities = compared(report);
     let baseline = report
         .rows
@@ -76,6 +79,11 @@ fn table(report: &Report) -> Table {
         .map(String::from),
     );
     let mut table = Table::new();
+    if let Some(width) = width {
+        table
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(width);
+    }
     table.load_style(UTF8_FULL_CONDENSED).set_header(headings);
     for row in &report.rows {
         table.add_row(cells(row, &quantities, baseline));
@@ -148,7 +156,7 @@ fn cells(row: &RowReport, quantities: &[&Quantity], baseline: bool) -> Row {
 }
 
 fn full_sized(measured: &Measured) -> String {
-    if measured.bulk_segments == 0 {
+    if measured.data_segments == 0 {
         return dash();
     }
     format!("{:.1} %", measured.full_sized_share * 100.0)

@@ -10,6 +10,9 @@ mod setting;
 mod setup;
 mod workload;
 
+#[cfg(test)]
+mod tests;
+
 pub use link::{LINK_FIELDS, LinkField, LinkPlan};
 pub use published::Published;
 pub use setting::SettingError;

@@ -70,29 +70,31 @@ fn read_hosts(section: &Section<'_>) -> Result<Vec<HostPlan>, Mistake> {
     for entry in section.entries() {
         check_name(&entry, "host")?;
         let host = entry.section()?;
-        host.allow_only(&["preset", "set"])?;
+        host.allow_only(&["preset", setup::DEVICE_QUEUE, "set"])?;
         let preset = match host.optional("preset") {
             Some(preset) => {
                 presets::find(preset.string()?).map_err(|error| preset.mistake(error))?
             }
             None => &presets::PRESETS[0],
         };
-        let mut config = preset.config();
+        let mut plan = HostPlan::new(entry.key, preset);
+        if let Some(queue) = host.optional(setup::DEVICE_QUEUE) {
+            plan.set(queue.key, &queue.scalar()?)
+                .map_err(|error| refused(&queue, error))?;
+        }
         if let Some(set) = host.optional("set") {
             for leaf in set.section()?.leaves() {
-                config
-                    .set(&leaf.path, &leaf.scalar()?)
-                    .map_err(|error| refused(&leaf, error.into()))?;
+                if leaf.path == setup::DEVICE_QUEUE {
+                    return Err(leaf.key_mistake("`device_queue` stands beside `set`, not in it"));
+                }
+                plan.set(&leaf.path, &leaf.scalar()?)
+                    .map_err(|error| refused(&leaf, error))?;
             }
         }
-        config
+        plan.config
             .validate()
             .map_err(|error| entry.key_mistake(format!("{}: {error}", entry.path)))?;
-        hosts.push(HostPlan {
-            name: entry.key.to_string(),
-            preset,
-            config,
-        });
+        hosts.push(plan);
     }
     Ok(hosts)
 }
@@ -258,36 +260,33 @@ fn read_published(entry: &Entry<'_>) -> Result<Published, Mistake> {
     Ok(published)
 }
 
-/// Every host must take part: a host without a link, or two hosts that talk
-/// without one, is a slip.
+/// Every host must take part: one that neither sends nor receives, or two that
+/// talk without a link, is a slip.
 fn check_connected(
     top: &Section<'_>,
     hosts: &[HostPlan],
     links: &[LinkPlan],
     workload: &Workload,
 ) -> Result<(), Mistake> {
-    let at = |table: &str, key: &str| {
+    let entry_of = |table: &str, key: &str| {
         let table = top.optional(table).and_then(|entry| entry.as_section());
         table.and_then(|table| table.optional(key))
     };
+    let ends = [workload.from, workload.to];
     for (place, host) in hosts.iter().enumerate() {
-        if !links.iter().any(|link| link.between.contains(&place)) {
-            let what = format!("host `{}` is at no link's end", host.name);
-            return Err(at("hosts", &host.name)
+        if !ends.contains(&place) {
+            let what = format!("host `{}` neither sends nor receives", host.name);
+            return Err(entry_of("hosts", &host.name)
                 .map_or_else(|| top.mistake(&what), |entry| entry.key_mistake(&what)));
         }
     }
-    if !links
-        .iter()
-        .any(|link| same_ends(link.between, [workload.from, workload.to]))
-    {
+    if !links.iter().any(|link| same_ends(link.between, ends)) {
         let what = format!(
             "no link joins `{}` and `{}`",
-            hosts[workload.from].name, hosts[workload.to].name
+            hosts[ends[0]].name, hosts[ends[1]].name
         );
-        return Err(
-            at("workload", "to").map_or_else(|| top.mistake(&what), |entry| entry.mistake(&what))
-        );
+        return Err(entry_of("workload", "to")
+            .map_or_else(|| top.mistake(&what), |entry| entry.mistake(&what)));
     }
     Ok(())
 }
@@ -317,7 +316,9 @@ fn check_name(entry: &Entry<'_>, what: &str) -> Result<(), Mistake> {
             "`{name}` is no name for a {what}: use letters, digits, `-` and `_`"
         )));
     }
-    if [setup::LINK, setup::WORKLOAD].contains(&name) || setup::is_knob_group(name) {
+    if [setup::LINK, setup::WORKLOAD, setup::DEVICE_QUEUE].contains(&name)
+        || setup::is_knob_group(name)
+    {
         return Err(entry.key_mistake(format!(
             "a {what} cannot be called `{name}`: settings of that name mean something else"
         )));

@@ -4,6 +4,7 @@
 //! path, so the two can never mean different things. Nothing runs here.
 
 use fullpipe::{config::Config, presets::Preset};
+use fullpipe_pool::knobs::parse_count;
 
 use super::{
     link::{LINK_FIELDS, LinkPlan},
@@ -16,7 +17,10 @@ pub const LINK: &str = "link";
 /// The transfer's fields stand below this.
 pub const WORKLOAD: &str = "workload";
 
-/// A host and its knobs.
+/// What a host's device is set by; it is no knob of the stack.
+pub const DEVICE_QUEUE: &str = "device_queue";
+
+/// A host, its knobs, and its device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostPlan {
     /// The name it has in the file.
@@ -25,6 +29,40 @@ pub struct HostPlan {
     pub preset: &'static Preset,
     /// Every knob.
     pub config: Config,
+    /// Frames that its device holds for the link before it refuses more.
+    pub device_queue: u32,
+}
+
+impl HostPlan {
+    /// A host with the knobs of `preset` and a device like most.
+    pub fn new(name: &str, preset: &'static Preset) -> Self {
+        Self {
+            name: name.to_string(),
+            preset,
+            config: preset.config(),
+            device_queue: 256,
+        }
+    }
+
+    /// Sets a knob, or [`DEVICE_QUEUE`], from text.
+    ///
+    /// # Errors
+    /// An unknown name with the nearest known one, or a value refused.
+    pub fn set(&mut self, name: &str, text: &str) -> Result<(), SettingError> {
+        if name != DEVICE_QUEUE {
+            return Ok(self.config.set(name, text)?);
+        }
+        let frames = parse_count(text).and_then(|frames| u32::try_from(frames).ok());
+        self.device_queue =
+            frames
+                .filter(|frames| *frames > 0)
+                .ok_or_else(|| SettingError::NotAValue {
+                    name: format!("{}.{DEVICE_QUEUE}", self.name),
+                    given: text.to_string(),
+                    expected: "a number of frames, at least 1",
+                })?;
+        Ok(())
+    }
 }
 
 /// Everything one run needs, but for the seed.
@@ -51,10 +89,7 @@ impl Setup {
     pub fn set(&mut self, path: &str, text: &str) -> Result<(), SettingError> {
         let (first, rest) = path.split_once('.').unwrap_or((path, ""));
         if let Some(host) = self.hosts.iter_mut().find(|host| host.name == first) {
-            return host
-                .config
-                .set(rest, text)
-                .map_err(|error| located(error.into(), first));
+            return host.set(rest, text).map_err(|error| located(error, first));
         }
         if let Some(link) = self.links.iter_mut().find(|link| link.name == first) {
             return link.set(rest, text).map_err(|error| located(error, first));
@@ -70,7 +105,9 @@ impl Setup {
                 .workload
                 .set(rest, text)
                 .map_err(|error| located(error, WORKLOAD)),
-            _ if is_knob_group(first) => Ok(self.hosts[self.subject].config.set(path, text)?),
+            _ if first == DEVICE_QUEUE || is_knob_group(first) => {
+                self.hosts[self.subject].set(path, text)
+            }
             _ => {
                 let paths = self.paths();
                 Err(SettingError::unknown(
@@ -117,9 +154,8 @@ impl Setup {
     fn paths(&self) -> Vec<String> {
         let knobs: Vec<_> = Config::rows().into_iter().map(|row| row.name).collect();
         let of_hosts = self.hosts.iter().flat_map(|host| {
-            knobs
-                .iter()
-                .map(move |knob| format!("{}.{knob}", host.name))
+            let names = knobs.iter().map(String::as_str).chain([DEVICE_QUEUE]);
+            names.map(move |name| format!("{}.{name}", host.name))
         });
         let names = self
             .links

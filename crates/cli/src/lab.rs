@@ -1,0 +1,147 @@
+//! `fullpipe lab`: finds experiments, runs them, prints their results.
+//!
+//! Rule: everything that can be refused is refused before the first run, so a
+//! mistake in the third experiment does not cost the time of the first two, and
+//! captures are left behind only by runs that came to their end.
+
+use std::{env, fs, io, path::Path};
+
+use fullpipe_lab::{
+    Experiment, Report, RunOptions,
+    catalogue::{self, CatalogueError, Found},
+    json_array, report_text,
+};
+
+use crate::{
+    arguments::{LabAction, LabArguments, LabRunArguments, Setting},
+    failure::Failure,
+    output::{print, terminal_width},
+    progress::Progress,
+};
+
+/// Runs the subcommand.
+pub fn run(arguments: LabArguments) -> Result<(), Failure> {
+    match arguments.action {
+        None => list(),
+        Some(LabAction::Run(arguments)) => run_experiments(&arguments),
+    }
+}
+
+fn list() -> Result<(), Failure> {
+    let here = env::current_dir()?;
+    let mut text = String::new();
+    for found in catalogue::all(&here).map_err(refused)? {
+        let experiment = found.parse().map_err(refused)?;
+        text.push_str(&format!(
+            "{:<16} {:>2} rows  {}  ({})\n",
+            experiment.name,
+            experiment.rows.len(),
+            experiment.title,
+            found.file
+        ));
+    }
+    print(&text)
+}
+
+fn run_experiments(arguments: &LabRunArguments) -> Result<(), Failure> {
+    let here = env::current_dir()?;
+    let found = chosen(arguments, &here)?;
+    let experiments = found
+        .iter()
+        .map(|found| prepared(found, &arguments.settings))
+        .collect::<Result<Vec<_>, _>>()?;
+    let captures = arguments
+        .pcap
+        .as_deref()
+        .map(CaptureFolder::create)
+        .transpose()?;
+    let overrides: Vec<_> = arguments.settings.iter().map(ToString::to_string).collect();
+
+    let mut reports: Vec<Report> = Vec::new();
+    for experiment in &experiments {
+        let progress = Progress::new(&experiment.name, experiment.rows.len());
+        let options = RunOptions {
+            seed: arguments.seed,
+            captures: captures.as_ref().map(|folder| folder.path),
+            progress: &|row, share| progress.advance(row, share),
+        };
+        let mut report = fullpipe_lab::run(experiment, &options)
+            .map_err(|error| Failure::failed(format!("{}: {error}", experiment.name)))?;
+        drop(progress);
+        report.overrides.clone_from(&overrides);
+        if !arguments.json {
+            print(&report_text(&report, terminal_width()))?;
+        }
+        reports.push(report);
+    }
+    match (arguments.json, reports.as_slice()) {
+        (false, _) => Ok(()),
+        (true, [report]) if !arguments.all => print(&report.json()),
+        (true, reports) => print(&json_array(reports)),
+    }
+}
+
+fn chosen(arguments: &LabRunArguments, here: &Path) -> Result<Vec<Found>, Failure> {
+    if arguments.all {
+        return catalogue::all(here).map_err(refused);
+    }
+    arguments
+        .experiments
+        .iter()
+        .map(|name| catalogue::find(name, here).map_err(refused))
+        .collect()
+}
+
+/// The experiment with the command line's settings in every row.
+fn prepared(found: &Found, settings: &[Setting]) -> Result<Experiment, Failure> {
+    let mut experiment = found.parse().map_err(refused)?;
+    for setting in settings {
+        experiment
+            .set(&setting.name, &setting.value)
+            .map_err(|error| Failure::usage(format!("--set {setting}: {error}")))?;
+    }
+    experiment
+        .validate()
+        .map_err(|error| Failure::usage(format!("--set: {error}")))?;
+    Ok(experiment)
+}
+
+/// A name that is wrong is the user's; a file that cannot be read is not.
+fn refused(error: CatalogueError) -> Failure {
+    match error {
+        CatalogueError::Unknown { .. } | CatalogueError::Mistake(_) => Failure::usage(error),
+        CatalogueError::Unreadable { file, error } => {
+            let why = format!("{file}: {error}");
+            if error.kind() == io::ErrorKind::NotFound {
+                Failure::Usage(why)
+            } else {
+                Failure::Failed(why)
+            }
+        }
+    }
+}
+
+/// The folder for captures. It is taken away again, if it was made here and
+/// nothing came of it.
+struct CaptureFolder<'a> {
+    path: &'a Path,
+    made: bool,
+}
+
+impl<'a> CaptureFolder<'a> {
+    fn create(path: &'a Path) -> Result<Self, Failure> {
+        let made = !path.exists();
+        fs::create_dir_all(path)
+            .map_err(|error| Failure::failed(format!("--pcap {}: {error}", path.display())))?;
+        Ok(Self { path, made })
+    }
+}
+
+impl Drop for CaptureFolder<'_> {
+    fn drop(&mut self) {
+        if self.made {
+            // Succeeds only while the folder is empty, which is what is wanted.
+            let _ = fs::remove_dir(self.path);
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! The command as people and programs meet it: exit codes, one-line errors,
+//! what goes to which stream, and what is left behind.
+//!
+//! Rule: the program is run, nothing of it is linked. What the results say is
+//! tested where they are made.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use serde_json::Value;
+
+fn fullpipe(arguments: &[&str]) -> Output {
+    fullpipe_in(Path::new(env!("CARGO_MANIFEST_DIR")), arguments)
+}
+
+fn fullpipe_in(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_fullpipe"))
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// A folder that is gone when the test is over.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = env::temp_dir().join(format!("fullpipe-cli-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn what_was_asked_wrongly_is_one_line_and_exit_code_2() {
+    let folder = Folder::new("wrong");
+    fs::write(folder.0.join("bad.toml"), "title = 1\n").unwrap();
+    for (arguments, expected) in [
+        (&[][..], "a subcommand is missing"),
+        (
+            &["knob"],
+            "unrecognized subcommand 'knob'; tip: a similar subcommand exists: 'knobs'",
+        ),
+        (&["lab", "run"], "<NAME|FILE>"),
+        (&["lab", "run", "nutx"], "did you mean `nuttx`?"),
+        (&["lab", "run", "./none.toml"], "none.toml: No such file"),
+        (
+            &["lab", "run", "bad.toml"],
+            "bad.toml:1:9: `title` must be a string, not a number",
+        ),
+        (&["lab", "run", "nuttx", "--all"], "cannot be used with"),
+        (
+            &["lab", "run", "nuttx", "--seed", "x"],
+            "invalid value 'x' for '--seed <N>'",
+        ),
+        (
+            &["lab", "run", "nuttx", "--set", "pool.blocks"],
+            "expected NAME=VALUE",
+        ),
+        (
+            &["lab", "run", "nuttx", "--set", "pool.bloks=4"],
+            "did you mean `pool.blocks`?",
+        ),
+        (
+            &["lab", "run", "nuttx", "--set", "pool.blocks=0"],
+            "pool.blocks = 0: outside 1 to",
+        ),
+        (
+            &["lab", "run", "nuttx", "--set", "wifi.loss=2"],
+            "wifi.loss = 2: expected a probability",
+        ),
+        (
+            &["lab", "run", "nuttx", "--set", "pool.send_floor=9999"],
+            "device: pool: ",
+        ),
+        (
+            &["knobs", "--preset", "nutx"],
+            "no preset is called `nutx`; did you mean `nuttx`?",
+        ),
+        (
+            &["knobs", "--jsn"],
+            "tip: a similar argument exists: '--json'",
+        ),
+        (&["completions", "dos"], "invalid value 'dos'"),
+    ] {
+        let output = fullpipe_in(&folder.0, arguments);
+        let line = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {line}");
+        assert!(
+            line.starts_with("error: ") && line.contains(expected),
+            "{arguments:?}: {line}"
+        );
+        assert_eq!(line.trim_end().lines().count(), 1, "{arguments:?}: {line}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn what_went_wrong_is_one_line_and_exit_code_1_and_leaves_nothing_behind() {
+    let folder = Folder::new("failed");
+    fs::write(folder.0.join("file"), "").unwrap();
+    for arguments in [
+        &["lab", "run", "nuttx", "--pcap", "file"][..],
+        &["lab", "run", "nuttx", "--pcap", "file/below"],
+        &["man", "--dir", "file"],
+    ] {
+        let output = fullpipe_in(&folder.0, arguments);
+        let line = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {line}");
+        assert_eq!(line.trim_end().lines().count(), 1, "{arguments:?}: {line}");
+        assert!(
+            line.starts_with("error: ") && line.contains("file"),
+            "{line}"
+        );
+    }
+    let left: Vec<_> = fs::read_dir(&folder.0)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(left, ["file"]);
+}
+
+#[test]
+fn a_wrong_setting_makes_no_folder_for_captures() {
+    let folder = Folder::new("nothing-made");
+    let arguments = [
+        "lab",
+        "run",
+        "nuttx",
+        "--set",
+        "pool.bloks=4",
+        "--pcap",
+        "captures",
+    ];
+    assert_eq!(fullpipe_in(&folder.0, &arguments).status.code(), Some(2));
+    assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 0);
+}
+
+#[test]
+fn the_lab_lists_its_experiments() {
+    let output = fullpipe(&["lab"]);
+    assert!(output.status.success());
+    assert!(
+        stdout(&output)
+            .lines()
+            .any(|line| line.starts_with("nuttx ") && line.contains("5 rows"))
+    );
+}
+
+#[test]
+fn an_experiment_runs_from_anywhere_and_prints_published_beside_ours() {
+    let folder = Folder::new("anywhere");
+    let arguments = [
+        "lab",
+        "run",
+        "nuttx",
+        "--set",
+        "workload.duration=1s",
+        "--pcap",
+        "captures",
+    ];
+    let output = fullpipe_in(&folder.0, &arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = stdout(&output);
+    for expected in [
+        "published",
+        "5.35",
+        "does not work",
+        "stalled",
+        "changed: workload.duration=1s",
+    ] {
+        assert!(text.contains(expected), "{expected} in {text}");
+    }
+    assert!(
+        output.stderr.is_empty(),
+        "no progress where there is no terminal"
+    );
+    assert_eq!(fs::read_dir(folder.0.join("captures")).unwrap().count(), 5);
+}
+
+#[test]
+fn json_is_an_object_for_one_experiment_and_an_array_for_all() {
+    let short = ["--json", "--seed", "3", "--set", "workload.duration=1s"];
+    let one = fullpipe(&[&["lab", "run", "nuttx"][..], &short].concat());
+    let one: Value = serde_json::from_str(&stdout(&one)).unwrap();
+    assert_eq!(
+        (one["experiment"].as_str(), one["seed"].as_u64()),
+        (Some("nuttx"), Some(3))
+    );
+    let all = fullpipe(&[&["lab", "run", "--all"][..], &short].concat());
+    let all: Value = serde_json::from_str(&stdout(&all)).unwrap();
+    assert!(all.as_array().unwrap().contains(&one));
+}
+
+#[test]
+fn knobs_are_a_table_for_people_and_an_array_for_programs() {
+    let table = stdout(&fullpipe(&["knobs", "--preset", "nuttx"]));
+    assert!(
+        table.contains("pool.blocks") && table.contains("36 *"),
+        "{table}"
+    );
+    let json: Value = serde_json::from_str(&stdout(&fullpipe(&["knobs", "--json"]))).unwrap();
+    let names: Vec<_> = json
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|knob| knob["name"].as_str())
+        .collect();
+    assert!(names.contains(&Some("tcp.send_buffer")) && names.contains(&Some("pool.blocks")));
+}
+
+#[test]
+fn help_and_version_go_to_standard_output() {
+    for arguments in [
+        &["--help"][..],
+        &["lab", "--help"],
+        &["lab", "run", "--help"],
+        &["knobs", "--help"],
+    ] {
+        let output = fullpipe(arguments);
+        assert!(
+            output.status.success() && output.stderr.is_empty(),
+            "{arguments:?}"
+        );
+        assert!(stdout(&output).contains("Examples:"), "{arguments:?}");
+    }
+    assert!(stdout(&fullpipe(&["--version"])).starts_with("fullpipe "));
+}
+
+#[test]
+fn completions_and_man_pages_are_made_from_the_command_line() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = stdout(&fullpipe(&["completions", shell]));
+        assert!(
+            script.contains("fullpipe") && script.contains("preset"),
+            "{shell}"
+        );
+    }
+    assert!(stdout(&fullpipe(&["man"])).contains(".TH"));
+    let folder = Folder::new("man");
+    assert!(
+        fullpipe_in(&folder.0, &["man", "--dir", "pages"])
+            .status
+            .success()
+    );
+    for page in [
+        "fullpipe.1",
+        "fullpipe-lab.1",
+        "fullpipe-lab-run.1",
+        "fullpipe-knobs.1",
+    ] {
+        assert!(folder.0.join("pages").join(page).is_file(), "{page}");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_fullpipe"))
+        .args(["knobs", "--json"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{}",
+        stderr(&output)
+    );
+}

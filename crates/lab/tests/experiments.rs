@@ -1,0 +1,299 @@
+//! The experiments of the checkout, run and held to what is claimed of them.
+//!
+//! Rule: the committed table is what a reader of the documentation believes, so
+//! a change of behaviour anywhere below shows up here as a changed table. To
+//! accept one: `UPDATE_SNAPSHOTS=1 cargo test -p fullpipe-lab`, and look at the
+//! difference.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use fullpipe_lab::{
+    Experiment, Report, RunError, RunOptions,
+    catalogue::{self, BUILT_IN},
+    report_text, run,
+};
+use serde_json::Value;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
+}
+
+fn experiment(name: &str) -> Experiment {
+    catalogue::find(name, &root()).unwrap().parse().unwrap()
+}
+
+fn run_with_seed(experiment: &Experiment, seed: u64) -> Report {
+    run(
+        experiment,
+        &RunOptions {
+            seed,
+            captures: None,
+            progress: &|_, _| (),
+        },
+    )
+    .unwrap()
+}
+
+/// A folder that is gone when the test is over.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = env::temp_dir().join(format!("fullpipe-lab-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(&self.0)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn the_committed_tables_are_what_comes_out() {
+    for found in catalogue::all(&root()).unwrap() {
+        let text = report_text(&run_with_seed(&found.parse().unwrap(), 1), None);
+        let file = format!("tests/snapshots/{}.txt", found.name);
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&file);
+        if env::var_os("UPDATE_SNAPSHOTS").is_some() {
+            fs::write(&path, &text).unwrap();
+        }
+        let committed = fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            committed == text,
+            "crates/lab/{file} is out of date; this came out:\n{text}"
+        );
+    }
+}
+
+/// The point of reference system 1: seven kilobytes are as good as any more.
+#[test]
+fn nuttx_is_as_fast_in_a_pool_of_7_056_bytes_as_with_all_the_memory_there_is() {
+    for seed in 1..=3 {
+        let report = run_with_seed(&experiment("nuttx"), seed);
+        let row = |label: &str| report.rows.iter().find(|row| row.label == label).unwrap();
+        let small = &row("36 x 196, chunked").measured;
+        let large = &row("128 x 196, chunked").measured;
+        let unlimited = &row("unlimited buffers").measured;
+        assert!(
+            small.goodput_mbps >= 0.97 * large.goodput_mbps,
+            "seed {seed}"
+        );
+        assert!(
+            small.goodput_mbps >= 0.95 * unlimited.goodput_mbps,
+            "seed {seed}"
+        );
+        for row in report
+            .rows
+            .iter()
+            .filter(|row| row.measured.data_segments > 0)
+        {
+            let share = row.measured.full_sized_share;
+            assert!(
+                share >= 0.98,
+                "seed {seed}, {}: {share} full-sized",
+                row.label
+            );
+        }
+        assert!(
+            small.peak_pool_bytes <= 7_056,
+            "seed {seed}: {}",
+            small.peak_pool_bytes
+        );
+        let stalled = row("36 x 196, whole writes");
+        assert_eq!(stalled.measured.delivered_bytes, 0);
+        assert!(
+            stalled
+                .verdict
+                .starts_with("Memory: a 16384-byte write never fits in the 7056-byte pool"),
+            "{}",
+            stalled.verdict
+        );
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_json_and_another_seed_another() {
+    let mut experiment = experiment("nuttx");
+    experiment.set("workload.duration", "2s").unwrap();
+    let json = |seed| run_with_seed(&experiment, seed).json();
+    assert_eq!(json(7), json(7));
+    assert_ne!(json(7), json(8));
+}
+
+#[test]
+fn the_json_has_the_promised_shape_and_its_shares_add_up_to_one() {
+    let mut experiment = experiment("nuttx");
+    experiment.set("workload.duration", "1s").unwrap();
+    let json: Value = serde_json::from_str(&run_with_seed(&experiment, 1).json()).unwrap();
+    assert_eq!(
+        (json["experiment"].as_str(), json["seed"].as_u64()),
+        (Some("nuttx"), Some(1))
+    );
+    let rows = json["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 5);
+    for row in rows {
+        let label = row["label"].as_str().unwrap();
+        assert!(
+            row["published"].is_object() && row["verdict"].is_string(),
+            "{label}"
+        );
+        for quantity in [
+            "goodput_mbps",
+            "elapsed_s",
+            "full_sized_share",
+            "peak_pool_bytes",
+            "retransmitted_segments",
+        ] {
+            assert!(row["measured"][quantity].is_number(), "{label}: {quantity}");
+        }
+        for end in ["sender", "receiver"] {
+            let shares = row["limits"][end].as_object().unwrap();
+            let sum: f64 = shares.values().map(|share| share.as_f64().unwrap()).sum();
+            assert!((sum - 1.0).abs() < 1e-9, "{label}, {end}: {sum}");
+        }
+    }
+    assert_eq!(rows[2]["published"]["goodput_mbps"].as_f64(), Some(5.35));
+    assert_eq!(
+        rows[0]["published"]["outcome"].as_str(),
+        Some("does not work")
+    );
+}
+
+#[test]
+fn each_row_leaves_one_capture_and_nothing_else() {
+    let mut experiment = experiment("nuttx");
+    experiment.set("workload.duration", "200ms").unwrap();
+    let folder = Folder::new("captures");
+    let options = RunOptions {
+        seed: 1,
+        captures: Some(&folder.0),
+        progress: &|_, _| (),
+    };
+    run(&experiment, &options).unwrap();
+    let expected: Vec<_> = (1..=5).map(|row| format!("nuttx-{row}.pcapng")).collect();
+    assert_eq!(folder.names(), expected);
+    for name in expected {
+        let bytes = fs::read(folder.0.join(&name)).unwrap();
+        assert_eq!(
+            bytes[..4],
+            [0x0a, 0x0d, 0x0d, 0x0a],
+            "{name} is a pcapng file"
+        );
+    }
+}
+
+#[test]
+fn a_capture_that_cannot_be_written_is_an_error_that_names_it() {
+    let mut experiment = experiment("nuttx");
+    experiment.set("workload.duration", "200ms").unwrap();
+    let folder = Folder::new("no-captures");
+    let missing = folder.0.join("missing");
+    let options = RunOptions {
+        seed: 1,
+        captures: Some(&missing),
+        progress: &|_, _| (),
+    };
+    let error = run(&experiment, &options).unwrap_err();
+    assert!(matches!(error, RunError::Capture { .. }));
+    assert!(error.to_string().contains("nuttx-1.pcapng"), "{error}");
+    assert!(folder.names().is_empty());
+}
+
+#[test]
+fn an_amount_ends_when_it_has_arrived_and_a_lost_peer_ends_it_too() {
+    let mut experiment = experiment("nuttx");
+    experiment.rows.truncate(3);
+    experiment.rows.drain(..2);
+    experiment.set("workload.bytes", "100K").unwrap();
+    let measured = &run_with_seed(&experiment, 1).rows[0].measured;
+    assert_eq!(measured.delivered_bytes, 100 << 10);
+    assert!(measured.elapsed_s > 0.0 && measured.elapsed_s < 10.0);
+    experiment.set("link.loss", "100%").unwrap();
+    experiment.set("workload.give_up", "20s").unwrap();
+    let row = &run_with_seed(&experiment, 1).rows[0];
+    assert_eq!(
+        (row.measured.delivered_bytes, row.measured.goodput_mbps),
+        (0, 0.0)
+    );
+    assert!(row.verdict.contains("after 0 bytes"), "{}", row.verdict);
+}
+
+#[test]
+fn every_file_of_the_checkout_is_built_in_and_nothing_else_is() {
+    let mut files: Vec<_> = fs::read_dir(root().join("experiments"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .map(|path| {
+            (
+                path.file_stem().unwrap().to_str().unwrap().to_string(),
+                path,
+            )
+        })
+        .collect();
+    files.sort();
+    assert_eq!(files.len(), BUILT_IN.len());
+    for (name, path) in files {
+        let (_, text) = BUILT_IN
+            .iter()
+            .find(|(built_in, _)| *built_in == name)
+            .unwrap();
+        assert_eq!(fs::read_to_string(path).unwrap(), *text, "{name}");
+    }
+}
+
+#[test]
+fn experiments_are_found_from_any_folder_of_the_checkout_and_from_nowhere() {
+    let folder = Folder::new("elsewhere");
+    for (from, origin) in [
+        (root(), "experiments/nuttx.toml".to_string()),
+        (
+            root().join("crates/lab/src"),
+            root().join("experiments/nuttx.toml").display().to_string(),
+        ),
+        (folder.0.clone(), "built-in nuttx.toml".to_string()),
+    ] {
+        let all = catalogue::all(&from).unwrap();
+        let found = all.iter().find(|found| found.name == "nuttx").unwrap();
+        assert_eq!(found.file, origin, "{}", from.display());
+        assert_eq!(catalogue::find("nuttx", &from).unwrap(), *found);
+    }
+}
+
+#[test]
+fn a_name_that_is_wrong_is_answered_with_the_nearest() {
+    for (name, expected) in [
+        (
+            "nuttxx",
+            "no experiment or file is called `nuttxx`; did you mean `nuttx`?",
+        ),
+        (
+            "xyzzyplugh",
+            "no experiment or file is called `xyzzyplugh`; experiments are nuttx",
+        ),
+        (
+            "./none.toml",
+            "none.toml: No such file or directory (os error 2)",
+        ),
+    ] {
+        let error = catalogue::find(name, &root()).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
+}
