@@ -1,7 +1,7 @@
 //! What a tester asks of a network stack: the least that TCP and UDP tests need.
 //!
 //! Rule: every wait ends by itself. A call that finds nothing to do within
-//! [`POLL`](crate::stop::POLL) fails with `WouldBlock` or `TimedOut`, so that a
+//! [`POLL`](crate::stop::POLL) fails with `WouldBlock`, so that a
 //! tester can look at its clock and at [`Stop`](crate::Stop). All sockets are
 //! used through `&self`: one thread may write while another reads.
 
@@ -87,14 +87,14 @@ pub trait Stream: Send + Sync {
     /// Reads what is there; 0 is the peer's end of stream.
     ///
     /// # Errors
-    /// `WouldBlock` or `TimedOut` when nothing came in time; else the
+    /// `WouldBlock` when nothing came in time; else the
     /// connection's end.
     fn read(&self, buffer: &mut [u8]) -> io::Result<usize>;
 
     /// Writes what fits, at least one byte.
     ///
     /// # Errors
-    /// `WouldBlock` or `TimedOut` when there was no room in time; else the
+    /// `WouldBlock` when there was no room in time; else the
     /// connection's end.
     fn write(&self, bytes: &[u8]) -> io::Result<usize>;
 
@@ -131,7 +131,7 @@ pub trait Listener: Send + Sync {
     /// The next connection.
     ///
     /// # Errors
-    /// `WouldBlock` or `TimedOut` when none came in time.
+    /// `WouldBlock` when none came in time.
     fn accept(&self) -> io::Result<Self::Stream>;
 
     /// The address listened on.
@@ -152,13 +152,13 @@ pub trait Datagrams: Send + Sync {
     /// Sends one datagram; waits for room.
     ///
     /// # Errors
-    /// `WouldBlock` or `TimedOut` when there was no room in time.
+    /// `WouldBlock` when there was no room in time.
     fn send_to(&self, bytes: &[u8], to: SocketAddr) -> io::Result<()>;
 
     /// Receives one datagram. What does not fit in `buffer` is lost.
     ///
     /// # Errors
-    /// `WouldBlock` or `TimedOut` when none came in time.
+    /// `WouldBlock` when none came in time.
     fn receive_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)>;
 
     /// This end's address.
@@ -180,10 +180,11 @@ pub trait Datagrams: Send + Sync {
     fn receive_buffer(&self) -> io::Result<u64>;
 }
 
-/// Whether `error` only says that nothing happened in time.
+/// Whether `error` only says that nothing happened in time. `TimedOut` is no
+/// such error: it says that the peer does not answer any more.
 pub fn is_idle(error: &io::Error) -> bool {
     matches!(
         error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
     )
 }

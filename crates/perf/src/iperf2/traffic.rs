@@ -316,7 +316,7 @@ pub fn count_datagram(flow: &Flow, datagram: &[u8], now: Duration) -> bool {
     };
     // Peers without a clock leave the stamp at zero or at anything.
     let stamped = header.sent.as_secs().abs_diff(now.as_secs()) < 1_000_000_000;
-    let transit_s = stamped.then(|| now.as_secs_f64() - header.sent.as_secs_f64());
+    let transit_s = stamped.then_some(now.as_secs_f64() - header.sent.as_secs_f64());
     // The last one counts like the others, as stock iperf has it.
     flow.count(|tally| tally.received(header.id.saturating_abs(), datagram.len(), transit_s));
     header.id < 0

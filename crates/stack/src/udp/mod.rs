@@ -37,6 +37,13 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UdpId(pub(crate) Key);
 
+impl UdpId {
+    /// The socket's slot; used again when it is gone.
+    pub const fn index(self) -> u32 {
+        self.0.index
+    }
+}
+
 /// Why a call on a UDP socket was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UdpError {

@@ -1,0 +1,142 @@
+//! The kernel's end of a network interface: whether it is up, its MTU, its
+//! addresses.
+//!
+//! Rule: each call reads or changes one thing by ioctl, and remembers nothing.
+
+use std::{
+    ffi::CStr,
+    io, mem,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    os::fd::{AsRawFd, FromRawFd, OwnedFd},
+    ptr,
+};
+
+use crate::errno::check;
+
+/// A request about the interface called `name`, which must be shorter than
+/// `IFNAMSIZ`.
+pub fn request(name: &str) -> libc::ifreq {
+    // SAFETY: `ifreq` is plain data, for which zero is a value.
+    let mut request: libc::ifreq = unsafe { mem::zeroed() };
+    for (slot, byte) in request
+        .ifr_name
+        .iter_mut()
+        .zip(name.bytes())
+        .take(libc::IFNAMSIZ - 1)
+    {
+        *slot = byte as libc::c_char;
+    }
+    request
+}
+
+/// A socket through which interfaces are asked and told.
+#[derive(Debug)]
+pub struct Control(OwnedFd);
+
+impl Control {
+    /// Opens it.
+    pub fn open() -> io::Result<Self> {
+        // SAFETY: no pointers are passed; the descriptor returned is ours alone.
+        let fd = check(unsafe {
+            libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0)
+        })?;
+        // SAFETY: as above.
+        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+    }
+
+    fn call(&self, code: libc::c_ulong, request: &mut libc::ifreq) -> io::Result<()> {
+        // SAFETY: every code passed here takes an `ifreq`, which lives until the
+        // call returns.
+        check(unsafe { libc::ioctl(self.0.as_raw_fd(), code as _, ptr::from_mut(request)) })
+            .map(drop)
+    }
+
+    /// Whether the interface is up.
+    pub fn is_up(&self, name: &str) -> io::Result<bool> {
+        Ok(self.flags(name)? & libc::IFF_UP as libc::c_short != 0)
+    }
+
+    /// Brings the interface up or down.
+    pub fn set_up(&self, name: &str, up: bool) -> io::Result<()> {
+        let flags = self.flags(name)?;
+        let mut request = request(name);
+        let bit = libc::IFF_UP as libc::c_short;
+        request.ifr_ifru.ifru_flags = if up { flags | bit } else { flags & !bit };
+        self.call(libc::SIOCSIFFLAGS, &mut request)
+    }
+
+    fn flags(&self, name: &str) -> io::Result<libc::c_short> {
+        let mut request = request(name);
+        self.call(libc::SIOCGIFFLAGS, &mut request)?;
+        // SAFETY: the kernel has just filled in this member of the union.
+        Ok(unsafe { request.ifr_ifru.ifru_flags })
+    }
+
+    /// Largest IP packet, in bytes.
+    pub fn mtu(&self, name: &str) -> io::Result<usize> {
+        let mut request = request(name);
+        self.call(libc::SIOCGIFMTU, &mut request)?;
+        // SAFETY: the kernel has just filled in this member of the union.
+        Ok(unsafe { request.ifr_ifru.ifru_mtu } as usize)
+    }
+
+    /// Sets the largest IP packet.
+    pub fn set_mtu(&self, name: &str, mtu: usize) -> io::Result<()> {
+        let mut request = request(name);
+        request.ifr_ifru.ifru_mtu = libc::c_int::try_from(mtu).unwrap_or(libc::c_int::MAX);
+        self.call(libc::SIOCSIFMTU, &mut request)
+    }
+}
+
+/// The interface's number; `None` when there is no such interface.
+pub fn index(name: &str) -> Option<u32> {
+    let request = request(name);
+    // SAFETY: `ifr_name` ends with a zero byte, and the call only reads it.
+    let index = unsafe { libc::if_nametoindex(request.ifr_name.as_ptr()) };
+    (index != 0).then_some(index)
+}
+
+/// Which interface of this machine has `address`, if one has.
+pub fn holder_of(address: IpAddr) -> io::Result<Option<String>> {
+    let mut first = ptr::null_mut();
+    // SAFETY: the kernel's answer is a list that we free below, exactly once.
+    check(unsafe { libc::getifaddrs(&raw mut first) })?;
+    let mut entry = first;
+    let mut holder = None;
+    // SAFETY: the list ends with a null pointer; its strings and addresses live
+    // until it is freed.
+    while let Some(this) = unsafe { entry.as_ref() } {
+        // SAFETY: `ifa_addr` is null or points to an address of its family.
+        if unsafe { address_at(this.ifa_addr) } == Some(address) {
+            // SAFETY: as above.
+            let name = unsafe { CStr::from_ptr(this.ifa_name) };
+            holder = Some(name.to_string_lossy().into_owned());
+            break;
+        }
+        entry = this.ifa_next;
+    }
+    // SAFETY: `first` came from `getifaddrs` and nothing points into it now.
+    unsafe { libc::freeifaddrs(first) };
+    Ok(holder)
+}
+
+/// # Safety
+/// `at` is null or points to a socket address that is as long as its family
+/// says.
+unsafe fn address_at(at: *const libc::sockaddr) -> Option<IpAddr> {
+    // SAFETY: by the caller's word.
+    let family = i32::from(unsafe { at.as_ref() }?.sa_family);
+    match family {
+        // SAFETY: the family says what it points to.
+        libc::AF_INET => Some(unsafe {
+            let address = &*at.cast::<libc::sockaddr_in>();
+            Ipv4Addr::from(address.sin_addr.s_addr.to_ne_bytes()).into()
+        }),
+        // SAFETY: the family says what it points to.
+        libc::AF_INET6 => Some(unsafe {
+            let address = &*at.cast::<libc::sockaddr_in6>();
+            Ipv6Addr::from(address.sin6_addr.s6_addr).into()
+        }),
+        _ => None,
+    }
+}

@@ -1,0 +1,93 @@
+//! Waiting for a device or for a call, to the nanosecond.
+//!
+//! Rule: one wait, one answer. Who is woken decides what to do.
+
+use std::{
+    io,
+    os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
+    ptr,
+    time::Duration,
+};
+
+use crate::errno::check;
+
+/// A bell that any thread may ring, and that a [`wait`] hears.
+#[derive(Debug)]
+pub struct Bell(OwnedFd);
+
+impl Bell {
+    /// A bell that was not rung.
+    pub fn new() -> io::Result<Self> {
+        // SAFETY: no pointers are passed; the descriptor returned is ours alone.
+        let fd = check(unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) })?;
+        // SAFETY: as above.
+        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+    }
+
+    /// Rings. Ringing twice before anybody listens is ringing once.
+    pub fn ring(&self) {
+        let one = 1u64.to_ne_bytes();
+        // SAFETY: eight bytes, as an eventfd wants them. It can only refuse
+        // because it was rung very often, which is rung enough.
+        unsafe { libc::write(self.0.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+    }
+
+    /// Takes back every ring so far.
+    fn silence(&self) {
+        let mut count = [0u8; 8];
+        // SAFETY: eight bytes, as an eventfd gives them; nothing to read is fine.
+        unsafe { libc::read(self.0.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) };
+    }
+}
+
+/// Waits until `device` can be read (or written, when `for_room`), until `bell`
+/// rings, or for `timeout`; `None` waits for ever.
+pub fn wait(
+    device: BorrowedFd<'_>,
+    for_room: bool,
+    bell: &Bell,
+    timeout: Option<Duration>,
+) -> io::Result<()> {
+    let room = if for_room { libc::POLLOUT } else { 0 };
+    let mut fds = [
+        libc::pollfd {
+            fd: device.as_raw_fd(),
+            events: libc::POLLIN | room,
+            revents: 0,
+        },
+        libc::pollfd {
+            fd: bell.0.as_fd().as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        },
+    ];
+    let timeout = timeout.map(|timeout| libc::timespec {
+        tv_sec: libc::time_t::try_from(timeout.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_nsec: libc::c_long::from(timeout.subsec_nanos() as i32),
+    });
+    let timeout_at = timeout.as_ref().map_or(ptr::null(), ptr::from_ref);
+    // SAFETY: `fds` and `timeout` outlive the call; the count is that of `fds`;
+    // a null mask leaves signals as they are.
+    match check(unsafe {
+        libc::ppoll(
+            fds.as_mut_ptr(),
+            fds.len() as libc::nfds_t,
+            timeout_at,
+            ptr::null(),
+        )
+    }) {
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
+        Err(error) => return Err(error),
+    }
+    if fds[1].revents != 0 {
+        bell.silence();
+    }
+    Ok(())
+}
+
+/// Makes this thread's waits end when they should, not 50 us later.
+pub fn wait_precisely() {
+    // SAFETY: this option takes a number; refused, waits are merely less precise.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+}

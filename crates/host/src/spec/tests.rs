@@ -1,0 +1,57 @@
+//! Names and addresses, right and wrong.
+
+use super::*;
+
+#[test]
+fn a_device_is_a_kind_and_a_name() {
+    for (text, medium) in [("tap:fp0", Medium::Ethernet), ("tun:fp0", Medium::Ip)] {
+        let spec: DeviceSpec = text.parse().expect(text);
+        assert_eq!((spec.medium, spec.name.as_str()), (medium, "fp0"));
+        assert_eq!(spec.to_string(), text);
+    }
+}
+
+#[test]
+fn a_wrong_device_is_one_clear_line() {
+    for (text, line) in [
+        ("fp0", "'fp0' is no device: write tap:NAME or tun:NAME"),
+        (
+            "veth:fp0",
+            "'veth:fp0' is no device: write tap:NAME or tun:NAME",
+        ),
+        ("tap:", "the device has no name: write tap:NAME or tun:NAME"),
+        (
+            "tap:sixteen_letters_",
+            "the device name 'sixteen_letters_' is too long: 16 bytes, at most 15",
+        ),
+        ("tap:a/b", "'a/b' cannot be a device name"),
+        ("tap:fp%d", "'fp%d' cannot be a device name"),
+        ("tap:..", "'..' cannot be a device name"),
+    ] {
+        assert_eq!(
+            text.parse::<DeviceSpec>().expect_err(text).to_string(),
+            line
+        );
+    }
+}
+
+#[test]
+fn an_address_has_a_prefix_that_fits_it() {
+    assert_eq!(
+        "10.0.0.1/24".parse(),
+        Ok(Prefix {
+            address: [10, 0, 0, 1].into(),
+            len: 24
+        })
+    );
+    for text in [
+        "10.0.0.1",
+        "10.0.0.1/33",
+        "10.0.0/8",
+        "/8",
+        "10.0.0.1/-1",
+        "host/24",
+    ] {
+        assert!(text.parse::<Prefix>().is_err(), "{text}");
+    }
+}
