@@ -80,7 +80,8 @@ impl Step {
             .to_owned()
     }
 
-    fn run(self) -> Outcome {
+    /// `missing`: what [`tools::prepare`] could not put in place.
+    fn run(self, missing: &[String]) -> Outcome {
         match self {
             Step::Fmt => cargo("fmt --all --check").outcome(),
             Step::Tidy => Outcome::of_check(tidy::run(&tidy::Arguments::default())),
@@ -96,7 +97,7 @@ impl Step {
                 .outcome(),
             Step::Lab => cargo("run --quiet -p fullpipe-cli -- lab run --all").outcome(),
             Step::Soak => Outcome::of_check(soak::ten_worlds()),
-            Step::Interop => interop(),
+            Step::Interop => interop(missing),
         }
     }
 }
@@ -108,13 +109,11 @@ fn cargo(arguments: &str) -> Child {
 /// The tests marked `#[ignore]`: they need root, namespaces and strangers' programs.
 ///
 /// They run one at a time, because they measure rates and own network names.
-fn interop() -> Outcome {
-    match tools::prepare() {
-        Ok(()) => {
-            cargo("test --workspace --tests --no-fail-fast -- --ignored --test-threads=1").tests()
-        }
-        Err(missing) => Outcome::left_out(missing),
+fn interop(missing: &[String]) -> Outcome {
+    if !missing.is_empty() {
+        return Outcome::left_out(missing.to_vec());
     }
+    cargo("test --workspace --tests --no-fail-fast -- --ignored --test-threads=1").tests()
 }
 
 /// Runs the steps and prints the table and the closing line `N passed, N failed`.
@@ -128,11 +127,17 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         .copied()
         .filter(|step| arguments.only.is_empty() || arguments.only.contains(step))
         .collect();
+    // Before the first test: some that need no root use a stranger's program too.
+    let against_strangers = [Step::Tests, Step::Interop];
+    let missing = match steps.iter().any(|step| against_strangers.contains(step)) {
+        true => tools::prepare(),
+        false => Vec::new(),
+    };
     let mut summary = Summary::new(strict);
     for step in steps {
         println!("\n=== {} ===", step.name());
         let start = Instant::now();
-        let outcome = step.run();
+        let outcome = step.run(&missing);
         summary.add(&step.name(), start.elapsed(), outcome);
     }
     print!("\n{summary}");

@@ -23,9 +23,8 @@ const APT_LOCK_S: u32 = 300;
 
 /// Makes sure everything is there; installs it when that is possible.
 ///
-/// # Errors
-/// One line for each thing that is missing and could not be put in place.
-pub fn prepare() -> Result<(), Vec<String>> {
+/// Returns one line for each thing that is missing and could not be put in place.
+pub fn prepare() -> Vec<String> {
     let root = rustix::process::geteuid().is_root();
     let mut missing = missing_tools();
     if !missing.is_empty() && root && Path::new("/etc/debian_version").exists() {
@@ -43,11 +42,7 @@ pub fn prepare() -> Result<(), Vec<String>> {
     {
         reasons.push(reason);
     }
-    if reasons.is_empty() {
-        Ok(())
-    } else {
-        Err(reasons)
-    }
+    reasons
 }
 
 fn missing_tools() -> Vec<(&'static str, &'static str)> {
