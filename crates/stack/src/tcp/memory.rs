@@ -36,12 +36,17 @@ impl Waiters {
         }
     }
 
-    /// Connection `index` waits for memory, or does not.
-    pub(crate) fn file(&mut self, index: u32, waits: bool) {
-        if waits {
-            self.queue.join(WAITING, index);
-        } else {
-            self.queue.leave(index);
+    /// Connection `index` was refused memory, given the room there is now, or
+    /// does not wait for any.
+    pub(crate) fn file(&mut self, index: u32, waits: bool, pool: &Pool) {
+        if !waits {
+            return self.queue.leave(index);
+        }
+        if self.queue.is_empty(WAITING) {
+            (self.room_seen, self.to_ask) = (u32::MAX, 0);
+        }
+        if self.queue.join(WAITING, index) {
+            self.room_seen = self.room_seen.min(room(pool));
         }
     }
 
@@ -52,11 +57,16 @@ impl Waiters {
 
     /// How many are to be asked now, given the room there is.
     pub(crate) fn count_to_ask(&mut self, pool: &Pool) -> u32 {
-        if room(pool) > self.room_seen {
-            self.to_ask = self.queue.len(WAITING);
+        let waiting = self.queue.len(WAITING);
+        if waiting == 0 {
+            return 0;
         }
-        self.room_seen = self.room_seen.min(room(pool));
-        self.to_ask = self.to_ask.min(self.queue.len(WAITING));
+        let room = room(pool);
+        if room > self.room_seen {
+            self.to_ask = waiting;
+        }
+        self.room_seen = self.room_seen.min(room);
+        self.to_ask = self.to_ask.min(waiting);
         self.to_ask
     }
 

@@ -242,7 +242,8 @@ impl TcpLayer {
         }
         let connection = &slot.connection;
         let (state, wants_output) = (connection.state(), connection.wants_output());
-        self.waiters.file(index, connection.waits_for_memory());
+        let waits = connection.waits_for_memory();
+        self.waiters.file(index, waits, host.pool);
         self.timers.set(index, connection.next_timeout());
         if wants_output {
             self.parking.wants(index);
@@ -318,7 +319,7 @@ impl TcpLayer {
         }
         self.timers.set(index, None);
         self.parking.forget(index);
-        self.waiters.file(index, false);
+        self.waiters.file(index, false, host.pool);
         self.listeners.forget(index);
         host.events.forget_tcp(index);
     }

@@ -20,7 +20,7 @@ fn ask(waiters: &mut Waiters, pool: &Pool, most: u32) -> Vec<u32> {
     let count = waiters.count_to_ask(pool).min(most);
     let asked: Vec<u32> = (0..count).filter_map(|_| waiters.take()).collect();
     for index in &asked {
-        waiters.file(*index, true);
+        waiters.file(*index, true, pool);
     }
     waiters.asked(pool);
     asked
@@ -33,7 +33,7 @@ fn everybody_is_asked_once_about_the_same_room() {
     hog.append(&mut pool, &[0; 800]);
     let mut waiters = Waiters::new(8);
     for index in [5, 2, 7] {
-        waiters.file(index, true);
+        waiters.file(index, true, &pool);
     }
     assert!(ask(&mut waiters, &pool, 8).is_empty(), "there is no room");
     hog.advance(&mut pool, 200);
@@ -50,10 +50,28 @@ fn everybody_is_asked_once_about_the_same_room() {
 
 #[test]
 fn who_waits_no_longer_is_not_asked() {
-    let pool = pool(4);
+    let mut pool = pool(4);
+    let mut hog = Stream::new(Holder::Send);
+    hog.append(&mut pool, &[0; 400]);
     let mut waiters = Waiters::new(4);
-    waiters.file(0, true);
-    waiters.file(1, true);
-    waiters.file(0, false);
+    waiters.file(0, true, &pool);
+    waiters.file(1, true, &pool);
+    waiters.file(0, false, &pool);
+    hog.release(&mut pool);
     assert_eq!(ask(&mut waiters, &pool, 8), [1]);
+}
+
+#[test]
+fn who_was_refused_while_there_was_less_room_hears_of_more() {
+    let mut pool = pool(8);
+    let mut hog = Stream::new(Holder::Send);
+    let mut waiters = Waiters::new(4);
+    // Refused with room for all but its own wish, and asked about that room.
+    waiters.file(0, true, &pool);
+    assert!(ask(&mut waiters, &pool, 8).is_empty());
+    hog.append(&mut pool, &[0; 800]);
+    waiters.file(1, true, &pool);
+    hog.advance(&mut pool, 100);
+    assert_eq!(ask(&mut waiters, &pool, 8), [0, 1]);
+    hog.release(&mut pool);
 }
