@@ -82,7 +82,7 @@ fn draw_network(world: &mut World, rng: &mut Rng) -> (Vec<HostId>, Vec<LinkId>) 
         .map(|number| {
             let link = &links[number.min(links.len() - 1)];
             let device_queue = rng.between(1, 64) as usize;
-            world.host_with(link, draw_config(rng), device_queue)
+            world.host_with(link, draw_config(rng, count as u32), device_queue)
         })
         .collect();
     if !pair {
@@ -101,11 +101,13 @@ fn draw_mtu(rng: &mut Rng) -> usize {
     }
 }
 
-fn draw_config(rng: &mut Rng) -> Config {
+fn draw_config(rng: &mut Rng, hosts: u32) -> Config {
     let mut config = Config::default();
     config.draw(rng);
     // Without a slot there is no conversation at all; with few, many wait.
     config.stack.connections = config.stack.connections.max(4);
+    // A neighbour cache that cannot hold who is talked to asks for ever.
+    config.arp.entries = config.arp.entries.max(hosts);
     // A probe every few microseconds is legal, and drowns everything else.
     if config.tcp.keepalive_time < SHORTEST_KEEPALIVE {
         config.tcp.keepalive_time = Duration::ZERO;
@@ -315,7 +317,7 @@ mod tests {
     fn every_drawn_configuration_is_legal_and_every_link_can_carry_its_mtu() {
         for seed in 0..300 {
             let mut rng = Rng::seeded(seed);
-            draw_config(&mut rng).validate().unwrap();
+            draw_config(&mut rng, 5).validate().unwrap();
             let mtu = draw_mtu(&mut rng);
             let link = draw_link(&mut rng, mtu);
             link.check().unwrap();

@@ -2,8 +2,9 @@
 //!
 //! Rule: only what has left a host counts. The right edge of an advertised
 //! window never retreats (RFC 9293 §3.8.6.2.2 recommends it, here it is a
-//! must); nobody sends text beyond an edge, but for the byte of a window probe;
-//! nobody acknowledges what was never sent.
+//! must), but for what the window field cannot say: less than one unit of the
+//! scale (RFC 7323 §2.4). Nobody sends text beyond an edge, but for the byte of
+//! a window probe; nobody acknowledges what was never sent.
 
 use fullpipe_wire::TcpFlags;
 
@@ -121,16 +122,16 @@ impl WindowWatch {
             said.edge = Some(peer_iss.wrapping_add(1).wrapping_add(u32::from(window)));
         }
         let edge = ack.wrapping_add(u32::from(packet.header.window) << shift);
-        if let Some(before) = said.edge
-            && after(before, edge)
-        {
+        let unit = 1 << shift;
+        let before = said.edge.unwrap_or(edge);
+        if after(before, edge.wrapping_add(unit - 1)) {
             return Err(format!(
                 "the right edge of the window retreated by {} bytes (SEG.ACK {ack}, window {} << {shift})",
                 before.wrapping_sub(edge),
                 packet.header.window,
             ));
         }
-        said.edge = Some(edge);
+        said.edge = Some(if after(before, edge) { before } else { edge });
         Ok(())
     }
 }
@@ -189,6 +190,8 @@ mod tests {
             (0, 250, false),
             (0, 300, false),
             (400, 150, false),
+            (397, 150, false),
+            (396, 150, true),
             (400, 149, true),
             (0, 249, true),
         ] {

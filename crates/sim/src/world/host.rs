@@ -305,7 +305,7 @@ impl World {
     }
 
     /// Nothing more happens at `end`.
-    fn settle(&mut self, end: EndId, stage: Stage) -> Result<(), WorldFailure> {
+    pub(super) fn settle(&mut self, end: EndId, stage: Stage) -> Result<(), WorldFailure> {
         let own = self.end_mut(end);
         own.stage = stage;
         if let Some(id) = own.connection {

@@ -122,7 +122,7 @@ impl World {
         self.inspect()?;
         let idle = self.now.since(self.watch.last_progress);
         let over = self.watch.patience.is_some_and(|patience| idle > patience);
-        if over && self.done < self.flows.len() {
+        if over && self.done < self.flows.len() && !self.reap_unheard()? {
             return Err(self.unfinished(&format!("no progress for {idle}")));
         }
         Ok(())
@@ -163,12 +163,41 @@ impl World {
 
     /// From now on an application whose peer was cut short gives up too, as
     /// people do who wait for nothing; its connection is reset.
-    pub(crate) fn give_up_the_abandoned(&mut self) -> Result<(), WorldFailure> {
+    pub fn give_up_the_abandoned(&mut self) -> Result<(), WorldFailure> {
         self.reaps = true;
         for number in 0..self.flows.len() {
             self.reap(FlowId(number))?;
         }
         Ok(())
+    }
+
+    /// Resets clients that wait for a server which never heard of them: the
+    /// last segment of the handshake was lost and the server has forgotten the
+    /// first. A client with nothing to say cannot find that out. Returns
+    /// whether there was one.
+    pub(super) fn reap_unheard(&mut self) -> Result<bool, WorldFailure> {
+        let mut found = false;
+        for number in 0..self.flows.len() {
+            let now = self.now;
+            let [client, server] = &mut self.flows[number].ends;
+            let (Stage::Open, Stage::Waiting, Some(id)) =
+                (client.stage, server.stage, client.connection)
+            else {
+                continue;
+            };
+            let info = self.hosts[client.host.0].stack.tcp_info(id, now);
+            if self.reaps && info.is_ok_and(|info| info.send_queue == 0) {
+                found = true;
+                self.reset(EndId {
+                    flow: FlowId(number),
+                    side: Side::Client,
+                })?;
+            }
+        }
+        if found {
+            self.watch.progress(self.now);
+        }
+        Ok(found)
     }
 
     /// Resets what is open of a conversation that is over.
@@ -177,18 +206,24 @@ impl World {
             return Ok(());
         }
         for side in Side::ALL {
-            let end = &mut self.flows[id.0].ends[side.index()];
-            let Some(connection) = end.connection.filter(|_| !end.stage.is_settled()) else {
-                continue;
-            };
-            let host = end.host;
-            end.stage = Stage::Left;
-            if let Err(error) = self.hosts[host.0].stack.tcp_abort(connection, self.now) {
-                return Err(self.refused(host, "an abort", error));
-            }
-            self.agenda.add(self.now, Event::Poke(host));
+            self.reset(EndId { flow: id, side })?;
         }
         Ok(())
+    }
+
+    /// The application at `end`, if it has a connection, gives up.
+    fn reset(&mut self, end: EndId) -> Result<(), WorldFailure> {
+        let now = self.now;
+        let own = self.end_mut(end);
+        let host = own.host;
+        let Some(connection) = own.connection.filter(|_| !own.stage.is_settled()) else {
+            return Ok(());
+        };
+        if let Err(error) = self.hosts[host.0].stack.tcp_abort(connection, now) {
+            return Err(self.refused(host, "an abort", error));
+        }
+        self.agenda.add(now, Event::Poke(host));
+        self.settle(end, Stage::Left)
     }
 
     /// Checks that no connection holds memory any more.

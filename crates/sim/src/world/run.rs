@@ -31,14 +31,17 @@ impl World {
         let end = self.now + deadline.0;
         while !self.is_reached(goal) {
             match self.agenda.next_at() {
-                Some(at) if at <= end => self.step()?,
+                Some(at) if at <= end => {
+                    self.step()?;
+                }
                 Some(_) => {
                     self.now = end;
                     let what = format!("{goal:?} not reached in {}", deadline.0);
                     return Err(self.unfinished(&what));
                 }
+                None if self.reap_unheard()? => {}
                 None => return Err(self.unfinished("nothing will ever happen again")),
-            };
+            }
         }
         self.verify_all()
     }
