@@ -3,9 +3,12 @@
 //! Rule: what can be wrong with an argument by itself is refused here, in one
 //! line. What the arguments mean is not known here.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{net::IpAddr, path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
+
+use fullpipe_host::{DeviceSpec, Prefix, SpecError};
+use fullpipe_perf::iperf2::{self, Rate, options};
 
 use crate::failure::Failure;
 
@@ -31,6 +34,7 @@ struct Arguments {
 pub enum Command {
     Lab(LabArguments),
     Knobs(KnobsArguments),
+    Iperf(IperfArguments),
     Completions(CompletionsArguments),
     Man(ManArguments),
 }
@@ -103,6 +107,140 @@ pub struct KnobsArguments {
     /// Print a JSON array, one object a knob
     #[arg(long)]
     pub json: bool,
+}
+
+/// Measure throughput as iperf 2 does, in both roles
+///
+/// On the wire and on the screen it is iperf 2.1.8, with one line more at the
+/// end: what held the transfer back, largest first. It runs over this machine's
+/// sockets, or over a stack of our own on a TAP or TUN device.
+///
+/// Sizes and rates: K, M and G are powers of 1024, k, m and g powers of 1000.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    fullpipe iperf -s\n  \
+    fullpipe iperf -c 192.168.8.1 -t 30 -i 3\n  \
+    fullpipe iperf -s --dev tap:fp0 --addr 10.9.0.2/24 --host-addr 10.9.0.1/24\n  \
+    fullpipe iperf -c 10.9.0.1 -u -b 500M -l 1472 --dev tap:fp0 --addr 10.9.0.2/24\n  \
+    fullpipe iperf -c 10.9.0.1 --dev tap:fp0 --addr 10.9.0.2/24 --set tcp.send_buffer=16K")]
+#[command(group(clap::ArgGroup::new("role").required(true)))]
+pub struct IperfArguments {
+    /// Wait for clients
+    #[arg(short = 's', long, group = "role")]
+    pub server: bool,
+    /// Send to the server at HOST
+    #[arg(short = 'c', long, value_name = "HOST", group = "role")]
+    pub client: Option<String>,
+    /// UDP instead of TCP
+    #[arg(short = 'u', long)]
+    pub udp: bool,
+    /// Port of the server
+    #[arg(short = 'p', long, value_name = "PORT", default_value_t = iperf2::DEFAULT_PORT,
+        value_parser = clap::value_parser!(u16).range(1..))]
+    pub port: u16,
+    /// Seconds between reports
+    #[arg(short = 'i', long, value_name = "SECONDS", value_parser = options::parse_seconds)]
+    pub interval: Option<Duration>,
+    /// Seconds to send, or to serve [default: 10, or until interrupted]
+    #[arg(short = 't', long, value_name = "SECONDS", value_parser = options::parse_seconds)]
+    pub time: Option<Duration>,
+    /// Bytes to send, instead of a time
+    #[arg(short = 'n', long = "num", value_name = "BYTES", value_parser = options::parse_bytes,
+        conflicts_with_all = ["time", "server"])]
+    pub amount: Option<u64>,
+    /// Bytes of a write, a read or a datagram [default: 128K, or 1470 with -u]
+    #[arg(short = 'l', long = "len", value_name = "BYTES", value_parser = options::parse_bytes)]
+    length: Option<u64>,
+    /// Bits a second to send, or packets a second with the suffix pps [default: all there is, or 1M with -u]
+    #[arg(short = 'b', long = "bandwidth", value_name = "RATE", value_parser = options::parse_rate,
+        conflicts_with = "server")]
+    pub rate: Option<Rate>,
+    /// Bytes of socket buffer
+    #[arg(short = 'w', long, value_name = "BYTES", value_parser = options::parse_bytes)]
+    window: Option<u64>,
+    /// Streams side by side; for a server, clients served before it ends
+    #[arg(short = 'P', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub parallel: Option<u32>,
+    /// The server sends, the client receives
+    #[arg(short = 'R', long, conflicts_with = "server")]
+    pub reverse: bool,
+    /// Send small segments at once
+    #[arg(short = 'N', long = "nodelay", conflicts_with = "server")]
+    pub no_delay: bool,
+    /// What to run over: kernel, tap:NAME or tun:NAME
+    #[arg(long = "dev", value_name = "DEVICE", default_value = "kernel", help_heading = NETWORK)]
+    pub device: NetworkDevice,
+    /// Address of our own stack on the device
+    #[arg(long = "addr", value_name = "A.B.C.D/N", help_heading = NETWORK)]
+    pub address: Option<Prefix>,
+    /// Where packets for other networks go
+    #[arg(long, value_name = "A.B.C.D", help_heading = NETWORK)]
+    pub gateway: Option<IpAddr>,
+    /// Address to give to this machine's end of the device
+    #[arg(long = "host-addr", value_name = "A.B.C.D/N", help_heading = NETWORK)]
+    pub host_address: Option<Prefix>,
+    /// Start from the knobs of this preset
+    #[arg(long, value_name = "NAME", default_value = "default", help_heading = NETWORK)]
+    pub preset: String,
+    /// Change a knob of our own stack; may be repeated
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting, help_heading = NETWORK)]
+    pub settings: Vec<Setting>,
+    /// Write a capture of the device to FILE
+    #[arg(long, value_name = "FILE", help_heading = NETWORK)]
+    pub pcap: Option<PathBuf>,
+}
+
+const NETWORK: &str = "Our own stack";
+
+impl IperfArguments {
+    /// `-l`.
+    ///
+    /// # Errors
+    /// It is nothing, or more than a buffer can be.
+    pub fn length(&self) -> Result<Option<usize>, Failure> {
+        Ok(in_range("-l", self.length, 16 << 20)?.map(|bytes| bytes as usize))
+    }
+
+    /// `-w`.
+    ///
+    /// # Errors
+    /// It is nothing, or more than a buffer can be.
+    pub fn window(&self) -> Result<Option<u32>, Failure> {
+        Ok(in_range("-w", self.window, 1 << 30)?.map(|bytes| bytes as u32))
+    }
+}
+
+fn in_range(flag: &str, bytes: Option<u64>, most: u64) -> Result<Option<u64>, Failure> {
+    match bytes {
+        Some(bytes) if bytes == 0 || bytes > most => Err(Failure::usage(format!(
+            "{flag} {bytes}: outside 1 to {most} bytes"
+        ))),
+        Some(_) | None => Ok(bytes),
+    }
+}
+
+/// What a test runs over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NetworkDevice {
+    /// This machine's own sockets.
+    Kernel,
+    /// A stack of our own on this device.
+    Own(DeviceSpec),
+}
+
+impl std::str::FromStr for NetworkDevice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "kernel" {
+            return Ok(Self::Kernel);
+        }
+        match text.parse() {
+            Ok(device) => Ok(Self::Own(device)),
+            Err(error) if text.contains(':') => Err(SpecError::to_string(&error)),
+            Err(_) => Err("expected kernel, tap:NAME or tun:NAME".to_string()),
+        }
+    }
 }
 
 /// Print completions for a shell

@@ -12,6 +12,8 @@ pub enum Failure {
     Usage(String),
     /// It made sense and went wrong: exit code 1.
     Failed(String),
+    /// It went wrong, and the line about it has been printed: exit code 1.
+    Reported,
     /// Whoever read our output has had enough: no failure at all.
     ReaderGone,
 }
@@ -32,6 +34,7 @@ impl Failure {
         let (why, code) = match self {
             Self::Usage(why) => (why, 2),
             Self::Failed(why) => (why, 1),
+            Self::Reported => return ExitCode::FAILURE,
             Self::ReaderGone => return ExitCode::SUCCESS,
         };
         eprintln!(

@@ -7,6 +7,7 @@
 mod arguments;
 mod failure;
 mod generate;
+mod iperf;
 mod knobs;
 mod lab;
 mod output;
@@ -32,6 +33,7 @@ fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Lab(arguments) => lab::run(arguments),
         Command::Knobs(arguments) => knobs::run(&arguments),
+        Command::Iperf(arguments) => iperf::run(&arguments),
         Command::Completions(arguments) => generate::completions(&arguments),
         Command::Man(arguments) => generate::man(&arguments),
     }

@@ -99,6 +99,73 @@ fn what_was_asked_wrongly_is_one_line_and_exit_code_2() {
             &["knobs", "--jsn"],
             "tip: a similar argument exists: '--json'",
         ),
+        (&["iperf"], "<--server|--client <HOST>>"),
+        (&["iperf", "-s", "-c", "h"], "cannot be used with"),
+        (&["iperf", "-s", "-R"], "cannot be used with"),
+        (
+            &["iperf", "-c", "127.0.0.1", "-n", "1M", "-t", "1"],
+            "cannot be used with",
+        ),
+        (
+            &["iperf", "-c", "127.0.0.1", "-t", "soon"],
+            "'soon' is no time: write seconds",
+        ),
+        (
+            &["iperf", "-c", "127.0.0.1", "-b", "0"],
+            "a rate of 0 would never send",
+        ),
+        (
+            &["iperf", "-c", "127.0.0.1", "-w", "8G"],
+            "-w 8589934592: outside 1 to 1073741824 bytes",
+        ),
+        (&["iperf", "-s", "--port", "0"], "0 is not in 1..=65535"),
+        (
+            &["iperf", "-s", "--dev", "eth0"],
+            "expected kernel, tap:NAME or tun:NAME",
+        ),
+        (&["iperf", "-s", "--dev", "tap:"], "the device has no name"),
+        (
+            &["iperf", "-s", "--dev", "tap:fp0"],
+            "--dev tap:fp0 needs --addr A.B.C.D/N",
+        ),
+        (
+            &["iperf", "-s", "--addr", "10.0.0.1/24"],
+            "--addr needs a device of our own",
+        ),
+        (
+            &["iperf", "-s", "--set", "pool.blocks=4"],
+            "--set needs a device of our own",
+        ),
+        (
+            &["iperf", "-s", "--dev", "tap:fp0", "--addr", "10.0.0.1"],
+            "write A.B.C.D/N",
+        ),
+        (
+            &[
+                "iperf",
+                "-s",
+                "--dev",
+                "tap:fp0",
+                "--addr",
+                "10.0.0.1/24",
+                "--host-addr",
+                "10.0.0.1/24",
+            ],
+            "--addr and --host-addr are both 10.0.0.1",
+        ),
+        (
+            &[
+                "iperf",
+                "-s",
+                "--dev",
+                "tap:fp0",
+                "--addr",
+                "10.0.0.1/24",
+                "--set",
+                "tcp.sak=1",
+            ],
+            "did you mean `tcp.sack`?",
+        ),
         (&["completions", "dos"], "invalid value 'dos'"),
     ] {
         let output = fullpipe_in(&folder.0, arguments);
@@ -136,6 +203,68 @@ fn what_went_wrong_is_one_line_and_exit_code_1_and_leaves_nothing_behind() {
         .map(|entry| entry.unwrap().file_name())
         .collect();
     assert_eq!(left, ["file"]);
+}
+
+/// A client and a server of ours over the loopback interface; port 0 is not to
+/// be had, so a free one is found first.
+#[test]
+fn iperf_over_the_kernel_serves_one_client_and_ends() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let port = port.to_string();
+    let server = Command::new(env!("CARGO_BIN_EXE_fullpipe"))
+        .args(["iperf", "-s", "-P", "1", "-t", "20", "-p", &port])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let client = |_: u32| fullpipe(&["iperf", "-c", "127.0.0.1", "-n", "1M", "-p", &port]);
+    // The server may still be on its way.
+    let client = (0..100)
+        .map(|attempt| {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            client(attempt)
+        })
+        .find(|output| output.status.success())
+        .expect("the server answers within five seconds");
+    assert!(
+        stdout(&client).contains("1.00 MBytes"),
+        "{}",
+        stdout(&client)
+    );
+    let server = server.wait_with_output().unwrap();
+    assert!(server.status.success(), "{}", stderr(&server));
+    assert!(
+        stdout(&server).contains("1.00 MBytes"),
+        "{}",
+        stdout(&server)
+    );
+}
+
+#[test]
+fn an_iperf_that_finds_nobody_or_a_port_in_use_is_one_line_and_exit_code_1() {
+    let taken = std::net::TcpListener::bind("0.0.0.0:0").unwrap();
+    let taken_port = taken.local_addr().unwrap().port().to_string();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let free_port = free.local_addr().unwrap().port().to_string();
+    drop(free);
+    for (arguments, expected) in [
+        (["iperf", "-c", "127.0.0.1", "-p", &free_port], "refused"),
+        (["iperf", "-s", "-t1", "-p", &taken_port], "in use"),
+        (
+            ["iperf", "-c", "no-such-host.invalid", "-t", "1"],
+            "no host is called",
+        ),
+    ] {
+        let output = fullpipe(&arguments);
+        let line = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {line}");
+        assert!(line.contains(expected), "{arguments:?}: {line}");
+        assert_eq!(line.trim_end().lines().count(), 1, "{arguments:?}: {line}");
+    }
 }
 
 #[test]

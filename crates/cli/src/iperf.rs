@@ -1,0 +1,240 @@
+//! `fullpipe iperf`: iperf 2, both roles, over this machine's sockets or over a
+//! stack of our own on a TAP or TUN device.
+//!
+//! Rule: everything that can be refused is refused before a device is opened,
+//! and a device is closed again whatever happens. What is on the wire and on
+//! the screen is decided in `fullpipe-perf`.
+
+use std::{
+    fs,
+    io::{self, BufWriter},
+    net::{IpAddr, SocketAddr, ToSocketAddrs},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use fullpipe::{Config, device::Medium, presets};
+use fullpipe_host::{Capture, DeviceSpec, HostDevice, Prefix, Runtime, Tap, TapOptions};
+use fullpipe_perf::{
+    FullpipeSockets, KernelSockets, Stop,
+    iperf2::{self, Amount, ClientOptions, Screen, ServerOptions, run_client, run_server},
+    sockets::Sockets,
+};
+
+use crate::{
+    arguments::{IperfArguments, NetworkDevice},
+    failure::Failure,
+};
+
+/// How long a stack of our own may take to say its last word.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Runs the subcommand.
+pub fn run(arguments: &IperfArguments) -> Result<(), Failure> {
+    let plan = Plan::of(arguments)?;
+    let own_address = plan.as_ref().map(|plan| plan.address.address);
+    let test = Test::of(arguments, own_address)?;
+    match plan {
+        None => perform(&KernelSockets, &test),
+        Some(plan) => {
+            let runtime = plan.start()?;
+            let done = perform(&FullpipeSockets(&runtime), &test);
+            // What the peer has not acknowledged yet may have to be sent again.
+            runtime.finish(PATIENCE);
+            done
+        }
+    }
+}
+
+/// A test that makes sense.
+#[derive(Debug)]
+enum Test {
+    Client(ClientOptions),
+    Server(ServerOptions),
+}
+
+impl Test {
+    /// The test that `arguments` ask for, on a host whose own address is
+    /// `address`; without one it is this machine, with all its addresses.
+    fn of(arguments: &IperfArguments, address: Option<IpAddr>) -> Result<Self, Failure> {
+        let Some(host) = &arguments.client else {
+            let any = IpAddr::from([0, 0, 0, 0]);
+            let local = SocketAddr::new(address.unwrap_or(any), arguments.port);
+            return Ok(Self::Server(ServerOptions {
+                udp: arguments.udp,
+                interval: arguments.interval,
+                time: arguments.time,
+                length: arguments.length()?,
+                window: arguments.window()?,
+                connections: arguments.parallel,
+                ..ServerOptions::new(local)
+            }));
+        };
+        let defaults = ClientOptions::new(resolve(host, arguments.port)?);
+        let amount = match (arguments.amount, arguments.time) {
+            (Some(bytes), _) => Amount::Bytes(bytes),
+            (None, Some(time)) => Amount::Time(time),
+            (None, None) => defaults.amount,
+        };
+        Ok(Self::Client(ClientOptions {
+            host: host.clone(),
+            udp: arguments.udp,
+            amount,
+            interval: arguments.interval,
+            length: arguments.length()?,
+            rate: arguments.rate,
+            window: arguments.window()?,
+            parallel: arguments.parallel.unwrap_or(1),
+            reverse: arguments.reverse,
+            no_delay: arguments.no_delay,
+            ..defaults
+        }))
+    }
+}
+
+/// The address of `host`; an IPv4 address when it has one.
+fn resolve(host: &str, port: u16) -> Result<SocketAddr, Failure> {
+    let unknown = |why: String| Failure::failed(format!("no host is called `{host}`: {why}"));
+    let found: Vec<_> = (host, port)
+        .to_socket_addrs()
+        .map_err(|error| unknown(error.to_string()))?
+        .collect();
+    let preferred = found
+        .iter()
+        .find(|address| address.is_ipv4())
+        .or(found.first());
+    preferred
+        .copied()
+        .ok_or_else(|| unknown("it has no address".to_string()))
+}
+
+/// A stack of our own that makes sense.
+#[derive(Debug)]
+struct Plan {
+    device: DeviceSpec,
+    address: Prefix,
+    gateway: Option<IpAddr>,
+    host_address: Option<Prefix>,
+    config: Config,
+    capture: Option<PathBuf>,
+}
+
+impl Plan {
+    /// The stack that `arguments` ask for; `None` when it is the kernel's.
+    fn of(arguments: &IperfArguments) -> Result<Option<Self>, Failure> {
+        let NetworkDevice::Own(device) = &arguments.device else {
+            return refuse_flags_of_a_device(arguments).map(|()| None);
+        };
+        let address = arguments.address.ok_or_else(|| {
+            Failure::usage(format!(
+                "--dev {device} needs --addr A.B.C.D/N, the address of this end of it"
+            ))
+        })?;
+        if let Some(host) = arguments.host_address {
+            if host.address == address.address {
+                return Err(Failure::usage(format!(
+                    "--addr and --host-addr are both {}: the two ends of {device} need an address each",
+                    host.address
+                )));
+            }
+        }
+        let mut config = presets::find(&arguments.preset)
+            .map_err(|error| Failure::usage(format!("--preset: {error}")))?
+            .config();
+        for setting in &arguments.settings {
+            config
+                .set(&setting.name, &setting.value)
+                .map_err(|error| Failure::usage(format!("--set {setting}: {error}")))?;
+        }
+        config
+            .validate()
+            .map_err(|error| Failure::usage(format!("--set: {error}")))?;
+        Ok(Some(Self {
+            device: device.clone(),
+            address,
+            gateway: arguments.gateway,
+            host_address: arguments.host_address,
+            config,
+            capture: arguments.pcap.clone(),
+        }))
+    }
+
+    /// Opens the device and starts the stack on it.
+    fn start(&self) -> Result<Runtime, Failure> {
+        let options = TapOptions {
+            host_address: self.host_address,
+            // A capture has to show what a wire would.
+            checksum_offload: self.capture.is_none() && self.device.medium == Medium::Ethernet,
+            ..TapOptions::new(self.device.clone())
+        };
+        let tap = Tap::open(&options).map_err(Failure::failed)?;
+        let Some(file) = &self.capture else {
+            return self.start_on(Box::new(tap));
+        };
+        let device = capture(tap, file)
+            .map_err(|error| Failure::failed(format!("--pcap {}: {error}", file.display())))?;
+        self.start_on(device).inspect_err(|_| {
+            // A capture of nothing is not worth keeping.
+            let _ = fs::remove_file(file);
+        })
+    }
+
+    fn start_on(&self, device: Box<dyn HostDevice>) -> Result<Runtime, Failure> {
+        Runtime::start(&self.config, device, self.address, self.gateway).map_err(Failure::failed)
+    }
+}
+
+fn capture(tap: Tap, file: &Path) -> io::Result<Box<dyn HostDevice>> {
+    let out = BufWriter::with_capacity(1 << 18, fs::File::create(file)?);
+    Ok(Box::new(Capture::new(tap, out)?))
+}
+
+/// What only a stack of our own can do is refused for the kernel's, not ignored.
+fn refuse_flags_of_a_device(arguments: &IperfArguments) -> Result<(), Failure> {
+    let given = [
+        ("--addr", arguments.address.is_some()),
+        ("--gateway", arguments.gateway.is_some()),
+        ("--host-addr", arguments.host_address.is_some()),
+        ("--set", !arguments.settings.is_empty()),
+        ("--pcap", arguments.pcap.is_some()),
+        ("--preset", arguments.preset != presets::PRESETS[0].name),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((flag, _)) => Err(Failure::usage(format!(
+            "{flag} needs a device of our own: give --dev tap:NAME or --dev tun:NAME too"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Runs the test and prints it.
+fn perform<S: Sockets>(sockets: &S, test: &Test) -> Result<(), Failure> {
+    let stop = Stop::on_interrupt()?;
+    let mut screen = Screen {
+        out: &mut io::stdout(),
+        err: &mut io::stderr(),
+    };
+    let complaints = match test {
+        Test::Client(options) => run_client(sockets, options, &stop, &mut screen)?.complaints,
+        // What one client did wrong is no failure of the server.
+        Test::Server(options) => {
+            run_server(sockets, options, &stop, &mut screen)?;
+            0
+        }
+    };
+    if complaints > 0 {
+        Err(Failure::Reported)
+    } else {
+        Ok(())
+    }
+}
+
+impl From<iperf2::Failure> for Failure {
+    fn from(failure: iperf2::Failure) -> Self {
+        match failure {
+            iperf2::Failure::Usage(why) => Self::Usage(why),
+            iperf2::Failure::Sockets(..) => Self::failed(failure),
+            iperf2::Failure::Output(error) => Self::from(error),
+        }
+    }
+}
