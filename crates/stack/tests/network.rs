@@ -265,6 +265,11 @@ fn an_interface_that_cannot_work_is_refused_in_words() {
             "{name}: {refused:?}"
         );
     }
+}
+
+#[test]
+fn a_knob_out_of_range_is_refused() {
+    let sound = interface(Side::A, ethernet());
     let mut config = config();
     config.stack.turn_budget = 0;
     let refused = Stack::new(&config, sound, [0; 16]).map(|_| ());

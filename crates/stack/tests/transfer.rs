@@ -247,3 +247,52 @@ fn a_connection_says_what_bounds_it() {
         assert!(words.contains(part), "{part} is missing in:\n{words}");
     }
 }
+
+/// Both ends of eight connections write more than the pool holds, over a cable
+/// that loses one frame in thirty, and close when they are done. Those that the
+/// pool cannot serve at first wait until others are gone.
+#[test]
+fn many_connections_in_a_tiny_pool_all_come_to_their_end() {
+    const LEN: usize = 20_000;
+    for blocks in ["36", "90"] {
+        let mut config = small();
+        config.set("pool.blocks", blocks).unwrap();
+        config.set("pool.send_floor", "2").unwrap();
+        config.set("pool.receive_floor", "4").unwrap();
+        let mut pair = Pair::new(&config);
+        let listener = pair.listen(Side::B, Default::default());
+        let to = std::net::SocketAddr::from((pair::B, pair::PORT));
+        let mut ends = Vec::new();
+        for _ in 0..8 {
+            ends.push((Side::A, pair.connect(Side::A, to)));
+        }
+        let mut count = 0;
+        pair.watch = Some(Box::new(move |_| {
+            count += 1;
+            count % 30 != 0
+        }));
+        let text: Vec<u8> = (0..LEN).map(pattern).collect();
+        let (mut written, mut read) = ([0; 16], [0; 16]);
+        let mut out = [0; 1_000];
+        pair.until("everything arrived everywhere", |pair| {
+            while let Some((id, _)) = pair.b.stack.tcp_accept(listener, pair.now).unwrap() {
+                ends.push((Side::B, id));
+            }
+            for (place, (side, id)) in ends.iter().copied().enumerate() {
+                if read[place] == LEN && written[place] == LEN {
+                    let now = pair.now;
+                    // The second time there is nothing to close any more.
+                    let _ = pair.host(side).stack.tcp_close(id, now);
+                    continue;
+                }
+                written[place] += pair.write(side, id, &text[written[place]..]);
+                while let Read::Data(count) = pair.read(side, id, &mut out) {
+                    assert_eq!(out[..count], text[read[place]..read[place] + count]);
+                    read[place] += count;
+                }
+            }
+            pair.verify();
+            read == [LEN; 16]
+        });
+    }
+}

@@ -21,6 +21,16 @@ use crate::{
     slab::Key,
 };
 
+/// Somebody who has no connection with this host.
+#[derive(Clone, Copy, Debug)]
+struct Stranger {
+    tuple: FourTuple,
+    /// The tuple's hash.
+    hash: u32,
+    /// Bytes of text without options that one packet to it carries.
+    mss_limit: u16,
+}
+
 impl TcpLayer {
     /// Takes a TCP segment, whatever its bytes. `mss_limit`: bytes of text
     /// without options that one packet to its sender carries.
@@ -67,7 +77,14 @@ impl TcpLayer {
                 self.on_time_wait_segment(index, &segment, mss_limit, host)
             }
             Some(Owner::Connection(_)) => unreachable!("connections were served above"),
-            None => self.on_stranger(tuple, hash, &segment, mss_limit, host),
+            None => {
+                let stranger = Stranger {
+                    tuple,
+                    hash,
+                    mss_limit,
+                };
+                self.on_stranger(stranger, &segment, host)
+            }
         }
     }
 
@@ -102,12 +119,11 @@ impl TcpLayer {
     /// No connection, nor anything that was or will be one.
     fn on_stranger(
         &mut self,
-        tuple: FourTuple,
-        hash: u32,
+        stranger: Stranger,
         segment: &Segment<'_>,
-        mss_limit: u16,
         host: &mut Host<'_>,
     ) -> Result<(), Discard> {
+        let tuple = stranger.tuple;
         let listener = self.listeners.listening_at(tuple.local());
         let Some(listener) = listener.filter(|_| !segment.has(TcpFlags::ACK)) else {
             return self.refuse(tuple, segment, host);
@@ -118,7 +134,7 @@ impl TcpLayer {
         }
         let iss = self.numbers.sequence(&tuple, host.now);
         self.check_room(listener)?;
-        self.begin(listener, tuple, hash, segment, iss, mss_limit, host);
+        self.begin(listener, stranger, segment, iss, host);
         Ok(())
     }
 
@@ -134,20 +150,19 @@ impl TcpLayer {
     }
 
     /// Begins to answer a SYN. There is room for it.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "a handshake is made of all of these"
-    )]
     fn begin(
         &mut self,
         listener: Key,
-        tuple: FourTuple,
-        hash: u32,
+        stranger: Stranger,
         syn: &Segment<'_>,
         iss: SeqNum,
-        mss_limit: u16,
         host: &mut Host<'_>,
     ) {
+        let Stranger {
+            tuple,
+            hash,
+            mss_limit,
+        } = stranger;
         let tuning = self
             .listeners
             .get(listener)
@@ -179,7 +194,16 @@ impl TcpLayer {
         host: &mut Host<'_>,
     ) -> Result<(), Discard> {
         match self.syn_cache.at(index).judge(segment) {
-            Verdict::Complete => self.complete(index, segment, host),
+            Verdict::Complete => {
+                let outcome = self.complete(index, segment, host);
+                if let Err(
+                    Discard::TcpBacklogFull | Discard::TcpConnectionsFull | Discard::TcpNoMemory,
+                ) = outcome
+                {
+                    self.syn_cache.keep_waiting(index);
+                }
+                outcome
+            }
             Verdict::Repeat => {
                 self.syn_cache.repeat(index);
                 Ok(())
@@ -286,7 +310,12 @@ impl TcpLayer {
         let iss = self.numbers.sequence_after(&tuple, snd_nxt, host.now);
         self.forget_time_wait(index);
         host.counters.mib.tcp_time_wait_recycled += 1;
-        self.begin(listener, tuple, hash, segment, iss, mss_limit, host);
+        let stranger = Stranger {
+            tuple,
+            hash,
+            mss_limit,
+        };
+        self.begin(listener, stranger, segment, iss, host);
         Ok(())
     }
 

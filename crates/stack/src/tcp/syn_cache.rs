@@ -20,6 +20,10 @@ mod tests;
 /// The one queue: entries whose SYN and ACK must leave.
 const DUE: u32 = 0;
 
+/// Timeouts that a peer is charged with who answers and cannot be taken: it is
+/// asked again every few seconds, for as long as it answers.
+const PATIENCE: u8 = 3;
+
 /// A handshake under way.
 #[derive(Clone, Debug)]
 pub(crate) struct Handshake {
@@ -114,6 +118,12 @@ impl SynCache {
         handshake.timeouts += 1;
         self.repeat(index);
         true
+    }
+
+    /// The peer has answered, but there is no room for its connection yet.
+    pub(crate) fn keep_waiting(&mut self, index: u32) {
+        let timeouts = &mut self.entries[index].timeouts;
+        *timeouts = (*timeouts).min(PATIENCE);
     }
 
     /// When the timer of a handshake runs out whose SYN and ACK left at `now`.

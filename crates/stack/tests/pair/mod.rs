@@ -307,16 +307,21 @@ impl Pair {
         self.settle();
     }
 
-    /// Goes on until `done`, for at most a thousand deadlines.
+    /// Goes on until `done`, for at most a hundred thousand deadlines.
     pub fn until(&mut self, what: &str, mut done: impl FnMut(&mut Self) -> bool) {
-        for _ in 0..1_000 {
+        let mut idle = 0;
+        for _ in 0..100_000 {
             self.settle();
             if done(self) {
                 return;
             }
-            assert!(self.advance(), "nothing left to wait for, but not: {what}");
+            // What the application just did comes before time goes on. What
+            // that brought may need the application once more.
+            self.settle();
+            idle = if self.advance() { 0 } else { idle + 1 };
+            assert!(idle < 3, "nothing left to wait for, but not: {what}");
         }
-        panic!("a thousand deadlines have passed, but not: {what}");
+        panic!("a hundred thousand deadlines have passed, but not: {what}");
     }
 
     pub fn listen(&mut self, side: Side, options: ListenOptions) -> ListenerId {

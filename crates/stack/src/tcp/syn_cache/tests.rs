@@ -99,3 +99,17 @@ fn an_entry_is_small() {
     let size = size_of::<Handshake>();
     assert!(size <= 112, "{size} bytes");
 }
+
+#[test]
+fn a_peer_that_answers_is_never_given_up() {
+    let config = TcpConfig::default();
+    let mut cache = SynCache::new(1);
+    let index = cache.add(handshake(&config)).unwrap();
+    for _ in 0..100 {
+        cache.answered(index);
+        assert!(cache.on_timeout(index, &config));
+        cache.keep_waiting(index);
+        let wait = cache.deadline(index, &config, Instant::ZERO);
+        assert!(wait <= Instant::from_secs(8), "{wait:?}");
+    }
+}

@@ -34,10 +34,23 @@ fn segment(flags: TcpFlags, seq: u32, stamp: Option<u32>) -> Segment<'static> {
     Segment::from_header(&header, &[], 0)
 }
 
+/// Shows each segment to an entry of its own.
+fn judge(cases: &[(&str, Segment<'static>, Verdict)]) {
+    for (name, segment, expected) in cases {
+        let mut waits = TimeWaits::new(1);
+        let index = waits.add(tuple(1), 0, wait(Instant::from_secs(60)));
+        let now = Instant::from_secs(10);
+        let verdict = waits.on_segment(index, segment, now, &TcpConfig::default());
+        assert_eq!(verdict, *expected, "{name}");
+        let answers = matches!(verdict, Verdict::Restart | Verdict::Acknowledge);
+        assert_eq!(waits.first_due().is_some(), answers, "{name}");
+    }
+}
+
 #[test]
-fn each_segment_has_one_meaning() {
-    let (ack, fin, rst, syn) = (TcpFlags::ACK, TcpFlags::FIN, TcpFlags::RST, TcpFlags::SYN);
-    for (name, segment, expected) in [
+fn old_segments_are_answered_and_resets_ignored() {
+    let (ack, fin, rst) = (TcpFlags::ACK, TcpFlags::FIN, TcpFlags::RST);
+    judge(&[
         (
             "FIN again",
             segment(fin | ack, NEXT - 1, Some(80)),
@@ -63,6 +76,13 @@ fn each_segment_has_one_meaning() {
             segment(rst, NEXT, None),
             Verdict::Ignore,
         ),
+    ]);
+}
+
+#[test]
+fn a_syn_begins_a_new_incarnation_only_where_the_old_one_cannot_harm_it() {
+    let (syn, ack) = (TcpFlags::SYN, TcpFlags::ACK);
+    judge(&[
         (
             "a later timestamp",
             segment(syn, NEXT - 9, Some(81)),
@@ -98,15 +118,7 @@ fn each_segment_has_one_meaning() {
             segment(syn | ack, NEXT + 1, Some(81)),
             Verdict::Acknowledge,
         ),
-    ] {
-        let mut waits = TimeWaits::new(1);
-        let index = waits.add(tuple(1), 0, wait(Instant::from_secs(60)));
-        let now = Instant::from_secs(10);
-        let verdict = waits.on_segment(index, &segment, now, &TcpConfig::default());
-        assert_eq!(verdict, expected, "{name}");
-        let answers = matches!(verdict, Verdict::Restart | Verdict::Acknowledge);
-        assert_eq!(waits.first_due().is_some(), answers, "{name}");
-    }
+    ]);
 }
 
 #[test]
