@@ -40,7 +40,7 @@ enum Task {
 /// Exit codes: 0 done, 1 something failed, 2 the command line was wrong (clap's own).
 fn main() -> ExitCode {
     let done = match Arguments::parse().task {
-        Task::Test(arguments) => test::run(&arguments),
+        Task::Test(arguments) => return test::run(&arguments),
         Task::Tidy(arguments) => tidy::run(&arguments),
         Task::Soak(arguments) => soak::run(&arguments),
         Task::Docs(arguments) => docs::run(&arguments),

@@ -65,6 +65,9 @@ impl Child {
         {
             outcome.failed.push(format!("{error:#}"));
         }
+        if outcome.ran.is_empty() && outcome.failed.is_empty() {
+            outcome.failed.push(format!("`{}` ran no test", self.shown));
+        }
         outcome
     }
 
