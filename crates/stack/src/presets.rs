@@ -39,6 +39,8 @@ pub const PRESETS: &[Preset] = &[
             ("pool.blocks", "36"),
             ("pool.block_size", "196"),
             ("pool.ranges", "64"),
+            ("pool.send_floor", "1"),
+            ("pool.receive_floor", "1"),
             ("stack.connections", "8"),
             ("stack.listeners", "4"),
             ("stack.half_open", "8"),

@@ -152,6 +152,33 @@ fn a_device_that_completes_checksums_gets_the_pseudo_header_sum() {
 }
 
 #[test]
+fn a_device_that_cuts_segments_is_told_where() {
+    let cutter = Capabilities {
+        checksum_tx: true,
+        super_segment: 16_000,
+        ..ethernet()
+    };
+    let mut pair = Pair::with(&config(), &config(), cutter);
+    let (client, server) = pair.connected();
+    let large = Rc::new(RefCell::new(0));
+    let count = large.clone();
+    pair.watch = Some(Box::new(move |seen| {
+        let one = 1_500 - 20 - seen.header.header_len();
+        if seen.text.len() > one {
+            assert_eq!(usize::from(seen.meta.segment_size), one);
+            let headers = 14 + 20 + seen.header.header_len();
+            assert_eq!(usize::from(seen.meta.header_len), headers);
+            assert!(seen.text.len() <= 16_000);
+            *count.borrow_mut() += 1;
+        }
+        true
+    }));
+    let (a, b) = ((Side::A, client), (Side::B, server));
+    transfer(&mut pair, a, b, 1_000_000, 65_536);
+    assert!(*large.borrow() > 10, "{} large frames", large.borrow());
+}
+
+#[test]
 fn the_sum_left_to_the_device_is_the_one_it_needs() {
     // Two stacks with the same secret write the same segment, one of them for
     // a device that completes checksums.

@@ -25,6 +25,8 @@ impl Host {
         let pool = PoolConfig {
             blocks: 128,
             block_size: 256,
+            send_floor: 0,
+            receive_floor: 0,
             ..PoolConfig::default()
         };
         let mut config = Config {
@@ -336,6 +338,8 @@ fn what_can_never_be_sent_is_an_error_and_what_cannot_be_sent_now_is_not() {
         config.pool = PoolConfig {
             blocks: 36,
             block_size: 196,
+            send_floor: 0,
+            receive_floor: 0,
             ..PoolConfig::default()
         };
     });
@@ -427,6 +431,8 @@ fn random_use_never_panics_and_never_leaks() {
         config.pool = PoolConfig {
             blocks: 20,
             block_size: 128,
+            send_floor: 0,
+            receive_floor: 0,
             ..PoolConfig::default()
         };
         config.udp.sockets = 3;

@@ -48,6 +48,8 @@ fn every_length_arrives_as_it_was_written() {
             let mut pool = Pool::new(&PoolConfig {
                 blocks: 700,
                 block_size: 196,
+                send_floor: 0,
+                receive_floor: 0,
                 ..Default::default()
             });
             let mut counters = Counters::default();
@@ -96,6 +98,8 @@ fn a_full_queue_takes_nothing_and_changes_nothing() {
         let mut pool = Pool::new(&PoolConfig {
             blocks,
             block_size: 64,
+            send_floor: 0,
+            receive_floor: 0,
             ..Default::default()
         });
         let mut queue = SendQueue::new(Holder::Datagram, records, bytes);
@@ -118,6 +122,8 @@ fn a_pool_full_to_the_last_byte_is_emptied_by_sending() {
     let mut pool = Pool::new(&PoolConfig {
         blocks: 36,
         block_size: 196,
+        send_floor: 0,
+        receive_floor: 0,
         ..Default::default()
     });
     let mut counters = Counters::default();
