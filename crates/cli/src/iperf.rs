@@ -130,13 +130,14 @@ impl Plan {
                 "--dev {device} needs --addr A.B.C.D/N, the address of this end of it"
             ))
         })?;
-        if let Some(host) = arguments.host_address {
-            if host.address == address.address {
-                return Err(Failure::usage(format!(
-                    "--addr and --host-addr are both {}: the two ends of {device} need an address each",
-                    host.address
-                )));
-            }
+        if arguments
+            .host_address
+            .is_some_and(|host| host.address == address.address)
+        {
+            return Err(Failure::usage(format!(
+                "--addr and --host-addr are both {}: the two ends of {device} need an address each",
+                address.address
+            )));
         }
         let mut config = presets::find(&arguments.preset)
             .map_err(|error| Failure::usage(format!("--preset: {error}")))?

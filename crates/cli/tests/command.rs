@@ -49,126 +49,11 @@ impl Drop for Folder {
     }
 }
 
-#[test]
-fn what_was_asked_wrongly_is_one_line_and_exit_code_2() {
-    let folder = Folder::new("wrong");
-    fs::write(folder.0.join("bad.toml"), "title = 1\n").unwrap();
-    for (arguments, expected) in [
-        (&[][..], "a subcommand is missing"),
-        (
-            &["knob"],
-            "unrecognized subcommand 'knob'; tip: a similar subcommand exists: 'knobs'",
-        ),
-        (&["lab", "run"], "<NAME|FILE>"),
-        (&["lab", "run", "nutx"], "did you mean `nuttx`?"),
-        (&["lab", "run", "./none.toml"], "none.toml: No such file"),
-        (
-            &["lab", "run", "bad.toml"],
-            "bad.toml:1:9: `title` must be a string, not a number",
-        ),
-        (&["lab", "run", "nuttx", "--all"], "cannot be used with"),
-        (
-            &["lab", "run", "nuttx", "--seed", "x"],
-            "invalid value 'x' for '--seed <N>'",
-        ),
-        (
-            &["lab", "run", "nuttx", "--set", "pool.blocks"],
-            "expected NAME=VALUE",
-        ),
-        (
-            &["lab", "run", "nuttx", "--set", "pool.bloks=4"],
-            "did you mean `pool.blocks`?",
-        ),
-        (
-            &["lab", "run", "nuttx", "--set", "pool.blocks=0"],
-            "pool.blocks = 0: outside 1 to",
-        ),
-        (
-            &["lab", "run", "nuttx", "--set", "wifi.loss=2"],
-            "wifi.loss = 2: expected a probability",
-        ),
-        (
-            &["lab", "run", "nuttx", "--set", "pool.send_floor=9999"],
-            "device: pool: ",
-        ),
-        (
-            &["knobs", "--preset", "nutx"],
-            "no preset is called `nutx`; did you mean `nuttx`?",
-        ),
-        (
-            &["knobs", "--jsn"],
-            "tip: a similar argument exists: '--json'",
-        ),
-        (&["iperf"], "<--server|--client <HOST>>"),
-        (&["iperf", "-s", "-c", "h"], "cannot be used with"),
-        (&["iperf", "-s", "-R"], "cannot be used with"),
-        (
-            &["iperf", "-c", "127.0.0.1", "-n", "1M", "-t", "1"],
-            "cannot be used with",
-        ),
-        (
-            &["iperf", "-c", "127.0.0.1", "-t", "soon"],
-            "'soon' is no time: write seconds",
-        ),
-        (
-            &["iperf", "-c", "127.0.0.1", "-b", "0"],
-            "a rate of 0 would never send",
-        ),
-        (
-            &["iperf", "-c", "127.0.0.1", "-w", "8G"],
-            "-w 8589934592: outside 1 to 1073741824 bytes",
-        ),
-        (&["iperf", "-s", "--port", "0"], "0 is not in 1..=65535"),
-        (
-            &["iperf", "-s", "--dev", "eth0"],
-            "expected kernel, tap:NAME or tun:NAME",
-        ),
-        (&["iperf", "-s", "--dev", "tap:"], "the device has no name"),
-        (
-            &["iperf", "-s", "--dev", "tap:fp0"],
-            "--dev tap:fp0 needs --addr A.B.C.D/N",
-        ),
-        (
-            &["iperf", "-s", "--addr", "10.0.0.1/24"],
-            "--addr needs a device of our own",
-        ),
-        (
-            &["iperf", "-s", "--set", "pool.blocks=4"],
-            "--set needs a device of our own",
-        ),
-        (
-            &["iperf", "-s", "--dev", "tap:fp0", "--addr", "10.0.0.1"],
-            "write A.B.C.D/N",
-        ),
-        (
-            &[
-                "iperf",
-                "-s",
-                "--dev",
-                "tap:fp0",
-                "--addr",
-                "10.0.0.1/24",
-                "--host-addr",
-                "10.0.0.1/24",
-            ],
-            "--addr and --host-addr are both 10.0.0.1",
-        ),
-        (
-            &[
-                "iperf",
-                "-s",
-                "--dev",
-                "tap:fp0",
-                "--addr",
-                "10.0.0.1/24",
-                "--set",
-                "tcp.sak=1",
-            ],
-            "did you mean `tcp.sack`?",
-        ),
-        (&["completions", "dos"], "invalid value 'dos'"),
-    ] {
-        let output = fullpipe_in(&folder.0, arguments);
+/// Each of `cases`, arguments and what the one line must say, is refused as the
+/// user's mistake.
+fn refused(folder: &Path, cases: &[(&[&str], &str)]) {
+    for (arguments, expected) in cases {
+        let output = fullpipe_in(folder, arguments);
         let line = stderr(&output);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {line}");
         assert!(
@@ -179,6 +64,147 @@ fn what_was_asked_wrongly_is_one_line_and_exit_code_2() {
         assert!(output.stdout.is_empty(), "{arguments:?}");
     }
 }
+
+#[test]
+fn a_wrong_command_is_one_line_and_exit_code_2() {
+    refused(
+        Path::new("."),
+        &[
+            (&[], "a subcommand is missing"),
+            (
+                &["knob"],
+                "unrecognized subcommand 'knob'; tip: a similar subcommand exists: 'knobs'",
+            ),
+            (
+                &["knobs", "--preset", "nutx"],
+                "no preset is called `nutx`; did you mean `nuttx`?",
+            ),
+            (
+                &["knobs", "--jsn"],
+                "tip: a similar argument exists: '--json'",
+            ),
+            (&["completions", "dos"], "invalid value 'dos'"),
+        ],
+    );
+}
+
+#[test]
+fn a_wrong_experiment_or_setting_is_one_line_and_exit_code_2() {
+    let folder = Folder::new("wrong");
+    fs::write(folder.0.join("bad.toml"), "title = 1\n").unwrap();
+    refused(
+        &folder.0,
+        &[
+            (&["lab", "run"], "<NAME|FILE>"),
+            (&["lab", "run", "nutx"], "did you mean `nuttx`?"),
+            (&["lab", "run", "./none.toml"], "none.toml: No such file"),
+            (
+                &["lab", "run", "bad.toml"],
+                "bad.toml:1:9: `title` must be a string, not a number",
+            ),
+            (&["lab", "run", "nuttx", "--all"], "cannot be used with"),
+            (
+                &["lab", "run", "nuttx", "--seed", "x"],
+                "invalid value 'x' for '--seed <N>'",
+            ),
+            (
+                &["lab", "run", "nuttx", "--set", "pool.blocks"],
+                "expected NAME=VALUE",
+            ),
+            (
+                &["lab", "run", "nuttx", "--set", "pool.bloks=4"],
+                "did you mean `pool.blocks`?",
+            ),
+            (
+                &["lab", "run", "nuttx", "--set", "pool.blocks=0"],
+                "pool.blocks = 0: outside 1 to",
+            ),
+            (
+                &["lab", "run", "nuttx", "--set", "wifi.loss=2"],
+                "wifi.loss = 2: expected a probability",
+            ),
+            (
+                &["lab", "run", "nuttx", "--set", "pool.send_floor=9999"],
+                "device: pool: ",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_wrong_iperf_is_one_line_and_exit_code_2() {
+    refused(Path::new("."), IPERF_MISTAKES);
+}
+
+const IPERF_MISTAKES: &[(&[&str], &str)] = &[
+    (&["iperf"], "<--server|--client <HOST>>"),
+    (&["iperf", "-s", "-c", "h"], "cannot be used with"),
+    (&["iperf", "-s", "-R"], "cannot be used with"),
+    (
+        &["iperf", "-c", "127.0.0.1", "-n", "1M", "-t", "1"],
+        "cannot be used with",
+    ),
+    (
+        &["iperf", "-c", "127.0.0.1", "-t", "soon"],
+        "'soon' is no time: write seconds",
+    ),
+    (
+        &["iperf", "-c", "127.0.0.1", "-b", "0"],
+        "a rate of 0 would never send",
+    ),
+    (
+        &["iperf", "-c", "127.0.0.1", "-w", "8G"],
+        "-w 8589934592: outside 1 to 1073741824 bytes",
+    ),
+    (&["iperf", "-s", "--port", "0"], "0 is not in 1..=65535"),
+    (
+        &["iperf", "-s", "--dev", "eth0"],
+        "expected kernel, tap:NAME or tun:NAME",
+    ),
+    (&["iperf", "-s", "--dev", "tap:"], "the device has no name"),
+    (
+        &["iperf", "-s", "--dev", "tap:fp0"],
+        "--dev tap:fp0 needs --addr A.B.C.D/N",
+    ),
+    (
+        &["iperf", "-s", "--addr", "10.0.0.1/24"],
+        "--addr needs a device of our own",
+    ),
+    (
+        &["iperf", "-s", "--set", "pool.blocks=4"],
+        "--set needs a device of our own",
+    ),
+    (
+        &["iperf", "-s", "--dev", "tap:fp0", "--addr", "10.0.0.1"],
+        "write A.B.C.D/N",
+    ),
+    (
+        &[
+            "iperf",
+            "-s",
+            "--dev",
+            "tap:fp0",
+            "--addr",
+            "10.0.0.1/24",
+            "--host-addr",
+            "10.0.0.1/24",
+        ],
+        "--addr and --host-addr are both 10.0.0.1",
+    ),
+    (
+        &[
+            "iperf",
+            "-s",
+            "--dev",
+            "tap:fp0",
+            "--addr",
+            "10.0.0.1/24",
+            "--set",
+            "tcp.sak=1",
+        ],
+        "did you mean `tcp.sack`?",
+    ),
+];
 
 #[test]
 fn what_went_wrong_is_one_line_and_exit_code_1_and_leaves_nothing_behind() {

@@ -17,6 +17,7 @@ mod measured;
 mod mistake;
 mod report;
 mod run;
+mod scene;
 mod shares;
 mod table;
 pub mod units;

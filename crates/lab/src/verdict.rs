@@ -142,46 +142,19 @@ fn path(evidence: &Evidence<'_>, limit: Limit, share: f64) -> String {
 /// The figures behind a limit, and the knob that moves it.
 fn proof(evidence: &Evidence<'_>, limit: Limit, share: f64) -> String {
     let Evidence {
+        setup,
         measured,
-        peer_window,
         cwnd,
         ..
     } = *evidence;
-    let sender = sender(evidence);
-    let (held, rtt_ms) = (percent(share), measured.srtt_ms);
-    let mss = measured.segment_bytes;
+    let (held, rtt) = (percent(share), millis(measured.srtt_ms));
     match limit {
         Limit::Application => format!(
             "everything written had been sent for {held} of the time; no buffer or window was full."
         ),
-        Limit::SendBuffer => {
-            let buffer = u64::from(sender.config.tcp.send_buffer);
-            format!(
-                "tcp.send_buffer = {buffer} was full and all of it sent for {held} of the time; {} \
-                 a round trip of {} is at most {}. A larger one helps until the path is full.",
-                bytes(buffer),
-                millis(rtt_ms),
-                at_most(buffer, rtt_ms),
-            )
-        }
-        Limit::Memory => format!(
-            "the pool of {} ({} blocks of {}) had no room for a write for {held} of the time, at a \
-             round trip of {}; {} of it were in use at most. A larger pool.blocks helps until the \
-             path is full.",
-            bytes(pool_bytes(sender)),
-            sender.config.pool.blocks,
-            bytes(u64::from(sender.config.pool.block_size)),
-            millis(rtt_ms),
-            bytes(measured.peak_pool_bytes),
-        ),
-        Limit::ReceiveWindow => format!(
-            "the peer's window of at most {} was used up for {held} of the time; that a round trip \
-             of {} is at most {}. {}",
-            bytes(peer_window),
-            millis(rtt_ms),
-            at_most(peer_window, rtt_ms),
-            receiver_knob(evidence),
-        ),
+        Limit::SendBuffer => send_buffer(evidence, &held),
+        Limit::Memory => memory(evidence, &held),
+        Limit::ReceiveWindow => receive_window(evidence, &held),
         Limit::ZeroWindow => format!(
             "the peer advertised no window at all for {held} of the time. {}",
             receiver_knob(evidence)
@@ -192,45 +165,85 @@ fn proof(evidence: &Evidence<'_>, limit: Limit, share: f64) -> String {
         ),
         Limit::CwndSteady => format!(
             "the congestion window ({} at the end) was used up for {held} of the time, without a \
-             loss: the path's round trip of {} holds what was sent.",
+             loss, at a round trip of {rtt}.",
             bytes(cwnd),
-            millis(rtt_ms),
         ),
         Limit::CwndAfterLoss => format!(
-            "losses kept the congestion window ({} at the end) used up for {held} of the time; {} \
-             of {} segments were sent again. No buffer will help.",
+            "losses kept the congestion window ({} at the end) used up for {held} of the time; {}",
             bytes(cwnd),
-            grouped(measured.retransmitted_segments),
-            grouped(measured.data_segments),
+            sent_again(measured),
         ),
         Limit::Recovery => format!(
-            "lost segments were being repaired for {held} of the time: {} of {} segments sent \
-             again, {} timeouts. No buffer will help.",
-            grouped(measured.retransmitted_segments),
-            grouped(measured.data_segments),
-            grouped(measured.timeouts),
+            "lost segments were being repaired for {held} of the time; {}",
+            sent_again(measured),
         ),
         Limit::Pacing => format!("the pacing rate held segments back for {held} of the time."),
         Limit::Device => format!(
-            "the device's queue was full for {held} of the time: frames wait for link `{}`, busy \
-             {} of it.",
-            evidence.setup.path().name,
+            "the device's queue was full for {held} of the time; it waits for link `{}`, which was \
+             busy {} of it.",
+            setup.path().name,
             percent(measured.link_busy_share),
         ),
         Limit::Nagle => format!(
             "less than a segment of {} waited for an acknowledgment for {held} of the time, with \
              writes of {}; tcp.nagle = false sends it at once.",
-            bytes(mss),
-            bytes(u64::from(evidence.setup.workload.write)),
+            bytes(measured.segment_bytes),
+            bytes(u64::from(setup.workload.write)),
         ),
-        Limit::Handshake => format!(
-            "the connection was being opened for {held} of the time; the round trip took {}.",
-            millis(rtt_ms)
-        ),
+        Limit::Handshake => {
+            format!("the connection was being opened for {held} of the time.")
+        }
         Limit::Closing => {
             format!("everything had been sent and the connection closed for {held} of the time.")
         }
     }
+}
+
+fn send_buffer(evidence: &Evidence<'_>, held: &str) -> String {
+    let buffer = u64::from(sender(evidence).config.tcp.send_buffer);
+    let rtt_ms = evidence.measured.srtt_ms;
+    format!(
+        "tcp.send_buffer = {buffer} was full and all of it sent for {held} of the time; {} a round \
+         trip of {} is at most {}. A larger one helps until the path is full.",
+        bytes(buffer),
+        millis(rtt_ms),
+        at_most(buffer, rtt_ms),
+    )
+}
+
+fn memory(evidence: &Evidence<'_>, held: &str) -> String {
+    let sender = sender(evidence);
+    format!(
+        "the pool of {} ({} blocks of {}) had no room for a write for {held} of the time, at a round \
+         trip of {}; {} of it were in use at most. A larger pool.blocks helps until the path is \
+         full.",
+        bytes(pool_bytes(sender)),
+        sender.config.pool.blocks,
+        bytes(u64::from(sender.config.pool.block_size)),
+        millis(evidence.measured.srtt_ms),
+        bytes(evidence.measured.peak_pool_bytes),
+    )
+}
+
+fn receive_window(evidence: &Evidence<'_>, held: &str) -> String {
+    let (window, rtt_ms) = (evidence.peer_window, evidence.measured.srtt_ms);
+    format!(
+        "the peer's window of at most {} was used up for {held} of the time; that a round trip of \
+         {} is at most {}. {}",
+        bytes(window),
+        millis(rtt_ms),
+        at_most(window, rtt_ms),
+        receiver_knob(evidence),
+    )
+}
+
+fn sent_again(measured: &Measured) -> String {
+    format!(
+        "{} of {} segments were sent again, after {} timeouts. No buffer will help.",
+        grouped(measured.retransmitted_segments),
+        grouped(measured.data_segments),
+        grouped(measured.timeouts),
+    )
 }
 
 /// What at the receiver keeps its window small.

@@ -1,3 +1,5 @@
+//! Each limit has a sentence, and each sentence its proof.
+
 use fullpipe_pool::Duration;
 
 use super::*;
