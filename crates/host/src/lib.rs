@@ -23,7 +23,7 @@ pub use runtime::{HostDevice, Runtime, StartError};
 pub use spec::{DeviceSpec, Prefix, SpecError};
 pub use tap::{Tap, TapOptions};
 pub use tcp::{TcpListener, TcpStream};
-pub use udp::UdpSocket;
+pub use udp::{DatagramBatch, UdpSocket};
 
 /// Sixteen bytes that no peer can guess, for [`fullpipe::Stack::new`].
 ///

@@ -311,6 +311,7 @@ pub struct Runtime {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
     interface: Interface,
+    config: Config,
 }
 
 impl fmt::Debug for Runtime {
@@ -373,12 +374,18 @@ impl Runtime {
             shared,
             thread: Some(thread),
             interface,
+            config: config.clone(),
         })
     }
 
     /// Where the stack is attached.
     pub const fn interface(&self) -> &Interface {
         &self.interface
+    }
+
+    /// The knobs it was started with.
+    pub const fn config(&self) -> &Config {
+        &self.config
     }
 
     /// Looks into the stack, or changes it, between two turns.

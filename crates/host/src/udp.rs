@@ -3,7 +3,7 @@
 //!
 //! Rule: as for TCP: a socket is a name, every method is one call or one wait.
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, ops::Range, sync::Arc, time::Duration};
 
 use fullpipe::{UdpError, UdpId};
 
@@ -21,6 +21,63 @@ fn udp_error(error: UdpError) -> io::Error {
         UdpError::BadDestination | UdpError::TooLong { .. } => io::ErrorKind::InvalidInput,
     };
     io::Error::new(kind, error)
+}
+
+/// Largest datagram that IPv4 can carry.
+const DATAGRAM_MAX: usize = 65_507;
+
+/// Memory for several datagrams that are received with one call.
+#[derive(Debug)]
+pub struct DatagramBatch {
+    buffer: Box<[u8]>,
+    datagrams: Vec<(Range<usize>, SocketAddr)>,
+    most: usize,
+}
+
+impl DatagramBatch {
+    /// For at most `most` datagrams (at least one), and at least one of any size.
+    pub fn new(most: usize) -> Self {
+        let most = most.max(1);
+        Self {
+            // Room for `most` of the size of an Ethernet frame, and one that is
+            // as large as they come.
+            buffer: vec![0; DATAGRAM_MAX + most * 1_500].into(),
+            datagrams: Vec::with_capacity(most),
+            most,
+        }
+    }
+
+    /// Forgets the datagrams.
+    pub fn clear(&mut self) {
+        self.datagrams.clear();
+    }
+
+    /// What was received, in order, and who sent it.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], SocketAddr)> {
+        self.datagrams
+            .iter()
+            .map(|(range, from)| (&self.buffer[range.clone()], *from))
+    }
+
+    /// Lets `receive` write one more datagram, of any size, and say how long it
+    /// is and who sent it. False when there is no room or nothing came.
+    ///
+    /// # Errors
+    /// Those of `receive`.
+    pub fn push_with<E>(
+        &mut self,
+        receive: impl FnOnce(&mut [u8]) -> Result<Option<(usize, SocketAddr)>, E>,
+    ) -> Result<bool, E> {
+        let start = self.datagrams.last().map_or(0, |(range, _)| range.end);
+        if self.datagrams.len() == self.most || self.buffer.len() - start < DATAGRAM_MAX {
+            return Ok(false);
+        }
+        let Some((len, from)) = receive(&mut self.buffer[start..])? else {
+            return Ok(false);
+        };
+        self.datagrams.push((start..start + len, from));
+        Ok(true)
+    }
 }
 
 /// A UDP socket. Dropping it loses what was not read; what was written is still
@@ -113,6 +170,32 @@ impl UdpSocket {
                 Err(error) => Some(Err(udp_error(error))),
             },
         )?
+    }
+}
+
+impl UdpSocket {
+    /// Receives what waits, as far as it fits in `batch`, at least one datagram.
+    ///
+    /// # Errors
+    /// `WouldBlock` after the read timeout.
+    pub fn recv_batch(&self, batch: &mut DatagramBatch) -> io::Result<()> {
+        let timeout = self.read_timeout.get();
+        batch.clear();
+        self.shared
+            .wait(Handle::Udp(self.id.index()), timeout, |stack, _| {
+                loop {
+                    let more = batch.push_with(|buffer| {
+                        let received = stack.udp_receive(self.id, buffer)?;
+                        Ok(received.map(|received| (received.copied, received.from)))
+                    });
+                    match more {
+                        Ok(true) => {}
+                        Ok(false) if batch.datagrams.is_empty() => return None,
+                        Ok(false) => return Some(Ok(())),
+                        Err(error) => return Some(Err(udp_error(error))),
+                    }
+                }
+            })?
     }
 }
 

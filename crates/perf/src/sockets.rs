@@ -7,6 +7,8 @@
 
 use std::{io, net::SocketAddr, time::Duration};
 
+pub use fullpipe_host::DatagramBatch;
+
 /// What is asked of a socket when it is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SocketOptions {
@@ -160,6 +162,17 @@ pub trait Datagrams: Send + Sync {
     /// # Errors
     /// `WouldBlock` when none came in time.
     fn receive_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)>;
+
+    /// Receives what waits, as far as it fits in `batch`, at least one datagram.
+    ///
+    /// # Errors
+    /// `WouldBlock` when none came in time.
+    fn receive_batch(&self, batch: &mut DatagramBatch) -> io::Result<()> {
+        batch.clear();
+        batch
+            .push_with(|buffer| self.receive_from(buffer).map(Some))
+            .map(drop)
+    }
 
     /// This end's address.
     ///

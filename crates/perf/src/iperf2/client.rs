@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     Stop,
-    sockets::{Datagrams, SocketOptions, Sockets, Stream, is_idle},
+    sockets::{DatagramBatch, Datagrams, SocketOptions, Sockets, Stream, is_idle},
 };
 
 /// How long the server may take to close after our end of stream, without a
@@ -34,6 +34,8 @@ const LAST_TRIES: u32 = 10;
 const LAST_WAIT: Duration = Duration::from_millis(250);
 /// How long a reversed UDP test may be silent, beyond its own time.
 const SILENCE: Duration = Duration::from_secs(2);
+/// Datagrams received with one call.
+const BATCH: usize = 64;
 /// Largest payload of a datagram over IPv4.
 const DATAGRAM_MAX: usize = 65_507;
 
@@ -377,7 +379,7 @@ fn receive_reversed(
     tell: &mpsc::Sender<Event>,
 ) {
     let mut first = traffic::datagram(options.write_length(), Some(&header(options)));
-    let mut buffer = vec![0; 65_536];
+    let mut batch = DatagramBatch::new(BATCH);
     let (mut asked, mut heard) = (None::<Instant>, None::<Instant>);
     let mut tries = 0;
     let mut end = Duration::ZERO;
@@ -395,15 +397,17 @@ fn receive_reversed(
             traffic::number(&mut first, 1);
             let _ = socket.send_to(&first, options.remote);
         }
-        match socket.receive_from(&mut buffer) {
-            Ok((len, from)) if from == options.remote => {
-                heard = Some(Instant::now());
-                end = flow.start.elapsed();
-                if traffic::count_datagram(flow, &buffer[..len], traffic::wall_clock()) {
+        match socket.receive_batch(&mut batch) {
+            Ok(()) => {
+                let mut ours = batch.iter().filter(|(_, from)| *from == options.remote);
+                if ours.any(|(datagram, _)| {
+                    heard = Some(Instant::now());
+                    end = flow.start.elapsed();
+                    traffic::count_datagram(flow, datagram, traffic::wall_clock())
+                }) {
                     break;
                 }
             }
-            Ok(_) => {}
             Err(error) if is_idle(&error) => {
                 if heard.is_some_and(|heard| heard.elapsed() > SILENCE) {
                     break;

@@ -23,7 +23,7 @@ use super::{
     text::{self, Label},
     traffic::{self, Flow, Kind, Sending, Until},
 };
-use crate::sockets::{Datagrams, SocketOptions, Sockets, is_idle};
+use crate::sockets::{DatagramBatch, Datagrams, SocketOptions, Sockets, is_idle};
 
 /// How long a client is answered after its last datagram.
 const REMEMBERED: Duration = Duration::from_secs(3);
@@ -35,6 +35,9 @@ const SILENCE: Duration = Duration::from_secs(5);
 /// How often, and in what distance, the last datagram of a reversed test is sent.
 const LAST_TIMES: u32 = 3;
 const LAST_GAP: Duration = Duration::from_millis(20);
+
+/// Datagrams received with one call.
+const BATCH: usize = 64;
 
 /// What a client is doing.
 enum State {
@@ -69,7 +72,6 @@ pub fn run<S: Sockets>(
         text::buffer_size("UDP buffer size", size, options.window),
     ];
     print_banner(screen, &lines).map_err(Failure::Output)?;
-    let local = SocketAddr::new(options.local.ip(), port);
 
     let (tell, events) = mpsc::channel();
     let socket = &socket;
@@ -77,7 +79,13 @@ pub fn run<S: Sockets>(
         scope.spawn(move || {
             Clients {
                 socket,
-                local,
+                towards: |peer| {
+                    let ip = match options.local.ip() {
+                        ip if ip.is_unspecified() => sockets.local_towards(peer).ip(),
+                        ip => ip,
+                    };
+                    SocketAddr::new(ip, port)
+                },
                 options,
                 until,
                 tell,
@@ -92,9 +100,10 @@ pub fn run<S: Sockets>(
     })
 }
 
-struct Clients<'scope, D> {
+struct Clients<'scope, D, A> {
     socket: &'scope D,
-    local: SocketAddr,
+    /// Our address as a client knows it.
+    towards: A,
     options: &'scope ServerOptions,
     until: &'scope Until,
     tell: mpsc::Sender<Event>,
@@ -102,13 +111,17 @@ struct Clients<'scope, D> {
     served: u32,
 }
 
-impl<'scope, D: Datagrams> Clients<'scope, D> {
+impl<'scope, D: Datagrams, A: Fn(SocketAddr) -> SocketAddr> Clients<'scope, D, A> {
     fn serve(mut self, scope: &'scope Scope<'scope, '_>) {
-        let mut buffer = vec![0; 65_536];
+        let mut batch = DatagramBatch::new(BATCH);
         let mut swept = Instant::now();
         while !self.until.over() && !self.all_served() {
-            match self.socket.receive_from(&mut buffer) {
-                Ok((len, from)) => self.on_datagram(&buffer[..len], from, scope),
+            match self.socket.receive_batch(&mut batch) {
+                Ok(()) => {
+                    for (datagram, from) in batch.iter() {
+                        self.on_datagram(datagram, from, scope);
+                    }
+                }
                 Err(error) if is_idle(&error) => {}
                 Err(error) => {
                     self.tell(Event::Complaint(format!("read failed: {error}")));
@@ -210,7 +223,11 @@ impl<'scope, D: Datagrams> Clients<'scope, D> {
         let flow = Arc::new(Flow::new(self.served, kind, false, Instant::now()));
         let notes: &[&str] = if reverse.is_some() { &["reverse"] } else { &[] };
         self.tell(Event::Line(text::connected(
-            label, self.local, from, notes, None,
+            label,
+            (self.towards)(from),
+            from,
+            notes,
+            None,
         )));
         self.tell(Event::Started(Arc::clone(&flow), from.ip()));
         match reverse {

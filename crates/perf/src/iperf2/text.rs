@@ -16,6 +16,9 @@ pub const HEADING: &str = "[ ID] Interval       Transfer     Bandwidth";
 pub const HEADING_LOSS: &str =
     "[ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams";
 
+/// Limits with a smaller share, in percent, would be printed as nothing.
+const SHARE_MIN: f64 = 0.05;
+
 const BYTE_UNITS: [&str; 5] = ["Byte", "KByte", "MByte", "GByte", "TByte"];
 const BIT_UNITS: [&str; 5] = ["bit", "Kbit", "Mbit", "Gbit", "Tbit"];
 
@@ -232,27 +235,22 @@ pub fn connected(
 }
 
 /// What held the connections back as `role` (`sender`, `receiver`), the longest
-/// first; limits that never held are left out.
+/// first; limits with less than a twentieth of a percent are left out.
 pub fn limits(role: &str, limits: &[LimitTime]) -> String {
-    let mut held: Vec<_> = limits
+    let total: f64 = limits.iter().map(|limit| limit.time.as_secs_f64()).sum();
+    let mut shares: Vec<_> = limits
         .iter()
-        .filter(|limit| !limit.time.is_zero())
+        .map(|limit| (limit.name, 100.0 * limit.time.as_secs_f64() / total))
+        .filter(|(_, percent)| *percent >= SHARE_MIN)
         .collect();
-    held.sort_by_key(|limit| std::cmp::Reverse(limit.time));
-    let total: f64 = held.iter().map(|limit| limit.time.as_secs_f64()).sum();
-    if held.is_empty() {
+    shares.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    let shares: Vec<_> = shares
+        .iter()
+        .map(|(name, percent)| format!("{name} {percent:.1}%"))
+        .collect();
+    if shares.is_empty() {
         return format!("limits ({role}): not yet");
     }
-    let shares: Vec<_> = held
-        .iter()
-        .map(|limit| {
-            format!(
-                "{} {:.1}%",
-                limit.name,
-                100.0 * limit.time.as_secs_f64() / total
-            )
-        })
-        .collect();
     format!("limits ({role}): {}", shares.join(", "))
 }
 

@@ -251,14 +251,18 @@ pub fn send_datagrams(
     let mut datagram = datagram(sending.length, header);
     let mut remaining = Remaining::new(sending.amount, flow.start);
     let mut id = 1;
-    // The last one is never the first: a server would take it for the end of
-    // something else.
-    while !until.over() && (id == 1 || remaining.of(sending.length + 1) > sending.length) {
+    while !until.over() {
+        // One byte more than a datagram tells whether this is the last. That is
+        // never the first: a server would take it for the end of something else.
+        let wanted = remaining.of(sending.length + 1);
+        if id > 1 && wanted <= sending.length {
+            break;
+        }
         if !sending.pacer.wait() {
             continue;
         }
         // Room for the numbers is needed even when fewer bytes are wanted.
-        let length = remaining.of(sending.length).max(DATAGRAM_LEN);
+        let length = wanted.min(sending.length).max(DATAGRAM_LEN);
         number(&mut datagram, id);
         match socket.send_to(&datagram[..length], to) {
             Ok(()) => {

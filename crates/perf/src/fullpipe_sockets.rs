@@ -1,0 +1,207 @@
+//! Sockets of a running fullpipe stack as a tester sees them.
+//!
+//! Rule: they differ from the kernel's in one thing: they can say what held them
+//! back.
+
+use std::{io, net::SocketAddr};
+
+use fullpipe::{Config, Info, ListenOptions, Tuning};
+use fullpipe_host::{Runtime, TcpListener, TcpStream, UdpSocket};
+
+use crate::{
+    sockets::{
+        DatagramBatch, Datagrams, LimitTime, Limits, Listener, Opening, SocketOptions, Sockets,
+        Stream,
+    },
+    stop::POLL,
+};
+
+/// The sockets of one stack.
+#[derive(Clone, Copy, Debug)]
+pub struct FullpipeSockets<'a>(pub &'a Runtime);
+
+/// A listener, and the receive buffer its connections begin with.
+#[derive(Debug)]
+pub struct FullpipeListener(TcpListener, u32);
+
+/// A UDP socket, and the stack's buffers for each direction.
+#[derive(Debug)]
+pub struct FullpipeDatagrams {
+    socket: UdpSocket,
+    send_buffer: u32,
+    receive_buffer: u32,
+}
+
+/// Datagrams that a tester's socket may hold unread: at 500 Mbit/s of full
+/// frames, the 40 ms for which a busy machine may not run the reader.
+const UNREAD: u32 = 2_048;
+
+/// Sets the knobs of UDP to what a tester needs of its socket, before anything
+/// the user sets: a queue that outlasts the scheduler's pauses, or `-w` bytes of
+/// buffer.
+pub fn suit_datagrams(config: &mut Config, buffer: Option<u32>) {
+    let pool_bytes = config.pool.blocks.saturating_mul(config.pool.block_size);
+    config.udp.receive_queue = UNREAD;
+    config.udp.receive_buffer = buffer.unwrap_or(pool_bytes / 2);
+    if let Some(bytes) = buffer {
+        config.udp.send_buffer = bytes;
+    }
+}
+
+impl FullpipeSockets<'_> {
+    fn tuning(&self, options: &SocketOptions) -> Tuning {
+        let mut tuning = Tuning::from_config(&self.0.config().tcp);
+        if let Some(bytes) = options.buffer {
+            (tuning.send_buffer, tuning.receive_buffer) = (bytes, bytes);
+        }
+        if options.no_delay {
+            tuning.nagle = false;
+        }
+        tuning
+    }
+}
+
+fn with_timeouts(stream: TcpStream) -> TcpStream {
+    stream.set_read_timeout(Some(POLL));
+    stream.set_write_timeout(Some(POLL));
+    stream
+}
+
+impl Sockets for FullpipeSockets<'_> {
+    type Stream = TcpStream;
+    type Listener = FullpipeListener;
+    type Datagrams = FullpipeDatagrams;
+
+    fn connect(&self, remote: SocketAddr, options: &SocketOptions) -> io::Result<TcpStream> {
+        TcpStream::connect_with(self.0, remote, Some(self.tuning(options)), None).map(with_timeouts)
+    }
+
+    fn listen(&self, local: SocketAddr, options: &SocketOptions) -> io::Result<FullpipeListener> {
+        let tuning = self.tuning(options);
+        let listen = ListenOptions {
+            tuning: Some(tuning),
+            ..ListenOptions::default()
+        };
+        let listener = TcpListener::bind_with(self.0, local, listen)?;
+        listener.set_timeout(Some(POLL));
+        Ok(FullpipeListener(listener, tuning.receive_buffer))
+    }
+
+    fn datagrams(&self, local: SocketAddr, _: &SocketOptions) -> io::Result<FullpipeDatagrams> {
+        let socket = UdpSocket::bind(self.0, local)?;
+        socket.set_read_timeout(Some(POLL));
+        socket.set_write_timeout(Some(POLL));
+        let knobs = &self.0.config().udp;
+        Ok(FullpipeDatagrams {
+            socket,
+            send_buffer: knobs.send_buffer,
+            receive_buffer: knobs.receive_buffer,
+        })
+    }
+
+    fn local_towards(&self, _remote: SocketAddr) -> SocketAddr {
+        SocketAddr::new(self.0.interface().address, 0)
+    }
+
+    fn stream_send_buffer(&self, options: &SocketOptions) -> io::Result<u64> {
+        Ok(self.tuning(options).send_buffer.into())
+    }
+}
+
+impl Listener for FullpipeListener {
+    type Stream = TcpStream;
+
+    fn accept(&self) -> io::Result<TcpStream> {
+        self.0.accept().map(|(stream, _)| with_timeouts(stream))
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        Ok(self.0.local_addr())
+    }
+
+    fn receive_buffer(&self) -> io::Result<u64> {
+        Ok(self.1.into())
+    }
+}
+
+fn limits(info: &Info) -> Limits {
+    let sender = info
+        .limit
+        .shares(info.at)
+        .map(|(limit, time, _)| LimitTime {
+            name: limit.name(),
+            time: time.into(),
+        });
+    let receiver = info
+        .receive_limit
+        .shares(info.at)
+        .map(|(limit, time, _)| LimitTime {
+            name: limit.name(),
+            time: time.into(),
+        });
+    Limits {
+        sender: sender.collect(),
+        receiver: receiver.collect(),
+    }
+}
+
+impl Stream for TcpStream {
+    fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.receive(buffer)
+    }
+
+    fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.send(bytes)
+    }
+
+    fn shutdown_write(&self) -> io::Result<()> {
+        self.shutdown(std::net::Shutdown::Write)
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        Ok(Self::local_addr(self))
+    }
+
+    fn peer_addr(&self) -> io::Result<SocketAddr> {
+        Ok(Self::peer_addr(self))
+    }
+
+    fn opening(&self) -> Option<Opening> {
+        let info = self.info().ok()?;
+        Some(Opening {
+            initial_window: info.cwnd.into(),
+            mss: info.mss,
+            rtt: info.srtt.into(),
+        })
+    }
+
+    fn limits(&self) -> Option<Limits> {
+        self.info().ok().map(|info| limits(&info))
+    }
+}
+
+impl Datagrams for FullpipeDatagrams {
+    fn send_to(&self, bytes: &[u8], to: SocketAddr) -> io::Result<()> {
+        self.socket.send_to(bytes, to).map(drop)
+    }
+
+    fn receive_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.socket.recv_from(buffer)
+    }
+
+    fn receive_batch(&self, batch: &mut DatagramBatch) -> io::Result<()> {
+        self.socket.recv_batch(batch)
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        Ok(self.socket.local_addr())
+    }
+
+    fn send_buffer(&self) -> io::Result<u64> {
+        Ok(self.send_buffer.into())
+    }
+
+    fn receive_buffer(&self) -> io::Result<u64> {
+        Ok(self.receive_buffer.into())
+    }
+}

@@ -1,0 +1,385 @@
+//! Stock iperf on the kernel's stack against fullpipe over a TAP device: both
+//! roles, TCP, UDP, fragments and reversed.
+//!
+//! Rule: every test runs in a network namespace of its own, which ends with its
+//! process. Without root, or without iperf, the tests say so and pass. Bytes are
+//! compared, never speeds; the loss at 500 Mbit/s is what one try of a few must
+//! keep below a thousandth, because the machine may be busy with other things.
+
+mod namespace;
+#[path = "../stock_iperf/stock.rs"]
+mod stock;
+
+use std::{
+    fs::File, io::BufWriter, net::SocketAddr, path::Path, process::Command, thread, time::Duration,
+};
+
+use fullpipe_host::{Capture, HostDevice, Runtime, Tap, TapOptions};
+use fullpipe_perf::{
+    FullpipeSockets, Stop,
+    fullpipe_sockets::suit_datagrams,
+    iperf2::{Amount, ClientOptions, Rate, Screen, ServerOptions, Summary, run_client, run_server},
+};
+use namespace::isolated;
+use stock::Stock;
+
+const KERNEL: ([u8; 4], u16) = ([10, 77, 0, 1], 5001);
+const OURS: ([u8; 4], u16) = ([10, 77, 0, 2], 5001);
+/// Tries for a loss below a thousandth.
+const TRIES: u32 = 6;
+
+/// A stack on a TAP device whose other end is the kernel's.
+fn start(device: &str, capture: Option<&Path>) -> Runtime {
+    let mut options = TapOptions::new(device.parse().expect("a device"));
+    options.host_address = Some("10.77.0.1/24".parse().expect("an address"));
+    options.checksum_offload = capture.is_none();
+    let tap = Tap::open(&options).expect("the device opens");
+    let device: Box<dyn HostDevice> = match capture {
+        None => Box::new(tap),
+        Some(path) => {
+            let file = BufWriter::new(File::create(path).expect("the file is made"));
+            Box::new(Capture::new(tap, file).expect("its head is written"))
+        }
+    };
+    let mut config = fullpipe::Config::default();
+    suit_datagrams(&mut config, None);
+    let address = "10.77.0.2/24".parse().expect("an address");
+    Runtime::start(&config, device, address, None).expect("the stack starts")
+}
+
+fn client(runtime: &Runtime, options: &ClientOptions) -> (Summary, String) {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut screen = Screen {
+        out: &mut out,
+        err: &mut err,
+    };
+    let summary = run_client(
+        &FullpipeSockets(runtime),
+        options,
+        &Stop::new(),
+        &mut screen,
+    )
+    .expect("the test runs");
+    finish(summary, [out, err].concat())
+}
+
+/// Serves while `peer` runs.
+fn server<T>(
+    runtime: &Runtime,
+    options: &ServerOptions,
+    peer: impl FnOnce() -> T,
+) -> (Summary, String, T) {
+    let stop = Stop::new();
+    thread::scope(|scope| {
+        let server = scope.spawn(|| {
+            let (mut out, mut err) = (Vec::new(), Vec::new());
+            let mut screen = Screen {
+                out: &mut out,
+                err: &mut err,
+            };
+            let summary = run_server(&FullpipeSockets(runtime), options, &stop, &mut screen)
+                .expect("the server runs");
+            finish(summary, [out, err].concat())
+        });
+        let listens = || {
+            runtime.with_stack(|stack, now| {
+                let probe = if options.udp {
+                    stack
+                        .udp_bind(options.local)
+                        .map(|id| stack.udp_close(id).is_err())
+                        .is_err()
+                } else {
+                    let asked = stack.tcp_listen(options.local, fullpipe::ListenOptions::default());
+                    asked
+                        .map(|id| stack.tcp_close_listener(id, now).is_err())
+                        .is_err()
+                };
+                probe
+            })
+        };
+        while !listens() {
+            thread::sleep(Duration::from_millis(5));
+        }
+        let peer = peer();
+        let (summary, text) = server.join().expect("the server ends well");
+        (summary, text, peer)
+    })
+}
+
+fn finish(summary: Summary, text: Vec<u8>) -> (Summary, String) {
+    let text = String::from_utf8(text).expect("lines are text");
+    assert_eq!(summary.complaints, 0, "{text}");
+    assert!(!text.contains("WARN") && !text.contains("failed"), "{text}");
+    (summary, text)
+}
+
+fn bytes(summary: &Summary) -> u64 {
+    summary.streams.iter().map(|stream| stream.span.bytes).sum()
+}
+
+#[test]
+fn a_stock_tcp_client_and_our_server_count_the_same_bytes() {
+    isolated(
+        "a_stock_tcp_client_and_our_server_count_the_same_bytes",
+        || {
+            let runtime = start("tap:fpinterop", None);
+            for (flags, streams, wanted) in [
+                ("-n 30000001", 1, Some(30_000_001)),
+                ("-n 5M -P 3", 3, Some(15 << 20)),
+                ("-n 30000001 -R", 1, Some(30_000_001)),
+                ("-t 1 -R -i 0.5", 1, None),
+                ("-n 1M -l 500 -w 64000", 1, Some(1 << 20)),
+            ] {
+                let options = ServerOptions {
+                    connections: Some(streams),
+                    ..ServerOptions::new(OURS.into())
+                };
+                let without_intervals = flags.replace("-i 0.5", "");
+                let (summary, text, peer) = server(&runtime, &options, || {
+                    Stock::run_client(OURS.into(), without_intervals.trim())
+                });
+                assert_eq!(
+                    bytes(&summary),
+                    peer.bytes(),
+                    "{flags}: {text}\n{}",
+                    peer.text
+                );
+                assert_eq!(
+                    bytes(&summary),
+                    wanted.unwrap_or(bytes(&summary)),
+                    "{flags}: {text}"
+                );
+                assert!(text.contains("limits ("), "{flags}: {text}");
+            }
+        },
+    );
+}
+
+#[test]
+fn our_tcp_client_and_a_stock_server_count_the_same_bytes() {
+    isolated(
+        "our_tcp_client_and_a_stock_server_count_the_same_bytes",
+        || {
+            let runtime = start("tap:fpinterop", None);
+            let base = || ClientOptions {
+                amount: Amount::Bytes(30_000_001),
+                ..ClientOptions::new(KERNEL.into())
+            };
+            for (name, options) in [
+                ("plain", base()),
+                (
+                    "three streams",
+                    ClientOptions {
+                        parallel: 3,
+                        ..base()
+                    },
+                ),
+                (
+                    "reversed",
+                    ClientOptions {
+                        reverse: true,
+                        ..base()
+                    },
+                ),
+                (
+                    "a small window",
+                    ClientOptions {
+                        window: Some(8_192),
+                        amount: Amount::Bytes(2_000_000),
+                        ..base()
+                    },
+                ),
+                (
+                    "for a second",
+                    ClientOptions {
+                        amount: Amount::Time(Duration::from_secs(1)),
+                        ..base()
+                    },
+                ),
+            ] {
+                let stock = Stock::start(&["-s", "-y", "C"]);
+                stock.wait_for_tcp(SocketAddr::from(([0, 0, 0, 0], 5001)));
+                let (summary, text) = client(&runtime, &options);
+                let rows = stock.stop_and_read_rows(options.parallel as usize);
+                assert_eq!(
+                    bytes(&summary),
+                    rows.iter().map(|row| row.bytes).sum::<u64>(),
+                    "{name}: {text}"
+                );
+                assert!(text.contains("limits ("), "{name}: {text}");
+            }
+        },
+    );
+}
+
+fn udp_client(length: usize, bits: u64, reverse: bool) -> ClientOptions {
+    ClientOptions {
+        udp: true,
+        reverse,
+        length: Some(length),
+        rate: Some(Rate::Bits(bits)),
+        amount: Amount::Time(Duration::from_secs(1)),
+        ..ClientOptions::new(KERNEL.into())
+    }
+}
+
+/// Each way that datagrams can flow, and who began: received and lost.
+fn udp_loss(runtime: &Runtime, way: &str, length: usize, bits: u64) -> (u64, u64) {
+    let options = ServerOptions {
+        udp: true,
+        connections: Some(1),
+        ..ServerOptions::new(OURS.into())
+    };
+    let flags = format!("-u -t 1 -l {length} -b {bits}");
+    let length_flag = length.to_string();
+    let stock_server = || {
+        let stock = Stock::start(&["-s", "-u", "-l", &length_flag, "-y", "C"]);
+        thread::sleep(Duration::from_millis(300)); // nothing tells that a UDP server is ready
+        stock
+    };
+    let loss = match way {
+        "to us" => {
+            let (summary, text, peer) =
+                server(runtime, &options, || Stock::run_client(OURS.into(), &flags));
+            let loss = summary.streams[0].span.loss;
+            assert_eq!(loss.total * length as u64, peer.bytes(), "{way}: {text}");
+            loss
+        }
+        "to them" => {
+            let stock = stock_server();
+            let (summary, text) = client(runtime, &udp_client(length, bits, false));
+            let report = summary.streams[0]
+                .server_report
+                .expect("the server reports");
+            assert_eq!(
+                report.loss.total, summary.streams[0].datagrams_sent,
+                "{way}: {text}"
+            );
+            assert_eq!(
+                report.bytes,
+                (report.loss.total - report.loss.lost) * length as u64,
+                "{way}: {text}"
+            );
+            drop(stock);
+            report.loss
+        }
+        "to us, reversed" => {
+            let stock = stock_server();
+            let (summary, _) = client(runtime, &udp_client(length, bits, true));
+            drop(stock);
+            summary.streams[0].span.loss
+        }
+        "to them, reversed" => {
+            let flags = format!("{flags} -R");
+            let (summary, text, peer) =
+                server(runtime, &options, || Stock::run_client(OURS.into(), &flags));
+            let sent = &summary.streams[0];
+            assert_eq!(
+                sent.span.bytes,
+                sent.datagrams_sent * length as u64,
+                "{way}: {text}"
+            );
+            let missing = sent.span.bytes - peer.bytes();
+            fullpipe_perf::iperf2::tally::Loss {
+                lost: missing / length as u64,
+                total: sent.datagrams_sent,
+                ..Default::default()
+            }
+        }
+        _ => unreachable!("no such way"),
+    };
+    assert!(loss.total > 100, "{way}: {loss:?}");
+    (loss.total, loss.lost)
+}
+
+fn loses_less_than_a_thousandth(length: usize) {
+    let runtime = start("tap:fpinterop", None);
+    for way in ["to us", "to them", "to us, reversed", "to them, reversed"] {
+        let mut tries = Vec::new();
+        let kept = (0..TRIES).any(|_| {
+            let (total, lost) = udp_loss(&runtime, way, length, 500_000_000);
+            tries.push((total, lost));
+            lost * 1_000 < total
+        });
+        println!("{length} bytes {way}: (total, lost) {tries:?}");
+        assert!(kept, "{length} bytes {way}: (total, lost) {tries:?}");
+    }
+}
+
+#[test]
+fn datagrams_of_a_frame_each_flow_every_way_at_500_mbit() {
+    isolated(
+        "datagrams_of_a_frame_each_flow_every_way_at_500_mbit",
+        || loses_less_than_a_thousandth(1_472),
+    );
+}
+
+#[test]
+fn datagrams_of_five_fragments_flow_every_way() {
+    isolated("datagrams_of_five_fragments_flow_every_way", || {
+        loses_less_than_a_thousandth(5_888)
+    });
+}
+
+#[test]
+fn a_capture_has_no_malformed_frame_and_no_bad_checksum() {
+    isolated(
+        "a_capture_has_no_malformed_frame_and_no_bad_checksum",
+        || {
+            if Command::new("tshark").arg("-v").output().is_err() {
+                eprintln!("SKIPPED: tshark is not installed");
+                return;
+            }
+            let path = std::env::temp_dir()
+                .join(format!("fullpipe-interop-{}.pcapng", std::process::id()));
+            let runtime = start("tap:fpinterop", Some(&path));
+            let options = ServerOptions {
+                connections: Some(1),
+                ..ServerOptions::new(OURS.into())
+            };
+            server(&runtime, &options, || {
+                Stock::run_client(OURS.into(), "-n 1M")
+            });
+            let reversed = server(&runtime, &options, || {
+                Stock::run_client(OURS.into(), "-n 1M -R")
+            });
+            udp_loss(&runtime, "to us", 5_888, 10_000_000);
+            udp_loss(&runtime, "to them", 5_888, 10_000_000);
+            drop(reversed);
+            drop(runtime); // the file is complete
+            let fields = tshark(
+                &path,
+                &[
+                    "-Y",
+                    "_ws.malformed || ip.checksum.status == 0 || tcp.checksum.status == 0 || udp.checksum.status == 0",
+                ],
+            );
+            assert_eq!(fields, "", "wrong frames");
+            let all = tshark(&path, &["-Y", "tcp || udp"]);
+            std::fs::remove_file(&path).expect("the file is there");
+            assert!(all.lines().count() > 1_000, "the capture holds the traffic");
+        },
+    );
+}
+
+fn tshark(path: &Path, more: &[&str]) -> String {
+    let output = Command::new("tshark")
+        .args([
+            "-r",
+            &path.to_string_lossy(),
+            "-o",
+            "ip.check_checksum:TRUE",
+            "-o",
+            "tcp.check_checksum:TRUE",
+        ])
+        .args(["-o", "udp.check_checksum:TRUE"])
+        .args(more)
+        .output()
+        .expect("tshark runs");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
