@@ -85,16 +85,31 @@ pub enum KnobError {
 impl fmt::Display for KnobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown { name, nearest: Some(nearest) } => {
+            Self::Unknown {
+                name,
+                nearest: Some(nearest),
+            } => {
                 write!(f, "no knob is called `{name}`; did you mean `{nearest}`?")
             }
-            Self::Unknown { name, nearest: None } => {
+            Self::Unknown {
+                name,
+                nearest: None,
+            } => {
                 write!(f, "no knob is called `{name}`; `fullpipe knobs` lists them")
             }
-            Self::NotAValue { name, given, expected } => {
+            Self::NotAValue {
+                name,
+                given,
+                expected,
+            } => {
                 write!(f, "{name} = {given}: expected {expected}")
             }
-            Self::OutOfRange { name, given, legal: (low, high), unit } => {
+            Self::OutOfRange {
+                name,
+                given,
+                legal: (low, high),
+                unit,
+            } => {
                 let gap = if unit.is_empty() { "" } else { " " };
                 write!(f, "{name} = {given}: outside {low} to {high}{gap}{unit}")
             }
@@ -196,10 +211,17 @@ pub fn parse_count(text: &str) -> Option<u64> {
         b'g' | b'G' => (&text[..text.len() - 1], 30),
         _ => (text, 0),
     };
-    if !digits.bytes().all(|digit| digit.is_ascii_digit() || digit == b'_') {
+    if !digits
+        .bytes()
+        .all(|digit| digit.is_ascii_digit() || digit == b'_')
+    {
         return None;
     }
-    digits.replace('_', "").parse::<u64>().ok()?.checked_mul(1 << shift)
+    digits
+        .replace('_', "")
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(1 << shift)
 }
 
 /// A random number in `low..=high`, uniform in its logarithm.
@@ -207,8 +229,14 @@ fn draw_spread(rng: &mut Rng, low: u64, high: u64) -> u64 {
     let (from, to) = (low.max(1), high.max(1));
     let octaves = u64::from(to.ilog2() - from.ilog2());
     let octave = rng.between(0, octaves);
-    let bottom = if octave == 0 { low } else { 1 << (u64::from(from.ilog2()) + octave) };
-    let top = (1u64 << (u64::from(from.ilog2()) + octave)).saturating_mul(2).saturating_sub(1);
+    let bottom = if octave == 0 {
+        low
+    } else {
+        1 << (u64::from(from.ilog2()) + octave)
+    };
+    let top = (1u64 << (u64::from(from.ilog2()) + octave))
+        .saturating_mul(2)
+        .saturating_sub(1);
     rng.between(bottom.max(low).min(high), top.min(high).max(low))
 }
 
@@ -428,5 +456,8 @@ pub fn text<T: KnobType>(value: T) -> String {
 
 /// The error for a name that no row has. Called by [`knobs!`](crate::knobs).
 pub fn unknown(group: &str, field: &str) -> KnobError {
-    KnobError::Unknown { name: format!("{group}.{field}"), nearest: None }
+    KnobError::Unknown {
+        name: format!("{group}.{field}"),
+        nearest: None,
+    }
 }

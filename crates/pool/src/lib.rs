@@ -10,7 +10,8 @@
 //! ```
 //! use fullpipe_pool::{Holder, Pool, PoolConfig, Stream};
 //!
-//! let mut pool = Pool::new(&PoolConfig { blocks: 36, block_size: 196, ..PoolConfig::default() });
+//! let sizes = PoolConfig { blocks: 36, block_size: 196, ..PoolConfig::default() };
+//! let mut pool = Pool::new(&sizes);
 //! let mut receive = Stream::new(Holder::Receive);
 //! let window_end = receive.reserve(&mut pool, 1_000); // what may be advertised
 //! assert_eq!(window_end, 1_000);

@@ -23,6 +23,8 @@ fn the_reference_geometries_are_held_whole() {
         let mut pool = Pool::new(&PoolConfig {
             blocks,
             block_size,
+            receive_floor: 0,
+            send_floor: 0,
             ..PoolConfig::default()
         });
         let capacity = u64::from(blocks) * u64::from(block_size);

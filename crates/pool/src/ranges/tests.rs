@@ -11,6 +11,8 @@ fn pool_with(ranges: u32) -> Pool {
         blocks: 1,
         block_size: 1,
         ranges,
+        receive_floor: 0,
+        send_floor: 0,
         ..PoolConfig::default()
     })
 }

@@ -14,6 +14,8 @@ fn pool_of(blocks: u32, block_size: u32) -> Pool {
     Pool::new(&PoolConfig {
         blocks,
         block_size,
+        receive_floor: 0,
+        send_floor: 0,
         ..PoolConfig::default()
     })
 }

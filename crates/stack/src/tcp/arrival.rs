@@ -134,8 +134,7 @@ impl TcpLayer {
         }
         let iss = self.numbers.sequence(&tuple, host.now);
         self.check_room(listener)?;
-        self.begin(listener, stranger, segment, iss, host);
-        Ok(())
+        self.begin(listener, stranger, segment, iss, host)
     }
 
     /// Whether a SYN to `listener` can be answered.
@@ -149,7 +148,7 @@ impl TcpLayer {
         Ok(())
     }
 
-    /// Begins to answer a SYN. There is room for it.
+    /// Begins to answer a SYN. There is room for an entry.
     fn begin(
         &mut self,
         listener: Key,
@@ -157,7 +156,7 @@ impl TcpLayer {
         syn: &Segment<'_>,
         iss: SeqNum,
         host: &mut Host<'_>,
-    ) {
+    ) -> Result<(), Discard> {
         let Stranger {
             tuple,
             hash,
@@ -176,6 +175,10 @@ impl TcpLayer {
             tuning,
         };
         let half_open = HalfOpen::from_syn(syn, open, &self.config, host.pool);
+        if half_open.window == 0 {
+            // A connection that could never receive is not begun.
+            return Err(Discard::TcpNoMemory);
+        }
         let handshake = Handshake {
             tuple,
             half_open,
@@ -185,6 +188,7 @@ impl TcpLayer {
         };
         let index = self.syn_cache.add(handshake).expect("room was checked");
         self.demux.insert(hash, Owner::Handshake(index).encode());
+        Ok(())
     }
 
     fn on_handshake_segment(
@@ -315,8 +319,7 @@ impl TcpLayer {
             hash,
             mss_limit,
         };
-        self.begin(listener, stranger, segment, iss, host);
-        Ok(())
+        self.begin(listener, stranger, segment, iss, host)
     }
 
     /// A reset for a segment that belongs to nothing.

@@ -251,7 +251,7 @@ impl Connection {
 
     /// SYN, with ACK once the peer's SYN is here. RFC 9293 §3.10.1, §3.5.
     pub(super) fn poll_syn(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
-        if !core::mem::take(&mut self.pending.syn) {
+        if !self.pending.syn {
             return None;
         }
         let simultaneous = self.state == State::SynReceived;
@@ -260,6 +260,14 @@ impl Connection {
             ..self.window_room(env)
         };
         let window = self.receive.window_field(&room, env.pool);
+        if window == 0 {
+            // A connection that could never receive would only be in the way:
+            // it begins when there is memory for the smallest window.
+            self.set_limit(Limit::Memory, env);
+            return None;
+        }
+        self.set_limit(Limit::Handshake, env);
+        self.pending.syn = false;
         let answer = simultaneous.then_some(self.agreed);
         let flags = if simultaneous {
             TcpFlags::SYN | TcpFlags::ACK

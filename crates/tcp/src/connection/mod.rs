@@ -180,7 +180,9 @@ impl Connection {
             .blocked
             .is_some_and(|blocked| blocked.by == Limit::Memory);
         let reader = self.receive.short_of_memory && self.state.may_receive();
-        writer || (reader && self.receive.window_left() < u32::from(self.offer.mss))
+        writer
+            || self.pending.syn
+            || (reader && self.receive.window_left() < u32::from(self.offer.mss))
     }
 
     /// The bytes of text that `segment` names.

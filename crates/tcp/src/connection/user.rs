@@ -347,6 +347,7 @@ impl Connection {
 
     /// Packet memory has free blocks again.
     pub fn on_memory(&mut self, env: &mut Env<'_>) {
+        self.wants_output |= self.pending.syn;
         self.note_readiness(env);
         self.after_read(env);
     }

@@ -9,6 +9,7 @@ fn pool(blocks: u32) -> Pool {
     Pool::new(&PoolConfig {
         blocks,
         block_size: 100,
+        receive_floor: 0,
         ..PoolConfig::default()
     })
 }

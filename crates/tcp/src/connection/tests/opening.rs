@@ -76,6 +76,7 @@ fn an_ack_that_memory_cannot_back_is_as_good_as_lost() {
     let tight = PoolConfig {
         blocks: 4,
         block_size: 512,
+        receive_floor: 0,
         ..PoolConfig::default()
     };
     let roomy = PoolConfig {
