@@ -67,13 +67,16 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         seconds: arguments.seconds.map(Duration::from_secs),
         jobs: arguments.jobs,
     };
-    let failures = worlds::run(&plan)?;
-    let fuzzed = match arguments.fuzz_seconds {
-        0 => Ok(()),
-        seconds => fuzz::run(seconds),
-    };
-    report(&failures)?;
-    fuzzed
+    let held = report(&worlds::run(&plan)?);
+    if arguments.fuzz_seconds == 0 {
+        return held;
+    }
+    let fuzzed = fuzz::run(arguments.fuzz_seconds);
+    match (held, fuzzed) {
+        (Ok(()), fuzzed) => fuzzed,
+        (held, Ok(())) => held,
+        (Err(held), Err(fuzzed)) => bail!("{held:#}; and {fuzzed:#}"),
+    }
 }
 
 /// Ten worlds and every seed that ever failed: what `cargo xtask test` runs.
