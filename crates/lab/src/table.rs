@@ -6,7 +6,8 @@
 use std::fmt::Write;
 
 use comfy_table::{
-    Cell, CellAlignment, ContentArrangement, Row, Table, presets::UTF8_FULL_CONDENSED,
+    Cell, CellAlignment, ColumnConstraint, ContentArrangement, Row, Table,
+    presets::UTF8_FULL_CONDENSED,
 };
 
 use crate::{
@@ -18,6 +19,8 @@ use crate::{
 
 /// Limits shown for each end; the rest is in the JSON.
 const LIMITS_SHOWN: usize = 3;
+/// The last columns, which hold words.
+const LIMIT_COLUMNS: usize = 2;
 /// A smaller share is not worth a place in the table.
 const SMALLEST_SHOWN: f64 = 0.005;
 
@@ -64,7 +67,7 @@ fn table(report: &Report, width: Option<u16>) -> Table {
     for quantity in &quantities {
         headings.push(format!("published\n{}", quantity.heading));
         headings.push(format!("ours\n{}", quantity.heading));
-        headings.push("deviation".to_string());
+        headings.push("devi-\nation".to_string());
     }
     if baseline {
         headings.push("of\nbaseline".to_string());
@@ -85,6 +88,15 @@ fn table(report: &Report, width: Option<u16>) -> Table {
             .set_width(width);
     }
     table.load_style(UTF8_FULL_CONDENSED).set_header(headings);
+    let numbers = 1..table.column_count() - LIMIT_COLUMNS;
+    for column in table
+        .column_iter_mut()
+        .skip(numbers.start)
+        .take(numbers.len())
+    {
+        // A number broken in two would be read as two.
+        column.set_constraint(ColumnConstraint::ContentWidth);
+    }
     for row in &report.rows {
         table.add_row(cells(row, &quantities, baseline));
     }
