@@ -187,3 +187,6 @@ impl<D, W: Write> Drop for Capture<D, W> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

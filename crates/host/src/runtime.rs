@@ -261,6 +261,7 @@ impl Shared {
     /// Turns until stopped. `device`: what to wait for, the device's own.
     fn run(&self, device: BorrowedFd<'_>) {
         poll::wait_precisely();
+        let _ended = Ended(self);
         loop {
             self.let_callers_in();
             let mut guard = self.core.lock().unwrap_or_else(PoisonError::into_inner);
@@ -274,9 +275,6 @@ impl Shared {
                 self.stopped.store(true, Ordering::Release);
             }
             if self.stopped.load(Ordering::Acquire) {
-                for waiters in core.waiters.iter().flatten() {
-                    waiters.condition.notify_all();
-                }
                 return;
             }
             if turned.more_work {
@@ -306,7 +304,21 @@ impl Shared {
     }
 }
 
-/// A running stack. Sockets are made from it and end with it.
+/// Tells every waiter that the thread has ended, by a panic too.
+struct Ended<'a>(&'a Shared);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.stopped.store(true, Ordering::Release);
+        let core = self.0.core.lock().unwrap_or_else(PoisonError::into_inner);
+        for waiters in core.waiters.iter().flatten() {
+            waiters.condition.notify_all();
+        }
+    }
+}
+
+/// A running stack. Its sockets stop working when it is dropped; the device is
+/// closed with the last of them. Sockets are made from it.
 pub struct Runtime {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,

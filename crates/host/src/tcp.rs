@@ -123,7 +123,9 @@ impl TcpStream {
         let connected = shared.wait(Handle::Tcp(id.index()), timeout, |stack, now| {
             match stack.tcp_ready(id, now) {
                 Ok(ready) => match ready.closed {
-                    Some(reason) => Some(Err(tcp_error(TcpError::Ended(reason)))),
+                    Some(reason) => {
+                        Some(Err(io::Error::new(close_kind(reason), reason.describe())))
+                    }
                     None => ready.connected.then_some(Ok(())),
                 },
                 Err(error) => Some(Err(tcp_error(error))),

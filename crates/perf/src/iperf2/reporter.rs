@@ -410,3 +410,6 @@ impl Group {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

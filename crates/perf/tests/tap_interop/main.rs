@@ -83,7 +83,7 @@ fn server<T>(
         });
         let listens = || {
             runtime.with_stack(|stack, now| {
-                let probe = if options.udp {
+                if options.udp {
                     stack
                         .udp_bind(options.local)
                         .map(|id| stack.udp_close(id).is_err())
@@ -93,8 +93,7 @@ fn server<T>(
                     asked
                         .map(|id| stack.tcp_close_listener(id, now).is_err())
                         .is_err()
-                };
-                probe
+                }
             })
         };
         while !listens() {
@@ -122,34 +121,31 @@ fn a_stock_tcp_client_and_our_server_count_the_same_bytes() {
     isolated(
         "a_stock_tcp_client_and_our_server_count_the_same_bytes",
         || {
-            let runtime = start("tap:fpinterop", None);
-            for (flags, streams, wanted) in [
-                ("-n 30000001", 1, Some(30_000_001)),
-                ("-n 5M -P 3", 3, Some(15 << 20)),
-                ("-n 30000001 -R", 1, Some(30_000_001)),
-                ("-t 1 -R -i 0.5", 1, None),
-                ("-n 1M -l 500 -w 64000", 1, Some(1 << 20)),
+            for (device, flags, streams, wanted) in [
+                ("tap", "-n 30000001", 1, Some(30_000_001)),
+                ("tun", "-n 30000001", 1, Some(30_000_001)),
+                ("tap", "-n 5M -P 3", 3, Some(15 << 20)),
+                ("tap", "-n 30000001 -R", 1, Some(30_000_001)),
+                ("tun", "-n 30000001 -R", 1, Some(30_000_001)),
+                ("tap", "-t 1 -R", 1, None),
+                ("tap", "-n 1M -l 500 -w 64000", 1, Some(1 << 20)),
             ] {
+                let runtime = start(&format!("{device}:fpinterop"), None);
                 let options = ServerOptions {
                     connections: Some(streams),
                     ..ServerOptions::new(OURS.into())
                 };
-                let without_intervals = flags.replace("-i 0.5", "");
-                let (summary, text, peer) = server(&runtime, &options, || {
-                    Stock::run_client(OURS.into(), without_intervals.trim())
-                });
+                let (summary, text, peer) =
+                    server(&runtime, &options, || Stock::run_client(OURS.into(), flags));
+                let ours = bytes(&summary);
                 assert_eq!(
-                    bytes(&summary),
+                    ours,
                     peer.bytes(),
-                    "{flags}: {text}\n{}",
+                    "{device} {flags}: {text}\n{}",
                     peer.text
                 );
-                assert_eq!(
-                    bytes(&summary),
-                    wanted.unwrap_or(bytes(&summary)),
-                    "{flags}: {text}"
-                );
-                assert!(text.contains("limits ("), "{flags}: {text}");
+                assert_eq!(ours, wanted.unwrap_or(ours), "{device} {flags}: {text}");
+                assert!(text.contains("limits ("), "{device} {flags}: {text}");
             }
         },
     );

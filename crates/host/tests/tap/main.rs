@@ -1,0 +1,190 @@
+//! TAP and TUN devices of the kernel: made, found, given back, refused.
+//!
+//! Rule: every test runs in a network namespace of its own, which ends with its
+//! process. Without root the tests say so and pass.
+
+use std::process::Command;
+
+use fullpipe_host::{DeviceError, Tap, TapOptions};
+
+/// Set in the process that is inside.
+const INSIDE: &str = "FULLPIPE_INSIDE_NAMESPACE";
+
+fn isolated(test: &str, body: fn()) {
+    if std::env::var_os(INSIDE).is_some() {
+        ip("link set lo up");
+        return body();
+    }
+    let allowed = Command::new("unshare")
+        .args(["--net", "test", "-c", "/dev/net/tun"])
+        .status();
+    if !allowed.is_ok_and(|status| status.success()) {
+        eprintln!("SKIPPED: a network namespace and /dev/net/tun need root");
+        return;
+    }
+    let status = Command::new("unshare")
+        .arg("--net")
+        .arg(std::env::current_exe().expect("this program has a path"))
+        .args(["--exact", test, "--nocapture"])
+        .env(INSIDE, "1")
+        .status()
+        .expect("unshare runs");
+    assert!(status.success(), "{test} failed inside its namespace");
+}
+
+/// What `ip` says, or an empty text when it refuses.
+fn ip(arguments: &str) -> String {
+    let output = Command::new("ip")
+        .args(arguments.split(' '))
+        .output()
+        .expect("iproute2 is installed");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn options(device: &str) -> TapOptions {
+    TapOptions::new(device.parse().expect("a device"))
+}
+
+fn refused(options: &TapOptions) -> String {
+    let outcome: Result<Tap, DeviceError> = Tap::open(options);
+    outcome.expect_err("it is refused").to_string()
+}
+
+#[test]
+fn a_device_that_we_made_is_up_and_goes_with_us() {
+    isolated("a_device_that_we_made_is_up_and_goes_with_us", || {
+        for device in ["tap:fpmade", "tun:fpmade"] {
+            let wanted = TapOptions {
+                mtu: Some(1_400),
+                host_address: Some("10.5.0.1/24".parse().expect("an address")),
+                ..options(device)
+            };
+            let tap = Tap::open(&wanted).expect("root may");
+            let shown = ip("addr show dev fpmade");
+            assert!(
+                shown.contains("mtu 1400") && shown.contains("UP"),
+                "{shown}"
+            );
+            assert!(shown.contains("inet 10.5.0.1/24"), "{shown}");
+            drop(tap);
+            assert_eq!(ip("addr show dev fpmade"), "", "{device} is left behind");
+        }
+    });
+}
+
+#[test]
+fn a_device_that_was_there_is_given_back_as_it_was() {
+    isolated("a_device_that_was_there_is_given_back_as_it_was", || {
+        ip("tuntap add dev fpkept mode tap");
+        ip("addr add 10.6.0.1/24 dev fpkept");
+        let interesting = |shown: String| -> Vec<String> {
+            let words = shown.split_whitespace();
+            words
+                .filter(|word| {
+                    word.contains("10.") || word.contains("UP") || word.starts_with("15")
+                })
+                .map(Into::into)
+                .collect()
+        };
+        let before = interesting(ip("addr show dev fpkept"));
+        let wanted = TapOptions {
+            mtu: Some(1_300),
+            host_address: Some("10.5.0.1/24".parse().expect("an address")),
+            ..options("tap:fpkept")
+        };
+        let tap = Tap::open(&wanted).expect("root may");
+        let during = ip("addr show dev fpkept");
+        assert!(
+            during.contains("10.5.0.1/24")
+                && during.contains("10.6.0.1/24")
+                && during.contains("mtu 1300"),
+            "{during}"
+        );
+        drop(tap);
+        assert_eq!(interesting(ip("addr show dev fpkept")), before);
+
+        let had = TapOptions {
+            host_address: Some("10.6.0.1/24".parse().expect("an address")),
+            ..options("tap:fpkept")
+        };
+        drop(Tap::open(&had).expect("its own address is no conflict"));
+        assert!(
+            ip("addr show dev fpkept").contains("10.6.0.1/24"),
+            "its address is not ours to take"
+        );
+    });
+}
+
+#[test]
+fn a_refusal_names_the_device_and_a_way_out_and_leaves_nothing_behind() {
+    isolated(
+        "a_refusal_names_the_device_and_a_way_out_and_leaves_nothing_behind",
+        || {
+            let first = Tap::open(&options("tap:fpbusy")).expect("root may");
+            assert_eq!(
+                refused(&options("tap:fpbusy")),
+                "cannot open tap:fpbusy: Device or resource busy (os error 16); another program has it open: stop that one or choose another name"
+            );
+            drop(first);
+
+            ip("tuntap add dev fpkind mode tap");
+            assert_eq!(
+                refused(&options("tun:fpkind")),
+                "cannot open tun:fpkind: Invalid argument (os error 22); fpkind exists and is no tun device with one queue: choose another name"
+            );
+            assert!(refused(&options("tap:lo")).contains("lo exists and is no tap device"));
+
+            ip("addr add 10.7.0.1/24 dev lo");
+            let taken = TapOptions {
+                host_address: Some("10.7.0.1/24".parse().expect("an address")),
+                ..options("tap:fpaddr")
+            };
+            assert_eq!(
+                refused(&taken),
+                "fpaddr cannot have the address 10.7.0.1: Address already in use (os error 98); lo has it: choose another network for --host-addr"
+            );
+            let oversized = TapOptions {
+                mtu: Some(70_000),
+                ..options("tap:fpaddr")
+            };
+            assert!(refused(&oversized).contains("use 68 to 65521"));
+            // Refused by the kernel only after the device was made.
+            let multicast = TapOptions {
+                host_address: Some("224.0.0.1/24".parse().expect("an address")),
+                ..options("tap:fpaddr")
+            };
+            let _ = Tap::open(&multicast);
+            assert_eq!(ip("addr show dev fpaddr"), "", "something is left behind");
+        },
+    );
+}
+
+#[test]
+fn without_the_capability_the_error_says_which_one() {
+    isolated("without_the_capability_the_error_says_which_one", || {
+        let test = "without_the_capability_the_error_says_which_one";
+        if std::env::var_os("FULLPIPE_POWERLESS").is_some() {
+            let line = refused(&options("tap:fpdenied"));
+            assert!(
+                line.starts_with("cannot create tap:fpdenied: Operation not permitted"),
+                "{line}"
+            );
+            assert!(
+                line.contains("CAP_NET_ADMIN")
+                    && line.contains("ip tuntap add dev fpdenied mode tap user"),
+                "{line}"
+            );
+            return;
+        }
+        let status = Command::new("setpriv")
+            .args(["--bounding-set", "-net_admin", "--inh-caps", "-net_admin"])
+            .arg(std::env::current_exe().expect("this program has a path"))
+            .args(["--exact", test, "--nocapture"])
+            .env("FULLPIPE_POWERLESS", "1")
+            .status();
+        match status {
+            Ok(status) => assert!(status.success()),
+            Err(error) => eprintln!("SKIPPED: setpriv: {error}"),
+        }
+    });
+}
