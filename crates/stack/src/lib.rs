@@ -5,6 +5,115 @@
 //! it reads no clock, draws no random number, allocates nothing after
 //! [`Stack::new`] and waits for nobody. A [`Device`](device::Device) lends it
 //! frames, and [`turn`] moves them.
+//!
+//! # Quick start
+//!
+//! Two stacks and a cable, in virtual time. Of a device the stack asks four
+//! things; this one is a pair of queues:
+//!
+//! ```
+//! use core::net::IpAddr;
+//! use fullpipe::device::{Capabilities, Device, Medium, Received, RxMeta, TxMeta};
+//! use fullpipe::{Config, Duration, Instant, Interface, MacAddress, Read, Stack, turn};
+//! use std::{collections::VecDeque, mem};
+//!
+//! #[derive(Default)]
+//! struct Port { arrived: VecDeque<Vec<u8>>, reading: Vec<u8>, lent: Vec<u8>, sent: VecDeque<Vec<u8>> }
+//!
+//! const PLAIN: Capabilities = Capabilities::plain(Medium::Ethernet, 1500);
+//!
+//! impl Device for Port {
+//!     fn capabilities(&self) -> Capabilities { PLAIN }
+//!     fn receive(&mut self) -> Option<Received<'_>> {
+//!         self.reading = self.arrived.pop_front()?;
+//!         Some(Received { frame: &self.reading, meta: RxMeta::default() })
+//!     }
+//!     fn lend(&mut self, len: usize) -> Option<&mut [u8]> {
+//!         self.lent.resize(len, 0);
+//!         Some(&mut self.lent)
+//!     }
+//!     fn send(&mut self, len: usize, _: TxMeta) {
+//!         self.lent.truncate(len);
+//!         self.sent.push_back(mem::take(&mut self.lent));
+//!     }
+//! }
+//!
+//! let host = |last: u8| {
+//!     let interface = Interface {
+//!         mac: MacAddress([2, 0, 0, 0, 0, last]),
+//!         address: IpAddr::from([10, 0, 0, last]),
+//!         prefix_len: 24,
+//!         gateway: None,
+//!         capabilities: PLAIN,
+//!     };
+//!     let mut config = Config::default();
+//!     config.set("tcp.send_buffer", "8K").expect("in range"); // any knob, by its name
+//!     // The secret must be random where peers are not ours.
+//!     Stack::new(&config, interface, [last; 16]).expect("the configuration is sound")
+//! };
+//! let (mut client, mut server) = (host(1), host(2));
+//! let (mut near, mut far) = (Port::default(), Port::default());
+//!
+//! let mut now = Instant::ZERO;
+//! let at = (IpAddr::from([10, 0, 0, 2]), 7).into();
+//! let listener = server.tcp_listen(at, Default::default()).expect("the port is free");
+//! let connection = client.tcp_connect(at, None, Default::default(), now).expect("there is a route");
+//!
+//! let text = vec![b'x'; 100_000];
+//! let (mut written, mut read, mut accepted) = (0, 0, None);
+//! while read < text.len() {
+//!     // No call waits: a full buffer takes 0 bytes, an empty one gives none.
+//!     written += client.tcp_write(connection, &text[written..], now).expect("it is open");
+//!     if let Some((id, _peer)) = server.tcp_accept(listener, now).expect("it listens") {
+//!         accepted = Some(id);
+//!     }
+//!     let mut out = [0; 4096];
+//!     while let Some(id) = accepted
+//!         && let Read::Data(count) = server.tcp_read(id, &mut out, now).expect("it is open")
+//!     {
+//!         read += count;
+//!     }
+//!     turn(&mut client, &mut near, now);
+//!     turn(&mut server, &mut far, now);
+//!     // The cable: whatever was sent arrives 10 ms later.
+//!     far.arrived.append(&mut near.sent);
+//!     near.arrived.append(&mut far.sent);
+//!     now += Duration::from_millis(10);
+//!     assert!(now < Instant::from_secs(60), "it takes far less");
+//! }
+//!
+//! // What held it back, and for how long: the times add up to its age.
+//! let info = client.tcp_info(connection, now).expect("it is open");
+//! let (limit, time, _bytes) = info.limit.shares(now).max_by_key(|share| share.1).unwrap();
+//! assert_eq!(limit.name(), "send_buffer");
+//! assert!(time > info.age() / 2);
+//! println!("{}", client.describe(connection, now).expect("it is open"));
+//! ```
+//!
+//! A program sleeps until [`Stack::next_timeout`] or the next frame instead of
+//! counting milliseconds; `fullpipe-host` does that on a thread over a TAP
+//! device, with blocking sockets, and `fullpipe-sim` does it for whole networks
+//! with links that lose, delay and reorder.
+//!
+//! # What is where
+//!
+//! - [`config`]: every knob, one row each; [`presets`]: named sets of values.
+//! - [`device`]: what a network device must do, and what it may offer.
+//! - [`Stack`]: the calls of an application (`tcp_…`, `udp_…`) and of whoever
+//!   drives it (`receive`, `on_timeouts`, `transmit`, `next_timeout`).
+//! - [`counters`]: standard MIB names, and one counter for each reason to
+//!   discard.
+//! - [`link`], [`ip`], [`icmp`], [`udp`]: the layers. TCP's own rooms are
+//!   `tcp/`, for connections that do not exist yet or any more, and the crate
+//!   `fullpipe-tcp`, for one that does.
+//!
+//! # Features
+//!
+//! `simd` (default): checksums with vector instructions, chosen at run time on
+//! x86-64; needs std. Without it the crate and everything below is `no_std`.
+//!
+//! What is not here: IPv6, which will be folders beside `v4`; loss of packets on
+//! purpose, captures and clocks, which belong to devices and those who drive.
 #![no_std]
 #![forbid(unsafe_code)]
 
