@@ -20,19 +20,24 @@ pub(super) struct Watch {
     last_progress: Instant,
     /// How long a world with work to do may go without progress.
     patience: Option<Duration>,
+    /// Frames that left hosts since the last progress.
+    pub frames_in_vain: u64,
     next_inspection: Instant,
     /// Rounds of work at this one point in time.
     rounds_now: u32,
 }
 
 /// More rounds of work than this at one point in time are an endless loop.
-const ROUNDS_AT_ONCE: u32 = 1_000_000;
+const ROUNDS_AT_ONCE: u32 = 200_000;
+/// More frames than this without any progress are two ends answering each
+/// other for ever.
+const FRAMES_IN_VAIN: u64 = 50_000;
 /// More wake-ups than this by its own timers, with nothing to show for any of
 /// them, are a timer that does not know what it waits for.
 const IDLE_WAKES: u32 = 1_000;
 /// Blocks and connections that are looked at for free in each step.
 const LOOKED_AT_EACH_STEP: u32 = 64;
-/// Unfinished conversations that a failure describes.
+/// Conversations that a failure describes.
 const SHOWN: usize = 8;
 /// Connections are looked at this often.
 const INSPECTION_INTERVAL: Duration = Duration::from_secs(1);
@@ -40,6 +45,7 @@ const INSPECTION_INTERVAL: Duration = Duration::from_secs(1);
 impl Watch {
     pub fn progress(&mut self, now: Instant) {
         self.last_progress = now;
+        self.frames_in_vain = 0;
     }
 
     /// Time goes on from `before` to `now`.
@@ -63,8 +69,7 @@ impl World {
     pub(super) fn count_step(&mut self, id: HostId) -> Result<(), WorldFailure> {
         self.watch.rounds_now += 1;
         if self.watch.rounds_now > ROUNDS_AT_ONCE {
-            let finding = "works on and on without time passing";
-            return Err(self.failure(format!("host {}", id.0), finding));
+            return Err(self.host_failure(id, "it works on and on without time passing"));
         }
         Ok(())
     }
@@ -77,19 +82,24 @@ impl World {
         if host.idle_wakes <= IDLE_WAKES {
             return Ok(());
         }
-        let flows = (0..self.flows.len()).map(FlowId);
-        let here: Vec<FlowId> = flows
-            .filter(|flow| self.flows[flow.0].ends.iter().any(|end| end.host == id))
+        let finding = format!("its timers woke it {IDLE_WAKES} times in a row for nothing");
+        Err(self.host_failure(id, &finding))
+    }
+
+    /// The failure that `what` at a host, and what the conversations there are at.
+    fn host_failure(&mut self, id: HostId, what: &str) -> WorldFailure {
+        let at_host = |flow: &Flow| flow.ends.iter().any(|end| end.host == id);
+        let here: Vec<usize> = (0..self.flows.len())
+            .filter(|&number| at_host(&self.flows[number]))
             .collect();
-        let shown: Vec<String> = here
-            .into_iter()
-            .map(|flow| self.describe_flow(flow))
+        let first = here.iter().take(SHOWN);
+        let shown: Vec<String> = first
+            .map(|&number| self.describe_flow(FlowId(number)))
             .collect();
-        let finding = format!(
-            "its timers woke it {IDLE_WAKES} times in a row for nothing: {}",
-            shown.join("; ")
-        );
-        Err(self.failure(format!("host {}", id.0), finding))
+        self.failure(
+            format!("host {}", id.0),
+            format!("{what}: {}", shown.join("; ")),
+        )
     }
 
     /// Looks at a host's memory and connections, if it is its turn.
@@ -120,6 +130,9 @@ impl World {
         }
         self.watch.next_inspection = self.now + INSPECTION_INTERVAL;
         self.inspect()?;
+        if self.watch.frames_in_vain > FRAMES_IN_VAIN {
+            return Err(self.unfinished(&format!("{FRAMES_IN_VAIN} frames without progress")));
+        }
         let idle = self.now.since(self.watch.last_progress);
         let over = self.watch.patience.is_some_and(|patience| idle > patience);
         if over && self.done < self.flows.len() && !self.reap_unheard()? {

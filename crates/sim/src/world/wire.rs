@@ -32,6 +32,7 @@ impl World {
     /// A frame leaves a host.
     fn leave(&mut self, id: HostId, frame: Vec<u8>) -> Result<(), WorldFailure> {
         self.frames += 1;
+        self.watch.frames_in_vain += 1;
         self.hosts[id.0].idle_wakes = 0;
         let (link, direction) = (self.hosts[id.0].link, self.hosts[id.0].direction);
         self.record(self.hosts[id.0].tap, Some(Passage::Outbound), &frame);
@@ -103,6 +104,7 @@ impl World {
         };
         let now = self.now;
         let flow = &mut self.flows[end.flow.0];
+        flow.ends[end.side.index()].last_sent = Some(now);
         if flow.ends.iter().any(|end| end.stage == Stage::Vanished) {
             return Ok(false);
         }
@@ -112,7 +114,6 @@ impl World {
             flow.longest_silence = flow.longest_silence.max(now.since(last));
         }
         let own = &mut flow.ends[end.side.index()];
-        own.last_sent = Some(now);
         own.meter.segment(now, tcp);
         let verdict = flow.watch.segment(end.side.index(), tcp);
         verdict.map_err(|finding| self.failure(self.place_of(end), finding))?;

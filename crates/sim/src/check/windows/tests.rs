@@ -1,0 +1,116 @@
+//! Segments that a window allows, and those it does not.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use fullpipe_wire::{TcpHeader, TcpOptions};
+
+use super::*;
+
+fn segment(flags: TcpFlags, seq: u32, ack: u32, window: u16, text_len: u32) -> TcpPacket {
+    let nobody = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0);
+    let scale = flags.contains(TcpFlags::SYN).then_some(2);
+    let options = TcpOptions {
+        window_scale: scale,
+        ..TcpOptions::NONE
+    };
+    let header = TcpHeader {
+        seq,
+        ack,
+        flags,
+        window,
+        options,
+        ..TcpHeader::default()
+    };
+    TcpPacket {
+        src: nobody,
+        dst: nobody,
+        header,
+        text_len,
+    }
+}
+
+/// A connection whose client starts at 100 and whose server at u32::MAX,
+/// both with windows of 1,000 bytes.
+fn established() -> WindowWatch {
+    let mut watch = WindowWatch::default();
+    let syn_ack = TcpFlags::SYN.union(TcpFlags::ACK);
+    watch
+        .segment(0, &segment(TcpFlags::SYN, 100, 0, 1_000, 0))
+        .unwrap();
+    watch
+        .segment(1, &segment(syn_ack, u32::MAX, 101, 1_000, 0))
+        .unwrap();
+    watch
+        .segment(0, &segment(TcpFlags::ACK, 101, 0, 250, 0))
+        .unwrap();
+    watch
+}
+
+#[test]
+fn an_edge_may_stand_or_advance_but_not_retreat() {
+    for (ack, window, retreats) in [
+        (0, 250, false),
+        (0, 300, false),
+        (400, 150, false),
+        (397, 150, false),
+        (396, 150, true),
+        (400, 149, true),
+        (0, 249, true),
+    ] {
+        let mut watch = established();
+        watch
+            .segment(1, &segment(TcpFlags::ACK, 0, 101, 250, 400))
+            .unwrap();
+        let result = watch.segment(0, &segment(TcpFlags::ACK, 101, ack, window, 0));
+        assert_eq!(result.is_err(), retreats, "{ack} {window}: {result:?}");
+    }
+}
+
+#[test]
+fn text_beyond_the_edge_is_found_but_a_probe_is_none() {
+    for (text_len, wrong) in [(1_000, false), (1_001, false), (1_002, true)] {
+        let mut watch = established();
+        let result = watch.segment(0, &segment(TcpFlags::ACK, 101, 0, 250, text_len));
+        assert_eq!(result.is_err(), wrong, "{text_len} bytes");
+    }
+}
+
+#[test]
+fn an_acknowledgment_of_something_never_sent_is_found() {
+    let mut watch = established();
+    watch
+        .segment(0, &segment(TcpFlags::ACK, 101, 0, 250, 50))
+        .unwrap();
+    assert!(
+        watch
+            .segment(1, &segment(TcpFlags::ACK, 0, 151, 500, 0))
+            .is_ok()
+    );
+    assert!(
+        watch
+            .segment(1, &segment(TcpFlags::ACK, 0, 152, 500, 0))
+            .is_err()
+    );
+}
+
+#[test]
+fn after_the_peers_fin_the_window_means_nothing() {
+    let mut watch = established();
+    let fin_ack = TcpFlags::FIN.union(TcpFlags::ACK);
+    watch.segment(1, &segment(fin_ack, 0, 101, 250, 0)).unwrap();
+    assert!(
+        watch
+            .segment(0, &segment(TcpFlags::ACK, 101, 1, 0, 0))
+            .is_ok()
+    );
+}
+
+#[test]
+fn a_new_incarnation_starts_anew() {
+    let mut watch = established();
+    watch
+        .segment(0, &segment(TcpFlags::SYN, 7_000, 0, 10, 0))
+        .unwrap();
+    let syn_ack = TcpFlags::SYN.union(TcpFlags::ACK);
+    assert!(watch.segment(1, &segment(syn_ack, 5, 7_001, 20, 0)).is_ok());
+}
