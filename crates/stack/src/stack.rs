@@ -158,10 +158,11 @@ impl Stack {
         if self.has_work() {
             return Some(Instant::ZERO);
         }
-        let neighbours = self
-            .neighbours
-            .next_timeout()
-            .filter(|at| !self.device_full || *at > Instant::ZERO);
+        // A request that a full device holds back is not due, however late.
+        let neighbours = match self.device_full {
+            true => self.neighbours.next_deadline(),
+            false => self.neighbours.next_timeout(),
+        };
         [
             self.tcp.next_timeout(),
             neighbours,

@@ -451,6 +451,12 @@ impl Neighbours {
         }
     }
 
+    /// When somebody's answer is due: like [`next_timeout`](Self::next_timeout)
+    /// while nothing can be sent.
+    pub const fn next_deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
     /// Forgets everybody and returns all memory.
     pub fn release(&mut self, pool: &mut Pool, counters: &mut Counters) {
         for index in 0..self.entries.capacity() {
