@@ -7,6 +7,49 @@
 //!
 //! Rule: a file and a seed are the whole input, so the same two give the same
 //! bytes of output. Nothing here knows a terminal, a clock or a device.
+//!
+//! ```
+//! use fullpipe_lab::{Experiment, RunOptions, report_text, run};
+//!
+//! let text = r#"
+//! title = "A send buffer and a long path"
+//! hosts.near = {}
+//! hosts.far = {}
+//! [links.path]
+//! between = ["near", "far"]
+//! rate = "100mbit"
+//! delay = "10ms"
+//! [workload]
+//! from = "near"
+//! to = "far"
+//! write = 16384
+//! duration = "2s"
+//! [[rows]]
+//! label = "16 KB"
+//! set.tcp.send_buffer = "16K"
+//! [[rows]]
+//! label = "32 KB"
+//! set.tcp.send_buffer = "32K"
+//! "#;
+//! let experiment = Experiment::parse("buffer", "buffer.toml", text).expect("no mistake");
+//! let options = RunOptions { seed: 1, captures: None, progress: &|_row, _share| () };
+//! let report = run(&experiment, &options).expect("every checker is content");
+//! println!("{}", report_text(&report, None));
+//! assert!(report.rows.iter().all(|row| row.verdict.starts_with("Send buffer")));
+//! ```
+//!
+//! # From file to sentence
+//!
+//! | step | where |
+//! | --- | --- |
+//! | read whole, or refuse with line, column and the nearest key | [`experiment`], [`Mistake`] |
+//! | each row: hosts with their knobs, links, a transfer | `scene`, over `fullpipe-sim` |
+//! | figures of the row, and the shares of its limits | [`Measured`], [`Shares`] |
+//! | which bound held, its proof, the knob to turn | `verdict` |
+//! | a table for people, an object for programs | [`report_text`], [`Report`] |
+//!
+//! An experiment is found by name in [`catalogue`]: those of the checkout, and
+//! those built in. [`knobs_markdown`] makes `docs/knobs.md` from the rows.
 #![forbid(unsafe_code)]
 
 pub mod catalogue;

@@ -120,7 +120,7 @@ impl fmt::Display for KnobError {
 
 impl core::error::Error for KnobError {}
 
-/// A struct whose fields are knobs; made by [`knobs!`](crate::knobs).
+/// A struct whose fields are knobs; made by [`knobs!`](crate::knobs!).
 pub trait KnobTable: Default {
     /// First part of each knob's name.
     const GROUP: &'static str;
@@ -429,7 +429,7 @@ pub type Rows = Vec<KnobInfo>;
 /// What [`KnobTable::get`] returns; named so that the macro needs no `alloc`.
 pub type Text = String;
 
-/// Builds a row's text form. Called by [`knobs!`](crate::knobs).
+/// Builds a row's text form. Called by [`knobs!`](crate::knobs!).
 pub fn row<T: KnobType>(
     name: &str,
     unit: &'static str,
@@ -449,12 +449,12 @@ pub fn row<T: KnobType>(
     }
 }
 
-/// A value's text form. Called by [`knobs!`](crate::knobs).
+/// A value's text form. Called by [`knobs!`](crate::knobs!).
 pub fn text<T: KnobType>(value: T) -> String {
     format!("{value}")
 }
 
-/// The error for a name that no row has. Called by [`knobs!`](crate::knobs).
+/// The error for a name that no row has. Called by [`knobs!`](crate::knobs!).
 pub fn unknown(group: &str, field: &str) -> KnobError {
     KnobError::Unknown {
         name: format!("{group}.{field}"),

@@ -44,7 +44,7 @@ impl HostPlan {
         }
     }
 
-    /// Sets a knob, or [`DEVICE_QUEUE`], from text.
+    /// Sets a knob, or `device_queue` (frames that its device holds), from text.
     ///
     /// # Errors
     /// An unknown name with the nearest known one, or a value refused.

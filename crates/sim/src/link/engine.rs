@@ -173,7 +173,8 @@ impl Lane {
     }
 }
 
-/// A link at work; see the [module](self) for the order of calls.
+/// A link at work: [`offer`](Self::offer) frames, [`take`](Self::take) what has
+/// arrived, until `None`, whenever [`next_event`](Self::next_event) says.
 #[derive(Debug)]
 pub struct LinkEngine {
     lanes: [Lane; 2],
