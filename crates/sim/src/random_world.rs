@@ -28,6 +28,8 @@ pub struct RandomWorld {
     pub outage: Option<(LinkId, Duration, Duration)>,
 }
 
+/// Conversations of a world, at most.
+const MOST_CONVERSATIONS: u32 = 64;
 /// Bytes that all conversations of a world move together, at most.
 const BYTES_OF_A_WORLD: u64 = 256 << 10;
 /// Segments that the smallest segment size may cut these bytes into.
@@ -104,8 +106,9 @@ fn draw_mtu(rng: &mut Rng) -> usize {
 fn draw_config(rng: &mut Rng, hosts: u32) -> Config {
     let mut config = Config::default();
     config.draw(rng);
-    // Without a slot there is no conversation at all; with few, many wait.
-    config.stack.connections = config.stack.connections.max(4);
+    // A client whose server has no slot for it rightly waits until its R2 is
+    // over, which is half an hour: too long to tell from a stall.
+    config.stack.connections = config.stack.connections.max(2 * MOST_CONVERSATIONS);
     // A neighbour cache that cannot hold who is talked to asks for ever.
     config.arp.entries = config.arp.entries.max(hosts);
     // A probe every few microseconds is legal, and drowns everything else.
@@ -205,7 +208,7 @@ fn draw_conversations(world: &mut World, hosts: &[HostId], rng: &mut Rng) {
     let count = match rng.below(3) {
         0 => rng.between(1, 3),
         1 => rng.between(1, 12),
-        _ => rng.between(1, 64),
+        _ => rng.between(1, MOST_CONVERSATIONS.into()),
     };
     let segment = hosts
         .iter()

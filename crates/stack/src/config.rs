@@ -28,6 +28,14 @@ fullpipe_pool::knobs! {
         listeners: u32 = 16, legal 0 => 65_536, drawn 1 => 4, "listeners";
         /// Connections whose handshake a listener has begun to answer.
         half_open: u32 = 256, legal 1 => 1_048_576, drawn 1 => 16, "connections";
+        /// Pieces of what is in flight, with their send times and fates, that all
+        /// connections remember together, besides one each. When they run out
+        /// pieces are merged.
+        sent_ranges: u32 = 4_096, legal 0 => 1_048_576, drawn 0 => 256, "pieces";
+        /// Largest part of packet memory that the windows of half-open
+        /// connections may promise together; a SYN that would promise more is
+        /// dropped.
+        half_open_share: u32 = 25, legal 1 => 100, drawn 1 => 50, "percent";
         /// Established connections that wait to be accepted, for each listener that does not say otherwise.
         backlog: u32 = 128, legal 1 => 65_536, drawn 1 => 8, "connections";
         /// Connections in TIME-WAIT that are remembered; the oldest is forgotten first.

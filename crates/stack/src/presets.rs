@@ -47,6 +47,7 @@ pub const PRESETS: &[Preset] = &[
             ("stack.backlog", "8"),
             ("stack.time_wait_entries", "8"),
             ("stack.turn_budget", "8"),
+            ("stack.sent_ranges", "64"),
             ("ip.routes", "2"),
             ("ip.reassembly_datagrams", "0"),
             ("ip.reassembly_bytes", "0"),

@@ -248,7 +248,7 @@ impl Stack {
         self.pool.verify();
         self.tcp.verify();
         for (_, slot) in self.tcp.slots.iter() {
-            slot.connection.verify(now, &self.pool);
+            slot.connection.verify(now, &self.pool, &self.tcp.sent);
         }
     }
 

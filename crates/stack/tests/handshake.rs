@@ -156,7 +156,7 @@ fn a_full_backlog_drops_and_never_resets() {
 }
 
 #[test]
-fn a_flood_of_syns_costs_the_half_open_table_and_nothing_else() {
+fn a_flood_of_syns_costs_the_half_open_table_and_a_share_of_promises() {
     let mut pair = Pair::new(&config());
     pair.listen(Side::B, ListenOptions::default());
     for port in 0..40 {
@@ -173,18 +173,18 @@ fn a_flood_of_syns_costs_the_half_open_table_and_nothing_else() {
     // The answers go nowhere: A does not get them.
     pair.watch = Some(Box::new(|_| false));
     pair.step();
-    assert_eq!(pair.b.stack.tcp_counts(), (0, 8, 0));
+    let half_open = pair.b.stack.tcp_counts().1;
+    assert!((1..=8).contains(&half_open), "{half_open}");
     let pool = pair.b.stack.pool();
-    assert_eq!(
-        pool.promised() + pool.held(Holder::Receive) + pool.held(Holder::Send),
-        0
-    );
+    assert_eq!(pool.held(Holder::Receive) + pool.held(Holder::Send), 0);
+    assert!((1..=pool.block_count() / 4).contains(&pool.promised()));
     assert_eq!(pair.b.stack.tcp_counters().out_rsts, 0);
     // RFC 9293 §3.8.3: a SYN is not given up before three minutes.
     pair.pass(Duration::from_secs(179));
-    assert_eq!(pair.b.stack.tcp_counts(), (0, 8, 0));
+    assert_eq!(pair.b.stack.tcp_counts(), (0, half_open, 0));
     pair.pass(Duration::from_secs(200));
     assert_eq!(pair.b.stack.tcp_counts(), (0, 0, 0));
+    assert_eq!(pair.b.stack.pool().promised(), 0);
     pair.verify();
 }
 

@@ -8,9 +8,13 @@ use fullpipe_pool::{Duration, knob_choice, knobs};
 
 knob_choice! {
     /// Which algorithm sizes the congestion window.
-    pub enum CongestionAlgorithm ("newreno") {
+    pub enum CongestionAlgorithm ("newreno, cubic or bbr") {
         /// NewReno: RFC 5681 and RFC 6582.
         NewReno = "newreno",
+        /// CUBIC: RFC 9438.
+        Cubic = "cubic",
+        /// BBR: draft-ietf-ccwg-bbr.
+        Bbr = "bbr",
     }
 }
 
@@ -100,9 +104,19 @@ knobs! {
         /// Initial congestion window. RFC 6928.
         initial_window: u32 = 10, legal 1 => 1_000, drawn 1 => 16, "segments";
         /// Congestion control algorithm of new connections.
-        congestion: CongestionAlgorithm = CongestionAlgorithm::NewReno,
-            legal CongestionAlgorithm::NewReno => CongestionAlgorithm::NewReno,
-            drawn CongestionAlgorithm::NewReno => CongestionAlgorithm::NewReno, "";
+        congestion: CongestionAlgorithm = CongestionAlgorithm::Cubic,
+            legal CongestionAlgorithm::NewReno => CongestionAlgorithm::Bbr,
+            drawn CongestionAlgorithm::NewReno => CongestionAlgorithm::Bbr, "";
+        /// CUBIC leaves slow start when round trips grow longer, before a queue
+        /// overflows. HyStart++, RFC 9406.
+        hystart: bool = true, legal false => true, drawn false => true, "";
+        /// Share of a round trip's bytes that BBR lets be lost before it takes
+        /// the path for full; 100 never does.
+        bbr_loss_threshold: u32 = 2, legal 1 => 100, drawn 1 => 100, "percent";
+        /// Spread segments over the round trip instead of sending bursts.
+        pacing: bool = true, legal false => true, drawn false => true, "";
+        /// Probe for lost tails after two round trips of silence. RFC 8985 §7.
+        tail_loss_probe: bool = true, legal false => true, drawn false => true, "";
         /// Take a write whole or not at all, as stacks do that cut segments when
         /// the application writes.
         write_atomic: bool = false, legal false => true, drawn false => false, "";

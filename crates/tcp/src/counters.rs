@@ -33,6 +33,10 @@ counters! {
         timeouts: "TcpExtTCPTimeouts",
         /// Segments sent again by fast retransmit.
         fast_retrans: "TcpExtTCPFastRetrans",
+        /// Tail loss probes sent.
+        loss_probes: "TcpExtTCPLossProbes",
+        /// Recoveries that were needless and undone.
+        undos: "TcpExtTCPFullUndo",
         /// Segments sent again in slow start after a timeout.
         slow_start_retrans: "TcpExtTCPSlowStartRetrans",
         /// Data segments sent for the first time.

@@ -153,6 +153,22 @@ impl Pool {
         &mut self.bytes[range]
     }
 
+    /// Promises `blocks` more to `holder`, all or none, before there is a stream
+    /// to reserve them; [`take_back`](Self::take_back) is owed. Whether they
+    /// were to be had.
+    pub fn set_aside(&mut self, holder: Holder, blocks: u32) -> bool {
+        let had = blocks <= self.room(holder);
+        if had {
+            self.promise(holder, blocks);
+        }
+        had
+    }
+
+    /// Takes back what [`set_aside`](Self::set_aside) promised.
+    pub fn take_back(&mut self, holder: Holder, blocks: u32) {
+        self.unpromise(holder, blocks);
+    }
+
     /// Promises `blocks` more to `holder`; the caller has checked `room`.
     pub(crate) fn promise(&mut self, holder: Holder, blocks: u32) {
         self.ledger.promise(holder, blocks);

@@ -286,8 +286,34 @@ impl World {
             .map(|&number| self.describe_flow(FlowId(number)))
             .collect();
         let (count, all) = (open.len(), self.flows.len());
-        let finding = format!("{what}; {count} of {all} unfinished: {}", shown.join("; "));
+        let memory: Vec<String> = (0..self.hosts.len())
+            .map(|host| self.describe_memory(host))
+            .collect();
+        let finding = format!(
+            "{what}; {count} of {all} unfinished: {}; {}",
+            shown.join("; "),
+            memory.join("; ")
+        );
         self.failure("the world".into(), finding)
+    }
+
+    /// Who holds a host's packet memory: what a stall is most often about.
+    fn describe_memory(&self, host: usize) -> String {
+        let pool = self.hosts[host].stack.pool();
+        let held: Vec<String> = Holder::ALL
+            .iter()
+            .filter(|&&holder| pool.held(holder) + pool.promised_to(holder) > 0)
+            .map(|&holder| {
+                let (held, promised) = (pool.held(holder), pool.promised_to(holder));
+                format!("{} {held}+{promised}", holder.name())
+            })
+            .collect();
+        format!(
+            "host {host}: {} of {} blocks free, held+promised: {}",
+            pool.free_blocks(),
+            pool.block_count(),
+            held.join(", ")
+        )
     }
 
     fn describe_flow(&mut self, id: FlowId) -> String {

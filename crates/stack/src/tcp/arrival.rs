@@ -174,11 +174,8 @@ impl TcpLayer {
             timestamp_offset,
             tuning,
         };
-        let half_open = HalfOpen::from_syn(syn, open, &self.config, host.pool);
-        if half_open.window == 0 {
-            // A connection that could never receive is not begun.
-            return Err(Discard::TcpNoMemory);
-        }
+        let most_blocks = self.syn_cache.most_blocks();
+        let half_open = HalfOpen::from_syn(syn, open, &self.config, host.pool, most_blocks);
         let handshake = Handshake {
             tuple,
             half_open,
@@ -186,7 +183,10 @@ impl TcpLayer {
             hash,
             timeouts: 0,
         };
-        let index = self.syn_cache.add(handshake).expect("room was checked");
+        // A connection that could not receive what it advertises is not begun.
+        let Some(index) = self.syn_cache.add(handshake, host.pool) else {
+            return Err(Discard::TcpNoMemory);
+        };
         self.demux.insert(hash, Owner::Handshake(index).encode());
         Ok(())
     }
@@ -200,10 +200,7 @@ impl TcpLayer {
         match self.syn_cache.at(index).judge(segment) {
             Verdict::Complete => {
                 let outcome = self.complete(index, segment, host);
-                if let Err(
-                    Discard::TcpBacklogFull | Discard::TcpConnectionsFull | Discard::TcpNoMemory,
-                ) = outcome
-                {
+                if let Err(Discard::TcpBacklogFull | Discard::TcpConnectionsFull) = outcome {
                     self.syn_cache.keep_waiting(index);
                 }
                 outcome
@@ -214,7 +211,7 @@ impl TcpLayer {
             }
             Verdict::End => {
                 self.counters.attempt_fails += 1;
-                self.forget_handshake(index);
+                self.forget_handshake(index, host);
                 Ok(())
             }
             Verdict::Refuse => self.refuse(self.syn_cache.at(index).tuple, segment, host),
@@ -238,7 +235,7 @@ impl TcpLayer {
             ..
         } = self.syn_cache.at(index);
         let Some(tuning) = self.listeners.get(listener).map(|listener| listener.tuning) else {
-            self.forget_handshake(index);
+            self.forget_handshake(index, host);
             return self.refuse(tuple, segment, host);
         };
         if !self.listeners.has_room(listener) {
@@ -247,10 +244,11 @@ impl TcpLayer {
         if self.slots.is_full() {
             return Err(Discard::TcpConnectionsFull);
         }
+        // The memory set aside for its window becomes its own.
+        self.forget_handshake(index, host);
         let mut env = self.env(u32::MAX, host);
         let connection = Connection::accepted(&half_open, segment, tuning, &mut env)
             .ok_or(Discard::TcpNoMemory)?;
-        self.forget_handshake(index);
         let slot = Slot {
             tuple,
             hash,

@@ -21,7 +21,9 @@ mod time_wait;
 mod tuple;
 
 use fullpipe_pool::{Instant, Pool};
-use fullpipe_tcp::{Connection, Discards, Env, SegmentOut, State, TcpConfig, TcpCounters, Trace};
+use fullpipe_tcp::{
+    Connection, Discards, Env, SegmentOut, SentArena, State, TcpConfig, TcpCounters, Trace,
+};
 
 pub(crate) use tuple::{FourTuple, Secret};
 
@@ -117,6 +119,11 @@ impl Owner {
     }
 }
 
+/// `percent` of `blocks`, at least one.
+fn share_of(blocks: u32, percent: u32) -> u32 {
+    ((u64::from(blocks) * u64::from(percent) / 100) as u32).max(1)
+}
+
 /// All of TCP on one host.
 #[derive(Debug)]
 pub(crate) struct TcpLayer {
@@ -124,6 +131,7 @@ pub(crate) struct TcpLayer {
     pub(crate) counters: TcpCounters,
     pub(crate) discards: Discards,
     pub(crate) trace: Trace,
+    pub(crate) sent: SentArena,
     pub(crate) slots: Slab<Slot>,
     pub(crate) listeners: Listeners,
     pub(crate) parking: Parking,
@@ -152,13 +160,17 @@ impl TcpLayer {
             counters: TcpCounters::default(),
             discards: Discards::default(),
             trace: Trace::new(config.trace.records as usize),
+            sent: SentArena::new(sizes.sent_ranges, sizes.connections),
             slots: Slab::new(sizes.connections),
             listeners: Listeners::new(sizes.listeners, sizes.connections, secret),
             parking: Parking::new(config.arp.entries, sizes.connections),
             resets: Resets::new(RESETS, RESETS_PER_SECOND),
             waiters: Waiters::new(sizes.connections),
             demux: Demux::new(entries, secret.derive(b"four-tuples")),
-            syn_cache: SynCache::new(sizes.half_open),
+            syn_cache: SynCache::new(
+                sizes.half_open,
+                share_of(config.pool.blocks, sizes.half_open_share),
+            ),
             time_waits: TimeWaits::new(sizes.time_wait_entries),
             timers: TimerWheel::new(entries),
             numbers: InitialNumbers::new(secret),
@@ -182,6 +194,7 @@ impl TcpLayer {
             counters: &mut self.counters,
             discards: &mut self.discards,
             trace: &mut self.trace,
+            sent: &mut self.sent,
             connection: index,
         };
         let result = call(&mut self.slots[index].connection, &mut env);
@@ -203,6 +216,7 @@ impl TcpLayer {
             counters: &mut self.counters,
             discards: &mut self.discards,
             trace: &mut self.trace,
+            sent: &mut self.sent,
             connection: index,
         };
         look(&self.slots[index].connection, &env)
@@ -229,6 +243,7 @@ impl TcpLayer {
             counters: &mut self.counters,
             discards: &mut self.discards,
             trace: &mut self.trace,
+            sent: &mut self.sent,
             connection,
         }
     }
@@ -312,7 +327,7 @@ impl TcpLayer {
     /// Gives slot `index` back with all its memory.
     pub(crate) fn free(&mut self, index: u32, host: &mut Host<'_>) {
         let mut slot = self.slots.remove(index);
-        slot.connection.release(host.pool);
+        slot.connection.release(host.pool, &mut self.sent);
         if slot.is_found {
             self.demux
                 .remove(slot.hash, Owner::Connection(index).encode());
@@ -333,8 +348,8 @@ impl TcpLayer {
     }
 
     /// Handshake `index` is over.
-    fn forget_handshake(&mut self, index: u32) {
-        let handshake = self.syn_cache.remove(index);
+    fn forget_handshake(&mut self, index: u32, host: &mut Host<'_>) {
+        let handshake = self.syn_cache.remove(index, host.pool);
         self.demux
             .remove(handshake.hash, Owner::Handshake(index).encode());
         self.timers.set(self.handshake_timer(index), None);
@@ -372,14 +387,14 @@ impl TcpLayer {
             if timer < connections {
                 self.run(timer, host, |connection, env| connection.on_timeout(env));
             } else if timer < connections + handshakes {
-                self.on_handshake_timeout(timer - connections);
+                self.on_handshake_timeout(timer - connections, host);
             } else {
                 self.forget_time_wait(timer - connections - handshakes);
             }
         }
     }
 
-    fn on_handshake_timeout(&mut self, index: u32) {
+    fn on_handshake_timeout(&mut self, index: u32, host: &mut Host<'_>) {
         let wanted = self
             .listeners
             .get(self.syn_cache.at(index).listener)
@@ -389,7 +404,7 @@ impl TcpLayer {
             self.counters.retrans_segs += 1;
         } else {
             self.counters.attempt_fails += 1;
-            self.forget_handshake(index);
+            self.forget_handshake(index, host);
         }
     }
 

@@ -1,10 +1,11 @@
 //! Handshakes that listeners have begun to answer. RFC 4987 §3.6.
 //!
-//! Rule: a SYN costs one small entry of a fixed table and no packet memory;
-//! when the table is full a SYN is dropped, never refused. An entry ends with
+//! Rule: a SYN costs one small entry of a fixed table and a promise of memory
+//! from a small share, no block; when either is used up a SYN is dropped, never
+//! refused. An entry ends with
 //! the ACK that completes it, a reset, or the last unanswered SYN and ACK.
 
-use fullpipe_pool::{Duration, Instant};
+use fullpipe_pool::{Duration, Holder, Instant, Pool};
 use fullpipe_tcp::{HalfOpen, Segment, TcpConfig};
 use fullpipe_wire::TcpFlags;
 
@@ -16,6 +17,9 @@ use crate::{
 
 #[cfg(test)]
 mod tests;
+
+/// The fewest blocks with which a handshake is of use.
+const FEWEST_BLOCKS: u32 = 2;
 
 /// The one queue: entries whose SYN and ACK must leave.
 const DUE: u32 = 0;
@@ -59,12 +63,20 @@ pub(crate) enum Verdict {
 pub(crate) struct SynCache {
     entries: Slab<Handshake>,
     due: Queues,
+    /// Blocks set aside for the windows that were advertised, and the most
+    /// that may be.
+    set_aside: u32,
+    most_set_aside: u32,
 }
 
 impl SynCache {
-    /// Room for `most` handshakes. Allocates here and only here.
-    pub(crate) fn new(most: u32) -> Self {
+    /// Room for `most` handshakes, whose windows together promise at most
+    /// `most_set_aside` blocks, except that one is always possible. Allocates
+    /// here and only here.
+    pub(crate) fn new(most: u32, most_set_aside: u32) -> Self {
         Self {
+            set_aside: 0,
+            most_set_aside,
             entries: Slab::new(most),
             due: Queues::new(1, most),
         }
@@ -75,17 +87,36 @@ impl SynCache {
         self.entries.is_full()
     }
 
-    /// Adds a handshake, whose SYN and ACK are due; `None` when there is no room.
-    pub(crate) fn add(&mut self, handshake: Handshake) -> Option<u32> {
+    /// Blocks that the next handshake's window may promise: half of what is left
+    /// of the share, so that one that never completes leaves room for others.
+    pub(crate) fn most_blocks(&self) -> u32 {
+        let left = self.most_set_aside.saturating_sub(self.set_aside);
+        left.div_ceil(2).max(FEWEST_BLOCKS)
+    }
+
+    /// Adds a handshake, whose SYN and ACK are due, and sets memory aside for
+    /// its window; `None` when there is no room, or no memory.
+    pub(crate) fn add(&mut self, handshake: Handshake, pool: &mut Pool) -> Option<u32> {
+        let blocks = handshake.half_open.blocks(pool);
+        let within_share = self.set_aside == 0 || self.set_aside + blocks <= self.most_set_aside;
+        let possible = handshake.half_open.window > 0 && within_share && !self.is_full();
+        if !possible || !pool.set_aside(Holder::Receive, blocks) {
+            return None;
+        }
+        self.set_aside += blocks;
         let index = self.entries.insert(handshake).ok()?.index;
         self.due.join(DUE, index);
         Some(index)
     }
 
-    /// Ends a handshake.
-    pub(crate) fn remove(&mut self, index: u32) -> Handshake {
+    /// Ends a handshake, and frees the memory set aside for it.
+    pub(crate) fn remove(&mut self, index: u32, pool: &mut Pool) -> Handshake {
         self.due.leave(index);
-        self.entries.remove(index)
+        let handshake = self.entries.remove(index);
+        let blocks = handshake.half_open.blocks(pool);
+        self.set_aside -= blocks;
+        pool.take_back(Holder::Receive, blocks);
+        handshake
     }
 
     /// The handshake in slot `index`.

@@ -201,8 +201,7 @@ impl Remains {
         let clock = |ts_recent| TimestampClock::new(self.wait.timestamp_offset, ts_recent, now);
         let timestamps = self.wait.ts_recent.map(|recent| clock(recent).option(now));
         SegmentOut {
-            // The peer has closed: a window would be for nothing.
-            window: 0,
+            window: self.wait.window,
             options: TcpOptions {
                 timestamps,
                 ..TcpOptions::default()

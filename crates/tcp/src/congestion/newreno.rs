@@ -1,35 +1,72 @@
-//! NewReno: slow start, congestion avoidance, half on loss. RFC 5681, with
-//! appropriate byte counting (RFC 3465, L = 2).
+//! NewReno: slow start, congestion avoidance, half on loss. RFC 5681; 0.8 on a
+//! congestion mark (RFC 8511, ABE), because a queue that marks is a short one.
 //!
-//! Rule: window = window + acked in slow start, + one segment a round trip
-//! after it. What fast recovery adds meanwhile is `recovery`'s credit, not
-//! part of the window.
+//! Rule: window = window + delivered in slow start, + one segment a round trip
+//! after it. Bytes delivered are counted, by SACK too, so neither split nor
+//! stretched nor lost ACKs change the pace; pacing keeps what a stretched one
+//! releases from being a burst. What fast recovery does meanwhile is not this
+//! file's.
 
-use super::{CongestionControl, Delivery};
+use super::control::{AckSample, Congestion, CongestionControl};
+
+/// Share of the window kept after a mark, in percent. RFC 8511 §3.1.
+const BETA_ECN: u32 = 80;
+
+/// Share of the window kept after a loss, in percent. RFC 5681 equation 4.
+const BETA_LOSS: u32 = 50;
+
+/// Segments that one ACK may add in slow start where nothing spreads what it
+/// releases: L of RFC 3465 §2.2.
+const L_UNPACED: u32 = 2;
+
+/// The window before a reduction that may prove wrong.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    cwnd: u32,
+    ssthresh: u32,
+}
 
 /// The state of NewReno. Bytes throughout.
 #[derive(Clone, Debug)]
 pub struct NewReno {
     cwnd: u32,
     ssthresh: u32,
-    /// Bytes acknowledged since the window last grew in congestion avoidance.
+    /// Bytes delivered since the window last grew in congestion avoidance.
     bytes_acked: u32,
+    paced: bool,
+    before: Option<Before>,
 }
 
 impl NewReno {
-    /// In slow start with a window of `cwnd` bytes.
-    pub const fn new(cwnd: u32) -> Self {
+    /// In slow start with a window of `cwnd` bytes; `paced` if what one ACK
+    /// releases does not leave as a burst.
+    pub const fn new(cwnd: u32, paced: bool) -> Self {
         Self {
             cwnd,
             ssthresh: u32::MAX,
             bytes_acked: 0,
+            paced,
+            before: None,
         }
     }
 
-    /// RFC 5681 equation 4.
-    fn half(in_flight: u32, mss: u32) -> u32 {
-        (in_flight / 2).max(2 * mss)
+    fn remember(&mut self) {
+        self.before = Some(Before {
+            cwnd: self.cwnd,
+            ssthresh: self.ssthresh,
+        });
     }
+
+    fn lower_ssthresh(&mut self, event: &Congestion, percent: u32) {
+        let kept = percent_of(event.used(self.cwnd), percent);
+        self.ssthresh = kept.max(2 * event.mss);
+        self.bytes_acked = 0;
+    }
+}
+
+/// `percent` of `bytes`.
+fn percent_of(bytes: u32, percent: u32) -> u32 {
+    (u64::from(bytes) * u64::from(percent) / 100) as u32
 }
 
 impl CongestionControl for NewReno {
@@ -41,102 +78,60 @@ impl CongestionControl for NewReno {
         self.ssthresh
     }
 
-    fn on_delivery(
-        &mut self,
-        Delivery {
-            acked,
-            mss,
-            cwnd_limited,
-        }: Delivery,
-    ) {
-        if !cwnd_limited {
+    fn on_ack(&mut self, sample: &AckSample) {
+        if sample.recovering || !sample.has_tested(self.cwnd, self.ssthresh) {
             return;
         }
+        let acked = sample.rate.newly_acked;
         if self.cwnd < self.ssthresh {
-            self.cwnd = self.cwnd.saturating_add(acked.min(2 * mss));
+            let most = if self.paced {
+                u32::MAX
+            } else {
+                L_UNPACED * sample.mss
+            };
+            self.cwnd += acked.min(most).min(self.ssthresh - self.cwnd);
             return;
         }
         self.bytes_acked = self.bytes_acked.saturating_add(acked);
         if self.bytes_acked >= self.cwnd {
             self.bytes_acked -= self.cwnd;
-            self.cwnd = self.cwnd.saturating_add(mss);
+            self.cwnd = self.cwnd.saturating_add(sample.mss);
         }
     }
 
-    fn on_loss(&mut self, in_flight: u32, mss: u32) {
-        self.ssthresh = Self::half(in_flight, mss);
+    fn on_loss(&mut self, event: &Congestion) {
+        self.remember();
+        self.lower_ssthresh(event, BETA_LOSS);
         self.cwnd = self.ssthresh;
-        self.bytes_acked = 0;
     }
 
-    fn on_timeout(&mut self, in_flight: u32, mss: u32, first: bool) {
+    fn on_ecn(&mut self, event: &Congestion) {
+        self.before = None;
+        self.lower_ssthresh(event, BETA_ECN);
+        self.cwnd = self.ssthresh;
+    }
+
+    fn on_timeout(&mut self, event: &Congestion, first: bool) {
         if first {
-            self.ssthresh = Self::half(in_flight, mss);
+            self.remember();
+            self.lower_ssthresh(event, BETA_LOSS);
         }
-        self.cwnd = mss;
-        self.bytes_acked = 0;
+        self.cwnd = event.mss;
     }
 
-    fn on_idle(&mut self, initial_window: u32) {
-        self.cwnd = self.cwnd.min(initial_window);
+    fn on_undo(&mut self) {
+        if let Some(before) = self.before.take() {
+            self.cwnd = self.cwnd.max(before.cwnd);
+            self.ssthresh = self.ssthresh.max(before.ssthresh);
+        }
+    }
+
+    fn on_idle(&mut self, restart_window: u32) {
+        // What the path once carried is worth slow-starting towards. RFC 7661 §4.4.
+        self.ssthresh = self.ssthresh.max(percent_of(self.cwnd, 75));
+        self.cwnd = self.cwnd.min(restart_window);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MSS: u32 = 1_000;
-
-    fn delivery(acked: u32) -> Delivery {
-        Delivery {
-            acked,
-            mss: MSS,
-            cwnd_limited: true,
-        }
-    }
-
-    #[test]
-    fn slow_start_doubles_a_window_each_round_trip() {
-        let mut reno = NewReno::new(10 * MSS);
-        for _ in 0..5 {
-            reno.on_delivery(delivery(2 * MSS));
-        }
-        assert_eq!(reno.cwnd(), 20 * MSS);
-    }
-
-    #[test]
-    fn congestion_avoidance_adds_one_segment_each_round_trip() {
-        let mut reno = NewReno::new(20 * MSS);
-        reno.on_loss(20 * MSS, MSS);
-        for _ in 0..5 {
-            reno.on_delivery(delivery(2 * MSS));
-        }
-        assert_eq!(reno.cwnd(), 11 * MSS);
-    }
-
-    #[test]
-    fn loss_halves_what_was_in_flight_and_a_timeout_starts_over() {
-        let mut reno = NewReno::new(40 * MSS);
-        reno.on_loss(20 * MSS, MSS);
-        assert_eq!((reno.cwnd(), reno.ssthresh()), (10 * MSS, 10 * MSS));
-        reno.on_timeout(10 * MSS, MSS, true);
-        assert_eq!((reno.cwnd(), reno.ssthresh()), (MSS, 5 * MSS));
-        reno.on_timeout(MSS, MSS, false);
-        assert_eq!(
-            reno.ssthresh(),
-            5 * MSS,
-            "the same data is not punished twice"
-        );
-    }
-
-    #[test]
-    fn a_window_that_was_not_the_bound_does_not_grow() {
-        let mut reno = NewReno::new(10 * MSS);
-        reno.on_delivery(Delivery {
-            cwnd_limited: false,
-            ..delivery(9 * MSS)
-        });
-        assert_eq!(reno.cwnd(), 10 * MSS);
-    }
-}
+mod tests;

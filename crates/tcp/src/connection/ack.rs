@@ -1,7 +1,7 @@
 //! The acknowledgment field: RFC 9293 §3.10.7.4, fifth step.
 //!
-//! Rule: recovery hears of it first, then congestion control, then the send
-//! buffer gives up what arrived. Nothing is sent from here.
+//! Rule: recovery hears of it first, then the send buffer gives up what arrived,
+//! then congestion control. Nothing is sent from here.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_wire::TcpFlags;
@@ -9,8 +9,8 @@ use fullpipe_wire::TcpFlags;
 use super::{Connection, Env, State, Trigger};
 use crate::{
     CloseReason, DiscardReason, Limit, Segment, SeqNum,
-    congestion::{CongestionControl, Delivery, initial_window},
-    recovery::OnDuplicate,
+    congestion::{AckSample, Congestion, initial_window},
+    recovery::{AckIn, AckOut, Phase, Surroundings, TailLoss, Verdict, tick},
     trace::Event,
 };
 
@@ -26,7 +26,7 @@ impl Connection {
         }
         let ack = segment.ack;
         if self.state == State::SynReceived {
-            if !(ack.after(self.send.snd_una) && ack.at_or_before(self.send.snd_max)) {
+            if !(ack.after(self.send.snd_una) && ack.at_or_before(self.send.snd_nxt)) {
                 self.pending.reset = Some((ack, None));
                 self.wants_output = true;
                 return Err(DiscardReason::AckOfUnsent);
@@ -38,22 +38,22 @@ impl Connection {
         if segment.payload.is_empty() {
             env.counters.pure_acks += 1;
         }
-        let is_duplicate = self.is_duplicate_ack(segment);
         let scale = if segment.has(TcpFlags::SYN) {
             0
         } else {
             self.agreed.snd_wscale
         };
         let window = u32::from(segment.window) << scale;
-        if ack.after(self.send.snd_una) {
-            self.on_new_ack(segment, env);
+        if ack.at_or_after(self.send.snd_una) && self.send.outstanding() > 0 {
+            self.on_ack(segment, env);
             if self.state == State::Closed {
                 return Ok(());
             }
-        } else if is_duplicate {
-            self.on_duplicate_ack(segment, env);
         }
-        if self.send.update_window(segment.seq, ack, window) {
+        // RFC 9293 §3.10.7.4: only from an ACK that is not old. The window counts
+        // from SEG.ACK, and what came after it may have used it up.
+        let current = ack.at_or_after(self.send.snd_una);
+        if current && self.send.update_window(segment.seq, ack, window) {
             self.wants_output = true;
         }
         self.rearm_after_ack(env);
@@ -63,7 +63,7 @@ impl Connection {
     /// RFC 5961 §5: an ACK of something never sent, or of something far too
     /// old, is a guess.
     fn check_ack_range(&mut self, ack: SeqNum, env: &mut Env<'_>) -> Result<(), DiscardReason> {
-        if ack.after(self.send.snd_max) {
+        if ack.after(self.send.snd_nxt) {
             self.challenge(env);
             return Err(DiscardReason::AckOfUnsent);
         }
@@ -79,68 +79,147 @@ impl Connection {
     /// acknowledgment and the same window.
     fn is_duplicate_ack(&self, segment: &Segment<'_>) -> bool {
         let window = u32::from(segment.window) << self.agreed.snd_wscale;
-        segment.ack == self.send.snd_una
-            && self.send.snd_una != self.send.snd_max
-            && segment.is_empty()
-            && (window == self.send.snd_wnd || !segment.options.sack.is_empty())
+        segment.ack == self.send.snd_una && segment.is_empty() && window == self.send.snd_wnd
     }
 
-    fn on_duplicate_ack(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
+    /// An ACK while something is outstanding.
+    fn on_ack(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         let mss = self.mss(env);
-        let in_flight = self.send.in_flight();
-        let (una, max) = (self.send.snd_una, self.send.snd_max);
-        let blocks = segment.options.sack.iter();
-        // A block from before `snd_una` is a DSACK: it reports nothing new.
-        let sacked = blocks
-            .filter(|block| SeqNum(block.left).after(una) && SeqNum(block.right).at_or_before(max))
-            .map(|block| SeqNum(block.left).room_to(SeqNum(block.right)))
-            .sum();
-        match self.recovery.on_duplicate(una, max, sacked, mss) {
-            OnDuplicate::Counted => {}
-            OnDuplicate::LossFound => {
-                env.counters.fast_retrans += 1;
-                self.tally.fast_recoveries += 1;
-                self.congestion.on_loss(in_flight, mss);
-                self.record_window(env);
-            }
+        let flight_size = self.send.outstanding();
+        let advanced = segment.ack.after(self.send.snd_una);
+        let out = self.tell_recovery(segment, env);
+        let fin_acked = advanced && self.send.fin_acked_by(segment.ack);
+        if advanced {
+            let acked = self.send.acknowledge(segment.ack, env.pool);
+            self.tally.bytes_acked += u64::from(acked);
+            self.progress = env.now;
         }
+        self.set_reordering_deadline(out.look_again);
+        let sample = self.sample(segment, advanced, env);
+        self.follow_verdict(out.verdict, flight_size, env);
+        if out.probe_repaired {
+            self.congestion
+                .on_loss(&self.congestion_event(flight_size, env));
+        }
+        env.counters.dsack_recv += u64::from(out.dsack);
+        let recovering = self.recovery.phase() == Phase::Fast;
+        if recovering {
+            let ssthresh = self.congestion.ssthresh();
+            self.recovery.pace(&out, advanced, ssthresh, mss);
+        }
+        let sample = AckSample {
+            rate: sample,
+            now: env.now,
+            in_flight: self.recovery.board().in_flight(),
+            mss,
+            srtt_us: self.rtt.srtt().as_micros() as u32,
+            cwnd_limited: self.window_use.on_ack(sample.round_start),
+            recovering,
+            ece: false,
+        };
+        self.congestion.on_ack(&sample, flight_size);
+        self.record_window(env);
         self.wants_output = true;
-    }
-
-    /// Something new is acknowledged.
-    fn on_new_ack(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
-        let ack = segment.ack;
-        let mss = self.mss(env);
-        let in_flight = self.send.in_flight();
-        let fin_acked = self.send.fin_acked_by(ack);
-        let acked = self.send.acknowledge(ack, env.pool);
-        self.tally.bytes_acked += u64::from(acked);
-        self.progress = env.now;
-        let echo = self.echo_age(segment, env.now);
-        if let Some(sample) = self.rtt.on_ack(ack, echo, env.now, env.config) {
-            self.record_rtt(sample, env);
+        if advanced {
+            self.arm_tail(env);
         }
-        self.rtt.end_backoff();
-        let was_recovering = self.is_recovering();
-        let recovered = self.recovery.on_ack(ack, acked, mss);
-        let slow_start = self.congestion.cwnd() < self.congestion.ssthresh();
-        let after_timeout =
-            was_recovering && self.recovery.credit() == 0 && !self.recovery.head_is_due();
-        if !was_recovering || (after_timeout && !recovered && slow_start) {
-            // In slow start the window counts as tested when half of it is in
-            // use: it doubles within the round trip.
-            let tested = slow_start && in_flight.saturating_mul(2) >= self.congestion.cwnd();
-            let cwnd_limited = self.cwnd_limited || tested;
-            self.congestion.on_delivery(Delivery {
-                acked,
-                mss,
-                cwnd_limited,
-            });
-            self.record_window(env);
-        }
-        self.wants_output = true;
         if fin_acked {
             self.on_fin_acked(env);
+        }
+    }
+
+    /// Hands an ACK to recovery.
+    pub(super) fn tell_recovery(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) -> AckOut {
+        let echoed_at = self
+            .echo_age(segment, env.now)
+            .map(|age| tick(env.now) - age);
+        let input = AckIn {
+            sack: self.agreed.sack.then_some(segment.options.sack.as_slice()),
+            is_duplicate: self.is_duplicate_ack(segment),
+            echoed_at,
+            ..self.recovery_input(segment.ack, env)
+        };
+        let congestion = &mut self.congestion;
+        self.recovery.on_ack(
+            &input,
+            &mut self.rate,
+            &mut |lost| congestion.on_range_lost(&lost),
+            env.sent,
+        )
+    }
+
+    /// What recovery is told when nothing arrived but time.
+    pub(super) fn recovery_input(&self, ack: SeqNum, env: &Env<'_>) -> AckIn<'static> {
+        AckIn {
+            now: env.now,
+            ack,
+            snd_una: self.send.snd_una,
+            snd_nxt: self.send.snd_nxt,
+            sack: None,
+            is_duplicate: false,
+            echoed_at: None,
+            around: Surroundings {
+                mss: self.mss(env),
+                srtt: self.rtt.srtt(),
+                min_rtt: self.rtt.min_rtt(),
+            },
+        }
+    }
+
+    /// Takes the rate and round-trip samples of an ACK.
+    pub(super) fn sample(
+        &mut self,
+        segment: &Segment<'_>,
+        advanced: bool,
+        env: &mut Env<'_>,
+    ) -> crate::congestion::RateSample {
+        let min_rtt_us = self.rtt.min_rtt().map_or(0, |rtt| rtt.as_micros() as u32);
+        let sample = self.rate.sample(min_rtt_us);
+        let measured = sample.rtt_us.map(|us| Duration::from_micros(us.into()));
+        let echoed = || self.echo_age(segment, env.now).filter(|_| advanced);
+        if let Some(rtt) = measured.or_else(echoed) {
+            self.rtt.add_sample(rtt, env.config);
+            self.record_rtt(rtt, env);
+        }
+        if advanced {
+            self.rtt.end_backoff();
+        }
+        sample
+    }
+
+    /// Tells congestion control what recovery concluded.
+    pub(super) fn follow_verdict(&mut self, verdict: Verdict, flight_size: u32, env: &mut Env<'_>) {
+        match verdict {
+            Verdict::Nothing => {}
+            Verdict::LossFound => {
+                env.counters.fast_retrans += 1;
+                self.tally.fast_recoveries += 1;
+                self.timers.tail.clear();
+                self.congestion
+                    .on_loss(&self.congestion_event(flight_size, env));
+            }
+            Verdict::Recovered => self.congestion.on_recovery_exit(),
+            Verdict::Needless => {
+                env.counters.undos += 1;
+                self.congestion.on_undo();
+            }
+        }
+    }
+
+    pub(super) fn congestion_event(&self, flight_size: u32, env: &Env<'_>) -> Congestion {
+        Congestion {
+            now: env.now,
+            flight_size,
+            in_flight: self.recovery.board().in_flight(),
+            mss: self.mss(env),
+            total_delivered: self.rate.delivered(),
+        }
+    }
+
+    pub(super) fn set_reordering_deadline(&mut self, look_again: Option<Instant>) {
+        self.timers.reordering.clear();
+        if let Some(at) = look_again {
+            self.timers.reordering.set(at);
         }
     }
 
@@ -168,6 +247,7 @@ impl Connection {
     pub(super) fn finish_sending(&mut self, env: &mut Env<'_>) {
         self.timers.retransmit.clear();
         self.timers.persist.clear();
+        self.timers.tail.clear();
         self.timers.keepalive.clear();
         self.set_limit(Limit::Closing, env);
     }
@@ -177,7 +257,7 @@ impl Connection {
     fn rearm_after_ack(&mut self, env: &mut Env<'_>) {
         if self.progress == env.now {
             self.timers.retransmit.clear();
-            if self.send.snd_una != self.send.snd_nxt {
+            if self.send.outstanding() > 0 {
                 self.arm_retransmit(env);
             }
         }
@@ -192,9 +272,29 @@ impl Connection {
     /// Starts the retransmission timer.
     pub(super) fn arm_retransmit(&mut self, env: &mut Env<'_>) {
         let deadline = env.now + self.rtt.rto(env.config);
-        self.timers
-            .retransmit
-            .set(self.within_user_timeout(deadline, env));
+        let deadline = self.within_user_timeout(deadline, env);
+        self.timers.retransmit.set(deadline);
+    }
+
+    /// Sets the tail loss probe, where one is of use: with SACK, outside of
+    /// recovery, nothing missing yet. RFC 8985 §7.2.
+    pub(super) fn arm_tail(&mut self, env: &mut Env<'_>) {
+        self.timers.tail.clear();
+        let board = self.recovery.board();
+        let useful = self.agreed.sack
+            && env.config.tail_loss_probe
+            && self.recovery.phase() == Phase::Open
+            && !self.recovery.is_probing()
+            && board.in_flight() > 0
+            && board.sacked() == 0;
+        if useful {
+            let lone = board.in_flight() <= self.mss(env);
+            let rto = self.rtt.rto(env.config);
+            let wait = TailLoss::timeout(self.rtt.srtt(), lone, rto);
+            if wait < rto {
+                self.timers.tail.set(env.now + wait);
+            }
+        }
     }
 
     /// `deadline`, or when the user timeout runs out if that is sooner.
@@ -227,7 +327,7 @@ impl Connection {
     /// A pause of more than a retransmission timeout makes the congestion
     /// window stale. RFC 5681 §4.1.
     pub(super) fn restart_after_idle(&mut self, env: &mut Env<'_>) {
-        let idle = self.send.snd_una == self.send.snd_max;
+        let idle = self.send.outstanding() == 0;
         if idle && env.now.since(self.spoke) > self.rtt.rto(env.config) {
             let mss = self.mss(env);
             self.congestion.on_idle(initial_window(env.config, mss));

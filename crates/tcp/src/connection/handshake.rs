@@ -4,18 +4,22 @@
 //! Rule: a connection exists only when somebody here wants it. Until the last
 //! ACK of a passive open there is only a [`HalfOpen`], which holds no memory.
 
-use fullpipe_pool::{Instant, Pool};
+use fullpipe_pool::{Holder, Instant, Pool};
 use fullpipe_wire::{TcpFlags, TcpOptions};
 
 use super::{Connection, Env, Events, Pending, State, Tally, Timers, Tuning};
 use crate::{
     Limit, LimitClock, ReceiveClock, ReceiveLimit, Segment, SegmentOut, SeqNum, TcpConfig,
-    congestion::Controller,
+    congestion::{Controller, DeliveryRate, Pacer, WindowUse},
     options::{Agreed, Offer, TimestampClock},
-    receive::{Receive, WindowRoom, fair_bytes},
+    receive::{FEWEST_BLOCKS, Receive, WindowRoom, fair_bytes},
     recovery::{Recovery, Rtt},
     send::Send,
 };
+
+/// Segments that the window of SYN and ACK has room for: a peer's initial
+/// congestion window (RFC 6928). More would only make floods dear.
+const INITIAL_SEGMENTS: u64 = 10;
 
 /// What opening a connection from this side needs to know.
 #[derive(Clone, Copy, Debug)]
@@ -52,14 +56,23 @@ pub struct HalfOpen {
 
 impl HalfOpen {
     /// What follows from `syn`. The window is what `tuning` and the free memory
-    /// of `pool` allow, so that the promise can be kept when the ACK comes.
-    pub fn from_syn(syn: &Segment<'_>, open: ActiveOpen, config: &TcpConfig, pool: &Pool) -> Self {
+    /// of `pool` allow, at most `most_blocks` of it, so that the promise can be
+    /// kept when the ACK comes.
+    pub fn from_syn(
+        syn: &Segment<'_>,
+        open: ActiveOpen,
+        config: &TcpConfig,
+        pool: &Pool,
+        most_blocks: u32,
+    ) -> Self {
         let offer = Offer::new(config, open.mss_limit, open.tuning.receive_buffer);
-        let blocks = pool.room(fullpipe_pool::Holder::Receive);
-        let within_reach = u64::from(blocks) * u64::from(pool.block_size());
-        let fair = fair_bytes(within_reach, config.idle_window_share);
+        let room = u64::from(pool.room(Holder::Receive).min(most_blocks));
+        let size = u64::from(pool.block_size());
+        let fair = fair_bytes(room * size, config.idle_window_share);
         let window = fair
+            .min((room + 1).saturating_sub(FEWEST_BLOCKS) * size)
             .min(open.tuning.receive_buffer.into())
+            .min(INITIAL_SEGMENTS * u64::from(offer.mss))
             .min(u16::MAX.into()) as u16;
         Self {
             irs: syn.seq,
@@ -71,6 +84,13 @@ impl HalfOpen {
             agreed: Agreed::new(offer, &syn.options, config),
             offer,
         }
+    }
+
+    /// Blocks that back the advertised window. Whoever sends SYN and ACK sets
+    /// them aside, so that the promise can be kept when the ACK comes.
+    pub fn blocks(&self, pool: &Pool) -> u32 {
+        let size = u64::from(pool.block_size());
+        backing(self.window, size).div_ceil(size) as u32
     }
 
     /// SYN and ACK, as they leave at `now`.
@@ -100,6 +120,12 @@ impl HalfOpen {
     pub fn refuses(&self, segment: &Segment<'_>) -> bool {
         segment.has(TcpFlags::ACK) && segment.ack != self.iss + 1
     }
+}
+
+/// Bytes that are reserved for a first window of `window` bytes, so that it can
+/// move on from wherever in a block it ends.
+fn backing(window: u16, block_size: u64) -> u64 {
+    u64::from(window) + (FEWEST_BLOCKS - 1) * block_size
 }
 
 /// The options of a SYN: what is offered, or in answer to a SYN what both want.
@@ -160,7 +186,8 @@ impl Connection {
             env,
         );
         connection.receive = Receive::new(half_open.irs, env.config.quick_acks);
-        let promised = u64::from(half_open.window);
+        let size = u64::from(env.pool.block_size());
+        let promised = backing(half_open.window, size);
         if connection.receive.stream.reserve(env.pool, promised) < promised {
             connection.receive.release(env.pool);
             return None;
@@ -170,7 +197,6 @@ impl Connection {
             TimestampClock::new(half_open.timestamp_offset, half_open.ts_recent, env.now);
         let next = half_open.iss + 1;
         connection.send.snd_nxt = next;
-        connection.send.snd_max = next;
         connection.establish(ack, env);
         env.counters.passive_opens += 1;
         Some(connection)
@@ -190,7 +216,10 @@ impl Connection {
             receive: Receive::new(SeqNum(0), env.config.quick_acks),
             recovery: Recovery::new(open.iss),
             rtt: Rtt::new(env.config),
-            congestion: Controller::new(env.config, open.mss_limit.into()),
+            congestion: Controller::new(env.config, open.mss_limit.into(), open.iss.0),
+            rate: DeliveryRate::new(),
+            pacer: Pacer::new(),
+            window_use: WindowUse::new(),
             offer,
             agreed,
             timestamps: TimestampClock::new(open.timestamp_offset, 0, now),
@@ -209,7 +238,6 @@ impl Connection {
             mss_limit: open.mss_limit,
             unanswered: 0,
             orphan: false,
-            cwnd_limited: false,
             wants_output: true,
             tally: Tally::default(),
         }
@@ -219,13 +247,14 @@ impl Connection {
     /// first window that counts.
     pub(super) fn establish(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         let next = self.send.iss + 1;
-        let echo = self.echo_age(segment, env.now);
-        if let Some(sample) = self.rtt.on_ack(next, echo, env.now, env.config) {
-            self.record_rtt(sample, env);
-        } else if self.recovery.timeouts() > 0 {
+        let retried = self.recovery.timeouts() > 0;
+        if self.send.outstanding() > 0 {
+            self.tell_recovery(segment, env);
+        }
+        self.sample(segment, true, env);
+        if retried {
             self.rtt.distrust_handshake();
         }
-        self.rtt.end_backoff();
         self.send.snd_una = next;
         self.send.snd_nxt = self.send.snd_nxt.latest(next);
         let scale = if segment.has(TcpFlags::SYN) {
@@ -235,9 +264,8 @@ impl Connection {
         };
         self.send
             .set_window(segment.seq, segment.ack, u32::from(segment.window) << scale);
-        self.recovery = Recovery::new(self.send.iss);
         self.timers.retransmit.clear();
-        self.congestion = Controller::new(env.config, self.mss(env));
+        self.congestion = Controller::new(env.config, self.mss(env), self.send.iss.0);
         self.progress = env.now;
         self.transition(super::Trigger::HandshakeDone, env);
         self.restart_keepalive(env);
@@ -259,14 +287,16 @@ impl Connection {
             scale: 0,
             ..self.window_room(env)
         };
-        let window = self.receive.window_field(&room, env.pool);
-        if window == 0 {
-            // A connection that could never receive would only be in the way:
-            // it begins when there is memory for the smallest window.
-            self.set_limit(Limit::Memory, env);
-            return None;
-        }
-        self.set_limit(Limit::Handshake, env);
+        // Nothing can arrive before our ACK of the peer's SYN, so a window may
+        // wait for that; memory that is short is not held for somebody who may
+        // never answer.
+        let plenty =
+            env.pool.room(Holder::Receive) / 4 >= self.receive.first_blocks(&room, env.pool);
+        let window = if simultaneous || plenty || self.receive.window_left() > 0 {
+            self.receive.window_field(&room, env.pool)
+        } else {
+            0
+        };
         self.pending.syn = false;
         let answer = simultaneous.then_some(self.agreed);
         let flags = if simultaneous {

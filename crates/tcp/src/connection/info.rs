@@ -6,8 +6,9 @@ use fullpipe_pool::{Duration, Instant, Pool};
 
 use super::{Connection, Env, State, Tuning};
 use crate::{
-    CloseReason, LimitClock, ReceiveClock, congestion::CongestionControl, options::Agreed,
-    recovery::Phase,
+    CloseReason, LimitClock, ReceiveClock,
+    options::Agreed,
+    recovery::{Phase, SentArena},
 };
 
 /// A connection at one moment. Sequence numbers as on the wire, the rest bytes.
@@ -31,10 +32,10 @@ pub struct Info {
     pub iss: u32,
     /// Oldest unacknowledged sequence number.
     pub snd_una: u32,
-    /// Next sequence number to send.
+    /// Next sequence number to send for the first time.
     pub snd_nxt: u32,
-    /// One past the highest sequence number ever sent.
-    pub snd_max: u32,
+    /// Bytes on their way: neither SACKed nor taken for lost.
+    pub in_flight: u32,
     /// The peer's window.
     pub snd_wnd: u32,
     /// The largest window it ever advertised.
@@ -122,7 +123,7 @@ impl Connection {
             iss: send.iss.0,
             snd_una: send.snd_una.0,
             snd_nxt: send.snd_nxt.0,
-            snd_max: send.snd_max.0,
+            in_flight: self.recovery.board().in_flight(),
             snd_wnd: send.snd_wnd,
             max_snd_wnd: send.max_snd_wnd,
             irs: receive.irs.0,
@@ -162,24 +163,23 @@ impl Connection {
     ///
     /// # Panics
     /// With what is broken.
-    pub fn verify(&self, now: Instant, pool: &Pool) {
+    pub fn verify(&self, now: Instant, pool: &Pool, sent: &SentArena) {
         let send = &self.send;
         assert!(
             send.snd_una.at_or_before(send.snd_nxt),
             "snd_nxt before snd_una"
         );
-        assert!(
-            send.snd_nxt.at_or_before(send.snd_max),
-            "snd_nxt beyond snd_max"
-        );
+        self.recovery
+            .board()
+            .verify(send.snd_una, send.snd_nxt, sent);
         send.stream.verify(pool);
         self.receive.verify(pool);
         let age = now.since(self.born);
-        let sent: Duration = self
+        let sending: Duration = self
             .limit
             .shares(now)
             .fold(Duration::ZERO, |sum, (_, time, _)| sum + time);
-        assert_eq!(sent, age, "times over the sender's limits");
+        assert_eq!(sending, age, "times over the sender's limits");
         let received: Duration = self
             .receive_limit
             .shares(now)

@@ -71,7 +71,7 @@ impl Connection {
     fn on_segment_in_syn_sent(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         let acceptable_ack = segment.has(TcpFlags::ACK)
             && segment.ack.after(self.send.iss)
-            && segment.ack.at_or_before(self.send.snd_max);
+            && segment.ack.at_or_before(self.send.snd_nxt);
         if segment.has(TcpFlags::ACK) && !acceptable_ack {
             if !segment.has(TcpFlags::RST) {
                 self.pending.reset = Some((segment.ack, None));
@@ -87,6 +87,11 @@ impl Connection {
         }
         if !segment.has(TcpFlags::SYN) {
             return env.discard(DiscardReason::UselessInSynSent);
+        }
+        let room = self.window_room(env);
+        if !self.receive.admit(&room, env.pool) {
+            env.counters.rcvq_drop += 1;
+            return env.discard(DiscardReason::NoMemory);
         }
         self.take_syn(segment, env);
         if acceptable_ack {
@@ -217,8 +222,9 @@ impl Connection {
     /// at once. Anything else that is outside the window may come from a third
     /// party that wants to provoke answers.
     fn answer_unacceptable(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
-        let retransmission =
-            segment.end().at_or_before(self.receive.rcv_nxt) && !segment.is_empty();
+        let retransmission = segment.end().at_or_before(self.receive.rcv_nxt)
+            && !segment.is_empty()
+            && !segment.has(TcpFlags::SYN);
         let probe = segment.end().at_or_after(self.receive.rcv_nxt) && !segment.payload.is_empty();
         if retransmission && self.agreed.sack && !segment.payload.is_empty() {
             let arrival = self.receive.on_text(
@@ -288,7 +294,7 @@ impl Connection {
     /// counts only when that is in flight (RFC 5927 §4.1), and even then it
     /// ends nothing that is established.
     pub fn on_icmp(&mut self, error: IcmpError, seq: SeqNum, env: &mut Env<'_>) {
-        let in_flight = seq.at_or_after(self.send.snd_una) && seq.before(self.send.snd_max);
+        let in_flight = seq.at_or_after(self.send.snd_una) && seq.before(self.send.snd_nxt);
         if !in_flight || self.state == State::Closed {
             return env.discard(DiscardReason::IcmpOutsideWindow);
         }
@@ -301,8 +307,7 @@ impl Connection {
                 if mss_limit < self.mss_limit {
                     self.mss_limit = mss_limit.max(MIN_MSS_LIMIT).min(self.mss_limit);
                     // What was too large did not arrive: send it again, smaller.
-                    self.send.go_back();
-                    self.rtt.on_retransmission();
+                    self.recovery.on_too_large(env.sent);
                     self.wants_output = true;
                 }
             }

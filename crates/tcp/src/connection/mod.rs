@@ -32,10 +32,10 @@ use fullpipe_pool::{Instant, Pool};
 use crate::{
     CloseReason, DiscardReason, Discards, Limit, LimitClock, ReceiveClock, ReceiveLimit,
     SegmentOut, SeqNum, TcpConfig, TcpCounters, Trace,
-    congestion::Controller,
+    congestion::{Controller, DeliveryRate, Pacer, WindowUse},
     options::{Agreed, Offer, TimestampClock, fit},
     receive::{Receive, WindowRoom},
-    recovery::{Phase, Recovery, Rtt},
+    recovery::{Phase, Recovery, Rtt, SentArena},
     send::Send,
     trace::Event,
 };
@@ -47,6 +47,8 @@ pub struct Env<'a> {
     pub now: Instant,
     /// Packet memory.
     pub pool: &'a mut Pool,
+    /// Scoreboards of all the host's connections.
+    pub sent: &'a mut SentArena,
     /// The host's knobs.
     pub config: &'a TcpConfig,
     /// The host's counters.
@@ -80,6 +82,8 @@ struct Pending {
     syn: bool,
     /// A zero-window probe is due.
     probe: bool,
+    /// A tail loss probe is due.
+    tail_probe: bool,
     /// A keepalive probe is due.
     keepalive: bool,
     /// The override timer ran out: the next segment may be silly.
@@ -96,6 +100,9 @@ pub struct Connection {
     recovery: Recovery,
     rtt: Rtt,
     congestion: Controller,
+    rate: DeliveryRate,
+    pacer: Pacer,
+    window_use: WindowUse,
     offer: Offer,
     agreed: Agreed,
     timestamps: TimestampClock,
@@ -121,8 +128,6 @@ pub struct Connection {
     unanswered: u8,
     /// The application has let go of the connection.
     orphan: bool,
-    /// The congestion window was the last bound that held text back.
-    cwnd_limited: bool,
     /// `poll_segment` may have something to say.
     wants_output: bool,
     /// Text and segments sent and received, for `info`.
@@ -180,9 +185,7 @@ impl Connection {
             .blocked
             .is_some_and(|blocked| blocked.by == Limit::Memory);
         let reader = self.receive.short_of_memory && self.state.may_receive();
-        writer
-            || self.pending.syn
-            || (reader && self.receive.window_left() < u32::from(self.offer.mss))
+        writer || (reader && self.receive.window_left() < u32::from(self.offer.mss))
     }
 
     /// The bytes of text that `segment` names.
@@ -194,8 +197,11 @@ impl Connection {
         stream.slices(pool, segment.payload.clone())
     }
 
-    /// Returns every block to the pool. The connection is of no use afterwards.
-    pub fn release(&mut self, pool: &mut Pool) {
+    /// Returns every block to the pool, and every node to the arena. The
+    /// connection is of no use afterwards.
+    pub fn release(&mut self, pool: &mut Pool, sent: &mut SentArena) {
+        self.recovery.clear(sent);
+        self.send.snd_nxt = self.send.snd_una;
         self.send.stream.release(pool);
         self.receive.release(pool);
     }
@@ -290,6 +296,8 @@ impl Connection {
         }
         self.close_reason.get_or_insert(reason);
         self.timers = Timers::NONE;
+        self.recovery.clear(env.sent);
+        self.send.snd_nxt = self.send.snd_una;
         self.send.stream.release(env.pool);
         self.send.blocked = None;
         self.receive.forget_beyond_readable(env.pool);
@@ -337,7 +345,6 @@ impl Connection {
 
     /// Tells the host's trace where the congestion window stands.
     fn record_window(&self, env: &mut Env<'_>) {
-        use crate::congestion::CongestionControl;
         env.record(Event::Window {
             cwnd: self.congestion.cwnd(),
             ssthresh: self.congestion.ssthresh(),

@@ -6,13 +6,15 @@
 
 use core::ops::Range;
 
+use fullpipe_pool::Instant;
 use fullpipe_wire::{SackBlocks, TcpFlags, TcpOptions};
 
 use super::{Connection, Env, State};
 use crate::{
     Allowance, Limit, SegmentOut, SeqNum,
-    congestion::CongestionControl,
+    congestion::FlightStart,
     limit::tightest,
+    recovery::Phase,
     send::{Decision, Situation, segmentize},
     trace::Event,
 };
@@ -47,7 +49,8 @@ impl Connection {
             | State::LastAck
             | State::TimeWait => self
                 .poll_sack_news(env)
-                .or_else(|| self.poll_head(env))
+                .or_else(|| self.poll_lost(env))
+                .or_else(|| self.poll_tail_probe(env))
                 .or_else(|| self.poll_text(device_max, env))
                 .or_else(|| self.poll_probe(env))
                 .or_else(|| self.poll_keepalive(env))
@@ -70,39 +73,76 @@ impl Connection {
         if news { self.poll_ack(env) } else { None }
     }
 
-    /// The segment at `snd_una`, which is taken for lost.
-    fn poll_head(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
-        if !self.recovery.head_is_due() {
+    /// The oldest piece that is taken for lost, as far as the congestion window,
+    /// the pacer and the peer's window let it leave. What follows it and was
+    /// never sent fills the segment up.
+    fn poll_lost(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
+        let lost = self.recovery.next_lost(env.sent)?;
+        let mss = self.mss(env);
+        let edge = self.send.snd_una + self.send.snd_wnd;
+        let nothing_flies = self.recovery.board().in_flight() == 0;
+        let blocked = lost.start.at_or_after(edge)
+            || !(self.cwnd_room() >= mss || nothing_flies)
+            || !self.may_leave_now(env);
+        if blocked {
             return None;
         }
-        self.recovery.on_head_sent();
-        let sent_text = self
-            .send
-            .snd_una
-            .room_to(self.send.snd_max.earliest(self.send.text_end()));
-        let len = self.mss(env).min(sent_text);
-        Some(self.text_segment(self.send.snd_una, len, env))
+        self.timers.persist.clear();
+        let end = if lost.end == self.send.snd_nxt {
+            self.send.text_end()
+        } else {
+            lost.end.earliest(self.send.text_end())
+        };
+        let end = end.earliest(edge);
+        let len = mss.min(lost.start.room_to(end));
+        Some(self.text_segment(lost.start, len, env))
     }
 
-    /// Text that has not been sent since `snd_nxt` was last set back, or FIN.
+    /// A tail loss probe: a new segment if there is one, the last one again if
+    /// not. RFC 8985 §7.3.
+    fn poll_tail_probe(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
+        if !core::mem::take(&mut self.pending.tail_probe) {
+            return None;
+        }
+        let last = self.recovery.board().last(env.sent)?.end;
+        let mss = self.mss(env);
+        let new = self.send.unsent().min(self.send.window_room()).min(mss);
+        let (seq, len) = if new > 0 {
+            (self.send.snd_nxt, new)
+        } else {
+            let text = self
+                .send
+                .snd_una
+                .room_to(last.earliest(self.send.text_end()));
+            let len = mss.min(text);
+            (last.earliest(self.send.text_end()) - len, len)
+        };
+        env.counters.loss_probes += 1;
+        let segment = self.text_segment(seq, len, env);
+        let end = self.send.snd_nxt.latest(segment.seq + segment.len());
+        self.recovery.on_tail_probe(end, new == 0);
+        self.arm_retransmit(env);
+        Some(segment)
+    }
+
+    /// Text that was never sent, or FIN.
     fn poll_text(&mut self, device_max: u32, env: &mut Env<'_>) -> Option<SegmentOut> {
         if self.send.unsent() > 0 {
             self.restart_after_idle(env);
         }
         let situation = self.situation(device_max, env);
-        let decision = segmentize(&situation);
-        if let Decision::Send(len) = decision {
-            self.pending.override_sws = false;
-            self.timers.cork.clear();
-            self.timers.persist.clear();
-            let mut segment = self.text_segment(self.send.snd_nxt, len, env);
-            if len > situation.mss {
-                segment.segment_size = situation.mss as u16;
+        let limit = match segmentize(&situation) {
+            Decision::Send(len) => {
+                self.pending.override_sws = false;
+                self.timers.cork.clear();
+                self.timers.persist.clear();
+                let mut segment = self.text_segment(self.send.snd_nxt, len, env);
+                if len > situation.mss {
+                    segment.segment_size = situation.mss as u16;
+                }
+                return Some(segment);
             }
-            return Some(segment);
-        }
-        let Decision::Hold(limit) = decision else {
-            return None;
+            Decision::Hold(limit) => limit,
         };
         if self.send.fin_is_next() && self.fin_may_leave() {
             self.timers.persist.clear();
@@ -112,19 +152,39 @@ impl Connection {
         None
     }
 
-    /// FIN takes one sequence number of the peer's window, and leaves once: it
-    /// is sent again when `snd_nxt` falls back.
+    /// FIN takes one sequence number of the peer's window.
     fn fin_may_leave(&self) -> bool {
-        self.send.window_room() > 0 || self.send.in_flight() > 0
+        self.send.window_room() > 0 || self.send.outstanding() > 0
+    }
+
+    /// Whether the pacer lets something leave now; if not, when.
+    fn may_leave_now(&mut self, env: &Env<'_>) -> bool {
+        if !env.config.pacing || self.pacer.may_send(env.now) {
+            return true;
+        }
+        self.timers.pacing.set(self.pacer.release_at());
+        false
+    }
+
+    /// Bytes that congestion control lets leave.
+    fn cwnd_room(&self) -> u32 {
+        let paced_by_prr =
+            self.recovery.phase() == Phase::Fast && !self.congestion.controls_recovery();
+        let cwnd = if paced_by_prr {
+            self.recovery.window()
+        } else {
+            self.congestion.cwnd()
+        };
+        cwnd.saturating_sub(self.recovery.board().in_flight())
     }
 
     /// Everything that bounds what may leave now.
     fn situation(&self, device_max: u32, env: &Env<'_>) -> Situation {
         let mss = self.mss(env);
         Situation {
-            allowance: self.send_allowance(),
+            allowance: self.send_allowance(env.now),
             unsent: self.send.unsent(),
-            in_flight: self.send.in_flight(),
+            outstanding: self.send.outstanding(),
             mss,
             device_max: device_max.max(mss),
             max_snd_wnd: self.send.max_snd_wnd,
@@ -137,8 +197,8 @@ impl Connection {
     }
 
     /// The tightest of the bounds, which names the limit.
-    pub(super) fn send_allowance(&self) -> Allowance {
-        let window = if self.send.snd_wnd == 0 && self.send.in_flight() == 0 {
+    pub(super) fn send_allowance(&self, now: Instant) -> Allowance {
+        let window = if self.send.snd_wnd == 0 && self.recovery.board().in_flight() == 0 {
             Limit::ZeroWindow
         } else {
             Limit::ReceiveWindow
@@ -148,15 +208,23 @@ impl Connection {
         } else {
             (self.congestion.limit(), self.source_limit())
         };
-        let in_flight = self.send.in_flight();
-        let cwnd = self
-            .congestion
-            .cwnd()
-            .saturating_add(self.recovery.credit());
+        // What is lost goes first: while it waits nothing new leaves.
+        let repair = if self.recovery.board().lost() > 0 {
+            0
+        } else {
+            u32::MAX
+        };
+        let pace = if self.pacer.may_send(now) {
+            u32::MAX
+        } else {
+            0
+        };
         tightest(&[
             (source, self.send.unsent()),
             (window, self.send.window_room()),
-            (congestion, cwnd.saturating_sub(in_flight)),
+            (Limit::Recovery, repair),
+            (congestion, self.cwnd_room()),
+            (Limit::Pacing, pace),
         ])
     }
 
@@ -174,12 +242,24 @@ impl Connection {
     fn hold(&mut self, limit: Limit, situation: &Situation, env: &mut Env<'_>) {
         self.set_limit(limit, env);
         self.pending.override_sws = false;
-        self.cwnd_limited = matches!(
-            limit,
-            Limit::CwndSlowStart | Limit::CwndSteady | Limit::CwndAfterLoss | Limit::Recovery
-        );
-        let waiting = situation.unsent > 0 || self.send.fin_is_next();
-        if waiting && situation.in_flight == 0 && !self.pending.probe {
+        match limit {
+            Limit::Application | Limit::SendBuffer | Limit::Memory | Limit::Nagle => {
+                self.rate
+                    .mark_app_limited(self.recovery.board().in_flight());
+            }
+            Limit::Pacing => self.timers.pacing.set(self.pacer.release_at()),
+            Limit::CwndSlowStart | Limit::CwndSteady | Limit::CwndAfterLoss | Limit::Recovery => {
+                self.window_use.on_full();
+            }
+            Limit::ReceiveWindow
+            | Limit::ZeroWindow
+            | Limit::Device
+            | Limit::Handshake
+            | Limit::Closing => {}
+        }
+        let board = self.recovery.board();
+        let waiting = situation.unsent > 0 || self.send.fin_is_next() || board.lost() > 0;
+        if waiting && board.in_flight() == 0 && !self.pending.probe {
             self.arm_persist(env);
         }
         let corked = situation.corked && limit == Limit::Nagle;
@@ -190,7 +270,7 @@ impl Connection {
 
     /// Nothing is in flight, so no ACK will come unless it is asked for.
     fn arm_persist(&mut self, env: &mut Env<'_>) {
-        let wait = if self.send.window_room() == 0 {
+        let wait = if self.send.snd_wnd == 0 || self.send.window_room() == 0 {
             self.rtt.rto(env.config)
         } else if matches!(
             self.limit.current(),
@@ -203,6 +283,8 @@ impl Connection {
         };
         let deadline = self.within_user_timeout(env.now + wait, env);
         self.timers.persist.set_once(deadline);
+        // What is outstanding waits for the window, not for an ACK.
+        self.timers.retransmit.clear();
     }
 
     /// One byte beyond the window, or FIN, to make the peer say how large its
@@ -213,8 +295,8 @@ impl Connection {
         }
         env.counters.win_probe += 1;
         self.tally.zero_window_probes += 1;
-        let len = self.send.unsent().min(1);
-        let probe = self.text_segment(self.send.snd_nxt, len, env);
+        let text = self.send.snd_una.room_to(self.send.text_end());
+        let probe = self.text_segment(self.send.snd_una, text.min(1), env);
         self.arm_persist(env);
         Some(probe)
     }
@@ -233,7 +315,7 @@ impl Connection {
         if !self.receive.ack.is_due() {
             return None;
         }
-        Some(self.segment(self.send.snd_max, TcpFlags::ACK, 0..0, env))
+        Some(self.segment(self.send.snd_nxt, TcpFlags::ACK, 0..0, env))
     }
 
     /// A segment of `len` bytes of text from `seq` on, with FIN if that is next.
@@ -317,7 +399,7 @@ impl Connection {
             self.timers.ack.clear();
         }
         let is_again =
-            !segment.is_empty() && (segment.seq + segment.len()).at_or_before(self.send.snd_max);
+            !segment.is_empty() && (segment.seq + segment.len()).at_or_before(self.send.snd_nxt);
         if is_again {
             env.counters.retrans_segs += u64::from(segment.segments());
         } else {
@@ -335,50 +417,77 @@ impl Connection {
         }
     }
 
-    /// Moves `snd_nxt` and `snd_max`, starts the clocks, and charges the bytes.
+    /// Tells recovery, moves `snd_nxt`, starts the clocks, and charges the bytes.
     fn account_sequence_space(&mut self, segment: &SegmentOut, is_again: bool, env: &mut Env<'_>) {
         let (len, end) = (segment.text_len(), segment.seq + segment.len());
-        if self.send.snd_una == self.send.snd_max {
+        let mss = self.mss(env).max(1);
+        if self.send.outstanding() == 0 {
             self.progress = env.now;
         }
-        let news = self.send.snd_max.room_to(end).min(len);
+        if self.recovery.board().in_flight() == 0 && len > 0 {
+            self.start_flight(mss, env);
+        }
+        let news = self.send.snd_nxt.room_to(end).min(len);
         self.tally.bytes_sent += u64::from(news);
         self.tally.bytes_retransmitted += u64::from(len - news);
         self.limit.moved(news);
         self.spoke = env.now;
         if is_again {
             self.tally.segments_retransmitted += segment.segments();
-            if self.recovery.timeouts() > 0 {
+            if self.recovery.phase() == Phase::Timeout {
                 env.counters.slow_start_retrans += 1;
             }
             env.record(Event::Retransmission {
                 seq: segment.seq.0,
                 len,
             });
-            self.rtt.on_retransmission();
-        } else {
-            env.counters.orig_data_sent += u64::from(if len > 0 { segment.segments() } else { 0 });
-            self.rtt.on_sent(end, env.now);
+        } else if len > 0 {
+            env.counters.orig_data_sent += u64::from(segment.segments());
         }
         if len > 0 {
             self.tally.segments_sent += segment.segments();
-            self.tally.full_sized_sent += len / self.mss(env).max(1);
-        }
-        self.send.snd_max = self.send.snd_max.latest(end);
-        // The persist timer runs only while nothing may leave but a probe, which
-        // is beyond the window: neither `snd_nxt` nor a timeout is due to it.
-        let is_probe = self.timers.persist.is_set();
-        if !is_probe {
-            self.send.snd_nxt = self.send.snd_nxt.latest(end);
-            if !self.timers.retransmit.is_set() {
-                self.arm_retransmit(env);
+            self.tally.full_sized_sent += len / mss;
+            let rate = self
+                .congestion
+                .pacing_rate(self.rtt.srtt().as_micros() as u32);
+            if env.config.pacing {
+                self.pacer.on_sent(len, rate, mss, env.now);
             }
         }
+        let range = segment.seq..end;
+        let snd_nxt = self.send.snd_nxt;
+        self.recovery
+            .on_sent(range, snd_nxt, mss, env.now, &mut self.rate, env.sent);
+        self.send.snd_nxt = snd_nxt.latest(end);
+        // The persist timer runs only while nothing may leave but a probe, which
+        // is beyond the window: nothing is to be expected of it.
+        if self.timers.persist.is_set() {
+            return self.recovery.on_window_probe(env.sent);
+        }
+        if !self.timers.retransmit.is_set() {
+            self.arm_retransmit(env);
+        }
+        if !is_again {
+            self.arm_tail(env);
+        }
+    }
+
+    /// Text is about to leave while nothing is on its way.
+    fn start_flight(&mut self, mss: u32, env: &Env<'_>) {
+        self.pacer.on_flight_start(mss);
+        self.congestion.on_flight_start(FlightStart {
+            now: env.now,
+            app_limited: self.send.unsent() < mss,
+            srtt_us: self.rtt.srtt().as_micros() as u32,
+        });
     }
 
     /// Something waits to be sent, but the device or the next hop cannot take it.
     pub fn on_device_full(&mut self, env: &mut Env<'_>) {
-        if self.wants_output && self.state.is_synchronized() && self.send_allowance().room > 0 {
+        if self.wants_output
+            && self.state.is_synchronized()
+            && self.send_allowance(env.now).room > 0
+        {
             self.set_limit(Limit::Device, env);
         }
     }

@@ -15,6 +15,8 @@ pub struct TimeWait {
     pub snd_nxt: SeqNum,
     /// Next sequence number expected: after the peer's FIN.
     pub rcv_nxt: SeqNum,
+    /// The window field as it was last advertised: no edge retreats.
+    pub window: u16,
     /// The peer's last TSval, if timestamps were used.
     pub ts_recent: Option<u32>,
     /// Start of this side's timestamp clock.
@@ -32,8 +34,10 @@ impl Connection {
             return None;
         }
         Some(TimeWait {
-            snd_nxt: self.send.snd_max,
+            snd_nxt: self.send.snd_nxt,
             rcv_nxt: self.receive.rcv_nxt,
+            window: (self.receive.window_left() >> self.agreed.rcv_wscale).min(u16::MAX.into())
+                as u16,
             ts_recent: self.agreed.timestamps.then(|| self.timestamps.ts_recent()),
             timestamp_offset: self
                 .timestamps

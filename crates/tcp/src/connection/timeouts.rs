@@ -3,7 +3,7 @@
 //! Rule: a timeout changes state and sends nothing; `poll_segment` does.
 
 use super::{Connection, Env, State, Trigger};
-use crate::{CloseReason, Limit, congestion::CongestionControl, trace::Event};
+use crate::{CloseReason, Limit, trace::Event};
 
 impl Connection {
     /// Acts on every deadline that is not after `env.now`.
@@ -17,6 +17,16 @@ impl Connection {
         }
         if self.timers.cork.take_if_due(env.now) {
             self.pending.override_sws = true;
+            self.wants_output = true;
+        }
+        if self.timers.pacing.take_if_due(env.now) {
+            self.wants_output = true;
+        }
+        if self.timers.reordering.take_if_due(env.now) {
+            self.on_reordering_timeout(env);
+        }
+        if self.timers.tail.take_if_due(env.now) {
+            self.pending.tail_probe = true;
             self.wants_output = true;
         }
         if self.timers.retransmit.take_if_due(env.now) {
@@ -54,8 +64,8 @@ impl Connection {
         env.counters.timeouts += 1;
         self.tally.timeouts += 1;
         let first = self.recovery.timeouts() == 0;
-        let in_flight = self.send.in_flight();
-        self.recovery.on_timeout(self.send.snd_max);
+        let flight_size = self.send.outstanding();
+        self.expire_outstanding(env);
         env.record(Event::Timeout(self.recovery.timeouts()));
         let handshake = !self.state.is_synchronized();
         let retries = if handshake {
@@ -67,16 +77,48 @@ impl Connection {
             return self.give_up(env);
         }
         self.rtt.back_off();
+        self.arm_retransmit(env);
         self.wants_output = true;
         if handshake {
             self.pending.syn = true;
             return;
         }
-        let mss = self.mss(env);
-        self.congestion.on_timeout(in_flight, mss, first);
+        let event = self.congestion_event(flight_size, env);
+        self.congestion.on_timeout(&event, first);
         self.record_window(env);
-        self.send.go_back();
         self.set_limit(Limit::Recovery, env);
+    }
+
+    /// What is outstanding is to be sent again.
+    fn expire_outstanding(&mut self, env: &mut Env<'_>) {
+        self.timers.tail.clear();
+        self.timers.reordering.clear();
+        self.pending.tail_probe = false;
+        let congestion = &mut self.congestion;
+        self.recovery.on_timeout(
+            self.send.snd_una,
+            self.send.snd_nxt,
+            env.now,
+            &mut self.rate,
+            &mut |lost| congestion.on_range_lost(&lost),
+            env.sent,
+        );
+    }
+
+    /// What RACK waited for has not come.
+    fn on_reordering_timeout(&mut self, env: &mut Env<'_>) {
+        let flight_size = self.send.outstanding();
+        let input = self.recovery_input(self.send.snd_una, env);
+        let congestion = &mut self.congestion;
+        let (verdict, look_again) = self.recovery.on_reordering_timeout(
+            &input,
+            &mut self.rate,
+            &mut |lost| congestion.on_range_lost(&lost),
+            env.sent,
+        );
+        self.set_reordering_deadline(look_again);
+        self.follow_verdict(verdict, flight_size, env);
+        self.wants_output = true;
     }
 
     /// The peer's window has been too small for long.

@@ -56,6 +56,12 @@ impl Deadline {
 pub struct Timers {
     /// SYN, text or FIN is unacknowledged: send it again. RFC 6298.
     pub retransmit: Deadline,
+    /// Nothing was heard of the last segments: probe. RFC 8985 §7.
+    pub tail: Deadline,
+    /// What was overtaken has had its time to arrive. RFC 8985 §6.2.
+    pub reordering: Deadline,
+    /// The pacer lets the next segment leave.
+    pub pacing: Deadline,
     /// The window is too small to send and nothing is in flight: probe it, or
     /// send into it. RFC 9293 §3.8.6.1 and §3.8.6.2.1.
     pub persist: Deadline,
@@ -73,6 +79,9 @@ impl Timers {
     /// None set.
     pub const NONE: Self = Self {
         retransmit: Deadline::NEVER,
+        tail: Deadline::NEVER,
+        reordering: Deadline::NEVER,
+        pacing: Deadline::NEVER,
         persist: Deadline::NEVER,
         ack: Deadline::NEVER,
         cork: Deadline::NEVER,
@@ -84,18 +93,20 @@ impl Timers {
     pub fn next(&self) -> Option<Instant> {
         let Self {
             retransmit,
+            tail,
+            reordering,
+            pacing,
             persist,
             ack,
             cork,
             keepalive,
             linger,
         } = *self;
-        retransmit
-            .min(persist)
-            .min(ack)
-            .min(cork)
-            .min(keepalive)
-            .min(linger)
-            .get()
+        [
+            tail, reordering, pacing, persist, ack, cork, keepalive, linger,
+        ]
+        .into_iter()
+        .fold(retransmit, Deadline::min)
+        .get()
     }
 }

@@ -119,7 +119,7 @@ impl Connection {
         Ready {
             connected: self.state.is_synchronized(),
             readable: self.receive.readable() > 0 || peer_closed || ended,
-            writable: ended || (self.may_write() && room > 0),
+            writable: ended || (self.state.is_synchronized() && self.may_write() && room > 0),
             peer_closed,
             closed: self.close_reason,
         }
@@ -138,12 +138,17 @@ impl Connection {
     }
 
     /// Takes as much of `text` as there is room for and returns how much that
-    /// was. 0 is an outcome: the connection says when there is room again.
+    /// was. 0 is an outcome: the connection says when there is room again. Before
+    /// the handshake is complete it takes nothing, because text that waits could
+    /// hold the memory that the handshake needs.
     ///
     /// # Errors
     /// [`TcpError`] when this direction is closed or the connection has ended.
     pub fn write(&mut self, text: &[u8], env: &mut Env<'_>) -> Result<usize, TcpError> {
         self.check_writing()?;
+        if !self.state.is_synchronized() {
+            return Ok(0);
+        }
         let capacity = self.tuning.send_buffer;
         let taken = self
             .send
@@ -163,6 +168,9 @@ impl Connection {
         env: &mut Env<'_>,
     ) -> Result<usize, TcpError> {
         self.check_writing()?;
+        if !self.state.is_synchronized() {
+            return Ok(0);
+        }
         let taken = self
             .send
             .write_with(self.tuning.send_buffer, env.pool, fill);
@@ -198,7 +206,7 @@ impl Connection {
         if source && self.state.is_synchronized() {
             self.wants_output = true;
             if self.send.unsent() == 0 {
-                let limit = self.send_allowance().bound_by;
+                let limit = self.send_allowance(env.now).bound_by;
                 self.set_limit(limit, env);
             }
         }
@@ -310,7 +318,7 @@ impl Connection {
             | State::FinWait1
             | State::FinWait2
             | State::CloseWait => {
-                self.pending.reset = Some((self.send.snd_max, Some(self.receive.rcv_nxt)));
+                self.pending.reset = Some((self.send.snd_nxt, Some(self.receive.rcv_nxt)));
             }
             State::SynSent | State::Closing | State::LastAck | State::TimeWait | State::Closed => {}
         }
@@ -347,7 +355,6 @@ impl Connection {
 
     /// Packet memory has free blocks again.
     pub fn on_memory(&mut self, env: &mut Env<'_>) {
-        self.wants_output |= self.pending.syn;
         self.note_readiness(env);
         self.after_read(env);
     }

@@ -13,7 +13,7 @@ mod window;
 pub use acceptable::acceptable;
 pub use ack_policy::{AckPolicy, Urgency};
 pub use reassembly::Arrival;
-pub use window::{WindowRoom, fair_bytes};
+pub use window::{FEWEST_BLOCKS, WindowRoom, fair_bytes};
 
 use core::ops::Range;
 

@@ -23,6 +23,11 @@ pub struct WindowRoom {
     pub scale: u8,
 }
 
+/// Blocks that every connection's window is given. With a single one, the bytes
+/// left at its end could be fewer than the window field can express, and
+/// nothing would ever move it on.
+pub const FEWEST_BLOCKS: u64 = 2;
+
 /// The part of `within_reach` bytes of memory that one window may have: `share`
 /// percent, and at least what any peer may send at once, the default MSS.
 pub fn fair_bytes(within_reach: u64, share: u32) -> u64 {
@@ -39,7 +44,7 @@ impl Receive {
         let own = u64::from(self.stream.held_blocks(pool) + self.stream.promised_blocks(pool));
         let within_reach = own + u64::from(pool.room(Holder::Receive));
         let fair = fair_bytes(within_reach * size, room.share);
-        let fair_end = (start / size + fair.div_ceil(size)) * size;
+        let fair_end = (start / size + fair.div_ceil(size).max(FEWEST_BLOCKS)) * size;
         let wanted = start + u64::from(room.capacity);
         let advertised = self.offset_of(self.rcv_adv);
         let backed = self
@@ -47,6 +52,24 @@ impl Receive {
             .reserve(pool, wanted.min(fair_end).max(advertised));
         self.short_of_memory = backed < wanted;
         backed.min(wanted).max(advertised.min(backed))
+    }
+
+    /// Blocks that a first window would take if memory were plenty.
+    pub fn first_blocks(&self, room: &WindowRoom, pool: &Pool) -> u32 {
+        let window = room.capacity.min(u16::MAX.into());
+        (u64::from(window.div_ceil(pool.block_size())) + FEWEST_BLOCKS - 1) as u32
+    }
+
+    /// Reserves a first window, if the fewest blocks are to be had; otherwise
+    /// nothing, because a connection that cannot receive is not begun.
+    pub fn admit(&mut self, room: &WindowRoom, pool: &mut Pool) -> bool {
+        self.reachable_edge(room, pool);
+        let blocks = self.stream.held_blocks(pool) + self.stream.promised_blocks(pool);
+        let admitted = u64::from(blocks) >= FEWEST_BLOCKS || !self.short_of_memory;
+        if !admitted {
+            self.stream.unreserve(pool, 0);
+        }
+        admitted
     }
 
     /// How far the right edge could move out now. Bytes.

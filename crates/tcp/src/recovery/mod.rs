@@ -1,19 +1,40 @@
-//! Noticing that something was lost, and sending it again. RFC 5681 §3.2 and
-//! RFC 6582 (NewReno).
+//! Noticing that something was lost, and deciding what is sent again: one
+//! engine for every congestion control. RFC 8985 (RACK-TLP), RFC 9937 (PRR),
+//! RFC 6298, with undo.
 //!
-//! Rule: this part decides *when* and *from where* to send again; it holds no
-//! bytes and makes no segments. How much may be in flight meanwhile is
-//! congestion control's word plus the `credit` for segments that have left the
-//! network.
+//! Rule: this part knows what is outstanding and where each piece stands; it
+//! holds no text and makes no segments. How much may be in flight is congestion
+//! control's word, except that PRR paces fast recovery.
 
+mod prr;
+mod rack;
 mod rtt;
+mod sent;
+mod tail_loss;
+mod undo;
 
+pub use prr::{Prr, PrrAck};
+pub use rack::{Rack, Surroundings};
 pub use rtt::Rtt;
+pub use sent::{Fate, Scoreboard, Sent, SentArena};
+pub use tail_loss::{ProbeOutcome, TailLoss};
+pub use undo::Undo;
 
-use crate::SeqNum;
+use core::ops::Range;
 
-/// Duplicate ACKs that stand for a lost segment. RFC 5681 §3.2.
-const DUPLICATE_THRESHOLD: u32 = 3;
+use fullpipe_pool::Instant;
+use fullpipe_wire::SackBlock;
+
+use crate::{
+    SeqNum,
+    congestion::{DeliveryRate, LostRange},
+};
+
+/// The tick of the timestamp clock in which `at` lies. Times that came back as
+/// timestamps are compared in ticks, or rounding would pass for evidence.
+pub fn tick(at: Instant) -> Instant {
+    Instant::from_millis(at.as_millis())
+}
 
 /// What the connection is doing about loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,49 +43,102 @@ pub enum Phase {
     Open,
     /// Fast recovery: ends when everything before `recover` is acknowledged.
     Fast,
-    /// After a timeout: everything in flight is sent again.
+    /// After a timeout: what was outstanding is sent again in slow start.
     Timeout,
 }
 
-/// Loss recovery of one connection.
-#[derive(Clone, Debug)]
+/// Loss recovery of one connection. [`clear`](Self::clear) must be called before
+/// it is dropped: the scoreboard's nodes belong to an arena.
+#[derive(Debug)]
 pub struct Recovery {
     phase: Phase,
-    /// The highest sequence number sent when recovery began, plus one. A second
-    /// reduction before it is acknowledged would punish the same loss twice.
+    /// `snd_nxt` when recovery began.
     recover: SeqNum,
-    /// Segments that have left the network beyond the one at `snd_una`.
-    duplicates: u32,
-    /// Most bytes that SACK blocks covered since `snd_una` last moved.
-    sacked: u32,
-    /// The segment at `snd_una` is to be sent again now.
-    head_lost: bool,
-    /// Bytes that duplicate ACKs say have left the network.
-    credit: u32,
+    board: Scoreboard,
+    rack: Rack,
+    tail: TailLoss,
+    prr: Prr,
+    undo: Undo,
+    /// What PRR lets be in flight in fast recovery.
+    window: u32,
     /// Timeouts in a row.
     timeouts: u32,
+    /// Duplicate ACKs of a peer without SACK, as segments beyond the first hole.
+    duplicates: u32,
 }
 
-/// What a duplicate ACK led to.
+/// An ACK, as far as recovery is concerned.
+#[derive(Clone, Copy, Debug)]
+pub struct AckIn<'a> {
+    /// When it arrived.
+    pub now: Instant,
+    /// SEG.ACK.
+    pub ack: SeqNum,
+    /// `snd_una` before it.
+    pub snd_una: SeqNum,
+    /// One past the highest sequence number sent.
+    pub snd_nxt: SeqNum,
+    /// Its SACK blocks; `None` when SACK is not used.
+    pub sack: Option<&'a [SackBlock]>,
+    /// A duplicate in the sense of RFC 5681 §2.
+    pub is_duplicate: bool,
+    /// The tick in which the timestamp left that it echoes.
+    pub echoed_at: Option<Instant>,
+    /// Round-trip times and segment size.
+    pub around: Surroundings,
+}
+
+/// What an ACK led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnDuplicate {
-    /// Counted.
-    Counted,
-    /// A segment is taken for lost: congestion control must hear of it.
+pub enum Verdict {
+    /// Nothing that changes the phase.
+    Nothing,
+    /// A loss was found: fast recovery has begun.
     LossFound,
+    /// Everything that recovery began with has arrived.
+    Recovered,
+    /// The recovery was needless: it is undone.
+    Needless,
+}
+
+/// What an ACK brought.
+#[derive(Clone, Copy, Debug)]
+pub struct AckOut {
+    /// What it led to.
+    pub verdict: Verdict,
+    /// Bytes newly delivered, by ACK or SACK.
+    pub delivered: u32,
+    /// Bytes newly taken for lost.
+    pub lost: u32,
+    /// It reported something received twice.
+    pub dsack: bool,
+    /// A tail loss probe had repaired a loss.
+    pub probe_repaired: bool,
+    /// RACK wants to look again then.
+    pub look_again: Option<Instant>,
+}
+
+/// What the ranges of one ACK add up to.
+#[derive(Default)]
+struct News {
+    delivered: u32,
+    original_arrived: bool,
 }
 
 impl Recovery {
-    /// Nothing lost; `iss` is the initial send sequence number.
+    /// Nothing sent, nothing lost; `iss` is the initial send sequence number.
     pub const fn new(iss: SeqNum) -> Self {
         Self {
             phase: Phase::Open,
             recover: iss,
-            duplicates: 0,
-            sacked: 0,
-            head_lost: false,
-            credit: 0,
+            board: Scoreboard::new(),
+            rack: Rack::new(iss),
+            tail: TailLoss::IDLE,
+            prr: Prr::IDLE,
+            undo: Undo::NOTHING,
+            window: 0,
             timeouts: 0,
+            duplicates: 0,
         }
     }
 
@@ -78,86 +152,299 @@ impl Recovery {
         self.timeouts
     }
 
-    /// Bytes that may be in flight beyond the congestion window.
-    pub const fn credit(&self) -> u32 {
-        self.credit
+    /// What is outstanding.
+    pub const fn board(&self) -> &Scoreboard {
+        &self.board
     }
 
-    /// Whether the segment at `snd_una` must leave again now.
-    pub const fn head_is_due(&self) -> bool {
-        self.head_lost
+    /// Whether a tail loss probe is under way.
+    pub const fn is_probing(&self) -> bool {
+        self.tail.is_probing()
     }
 
-    /// The segment at `snd_una` has left again.
-    pub fn on_head_sent(&mut self) {
-        self.head_lost = false;
+    /// What PRR lets be in flight; meaningful in fast recovery.
+    pub const fn window(&self) -> u32 {
+        self.window
     }
 
-    /// A duplicate ACK: segments have left the network, but not the next one.
-    /// How many is told by `sacked`, the bytes that its SACK blocks cover; by
-    /// the ACK itself where there are none.
-    pub fn on_duplicate(
+    /// The oldest piece that is to be sent again.
+    pub fn next_lost(&self, arena: &SentArena) -> Option<Range<SeqNum>> {
+        self.board.next_lost(arena)
+    }
+
+    /// `range` leaves. Where it lies before `snd_nxt` it leaves again.
+    pub fn on_sent(
         &mut self,
-        snd_una: SeqNum,
-        snd_max: SeqNum,
-        sacked: u32,
+        range: Range<SeqNum>,
+        snd_nxt: SeqNum,
         mss: u32,
-    ) -> OnDuplicate {
-        let left = (sacked.saturating_sub(self.sacked) / mss).max(1);
-        self.sacked = self.sacked.max(sacked);
-        let before = self.duplicates;
-        self.duplicates = self.duplicates.saturating_add(left);
-        let crossed = before < DUPLICATE_THRESHOLD && self.duplicates >= DUPLICATE_THRESHOLD;
-        match self.phase {
-            Phase::Fast => self.credit = self.credit.saturating_add(left.saturating_mul(mss)),
-            // RFC 6582 §3.2 step 2: only news from after the last recovery.
-            Phase::Open if crossed && snd_una.after(self.recover) => {
-                self.phase = Phase::Fast;
-                self.recover = snd_max;
-                self.head_lost = true;
-                self.credit = self.duplicates.saturating_mul(mss);
-                return OnDuplicate::LossFound;
-            }
-            Phase::Open | Phase::Timeout => {}
+        now: Instant,
+        rate: &mut DeliveryRate,
+        arena: &mut SentArena,
+    ) {
+        let len = range.start.room_to(range.end);
+        let snapshot = rate.on_sent(len, self.board.in_flight(), now);
+        let again = range.start..range.end.earliest(snd_nxt);
+        if again.start.before(again.end) {
+            let segments = again.start.room_to(again.end).div_ceil(mss.max(1));
+            self.undo.on_retransmission(segments, tick(now));
+            self.board.on_sent_again(again, now, snapshot, arena);
         }
-        OnDuplicate::Counted
-    }
-
-    /// Everything before `ack` arrived, `acked` bytes of it news. Returns
-    /// whether a recovery ended with it.
-    pub fn on_ack(&mut self, ack: SeqNum, acked: u32, mss: u32) -> bool {
-        self.duplicates = 0;
-        self.sacked = 0;
-        self.timeouts = 0;
-        if self.phase == Phase::Open {
-            return false;
-        }
-        if ack.at_or_after(self.recover) {
-            self.phase = Phase::Open;
-            self.credit = 0;
-            self.head_lost = false;
-            return true;
+        let first = range.start.latest(snd_nxt)..range.end;
+        if first.start.before(first.end) {
+            self.board.on_sent(first, now, snapshot, arena);
         }
         if self.phase == Phase::Fast {
-            // A partial ACK: the next hole starts right there. RFC 6582 §3.2 step 5.
-            self.head_lost = true;
-            self.credit = self
-                .credit
-                .saturating_sub(acked)
-                .saturating_add(mss.min(acked));
+            self.prr.on_sent(len);
         }
-        false
     }
 
-    /// The retransmission timer ran out: all from `snd_una` is sent again.
-    pub fn on_timeout(&mut self, snd_max: SeqNum) {
-        self.phase = Phase::Timeout;
-        self.recover = snd_max;
-        self.duplicates = 0;
-        self.sacked = 0;
-        self.head_lost = false;
-        self.credit = 0;
+    /// What just left is beyond the peer's window: a probe, not to be counted
+    /// on. It is sent again with what follows once there is room.
+    pub fn on_window_probe(&mut self, arena: &mut SentArena) {
+        self.board.mark_all_lost(false, arena);
+    }
+
+    /// A tail loss probe left; `snd_nxt` is what it is after it.
+    pub fn on_tail_probe(&mut self, snd_nxt: SeqNum, is_retransmission: bool) {
+        self.tail.on_probe(snd_nxt, is_retransmission);
+    }
+
+    /// An ACK, with SACK blocks or without. `on_lost` is told of each range
+    /// that is newly taken for lost.
+    pub fn on_ack(
+        &mut self,
+        input: &AckIn<'_>,
+        rate: &mut DeliveryRate,
+        on_lost: &mut dyn FnMut(LostRange),
+        arena: &mut SentArena,
+    ) -> AckOut {
+        let news = self.take_arrivals(input, rate, arena);
+        let dsack = self.take_duplicate_report(input);
+        let advanced = input.ack.after(input.snd_una);
+        if advanced {
+            self.timeouts = 0;
+        }
+        let bare = !advanced && news.delivered == 0;
+        let outcome = self.tail.on_ack(input.ack, dsack, bare);
+        let mut verdict = self.end_phase(input, &news, arena);
+        if self.board.head_is_sacked(arena) {
+            self.board.mark_all_lost(true, arena);
+        }
+        let (lost, look_again) = self.detect(input.around, input.now, rate, on_lost, arena);
+        if lost > 0 && self.phase == Phase::Open {
+            self.begin_fast(input.ack, input.snd_nxt, lost);
+            verdict = Verdict::LossFound;
+        }
+        AckOut {
+            verdict,
+            delivered: news.delivered,
+            lost,
+            dsack,
+            probe_repaired: outcome == ProbeOutcome::LossRepaired,
+            look_again,
+        }
+    }
+
+    /// Tells scoreboard, RACK and the rate estimator what has arrived.
+    fn take_arrivals(
+        &mut self,
+        input: &AckIn<'_>,
+        rate: &mut DeliveryRate,
+        arena: &mut SentArena,
+    ) -> News {
+        let mut news = News::default();
+        let Self {
+            board, rack, phase, ..
+        } = self;
+        let after_timeout = *phase == Phase::Timeout;
+        let mut arrived = |sent: &Sent| {
+            let echoes_original = input
+                .echoed_at
+                .is_some_and(|echoed| echoed < tick(sent.sent_at));
+            let ambiguous = sent.retransmissions > 0;
+            news.delivered += sent.len();
+            news.original_arrived |=
+                after_timeout && sent.fate == Fate::Lost && sent.retransmissions == 0;
+            rack.on_delivered(sent, echoes_original, input.around.min_rtt, input.now);
+            rate.on_delivered(
+                sent.len(),
+                sent.sent_at,
+                sent.snapshot,
+                ambiguous,
+                input.now,
+            );
+        };
+        board.on_ack(input.ack, arena, &mut arrived);
+        match input.sack {
+            Some(blocks) => {
+                for block in blocks {
+                    let (left, right) = (SeqNum(block.left), SeqNum(block.right));
+                    let credible = left.after(input.ack) && right.at_or_before(input.snd_nxt);
+                    if credible && left.before(right) {
+                        board.on_sack(left..right, arena, &mut arrived);
+                    }
+                }
+            }
+            None => self.count_duplicates(input, arena),
+        }
+        news
+    }
+
+    /// A peer without SACK: each duplicate ACK stands for one segment beyond
+    /// the first hole, and is treated as if it had said so. RFC 6675 §1's
+    /// reading of RFC 5681 §3.2.
+    fn count_duplicates(&mut self, input: &AckIn<'_>, arena: &mut SentArena) {
+        if input.ack.after(input.snd_una) {
+            // Whatever was assumed to have arrived is in flight again; after a
+            // partial ACK the next hole begins right there. RFC 6582 §3.2.
+            self.board.forget_sacked(arena);
+            self.duplicates = 0;
+            let partial = self.phase == Phase::Fast && input.ack.before(self.recover);
+            if partial {
+                self.board.mark_head_lost(input.around.mss, arena);
+            }
+        } else if input.is_duplicate {
+            self.duplicates += 1;
+            let hole = input.snd_una + input.around.mss;
+            let beyond = hole + self.duplicates * input.around.mss;
+            let arrived = hole..beyond.earliest(input.snd_nxt);
+            if arrived.start.before(arrived.end) {
+                let Self { board, rack, .. } = self;
+                let min_rtt = input.around.min_rtt;
+                board.on_sack(arrived, arena, &mut |sent| {
+                    rack.on_delivered(sent, false, min_rtt, input.now);
+                });
+            }
+        }
+    }
+
+    /// RFC 2883: the first block lies below the ACK, or inside the second.
+    fn take_duplicate_report(&mut self, input: &AckIn<'_>) -> bool {
+        let Some([first, rest @ ..]) = input.sack else {
+            return false;
+        };
+        let (left, right) = (SeqNum(first.left), SeqNum(first.right));
+        let below = right.at_or_before(input.ack);
+        let inside = rest.first().is_some_and(|outer| {
+            left.at_or_after(SeqNum(outer.left)) && right.at_or_before(SeqNum(outer.right))
+        });
+        if !below && !inside {
+            return false;
+        }
+        self.rack.on_dsack(input.ack, input.snd_nxt);
+        self.undo.on_dsack(left);
+        true
+    }
+
+    /// Whether the ACK ends what is being done about loss.
+    fn end_phase(&mut self, input: &AckIn<'_>, news: &News, arena: &mut SentArena) -> Verdict {
+        if self.phase == Phase::Open {
+            return Verdict::Nothing;
+        }
+        let echoed_at = input.echoed_at.filter(|_| news.delivered > 0);
+        if self.undo.is_needless(echoed_at, news.original_arrived) {
+            self.board.unmark_lost(arena);
+            self.phase = Phase::Open;
+            self.undo.forget();
+            return Verdict::Needless;
+        }
+        if input.ack.at_or_after(self.recover) {
+            self.phase = Phase::Open;
+            self.rack.on_recovery_over();
+            return Verdict::Recovered;
+        }
+        Verdict::Nothing
+    }
+
+    /// RACK looks at what is outstanding.
+    fn detect(
+        &mut self,
+        around: Surroundings,
+        now: Instant,
+        rate: &mut DeliveryRate,
+        on_lost: &mut dyn FnMut(LostRange),
+        arena: &mut SentArena,
+    ) -> (u32, Option<Instant>) {
+        let recovering = self.phase != Phase::Open;
+        let mut lost = |sent: &Sent| on_lost(rate.on_lost(sent.len(), sent.snapshot, now));
+        self.rack
+            .detect(&mut self.board, around, recovering, now, &mut lost, arena)
+    }
+
+    /// The reordering window of something has passed. Returns the verdict and
+    /// when to look again.
+    pub fn on_reordering_timeout(
+        &mut self,
+        input: &AckIn<'_>,
+        rate: &mut DeliveryRate,
+        on_lost: &mut dyn FnMut(LostRange),
+        arena: &mut SentArena,
+    ) -> (Verdict, Option<Instant>) {
+        let (lost, look_again) = self.detect(input.around, input.now, rate, on_lost, arena);
+        if lost > 0 && self.phase == Phase::Open {
+            self.begin_fast(input.snd_una, input.snd_nxt, lost);
+            return (Verdict::LossFound, look_again);
+        }
+        (Verdict::Nothing, look_again)
+    }
+
+    fn begin_fast(&mut self, snd_una: SeqNum, snd_nxt: SeqNum, lost: u32) {
+        self.phase = Phase::Fast;
+        self.recover = snd_nxt;
+        self.tail.cancel();
+        self.undo.start(snd_una);
+        self.prr = Prr::start(self.board.in_flight() + lost);
+        self.window = self.board.in_flight();
+    }
+
+    /// Fast recovery: how much may be in flight after this ACK.
+    pub fn pace(&mut self, out: &AckOut, advanced: bool, ssthresh: u32, mss: u32) {
+        self.window = self.prr.on_ack(PrrAck {
+            delivered: out.delivered,
+            in_flight: self.board.in_flight(),
+            ssthresh,
+            mss,
+            is_safe: advanced && out.lost == 0,
+        });
+    }
+
+    /// The retransmission timer ran out: all that is in flight is taken for lost.
+    pub fn on_timeout(
+        &mut self,
+        snd_una: SeqNum,
+        snd_nxt: SeqNum,
+        now: Instant,
+        rate: &mut DeliveryRate,
+        on_lost: &mut dyn FnMut(LostRange),
+        arena: &mut SentArena,
+    ) {
         self.timeouts = self.timeouts.saturating_add(1);
+        if self.phase != Phase::Timeout {
+            self.undo.start(snd_una);
+        }
+        self.phase = Phase::Timeout;
+        self.recover = snd_nxt;
+        self.duplicates = 0;
+        self.tail.cancel();
+        if self.board.head_is_sacked(arena) {
+            self.board.mark_all_lost(true, arena);
+        }
+        self.board.mark_lost(arena, &mut |sent| {
+            on_lost(rate.on_lost(sent.len(), sent.snapshot, now));
+            Some(true)
+        });
+    }
+
+    /// A hop cannot carry what was sent: it is lost, and nobody's fault.
+    pub fn on_too_large(&mut self, arena: &mut SentArena) {
+        self.board.mark_all_lost(false, arena);
+        self.undo.forget();
+    }
+
+    /// Forgets everything and returns the nodes.
+    pub fn clear(&mut self, arena: &mut SentArena) {
+        self.board.clear(arena);
     }
 }
 

@@ -1,12 +1,11 @@
 //! Round-trip time and retransmission timeout. RFC 6298, in microseconds.
 //!
-//! Rule: a segment that was sent twice is never timed (Karn), unless its
-//! timestamp came back. Backoff belongs to the timeout, not to the estimate: a
-//! new sample ends it.
+//! Rule: backoff belongs to the timeout, not to the estimate: a new sample ends
+//! it. Which segments may be timed (Karn) is the scoreboard's business.
 
-use fullpipe_pool::{Duration, Instant};
+use fullpipe_pool::Duration;
 
-use crate::{SeqNum, TcpConfig};
+use crate::TcpConfig;
 
 /// The round-trip time estimate of one connection.
 #[derive(Clone, Debug)]
@@ -17,8 +16,6 @@ pub struct Rtt {
     /// Timeout without backoff.
     rto_us: u32,
     backoff: u8,
-    /// The segment being timed: its end, and when it left.
-    timed: Option<(SeqNum, Instant)>,
 }
 
 impl Rtt {
@@ -30,7 +27,6 @@ impl Rtt {
             min_rtt_us: u32::MAX,
             rto_us: micros(config.rto_initial),
             backoff: 0,
-            timed: None,
         }
     }
 
@@ -58,7 +54,6 @@ impl Rtt {
     /// Doubles the timeout. RFC 6298 §5.5.
     pub fn back_off(&mut self) {
         self.backoff = self.backoff.saturating_add(1);
-        self.timed = None;
     }
 
     /// The peer answered: the next timeout is not backed off any more.
@@ -73,40 +68,8 @@ impl Rtt {
         }
     }
 
-    /// A segment that ends at `end` leaves for the first time.
-    pub fn on_sent(&mut self, end: SeqNum, now: Instant) {
-        self.timed.get_or_insert((end, now));
-    }
-
-    /// Something is sent again: what is being timed can no longer be told apart.
-    pub fn on_retransmission(&mut self) {
-        self.timed = None;
-    }
-
-    /// Everything before `ack` arrived; `echo` is the age of the timestamp that
-    /// came back. Returns the sample taken, if any.
-    pub fn on_ack(
-        &mut self,
-        ack: SeqNum,
-        echo: Option<Duration>,
-        now: Instant,
-        config: &TcpConfig,
-    ) -> Option<Duration> {
-        let sample = match self.timed {
-            Some((end, sent)) if end.at_or_before(ack) => {
-                self.timed = None;
-                now.since(sent)
-            }
-            // A segment is being timed and this ACK is not its own.
-            Some(_) => return None,
-            None => echo?,
-        };
-        self.add_sample(sample, config);
-        Some(sample)
-    }
-
     /// Folds one sample in. RFC 6298 §2.
-    fn add_sample(&mut self, sample: Duration, config: &TcpConfig) {
+    pub fn add_sample(&mut self, sample: Duration, config: &TcpConfig) {
         let sample_us = micros(sample).max(1);
         self.min_rtt_us = self.min_rtt_us.min(sample_us);
         if self.srtt_us == 0 {
@@ -143,31 +106,19 @@ mod tests {
         TcpConfig::default()
     }
 
-    fn at_ms(ms: u64) -> Instant {
-        Instant::from_millis(ms)
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
     }
 
     #[test]
     fn the_first_sample_sets_and_later_ones_move_the_estimate() {
         let mut rtt = Rtt::new(&config());
-        rtt.on_sent(SeqNum(10), at_ms(0));
-        rtt.on_ack(SeqNum(10), None, at_ms(100), &config());
-        assert_eq!(rtt.srtt(), Duration::from_millis(100));
-        assert_eq!(rtt.rto(&config()), Duration::from_millis(300));
-        rtt.on_sent(SeqNum(20), at_ms(200));
-        rtt.on_ack(SeqNum(20), None, at_ms(220), &config());
-        assert_eq!(rtt.srtt(), Duration::from_millis(90));
-        assert_eq!(rtt.min_rtt(), Some(Duration::from_millis(20)));
-    }
-
-    #[test]
-    fn what_was_sent_twice_is_not_timed_but_its_timestamp_is() {
-        let mut rtt = Rtt::new(&config());
-        rtt.on_sent(SeqNum(10), at_ms(0));
-        rtt.on_retransmission();
-        assert_eq!(rtt.on_ack(SeqNum(10), None, at_ms(500), &config()), None);
-        let echo = Some(Duration::from_millis(30));
-        assert_eq!(rtt.on_ack(SeqNum(20), echo, at_ms(530), &config()), echo);
+        rtt.add_sample(ms(100), &config());
+        assert_eq!(rtt.srtt(), ms(100));
+        assert_eq!(rtt.rto(&config()), ms(300));
+        rtt.add_sample(ms(20), &config());
+        assert_eq!(rtt.srtt(), ms(90));
+        assert_eq!(rtt.min_rtt(), Some(ms(20)));
     }
 
     #[test]
@@ -177,8 +128,7 @@ mod tests {
             rtt.back_off();
         }
         assert_eq!(rtt.rto(&config()), config().rto_max);
-        rtt.on_sent(SeqNum(1), at_ms(0));
-        rtt.on_ack(SeqNum(1), None, at_ms(1), &config());
+        rtt.add_sample(ms(1), &config());
         assert_eq!(rtt.rto(&config()), config().rto_min);
     }
 }

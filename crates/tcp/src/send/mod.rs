@@ -1,6 +1,6 @@
 //! The sending half: what was written, what is in flight, what the peer allows.
 //!
-//! Rule: `snd_una` ≤ `snd_nxt` ≤ `snd_max`, and the stream holds exactly the
+//! Rule: `snd_una` ≤ `snd_nxt`, which never falls back, and the stream holds exactly the
 //! text from `snd_una` on. Congestion and loss are not known here.
 
 mod buffer;
@@ -25,10 +25,8 @@ pub struct Send {
     pub iss: SeqNum,
     /// Oldest unacknowledged sequence number.
     pub snd_una: SeqNum,
-    /// Next sequence number to send. Falls back to `snd_una` after a timeout.
+    /// Next sequence number to send for the first time.
     pub snd_nxt: SeqNum,
-    /// One past the highest sequence number ever sent.
-    pub snd_max: SeqNum,
     /// The peer's window in bytes, counted from `snd_una`.
     pub snd_wnd: u32,
     /// Largest window the peer ever advertised.
@@ -53,7 +51,6 @@ impl Send {
             iss,
             snd_una: iss,
             snd_nxt: iss,
-            snd_max: iss,
             snd_wnd: 0,
             max_snd_wnd: 0,
             snd_wl1: SeqNum(0),
@@ -79,13 +76,13 @@ impl Send {
         seq_of(self.stream.end(), self.first())
     }
 
-    /// Bytes written and not sent since `snd_nxt` was last set back.
+    /// Bytes written and never sent.
     pub fn unsent(&self) -> u32 {
         self.snd_nxt.room_to(self.text_end())
     }
 
-    /// Sequence numbers sent and not acknowledged.
-    pub fn in_flight(&self) -> u32 {
+    /// Sequence numbers sent and not acknowledged: RFC 5681's FlightSize.
+    pub fn outstanding(&self) -> u32 {
         self.snd_una.room_to(self.snd_nxt)
     }
 
@@ -106,19 +103,19 @@ impl Send {
 
     /// Whether anything waits to be sent or acknowledged.
     pub fn is_idle(&self) -> bool {
-        self.snd_una == self.snd_max && self.unsent() == 0 && !self.fin_is_next()
+        self.snd_una == self.snd_nxt && self.unsent() == 0 && !self.fin_is_next()
     }
 
     /// Advances `snd_una` to `ack` and frees the text below it.
     ///
-    /// The caller has checked snd_una < ack ≤ snd_max (RFC 9293 §3.10.7.4, fifth
+    /// The caller has checked snd_una < ack ≤ snd_nxt (RFC 9293 §3.10.7.4, fifth
     /// step). Returns bytes of text newly acknowledged; SYN and FIN not counted.
     ///
     /// # Panics
     /// If `ack` is outside that range: accepting it would free unsent bytes.
     pub fn acknowledge(&mut self, ack: SeqNum, pool: &mut Pool) -> u32 {
         assert!(
-            self.snd_una.before(ack) && ack.at_or_before(self.snd_max),
+            self.snd_una.before(ack) && ack.at_or_before(self.snd_nxt),
             "ack {ack} not in flight"
         );
         let acked = self.offset_of(ack).min(self.stream.end()) - self.stream.start();
@@ -126,7 +123,6 @@ impl Send {
         // The window counts from snd_una: what was acknowledged used it up.
         self.snd_wnd = self.snd_wnd.saturating_sub(self.snd_una.room_to(ack));
         self.snd_una = ack;
-        self.snd_nxt = self.snd_nxt.latest(ack);
         acked as u32
     }
 
@@ -149,11 +145,6 @@ impl Send {
         self.max_snd_wnd = self.max_snd_wnd.max(window);
         self.snd_wl1 = seq;
         self.snd_wl2 = ack;
-    }
-
-    /// Everything in flight will be sent again, from the oldest on.
-    pub fn go_back(&mut self) {
-        self.snd_nxt = self.snd_una;
     }
 }
 

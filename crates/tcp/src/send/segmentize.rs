@@ -14,7 +14,7 @@ pub struct Situation {
     /// Written and not sent.
     pub unsent: u32,
     /// Sent and not acknowledged.
-    pub in_flight: u32,
+    pub outstanding: u32,
     /// Effective segment size.
     pub mss: u32,
     /// Most text that one frame of the device takes; ≥ `mss`.
@@ -62,7 +62,7 @@ pub fn segmentize(situation: &Situation) -> Decision {
     }
     // A window has room for less than a segment while more text waits: sending
     // it would make the window silly, unless no ACK is due that could open it.
-    let in_vain = situation.in_flight == 0
+    let in_vain = situation.outstanding == 0
         && match bound_by {
             Limit::ReceiveWindow | Limit::ZeroWindow => room >= situation.max_snd_wnd / 2,
             _ => true,
@@ -78,7 +78,7 @@ pub fn segmentize(situation: &Situation) -> Decision {
 fn send_tail(situation: &Situation, bound_by: Limit) -> Decision {
     let Situation {
         unsent,
-        in_flight,
+        outstanding,
         nagle,
         corked,
         fin_queued,
@@ -94,7 +94,7 @@ fn send_tail(situation: &Situation, bound_by: Limit) -> Decision {
     // woken. It has not been while an ACK is needed to make room, and with
     // nothing in flight no ACK will come, cork or not.
     let completed_soon = writer_waits && writer_woken;
-    if in_flight == 0 && !completed_soon && (writer_waits || !corked) {
+    if outstanding == 0 && !completed_soon && (writer_waits || !corked) {
         return Decision::Send(unsent);
     }
     if corked || nagle || completed_soon {

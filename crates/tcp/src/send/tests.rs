@@ -16,7 +16,7 @@ fn pool(blocks: u32) -> Pool {
 
 fn established() -> Send {
     let mut send = Send::new(SeqNum(u32::MAX - 50));
-    for seq in [&mut send.snd_una, &mut send.snd_nxt, &mut send.snd_max] {
+    for seq in [&mut send.snd_una, &mut send.snd_nxt] {
         *seq = SeqNum(u32::MAX - 49);
     }
     send
@@ -24,7 +24,6 @@ fn established() -> Send {
 
 fn transmit(send: &mut Send, bytes: u32) {
     send.snd_nxt += bytes;
-    send.snd_max = send.snd_max.latest(send.snd_nxt);
 }
 
 #[test]
@@ -37,7 +36,7 @@ fn acknowledging_frees_the_text_below_across_the_wrap() {
     let ack = send.snd_una + 300;
     assert_eq!(send.acknowledge(ack, &mut pool), 300);
     assert_eq!(
-        (send.in_flight(), send.unsent(), send.snd_wnd),
+        (send.outstanding(), send.unsent(), send.snd_wnd),
         (200, 100, 700)
     );
     assert_eq!(send.stream.start(), 300);
@@ -97,7 +96,7 @@ fn situation() -> Situation {
             bound_by: Limit::Application,
         },
         unsent: 10_000,
-        in_flight: 1_000,
+        outstanding: 1_000,
         mss: 1_000,
         device_max: 1_000,
         max_snd_wnd: 20_000,
@@ -155,7 +154,7 @@ fn what_leaves_is_full_sized_or_the_end_or_all_that_will_ever_fit() {
         (
             "half the largest window, nothing in flight",
             Situation {
-                in_flight: 0,
+                outstanding: 0,
                 max_snd_wnd: 800,
                 ..room(400, ReceiveWindow)
             },
@@ -169,7 +168,7 @@ fn what_leaves_is_full_sized_or_the_end_or_all_that_will_ever_fit() {
         (
             "a tail, nothing in flight",
             Situation {
-                in_flight: 0,
+                outstanding: 0,
                 ..tail(400, Application)
             },
             Send(400),
@@ -193,7 +192,7 @@ fn what_leaves_is_full_sized_or_the_end_or_all_that_will_ever_fit() {
         (
             "a corked tail",
             Situation {
-                in_flight: 0,
+                outstanding: 0,
                 corked: true,
                 ..tail(400, Application)
             },
@@ -202,7 +201,7 @@ fn what_leaves_is_full_sized_or_the_end_or_all_that_will_ever_fit() {
         (
             "a tail that the woken writer is about to complete",
             Situation {
-                in_flight: 0,
+                outstanding: 0,
                 writer_woken: true,
                 ..tail(400, Memory)
             },
@@ -211,7 +210,7 @@ fn what_leaves_is_full_sized_or_the_end_or_all_that_will_ever_fit() {
         (
             "a corked tail that fills the buffer",
             Situation {
-                in_flight: 0,
+                outstanding: 0,
                 corked: true,
                 ..tail(400, SendBuffer)
             },

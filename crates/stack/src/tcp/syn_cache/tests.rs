@@ -28,7 +28,7 @@ fn handshake(config: &TcpConfig) -> Handshake {
     let syn = segment(TcpFlags::SYN, 100, 0);
     Handshake {
         tuple: FourTuple::new(([10, 0, 0, 1], 80).into(), ([10, 0, 0, 2], 4_000).into()),
-        half_open: HalfOpen::from_syn(&syn, open, config, &pool),
+        half_open: HalfOpen::from_syn(&syn, open, config, &pool, u32::MAX),
         listener: Key {
             index: 0,
             generation: 0,
@@ -66,8 +66,9 @@ fn a_segment_completes_repeats_or_ends_a_handshake() {
 #[test]
 fn an_unanswered_peer_is_asked_for_three_minutes_at_least() {
     let config = TcpConfig::default();
-    let mut cache = SynCache::new(1);
-    let index = cache.add(handshake(&config)).unwrap();
+    let mut pool = Pool::new(&PoolConfig::default());
+    let mut cache = SynCache::new(1, 1_000);
+    let index = cache.add(handshake(&config), &mut pool).unwrap();
     let mut now = Instant::ZERO;
     let mut asked = 0;
     loop {
@@ -86,11 +87,12 @@ fn an_unanswered_peer_is_asked_for_three_minutes_at_least() {
 #[test]
 fn a_full_cache_takes_nothing() {
     let config = TcpConfig::default();
-    let mut cache = SynCache::new(1);
-    cache.add(handshake(&config)).unwrap();
+    let mut pool = Pool::new(&PoolConfig::default());
+    let mut cache = SynCache::new(1, 1_000);
+    cache.add(handshake(&config), &mut pool).unwrap();
     assert!(cache.is_full());
-    assert!(cache.add(handshake(&config)).is_none());
-    cache.remove(0);
+    assert!(cache.add(handshake(&config), &mut pool).is_none());
+    cache.remove(0, &mut pool);
     assert_eq!((cache.len(), cache.first_due()), (0, None));
 }
 
@@ -103,8 +105,9 @@ fn an_entry_is_small() {
 #[test]
 fn a_peer_that_answers_is_never_given_up() {
     let config = TcpConfig::default();
-    let mut cache = SynCache::new(1);
-    let index = cache.add(handshake(&config)).unwrap();
+    let mut pool = Pool::new(&PoolConfig::default());
+    let mut cache = SynCache::new(1, 1_000);
+    let index = cache.add(handshake(&config), &mut pool).unwrap();
     for _ in 0..100 {
         cache.answered(index);
         assert!(cache.on_timeout(index, &config));
@@ -112,4 +115,22 @@ fn a_peer_that_answers_is_never_given_up() {
         let wait = cache.deadline(index, &config, Instant::ZERO);
         assert!(wait <= Instant::from_secs(8), "{wait:?}");
     }
+}
+
+#[test]
+fn the_windows_of_handshakes_promise_a_share_of_the_memory_and_no_more() {
+    let config = TcpConfig::default();
+    let mut pool = Pool::new(&PoolConfig::default());
+    let mut cache = SynCache::new(100, 20);
+    let mut begun = 0;
+    while cache.add(handshake(&config), &mut pool).is_some() {
+        begun += 1;
+    }
+    let each = handshake(&config).half_open.blocks(&pool);
+    assert_eq!(begun, 20 / each);
+    assert_eq!(pool.promised(), begun * each);
+    for index in 0..begun {
+        cache.remove(index, &mut pool);
+    }
+    assert_eq!(pool.promised(), 0);
 }

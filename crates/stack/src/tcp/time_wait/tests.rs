@@ -10,6 +10,7 @@ fn wait(until: Instant) -> TimeWait {
     TimeWait {
         snd_nxt: SeqNum(700),
         rcv_nxt: SeqNum(NEXT),
+        window: 4_000,
         ts_recent: Some(80),
         timestamp_offset: 3,
         until,

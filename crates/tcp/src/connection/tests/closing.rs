@@ -121,9 +121,10 @@ fn every_block_returns_however_the_connection_ends() {
             end.connection
                 .as_mut()
                 .expect("still held")
-                .release(&mut end.pool);
+                .release(&mut end.pool, &mut end.sent);
             assert_eq!(end.pool.free_blocks(), end.pool.block_count(), "{name}");
             assert_eq!(end.pool.promised(), 0, "{name}");
+            assert_eq!(end.sent.free_count(), end.sent.capacity(), "{name}");
         }
     }
 }

@@ -26,6 +26,7 @@ pub(super) struct End {
     pub counters: TcpCounters,
     pub discards: Discards,
     pub trace: Trace,
+    pub sent: SentArena,
 }
 
 impl End {
@@ -37,6 +38,7 @@ impl End {
             counters: TcpCounters::default(),
             discards: Discards::default(),
             trace: Trace::new(4_096),
+            sent: SentArena::new(1_000, 4),
         }
     }
 
@@ -54,6 +56,7 @@ impl End {
             counters: &mut self.counters,
             discards: &mut self.discards,
             trace: &mut self.trace,
+            sent: &mut self.sent,
             connection: 0,
         };
         f(connection, &mut env)
@@ -67,6 +70,7 @@ impl End {
             counters: &mut self.counters,
             discards: &mut self.discards,
             trace: &mut self.trace,
+            sent: &mut self.sent,
             connection: 0,
         }
     }
@@ -215,7 +219,9 @@ impl Pair {
                     self.path.push_back(flying);
                 }
             }
-            self.at(from, |connection, env| connection.verify(env.now, env.pool));
+            self.at(from, |connection, env| {
+                connection.verify(env.now, env.pool, env.sent)
+            });
         }
     }
 
@@ -310,7 +316,7 @@ impl Pair {
         let end = &mut self.ends[flying.to];
         if segment.has(TcpFlags::SYN) && !segment.has(TcpFlags::ACK) {
             let open = open(&end.config, 77);
-            let half_open = HalfOpen::from_syn(&segment, open, &end.config, &end.pool);
+            let half_open = HalfOpen::from_syn(&segment, open, &end.config, &end.pool, u32::MAX);
             let SegmentOut {
                 seq,
                 ack,

@@ -1,0 +1,290 @@
+//! What loss says about how far the model may be trusted.
+//! draft-ietf-ccwg-bbr-06 §5.5.10 and §5.5.11.
+//!
+//! Rule: loss found while probing bounds what may be in flight for good
+//! (`inflight_longterm`); loss found at other times bounds rate and volume until
+//! the next probe (`…_shortterm`), by what was delivered during the round trip
+//! and by no more than 30 %. Up to a threshold, a share of what was in flight,
+//! loss says nothing.
+//!
+//! The draft has that threshold for probing only, and answers for every round
+//! trip with a loss otherwise, so that random loss takes its share in each of
+//! the sixty round trips between two probes. On 100 Mbit/s and 40 ms that left
+//! 89 % of the path at 0.1 % of loss and 81 % at 1 %, against 97 and 91 % with
+//! one threshold for both, which also gives the knob one meaning, 100 being off.
+//! Beside CUBIC or NewReno it takes the same share of a queue either way.
+
+use super::{Bbr, INFINITE, State};
+use crate::congestion::{
+    control::{AckSample, Congestion},
+    delivery_rate::LostRange,
+};
+
+/// BBR.Beta in percent: what is kept at least. §5.5.10.2.
+const BETA: u64 = 70;
+/// A threshold that nothing reaches.
+const OFF: u32 = 100;
+
+/// Bounds on rate and volume, and the signals they follow from.
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    /// BBR.LossThresh in percent.
+    loss_threshold: u32,
+    /// Most that was safe to have in flight.
+    pub inflight_longterm: u32,
+    pub inflight_shortterm: u32,
+    pub bw_shortterm: u64,
+    /// Highest delivery rate and volume of the round trip.
+    bw_latest: u64,
+    pub inflight_latest: u32,
+    /// The round trip that loss is counted over ends when something arrives
+    /// that left after so many bytes had been delivered.
+    loss_round_delivered: u64,
+    pub loss_round_start: bool,
+    is_loss_in_round: bool,
+    /// A mark, or more loss than the threshold, fell into the round trip.
+    is_loss_high: bool,
+    /// Ranges lost in it.
+    pub loss_events_in_round: u8,
+}
+
+impl Bounds {
+    pub const fn new(loss_threshold: u32) -> Self {
+        Self {
+            loss_threshold,
+            inflight_longterm: INFINITE,
+            inflight_shortterm: INFINITE,
+            bw_shortterm: u64::MAX,
+            bw_latest: 0,
+            inflight_latest: 0,
+            loss_round_delivered: 0,
+            loss_round_start: false,
+            is_loss_in_round: false,
+            is_loss_high: false,
+            loss_events_in_round: 0,
+        }
+    }
+
+    /// Whether loss bounds neither what may be in flight nor the rate.
+    pub fn are_loose(&self) -> bool {
+        self.inflight_longterm == INFINITE
+            && self.inflight_shortterm == INFINITE
+            && self.bw_shortterm == u64::MAX
+    }
+
+    /// IsInflightTooHigh: `lost` of `tx_in_flight` bytes are more than the
+    /// threshold allows. §5.5.10.2.
+    pub fn is_too_high(&self, lost: u32, tx_in_flight: u32) -> bool {
+        let share = u64::from(tx_in_flight) * u64::from(self.loss_threshold);
+        self.loss_threshold < OFF && u64::from(lost) * 100 > share
+    }
+
+    /// ResetCongestionSignals. §5.5.10.3.
+    pub fn reset_congestion_signals(&mut self) {
+        self.is_loss_in_round = false;
+        self.is_loss_high = false;
+        self.bw_latest = 0;
+        self.inflight_latest = 0;
+    }
+
+    /// ResetShortTermModel. §5.5.10.3.
+    pub fn reset_short_term(&mut self) {
+        self.bw_shortterm = u64::MAX;
+        self.inflight_shortterm = INFINITE;
+    }
+
+    /// AdvanceLatestDeliverySignals. §5.5.10.3.
+    pub fn advance_latest(&mut self, sample: &AckSample) {
+        if self.loss_round_start {
+            self.bw_latest = sample.rate.rate();
+            self.inflight_latest = sample.rate.delivered;
+        }
+    }
+
+    /// InitLowerBounds and LossLowerBounds. §5.5.10.3.
+    fn lower(&mut self, max_bw: u64, cwnd: u32) {
+        let bw = self.bw_shortterm.min(max_bw);
+        self.bw_shortterm = self.bw_latest.max(bw / 100 * BETA);
+        let inflight = if self.inflight_shortterm == INFINITE {
+            cwnd
+        } else {
+            self.inflight_shortterm
+        };
+        self.inflight_shortterm = self.inflight_latest.max(beta_of(inflight));
+    }
+
+    /// InflightAtLoss: what was in flight when losses crossed the threshold,
+    /// which may be in the middle of `lost`. §5.5.10.2.
+    fn inflight_at_loss(&self, lost: &LostRange) -> u32 {
+        let inflight_prev = lost.tx_in_flight.saturating_sub(lost.bytes);
+        let lost_prev = lost.lost.saturating_sub(lost.bytes);
+        let threshold = u64::from(self.loss_threshold);
+        let allowed = u64::from(inflight_prev) * threshold;
+        let lost_prefix = allowed.saturating_sub(u64::from(lost_prev) * 100) / (100 - threshold);
+        inflight_prev.saturating_add(lost_prefix.min(lost.bytes.into()) as u32)
+    }
+}
+
+/// What a recovery may have to give back. §5.5.11.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Undo {
+    /// The fields below are those from before this recovery.
+    pub is_saved: bool,
+    /// The state that loss ended.
+    pub state: Option<State>,
+    bw_shortterm: u64,
+    inflight_shortterm: u32,
+    inflight_longterm: u32,
+}
+
+impl Bbr {
+    /// UpdateLatestDeliverySignals. §5.5.10.3.
+    pub(super) fn update_latest_delivery_signals(&mut self, sample: &AckSample) {
+        let bounds = &mut self.bounds;
+        bounds.loss_round_start = false;
+        bounds.bw_latest = bounds.bw_latest.max(sample.rate.rate());
+        bounds.inflight_latest = bounds.inflight_latest.max(sample.rate.delivered);
+        if sample.rate.newly_acked > 0 && sample.rate.prior_delivered >= bounds.loss_round_delivered
+        {
+            bounds.loss_round_delivered = sample.rate.total_delivered;
+            bounds.loss_round_start = true;
+        }
+    }
+
+    /// UpdateCongestionSignals and AdaptLowerBoundsFromCongestion. §5.5.10.3.
+    pub(super) fn update_congestion_signals(&mut self, sample: &AckSample) {
+        self.model.update_round(sample);
+        if self.model.round_start {
+            self.cycle.count_round();
+        }
+        let app_limited = self.is_app_limited(sample);
+        self.model.update_max_bw(sample.rate.rate(), app_limited);
+        if !self.bounds.loss_round_start {
+            return;
+        }
+        let lost = self
+            .bounds
+            .is_too_high(sample.rate.lost, sample.rate.tx_in_flight);
+        let is_high = self.bounds.is_loss_high || (self.bounds.is_loss_in_round && lost);
+        if is_high && !self.state.is_accelerating() {
+            self.bounds.lower(self.model.max_bw(), self.cwnd);
+        }
+        self.bounds.is_loss_in_round = false;
+        self.bounds.is_loss_high = false;
+    }
+
+    /// NoteLoss. §5.5.10.2.
+    fn note_loss(&mut self, total_delivered: u64) {
+        if !self.bounds.is_loss_in_round {
+            self.bounds.loss_round_delivered = total_delivered;
+            self.bounds.is_loss_in_round = true;
+            self.save_state_upon_loss();
+        }
+    }
+
+    /// HandleLostPacket. §5.5.10.2.
+    pub(super) fn handle_lost_range(&mut self, lost: &LostRange) {
+        self.note_loss(lost.total_delivered);
+        self.bounds.loss_events_in_round = self.bounds.loss_events_in_round.saturating_add(1);
+        if self.cycle.is_probe_sample && self.bounds.is_too_high(lost.lost, lost.tx_in_flight) {
+            let tx_in_flight = self.bounds.inflight_at_loss(lost);
+            self.handle_inflight_too_high(tx_in_flight, lost);
+        }
+    }
+
+    /// HandleInflightTooHigh. §5.5.10.2.
+    fn handle_inflight_too_high(&mut self, tx_in_flight: u32, lost: &LostRange) {
+        self.cycle.prev_probe_too_high = true;
+        self.cycle.is_probe_sample = false;
+        if !lost.app_limited {
+            let least = beta_of(self.target_inflight());
+            self.bounds.inflight_longterm = tx_in_flight.max(least);
+        }
+        if self.state == State::ProbeBwUp {
+            self.undo.state = Some(State::ProbeBwUp);
+            self.start_probe_bw_down(lost.now, lost.total_delivered);
+        }
+    }
+
+    /// A congestion mark: as if too much had been lost, of what is in flight.
+    pub(super) fn handle_mark(&mut self, event: &Congestion) {
+        self.note_loss(event.total_delivered);
+        self.bounds.is_loss_high = true;
+        if self.state == State::Startup {
+            self.leave_startup_on_congestion();
+        } else if self.cycle.is_probe_sample {
+            let lost = LostRange {
+                now: event.now,
+                total_delivered: event.total_delivered,
+                ..LostRange::default()
+            };
+            self.handle_inflight_too_high(event.in_flight, &lost);
+        }
+        // It is no recovery that could prove wrong.
+        self.undo.is_saved = self.in_recovery;
+    }
+
+    /// SaveStateUponLoss. §5.5.11.1. Once for a recovery: the second time would
+    /// save what the first loss has already lowered.
+    pub(super) fn save_state_upon_loss(&mut self) {
+        self.save_cwnd();
+        if self.undo.is_saved {
+            return;
+        }
+        self.undo = Undo {
+            is_saved: true,
+            state: None,
+            bw_shortterm: self.bounds.bw_shortterm,
+            inflight_shortterm: self.bounds.inflight_shortterm,
+            inflight_longterm: self.bounds.inflight_longterm,
+        };
+    }
+
+    /// HandleSpuriousLossDetection. §5.5.11.2.
+    pub(super) fn handle_spurious_loss(&mut self) {
+        self.in_recovery = false;
+        if !core::mem::take(&mut self.undo.is_saved) {
+            return;
+        }
+        self.restore_cwnd();
+        self.full_pipe.reset(0);
+        let (bounds, undo) = (&mut self.bounds, self.undo);
+        bounds.is_loss_in_round = false;
+        bounds.bw_shortterm = bounds.bw_shortterm.max(undo.bw_shortterm);
+        bounds.inflight_shortterm = bounds.inflight_shortterm.max(undo.inflight_shortterm);
+        bounds.inflight_longterm = bounds.inflight_longterm.max(undo.inflight_longterm);
+        match undo.state {
+            Some(State::Startup) if self.state != State::Startup => {
+                self.full_pipe.reached = false;
+                if self.state != State::ProbeRtt {
+                    self.enter_startup();
+                }
+            }
+            Some(State::ProbeBwUp)
+                if self.state != State::ProbeBwUp && self.state != State::ProbeRtt =>
+            {
+                self.start_probe_bw_refill(self.bounds.loss_round_delivered);
+            }
+            Some(_) | None => {}
+        }
+        self.undo.state = None;
+    }
+
+    /// BoundCwndForModel. §5.6.4.7.
+    pub(super) fn bound_cwnd_for_model(&mut self) {
+        let cap = match self.state {
+            State::Startup | State::Drain => INFINITE,
+            State::ProbeBwDown | State::ProbeBwRefill | State::ProbeBwUp => {
+                self.bounds.inflight_longterm
+            }
+            State::ProbeBwCruise | State::ProbeRtt => self.inflight_with_headroom(),
+        };
+        let cap = cap.min(self.bounds.inflight_shortterm);
+        self.cwnd = self.cwnd.min(cap.max(self.min_pipe_cwnd()));
+    }
+}
+
+/// BBR.Beta of `bytes`.
+fn beta_of(bytes: u32) -> u32 {
+    (u64::from(bytes) * BETA / 100) as u32
+}

@@ -1,0 +1,388 @@
+//! BBR (version 3): draft-ietf-ccwg-bbr-06, July 2026.
+//!
+//! Rule: the window and the rate follow from a model of the path, the highest
+//! bandwidth seen lately and the shortest round trip, and from what loss said
+//! about how far that model may be trusted. This file holds the order of the
+//! steps (§5.2) and the control parameters (§5.6); the ideas are one file each:
+//! `model` (bandwidth, round trips, aggregation), `startup` (Startup, Drain and
+//! the full pipe), `probe_bw`, `probe_rtt`, and `bounds` (loss).
+//!
+//! Different from the draft:
+//! - `BBR.LossThresh` is a knob, and 100 % switches off every response to loss
+//!   but the retransmission timeout's;
+//! - loss below that threshold does not lower the short-term bounds either
+//!   (see `bounds`);
+//! - a connection without SACK is not treated specially: what its duplicate
+//!   ACKs say is little, and the full pipe is found without;
+//! - state for undo is saved once in a recovery, not in each of its round trips;
+//! - a congestion mark, of which the draft says only that it is congestion,
+//!   counts as a round trip with too much loss;
+//! - chance is a generator seeded for the connection, not a source of entropy.
+
+mod bounds;
+mod model;
+mod probe_bw;
+mod probe_rtt;
+mod startup;
+
+use self::{
+    bounds::{Bounds, Undo},
+    model::Model,
+    probe_bw::{AckPhase, Cycle},
+    probe_rtt::ProbeRtt,
+    startup::FullPipe,
+};
+use super::{
+    control::{AckSample, Congestion, CongestionControl, FlightStart},
+    delivery_rate::LostRange,
+    pacing::Pacer,
+};
+use crate::Limit;
+
+/// No bound.
+const INFINITE: u32 = u32::MAX;
+/// BBR.MinPipeCwnd in segments: so that a peer that acknowledges every second
+/// segment never stops the pipe. §5.6.4.3.
+const MIN_PIPE_SEGMENTS: u32 = 4;
+/// BBR.PacingMarginPercent: how far below the bandwidth to pace. §5.6.2.
+const PACING_MARGIN: u64 = 1;
+/// The quanta that may be held up in either host. §5.5.8.1.
+const OFFLOAD_QUANTA: u32 = 3;
+
+/// BBR.state. §5.1.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Doubles the rate each round trip until the pipe is full.
+    Startup,
+    /// Lets the queue run empty that this built.
+    Drain,
+    /// Sends less than the path carries, to leave room.
+    ProbeBwDown,
+    /// Sends what the path carries.
+    ProbeBwCruise,
+    /// Fills the pipe, without a queue, for one round trip.
+    ProbeBwRefill,
+    /// Sends more than the path is known to carry.
+    ProbeBwUp,
+    /// Sends little, to see the round trip without a queue.
+    ProbeRtt,
+}
+
+impl State {
+    /// Pacing gain and window gain in percent. §5.6.1.
+    const fn gains(self) -> (u64, u64) {
+        match self {
+            Self::Startup => (277, 200),
+            Self::Drain => (50, 200),
+            Self::ProbeBwDown => (90, 200),
+            Self::ProbeBwCruise | Self::ProbeBwRefill => (100, 200),
+            Self::ProbeBwUp => (125, 225),
+            Self::ProbeRtt => (100, 50),
+        }
+    }
+
+    /// IsInAProbeBWState.
+    const fn is_probe_bw(self) -> bool {
+        match self {
+            Self::ProbeBwDown | Self::ProbeBwCruise | Self::ProbeBwRefill | Self::ProbeBwUp => true,
+            Self::Startup | Self::Drain | Self::ProbeRtt => false,
+        }
+    }
+
+    /// IsProbingBW: loss is expected and answered for differently.
+    const fn is_accelerating(self) -> bool {
+        match self {
+            Self::Startup | Self::ProbeBwRefill | Self::ProbeBwUp => true,
+            Self::Drain | Self::ProbeBwDown | Self::ProbeBwCruise | Self::ProbeRtt => false,
+        }
+    }
+}
+
+/// The state of BBR. Bytes, microseconds, bytes a second; gains are percent.
+#[derive(Clone, Debug)]
+pub struct Bbr {
+    state: State,
+    ack_phase: AckPhase,
+    /// RTT samples have set the pacing rate at least once.
+    has_seen_rtt: bool,
+    in_recovery: bool,
+    idle_restart: bool,
+    cwnd: u32,
+    /// The last window that neither loss nor ProbeRTT had a say in.
+    prior_cwnd: u32,
+    initial_cwnd: u32,
+    mss: u32,
+    pacing_rate: u64,
+    model: Model,
+    full_pipe: FullPipe,
+    cycle: Cycle,
+    probe_rtt: ProbeRtt,
+    bounds: Bounds,
+    undo: Undo,
+}
+
+impl Bbr {
+    /// In Startup with a window of `cwnd` bytes. `loss_threshold` is in percent;
+    /// `seed` decides the chances of this connection.
+    pub fn new(cwnd: u32, mss: u32, loss_threshold: u32, seed: u32) -> Self {
+        let mut bbr = Self {
+            state: State::Startup,
+            ack_phase: AckPhase::Init,
+            has_seen_rtt: false,
+            in_recovery: false,
+            idle_restart: false,
+            cwnd,
+            prior_cwnd: 0,
+            initial_cwnd: cwnd,
+            mss,
+            pacing_rate: 0,
+            model: Model::new(),
+            full_pipe: FullPipe::default(),
+            cycle: Cycle::new(seed),
+            probe_rtt: ProbeRtt::new(),
+            bounds: Bounds::new(loss_threshold),
+            undo: Undo::default(),
+        };
+        bbr.init_pacing_rate(0);
+        bbr
+    }
+
+    /// Where the state machine is.
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// BBR.max_bw in bytes a second.
+    pub fn max_bw(&self) -> u64 {
+        self.model.max_bw()
+    }
+
+    /// BBR.min_rtt in microseconds; `u32::MAX` before the first sample.
+    pub const fn min_rtt_us(&self) -> u32 {
+        self.model.min_rtt_us
+    }
+
+    /// InitPacingRate. §5.6.2.
+    fn init_pacing_rate(&mut self, srtt_us: u32) {
+        self.has_seen_rtt = srtt_us != 0;
+        let nominal_us = if srtt_us == 0 { 1_000 } else { srtt_us };
+        let nominal = u64::from(self.initial_cwnd) * 1_000_000 / u64::from(nominal_us);
+        self.pacing_rate = percent(nominal, State::Startup.gains().0);
+    }
+
+    /// UpdateModelAndState. §5.2.3.
+    fn update_model_and_state(&mut self, sample: &AckSample) {
+        self.update_latest_delivery_signals(sample);
+        self.update_congestion_signals(sample);
+        self.model
+            .update_ack_aggregation(sample, self.cwnd, self.full_pipe.reached);
+        self.check_full_bw_reached(sample);
+        self.check_startup_done(sample);
+        self.check_drain_done(sample);
+        self.update_probe_bw_cycle_phase(sample);
+        self.update_min_rtt(sample);
+        self.check_probe_rtt(sample);
+        self.bounds.advance_latest(sample);
+        self.model.bound(self.bounds.bw_shortterm);
+    }
+
+    /// SetPacingRateWithGain. §5.6.2.
+    fn set_pacing_rate(&mut self, gain: u64) {
+        let rate = percent(percent(self.model.bw, gain), 100 - PACING_MARGIN);
+        if self.full_pipe.reached || rate > self.pacing_rate {
+            self.pacing_rate = rate.max(1);
+        }
+    }
+
+    /// SetCwnd. §5.6.4.6.
+    fn set_cwnd(&mut self, sample: &AckSample) {
+        let max_inflight = self.max_inflight();
+        let grown = self.cwnd.saturating_add(sample.rate.newly_acked);
+        if self.full_pipe.reached {
+            self.cwnd = grown.min(max_inflight);
+        } else if self.cwnd < max_inflight
+            || sample.rate.total_delivered < u64::from(self.initial_cwnd)
+        {
+            self.cwnd = grown;
+        }
+        self.cwnd = self.cwnd.max(self.min_pipe_cwnd());
+        if self.state == State::ProbeRtt {
+            self.cwnd = self.cwnd.min(self.probe_rtt_cwnd());
+        }
+        self.bound_cwnd_for_model();
+    }
+
+    /// BDPMultiple, for the bandwidth `bw`. §5.6.4.2.
+    fn bdp_of(&self, bw: u64, gain: u64) -> u32 {
+        match self.model.bdp(bw) {
+            None => self.initial_cwnd,
+            Some(bdp) => saturate(percent(bdp, gain)),
+        }
+    }
+
+    /// BBR.bdp.
+    fn bdp(&self) -> u32 {
+        self.bdp_of(self.model.bw, 100)
+    }
+
+    /// Inflight(bw, 1.0). §5.6.4.2.
+    fn inflight(&self, bw: u64) -> u32 {
+        self.with_quantization_budget(self.bdp_of(bw, 100))
+    }
+
+    /// UpdateMaxInflight. §5.6.4.2.
+    fn max_inflight(&self) -> u32 {
+        let (_, cwnd_gain) = self.state.gains();
+        let cap = self.bdp_of(self.model.bw, cwnd_gain);
+        self.with_quantization_budget(cap.saturating_add(self.model.extra_acked()))
+    }
+
+    /// QuantizationBudget. §5.6.4.2.
+    fn with_quantization_budget(&self, cap: u32) -> u32 {
+        let quanta = OFFLOAD_QUANTA * Pacer::quantum(self.pacing_rate, self.mss);
+        let cap = cap.max(quanta).max(self.min_pipe_cwnd());
+        if self.state == State::ProbeBwUp {
+            cap.saturating_add(2 * self.mss)
+        } else {
+            cap
+        }
+    }
+
+    /// BBR.MinPipeCwnd.
+    const fn min_pipe_cwnd(&self) -> u32 {
+        MIN_PIPE_SEGMENTS * self.mss
+    }
+
+    /// TargetInflight. §5.3.3.8.
+    fn target_inflight(&self) -> u32 {
+        self.bdp().min(self.cwnd)
+    }
+
+    /// SaveCwnd. §5.6.4.4.
+    fn save_cwnd(&mut self) {
+        self.prior_cwnd = if self.in_recovery || self.state == State::ProbeRtt {
+            self.prior_cwnd.max(self.cwnd)
+        } else {
+            self.cwnd
+        };
+    }
+
+    /// RestoreCwnd. §5.6.4.4.
+    fn restore_cwnd(&mut self) {
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
+    }
+}
+
+impl CongestionControl for Bbr {
+    fn cwnd(&self) -> u32 {
+        self.cwnd
+    }
+
+    /// BBR has no such threshold: in Startup there is none yet, afterwards the
+    /// window is above what it would be.
+    fn ssthresh(&self) -> u32 {
+        if self.full_pipe.reached {
+            self.cwnd
+        } else {
+            INFINITE
+        }
+    }
+
+    fn limit(&self) -> Limit {
+        if !self.full_pipe.reached {
+            Limit::CwndSlowStart
+        } else if self.bounds.are_loose() {
+            Limit::CwndSteady
+        } else {
+            Limit::CwndAfterLoss
+        }
+    }
+
+    fn pacing_rate(&self) -> Option<u64> {
+        Some(self.pacing_rate)
+    }
+
+    fn controls_recovery(&self) -> bool {
+        true
+    }
+
+    /// HandleRestartFromIdle. §5.4.1.
+    fn on_flight_start(&mut self, start: FlightStart) {
+        if !self.has_seen_rtt && start.srtt_us != 0 {
+            self.init_pacing_rate(start.srtt_us);
+        }
+        if !start.app_limited {
+            return;
+        }
+        self.idle_restart = true;
+        self.model.restart_aggregation(start.now);
+        if self.state.is_probe_bw() {
+            self.set_pacing_rate(100);
+        } else if self.state == State::ProbeRtt {
+            self.check_probe_rtt_done(start.now);
+        }
+    }
+
+    /// UpdateOnACK. §5.2.3.
+    fn on_ack(&mut self, sample: &AckSample) {
+        self.mss = sample.mss;
+        if !self.has_seen_rtt && sample.srtt_us != 0 {
+            self.init_pacing_rate(sample.srtt_us);
+        }
+        self.update_model_and_state(sample);
+        let (pacing_gain, _) = self.state.gains();
+        self.set_pacing_rate(pacing_gain);
+        self.set_cwnd(sample);
+    }
+
+    fn on_range_lost(&mut self, lost: &LostRange) {
+        self.handle_lost_range(lost);
+    }
+
+    /// OnEnterFastRecovery. §5.6.4.4.
+    fn on_loss(&mut self, event: &Congestion) {
+        self.mss = event.mss;
+        self.save_state_upon_loss();
+        self.in_recovery = true;
+    }
+
+    fn on_recovery_exit(&mut self) {
+        self.in_recovery = false;
+        self.undo.is_saved = false;
+        self.restore_cwnd();
+        self.bound_cwnd_for_model();
+    }
+
+    fn on_ecn(&mut self, event: &Congestion) {
+        self.handle_mark(event);
+    }
+
+    /// OnEnterRTO. §5.6.4.4.
+    fn on_timeout(&mut self, event: &Congestion, _first: bool) {
+        self.mss = event.mss;
+        self.save_state_upon_loss();
+        self.in_recovery = true;
+        self.cwnd = event.in_flight.saturating_add(event.mss);
+    }
+
+    fn on_undo(&mut self) {
+        self.handle_spurious_loss();
+    }
+
+    /// The model does not age while nothing is sent, and pacing takes the burst
+    /// out of going on where it was. §5.4.2.
+    fn on_idle(&mut self, _restart_window: u32) {}
+}
+
+/// `gain` percent of `value`.
+fn percent(value: u64, gain: u64) -> u64 {
+    value.saturating_mul(gain) / 100
+}
+
+/// `value`, or the largest window.
+fn saturate(value: u64) -> u32 {
+    value.min(u64::from(INFINITE - 1)) as u32
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+//! ProbeBW: the cycle of sending more, less and as much as the path carries.
+//! draft-ietf-ccwg-bbr-06 §5.3.3.
+//!
+//! Rule: DOWN leaves room, CRUISE keeps it, REFILL uses it up, UP looks for
+//! more; how long to wait between looks is chance, within 2 to 3 seconds and 63
+//! round trips, so that Reno finds time to grow and flows do not march in step.
+//! A look that lost too much is followed by a cautious one.
+
+use fullpipe_pool::{Duration, Instant, Rng};
+
+use super::{Bbr, INFINITE, State};
+use crate::congestion::control::AckSample;
+
+/// Round trips between two looks at most: BBR's truce with Reno. §5.3.3.8.
+const RENO_ROUNDS: u32 = 63;
+/// Wall-clock time between two looks, and what chance adds at most.
+const PROBE_WAIT_US: (u64, u64) = (2_000_000, 1_000_000);
+/// BBR.Headroom in percent: what is left free of the highest safe volume.
+const HEADROOM: u32 = 15;
+/// Doublings of the slope by which that volume is raised, at most.
+const PROBE_UP_ROUNDS: u32 = 30;
+
+/// BBR.ack_phase: what the ACKs that arrive now are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckPhase {
+    /// Not about a probe.
+    Init,
+    /// REFILL.
+    Refilling,
+    /// UP has begun; what arrives left before.
+    ProbeStarting,
+    /// What left in UP.
+    ProbeFeedback,
+    /// UP is over; what arrives left in it.
+    ProbeStopping,
+}
+
+/// Where in the cycle the connection is.
+#[derive(Clone, Debug)]
+pub struct Cycle {
+    seed: u32,
+    /// How often chance was asked.
+    draws: u32,
+    /// When this cycle began.
+    stamp: Instant,
+    /// Wall-clock time to wait in it, microseconds.
+    probe_wait_us: u32,
+    rounds_since_probe_up: u32,
+    probe_up_rounds: u32,
+    /// Bytes acknowledged in UP that have not raised the volume yet.
+    probe_up_acked: u32,
+    /// Bytes acknowledged that raise it by a segment.
+    probe_up_acked_per_inc: u32,
+    /// Losses may still be answered for as the probe's.
+    pub is_probe_sample: bool,
+    /// The last UP lost too much.
+    pub prev_probe_too_high: bool,
+    /// The last UP stopped early because the one before had lost too much.
+    prev_probe_precautionary: bool,
+}
+
+impl Cycle {
+    pub const fn new(seed: u32) -> Self {
+        Self {
+            seed,
+            draws: 0,
+            stamp: Instant::ZERO,
+            probe_wait_us: 0,
+            rounds_since_probe_up: 0,
+            probe_up_rounds: 0,
+            probe_up_acked: 0,
+            probe_up_acked_per_inc: INFINITE,
+            is_probe_sample: false,
+            prev_probe_too_high: false,
+            prev_probe_precautionary: false,
+        }
+    }
+
+    /// Another round trip has begun.
+    pub fn count_round(&mut self) {
+        self.rounds_since_probe_up = self.rounds_since_probe_up.saturating_add(1);
+    }
+
+    /// PickProbeWait. §5.3.3.8.
+    fn pick_probe_wait(&mut self) {
+        self.draws = self.draws.wrapping_add(1);
+        let mut rng = Rng::seeded(u64::from(self.seed) << 32 | u64::from(self.draws));
+        self.rounds_since_probe_up = rng.below(2) as u32;
+        let (least_us, more_us) = PROBE_WAIT_US;
+        self.probe_wait_us = (least_us + rng.below(more_us)) as u32;
+    }
+}
+
+impl Bbr {
+    /// StartProbeBW_DOWN. §5.3.3.9.
+    pub(super) fn start_probe_bw_down(&mut self, now: Instant, total_delivered: u64) {
+        self.bounds.reset_congestion_signals();
+        self.cycle.probe_up_acked_per_inc = INFINITE;
+        self.cycle.pick_probe_wait();
+        self.cycle.stamp = now;
+        self.ack_phase = AckPhase::ProbeStopping;
+        self.model.start_round(total_delivered);
+        self.state = State::ProbeBwDown;
+    }
+
+    /// StartProbeBW_CRUISE.
+    pub(super) fn start_probe_bw_cruise(&mut self) {
+        self.state = State::ProbeBwCruise;
+    }
+
+    /// StartProbeBW_REFILL.
+    pub(super) fn start_probe_bw_refill(&mut self, total_delivered: u64) {
+        self.bounds.reset_short_term();
+        self.cycle.probe_up_rounds = 0;
+        self.cycle.probe_up_acked = 0;
+        self.cycle.prev_probe_precautionary = false;
+        self.ack_phase = AckPhase::Refilling;
+        self.model.start_round(total_delivered);
+        self.state = State::ProbeBwRefill;
+    }
+
+    /// StartProbeBW_UP.
+    fn start_probe_bw_up(&mut self, sample: &AckSample) {
+        self.ack_phase = AckPhase::ProbeStarting;
+        self.model.start_round(sample.rate.total_delivered);
+        self.full_pipe.reset(sample.rate.rate());
+        self.state = State::ProbeBwUp;
+        self.raise_inflight_longterm_slope();
+    }
+
+    /// UpdateProbeBWCyclePhase. §5.3.3.9.
+    pub(super) fn update_probe_bw_cycle_phase(&mut self, sample: &AckSample) {
+        if !self.full_pipe.reached || self.adapt_long_term_model(sample) {
+            return;
+        }
+        match self.state {
+            State::ProbeBwDown => {
+                if !self.check_time_to_probe_bw(sample) && self.is_time_to_cruise(sample) {
+                    self.start_probe_bw_cruise();
+                }
+            }
+            State::ProbeBwCruise => {
+                self.check_time_to_probe_bw(sample);
+            }
+            State::ProbeBwRefill => {
+                if self.model.round_start {
+                    self.cycle.is_probe_sample = true;
+                    self.start_probe_bw_up(sample);
+                }
+            }
+            State::ProbeBwUp => {
+                if self.is_time_to_go_down(sample) {
+                    self.cycle.prev_probe_too_high = false;
+                    self.start_probe_bw_down(sample.now, sample.rate.total_delivered);
+                }
+            }
+            State::Startup | State::Drain | State::ProbeRtt => {}
+        }
+    }
+
+    /// IsTimeToProbeBW. §5.3.3.8.
+    fn check_time_to_probe_bw(&mut self, sample: &AckSample) -> bool {
+        let wait = Duration::from_micros(self.cycle.probe_wait_us.into());
+        let waited = sample.now > self.cycle.stamp + wait;
+        // IsRenoCoexistenceProbeTime.
+        let reno_rounds = (self.target_inflight() / self.mss).min(RENO_ROUNDS);
+        let is_time = waited || self.cycle.rounds_since_probe_up >= reno_rounds;
+        if is_time {
+            self.start_probe_bw_refill(sample.rate.total_delivered);
+        }
+        is_time
+    }
+
+    /// IsTimeToCruise. §5.3.3.9.
+    fn is_time_to_cruise(&self, sample: &AckSample) -> bool {
+        sample.in_flight <= self.inflight_with_headroom()
+            && sample.in_flight <= self.inflight(self.model.max_bw())
+    }
+
+    /// IsTimeToGoDown. §5.3.3.9.
+    fn is_time_to_go_down(&mut self, sample: &AckSample) -> bool {
+        let longterm = self.bounds.inflight_longterm;
+        if self.cycle.prev_probe_too_high && sample.in_flight >= longterm {
+            self.cycle.prev_probe_precautionary = true;
+            return true;
+        }
+        if sample.cwnd_limited && self.cwnd >= longterm {
+            // It is the bound that holds the bandwidth, not the path.
+            self.full_pipe.reset(sample.rate.rate());
+            return false;
+        }
+        self.full_pipe.now
+    }
+
+    /// InflightWithHeadroom. §5.3.3.9.
+    pub(super) fn inflight_with_headroom(&self) -> u32 {
+        let longterm = self.bounds.inflight_longterm;
+        if longterm == INFINITE {
+            return INFINITE;
+        }
+        let headroom = (longterm / 100 * HEADROOM).max(self.mss);
+        longterm.saturating_sub(headroom).max(self.min_pipe_cwnd())
+    }
+
+    /// RaiseInflightLongtermSlope. §5.3.3.9.
+    fn raise_inflight_longterm_slope(&mut self) {
+        let growth = 1 << self.cycle.probe_up_rounds;
+        self.cycle.probe_up_rounds = (self.cycle.probe_up_rounds + 1).min(PROBE_UP_ROUNDS);
+        self.cycle.probe_up_acked_per_inc = (self.cwnd / growth).max(self.mss);
+    }
+
+    /// ProbeInflightLongtermUpward. §5.3.3.9.
+    fn probe_inflight_longterm_upward(&mut self, sample: &AckSample) {
+        if !sample.cwnd_limited || self.cwnd < self.bounds.inflight_longterm {
+            return;
+        }
+        let cycle = &mut self.cycle;
+        cycle.probe_up_acked = cycle.probe_up_acked.saturating_add(sample.rate.newly_acked);
+        let steps = cycle.probe_up_acked / cycle.probe_up_acked_per_inc;
+        cycle.probe_up_acked -= steps * cycle.probe_up_acked_per_inc;
+        let longterm = &mut self.bounds.inflight_longterm;
+        *longterm = longterm
+            .saturating_add(steps.saturating_mul(self.mss))
+            .min(INFINITE - 1);
+        if self.model.round_start {
+            self.raise_inflight_longterm_slope();
+        }
+    }
+
+    /// AdaptLongTermModel. Returns whether it decided a transition. §5.3.3.9.
+    fn adapt_long_term_model(&mut self, sample: &AckSample) -> bool {
+        if self.ack_phase == AckPhase::ProbeStarting && self.model.round_start {
+            self.ack_phase = AckPhase::ProbeFeedback;
+        }
+        if self.ack_phase == AckPhase::ProbeStopping && self.model.round_start {
+            self.cycle.is_probe_sample = false;
+            self.ack_phase = AckPhase::Init;
+            if self.state.is_probe_bw() && !self.is_app_limited(sample) {
+                self.model.advance_max_bw_filter();
+            }
+            let was_safe = self.cycle.prev_probe_precautionary && !self.cycle.prev_probe_too_high;
+            if self.state.is_probe_bw() && was_safe {
+                self.start_probe_bw_refill(sample.rate.total_delivered);
+                return true;
+            }
+        }
+        let tx_in_flight = sample.rate.tx_in_flight;
+        let longterm = self.bounds.inflight_longterm;
+        if longterm == INFINITE || self.bounds.is_too_high(sample.rate.lost, tx_in_flight) {
+            return false;
+        }
+        self.bounds.inflight_longterm = longterm.max(tx_in_flight);
+        if self.state == State::ProbeBwUp {
+            self.probe_inflight_longterm_upward(sample);
+        }
+        false
+    }
+}

@@ -1,0 +1,131 @@
+//! ProbeRTT: sending little for 200 ms, to see the round trip without a queue.
+//! draft-ietf-ccwg-bbr-06 §5.3.4.
+//!
+//! Rule: it happens when five seconds have brought no shorter round trip, and
+//! not when the connection has just been idle, which is as good. The estimate
+//! lives for ten seconds, so that it spans two of these.
+
+use fullpipe_pool::{Duration, Instant};
+
+use super::{AckPhase, Bbr, INFINITE, State};
+use crate::congestion::control::AckSample;
+
+/// BBR.MinRTTFilterLen.
+const MIN_RTT_FILTER_LEN: Duration = Duration::from_secs(10);
+/// BBR.ProbeRTTInterval.
+const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
+/// BBR.ProbeRTTDuration.
+const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
+
+/// When to look at the round trip, and whether that is going on.
+#[derive(Clone, Debug)]
+pub struct ProbeRtt {
+    /// Shortest round trip of the last interval, microseconds.
+    min_delay_us: u32,
+    min_stamp: Instant,
+    /// The interval is over without a shorter one.
+    expired: bool,
+    /// When to stop; `None` until little enough is in flight.
+    done_stamp: Option<Instant>,
+    round_done: bool,
+    /// What left before so many bytes had been delivered measures this state
+    /// and not the path.
+    starved_until: u64,
+}
+
+impl ProbeRtt {
+    pub const fn new() -> Self {
+        Self {
+            min_delay_us: INFINITE,
+            min_stamp: Instant::ZERO,
+            expired: false,
+            done_stamp: None,
+            round_done: false,
+            starved_until: 0,
+        }
+    }
+}
+
+impl Bbr {
+    /// Whether the sample measures the application, or ProbeRTT.
+    pub(super) fn is_app_limited(&self, sample: &AckSample) -> bool {
+        sample.rate.app_limited || sample.rate.prior_delivered < self.probe_rtt.starved_until
+    }
+
+    /// UpdateMinRTT. §5.3.4.3.
+    pub(super) fn update_min_rtt(&mut self, sample: &AckSample) {
+        let now = sample.now;
+        let (probe, model) = (&mut self.probe_rtt, &mut self.model);
+        probe.expired =
+            probe.min_delay_us != INFINITE && now > probe.min_stamp + PROBE_RTT_INTERVAL;
+        if let Some(rtt_us) = sample.rate.rtt_us
+            && (rtt_us < probe.min_delay_us || probe.expired)
+        {
+            probe.min_delay_us = rtt_us.max(1);
+            probe.min_stamp = now;
+        }
+        let min_rtt_expired = now > model.min_rtt_stamp + MIN_RTT_FILTER_LEN;
+        if probe.min_delay_us < model.min_rtt_us || min_rtt_expired {
+            model.min_rtt_us = probe.min_delay_us;
+            model.min_rtt_stamp = probe.min_stamp;
+        }
+    }
+
+    /// CheckProbeRTT. §5.3.4.3.
+    pub(super) fn check_probe_rtt(&mut self, sample: &AckSample) {
+        if self.state != State::ProbeRtt && self.probe_rtt.expired && !self.idle_restart {
+            self.save_cwnd();
+            self.state = State::ProbeRtt;
+            self.probe_rtt.done_stamp = None;
+            self.ack_phase = AckPhase::ProbeStopping;
+            self.model.start_round(sample.rate.total_delivered);
+        }
+        if self.state == State::ProbeRtt {
+            self.handle_probe_rtt(sample);
+        }
+        if sample.rate.newly_acked > 0 {
+            self.idle_restart = false;
+        }
+    }
+
+    /// HandleProbeRTT. §5.3.4.3.
+    fn handle_probe_rtt(&mut self, sample: &AckSample) {
+        let delivered = sample.rate.total_delivered;
+        // MarkConnectionAppLimited: the low rate is our own doing.
+        self.probe_rtt.starved_until = delivered + u64::from(sample.in_flight).max(1);
+        if self.probe_rtt.done_stamp.is_none() {
+            if sample.in_flight <= self.probe_rtt_cwnd() {
+                self.probe_rtt.done_stamp = Some(sample.now + PROBE_RTT_DURATION);
+                self.probe_rtt.round_done = false;
+                self.model.start_round(delivered);
+            }
+            return;
+        }
+        self.probe_rtt.round_done |= self.model.round_start;
+        if self.probe_rtt.round_done {
+            self.check_probe_rtt_done(sample.now);
+        }
+    }
+
+    /// ProbeRTTCwnd. §5.6.4.5.
+    pub(super) fn probe_rtt_cwnd(&self) -> u32 {
+        let (_, gain) = State::ProbeRtt.gains();
+        self.bdp_of(self.model.bw, gain).max(self.min_pipe_cwnd())
+    }
+
+    /// CheckProbeRTTDone and ExitProbeRTT. §5.3.4.3, §5.3.4.4.
+    pub(super) fn check_probe_rtt_done(&mut self, now: Instant) {
+        if self.probe_rtt.done_stamp.is_none_or(|done| now <= done) {
+            return;
+        }
+        self.probe_rtt.min_stamp = now;
+        self.restore_cwnd();
+        self.bounds.reset_short_term();
+        if self.full_pipe.reached {
+            self.start_probe_bw_down(now, self.probe_rtt.starved_until);
+            self.start_probe_bw_cruise();
+        } else {
+            self.enter_startup();
+        }
+    }
+}

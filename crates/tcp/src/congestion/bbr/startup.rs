@@ -1,0 +1,117 @@
+//! Startup, Drain, and noticing that the pipe is full.
+//! draft-ietf-ccwg-bbr-06 §5.3.1 and §5.3.2.
+//!
+//! Rule: the pipe is full when three round trips of trying to send more have
+//! brought less than a quarter more, or when a whole round trip of recovery
+//! lost more than the threshold. The same detector ends ProbeBW_UP.
+
+use super::{Bbr, State};
+use crate::congestion::control::AckSample;
+
+/// Growth in percent of the last baseline that shows that there is room.
+const FULL_BW_GROWTH: u64 = 125;
+/// Round trips without it that show that there is none.
+const FULL_BW_ROUNDS: u8 = 3;
+/// BBRStartupFullLossCnt: ranges that must be lost in a round trip.
+const STARTUP_FULL_LOSS_COUNT: u8 = 6;
+/// Round trips after which Drain ends, empty queue or not.
+const DRAIN_ROUNDS: u32 = 3;
+
+/// The full-pipe detector.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FullPipe {
+    /// The baseline, bytes a second.
+    pub bw: u64,
+    count: u8,
+    /// The pipe was found full since the last reset.
+    pub now: bool,
+    /// It was ever.
+    pub reached: bool,
+    drain_start_round: u32,
+}
+
+impl FullPipe {
+    /// ResetFullBW, with a new baseline. §5.3.1.2.
+    pub fn reset(&mut self, bw: u64) {
+        self.bw = bw;
+        self.count = 0;
+        self.now = false;
+    }
+}
+
+impl Bbr {
+    /// EnterStartup. §5.3.1.1.
+    pub(super) fn enter_startup(&mut self) {
+        self.state = State::Startup;
+    }
+
+    /// CheckFullBWReached. §5.3.1.2.
+    pub(super) fn check_full_bw_reached(&mut self, sample: &AckSample) {
+        let rate = sample.rate.rate();
+        if self.full_pipe.now || !self.model.round_start || rate == 0 || self.is_app_limited(sample)
+        {
+            return;
+        }
+        if rate.saturating_mul(100) >= self.full_pipe.bw.saturating_mul(FULL_BW_GROWTH) {
+            self.full_pipe.reset(rate);
+            return;
+        }
+        self.full_pipe.count += 1;
+        self.full_pipe.now = self.full_pipe.count >= FULL_BW_ROUNDS;
+        self.full_pipe.reached |= self.full_pipe.now;
+    }
+
+    /// CheckStartupDone. §5.3.1.1.
+    pub(super) fn check_startup_done(&mut self, sample: &AckSample) {
+        self.check_startup_high_loss(sample);
+        if self.state == State::Startup && self.full_pipe.reached {
+            self.enter_drain();
+        }
+    }
+
+    /// CheckStartupHighLoss. §5.3.1.3.
+    fn check_startup_high_loss(&mut self, sample: &AckSample) {
+        let loss_events = if self.bounds.loss_round_start {
+            core::mem::take(&mut self.bounds.loss_events_in_round)
+        } else {
+            return;
+        };
+        // A round trip counted from the first loss is over, so recovery has gone on
+        // for one.
+        let is_high = loss_events >= STARTUP_FULL_LOSS_COUNT
+            && self
+                .bounds
+                .is_too_high(sample.rate.lost, sample.rate.tx_in_flight);
+        if self.state == State::Startup && !self.full_pipe.reached && is_high {
+            self.leave_startup_on_congestion();
+        }
+    }
+
+    /// The queue overflowed, or was marked, before the pipe was found full.
+    pub(super) fn leave_startup_on_congestion(&mut self) {
+        self.undo.state = Some(State::Startup);
+        self.full_pipe.reached = true;
+        self.bounds.inflight_longterm = self.bdp().max(self.bounds.inflight_latest);
+        self.enter_drain();
+    }
+
+    /// EnterDrain. §5.3.2.
+    fn enter_drain(&mut self) {
+        self.state = State::Drain;
+        self.full_pipe.drain_start_round = self.model.round_count;
+    }
+
+    /// CheckDrainDone. §5.3.2.
+    pub(super) fn check_drain_done(&mut self, sample: &AckSample) {
+        if self.state != State::Drain {
+            return;
+        }
+        let rounds = self
+            .model
+            .round_count
+            .wrapping_sub(self.full_pipe.drain_start_round);
+        if sample.in_flight <= self.inflight(self.model.bw) || rounds > DRAIN_ROUNDS {
+            self.start_probe_bw_down(sample.now, sample.rate.total_delivered);
+        }
+    }
+}

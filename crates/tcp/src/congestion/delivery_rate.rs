@@ -1,0 +1,287 @@
+//! How fast the network delivers: one rate sample per ACK.
+//! draft-ietf-ccwg-bbr-06 §4.1 (before: draft-cheng-iccrg-delivery-rate-estimation).
+//!
+//! ```text
+//! send_elapsed = sent_at(P) − first_sent_at(P)     the flight that P ended, as sent
+//! ack_elapsed  = delivered_at(now) − delivered_at(P)      the same, as acknowledged
+//! rate         = (delivered(now) − delivered(P)) / max(send_elapsed, ack_elapsed)
+//! ```
+//!
+//! P is the range most recently sent of those that this ACK reports. The longer
+//! of the two times is taken because neither compressed ACKs nor a burst of
+//! ours can make the network faster than it is.
+//!
+//! Rule: only what was delivered counts, by SACK or cumulatively, once. This
+//! file keeps no ranges, smooths nothing and decides nothing.
+
+use fullpipe_pool::{Duration, Instant};
+
+/// The top bit of [`Snapshot::in_flight`]: sent while the application was slow.
+const APP_LIMITED: u32 = 1 << 31;
+
+/// What the connection had delivered when a range left; kept with the range.
+///
+/// 20 bytes: counters are modulo 2^32 and times are microseconds modulo 71
+/// minutes, because only differences over one flight are ever taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    delivered: u32,
+    lost: u32,
+    delivered_at_us: u32,
+    first_sent_at_us: u32,
+    /// Bytes in flight with this range, and `APP_LIMITED`.
+    in_flight: u32,
+}
+
+impl Snapshot {
+    /// Bytes in flight when the range had left, itself included; below 2 GiB.
+    pub const fn tx_in_flight(&self) -> u32 {
+        self.in_flight & !APP_LIMITED
+    }
+
+    /// Whether the path was not full because the application was slow.
+    pub const fn is_app_limited(&self) -> bool {
+        self.in_flight & APP_LIMITED != 0
+    }
+}
+
+/// What one ACK says about the path. Bytes and microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RateSample {
+    /// Bytes delivered during `interval_us`.
+    pub delivered: u32,
+    /// Length of the sample; 0 when there is none to be relied on.
+    pub interval_us: u32,
+    /// From sending the newest range that this ACK reports to now; `None` when
+    /// it may have been an earlier copy that arrived.
+    pub rtt_us: Option<u32>,
+    /// The sample says what the application sent, not what the path can carry.
+    pub app_limited: bool,
+    /// The newest range reported left after the last round trip ended: a new
+    /// one begins.
+    pub round_start: bool,
+    /// Bytes that this ACK reports for the first time.
+    pub newly_acked: u32,
+    /// Bytes taken for lost since the last sample.
+    pub newly_lost: u32,
+    /// Bytes in flight when the newest range had left, itself included.
+    pub tx_in_flight: u32,
+    /// Bytes lost since then.
+    pub lost: u32,
+    /// Bytes delivered in the connection's life before the newest range left.
+    pub prior_delivered: u64,
+    /// Bytes delivered in the connection's life, this ACK included.
+    pub total_delivered: u64,
+}
+
+impl RateSample {
+    /// The delivery rate in bytes a second; 0 when there is none to be relied on.
+    pub fn rate(&self) -> u64 {
+        let bytes = u64::from(self.delivered) * 1_000_000;
+        bytes
+            .checked_div(u64::from(self.interval_us))
+            .unwrap_or_default()
+    }
+}
+
+/// A range taken for lost, as congestion control sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LostRange {
+    /// When that was found.
+    pub now: Instant,
+    /// Its length.
+    pub bytes: u32,
+    /// Bytes in flight when it had left, itself included.
+    pub tx_in_flight: u32,
+    /// Bytes lost since it left, itself included.
+    pub lost: u32,
+    /// It left while the application was slow.
+    pub app_limited: bool,
+    /// Bytes delivered in the connection's life.
+    pub total_delivered: u64,
+}
+
+/// The newest of the ranges that the ACK being processed reports.
+#[derive(Clone, Copy, Debug)]
+struct Newest {
+    sent_at: Instant,
+    snapshot: Snapshot,
+    rtt_us: Option<u32>,
+}
+
+/// The estimator of one connection.
+///
+/// Per ACK: [`on_delivered`](Self::on_delivered) for each range, oldest first,
+/// then [`on_lost`](Self::on_lost) for each loss found, then one
+/// [`sample`](Self::sample).
+#[derive(Clone, Debug)]
+pub struct DeliveryRate {
+    delivered: u64,
+    lost: u64,
+    delivered_at: Instant,
+    /// When the flight that is being measured began to leave.
+    first_sent_at: Instant,
+    /// Samples are the application's until more than this is delivered; 0 is
+    /// not at all.
+    app_limited_until: u64,
+    next_round_delivered: u64,
+    newly_acked: u32,
+    newly_lost: u32,
+    newest: Option<Newest>,
+}
+
+impl Default for DeliveryRate {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl DeliveryRate {
+    /// Nothing sent yet.
+    pub const fn new() -> Self {
+        Self {
+            delivered: 0,
+            lost: 0,
+            delivered_at: Instant::ZERO,
+            first_sent_at: Instant::ZERO,
+            app_limited_until: 0,
+            next_round_delivered: 0,
+            newly_acked: 0,
+            newly_lost: 0,
+            newest: None,
+        }
+    }
+
+    /// Bytes delivered in the connection's life.
+    pub const fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Bytes taken for lost in the connection's life.
+    pub const fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// `bytes` leave, for the first time or again, with `in_flight` bytes before
+    /// them on their way. What is returned stays with the range.
+    pub fn on_sent(&mut self, bytes: u32, in_flight: u32, now: Instant) -> Snapshot {
+        if in_flight == 0 {
+            // An empty pipe measures nothing: the flight begins here.
+            self.first_sent_at = now;
+            self.delivered_at = now;
+        }
+        let app_limited = if self.app_limited_until == 0 {
+            0
+        } else {
+            APP_LIMITED
+        };
+        Snapshot {
+            delivered: self.delivered as u32,
+            lost: self.lost as u32,
+            delivered_at_us: wrapped_us(self.delivered_at),
+            first_sent_at_us: wrapped_us(self.first_sent_at),
+            in_flight: in_flight.saturating_add(bytes).min(!APP_LIMITED) | app_limited,
+        }
+    }
+
+    /// `bytes` of a range that last left at `sent_at` are reported for the first
+    /// time. `ambiguous`: the range was sent more than once, and nothing says
+    /// that it was the last copy that arrived.
+    pub fn on_delivered(
+        &mut self,
+        bytes: u32,
+        sent_at: Instant,
+        snapshot: Snapshot,
+        ambiguous: bool,
+        now: Instant,
+    ) {
+        self.delivered += u64::from(bytes);
+        self.delivered_at = now;
+        self.newly_acked = self.newly_acked.saturating_add(bytes);
+        if self.newest.is_some() && sent_at < self.first_sent_at {
+            return;
+        }
+        self.newest = Some(Newest {
+            sent_at,
+            snapshot,
+            rtt_us: (!ambiguous).then(|| micros(now.since(sent_at))),
+        });
+        self.first_sent_at = sent_at;
+    }
+
+    /// `bytes` of a range that left with `snapshot` are taken for lost.
+    pub fn on_lost(&mut self, bytes: u32, snapshot: Snapshot, now: Instant) -> LostRange {
+        self.lost += u64::from(bytes);
+        self.newly_lost = self.newly_lost.saturating_add(bytes);
+        LostRange {
+            now,
+            bytes,
+            tx_in_flight: snapshot.tx_in_flight(),
+            lost: (self.lost as u32).wrapping_sub(snapshot.lost),
+            app_limited: snapshot.is_app_limited(),
+            total_delivered: self.delivered,
+        }
+    }
+
+    /// The window and the pacing rate would let more leave, and there is nothing
+    /// to send: until what is in flight now has been delivered, samples say
+    /// nothing about the path.
+    ///
+    /// To be asked before each write is taken and before each ACK and timer is
+    /// processed.
+    pub fn mark_app_limited(&mut self, in_flight: u32) {
+        self.app_limited_until = (self.delivered + u64::from(in_flight)).max(1);
+    }
+
+    /// The sample of the ACK whose ranges have been told, which is over with
+    /// it. `min_rtt_us` is the connection's smallest round-trip time, this ACK's
+    /// included; no flight is measured in less.
+    pub fn sample(&mut self, min_rtt_us: u32) -> RateSample {
+        if self.app_limited_until != 0 && self.delivered > self.app_limited_until {
+            self.app_limited_until = 0;
+        }
+        let mut sample = RateSample {
+            newly_acked: core::mem::take(&mut self.newly_acked),
+            newly_lost: core::mem::take(&mut self.newly_lost),
+            total_delivered: self.delivered,
+            prior_delivered: self.delivered,
+            ..RateSample::default()
+        };
+        let Some(newest) = self.newest.take() else {
+            return sample;
+        };
+        let snapshot = newest.snapshot;
+        let send_elapsed_us = wrapped_us(newest.sent_at).wrapping_sub(snapshot.first_sent_at_us);
+        let ack_elapsed_us = wrapped_us(self.delivered_at).wrapping_sub(snapshot.delivered_at_us);
+        let interval_us = send_elapsed_us.max(ack_elapsed_us);
+        sample.delivered = (self.delivered as u32).wrapping_sub(snapshot.delivered);
+        sample.prior_delivered = self.delivered - u64::from(sample.delivered);
+        sample.interval_us = if interval_us < min_rtt_us {
+            // An earlier copy was delivered: the time is too short by a round trip.
+            0
+        } else {
+            interval_us
+        };
+        sample.rtt_us = newest.rtt_us;
+        sample.app_limited = snapshot.is_app_limited();
+        sample.tx_in_flight = snapshot.tx_in_flight();
+        sample.lost = (self.lost as u32).wrapping_sub(snapshot.lost);
+        sample.round_start = sample.prior_delivered >= self.next_round_delivered;
+        if sample.round_start {
+            self.next_round_delivered = self.delivered;
+        }
+        sample
+    }
+}
+
+fn wrapped_us(at: Instant) -> u32 {
+    at.as_micros() as u32
+}
+
+/// Whole microseconds, at most 71 minutes.
+fn micros(time: Duration) -> u32 {
+    time.as_micros().min(u32::MAX.into()) as u32
+}
+
+#[cfg(test)]
+mod tests;

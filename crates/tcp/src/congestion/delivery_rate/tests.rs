@@ -1,0 +1,136 @@
+//! Rate samples from flights whose rate is known.
+
+use std::vec::Vec;
+
+use super::*;
+
+const MSS: u32 = 1_000;
+
+fn at_us(us: u64) -> Instant {
+    Instant::from_micros(us)
+}
+
+/// Sends segments at `sent_us`, has each acknowledged at `acked_us`, and returns
+/// the sample of each ACK.
+fn exchange(estimator: &mut DeliveryRate, times: &[(u64, u64)]) -> Vec<RateSample> {
+    let mut events: Vec<(u64, bool, usize)> = Vec::new();
+    for (index, &(sent_us, acked_us)) in times.iter().enumerate() {
+        events.push((sent_us, false, index));
+        events.push((acked_us, true, index));
+    }
+    events.sort_unstable();
+    let mut snapshots = std::vec![Snapshot::default(); times.len()];
+    let mut in_flight = 0;
+    let mut samples = Vec::new();
+    for (us, is_ack, index) in events {
+        if is_ack {
+            in_flight -= MSS;
+            let sent_at = at_us(times[index].0);
+            estimator.on_delivered(MSS, sent_at, snapshots[index], false, at_us(us));
+            samples.push(estimator.sample(0));
+        } else {
+            snapshots[index] = estimator.on_sent(MSS, in_flight, at_us(us));
+            in_flight += MSS;
+        }
+    }
+    samples
+}
+
+#[test]
+fn a_snapshot_is_as_small_as_five_words() {
+    assert_eq!(size_of::<Snapshot>(), 20);
+}
+
+#[test]
+fn the_slower_of_sending_and_acknowledging_is_the_rate() {
+    let steady = |count: u64, sent_gap: u64, acked_gap: u64| {
+        (0..count)
+            .map(|n| (n * sent_gap, 40_000 + n * acked_gap))
+            .collect::<Vec<_>>()
+    };
+    for (name, times, expected) in [
+        (
+            "sent and acknowledged at 1 MB/s",
+            steady(200, 1_000, 1_000),
+            1_000_000,
+        ),
+        (
+            "a burst that a 1 MB/s link spreads out, and the round trip before it",
+            steady(200, 0, 1_000),
+            200_000 * 1_000 / 239,
+        ),
+        (
+            "sent at 1 MB/s, all ACKs at once",
+            steady(40, 1_000, 0),
+            1_000_000,
+        ),
+    ] {
+        let last = *exchange(&mut DeliveryRate::new(), &times).last().unwrap();
+        let error = last.rate().abs_diff(expected);
+        assert!(error <= expected / 20, "{name}: {} B/s", last.rate());
+    }
+}
+
+#[test]
+fn a_round_trip_begins_when_what_left_after_the_last_one_arrives() {
+    let times: Vec<_> = (0..100).map(|n| (n * 1_000, 10_500 + n * 1_000)).collect();
+    let samples = exchange(&mut DeliveryRate::new(), &times);
+    let starts = samples.iter().filter(|sample| sample.round_start).count();
+    assert!((9..=11).contains(&starts), "{starts} rounds in 10 flights");
+}
+
+#[test]
+fn samples_are_the_applications_until_its_pause_has_left_the_pipe() {
+    let mut estimator = DeliveryRate::new();
+    let before = estimator.on_sent(MSS, 0, at_us(0));
+    estimator.mark_app_limited(MSS);
+    let after = estimator.on_sent(MSS, MSS, at_us(10));
+    assert!(!before.is_app_limited() && after.is_app_limited());
+    assert_eq!(after.tx_in_flight(), 2 * MSS);
+    for (snapshot, sent_us, expected) in [(before, 0, false), (after, 10, true)] {
+        estimator.on_delivered(MSS, at_us(sent_us), snapshot, false, at_us(40_000));
+        assert_eq!(estimator.sample(0).app_limited, expected);
+    }
+    let later = estimator.on_sent(MSS, 0, at_us(50_000));
+    assert!(!later.is_app_limited(), "the pause is over");
+}
+
+#[test]
+fn an_ack_of_an_earlier_copy_gives_neither_rate_nor_round_trip() {
+    let mut estimator = DeliveryRate::new();
+    estimator.on_sent(MSS, 0, at_us(0));
+    let again = estimator.on_sent(MSS, 0, at_us(90_000));
+    estimator.on_delivered(MSS, at_us(90_000), again, true, at_us(91_000));
+    let sample = estimator.sample(40_000);
+    assert_eq!((sample.rate(), sample.rtt_us), (0, None));
+    assert_eq!(sample.newly_acked, MSS, "it arrived all the same");
+}
+
+#[test]
+fn loss_is_counted_from_when_the_newest_range_left() {
+    let mut estimator = DeliveryRate::new();
+    let first = estimator.on_sent(MSS, 0, at_us(0));
+    let second = estimator.on_sent(MSS, MSS, at_us(1));
+    let found = estimator.on_lost(MSS, first, at_us(2));
+    assert_eq!((found.lost, found.tx_in_flight), (MSS, MSS));
+    let third = estimator.on_sent(MSS, MSS, at_us(3));
+    for (snapshot, sent_us, lost) in [(second, 1, MSS), (third, 3, 0)] {
+        estimator.on_delivered(MSS, at_us(sent_us), snapshot, false, at_us(40_000));
+        let sample = estimator.sample(0);
+        assert_eq!((sample.lost, sample.newly_lost), (lost, lost));
+    }
+}
+
+#[test]
+fn counters_and_clocks_wrap_without_a_jump_in_the_rate() {
+    let mut estimator = DeliveryRate::new();
+    estimator.delivered = u64::from(u32::MAX) - 5_000;
+    let start_us = u64::from(u32::MAX) - 5_000;
+    let times: Vec<_> = (0..200)
+        .map(|n| (start_us + n * 1_000, start_us + 40_000 + n * 1_000))
+        .collect();
+    for sample in exchange(&mut estimator, &times).iter().skip(41) {
+        assert!(sample.rate().abs_diff(1_000_000) < 50_000, "{sample:?}");
+        assert!(sample.prior_delivered < sample.total_delivered);
+    }
+}

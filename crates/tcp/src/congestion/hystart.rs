@@ -1,0 +1,115 @@
+//! HyStart++: leaving slow start before a queue overflows. RFC 9406.
+//!
+//! Rule: round-trip times are compared with those of the round trip before.
+//! When eight samples agree that they grow, the window grows a quarter as fast
+//! (CSS); if that was jitter slow start goes on, else it ends after five rounds.
+//! Only the first slow start of a connection is watched: later ones know where
+//! to stop. This file holds no window.
+
+/// MIN_RTT_THRESH and MAX_RTT_THRESH: growth of the round trip in microseconds
+/// that counts, at least and at most.
+const RTT_THRESH_US: (u32, u32) = (4_000, 16_000);
+/// MIN_RTT_DIVISOR: between the two, this part of the round trip counts.
+const MIN_RTT_DIVISOR: u32 = 8;
+/// N_RTT_SAMPLE: samples in a round before it is judged.
+const N_RTT_SAMPLE: u8 = 8;
+/// CSS_GROWTH_DIVISOR: how much slower the window grows while in doubt.
+pub const CSS_GROWTH_DIVISOR: u32 = 4;
+/// CSS_ROUNDS: rounds of doubt that end slow start.
+const CSS_ROUNDS: u8 = 5;
+
+const NONE: u32 = u32::MAX;
+
+/// How slow start should go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The window grows by what was delivered.
+    SlowStart,
+    /// By a [`CSS_GROWTH_DIVISOR`]th of that: conservative slow start.
+    Conservative,
+    /// Not exponentially any more: `ssthresh` is the window.
+    Leave,
+}
+
+/// The state of HyStart++. Microseconds.
+#[derive(Clone, Debug)]
+pub struct HyStart {
+    last_round_min_rtt_us: u32,
+    current_round_min_rtt_us: u32,
+    /// The round trip that led into conservative slow start; `NONE` outside of it.
+    css_baseline_min_rtt_us: u32,
+    rtt_sample_count: u8,
+    css_rounds: u8,
+}
+
+impl Default for HyStart {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl HyStart {
+    /// Before the first round.
+    pub const fn new() -> Self {
+        Self {
+            last_round_min_rtt_us: NONE,
+            current_round_min_rtt_us: NONE,
+            css_baseline_min_rtt_us: NONE,
+            rtt_sample_count: 0,
+            css_rounds: 0,
+        }
+    }
+
+    /// An ACK in slow start, with its round-trip time if it gave one.
+    pub fn on_ack(&mut self, rtt_us: Option<u32>, round_start: bool) -> Verdict {
+        if round_start {
+            self.last_round_min_rtt_us = self.current_round_min_rtt_us;
+            self.current_round_min_rtt_us = NONE;
+            self.rtt_sample_count = 0;
+            if self.in_css() {
+                self.css_rounds += 1;
+            }
+        }
+        if let Some(rtt_us) = rtt_us {
+            self.current_round_min_rtt_us = self.current_round_min_rtt_us.min(rtt_us);
+            self.rtt_sample_count = self.rtt_sample_count.saturating_add(1);
+        }
+        if self.rtt_sample_count >= N_RTT_SAMPLE {
+            self.judge();
+        }
+        if !self.in_css() {
+            Verdict::SlowStart
+        } else if self.css_rounds < CSS_ROUNDS {
+            Verdict::Conservative
+        } else {
+            Verdict::Leave
+        }
+    }
+
+    const fn in_css(&self) -> bool {
+        self.css_baseline_min_rtt_us != NONE
+    }
+
+    fn judge(&mut self) {
+        let current_us = self.current_round_min_rtt_us;
+        if self.in_css() {
+            if current_us < self.css_baseline_min_rtt_us {
+                self.css_baseline_min_rtt_us = NONE;
+            }
+            return;
+        }
+        let last_us = self.last_round_min_rtt_us;
+        if last_us == NONE {
+            return;
+        }
+        let (least_us, most_us) = RTT_THRESH_US;
+        let thresh_us = (last_us / MIN_RTT_DIVISOR).clamp(least_us, most_us);
+        if current_us >= last_us.saturating_add(thresh_us) {
+            self.css_baseline_min_rtt_us = current_us;
+            self.css_rounds = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

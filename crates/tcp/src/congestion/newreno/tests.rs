@@ -1,0 +1,128 @@
+//! The arithmetic of RFC 5681.
+
+use super::*;
+use crate::congestion::RateSample;
+
+const MSS: u32 = 1_000;
+
+fn ack(newly_acked: u32) -> AckSample {
+    AckSample {
+        rate: RateSample {
+            newly_acked,
+            ..RateSample::default()
+        },
+        mss: MSS,
+        cwnd_limited: true,
+        ..AckSample::default()
+    }
+}
+
+fn flight(flight_size: u32) -> Congestion {
+    Congestion {
+        flight_size,
+        mss: MSS,
+        ..Congestion::default()
+    }
+}
+
+#[test]
+fn slow_start_doubles_a_window_each_round_trip_however_acks_are_cut() {
+    for acks in [1, 5, 20] {
+        let mut reno = NewReno::new(20 * MSS, true);
+        for _ in 0..acks {
+            reno.on_ack(&ack(20 * MSS / acks));
+        }
+        assert_eq!(reno.cwnd(), 40 * MSS, "{acks} ACKs");
+    }
+}
+
+#[test]
+fn without_pacing_one_ack_adds_two_segments_at_most() {
+    let mut reno = NewReno::new(20 * MSS, false);
+    reno.on_ack(&ack(20 * MSS));
+    assert_eq!(reno.cwnd(), 22 * MSS);
+}
+
+#[test]
+fn slow_start_ends_at_its_threshold_and_not_beyond() {
+    let mut reno = NewReno::new(20 * MSS, true);
+    reno.on_timeout(&flight(20 * MSS), true);
+    reno.on_ack(&ack(30 * MSS));
+    assert_eq!(reno.cwnd(), 10 * MSS);
+}
+
+#[test]
+fn congestion_avoidance_adds_one_segment_each_round_trip() {
+    let mut reno = NewReno::new(20 * MSS, true);
+    reno.on_loss(&flight(20 * MSS));
+    for _ in 0..5 {
+        reno.on_ack(&ack(2 * MSS));
+    }
+    assert_eq!(reno.cwnd(), 11 * MSS);
+}
+
+#[test]
+fn loss_halves_what_was_in_use_and_a_mark_takes_a_fifth() {
+    for (name, used, marked, expected) in [
+        ("full window lost from", 40, false, 20),
+        ("full window marked", 40, true, 32),
+        ("window half used, lost from", 20, false, 10),
+        ("window half used, marked", 20, true, 16),
+        ("two segments are the floor", 2, false, 2),
+        ("recovery inflated the flight", 60, false, 20),
+    ] {
+        let mut reno = NewReno::new(40 * MSS, true);
+        if marked {
+            reno.on_ecn(&flight(used * MSS));
+        } else {
+            reno.on_loss(&flight(used * MSS));
+        }
+        let both = (reno.cwnd(), reno.ssthresh());
+        assert_eq!(both, (expected * MSS, expected * MSS), "{name}");
+    }
+}
+
+#[test]
+fn a_timeout_starts_over_and_punishes_the_same_data_once() {
+    let mut reno = NewReno::new(20 * MSS, true);
+    reno.on_timeout(&flight(20 * MSS), true);
+    assert_eq!((reno.cwnd(), reno.ssthresh()), (MSS, 10 * MSS));
+    reno.on_timeout(&flight(MSS), false);
+    assert_eq!((reno.cwnd(), reno.ssthresh()), (MSS, 10 * MSS));
+}
+
+#[test]
+fn what_proves_wrong_is_taken_back_once_and_a_mark_is_not() {
+    let mut reno = NewReno::new(20 * MSS, true);
+    reno.on_loss(&flight(20 * MSS));
+    reno.on_undo();
+    assert_eq!((reno.cwnd(), reno.ssthresh()), (20 * MSS, u32::MAX));
+    reno.on_ecn(&flight(20 * MSS));
+    reno.on_undo();
+    assert_eq!(reno.cwnd(), 16 * MSS);
+}
+
+#[test]
+fn a_window_that_was_not_tested_does_not_grow() {
+    let mut reno = NewReno::new(20 * MSS, true);
+    for (in_flight, cwnd) in [(9, 20), (10, 22)] {
+        let mut sample = ack(2 * MSS);
+        sample.cwnd_limited = false;
+        sample.rate.tx_in_flight = in_flight * MSS;
+        reno.on_ack(&sample);
+        assert_eq!(reno.cwnd(), cwnd * MSS, "{in_flight} segments in flight");
+    }
+}
+
+#[test]
+fn after_idleness_slow_start_leads_back_to_three_quarters() {
+    let mut reno = NewReno::new(40 * MSS, true);
+    reno.on_loss(&flight(40 * MSS));
+    reno.on_idle(10 * MSS);
+    assert_eq!((reno.cwnd(), reno.ssthresh()), (10 * MSS, 20 * MSS));
+    let mut larger = NewReno::new(40 * MSS, true);
+    larger.on_loss(&flight(10 * MSS));
+    larger.cwnd = 40 * MSS;
+    larger.on_idle(10 * MSS);
+    assert_eq!((larger.cwnd(), larger.ssthresh()), (10 * MSS, 30 * MSS));
+}

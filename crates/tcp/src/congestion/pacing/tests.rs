@@ -1,0 +1,83 @@
+//! What leaves is never more than the rate, a quantum and a burst.
+
+use super::*;
+
+const MSS: u32 = 1_000;
+const RATE: u64 = 10_000_000;
+
+/// Sends whenever the pacer lets it, asked every `every_us`, for `for_us`.
+fn sent(pacer: &mut Pacer, from_us: u64, every_us: u64, for_us: u64) -> u64 {
+    let mut bytes = 0;
+    let mut us = from_us;
+    while us < from_us + for_us {
+        let now = Instant::from_micros(us);
+        while pacer.may_send(now) {
+            pacer.on_sent(MSS, RATE, MSS, now);
+            bytes += u64::from(MSS);
+        }
+        us += every_us;
+    }
+    bytes
+}
+
+#[test]
+fn a_flight_begins_with_ten_segments_and_goes_on_at_the_rate() {
+    let mut pacer = Pacer::new();
+    pacer.on_flight_start(MSS);
+    let now = Instant::from_secs(1);
+    let mut burst = 0;
+    while pacer.may_send(now) {
+        pacer.on_sent(MSS, RATE, MSS, now);
+        burst += MSS;
+    }
+    let quantum = Pacer::quantum(RATE, MSS);
+    assert!(
+        burst >= 10 * MSS && burst <= 10 * MSS + quantum + MSS,
+        "{burst}"
+    );
+    assert!(pacer.release_at() > now);
+}
+
+#[test]
+fn no_stretch_of_time_holds_more_than_rate_and_quantum_and_burst() {
+    for every_us in [10, 100, 900, 1_000, 5_000] {
+        for for_us in [1_000, 20_000, 300_000] {
+            let mut pacer = Pacer::new();
+            pacer.on_flight_start(MSS);
+            let bytes = sent(&mut pacer, 1_000_000, every_us, for_us);
+            let quantum = Pacer::quantum(RATE, MSS);
+            let most = RATE * for_us / 1_000_000 + u64::from(quantum + 11 * MSS);
+            assert!(bytes <= most, "every {every_us} us: {bytes} of {most}");
+        }
+    }
+}
+
+#[test]
+fn a_sender_that_is_woken_every_millisecond_still_reaches_the_rate() {
+    let mut pacer = Pacer::new();
+    let bytes = sent(&mut pacer, 0, 1_000, 1_000_000);
+    assert!(bytes >= RATE * 99 / 100, "{bytes}");
+}
+
+#[test]
+fn a_quantum_is_a_millisecond_within_two_segments_and_64_kib() {
+    for (rate, expected) in [
+        (0, 2 * MSS),
+        (1_000_000, 2 * MSS),
+        (12_500_000, 12_500),
+        (1_250_000_000, 64 << 10),
+        (u64::MAX, 64 << 10),
+    ] {
+        assert_eq!(Pacer::quantum(rate, MSS), expected, "{rate} B/s");
+    }
+}
+
+#[test]
+fn without_a_rate_everything_may_leave() {
+    let mut pacer = Pacer::new();
+    let now = Instant::from_secs(1);
+    for _ in 0..1_000 {
+        assert!(pacer.may_send(now));
+        pacer.on_sent(64 << 10, u64::MAX, MSS, now);
+    }
+}
