@@ -1,3 +1,5 @@
+//! Tests of `config`: what it promises, and what the wrong input does to it.
+
 use alloc::vec;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Tests of `counters`: what it promises, and what the wrong input does to it.
+
 use alloc::{collections::BTreeSet, vec, vec::Vec};
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Tests of `ip`: what it promises, and what the wrong input does to it.
+
 use alloc::{vec, vec::Vec};
 use core::net::Ipv4Addr;
 

@@ -1,3 +1,5 @@
+//! Tests of `link`: what it promises, and what the wrong input does to it.
+
 use super::*;
 
 const US: MacAddress = MacAddress([2, 0, 0, 0, 0, 2]);

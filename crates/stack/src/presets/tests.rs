@@ -1,3 +1,5 @@
+//! Tests of `presets`: what it promises, and what the wrong input does to it.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! Tests of `rate_limit`: what it promises, and what the wrong input does to it.
+
 use super::*;
 
 #[test]

@@ -1,1 +1,186 @@
-//! tests
+//! The scoreboard and the engine over it, without a connection: what they
+//! conclude from ACKs, SACK blocks, time and timeouts.
+
+use fullpipe_pool::Duration;
+
+use super::*;
+
+const MSS: u32 = 1_000;
+
+/// An engine with `count` segments in flight, one sent each millisecond from
+/// 1 ms on, and a round-trip time of 100 ms.
+struct Rig {
+    recovery: Recovery,
+    rate: DeliveryRate,
+    arena: SentArena,
+    una: SeqNum,
+    nxt: SeqNum,
+}
+
+impl Rig {
+    fn with(count: u32, ranges: u32) -> Self {
+        let mut rig = Self {
+            recovery: Recovery::new(SeqNum(0)),
+            rate: DeliveryRate::new(),
+            arena: SentArena::new(ranges, 1),
+            una: SeqNum(1),
+            nxt: SeqNum(1),
+        };
+        for sent in 1..=count {
+            rig.send(u64::from(sent));
+        }
+        rig
+    }
+
+    fn send(&mut self, at_ms: u64) {
+        let range = self.nxt..self.nxt + MSS;
+        let now = Instant::from_millis(at_ms);
+        let (rate, arena) = (&mut self.rate, &mut self.arena);
+        self.recovery
+            .on_sent(range.clone(), self.nxt, MSS, now, rate, arena);
+        self.nxt = range.end;
+        self.verify();
+    }
+
+    /// An ACK of the first `acked` segments, with the given segments SACKed.
+    fn ack(&mut self, at_ms: u64, acked: u32, sacked: &[(u32, u32)]) -> AckOut {
+        let blocks: alloc::vec::Vec<SackBlock> = sacked
+            .iter()
+            .map(|(first, end)| SackBlock {
+                left: 1 + first * MSS,
+                right: 1 + end * MSS,
+            })
+            .collect();
+        let input = AckIn {
+            now: Instant::from_millis(at_ms),
+            ack: SeqNum(1 + acked * MSS),
+            snd_una: self.una,
+            snd_nxt: self.nxt,
+            sack: Some(&blocks),
+            is_duplicate: false,
+            echoed_at: None,
+            around: Surroundings {
+                mss: MSS,
+                srtt: Duration::from_millis(100),
+                min_rtt: Some(Duration::from_millis(100)),
+            },
+        };
+        let arena = &mut self.arena;
+        let out = self
+            .recovery
+            .on_ack(&input, &mut self.rate, &mut |_| {}, arena);
+        self.una = input.ack;
+        self.verify();
+        out
+    }
+
+    fn verify(&self) {
+        self.recovery
+            .board()
+            .verify(self.una, self.nxt, &self.arena);
+    }
+
+    fn lost(&self) -> Option<Range<SeqNum>> {
+        self.recovery.next_lost(&self.arena)
+    }
+}
+
+#[test]
+fn three_segments_sacked_beyond_a_hole_make_it_lost_at_once() {
+    let mut rig = Rig::with(10, 100);
+    assert_eq!(rig.ack(102, 0, &[(1, 2)]).verdict, Verdict::Nothing);
+    assert_eq!(rig.ack(103, 0, &[(1, 3)]).verdict, Verdict::Nothing);
+    let out = rig.ack(104, 0, &[(1, 4)]);
+    assert_eq!((out.verdict, out.lost), (Verdict::LossFound, MSS));
+    assert_eq!(rig.lost(), Some(SeqNum(1)..SeqNum(1 + MSS)));
+    assert_eq!(rig.recovery.board().in_flight(), 6 * MSS);
+}
+
+#[test]
+fn one_segment_overtaken_is_lost_only_after_a_quarter_round_trip() {
+    let mut rig = Rig::with(3, 100);
+    let out = rig.ack(102, 0, &[(1, 2)]);
+    assert_eq!(out.verdict, Verdict::Nothing);
+    let due = out.look_again.expect("RACK looks again");
+    assert_eq!(due, Instant::from_millis(1 + 100 + 25));
+    let late = rig.ack(127, 0, &[(1, 2)]);
+    assert_eq!((late.verdict, late.lost), (Verdict::LossFound, MSS));
+}
+
+#[test]
+fn recovery_ends_when_everything_it_began_with_has_arrived() {
+    let mut rig = Rig::with(5, 100);
+    rig.ack(104, 0, &[(1, 4)]);
+    assert_eq!(rig.recovery.phase(), Phase::Fast);
+    let again = rig.lost().expect("lost");
+    let now = Instant::from_millis(105);
+    rig.recovery
+        .on_sent(again, rig.nxt, MSS, now, &mut rig.rate, &mut rig.arena);
+    assert_eq!(rig.lost(), None);
+    assert_eq!(rig.ack(205, 5, &[]).verdict, Verdict::Recovered);
+    assert_eq!(rig.recovery.phase(), Phase::Open);
+    assert_eq!(rig.arena.free_count(), rig.arena.capacity());
+}
+
+#[test]
+fn a_timeout_takes_everything_for_lost_and_an_original_that_arrives_undoes_it() {
+    let mut rig = Rig::with(4, 100);
+    let (una, nxt) = (rig.una, rig.nxt);
+    let now = Instant::from_millis(400);
+    rig.recovery
+        .on_timeout(una, nxt, now, &mut rig.rate, &mut |_| {}, &mut rig.arena);
+    assert_eq!(rig.recovery.board().lost(), 4 * MSS);
+    // Nothing was sent again, and yet two segments arrive.
+    let out = rig.ack(401, 2, &[]);
+    assert_eq!(out.verdict, Verdict::Needless);
+    assert_eq!(rig.recovery.board().lost(), 0);
+}
+
+#[test]
+fn a_peer_that_takes_a_block_back_gets_it_again() {
+    let mut rig = Rig::with(4, 100);
+    rig.ack(102, 0, &[(1, 3)]);
+    // The ACK stops right before what was SACKed: it has been dropped there.
+    rig.ack(103, 1, &[]);
+    assert_eq!(rig.lost().map(|range| range.start), Some(SeqNum(1 + MSS)));
+}
+
+#[test]
+fn without_free_nodes_ranges_merge_and_nothing_fails() {
+    let mut rig = Rig::with(50, 2);
+    assert!(rig.arena.free_count() >= 1, "one is kept for others");
+    for hole in 0..20 {
+        rig.ack(200 + u64::from(hole), 0, &[(hole * 2 + 1, hole * 2 + 2)]);
+    }
+    rig.ack(300, 50, &[]);
+    assert_eq!(rig.arena.free_count(), rig.arena.capacity());
+}
+
+#[test]
+fn a_peer_without_sack_is_believed_after_three_duplicates() {
+    let mut rig = Rig::with(6, 100);
+    let mut verdicts = alloc::vec::Vec::new();
+    for at_ms in 102..105 {
+        let input = AckIn {
+            now: Instant::from_millis(at_ms),
+            ack: rig.una,
+            snd_una: rig.una,
+            snd_nxt: rig.nxt,
+            sack: None,
+            is_duplicate: true,
+            echoed_at: None,
+            around: Surroundings {
+                mss: MSS,
+                srtt: Duration::from_millis(100),
+                min_rtt: Some(Duration::from_millis(100)),
+            },
+        };
+        let arena = &mut rig.arena;
+        let out = rig
+            .recovery
+            .on_ack(&input, &mut rig.rate, &mut |_| {}, arena);
+        verdicts.push(out.verdict);
+    }
+    assert_eq!(verdicts[2], Verdict::LossFound, "{verdicts:?}");
+    assert_eq!(rig.lost(), Some(SeqNum(1)..SeqNum(1 + MSS)));
+}

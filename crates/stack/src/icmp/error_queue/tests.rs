@@ -1,3 +1,5 @@
+//! Tests of `error_queue`: what it promises, and what the wrong input does to it.
+
 use fullpipe_pool::Rng;
 use fullpipe_wire::{ChecksumPolicy, UdpHeader};
 

@@ -1,3 +1,5 @@
+//! Tests of `quoted`: what it promises, and what the wrong input does to it.
+
 use alloc::{vec, vec::Vec};
 
 use fullpipe_pool::Rng;

@@ -1,3 +1,5 @@
+//! Tests of `v4`: what it promises, and what the wrong input does to it.
+
 use alloc::vec::Vec;
 use core::net::IpAddr;
 

@@ -1,3 +1,5 @@
+//! Tests of `neighbours`: what it promises, and what the wrong input does to it.
+
 use alloc::vec::Vec;
 
 use fullpipe_pool::{Duration, Holder, PoolConfig};

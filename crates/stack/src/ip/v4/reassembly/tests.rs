@@ -1,3 +1,5 @@
+//! Tests of `reassembly`: what it promises, and what the wrong input does to it.
+
 use alloc::{vec, vec::Vec};
 
 use fullpipe_pool::{PoolConfig, Rng};

@@ -1,0 +1,53 @@
+//! Tests of `limit.rs`.
+
+use super::{Limit::*, *};
+
+#[test]
+fn the_smallest_bound_wins_and_the_first_of_equals() {
+    for (name, bounds, expected) in [
+        (
+            "peer full",
+            [(ReceiveWindow, 0), (CwndSteady, 9000)],
+            ReceiveWindow,
+        ),
+        (
+            "cwnd full",
+            [(ReceiveWindow, 9000), (CwndSteady, 0)],
+            CwndSteady,
+        ),
+        (
+            "both full",
+            [(ReceiveWindow, 0), (CwndSteady, 0)],
+            ReceiveWindow,
+        ),
+    ] {
+        assert_eq!(tightest(&bounds).bound_by, expected, "{name}");
+    }
+}
+
+#[test]
+fn times_add_up_to_the_age_whatever_the_changes() {
+    let mut clock = LimitClock::start(Handshake, Instant::from_micros(5));
+    for (at_us, limit) in [(7, Application), (7, Nagle), (9, Nagle), (100, Recovery)] {
+        clock.set(limit, Instant::from_micros(at_us));
+    }
+    let now = Instant::from_micros(1_000);
+    let total = clock
+        .shares(now)
+        .fold(Duration::ZERO, |sum, (_, time, _)| sum + time);
+    assert_eq!(total, Duration::from_micros(995));
+    assert_eq!(clock.time_at(Nagle, now), Duration::from_micros(93));
+    assert_eq!(clock.time_at(Application, now), Duration::ZERO);
+}
+
+#[test]
+fn bytes_are_charged_to_the_limit_that_released_them() {
+    let mut clock = LimitClock::start(SendBuffer, Instant::ZERO);
+    clock.moved(1_460);
+    clock.set(CwndSteady, Instant::from_micros(1));
+    clock.moved(40);
+    assert_eq!(
+        (clock.bytes(SendBuffer), clock.bytes(CwndSteady)),
+        (1_460, 40)
+    );
+}

@@ -1,0 +1,64 @@
+//! Tests of `prr.rs`.
+
+use super::*;
+
+const MSS: u32 = 1_000;
+
+/// Twenty segments in flight, one lost, the rest arrives one by one.
+#[test]
+fn the_window_shrinks_in_step_with_what_arrives() {
+    let mut prr = Prr::start(20 * MSS);
+    let (mut in_flight, mut sent) = (19 * MSS, 0);
+    for _ in 0..19 {
+        in_flight -= MSS;
+        let ack = PrrAck {
+            delivered: MSS,
+            in_flight,
+            ssthresh: 14 * MSS,
+            mss: MSS,
+            is_safe: false,
+        };
+        let cwnd = prr.on_ack(ack);
+        while in_flight + MSS <= cwnd {
+            in_flight += MSS;
+            sent += 1;
+            prr.on_sent(MSS);
+        }
+    }
+    assert!(
+        (13..=14).contains(&sent),
+        "{sent} of 19 arrivals let one leave"
+    );
+    assert!((13 * MSS..=14 * MSS).contains(&in_flight), "{in_flight}");
+}
+
+#[test]
+fn heavy_loss_sends_no_more_than_arrives() {
+    let mut prr = Prr::start(20 * MSS);
+    let ack = PrrAck {
+        delivered: 2 * MSS,
+        in_flight: 4 * MSS,
+        ssthresh: 14 * MSS,
+        mss: MSS,
+        is_safe: false,
+    };
+    assert_eq!(prr.on_ack(ack), 6 * MSS);
+    prr.on_sent(2 * MSS);
+    assert_eq!(
+        prr.on_ack(PrrAck {
+            delivered: 0,
+            in_flight: 6 * MSS,
+            ..ack
+        }),
+        6 * MSS
+    );
+    assert_eq!(
+        prr.on_ack(PrrAck {
+            delivered: MSS,
+            is_safe: true,
+            in_flight: 5 * MSS,
+            ..ack
+        }),
+        7 * MSS
+    );
+}

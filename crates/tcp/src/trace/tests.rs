@@ -1,0 +1,30 @@
+//! Tests of `trace.rs`.
+
+use super::*;
+
+#[test]
+fn the_ring_keeps_the_newest_and_counts_what_it_forgot() {
+    let mut trace = Trace::new(3);
+    for count in 0..5 {
+        trace.record(Instant::ZERO, 1, Event::Timeout(count));
+    }
+    let held: alloc::vec::Vec<_> = trace.iter().map(|record| record.event).collect();
+    assert_eq!(
+        held,
+        [Event::Timeout(2), Event::Timeout(3), Event::Timeout(4)]
+    );
+    assert_eq!(trace.forgotten(), 2);
+}
+
+#[test]
+fn a_ring_without_room_records_nothing() {
+    let mut trace = Trace::new(0);
+    trace.record(Instant::ZERO, 1, Event::Timeout(1));
+    assert!(!trace.is_on());
+    assert_eq!(trace.iter().count(), 0);
+}
+
+#[test]
+fn a_record_stays_small() {
+    assert!(size_of::<Record>() <= 32, "{}", size_of::<Record>());
+}
