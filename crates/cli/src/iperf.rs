@@ -17,6 +17,7 @@ use fullpipe::{Config, device::Medium, presets};
 use fullpipe_host::{Capture, DeviceSpec, HostDevice, Prefix, Runtime, Tap, TapOptions};
 use fullpipe_perf::{
     FullpipeSockets, KernelSockets, Stop,
+    fullpipe_sockets::suit_datagrams,
     iperf2::{self, Amount, ClientOptions, Screen, ServerOptions, run_client, run_server},
     sockets::Sockets,
 };
@@ -142,6 +143,11 @@ impl Plan {
         let mut config = presets::find(&arguments.preset)
             .map_err(|error| Failure::usage(format!("--preset: {error}")))?
             .config();
+        // A tester's own needs come before what the user sets, and only where
+        // the preset leaves UDP as it is by default.
+        if config.udp == Config::default().udp {
+            suit_datagrams(&mut config, arguments.window()?);
+        }
         for setting in &arguments.settings {
             config
                 .set(&setting.name, &setting.value)
