@@ -141,6 +141,11 @@ impl Stack {
         let budget = self.turn_budget as u32;
         let (tcp, mut host) = self.tcp_and_host(now);
         tcp.on_timeouts(&mut host, budget);
+        let doubted = tcp.doubted.take();
+        let route = doubted.and_then(|peer| self.routes.lookup(peer));
+        if let Some(Route::Neighbour(hop)) = route {
+            self.neighbours.doubt(hop, now);
+        }
         let pending = self.neighbours.next_timeout();
         if pending.is_some_and(|at| at <= now) {
             self.neighbours

@@ -166,6 +166,16 @@ impl Neighbours {
         resolution
     }
 
+    /// Connections through the neighbour `ip` time out: what is known of it is
+    /// asked again when it is next looked up, and used meanwhile. RFC 9293 §3.8.3.
+    pub fn doubt(&mut self, ip: IpAddr, now: Instant) {
+        if let Some(index) = self.find(ip)
+            && let State::Reachable { until, .. } = &mut self.entries[index].state
+        {
+            *until = now.min(*until);
+        }
+    }
+
     /// Keeps an IP packet until the neighbour `ip`, for which `resolve` just
     /// said [`Resolution::Waiting`], has answered.
     pub fn hold(&mut self, ip: IpAddr, packet: &[u8], pool: &mut Pool, counters: &mut Counters) {

@@ -20,6 +20,8 @@ mod syn_cache;
 mod time_wait;
 mod tuple;
 
+use core::net::IpAddr;
+
 use fullpipe_pool::{Instant, Pool};
 use fullpipe_tcp::{
     Connection, Discards, Env, SegmentOut, SentArena, State, TcpConfig, TcpCounters, Trace,
@@ -146,6 +148,8 @@ pub(crate) struct TcpLayer {
     ports: EphemeralPorts,
     /// Connections that wait in a listener that names no backlog.
     backlog: u32,
+    /// A peer to which the path has become doubtful.
+    pub(crate) doubted: Option<IpAddr>,
 }
 
 impl TcpLayer {
@@ -176,6 +180,7 @@ impl TcpLayer {
             numbers: InitialNumbers::new(secret),
             ports: EphemeralPorts::new(low, high, secret),
             backlog: sizes.backlog,
+            doubted: None,
         }
     }
 
@@ -386,11 +391,21 @@ impl TcpLayer {
             let (connections, handshakes) = (self.slots.capacity(), self.syn_cache.capacity());
             if timer < connections {
                 self.run(timer, host, |connection, env| connection.on_timeout(env));
+                self.note_doubt(timer);
             } else if timer < connections + handshakes {
                 self.on_handshake_timeout(timer - connections, host);
             } else {
                 self.forget_time_wait(timer - connections - handshakes);
             }
+        }
+    }
+
+    /// After R1 timeouts in a row the next hop itself is doubtful.
+    fn note_doubt(&mut self, index: u32) {
+        let slot = self.slots.at(index);
+        let doubts = slot.is_some_and(|slot| slot.connection.doubts_path(&self.config));
+        if doubts {
+            self.doubted = slot.map(|slot| slot.tuple.remote().ip());
         }
     }
 

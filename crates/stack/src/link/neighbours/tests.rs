@@ -264,6 +264,23 @@ fn an_old_answer_is_asked_for_again_while_it_is_used() {
 }
 
 #[test]
+fn a_doubted_neighbour_is_asked_again_when_it_is_next_looked_up() {
+    let mut rig = Rig::new(|_| ());
+    rig.resolve(7);
+    rig.drain();
+    rig.arp(ArpOperation::Reply, 7, OUR_IP);
+    rig.resolve(7);
+    assert_eq!(rig.drain(), [], "known and trusted");
+    rig.neighbours.doubt(ip(7).into(), rig.now);
+    assert_eq!(rig.resolve(7), Resolution::Known(mac(7)), "used meanwhile");
+    let request = Sent::Request {
+        to: mac(7),
+        target: ip(7),
+    };
+    assert_eq!(rig.drain(), [request], "it is asked itself");
+}
+
+#[test]
 fn a_released_packet_is_not_forgotten_when_its_neighbour_must_be_asked_again() {
     let mut rig = Rig::new(|config| config.reachable_time = Duration::from_millis(500));
     rig.resolve(7);
