@@ -34,10 +34,9 @@ pub struct WorldSummary {
     pub lasted: Instant,
 }
 
-/// A world in which nothing moves for this long has stalled: several of the
-/// longest retransmission timeouts that a world draws (two minutes), because a
-/// SYN may be refused for want of memory a few times in a row.
-const PATIENCE: Duration = Duration::from_secs(900);
+/// Longest time without progress once nothing hinders it: two of the longest
+/// retransmission timeouts that are drawn, and what applications rest.
+const PATIENCE: Duration = Duration::from_secs(300);
 /// Everything is over by then, however slow.
 const LIVENESS: Deadline = Deadline::secs(24 * 3_600);
 /// Longer than any connection without an application lives.
