@@ -13,9 +13,9 @@ crate::knobs! {
         /// Blocks guaranteed to senders: no other holder can take the last of them.
         /// Without any, windows promised to peers that wait for an answer could
         /// hold all the memory that the answer needs.
-        send_floor: u32 = 2, legal 1 => u32::MAX - 1, drawn 2 => 8, "blocks";
+        send_floor: u32 = 2, legal 1 => u32::MAX - 1, drawn 1 => 8, "blocks";
         /// Blocks guaranteed to receivers: no other holder can take the last of them.
-        receive_floor: u32 = 2, legal 1 => u32::MAX - 1, drawn 2 => 8, "blocks";
+        receive_floor: u32 = 2, legal 1 => u32::MAX - 1, drawn 1 => 8, "blocks";
         /// What may be promised and held together, in percent of the blocks; at 100 a promise is always kept.
         overcommit_percent: u32 = 100, legal 100 => 100_000, drawn 100 => 100, "%";
         /// Ranges that all reassembly queues and scoreboards may hold together.
