@@ -62,6 +62,7 @@ fn run_experiments(arguments: &LabRunArguments) -> Result<(), Failure> {
         let progress = Progress::new(&experiment.name, experiment.rows.len());
         let options = RunOptions {
             seed: arguments.seed,
+            observe: false,
             captures: captures.as_ref().map(|folder| folder.path),
             progress: &|row, share| progress.advance(row, share),
         };

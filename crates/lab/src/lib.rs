@@ -32,7 +32,7 @@
 //! set.tcp.send_buffer = "32K"
 //! "#;
 //! let experiment = Experiment::parse("buffer", "buffer.toml", text).expect("no mistake");
-//! let options = RunOptions { seed: 1, captures: None, progress: &|_row, _share| () };
+//! let options = RunOptions { seed: 1, captures: None, observe: false, progress: &|_row, _share| () };
 //! let report = run(&experiment, &options).expect("every checker is content");
 //! println!("{}", report_text(&report, None));
 //! assert!(report.rows.iter().all(|row| row.verdict.starts_with("Send buffer")));
@@ -48,6 +48,9 @@
 //! | which bound held, its proof, the knob to turn | `verdict` |
 //! | a table for people, an object for programs | [`report_text`], [`Report`] |
 //!
+//! With [`RunOptions::observe`] the hosts' traces are read while the rows run;
+//! [`facts()`] then has every segment and every series.
+//!
 //! An experiment is found by name in [`catalogue`]: those of the checkout, and
 //! those built in. [`knobs_markdown`] makes `docs/knobs.md` from the rows.
 #![forbid(unsafe_code)]
@@ -55,9 +58,11 @@
 pub mod catalogue;
 mod document;
 pub mod experiment;
+mod facts;
 pub mod knobs_page;
 mod measured;
 mod mistake;
+mod observer;
 mod report;
 mod run;
 mod scene;
@@ -67,6 +72,7 @@ pub mod units;
 mod verdict;
 
 pub use experiment::Experiment;
+pub use facts::facts;
 pub use knobs_page::knobs_markdown;
 pub use measured::{Measured, Outcome, Quantity};
 pub use mistake::Mistake;

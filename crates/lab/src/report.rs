@@ -3,6 +3,7 @@
 //! Rule: the JSON is a stable interface. Fields are added, never renamed; a
 //! quantity has its unit in its name; shares add up to 1.
 
+use fullpipe_diagnose::facts::Observed;
 use serde::Serialize;
 
 use crate::{experiment::Published, measured::Measured, shares::Shares};
@@ -48,6 +49,10 @@ pub struct RowReport {
     /// What the file says about the row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Every segment and every series, where the row was observed. For pages,
+    /// not for the JSON.
+    #[serde(skip)]
+    pub observed: Option<Observed>,
 }
 
 /// Both ends' limits.

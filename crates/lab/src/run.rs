@@ -28,6 +28,8 @@ pub struct RunOptions<'a> {
     pub seed: u64,
     /// An existing folder for one capture a row.
     pub captures: Option<&'a Path>,
+    /// Whether every segment and every series of the rows is wanted.
+    pub observe: bool,
     /// Told now and then, from any thread, how far a row has come: its place,
     /// and the share of its work from 0 to 1.
     pub progress: &'a (dyn Fn(usize, f64) + Sync),
@@ -122,6 +124,7 @@ fn row_report(row: &Row, played: Played) -> RowReport {
         limits,
         peer_window,
         cwnd,
+        observed,
     } = played;
     let evidence = Evidence {
         setup: &row.setup,
@@ -139,6 +142,7 @@ fn row_report(row: &Row, played: Played) -> RowReport {
         fitted: row.fitted.clone(),
         baseline: row.baseline,
         note: row.note.clone(),
+        observed,
     }
 }
 
@@ -148,7 +152,7 @@ fn run_row(
     row: &Row,
     options: &RunOptions<'_>,
 ) -> Result<Played, RunError> {
-    let mut scene = Scene::new(&row.setup, options.seed);
+    let mut scene = Scene::new(&row.setup, options.seed, options.observe);
     let capture = options
         .captures
         .map(|folder| CaptureFile::new(folder, experiment, place));

@@ -6,6 +6,7 @@
 
 use std::io;
 
+use fullpipe_diagnose::facts::Observed;
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::{
     Facts, FlowId, Goal, HostId, LinkId, Seed, Stage, World, WorldFailure,
@@ -16,6 +17,7 @@ use fullpipe_sim::{
 use crate::{
     experiment::{Setup, Stop},
     measured::{Measured, Outcome},
+    observer::{self, Observer},
     report::Limits,
     shares::Shares,
 };
@@ -34,6 +36,8 @@ pub struct Played {
     pub peer_window: u64,
     /// The congestion window at the end, in bytes.
     pub cwnd: u64,
+    /// Every segment and every series, if they were wanted.
+    pub observed: Option<Observed>,
 }
 
 /// A row's world, and where in it the transfer is.
@@ -45,11 +49,12 @@ pub struct Scene<'a> {
     /// In the order of the setup.
     hosts: Vec<HostId>,
     flow: FlowId,
+    observer: Option<Observer>,
 }
 
 impl<'a> Scene<'a> {
-    /// The world of `setup`, at time zero.
-    pub fn new(setup: &'a Setup, seed: u64) -> Self {
+    /// The world of `setup`, at time zero; `observe`: its hosts are watched.
+    pub fn new(setup: &'a Setup, seed: u64, observe: bool) -> Self {
         let mut world = World::new(Seed(seed));
         let plan = setup.path();
         let link = world.link(plan.link());
@@ -57,7 +62,11 @@ impl<'a> Scene<'a> {
         let mut hosts = plan.between.map(|place| {
             let host = &setup.hosts[place];
             let queue = host.device_queue as usize;
-            (place, world.host_with(&link, host.config.clone(), queue))
+            let mut config = host.config.clone();
+            if observe {
+                config.trace.records = observer::RECORDS;
+            }
+            (place, world.host_with(&link, config, queue))
         });
         hosts.sort_by_key(|(place, _)| *place);
         let hosts = hosts.map(|(_, host)| host).to_vec();
@@ -80,6 +89,7 @@ impl<'a> Scene<'a> {
             link,
             hosts,
             flow,
+            observer: observe.then(|| Observer::new(&setup.hosts)),
         }
     }
 
@@ -114,12 +124,24 @@ impl<'a> Scene<'a> {
         let end = Instant::ZERO + give_up;
         let mut is_over = false;
         while !is_over && self.world.now() < end {
-            self.world.try_run_for(slice.min(end - self.world.now()))?;
+            self.run_for(slice.min(end - self.world.now()))?;
             is_over = self.world.is_reached(Goal::Done(self.flow));
             progress(self.share_done().min(1.0));
         }
         let facts = self.world.facts(self.flow);
-        Ok(self.played(&facts, is_over))
+        let observer = self.observer.take();
+        let observed = observer.map(|observer| observer.finish(&self.world));
+        Ok(Played {
+            observed,
+            ..self.played(&facts, is_over)
+        })
+    }
+
+    fn run_for(&mut self, length: Duration) -> Result<(), WorldFailure> {
+        match &mut self.observer {
+            Some(observer) => observer.run(&mut self.world, &self.hosts, length),
+            None => self.world.try_run_for(length),
+        }
     }
 
     fn share_done(&mut self) -> f64 {
@@ -146,6 +168,7 @@ impl<'a> Scene<'a> {
             },
             peer_window: info.map_or(0, |info| u64::from(info.max_snd_wnd)),
             cwnd: info.map_or(0, |info| u64::from(info.cwnd)),
+            observed: None,
         }
     }
 

@@ -34,6 +34,7 @@ fn run_with_seed(experiment: &Experiment, seed: u64) -> Report {
         &RunOptions {
             seed,
             captures: None,
+            observe: false,
             progress: &|_, _| (),
         },
     )
@@ -185,6 +186,7 @@ fn each_row_leaves_one_capture_and_nothing_else() {
     let options = RunOptions {
         seed: 1,
         captures: Some(&folder.0),
+        observe: false,
         progress: &|_, _| (),
     };
     run(&experiment, &options).unwrap();
@@ -209,6 +211,7 @@ fn a_capture_that_cannot_be_written_is_an_error_that_names_it() {
     let options = RunOptions {
         seed: 1,
         captures: Some(&missing),
+        observe: false,
         progress: &|_, _| (),
     };
     let error = run(&experiment, &options).unwrap_err();

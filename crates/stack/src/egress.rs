@@ -78,6 +78,8 @@ impl Stack {
     /// Sends what is due, at most `budget` frames. Returns how many left.
     pub fn transmit(&mut self, device: &mut impl Device, now: Instant, budget: usize) -> usize {
         self.device_full = false;
+        let (tcp, host) = self.tcp_and_host(now);
+        tcp.trace_pool(u32::MAX, &host);
         self.share_memory(now, budget);
         self.wake_parked(now);
         let (mut sent, mut steps) = (0, 0);

@@ -69,6 +69,11 @@ impl<T> Slab<T> {
         self.first_free == NONE
     }
 
+    /// The slot that the next tenant gets; means nothing when all are full.
+    pub(crate) fn next_index(&self) -> u32 {
+        self.first_free
+    }
+
     /// Gives `tenant` a slot; hands it back when none is free.
     pub(crate) fn insert(&mut self, tenant: T) -> Result<Key, T> {
         let index = self.first_free;

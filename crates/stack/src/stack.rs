@@ -20,7 +20,7 @@ use core::net::IpAddr;
 pub use handles::{ConnectOptions, ConnectionId, Event, ListenOptions, ListenerId};
 
 use fullpipe_pool::{Instant, Pool, Rng};
-use fullpipe_tcp::{Discards, TcpCounters, Trace};
+use fullpipe_tcp::{Discards, TcpCounters, Trace, trace::Record};
 use fullpipe_wire::{MacAddress, TcpHeader};
 
 use crate::{
@@ -227,6 +227,15 @@ impl Stack {
     /// The trace ring; off unless the knob `trace.records` says otherwise.
     pub const fn trace(&self) -> &Trace {
         &self.tcp.trace
+    }
+
+    /// Hands every record of the trace to `take`, oldest first, and forgets
+    /// them. Returns how many had been overwritten before.
+    pub fn drain_trace(&mut self, take: impl FnMut(&Record)) -> u64 {
+        let forgotten = self.tcp.trace.forgotten();
+        self.tcp.trace.iter().for_each(take);
+        self.tcp.trace.clear();
+        forgotten
     }
 
     /// Packet memory, for its accounts.

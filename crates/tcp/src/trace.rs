@@ -6,17 +6,31 @@
 
 use alloc::{boxed::Box, vec};
 
-use fullpipe_pool::Instant;
+use fullpipe_pool::{Holder, Instant};
+use fullpipe_wire::TcpFlags;
 
 use crate::{DiscardReason, Limit, ReceiveLimit, State};
 
 /// What a record tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
+    /// The connection came to be; from here on its number means this one.
+    /// Its sender's limit is the handshake, and its receiver has none.
+    Opened {
+        /// Whether the peer asked for it.
+        passive: bool,
+        /// Initial send sequence number.
+        iss: u32,
+        /// Initial receive sequence number; 0 while only the peer knows it,
+        /// which is so unless the peer asked.
+        irs: u32,
+    },
     /// The connection changed its state.
     State(State),
     /// A segment arrived: sequence number, acknowledgment, scaled window, bytes of text.
     SegmentIn {
+        /// Control bits.
+        flags: TcpFlags,
         /// Sequence number of the first byte.
         seq: u32,
         /// Acknowledgment number.
@@ -28,6 +42,8 @@ pub enum Event {
     },
     /// A segment left: sequence number, acknowledgment, window in bytes, bytes of text.
     SegmentOut {
+        /// Control bits.
+        flags: TcpFlags,
         /// Sequence number of the first byte.
         seq: u32,
         /// Acknowledgment number.
@@ -36,6 +52,13 @@ pub enum Event {
         window: u32,
         /// Bytes of text.
         len: u32,
+    },
+    /// One block of the SACK option of the segment recorded last.
+    Sack {
+        /// Its first byte.
+        left: u32,
+        /// Behind its last byte.
+        right: u32,
     },
     /// The same, for a segment that left before.
     Retransmission {
@@ -48,12 +71,14 @@ pub enum Event {
     Limit(Limit),
     /// The receiver does something else to its sender.
     ReceiveLimit(ReceiveLimit),
-    /// The congestion window changed; both in bytes.
+    /// What the congestion window is after an ACK or a timeout; all in bytes.
     Window {
         /// Congestion window.
         cwnd: u32,
         /// Slow-start threshold.
         ssthresh: u32,
+        /// On their way: neither SACKed nor taken for lost.
+        in_flight: u32,
     },
     /// A round-trip time was measured; all in microseconds.
     Rtt {
@@ -81,6 +106,16 @@ pub enum Event {
     WriterResumed(u32),
     /// Packet memory had no block: bytes asked for.
     MemoryPressure(u32),
+    /// What a holder has of packet memory changed; in blocks. It is the host's,
+    /// whichever connection brought it about.
+    Pool {
+        /// Whose account.
+        holder: Holder,
+        /// Blocks held.
+        held: u32,
+        /// Blocks promised.
+        promised: u32,
+    },
 }
 
 /// One record.
@@ -137,12 +172,13 @@ impl Trace {
 
     /// The records held, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Record> {
+        let held = self.written.min(self.ring.len() as u64) as usize;
         let oldest = if self.forgotten() == 0 {
             0
         } else {
             (self.written % self.ring.len() as u64) as usize
         };
-        self.ring[oldest..]
+        self.ring[oldest..held]
             .iter()
             .chain(&self.ring[..oldest])
             .flatten()
@@ -150,7 +186,6 @@ impl Trace {
 
     /// Forgets every record.
     pub fn clear(&mut self) {
-        self.ring.fill(None);
         self.written = 0;
     }
 }

@@ -24,7 +24,7 @@ const DRAWN: [(&str, &[&str]); 13] = [
     ("fullpipe-host", &STACK_CRATES),
     ("fullpipe-capi", &RUNNING_CRATES),
     ("fullpipe-perf", &RUNNING_CRATES),
-    ("fullpipe-lab", &RUNNING_CRATES),
+    ("fullpipe-lab", &LAB_CRATES),
     ("fullpipe-diagnose", &["fullpipe-wire", "fullpipe-tcp"]),
     ("fullpipe-report", &["fullpipe-diagnose"]),
     ("fullpipe-cli", &ALL_CRATES),
@@ -40,6 +40,14 @@ const RUNNING_CRATES: [&str; 6] = [
     "fullpipe",
     "fullpipe-sim",
     "fullpipe-host",
+];
+const LAB_CRATES: [&str; 6] = [
+    "fullpipe-wire",
+    "fullpipe-pool",
+    "fullpipe-tcp",
+    "fullpipe",
+    "fullpipe-sim",
+    "fullpipe-diagnose",
 ];
 const ALL_CRATES: [&str; 11] = [
     "fullpipe-wire",

@@ -25,6 +25,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use fullpipe::device::{Capabilities, Medium};
 use fullpipe::{Config, Interface, Stack};
 use fullpipe_pool::{Duration, Instant, Rng};
+use fullpipe_tcp::trace::Record;
 use fullpipe_wire::MacAddress;
 
 use crate::agenda::{Agenda, Alarm};
@@ -359,6 +360,12 @@ impl World {
     /// The stack of a host, to look at.
     pub fn stack(&self, host: HostId) -> &Stack {
         &self.hosts[host.0].stack
+    }
+
+    /// Hands what a host's trace holds to `take`, oldest first, and empties it.
+    /// Returns how many records had been overwritten before.
+    pub fn drain_trace(&mut self, host: HostId, take: impl FnMut(&Record)) -> u64 {
+        self.hosts[host.0].stack.drain_trace(take)
     }
 
     pub(crate) fn stack_mut(&mut self, host: HostId) -> &mut Stack {

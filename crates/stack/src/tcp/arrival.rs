@@ -246,7 +246,7 @@ impl TcpLayer {
         }
         // The memory set aside for its window becomes its own.
         self.forget_handshake(index, host);
-        let mut env = self.env(u32::MAX, host);
+        let mut env = self.env(self.slots.next_index(), host);
         let connection = Connection::accepted(&half_open, segment, tuning, &mut env)
             .ok_or(Discard::TcpNoMemory)?;
         let slot = Slot {

@@ -22,9 +22,10 @@ mod tuple;
 
 use core::net::IpAddr;
 
-use fullpipe_pool::{Instant, Pool};
+use fullpipe_pool::{Holder as PoolHolder, Instant, Pool};
 use fullpipe_tcp::{
     Connection, Discards, Env, SegmentOut, SentArena, State, TcpConfig, TcpCounters, Trace,
+    trace::Event,
 };
 
 pub(crate) use tuple::{FourTuple, Secret};
@@ -133,6 +134,8 @@ pub(crate) struct TcpLayer {
     pub(crate) counters: TcpCounters,
     pub(crate) discards: Discards,
     pub(crate) trace: Trace,
+    /// What the trace was last told that each holder has: blocks held and promised.
+    pool_traced: [(u32, u32); PoolHolder::ALL.len()],
     pub(crate) sent: SentArena,
     pub(crate) slots: Slab<Slot>,
     pub(crate) listeners: Listeners,
@@ -164,6 +167,7 @@ impl TcpLayer {
             counters: TcpCounters::default(),
             discards: Discards::default(),
             trace: Trace::new(config.trace.records as usize),
+            pool_traced: [(0, 0); PoolHolder::ALL.len()],
             sent: SentArena::new(sizes.sent_ranges, sizes.connections),
             slots: Slab::new(sizes.connections),
             listeners: Listeners::new(sizes.listeners, sizes.connections, secret),
@@ -253,6 +257,27 @@ impl TcpLayer {
         }
     }
 
+    /// Tells the trace, if it is on, which accounts of packet memory have
+    /// changed since it was last told.
+    pub(crate) fn trace_pool(&mut self, index: u32, host: &Host<'_>) {
+        if !self.trace.is_on() {
+            return;
+        }
+        for (seen, holder) in self.pool_traced.iter_mut().zip(PoolHolder::ALL) {
+            let now = (host.pool.held(holder), host.pool.promised_to(holder));
+            if *seen != now {
+                *seen = now;
+                let (held, promised) = now;
+                let event = Event::Pool {
+                    holder,
+                    held,
+                    promised,
+                };
+                self.trace.record(host.now, index, event);
+            }
+        }
+    }
+
     /// Files what became of connection `index`.
     fn settle(&mut self, index: u32, host: &mut Host<'_>) {
         let slot = &mut self.slots[index];
@@ -260,7 +285,8 @@ impl TcpLayer {
         if changed && slot.holder == Holder::User {
             host.events.tcp(index);
         }
-        let connection = &slot.connection;
+        self.trace_pool(index, host);
+        let connection = &self.slots[index].connection;
         let (state, wants_output) = (connection.state(), connection.wants_output());
         let waits = connection.waits_for_memory();
         self.waiters.file(index, waits, host.pool);

@@ -82,7 +82,8 @@ impl TcpLayer {
             timestamp_offset: self.numbers.timestamp_offset(&tuple),
             tuning,
         };
-        let connection = Connection::connect(open, &mut self.env(u32::MAX, host));
+        let index = self.slots.next_index();
+        let connection = Connection::connect(open, &mut self.env(index, host));
         let slot = Slot {
             tuple,
             hash,

@@ -15,6 +15,7 @@ use crate::{
     receive::{FEWEST_BLOCKS, Receive, WindowRoom, fair_bytes},
     recovery::{Recovery, Rtt},
     send::Send,
+    trace::Event,
 };
 
 /// Segments that the window of SYN and ACK has room for: a peer's initial
@@ -156,6 +157,12 @@ impl Connection {
         let offer = Offer::new(env.config, open.mss_limit, open.tuning.receive_buffer);
         let mut connection = Self::new(State::SynSent, open, offer, Agreed::nothing(), env);
         connection.pending.syn = true;
+        env.record(Event::Opened {
+            passive: false,
+            iss: open.iss.0,
+            irs: 0,
+        });
+        env.record(Event::State(State::SynSent));
         env.counters.active_opens += 1;
         connection
     }
@@ -195,6 +202,11 @@ impl Connection {
         connection.receive.rcv_adv = connection.receive.rcv_nxt + u32::from(half_open.window);
         connection.timestamps =
             TimestampClock::new(half_open.timestamp_offset, half_open.ts_recent, env.now);
+        env.record(Event::Opened {
+            passive: true,
+            iss: half_open.iss.0,
+            irs: half_open.irs.0,
+        });
         let next = half_open.iss + 1;
         connection.send.snd_nxt = next;
         connection.establish(ack, env);

@@ -46,7 +46,9 @@ impl Connection {
             ack: segment.ack.0,
             window: u32::from(segment.window) << self.agreed.snd_wscale,
             len: segment.payload.len() as u32,
+            flags: segment.flags,
         });
+        env.record_sack(&segment.options.sack);
         self.heard = env.now;
         match self.state {
             State::Closed => {}

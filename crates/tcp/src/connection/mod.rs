@@ -28,6 +28,7 @@ pub use timers::Timers;
 pub use user::{Events, Read, Ready, SocketOption, Tuning};
 
 use fullpipe_pool::{Instant, Pool};
+use fullpipe_wire::SackBlocks;
 
 use crate::{
     CloseReason, DiscardReason, Discards, Limit, LimitClock, ReceiveClock, ReceiveLimit,
@@ -64,6 +65,15 @@ pub struct Env<'a> {
 impl Env<'_> {
     fn record(&mut self, event: Event) {
         self.trace.record(self.now, self.connection, event);
+    }
+
+    fn record_sack(&mut self, blocks: &SackBlocks) {
+        for block in blocks.iter() {
+            self.record(Event::Sack {
+                left: block.left,
+                right: block.right,
+            });
+        }
     }
 
     fn discard(&mut self, reason: DiscardReason) {
@@ -348,6 +358,7 @@ impl Connection {
         env.record(Event::Window {
             cwnd: self.congestion.cwnd(),
             ssthresh: self.congestion.ssthresh(),
+            in_flight: self.recovery.board().in_flight(),
         });
     }
 

@@ -411,7 +411,9 @@ impl Connection {
             ack: segment.ack.0,
             window: u32::from(segment.window) << self.agreed.rcv_wscale,
             len,
+            flags: segment.flags,
         });
+        env.record_sack(&segment.options.sack);
         if !segment.is_empty() && !segment.flags.contains(TcpFlags::RST) {
             self.account_sequence_space(segment, is_again, env);
         }

@@ -17,6 +17,19 @@ fn the_ring_keeps_the_newest_and_counts_what_it_forgot() {
 }
 
 #[test]
+fn a_ring_that_was_cleared_begins_anew() {
+    let mut trace = Trace::new(3);
+    for count in 0..5 {
+        trace.record(Instant::ZERO, 1, Event::Timeout(count));
+    }
+    trace.clear();
+    assert_eq!((trace.iter().count(), trace.forgotten()), (0, 0));
+    trace.record(Instant::ZERO, 1, Event::Timeout(9));
+    let held: alloc::vec::Vec<_> = trace.iter().map(|record| record.event).collect();
+    assert_eq!(held, [Event::Timeout(9)]);
+}
+
+#[test]
 fn a_ring_without_room_records_nothing() {
     let mut trace = Trace::new(0);
     trace.record(Instant::ZERO, 1, Event::Timeout(1));

@@ -1,0 +1,274 @@
+//! From the traces of stacks to connections.
+//!
+//! Rule: each record is looked at once, in the order of its host's trace; what
+//! it says is written down as it is. The two ends of a connection are found by
+//! their initial sequence numbers, as a capture would find them by addresses.
+
+use std::collections::HashMap;
+
+use fullpipe_tcp::{
+    Limit, ReceiveLimit,
+    trace::{Event, Record},
+};
+use fullpipe_wire::TcpFlags;
+
+use super::{Connection, End, Host, Mark, Observed, Segments, lost, unwrap::Unwrap};
+
+/// One end while its records come in.
+#[derive(Debug)]
+struct Open {
+    end: End,
+    passive: bool,
+    iss: u32,
+    irs: u32,
+    own: Unwrap,
+    peer: Option<Unwrap>,
+    snd_una: u64,
+    snd_max: u64,
+    /// Whether the last segment was sent, which a SACK block belongs to.
+    sent_last: bool,
+    window_is_closed: bool,
+}
+
+/// Connections while their records come in.
+#[derive(Debug, Default)]
+pub struct Assembly {
+    hosts: Vec<Host>,
+    ends: Vec<Open>,
+    /// Which end a host means by a connection's number just now.
+    numbers: HashMap<(usize, u32), usize>,
+    forgotten: u64,
+}
+
+impl Assembly {
+    /// Nothing is known yet but the hosts.
+    pub fn new(hosts: Vec<Host>) -> Self {
+        Self {
+            hosts,
+            ..Self::default()
+        }
+    }
+
+    /// The trace of a host had overwritten `records` records before they were read.
+    pub fn forgot(&mut self, records: u64) {
+        self.forgotten += records;
+    }
+
+    /// Takes the next record of `host`'s trace.
+    ///
+    /// # Panics
+    /// If there is no such host.
+    pub fn record(&mut self, host: usize, record: &Record) {
+        let at_ns = record.at.as_nanos();
+        if let Event::Pool {
+            holder,
+            held,
+            promised,
+        } = record.event
+        {
+            let pool = &mut self.hosts[host].pool;
+            return pool.push(at_ns, holder as u8, held, promised);
+        }
+        if let Event::Opened { passive, iss, irs } = record.event {
+            self.numbers
+                .insert((host, record.connection), self.ends.len());
+            self.ends.push(Open::new(host, at_ns, passive, iss, irs));
+            return;
+        }
+        // What came before the connection was opened was overwritten.
+        let place = self.numbers.get(&(host, record.connection));
+        if let Some(&place) = place {
+            self.ends[place].record(at_ns, record.event);
+        }
+    }
+
+    /// Everything that was observed, until `end_ns`.
+    pub fn finish(self, end_ns: u64) -> Observed {
+        let mut waiting: Vec<Open> = Vec::new();
+        let mut connections = Vec::new();
+        let (active, passive): (Vec<_>, Vec<_>) =
+            self.ends.into_iter().partition(|end| !end.passive);
+        let mut accepted: HashMap<(u32, u32), Open> = HashMap::new();
+        for end in passive {
+            // A number that is used twice at a time leaves the other one alone.
+            if let Some(other) = accepted.insert((end.irs, end.iss), end) {
+                waiting.push(other);
+            }
+        }
+        for first in active {
+            let second = accepted.remove(&(first.iss, first.irs));
+            connections.push((first, second));
+        }
+        waiting.extend(accepted.into_values());
+        connections.extend(waiting.into_iter().map(|end| (end, None)));
+        connections.sort_by_key(|(first, _)| (first.end.opened_ns, first.end.host, first.iss));
+        let mut observed = Observed {
+            end_ns,
+            hosts: self.hosts,
+            connections: Vec::new(),
+            forgotten: self.forgotten,
+        };
+        for (first, second) in connections {
+            let mut connection = Connection {
+                first: first.finish(end_ns),
+                second: second.map(|end| end.finish(end_ns)),
+            };
+            lost::find(&mut connection);
+            observed.connections.push(connection);
+        }
+        observed
+    }
+}
+
+impl Open {
+    fn new(host: usize, at_ns: u64, passive: bool, iss: u32, irs: u32) -> Self {
+        let mut end = End {
+            host,
+            opened_ns: at_ns,
+            ..End::default()
+        };
+        end.limits.begin(at_ns, Limit::Handshake as u8);
+        end.receive_limits.begin(at_ns, ReceiveLimit::None as u8);
+        Self {
+            end,
+            passive,
+            iss,
+            irs,
+            own: Unwrap::new(iss),
+            peer: passive.then(|| Unwrap::new(irs)),
+            snd_una: 0,
+            snd_max: 0,
+            sent_last: false,
+            window_is_closed: false,
+        }
+    }
+
+    fn finish(mut self, end_ns: u64) -> End {
+        self.end.limits.close(end_ns);
+        self.end.receive_limits.close(end_ns);
+        self.end
+    }
+
+    fn record(&mut self, at_ns: u64, event: Event) {
+        let end = &mut self.end;
+        match event {
+            Event::SegmentIn {
+                flags,
+                seq,
+                ack,
+                window,
+                len,
+            } => self.received(at_ns, flags, [seq, ack], window, len),
+            Event::SegmentOut {
+                flags,
+                seq,
+                ack,
+                window,
+                len,
+            } => self.sent(at_ns, flags, [seq, ack], window, len),
+            Event::Sack { left, right } => self.sack(at_ns, left, right),
+            Event::Retransmission { .. } => {
+                if let Some(fate) = end.sent.fate.last_mut() {
+                    *fate |= Segments::AGAIN;
+                }
+            }
+            Event::Limit(limit) => end.limits.begin(at_ns, limit as u8),
+            Event::ReceiveLimit(limit) => end.receive_limits.begin(at_ns, limit as u8),
+            Event::Window {
+                cwnd,
+                ssthresh,
+                in_flight,
+            } => end.windows.push(at_ns, cwnd, ssthresh, in_flight),
+            Event::Rtt {
+                sample_us,
+                srtt_us,
+                rto_us,
+                rttvar_us: _,
+            } => end.rtts.push(at_ns, sample_us, srtt_us, rto_us),
+            Event::Discard(reason) => end.marks.push(at_ns, Mark::Discard, reason as u32),
+            Event::Timeout(count) => end.marks.push(at_ns, Mark::Timeout, count),
+            Event::WriterBlocked { asked, taken } => {
+                end.marks.push(at_ns, Mark::WriterBlocked, asked - taken);
+            }
+            Event::WriterResumed(room) => end.marks.push(at_ns, Mark::WriterResumed, room),
+            Event::MemoryPressure(wanted) => {
+                end.marks.push(at_ns, Mark::MemoryPressure, wanted);
+            }
+            Event::Opened { .. } | Event::Pool { .. } | Event::State(_) => {}
+        }
+    }
+
+    fn sent(&mut self, at_ns: u64, flags: TcpFlags, [seq, ack]: [u32; 2], window: u32, len: u32) {
+        let seq = self.own.count(seq);
+        let ack = match (&mut self.peer, flags.contains(TcpFlags::ACK)) {
+            (Some(peer), true) => peer.count(ack),
+            (None, _) | (_, false) => 0,
+        };
+        let before = self.snd_max;
+        self.snd_max = before.max(seq + sequence_space(flags, len));
+        // SYN and FIN take sequence space, and are no text.
+        let news = (seq + u64::from(len)).saturating_sub(before.max(1));
+        self.end.limits.moved(news.min(u64::from(len)));
+        self.sent_last = true;
+        let outstanding = self.outstanding();
+        self.end
+            .sent
+            .push(at_ns, seq, len, ack, window, flags.bits(), 0, outstanding);
+    }
+
+    fn received(
+        &mut self,
+        at_ns: u64,
+        flags: TcpFlags,
+        [seq, ack]: [u32; 2],
+        window: u32,
+        len: u32,
+    ) {
+        if self.peer.is_none() && flags.contains(TcpFlags::SYN) {
+            self.irs = seq;
+            self.peer = Some(Unwrap::new(seq));
+        }
+        let seq = self.peer.as_mut().map_or(0, |peer| peer.count(seq));
+        let has_ack = flags.contains(TcpFlags::ACK);
+        let ack = if has_ack { self.own.count(ack) } else { 0 };
+        if ack <= self.snd_max {
+            self.snd_una = self.snd_una.max(ack);
+        }
+        let closed = has_ack && window == 0 && !flags.contains(TcpFlags::RST);
+        if closed != self.window_is_closed && has_ack {
+            let mark = match closed {
+                true => Mark::ZeroWindow,
+                false => Mark::WindowOpened,
+            };
+            self.window_is_closed = closed;
+            self.end.marks.push(at_ns, mark, window);
+        }
+        self.sent_last = false;
+        let outstanding = self.outstanding();
+        self.end
+            .received
+            .push(at_ns, seq, len, ack, window, flags.bits(), 0, outstanding);
+    }
+
+    fn sack(&mut self, at_ns: u64, left: u32, right: u32) {
+        if !self.sent_last {
+            let (left, right) = (self.own.count(left), self.own.count(right));
+            return self.end.sacks_received.push(at_ns, left, right);
+        }
+        if let Some(peer) = &mut self.peer {
+            let (left, right) = (peer.count(left), peer.count(right));
+            self.end.sacks_sent.push(at_ns, left, right);
+        }
+    }
+
+    fn outstanding(&self) -> u32 {
+        u32::try_from(self.snd_max - self.snd_una).unwrap_or(u32::MAX)
+    }
+}
+
+/// Sequence numbers that a segment takes.
+fn sequence_space(flags: TcpFlags, len: u32) -> u64 {
+    u64::from(len)
+        + u64::from(flags.contains(TcpFlags::SYN))
+        + u64::from(flags.contains(TcpFlags::FIN))
+}

@@ -1,0 +1,58 @@
+//! Which segments never arrived, where both ends were observed.
+//!
+//! Rule: only a byte that was sent again is in question; of those that carried
+//! it, as many are lost as did not arrive, the earliest first. What was sent
+//! last and once, and never arrived, is not found: it may still be on its way.
+
+use super::{Connection, Segments};
+
+/// Marks lost segments in both directions of `connection`.
+pub fn find(connection: &mut Connection) {
+    let Some(second) = &mut connection.second else {
+        return;
+    };
+    mark(&mut connection.first.sent, &second.received);
+    mark(&mut second.sent, &connection.first.received);
+}
+
+fn mark(sent: &mut Segments, arrived: &Segments) {
+    let mut asked: Vec<u64> = (0..sent.len())
+        .filter(|place| sent.is_again(*place) && sent.len[*place] > 0)
+        .map(|place| sent.seq[place])
+        .collect();
+    asked.sort_unstable();
+    asked.dedup();
+    if asked.is_empty() {
+        return;
+    }
+    let mut missing: Vec<i64> = vec![0; asked.len()];
+    for place in 0..sent.len() {
+        for byte in covered(&asked, sent, place) {
+            missing[byte] += 1;
+        }
+    }
+    for place in 0..arrived.len() {
+        for byte in covered(&asked, arrived, place) {
+            missing[byte] -= 1;
+        }
+    }
+    for place in 0..sent.len() {
+        let mut is_lost = false;
+        for byte in covered(&asked, sent, place) {
+            if missing[byte] > 0 {
+                missing[byte] -= 1;
+                is_lost = true;
+            }
+        }
+        if is_lost {
+            sent.fate[place] |= Segments::LOST;
+        }
+    }
+}
+
+/// Which of the bytes `asked` segment `place` carries.
+fn covered(asked: &[u64], segments: &Segments, place: usize) -> std::ops::Range<usize> {
+    let from = segments.seq[place];
+    let until = from + u64::from(segments.len[place]);
+    asked.partition_point(|byte| *byte < from)..asked.partition_point(|byte| *byte < until)
+}

@@ -1,0 +1,89 @@
+//! Moments that must not be lost when a series is thinned out to fit a screen.
+//!
+//! Rule: a mark says that something was out of the ordinary. What happens with
+//! every segment is a column of its table.
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Mark {
+    /// A retransmission timeout; the value is how many in a row.
+    Timeout,
+    /// The peer closed its window; the value is 0.
+    ZeroWindow,
+    /// The peer opened its window again; the value is its size in bytes.
+    WindowOpened,
+    /// A write was refused or cut short; the value is how many bytes were not
+    /// taken.
+    WriterBlocked,
+    /// The blocked writer was told of room; the value is how many bytes.
+    WriterResumed,
+    /// Packet memory had no block; the value is how many bytes were wanted.
+    MemoryPressure,
+    /// A segment from the peer went no further; the value is an index into
+    /// `fullpipe_tcp::DiscardReason::ALL`.
+    Discard,
+}
+
+impl Mark {
+    /// Every kind, in declaration order.
+    pub const ALL: [Self; 7] = [
+        Self::Timeout,
+        Self::ZeroWindow,
+        Self::WindowOpened,
+        Self::WriterBlocked,
+        Self::WriterResumed,
+        Self::MemoryPressure,
+        Self::Discard,
+    ];
+
+    /// The name on pages and in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Timeout => "retransmission timeout",
+            Self::ZeroWindow => "zero window",
+            Self::WindowOpened => "window opened",
+            Self::WriterBlocked => "writer blocked",
+            Self::WriterResumed => "writer resumed",
+            Self::MemoryPressure => "memory pressure",
+            Self::Discard => "discard",
+        }
+    }
+}
+
+/// Marks in the order of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// When.
+    pub at_ns: Vec<u64>,
+    /// What: an index into [`Mark::ALL`].
+    pub kind: Vec<u8>,
+    /// How much; see [`Mark`].
+    pub value: Vec<u32>,
+}
+
+impl Marks {
+    pub(super) fn push(&mut self, at_ns: u64, mark: Mark, value: u32) {
+        self.at_ns.push(at_ns);
+        self.kind.push(mark as u8);
+        self.value.push(value);
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.at_ns.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.at_ns.is_empty()
+    }
+
+    /// The places of all marks of one kind.
+    pub fn places(&self, mark: Mark) -> impl Iterator<Item = usize> {
+        let kinds = self.kind.iter().enumerate();
+        kinds
+            .filter(move |(_, kind)| **kind == mark as u8)
+            .map(|(place, _)| place)
+    }
+}

@@ -1,0 +1,220 @@
+//! Tests of the model and of what makes it.
+
+use fullpipe_pool::{Holder, Instant};
+use fullpipe_tcp::{
+    Limit,
+    trace::{Event, Record},
+};
+use fullpipe_wire::TcpFlags;
+
+use super::*;
+
+const CLIENT: usize = 0;
+const SERVER: usize = 1;
+/// So that the first kilobyte wraps.
+const ISS: u32 = u32::MAX - 500;
+const IRS: u32 = 7;
+
+/// Records of one connection, each a microsecond after the one before.
+struct Script {
+    assembly: Assembly,
+    now_us: u64,
+}
+
+impl Script {
+    fn new() -> Self {
+        let host = |name: &str| Host {
+            name: name.to_string(),
+            ..Host::default()
+        };
+        let mut script = Self {
+            assembly: Assembly::new(vec![host("client"), host("server")]),
+            now_us: 0,
+        };
+        script.says(CLIENT, opened(false, ISS, 0));
+        script.out(CLIENT, TcpFlags::SYN, ISS, 0, 0);
+        let syn_ack = TcpFlags::SYN | TcpFlags::ACK;
+        script.arrives(CLIENT, syn_ack, IRS, ISS.wrapping_add(1), 0);
+        script.says(CLIENT, Event::Limit(Limit::Application));
+        script.says(SERVER, opened(true, IRS, ISS));
+        script
+    }
+
+    fn says(&mut self, host: usize, event: Event) {
+        self.now_us += 1;
+        let record = Record {
+            at: Instant::from_micros(self.now_us),
+            connection: 3,
+            event,
+        };
+        self.assembly.record(host, &record);
+    }
+
+    fn out(&mut self, host: usize, flags: TcpFlags, seq: u32, ack: u32, len: u32) {
+        let event = Event::SegmentOut {
+            flags,
+            seq,
+            ack,
+            window: 9_000,
+            len,
+        };
+        self.says(host, event);
+    }
+
+    fn arrives(&mut self, host: usize, flags: TcpFlags, seq: u32, ack: u32, len: u32) {
+        let event = Event::SegmentIn {
+            flags,
+            seq,
+            ack,
+            window: 9_000,
+            len,
+        };
+        self.says(host, event);
+    }
+
+    fn text(&mut self, offset: u32) {
+        let seq = ISS.wrapping_add(1 + offset);
+        self.out(CLIENT, TcpFlags::ACK, seq, IRS + 1, 1_000);
+    }
+
+    fn text_arrives(&mut self, offset: u32) {
+        let seq = ISS.wrapping_add(1 + offset);
+        self.arrives(SERVER, TcpFlags::ACK, seq, IRS + 1, 1_000);
+    }
+
+    fn finish(self) -> Connection {
+        let end_ns = self.now_us * 1_000;
+        let mut observed = self.assembly.finish(end_ns);
+        assert_eq!(
+            observed.connections.len(),
+            1,
+            "both ends are one connection"
+        );
+        observed.connections.remove(0)
+    }
+}
+
+fn opened(passive: bool, iss: u32, irs: u32) -> Event {
+    Event::Opened { passive, iss, irs }
+}
+
+#[test]
+fn ends_meet_by_their_initial_sequence_numbers() {
+    let connection = Script::new().finish();
+    assert_eq!(connection.first.host, CLIENT);
+    assert_eq!(connection.second.map(|end| end.host), Some(SERVER));
+}
+
+#[test]
+fn sequence_numbers_count_from_the_first_and_do_not_wrap() {
+    let mut script = Script::new();
+    script.text(0);
+    script.text(1_000);
+    let connection = script.finish();
+    assert_eq!(connection.first.sent.seq, [0, 1, 1_001]);
+    assert_eq!(connection.first.received.ack, [1]);
+}
+
+#[test]
+fn what_is_outstanding_is_sent_and_not_acknowledged() {
+    let mut script = Script::new();
+    script.text(0);
+    script.text(1_000);
+    script.arrives(CLIENT, TcpFlags::ACK, IRS + 1, ISS.wrapping_add(1_001), 0);
+    let connection = script.finish();
+    assert_eq!(connection.first.sent.outstanding, [1, 1_000, 2_000]);
+    assert_eq!(connection.first.received.outstanding, [0, 1_000]);
+}
+
+#[test]
+fn of_a_segment_that_was_sent_twice_and_arrived_once_the_first_is_lost() {
+    let mut script = Script::new();
+    for offset in [0, 1_000, 2_000] {
+        script.text(offset);
+    }
+    script.text_arrives(0);
+    script.text_arrives(2_000);
+    script.text(1_000);
+    script.says(
+        CLIENT,
+        Event::Retransmission {
+            seq: ISS.wrapping_add(1_001),
+            len: 1_000,
+        },
+    );
+    script.text_arrives(1_000);
+    let sent = script.finish().first.sent;
+    let lost: Vec<_> = (0..sent.len()).filter(|at| sent.is_lost(*at)).collect();
+    let again: Vec<_> = (0..sent.len()).filter(|at| sent.is_again(*at)).collect();
+    assert_eq!((lost, again), (vec![2], vec![4]));
+}
+
+#[test]
+fn bands_fill_the_time_and_are_charged_what_waited_in_them() {
+    let mut script = Script::new();
+    script.text(0);
+    script.says(CLIENT, Event::Limit(Limit::ReceiveWindow));
+    script.text(1_000);
+    // A retransmission moves nothing.
+    script.text(1_000);
+    let limits = script.finish().first.limits;
+    let names: Vec<_> = limits
+        .reason
+        .iter()
+        .map(|reason| Limit::ALL[usize::from(*reason)])
+        .collect();
+    assert_eq!(
+        names,
+        [Limit::Handshake, Limit::Application, Limit::ReceiveWindow]
+    );
+    assert_eq!(limits.at_ns[1..], limits.end_ns[..2]);
+    assert_eq!(limits.bytes, [0, 1_000, 1_000]);
+}
+
+#[test]
+fn a_number_that_is_used_again_means_another_connection() {
+    let mut script = Script::new();
+    script.says(CLIENT, opened(false, 1, 0));
+    script.out(CLIENT, TcpFlags::SYN, 1, 0, 0);
+    let observed = script.assembly.finish(1_000_000);
+    assert_eq!(observed.connections.len(), 2);
+    assert_eq!(observed.connections[1].first.sent.seq, [0]);
+}
+
+#[test]
+fn a_closed_window_is_marked_when_it_closes_and_when_it_opens() {
+    let mut script = Script::new();
+    for window in [0, 0, 500] {
+        script.says(
+            CLIENT,
+            Event::SegmentIn {
+                flags: TcpFlags::ACK,
+                seq: IRS + 1,
+                ack: ISS.wrapping_add(1),
+                window,
+                len: 0,
+            },
+        );
+    }
+    let marks = script.finish().first.marks;
+    assert_eq!(
+        marks.kind,
+        [Mark::ZeroWindow as u8, Mark::WindowOpened as u8]
+    );
+    assert_eq!(marks.value, [0, 500]);
+}
+
+#[test]
+fn the_pool_is_the_hosts_and_its_holders_have_the_pools_names() {
+    let mut script = Script::new();
+    let event = Event::Pool {
+        holder: Holder::Receive,
+        held: 2,
+        promised: 5,
+    };
+    script.says(SERVER, event);
+    let observed = script.assembly.finish(0);
+    let pool = &observed.hosts[SERVER].pool;
+    assert_eq!((&pool.held[..], &pool.promised[..]), (&[2][..], &[5][..]));
+    assert_eq!(PoolLevels::HOLDERS, Holder::ALL.map(Holder::name));
+}

@@ -1,0 +1,48 @@
+//! A result of the lab as facts, for those who draw.
+//!
+//! Rule: nothing is computed here. Every figure is the report's, under the
+//! report's name, so that a page and a table cannot disagree.
+
+use fullpipe_diagnose::facts::{Figure, Row, Run};
+
+use crate::{
+    measured::Quantity,
+    report::{Report, RowReport},
+};
+
+/// The facts of `report`. Series are there where the rows were observed
+/// ([`RunOptions::observe`](crate::RunOptions)).
+pub fn facts(report: &Report) -> Run {
+    Run {
+        experiment: report.experiment.clone(),
+        title: report.title.clone(),
+        source: report.source.clone(),
+        seed: report.seed,
+        overrides: report.overrides.clone(),
+        rows: report.rows.iter().map(row).collect(),
+    }
+}
+
+fn row(row: &RowReport) -> Row {
+    let figures = |of: &dyn Fn(&Quantity) -> Option<f64>| {
+        let figure = |quantity: &Quantity| {
+            of(quantity).map(|value| Figure {
+                name: quantity.name,
+                heading: quantity.heading,
+                value,
+            })
+        };
+        Quantity::ALL.iter().filter_map(figure).collect()
+    };
+    Row {
+        label: row.label.clone(),
+        published: figures(&|quantity| row.published.figure(quantity.name)),
+        published_outcome: row.published.outcome.clone(),
+        measured: figures(&|quantity| (quantity.of)(&row.measured)),
+        outcome: row.measured.outcome.name().to_string(),
+        verdict: row.verdict.clone(),
+        fitted: row.fitted.clone(),
+        note: row.note.clone(),
+        observed: row.observed.clone().unwrap_or_default(),
+    }
+}

@@ -1,0 +1,85 @@
+//! Reads the hosts' traces while a row runs, and makes facts of them.
+//!
+//! Rule: watching changes nothing. The ring of a host is emptied long before it
+//! is full, so that nothing is forgotten; where it was too small all the same,
+//! the facts say how much is missing.
+
+use fullpipe_diagnose::facts::{Assembly, Host, Observed};
+use fullpipe_pool::Duration;
+use fullpipe_sim::{HostId, World, WorldFailure};
+
+use crate::experiment::HostPlan;
+
+/// Records that a watched host's ring holds.
+pub const RECORDS: u32 = 1 << 18;
+/// The shortest time between two looks at the rings.
+const SHORTEST: Duration = Duration::from_micros(100);
+/// The longest.
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// Facts in the making.
+#[derive(Debug)]
+pub struct Observer {
+    assembly: Assembly,
+    /// Time until the next look.
+    pace: Duration,
+}
+
+impl Observer {
+    /// Knows the hosts, in the order in which they will be watched.
+    pub fn new(hosts: &[HostPlan]) -> Self {
+        let host = |plan: &HostPlan| Host {
+            name: plan.name.clone(),
+            pool_blocks: plan.config.pool.blocks,
+            block_size: plan.config.pool.block_size,
+            ..Host::default()
+        };
+        Self {
+            assembly: Assembly::new(hosts.iter().map(host).collect()),
+            pace: SHORTEST,
+        }
+    }
+
+    /// Runs `world` for `length` and watches `hosts`.
+    ///
+    /// # Errors
+    /// A checker found something.
+    pub fn run(
+        &mut self,
+        world: &mut World,
+        hosts: &[HostId],
+        length: Duration,
+    ) -> Result<(), WorldFailure> {
+        let end = world.now() + length;
+        while world.now() < end {
+            world.try_run_for(self.pace.min(end - world.now()))?;
+            let most = self.look(world, hosts);
+            if most > RECORDS / 8 {
+                self.pace = (self.pace / 4).max(SHORTEST);
+            } else if most < RECORDS / 64 {
+                self.pace = (self.pace * 2).min(LONGEST);
+            }
+        }
+        Ok(())
+    }
+
+    /// Empties every ring. Returns how many records the fullest had.
+    fn look(&mut self, world: &mut World, hosts: &[HostId]) -> u32 {
+        let mut most = 0;
+        for (place, host) in hosts.iter().enumerate() {
+            let mut records = 0;
+            let forgotten = world.drain_trace(*host, |record| {
+                records += 1;
+                self.assembly.record(place, record);
+            });
+            self.assembly.forgot(forgotten);
+            most = most.max(records);
+        }
+        most
+    }
+
+    /// What was seen.
+    pub fn finish(self, world: &World) -> Observed {
+        self.assembly.finish(world.now().as_nanos())
+    }
+}

@@ -1,0 +1,95 @@
+//! What is observed of a row agrees with what is measured of it, and observing
+//! it changes nothing.
+
+use std::path::Path;
+
+use fullpipe_diagnose::facts::{Mark, Observed};
+use fullpipe_lab::{Report, RunOptions, catalogue, facts, run};
+
+/// `nuttx` for a while, with settings that every row gets.
+fn report(settings: &[(&str, &str)], observe: bool) -> Report {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let found = catalogue::find("nuttx", &root).unwrap();
+    let mut experiment = found.parse().unwrap();
+    for (name, value) in settings {
+        experiment.set(name, value).unwrap();
+    }
+    let options = RunOptions {
+        seed: 1,
+        captures: None,
+        observe,
+        progress: &|_, _| (),
+    };
+    run(&experiment, &options).unwrap()
+}
+
+#[test]
+fn an_observed_row_comes_out_as_one_that_is_not() {
+    let settings = [("workload.duration", "3s"), ("link.loss", "1%")];
+    let (watched, not) = (report(&settings, true), report(&settings, false));
+    assert_eq!(watched.json(), not.json());
+    assert!(not.rows.iter().all(|row| row.observed.is_none()));
+}
+
+#[test]
+fn the_segments_are_those_that_were_counted() {
+    let report = report(&[("workload.duration", "3s"), ("link.loss", "1%")], true);
+    let run = facts(&report);
+    assert_eq!(run.rows.len(), report.rows.len());
+    for (row, measured) in run.rows.iter().zip(&report.rows) {
+        let measured = &measured.measured;
+        let observed = &row.observed;
+        assert_eq!(observed.forgotten, 0);
+        if measured.delivered_bytes == 0 {
+            continue;
+        }
+        let connection = &observed.connections[0];
+        let sent = &connection.first.sent;
+        let with_text = sent.len.iter().filter(|len| **len > 0).count();
+        assert_eq!(with_text as u64, measured.data_segments, "{}", row.label);
+        let places = 0..sent.len();
+        let again = places.clone().filter(|place| sent.is_again(*place)).count();
+        assert_eq!(again as u64, measured.retransmitted_segments);
+        let lost = places.filter(|place| sent.is_lost(*place)).count();
+        assert!(lost > 0 && lost <= again + 1, "{lost} lost, {again} again");
+        let timeouts = connection.first.marks.places(Mark::Timeout).count();
+        assert_eq!(timeouts as u64, measured.timeouts);
+    }
+}
+
+#[test]
+fn the_bands_come_to_the_shares_of_the_limits() {
+    let report = report(&[("workload.duration", "3s")], true);
+    for row in &report.rows {
+        let Observed { connections, .. } = row.observed.as_ref().unwrap();
+        let Some(connection) = connections.first() else {
+            continue;
+        };
+        let bands = &connection.first.limits;
+        let closing = fullpipe_tcp::Limit::Closing as u8;
+        // The account ends with the connection, the observation later.
+        let held = |reason: u8| -> u64 {
+            let places = (0..bands.len()).filter(|place| bands.reason[*place] == reason);
+            places
+                .map(|place| bands.end_ns[place] - bands.at_ns[place])
+                .sum()
+        };
+        let all: u64 = (0..closing).map(held).sum();
+        let of_account = 1.0 - row.limits.sender.share("closing");
+        for limit in &fullpipe_tcp::Limit::ALL[..usize::from(closing)] {
+            let expected = row.limits.sender.share(limit.name()) / of_account;
+            let seen = held(*limit as u8) as f64 / all as f64;
+            assert!(
+                (seen - expected).abs() < 1e-4,
+                "{}: {} {seen} {expected}",
+                row.label,
+                limit.name()
+            );
+        }
+        let text: u64 = bands.bytes.iter().sum();
+        let sent = &connection.first.sent;
+        let with_text = (0..sent.len()).filter(|at| sent.len[*at] > 0);
+        let last = with_text.map(|at| sent.seq[at] + u64::from(sent.len[at]));
+        assert_eq!(text + 1, last.max().unwrap_or(1), "{}", row.label);
+    }
+}
