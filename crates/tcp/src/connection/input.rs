@@ -163,7 +163,13 @@ impl Connection {
         };
         if self.timestamps.is_old(stamp.value, env.now) && !segment.has(TcpFlags::RST) {
             env.counters.paws_estab_rejected += 1;
-            self.challenge(env);
+            // A retransmission that was itself overtaken is too old, and yet a
+            // duplicate that its sender must hear of to undo what it did.
+            if self.is_repeated(segment) {
+                self.report_repeated(segment, env);
+            } else {
+                self.challenge(env);
+            }
             return Err(DiscardReason::OldTimestamp);
         }
         Ok(())
@@ -220,32 +226,44 @@ impl Connection {
         )
     }
 
+    /// Whether the segment lies before what is expected: the peer sent it again.
+    fn is_repeated(&self, segment: &Segment<'_>) -> bool {
+        segment.end().at_or_before(self.receive.rcv_nxt)
+            && !segment.is_empty()
+            && !segment.has(TcpFlags::SYN)
+    }
+
     /// Text that arrives a second time is a peer that lost our ACK: it is told
     /// at once. Anything else that is outside the window may come from a third
     /// party that wants to provoke answers.
     fn answer_unacceptable(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
-        let retransmission = segment.end().at_or_before(self.receive.rcv_nxt)
-            && !segment.is_empty()
-            && !segment.has(TcpFlags::SYN);
         let probe = segment.end().at_or_after(self.receive.rcv_nxt) && !segment.payload.is_empty();
-        if retransmission && self.agreed.sack && !segment.payload.is_empty() {
-            let arrival = self.receive.on_text(
-                segment.text_seq(),
-                segment.payload,
-                env.config.holes,
-                env.pool,
-            );
-            debug_assert_eq!(
-                arrival,
-                crate::receive::Arrival::Discarded(DiscardReason::Duplicate)
-            );
-            env.counters.dsack_old_sent += 1;
-        }
-        if retransmission || probe {
+        if self.is_repeated(segment) {
+            self.report_repeated(segment, env);
+        } else if probe {
             self.demand_ack();
         } else {
             self.challenge(env);
         }
+    }
+
+    /// The ACK of a repeated segment says what came twice. RFC 2883 §4.
+    fn report_repeated(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
+        self.demand_ack();
+        if !self.agreed.sack || segment.payload.is_empty() {
+            return;
+        }
+        let arrival = self.receive.on_text(
+            segment.text_seq(),
+            segment.payload,
+            env.config.holes,
+            env.pool,
+        );
+        debug_assert_eq!(
+            arrival,
+            crate::receive::Arrival::Discarded(DiscardReason::Duplicate)
+        );
+        env.counters.dsack_old_sent += 1;
     }
 
     /// RFC 9293 §3.10.7.4 second, RFC 5961 §3.

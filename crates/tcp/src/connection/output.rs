@@ -459,7 +459,7 @@ impl Connection {
         let range = segment.seq..end;
         let snd_nxt = self.send.snd_nxt;
         self.recovery
-            .on_sent(range, snd_nxt, mss, env.now, &mut self.rate, env.sent);
+            .on_sent(range, snd_nxt, env.now, &mut self.rate, env.sent);
         self.send.snd_nxt = snd_nxt.latest(end);
         // The persist timer runs only while nothing may leave but a probe, which
         // is beyond the window: nothing is to be expected of it.

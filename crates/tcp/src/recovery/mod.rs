@@ -177,7 +177,6 @@ impl Recovery {
         &mut self,
         range: Range<SeqNum>,
         snd_nxt: SeqNum,
-        mss: u32,
         now: Instant,
         rate: &mut DeliveryRate,
         arena: &mut SentArena,
@@ -186,8 +185,9 @@ impl Recovery {
         let snapshot = rate.on_sent(len, self.board.in_flight(), now);
         let again = range.start..range.end.earliest(snd_nxt);
         if again.start.before(again.end) {
-            let segments = again.start.room_to(again.end).div_ceil(mss.max(1));
-            self.undo.on_retransmission(segments, tick(now));
+            let is_head = self.board.starts_at(again.start, arena);
+            let bytes = again.start.room_to(again.end);
+            self.undo.on_retransmission(is_head, bytes, tick(now));
             self.board.on_sent_again(again, now, snapshot, arena);
         }
         let first = range.start.latest(snd_nxt)..range.end;
@@ -233,7 +233,7 @@ impl Recovery {
         }
         let (lost, look_again) = self.detect(input.around, input.now, rate, on_lost, arena);
         if lost > 0 && self.phase == Phase::Open {
-            self.begin_fast(input.ack, input.snd_nxt, lost);
+            self.begin_fast(input.ack, input.snd_nxt, lost, arena);
             verdict = Verdict::LossFound;
         }
         AckOut {
@@ -255,18 +255,27 @@ impl Recovery {
     ) -> News {
         let mut news = News::default();
         let Self {
-            board, rack, phase, ..
+            board,
+            rack,
+            undo,
+            phase,
+            ..
         } = self;
         let after_timeout = *phase == Phase::Timeout;
         let mut arrived = |sent: &Sent| {
-            let echoes_original = input
-                .echoed_at
-                .is_some_and(|echoed| echoed < tick(sent.sent_at));
+            // Only an ACK of what was at `snd_una` echoes the copy that arrived.
+            let echoes_original = sent.start == input.snd_una
+                && input
+                    .echoed_at
+                    .is_some_and(|echoed| echoed < tick(sent.sent_at));
             let ambiguous = sent.retransmissions > 0;
             news.delivered += sent.len();
             news.original_arrived |=
                 after_timeout && sent.fate == Fate::Lost && sent.retransmissions == 0;
-            rack.on_delivered(sent, echoes_original, input.around.min_rtt, input.now);
+            let min_rtt = input.around.min_rtt;
+            if rack.on_delivered(sent, echoes_original, min_rtt, input.now) {
+                undo.on_original(sent.len());
+            }
             rate.on_delivered(
                 sent.len(),
                 sent.sent_at,
@@ -333,25 +342,23 @@ impl Recovery {
             return false;
         }
         self.rack.on_dsack(input.ack, input.snd_nxt);
-        self.undo.on_dsack(left);
+        self.undo.on_dsack(left, left.room_to(right));
         true
     }
 
     /// Whether the ACK ends what is being done about loss.
     fn end_phase(&mut self, input: &AckIn<'_>, news: &News, arena: &mut SentArena) -> Verdict {
-        if self.phase == Phase::Open {
-            return Verdict::Nothing;
-        }
-        let echoed_at = input.echoed_at.filter(|_| news.delivered > 0);
+        let echoed_at = input.echoed_at.filter(|_| input.ack.after(input.snd_una));
         if self.undo.is_needless(echoed_at, news.original_arrived) {
             self.board.unmark_lost(arena);
             self.phase = Phase::Open;
             self.undo.forget();
             return Verdict::Needless;
         }
-        if input.ack.at_or_after(self.recover) {
+        if self.phase != Phase::Open && input.ack.at_or_after(self.recover) {
             self.phase = Phase::Open;
             self.rack.on_recovery_over();
+            self.undo.on_recovered();
             return Verdict::Recovered;
         }
         Verdict::Nothing
@@ -383,17 +390,18 @@ impl Recovery {
     ) -> (Verdict, Option<Instant>) {
         let (lost, look_again) = self.detect(input.around, input.now, rate, on_lost, arena);
         if lost > 0 && self.phase == Phase::Open {
-            self.begin_fast(input.snd_una, input.snd_nxt, lost);
+            self.begin_fast(input.snd_una, input.snd_nxt, lost, arena);
             return (Verdict::LossFound, look_again);
         }
         (Verdict::Nothing, look_again)
     }
 
-    fn begin_fast(&mut self, snd_una: SeqNum, snd_nxt: SeqNum, lost: u32) {
+    fn begin_fast(&mut self, snd_una: SeqNum, snd_nxt: SeqNum, lost: u32, arena: &SentArena) {
         self.phase = Phase::Fast;
         self.recover = snd_nxt;
         self.tail.cancel();
-        self.undo.start(snd_una);
+        self.undo
+            .start(snd_una, self.board.sent_again(arena), false);
         self.prr = Prr::start(self.board.in_flight() + lost);
         self.window = self.board.in_flight();
     }
@@ -421,7 +429,9 @@ impl Recovery {
     ) {
         self.timeouts = self.timeouts.saturating_add(1);
         if self.phase != Phase::Timeout {
-            self.undo.start(snd_una);
+            let sent_again = self.board.sent_again(arena);
+            self.undo
+                .start(snd_una, sent_again, self.phase == Phase::Open);
         }
         self.phase = Phase::Timeout;
         self.recover = snd_nxt;

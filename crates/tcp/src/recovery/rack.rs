@@ -61,23 +61,26 @@ impl Rack {
     }
 
     /// `sent` has arrived. `echoes_original` says that the timestamp which came
-    /// back is older than the last retransmission. RFC 8985 §6.2 steps 1 to 3.
+    /// back is older than the last retransmission. Returns whether it is known
+    /// to have been an earlier copy than the last. RFC 8985 §6.2 steps 1 to 3.
     pub fn on_delivered(
         &mut self,
         sent: &Sent,
         echoes_original: bool,
         min_rtt: Option<Duration>,
         now: Instant,
-    ) {
+    ) -> bool {
         let rtt = now.since(sent.sent_at);
-        if sent.retransmissions > 0 {
-            // Which transmission arrived is not known; one that came back
-            // faster than anything ever did was the earlier one.
-            if echoes_original || min_rtt.is_some_and(|min_rtt| rtt < min_rtt) {
-                return;
-            }
-        } else if sent.end.before(self.fack) {
+        let sent_again = sent.retransmissions > 0;
+        // Which transmission arrived is not known; one that came back faster
+        // than anything ever did was the earlier one.
+        let too_soon = min_rtt.is_some_and(|min_rtt| rtt < min_rtt);
+        let was_original = sent_again && (echoes_original || too_soon);
+        if (!sent_again || was_original) && sent.end.before(self.fack) {
             self.reordering_seen = true;
+        }
+        if was_original {
+            return true;
         }
         self.fack = self.fack.latest(sent.end);
         self.rtt = rtt;
@@ -85,6 +88,7 @@ impl Rack {
             self.sent_at = sent.sent_at;
             self.end = sent.end;
         }
+        false
     }
 
     /// A DSACK says that something was sent again in vain: the window was too

@@ -394,6 +394,19 @@ impl Scoreboard {
         self.head != NONE && arena.get(self.head).fate == Fate::Sacked
     }
 
+    /// Sequence numbers in flight that have been sent more than once.
+    pub fn sent_again(&self, arena: &SentArena) -> u32 {
+        self.iter(arena)
+            .filter(|sent| sent.retransmissions > 0 && sent.fate == Fate::InFlight)
+            .map(Sent::len)
+            .sum()
+    }
+
+    /// Whether the oldest range begins at `seq`.
+    pub fn starts_at(&self, seq: SeqNum, arena: &SentArena) -> bool {
+        self.head != NONE && arena.get(self.head).start == seq
+    }
+
     /// The oldest range that is lost.
     pub fn next_lost(&self, arena: &SentArena) -> Option<Range<SeqNum>> {
         if self.lost == 0 {

@@ -37,7 +37,7 @@ impl Rig {
         let now = Instant::from_millis(at_ms);
         let (rate, arena) = (&mut self.rate, &mut self.arena);
         self.recovery
-            .on_sent(range.clone(), self.nxt, MSS, now, rate, arena);
+            .on_sent(range.clone(), self.nxt, now, rate, arena);
         self.nxt = range.end;
         self.verify();
     }
@@ -115,7 +115,7 @@ fn recovery_ends_when_everything_it_began_with_has_arrived() {
     let again = rig.lost().expect("lost");
     let now = Instant::from_millis(105);
     rig.recovery
-        .on_sent(again, rig.nxt, MSS, now, &mut rig.rate, &mut rig.arena);
+        .on_sent(again, rig.nxt, now, &mut rig.rate, &mut rig.arena);
     assert_eq!(rig.lost(), None);
     assert_eq!(rig.ack(205, 5, &[]).verdict, Verdict::Recovered);
     assert_eq!(rig.recovery.phase(), Phase::Open);

@@ -1,0 +1,119 @@
+//! Loss recovery and congestion control through two whole stacks: 100 Mbit/s,
+//! 40 ms, a queue of 1,000 packets, and one thing wrong with the path at a time.
+//!
+//! Rule: what is asserted is seen on the wire or in the counters of a stack.
+//! The tables of the laboratory have the figures; here stands what must hold on
+//! every seed.
+
+use fullpipe::Config;
+use fullpipe_pool::Duration;
+use fullpipe_sim::{
+    Deadline, Facts, Link, MIB, Seed, World,
+    link::{Direction, Queue, Reordering},
+};
+use fullpipe_tcp::{CongestionAlgorithm, TcpCounters};
+
+const ALGORITHMS: [CongestionAlgorithm; 3] = [
+    CongestionAlgorithm::NewReno,
+    CongestionAlgorithm::Cubic,
+    CongestionAlgorithm::Bbr,
+];
+
+fn path() -> Link {
+    Link {
+        rate_bps: 100_000_000,
+        delay_us: 20_000,
+        queue: Queue::Packets(1_000),
+        ..Link::ideal()
+    }
+}
+
+/// What a transfer came to.
+struct Run {
+    facts: Facts,
+    sender: TcpCounters,
+    /// Segments that reached the receiver twice.
+    in_vain: u64,
+    /// Frames that the path towards the receiver lost.
+    lost: u64,
+}
+
+fn transfer(
+    congestion: CongestionAlgorithm,
+    [forward, back]: [Link; 2],
+    bytes: u64,
+    seed: u64,
+) -> Run {
+    let mut config = Config::default();
+    config.tcp.congestion = congestion;
+    config.tcp.send_buffer = MIB as u32;
+    config.tcp.receive_buffer = MIB as u32;
+    let mut world = World::new(Seed(seed));
+    let link = world.link_asymmetric(forward, back);
+    let (client, server) = world.pair(&link, config);
+    let flow = world.send(client, server, bytes);
+    world.run_until(flow.done(), Deadline::secs(300));
+    let receiver = world.stack(server).tcp_counters();
+    Run {
+        in_vain: receiver.dsack_old_sent + receiver.dsack_ofo_sent,
+        sender: world.stack(client).tcp_counters().clone(),
+        lost: world.link_engine(link).counters(Direction::Forward).lost,
+        facts: world.facts(flow),
+    }
+}
+
+#[test]
+fn a_lost_segment_is_sent_again_once_and_its_recovery_is_not_undone() {
+    for congestion in ALGORITHMS {
+        for (percent, seed) in [(0.1, 1), (1.0, 2), (3.0, 3)] {
+            let lossy = Link {
+                loss: percent / 100.0,
+                ..path()
+            };
+            let run = transfer(congestion, [lossy, path()], 4 * MIB, seed);
+            let case = format!("{congestion:?} at {percent} %");
+            assert_eq!(run.sender.undos, 0, "{case}");
+            assert_eq!(run.facts.timeouts, 0, "{case}");
+            assert_eq!(run.in_vain, 0, "{case}");
+            assert!(run.facts.retransmissions <= run.lost, "{case}");
+            let gap = run.facts.client.longest_data_gap;
+            assert!(gap < Duration::from_millis(200), "{case}: silent for {gap}");
+        }
+    }
+}
+
+#[test]
+fn segments_that_overtake_others_cost_next_to_nothing() {
+    let reordering = Link {
+        reordering: Some(Reordering {
+            chance: 0.01,
+            late_us: 10_000,
+        }),
+        ..path()
+    };
+    for congestion in ALGORITHMS {
+        let straight = transfer(congestion, [path(); 2], 16 * MIB, 1);
+        for seed in 1..6 {
+            let run = transfer(congestion, [reordering, path()], 16 * MIB, seed);
+            let share = run.facts.goodput_bps / straight.facts.goodput_bps;
+            assert!(share > 0.95, "{congestion:?}, seed {seed}: {share}");
+            let in_vain = run.in_vain as f64 / run.facts.client.data_segments as f64;
+            assert!(in_vain < 0.01, "{congestion:?}, seed {seed}: {in_vain}");
+        }
+    }
+}
+
+#[test]
+fn lost_acks_cost_nothing() {
+    let lossy = Link {
+        loss: 0.03,
+        ..path()
+    };
+    for congestion in ALGORITHMS {
+        let whole = transfer(congestion, [path(); 2], 16 * MIB, 1);
+        let run = transfer(congestion, [path(), lossy], 16 * MIB, 1);
+        let share = run.facts.goodput_bps / whole.facts.goodput_bps;
+        assert!(share > 0.99, "{congestion:?}: {share}");
+        assert_eq!(run.facts.retransmissions, 0, "{congestion:?}");
+    }
+}
