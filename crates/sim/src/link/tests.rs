@@ -228,6 +228,8 @@ fn corruption_flips_one_byte_of_an_ip_packet_and_spares_arp() {
         let damaged: Vec<usize> = (0..60).filter(|&at| sent[at] != arrived[at]).collect();
         assert_eq!(damaged.len(), 1);
         assert!(damaged[0] >= ETHERNET_HEADER_LEN);
+        let grown = arrived[damaged[0]] - sent[damaged[0]];
+        assert!((1..0xff).contains(&grown), "two could cancel out: {grown}");
     }
 }
 
