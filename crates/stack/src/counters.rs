@@ -5,6 +5,8 @@
 //! the MIB counters that the reason belongs to follow from it here, so the two
 //! can never disagree. TCP's own counters live in `fullpipe-tcp`.
 
+use fullpipe_wire::Ecn;
+
 #[cfg(test)]
 mod tests;
 
@@ -47,6 +49,14 @@ fullpipe_pool::counters! {
         ip_ext_out_octets: "IpExtOutOctets",
         /// Broadcast packets received.
         ip_ext_in_bcast_pkts: "IpExtInBcastPkts",
+        /// IP packets received that take no part in congestion notification.
+        ip_ext_in_no_ect_pkts: "IpExtInNoECTPkts",
+        /// IP packets received with ECT(1).
+        ip_ext_in_ect1_pkts: "IpExtInECT1Pkts",
+        /// IP packets received with ECT(0).
+        ip_ext_in_ect0_pkts: "IpExtInECT0Pkts",
+        /// IP packets received that a router marked. RFC 3168.
+        ip_ext_in_ce_pkts: "IpExtInCEPkts",
         /// ICMP messages received, errors included. RFC 4293.
         icmp_in_msgs: "IcmpInMsgs",
         /// ICMP messages dropped for a fault in them.
@@ -297,6 +307,16 @@ impl Counters {
 }
 
 impl MibCounters {
+    /// The counter of packets received with this codepoint.
+    pub(crate) fn received_with(&mut self, ecn: Ecn) -> &mut u64 {
+        match ecn {
+            Ecn::NotEct => &mut self.ip_ext_in_no_ect_pkts,
+            Ecn::Ect1 => &mut self.ip_ext_in_ect1_pkts,
+            Ecn::Ect0 => &mut self.ip_ext_in_ect0_pkts,
+            Ecn::Ce => &mut self.ip_ext_in_ce_pkts,
+        }
+    }
+
     /// The counters that a discard belongs to.
     fn of(&mut self, reason: Discard) -> [Option<&mut u64>; 2] {
         use Discard::*;

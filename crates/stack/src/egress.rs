@@ -297,7 +297,7 @@ impl Stack {
             &mut self.sender,
             packet,
             tuple,
-            written.len,
+            &written,
             &mut self.counters,
         );
         Built {
@@ -370,7 +370,7 @@ impl Stack {
             &mut self.sender,
             packet,
             &tuple,
-            written.len,
+            &written,
             &mut self.counters,
         );
         let meta = TxMeta {

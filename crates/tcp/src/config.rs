@@ -18,6 +18,18 @@ knob_choice! {
     }
 }
 
+knob_choice! {
+    /// Whether connections take part in explicit congestion notification.
+    pub enum EcnMode ("off, accept or on") {
+        /// Neither asked for nor agreed to.
+        Off = "off",
+        /// Agreed to when the peer asks.
+        Accept = "accept",
+        /// Asked for, and agreed to.
+        On = "on",
+    }
+}
+
 const fn ms(value: u64) -> Duration {
     Duration::from_millis(value)
 }
@@ -113,6 +125,10 @@ knobs! {
         /// Share of a round trip's bytes that BBR lets be lost before it takes
         /// the path for full; 100 never does.
         bbr_loss_threshold: u32 = 2, legal 1 => 100, drawn 1 => 100, "percent";
+        /// Congestion that routers report by marking packets instead of dropping
+        /// them. RFC 3168.
+        ecn: EcnMode = EcnMode::Accept, legal EcnMode::Off => EcnMode::On,
+            drawn EcnMode::Off => EcnMode::On, "";
         /// Spread segments over the round trip instead of sending bursts.
         pacing: bool = true, legal false => true, drawn false => true, "";
         /// Probe for lost tails after two round trips of silence. RFC 8985 §7.

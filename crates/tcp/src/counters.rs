@@ -39,6 +39,8 @@ counters! {
         undos: "TcpExtTCPFullUndo",
         /// Segments sent again in slow start after a timeout.
         slow_start_retrans: "TcpExtTCPSlowStartRetrans",
+        /// Segments that were delivered with a mark of congestion.
+        delivered_ce: "TcpExtTCPDeliveredCE",
         /// Data segments sent for the first time.
         orig_data_sent: "TcpExtTCPOrigDataSent",
         /// ACKs that the delay timer sent.

@@ -6,7 +6,7 @@
 
 use core::ops::Range;
 
-use fullpipe_wire::{TcpFlags, TcpHeader, TcpOptions};
+use fullpipe_wire::{Ecn, TcpFlags, TcpHeader, TcpOptions};
 
 use crate::SeqNum;
 
@@ -29,10 +29,14 @@ pub struct Segment<'a> {
     pub payload: &'a [u8],
     /// How many segments a device merged into this one; 0 or 1 when none.
     pub merged: u16,
+    /// What routers said about congestion; of merged segments, CE when any was
+    /// marked. RFC 3168 §5.
+    pub ecn: Ecn,
 }
 
 impl<'a> Segment<'a> {
-    /// The segment that `header` and `payload` make up.
+    /// The segment that `header` and `payload` make up, in a packet that does
+    /// not take part in congestion notification.
     pub fn from_header(header: &TcpHeader, payload: &'a [u8], merged: u16) -> Self {
         Self {
             seq: SeqNum(header.seq),
@@ -43,6 +47,7 @@ impl<'a> Segment<'a> {
             options: header.options,
             payload,
             merged,
+            ecn: Ecn::NotEct,
         }
     }
 
@@ -94,6 +99,8 @@ pub struct SegmentOut {
     /// Bytes of text of each segment that the device must cut this one into; 0
     /// when it is sent as it is.
     pub segment_size: u16,
+    /// What its packets say about congestion notification.
+    pub ecn: Ecn,
 }
 
 impl SegmentOut {
@@ -147,6 +154,7 @@ impl SegmentOut {
             options: TcpOptions::default(),
             payload: 0..0,
             segment_size: 0,
+            ecn: Ecn::NotEct,
         }
     }
 }

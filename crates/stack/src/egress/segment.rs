@@ -25,6 +25,8 @@ pub(super) struct Written {
     pub(super) header_len: usize,
     /// `start` counted from the TCP header.
     pub(super) checksum: TxChecksum,
+    /// What its packet says about congestion notification.
+    pub(super) ecn: Ecn,
 }
 
 /// Writes header and text to the start of `room`, summing the text as it is
@@ -77,23 +79,24 @@ pub(super) fn write_segment<'a>(
         len,
         header_len,
         checksum,
+        ecn: segment.ecn,
     }
 }
 
-/// Writes the IP header in front of a segment of `segment_len` bytes.
+/// Writes the IP header in front of a segment.
 pub(super) fn write_ip(
     sender: &mut Sender,
     packet: &mut [u8],
     tuple: &FourTuple,
-    segment_len: usize,
+    written: &Written,
     counters: &mut Counters,
 ) -> usize {
     let outgoing = Outgoing {
         src: tuple.local_ip,
         dst: tuple.remote_ip,
         protocol: Protocol::Tcp,
-        payload_len: segment_len,
-        ecn: Ecn::NotEct,
+        payload_len: written.len,
+        ecn: written.ecn,
         dont_fragment: true,
     };
     sender.write_header(packet, &outgoing, counters)

@@ -49,6 +49,7 @@ impl Receiver {
             }
         };
         counters.mib.ip_ext_in_octets += u64::from(header.total_len);
+        *counters.mib.received_with(header.ecn) += 1;
         let audience = self.subnet.audience(header.dst.into());
         if let Some(reason) = self.refused(&header, audience, link_broadcast) {
             counters.discard(reason);

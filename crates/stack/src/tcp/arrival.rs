@@ -57,7 +57,10 @@ impl TcpLayer {
             return Err(Discard::TcpBroadcast);
         }
         let (header, text) = self.parse(packet, meta)?;
-        let segment = Segment::from_header(&header, text, meta.merged);
+        let segment = Segment {
+            ecn: packet.ecn(),
+            ..Segment::from_header(&header, text, meta.merged)
+        };
         let tuple = FourTuple::new(
             SocketAddr::new(packet.dst(), header.dst_port),
             SocketAddr::new(packet.src(), header.src_port),

@@ -305,7 +305,9 @@ impl Controller {
     }
 
     fn answer(&mut self, event: &Congestion) {
-        self.answered_until = event.total_delivered + u64::from(event.in_flight);
+        // The echo goes on until something sent after the reduction arrives, and
+        // CWR with it: the last ACK of the window is answered for too.
+        self.answered_until = event.total_delivered + u64::from(event.in_flight) + 1;
     }
 
     /// The state of BBR, if that is the algorithm: for tables and traces.

@@ -115,9 +115,11 @@ impl Connection {
             srtt_us: self.rtt.srtt().as_micros() as u32,
             cwnd_limited: self.window_use.on_ack(sample.round_start),
             recovering,
-            ece: false,
+            ece: self.is_told_of_mark(segment, out.delivered, env),
         };
-        self.congestion.on_ack(&sample, flight_size);
+        if self.congestion.on_ack(&sample, flight_size) {
+            self.owe_cwr();
+        }
         self.record_window(env);
         self.wants_output = true;
         if advanced {
@@ -195,6 +197,7 @@ impl Connection {
                 env.counters.fast_retrans += 1;
                 self.tally.fast_recoveries += 1;
                 self.timers.tail.clear();
+                self.owe_cwr();
                 self.congestion
                     .on_loss(&self.congestion_event(flight_size, env));
             }

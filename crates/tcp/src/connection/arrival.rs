@@ -42,6 +42,7 @@ impl Connection {
             let each = segment.payload.len() as u32 / u32::from(segment.merged.max(1));
             self.receive.rcv_mss = self.receive.rcv_mss.max(each.min(self.offer.mss.into()));
         }
+        self.note_mark(segment);
         let text = segment.payload;
         match self
             .receive

@@ -7,7 +7,7 @@
 use fullpipe_pool::{Holder, Instant, Pool};
 use fullpipe_wire::{TcpFlags, TcpOptions};
 
-use super::{Connection, Env, Events, Pending, State, Tally, Timers, Tuning};
+use super::{Connection, Env, Events, Marks, Pending, State, Tally, Timers, Tuning};
 use crate::{
     Limit, LimitClock, ReceiveClock, ReceiveLimit, Segment, SegmentOut, SeqNum, TcpConfig,
     congestion::{Controller, DeliveryRate, Pacer, WindowUse},
@@ -82,7 +82,10 @@ impl HalfOpen {
             mss_limit: open.mss_limit,
             ts_recent: syn.options.timestamps.map_or(0, |ts| ts.value),
             timestamp_offset: open.timestamp_offset,
-            agreed: Agreed::new(offer, &syn.options, config),
+            agreed: Agreed {
+                ecn: Marks::are_asked_for_by(syn, config),
+                ..Agreed::new(offer, &syn.options, config)
+            },
             offer,
         }
     }
@@ -100,7 +103,7 @@ impl HalfOpen {
         SegmentOut {
             window: self.window,
             options: syn_options(self.offer, Some(self.agreed), &timestamps, now),
-            ..SegmentOut::bare(self.iss, self.irs + 1, TcpFlags::SYN | TcpFlags::ACK)
+            ..SegmentOut::bare(self.iss, self.irs + 1, syn_ack_flags(self.agreed))
         }
     }
 
@@ -127,6 +130,15 @@ impl HalfOpen {
 /// move on from wherever in a block it ends.
 fn backing(window: u16, block_size: u64) -> u64 {
     u64::from(window) + (FEWEST_BLOCKS - 1) * block_size
+}
+
+/// SYN and ACK, with the consent to ECN. RFC 3168 §6.1.1.
+fn syn_ack_flags(agreed: Agreed) -> TcpFlags {
+    if agreed.ecn {
+        TcpFlags::SYN | TcpFlags::ACK | TcpFlags::ECE
+    } else {
+        TcpFlags::SYN | TcpFlags::ACK
+    }
 }
 
 /// The options of a SYN: what is offered, or in answer to a SYN what both want.
@@ -239,6 +251,7 @@ impl Connection {
             tuning: open.tuning,
             limit: LimitClock::start(Limit::Handshake, now),
             receive_limit: ReceiveClock::start(ReceiveLimit::None, now),
+            ecn: Marks::default(),
             pending: Pending::default(),
             events: Events::default(),
             close_reason: None,
@@ -312,9 +325,9 @@ impl Connection {
         self.pending.syn = false;
         let answer = simultaneous.then_some(self.agreed);
         let flags = if simultaneous {
-            TcpFlags::SYN | TcpFlags::ACK
+            syn_ack_flags(self.agreed)
         } else {
-            TcpFlags::SYN
+            self.ecn.syn_flags(self.recovery.timeouts(), env.config)
         };
         let ack = if simultaneous {
             self.receive.rcv_nxt

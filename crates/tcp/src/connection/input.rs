@@ -120,7 +120,10 @@ impl Connection {
         core::mem::swap(&mut receive.stream, &mut self.receive.stream);
         receive.rcv_adv = receive.rcv_nxt + promised;
         self.receive = receive;
-        self.agreed = Agreed::new(self.offer, &segment.options, env.config);
+        self.agreed = Agreed {
+            ecn: self.ecn.are_agreed_by(segment),
+            ..Agreed::new(self.offer, &segment.options, env.config)
+        };
         let ts_recent = segment.options.timestamps.map_or(0, |ts| ts.value);
         self.timestamps = TimestampClock::new(
             self.timestamps

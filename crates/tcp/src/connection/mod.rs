@@ -9,6 +9,7 @@
 
 mod ack;
 mod arrival;
+mod ecn;
 mod handshake;
 mod info;
 mod input;
@@ -27,6 +28,7 @@ pub use time_wait::TimeWait;
 pub use timers::Timers;
 pub use user::{Events, Read, Ready, SocketOption, Tuning};
 
+use ecn::Marks;
 use fullpipe_pool::{Instant, Pool};
 use fullpipe_wire::SackBlocks;
 
@@ -120,6 +122,7 @@ pub struct Connection {
     tuning: Tuning,
     limit: LimitClock,
     receive_limit: ReceiveClock,
+    ecn: Marks,
     pending: Pending,
     events: Events,
     close_reason: Option<CloseReason>,

@@ -7,7 +7,7 @@
 use core::ops::Range;
 
 use fullpipe_pool::Instant;
-use fullpipe_wire::{SackBlocks, TcpFlags, TcpOptions};
+use fullpipe_wire::{Ecn, SackBlocks, TcpFlags, TcpOptions};
 
 use super::{Connection, Env, State};
 use crate::{
@@ -118,7 +118,10 @@ impl Connection {
             (last.earliest(self.send.text_end()) - len, len)
         };
         env.counters.loss_probes += 1;
-        let segment = self.text_segment(seq, len, env);
+        let mut segment = self.text_segment(seq, len, env);
+        if new > 0 {
+            self.mark_capable(&mut segment);
+        }
         let end = self.send.snd_nxt.latest(segment.seq + segment.len());
         self.recovery.on_tail_probe(end, new == 0);
         self.arm_retransmit(env);
@@ -137,6 +140,7 @@ impl Connection {
                 self.timers.cork.clear();
                 self.timers.persist.clear();
                 let mut segment = self.text_segment(self.send.snd_nxt, len, env);
+                self.mark_capable(&mut segment);
                 if len > situation.mss {
                     segment.segment_size = situation.mss as u16;
                 }
@@ -186,7 +190,12 @@ impl Connection {
             unsent: self.send.unsent(),
             outstanding: self.send.outstanding(),
             mss,
-            device_max: device_max.max(mss),
+            device_max: if self.ecn.owes_cwr() {
+                // Of what a device cuts, each part would repeat the CWR.
+                mss
+            } else {
+                device_max.max(mss)
+            },
             max_snd_wnd: self.send.max_snd_wnd,
             nagle: self.tuning.nagle,
             corked: self.tuning.corked,
@@ -364,12 +373,13 @@ impl Connection {
         SegmentOut {
             seq,
             ack: self.receive.rcv_nxt,
-            flags,
+            flags: flags | self.ecn.ack_flags(),
             window,
             urgent: urgent.unwrap_or(0).min(u16::MAX.into()) as u16,
             options: self.segment_options(payload.is_empty(), env),
             payload,
             segment_size: 0,
+            ecn: Ecn::NotEct,
         }
     }
 

@@ -58,10 +58,14 @@ pub struct Agreed {
     pub sack: bool,
     /// Timestamps are used.
     pub timestamps: bool,
+    /// Marks of congestion are reported and heeded; flags agree on it, not
+    /// options. RFC 3168 §6.1.1.
+    pub ecn: bool,
 }
 
 impl Agreed {
-    /// What follows from this side's `offer` and the options of the peer's SYN.
+    /// What follows from this side's `offer` and the options of the peer's SYN,
+    /// without ECN.
     pub fn new(offer: Offer, peer: &TcpOptions, config: &TcpConfig) -> Self {
         let peer_mss = u32::from(peer.mss.unwrap_or(DEFAULT_MSS)).max(config.mss_min);
         let scales = offer.window_scale.zip(peer.window_scale);
@@ -72,6 +76,7 @@ impl Agreed {
             rcv_wscale: scales.map_or(0, |(ours, _)| ours),
             sack: offer.sack && peer.sack_permitted,
             timestamps: offer.timestamps && peer.timestamps.is_some(),
+            ecn: false,
         }
     }
 
@@ -84,6 +89,7 @@ impl Agreed {
             rcv_wscale: 0,
             sack: false,
             timestamps: false,
+            ecn: false,
         }
     }
 

@@ -15,6 +15,7 @@ fn forged(pair: &mut Pair, flags: TcpFlags, seq_off: u32, ack_off: u32) -> Flyin
         window: 100,
         options: TcpOptions::default(),
         text: Vec::new(),
+        ecn: Ecn::NotEct,
     }
 }
 

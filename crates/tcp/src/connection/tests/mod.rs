@@ -6,6 +6,7 @@
 
 mod attacks;
 mod closing;
+mod ecn;
 mod opening;
 mod transfer;
 mod windows;
@@ -13,7 +14,7 @@ mod windows;
 use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
 
 use fullpipe_pool::{Duration, Instant, Pool, PoolConfig};
-use fullpipe_wire::{TcpFlags, TcpOptions};
+use fullpipe_wire::{Ecn, TcpFlags, TcpOptions};
 
 use super::*;
 use crate::Segment;
@@ -87,6 +88,7 @@ pub(super) struct Flying {
     pub window: u16,
     pub options: TcpOptions,
     pub text: Vec<u8>,
+    pub ecn: Ecn,
 }
 
 impl Flying {
@@ -100,12 +102,16 @@ impl Flying {
             options: self.options,
             payload: &self.text,
             merged: 1,
+            ecn: self.ecn,
         }
     }
 }
 
 /// Decides whether a segment is lost; it sees where it goes.
 pub(super) type Rule = Box<dyn FnMut(&Flying) -> bool>;
+
+/// Changes a segment on its way.
+pub(super) type Change = Box<dyn FnMut(&mut Flying)>;
 
 /// Two ends and the path.
 pub(super) struct Pair {
@@ -114,6 +120,8 @@ pub(super) struct Pair {
     pub ends: [End; 2],
     pub path: VecDeque<Flying>,
     pub lose: Rule,
+    /// Sees what arrives before it does.
+    pub change: Change,
     /// Everything that was ever sent, lost or not.
     pub sent: Vec<Flying>,
     half_open: Option<HalfOpen>,
@@ -150,6 +158,7 @@ impl Pair {
             ends: [End::new(client, a), End::new(server, b)],
             path: VecDeque::new(),
             lose: Box::new(|_| false),
+            change: Box::new(|_| {}),
             sent: Vec::new(),
             half_open: None,
         };
@@ -240,6 +249,7 @@ impl Pair {
                 flags,
                 window,
                 options,
+                ecn,
                 ..
             } = out;
             Some(Flying {
@@ -251,6 +261,7 @@ impl Pair {
                 window,
                 options,
                 text,
+                ecn,
             })
         })
     }
@@ -277,7 +288,8 @@ impl Pair {
             .front()
             .is_some_and(|flying| flying.due <= self.now)
         {
-            let flying = self.path.pop_front().expect("looked at");
+            let mut flying = self.path.pop_front().expect("looked at");
+            (self.change)(&mut flying);
             self.deliver(&flying);
         }
         for end in [CLIENT, SERVER] {
@@ -323,6 +335,7 @@ impl Pair {
                 flags,
                 window,
                 options,
+                ecn,
                 ..
             } = half_open.syn_ack(now);
             let to = 1 - flying.to;
@@ -336,6 +349,7 @@ impl Pair {
                 window,
                 options,
                 text: Vec::new(),
+                ecn,
             });
             self.half_open = Some(half_open);
         } else if let Some(half_open) = self.half_open.filter(|half| half.is_completed_by(&segment))
