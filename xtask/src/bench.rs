@@ -17,13 +17,18 @@ use crate::repository;
 Examples:
   cargo xtask bench                     all of them
   cargo xtask bench -p fullpipe         one crate's
-  cargo xtask bench -p fullpipe idle    one crate's benchmarks whose name contains `idle`")]
+  cargo xtask bench -p fullpipe idle    one crate's benchmarks whose name contains `idle`
+  cargo xtask bench kernel              fullpipe and the kernel over the same lossy link (root)
+  cargo xtask bench kernel -- --help    what that one can be told")]
 pub struct Arguments {
     /// This crate's benchmarks only
     #[arg(short, long)]
     package: Option<String>,
     /// Only benchmarks whose name contains this
     filter: Option<String>,
+    /// Arguments for the benchmark itself
+    #[arg(last = true)]
+    more: Vec<String>,
 }
 
 /// Hands over to `cargo bench`.
@@ -32,17 +37,17 @@ pub struct Arguments {
 /// When a benchmark does not build or fails.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let mut command = Command::new(env!("CARGO"));
-    command
-        .current_dir(repository::root())
-        .arg("bench")
-        .arg("--benches");
-    match &arguments.package {
-        Some(package) => command.args(["-p", package]),
-        None => command.arg("--workspace"),
+    command.current_dir(repository::root()).arg("bench");
+    match (&arguments.package, arguments.filter.as_deref()) {
+        (Some(package), _) => command.args(["-p", package, "--benches"]),
+        // It takes minutes and arguments of its own: nothing else is built for it.
+        (None, Some("kernel")) => command.args(["-p", "fullpipe-lab", "--bench", "kernel"]),
+        (None, Some(_) | None) => command.args(["--workspace", "--benches"]),
     };
-    if let Some(filter) = &arguments.filter {
-        command.args(["--", filter]);
-    }
+    command
+        .arg("--")
+        .args(&arguments.filter)
+        .args(&arguments.more);
     let status = command.status().context("starting cargo bench")?;
     ensure!(status.success(), "cargo bench ended with {status}");
     Ok(())

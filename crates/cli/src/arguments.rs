@@ -3,6 +3,8 @@
 //! Rule: what can be wrong with an argument by itself is refused here, in one
 //! line. What the arguments mean is not known here.
 
+mod link_flags;
+
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +16,7 @@ use fullpipe_host::{DeviceSpec, Prefix, SpecError};
 use fullpipe_perf::iperf2::{self, Rate, options};
 
 use crate::failure::Failure;
+use link_flags::LinkFlags;
 
 /// Moves bytes as fast as the path allows in the memory it is given, and says
 /// which bound held it back.
@@ -25,7 +28,8 @@ use crate::failure::Failure;
     after_help = "Examples:\n  \
         fullpipe lab run nuttx        run an experiment\n  \
         fullpipe knobs                every knob with its default and range\n  \
-        fullpipe iperf -s             a server for iperf 2"
+        fullpipe iperf -s             a server for iperf 2\n  \
+        fullpipe link --help          delay and loss between two TAP devices"
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -38,6 +42,7 @@ pub enum Command {
     Lab(LabArguments),
     Knobs(KnobsArguments),
     Iperf(Box<IperfArguments>),
+    Link(LinkArguments),
     Completions(CompletionsArguments),
     Man(ManArguments),
 }
@@ -170,6 +175,9 @@ pub struct IperfArguments {
     /// Send small segments at once
     #[arg(short = 'N', long = "nodelay", conflicts_with = "server")]
     pub no_delay: bool,
+    /// Congestion control of TCP, such as cubic or bbr
+    #[arg(short = 'Z', long = "linux-congestion", value_name = "NAME")]
+    pub congestion: Option<String>,
     /// What to run over: kernel, tap:NAME or tun:NAME
     #[arg(long = "dev", value_name = "DEVICE", default_value = "kernel", help_heading = NETWORK)]
     pub device: NetworkDevice,
@@ -243,6 +251,62 @@ impl std::str::FromStr for NetworkDevice {
             Err(error) if text.contains(':') => Err(SpecError::to_string(&error)),
             Err(_) => Err("expected kernel, tap:NAME or tun:NAME".to_string()),
         }
+    }
+}
+
+/// Carry frames between two devices with delay, loss and a rate, in real time
+///
+/// It makes two TAP devices and is the cable between them: what the lab's links
+/// do in virtual time, this one does to the frames of whoever uses the devices,
+/// such as the kernel in two network namespaces. The devices go when it ends.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    fullpipe link --between tap:left,tap:right --rate 100mbit --delay 20ms --loss 1%\n  \
+    fullpipe link --between tap:left,tap:right --delay 5ms --queue \"64 packets\" --pcap both.pcapng\n  \
+    fullpipe link --between tap:left,tap:right --loss 1% --time 60 --json\n\n\
+    Two hosts for it, while it runs:\n  \
+    ip netns add a; ip link set left netns a; ip -n a addr add 10.9.0.1/24 dev left; ip -n a link set left up\n  \
+    ip netns add b; ip link set right netns b; ip -n b addr add 10.9.0.2/24 dev right; ip -n b link set right up")]
+pub struct LinkArguments {
+    /// The two devices, such as tap:left,tap:right
+    #[arg(long, value_name = "DEVICE,DEVICE")]
+    pub between: Between,
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Seconds until it ends [default: when interrupted]
+    #[arg(short = 't', long, value_name = "SECONDS", value_parser = options::parse_seconds)]
+    pub time: Option<Duration>,
+    /// Print one JSON object at the end; the line a second goes to standard error
+    #[arg(long)]
+    pub json: bool,
+    /// Write a capture of both ends to FILE
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
+    #[command(flatten)]
+    pub fields: LinkFlags,
+}
+
+/// Two devices that frames go between.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Between(pub [DeviceSpec; 2]);
+
+impl std::str::FromStr for Between {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (first, second) = text
+            .split_once(',')
+            .ok_or("expected two devices such as tap:left,tap:right")?;
+        let device = |text: &str| text.parse().map_err(|error: SpecError| error.to_string());
+        let ends: [DeviceSpec; 2] = [device(first)?, device(second)?];
+        if ends[0].name == ends[1].name {
+            return Err(format!("both ends are called {}", ends[0].name));
+        }
+        if ends[0].medium != ends[1].medium {
+            return Err("a link is between two TAP or two TUN devices".to_string());
+        }
+        Ok(Self(ends))
     }
 }
 

@@ -36,7 +36,10 @@ pub fn run(arguments: &IperfArguments) -> Result<(), Failure> {
     let own_address = plan.as_ref().map(|plan| plan.address.address);
     let test = Test::of(arguments, own_address)?;
     match plan {
-        None => perform(&KernelSockets, &test),
+        None => {
+            let congestion = arguments.congestion.clone();
+            perform(&KernelSockets { congestion }, &test)
+        }
         Some(plan) => {
             let runtime = plan.start()?;
             let done = perform(&FullpipeSockets(&runtime), &test);
@@ -147,6 +150,11 @@ impl Plan {
         // the preset leaves UDP as it is by default.
         if config.udp == Config::default().udp {
             suit_datagrams(&mut config, arguments.window()?);
+        }
+        if let Some(name) = &arguments.congestion {
+            config
+                .set("tcp.congestion", name)
+                .map_err(|error| Failure::usage(format!("-Z: {error}")))?;
         }
         for setting in &arguments.settings {
             config

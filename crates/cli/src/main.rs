@@ -10,6 +10,7 @@ mod generate;
 mod iperf;
 mod knobs;
 mod lab;
+mod link;
 mod output;
 mod progress;
 
@@ -34,6 +35,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Lab(arguments) => lab::run(arguments),
         Command::Knobs(arguments) => knobs::run(&arguments),
         Command::Iperf(arguments) => iperf::run(&arguments),
+        Command::Link(arguments) => link::run(&arguments),
         Command::Completions(arguments) => generate::completions(&arguments),
         Command::Man(arguments) => generate::man(&arguments),
     }

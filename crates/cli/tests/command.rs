@@ -207,6 +207,32 @@ const IPERF_MISTAKES: &[(&[&str], &str)] = &[
 ];
 
 #[test]
+fn a_wrong_link_is_one_line_and_exit_code_2() {
+    let cases: &[(&[&str], &str)] = &[
+        (&["--between", "tap:a"], "expected two devices such as"),
+        (&["--between", "tap:a,tap:a"], "both ends are called a"),
+        (&["--between", "tap:a,tun:b"], "two TAP or two TUN devices"),
+        (&["--between", "eth0,tap:b"], "write tap:NAME or tun:NAME"),
+        (
+            &["--between", "tap:a,tap:b", "--loss", "2"],
+            "--loss: link.loss = 2: expected a probability",
+        ),
+        (
+            &["--between", "tap:a,tap:b", "--radio.access", "1ms"],
+            "link.radio needs link.rate",
+        ),
+        (
+            &["--between", "tap:a,tap:b", "--reordering", "1%"],
+            "a similar argument exists: '--reordering.chance'",
+        ),
+    ];
+    for (arguments, expected) in cases {
+        let arguments = [&["link"], *arguments].concat();
+        refused(Path::new("."), &[(&arguments, expected)]);
+    }
+}
+
+#[test]
 fn what_went_wrong_is_one_line_and_exit_code_1_and_leaves_nothing_behind() {
     let folder = Folder::new("failed");
     fs::write(folder.0.join("file"), "").unwrap();

@@ -36,6 +36,9 @@
 //! # }
 //! ```
 //!
+//! [`Namespace`] is a network of one's own for tests and benchmarks, and
+//! [`wait_for_either`] waits for one of two devices.
+//!
 //! Errors of devices name what is missing (a capability, a device, an address)
 //! and what to do about it. What is not here: an executor's sockets, and more
 //! than one device for a stack.
@@ -44,8 +47,10 @@ mod capture;
 mod errno;
 mod interface;
 pub mod kernel;
+mod namespace;
 mod netlink;
 mod poll;
+mod priority;
 mod runtime;
 mod spec;
 mod tap;
@@ -54,6 +59,9 @@ mod udp;
 
 pub use capture::Capture;
 pub use errno::DeviceError;
+pub use namespace::Namespace;
+pub use poll::{wait_for_either, wait_precisely};
+pub use priority::{go_ahead, run_at_once};
 pub use runtime::{HostDevice, Runtime, StartError};
 pub use spec::{DeviceSpec, Prefix, SpecError};
 pub use tap::{Tap, TapOptions};

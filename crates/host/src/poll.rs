@@ -1,4 +1,4 @@
-//! Waiting for a device or for a call, to the nanosecond.
+//! Waiting for a device, for two, or for a call, to the nanosecond.
 //!
 //! Rule: one wait, one answer. Who is woken decides what to do.
 
@@ -50,17 +50,43 @@ pub fn wait(
 ) -> io::Result<()> {
     let room = if for_room { libc::POLLOUT } else { 0 };
     let mut fds = [
-        libc::pollfd {
-            fd: device.as_raw_fd(),
-            events: libc::POLLIN | room,
-            revents: 0,
-        },
-        libc::pollfd {
-            fd: bell.0.as_fd().as_raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        },
+        interest(device, libc::POLLIN | room),
+        interest(bell.0.as_fd(), libc::POLLIN),
     ];
+    poll(&mut fds, timeout)?;
+    if fds[1].revents != 0 {
+        bell.silence();
+    }
+    Ok(())
+}
+
+/// Waits until one of two devices can be read, for at most `timeout`. `None`
+/// stands for a device that is not to be read now. A signal ends the wait.
+///
+/// # Errors
+/// What the kernel says of a descriptor that cannot be waited for.
+pub fn wait_for_either(devices: [Option<BorrowedFd<'_>>; 2], timeout: Duration) -> io::Result<()> {
+    let mut fds = devices.map(|device| match device {
+        Some(device) => interest(device, libc::POLLIN),
+        None => libc::pollfd {
+            fd: -1, // the kernel passes over it
+            events: 0,
+            revents: 0,
+        },
+    });
+    poll(&mut fds, Some(timeout))
+}
+
+fn interest(fd: BorrowedFd<'_>, events: libc::c_short) -> libc::pollfd {
+    libc::pollfd {
+        fd: fd.as_raw_fd(),
+        events,
+        revents: 0,
+    }
+}
+
+/// Waits for any of `fds`, for `timeout`, or for a signal.
+fn poll(fds: &mut [libc::pollfd], timeout: Option<Duration>) -> io::Result<()> {
     let timeout = timeout.map(|timeout| libc::timespec {
         tv_sec: libc::time_t::try_from(timeout.as_secs()).unwrap_or(libc::time_t::MAX),
         tv_nsec: libc::c_long::from(timeout.subsec_nanos() as i32),
@@ -76,14 +102,10 @@ pub fn wait(
             ptr::null(),
         )
     }) {
-        Ok(_) => {}
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
-        Err(error) => return Err(error),
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+        Err(error) => Err(error),
     }
-    if fds[1].revents != 0 {
-        bell.silence();
-    }
-    Ok(())
 }
 
 /// Makes this thread's waits end when they should, not 50 us later.

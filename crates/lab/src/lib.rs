@@ -6,7 +6,8 @@
 //! share of the time, and a sentence for each row that names the binding one.
 //!
 //! Rule: a file and a seed are the whole input, so the same two give the same
-//! bytes of output. Nothing here knows a terminal, a clock or a device.
+//! bytes of output. Nothing here knows a terminal, and nothing but [`live`], which
+//! runs the same links between devices of this machine, a clock or a device.
 //!
 //! ```
 //! use fullpipe_lab::{Experiment, RunOptions, report_text, run};
@@ -60,6 +61,7 @@ mod document;
 pub mod experiment;
 mod facts;
 pub mod knobs_page;
+pub mod live;
 mod measured;
 mod mistake;
 mod observer;

@@ -76,6 +76,6 @@ pub fn json_array(reports: &[Report]) -> String {
     pretty(&reports)
 }
 
-fn pretty(value: &impl Serialize) -> String {
+pub(crate) fn pretty(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).expect("string keys and finite numbers")
 }

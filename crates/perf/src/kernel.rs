@@ -17,8 +17,12 @@ use crate::{
 };
 
 /// The kernel's stack.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct KernelSockets;
+#[derive(Clone, Debug, Default)]
+pub struct KernelSockets {
+    /// The congestion control of TCP sockets, by the kernel's name (`cubic`);
+    /// `None` leaves the kernel's choice.
+    pub congestion: Option<String>,
+}
 
 /// A listener of the kernel.
 #[derive(Debug)]
@@ -42,6 +46,21 @@ fn socket(address: SocketAddr, kind: Type, options: &SocketOptions) -> io::Resul
     Ok(socket)
 }
 
+impl KernelSockets {
+    fn stream(&self, address: SocketAddr, options: &SocketOptions) -> io::Result<Socket> {
+        let socket = socket(address, Type::STREAM, options)?;
+        if let Some(name) = &self.congestion {
+            socket
+                .set_tcp_congestion(name.as_bytes())
+                .map_err(|error| {
+                    let why = format!("the kernel has no congestion control `{name}`: {error}");
+                    io::Error::new(error.kind(), why)
+                })?;
+        }
+        Ok(socket)
+    }
+}
+
 fn address(address: &SockAddr) -> io::Result<SocketAddr> {
     address.as_socket().ok_or_else(|| {
         io::Error::new(
@@ -57,7 +76,7 @@ impl Sockets for KernelSockets {
     type Datagrams = UdpSocket;
 
     fn connect(&self, remote: SocketAddr, options: &SocketOptions) -> io::Result<TcpStream> {
-        let socket = socket(remote, Type::STREAM, options)?;
+        let socket = self.stream(remote, options)?;
         socket.connect(&remote.into())?;
         // Not before: a write timeout would also bound the handshake.
         socket.set_write_timeout(Some(POLL))?;
@@ -65,7 +84,7 @@ impl Sockets for KernelSockets {
     }
 
     fn listen(&self, local: SocketAddr, options: &SocketOptions) -> io::Result<KernelListener> {
-        let socket = socket(local, Type::STREAM, options)?;
+        let socket = self.stream(local, options)?;
         socket.set_reuse_address(true)?;
         socket.bind(&local.into())?;
         socket.listen(128)?;

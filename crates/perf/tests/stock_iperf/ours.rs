@@ -16,7 +16,12 @@ pub fn try_client(options: &ClientOptions) -> Result<(Summary, String), Failure>
         out: &mut out,
         err: &mut err,
     };
-    let summary = run_client(&KernelSockets, options, &Stop::new(), &mut screen)?;
+    let summary = run_client(
+        &KernelSockets::default(),
+        options,
+        &Stop::new(),
+        &mut screen,
+    )?;
     Ok((summary, text(out, err)))
 }
 
@@ -26,7 +31,12 @@ pub fn try_server(options: &ServerOptions) -> Result<(Summary, String), Failure>
         out: &mut out,
         err: &mut err,
     };
-    let summary = run_server(&KernelSockets, options, &Stop::new(), &mut screen)?;
+    let summary = run_server(
+        &KernelSockets::default(),
+        options,
+        &Stop::new(),
+        &mut screen,
+    )?;
     Ok((summary, text(out, err)))
 }
 

@@ -242,6 +242,12 @@ impl LinkEngine {
         lane.link.queue != Queue::Device || lane.line.is_empty()
     }
 
+    /// Frames inside the link: those that wait and those on their way.
+    pub fn held(&self) -> u64 {
+        let waiting: usize = self.lanes.iter().map(|lane| lane.line.len()).sum();
+        (waiting + self.in_flight.len()) as u64
+    }
+
     /// Takes a frame at `now`; it is dropped when nothing can hold it.
     pub fn offer(&mut self, direction: Direction, frame: Vec<u8>, now: Instant) {
         self.advance(now);

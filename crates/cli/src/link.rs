@@ -1,0 +1,109 @@
+//! `fullpipe link`: a cable with delay, loss and a rate, between two devices of
+//! this machine.
+//!
+//! Rule: everything that can be refused is refused before a device is made, and
+//! the devices go whatever happens. What a frame meets is the lab's link.
+
+use std::{
+    fs,
+    io::{self, BufWriter, Write},
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use fullpipe_host::{DeviceSpec, Tap, TapOptions};
+use fullpipe_lab::{
+    experiment::LinkPlan,
+    live::{LiveEnd, LiveLink, LiveReport},
+};
+use fullpipe_perf::Stop;
+use fullpipe_sim::Link;
+
+use crate::{arguments::LinkArguments, failure::Failure, output::print};
+
+/// What waits for the wire when nothing is said: a queue without an end would
+/// be a surprise in a network that is to be measured.
+const QUEUE: &str = "1000 packets";
+/// Time between lines.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Runs the subcommand.
+pub fn run(arguments: &LinkArguments) -> Result<(), Failure> {
+    let link = link(arguments)?;
+    let [first, second] = &arguments.between.0;
+    let ends = [open(first, &link)?, open(second, &link)?];
+    let capture = match &arguments.pcap {
+        Some(file) => Some(capture(file)?),
+        None => None,
+    };
+    let mut live = LiveLink::new(ends, link, arguments.seed, capture).map_err(Failure::failed)?;
+    let stop = Stop::on_interrupt()?;
+    let began = Instant::now();
+    let over = || {
+        let time_is_up = arguments.time.is_some_and(|time| began.elapsed() >= time);
+        time_is_up || stop.is_raised()
+    };
+    let mut before: Option<LiveReport> = None;
+    let mut told = Ok(());
+    let ended = live.run(&over, EVERY, &mut |report| {
+        let line = report.line(before.as_ref());
+        if let Err(failure) = tell(&line, arguments.json) {
+            told = Err(failure);
+            stop.raise(); // nobody reads it any more
+        }
+        before = Some(report.clone());
+    });
+    let report = live.report();
+    told?;
+    if arguments.json {
+        print(&report.json())?;
+    } else {
+        print(&format!("in all {}", report.line(None)))?;
+    }
+    ended.map(drop).map_err(Failure::failed)
+}
+
+/// The link that the flags describe.
+fn link(arguments: &LinkArguments) -> Result<Link, Failure> {
+    let mut plan = LinkPlan::new("link", [0, 1]);
+    plan.set("queue", QUEUE).map_err(Failure::failed)?;
+    for field in &arguments.fields.0 {
+        plan.set(&field.name, &field.value)
+            .map_err(|error| Failure::usage(format!("--{}: {error}", field.name)))?;
+    }
+    match plan.contradiction() {
+        Some(why) => Err(Failure::usage(why)),
+        None => Ok(plan.link()),
+    }
+}
+
+/// One end. Its frames are what a wire would carry: of one packet each, with
+/// their checksums.
+fn open(spec: &DeviceSpec, link: &Link) -> Result<LiveEnd, Failure> {
+    let options = TapOptions {
+        mtu: Some(link.mtu),
+        checksum_offload: false,
+        ..TapOptions::new(spec.clone())
+    };
+    let tap = Tap::open(&options).map_err(Failure::failed)?;
+    Ok(LiveEnd {
+        name: spec.name.clone(),
+        device: Box::new(tap),
+    })
+}
+
+fn capture(file: &Path) -> Result<Box<dyn Write + Send>, Failure> {
+    let failed = |error: io::Error| Failure::failed(format!("--pcap {}: {error}", file.display()));
+    let out = fs::File::create(file).map_err(failed)?;
+    Ok(Box::new(BufWriter::with_capacity(1 << 18, out)))
+}
+
+/// A line is a result, unless results are for a program.
+fn tell(line: &str, for_a_program: bool) -> Result<(), Failure> {
+    if for_a_program {
+        eprintln!("{line}");
+        Ok(())
+    } else {
+        print(line)
+    }
+}

@@ -1,0 +1,59 @@
+//! A network of one's own on this machine: a namespace of the kernel.
+//!
+//! Rule: it has no name and is entered by threads made for it, so that it ends
+//! with this value, or with the process, however that ends, and no other
+//! thread's network changes. What devices it has is up to whoever enters.
+
+use std::{
+    fs::File,
+    io,
+    os::fd::{AsRawFd, OwnedFd},
+    thread,
+};
+
+use crate::errno::check;
+
+/// A network namespace. Devices and sockets made inside stay there; their
+/// descriptors work everywhere.
+#[derive(Debug)]
+pub struct Namespace(OwnedFd);
+
+impl Namespace {
+    /// A network with nothing but a loopback device, which is down.
+    ///
+    /// # Errors
+    /// Without the capability `CAP_SYS_ADMIN` the kernel refuses.
+    pub fn new() -> io::Result<Self> {
+        in_a_thread(|| {
+            // SAFETY: takes a number. It changes the network of this thread
+            // only, which ends with this closure.
+            check(unsafe { libc::unshare(libc::CLONE_NEWNET) })?;
+            Ok(Self(File::open("/proc/thread-self/ns/net")?.into()))
+        })?
+    }
+
+    /// Runs `inside` in a thread in this network, and waits for it. Threads and
+    /// processes that it starts are in this network too.
+    ///
+    /// # Errors
+    /// The kernel refuses the thread or its entry.
+    ///
+    /// # Panics
+    /// When `inside` does.
+    pub fn enter<R: Send>(&self, inside: impl FnOnce() -> R + Send) -> io::Result<R> {
+        in_a_thread(|| {
+            // SAFETY: takes a descriptor, which outlives the call, and a number.
+            check(unsafe { libc::setns(self.0.as_raw_fd(), libc::CLONE_NEWNET) })?;
+            Ok(inside())
+        })?
+    }
+}
+
+fn in_a_thread<R: Send>(body: impl FnOnce() -> R + Send) -> io::Result<R> {
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().spawn_scoped(scope, body)?;
+        thread
+            .join()
+            .or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}

@@ -1,0 +1,233 @@
+//! One transfer over the path: who sends, who receives, what arrived.
+//!
+//! Rule: the left host sends and the right host receives. A fullpipe host is a
+//! TAP device on the bridge whose own address is the kernel's host, so both are
+//! as far from the link. Nothing of a round is left for the next.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    net::{Ipv4Addr, SocketAddr},
+    path::Path as FilePath,
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
+
+use fullpipe::Config;
+use fullpipe_host::{Prefix, Runtime, TapOptions};
+use fullpipe_perf::{
+    FullpipeSockets, KernelSockets, Stop,
+    iperf2::{Amount, ClientOptions, Screen, ServerOptions, Summary, run_client, run_server},
+};
+use fullpipe_sim::Link;
+
+use crate::path::{KERNEL, Path};
+
+const PORT: u16 = 5001;
+/// The address of a fullpipe host, on each side.
+const FULLPIPE: [[u8; 4]; 2] = [[10, 9, 0, 3], [10, 9, 0, 4]];
+/// Longest wait for a server to listen.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Who sends to whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pair {
+    /// The kernel to the kernel: what the others are held against.
+    Kernel,
+    /// fullpipe to the kernel.
+    Send,
+    /// The kernel to fullpipe.
+    Receive,
+}
+
+impl Pair {
+    /// All of them, the kernel's own first.
+    pub const ALL: [Self; 3] = [Self::Kernel, Self::Send, Self::Receive];
+
+    /// What it is called in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Kernel => "kernel",
+            Self::Send => "send",
+            Self::Receive => "receive",
+        }
+    }
+}
+
+/// One transfer.
+pub struct Round<'a> {
+    pub link: Link,
+    pub seed: u64,
+    pub algorithm: &'a str,
+    pub pair: Pair,
+    pub seconds: f64,
+    pub settings: &'a [String],
+    pub capture: Option<&'a FilePath>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// What the receiving application read, over the time it took, in Mbit/s.
+    pub goodput_mbps: f64,
+    /// The last line of fullpipe's own end: what held it back.
+    pub limits: String,
+}
+
+impl Round<'_> {
+    /// Makes the path, moves the bytes.
+    pub fn play(&self) -> io::Result<Measured> {
+        let capture = self.capture.map(|folder| self.file(folder)).transpose()?;
+        let transfer = |path: &Path| self.transfer(path);
+        let (measured, _) = Path::with(self.link, self.seed, capture, &mut |_| (), transfer)?;
+        Ok(measured)
+    }
+
+    fn file(&self, folder: &FilePath) -> io::Result<Box<dyn Write + Send>> {
+        std::fs::create_dir_all(folder)?;
+        let (algorithm, pair, seed) = (self.algorithm, self.pair.name(), self.seed);
+        let file = File::create(folder.join(format!("{algorithm}-{pair}-{seed}.pcapng")))?;
+        Ok(Box::new(BufWriter::with_capacity(1 << 18, file)))
+    }
+
+    fn transfer(&self, path: &Path) -> io::Result<Measured> {
+        let sender = match self.pair {
+            Pair::Send => Some(self.stack(path, 0)?),
+            Pair::Kernel | Pair::Receive => None,
+        };
+        let receiver = match self.pair {
+            Pair::Receive => Some(self.stack(path, 1)?),
+            Pair::Kernel | Pair::Send => None,
+        };
+        let far = match self.pair {
+            Pair::Receive => FULLPIPE[1],
+            Pair::Kernel | Pair::Send => KERNEL[1],
+        };
+        let remote = SocketAddr::from((far, PORT));
+        thread::scope(|scope| {
+            let (listens, listening) = mpsc::channel();
+            let right = &path.sides[1];
+            let server = scope.spawn(|| right.enter(|| serve(receiver.as_ref(), remote, listens)));
+            let heard = listening.recv_timeout(PATIENCE).map_err(io::Error::other);
+            let sent =
+                heard.and_then(|()| path.sides[0].enter(|| self.send(sender.as_ref(), remote))?);
+            let served = server
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let ((_, told), (summary, heard)) = (sent?, served??);
+            let span = summary.streams.first().ok_or(io::ErrorKind::NotFound)?.span;
+            let seconds = (span.end - span.start).as_secs_f64();
+            let own = if receiver.is_some() { heard } else { told };
+            Ok(Measured {
+                goodput_mbps: span.bytes as f64 * 8.0 / seconds / 1e6,
+                limits: own.lines().last().unwrap_or_default().to_string(),
+            })
+        })
+    }
+
+    /// A fullpipe host on `side`.
+    fn stack(&self, path: &Path, side: usize) -> io::Result<Runtime> {
+        let options = TapOptions {
+            mtu: Some(self.link.mtu),
+            ..TapOptions::new("tap:fullpipe".parse().map_err(io::Error::other)?)
+        };
+        let tap = path.tap(side, &options)?;
+        let mut config = Config::default();
+        let algorithm = format!("tcp.congestion={}", self.algorithm);
+        for setting in [&algorithm].into_iter().chain(self.settings) {
+            let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
+            config.set(name, value).map_err(io::Error::other)?;
+        }
+        let prefix = Prefix {
+            address: Ipv4Addr::from(FULLPIPE[side]).into(),
+            len: 24,
+        };
+        Runtime::start(&config, Box::new(tap), prefix, None).map_err(io::Error::other)
+    }
+
+    fn send(&self, stack: Option<&Runtime>, remote: SocketAddr) -> io::Result<(Summary, String)> {
+        let options = ClientOptions {
+            amount: Amount::Time(Duration::from_secs_f64(self.seconds)),
+            ..ClientOptions::new(remote)
+        };
+        let stop = Stop::new();
+        captured(|screen| match stack {
+            Some(runtime) => run_client(&FullpipeSockets(runtime), &options, &stop, screen),
+            None => {
+                let congestion = Some(self.algorithm.to_string());
+                run_client(&KernelSockets { congestion }, &options, &stop, screen)
+            }
+        })
+    }
+}
+
+/// Receives from one client. `listens` hears when it may come.
+fn serve(
+    stack: Option<&Runtime>,
+    local: SocketAddr,
+    listens: mpsc::Sender<()>,
+) -> io::Result<(Summary, String)> {
+    let options = ServerOptions {
+        connections: Some(1),
+        ..ServerOptions::new(local)
+    };
+    let stop = Stop::new();
+    let mut banner = Banner {
+        listens,
+        text: Vec::new(),
+    };
+    let mut complaints = Vec::new();
+    let mut screen = Screen {
+        out: &mut banner,
+        err: &mut complaints,
+    };
+    let summary = match stack {
+        Some(runtime) => run_server(&FullpipeSockets(runtime), &options, &stop, &mut screen),
+        None => run_server(&KernelSockets::default(), &options, &stop, &mut screen),
+    };
+    let summary = summary.map_err(io::Error::other)?;
+    well(&summary, &complaints)?;
+    let text = String::from_utf8_lossy(&banner.text).into_owned();
+    Ok((summary, text))
+}
+
+fn captured(
+    run: impl FnOnce(&mut Screen<'_>) -> Result<Summary, fullpipe_perf::iperf2::Failure>,
+) -> io::Result<(Summary, String)> {
+    let (mut text, mut complaints) = (Vec::new(), Vec::new());
+    let summary = run(&mut Screen {
+        out: &mut text,
+        err: &mut complaints,
+    })
+    .map_err(io::Error::other)?;
+    well(&summary, &complaints)?;
+    Ok((summary, String::from_utf8_lossy(&text).into_owned()))
+}
+
+fn well(summary: &Summary, complaints: &[u8]) -> io::Result<()> {
+    if summary.complaints == 0 {
+        return Ok(());
+    }
+    Err(io::Error::other(
+        String::from_utf8_lossy(complaints).into_owned(),
+    ))
+}
+
+/// What a server prints; its first line says that it listens.
+struct Banner {
+    listens: mpsc::Sender<()>,
+    text: Vec<u8>,
+}
+
+impl Write for Banner {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.text.extend(bytes);
+        let _ = self.listens.send(()); // only the first one is waited for
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

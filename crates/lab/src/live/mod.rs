@@ -1,0 +1,302 @@
+//! A link in real time: frames between two devices of this machine, through the
+//! simulator's link.
+//!
+//! Rule: what happens to a frame is the engine's, which knows no clock; here are
+//! only the clock, the waits and the two devices. A frame is stamped when it is
+//! read and written when its time has come, never before, so a late wake delays
+//! one frame and changes no rate. What a link may hold is bounded: beyond that
+//! frames stay in the device they came from.
+//!
+//! Devices that merge or finish frames are refused: a link carries frames as a
+//! wire does, of one packet each and with their checksums.
+
+mod statistics;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    io,
+    os::fd::AsFd,
+    time::{Duration, Instant as Moment, SystemTime, UNIX_EPOCH},
+};
+
+use fullpipe::device::{Device, Medium, TxMeta};
+use fullpipe_host::{HostDevice, run_at_once, wait_for_either, wait_precisely};
+use fullpipe_pool::{Instant, Rng};
+use fullpipe_sim::{
+    link::{Delivery, Direction, Link, LinkEngine},
+    pcapng::{Capture, LinkType, Passage, TapId},
+};
+
+pub use statistics::{Lateness, LiveDirection, LiveReport};
+
+/// Frames read from one device before the other is looked at.
+const BATCH: usize = 64;
+/// Most frames inside the link; beyond that, none is read.
+const HELD_MAX: u64 = 1 << 17;
+/// A wait shorter than this is not worth giving up the processor.
+const SPIN: Duration = Duration::from_micros(20);
+/// Longest wait without a look at the wish to stop.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// One of the two devices, and its name in reports and captures.
+pub struct LiveEnd {
+    /// What it is called.
+    pub name: String,
+    /// Where frames come from and go to.
+    pub device: Box<dyn HostDevice>,
+}
+
+/// A link between two devices: [`run`](Self::run) it until it is to stop.
+pub struct LiveLink {
+    ends: [LiveEnd; 2],
+    engine: LinkEngine,
+    epoch: Moment,
+    lateness: [Lateness; 2],
+    refused: [u64; 2],
+    recording: Option<Recording>,
+}
+
+/// A capture of both ends. What it cannot write ends it, never the traffic.
+struct Recording {
+    capture: Capture,
+    failure: Option<io::Error>,
+    taps: [TapId; 2],
+    /// Time of day, in nanoseconds, when the link was made.
+    began: u64,
+}
+
+impl LiveLink {
+    /// A link from the first end to the second and back, all its chance from
+    /// `seed`. Frames are recorded in `capture`, as they come in and as they go
+    /// out; give it something buffered.
+    ///
+    /// # Errors
+    /// Ends of different media, an end that leaves checksums or cuts to its
+    /// device, or a capture that cannot be begun.
+    pub fn new(
+        ends: [LiveEnd; 2],
+        link: Link,
+        seed: u64,
+        capture: Option<Box<dyn io::Write + Send>>,
+    ) -> io::Result<Self> {
+        let medium = medium(&ends)?;
+        let recording = match capture {
+            Some(out) => Some(Recording::begin(out, medium, &ends)?),
+            None => None,
+        };
+        Ok(Self {
+            ends,
+            engine: LinkEngine::new(link, &Rng::seeded(seed)),
+            epoch: Moment::now(),
+            lateness: Default::default(),
+            refused: [0; 2],
+            recording,
+        })
+    }
+
+    /// Carries frames until `stop` says so, which is asked at least ten times a
+    /// second; calls `report` every `every`. Returns the last report. Meanwhile the
+    /// thread goes before all others of the machine, where that is allowed.
+    ///
+    /// # Errors
+    /// A device that will never work again, at once; a capture that could not be
+    /// written, at the end.
+    pub fn run(
+        &mut self,
+        stop: &dyn Fn() -> bool,
+        every: Duration,
+        report: &mut dyn FnMut(&LiveReport),
+    ) -> io::Result<LiveReport> {
+        wait_precisely();
+        // Without the right to it the link works too, and is later.
+        let _ = run_at_once();
+        let mut reports_at = self.now() + every.into();
+        while !stop() {
+            for direction in Direction::ALL {
+                self.take_in(direction)?;
+            }
+            self.give_out();
+            let now = self.now();
+            if now >= reports_at {
+                report(&self.report());
+                reports_at += every.into();
+            }
+            self.wait(reports_at)?;
+        }
+        match self.recording.take() {
+            Some(recording) => recording.end()?,
+            None => {}
+        }
+        Ok(self.report())
+    }
+
+    /// What became of the frames so far.
+    pub fn report(&self) -> LiveReport {
+        LiveReport {
+            seconds: self.epoch.elapsed().as_secs_f64(),
+            directions: Direction::ALL.map(|direction| {
+                let from = direction.index();
+                LiveDirection::new(
+                    [&self.ends[from].name, &self.ends[1 - from].name],
+                    self.engine.counters(direction),
+                    self.refused[from],
+                    self.lateness[from].quantiles(),
+                )
+            }),
+        }
+    }
+
+    fn now(&self) -> Instant {
+        Instant::from_nanos(self.epoch.elapsed().as_nanos() as u64)
+    }
+
+    /// Whether the next frame that goes `direction` may be read.
+    fn has_room(&self, direction: Direction) -> bool {
+        self.engine.has_room(direction) && self.engine.held() < HELD_MAX
+    }
+
+    fn take_in(&mut self, direction: Direction) -> io::Result<()> {
+        let from = direction.index();
+        for _ in 0..BATCH {
+            if !self.has_room(direction) {
+                break;
+            }
+            let Some(received) = self.ends[from].device.receive() else {
+                break;
+            };
+            let frame = received.frame.to_vec();
+            let now = self.now();
+            if let Some(recording) = &mut self.recording {
+                recording.frame(from, now, Passage::Inbound, &frame);
+            }
+            self.engine.offer(direction, frame, now);
+        }
+        match self.ends[from].device.failure() {
+            None => Ok(()),
+            Some(error) => {
+                let name = &self.ends[from].name;
+                Err(io::Error::new(error.kind(), format!("{name}: {error}")))
+            }
+        }
+    }
+
+    /// Writes every frame whose time has come.
+    fn give_out(&mut self) {
+        loop {
+            let now = self.now();
+            let Some(delivery) = self.engine.take(now) else {
+                break;
+            };
+            let Delivery {
+                at,
+                direction,
+                frame,
+            } = delivery;
+            let to = direction.reverse().index();
+            self.lateness[direction.index()].note(now.since(at));
+            if let Some(recording) = &mut self.recording {
+                recording.frame(to, now, Passage::Outbound, &frame);
+            }
+            if !give(&mut *self.ends[to].device, &frame) {
+                self.refused[direction.index()] += 1;
+            }
+        }
+    }
+
+    /// Waits for a frame or for the time of one, but not beyond `reports_at`.
+    fn wait(&self, reports_at: Instant) -> io::Result<()> {
+        let until = self
+            .engine
+            .next_event()
+            .map_or(reports_at, |event| event.min(reports_at));
+        let timeout = Duration::from(until.since(self.now())).min(LOOK);
+        if timeout < SPIN {
+            return Ok(());
+        }
+        let devices = Direction::ALL.map(|direction| {
+            self.has_room(direction)
+                .then(|| self.ends[direction.index()].device.as_fd())
+        });
+        wait_for_either(devices, timeout)
+    }
+}
+
+/// Writes one frame. A device that is full once may have room by the next try;
+/// then the frame is lost, as on any wire.
+fn give(device: &mut dyn HostDevice, frame: &[u8]) -> bool {
+    for _ in 0..2 {
+        if let Some(lent) = device.lend(frame.len()) {
+            lent[..frame.len()].copy_from_slice(frame);
+            device.send(frame.len(), TxMeta::default());
+            device.flush();
+            return true;
+        }
+    }
+    false
+}
+
+/// The medium of both ends.
+fn medium(ends: &[LiveEnd; 2]) -> io::Result<Medium> {
+    let refused = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    for end in ends {
+        let capabilities = end.device.capabilities();
+        if capabilities.checksum_tx || capabilities.super_segment > 0 {
+            let name = &end.name;
+            return refused(format!(
+                "{name} leaves checksums or cuts to its device: open it without offloads"
+            ));
+        }
+    }
+    let [first, second] = ends.each_ref().map(|end| end.device.capabilities().medium);
+    if first != second {
+        let [first, second] = ends.each_ref().map(|end| &end.name);
+        return refused(format!(
+            "{first} and {second} are of different kinds: two TAP or two TUN devices make a link"
+        ));
+    }
+    Ok(first)
+}
+
+impl Recording {
+    fn begin(
+        out: Box<dyn io::Write + Send>,
+        medium: Medium,
+        ends: &[LiveEnd; 2],
+    ) -> io::Result<Self> {
+        let link_type = match medium {
+            Medium::Ethernet => LinkType::Ethernet,
+            Medium::Ip => LinkType::Ip,
+        };
+        let mut capture = Capture::new(out)?;
+        let taps = [
+            capture.tap(&ends[0].name, link_type)?,
+            capture.tap(&ends[1].name, link_type)?,
+        ];
+        let began = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        Ok(Self {
+            capture,
+            failure: None,
+            taps,
+            began: began.as_nanos() as u64,
+        })
+    }
+
+    fn frame(&mut self, end: usize, at: Instant, passage: Passage, frame: &[u8]) {
+        if self.failure.is_some() {
+            return;
+        }
+        let at = Instant::from_nanos(self.began + at.as_nanos());
+        let tap = self.taps[end];
+        self.failure = self.capture.frame(tap, at, Some(passage), frame).err();
+    }
+
+    fn end(mut self) -> io::Result<()> {
+        self.failure
+            .map_or_else(|| self.capture.flush(), Err)
+            .map_err(|error| io::Error::new(error.kind(), format!("the capture: {error}")))
+    }
+}

@@ -1,0 +1,194 @@
+//! What a link in real time did, as a line a second and as JSON.
+//!
+//! Rule: the JSON is a stable interface, as the experiments' is: fields are
+//! added, never renamed, and a quantity has its unit in its name.
+
+use std::time::Duration;
+
+use fullpipe_pool::Duration as LinkTime;
+use fullpipe_sim::link::LinkCounters;
+use serde::Serialize;
+
+/// Width of a class of lateness, in microseconds.
+const CLASS_US: u64 = 10;
+/// Classes; the last one holds everything later.
+const CLASSES: usize = 1_000;
+
+/// How much later than they should frames were written.
+#[derive(Clone, Debug)]
+pub struct Lateness {
+    classes: Vec<u64>,
+    frames: u64,
+    max: LinkTime,
+}
+
+/// Lateness in figures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Late {
+    /// Half of the frames were at most this late, in microseconds.
+    pub median_us: u64,
+    /// 99 of 100 were at most this late, in microseconds.
+    pub p99_us: u64,
+    /// The latest, in microseconds.
+    pub max_us: u64,
+}
+
+impl Default for Lateness {
+    fn default() -> Self {
+        Self {
+            classes: vec![0; CLASSES],
+            frames: 0,
+            max: LinkTime::ZERO,
+        }
+    }
+}
+
+impl Lateness {
+    /// A frame was written so much too late.
+    pub fn note(&mut self, late: LinkTime) {
+        let class = (late.as_micros() / CLASS_US) as usize;
+        self.classes[class.min(CLASSES - 1)] += 1;
+        self.frames += 1;
+        self.max = self.max.max(late);
+    }
+
+    /// Upper ends of the classes that hold the quantiles; the latest exactly.
+    pub fn quantiles(&self) -> Late {
+        let max_us = self.max.as_micros();
+        let quantile = |percent: u64| {
+            let wanted = (self.frames * percent).div_ceil(100);
+            let mut seen = 0;
+            let class = self.classes.iter().position(|frames| {
+                seen += frames;
+                seen >= wanted
+            });
+            class.map_or(max_us, |class| ((class as u64 + 1) * CLASS_US).min(max_us))
+        };
+        Late {
+            median_us: quantile(50),
+            p99_us: quantile(99),
+            max_us,
+        }
+    }
+}
+
+/// What became of the frames of one direction.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LiveDirection {
+    /// The end that frames came from.
+    pub from: String,
+    /// The end that they went to.
+    pub to: String,
+    /// Frames read.
+    pub offered: u64,
+    /// Frames written, duplicates counted.
+    pub delivered: u64,
+    /// Bytes of the frames written, link headers included.
+    pub delivered_bytes: u64,
+    /// Frames lost at random.
+    pub lost: u64,
+    /// Frames lost in a burst.
+    pub lost_in_burst: u64,
+    /// Frames for which the queue had no room.
+    pub dropped_by_queue: u64,
+    /// Frames longer than the link carries.
+    pub dropped_too_long: u64,
+    /// Frames delivered behind frames sent after them.
+    pub reordered: u64,
+    /// Frames delivered twice.
+    pub duplicated: u64,
+    /// Frames delivered with flipped bits.
+    pub corrupted: u64,
+    /// The most frames that ever waited in the queue.
+    pub longest_queue: usize,
+    /// Frames that the device at the far end did not take.
+    pub refused: u64,
+    /// How late frames were written.
+    pub late: Late,
+}
+
+impl LiveDirection {
+    /// The figures of the way `from`, `to`.
+    pub fn new(
+        [from, to]: [&String; 2],
+        counters: &LinkCounters,
+        refused: u64,
+        late: Late,
+    ) -> Self {
+        let LinkCounters {
+            offered,
+            delivered,
+            delivered_bytes,
+            lost,
+            lost_in_burst,
+            dropped_by_queue,
+            dropped_too_long,
+            dropped_while_down: _, // it is never plugged out here
+            reordered,
+            duplicated,
+            corrupted,
+            longest_queue,
+            busy: _, // the rate says as much
+        } = *counters;
+        Self {
+            from: from.clone(),
+            to: to.clone(),
+            offered,
+            delivered,
+            delivered_bytes,
+            lost,
+            lost_in_burst,
+            dropped_by_queue,
+            dropped_too_long,
+            reordered,
+            duplicated,
+            corrupted,
+            longest_queue,
+            refused,
+            late,
+        }
+    }
+
+    fn text(&self, before: Option<&Self>, seconds: f64) -> String {
+        let since = |now: u64, then: fn(&Self) -> u64| now - before.map_or(0, then);
+        let bytes = since(self.delivered_bytes, |then| then.delivered_bytes);
+        let lost = since(self.lost + self.lost_in_burst, |then| {
+            then.lost + then.lost_in_burst
+        });
+        let dropped = since(self.dropped_by_queue, |then| then.dropped_by_queue);
+        format!(
+            "{} > {} {:7.2} Mbit/s {:6} frames {lost:4} lost {dropped:4} dropped",
+            self.from,
+            self.to,
+            bytes as f64 * 8.0 / seconds / 1e6,
+            since(self.delivered, |then| then.delivered),
+        )
+    }
+}
+
+/// What a link did so far.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LiveReport {
+    /// Time since it was made, in seconds.
+    pub seconds: f64,
+    /// Both ways, the first end's first.
+    pub directions: [LiveDirection; 2],
+}
+
+impl LiveReport {
+    /// What happened since `before`, or since the start, in a line.
+    pub fn line(&self, before: Option<&Self>) -> String {
+        let length = self.seconds - before.map_or(0.0, |before| before.seconds);
+        let length = length.max(Duration::from_millis(1).as_secs_f64());
+        let [there, back] = [0, 1].map(|place| {
+            let before = before.map(|before| &before.directions[place]);
+            self.directions[place].text(before, length)
+        });
+        format!("{:7.1} s  {there}   {back}", self.seconds)
+    }
+
+    /// This report as JSON, indented.
+    pub fn json(&self) -> String {
+        crate::report::pretty(self)
+    }
+}

@@ -1,0 +1,213 @@
+//! Frames between two cables, in real time. How exact the times are is tried
+//! where the machine is quiet (`tests/live_link.rs`); here nothing may fail
+//! because it is not.
+
+use std::{
+    io::Write,
+    os::fd::AsFd,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use fullpipe::device::{Device, TxMeta};
+use fullpipe_host::wait_for_either;
+use fullpipe_sim::link::{Direction, Link, LinkEngine, Queue};
+
+use fullpipe_pool::{Duration as LinkTime, Instant as LinkInstant, Rng};
+
+use super::{Lateness, LiveEnd, LiveLink, LiveReport};
+use wire::End;
+
+#[path = "../../../host/tests/sockets/wire.rs"]
+mod wire;
+
+/// Longest wait for a frame that is to come.
+const PATIENCE: Duration = Duration::from_secs(10);
+const SEED: u64 = 7;
+
+/// What a capture writes to, for a test to read.
+#[derive(Clone, Default)]
+struct Page(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Page {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn ends(left: End, right: End) -> [LiveEnd; 2] {
+    [("left", left), ("right", right)].map(|(name, device)| LiveEnd {
+        name: name.into(),
+        device: Box::new(device),
+    })
+}
+
+/// Runs `body` at the outer ends of two cables with a link in between.
+fn between<R>(link: Link, page: Option<Page>, body: impl FnOnce(End, End) -> R) -> (R, LiveReport) {
+    let ((near, left), (right, far)) = (wire::wire(), wire::wire());
+    let capture = page.map(|page| Box::new(page) as Box<dyn Write + Send>);
+    let mut live = LiveLink::new(ends(left, right), link, SEED, capture).unwrap();
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let run = scope.spawn(|| {
+            let mut reports = 0;
+            let stop = || stop.load(Ordering::Acquire);
+            let last = live.run(&stop, Duration::from_millis(10), &mut |_| reports += 1);
+            (last.unwrap(), reports)
+        });
+        let began = Instant::now();
+        let result = body(near, far);
+        thread::sleep(Duration::from_millis(30).saturating_sub(began.elapsed()));
+        stop.store(true, Ordering::Release);
+        let (last, reports) = run.join().unwrap();
+        assert!(reports > 0, "it reports while it runs");
+        (result, last)
+    })
+}
+
+fn send(end: &mut End, number: u32) {
+    let frame = [[0xff; 60].as_slice(), &number.to_be_bytes()].concat();
+    end.lend(frame.len()).unwrap().copy_from_slice(&frame);
+    end.send(frame.len(), TxMeta::default());
+}
+
+/// The number of the next frame, if one comes in time.
+fn receive(end: &mut End, patience: Duration) -> Option<u32> {
+    let until = Instant::now() + patience;
+    loop {
+        if let Some(received) = end.receive() {
+            return Some(u32::from_be_bytes(received.frame[60..].try_into().unwrap()));
+        }
+        let left = until.checked_duration_since(Instant::now())?;
+        wait_for_either([Some(end.as_fd()), None], left).unwrap();
+    }
+}
+
+#[test]
+fn a_frame_is_delayed_by_the_delay_and_never_by_less() {
+    let link = Link {
+        delay_us: 5_000,
+        ..Link::ideal()
+    };
+    let (trips, report) = between(link, None, |mut near, mut far| {
+        (0..50)
+            .map(|number| {
+                let sent = Instant::now();
+                send(&mut near, number);
+                assert_eq!(receive(&mut far, PATIENCE), Some(number));
+                send(&mut far, number);
+                assert_eq!(receive(&mut near, PATIENCE), Some(number));
+                sent.elapsed()
+            })
+            .collect::<Vec<_>>()
+    });
+    assert!(
+        trips.iter().all(|trip| *trip >= Duration::from_millis(10)),
+        "{trips:?}"
+    );
+    for way in &report.directions {
+        assert_eq!((way.offered, way.delivered), (50, 50), "{way:?}");
+    }
+    let line = report.line(None);
+    assert!(
+        line.contains("left > right") && line.contains("50 frames"),
+        "{line}"
+    );
+}
+
+#[test]
+fn a_seed_loses_the_same_frames_in_real_time_as_in_virtual_time() {
+    let link = Link {
+        loss: 0.2,
+        ..Link::ideal()
+    };
+    let mut engine = LinkEngine::new(link, &Rng::seeded(SEED));
+    let survives = |_number: &u32| {
+        engine.offer(Direction::Forward, vec![0; 64], LinkInstant::ZERO);
+        engine.take(LinkInstant::ZERO).is_some()
+    };
+    let expected: Vec<u32> = (0..200).filter(survives).collect();
+    let ((), report) = between(link, None, |mut near, mut far| {
+        for number in 0..200 {
+            send(&mut near, number);
+            // Only what is to come is waited for, so no wait decides anything.
+            if expected.contains(&number) {
+                assert_eq!(receive(&mut far, PATIENCE), Some(number));
+            }
+        }
+    });
+    let way = &report.directions[0];
+    assert!((130..190).contains(&expected.len()), "{expected:?}");
+    assert_eq!(way.delivered, expected.len() as u64, "{way:?}");
+}
+
+#[test]
+fn frames_that_a_device_has_to_keep_are_not_read() {
+    let link = Link {
+        rate_bps: 64 * 8, // a frame a second
+        queue: Queue::Device,
+        ..Link::ideal()
+    };
+    let ((), report) = between(link, None, |mut near, _far| {
+        (0..5).for_each(|number| send(&mut near, number));
+    });
+    let read = report.directions[0].offered;
+    assert!((1..=3).contains(&read), "{report:?}");
+}
+
+#[test]
+fn a_capture_has_each_frame_as_it_came_and_as_it_went() {
+    let page = Page::default();
+    between(Link::ideal(), Some(page.clone()), |mut near, mut far| {
+        for number in 0..3 {
+            send(&mut near, number);
+            receive(&mut far, PATIENCE);
+        }
+    });
+    let bytes = page.0.lock().unwrap();
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let mut taps = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        if word(at) == 6 {
+            taps.push(word(at + 8));
+        }
+        at += word(at + 4) as usize;
+    }
+    assert_eq!(taps, [0, 1, 0, 1, 0, 1]);
+}
+
+#[test]
+fn a_device_that_is_gone_ends_the_link_by_name() {
+    let ((_near, left), (right, _far)) = (wire::wire(), wire::wire());
+    let breaker = right.breaker();
+    let mut live = LiveLink::new(ends(left, right), Link::ideal(), 1, None).unwrap();
+    breaker.cut();
+    let error = live
+        .run(&|| false, Duration::from_secs(1), &mut |_| ())
+        .unwrap_err();
+    assert!(error.to_string().starts_with("right: "), "{error}");
+}
+
+#[test]
+fn lateness_is_told_in_quantiles() {
+    let mut late = Lateness::default();
+    assert_eq!(late.quantiles().max_us, 0);
+    for us in (0..1_000).chain([500_000]) {
+        late.note(LinkTime::from_micros(us));
+    }
+    let told = late.quantiles();
+    assert_eq!(
+        (told.median_us, told.p99_us, told.max_us),
+        (510, 1_000, 500_000)
+    );
+}

@@ -1,0 +1,108 @@
+//! Two networks of their own on this machine, a bridge in each, and a link in
+//! real time between the bridges.
+//!
+//! Rule: everything is made anew for each path and ends with it, so that no
+//! kernel remembers anything of a path before. Whoever uses a bridge, the
+//! kernel as its host or a stack behind a TAP device on it, meets the same
+//! frames' way.
+
+use std::{
+    fs, io,
+    process::Command,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
+
+use fullpipe_host::{Namespace, Tap, TapOptions};
+use fullpipe_lab::live::{LiveEnd, LiveLink, LiveReport};
+use fullpipe_sim::Link;
+
+/// The kernel's address on each bridge.
+pub const KERNEL: [[u8; 4]; 2] = [[10, 9, 0, 1], [10, 9, 0, 2]];
+const NAMES: [&str; 2] = ["left", "right"];
+const BRIDGE: &str = "bridge0";
+
+/// Both networks, while the link between them is at work.
+pub struct Path {
+    /// The left one and the right one.
+    pub sides: [Namespace; 2],
+}
+
+impl Path {
+    /// Makes the networks and the link, runs `body` with it, and says what the
+    /// link did. `report` hears of it every half a second.
+    ///
+    /// # Errors
+    /// Without root the kernel refuses.
+    pub fn with<R>(
+        link: Link,
+        seed: u64,
+        capture: Option<Box<dyn io::Write + Send>>,
+        report: &mut (dyn FnMut(&LiveReport) + Send),
+        body: impl FnOnce(&Self) -> io::Result<R>,
+    ) -> io::Result<(R, LiveReport)> {
+        let path = Self {
+            sides: [Namespace::new()?, Namespace::new()?],
+        };
+        let ends = [path.end(0, &link)?, path.end(1, &link)?];
+        let mut live = LiveLink::new(ends, link, seed, capture)?;
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let running = scope.spawn(|| {
+                let stop = || stop.load(Ordering::Acquire);
+                live.run(&stop, Duration::from_millis(500), report)
+            });
+            let result = body(&path);
+            stop.store(true, Ordering::Release);
+            let ended = running
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            Ok((result?, ended?))
+        })
+    }
+
+    /// A TAP device of `side`, on its bridge.
+    ///
+    /// # Errors
+    /// The kernel or `ip` refuses.
+    pub fn tap(&self, side: usize, options: &TapOptions) -> io::Result<Tap> {
+        self.sides[side].enter(|| {
+            let tap = Tap::open(options).map_err(io::Error::other)?;
+            ip(&format!("link set {} master {BRIDGE}", tap.name()))?;
+            Ok(tap)
+        })?
+    }
+
+    /// Sets up the network of `side` and gives the link's end in it.
+    fn end(&self, side: usize, link: &Link) -> io::Result<LiveEnd> {
+        let name = NAMES[side];
+        let [a, b, c, d] = KERNEL[side];
+        self.sides[side].enter(|| {
+            // Neighbour discovery nobody asked for would take losses away.
+            fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1")?;
+            ip("link set lo up")?;
+            ip(&format!("link add {BRIDGE} type bridge mcast_snooping 0"))?;
+            ip(&format!("addr add {a}.{b}.{c}.{d}/24 dev {BRIDGE}"))?;
+            ip(&format!("link set {BRIDGE} up"))
+        })??;
+        let options = TapOptions {
+            mtu: Some(link.mtu),
+            checksum_offload: false,
+            ..TapOptions::new(format!("tap:{name}").parse().map_err(io::Error::other)?)
+        };
+        Ok(LiveEnd {
+            name: name.into(),
+            device: Box::new(self.tap(side, &options)?),
+        })
+    }
+}
+
+fn ip(arguments: &str) -> io::Result<()> {
+    let output = Command::new("ip").args(arguments.split(' ')).output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let why = String::from_utf8_lossy(&output.stderr);
+    Err(io::Error::other(format!("ip {arguments}: {}", why.trim())))
+}
