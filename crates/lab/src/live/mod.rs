@@ -125,9 +125,8 @@ impl LiveLink {
             }
             self.wait(reports_at)?;
         }
-        match self.recording.take() {
-            Some(recording) => recording.end()?,
-            None => {}
+        if let Some(recording) = self.recording.take() {
+            recording.end()?;
         }
         Ok(self.report())
     }
