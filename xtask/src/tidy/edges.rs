@@ -41,12 +41,13 @@ const RUNNING_CRATES: [&str; 6] = [
     "fullpipe-sim",
     "fullpipe-host",
 ];
-const LAB_CRATES: [&str; 6] = [
+const LAB_CRATES: [&str; 7] = [
     "fullpipe-wire",
     "fullpipe-pool",
     "fullpipe-tcp",
     "fullpipe",
     "fullpipe-sim",
+    "fullpipe-host",
     "fullpipe-diagnose",
 ];
 const ALL_CRATES: [&str; 11] = [
