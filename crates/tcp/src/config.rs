@@ -6,6 +6,8 @@
 
 use fullpipe_pool::{Duration, knob_choice, knobs};
 
+use crate::receive::BehindGaps;
+
 knob_choice! {
     /// Which algorithm sizes the congestion window.
     pub enum CongestionAlgorithm ("newreno, cubic or bbr") {
@@ -72,6 +74,12 @@ knobs! {
         /// that would make one more is dropped, so that no peer can use up the
         /// ranges that all share.
         holes: u32 = 64, legal 1 => 65_536, drawn 1 => 64, "pieces";
+        /// Bytes that one connection may hold behind gaps; what comes beyond is
+        /// dropped, and the peer sends it again.
+        out_of_order: u32 = 1 << 30, legal 0 => 1 << 30, drawn 0 => 256 << 10, "bytes";
+        /// Bytes sent and not yet acknowledged that a connection may have, where
+        /// that is less than its send buffer holds.
+        unacknowledged: u32 = 1 << 30, legal 128 => 1 << 30, drawn 300 => 1 << 20, "bytes";
         /// Hold less than a segment while data is unacknowledged. RFC 9293 §3.7.4.
         nagle: bool = true, legal false => true, drawn false => true, "";
         /// How long a cork may hold less than a segment; 0 holds it for ever.
@@ -97,6 +105,10 @@ knobs! {
         retries2: u32 = 15, legal 1 => 255, drawn 12 => 20, "timeouts";
         /// Like `retries2`, for SYN; 7 is over four minutes. RFC 9293 §3.8.3.
         syn_retries: u32 = 7, legal 1 => 255, drawn 6 => 12, "timeouts";
+        /// Like `syn_retries`, for the SYN and ACK of a listener. Fewer, because
+        /// a peer that is still there sends its SYN again, and one that is not
+        /// would hold what was set aside for its window.
+        synack_retries: u32 = 5, legal 0 => 255, drawn 3 => 6, "timeouts";
         /// How long a sender waits for a window of a useful size before it sends
         /// into a small one. RFC 9293 §3.8.6.2.1.
         sws_override: Duration = ms(200), legal ms(100) => secs(1), drawn ms(100) => secs(1), "";
@@ -138,5 +150,15 @@ knobs! {
         write_atomic: bool = false, legal false => true, drawn false => false, "";
         /// Shortest time between two challenge ACKs of one connection. RFC 5961 §7.
         challenge_ack_interval: Duration = ms(100), legal ms(0) => secs(60), drawn ms(1) => ms(500), "";
+    }
+}
+
+impl TcpConfig {
+    /// What a connection may keep of text that arrived ahead of its turn.
+    pub(crate) const fn behind_gaps(&self) -> BehindGaps {
+        BehindGaps {
+            pieces: self.holes,
+            bytes: self.out_of_order,
+        }
     }
 }

@@ -133,6 +133,8 @@ discard_reasons! {
     NoMemory = "TcpDiscardNoMemory",
     /// Out of order, and every range of the reassembly queue is in use.
     NoRange = "TcpDiscardNoRange",
+    /// Out of order, and `tcp.out_of_order` bytes are kept already.
+    OutOfOrderFull = "TcpDiscardOutOfOrderFull",
     /// Text for an application that has closed; answered with a reset.
     AfterClose = "TcpDiscardAfterClose",
     /// An ICMP error that quotes nothing in flight. RFC 5927 §4.1.

@@ -143,7 +143,7 @@ impl SynCache {
     /// it had its share.
     pub(crate) fn on_timeout(&mut self, index: u32, config: &TcpConfig) -> bool {
         let handshake = &mut self.entries[index];
-        if u32::from(handshake.timeouts) >= config.syn_retries {
+        if u32::from(handshake.timeouts) >= config.synack_retries {
             return false;
         }
         handshake.timeouts += 1;

@@ -46,7 +46,7 @@ impl Connection {
         let text = segment.payload;
         match self
             .receive
-            .on_text(segment.text_seq(), text, env.config.holes, env.pool)
+            .on_text(segment.text_seq(), text, env.config.behind_gaps(), env.pool)
         {
             Arrival::InOrder { bytes, filled } => self.on_next_text(bytes, filled, env),
             Arrival::OutOfOrder => {
@@ -61,7 +61,9 @@ impl Connection {
                     DiscardReason::Duplicate => {
                         env.counters.dsack_ofo_sent += u64::from(self.agreed.sack)
                     }
-                    DiscardReason::NoRange => env.counters.ofo_drop += 1,
+                    DiscardReason::NoRange | DiscardReason::OutOfOrderFull => {
+                        env.counters.ofo_drop += 1;
+                    }
                     _ => env.counters.rcvq_drop += 1,
                 }
                 env.discard(reason);

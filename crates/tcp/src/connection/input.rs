@@ -259,7 +259,7 @@ impl Connection {
         let arrival = self.receive.on_text(
             segment.text_seq(),
             segment.payload,
-            env.config.holes,
+            env.config.behind_gaps(),
             env.pool,
         );
         debug_assert_eq!(

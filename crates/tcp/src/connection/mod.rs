@@ -225,7 +225,8 @@ impl Connection {
         let negotiated =
             u32::from(self.agreed.peer_mss.min(self.mss_limit)).min(env.config.mss_max);
         let memory = u64::from(env.pool.block_count()) * u64::from(env.pool.block_size());
-        let buffer = u64::from(self.tuning.send_buffer).min(memory) as u32;
+        let buffer = self.tuning.send_buffer.min(env.config.unacknowledged);
+        let buffer = u64::from(buffer).min(memory) as u32;
         let text = negotiated.saturating_sub(self.agreed.options_len()).max(1);
         // A window smaller than two segments is as bad as such a buffer, but
         // only once the peer has shown how large its windows get.

@@ -6,7 +6,6 @@
 
 use core::ops::Range;
 
-use fullpipe_pool::Instant;
 use fullpipe_wire::{Ecn, SackBlocks, TcpFlags, TcpOptions};
 
 use super::{Connection, Env, State};
@@ -186,7 +185,7 @@ impl Connection {
     fn situation(&self, device_max: u32, env: &Env<'_>) -> Situation {
         let mss = self.mss(env);
         Situation {
-            allowance: self.send_allowance(env.now),
+            allowance: self.send_allowance(env),
             unsent: self.send.unsent(),
             outstanding: self.send.outstanding(),
             mss,
@@ -206,7 +205,7 @@ impl Connection {
     }
 
     /// The tightest of the bounds, which names the limit.
-    pub(super) fn send_allowance(&self, now: Instant) -> Allowance {
+    pub(super) fn send_allowance(&self, env: &Env<'_>) -> Allowance {
         let window = if self.send.snd_wnd == 0 && self.recovery.board().in_flight() == 0 {
             Limit::ZeroWindow
         } else {
@@ -223,13 +222,18 @@ impl Connection {
         } else {
             u32::MAX
         };
-        let pace = if self.pacer.may_send(now) {
+        let pace = if self.pacer.may_send(env.now) {
             u32::MAX
         } else {
             0
         };
+        let unacknowledged = env
+            .config
+            .unacknowledged
+            .saturating_sub(self.send.outstanding());
         tightest(&[
             (source, self.send.unsent()),
+            (Limit::SendBuffer, unacknowledged),
             (window, self.send.window_room()),
             (Limit::Recovery, repair),
             (congestion, self.cwnd_room()),
@@ -496,10 +500,7 @@ impl Connection {
 
     /// Something waits to be sent, but the device or the next hop cannot take it.
     pub fn on_device_full(&mut self, env: &mut Env<'_>) {
-        if self.wants_output
-            && self.state.is_synchronized()
-            && self.send_allowance(env.now).room > 0
-        {
+        if self.wants_output && self.state.is_synchronized() && self.send_allowance(env).room > 0 {
             self.set_limit(Limit::Device, env);
         }
     }

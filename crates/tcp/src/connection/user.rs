@@ -206,7 +206,7 @@ impl Connection {
         if source && self.state.is_synchronized() {
             self.wants_output = true;
             if self.send.unsent() == 0 {
-                let limit = self.send_allowance(env.now).bound_by;
+                let limit = self.send_allowance(env).bound_by;
                 self.set_limit(limit, env);
             }
         }

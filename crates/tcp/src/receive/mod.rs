@@ -12,7 +12,7 @@ mod window;
 
 pub use acceptable::acceptable;
 pub use ack_policy::{AckPolicy, Urgency};
-pub use reassembly::Arrival;
+pub use reassembly::{Arrival, BehindGaps};
 pub use window::{FEWEST_BLOCKS, WindowRoom, fair_bytes};
 
 use core::ops::Range;
@@ -32,6 +32,8 @@ pub struct Receive {
     pub stream: Stream,
     /// Which offsets above `rcv_nxt` have arrived.
     ranges: Ranges,
+    /// Bytes of text in them.
+    out_of_order: u32,
     /// Initial receive sequence number.
     pub irs: SeqNum,
     /// Next sequence number expected.
@@ -68,6 +70,7 @@ impl Receive {
         Self {
             stream: Stream::new(Holder::Receive),
             ranges: Ranges::new(),
+            out_of_order: 0,
             irs,
             rcv_nxt: next,
             rcv_adv: next,
@@ -159,7 +162,7 @@ impl Receive {
 
     /// Nothing more will arrive: gives back everything beyond the readable text.
     pub fn forget_beyond_readable(&mut self, pool: &mut Pool) {
-        self.ranges.clear(pool);
+        self.forget_out_of_order(pool);
         self.stream.unreserve(pool, self.next_offset());
     }
 
@@ -181,7 +184,7 @@ impl Receive {
 
     /// Returns all memory: nothing more will be read or received.
     pub fn release(&mut self, pool: &mut Pool) {
-        self.ranges.clear(pool);
+        self.forget_out_of_order(pool);
         self.stream.release(pool);
     }
 }

@@ -28,10 +28,25 @@ pub enum Arrival {
     Discarded(DiscardReason),
 }
 
+/// What one connection may keep of text that arrived ahead of its turn.
+#[derive(Clone, Copy, Debug)]
+pub struct BehindGaps {
+    /// Separate pieces.
+    pub pieces: u32,
+    /// Bytes of text.
+    pub bytes: u32,
+}
+
 impl Receive {
-    /// Takes the text of a segment that starts at `seq`; at most `holes` pieces
-    /// are kept behind gaps.
-    pub fn on_text(&mut self, seq: SeqNum, text: &[u8], holes: u32, pool: &mut Pool) -> Arrival {
+    /// Takes the text of a segment that starts at `seq`, within what may be kept
+    /// `behind_gaps`.
+    pub fn on_text(
+        &mut self,
+        seq: SeqNum,
+        text: &[u8],
+        behind_gaps: BehindGaps,
+        pool: &mut Pool,
+    ) -> Arrival {
         let next = self.next_offset();
         // What lies before the first byte of the stream was never text, and no
         // offset names it.
@@ -63,7 +78,7 @@ impl Receive {
         if kept.start == next {
             self.take_next(kept, piece, pool)
         } else {
-            self.keep(kept, piece, holes, pool)
+            self.keep(kept, piece, behind_gaps, pool)
         }
     }
 
@@ -75,15 +90,14 @@ impl Receive {
         }
         let mut end = kept.end;
         let mut filled = false;
-        if let Some(waiting) = self.ranges.first(pool) {
-            if waiting.start < end {
-                self.note_duplicate(waiting.start..end.min(waiting.end));
-            }
-            if waiting.start <= end {
-                end = end.max(waiting.end);
-                filled = true;
-            }
-            self.ranges.remove_below(pool, end);
+        while let Some(waiting) = self.ranges.first(pool)
+            && waiting.start <= end
+        {
+            self.note_duplicate(waiting.start..end.min(waiting.end));
+            self.ranges.remove_below(pool, waiting.end);
+            self.out_of_order -= (waiting.end - waiting.start) as u32;
+            end = end.max(waiting.end);
+            filled = true;
         }
         self.rcv_nxt = self.seq_of(end);
         Arrival::InOrder {
@@ -93,9 +107,18 @@ impl Receive {
     }
 
     /// Bytes behind a gap.
-    fn keep(&mut self, kept: Range<u64>, text: &[u8], holes: u32, pool: &mut Pool) -> Arrival {
-        if self.ranges.count() >= holes && !self.touches_last(&kept, pool) {
+    fn keep(
+        &mut self,
+        kept: Range<u64>,
+        text: &[u8],
+        behind_gaps: BehindGaps,
+        pool: &mut Pool,
+    ) -> Arrival {
+        if self.ranges.count() >= behind_gaps.pieces && !self.touches_last(&kept, pool) {
             return Arrival::Discarded(DiscardReason::NoRange);
+        }
+        if self.out_of_order.saturating_add(text.len() as u32) > behind_gaps.bytes {
+            return Arrival::Discarded(DiscardReason::OutOfOrderFull);
         }
         match self.ranges.insert(pool, kept.clone()) {
             Err(_) => return Arrival::Discarded(DiscardReason::NoRange),
@@ -103,6 +126,7 @@ impl Receive {
                 if let Some(overlap) = inserted.overlap {
                     self.note_duplicate(overlap);
                 }
+                self.out_of_order += inserted.new_bytes as u32;
                 if inserted.new_bytes == 0 {
                     return Arrival::Discarded(DiscardReason::Duplicate);
                 }
@@ -114,10 +138,15 @@ impl Receive {
             // queue: a range may be taken back as long as it is not
             // acknowledged (RFC 2018 §8), and a partial undo could not tell
             // the bytes apart that were there before.
-            self.ranges.clear(pool);
+            self.forget_out_of_order(pool);
             return Arrival::Discarded(DiscardReason::NoMemory);
         }
         Arrival::OutOfOrder
+    }
+
+    pub(super) fn forget_out_of_order(&mut self, pool: &mut Pool) {
+        self.ranges.clear(pool);
+        self.out_of_order = 0;
     }
 
     /// Whether `kept` continues the highest piece, as the next segment of a
@@ -146,7 +175,7 @@ impl Receive {
             return false;
         }
         // Nothing can follow: the rest of the window is given back.
-        self.ranges.clear(pool);
+        self.forget_out_of_order(pool);
         self.stream.unreserve(pool, self.offset_of(self.rcv_nxt));
         self.rcv_nxt += 1;
         self.rcv_adv = self.rcv_adv.latest(self.rcv_nxt);
@@ -187,3 +216,6 @@ impl Receive {
         self.duplicate.is_some() || self.has_hole()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -80,7 +80,7 @@ fn an_unanswered_peer_is_asked_for_three_minutes_at_least() {
             break;
         }
     }
-    assert_eq!(asked, config.syn_retries + 1);
+    assert_eq!(asked, config.synack_retries + 1);
     assert!(now >= Instant::from_secs(180), "given up at {now:?}");
 }
 

@@ -186,3 +186,24 @@ fn tiny_buffers_on_either_side_move_data_without_waiting_for_delayed_acks() {
         assert!(took < Duration::from_millis(1_700), "{name}: {took}");
     }
 }
+
+#[test]
+fn what_may_be_unacknowledged_is_bounded_apart_from_what_may_be_buffered() {
+    let client = TcpConfig {
+        unacknowledged: 7_300,
+        ..TcpConfig::default()
+    };
+    let mut pair = Pair::established(client, TcpConfig::default());
+    pair.run_for(Duration::from_millis(100));
+    pair.lose = Box::new(|f| f.to == CLIENT);
+    let already = pair.sent.len();
+    assert_eq!(pair.write(CLIENT, &[5; 40_000]), 40_000);
+    pair.transmit();
+    let flying: usize = pair.sent[already..].iter().map(|f| f.text.len()).sum();
+    assert!((5_800..=7_300).contains(&flying), "{flying}");
+    let info = pair.at(CLIENT, |connection, env| connection.info(env));
+    assert_eq!(info.limit.current(), Limit::SendBuffer);
+    pair.lose = Box::new(|_| false);
+    pair.run_for(Duration::from_secs(2));
+    assert_eq!(pair.read(SERVER).len(), 40_000);
+}
