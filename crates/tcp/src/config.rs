@@ -105,10 +105,9 @@ knobs! {
         retries2: u32 = 15, legal 1 => 255, drawn 12 => 20, "timeouts";
         /// Like `retries2`, for SYN; 7 is over four minutes. RFC 9293 §3.8.3.
         syn_retries: u32 = 7, legal 1 => 255, drawn 6 => 12, "timeouts";
-        /// Like `syn_retries`, for the SYN and ACK of a listener. Fewer, because
-        /// a peer that is still there sends its SYN again, and one that is not
-        /// would hold what was set aside for its window.
-        synack_retries: u32 = 5, legal 0 => 255, drawn 3 => 6, "timeouts";
+        /// Like `syn_retries`, for the SYN and ACK of a listener. A peer that
+        /// vanished holds what was set aside for its window so long.
+        synack_retries: u32 = 7, legal 0 => 255, drawn 3 => 6, "timeouts";
         /// How long a sender waits for a window of a useful size before it sends
         /// into a small one. RFC 9293 §3.8.6.2.1.
         sws_override: Duration = ms(200), legal ms(100) => secs(1), drawn ms(100) => secs(1), "";
