@@ -80,6 +80,7 @@ pub enum LabAction {
     fullpipe lab run nuttx\n  \
     fullpipe lab run nuttx --set pool.blocks=12 --set link.loss=1%\n  \
     fullpipe lab run ./mine.toml --json --seed 7\n  \
+    fullpipe lab run nuttx --report nuttx.html\n  \
     fullpipe lab run --all --pcap captures")]
 pub struct LabRunArguments {
     /// An experiment's name, or a file
@@ -100,6 +101,15 @@ pub struct LabRunArguments {
     /// Write a capture of each row to DIR/EXPERIMENT-ROW.pcapng
     #[arg(long, value_name = "DIR")]
     pub pcap: Option<PathBuf>,
+    /// Write a page to look at to FILE: every graph, self-contained HTML
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// Write time-sequence graphs for xplot to DIR/EXPERIMENT-ROW-CONNECTION-HOST.xpl
+    #[arg(long, value_name = "DIR")]
+    pub xplot: Option<PathBuf>,
+    /// Write every series of every connection to FILE, one value a line
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
 }
 
 /// Print every knob: value, legal range, unit, what it bounds

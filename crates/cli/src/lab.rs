@@ -16,6 +16,7 @@ use crate::{
     arguments::{LabAction, LabArguments, LabRunArguments, Setting},
     failure::Failure,
     output::{print, terminal_width},
+    pictures::Pictures,
     progress::Progress,
 };
 
@@ -55,6 +56,7 @@ fn run_experiments(arguments: &LabRunArguments) -> Result<(), Failure> {
         .as_deref()
         .map(CaptureFolder::create)
         .transpose()?;
+    let pictures = Pictures::new(arguments, &experiments)?;
     let overrides: Vec<_> = arguments.settings.iter().map(ToString::to_string).collect();
 
     let mut reports: Vec<Report> = Vec::new();
@@ -62,7 +64,7 @@ fn run_experiments(arguments: &LabRunArguments) -> Result<(), Failure> {
         let progress = Progress::new(&experiment.name, experiment.rows.len());
         let options = RunOptions {
             seed: arguments.seed,
-            observe: false,
+            observe: pictures.are_wanted(),
             captures: captures.as_ref().map(|folder| folder.path),
             progress: &|row, share| progress.advance(row, share),
         };
@@ -70,6 +72,8 @@ fn run_experiments(arguments: &LabRunArguments) -> Result<(), Failure> {
             .map_err(|error| Failure::failed(format!("{}: {error}", experiment.name)))?;
         drop(progress);
         report.overrides.clone_from(&overrides);
+        pictures.write(&report)?;
+        report.forget_observations();
         if !arguments.json {
             print(&report_text(&report, terminal_width()))?;
         }

@@ -12,6 +12,7 @@ mod knobs;
 mod lab;
 mod link;
 mod output;
+mod pictures;
 mod progress;
 
 use std::process::ExitCode;

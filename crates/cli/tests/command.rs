@@ -336,6 +336,41 @@ fn a_wrong_setting_makes_no_folder_for_captures() {
 }
 
 #[test]
+fn a_run_leaves_a_page_graphs_and_a_table_when_asked() {
+    let folder = Folder::new("pictures");
+    let run = ["lab", "run", "nuttx", "--set", "workload.duration=200ms"];
+    let files = ["--report", "p.html", "--xplot", "x", "--csv", "c.csv"];
+    let output = fullpipe_in(&folder.0, &[&run[..], &files].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let read = |name: &str| fs::read_to_string(folder.0.join(name)).unwrap();
+    let page = read("p.html");
+    assert!(page.starts_with("<!doctype html>") && page.contains("36 x 196, chunked"));
+    assert!(read("c.csv").lines().count() > 1_000);
+    assert!(read("x/nuttx-3-1-device.xpl").ends_with("go\n"));
+    assert_eq!(
+        fs::read_dir(&folder.0).unwrap().count(),
+        3,
+        "and nothing else"
+    );
+    // What is printed does not change by it.
+    let plain = fullpipe_in(&folder.0, &run);
+    assert_eq!(stdout(&output), stdout(&plain));
+    refused(
+        &folder.0,
+        &[
+            (
+                &["lab", "run", "nuttx", "--report", "missing/p.html"],
+                "--report: there is no folder missing",
+            ),
+            (
+                &["lab", "run", "nuttx", "--csv", "missing/c.csv"],
+                "--csv: there is no folder missing",
+            ),
+        ],
+    );
+}
+
+#[test]
 fn the_lab_lists_its_experiments() {
     let output = fullpipe(&["lab"]);
     assert!(output.status.success());

@@ -65,6 +65,13 @@ pub struct Limits {
 }
 
 impl Report {
+    /// Frees what was observed, which may be large; the figures stay.
+    pub fn forget_observations(&mut self) {
+        for row in &mut self.rows {
+            row.observed = None;
+        }
+    }
+
     /// This result as JSON, indented.
     pub fn json(&self) -> String {
         pretty(self)

@@ -25,7 +25,7 @@ use crate::{soak, tidy};
 /// Run every check and every test; the last line counts what passed and failed.
 ///
 /// The interoperability tests need root and a few programs (iperf, iperf3,
-/// tshark, iproute2, curl). As root on Debian those are installed with apt. Elsewhere
+/// tshark, iproute2, curl), those of the page Chromium. As root on Debian those are installed with apt. Elsewhere
 /// the rest is run and each part left out is named at the end.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -68,6 +68,8 @@ enum Step {
     Lab,
     /// Ten random worlds, and each seed that ever failed
     Soak,
+    /// The page of a run, in a browser (Chromium)
+    Page,
     /// Against the kernel, stock iperf, iperf3, curl and tshark (as root)
     Interop,
 }
@@ -97,6 +99,7 @@ impl Step {
                 .outcome(),
             Step::Lab => cargo("run --quiet -p fullpipe-cli -- lab run --all").outcome(),
             Step::Soak => Outcome::of_check(soak::ten_worlds()),
+            Step::Page => page(),
             Step::Interop => interop(missing),
         }
     }
@@ -106,6 +109,15 @@ fn cargo(arguments: &str) -> Child {
     Child::new(env!("CARGO")).args(arguments.split(' '))
 }
 
+/// The tests of the page, which need a browser.
+fn page() -> Outcome {
+    let missing = tools::prepare_browser();
+    if !missing.is_empty() {
+        return Outcome::left_out(missing);
+    }
+    cargo("test -p fullpipe-report --test page -- --ignored --test-threads=1").tests()
+}
+
 /// The tests marked `#[ignore]`: they need root, namespaces and strangers' programs.
 ///
 /// They run one at a time, because they measure rates and own network names.
@@ -113,7 +125,8 @@ fn interop(missing: &[String]) -> Outcome {
     if !missing.is_empty() {
         return Outcome::left_out(missing.to_vec());
     }
-    cargo("test --workspace --tests --no-fail-fast -- --ignored --test-threads=1").tests()
+    let tests = "test --workspace --exclude fullpipe-report --tests --no-fail-fast";
+    cargo(&format!("{tests} -- --ignored --test-threads=1")).tests()
 }
 
 /// Runs the steps and prints the table and the closing line `N passed, N failed`.

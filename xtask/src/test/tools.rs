@@ -10,13 +10,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// A program, and the Debian package that has it.
-const TOOLS: [(&str, &str); 5] = [
+type Tool = (&'static str, &'static str);
+
+const TOOLS: [Tool; 5] = [
     ("iperf", "iperf"),
     ("iperf3", "iperf3"),
     ("tshark", "tshark"),
     ("ip", "iproute2"),
     ("curl", "curl"),
 ];
+
+/// What the tests of the page need.
+const BROWSER: [Tool; 1] = [("chromium", "chromium")];
 
 /// How long apt waits for another package command to end, in seconds.
 const APT_LOCK_S: u32 = 300;
@@ -25,17 +30,9 @@ const APT_LOCK_S: u32 = 300;
 ///
 /// Returns one line for each thing that is missing and could not be put in place.
 pub fn prepare() -> Vec<String> {
-    let root = rustix::process::geteuid().is_root();
-    let mut missing = missing_tools();
-    if !missing.is_empty() && root && Path::new("/etc/debian_version").exists() {
-        install(&missing);
-        missing = missing_tools();
-    }
-    let mut reasons: Vec<String> = missing
-        .iter()
-        .map(|(program, package)| format!("{program} is missing (Debian package {package})"))
-        .collect();
-    if !root {
+    let missing = missing_after_install(&TOOLS);
+    let mut reasons = named(&missing);
+    if !rustix::process::geteuid().is_root() {
         reasons.push("not root: run it as root to test in network namespaces".to_owned());
     } else if !missing.iter().any(|(program, _)| *program == "ip")
         && let Err(reason) = namespace_with_tap()
@@ -45,10 +42,33 @@ pub fn prepare() -> Vec<String> {
     reasons
 }
 
-fn missing_tools() -> Vec<(&'static str, &'static str)> {
-    TOOLS
-        .into_iter()
-        .filter(|(program, _)| find(program).is_none())
+/// Makes sure that there is a browser; installs it when that is possible.
+///
+/// Returns one line when there is none and it could not be put in place.
+pub fn prepare_browser() -> Vec<String> {
+    named(&missing_after_install(&BROWSER))
+}
+
+/// The programs that are not there even after trying to install them.
+fn missing_after_install(tools: &[Tool]) -> Vec<Tool> {
+    let missing = missing(tools);
+    let root = rustix::process::geteuid().is_root();
+    if missing.is_empty() || !root || !Path::new("/etc/debian_version").exists() {
+        return missing;
+    }
+    install(&missing);
+    self::missing(tools)
+}
+
+fn missing(tools: &[Tool]) -> Vec<Tool> {
+    let missing = tools.iter().filter(|(program, _)| find(program).is_none());
+    missing.copied().collect()
+}
+
+fn named(missing: &[Tool]) -> Vec<String> {
+    let missing = missing.iter();
+    missing
+        .map(|(program, package)| format!("{program} is missing (Debian package {package})"))
         .collect()
 }
 
@@ -63,7 +83,7 @@ fn find(program: &str) -> Option<PathBuf> {
 
 /// Installs packages; a fresh machine has no package lists, so they are fetched
 /// when the first try fails.
-fn install(missing: &[(&str, &str)]) {
+fn install(missing: &[Tool]) {
     let packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
     println!("installing with apt: {}", packages.join(" "));
     let install = || {

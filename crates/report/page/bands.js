@@ -1,0 +1,62 @@
+// What held, from when until when: totals, look-up, and shares of any time.
+//
+// Shares are exact however many bands a pixel covers: blocks of 64 bands keep
+// the time of each reason.
+
+const BLOCK = 64;
+
+class Bands {
+  constructor(table, reasons) {
+    Object.assign(this, table);
+    this.reasons = reasons;
+    const blocks = Math.ceil(this.count / BLOCK);
+    this.blocks = new Float64Array(blocks * reasons);
+    this.time = new Float64Array(reasons);
+    this.moved = new Float64Array(reasons);
+    this.times = new Float64Array(reasons);
+    for (let place = 0; place < this.count; place++) {
+      const reason = this.reason[place];
+      const length = this.end[place] - this.at[place];
+      this.blocks[Math.floor(place / BLOCK) * reasons + reason] += length;
+      this.time[reason] += length;
+      this.moved[reason] += this.bytes[place];
+      this.times[reason] += 1;
+    }
+    this.from = this.count > 0 ? this.at[0] : 0;
+    this.until = this.count > 0 ? this.end[this.count - 1] : 0;
+    this.shares = new Float64Array(reasons);
+  }
+
+  // The band that holds at `time`; -1 when none does.
+  find(time) {
+    if (this.count === 0 || time < this.from || time > this.until) return -1;
+    return lastAtOrBefore(this.at, time);
+  }
+
+  // Leaves in `shares` for how long each reason held between two times, and
+  // returns which held longest; -1 when none did.
+  over(from, until) {
+    const { shares, reasons, at, end, reason, blocks } = this;
+    shares.fill(0);
+    if (this.count === 0 || until <= this.from || from >= this.until) return -1;
+    let place = Math.max(0, lastAtOrBefore(at, from));
+    while (place < this.count && at[place] < until) {
+      const last = place + BLOCK;
+      const whole = place % BLOCK === 0 && last <= this.count;
+      if (whole && at[place] >= from && end[last - 1] <= until) {
+        const first = (place / BLOCK) * reasons;
+        for (let which = 0; which < reasons; which++) shares[which] += blocks[first + which];
+        place = last;
+        continue;
+      }
+      const length = Math.min(end[place], until) - Math.max(at[place], from);
+      if (length > 0) shares[reason[place]] += length;
+      place += 1;
+    }
+    let longest = -1;
+    for (let which = 0; which < reasons; which++) {
+      if (shares[which] > 0 && (longest < 0 || shares[which] > shares[longest])) longest = which;
+    }
+    return longest;
+  }
+}

@@ -1,0 +1,139 @@
+//! Columns as text that a page can carry.
+//!
+//! Rule: a column is the differences of its values, each as a zigzag number in
+//! groups of seven bits, lowest first; columns of a blob follow each other, and
+//! the blob is deflated and written in base64. `page/decode.js` reads it, and
+//! knows the order of the columns.
+
+use fullpipe_diagnose::facts::{
+    Bands, End, Marks, PoolLevels, RttSamples, SackBlocks, Segments, Windows,
+};
+use miniz_oxide::deflate::compress_to_vec;
+
+/// How hard deflate tries: a page is written once and read a few times.
+const LEVEL: u8 = 6;
+const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Tables on their way into a page.
+#[derive(Debug, Default)]
+pub struct Blob {
+    bytes: Vec<u8>,
+    /// Name and rows of each table, in their order.
+    pub tables: Vec<(&'static str, usize)>,
+}
+
+impl Blob {
+    /// Everything that an end saw.
+    pub fn of_end(end: &End) -> Self {
+        let mut blob = Self::default();
+        blob.segments("sent", &end.sent);
+        blob.segments("received", &end.received);
+        blob.sacks("sacksReceived", &end.sacks_received);
+        blob.sacks("sacksSent", &end.sacks_sent);
+        blob.windows(&end.windows);
+        blob.rtts(&end.rtts);
+        blob.bands("limits", &end.limits);
+        blob.bands("receiveLimits", &end.receive_limits);
+        blob.marks(&end.marks);
+        blob
+    }
+
+    /// Who held how much of a host's pool.
+    pub fn of_pool(pool: &PoolLevels) -> Self {
+        let mut blob = Self::default();
+        blob.tables.push(("pool", pool.len()));
+        blob.column(pool.at_ns.iter().copied());
+        blob.column(pool.holder.iter().copied());
+        blob.column(pool.held.iter().copied());
+        blob.column(pool.promised.iter().copied());
+        blob
+    }
+
+    /// The text that stands in the page.
+    pub fn text(&self) -> String {
+        base64(&compress_to_vec(&self.bytes, LEVEL))
+    }
+
+    fn column<T: Into<u64>>(&mut self, values: impl Iterator<Item = T>) {
+        let mut before = 0;
+        for value in values {
+            let value: u64 = value.into();
+            let difference = value.wrapping_sub(before) as i64;
+            before = value;
+            let mut zigzag = (difference << 1 ^ difference >> 63) as u64;
+            while zigzag > 127 {
+                self.bytes.push(zigzag as u8 | 128);
+                zigzag >>= 7;
+            }
+            self.bytes.push(zigzag as u8);
+        }
+    }
+
+    fn segments(&mut self, name: &'static str, table: &Segments) {
+        self.tables.push((name, table.len()));
+        self.column(table.at_ns.iter().copied());
+        self.column(table.seq.iter().copied());
+        self.column(table.len.iter().copied());
+        self.column(table.ack.iter().copied());
+        self.column(table.window.iter().copied());
+        self.column(table.flags.iter().copied());
+        self.column(table.fate.iter().copied());
+        self.column(table.outstanding.iter().copied());
+    }
+
+    fn sacks(&mut self, name: &'static str, table: &SackBlocks) {
+        self.tables.push((name, table.len()));
+        self.column(table.at_ns.iter().copied());
+        self.column(table.left.iter().copied());
+        self.column(table.right.iter().copied());
+    }
+
+    fn windows(&mut self, table: &Windows) {
+        self.tables.push(("windows", table.len()));
+        self.column(table.at_ns.iter().copied());
+        self.column(table.cwnd.iter().copied());
+        self.column(table.ssthresh.iter().copied());
+        self.column(table.in_flight.iter().copied());
+    }
+
+    fn rtts(&mut self, table: &RttSamples) {
+        self.tables.push(("rtts", table.len()));
+        self.column(table.at_ns.iter().copied());
+        self.column(table.sample_us.iter().copied());
+        self.column(table.srtt_us.iter().copied());
+        self.column(table.rto_us.iter().copied());
+    }
+
+    fn bands(&mut self, name: &'static str, table: &Bands) {
+        self.tables.push((name, table.len()));
+        self.column(table.at_ns.iter().copied());
+        self.column(table.end_ns.iter().copied());
+        self.column(table.reason.iter().copied());
+        self.column(table.bytes.iter().copied());
+    }
+
+    fn marks(&mut self, table: &Marks) {
+        self.tables.push(("marks", table.len()));
+        self.column(table.at_ns.iter().copied());
+        self.column(table.kind.iter().copied());
+        self.column(table.value.iter().copied());
+    }
+}
+
+/// RFC 4648 §4, with padding.
+fn base64(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let byte = |place: usize| u32::from(group.get(place).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for place in 0..4 {
+            let letter = LETTERS[(bits >> (18 - 6 * place) & 63) as usize];
+            text.push(if place <= group.len() {
+                char::from(letter)
+            } else {
+                '='
+            });
+        }
+    }
+    text
+}

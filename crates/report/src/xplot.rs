@@ -1,0 +1,134 @@
+//! Time-sequence graphs for xplot, in tcptrace's grammar.
+//!
+//! Rule: one graph is one direction of one connection as the sending end saw
+//! it, and one file. Times are seconds with nine digits, sequence numbers count
+//! from the initial one. White bars with arrows are segments, red ones with an
+//! R were sent again, the green line is acknowledged, the yellow one the
+//! window, purple bars are SACK blocks.
+
+use std::fmt::Write;
+
+use fullpipe_diagnose::facts::{End, Host, Mark, Run};
+use fullpipe_diagnose::vocabulary::TcpFlags;
+
+/// A file for xplot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Graph {
+    /// What it is to be called: experiment, row, connection and direction; its
+    /// ending is left to whoever writes it.
+    pub name: String,
+    /// The file.
+    pub text: String,
+}
+
+/// The graphs of every direction that carried text.
+pub fn xplot(run: &Run) -> Vec<Graph> {
+    let mut graphs = Vec::new();
+    for (row, place) in run.rows.iter().zip(1..) {
+        let connections = row.observed.connections.iter().zip(1..);
+        for (connection, number) in connections {
+            for end in connection.ends() {
+                if end.sent.len.iter().all(|len| *len == 0) {
+                    continue;
+                }
+                let host = &row.observed.hosts[end.host];
+                graphs.push(Graph {
+                    name: format!("{}-{place}-{number}-{}", run.experiment, host.name),
+                    text: graph(&run.experiment, &row.label, host, end),
+                });
+            }
+        }
+    }
+    graphs
+}
+
+fn graph(experiment: &str, label: &str, host: &Host, end: &End) -> String {
+    let mut text = format!(
+        "timeval unsigned\ntitle\n{experiment}, {label}: what {} sends\nxlabel\ntime\nylabel\nsequence number\n",
+        host.name
+    );
+    write_graph(&mut text, end).expect("writing into a string");
+    text
+}
+
+fn write_graph(out: &mut String, end: &End) -> std::fmt::Result {
+    let sent = &end.sent;
+    for place in 0..sent.len() {
+        let (at, seq) = (Seconds(sent.at_ns[place]), sent.seq[place]);
+        let flags = TcpFlags::from_bits(sent.flags[place]);
+        let top = seq + u64::from(sent.len[place]);
+        for (flag, name) in [(TcpFlags::SYN, "SYN"), (TcpFlags::FIN, "FIN")] {
+            if flags.contains(flag) {
+                writeln!(out, "orange\natext {at} {top}\n{name}")?;
+            }
+        }
+        if top == seq {
+            continue;
+        }
+        let again = sent.is_again(place);
+        let colour = if again { "red" } else { "white" };
+        writeln!(out, "{colour}\ndarrow {at} {seq}\nuarrow {at} {top}")?;
+        writeln!(out, "line {at} {seq} {at} {top}")?;
+        if again {
+            writeln!(out, "atext {at} {top}\nR")?;
+        }
+    }
+    acknowledgments(out, end)?;
+    let sacks = &end.sacks_received;
+    for place in 0..sacks.len() {
+        let at = Seconds(sacks.at_ns[place]);
+        let (left, right) = (sacks.left[place], sacks.right[place]);
+        writeln!(out, "purple\nline {at} {left} {at} {right}")?;
+    }
+    for place in end.marks.places(Mark::Timeout) {
+        let at_ns = end.marks.at_ns[place];
+        let received = &end.received;
+        let before = received.at_ns.partition_point(|at| *at <= at_ns);
+        let acked = before.checked_sub(1).map_or(0, |last| received.ack[last]);
+        writeln!(out, "red\nbtext {} {acked}\nRTO", Seconds(at_ns))?;
+    }
+    writeln!(out, "go")
+}
+
+/// The two step lines.
+fn acknowledgments(out: &mut String, end: &End) -> std::fmt::Result {
+    let received = &end.received;
+    let mut last: Option<(Seconds, u64, u64)> = None;
+    for place in 0..received.len() {
+        let flags = TcpFlags::from_bits(received.flags[place]);
+        if !flags.contains(TcpFlags::ACK) || flags.contains(TcpFlags::RST) {
+            continue;
+        }
+        let (at, ack) = (Seconds(received.at_ns[place]), received.ack[place]);
+        let edge = ack + u64::from(received.window[place]);
+        if let Some((before, last_ack, last_edge)) = last {
+            writeln!(out, "green\nline {before} {last_ack} {at} {last_ack}")?;
+            if ack == last_ack {
+                writeln!(out, "dtick {at} {ack}")?;
+            } else {
+                writeln!(out, "line {at} {last_ack} {at} {ack}")?;
+            }
+            writeln!(out, "yellow\nline {before} {last_edge} {at} {last_edge}")?;
+            if edge != last_edge {
+                writeln!(out, "line {at} {last_edge} {at} {edge}")?;
+            }
+        }
+        last = Some((at, ack, edge));
+    }
+    Ok(())
+}
+
+/// Nanoseconds, shown as seconds.
+#[derive(Clone, Copy)]
+struct Seconds(u64);
+
+impl std::fmt::Display for Seconds {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{}.{:09}",
+            self.0 / 1_000_000_000,
+            self.0 % 1_000_000_000
+        )
+    }
+}

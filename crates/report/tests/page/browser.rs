@@ -1,0 +1,210 @@
+//! A headless Chromium, spoken to over a pipe.
+//!
+//! Rule: no port, no socket and no other program: the DevTools protocol goes
+//! over two file descriptors, one JSON message after the other with a zero byte
+//! between. Whatever the page complains about is kept and can be asked for.
+
+use std::{
+    env, fs,
+    io::{BufRead, BufReader, Write},
+    path::PathBuf,
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::mpsc::{self, Receiver, RecvTimeoutError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+/// How long an answer may take; a loaded machine is slow to start a browser.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A browser with one page.
+pub struct Browser {
+    child: Child,
+    to: ChildStdin,
+    from: Receiver<Value>,
+    session: String,
+    asked: u64,
+    complaints: Vec<String>,
+    profile: PathBuf,
+}
+
+impl Browser {
+    /// Starts one with a window of so many points.
+    pub fn start(name: &str, width: u32, height: u32) -> Self {
+        let profile = env::temp_dir().join(format!("fullpipe-{name}-{}", std::process::id()));
+        fs::create_dir_all(&profile).expect("a folder for the profile");
+        let program = env::var("CHROMIUM").unwrap_or_else(|_| "chromium".to_string());
+        // The protocol is spoken on descriptors 3 and 4, which are made of the
+        // pipes that any process can be given.
+        let mut child = Command::new("sh")
+            .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null"])
+            .arg(program)
+            .args(["--headless=new", "--no-sandbox", "--remote-debugging-pipe"])
+            .args(["--disable-gpu", "--hide-scrollbars", "--no-first-run"])
+            .arg(format!("--window-size={width},{height}"))
+            .arg(format!("--user-data-dir={}", profile.display()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("a shell");
+        let to = child.stdin.take().expect("it was asked for");
+        let mut out = BufReader::new(child.stdout.take().expect("it was asked for"));
+        let (sender, from) = mpsc::channel();
+        thread::spawn(move || {
+            let mut message = Vec::new();
+            while out.read_until(0, &mut message).is_ok_and(|read| read > 0) {
+                message.pop();
+                let Ok(value) = serde_json::from_slice(&message) else {
+                    break;
+                };
+                if sender.send(value).is_err() {
+                    break;
+                }
+                message.clear();
+            }
+        });
+        let mut browser = Self {
+            child,
+            to,
+            from,
+            session: String::new(),
+            asked: 0,
+            complaints: Vec::new(),
+            profile,
+        };
+        browser.attach();
+        browser
+    }
+
+    fn attach(&mut self) {
+        let target = self.call("Target.createTarget", json!({ "url": "about:blank" }));
+        let target = target["targetId"].clone();
+        let attached = self.call(
+            "Target.attachToTarget",
+            json!({ "targetId": target, "flatten": true }),
+        );
+        self.session = attached["sessionId"].as_str().expect("a session").into();
+        let own_time = json!({ "timeDomain": "threadTicks" });
+        self.call("Performance.enable", own_time);
+        for domain in ["Page", "Runtime", "Log"] {
+            self.call(&format!("{domain}.enable"), json!({}));
+        }
+    }
+
+    /// Opens a page and waits until its first picture stands.
+    pub fn open(&mut self, url: &str) {
+        self.call("Page.navigate", json!({ "url": url }));
+        let end = Instant::now() + PATIENCE;
+        let is_there = "document.readyState === 'complete'";
+        while self.evaluate(is_there) != json!(true) {
+            assert!(Instant::now() < end, "{url} does not load");
+            thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!(self.complaints(), [""; 0], "while {url} loads");
+        self.evaluate("window.fullpipe?.loaded");
+    }
+
+    /// What `script` comes to; a promise is waited for.
+    pub fn evaluate(&mut self, script: &str) -> Value {
+        let asked = json!({
+            "expression": script, "awaitPromise": true, "returnByValue": true,
+        });
+        let answer = self.call("Runtime.evaluate", asked);
+        let thrown = &answer["exceptionDetails"];
+        assert!(thrown.is_null(), "{script}\n{thrown:#}");
+        answer["result"]["value"].clone()
+    }
+
+    /// The same, where it comes to a number.
+    pub fn number(&mut self, script: &str) -> f64 {
+        let value = self.evaluate(script);
+        value
+            .as_f64()
+            .unwrap_or_else(|| panic!("{script} is {value}"))
+    }
+
+    /// Seconds of processor time that the page's main thread has used. What
+    /// else runs on the machine is not in it.
+    pub fn busy_s(&mut self) -> f64 {
+        let metrics = self.call("Performance.getMetrics", json!({}));
+        let metrics = metrics["metrics"].as_array().expect("a list of metrics");
+        let busy = metrics
+            .iter()
+            .find(|metric| metric["name"] == "TaskDuration");
+        let busy = busy.and_then(|metric| metric["value"].as_f64());
+        busy.expect("the metric of this name")
+    }
+
+    /// A mouse event at a point of the window.
+    pub fn mouse(&mut self, kind: &str, x: f64, y: f64, more: Value) {
+        let mut event = json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": 1 });
+        for (key, value) in more.as_object().into_iter().flatten() {
+            event[key] = value.clone();
+        }
+        self.call("Input.dispatchMouseEvent", event);
+    }
+
+    /// A key, pressed and released.
+    pub fn key(&mut self, key: &str) {
+        for kind in ["keyDown", "keyUp"] {
+            let event = json!({ "type": kind, "key": key });
+            self.call("Input.dispatchKeyEvent", event);
+        }
+    }
+
+    /// Calls a method of the protocol on the page.
+    pub fn call(&mut self, method: &str, parameters: Value) -> Value {
+        self.asked += 1;
+        let mut message = json!({ "id": self.asked, "method": method, "params": parameters });
+        if !self.session.is_empty() {
+            message["sessionId"] = json!(self.session);
+        }
+        write!(self.to, "{message}\0").expect("the browser listens");
+        self.to.flush().expect("the browser listens");
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let message = match self.from.recv_timeout(left) {
+                Ok(message) => message,
+                Err(RecvTimeoutError::Timeout) => panic!("{method}: no answer"),
+                Err(RecvTimeoutError::Disconnected) => panic!("{method}: the browser is gone"),
+            };
+            if message["id"] == json!(self.asked) {
+                assert!(message["error"].is_null(), "{method}: {}", message["error"]);
+                return message["result"].clone();
+            }
+            self.hear(&message);
+        }
+    }
+
+    /// Keeps what the page complains about.
+    fn hear(&mut self, message: &Value) {
+        let parameters = &message["params"];
+        let complaint = match message["method"].as_str() {
+            Some("Runtime.exceptionThrown") => &parameters["exceptionDetails"]["exception"],
+            Some("Log.entryAdded") if parameters["entry"]["level"] == "error" => {
+                &parameters["entry"]
+            }
+            Some("Runtime.consoleAPICalled") if parameters["type"] == "error" => parameters,
+            Some(_) | None => return,
+        };
+        self.complaints.push(format!("{complaint:#}"));
+    }
+
+    /// Errors that the page threw or logged so far.
+    pub fn complaints(&self) -> &[String] {
+        &self.complaints
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // It may be gone already; then there is nothing to end.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = fs::remove_dir_all(&self.profile);
+    }
+}

@@ -1,0 +1,426 @@
+//! The page in a browser: it draws, it answers, it stays fluent.
+//!
+//! Rule: what is looked at is what a person would see or do: pixels, clicks,
+//! keys. These tests need Chromium and are run by `cargo xtask test --only page`.
+
+mod browser;
+mod synthetic;
+
+use std::{env, fs, path::PathBuf, thread, time::Duration};
+
+use fullpipe_diagnose::facts::Run;
+use fullpipe_lab::{Experiment, RunOptions, catalogue, facts, run};
+use serde_json::{Value, json};
+
+use browser::Browser;
+
+/// A page in a file that is gone when the test is over.
+struct Page(PathBuf);
+
+impl Page {
+    fn new(name: &str, run: &Run) -> Self {
+        let file = format!("fullpipe-page-{name}-{}.html", std::process::id());
+        let path = env::temp_dir().join(file);
+        fs::write(&path, fullpipe_report::page(run)).expect("a page can be written");
+        Self(path)
+    }
+
+    fn url(&self) -> String {
+        format!("file://{}", self.0.display())
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// `nuttx` for a second, with losses, and a row of it in a browser.
+fn opened(name: &str) -> (Browser, Page) {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let found = catalogue::find("nuttx", &root).unwrap();
+    let mut experiment: Experiment = found.parse().unwrap();
+    experiment.set("workload.duration", "1s").unwrap();
+    experiment.set("link.loss", "1%").unwrap();
+    let options = RunOptions {
+        seed: 1,
+        captures: None,
+        observe: true,
+        progress: &|_, _| (),
+    };
+    let page = Page::new(name, &facts(&run(&experiment, &options).unwrap()));
+    let mut browser = Browser::start(name, 1_300, 1_000);
+    browser.open(&page.url());
+    browser.evaluate(PIXELS);
+    (browser, page)
+}
+
+/// Counts pixels of a graph that are nearly of an ink, between two times.
+const PIXELS: &str = "
+    window.pixels = (graph, name, from, until, side = 0) => {
+        const stack = fullpipe.stacks[side];
+        const { base } = stack.panes.find((pane) => pane.graph.id === graph);
+        const plot = stack.plotOf(base);
+        const style = getComputedStyle(document.documentElement);
+        const ink = name.startsWith('#') ? name : style.getPropertyValue('--' + name).trim();
+        const wanted = [1, 3, 5].map((at) => parseInt(ink.slice(at, at + 2), 16));
+        const left = Math.max(plot.left, Math.floor(plot.x(from ?? plot.from)) - 2);
+        const right = Math.min(plot.right, Math.ceil(plot.x(until ?? plot.until)) + 3);
+        const { data } = plot.context.getImageData(left, 0, right - left, base.height);
+        let count = 0;
+        for (let at = 0; at < data.length; at += 4) {
+            const far = (part) => Math.abs(data[at + part] - wanted[part]);
+            if (data[at + 3] > 200 && far(0) + far(1) + far(2) < 40) count += 1;
+        }
+        return count;
+    }";
+
+/// Where a graph lies in the window: left, top, width and height of its plot.
+fn place(browser: &mut Browser, graph: &str) -> [f64; 4] {
+    let script = format!(
+        "(() => {{ const plot = document.querySelector('[data-graph={graph}] .plot');
+            plot.scrollIntoView({{ block: 'center' }});
+            const box = plot.getBoundingClientRect();
+            return [box.left + 64, box.top, box.width - 74, box.height]; }})()"
+    );
+    let place = browser.evaluate(&script);
+    std::array::from_fn(|at| place[at].as_f64().expect("four numbers"))
+}
+
+fn frame(browser: &mut Browser) {
+    browser.evaluate(
+        "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))",
+    );
+}
+
+/// From when until when is looked at, in nanoseconds.
+fn range(browser: &mut Browser) -> [f64; 2] {
+    frame(browser);
+    [
+        browser.number("fullpipe.view.from"),
+        browser.number("fullpipe.view.until"),
+    ]
+}
+
+fn drag(browser: &mut Browser, from: (f64, f64), to: (f64, f64), modifiers: u32) {
+    let more = |buttons: u32| json!({ "modifiers": modifiers, "buttons": buttons });
+    browser.mouse("mousePressed", from.0, from.1, more(1));
+    browser.mouse("mouseMoved", (from.0 + to.0) / 2.0, to.1, more(1));
+    browser.mouse("mouseMoved", to.0, to.1, more(1));
+    browser.mouse("mouseReleased", to.0, to.1, more(0));
+}
+
+fn click(browser: &mut Browser, x: f64, y: f64) {
+    browser.mouse("mousePressed", x, y, json!({}));
+    browser.mouse("mouseReleased", x, y, json!({}));
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn every_graph_is_drawn_and_the_page_complains_of_nothing() {
+    let (mut browser, _page) = opened("drawn");
+    for (graph, ink) in [
+        ("strip", "#bdbdbd"),
+        ("sequence", "ack"),
+        ("sequence", "again"),
+        ("sequence", "lost"),
+        ("sequence", "window"),
+        ("windows", "flight"),
+        ("windows", "cwnd"),
+        ("rtt", "data"),
+        ("throughput", "ack"),
+        ("pool", "#e69f00"),
+    ] {
+        let count = browser.number(&format!("pixels('{graph}', '{ink}')"));
+        assert!(count > 40.0, "{graph} has {count} pixels of {ink}");
+    }
+    let blank = browser.number("pixels('sequence', '#123456')");
+    assert!(blank < 5.0, "an ink that is not used is not found");
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn every_retransmission_is_seen_at_every_zoom() {
+    let (mut browser, _page) = opened("marks");
+    let missing = "(() => {
+        const { view, stacks: [{ model: { data } }] } = fullpipe;
+        const missing = [];
+        for (const place of data.special) {
+            const time = data.at[place];
+            if (time < view.from || time > view.until) continue;
+            const ink = data.fate[place] & 1 ? 'again' : 'lost';
+            if (pixels('sequence', ink, time, time) === 0) missing.push(time);
+        }
+        return [data.special.length, missing.length];
+    })()";
+    for zoom in [1.0, 0.3, 0.05] {
+        browser.evaluate(&format!("fullpipe.view.zoom({zoom})"));
+        frame(&mut browser);
+        let [all, missing] = [0, 1].map(|at| browser.evaluate(missing)[at].as_u64());
+        assert!(
+            all.is_some_and(|all| all >= 4),
+            "{all:?} segments stand out"
+        );
+        assert_eq!(missing, Some(0), "at zoom {zoom}");
+    }
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn a_click_on_a_band_gives_its_figures() {
+    let (mut browser, _page) = opened("click");
+    let [left, top, width, height] = place(&mut browser, "windows");
+    click(&mut browser, left + width * 0.6, top + height * 0.4);
+    let found = browser.evaluate(
+        "(() => {
+            const { stacks: [stack], view } = fullpipe;
+            const place = stack.bands.find(view.cursor);
+            const text = document.getElementById('details').textContent;
+            return [
+                text.includes(stack.bandStyles[stack.bands.reason[place]].label),
+                text.includes('from – to'), text.includes('bytes moved'),
+                text.includes('of the connection'), text.includes('outstanding'),
+                Math.abs((view.cursor - view.from) / (view.until - view.from) - 0.6) < 0.01,
+            ];
+        })()",
+    );
+    assert_eq!(found, json!([true, true, true, true, true, true]));
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn wheel_drag_and_keys_zoom_and_move_every_graph() {
+    let (mut browser, _page) = opened("zoom");
+    let all = range(&mut browser);
+    let [left, top, width, height] = place(&mut browser, "rtt");
+    let (x, y) = (left + width / 4.0, top + height / 2.0);
+    browser.mouse(
+        "mouseWheel",
+        x,
+        y,
+        json!({ "deltaX": 0, "deltaY": -400, "button": "none" }),
+    );
+    let near = range(&mut browser);
+    assert!(
+        near[1] - near[0] < 0.6 * (all[1] - all[0]),
+        "{near:?} of {all:?}"
+    );
+    let pointed = all[0] + (all[1] - all[0]) / 4.0;
+    let share = (pointed - near[0]) / (near[1] - near[0]);
+    assert!((share - 0.25).abs() < 0.01, "the pointer stays at its time");
+
+    drag(
+        &mut browser,
+        (left + width * 0.2, y),
+        (left + width * 0.6, y),
+        0,
+    );
+    let dragged = range(&mut browser);
+    let span = near[1] - near[0];
+    assert!(
+        (dragged[0] - near[0] - 0.2 * span).abs() < 0.01 * span,
+        "{dragged:?}"
+    );
+    assert!(
+        (dragged[1] - near[0] - 0.6 * span).abs() < 0.01 * span,
+        "{dragged:?}"
+    );
+
+    let shift = 8;
+    drag(
+        &mut browser,
+        (left + width * 0.6, y),
+        (left + width * 0.5, y),
+        shift,
+    );
+    let moved = range(&mut browser);
+    let by = (moved[0] - dragged[0]) / (dragged[1] - dragged[0]);
+    assert!((by - 0.1).abs() < 0.01, "{by}");
+
+    browser.evaluate("document.getElementById('stage').focus({ preventScroll: true })");
+    browser.key("ArrowLeft");
+    let back = range(&mut browser);
+    assert!(back[0] < moved[0] && (back[1] - back[0]) - (moved[1] - moved[0]) < 1.0);
+    browser.key("+");
+    let closer = range(&mut browser);
+    assert!(closer[1] - closer[0] < 0.8 * (back[1] - back[0]));
+    browser.key("]");
+    assert_eq!(
+        browser.evaluate("document.getElementById('details').hidden"),
+        false
+    );
+    browser.key("0");
+    assert_eq!(range(&mut browser), all);
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn two_rows_stand_side_by_side_with_one_cursor() {
+    let (mut browser, _page) = opened("both");
+    browser.evaluate("document.querySelector('.pick-b[data-row=\"2\"]').click()");
+    thread::sleep(Duration::from_millis(300));
+    frame(&mut browser);
+    assert_eq!(
+        browser.number("document.querySelectorAll('.stack').length"),
+        2.0
+    );
+    let [left, top, width, height] = place(&mut browser, "pool");
+    browser.mouse(
+        "mouseMoved",
+        left + width / 2.0,
+        top + height / 2.0,
+        json!({ "button": "none" }),
+    );
+    frame(&mut browser);
+    let with_cursor = browser.evaluate(
+        "fullpipe.stacks.map((stack) => stack.panes.every(({ over }) =>
+            over.getContext('2d').getImageData(0, 0, over.width, over.height).data.some((byte) => byte > 0)))",
+    );
+    assert_eq!(with_cursor, json!([true, true]));
+    for side in [0, 1] {
+        let count = browser.number(&format!(
+            "pixels('sequence', 'ack', undefined, undefined, {side})"
+        ));
+        assert!(count > 40.0, "side {side}");
+    }
+    let titles = browser.evaluate("fullpipe.stacks.map((stack) => stack.title.textContent)");
+    assert_eq!(
+        titles,
+        json!(["128 x 196, whole writes", "36 x 196, chunked"])
+    );
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn the_mean_rate_can_be_taken_away_and_the_colours_turned() {
+    let (mut browser, _page) = opened("level");
+    let picture =
+        "document.querySelector('[data-graph=sequence] canvas').toDataURL().length + ' ' +
+        document.querySelector('[data-graph=sequence] canvas').toDataURL().slice(-4000)";
+    let before = browser.evaluate(picture);
+    let span = "(() => { const plot = fullpipe.stacks[0].plotOf(fullpipe.stacks[0].panes[1].base);
+        const [low, high] = fullpipe.stacks[0].panes[1].graph.range(plot, fullpipe.stacks[0].model, fullpipe.look);
+        return high - low; })()";
+    let steep = browser.number(span);
+    browser.evaluate("document.getElementById('level').click()");
+    frame(&mut browser);
+    assert_ne!(browser.evaluate(picture), before);
+    assert!(
+        browser.number(span) < 0.5 * steep,
+        "a plateau takes more of the height"
+    );
+    let paper = "getComputedStyle(document.body).backgroundColor";
+    let light = browser.evaluate(paper);
+    browser.evaluate("document.getElementById('theme').click()");
+    frame(&mut browser);
+    assert_ne!(browser.evaluate(paper), light);
+    let count = browser.number("pixels('sequence', 'ack')");
+    assert!(count > 40.0, "{count} pixels in the other ink");
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn on_a_phone_nothing_is_wider_than_the_screen() {
+    let (mut browser, _page) = opened("phone");
+    let screen = json!({ "width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": true });
+    browser.call("Emulation.setDeviceMetricsOverride", screen);
+    frame(&mut browser);
+    assert_eq!(
+        browser.number("document.documentElement.scrollWidth"),
+        390.0
+    );
+    let count = browser.number("pixels('sequence', 'ack')");
+    assert!(count > 40.0, "{count} pixels on a small screen");
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn a_million_segments_load_in_three_seconds_and_move_at_thirty_frames() {
+    let page = Page::new("million", &synthetic::run(1_000_000));
+    let mut browser = Browser::start("million", 1_300, 1_400);
+    let mut best = Fluency::NONE;
+    for _ in 0..5 {
+        best = best.or(Fluency::measure(&mut browser, &page));
+        if best.load_ms < 3_000.0 && best.frames_per_s >= 30.0 {
+            break;
+        }
+    }
+    let size = fs::metadata(&page.0).map_or(0, |data| data.len());
+    println!(
+        "1,000,000 segments in {:.1} MB: {best:.0?}",
+        size as f64 / 1e6
+    );
+    let segments = browser.number("fullpipe.stacks[0].model.data.count");
+    assert!(segments >= 1_000_000.0);
+    assert!(best.load_ms.min(best.load_cpu_ms) < 3_000.0, "{best:?}");
+    let possible = best.frames_per_s.max(1_000.0 / best.frame_cpu_ms);
+    assert!(possible >= 30.0, "{best:?}");
+    let drawn: Value = browser.evaluate("fullpipe.view.frames");
+    assert!(drawn.as_u64() > Some(60), "each frame was drawn");
+}
+
+/// How long a page takes, by the clock and by the processor time of its main
+/// thread. On a machine that does something else as well only the latter is
+/// the page's own; on one that does not they agree.
+#[derive(Clone, Copy, Debug)]
+struct Fluency {
+    load_ms: f64,
+    load_cpu_ms: f64,
+    frames_per_s: f64,
+    frame_cpu_ms: f64,
+}
+
+impl Fluency {
+    const NONE: Self = Self {
+        load_ms: f64::INFINITY,
+        load_cpu_ms: f64::INFINITY,
+        frames_per_s: 0.0,
+        frame_cpu_ms: f64::INFINITY,
+    };
+
+    fn measure(browser: &mut Browser, page: &Page) -> Self {
+        browser.open("about:blank");
+        let before = browser.busy_s();
+        browser.open(&page.url());
+        let load_ms = browser.number("fullpipe.loaded");
+        let loaded = browser.busy_s();
+        let frames = browser.number("fullpipe.view.frames");
+        let frames_per_s = browser.number(PAN);
+        let frames = browser.number("fullpipe.view.frames") - frames;
+        Self {
+            load_ms,
+            load_cpu_ms: (loaded - before) * 1e3,
+            frames_per_s,
+            frame_cpu_ms: (browser.busy_s() - loaded) * 1e3 / frames,
+        }
+    }
+
+    /// The better of each.
+    fn or(self, other: Self) -> Self {
+        Self {
+            load_ms: self.load_ms.min(other.load_ms),
+            load_cpu_ms: self.load_cpu_ms.min(other.load_cpu_ms),
+            frames_per_s: self.frames_per_s.max(other.frames_per_s),
+            frame_cpu_ms: self.frame_cpu_ms.min(other.frame_cpu_ms),
+        }
+    }
+}
+
+/// Moves half of everything to and fro, and says how many frames a second were
+/// drawn.
+const PAN: &str = "new Promise((done) => {
+    const { view } = fullpipe;
+    view.all();
+    view.zoom(0.5);
+    const times = [];
+    const step = (time) => {
+        times.push(time);
+        view.pan(times.length % 40 < 20 ? 0.01 : -0.01);
+        if (times.length < 100) requestAnimationFrame(step);
+        else done(1000 * (times.length - 1) / (times.at(-1) - times[0]));
+    };
+    requestAnimationFrame(step);
+})";

@@ -1,0 +1,165 @@
+//! A run with a million segments, made of nothing but arithmetic.
+//!
+//! Rule: it is as irregular as a real one (round trips that vary, losses that
+//! are repaired, limits that alternate), because a regular one would compress
+//! and draw better than anything observed.
+
+use fullpipe_diagnose::facts::{
+    Bands, Connection, End, Figure, Host, Observed, PoolLevels, Row, Run, Segments,
+};
+
+const TEXT: u32 = 1_448;
+const WINDOW: u32 = 3_000_000;
+const ACK: u16 = 0x10;
+const RTT_NS: u64 = 20_000_000;
+/// One segment in so many is lost.
+const LOST_ONE_IN: u64 = 2_000;
+
+/// A run with one row, one connection and so many segments with text.
+pub fn run(segments: u64) -> Run {
+    let mut first = End::default();
+    let mut second = End {
+        host: 1,
+        ..End::default()
+    };
+    let mut chance = 1_u64;
+    let mut at_ns = 0;
+    for number in 0..segments {
+        chance = chance
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        let jitter = chance >> 54;
+        at_ns += 8_000 + jitter;
+        let seq = 1 + number * u64::from(TEXT);
+        let is_lost = number % LOST_ONE_IN == LOST_ONE_IN / 2;
+        let outstanding = 2_000_000 + (jitter as u32) * 500;
+        let fate = if is_lost { Segments::LOST } else { 0 };
+        segment(&mut first.sent, at_ns, (seq, 1), TEXT, fate, outstanding);
+        if is_lost {
+            let again = (seq, 1);
+            segment(
+                &mut first.sent,
+                at_ns + 1,
+                again,
+                TEXT,
+                Segments::AGAIN,
+                outstanding,
+            );
+        }
+        segment(
+            &mut second.received,
+            at_ns + RTT_NS / 2,
+            (seq, 1),
+            TEXT,
+            0,
+            0,
+        );
+        if number % 2 == 1 {
+            acknowledged(
+                &mut first,
+                &mut second,
+                at_ns,
+                seq + u64::from(TEXT),
+                jitter,
+            );
+        }
+    }
+    let end_ns = at_ns + 2 * RTT_NS;
+    alternate(&mut first.limits, end_ns, segments / 5);
+    alternate(&mut second.receive_limits, end_ns, segments / 5);
+    alternate(&mut first.receive_limits, end_ns, 1);
+    alternate(&mut second.limits, end_ns, 1);
+    let pool = levels(end_ns, segments / 2);
+    let host = |name: &str| Host {
+        name: name.to_string(),
+        pool_blocks: 4_096,
+        block_size: 1_548,
+        pool: pool.clone(),
+    };
+    row(Observed {
+        end_ns,
+        hosts: vec![host("near"), host("far")],
+        connections: vec![Connection {
+            first,
+            second: Some(second),
+        }],
+        forgotten: 0,
+    })
+}
+
+fn row(observed: Observed) -> Run {
+    Run {
+        experiment: "synthetic".to_string(),
+        title: "Many segments".to_string(),
+        rows: vec![Row {
+            label: "all of them".to_string(),
+            measured: vec![Figure {
+                name: "goodput_mbps",
+                heading: "Mbit/s",
+                value: 1_000.0,
+            }],
+            outcome: "complete".to_string(),
+            verdict: "None: it is synthetic.".to_string(),
+            observed,
+            ..Row::default()
+        }],
+        ..Run::default()
+    }
+}
+
+fn segment(
+    table: &mut Segments,
+    at_ns: u64,
+    (seq, ack): (u64, u64),
+    len: u32,
+    fate: u8,
+    outstanding: u32,
+) {
+    table.at_ns.push(at_ns);
+    table.seq.push(seq);
+    table.len.push(len);
+    table.ack.push(ack);
+    table.window.push(WINDOW);
+    table.flags.push(ACK);
+    table.fate.push(fate);
+    table.outstanding.push(outstanding);
+}
+
+/// Every second segment is acknowledged, and what follows from that is written down.
+fn acknowledged(first: &mut End, second: &mut End, at_ns: u64, ack: u64, jitter: u64) {
+    let arrives_ns = at_ns + RTT_NS;
+    segment(&mut second.sent, at_ns + RTT_NS / 2, (1, ack), 0, 0, 0);
+    let outstanding = 2_000_000 + (jitter as u32) * 400;
+    segment(&mut first.received, arrives_ns, (1, ack), 0, 0, outstanding);
+    let cwnd = 2_500_000 + (ack % 400_000) as u32;
+    first.windows.at_ns.push(arrives_ns);
+    first.windows.cwnd.push(cwnd);
+    first.windows.ssthresh.push(2_000_000);
+    first.windows.in_flight.push(outstanding);
+    let sample_us = 20_000 + (jitter as u32) * 7;
+    first.rtts.at_ns.push(arrives_ns);
+    first.rtts.sample_us.push(sample_us);
+    first.rtts.srtt_us.push(22_000 + (jitter as u32));
+    first.rtts.rto_us.push(220_000);
+}
+
+fn alternate(bands: &mut Bands, end_ns: u64, count: u64) {
+    for number in 0..count {
+        let (from, until) = (end_ns * number / count, end_ns * (number + 1) / count);
+        bands.at_ns.push(from);
+        bands.end_ns.push(until);
+        bands.reason.push((number * 7 % 5) as u8);
+        bands.bytes.push(until - from);
+    }
+}
+
+fn levels(end_ns: u64, count: u64) -> PoolLevels {
+    let mut pool = PoolLevels::default();
+    for number in 0..count {
+        pool.at_ns.push(end_ns * number / count);
+        pool.holder.push((number % 2) as u8);
+        pool.held.push(1_000 + (number * 37 % 900) as u32);
+        pool.promised.push((number * 11 % 300) as u32);
+    }
+    pool
+}
