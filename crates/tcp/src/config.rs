@@ -32,6 +32,16 @@ knob_choice! {
     }
 }
 
+knob_choice! {
+    /// When it is decided how much text a super-segment carries.
+    pub enum SegmentSizing ("transmit or write") {
+        /// When it leaves, from the rate of that moment.
+        Transmit = "transmit",
+        /// When the application writes, from the rate of that moment.
+        Write = "write",
+    }
+}
+
 const fn ms(value: u64) -> Duration {
     Duration::from_millis(value)
 }
@@ -142,6 +152,16 @@ knobs! {
             drawn EcnMode::Off => EcnMode::On, "";
         /// Spread segments over the round trip instead of sending bursts.
         pacing: bool = true, legal false => true, drawn false => true, "";
+        /// When it is decided how much text a frame carries that the device cuts
+        /// into segments (transmit or write). Sizing at the write sees the rate
+        /// too early and is there to be compared with.
+        segment_sizing: SegmentSizing = SegmentSizing::Transmit,
+            legal SegmentSizing::Transmit => SegmentSizing::Write,
+            drawn SegmentSizing::Transmit => SegmentSizing::Write, "";
+        /// Most bytes of one connection that a device may hold unsent, where it
+        /// says how many it does; a millisecond of the rate, or two frames if that
+        /// is more, is less most of the time. 0 is no limit.
+        small_queue: u32 = 1 << 20, legal 0 => 1 << 30, drawn 0 => 1 << 16, "bytes";
         /// Probe for lost tails after two round trips of silence. RFC 8985 §7.
         tail_loss_probe: bool = true, legal false => true, drawn false => true, "";
         /// Take a write whole or not at all, as stacks do that cut segments when

@@ -14,7 +14,7 @@ use crate::{
     options::{Agreed, Offer, TimestampClock},
     receive::{FEWEST_BLOCKS, Receive, WindowRoom, fair_bytes},
     recovery::{Recovery, Rtt},
-    send::Send,
+    send::{Send, SmallQueue},
     trace::Event,
 };
 
@@ -244,6 +244,7 @@ impl Connection {
             rate: DeliveryRate::new(),
             pacer: Pacer::new(),
             window_use: WindowUse::new(),
+            small_queue: SmallQueue::new(),
             offer,
             agreed,
             timestamps: TimestampClock::new(open.timestamp_offset, 0, now),

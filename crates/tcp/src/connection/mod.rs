@@ -15,6 +15,7 @@ mod info;
 mod input;
 mod output;
 mod state;
+mod super_segment;
 mod time_wait;
 mod timeouts;
 mod timers;
@@ -39,7 +40,7 @@ use crate::{
     options::{Agreed, Offer, TimestampClock, fit},
     receive::{Receive, WindowRoom},
     recovery::{Phase, Recovery, Rtt, SentArena},
-    send::Send,
+    send::{Send, SmallQueue},
     trace::Event,
 };
 
@@ -100,6 +101,8 @@ struct Pending {
     keepalive: bool,
     /// The override timer ran out: the next segment may be silly.
     override_sws: bool,
+    /// Text has waited long enough for a fuller frame.
+    deferred_enough: bool,
 }
 
 /// A connection: RFC 9293's transmission control block, and what has become
@@ -115,6 +118,7 @@ pub struct Connection {
     rate: DeliveryRate,
     pacer: Pacer,
     window_use: WindowUse,
+    small_queue: SmallQueue,
     offer: Offer,
     agreed: Agreed,
     timestamps: TimestampClock,

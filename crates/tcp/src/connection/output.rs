@@ -14,7 +14,7 @@ use crate::{
     congestion::FlightStart,
     limit::tightest,
     recovery::Phase,
-    send::{Decision, Situation, segmentize},
+    send::{Decision, Situation},
     trace::Event,
 };
 
@@ -133,9 +133,10 @@ impl Connection {
             self.restart_after_idle(env);
         }
         let situation = self.situation(device_max, env);
-        let limit = match segmentize(&situation) {
+        let limit = match self.decide(&situation, env) {
             Decision::Send(len) => {
                 self.pending.override_sws = false;
+                self.end_deferral();
                 self.timers.cork.clear();
                 self.timers.persist.clear();
                 let mut segment = self.text_segment(self.send.snd_nxt, len, env);
@@ -189,12 +190,7 @@ impl Connection {
             unsent: self.send.unsent(),
             outstanding: self.send.outstanding(),
             mss,
-            device_max: if self.ecn.owes_cwr() {
-                // Of what a device cuts, each part would repeat the CWR.
-                mss
-            } else {
-                device_max.max(mss)
-            },
+            goal: self.frame_goal(device_max, mss, env),
             max_snd_wnd: self.send.max_snd_wnd,
             nagle: self.tuning.nagle,
             corked: self.tuning.corked,
@@ -238,6 +234,7 @@ impl Connection {
             (Limit::Recovery, repair),
             (congestion, self.cwnd_room()),
             (Limit::Pacing, pace),
+            (Limit::Device, self.room_below()),
         ])
     }
 
@@ -463,9 +460,7 @@ impl Connection {
         if len > 0 {
             self.tally.segments_sent += segment.segments();
             self.tally.full_sized_sent += len / mss;
-            let rate = self
-                .congestion
-                .pacing_rate(self.rtt.srtt().as_micros() as u32);
+            let rate = self.rate_now();
             if env.config.pacing {
                 self.pacer.on_sent(len, rate, mss, env.now);
             }

@@ -22,6 +22,10 @@ impl Connection {
         if self.timers.pacing.take_if_due(env.now) {
             self.wants_output = true;
         }
+        if self.timers.deferral.take_if_due(env.now) {
+            self.pending.deferred_enough = true;
+            self.wants_output = true;
+        }
         if self.timers.reordering.take_if_due(env.now) {
             self.on_reordering_timeout(env);
         }

@@ -62,6 +62,8 @@ pub struct Timers {
     pub reordering: Deadline,
     /// The pacer lets the next segment leave.
     pub pacing: Deadline,
+    /// Text has waited long enough for a fuller frame.
+    pub deferral: Deadline,
     /// The window is too small to send and nothing is in flight: probe it, or
     /// send into it. RFC 9293 §3.8.6.1 and §3.8.6.2.1.
     pub persist: Deadline,
@@ -82,6 +84,7 @@ impl Timers {
         tail: Deadline::NEVER,
         reordering: Deadline::NEVER,
         pacing: Deadline::NEVER,
+        deferral: Deadline::NEVER,
         persist: Deadline::NEVER,
         ack: Deadline::NEVER,
         cork: Deadline::NEVER,
@@ -96,6 +99,7 @@ impl Timers {
             tail,
             reordering,
             pacing,
+            deferral,
             persist,
             ack,
             cork,
@@ -103,7 +107,7 @@ impl Timers {
             linger,
         } = *self;
         [
-            tail, reordering, pacing, persist, ack, cork, keepalive, linger,
+            tail, reordering, pacing, deferral, persist, ack, cork, keepalive, linger,
         ]
         .into_iter()
         .fold(retransmit, Deadline::min)

@@ -181,6 +181,7 @@ impl Connection {
 
     fn after_write(&mut self, asked: usize, taken: usize, env: &mut Env<'_>) {
         self.wants_output |= taken > 0;
+        self.note_write(taken, env);
         let Some(blocked) = self.send.blocked else {
             return self.follow_source(env);
         };

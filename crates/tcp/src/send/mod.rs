@@ -5,9 +5,11 @@
 
 mod buffer;
 mod segmentize;
+mod sizing;
 
 pub use buffer::Blocked;
 pub use segmentize::{Decision, Situation, segmentize};
+pub use sizing::{SmallQueue, WriteBuffers, frame_goal, whole_segments};
 
 use fullpipe_pool::{Holder, Pool, Stream};
 
@@ -41,6 +43,8 @@ pub struct Send {
     pub fin_queued: bool,
     /// The last write was refused or cut short.
     pub blocked: Option<Blocked>,
+    /// Where frames end, if that is decided when the application writes.
+    pub buffers: WriteBuffers,
 }
 
 impl Send {
@@ -58,6 +62,7 @@ impl Send {
             snd_up: None,
             fin_queued: false,
             blocked: None,
+            buffers: WriteBuffers::new(),
         }
     }
 

@@ -17,8 +17,9 @@ pub struct Situation {
     pub outstanding: u32,
     /// Effective segment size.
     pub mss: u32,
-    /// Most text that one frame of the device takes; ≥ `mss`.
-    pub device_max: u32,
+    /// Most text that the next frame should carry; ≥ `mss`, and more only for a
+    /// device that cuts.
+    pub goal: u32,
     /// Largest window the peer ever advertised.
     pub max_snd_wnd: u32,
     /// Nagle's algorithm is on.
@@ -54,7 +55,11 @@ pub fn segmentize(situation: &Situation) -> Decision {
         return Decision::Hold(bound_by);
     }
     if room >= mss {
-        let most = room.min(situation.device_max);
+        let most = room.min(situation.goal);
+        let is_all = room == unsent && most == room;
+        if is_all && tail_goes_along(situation, bound_by) {
+            return Decision::Send(room);
+        }
         return Decision::Send(most - most % mss);
     }
     if room == unsent {
@@ -72,6 +77,14 @@ pub fn segmentize(situation: &Situation) -> Decision {
     } else {
         Decision::Hold(bound_by)
     }
+}
+
+/// Whether the last bytes written, less than a segment, leave in the frame of
+/// the full segments before them. With those in flight Nagle would hold them.
+fn tail_goes_along(situation: &Situation, bound_by: Limit) -> bool {
+    let writer_waits = matches!(bound_by, Limit::SendBuffer | Limit::Memory);
+    let held = situation.nagle || situation.corked || (writer_waits && situation.writer_woken);
+    situation.fin_queued || situation.override_sws || !held
 }
 
 /// The last bytes written are less than a segment: Nagle and the cork decide.

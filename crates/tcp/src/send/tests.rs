@@ -98,7 +98,7 @@ fn situation() -> Situation {
         unsent: 10_000,
         outstanding: 1_000,
         mss: 1_000,
-        device_max: 1_000,
+        goal: 1_000,
         max_snd_wnd: 20_000,
         nagle: true,
         corked: false,
@@ -132,10 +132,36 @@ fn what_leaves_is_full_sized_or_the_end_or_all_that_will_ever_fit() {
         (
             "several, for a device that cuts",
             Situation {
-                device_max: 4_500,
+                goal: 4_500,
                 ..situation()
             },
             Send(4_000),
+        ),
+        (
+            "several and the tail, which nothing holds",
+            Situation {
+                goal: 4_500,
+                nagle: false,
+                ..tail(3_400, Application)
+            },
+            Send(3_400),
+        ),
+        (
+            "several and the tail with FIN",
+            Situation {
+                goal: 4_500,
+                fin_queued: true,
+                ..tail(3_400, Application)
+            },
+            Send(3_400),
+        ),
+        (
+            "several without the tail that Nagle holds",
+            Situation {
+                goal: 4_500,
+                ..tail(3_400, Application)
+            },
+            Send(3_000),
         ),
         ("no window", room(0, ZeroWindow), Hold(ZeroWindow)),
         (

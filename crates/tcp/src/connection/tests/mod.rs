@@ -8,6 +8,7 @@ mod attacks;
 mod closing;
 mod ecn;
 mod opening;
+mod super_segments;
 mod transfer;
 mod windows;
 
@@ -101,7 +102,7 @@ impl Flying {
             urgent: 0,
             options: self.options,
             payload: &self.text,
-            merged: 1,
+            merged: self.text.len().div_ceil(MSS.into()).max(1) as u16,
             ecn: self.ecn,
         }
     }
@@ -124,6 +125,8 @@ pub(super) struct Pair {
     pub change: Change,
     /// Everything that was ever sent, lost or not.
     pub sent: Vec<Flying>,
+    /// Most text in one frame of their devices; 0: they cut nothing.
+    pub device_max: u32,
     half_open: Option<HalfOpen>,
 }
 
@@ -160,6 +163,7 @@ impl Pair {
             lose: Box::new(|_| false),
             change: Box::new(|_| {}),
             sent: Vec::new(),
+            device_max: 0,
             half_open: None,
         };
         let now = pair.now;
@@ -236,8 +240,9 @@ impl Pair {
 
     fn poll(&mut self, from: usize) -> Option<Flying> {
         let due = self.now + self.delay;
+        let device_max = self.device_max;
         self.at(from, |connection, env| {
-            let out = connection.poll_segment(0, env)?;
+            let out = connection.poll_segment(device_max, env)?;
             let mut text = Vec::new();
             for slice in connection.payload(&out, env.pool) {
                 text.extend_from_slice(slice);

@@ -1,0 +1,144 @@
+//! A device that cuts segments: sizes, waiting for more room, what it holds.
+
+use super::*;
+use crate::{Limit, config::SegmentSizing};
+
+/// What fits beside timestamps.
+const FULL: usize = 1_448;
+
+fn large() -> TcpConfig {
+    TcpConfig {
+        send_buffer: 1 << 20,
+        receive_buffer: 1 << 20,
+        ..TcpConfig::default()
+    }
+}
+
+/// A pair with devices that cut frames of up to 60,000 bytes of text.
+fn cutting(config: TcpConfig) -> Pair {
+    let mut pair = Pair::established(config, large());
+    pair.device_max = 60_000;
+    pair
+}
+
+#[test]
+fn frames_grow_with_the_rate_and_are_whole_segments() {
+    let mut pair = cutting(large());
+    pair.transfer(CLIENT, 4_000_000, Duration::from_secs(20));
+    let sizes: Vec<usize> = data_sent(&pair, CLIENT)
+        .map(|data| data.text.len())
+        .collect();
+    assert_eq!(sizes[0], 2 * FULL);
+    assert!(sizes.iter().any(|len| *len > 20 * FULL), "{sizes:?}");
+    assert!(sizes.iter().all(|len| *len <= 60_000));
+    let odd = sizes.iter().filter(|len| **len % FULL != 0).count();
+    assert!(odd <= 2, "{odd} frames that are no whole segments");
+    let counters = &pair.ends[CLIENT].counters;
+    assert!(counters.out_segs > 4_000_000 / FULL as u64);
+    assert_eq!(counters.retrans_segs, 0);
+}
+
+#[test]
+fn what_was_sized_at_the_write_stays_two_segments() {
+    let config = TcpConfig {
+        segment_sizing: SegmentSizing::Write,
+        ..large()
+    };
+    let mut pair = cutting(config);
+    let text = alloc::vec![7; 900_000];
+    assert_eq!(pair.write(CLIENT, &text), text.len());
+    for _ in 0..100 {
+        pair.run_for(Duration::from_millis(10));
+        pair.read(SERVER);
+    }
+    let data = data_sent(&pair, CLIENT).map(|data| data.text.len());
+    let (mut frames, mut bytes) = (0, 0);
+    for len in data {
+        assert!(len <= 2 * FULL, "{len}");
+        (frames, bytes) = (frames + 1, bytes + len);
+    }
+    assert_eq!(bytes, text.len());
+    assert!(frames >= bytes / (2 * FULL));
+}
+
+#[test]
+fn a_wait_for_a_fuller_frame_is_charged_to_the_window_and_ends_by_itself() {
+    let config = TcpConfig {
+        pacing: false,
+        ..large()
+    };
+    let mut pair = cutting(config);
+    pair.transfer(CLIENT, 300_000, Duration::from_secs(10));
+    pair.run_for(Duration::from_millis(60));
+    // The window is full, and only the ACK of the first segment arrives:
+    // there is room for less than a frame.
+    let text = alloc::vec![7; 1 << 20];
+    pair.at(CLIENT, |connection, env| {
+        connection.write(&text, env).expect("may write")
+    });
+    pair.transmit();
+    let (goal, before) = pair.at(CLIENT, |connection, env| {
+        let goal = connection.frame_goal(60_000, FULL as u32, env);
+        (goal as usize, connection.send.snd_nxt)
+    });
+    assert!(goal >= 4 * FULL, "{goal}");
+    pair.path.clear();
+    pair.now += Duration::from_millis(18);
+    let una = pair.at(CLIENT, |connection, _| connection.send.snd_una);
+    let mut ack = pair.sent.last().expect("text").clone();
+    ack.text.clear();
+    ack.to = CLIENT;
+    let (seq, window) = pair.at(SERVER, |connection, _| (connection.send.snd_nxt, 1 << 15));
+    (ack.seq, ack.ack, ack.window) = (seq, una + FULL as u32, window);
+    ack.options.timestamps = None;
+    pair.deliver(&ack);
+    let sent = pair.sent.len();
+    pair.transmit();
+    assert_eq!(pair.sent.len(), sent, "it waits");
+    pair.at(CLIENT, |connection, _| {
+        assert_eq!(connection.send.snd_nxt, before);
+        assert!(matches!(
+            connection.limit.current(),
+            Limit::CwndSlowStart | Limit::CwndSteady | Limit::ReceiveWindow
+        ));
+    });
+    // Half a round trip later it waits no longer.
+    pair.run_for(Duration::from_millis(9));
+    assert_eq!(pair.sent.len(), sent, "it still waits");
+    pair.run_for(Duration::from_millis(4));
+    assert!(pair.sent.len() > sent, "it was sent");
+}
+
+#[test]
+fn what_the_device_holds_bounds_what_it_gets() {
+    let mut pair = cutting(large());
+    pair.transfer(CLIENT, 1_000_000, Duration::from_secs(10));
+    pair.run_for(Duration::from_secs(1));
+    let text = alloc::vec![7; 500_000];
+    let held = pair.at(CLIENT, |connection, env| {
+        connection.on_held_below(1 << 20, 60_000, env);
+        connection.write(&text, env).expect("may write");
+        let left = connection.poll_segment(60_000, env);
+        assert_eq!(left, None);
+        assert!(connection.waits_for_device());
+        connection.limit.current()
+    });
+    assert_eq!(held, Limit::Device);
+    pair.at(CLIENT, |connection, env| {
+        connection.on_held_below(0, 60_000, env);
+        assert!(!connection.waits_for_device() && connection.wants_output());
+        assert!(connection.poll_segment(60_000, env).is_some());
+    });
+}
+
+#[test]
+fn urgent_text_leaves_segment_by_segment() {
+    let mut pair = cutting(large());
+    let text = alloc::vec![7; 10 * FULL];
+    pair.at(CLIENT, |connection, env| {
+        connection.write(&text, env).expect("may write");
+        connection.set(SocketOption::Urgent, env);
+    });
+    pair.transmit();
+    assert!(data_sent(&pair, CLIENT).all(|data| data.text.len() <= FULL));
+}

@@ -1,0 +1,68 @@
+//! Sizes of frames, and what may lie in the device.
+
+use super::*;
+
+#[test]
+fn a_frame_is_a_millisecond_of_the_rate_in_whole_segments() {
+    for (name, rate, device_max, expected) in [
+        ("a plain device", 100_000_000, 0, 1_448),
+        ("room for less than two", 100_000_000, 2_895, 1_448),
+        ("slow: two segments", 1_000, 64_000, 2_896),
+        ("a millisecond", 10_000_000, 64_000, 8_688),
+        ("the device's limit", 1_000_000_000, 20_000, 18_824),
+        ("no rate yet", u64::MAX, 60_000, 59_368),
+    ] {
+        assert_eq!(frame_goal(rate, 1_448, device_max), expected, "{name}");
+    }
+}
+
+#[test]
+fn buffers_end_where_they_did_when_they_were_written() {
+    let mut buffers = WriteBuffers::new();
+    assert_eq!(buffers.left(0), u32::MAX);
+    buffers.wrote(0, 2_000, 0);
+    buffers.wrote(5_000, 2_000, 1_000);
+    assert_eq!(
+        [0, 1_999, 2_000, 5_500].map(|offset| buffers.left(offset)),
+        [2_000, 1, 2_000, 500]
+    );
+    buffers.wrote(7_000, 3_000, 1_000);
+    // The last buffer of the old size ends where the new size begins.
+    assert_eq!(
+        [6_500, 7_000, 9_999].map(|offset| buffers.left(offset)),
+        [500, 3_000, 1]
+    );
+}
+
+#[test]
+fn a_size_that_finds_no_place_waits_until_text_has_left() {
+    let mut buffers = WriteBuffers::new();
+    for (number, size) in [1_000, 2_000, 3_000, 4_000, 5_000].into_iter().enumerate() {
+        buffers.wrote(10_000 * number as u64, size, 0);
+    }
+    assert_eq!(buffers.left(40_000), 4_000 - 10_000 % 4_000);
+    buffers.wrote(50_000, 5_000, 15_000);
+    assert_eq!(buffers.left(50_000), 5_000);
+    assert_eq!(buffers.left(20_500), 2_500);
+    // All has left: the size counts from the next byte.
+    buffers.wrote(60_001, 7_000, 60_001);
+    assert_eq!(buffers.left(60_001), 7_000);
+}
+
+#[test]
+fn a_device_holds_a_millisecond_or_two_frames_and_no_more_than_the_knob() {
+    let mut queue = SmallQueue::new();
+    assert!(!queue.is_full());
+    for (name, held, rate, goal, cap, full) in [
+        ("a millisecond", 9_999, 10_000_000, 2_000, 1 << 20, false),
+        ("all of it", 10_000, 10_000_000, 2_000, 1 << 20, true),
+        ("two frames", 3_999, 1_000, 2_000, 1 << 20, false),
+        ("both of them", 4_000, 1_000, 2_000, 1 << 20, true),
+        ("the knob", 3_000, u64::MAX, 60_000, 3_000, true),
+        ("no knob", u32::MAX - 1, 1_000, 2_000, 0, false),
+        ("nothing is never too much", 0, 0, 0, 1, false),
+    ] {
+        queue.set(held, rate, goal, cap);
+        assert_eq!(queue.is_full(), full, "{name}");
+    }
+}
