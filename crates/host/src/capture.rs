@@ -162,6 +162,10 @@ impl<D: HostDevice, W: Write> Device for Capture<D, W> {
         self.device.send(len, meta);
     }
 
+    fn sent_bytes(&mut self) -> u64 {
+        self.device.sent_bytes()
+    }
+
     fn flush(&mut self) {
         self.device.flush();
     }

@@ -59,6 +59,10 @@ impl Device for Box<dyn HostDevice> {
         (**self).send(len, meta);
     }
 
+    fn sent_bytes(&mut self) -> u64 {
+        (**self).sent_bytes()
+    }
+
     fn flush(&mut self) {
         (**self).flush();
     }

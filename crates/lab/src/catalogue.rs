@@ -19,7 +19,10 @@ const FOLDER: &str = "experiments";
 const LANDMARK: &str = "crates/lab/Cargo.toml";
 
 /// Name and text of the experiments that are part of the program.
-pub const BUILT_IN: &[(&str, &str)] = &[("nuttx", include_str!("../../../experiments/nuttx.toml"))];
+pub const BUILT_IN: &[(&str, &str)] = &[
+    ("nuttx", include_str!("../../../experiments/nuttx.toml")),
+    ("tso", include_str!("../../../experiments/tso.toml")),
+];
 
 /// An experiment's text and where it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]

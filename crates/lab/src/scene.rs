@@ -61,15 +61,22 @@ impl<'a> Scene<'a> {
         // The link's first end is the first host plugged in.
         let mut hosts = plan.between.map(|place| {
             let host = &setup.hosts[place];
-            let queue = host.device_queue as usize;
             let mut config = host.config.clone();
             if observe {
                 config.trace.records = observer::RECORDS;
             }
-            (place, world.host_with(&link, config, queue))
+            (place, world.host_with(&link, config, host.device_model()))
         });
         hosts.sort_by_key(|(place, _)| *place);
         let hosts = hosts.map(|(_, host)| host).to_vec();
+        for (plan, &host) in setup.hosts.iter().zip(&hosts) {
+            for &other in hosts
+                .iter()
+                .filter(|&&other| plan.acquainted && other != host)
+            {
+                world.acquaint(host, other);
+            }
+        }
         let workload = &setup.workload;
         let amount = match workload.stop {
             Stop::After(length) => Amount::For(length),

@@ -2,23 +2,78 @@
 //!
 //! Rule: the device holds frames and decides nothing. What was sent waits here
 //! until the link takes it; when as many frames wait as the queue holds, the
-//! stack is refused memory for more, as a full transmit ring would. Frames are
-//! sent as they are: super-segments are not offered among its capabilities.
+//! stack is refused memory for more, as a full transmit ring would. A plain one
+//! sends and receives frames as they are; one that cuts (`segmenter.rs`) or
+//! merges (`merge.rs`) puts nothing on the wire that a plain one could not have.
+
+mod merge;
+mod segmenter;
 
 use std::collections::VecDeque;
 
-use fullpipe::device::{Capabilities, Device, Received, RxMeta, TxChecksum, TxMeta};
+use fullpipe::device::{Capabilities, Device, Medium, Received, RxMeta, TxChecksum, TxMeta};
+use fullpipe_pool::Instant;
+
+pub use merge::Merge;
+use merge::{Arrived, Merger};
+
+/// What a device is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceModel {
+    /// Frames held for the link before the stack is refused more; at least 1.
+    pub queue: usize,
+    /// The device completes checksums.
+    pub checksum_tx: bool,
+    /// Most text of one frame that the device cuts into segments, in bytes; 0:
+    /// it cuts nothing. More than 0 makes it complete checksums too.
+    pub super_segment: usize,
+    /// The device says how much it has sent.
+    pub reports_sent: bool,
+    /// How received segments are merged, if they are.
+    pub merge: Option<Merge>,
+}
+
+impl DeviceModel {
+    /// A device that only holds frames, up to `queue` of them.
+    pub const fn plain(queue: usize) -> Self {
+        Self {
+            queue,
+            checksum_tx: false,
+            super_segment: 0,
+            reports_sent: false,
+            merge: None,
+        }
+    }
+
+    /// What it tells its stack, on a link of this MTU.
+    pub const fn capabilities(&self, mtu: usize) -> Capabilities {
+        Capabilities {
+            checksum_tx: self.checksum_tx || self.super_segment > 0,
+            super_segment: self.super_segment,
+            reports_sent: self.reports_sent,
+            ..Capabilities::plain(Medium::Ethernet, mtu)
+        }
+    }
+}
 
 /// Two queues of frames, seen by a stack as a device.
 #[derive(Debug)]
 pub struct SimDevice {
     capabilities: Capabilities,
-    arrived: VecDeque<Vec<u8>>,
+    arrived: Arrived,
+    merger: Option<Merger>,
     /// The frame that the stack is reading.
     current: Vec<u8>,
     /// The frame that the stack is writing.
     lent: Vec<u8>,
-    sent: VecDeque<Vec<u8>>,
+    sent: VecDeque<(Vec<u8>, TxMeta)>,
+    /// What is left of the frame that is being cut, and how long it was.
+    cutting: VecDeque<Vec<u8>>,
+    cutting_len: usize,
+    /// Bytes of the frames that the link has taken whole.
+    sent_bytes: u64,
+    /// The link has taken one since the stack asked.
+    has_news: bool,
     queue_limit: usize,
     refused: bool,
     /// Frames to be used again.
@@ -29,28 +84,58 @@ pub struct SimDevice {
 const SPARE_FRAMES: usize = 64;
 
 impl SimDevice {
-    /// A device that holds up to `queue_limit` frames for the link, at least 1.
-    pub fn new(capabilities: Capabilities, queue_limit: usize) -> Self {
+    /// A device on a link of this MTU.
+    pub fn new(model: DeviceModel, mtu: usize) -> Self {
         Self {
-            capabilities,
-            arrived: VecDeque::new(),
+            capabilities: model.capabilities(mtu),
+            arrived: Arrived::new(),
+            merger: model.merge.map(Merger::new),
             current: Vec::new(),
             lent: Vec::new(),
             sent: VecDeque::new(),
-            queue_limit: queue_limit.max(1),
+            cutting: VecDeque::new(),
+            cutting_len: 0,
+            sent_bytes: 0,
+            has_news: false,
+            queue_limit: model.queue.max(1),
             refused: false,
             spare: Vec::new(),
         }
     }
 
     /// A frame arrives.
-    pub fn deliver(&mut self, frame: Vec<u8>) {
-        self.arrived.push_back(frame);
+    pub fn deliver(&mut self, frame: Vec<u8>, now: Instant) {
+        match &mut self.merger {
+            Some(merger) => merger.take(frame, now, &mut self.arrived),
+            None => self.arrived.push_back((frame, RxMeta::default())),
+        }
+    }
+
+    /// Hands up what has been held for merging for long enough.
+    pub fn interrupt(&mut self, now: Instant) {
+        if let Some(merger) = &mut self.merger {
+            merger.interrupt(now, &mut self.arrived);
+        }
+    }
+
+    /// When the device wants to [`interrupt`](Self::interrupt).
+    pub fn next_interrupt(&self) -> Option<Instant> {
+        self.merger.as_ref()?.next_interrupt()
     }
 
     /// The frame that waits longest for the link.
     pub fn next_sent(&mut self) -> Option<Vec<u8>> {
-        self.sent.pop_front()
+        if self.cutting.is_empty() {
+            let (frame, meta) = self.sent.pop_front()?;
+            self.cutting_len = frame.len();
+            self.cutting.extend(segmenter::cut(frame, meta));
+        }
+        let frame = self.cutting.pop_front();
+        if self.cutting.is_empty() {
+            self.sent_bytes += self.cutting_len as u64;
+            self.has_news = self.capabilities.reports_sent;
+        }
+        frame
     }
 
     /// The stack will be asked again what it was refused.
@@ -63,9 +148,14 @@ impl SimDevice {
         self.refused
     }
 
+    /// Whether more has been sent than the stack knows.
+    pub fn has_news(&self) -> bool {
+        self.has_news
+    }
+
     /// Whether there is room for another frame.
     pub fn has_room(&self) -> bool {
-        self.sent.len() < self.queue_limit
+        self.sent.len() + usize::from(!self.cutting.is_empty()) < self.queue_limit
     }
 
     /// Gives a frame's memory back.
@@ -82,12 +172,12 @@ impl Device for SimDevice {
     }
 
     fn receive(&mut self) -> Option<Received<'_>> {
-        let frame = self.arrived.pop_front()?;
+        let (frame, meta) = self.arrived.pop_front()?;
         let before = std::mem::replace(&mut self.current, frame);
         self.recycle(before);
         Some(Received {
             frame: &self.current,
-            meta: RxMeta::default(),
+            meta,
         })
     }
 
@@ -106,15 +196,27 @@ impl Device for SimDevice {
     }
 
     fn send(&mut self, len: usize, meta: TxMeta) {
-        assert_eq!(meta.segment_size, 0, "a super-segment was not offered");
-        assert_eq!(
-            meta.checksum,
-            TxChecksum::Complete,
+        let Capabilities {
+            checksum_tx,
+            super_segment,
+            ..
+        } = self.capabilities;
+        assert!(
+            meta.segment_size == 0 || super_segment > 0,
+            "a super-segment was not offered"
+        );
+        assert!(
+            meta.checksum == TxChecksum::Complete || checksum_tx,
             "checksums were not offered"
         );
         let mut frame = std::mem::take(&mut self.lent);
         frame.truncate(len);
-        self.sent.push_back(frame);
+        self.sent.push_back((frame, meta));
+    }
+
+    fn sent_bytes(&mut self) -> u64 {
+        self.has_news = false;
+        self.sent_bytes
     }
 }
 

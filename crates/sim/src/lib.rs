@@ -42,6 +42,7 @@ mod soak;
 mod socket;
 mod world;
 
+pub use device::{DeviceModel, Merge};
 pub use facts::{EndFacts, Facts};
 pub use failure::WorldFailure;
 pub use flow::{FlowId, Goal, Side, Stage};

@@ -14,7 +14,7 @@ use crate::app::{
 };
 use crate::link::{BurstLoss, ETHERNET_HEADER_LEN, Link, Queue, Radio, Reordering, TokenBucket};
 use crate::rule::{Fate, Rule};
-use crate::{HostId, LinkId, Seed, World};
+use crate::{DeviceModel, HostId, LinkId, Merge, Seed, World};
 
 /// A drawn world, and how it is to be lived in.
 #[derive(Debug)]
@@ -83,8 +83,8 @@ fn draw_network(world: &mut World, rng: &mut Rng) -> (Vec<HostId>, Vec<LinkId>) 
     let hosts = (0..count as usize)
         .map(|number| {
             let link = &links[number.min(links.len() - 1)];
-            let device_queue = rng.between(1, 64) as usize;
-            world.host_with(link, draw_config(rng, count as u32), device_queue)
+            let device = draw_device(rng);
+            world.host_with(link, draw_config(rng, count as u32), device)
         })
         .collect();
     if !pair {
@@ -93,6 +93,35 @@ fn draw_network(world: &mut World, rng: &mut Rng) -> (Vec<HostId>, Vec<LinkId>) 
         }
     }
     (hosts, links)
+}
+
+/// A plain device half of the time; else one that takes work from its stack.
+fn draw_device(rng: &mut Rng) -> DeviceModel {
+    let plain = DeviceModel::plain(rng.between(1, 64) as usize);
+    // Of its own, so that what it draws moves nothing else.
+    let rng = &mut rng.fork(0xde);
+    if rng.chance(0.5) {
+        return plain;
+    }
+    let merge = rng.chance(0.5).then(|| {
+        let quiet_us = draw_spread(rng, 11);
+        Merge {
+            quiet: Duration::from_micros(quiet_us),
+            longest: Duration::from_micros(quiet_us * rng.between(1, 20)),
+            verifies: rng.chance(0.5),
+        }
+    });
+    DeviceModel {
+        checksum_tx: rng.chance(0.5),
+        super_segment: if rng.chance(0.7) {
+            draw_spread(rng, 16).min(60_000) as usize
+        } else {
+            0
+        },
+        reports_sent: rng.chance(0.5),
+        merge,
+        ..plain
+    }
 }
 
 fn draw_mtu(rng: &mut Rng) -> usize {

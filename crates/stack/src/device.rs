@@ -26,6 +26,9 @@ pub struct Capabilities {
     /// Largest TCP payload in bytes of one frame that the device cuts into
     /// segments itself; 0 when it takes only frames of `mtu`.
     pub super_segment: usize,
+    /// [`Device::sent_bytes`] says how much has been sent, and frames leave in
+    /// the order in which they were handed over.
+    pub reports_sent: bool,
 }
 
 impl Capabilities {
@@ -36,6 +39,7 @@ impl Capabilities {
             mtu,
             checksum_tx: false,
             super_segment: 0,
+            reports_sent: false,
         }
     }
 }
@@ -106,6 +110,14 @@ pub trait Device {
 
     /// Sends the first `len` bytes of what was lent last.
     fn send(&mut self, len: usize, meta: TxMeta);
+
+    /// Bytes of the frames that have left the device since it was made, each
+    /// counted as long as it was handed over, once all of it has left. The
+    /// difference to what was handed over is what the device still holds.
+    /// Asked only of a device that [reports](Capabilities::reports_sent).
+    fn sent_bytes(&mut self) -> u64 {
+        0
+    }
 
     /// The turn is over: whatever was held back to be sent together leaves now.
     fn flush(&mut self) {}

@@ -19,6 +19,7 @@ use crate::{
     device::{Device, Medium, TxChecksum, TxMeta},
     ip::{Built, Route, Sender},
     link::{Resolution, multicast_station},
+    slab::Key,
     stack::Stack,
     tcp::{FourTuple, Host, TcpLayer},
 };
@@ -78,6 +79,7 @@ impl Stack {
     /// Sends what is due, at most `budget` frames. Returns how many left.
     pub fn transmit(&mut self, device: &mut impl Device, now: Instant, budget: usize) -> usize {
         self.device_full = false;
+        self.learn_sent(device, now);
         let (tcp, host) = self.tcp_and_host(now);
         tcp.trace_pool(u32::MAX, &host);
         self.share_memory(now, budget);
@@ -125,6 +127,56 @@ impl Stack {
     /// Whether the device took no more when it was asked last.
     pub(crate) const fn device_is_full(&self) -> bool {
         self.device_full
+    }
+
+    /// The device has sent more: whose it was may hand more down.
+    fn learn_sent(&mut self, device: &mut impl Device, now: Instant) {
+        if !self.below.is_told() {
+            return;
+        }
+        let sent = device.sent_bytes();
+        while let Some(frame) = self.below.next_sent(sent) {
+            self.change_below(frame.owner, |held| held - frame.len, now);
+        }
+    }
+
+    /// A frame with text of `owner` was handed to a device that will say when
+    /// it has left.
+    fn note_below(&mut self, len: usize, owner: Key, now: Instant) {
+        if let Some(forgotten) = self.below.push(len, owner) {
+            self.change_below(forgotten.owner, |held| held - forgotten.len, now);
+        }
+        self.change_below(owner, |held| held + len as u32, now);
+    }
+
+    /// The device holds more or less of what `owner` sent, if that still is.
+    fn change_below(&mut self, owner: Key, change: impl FnOnce(u32) -> u32, now: Instant) {
+        let device_max = self.device_max();
+        let (tcp, mut host) = self.tcp_and_host(now);
+        if tcp.slots.get(owner).is_none() {
+            return;
+        }
+        let slot = &mut tcp.slots[owner.index];
+        slot.below = change(slot.below);
+        let held = slot.below;
+        let is_full = tcp.run(owner.index, &mut host, |connection, env| {
+            connection.on_held_below(held, device_max, env)
+        });
+        if is_full {
+            self.below.note_full();
+        }
+    }
+
+    /// Whether some connection sends no more until the device has sent some of
+    /// what it holds: turn again when it has.
+    pub const fn waits_for_device(&self) -> bool {
+        self.below.is_waited_for()
+    }
+
+    /// Most text in one frame that the device cuts; 0 where it cuts nothing, and
+    /// then no more than a segment leaves.
+    fn device_max(&self) -> u32 {
+        self.interface.capabilities.super_segment.min(MOST_TEXT) as u32
     }
 
     /// Memory that became free goes to those who wait for it.
@@ -222,6 +274,7 @@ impl Stack {
         match self.neighbours.poll_packet(now, pool, frame, counters) {
             Some(len) => {
                 device.send(len, TxMeta::default());
+                self.below.pass(len);
                 Outcome::Sent
             }
             None => Outcome::Silent,
@@ -253,6 +306,7 @@ impl Stack {
                         ..TxMeta::default()
                     },
                 );
+                self.below.pass(at + built.len);
                 Outcome::Sent
             }
             NextHop::Asked(neighbour) => {
@@ -334,11 +388,17 @@ impl Stack {
         let Some(frame) = device.lend(largest) else {
             return Outcome::Full;
         };
+        let owner = self.tcp.key(index);
         let Some((len, meta)) = self.write_from(index, frame, now) else {
             return Outcome::Dealt;
         };
         self.link.write_header(frame, station, dst);
         device.send(len, meta);
+        if len > usize::from(meta.header_len) && self.below.is_told() {
+            self.note_below(len, owner, now);
+        } else {
+            self.below.pass(len);
+        }
         Outcome::Sent
     }
 
@@ -354,11 +414,10 @@ impl Stack {
         let tuple = self.tcp.slots[index].tuple;
         let tcp_at = at + Sender::header_len(tuple.remote_ip);
         let offload = self.sender.checksum_tx();
-        // 0 where the device cuts nothing: then no more than a segment leaves.
-        let device_max = self.interface.capabilities.super_segment.min(MOST_TEXT);
+        let device_max = self.device_max();
         let (tcp, mut host) = self.tcp_and_host(now);
         let segment = tcp.poll(index, &mut host, |connection, env| {
-            let segment = connection.poll_segment(device_max as u32, env)?;
+            let segment = connection.poll_segment(device_max, env)?;
             let text = connection.payload(&segment, env.pool);
             let room = &mut frame[tcp_at..];
             let written = write_segment(room, &tuple, &segment, text, offload);
@@ -422,7 +481,7 @@ impl Stack {
 
     /// Bytes of the largest frame that the device cuts; 0 when it cuts none.
     fn super_frame_len(&self) -> usize {
-        match self.interface.capabilities.super_segment.min(MOST_TEXT) {
+        match self.device_max() as usize {
             0 => 0,
             text => {
                 let ip = Sender::header_len(self.interface.address);

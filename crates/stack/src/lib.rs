@@ -119,6 +119,7 @@
 
 extern crate alloc;
 
+mod below;
 pub mod config;
 pub mod counters;
 mod describe;

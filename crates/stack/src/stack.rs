@@ -24,6 +24,7 @@ use fullpipe_tcp::{Discards, TcpCounters, Trace, trace::Record};
 use fullpipe_wire::{MacAddress, TcpHeader};
 
 use crate::{
+    below::Below,
     config::Config,
     counters::Counters,
     device::{Capabilities, Medium},
@@ -72,6 +73,7 @@ pub struct Stack {
     pub(crate) neighbours_changed: bool,
     /// The device took no more when it was asked last.
     pub(crate) device_full: bool,
+    pub(crate) below: Below,
     pub(crate) path_mtu_min: u16,
     turn_budget: usize,
 }
@@ -131,6 +133,7 @@ impl Stack {
             events: EventQueue::new(sizes.connections, sizes.listeners, config.udp.sockets),
             neighbours_changed: false,
             device_full: false,
+            below: Below::new(capabilities.reports_sent),
             path_mtu_min: config.ip.path_mtu_min.min(u16::MAX.into()) as u16,
             turn_budget: sizes.turn_budget as usize,
         })

@@ -17,7 +17,8 @@ pub struct Turn {
     pub sent: usize,
     /// There is more to do at once: turn again.
     pub more_work: bool,
-    /// The device took no more: turn again when it has room.
+    /// The device took no more, or holds as much of a connection's text as it
+    /// may: turn again when it has sent some.
     pub device_full: bool,
 }
 
@@ -40,6 +41,6 @@ pub fn turn(stack: &mut Stack, device: &mut impl Device, now: Instant) -> Turn {
         received,
         sent,
         more_work,
-        device_full: stack.device_is_full(),
+        device_full: stack.device_is_full() || stack.waits_for_device(),
     }
 }

@@ -3,6 +3,7 @@
 //! Rule: an [`Experiment`] that exists is right. Everything that could be wrong
 //! with it, each row included, was refused while it was read (`parse.rs`).
 
+mod device;
 mod link;
 mod parse;
 mod published;

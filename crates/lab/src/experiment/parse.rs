@@ -70,7 +70,13 @@ fn read_hosts(section: &Section<'_>) -> Result<Vec<HostPlan>, Mistake> {
     for entry in section.entries() {
         check_name(&entry, "host")?;
         let host = entry.section()?;
-        host.allow_only(&["preset", setup::DEVICE_QUEUE, "set"])?;
+        host.allow_only(&[
+            "preset",
+            setup::DEVICE_QUEUE,
+            setup::DEVICE,
+            setup::ACQUAINTED,
+            "set",
+        ])?;
         let preset = match host.optional("preset") {
             Some(preset) => {
                 presets::find(preset.string()?).map_err(|error| preset.mistake(error))?
@@ -78,9 +84,17 @@ fn read_hosts(section: &Section<'_>) -> Result<Vec<HostPlan>, Mistake> {
             None => &presets::PRESETS[0],
         };
         let mut plan = HostPlan::new(entry.key, preset);
-        if let Some(queue) = host.optional(setup::DEVICE_QUEUE) {
-            plan.set(queue.key, &queue.scalar()?)
-                .map_err(|error| refused(&queue, error))?;
+        for key in [setup::DEVICE_QUEUE, setup::ACQUAINTED] {
+            if let Some(value) = host.optional(key) {
+                plan.set(value.key, &value.scalar()?)
+                    .map_err(|error| refused(&value, error))?;
+            }
+        }
+        if let Some(device) = host.optional(setup::DEVICE) {
+            for leaf in device.section()?.leaves() {
+                plan.set(&format!("{}.{}", setup::DEVICE, leaf.path), &leaf.scalar()?)
+                    .map_err(|error| refused(&leaf, error))?;
+            }
         }
         if let Some(set) = host.optional("set") {
             for leaf in set.section()?.leaves() {

@@ -5,8 +5,10 @@
 
 use fullpipe::{config::Config, presets::Preset};
 use fullpipe_pool::knobs::parse_count;
+use fullpipe_sim::DeviceModel;
 
 use super::{
+    device::{DEVICE_FIELDS, DevicePlan},
     link::{LINK_FIELDS, LinkPlan},
     setting::SettingError,
     workload::{WORKLOAD_FIELDS, Workload},
@@ -19,6 +21,10 @@ pub const WORKLOAD: &str = "workload";
 
 /// What a host's device is set by; it is no knob of the stack.
 pub const DEVICE_QUEUE: &str = "device_queue";
+/// What its device does for the stack stands below this.
+pub const DEVICE: &str = "device";
+/// Whether it has spoken with the other hosts before.
+pub const ACQUAINTED: &str = "acquainted";
 
 /// A host, its knobs, and its device.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +37,10 @@ pub struct HostPlan {
     pub config: Config,
     /// Frames that its device holds for the link before it refuses more.
     pub device_queue: u32,
+    /// What its device does for the stack.
+    pub device: DevicePlan,
+    /// It and the other hosts know each other's station addresses.
+    pub acquainted: bool,
 }
 
 impl HostPlan {
@@ -41,14 +51,33 @@ impl HostPlan {
             preset,
             config: preset.config(),
             device_queue: 256,
+            device: DevicePlan::PLAIN,
+            acquainted: false,
         }
     }
 
-    /// Sets a knob, or `device_queue` (frames that its device holds), from text.
+    /// The host's device.
+    pub fn device_model(&self) -> DeviceModel {
+        self.device.model(self.device_queue)
+    }
+
+    /// Sets a knob, `device_queue` (frames that its device holds), or a field of
+    /// its `device`, or whether it is `acquainted`, from text.
     ///
     /// # Errors
     /// An unknown name with the nearest known one, or a value refused.
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), SettingError> {
+        if let Some((DEVICE, field)) = name.split_once('.') {
+            return self.device.set(field, text);
+        }
+        if name == ACQUAINTED {
+            self.acquainted = text.trim().parse().map_err(|_| SettingError::NotAValue {
+                name: format!("{}.{ACQUAINTED}", self.name),
+                given: text.to_string(),
+                expected: "true or false",
+            })?;
+            return Ok(());
+        }
         if name != DEVICE_QUEUE {
             return Ok(self.config.set(name, text)?);
         }
@@ -105,7 +134,7 @@ impl Setup {
                 .workload
                 .set(rest, text)
                 .map_err(|error| located(error, WORKLOAD)),
-            _ if first == DEVICE_QUEUE || is_knob_group(first) => {
+            _ if [DEVICE_QUEUE, DEVICE].contains(&first) || is_knob_group(first) => {
                 self.hosts[self.subject].set(path, text)
             }
             _ => {
@@ -154,8 +183,16 @@ impl Setup {
     fn paths(&self) -> Vec<String> {
         let knobs: Vec<_> = Config::rows().into_iter().map(|row| row.name).collect();
         let of_hosts = self.hosts.iter().flat_map(|host| {
-            let names = knobs.iter().map(String::as_str).chain([DEVICE_QUEUE]);
-            names.map(move |name| format!("{}.{name}", host.name))
+            let names = knobs
+                .iter()
+                .map(String::as_str)
+                .chain([DEVICE_QUEUE, ACQUAINTED]);
+            let fields = DEVICE_FIELDS
+                .iter()
+                .map(|(name, _)| format!("{}.{DEVICE}.{name}", host.name));
+            names
+                .map(move |name| format!("{}.{name}", host.name))
+                .chain(fields)
         });
         let names = self
             .links

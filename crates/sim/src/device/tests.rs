@@ -1,11 +1,9 @@
 //! The two queues, from both sides.
 
-use fullpipe::device::Medium;
-
 use super::*;
 
 fn device(queue_limit: usize) -> SimDevice {
-    SimDevice::new(Capabilities::plain(Medium::Ethernet, 1_500), queue_limit)
+    SimDevice::new(DeviceModel::plain(queue_limit), 1_500)
 }
 
 #[test]
@@ -38,9 +36,26 @@ fn lending_twice_lends_the_same_memory() {
 #[test]
 fn frames_are_received_in_the_order_they_arrived() {
     let mut device = device(1);
-    device.deliver(vec![1]);
-    device.deliver(vec![2]);
+    device.deliver(vec![1], Instant::ZERO);
+    device.deliver(vec![2], Instant::ZERO);
     assert_eq!(device.receive().unwrap().frame, [1]);
     assert_eq!(device.receive().unwrap().frame, [2]);
     assert!(device.receive().is_none());
+}
+
+#[test]
+fn a_device_that_reports_counts_what_the_link_has_taken_whole() {
+    let model = DeviceModel {
+        reports_sent: true,
+        ..DeviceModel::plain(4)
+    };
+    let mut device = SimDevice::new(model, 1_500);
+    for len in [100, 60] {
+        device.lend(len).unwrap();
+        device.send(len, TxMeta::default());
+    }
+    assert_eq!((device.sent_bytes(), device.has_news()), (0, false));
+    device.next_sent().unwrap();
+    assert!(device.has_news());
+    assert_eq!((device.sent_bytes(), device.has_news()), (100, false));
 }

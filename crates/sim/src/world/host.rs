@@ -33,6 +33,8 @@ pub(super) struct Host {
     /// The way from here.
     pub direction: Direction,
     pub alarm: Alarm,
+    /// For what the device holds for merging.
+    pub interrupt: Alarm,
     pub tap: Option<TapId>,
     /// The ends whose connections live here. Only looked up.
     ends: HashMap<ConnectionId, EndId>,
@@ -60,6 +62,7 @@ impl Host {
             link,
             direction,
             alarm: Alarm::default(),
+            interrupt: Alarm::default(),
             tap: None,
             ends: HashMap::new(),
             listener: None,
@@ -71,6 +74,13 @@ impl Host {
 }
 
 impl Host {
+    /// Whether the stack waits for its device, and need not any more.
+    pub fn is_relieved(&self) -> bool {
+        let device = &self.device;
+        let has_room = device.was_refused() && device.has_room();
+        has_room || (device.has_news() && self.stack.waits_for_device())
+    }
+
     /// Listens at `own`, once for all conversations.
     pub fn listen(&mut self, own: SocketAddr) {
         if self.listener.is_none() {
@@ -122,10 +132,10 @@ impl World {
             let turned = turn(&mut host.stack, &mut host.device, self.now);
             self.put_on_link(id)?;
             let served = self.serve_events(id)?;
-            let device = &mut self.hosts[id.0].device;
-            let relieved = device.was_refused() && device.has_room();
-            if relieved {
-                device.forget_refusal();
+            let host = &mut self.hosts[id.0];
+            let relieved = host.is_relieved();
+            if host.device.has_room() {
+                host.device.forget_refusal();
             }
             if !(served || relieved || turned.more_work) {
                 break;
@@ -137,6 +147,10 @@ impl World {
         let due = host.stack.next_timeout().map(|due| due.max(self.now));
         if let Some(at) = host.alarm.set(due) {
             self.agenda.add(at, Event::Host(id));
+        }
+        let due = host.device.next_interrupt();
+        if let Some(at) = host.interrupt.set(due) {
+            self.agenda.add(at.max(self.now), Event::Interrupt(id));
         }
         Ok(())
     }

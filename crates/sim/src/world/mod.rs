@@ -22,15 +22,14 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use fullpipe::device::{Capabilities, Medium};
-use fullpipe::{Config, Interface, Stack};
+use fullpipe::{Config, Interface, Stack, device::RxMeta};
 use fullpipe_pool::{Duration, Instant, Rng};
 use fullpipe_tcp::trace::Record;
-use fullpipe_wire::MacAddress;
+use fullpipe_wire::{ArpOperation, ArpPacket, EtherType, EthernetHeader, MacAddress};
 
 use crate::agenda::{Agenda, Alarm};
 use crate::app::{Application, ReadPlan, Transfer, WritePlan};
-use crate::device::SimDevice;
+use crate::device::{DeviceModel, SimDevice};
 use crate::failure::WorldFailure;
 use crate::flow::{End, EndId, Flow, FlowId};
 use crate::link::{Direction, Link, LinkEngine};
@@ -74,6 +73,8 @@ enum Event {
     Link(LinkId),
     /// A stack's timer.
     Host(HostId),
+    /// A device hands up what it held for merging.
+    Interrupt(HostId),
     /// A host must work whatever its timers say.
     Poke(HostId),
     /// An application's timer.
@@ -202,14 +203,14 @@ impl World {
     /// # Panics
     /// If both ends are taken, or the configuration is refused.
     pub fn host(&mut self, link: &LinkId, config: Config) -> HostId {
-        self.host_with(link, config, DEVICE_QUEUE)
+        self.host_with(link, config, DeviceModel::plain(DEVICE_QUEUE))
     }
 
-    /// A host whose device holds up to `device_queue` frames for the link.
+    /// A host with a device of its own kind.
     ///
     /// # Panics
     /// As [`host`](Self::host).
-    pub fn host_with(&mut self, link: &LinkId, config: Config, device_queue: usize) -> HostId {
+    pub fn host_with(&mut self, link: &LinkId, config: Config, device: DeviceModel) -> HostId {
         let id = HostId(self.hosts.len());
         let cable = &mut self.cables[link.0];
         let Some(direction) = Direction::ALL
@@ -220,7 +221,7 @@ impl World {
         };
         cable.ends[direction.index()] = Some(Node::Host(id));
         let mtu = cable.engine.link(direction).mtu;
-        let capabilities = Capabilities::plain(Medium::Ethernet, mtu);
+        let capabilities = device.capabilities(mtu);
         let mut rng = self.rng.fork(0x22_0000 + id.0 as u64);
         let secret = (u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64())).to_le_bytes();
         let interface = Interface {
@@ -234,7 +235,7 @@ impl World {
             Ok(stack) => stack,
             Err(error) => panic!("host {}: {error}", id.0),
         };
-        let device = SimDevice::new(capabilities, device_queue);
+        let device = SimDevice::new(device, mtu);
         self.hosts
             .push(Host::new(stack, device, config, *link, direction));
         id
@@ -259,6 +260,33 @@ impl World {
             panic!("both ends of the link are taken");
         };
         *free = Some(Node::Switch);
+    }
+
+    /// Lets two hosts know each other's station address, as earlier traffic
+    /// would have; otherwise a first conversation begins with that question.
+    pub fn acquaint(&mut self, one: HostId, other: HostId) {
+        for (host, peer) in [(one, other), (other, one)] {
+            let [IpAddr::V4(own), IpAddr::V4(theirs)] = [host, peer].map(address_of) else {
+                unreachable!("hosts have IPv4 addresses")
+            };
+            let answer = ArpPacket {
+                operation: ArpOperation::Reply,
+                sender_mac: mac_of(peer),
+                sender_ip: theirs,
+                target_mac: mac_of(host),
+                target_ip: own,
+            };
+            let header = EthernetHeader {
+                dst: mac_of(host),
+                src: mac_of(peer),
+                ether_type: EtherType::Arp,
+            };
+            let mut frame = [0; EthernetHeader::LEN + ArpPacket::LEN];
+            header.write(&mut frame);
+            answer.write(&mut frame[EthernetHeader::LEN..]);
+            let stack = &mut self.hosts[host.0].stack;
+            stack.receive(&frame, RxMeta::default(), self.now);
+        }
     }
 
     /// Adds a rule behind those there are.

@@ -29,6 +29,12 @@ impl World {
                     self.work(host)?;
                 }
             }
+            Event::Interrupt(host) => {
+                if self.hosts[host.0].interrupt.rang(at) {
+                    self.hosts[host.0].device.interrupt(at);
+                    self.work(host)?;
+                }
+            }
             Event::Poke(host) => self.work(host)?,
             Event::End(end) => {
                 if self.end_mut(end).alarm.rang(at) {
@@ -82,7 +88,8 @@ impl World {
     fn deliver(&mut self, host: HostId, frame: Vec<u8>) {
         self.record(self.hosts[host.0].tap, Some(Passage::Inbound), &frame);
         self.hosts[host.0].idle_wakes = 0;
-        self.hosts[host.0].device.deliver(frame);
+        let now = self.now;
+        self.hosts[host.0].device.deliver(frame, now);
     }
 
     /// Puts `link` on the agenda for when it has something to do.

@@ -25,8 +25,7 @@ impl World {
             };
             self.leave(id, frame)?;
         }
-        let device = &self.hosts[id.0].device;
-        Ok(device.was_refused() && device.has_room())
+        Ok(self.hosts[id.0].is_relieved())
     }
 
     /// A frame leaves a host.

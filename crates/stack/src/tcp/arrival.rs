@@ -256,6 +256,7 @@ impl TcpLayer {
             tuple,
             hash,
             holder: Holder::Backlog,
+            below: 0,
             is_found: true,
             connection,
         };

@@ -85,6 +85,8 @@ pub(crate) struct Slot {
     hash: u32,
     /// Who holds it.
     pub(crate) holder: Holder,
+    /// Bytes that the device holds of what it sent, where the device says so.
+    pub(crate) below: u32,
     /// Segments of the tuple find this connection: until it has ended.
     is_found: bool,
     /// The connection.

@@ -88,6 +88,7 @@ impl TcpLayer {
             tuple,
             hash,
             holder: Holder::User,
+            below: 0,
             is_found: true,
             connection,
         };

@@ -44,6 +44,7 @@ impl Connection {
         }
         self.note_mark(segment);
         let text = segment.payload;
+        self.receive.frame = text.len() as u32;
         match self
             .receive
             .on_text(segment.text_seq(), text, env.config.behind_gaps(), env.pool)

@@ -8,7 +8,6 @@
 
 use super::{Connection, Env};
 use crate::{
-    Limit,
     config::SegmentSizing,
     recovery::{Fate, Phase},
     send::{Decision, Situation, frame_goal, segmentize, whole_segments},
@@ -106,21 +105,19 @@ impl Connection {
 
     /// The device holds `held` bytes of what this connection sent, and takes up
     /// to `device_max` bytes of text in a frame. To be called after each segment
-    /// handed to a device that says so, and when it has sent some.
-    pub fn on_held_below(&mut self, held: u32, device_max: u32, env: &mut Env<'_>) {
+    /// handed to a device that says so, and when it has sent some. Returns
+    /// whether that is as much as it may hold.
+    pub fn on_held_below(&mut self, held: u32, device_max: u32, env: &mut Env<'_>) -> bool {
         let was_full = self.small_queue.is_full();
         let mss = self.mss(env);
         let goal = self.frame_goal(device_max, mss, env);
         self.small_queue
             .set(held, self.rate_now(), goal, env.config.small_queue);
-        if was_full && !self.small_queue.is_full() {
+        let is_full = self.small_queue.is_full();
+        if was_full && !is_full {
             self.wants_output = true;
         }
-    }
-
-    /// Whether text waits only until the device has sent some.
-    pub fn waits_for_device(&self) -> bool {
-        self.small_queue.is_full() && self.limit.current() == Limit::Device
+        is_full
     }
 
     /// Bytes that may be handed to the device: any or none.

@@ -55,6 +55,9 @@ pub struct Receive {
     pub rcv_up: Option<SeqNum>,
     /// Largest segment received lately: what the peer takes for full-sized.
     pub rcv_mss: u32,
+    /// Bytes of text of the last frame, segments that a device merged counted
+    /// together.
+    pub frame: u32,
     /// When to acknowledge.
     pub ack: AckPolicy,
     /// The last window advertised was zero.
@@ -81,6 +84,7 @@ impl Receive {
             duplicate: None,
             rcv_up: None,
             rcv_mss: 0,
+            frame: 0,
             ack: AckPolicy::new(quick_acks),
             advertised_zero: false,
             short_of_memory: false,

@@ -92,14 +92,16 @@ impl Receive {
 
     /// Whether the peer should hear of the growth now, without other reason to
     /// send: two segments or half the window, or any useful amount when the
-    /// peer's window is used up and it may be waiting.
+    /// peer's window is used up and it may be waiting. Where a device merges
+    /// segments, two frames as they arrive: one ACK for each is enough.
     pub fn update_is_due(&self, growth: u32, room: &WindowRoom) -> bool {
         if !self.is_worth_showing(growth, room) {
             return false;
         }
         let left = self.window_left();
         let whole = left.saturating_add(growth).saturating_add(self.readable());
-        left < room.mss || growth >= (2 * room.mss).min(whole / 2)
+        let full = room.mss.max(self.frame);
+        left < room.mss || growth >= (2 * full).min(whole / 2)
     }
 
     /// The window field of a segment that leaves now. Moves `rcv_adv`.

@@ -137,32 +137,6 @@ fn what_leaves_is_full_sized_or_the_end_or_all_that_will_ever_fit() {
             },
             Send(4_000),
         ),
-        (
-            "several and the tail, which nothing holds",
-            Situation {
-                goal: 4_500,
-                nagle: false,
-                ..tail(3_400, Application)
-            },
-            Send(3_400),
-        ),
-        (
-            "several and the tail with FIN",
-            Situation {
-                goal: 4_500,
-                fin_queued: true,
-                ..tail(3_400, Application)
-            },
-            Send(3_400),
-        ),
-        (
-            "several without the tail that Nagle holds",
-            Situation {
-                goal: 4_500,
-                ..tail(3_400, Application)
-            },
-            Send(3_000),
-        ),
         ("no window", room(0, ZeroWindow), Hold(ZeroWindow)),
         (
             "a silly window",
@@ -249,5 +223,25 @@ fn what_leaves_is_full_sized_or_the_end_or_all_that_will_ever_fit() {
         ),
     ] {
         assert_eq!(segmentize(&situation), expected, "{name}");
+    }
+}
+
+#[test]
+fn the_tail_leaves_in_the_frame_of_what_is_before_it_unless_something_holds_it() {
+    let whole = |change: fn(&mut Situation)| {
+        let mut situation = Situation {
+            goal: 4_500,
+            ..tail(3_400, Limit::Application)
+        };
+        change(&mut situation);
+        segmentize(&situation)
+    };
+    for (name, sent, expected) in [
+        ("nagle", whole(|_| ()), 3_000),
+        ("no nagle", whole(|tail| tail.nagle = false), 3_400),
+        ("FIN", whole(|tail| tail.fin_queued = true), 3_400),
+        ("less than all", whole(|tail| tail.goal = 3_300), 3_000),
+    ] {
+        assert_eq!(sent, Decision::Send(expected), "{name}");
     }
 }

@@ -1,0 +1,92 @@
+//! What a host's network device does for its stack.
+//!
+//! Rule: the fields stand in one table, which `set` and the suggestions for a
+//! mistyped name read. What they do is the simulator's part.
+
+use fullpipe_pool::{Duration, knobs::parse_count};
+use fullpipe_sim::{DeviceModel, Merge};
+
+use super::setting::SettingError;
+
+/// Fields that `set` takes, and what their values look like.
+pub const DEVICE_FIELDS: &[(&str, &str)] = &[
+    (
+        "super_segment",
+        "a number of bytes such as 64K that a frame may carry, or 0 for a device that cuts nothing",
+    ),
+    ("reports_sent", "true or false"),
+    (
+        "merge_quiet",
+        "a time such as 20us, or 0s for a device that merges nothing",
+    ),
+    ("merge_longest", "a time such as 1ms, above 0"),
+];
+
+/// The offloads of one device; it has none unless something is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DevicePlan {
+    /// Most text of one frame that it cuts into segments, in bytes; 0: none.
+    pub super_segment: u32,
+    /// It says how much it has sent.
+    pub reports_sent: bool,
+    /// What it merges is given up when nothing came for so long; zero: it
+    /// merges nothing.
+    pub merge_quiet: Duration,
+    /// And in any case when its first segment is so old.
+    pub merge_longest: Duration,
+}
+
+impl DevicePlan {
+    /// No offloads.
+    pub const PLAIN: Self = Self {
+        super_segment: 0,
+        reports_sent: false,
+        merge_quiet: Duration::ZERO,
+        merge_longest: Duration::from_millis(1),
+    };
+
+    /// The device that holds up to `queue` frames for its link.
+    pub fn model(&self, queue: u32) -> DeviceModel {
+        let merge = Merge {
+            quiet: self.merge_quiet,
+            longest: self.merge_longest,
+            verifies: true,
+        };
+        DeviceModel {
+            super_segment: self.super_segment as usize,
+            reports_sent: self.reports_sent,
+            merge: (!self.merge_quiet.is_zero()).then_some(merge),
+            ..DeviceModel::plain(queue as usize)
+        }
+    }
+
+    /// Sets the field called `field` from text.
+    ///
+    /// # Errors
+    /// An unknown field, or a text that is none of its values.
+    pub fn set(&mut self, field: &str, text: &str) -> Result<(), SettingError> {
+        let names = DEVICE_FIELDS.iter().map(|(name, _)| *name);
+        let (_, expected) = *DEVICE_FIELDS
+            .iter()
+            .find(|(name, _)| *name == field)
+            .ok_or_else(|| SettingError::unknown("device field", field, names))?;
+        self.try_set(field, text)
+            .ok_or_else(|| SettingError::NotAValue {
+                name: format!("device.{field}"),
+                given: text.to_string(),
+                expected,
+            })
+    }
+
+    fn try_set(&mut self, field: &str, text: &str) -> Option<()> {
+        let time = || text.trim().parse::<Duration>().ok();
+        match field {
+            "super_segment" => self.super_segment = parse_count(text)?.try_into().ok()?,
+            "reports_sent" => self.reports_sent = text.trim().parse().ok()?,
+            "merge_quiet" => self.merge_quiet = time()?,
+            "merge_longest" => self.merge_longest = time().filter(|time| !time.is_zero())?,
+            _ => return None,
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,228 @@
+//! Merges received segments into one frame, as a network card or its driver
+//! does on the way in.
+//!
+//! Rule: only what a sender could have sent as one is merged: text in order of
+//! one connection, with the same acknowledgment, window, options and marks,
+//! sound and without flags that mean something; anything else passes at once,
+//! and behind what was held of its connection. Nothing is held longer than the
+//! description says. RFC 3168 marks are never mixed.
+
+use std::collections::VecDeque;
+
+use fullpipe::device::RxMeta;
+use fullpipe_pool::{Duration, Instant};
+use fullpipe_wire::{
+    ChecksumPolicy, EtherType, EthernetHeader, Ipv4Header, Protocol, TcpFlags, TcpHeader,
+    tcp::verify_checksum,
+};
+
+use super::segmenter::{number_at, seal};
+
+/// Connections of which something is held at one time, at most.
+const MOST_FLOWS: usize = 8;
+/// Bytes of the IPv4 header and of the link header before it.
+const TCP_AT: usize = EthernetHeader::LEN + Ipv4Header::LEN;
+
+/// How a device merges: like a card with two interrupt timers, one that starts
+/// anew with each frame and one that does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Merge {
+    /// What is held is given up when nothing came for so long.
+    pub quiet: Duration,
+    /// And in any case when its first segment is so old.
+    pub longest: Duration,
+    /// The stack is told that checksums were verified; else it looks itself.
+    pub verifies: bool,
+}
+
+/// Segments of one connection that were merged, and may go on to be.
+#[derive(Debug)]
+struct Held {
+    frame: Vec<u8>,
+    head_len: usize,
+    /// Bytes of text of its first segment: what a full one carries.
+    size: usize,
+    count: u16,
+    flags: TcpFlags,
+    first_at: Instant,
+    last_at: Instant,
+}
+
+/// A segment that may be merged.
+struct Piece {
+    head_len: usize,
+    text_len: usize,
+    flags: TcpFlags,
+}
+
+/// The device's receiving side.
+#[derive(Debug)]
+pub struct Merger {
+    model: Merge,
+    held: Vec<Held>,
+}
+
+/// Where merged frames go.
+pub type Arrived = VecDeque<(Vec<u8>, RxMeta)>;
+
+impl Merger {
+    /// Nothing held.
+    pub fn new(model: Merge) -> Self {
+        Self {
+            model,
+            held: Vec::new(),
+        }
+    }
+
+    /// A frame arrives. What need not wait goes to `arrived`.
+    pub fn take(&mut self, frame: Vec<u8>, now: Instant, arrived: &mut Arrived) {
+        let place = self.held.iter().position(|held| held.is_of(&frame));
+        let Some(piece) = Piece::of(&frame) else {
+            if let Some(place) = place {
+                self.give_up(place, arrived);
+            }
+            arrived.push_back((frame, RxMeta::default()));
+            return;
+        };
+        let place = match place {
+            Some(place) if self.held[place].goes_on(&frame, &piece) => {
+                self.held[place].append(&frame, &piece, now);
+                place
+            }
+            Some(place) => {
+                self.give_up(place, arrived);
+                self.hold(frame, &piece, now, arrived)
+            }
+            None => self.hold(frame, &piece, now, arrived),
+        };
+        if self.held[place].is_complete(&piece) {
+            self.give_up(place, arrived);
+        }
+    }
+
+    /// Begins to hold a frame; the oldest makes room for it. Returns its place.
+    fn hold(
+        &mut self,
+        frame: Vec<u8>,
+        piece: &Piece,
+        now: Instant,
+        arrived: &mut Arrived,
+    ) -> usize {
+        if self.held.len() == MOST_FLOWS {
+            self.give_up(0, arrived);
+        }
+        self.held.push(Held {
+            frame,
+            head_len: piece.head_len,
+            size: piece.text_len,
+            count: 1,
+            flags: piece.flags,
+            first_at: now,
+            last_at: now,
+        });
+        self.held.len() - 1
+    }
+
+    fn give_up(&mut self, place: usize, arrived: &mut Arrived) {
+        let held = self.held.remove(place);
+        let meta = RxMeta {
+            checksum_verified: self.model.verifies,
+            merged: held.count,
+        };
+        arrived.push_back((held.whole(), meta));
+    }
+
+    /// Gives up what has been held long enough by `now`.
+    pub fn interrupt(&mut self, now: Instant, arrived: &mut Arrived) {
+        while let Some(place) = self.held.iter().position(|held| self.due(held) <= now) {
+            self.give_up(place, arrived);
+        }
+    }
+
+    /// When something will have been held long enough.
+    pub fn next_interrupt(&self) -> Option<Instant> {
+        self.held.iter().map(|held| self.due(held)).min()
+    }
+
+    fn due(&self, held: &Held) -> Instant {
+        (held.last_at + self.model.quiet).min(held.first_at + self.model.longest)
+    }
+}
+
+impl Piece {
+    /// What of `frame` could be merged; `None`: it passes as it is.
+    fn of(frame: &[u8]) -> Option<Self> {
+        let (ethernet, packet) = EthernetHeader::parse(frame).ok()?;
+        let (ip, segment) = Ipv4Header::parse(packet, ChecksumPolicy::Verify).ok()?;
+        let plain = ethernet.ether_type == EtherType::Ipv4
+            && ethernet.dst.is_unicast()
+            && ip.protocol == Protocol::Tcp
+            && !ip.is_fragment()
+            && ip.payload_len() == segment.len()
+            && frame.len() == TCP_AT + segment.len();
+        if !plain || verify_checksum(segment, ip.src.into(), ip.dst.into()).is_err() {
+            return None;
+        }
+        let (header, text) = TcpHeader::parse(segment).ok()?;
+        let mild = TcpFlags::ACK.union(TcpFlags::PSH).union(TcpFlags::FIN);
+        let mergeable = header.flags.contains(TcpFlags::ACK)
+            && header.flags.without(mild).is_empty()
+            && !text.is_empty();
+        mergeable.then_some(Self {
+            head_len: frame.len() - text.len(),
+            text_len: text.len(),
+            flags: header.flags,
+        })
+    }
+}
+
+impl Held {
+    /// Whether `frame` is of the same connection and direction: addresses and
+    /// ports.
+    fn is_of(&self, frame: &[u8]) -> bool {
+        let key = EthernetHeader::LEN + 12..TCP_AT + 4;
+        frame.get(key.clone()) == self.frame.get(key)
+    }
+
+    /// Whether a segment of this connection continues what is held.
+    fn goes_on(&self, frame: &[u8], piece: &Piece) -> bool {
+        let next = number_at(&self.frame, TCP_AT + 4)
+            .wrapping_add((self.frame.len() - self.head_len) as u32);
+        let same = |place: std::ops::Range<usize>| self.frame[place.clone()] == frame[place];
+        piece.head_len == self.head_len
+            && number_at(frame, TCP_AT + 4) == next
+            && piece.text_len <= self.size
+            && self.frame.len() - EthernetHeader::LEN + piece.text_len <= usize::from(u16::MAX)
+            // Stations, marks and lifetime; acknowledgment; window; options.
+            && same(0..EthernetHeader::LEN + 2)
+            && same(EthernetHeader::LEN + 6..EthernetHeader::LEN + 9)
+            && same(TCP_AT + 8..TCP_AT + 12)
+            && same(TCP_AT + 14..TCP_AT + 16)
+            && same(TCP_AT + TcpHeader::LEN..self.head_len)
+    }
+
+    fn append(&mut self, frame: &[u8], piece: &Piece, now: Instant) {
+        self.frame.extend_from_slice(&frame[piece.head_len..]);
+        self.flags = self.flags.union(piece.flags);
+        self.count += 1;
+        self.last_at = now;
+    }
+
+    /// Whether nothing can follow `piece`, which was merged last.
+    fn is_complete(&self, piece: &Piece) -> bool {
+        piece.text_len < self.size || self.flags.intersects(TcpFlags::PSH.union(TcpFlags::FIN))
+    }
+
+    /// The frame as the stack gets it.
+    fn whole(mut self) -> Vec<u8> {
+        if self.count > 1 {
+            self.frame[TCP_AT + 13] = self.flags.bits() as u8;
+            let identification = (number_at(&self.frame, EthernetHeader::LEN + 2) & 0xffff) as u16;
+            seal(&mut self.frame, identification);
+        }
+        self.frame
+    }
+}
+
+#[cfg(test)]
+mod tests;

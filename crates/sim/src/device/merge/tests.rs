@@ -1,0 +1,188 @@
+//! What is merged, what is not, and for how long it is held.
+
+use std::net::Ipv4Addr;
+
+use fullpipe_wire::{Ecn, MacAddress, TcpOptions, Timestamps};
+
+use super::*;
+
+const SRC: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const DST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+const MODEL: Merge = Merge {
+    quiet: Duration::from_micros(10),
+    longest: Duration::from_micros(100),
+    verifies: true,
+};
+
+/// A segment that differs from its neighbours in nothing that matters, unless
+/// the test changes it.
+struct Segment {
+    seq: u32,
+    ack: u32,
+    flags: TcpFlags,
+    window: u16,
+    stamp: u32,
+    port: u16,
+    ecn: Ecn,
+    len: usize,
+}
+
+impl Segment {
+    fn new(seq: u32) -> Self {
+        Self {
+            seq,
+            ack: 5,
+            flags: TcpFlags::ACK,
+            window: 100,
+            stamp: 1,
+            port: 80,
+            ecn: Ecn::NotEct,
+            len: 1_000,
+        }
+    }
+
+    fn frame(&self) -> Vec<u8> {
+        let header = TcpHeader {
+            src_port: self.port,
+            dst_port: 2,
+            seq: self.seq,
+            ack: self.ack,
+            flags: self.flags,
+            window: self.window,
+            options: TcpOptions {
+                timestamps: Some(Timestamps {
+                    value: self.stamp,
+                    echo: 0,
+                }),
+                ..TcpOptions::NONE
+            },
+            ..TcpHeader::default()
+        };
+        let ethernet = EthernetHeader {
+            dst: MacAddress([2, 0, 0, 0, 0, 1]),
+            src: MacAddress([2, 0, 0, 0, 0, 0]),
+            ether_type: EtherType::Ipv4,
+        };
+        let mut frame = vec![0; TCP_AT + header.header_len() + self.len];
+        let text = TCP_AT + header.header_len();
+        ethernet.write(&mut frame);
+        let ip = Ipv4Header {
+            ecn: self.ecn,
+            ..Ipv4Header::new(SRC, DST, Protocol::Tcp, frame.len() - TCP_AT)
+        };
+        ip.write(&mut frame[EthernetHeader::LEN..]);
+        header.write(&mut frame[TCP_AT..]);
+        for (place, byte) in frame[text..].iter_mut().enumerate() {
+            *byte = (self.seq as usize + place) as u8;
+        }
+        seal(&mut frame, 0);
+        frame
+    }
+}
+
+/// Takes the segments a microsecond apart, and then lets time pass. Returns how
+/// many segments each frame that arrived was made of.
+fn merged(segments: &[Segment]) -> Vec<u16> {
+    let (mut merger, mut arrived) = (Merger::new(MODEL), Arrived::new());
+    for (number, segment) in segments.iter().enumerate() {
+        merger.take(
+            segment.frame(),
+            Instant::from_micros(number as u64),
+            &mut arrived,
+        );
+    }
+    merger.interrupt(Instant::from_secs(1), &mut arrived);
+    assert_eq!(merger.next_interrupt(), None);
+    arrived.iter().map(|(_, meta)| meta.merged.max(1)).collect()
+}
+
+#[test]
+fn segments_in_order_become_one_sound_frame() {
+    let (mut merger, mut arrived) = (Merger::new(MODEL), Arrived::new());
+    for seq in [u32::MAX - 999, 0, 1_000] {
+        merger.take(Segment::new(seq).frame(), Instant::ZERO, &mut arrived);
+    }
+    assert!(arrived.is_empty());
+    let due = merger.next_interrupt().unwrap();
+    assert_eq!(due, Instant::from_micros(10));
+    merger.interrupt(due, &mut arrived);
+    let (frame, meta) = arrived.pop_front().unwrap();
+    assert_eq!((meta.merged, meta.checksum_verified), (3, true));
+    let packet = &frame[EthernetHeader::LEN..];
+    let (ip, segment) = Ipv4Header::parse(packet, ChecksumPolicy::Verify).unwrap();
+    verify_checksum(segment, ip.src.into(), ip.dst.into()).unwrap();
+    let (header, text) = TcpHeader::parse(segment).unwrap();
+    assert_eq!((header.seq, text.len()), (u32::MAX - 999, 3_000));
+    let first = (u32::MAX - 999) as usize;
+    assert!(
+        text[..1_000]
+            .iter()
+            .enumerate()
+            .all(|(place, byte)| *byte == (first + place) as u8)
+    );
+    assert!(
+        text[1_000..]
+            .iter()
+            .enumerate()
+            .all(|(place, byte)| *byte == place as u8)
+    );
+}
+
+#[test]
+fn only_what_could_have_been_sent_as_one_is_merged() {
+    let with = |change: fn(&mut Segment)| {
+        let mut second = Segment::new(1_000);
+        change(&mut second);
+        merged(&[Segment::new(0), second, Segment::new(2_000)])
+    };
+    assert_eq!(with(|_| ()), [3]);
+    assert_eq!(with(|second| second.ack = 6), [1, 1, 1]);
+    assert_eq!(with(|second| second.window = 9), [1, 1, 1]);
+    assert_eq!(with(|second| second.stamp = 2), [1, 1, 1]);
+    assert_eq!(with(|second| second.ecn = Ecn::Ce), [1, 1, 1]);
+    assert_eq!(with(|second| second.seq = 1_001), [1, 1, 1]);
+    assert_eq!(with(|second| second.flags |= TcpFlags::URG), [1, 1, 1]);
+    // These end what they are merged into.
+    assert_eq!(with(|second| second.flags |= TcpFlags::PSH), [2, 1]);
+    assert_eq!(with(|second| second.len = 500), [2, 1]);
+    // Another connection is beside it: the third waits with the first.
+    assert_eq!(with(|second| second.port = 81), [1, 1, 1]);
+}
+
+#[test]
+fn what_may_not_wait_does_not_overtake_what_was_held() {
+    let mut acknowledgment = Segment::new(1_000);
+    acknowledgment.len = 0;
+    let (mut merger, mut arrived) = (Merger::new(MODEL), Arrived::new());
+    merger.take(Segment::new(0).frame(), Instant::ZERO, &mut arrived);
+    merger.take(acknowledgment.frame(), Instant::ZERO, &mut arrived);
+    let lens: Vec<usize> = arrived.iter().map(|(frame, _)| frame.len()).collect();
+    assert_eq!(lens, [1_066, 66]);
+}
+
+#[test]
+fn damaged_segments_pass_unmerged_and_unverified() {
+    let mut damaged = Segment::new(1_000).frame();
+    *damaged.last_mut().unwrap() ^= 1;
+    let (mut merger, mut arrived) = (Merger::new(MODEL), Arrived::new());
+    merger.take(Segment::new(0).frame(), Instant::ZERO, &mut arrived);
+    merger.take(damaged, Instant::ZERO, &mut arrived);
+    assert_eq!(arrived.len(), 2);
+    assert!(!arrived[1].1.checksum_verified);
+}
+
+#[test]
+fn nothing_is_held_longer_than_the_longest_and_no_frame_grows_too_long() {
+    let (mut merger, mut arrived) = (Merger::new(MODEL), Arrived::new());
+    for number in 0..11 {
+        let now = Instant::from_micros(u64::from(number) * 9);
+        merger.take(Segment::new(number * 1_000).frame(), now, &mut arrived);
+    }
+    assert_eq!(merger.next_interrupt(), Some(Instant::from_micros(100)));
+    for number in 11..100 {
+        let now = Instant::from_micros(99);
+        merger.take(Segment::new(number * 1_000).frame(), now, &mut arrived);
+    }
+    assert_eq!(arrived.len(), 1);
+    assert!(arrived[0].0.len() <= EthernetHeader::LEN + usize::from(u16::MAX));
+}

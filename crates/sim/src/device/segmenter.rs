@@ -1,0 +1,106 @@
+//! Cuts one frame of a stack into the segments that go on the wire, as a
+//! network card with segmentation offload does.
+//!
+//! Rule: each segment is what the stack would have made itself: its own
+//! sequence number, identification, length and checksums; FIN and PSH only on
+//! the last, CWR only on the first (RFC 3168 §6.1.2). Timestamps and everything
+//! else are repeated. How large the pieces are is the stack's word.
+
+use std::net::Ipv4Addr;
+
+use fullpipe::device::{TxChecksum, TxMeta};
+use fullpipe_wire::{Checksum, EthernetHeader, Ipv4Header, TcpFlags, tcp::set_checksum};
+
+/// Where a segment begins, counted from the start of the frame.
+const IP_AT: usize = EthernetHeader::LEN;
+const TCP_AT: usize = IP_AT + Ipv4Header::LEN;
+/// Places in the TCP header.
+const SEQ_AT: usize = TCP_AT + 4;
+const FLAGS_AT: usize = TCP_AT + 13;
+
+/// The frames that go on the wire for `frame`, in order.
+///
+/// # Panics
+/// If the stack asks for a cut outside of a TCP segment over plain IPv4: its
+/// own mistake.
+pub fn cut(mut frame: Vec<u8>, meta: TxMeta) -> Vec<Vec<u8>> {
+    let size = usize::from(meta.segment_size);
+    if size == 0 {
+        complete(&mut frame, meta.checksum);
+        return vec![frame];
+    }
+    assert_eq!(frame[IP_AT], 0x45, "an IPv4 header without options");
+    assert_ne!(
+        meta.checksum,
+        TxChecksum::Complete,
+        "the sum of a frame to be cut is left to the device"
+    );
+    let (head, text) = frame.split_at(meta.header_len.into());
+    let count = text.len().div_ceil(size);
+    text.chunks(size)
+        .enumerate()
+        .map(|(number, piece)| segment(head, piece, number, size, number + 1 == count))
+        .collect()
+}
+
+/// Segment `number` of a frame whose headers are `head`.
+fn segment(head: &[u8], piece: &[u8], number: usize, size: usize, is_last: bool) -> Vec<u8> {
+    let mut frame = [head, piece].concat();
+    let seq = number_at(head, SEQ_AT).wrapping_add((number * size) as u32);
+    frame[SEQ_AT..SEQ_AT + 4].copy_from_slice(&seq.to_be_bytes());
+    let mut flags = TcpFlags::from_bits(u16::from(frame[FLAGS_AT]));
+    if number > 0 {
+        flags = flags.without(TcpFlags::CWR);
+    }
+    if !is_last {
+        flags = flags.without(TcpFlags::FIN.union(TcpFlags::PSH));
+    }
+    frame[FLAGS_AT] = flags.bits() as u8;
+    let identification = (number_at(head, IP_AT + 2) & 0xffff) as u16;
+    seal(&mut frame, identification.wrapping_add(number as u16));
+    frame
+}
+
+/// Writes the length, the identification and the checksums that a TCP segment
+/// over plain IPv4 has now.
+pub(super) fn seal(frame: &mut [u8], identification: u16) {
+    let total_len = (frame.len() - IP_AT) as u16;
+    let ip = &mut frame[IP_AT..TCP_AT];
+    ip[2..4].copy_from_slice(&total_len.to_be_bytes());
+    ip[4..6].copy_from_slice(&identification.to_be_bytes());
+    ip[10..12].fill(0);
+    let sum = Checksum::of(ip).finish();
+    ip[10..12].copy_from_slice(&sum.to_be_bytes());
+    let [src, dst] = [12, 16].map(|at| Ipv4Addr::from_bits(number_at(frame, IP_AT + at)));
+    let head_len = usize::from(frame[TCP_AT + 12] >> 4) * 4;
+    let (head, text) = frame[TCP_AT..].split_at_mut(head_len);
+    set_checksum(head, src.into(), dst.into(), Checksum::of(text));
+}
+
+/// The 32 bits at `at`.
+pub(super) fn number_at(frame: &[u8], at: usize) -> u32 {
+    frame[at..at + 4]
+        .iter()
+        .fold(0, |number, byte| number << 8 | u32::from(*byte))
+}
+
+/// Completes a checksum that was left to the device.
+fn complete(frame: &mut [u8], checksum: TxChecksum) {
+    match checksum {
+        TxChecksum::Complete => {}
+        TxChecksum::Partial { start, offset } => {
+            let covered = &mut frame[usize::from(start)..];
+            // Of UDP, 0 would mean that there is none. RFC 768. In TCP both
+            // spellings of zero are valid.
+            let sum = match Checksum::of(covered).finish() {
+                0 => u16::MAX,
+                sum => sum,
+            };
+            let field = usize::from(offset);
+            covered[field..field + 2].copy_from_slice(&sum.to_be_bytes());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
