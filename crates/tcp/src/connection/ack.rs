@@ -84,6 +84,7 @@ impl Connection {
 
     /// An ACK while something is outstanding.
     fn on_ack(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
+        self.note_idle_path(env);
         let mss = self.mss(env);
         let flight_size = self.send.outstanding();
         let advanced = segment.ack.after(self.send.snd_una);

@@ -253,15 +253,15 @@ impl Connection {
         self.set_limit(limit, env);
         self.pending.override_sws = false;
         match limit {
-            Limit::Application | Limit::SendBuffer | Limit::Memory | Limit::Nagle => {
-                self.rate
-                    .mark_app_limited(self.recovery.board().in_flight());
-            }
             Limit::Pacing => self.timers.pacing.set(self.pacer.release_at()),
             Limit::CwndSlowStart | Limit::CwndSteady | Limit::CwndAfterLoss | Limit::Recovery => {
                 self.window_use.on_full();
             }
-            Limit::ReceiveWindow
+            Limit::Application
+            | Limit::SendBuffer
+            | Limit::Memory
+            | Limit::Nagle
+            | Limit::ReceiveWindow
             | Limit::ZeroWindow
             | Limit::Device
             | Limit::Handshake
@@ -275,6 +275,22 @@ impl Connection {
         let corked = situation.corked && limit == Limit::Nagle;
         if corked && !env.config.cork_timeout.is_zero() {
             self.timers.cork.set_once(env.now + env.config.cork_timeout);
+        }
+    }
+
+    /// Something is about to happen. Where there has been nothing to send for some
+    /// time, though congestion window and pacer would have let a segment leave,
+    /// what is in flight measures the application and not the path.
+    /// draft-ietf-ccwg-bbr-06 §4.1.2.4: asked before each write, ACK and timer.
+    pub(super) fn note_idle_path(&mut self, env: &Env<'_>) {
+        let (board, mss) = (self.recovery.board(), self.mss(env));
+        let is_idle = self.send.unsent() < mss
+            && self.spoke < env.now
+            && board.lost() == 0
+            && self.cwnd_room() >= mss
+            && self.pacer.may_send(env.now);
+        if is_idle {
+            self.rate.mark_app_limited(board.in_flight());
         }
     }
 

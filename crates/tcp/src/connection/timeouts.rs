@@ -8,6 +8,9 @@ use crate::{CloseReason, Limit, trace::Event};
 impl Connection {
     /// Acts on every deadline that is not after `env.now`.
     pub fn on_timeout(&mut self, env: &mut Env<'_>) {
+        if self.state.is_synchronized() {
+            self.note_idle_path(env);
+        }
         if self.timers.linger.take_if_due(env.now) {
             self.on_linger_over(env);
         }

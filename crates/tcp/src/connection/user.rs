@@ -149,6 +149,7 @@ impl Connection {
         if !self.state.is_synchronized() {
             return Ok(0);
         }
+        self.note_idle_path(env);
         let capacity = self.tuning.send_buffer;
         let taken = self
             .send
@@ -171,6 +172,7 @@ impl Connection {
         if !self.state.is_synchronized() {
             return Ok(0);
         }
+        self.note_idle_path(env);
         let taken = self
             .send
             .write_with(self.tuning.send_buffer, env.pool, fill);

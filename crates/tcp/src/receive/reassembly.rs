@@ -190,7 +190,7 @@ impl Receive {
         let mut blocks = SackBlocks::NONE;
         let block = |range: Range<u64>, this: &Self| SackBlock {
             left: this.seq_of(range.start).0,
-            right: this.seq_of(range.end).0,
+            right: this.end_with_fin(range.end).0,
         };
         if let Some(duplicate) = self.duplicate.take() {
             blocks.push(block(duplicate, self));
@@ -209,6 +209,13 @@ impl Receive {
             }
         }
         blocks
+    }
+
+    /// Where the text before `end` ends, with the FIN if that has arrived behind
+    /// it: the peer may have nothing else from which to learn what it must repair.
+    fn end_with_fin(&self, end: u64) -> SeqNum {
+        let end = self.seq_of(end);
+        if self.fin == Some(end) { end + 1 } else { end }
     }
 
     /// Whether the next ACK has something to say that only SACK can.

@@ -12,6 +12,9 @@
 //!   but the retransmission timeout's;
 //! - loss below that threshold does not lower the short-term bounds either
 //!   (see `bounds`);
+//! - a round trip in which the application was slow still shows that the pipe is
+//!   full, if enough was in flight (see `startup`): else a send buffer of two
+//!   bandwidth-delay products and some loss keep Startup going;
 //! - a connection without SACK is not treated specially: what its duplicate
 //!   ACKs say is little, and the full pipe is found without;
 //! - state for undo is saved once in a recovery, not in each of its round trips;

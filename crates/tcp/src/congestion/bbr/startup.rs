@@ -48,8 +48,7 @@ impl Bbr {
     /// CheckFullBWReached. §5.3.1.2.
     pub(super) fn check_full_bw_reached(&mut self, sample: &AckSample) {
         let rate = sample.rate.rate();
-        if self.full_pipe.now || !self.model.round_start || rate == 0 || self.is_app_limited(sample)
-        {
+        if self.full_pipe.now || !self.model.round_start || rate == 0 || self.is_starved(sample) {
             return;
         }
         if rate.saturating_mul(100) >= self.full_pipe.bw.saturating_mul(FULL_BW_GROWTH) {
@@ -59,6 +58,18 @@ impl Bbr {
         self.full_pipe.count += 1;
         self.full_pipe.now = self.full_pipe.count >= FULL_BW_ROUNDS;
         self.full_pipe.reached |= self.full_pipe.now;
+    }
+
+    /// Whether the sample cannot tell if the pipe is full, because too little was
+    /// sent. As much in flight as a quarter more bandwidth would need brings it,
+    /// if it is there: then the sample can tell, even if more might have been sent.
+    fn is_starved(&self, sample: &AckSample) -> bool {
+        let needed = self.full_pipe.bw.saturating_mul(FULL_BW_GROWTH) / 100;
+        let filled = self
+            .model
+            .bdp(needed)
+            .is_some_and(|bdp| u64::from(sample.rate.tx_in_flight) >= bdp);
+        self.is_app_limited(sample) && !filled
     }
 
     /// CheckStartupDone. §5.3.1.1.
