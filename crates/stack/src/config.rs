@@ -14,10 +14,22 @@ use alloc::{
 };
 
 use fullpipe_pool::{
-    Duration, PoolConfig, Rng,
+    Duration, PoolConfig, Rng, knob_choice,
     knobs::{KnobError, KnobInfo, KnobTable, nearest},
 };
 use fullpipe_tcp::TcpConfig;
+
+knob_choice! {
+    /// When a listener answers a SYN without remembering it.
+    pub enum SynCookieUse ("off, when_full or always") {
+        /// Never: a SYN that finds no room is dropped.
+        Off = "off",
+        /// When the SYN finds no room, or no memory for its window.
+        WhenFull = "when_full",
+        /// Always: no SYN is remembered.
+        Always = "always",
+    }
+}
 
 fullpipe_pool::knobs! {
     /// How many of each thing the stack can hold, and how much it does in a turn.
@@ -28,6 +40,9 @@ fullpipe_pool::knobs! {
         listeners: u32 = 16, legal 0 => 65_536, drawn 1 => 4, "listeners";
         /// Connections whose handshake a listener has begun to answer.
         half_open: u32 = 256, legal 1 => 1_048_576, drawn 1 => 16, "connections";
+        /// The same from one address; what it asks for beyond is treated as if
+        /// there were no room.
+        half_open_per_source: u32 = 64, legal 1 => 1_048_576, drawn 1 => 16, "connections";
         /// Pieces of what is in flight, with their send times and fates, that all
         /// connections remember together, besides one each. When they run out
         /// pieces are merged.
@@ -36,6 +51,12 @@ fullpipe_pool::knobs! {
         /// connections may promise together; a SYN that would promise more is
         /// dropped.
         half_open_share: u32 = 25, legal 1 => 100, drawn 1 => 50, "percent";
+        /// When a SYN is answered with a cookie instead of being remembered. The
+        /// connection then begins with a window of zero, and without window scale,
+        /// SACK and ECN where the peer offers no timestamps. RFC 4987 §3.6.
+        syn_cookies: SynCookieUse = SynCookieUse::WhenFull,
+            legal SynCookieUse::Off => SynCookieUse::Always,
+            drawn SynCookieUse::Off => SynCookieUse::WhenFull, "";
         /// Established connections that wait to be accepted, for each listener that does not say otherwise.
         backlog: u32 = 128, legal 1 => 65_536, drawn 1 => 8, "connections";
         /// Connections in TIME-WAIT that are remembered; the oldest is forgotten first.

@@ -97,6 +97,12 @@ fullpipe_pool::counters! {
         tcp_listen_overflows: "TcpExtListenOverflows",
         /// SYNs and last ACKs dropped by listeners for whatever reason.
         tcp_listen_drops: "TcpExtListenDrops",
+        /// SYNs answered with a cookie.
+        tcp_syncookies_sent: "TcpExtSyncookiesSent",
+        /// Connections that a cookie began.
+        tcp_syncookies_recv: "TcpExtSyncookiesRecv",
+        /// ACKs to listeners whose cookie is forged or too old.
+        tcp_syncookies_failed: "TcpExtSyncookiesFailed",
         /// Connections in TIME-WAIT whose four-tuple began a new one.
         tcp_time_wait_recycled: "TcpExtTWRecycled",
         /// Connections in TIME-WAIT that were forgotten early for want of room.
@@ -252,11 +258,13 @@ discards! {
     /// A SYN, or the ACK that completes a handshake, while `backlog` connections
     /// wait to be accepted.
     TcpBacklogFull,
-    /// A SYN while `stack.half_open` handshakes are under way.
+    /// A SYN while `stack.half_open` handshakes are under way, or
+    /// `stack.half_open_per_source` of its sender, and answers with a cookie are off, or more of them wait than memory was set aside for.
     TcpHalfOpenFull,
     /// The ACK that completes a handshake, while every connection is in use.
     TcpConnectionsFull,
-    /// The ACK that completes a handshake, but memory cannot back its window.
+    /// A SYN, or the ACK that completes a handshake, but memory cannot back its
+    /// window.
     TcpNoMemory,
     /// An old segment to a connection in TIME-WAIT.
     TcpOldInTimeWait,

@@ -225,7 +225,7 @@ impl Stack {
             Source::Resets if !self.tcp.resets.is_empty() => {
                 self.send_packet(device, now, Self::write_reset)
             }
-            Source::SynAcks if self.tcp.first_syn_ack(now).is_some() => {
+            Source::SynAcks if self.tcp.has_syn_ack() => {
                 self.send_packet(device, now, |stack, packet| {
                     stack.write_syn_ack(packet, now)
                 })
@@ -331,8 +331,7 @@ impl Stack {
     }
 
     fn write_syn_ack(&mut self, packet: &mut [u8], now: Instant) -> Option<Built> {
-        let (index, tuple, segment) = self.tcp.first_syn_ack(now)?;
-        self.tcp.syn_ack_left(index, now);
+        let (tuple, segment) = self.tcp.take_syn_ack(now)?;
         Some(self.write_bare(&tuple, &segment, packet))
     }
 

@@ -135,6 +135,7 @@ pub mod presets;
 pub mod rate_limit;
 mod ready;
 mod slab;
+mod sources;
 mod stack;
 mod tcp;
 mod timer_wheel;

@@ -64,6 +64,7 @@ pub use connection::{
 pub use counters::{DiscardReason, Discards, TcpCounters};
 pub use error::{CloseReason, TcpError};
 pub use limit::{Allowance, Limit, LimitClock, ReceiveClock, ReceiveLimit};
+pub use options::DEFAULT_MSS;
 pub use recovery::{Phase as RecoveryPhase, SentArena};
 pub use segment::{Segment, SegmentOut};
 pub use seq::SeqNum;

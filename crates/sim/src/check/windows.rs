@@ -26,6 +26,10 @@ struct Said {
     sent_end: u32,
     /// Sequence number of its FIN.
     fin: Option<u32>,
+    /// It answered one SYN twice and with different numbers, as a listener may
+    /// that remembers nothing: which answer the peer took is seen from what
+    /// follows.
+    ambiguous: bool,
 }
 
 /// The watch over one connection.
@@ -66,7 +70,9 @@ impl WindowWatch {
         if !packet.has(TcpFlags::ACK) && self.ends[end].iss.is_some() {
             *self = Self::default();
         }
+        let ambiguous = packet.has(TcpFlags::ACK) && self.ends[end].iss.is_some();
         self.ends[end] = Said {
+            ambiguous,
             iss: Some(packet.header.seq),
             scale: packet.header.options.window_scale,
             syn_window: Some(packet.header.window),
@@ -89,6 +95,10 @@ impl WindowWatch {
             ));
         }
         let said = &mut self.ends[end];
+        if said.ambiguous && !packet.has(TcpFlags::SYN) {
+            (said.ambiguous, said.syn_window) = (false, None);
+            said.sent_end = packet.header.seq;
+        }
         if said.iss.is_some() && after(packet.seq_end(), said.sent_end) {
             said.sent_end = packet.seq_end();
         }
@@ -104,7 +114,7 @@ impl WindowWatch {
         let Some(peer_iss) = peer.iss else {
             return Ok(());
         };
-        if after(ack, peer.sent_end) {
+        if !peer.ambiguous && after(ack, peer.sent_end) {
             return Err(format!(
                 "SEG.ACK {ack} acknowledges {} bytes that were never sent",
                 ack.wrapping_sub(peer.sent_end)
@@ -114,6 +124,9 @@ impl WindowWatch {
             return Ok(()); // nothing more can come: the window means nothing
         }
         let said = &mut self.ends[end];
+        if said.ambiguous {
+            return Ok(());
+        }
         let shift = match (said.scale, peer.scale, packet.has(TcpFlags::SYN)) {
             (Some(own), Some(_), false) => own.min(14),
             (Some(_), Some(_), true) | (None, _, _) | (_, None, _) => 0,

@@ -6,14 +6,18 @@
 
 use core::net::SocketAddr;
 
-use fullpipe_tcp::{ActiveOpen, Connection, HalfOpen, IcmpError, Segment, SeqNum};
+use fullpipe_tcp::{ActiveOpen, Connection, HalfOpen, IcmpError, Segment, SeqNum, Tuning};
 use fullpipe_wire::{TcpFlags, TcpHeader, WireError, tcp::verify_checksum};
 
 use super::{
-    FourTuple, Holder, Host, Owner, Slot, TcpLayer, resets::NoReset, syn_cache::Handshake,
-    syn_cache::Verdict, time_wait,
+    FourTuple, Holder, Host, Owner, Slot, TcpLayer,
+    resets::NoReset,
+    syn_cache::{Handshake, Verdict},
+    syn_cookie::Remembered,
+    time_wait,
 };
 use crate::{
+    config::SynCookieUse,
     counters::Discard,
     device::RxMeta,
     icmp::{IcmpEvent, PathError},
@@ -75,7 +79,9 @@ impl TcpLayer {
         }
         self.counters.in_segs += u64::from(meta.merged.max(1));
         match owner {
-            Some(Owner::Handshake(index)) => self.on_handshake_segment(index, &segment, host),
+            Some(Owner::Handshake(index)) => {
+                self.on_handshake_segment(index, &segment, mss_limit, host)
+            }
             Some(Owner::TimeWait(index)) => {
                 self.on_time_wait_segment(index, &segment, mss_limit, host)
             }
@@ -128,30 +134,99 @@ impl TcpLayer {
     ) -> Result<(), Discard> {
         let tuple = stranger.tuple;
         let listener = self.listeners.listening_at(tuple.local());
-        let Some(listener) = listener.filter(|_| !segment.has(TcpFlags::ACK)) else {
+        let Some(listener) = listener else {
             return self.refuse(tuple, segment, host);
         };
+        if segment.has(TcpFlags::ACK) {
+            return self.on_cookie(listener, stranger, segment, host);
+        }
         // RFC 9293 §3.10.7.2: first RST, second ACK, third SYN, fourth the rest.
         if segment.has(TcpFlags::RST) || !segment.has(TcpFlags::SYN) || segment.has(TcpFlags::FIN) {
             return Err(Discard::TcpUselessInListen);
         }
-        let iss = self.numbers.sequence(&tuple, host.now);
-        self.check_room(listener)?;
-        self.begin(listener, stranger, segment, iss, host)
-    }
-
-    /// Whether a SYN to `listener` can be answered.
-    fn check_room(&self, listener: Key) -> Result<(), Discard> {
         if !self.listeners.has_room(listener) {
             return Err(Discard::TcpBacklogFull);
         }
-        if self.syn_cache.is_full() {
-            return Err(Discard::TcpHalfOpenFull);
-        }
+        let iss = self.numbers.sequence(&tuple, host.now);
+        let begun = match self.cookie_use {
+            SynCookieUse::Always => Err(Discard::TcpHalfOpenFull),
+            SynCookieUse::Off | SynCookieUse::WhenFull => {
+                self.begin(listener, stranger, segment, iss, host)
+            }
+        };
+        begun.or_else(|reason| match self.cookie_use {
+            SynCookieUse::Off => Err(reason),
+            SynCookieUse::WhenFull | SynCookieUse::Always => {
+                self.answer_with_cookie(listener, stranger, segment, reason, host)
+            }
+        })
+    }
+
+    /// A SYN that found no room, for `reason`: its answer carries all that is
+    /// needed later.
+    fn answer_with_cookie(
+        &mut self,
+        listener: Key,
+        stranger: Stranger,
+        syn: &Segment<'_>,
+        reason: Discard,
+        host: &mut Host<'_>,
+    ) -> Result<(), Discard> {
+        let remembered =
+            Remembered::from_syn(syn, self.config.timestamps).filter(|_| !self.cookies.is_full());
+        let remembered = remembered.ok_or(reason)?;
+        let tuple = stranger.tuple;
+        let iss = self.cookies.sequence(&tuple, &remembered, host.now);
+        // No window: nothing is promised.
+        let half_open = self.half_open(listener, stranger, &remembered.syn(syn), iss, 0, host);
+        let syn_ack = half_open.syn_ack(host.now);
+        self.cookies.answer(tuple, &remembered, syn_ack, host.now);
+        host.counters.mib.tcp_syncookies_sent += 1;
         Ok(())
     }
 
-    /// Begins to answer a SYN. There is room for an entry.
+    /// An ACK to a listener, of nothing that is remembered: its cookie may prove
+    /// that its sender was answered.
+    fn on_cookie(
+        &mut self,
+        listener: Key,
+        stranger: Stranger,
+        segment: &Segment<'_>,
+        host: &mut Host<'_>,
+    ) -> Result<(), Discard> {
+        let Stranger { tuple, hash, .. } = stranger;
+        let Some(remembered) = self.proven(&tuple, segment, host) else {
+            return self.refuse(tuple, segment, host);
+        };
+        self.check_room(listener)?;
+        let (syn, iss) = (remembered.syn(segment), segment.ack - 1);
+        let half_open = self.half_open(listener, stranger, &syn, iss, 0, host);
+        // The echo of the cookie's timestamp tells options, not a round trip.
+        let mut unstamped = *segment;
+        unstamped.options.timestamps = None;
+        let connection = self.found((tuple, hash), listener, &half_open, &unstamped, host)?;
+        host.counters.mib.tcp_syncookies_recv += 1;
+        self.hand_over(connection, segment, host);
+        Ok(())
+    }
+
+    /// What the SYN said whose answer `segment` acknowledges, if that had a cookie.
+    fn proven(
+        &self,
+        tuple: &FourTuple,
+        segment: &Segment<'_>,
+        host: &mut Host<'_>,
+    ) -> Option<Remembered> {
+        let proves = !segment.flags.intersects(TcpFlags::SYN | TcpFlags::RST);
+        if !proves || !self.cookies.are_out(host.now) {
+            return None;
+        }
+        let proven = self.cookies.prove(tuple, segment, host.now);
+        host.counters.mib.tcp_syncookies_failed += u64::from(proven.is_none());
+        proven
+    }
+
+    /// Begins to answer a SYN.
     fn begin(
         &mut self,
         listener: Key,
@@ -160,25 +235,9 @@ impl TcpLayer {
         iss: SeqNum,
         host: &mut Host<'_>,
     ) -> Result<(), Discard> {
-        let Stranger {
-            tuple,
-            hash,
-            mss_limit,
-        } = stranger;
-        let tuning = self
-            .listeners
-            .get(listener)
-            .expect("it was found just now")
-            .tuning;
-        let timestamp_offset = self.numbers.timestamp_offset(&tuple);
-        let open = ActiveOpen {
-            iss,
-            mss_limit,
-            timestamp_offset,
-            tuning,
-        };
+        let Stranger { tuple, hash, .. } = stranger;
         let most_blocks = self.syn_cache.most_blocks();
-        let half_open = HalfOpen::from_syn(syn, open, &self.config, host.pool, most_blocks);
+        let half_open = self.half_open(listener, stranger, syn, iss, most_blocks, host);
         let handshake = Handshake {
             tuple,
             half_open,
@@ -186,6 +245,9 @@ impl TcpLayer {
             hash,
             timeouts: 0,
         };
+        if self.syn_cache.is_full_for(tuple.remote_ip) {
+            return Err(Discard::TcpHalfOpenFull);
+        }
         // A connection that could not receive what it advertises is not begun.
         let Some(index) = self.syn_cache.add(handshake, host.pool) else {
             return Err(Discard::TcpNoMemory);
@@ -198,6 +260,7 @@ impl TcpLayer {
         &mut self,
         index: u32,
         segment: &Segment<'_>,
+        mss_limit: u16,
         host: &mut Host<'_>,
     ) -> Result<(), Discard> {
         match self.syn_cache.at(index).judge(segment) {
@@ -217,9 +280,37 @@ impl TcpLayer {
                 self.forget_handshake(index, host);
                 Ok(())
             }
-            Verdict::Refuse => self.refuse(self.syn_cache.at(index).tuple, segment, host),
+            Verdict::Refuse => self.on_refused(index, segment, mss_limit, host),
             Verdict::Ignore => Err(Discard::TcpUselessInHandshake),
         }
+    }
+
+    /// An ACK of something that this handshake did not send. An earlier SYN of
+    /// the same peer may have been answered with a cookie.
+    fn on_refused(
+        &mut self,
+        index: u32,
+        segment: &Segment<'_>,
+        mss_limit: u16,
+        host: &mut Host<'_>,
+    ) -> Result<(), Discard> {
+        let &Handshake {
+            tuple,
+            listener,
+            hash,
+            ..
+        } = self.syn_cache.at(index);
+        let listens = self.listeners.get(listener).is_some();
+        if !listens || self.proven(&tuple, segment, host).is_none() {
+            return self.refuse(tuple, segment, host);
+        }
+        self.forget_handshake(index, host);
+        let stranger = Stranger {
+            tuple,
+            hash,
+            mss_limit,
+        };
+        self.on_cookie(listener, stranger, segment, host)
     }
 
     /// The ACK that completes a handshake: it becomes a connection, which waits
@@ -237,21 +328,43 @@ impl TcpLayer {
             hash,
             ..
         } = self.syn_cache.at(index);
-        let Some(tuning) = self.listeners.get(listener).map(|listener| listener.tuning) else {
+        if self.listeners.get(listener).is_none() {
             self.forget_handshake(index, host);
             return self.refuse(tuple, segment, host);
-        };
+        }
+        self.check_room(listener)?;
+        // The memory set aside for its window becomes its own.
+        self.forget_handshake(index, host);
+        let connection = self.found((tuple, hash), listener, &half_open, segment, host)?;
+        self.hand_over(connection, segment, host);
+        Ok(())
+    }
+
+    /// Whether one more connection can wait in `listener`.
+    fn check_room(&self, listener: Key) -> Result<(), Discard> {
         if !self.listeners.has_room(listener) {
             return Err(Discard::TcpBacklogFull);
         }
         if self.slots.is_full() {
             return Err(Discard::TcpConnectionsFull);
         }
-        // The memory set aside for its window becomes its own.
-        self.forget_handshake(index, host);
+        Ok(())
+    }
+
+    /// Makes the connection that `ack` completes the handshake of, for which
+    /// there is room; it waits in `listener` to be accepted.
+    fn found(
+        &mut self,
+        (tuple, hash): (FourTuple, u32),
+        listener: Key,
+        half_open: &HalfOpen,
+        ack: &Segment<'_>,
+        host: &mut Host<'_>,
+    ) -> Result<u32, Discard> {
+        let tuning = self.tuning_of(listener);
         let mut env = self.env(self.slots.next_index(), host);
-        let connection = Connection::accepted(&half_open, segment, tuning, &mut env)
-            .ok_or(Discard::TcpNoMemory)?;
+        let connection =
+            Connection::accepted(half_open, ack, tuning, &mut env).ok_or(Discard::TcpNoMemory)?;
         let slot = Slot {
             tuple,
             hash,
@@ -267,12 +380,43 @@ impl TcpLayer {
             .insert(hash, Owner::Connection(key.index).encode());
         self.listeners.push(listener.index, key.index);
         host.events.accept(listener.index);
+        Ok(key.index)
+    }
+
+    /// The segment that made connection `index` is also its first.
+    fn hand_over(&mut self, index: u32, segment: &Segment<'_>, host: &mut Host<'_>) {
         // Counted by the connection from here on.
         self.counters.in_segs -= u64::from(segment.merged.max(1));
-        self.run(key.index, host, |connection, env| {
+        self.run(index, host, |connection, env| {
             connection.on_segment(segment, env)
         });
-        Ok(())
+    }
+
+    /// What the connections of `listener` start with.
+    fn tuning_of(&self, listener: Key) -> Tuning {
+        self.listeners
+            .get(listener)
+            .expect("it was found just now")
+            .tuning
+    }
+
+    /// What follows from `syn`, with a window of at most `most_blocks`.
+    fn half_open(
+        &self,
+        listener: Key,
+        stranger: Stranger,
+        syn: &Segment<'_>,
+        iss: SeqNum,
+        most_blocks: u32,
+        host: &Host<'_>,
+    ) -> HalfOpen {
+        let open = ActiveOpen {
+            iss,
+            mss_limit: stranger.mss_limit,
+            timestamp_offset: self.numbers.timestamp_offset(&stranger.tuple),
+            tuning: self.tuning_of(listener),
+        };
+        HalfOpen::from_syn(syn, open, &self.config, host.pool, most_blocks)
     }
 
     fn on_time_wait_segment(
@@ -312,7 +456,12 @@ impl TcpLayer {
             self.time_waits.acknowledge(index);
             return Err(Discard::TcpOldInTimeWait);
         };
-        self.check_room(listener)?;
+        if !self.listeners.has_room(listener) {
+            return Err(Discard::TcpBacklogFull);
+        }
+        if self.syn_cache.is_full_for(tuple.remote_ip) {
+            return Err(Discard::TcpHalfOpenFull);
+        }
         let iss = self.numbers.sequence_after(&tuple, snd_nxt, host.now);
         self.forget_time_wait(index);
         host.counters.mib.tcp_time_wait_recycled += 1;

@@ -17,6 +17,7 @@ pub(crate) mod parking;
 mod ports;
 pub(crate) mod resets;
 mod syn_cache;
+mod syn_cookie;
 mod time_wait;
 mod tuple;
 
@@ -28,16 +29,17 @@ use fullpipe_tcp::{
     trace::Event,
 };
 
-pub(crate) use tuple::{FourTuple, Secret};
+pub(crate) use demux::Demux;
+pub(crate) use tuple::{Bytes, FourTuple, Secret};
 
 use crate::{
-    config::Config,
+    config::{Config, SynCookieUse},
     counters::Counters,
     events::EventQueue,
     slab::{Key, Slab},
+    sources::Sources,
     timer_wheel::TimerWheel,
 };
-use demux::Demux;
 use isn::InitialNumbers;
 use listener::Listeners;
 use memory::Waiters;
@@ -45,12 +47,15 @@ use parking::Parking;
 use ports::EphemeralPorts;
 use resets::Resets;
 use syn_cache::SynCache;
+use syn_cookie::SynCookies;
 use time_wait::TimeWaits;
 
 /// Resets to strangers that wait to be sent.
 const RESETS: u32 = 64;
 /// Resets to strangers sent in a second.
 const RESETS_PER_SECOND: u32 = 1_000;
+/// Answers with a cookie that wait to be sent.
+const COOKIES: u32 = 64;
 
 /// What a call needs besides TCP's own state.
 #[derive(Debug)]
@@ -146,6 +151,8 @@ pub(crate) struct TcpLayer {
     pub(crate) waiters: Waiters,
     demux: Demux,
     syn_cache: SynCache,
+    cookies: SynCookies,
+    cookie_use: SynCookieUse,
     time_waits: TimeWaits,
     /// Connections, then handshakes, then what is in TIME-WAIT.
     timers: TimerWheel,
@@ -180,7 +187,14 @@ impl TcpLayer {
             syn_cache: SynCache::new(
                 sizes.half_open,
                 share_of(config.pool.blocks, sizes.half_open_share),
+                Sources::new(
+                    sizes.half_open,
+                    sizes.half_open_per_source,
+                    secret.derive(b"half-open sources"),
+                ),
             ),
+            cookies: SynCookies::new(secret, COOKIES),
+            cookie_use: sizes.syn_cookies,
             time_waits: TimeWaits::new(sizes.time_wait_entries),
             timers: TimerWheel::new(entries),
             numbers: InitialNumbers::new(secret),
@@ -461,19 +475,23 @@ impl TcpLayer {
         self.slots.key(index)
     }
 
-    /// The SYN and ACK that must leave first, and whose they are.
-    pub(crate) fn first_syn_ack(&self, now: Instant) -> Option<(u32, FourTuple, SegmentOut)> {
-        let index = self.syn_cache.first_due()?;
-        let handshake = self.syn_cache.at(index);
-        Some((index, handshake.tuple, handshake.half_open.syn_ack(now)))
+    /// Whether SYN and ACK are due to anybody.
+    pub(crate) fn has_syn_ack(&self) -> bool {
+        self.syn_cache.first_due().is_some() || !self.cookies.is_empty()
     }
 
-    /// SYN and ACK of handshake `index` left at `now`, or could not: its timer
-    /// runs either way.
-    pub(crate) fn syn_ack_left(&mut self, index: u32, now: Instant) {
+    /// Takes the SYN and ACK that must leave first, and whose they are. Where the
+    /// handshake is remembered its timer runs, whether they leave or cannot.
+    pub(crate) fn take_syn_ack(&mut self, now: Instant) -> Option<(FourTuple, SegmentOut)> {
+        let Some(index) = self.syn_cache.first_due() else {
+            return self.cookies.pop();
+        };
+        let handshake = self.syn_cache.at(index);
+        let due = (handshake.tuple, handshake.half_open.syn_ack(now));
         self.syn_cache.answered(index);
         let deadline = self.syn_cache.deadline(index, &self.config, now);
         self.timers.set(self.handshake_timer(index), Some(deadline));
+        Some(due)
     }
 
     /// The ACK from TIME-WAIT that must leave first, and whose it is.
@@ -492,7 +510,7 @@ impl TcpLayer {
     pub(crate) fn has_work(&self) -> bool {
         self.parking.first().is_some()
             || !self.resets.is_empty()
-            || self.syn_cache.first_due().is_some()
+            || self.has_syn_ack()
             || self.time_waits.first_due().is_some()
     }
 

@@ -5,6 +5,8 @@
 //! refused. An entry ends with
 //! the ACK that completes it, a reset, or the last unanswered SYN and ACK.
 
+use core::net::IpAddr;
+
 use fullpipe_pool::{Duration, Holder, Instant, Pool};
 use fullpipe_tcp::{HalfOpen, Segment, TcpConfig};
 use fullpipe_wire::TcpFlags;
@@ -13,6 +15,7 @@ use super::tuple::FourTuple;
 use crate::{
     ready::Queues,
     slab::{Key, Slab},
+    sources::Sources,
 };
 
 #[cfg(test)]
@@ -67,24 +70,27 @@ pub(crate) struct SynCache {
     /// that may be.
     set_aside: u32,
     most_set_aside: u32,
+    /// Handshakes of each address.
+    sources: Sources,
 }
 
 impl SynCache {
     /// Room for `most` handshakes, whose windows together promise at most
-    /// `most_set_aside` blocks, except that one is always possible. Allocates
-    /// here and only here.
-    pub(crate) fn new(most: u32, most_set_aside: u32) -> Self {
+    /// `most_set_aside` blocks, except that one is always possible; `sources`
+    /// bounds what one address may have. Allocates here and only here.
+    pub(crate) fn new(most: u32, most_set_aside: u32, sources: Sources) -> Self {
         Self {
             set_aside: 0,
             most_set_aside,
+            sources,
             entries: Slab::new(most),
             due: Queues::new(1, most),
         }
     }
 
-    /// Whether no further SYN can be answered.
-    pub(crate) fn is_full(&self) -> bool {
-        self.entries.is_full()
+    /// Whether no further SYN from `ip` can be answered.
+    pub(crate) fn is_full_for(&self, ip: IpAddr) -> bool {
+        self.entries.is_full() || !self.sources.has_room(ip)
     }
 
     /// Blocks that the next handshake's window may promise: half of what is left
@@ -99,11 +105,13 @@ impl SynCache {
     pub(crate) fn add(&mut self, handshake: Handshake, pool: &mut Pool) -> Option<u32> {
         let blocks = handshake.half_open.blocks(pool);
         let within_share = self.set_aside == 0 || self.set_aside + blocks <= self.most_set_aside;
-        let possible = handshake.half_open.window > 0 && within_share && !self.is_full();
+        let ip = handshake.tuple.remote_ip;
+        let possible = handshake.half_open.window > 0 && within_share && !self.is_full_for(ip);
         if !possible || !pool.set_aside(Holder::Receive, blocks) {
             return None;
         }
         self.set_aside += blocks;
+        self.sources.add(ip);
         let index = self.entries.insert(handshake).ok()?.index;
         self.due.join(DUE, index);
         Some(index)
@@ -113,6 +121,7 @@ impl SynCache {
     pub(crate) fn remove(&mut self, index: u32, pool: &mut Pool) -> Handshake {
         self.due.leave(index);
         let handshake = self.entries.remove(index);
+        self.sources.remove(handshake.tuple.remote_ip);
         let blocks = handshake.half_open.blocks(pool);
         self.set_aside -= blocks;
         pool.take_back(Holder::Receive, blocks);

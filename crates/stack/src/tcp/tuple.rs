@@ -98,7 +98,7 @@ impl FourTuple {
 
 /// The bytes of a tuple, or of a part of it, on their way into a hash.
 pub(crate) struct Bytes {
-    bytes: [u8; 36],
+    bytes: [u8; 44],
     len: usize,
 }
 
@@ -106,7 +106,7 @@ impl Bytes {
     /// None yet.
     pub(crate) const fn new() -> Self {
         Self {
-            bytes: [0; 36],
+            bytes: [0; 44],
             len: 0,
         }
     }

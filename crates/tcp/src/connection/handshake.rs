@@ -205,10 +205,7 @@ impl Connection {
             env,
         );
         connection.receive = Receive::new(half_open.irs, env.config.quick_acks);
-        let size = u64::from(env.pool.block_size());
-        let promised = backing(half_open.window, size);
-        if connection.receive.stream.reserve(env.pool, promised) < promised {
-            connection.receive.release(env.pool);
+        if !connection.back_first_window(half_open.window, env) {
             return None;
         }
         connection.receive.rcv_adv = connection.receive.rcv_nxt + u32::from(half_open.window);
@@ -224,6 +221,22 @@ impl Connection {
         connection.establish(ack, env);
         env.counters.passive_opens += 1;
         Some(connection)
+    }
+
+    /// Backs the `window` that SYN and ACK advertised. After none at all the
+    /// peer waits to hear of the first. False: memory does not suffice.
+    fn back_first_window(&mut self, window: u16, env: &mut Env<'_>) -> bool {
+        if window == 0 {
+            let room = self.window_room(env);
+            self.demand_ack();
+            return self.receive.admit(&room, env.pool);
+        }
+        let promised = backing(window, env.pool.block_size().into());
+        let backed = self.receive.stream.reserve(env.pool, promised) >= promised;
+        if !backed {
+            self.receive.release(env.pool);
+        }
+        backed
     }
 
     fn new(

@@ -114,3 +114,21 @@ fn a_new_incarnation_starts_anew() {
     let syn_ack = TcpFlags::SYN.union(TcpFlags::ACK);
     assert!(watch.segment(1, &segment(syn_ack, 5, 7_001, 20, 0)).is_ok());
 }
+
+#[test]
+fn of_two_answers_to_one_syn_the_one_that_is_used_counts() {
+    let mut watch = WindowWatch::default();
+    let syn_ack = TcpFlags::SYN.union(TcpFlags::ACK);
+    for (end, flags, seq, ack, window, retreats) in [
+        (0, TcpFlags::SYN, 100, 0, 1_000, false),
+        (1, syn_ack, 70, 101, 1_000, false),
+        // A second answer, with another number and no window.
+        (1, syn_ack, 7_000, 101, 0, false),
+        (0, TcpFlags::ACK, 101, 71, 250, false),
+        (1, TcpFlags::ACK, 71, 101, 20, false),
+        (1, TcpFlags::ACK, 71, 101, 19, true),
+    ] {
+        let said = watch.segment(end, &segment(flags, seq, ack, window, 0));
+        assert_eq!(said.is_err(), retreats, "{said:?}");
+    }
+}

@@ -38,6 +38,12 @@ fn handshake(config: &TcpConfig) -> Handshake {
     }
 }
 
+/// A cache in which an address may have two handshakes.
+fn cache(most: u32, most_set_aside: u32) -> SynCache {
+    let secret = crate::tcp::Secret([3; 16]);
+    SynCache::new(most, most_set_aside, Sources::new(most, 2, secret))
+}
+
 #[test]
 fn a_segment_completes_repeats_or_ends_a_handshake() {
     let handshake = handshake(&TcpConfig::default());
@@ -67,7 +73,7 @@ fn a_segment_completes_repeats_or_ends_a_handshake() {
 fn an_unanswered_peer_is_asked_for_three_minutes_at_least() {
     let config = TcpConfig::default();
     let mut pool = Pool::new(&PoolConfig::default());
-    let mut cache = SynCache::new(1, 1_000);
+    let mut cache = cache(1, 1_000);
     let index = cache.add(handshake(&config), &mut pool).unwrap();
     let mut now = Instant::ZERO;
     let mut asked = 0;
@@ -88,9 +94,9 @@ fn an_unanswered_peer_is_asked_for_three_minutes_at_least() {
 fn a_full_cache_takes_nothing() {
     let config = TcpConfig::default();
     let mut pool = Pool::new(&PoolConfig::default());
-    let mut cache = SynCache::new(1, 1_000);
+    let mut cache = cache(1, 1_000);
     cache.add(handshake(&config), &mut pool).unwrap();
-    assert!(cache.is_full());
+    assert!(cache.is_full_for([10, 9, 9, 9].into()));
     assert!(cache.add(handshake(&config), &mut pool).is_none());
     cache.remove(0, &mut pool);
     assert_eq!((cache.len(), cache.first_due()), (0, None));
@@ -106,7 +112,7 @@ fn an_entry_is_small() {
 fn a_peer_that_answers_is_never_given_up() {
     let config = TcpConfig::default();
     let mut pool = Pool::new(&PoolConfig::default());
-    let mut cache = SynCache::new(1, 1_000);
+    let mut cache = cache(1, 1_000);
     let index = cache.add(handshake(&config), &mut pool).unwrap();
     for _ in 0..100 {
         cache.answered(index);
@@ -121,7 +127,7 @@ fn a_peer_that_answers_is_never_given_up() {
 fn the_windows_of_handshakes_promise_a_share_of_the_memory_and_no_more() {
     let config = TcpConfig::default();
     let mut pool = Pool::new(&PoolConfig::default());
-    let mut cache = SynCache::new(100, 20);
+    let mut cache = cache(100, 20);
     let mut begun = 0;
     while cache.add(handshake(&config), &mut pool).is_some() {
         begun += 1;
@@ -133,4 +139,20 @@ fn the_windows_of_handshakes_promise_a_share_of_the_memory_and_no_more() {
         cache.remove(index, &mut pool);
     }
     assert_eq!(pool.promised(), 0);
+}
+
+#[test]
+fn one_address_cannot_take_every_place() {
+    let config = TcpConfig::default();
+    let mut pool = Pool::new(&PoolConfig::default());
+    let mut cache = cache(8, 1_000);
+    for (last, fits) in [(2, true), (2, true), (2, false), (3, true)] {
+        let mut next = handshake(&config);
+        next.tuple.remote_ip = [10, 0, 0, last].into();
+        assert_eq!(cache.add(next, &mut pool).is_some(), fits);
+    }
+    cache.remove(0, &mut pool);
+    assert!(!cache.is_full_for([10, 0, 0, 2].into()));
+    (1..3).for_each(|index| _ = cache.remove(index, &mut pool));
+    pool.verify();
 }

@@ -1,0 +1,89 @@
+//! How much each source address has of something that all share.
+//!
+//! Rule: what one address may have is bounded, so that one sender cannot take
+//! what others need; counting costs the same however many addresses there are.
+//! An address that has nothing is not remembered. What is counted is the
+//! caller's affair.
+
+use core::net::IpAddr;
+
+use crate::{
+    slab::Slab,
+    tcp::{Bytes, Demux, Secret},
+};
+
+#[cfg(test)]
+mod tests;
+
+#[derive(Clone, Copy, Debug)]
+struct Source {
+    ip: IpAddr,
+    has: u32,
+}
+
+/// Counts by source address.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    sources: Slab<Source>,
+    by_ip: Demux,
+    /// What one address may have.
+    most_each: u32,
+}
+
+impl Sources {
+    /// For `most` things in all, of which one address may have `most_each`.
+    /// Allocates here and only here.
+    pub(crate) fn new(most: u32, most_each: u32, secret: Secret) -> Self {
+        Self {
+            sources: Slab::new(most),
+            by_ip: Demux::new(most, secret),
+            most_each,
+        }
+    }
+
+    /// Whether `ip` may have one more.
+    pub(crate) fn has_room(&self, ip: IpAddr) -> bool {
+        self.find(ip)
+            .is_none_or(|index| self.sources[index].has < self.most_each)
+    }
+
+    /// `ip` has one more.
+    ///
+    /// # Panics
+    /// If there are more things than were said.
+    pub(crate) fn add(&mut self, ip: IpAddr) {
+        if let Some(index) = self.find(ip) {
+            self.sources[index].has += 1;
+            return;
+        }
+        let Ok(key) = self.sources.insert(Source { ip, has: 1 }) else {
+            unreachable!("there are as many places as things");
+        };
+        self.by_ip.insert(self.hash(ip), key.index);
+    }
+
+    /// `ip` has one less.
+    ///
+    /// # Panics
+    /// If it had none.
+    pub(crate) fn remove(&mut self, ip: IpAddr) {
+        let index = self.find(ip).expect("it was added");
+        let source = &mut self.sources[index];
+        source.has -= 1;
+        if source.has == 0 {
+            self.sources.remove(index);
+            self.by_ip.remove(self.hash(ip), index);
+        }
+    }
+
+    fn find(&self, ip: IpAddr) -> Option<u32> {
+        self.by_ip
+            .find(self.hash(ip), |index| self.sources[index].ip == ip)
+    }
+
+    fn hash(&self, ip: IpAddr) -> u32 {
+        let mut bytes = Bytes::new();
+        bytes.push_ip(ip);
+        self.by_ip.hash(bytes.as_slice())
+    }
+}

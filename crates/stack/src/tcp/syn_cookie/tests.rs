@@ -1,0 +1,227 @@
+//! Tests of cookies.
+
+use super::*;
+use fullpipe_wire::{TcpHeader, Timestamps};
+
+const STAMPS: Timestamps = Timestamps { value: 7, echo: 0 };
+
+fn cookies() -> SynCookies {
+    SynCookies::new(&Secret([7; 16]), 4)
+}
+
+fn tuple(port: u16) -> FourTuple {
+    FourTuple::new(([10, 0, 0, 1], 80).into(), ([10, 0, 0, 2], port).into())
+}
+
+fn at(secs: u64) -> Instant {
+    Instant::from_secs(secs)
+}
+
+fn syn(options: TcpOptions, flags: TcpFlags) -> Segment<'static> {
+    let header = TcpHeader {
+        seq: 5_000,
+        flags: flags | TcpFlags::SYN,
+        options,
+        ..TcpHeader::default()
+    };
+    Segment::from_header(&header, &[], 0)
+}
+
+fn ack(seq: u32, ack: SeqNum, echo: Option<u32>) -> Segment<'static> {
+    let header = TcpHeader {
+        seq,
+        ack: ack.0,
+        flags: TcpFlags::ACK,
+        options: TcpOptions {
+            timestamps: echo.map(|echo| Timestamps { value: 9, echo }),
+            ..TcpOptions::NONE
+        },
+        ..TcpHeader::default()
+    };
+    Segment::from_header(&header, &[], 0)
+}
+
+/// Answers `syn` with a clock that reads `clock`; returns the sequence number
+/// and the timestamp that left.
+fn answered(
+    cookies: &mut SynCookies,
+    syn: &Segment<'_>,
+    clock: u32,
+    now: Instant,
+) -> (SeqNum, Option<u32>) {
+    let remembered = Remembered::from_syn(syn, true).expect("a size that can be named");
+    let iss = cookies.sequence(&tuple(4_000), &remembered, now);
+    let stamps = remembered.options.timestamps;
+    let segment = SegmentOut {
+        options: TcpOptions {
+            timestamps: stamps.map(|stamps| Timestamps {
+                value: clock,
+                echo: stamps.value,
+            }),
+            ..TcpOptions::NONE
+        },
+        ..SegmentOut::bare(iss, syn.seq + 1, TcpFlags::SYN | TcpFlags::ACK)
+    };
+    cookies.answer(tuple(4_000), &remembered, segment, now);
+    let (_, left) = cookies.pop().expect("it was queued");
+    (left.seq, left.options.timestamps.map(|stamps| stamps.value))
+}
+
+#[test]
+fn what_a_syn_said_comes_back_with_the_ack() {
+    let ecn = TcpFlags::ECE | TcpFlags::CWR;
+    let all = TcpOptions {
+        mss: Some(1_460),
+        window_scale: Some(7),
+        sack_permitted: true,
+        timestamps: Some(STAMPS),
+        ..TcpOptions::NONE
+    };
+    let bare = TcpOptions {
+        mss: Some(1_460),
+        ..TcpOptions::NONE
+    };
+    let kept = |mss, scale, sack, stamps| (Some(mss), scale, sack, stamps);
+    for (name, options, flags, expected, asks_ecn) in [
+        (
+            "everything",
+            all,
+            ecn,
+            kept(1_460, Some(7), true, true),
+            true,
+        ),
+        (
+            "no ECN",
+            all,
+            TcpFlags::NONE,
+            kept(1_460, Some(7), true, true),
+            false,
+        ),
+        (
+            "a scale beyond the largest",
+            TcpOptions {
+                window_scale: Some(200),
+                ..all
+            },
+            ecn,
+            kept(1_460, Some(14), true, true),
+            true,
+        ),
+        (
+            "no scale",
+            TcpOptions {
+                window_scale: None,
+                ..all
+            },
+            ecn,
+            kept(1_460, None, true, true),
+            true,
+        ),
+        (
+            "no timestamps",
+            TcpOptions {
+                timestamps: None,
+                ..all
+            },
+            ecn,
+            kept(1_460, None, false, false),
+            false,
+        ),
+        (
+            "an odd size",
+            TcpOptions {
+                mss: Some(1_452),
+                ..bare
+            },
+            ecn,
+            kept(1_440, None, false, false),
+            false,
+        ),
+        (
+            "no size",
+            TcpOptions::NONE,
+            ecn,
+            kept(536, None, false, false),
+            false,
+        ),
+    ] {
+        for clock in [0, 1, 62, 63, 64, 0x1234_5678, u32::MAX] {
+            let mut cookies = cookies();
+            let (iss, stamp) = answered(&mut cookies, &syn(options, flags), clock, at(1_000));
+            let behind = stamp.map_or(0, |stamp| clock.wrapping_sub(stamp));
+            assert!(behind < 64, "{name}: {clock} became {stamp:?}");
+            let back = cookies
+                .prove(&tuple(4_000), &ack(5_001, iss + 1, stamp), at(1_000))
+                .expect("a sound cookie");
+            let options = back.options;
+            let got = (
+                options.mss,
+                options.window_scale,
+                options.sack_permitted,
+                options.timestamps.is_some(),
+            );
+            assert_eq!(got, expected, "{name}");
+            assert_eq!(back.flags.contains(ecn), asks_ecn, "{name}");
+            assert_eq!(back.irs, SeqNum(5_000), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_cookie_is_good_for_its_tuple_its_numbers_and_its_time() {
+    let mut cookies = cookies();
+    let options = TcpOptions {
+        mss: Some(1_460),
+        ..TcpOptions::NONE
+    };
+    assert!(!cookies.are_out(at(0)), "none was made");
+    // At the very beginning of a period.
+    let (iss, _) = answered(&mut cookies, &syn(options, TcpFlags::NONE), 0, at(64));
+    for (name, port, seq, off, now, sound) in [
+        ("at once", 4_000, 5_001, 1, 64, true),
+        ("a keepalive's number", 4_000, 5_000, 1, 64, true),
+        ("after a period", 4_000, 5_001, 1, 191, true),
+        ("after two", 4_000, 5_001, 1, 192, false),
+        ("before it was made", 4_000, 5_001, 1, 0, false),
+        ("another port", 4_001, 5_001, 1, 64, false),
+        ("another number", 4_000, 5_002, 1, 64, false),
+        ("no size that there is", 4_000, 5_001, 9, 64, false),
+    ] {
+        let guess = ack(seq, iss + off, None);
+        let proven = cookies.prove(&tuple(port), &guess, at(now)).is_some();
+        assert_eq!(proven, sound, "{name}");
+    }
+    assert!(cookies.are_out(at(191)) && !cookies.are_out(at(192)));
+    let other = SynCookies::new(&Secret([8; 16]), 4);
+    assert!(
+        other
+            .prove(&tuple(4_000), &ack(5_001, iss + 1, None), at(64))
+            .is_none()
+    );
+}
+
+#[test]
+fn a_million_guesses_prove_nothing() {
+    let mut cookies = cookies();
+    answered(
+        &mut cookies,
+        &syn(TcpOptions::NONE, TcpFlags::NONE),
+        0,
+        at(64),
+    );
+    let mut rng = fullpipe_pool::Rng::seeded(1);
+    let lucky = (0..1_000_000).filter(|_| {
+        let guess = ack(5_001, SeqNum(rng.below(1 << 32) as u32), None);
+        cookies.prove(&tuple(4_000), &guess, at(64)).is_some()
+    });
+    assert_eq!(lucky.count(), 0);
+}
+
+#[test]
+fn a_peer_with_tiny_segments_gets_no_cookie() {
+    let tiny = TcpOptions {
+        mss: Some(47),
+        ..TcpOptions::NONE
+    };
+    assert_eq!(Remembered::from_syn(&syn(tiny, TcpFlags::NONE), true), None);
+}

@@ -1,0 +1,207 @@
+//! Handshakes that are not remembered: SYN cookies, through two whole stacks.
+
+mod pair;
+
+use std::net::SocketAddr;
+
+use fullpipe::{
+    CloseReason, Config, ConnectOptions, Duration, ListenOptions, State, counters::Discard,
+};
+use fullpipe_wire::{TcpFlags, TcpHeader, TcpOptions};
+use pair::{B, PORT, Pair, Side, config, frame};
+
+fn with(knobs: &[(&str, &str)]) -> Config {
+    let mut config = config();
+    for (name, value) in knobs {
+        config.set(name, value).expect("a knob");
+    }
+    config
+}
+
+fn always() -> Config {
+    with(&[("stack.syn_cookies", "always")])
+}
+
+/// Strangers' SYNs to B, from as many ports.
+fn flood(pair: &mut Pair, ports: std::ops::Range<u16>) {
+    for port in ports {
+        let header = TcpHeader {
+            src_port: port,
+            dst_port: PORT,
+            seq: 77 * u32::from(port),
+            flags: TcpFlags::SYN,
+            window: 1_000,
+            options: TcpOptions {
+                mss: Some(1_460),
+                ..TcpOptions::NONE
+            },
+            ..TcpHeader::default()
+        };
+        pair.b.port.inject(&frame(Side::A, &header, &[]));
+        pair.settle();
+    }
+}
+
+fn mib(pair: &Pair, name: &str) -> u64 {
+    let found = pair.b.stack.counters().iter().find(|row| row.0 == name);
+    found.expect("a counter").1
+}
+
+#[test]
+fn a_connection_opens_from_a_cookie_with_all_its_options_and_moves_text_both_ways() {
+    for timestamps in ["true", "false"] {
+        let knobs = [("tcp.timestamps", timestamps)];
+        let mut pair = Pair::with(&with(&knobs), &always(), pair::ethernet());
+        let (client, server) = pair.connected();
+        assert_eq!(mib(&pair, "TcpExtSyncookiesSent"), 1);
+        assert_eq!(mib(&pair, "TcpExtSyncookiesRecv"), 1);
+        let (ours, theirs) = (
+            pair.a.stack.tcp_info(client, pair.now).expect("open"),
+            pair.b.stack.tcp_info(server, pair.now).expect("open"),
+        );
+        assert_eq!(ours.mss, theirs.mss);
+        for (from, to, writer, reader) in [
+            (Side::A, Side::B, client, server),
+            (Side::B, Side::A, server, client),
+        ] {
+            let text = [5; 3_000];
+            assert_eq!(pair.write(from, writer, &text), text.len());
+            let mut out = [0; 4_096];
+            let mut got = 0;
+            pair.until("the text arrived", |pair| {
+                if let fullpipe::Read::Data(count) = pair.read(to, reader, &mut out) {
+                    got += count;
+                }
+                got == text.len()
+            });
+        }
+        pair.verify();
+    }
+}
+
+#[test]
+fn a_full_queue_answers_with_cookies_and_a_real_connection_still_opens() {
+    let mut pair = Pair::with(
+        &config(),
+        &with(&[("stack.half_open", "4")]),
+        pair::ethernet(),
+    );
+    // The real host answers what it never asked for with resets.
+    pair.watch = Some(Box::new(|seen| !pair::has(seen, TcpFlags::RST)));
+    let listener = pair.listen(Side::B, ListenOptions::default());
+    flood(&mut pair, 1_000..1_100);
+    assert_eq!(pair.b.stack.tcp_counts(), (0, 4, 0));
+    assert_eq!(mib(&pair, "TcpExtSyncookiesSent"), 96);
+    let client = pair.connect(Side::A, SocketAddr::from((B, PORT)));
+    pair.settle();
+    assert_eq!(pair.state(Side::A, client), State::Established);
+    let accepted = pair.b.stack.tcp_accept(listener, pair.now).expect("open");
+    assert!(accepted.is_some());
+    pair.verify();
+}
+
+#[test]
+fn without_cookies_a_full_queue_drops() {
+    let knobs = [("stack.half_open", "4"), ("stack.syn_cookies", "off")];
+    let mut pair = Pair::with(&config(), &with(&knobs), pair::ethernet());
+    pair.watch = Some(Box::new(|seen| !pair::has(seen, TcpFlags::RST)));
+    pair.listen(Side::B, ListenOptions::default());
+    flood(&mut pair, 1_000..1_100);
+    assert_eq!(mib(&pair, "TcpExtSyncookiesSent"), 0);
+    assert_eq!(
+        pair.b.stack.counters().discarded(Discard::TcpHalfOpenFull),
+        96
+    );
+}
+
+#[test]
+fn a_forged_or_old_cookie_is_refused_with_a_reset() {
+    let mut pair = Pair::with(&config(), &always(), pair::ethernet());
+    let mut held = None;
+    let log = std::rc::Rc::new(std::cell::RefCell::new(None));
+    let writer = log.clone();
+    pair.watch = Some(Box::new(move |seen| {
+        let bare_ack = seen.header.flags == TcpFlags::ACK;
+        if bare_ack {
+            writer.borrow_mut().get_or_insert(seen.header);
+        }
+        !bare_ack
+    }));
+    pair.listen(Side::B, ListenOptions::default());
+    let client = pair.connect(Side::A, SocketAddr::from((B, PORT)));
+    pair.settle();
+    held = held.or(*log.borrow());
+    let held = held.expect("the client answers");
+    let guess = TcpHeader {
+        ack: held.ack ^ 0x5555_5500,
+        ..held
+    };
+    for (header, wait) in [(guess, 0), (held, 200)] {
+        pair.now += Duration::from_secs(wait);
+        pair.b.port.inject(&frame(Side::A, &header, &[]));
+        pair.settle();
+    }
+    // 200 s after the last cookie, nobody even looks whether it is one.
+    assert_eq!(mib(&pair, "TcpExtSyncookiesFailed"), 1);
+    assert_eq!(pair.b.stack.tcp_counters().out_rsts, 2);
+    assert_eq!(pair.b.stack.tcp_counts(), (0, 0, 0));
+    assert_eq!(pair.ready(Side::A, client).closed, Some(CloseReason::Reset));
+}
+
+#[test]
+fn a_proven_ack_without_memory_is_dropped_and_tried_again() {
+    let mut pair = Pair::with(&config(), &always(), pair::ethernet());
+    let listener = pair.listen(Side::B, ListenOptions::default());
+    let mut hogs = Vec::new();
+    // Connections to nobody take no memory; writers do.
+    let mut lost = 0;
+    for _ in 0..16 {
+        let now = pair.now;
+        let to = SocketAddr::from((B, PORT));
+        let id = pair
+            .a
+            .stack
+            .tcp_connect(to, None, ConnectOptions::default(), now);
+        let Ok(id) = id else { break };
+        pair.settle();
+        let Ok(Some((server, _))) = pair.b.stack.tcp_accept(listener, now) else {
+            lost += 1;
+            continue;
+        };
+        while pair.write(Side::B, server, &[1; 8_192]) > 0 {}
+        hogs.push((id, server));
+    }
+    pair.verify();
+    let dropped = pair.b.stack.counters().discarded(Discard::TcpNoMemory);
+    assert!(dropped >= lost, "{lost} lost, {dropped} dropped");
+    assert!(
+        lost > 0 && !hogs.is_empty(),
+        "{lost} lost beside {}",
+        hogs.len()
+    );
+}
+
+#[test]
+fn a_lost_last_ack_is_made_up_for_by_whatever_comes_next() {
+    // Text, or a keepalive of a client that only listens.
+    for (says, knobs) in [(true, vec![]), (false, vec![("tcp.keepalive_time", "5s")])] {
+        let mut pair = Pair::with(&with(&knobs), &always(), pair::ethernet());
+        let mut acks = 0;
+        pair.watch = Some(Box::new(move |seen| {
+            acks += u32::from(seen.from == Side::A && !pair::has(seen, TcpFlags::SYN));
+            acks != 1
+        }));
+        let listener = pair.listen(Side::B, ListenOptions::default());
+        let client = pair.connect(Side::A, SocketAddr::from((B, PORT)));
+        pair.settle();
+        if says {
+            pair.write(Side::A, client, b"hello");
+        }
+        pair.until("accepted", |pair| {
+            let accepted = pair.b.stack.tcp_accept(listener, pair.now);
+            accepted.expect("it listens").is_some()
+        });
+        assert_eq!(pair.state(Side::A, client), State::Established);
+        pair.verify();
+    }
+}
