@@ -59,6 +59,13 @@ fullpipe_pool::knobs! {
             drawn SynCookieUse::Off => SynCookieUse::WhenFull, "";
         /// Established connections that wait to be accepted, for each listener that does not say otherwise.
         backlog: u32 = 128, legal 1 => 65_536, drawn 1 => 8, "connections";
+        /// Connections that finish alone after their application has closed them;
+        /// one more, and the oldest is reset.
+        orphans: u32 = 128, legal 0 => 1_048_576, drawn 128 => 256, "connections";
+        /// Largest part of packet memory that those of them may hold together whose
+        /// peers have taken nothing for `tcp.retries1` timeouts or probes, while
+        /// others are refused memory; beyond it the first of them is reset.
+        orphan_share: u32 = 25, legal 1 => 100, drawn 100 => 100, "percent";
         /// Connections in TIME-WAIT that are remembered; the oldest is forgotten first.
         time_wait_entries: u32 = 256, legal 0 => 1_048_576, drawn 0 => 16, "connections";
         /// Frames received, and frames sent, before a turn ends.
@@ -87,6 +94,10 @@ fullpipe_pool::knobs! {
         routes: u32 = 8, legal 0 => 1_024, drawn 1 => 8, "routes";
         /// Datagrams being put together from fragments at the same time; 0 refuses fragments.
         reassembly_datagrams: u32 = 16, legal 0 => 1_024, drawn 0 => 8, "datagrams";
+        /// The same from one sender; one more, and its oldest is given up.
+        reassembly_per_source: u32 = 8, legal 1 => 1_024, drawn 1 => 8, "datagrams";
+        /// Separate pieces of one datagram; with one more it is given up.
+        reassembly_pieces: u32 = 64, legal 1 => 8_192, drawn 1 => 64, "pieces";
         /// Bytes that all datagrams being put together may take from the pool, holes included.
         reassembly_bytes: u32 = 262_144, legal 0 => 1_073_741_824, drawn 1_024 => 262_144, "bytes";
         /// Largest payload put together from fragments. A buffer of this size is set aside beside the pool, for handing the result up in one piece.

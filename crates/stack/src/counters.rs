@@ -204,6 +204,8 @@ discards! {
     FragmentMixedEcn,
     /// A datagram was given up so that a newer one finds room.
     FragmentEvicted,
+    /// A datagram in more pieces than `ip.reassembly_pieces`.
+    FragmentTooManyPieces,
     /// No block, or no range, for a fragment.
     FragmentNoMemory,
     /// A datagram was given up because its fragments did not arrive in time.
@@ -349,10 +351,15 @@ impl MibCounters {
                 Some(&mut self.ip_reasm_timeout),
                 Some(&mut self.ip_reasm_fails),
             ],
-            FragmentMisaligned | FragmentTooLong | FragmentOverlap | FragmentBadEnd
-            | FragmentOfGivenUp | FragmentMixedEcn | FragmentEvicted | FragmentNoMemory => {
-                [Some(&mut self.ip_reasm_fails), None]
-            }
+            FragmentMisaligned
+            | FragmentTooLong
+            | FragmentOverlap
+            | FragmentBadEnd
+            | FragmentOfGivenUp
+            | FragmentMixedEcn
+            | FragmentEvicted
+            | FragmentTooManyPieces
+            | FragmentNoMemory => [Some(&mut self.ip_reasm_fails), None],
             IcmpTruncated | IcmpQuoteMalformed | IcmpQuoteNotOurs | IcmpQuoteUnmatched => {
                 [Some(&mut self.icmp_in_errors), None]
             }

@@ -41,25 +41,26 @@ impl Sources {
         }
     }
 
-    /// Whether `ip` may have one more.
-    pub(crate) fn has_room(&self, ip: IpAddr) -> bool {
+    /// Where `ip` is counted, if it may have no more.
+    pub(crate) fn full(&self, ip: IpAddr) -> Option<u32> {
         self.find(ip)
-            .is_none_or(|index| self.sources[index].has < self.most_each)
+            .filter(|index| self.sources[*index].has >= self.most_each)
     }
 
-    /// `ip` has one more.
+    /// `ip` has one more. Returns where it is counted until it has none.
     ///
     /// # Panics
     /// If there are more things than were said.
-    pub(crate) fn add(&mut self, ip: IpAddr) {
+    pub(crate) fn add(&mut self, ip: IpAddr) -> u32 {
         if let Some(index) = self.find(ip) {
             self.sources[index].has += 1;
-            return;
+            return index;
         }
         let Ok(key) = self.sources.insert(Source { ip, has: 1 }) else {
             unreachable!("there are as many places as things");
         };
         self.by_ip.insert(self.hash(ip), key.index);
+        key.index
     }
 
     /// `ip` has one less.

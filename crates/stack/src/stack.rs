@@ -122,7 +122,7 @@ impl Stack {
             },
             routes,
             neighbours: Neighbours::new(mac, subnet, &config.arp, rng(b"neighbours")),
-            receiver: Receiver::new(subnet, &config.ip),
+            receiver: Receiver::new(subnet, &config.ip, &secret),
             sender: Sender::new(address, &capabilities, &config.ip, rng(b"identifications")),
             echo: Echo::new(&config.icmp),
             errors: ErrorQueue::new(&config.icmp),

@@ -113,6 +113,10 @@ knobs! {
         /// Timeouts or unanswered probes in a row (R2) after which the
         /// connection is dropped, without FIN or RST. RFC 9293 §3.8.3.
         retries2: u32 = 15, legal 1 => 255, drawn 12 => 20, "timeouts";
+        /// Like `retries2`, for a connection whose application has closed it. It
+        /// counts window probes that are answered, too: a peer that never takes
+        /// the rest is not waited for.
+        orphan_retries: u32 = 8, legal 1 => 255, drawn 12 => 20, "timeouts";
         /// Like `retries2`, for SYN; 7 is over four minutes. RFC 9293 §3.8.3.
         syn_retries: u32 = 7, legal 1 => 255, drawn 6 => 12, "timeouts";
         /// Like `syn_retries`, for the SYN and ACK of a listener. A peer that

@@ -77,6 +77,9 @@ counters! {
         abort_on_close: "TcpExtTCPAbortOnClose",
         /// Connections dropped after too many timeouts or probes.
         abort_on_timeout: "TcpExtTCPAbortOnTimeout",
+        /// Connections reset to free their memory or their slot for others, after
+        /// the application had closed them.
+        abort_on_memory: "TcpExtTCPAbortOnMemory",
         /// Segments that took the fast path: in order, nothing unusual.
         hp_hits: "TcpExtTCPHPHits",
         /// ACKs without text.

@@ -97,7 +97,8 @@ impl WindowWatch {
         let said = &mut self.ends[end];
         if said.ambiguous && !packet.has(TcpFlags::SYN) {
             (said.ambiguous, said.syn_window) = (false, None);
-            said.sent_end = packet.header.seq;
+            // Its answer to the SYN counts, even if this is a probe from before.
+            said.sent_end = packet.header.seq.wrapping_add(1);
         }
         if said.iss.is_some() && after(packet.seq_end(), said.sent_end) {
             said.sent_end = packet.seq_end();
@@ -132,7 +133,12 @@ impl WindowWatch {
             (Some(_), Some(_), true) | (None, _, _) | (_, None, _) => 0,
         };
         if let Some(window) = said.syn_window.take() {
-            said.edge = Some(peer_iss.wrapping_add(1).wrapping_add(u32::from(window)));
+            let origin = if peer.ambiguous {
+                ack
+            } else {
+                peer_iss.wrapping_add(1)
+            };
+            said.edge = Some(origin.wrapping_add(u32::from(window)));
         }
         let edge = ack.wrapping_add(u32::from(packet.header.window) << shift);
         let unit = 1 << shift;

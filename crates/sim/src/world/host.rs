@@ -81,6 +81,11 @@ impl Host {
         has_room || (device.has_news() && self.stack.waits_for_device())
     }
 
+    /// Whether it answered SYNs that it does not remember.
+    pub fn made_cookies(&self) -> bool {
+        self.stack.counters().mib.tcp_syncookies_sent > 0
+    }
+
     /// Listens at `own`, once for all conversations.
     pub fn listen(&mut self, own: SocketAddr) {
         if self.listener.is_none() {
@@ -188,6 +193,12 @@ impl World {
             });
             let fresh = end.filter(|&end| self.end_mut(end).stage == Stage::Waiting);
             let Some(end) = fresh else {
+                if self.hosts[id.0].made_cookies() {
+                    // A late duplicate of an ACK proves its cookie again.
+                    let reset = self.hosts[id.0].stack.tcp_abort(connection, self.now);
+                    reset.map_err(|error| self.refused(id, "tcp_abort", error))?;
+                    continue;
+                }
                 let finding = format!("a connection from {remote} was accepted that nobody opened");
                 return Err(self.failure(format!("host {}", id.0), finding));
             };

@@ -11,6 +11,7 @@ use crate::{
     config::IpConfig,
     counters::{Counters, Discard},
     ip::{Audience, IpHeader, Packet, Subnet, v4::reassembly::Reassembler},
+    tcp::Secret,
 };
 
 /// The receiving side of a host with one address.
@@ -23,10 +24,10 @@ pub struct Receiver {
 impl Receiver {
     /// Receives for the address of `subnet`. All memory it will use beside the
     /// pool is allocated here.
-    pub fn new(subnet: Subnet, config: &IpConfig) -> Self {
+    pub(crate) fn new(subnet: Subnet, config: &IpConfig, secret: &Secret) -> Self {
         Self {
             subnet,
-            reassembler: Reassembler::new(config),
+            reassembler: Reassembler::new(config, secret),
         }
     }
 

@@ -31,7 +31,7 @@ fn packet(src: Ipv4Addr, dst: Ipv4Addr, protocol: Protocol) -> Vec<u8> {
 fn receive(bytes: &[u8], link_broadcast: bool) -> (Option<bool>, Counters) {
     let mut pool = Pool::new(&PoolConfig::default());
     let mut counters = Counters::default();
-    let mut receiver = Receiver::new(subnet(), &IpConfig::default());
+    let mut receiver = Receiver::new(subnet(), &IpConfig::default(), &crate::tcp::Secret([5; 16]));
     let received = receiver.on_packet(
         bytes,
         link_broadcast,
@@ -145,7 +145,7 @@ fn arbitrary_bytes_never_panic_and_never_leak() {
         ..Default::default()
     });
     let mut counters = Counters::default();
-    let mut receiver = Receiver::new(subnet(), &IpConfig::default());
+    let mut receiver = Receiver::new(subnet(), &IpConfig::default(), &crate::tcp::Secret([5; 16]));
     for step in 0..20_000 {
         let mut bytes = packet(PEER, US, Protocol::Udp);
         if step % 2 == 0 {

@@ -7,17 +7,17 @@ fn each_address_has_its_own_bound_and_is_forgotten_when_it_has_nothing() {
     let mut sources = Sources::new(4, 2, Secret([1; 16]));
     let ip = |last: u8| IpAddr::from([10, 0, 0, last]);
     for _ in 0..2 {
-        assert!(sources.has_room(ip(1)));
+        assert_eq!(sources.full(ip(1)), None);
         sources.add(ip(1));
     }
-    assert!(!sources.has_room(ip(1)) && sources.has_room(ip(2)));
+    assert!(sources.full(ip(1)).is_some() && sources.full(ip(2)).is_none());
     sources.add(ip(2));
     sources.remove(ip(1));
-    assert!(sources.has_room(ip(1)));
+    assert_eq!(sources.full(ip(1)), None);
     sources.remove(ip(1));
     sources.remove(ip(2));
     // Four others find places: nobody is remembered.
-    (10..14).for_each(|last| sources.add(ip(last)));
+    (10..14).for_each(|last| _ = sources.add(ip(last)));
     (10..14).for_each(|last| sources.remove(ip(last)));
     assert_eq!((sources.sources.len(), sources.by_ip.len()), (0, 0));
 }

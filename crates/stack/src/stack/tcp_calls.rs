@@ -244,6 +244,12 @@ impl Stack {
         Ok((tuple.local(), tuple.remote()))
     }
 
+    /// Connections whose application has closed them and that finish alone,
+    /// those in TIME-WAIT not counted.
+    pub fn tcp_orphans(&self) -> u32 {
+        self.tcp.orphan_count()
+    }
+
     /// Connections in slots, handshakes under way, and connections in
     /// TIME-WAIT that nobody holds.
     pub fn tcp_counts(&self) -> (u32, u32, u32) {

@@ -55,6 +55,11 @@ impl Waiters {
         !self.queue.is_empty(WAITING) && (self.to_ask > 0 || room(pool) > self.room_seen)
     }
 
+    /// Whether nobody waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty(WAITING)
+    }
+
     /// How many are to be asked now, given the room there is.
     pub(crate) fn count_to_ask(&mut self, pool: &Pool) -> u32 {
         let waiting = self.queue.len(WAITING);

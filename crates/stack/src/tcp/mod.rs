@@ -13,6 +13,7 @@ mod isn;
 pub(crate) mod listener;
 pub(crate) mod memory;
 pub(crate) mod open;
+mod orphans;
 pub(crate) mod parking;
 mod ports;
 pub(crate) mod resets;
@@ -43,6 +44,7 @@ use crate::{
 use isn::InitialNumbers;
 use listener::Listeners;
 use memory::Waiters;
+use orphans::{Orphan, Orphans};
 use parking::Parking;
 use ports::EphemeralPorts;
 use resets::Resets;
@@ -149,6 +151,7 @@ pub(crate) struct TcpLayer {
     pub(crate) parking: Parking,
     pub(crate) resets: Resets,
     pub(crate) waiters: Waiters,
+    orphans: Orphans,
     demux: Demux,
     syn_cache: SynCache,
     cookies: SynCookies,
@@ -183,6 +186,11 @@ impl TcpLayer {
             parking: Parking::new(config.arp.entries, sizes.connections),
             resets: Resets::new(RESETS, RESETS_PER_SECOND),
             waiters: Waiters::new(sizes.connections),
+            orphans: Orphans::new(
+                sizes.connections,
+                sizes.orphans,
+                share_of(config.pool.blocks, sizes.orphan_share),
+            ),
             demux: Demux::new(entries, secret.derive(b"four-tuples")),
             syn_cache: SynCache::new(
                 sizes.half_open,
@@ -248,8 +256,14 @@ impl TcpLayer {
     }
 
     /// Memory that became free goes to those who wait for it, at most `budget`
-    /// of them.
+    /// of them. Orphans that get nowhere with more than their share lose it.
     pub(crate) fn share_memory(&mut self, host: &mut Host<'_>, budget: u32) {
+        if self.waiters.is_empty() {
+            return;
+        }
+        if let Some(orphan) = self.orphans.in_the_way() {
+            self.reset_orphan(orphan, host);
+        }
         for _ in 0..self.waiters.count_to_ask(host.pool).min(budget) {
             let Some(index) = self.waiters.take() else {
                 break;
@@ -257,6 +271,11 @@ impl TcpLayer {
             self.run(index, host, |connection, env| connection.on_memory(env));
             self.waiters.asked(host.pool);
         }
+    }
+
+    /// Ends an orphan so that others can live.
+    fn reset_orphan(&mut self, index: u32, host: &mut Host<'_>) {
+        self.run(index, host, |connection, env| connection.sacrifice(env));
     }
 
     /// What a call on a connection that has no slot yet is handed.
@@ -305,6 +324,15 @@ impl TcpLayer {
         let connection = &self.slots[index].connection;
         let (state, wants_output) = (connection.state(), connection.wants_output());
         let waits = connection.waits_for_memory();
+        let ended = matches!(state, State::TimeWait | State::Closed);
+        let is_orphan = self.slots[index].holder == Holder::Nobody && !ended;
+        let orphan = is_orphan.then(|| match connection.is_stalled(&self.config) {
+            true => Orphan::Stalled {
+                blocks: connection.blocks(host.pool),
+            },
+            false => Orphan::Finishing,
+        });
+        self.orphans.file(index, orphan);
         self.waiters.file(index, waits, host.pool);
         self.timers.set(index, connection.next_timeout());
         if wants_output {
@@ -381,6 +409,7 @@ impl TcpLayer {
         }
         self.timers.set(index, None);
         self.parking.forget(index);
+        self.orphans.file(index, None);
         self.waiters.file(index, false, host.pool);
         self.listeners.forget(index);
         host.events.forget_tcp(index);
@@ -512,6 +541,11 @@ impl TcpLayer {
             || !self.resets.is_empty()
             || self.has_syn_ack()
             || self.time_waits.first_due().is_some()
+    }
+
+    /// Connections whose application has closed, and that finish alone.
+    pub(crate) fn orphan_count(&self) -> u32 {
+        self.orphans.len()
     }
 
     /// Handshakes under way, and connections in TIME-WAIT outside their slots.

@@ -126,5 +126,8 @@ impl TcpLayer {
                 connection.close(env)
             }
         });
+        if let Some(oldest) = self.orphans.surplus() {
+            self.reset_orphan(oldest, host);
+        }
     }
 }

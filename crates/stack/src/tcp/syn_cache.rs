@@ -90,7 +90,7 @@ impl SynCache {
 
     /// Whether no further SYN from `ip` can be answered.
     pub(crate) fn is_full_for(&self, ip: IpAddr) -> bool {
-        self.entries.is_full() || !self.sources.has_room(ip)
+        self.entries.is_full() || self.sources.full(ip).is_some()
     }
 
     /// Blocks that the next handshake's window may promise: half of what is left

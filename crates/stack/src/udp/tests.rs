@@ -100,6 +100,7 @@ impl Host {
                 prefix_len: 24,
             },
             &self.config.ip,
+            &crate::tcp::Secret([5; 16]),
         )
     }
 }

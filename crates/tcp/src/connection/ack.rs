@@ -265,6 +265,9 @@ impl Connection {
                 self.arm_retransmit(env);
             }
         }
+        if self.progress == env.now || self.send.window_room() > 0 {
+            self.probes = 0;
+        }
         if self.send.window_room() > 0 && !self.timers.persist.is_set() {
             return;
         }

@@ -276,6 +276,7 @@ impl Connection {
             challenge_after: now,
             mss_limit: open.mss_limit,
             unanswered: 0,
+            probes: 0,
             orphan: false,
             wants_output: true,
             tally: Tally::default(),

@@ -143,6 +143,8 @@ pub struct Connection {
     mss_limit: u16,
     /// Zero-window and keepalive probes in a row without an answer.
     unanswered: u8,
+    /// Window probes sent in a row without progress, answered or not.
+    probes: u8,
     /// The application has let go of the connection.
     orphan: bool,
     /// `poll_segment` may have something to say.
@@ -212,6 +214,17 @@ impl Connection {
             return stream.slices(pool, stream.start()..stream.start());
         }
         stream.slices(pool, segment.payload.clone())
+    }
+
+    /// Whether the peer has taken nothing for R1 timeouts or window probes.
+    pub fn is_stalled(&self, config: &TcpConfig) -> bool {
+        self.recovery.timeouts().max(self.probes.into()) >= config.retries1
+    }
+
+    /// Blocks of packet memory that the connection holds or was promised.
+    pub fn blocks(&self, pool: &Pool) -> u32 {
+        let (send, receive) = (&self.send.stream, &self.receive.stream);
+        send.held_blocks(pool) + receive.held_blocks(pool) + receive.promised_blocks(pool)
     }
 
     /// Returns every block to the pool, and every node to the arena. The

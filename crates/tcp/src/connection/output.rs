@@ -307,6 +307,10 @@ impl Connection {
         } else {
             return;
         };
+        if self.send.outstanding() == 0 && !self.timers.persist.is_set() {
+            // The user timeout counts from when something began to wait.
+            self.progress = env.now;
+        }
         let deadline = self.within_user_timeout(env.now + wait, env);
         self.timers.persist.set_once(deadline);
         // What is outstanding waits for the window, not for an ACK.

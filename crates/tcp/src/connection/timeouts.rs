@@ -78,7 +78,7 @@ impl Connection {
         let retries = if handshake {
             env.config.syn_retries
         } else {
-            env.config.retries2
+            self.patience(env)
         };
         if self.recovery.timeouts() > retries || self.user_timeout_is_over(env) {
             return self.give_up(env);
@@ -95,6 +95,15 @@ impl Connection {
         self.owe_cwr();
         self.record_window(env);
         self.set_limit(Limit::Recovery, env);
+    }
+
+    /// Timeouts in a row that are waited out.
+    fn patience(&self, env: &Env<'_>) -> u32 {
+        if self.orphan {
+            env.config.orphan_retries
+        } else {
+            env.config.retries2
+        }
     }
 
     /// What is outstanding is to be sent again.
@@ -136,10 +145,17 @@ impl Connection {
             self.pending.override_sws = true;
             return;
         }
-        if u32::from(self.unanswered) >= env.config.retries2 || self.user_timeout_is_over(env) {
+        let patience = self.patience(env);
+        if u32::from(self.unanswered) >= patience || self.user_timeout_is_over(env) {
             return self.give_up(env);
         }
+        if self.orphan && u32::from(self.probes) >= patience {
+            // The peer answers, and takes nothing: it must hear of the end.
+            env.counters.abort_on_timeout += 1;
+            return self.abort_with(CloseReason::TimedOut, env);
+        }
         self.unanswered = self.unanswered.saturating_add(1);
+        self.probes = self.probes.saturating_add(1);
         self.rtt.back_off();
         self.pending.probe = true;
     }
@@ -151,11 +167,11 @@ impl Connection {
             return self.restart_keepalive(env);
         }
         if !self.send.is_idle() {
-            // Retransmission and persist watch over the connection meanwhile.
-            return self
-                .timers
-                .keepalive
-                .set(env.now + self.tuning.keepalive_time);
+            // Retransmission and persist watch over the connection meanwhile, and
+            // nothing is to be done before one of them has had its turn.
+            let next = env.now + self.tuning.keepalive_time;
+            let watch = self.timers.next().unwrap_or(next);
+            return self.timers.keepalive.set(next.max(watch));
         }
         if u32::from(self.unanswered) >= env.config.keepalive_probes {
             return self.give_up(env);

@@ -313,6 +313,13 @@ impl Connection {
         self.abort_with(CloseReason::Aborted, env);
     }
 
+    /// Others need the memory or the slot more than a connection whose
+    /// application has closed it: it ends at once, with a reset.
+    pub fn sacrifice(&mut self, env: &mut Env<'_>) {
+        env.counters.abort_on_memory += 1;
+        self.abort(env);
+    }
+
     /// Resets the peer and ends for `reason`.
     pub(super) fn abort_with(&mut self, reason: CloseReason, env: &mut Env<'_>) {
         match self.state {

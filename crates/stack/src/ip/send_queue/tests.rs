@@ -66,7 +66,8 @@ fn every_length_arrives_as_it_was_written() {
                 address: THERE,
                 prefix_len: 24,
             };
-            let mut receiver = Receiver::new(there, &IpConfig::default());
+            let mut receiver =
+                Receiver::new(there, &IpConfig::default(), &crate::tcp::Secret([5; 16]));
             let mut whole = None;
             for packet in &packets {
                 let now = Instant::ZERO;

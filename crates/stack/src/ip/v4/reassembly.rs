@@ -4,15 +4,19 @@
 //! that are already there. One that disagrees with them ends the datagram
 //! (RFC 5722 §4); one that repeats them is a duplicate and harmless.
 //!
-//! Bounded in datagrams, in bytes and in time; the oldest makes room for the
-//! newest, because one that lacks a fragment for long will not be completed.
-//! Nothing is answered here.
+//! Bounded in datagrams, also of one sender, in pieces, in bytes and in time;
+//! the oldest makes room for the newest, because one that lacks a fragment for
+//! long will not be completed. A fragment costs the same however many datagrams
+//! there are. Nothing is answered here.
 
 #[cfg(test)]
 mod tests;
 
 use alloc::{boxed::Box, vec};
-use core::{net::Ipv4Addr, ops::Range};
+use core::{
+    net::{IpAddr, Ipv4Addr},
+    ops::Range,
+};
 
 use fullpipe_pool::{Duration, Holder, Instant, Pool, Ranges, Stream};
 use fullpipe_wire::{Ecn, Ipv4Header, Protocol};
@@ -20,7 +24,14 @@ use fullpipe_wire::{Ecn, Ipv4Header, Protocol};
 use crate::{
     config::IpConfig,
     counters::{Counters, Discard},
+    ready::Queues,
+    slab::Slab,
+    sources::Sources,
+    tcp::{Bytes, Demux, Secret},
 };
+
+/// The one queue of ages.
+const OLDEST: u32 = 0;
 
 /// What fragments of one datagram have in common. RFC 791 §3.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +58,6 @@ struct Partial {
     /// Fragments disagreed: it holds no memory, and is remembered only so that
     /// the rest of it is thrown away too.
     given_up: bool,
-    /// Which began earlier: 0 is the first of all.
-    born: u64,
     expires: Instant,
 }
 
@@ -65,30 +74,44 @@ pub struct Datagram<'a> {
 /// Datagrams being put together.
 #[derive(Debug)]
 pub struct Reassembler {
-    slots: Box<[Option<Partial>]>,
-    /// Slots in use.
-    used: usize,
-    begun: u64,
+    slots: Slab<Partial>,
+    by_key: Demux,
+    /// All datagrams, the oldest first.
+    ages: Queues,
+    /// The same for each sender.
+    ages_of_source: Queues,
+    sources: Sources,
+    /// Bytes held or promised for all of them.
+    bytes: u64,
     most_bytes: u64,
+    most_pieces: u32,
     timeout: Duration,
     /// Where a completed datagram is read in one piece.
     whole: Box<[u8]>,
 }
 
 impl Reassembler {
-    /// Allocates its table and the buffer for the largest datagram.
-    pub fn new(config: &IpConfig) -> Self {
-        let slots = config.reassembly_datagrams as usize;
+    /// Allocates its tables and the buffer for the largest datagram.
+    pub(crate) fn new(config: &IpConfig, secret: &Secret) -> Self {
+        let slots = config.reassembly_datagrams;
         let largest = if slots == 0 {
             0
         } else {
             config.reassembly_largest as usize
         };
         Self {
-            slots: (0..slots).map(|_| None).collect(),
-            used: 0,
-            begun: 0,
+            slots: Slab::new(slots),
+            by_key: Demux::new(slots, secret.derive(b"fragments")),
+            ages: Queues::new(1, slots),
+            ages_of_source: Queues::new(slots, slots),
+            sources: Sources::new(
+                slots,
+                config.reassembly_per_source,
+                secret.derive(b"fragment sources"),
+            ),
+            bytes: 0,
             most_bytes: config.reassembly_bytes.into(),
+            most_pieces: config.reassembly_pieces,
             timeout: config.reassembly_timeout,
             whole: vec![0; largest].into(),
         }
@@ -110,8 +133,10 @@ impl Reassembler {
             .and_then(|slot| self.add(slot, header, payload, pool, counters));
         match added {
             Ok(slot) => {
-                let complete = self.slots[slot].take_if(|partial| partial.is_complete(pool))?;
-                self.used -= 1;
+                if !self.slots[slot].is_complete(pool) {
+                    return None;
+                }
+                let complete = self.remove(slot);
                 counters.mib.ip_reasm_oks += 1;
                 Some(self.hand_up(complete, pool))
             }
@@ -140,31 +165,34 @@ impl Reassembler {
         pool: &mut Pool,
         now: Instant,
         counters: &mut Counters,
-    ) -> Result<usize, Discard> {
+    ) -> Result<u32, Discard> {
         let key = Key {
             src: header.src,
             dst: header.dst,
             identification: header.identification,
             protocol: header.protocol,
         };
-        let mut free = None;
-        for (slot, partial) in self.slots.iter().enumerate() {
-            match partial {
-                Some(known) if known.key == key && known.given_up => {
-                    return Err(Discard::FragmentOfGivenUp);
-                }
-                Some(known) if known.key == key => return Ok(slot),
-                Some(_) => {}
-                None => free = free.or(Some(slot)),
+        let hash = key.hash(&self.by_key);
+        let known = self.by_key.find(hash, |slot| self.slots[slot].key == key);
+        if let Some(slot) = known {
+            if self.slots[slot].given_up {
+                return Err(Discard::FragmentOfGivenUp);
             }
+            return Ok(slot);
         }
-        let slot = match free.or_else(|| self.evict(None, pool, counters)) {
-            Some(slot) => slot,
-            None => return Err(Discard::FragmentNoMemory),
-        };
-        self.used += 1;
-        self.begun += 1;
-        self.slots[slot] = Some(Partial {
+        let ip = IpAddr::V4(key.src);
+        if let Some(source) = self.sources.full(ip) {
+            let own = self.ages_of_source.first(source);
+            self.forget(own, Discard::FragmentEvicted, pool, counters);
+        } else if self.slots.is_full() {
+            let oldest = self.ages.first(OLDEST);
+            self.forget(oldest, Discard::FragmentEvicted, pool, counters);
+        }
+        if self.slots.is_full() {
+            return Err(Discard::FragmentNoMemory);
+        }
+        let source = self.sources.add(ip);
+        let partial = Partial {
             key,
             header: *header,
             text: Stream::new(Holder::Fragment),
@@ -172,99 +200,102 @@ impl Reassembler {
             total: None,
             ecn: header.ecn,
             given_up: false,
-            born: self.begun,
             expires: now + self.timeout,
-        });
-        Ok(slot)
+        };
+        let Ok(slot) = self.slots.insert(partial) else {
+            unreachable!("there is a free slot");
+        };
+        self.by_key.insert(hash, slot.index);
+        self.ages.join(OLDEST, slot.index);
+        self.ages_of_source.join(source, slot.index);
+        Ok(slot.index)
     }
 
     /// Adds a fragment to its datagram, or gives the datagram up.
     fn add(
         &mut self,
-        slot: usize,
+        slot: u32,
         header: &Ipv4Header,
         payload: &[u8],
         pool: &mut Pool,
         counters: &mut Counters,
-    ) -> Result<usize, Discard> {
+    ) -> Result<u32, Discard> {
         let start = u64::from(header.fragment_offset);
         let range = start..start + payload.len() as u64;
         let has_room = self.make_room(slot, range.end, pool, counters);
-        let partial = self.slots[slot]
-            .as_mut()
-            .expect("room is not made at its own cost");
-        let outcome = if has_room {
-            partial.insert(header, range, payload, pool)
-        } else {
-            Err(Discard::FragmentNoMemory)
-        };
-        if outcome.is_err() {
-            partial.release(pool);
-            partial.given_up = true;
-        }
+        let most_pieces = self.most_pieces;
+        let outcome = self.change(slot, |partial| {
+            let outcome = if has_room {
+                partial.insert(header, range, payload, most_pieces, pool)
+            } else {
+                Err(Discard::FragmentNoMemory)
+            };
+            if outcome.is_err() {
+                partial.release(pool);
+                partial.given_up = true;
+            }
+            outcome
+        });
         outcome.map(|()| slot)
+    }
+
+    /// Changes a datagram, and keeps the account of bytes.
+    fn change<R>(&mut self, slot: u32, change: impl FnOnce(&mut Partial) -> R) -> R {
+        let partial = &mut self.slots[slot];
+        let before = partial.bytes();
+        let result = change(partial);
+        self.bytes = self.bytes - before + partial.bytes();
+        result
     }
 
     /// Backs the bytes below `end` of the datagram in `slot` with memory, at
     /// the cost of older datagrams if need be.
-    fn make_room(
-        &mut self,
-        slot: usize,
-        end: u64,
-        pool: &mut Pool,
-        counters: &mut Counters,
-    ) -> bool {
+    fn make_room(&mut self, slot: u32, end: u64, pool: &mut Pool, counters: &mut Counters) -> bool {
         loop {
-            let others = self.bytes_beside(slot);
-            let partial = self.slots[slot].as_mut().expect("the caller found it");
-            let own = end.max(partial.bytes());
-            if others + own <= self.most_bytes && partial.text.reserve(pool, end) >= end {
-                return true;
+            let own = self.slots[slot].bytes();
+            let wanted = self.bytes - own + own.max(end);
+            if wanted <= self.most_bytes {
+                let backed = self.change(slot, |partial| partial.text.reserve(pool, end));
+                if backed >= end {
+                    return true;
+                }
             }
-            if self.evict(Some(slot), pool, counters).is_none() {
+            let oldest = self.ages.first(OLDEST);
+            let other = oldest.and_then(|first| match first == slot {
+                true => self.ages.after(first),
+                false => Some(first),
+            });
+            if other.is_none() {
                 return false;
             }
+            self.forget(other, Discard::FragmentEvicted, pool, counters);
         }
     }
 
-    /// Bytes held or promised for all datagrams but the one in `slot`.
-    fn bytes_beside(&self, slot: usize) -> u64 {
-        let others = self
-            .slots
-            .iter()
-            .enumerate()
-            .filter(|(other, _)| *other != slot);
-        others
-            .filter_map(|(_, partial)| partial.as_ref())
-            .map(Partial::bytes)
-            .sum()
+    /// Takes a datagram out of its slot.
+    fn remove(&mut self, slot: u32) -> Partial {
+        let partial = self.slots.remove(slot);
+        self.by_key.remove(partial.key.hash(&self.by_key), slot);
+        self.ages.leave(slot);
+        self.ages_of_source.leave(slot);
+        self.sources.remove(IpAddr::V4(partial.key.src));
+        self.bytes -= partial.bytes();
+        partial
     }
 
-    /// Forgets the oldest datagram other than `spared`; returns its slot.
-    fn evict(
+    /// Empties a slot, if there is one; counts `reason` unless the datagram was
+    /// given up before.
+    fn forget(
         &mut self,
-        spared: Option<usize>,
+        slot: Option<u32>,
+        reason: Discard,
         pool: &mut Pool,
         counters: &mut Counters,
-    ) -> Option<usize> {
-        let candidates = self
-            .slots
-            .iter()
-            .enumerate()
-            .filter(|(slot, _)| Some(*slot) != spared);
-        let (slot, _) = candidates
-            .filter_map(|(slot, partial)| Some((slot, partial.as_ref()?.born)))
-            .min_by_key(|(_, born)| *born)?;
-        self.forget(slot, Discard::FragmentEvicted, pool, counters);
-        Some(slot)
-    }
-
-    /// Empties a slot; counts `reason` unless the datagram was given up before.
-    fn forget(&mut self, slot: usize, reason: Discard, pool: &mut Pool, counters: &mut Counters) {
-        let Some(mut partial) = self.slots[slot].take() else {
+    ) {
+        let Some(slot) = slot else {
             return;
         };
-        self.used -= 1;
+        let mut partial = self.remove(slot);
         partial.release(pool);
         if !partial.given_up {
             counters.discard(reason);
@@ -289,36 +320,39 @@ impl Reassembler {
         }
     }
 
-    /// Gives up every datagram whose time is over.
+    /// Gives up every datagram whose time is over. All wait equally long, so
+    /// the oldest is first.
     pub fn on_timeout(&mut self, pool: &mut Pool, now: Instant, counters: &mut Counters) {
-        for slot in 0..self.slots.len() {
-            if self.slots[slot]
-                .as_ref()
-                .is_some_and(|partial| partial.expires <= now)
-            {
-                self.forget(slot, Discard::FragmentTimeout, pool, counters);
+        while let Some(oldest) = self.ages.first(OLDEST) {
+            if self.slots[oldest].expires > now {
+                return;
             }
+            self.forget(Some(oldest), Discard::FragmentTimeout, pool, counters);
         }
     }
 
     /// When [`on_timeout`](Self::on_timeout) next has something to do.
     pub fn next_timeout(&self) -> Option<Instant> {
-        if self.used == 0 {
-            return None;
-        }
-        self.slots
-            .iter()
-            .flatten()
-            .map(|partial| partial.expires)
-            .min()
+        let oldest = self.ages.first(OLDEST)?;
+        Some(self.slots[oldest].expires)
     }
 
     /// Forgets everything and returns all memory.
     pub fn release(&mut self, pool: &mut Pool) {
-        for mut partial in self.slots.iter_mut().filter_map(Option::take) {
-            partial.release(pool);
+        while let Some(oldest) = self.ages.first(OLDEST) {
+            self.remove(oldest).release(pool);
         }
-        self.used = 0;
+    }
+}
+
+impl Key {
+    fn hash(&self, table: &Demux) -> u32 {
+        let mut bytes = Bytes::new();
+        bytes.push_ip(IpAddr::V4(self.src));
+        bytes.push_ip(IpAddr::V4(self.dst));
+        bytes.push(&self.identification.to_be_bytes());
+        bytes.push(&[self.protocol.into()]);
+        table.hash(bytes.as_slice())
     }
 }
 
@@ -334,6 +368,7 @@ impl Partial {
         header: &Ipv4Header,
         range: Range<u64>,
         payload: &[u8],
+        most_pieces: u32,
         pool: &mut Pool,
     ) -> Result<(), Discard> {
         self.check_end(range.end, header.more_fragments, pool)?;
@@ -350,6 +385,9 @@ impl Partial {
             .map_err(|_full| Discard::FragmentNoMemory)?;
         if inserted.overlap.is_some() {
             return Err(Discard::FragmentOverlap);
+        }
+        if self.arrived.count() > most_pieces {
+            return Err(Discard::FragmentTooManyPieces);
         }
         let written = self.text.write_at(pool, range.start, payload);
         written.map_err(|_no_block| Discard::FragmentNoMemory)

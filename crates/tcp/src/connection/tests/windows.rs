@@ -207,3 +207,108 @@ fn what_may_be_unacknowledged_is_bounded_apart_from_what_may_be_buffered() {
     pair.run_for(Duration::from_secs(2));
     assert_eq!(pair.read(SERVER).len(), 40_000);
 }
+
+/// A client with much to say to a server that takes 4,000 bytes and no more.
+fn camped(client: TcpConfig) -> Pair {
+    let server = TcpConfig {
+        receive_buffer: 4_000,
+        ..TcpConfig::default()
+    };
+    let mut pair = Pair::established(client, server);
+    pair.write(CLIENT, &[5; 20_000]);
+    pair.run_for(Duration::from_secs(5));
+    pair
+}
+
+#[test]
+fn an_orphan_does_not_wait_for_a_window_that_stays_zero() {
+    for (closes, ended) in [(false, None), (true, Some(CloseReason::TimedOut))] {
+        let mut pair = camped(TcpConfig {
+            orphan_retries: 5,
+            ..TcpConfig::default()
+        });
+        if closes {
+            pair.at(CLIENT, |connection, env| connection.close(env));
+        }
+        pair.run_for(Duration::from_secs(3_600));
+        let ready = pair.at(CLIENT, |connection, env| connection.ready(env));
+        assert_eq!(ready.closed, ended);
+        let counters = &pair.ends[CLIENT].counters;
+        assert_eq!(counters.abort_on_timeout, u64::from(closes));
+        // The peer is alive: it hears of the end.
+        let server = pair.states()[SERVER];
+        assert_eq!(server == State::Closed, closes, "{server:?}");
+        let held = pair.at(CLIENT, |connection, env| connection.blocks(env.pool));
+        assert_eq!(held == 0, closes);
+    }
+}
+
+#[test]
+fn an_orphan_whose_peer_vanished_gives_up_sooner() {
+    for (closes, longest) in [(false, 3_600), (true, 60)] {
+        let mut pair = camped(TcpConfig {
+            orphan_retries: 5,
+            ..TcpConfig::default()
+        });
+        pair.read(SERVER);
+        pair.lose = Box::new(|_| true);
+        if closes {
+            pair.at(CLIENT, |connection, env| connection.close(env));
+        }
+        pair.run_for(Duration::from_secs(60));
+        assert_eq!(pair.states()[CLIENT] == State::Closed, closes);
+        pair.run_for(Duration::from_secs(longest));
+        assert_eq!(pair.states()[CLIENT], State::Closed);
+    }
+}
+
+#[test]
+fn the_user_timeout_also_ends_the_wait_for_a_window() {
+    let mut pair = camped(TcpConfig {
+        user_timeout: Duration::from_secs(30),
+        ..TcpConfig::default()
+    });
+    // An hour of silence beforehand does not count.
+    let mut idle = Pair::established(
+        TcpConfig {
+            user_timeout: Duration::from_secs(30),
+            ..TcpConfig::default()
+        },
+        TcpConfig {
+            receive_buffer: 4_000,
+            ..TcpConfig::default()
+        },
+    );
+    idle.write(CLIENT, &[5; 4_000]);
+    idle.run_for(Duration::from_secs(3_600));
+    idle.write(CLIENT, &[5; 4_000]);
+    for (name, pair, left) in [("at once", &mut pair, 20), ("after idling", &mut idle, 25)] {
+        pair.run_for(Duration::from_secs(left));
+        assert_eq!(pair.states()[CLIENT], State::Established, "{name}");
+        pair.run_for(Duration::from_secs(15));
+        let ready = pair.at(CLIENT, |connection, env| connection.ready(env));
+        assert_eq!(ready.closed, Some(CloseReason::TimedOut), "{name}");
+    }
+}
+
+#[test]
+fn the_smallest_segments_that_a_peer_may_ask_for_have_a_floor() {
+    let mut pair = Pair::established(
+        TcpConfig {
+            timestamps: false,
+            ..TcpConfig::default()
+        },
+        TcpConfig {
+            mss_max: 1,
+            mss_min: 1,
+            fit_segments: 0,
+            ..TcpConfig::default()
+        },
+    );
+    let info = pair.at(CLIENT, |connection, env| connection.info(env));
+    assert_eq!(info.mss, TcpConfig::default().mss_min);
+    pair.write(CLIENT, &[5; 20_000]);
+    pair.run_for(Duration::from_secs(1));
+    let nodes = pair.ends[CLIENT].sent.capacity() - pair.ends[CLIENT].sent.free_count();
+    assert!(nodes <= 20_000 / 48, "{nodes} pieces");
+}

@@ -26,7 +26,7 @@ impl Rig {
             ..PoolConfig::default()
         };
         Self {
-            reassembler: Reassembler::new(&config),
+            reassembler: Reassembler::new(&config, &Secret([5; 16])),
             pool: Pool::new(&pool),
             counters: Counters::default(),
             now: START,
@@ -360,4 +360,52 @@ fn random_fragments_never_panic_and_never_leak() {
         rig.reassembler.release(&mut rig.pool);
         rig.assert_empty();
     }
+}
+
+#[test]
+fn one_sender_gives_up_its_own_oldest_and_nobody_elses() {
+    let mut rig = Rig::new(|ip| {
+        ip.reassembly_datagrams = 4;
+        ip.reassembly_per_source = 2;
+    });
+    let mut from = |src: [u8; 4], identification: u16, offset: u16, more: bool| {
+        let header = Ipv4Header {
+            src: src.into(),
+            identification,
+            fragment_offset: offset,
+            more_fragments: more,
+            ..header(8)
+        };
+        let Rig {
+            reassembler,
+            pool,
+            counters,
+            now,
+        } = &mut rig;
+        let complete = reassembler.on_fragment(&header, &[0; 8], pool, *now, counters);
+        complete.is_some()
+    };
+    let (victim, flooder) = ([10, 0, 0, 3], [10, 0, 0, 4]);
+    assert!(!from(victim, 1, 0, true));
+    for identification in 0..100 {
+        assert!(!from(flooder, identification, 0, true));
+    }
+    assert!(from(victim, 1, 8, false), "it was not pushed out");
+    assert!(from(flooder, 99, 8, false), "nor was the newest");
+    assert_eq!(rig.counters.discarded(Discard::FragmentEvicted), 98);
+    rig.reassembler.release(&mut rig.pool);
+    rig.assert_empty();
+}
+
+#[test]
+fn a_datagram_in_too_many_pieces_is_given_up() {
+    let mut rig = Rig::new(|ip| ip.reassembly_pieces = 4);
+    for piece in 0..5_u16 {
+        rig.feed_bytes(1, piece * 16, true, &[0; 8]);
+    }
+    assert_eq!(rig.counters.discarded(Discard::FragmentTooManyPieces), 1);
+    rig.feed_bytes(1, 16, true, &[0; 8]);
+    assert_eq!(rig.counters.discarded(Discard::FragmentOfGivenUp), 1);
+    rig.reassembler.release(&mut rig.pool);
+    rig.assert_empty();
 }

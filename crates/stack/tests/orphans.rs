@@ -1,0 +1,95 @@
+//! Connections whose application has closed: what they may keep, and for how
+//! long.
+
+mod pair;
+
+use std::net::SocketAddr;
+
+use fullpipe::{Config, ConnectionId, Duration, ListenOptions};
+use pair::{B, PORT, Pair, Side, config};
+
+fn with(knobs: &[(&str, &str)]) -> Config {
+    let mut config = config();
+    for (name, value) in knobs {
+        config.set(name, value).expect("a knob");
+    }
+    config
+}
+
+/// `count` connections from A, on each of which B writes 16 KB that A never reads.
+fn camped(count: usize, knobs: &[(&str, &str)]) -> (Pair, Vec<ConnectionId>) {
+    let small = with(&[("tcp.receive_buffer", "2K")]);
+    let mut pair = Pair::with(&small, &with(knobs), pair::ethernet());
+    let listener = pair.listen(Side::B, ListenOptions::default());
+    let mut servers = Vec::new();
+    for _ in 0..count {
+        pair.connect(Side::A, SocketAddr::from((B, PORT)));
+        pair.until("accepted", |pair| {
+            let accepted = pair.b.stack.tcp_accept(listener, pair.now);
+            let Some((server, _)) = accepted.expect("it listens") else {
+                return false;
+            };
+            assert!(pair.write(Side::B, server, &[1; 16_384]) > 2_048);
+            servers.push(server);
+            true
+        });
+    }
+    pair.pass(Duration::from_secs(1));
+    (pair, servers)
+}
+
+fn aborted(pair: &Pair) -> u64 {
+    pair.b.stack.tcp_counters().abort_on_memory
+}
+
+#[test]
+fn one_orphan_too_many_costs_the_oldest_its_life() {
+    let (mut pair, servers) = camped(4, &[("stack.orphans", "2")]);
+    for (closed, server) in servers.into_iter().enumerate() {
+        let now = pair.now;
+        pair.b.stack.tcp_close(server, now).expect("open");
+        pair.settle();
+        let expected = (closed + 1).min(2);
+        assert_eq!(pair.b.stack.tcp_orphans(), expected as u32);
+        assert_eq!(aborted(&pair), (closed + 1 - expected) as u64);
+    }
+    // The peers of those that ended were told.
+    assert_eq!(pair.b.stack.tcp_counters().out_rsts, 2);
+    pair.verify();
+}
+
+#[test]
+fn orphans_that_get_nowhere_lose_their_memory_to_those_who_need_it() {
+    let knobs = [("pool.blocks", "40"), ("tcp.send_buffer", "64K")];
+    let (mut pair, mut servers) = camped(4, &knobs);
+    let writer = servers.pop().expect("the last of them");
+    for server in servers {
+        let now = pair.now;
+        pair.b.stack.tcp_close(server, now).expect("open");
+    }
+    pair.settle();
+    // Too early: they may yet get somewhere.
+    while pair.write(Side::B, writer, &[2; 16_384]) > 0 {}
+    pair.settle();
+    assert_eq!((aborted(&pair), pair.b.stack.tcp_orphans()), (0, 3));
+    pair.pass(Duration::from_secs(10));
+    let left = pair.b.stack.tcp_orphans();
+    assert!(aborted(&pair) >= 1 && left < 3, "{left} left");
+    assert!(pair.write(Side::B, writer, &[2; 16_384]) > 0);
+    pair.verify();
+}
+
+#[test]
+fn orphans_that_get_nowhere_are_gone_after_a_while_though_they_are_answered() {
+    let (mut pair, servers) = camped(3, &[("tcp.orphan_retries", "6")]);
+    for server in servers {
+        let now = pair.now;
+        pair.b.stack.tcp_close(server, now).expect("open");
+    }
+    pair.pass(Duration::from_secs(120));
+    assert_eq!(pair.b.stack.tcp_counts(), (0, 0, 0));
+    assert_eq!(pair.b.stack.tcp_counters().abort_on_timeout, 3);
+    let pool = pair.b.stack.pool();
+    assert_eq!(pool.free_blocks(), pool.block_count());
+    pair.verify();
+}
