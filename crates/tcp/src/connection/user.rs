@@ -328,7 +328,11 @@ impl Connection {
             | State::FinWait1
             | State::FinWait2
             | State::CloseWait => {
-                self.pending.reset = Some((self.send.snd_nxt, Some(self.receive.rcv_nxt)));
+                // A window probe that the peer did not take does not count: beyond
+                // its window not even a reset is believed.
+                let edge = self.send.snd_una + self.send.snd_wnd;
+                let seq = self.send.snd_nxt.earliest(edge);
+                self.pending.reset = Some((seq, Some(self.receive.rcv_nxt)));
             }
             State::SynSent | State::Closing | State::LastAck | State::TimeWait | State::Closed => {}
         }

@@ -245,7 +245,7 @@ fn an_orphan_does_not_wait_for_a_window_that_stays_zero() {
 
 #[test]
 fn an_orphan_whose_peer_vanished_gives_up_sooner() {
-    for (closes, longest) in [(false, 3_600), (true, 60)] {
+    for closes in [false, true] {
         let mut pair = camped(TcpConfig {
             orphan_retries: 5,
             ..TcpConfig::default()
@@ -255,9 +255,9 @@ fn an_orphan_whose_peer_vanished_gives_up_sooner() {
         if closes {
             pair.at(CLIENT, |connection, env| connection.close(env));
         }
-        pair.run_for(Duration::from_secs(60));
+        pair.run_for(Duration::from_secs(300));
         assert_eq!(pair.states()[CLIENT] == State::Closed, closes);
-        pair.run_for(Duration::from_secs(longest));
+        pair.run_for(Duration::from_secs(3_600));
         assert_eq!(pair.states()[CLIENT], State::Closed);
     }
 }
