@@ -367,8 +367,6 @@ impl MibCounters {
                 Some(&mut self.icmp_in_errors),
                 Some(&mut self.icmp_in_csum_errors),
             ],
-            // Sound messages that we choose not to answer.
-            IcmpUnwanted | IcmpEchoBroadcast | IcmpErrorQueueFull => [None, None],
             IcmpEchoQueueFull => [Some(&mut self.ip_in_discards), None],
             IcmpErrorRateLimited => [Some(&mut self.icmp_out_rate_limit_global), None],
             UdpMalformed => [Some(&mut self.udp_in_errors), None],
@@ -384,8 +382,12 @@ impl MibCounters {
             TcpHalfOpenFull | TcpConnectionsFull | TcpNoMemory => {
                 [Some(&mut self.tcp_listen_drops), None]
             }
-            // TCP's own counters have them, or have no name for them.
-            TcpMalformed
+            // Sound messages that we choose not to answer; and what TCP's own
+            // counters have, or have no name for.
+            IcmpUnwanted
+            | IcmpEchoBroadcast
+            | IcmpErrorQueueFull
+            | TcpMalformed
             | TcpBadChecksum
             | TcpBroadcast
             | TcpNoConnection
