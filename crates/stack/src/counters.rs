@@ -347,10 +347,7 @@ impl MibCounters {
             }
             IpUnknownProtocol => [Some(&mut self.ip_in_unknown_protos), None],
             IpNoRoute => [Some(&mut self.ip_out_no_routes), None],
-            FragmentTimeout => [
-                Some(&mut self.ip_reasm_timeout),
-                Some(&mut self.ip_reasm_fails),
-            ],
+            FragmentTimeout => two(&mut self.ip_reasm_timeout, &mut self.ip_reasm_fails),
             FragmentMisaligned
             | FragmentTooLong
             | FragmentOverlap
@@ -363,22 +360,13 @@ impl MibCounters {
             IcmpTruncated | IcmpQuoteMalformed | IcmpQuoteNotOurs | IcmpQuoteUnmatched => {
                 [Some(&mut self.icmp_in_errors), None]
             }
-            IcmpBadChecksum => [
-                Some(&mut self.icmp_in_errors),
-                Some(&mut self.icmp_in_csum_errors),
-            ],
+            IcmpBadChecksum => two(&mut self.icmp_in_errors, &mut self.icmp_in_csum_errors),
             IcmpEchoQueueFull => [Some(&mut self.ip_in_discards), None],
             IcmpErrorRateLimited => [Some(&mut self.icmp_out_rate_limit_global), None],
             UdpMalformed => [Some(&mut self.udp_in_errors), None],
-            UdpBadChecksum => [
-                Some(&mut self.udp_in_errors),
-                Some(&mut self.udp_in_csum_errors),
-            ],
+            UdpBadChecksum => two(&mut self.udp_in_errors, &mut self.udp_in_csum_errors),
             UdpNoPort => [Some(&mut self.udp_no_ports), None],
-            TcpBacklogFull => [
-                Some(&mut self.tcp_listen_overflows),
-                Some(&mut self.tcp_listen_drops),
-            ],
+            TcpBacklogFull => two(&mut self.tcp_listen_overflows, &mut self.tcp_listen_drops),
             TcpHalfOpenFull | TcpConnectionsFull | TcpNoMemory => {
                 [Some(&mut self.tcp_listen_drops), None]
             }
@@ -396,10 +384,12 @@ impl MibCounters {
             | TcpUselessInListen
             | TcpUselessInHandshake
             | TcpOldInTimeWait => [None, None],
-            UdpQueueFull | UdpNoMemory => [
-                Some(&mut self.udp_in_errors),
-                Some(&mut self.udp_rcvbuf_errors),
-            ],
+            UdpQueueFull | UdpNoMemory => two(&mut self.udp_in_errors, &mut self.udp_rcvbuf_errors),
         }
     }
+}
+
+/// Two counters that a discard belongs to.
+fn two<'a>(one: &'a mut u64, other: &'a mut u64) -> [Option<&'a mut u64>; 2] {
+    [Some(one), Some(other)]
 }
