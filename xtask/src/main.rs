@@ -1,4 +1,4 @@
-//! The repository's own tasks: `cargo xtask test`, `tidy`, `soak`, `docs`, `bench`.
+//! The repository's own tasks: `cargo xtask test`, `tidy`, `soak`, `docs`, `bench`, `screenshots`.
 //!
 //! The one rule: what CI runs and what a person runs is the same command, so
 //! nothing here depends on a tool that was installed by hand.
@@ -8,6 +8,7 @@
 mod bench;
 mod docs;
 mod repository;
+mod screenshots;
 mod soak;
 mod test;
 mod tidy;
@@ -35,6 +36,7 @@ enum Task {
     Soak(soak::Arguments),
     Docs(docs::Arguments),
     Bench(bench::Arguments),
+    Screenshots(screenshots::Arguments),
 }
 
 /// Exit codes: 0 done, 1 something failed, 2 the command line was wrong (clap's own).
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         Task::Soak(arguments) => soak::run(&arguments),
         Task::Docs(arguments) => docs::run(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
+        Task::Screenshots(arguments) => screenshots::run_all(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -12,8 +12,18 @@ function widest(ranges, floor) {
   return [floor === undefined ? least - margin : least, most + margin];
 }
 
-// Marks below or above the curves: a small sign and, with room, a letter.
-const SIGNS = { "retransmission timeout": ["RTO", "again", "top"], "zero window": ["0", "window", "top"], "window opened": ["W", "window", "top"], "writer blocked": ["▾", "soft", "bottom"], "writer resumed": ["▴", "soft", "bottom"], "memory pressure": ["M", "again", "bottom"], discard: ["×", "lost", "top"] };
+// Marks above or below the curves, each kind at a height of its own: a small
+// stroke and, with room, a sign.
+const SIGNS = {
+  "retransmission timeout": { sign: "RTO", ink: "again", top: true, lane: 0 },
+  "zero window": { sign: "0", ink: "window", top: true, lane: 1 },
+  "window opened": { sign: "W", ink: "window", top: true, lane: 1 },
+  discard: { sign: "×", ink: "lost", top: true, lane: 2 },
+  "writer blocked": { sign: "▾", ink: "soft", top: false, lane: 0 },
+  "writer resumed": { sign: "▴", ink: "soft", top: false, lane: 0 },
+  "memory pressure": { sign: "M", ink: "again", top: false, lane: 1 },
+};
+const UNKNOWN_SIGN = { sign: "?", ink: "soft", top: true, lane: 3 };
 
 function drawMarks(plot, model, ink, vocabulary) {
   const { context, scale } = plot;
@@ -28,18 +38,17 @@ function drawMarks(plot, model, ink, vocabulary) {
     const last = painted.get(kind);
     if (last === x) continue;
     painted.set(kind, x);
-    const [sign, colour, side] = SIGNS[vocabulary.marks[kind]] || ["?", "soft", "top"];
-    const top = side === "top";
+    const { sign, ink: colour, top, lane } = SIGNS[vocabulary.marks[kind]] || UNKNOWN_SIGN;
     context.fillStyle = ink[colour];
-    const edge = top ? plot.top : plot.bottom;
-    context.fillRect(x, top ? edge : edge - 6 * scale, Math.max(1, scale), 6 * scale);
+    const edge = top ? plot.top + lane * 16 * scale : plot.bottom - lane * 16 * scale;
+    context.fillRect(x, top ? edge : edge - 5 * scale, Math.max(1, scale), 5 * scale);
     if (sign === "RTO") {
       context.globalAlpha = 0.35;
       context.fillRect(x, plot.top, Math.max(1, scale), plot.bottom - plot.top);
       context.globalAlpha = 1;
     }
     if (last === undefined || x - last > 18 * scale) {
-      context.fillText(sign, x, top ? edge + 16 * scale : edge - 9 * scale);
+      context.fillText(sign, x, top ? edge + 15 * scale : edge - 6 * scale);
     }
   }
 }
@@ -59,8 +68,9 @@ const sequenceGraph = {
     ranges.push([least, most]);
     // A window far above what is sent would press everything else flat.
     const edge = plot.rangeOf(acks.at, columns.edge, columns.edgeExtent);
-    const span = Math.max(most, ranges[0][1]) - Math.min(least, ranges[0][0]);
-    if (edge[1] - Math.max(most, ranges[0][1]) < 2 * span) ranges.push([Infinity, edge[1]]);
+    const top = Math.max(most, ranges[0][1]);
+    const span = top - Math.min(least, ranges[0][0]);
+    if (edge[0] - top < 0.3 * span) ranges.push([Infinity, Math.min(edge[1], top + span)]);
     return widest(ranges);
   },
   draw(plot, model, look, ink, vocabulary) {
@@ -112,10 +122,16 @@ const sequenceGraph = {
     const edge = valueAt(acks.at, acks.edge, time);
     if (edge !== undefined) lines.push(["window edge", wholeText(edge)]);
     const mark = lastAtOrBefore(model.marks.at, time);
-    if (mark >= 0) lines.push(["last mark", `${vocabulary.marks[model.marks.kind[mark]]} at ${momentText(model.marks.at[mark], 1e3)}`]);
+    if (mark >= 0) lines.push(["last mark", markText(model.marks, mark, vocabulary)]);
     return lines;
   },
 };
+
+function markText(marks, place, vocabulary) {
+  const name = vocabulary.marks[marks.kind[place]];
+  const why = name === "discard" ? ` ${vocabulary.discards[marks.value[place]]}` : "";
+  return `${name}${why} at ${momentText(marks.at[place], 1e3)}`;
+}
 
 function cross(context, x, y, size, scale) {
   context.lineWidth = 1.6 * scale;
@@ -136,7 +152,7 @@ const windowGraph = {
   title: "Windows and bytes on their way",
   height: 190,
   unit: bytesText,
-  legend: [["flight", "outstanding"], ["data", "in flight (without SACKed and lost)"], ["cwnd", "congestion window"], ["second", "ssthresh"], ["window", "peer's window"]],
+  legend: [["flight", "outstanding"], ["inflight", "in flight: without SACKed and lost"], ["cwnd", "congestion window"], ["second", "ssthresh"], ["window", "peer's window"]],
   range(plot, model) {
     const { acks, flight, windows } = model;
     const own = [plot.rangeOf(flight.at, flight.value, model.flightExtent)];
@@ -154,7 +170,7 @@ const windowGraph = {
     plot.steps(windows.at, windows.cwnd, model.cwndExtent, ink.cwnd, 1.5);
     const threshold = thresholds(model);
     if (threshold.at.length > 0) plot.steps(threshold.at, threshold.value, threshold.extent, ink.second, 1, [4, 3]);
-    plot.steps(windows.at, windows.inFlight, model.inFlightExtent, ink.data, 1);
+    plot.steps(windows.at, windows.inFlight, model.inFlightExtent, ink.inflight, 1.25);
     plot.steps(flight.at, flight.value, model.flightExtent, ink.flight, 1.5);
   },
   read(model, time) {

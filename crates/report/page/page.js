@@ -43,9 +43,11 @@ function readOut() {
   const parts = [element("b", {}, momentText(time, Math.max(1, (view.until - view.from) / 1e4)))];
   for (const stack of shown) {
     const names = ["limits", "receiveLimits"].map((which) => limitAt(stack, which, time));
-    const list = element("dl", {}, element("dt", {}, "sender | receiver"), element("dd", {}, names.join(" | ")));
-    for (const [, lines] of stack.read(time)) for (const [name, value] of lines) list.append(element("dt", {}, name), element("dd", {}, value));
-    parts.push(element("div", {}, shown.length > 1 ? element("h4", {}, stack.title.textContent) : "", list));
+    const lists = [["Limits", [["sender", names[0]], ["receiver", names[1]]]], ...stack.read(time)].map(([graph, lines]) => {
+      const pairs = lines.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value)));
+      return element("dl", { class: "of", "data-of": graph }, ...pairs);
+    });
+    parts.push(element("div", {}, shown.length > 1 ? element("h4", {}, stack.title.textContent) : "", ...lists));
   }
   out.replaceChildren(...parts);
 }
@@ -178,6 +180,7 @@ function connectControls() {
   byId("out").addEventListener("click", () => view.zoom(2));
   byId("all").addEventListener("click", () => view.all());
   for (const side of ["a", "b"]) byId(`aspect-${side}`).addEventListener("change", (event) => choose(chosen[side].place, side, Number(event.target.value)));
+  addEventListener("hashchange", () => follow(location.hash.slice(1)));
   new ResizeObserver(() => view.ask()).observe(byId("stage"));
   let before = "";
   addEventListener("beforeprint", () => {
@@ -199,11 +202,30 @@ function fillHeader() {
   byId("warning").textContent = forgotten.join(" ");
 }
 
+// What a link to this page asks for: `#a=3&b=1&from=0.2&until=0.4&level&theme=dark`,
+// rows counted from 1, times in seconds, `at` for the cursor; with `bare`
+// nothing but the graphs.
+async function follow(link) {
+  const asked = new URLSearchParams(link);
+  const number = (name) => (asked.has(name) ? Number(asked.get(name)) : NaN);
+  const carries = (row) => row.connections.some((connection) => connection.ends.some((end) => end.text > 0));
+  const first = Math.max(0, facts.rows.findIndex(carries));
+  const row = (name, otherwise) => (facts.rows[number(name) - 1] ? number(name) - 1 : otherwise);
+  document.body.classList.toggle("bare", asked.has("bare"));
+  if (asked.has("theme")) setTheme(asked.get("theme"));
+  look.level = byId("level").checked = asked.has("level");
+  if (facts.rows.length > 0) await choose(row("a", first), "a");
+  if (row("b", null) !== null) await choose(row("b", null), "b");
+  if (number("until") > number("from")) view.show(number("from") * 1e9, number("until") * 1e9);
+  if (!Number.isFinite(number("at"))) return;
+  view.point(number("at") * 1e9);
+  details.band(stacks[0], view.cursor);
+}
+
 async function start() {
   fillHeader();
   connectControls();
-  const first = Math.max(0, facts.rows.findIndex((row) => row.connections.some((connection) => connection.ends.some((end) => end.text > 0))));
-  if (facts.rows.length > 0) await choose(first, "a");
+  await follow(location.hash.slice(1));
   view.now();
   return performance.now();
 }

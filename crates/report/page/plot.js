@@ -203,7 +203,7 @@ class Plot {
     const { context, scale } = this;
     const [begin, end] = this.visible(at);
     context.fillStyle = colour;
-    const size = Math.max(1, Math.round(1.6 * scale));
+    const size = Math.max(1, Math.round(2.4 * scale));
     if (!this.isDense(end - begin)) {
       for (let place = begin; place < end; place++) {
         context.fillRect(this.x(at[place]) - size / 2, this.y(values[place]) - size / 2, size, size);

@@ -281,13 +281,14 @@ function drawTimeAxis(plot, ink) {
   const { context, scale } = plot;
   context.font = `${11 * scale}px system-ui, sans-serif`;
   const { step, values } = ticks(plot.from, plot.until, (plot.right - plot.left) / (95 * scale));
-  context.textAlign = "center";
+  const width = 30 * scale;
   for (const time of values) {
     const x = Math.round(plot.x(time));
     context.fillStyle = ink.grid;
     context.fillRect(x, plot.top, 1, plot.bottom - plot.top);
     context.fillStyle = ink.soft;
-    const width = 30 * scale;
-    context.fillText(momentText(time, step), Math.min(Math.max(x, plot.left + width), plot.right - width), plot.bottom + 14 * scale);
+    // At the edges the text stays inside, beside its line instead of below it.
+    context.textAlign = x < plot.left + width ? "left" : x > plot.right - width ? "right" : "center";
+    context.fillText(momentText(time, step), x, plot.bottom + 14 * scale);
   }
 }

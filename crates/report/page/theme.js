@@ -88,7 +88,7 @@ function inks() {
   return {
     text: ink("text"), soft: ink("soft"), grid: ink("grid"), paper: ink("paper"),
     data: ink("data"), again: ink("again"), lost: ink("lost"), sack: ink("sack"),
-    ack: ink("ack"), window: ink("window"), cwnd: ink("cwnd"), flight: ink("flight"), second: ink("second"),
+    ack: ink("ack"), window: ink("window"), cwnd: ink("cwnd"), flight: ink("flight"), inflight: ink("inflight"), second: ink("second"),
     band: Number(ink("band")),
   };
 }

@@ -7,7 +7,7 @@
 
 mod child;
 mod outcome;
-mod tools;
+pub mod tools;
 
 #[cfg(test)]
 mod tests;

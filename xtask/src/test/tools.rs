@@ -73,7 +73,7 @@ fn named(missing: &[Tool]) -> Vec<String> {
 }
 
 /// Looks where a shell would, and where Debian keeps root's programs.
-fn find(program: &str) -> Option<PathBuf> {
+pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
         .chain(["/usr/sbin", "/sbin"].map(PathBuf::from))
