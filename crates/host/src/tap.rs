@@ -25,16 +25,23 @@ use crate::{
 
 const PATH: &str = "/dev/net/tun";
 /// `struct virtio_net_hdr`, which precedes each frame when checksums are left
-/// out; offloads of segments will need it as well.
+/// out or segments are cut by the other side.
 const VNET_LEN: usize = 10;
 /// In its first byte: the checksum is only begun.
 const NEEDS_CHECKSUM: u8 = 1;
 /// In its first byte: the checksum was verified.
 const CHECKSUM_VALID: u8 = 2;
+/// In its second byte: the frame is to be cut into TCP segments over IPv4.
+const CUT_TCP4: u8 = 1;
+/// The bit of that byte which says that CWR is among the flags.
+const CUT_ECN: u8 = 0x80;
 /// Largest Ethernet header, VLAN tag included.
 const LINK_MAX: usize = 18;
 /// Smallest MTU that IPv4 works over, and the largest that the kernel takes.
 const MTU_RANGE: std::ops::RangeInclusive<usize> = 68..=65_521;
+
+/// Largest IP packet there is, whoever cuts it.
+const LARGEST_PACKET: usize = u16::MAX as usize;
 
 /// How to open a device.
 #[derive(Clone, Debug)]
@@ -48,16 +55,20 @@ pub struct TapOptions {
     /// Let the kernel leave out checksums of frames that never leave this
     /// machine. A capture of such frames shows wrong checksums.
     pub checksum_offload: bool,
+    /// Exchange frames of many segments with the kernel, which cuts them where a
+    /// wire needs it. Only together with `checksum_offload`.
+    pub segment_offload: bool,
 }
 
 impl TapOptions {
-    /// As the device is, with checksum offload.
+    /// As the device is, with both offloads.
     pub fn new(spec: DeviceSpec) -> Self {
         Self {
             spec,
             mtu: None,
             host_address: None,
             checksum_offload: true,
+            segment_offload: true,
         }
     }
 }
@@ -107,7 +118,7 @@ impl Tap {
         }
         let was_there = interface::index(name).is_some();
         let file = open_tun()?;
-        let offload = attach(&file, &options.spec, was_there, options.checksum_offload)?;
+        let offload = attach(&file, options, was_there)?;
         let head_len = if offload { VNET_LEN } else { 0 };
         let mut tap = Self {
             file,
@@ -127,7 +138,13 @@ impl Tap {
         // From here on a failure drops `tap`, which takes everything back.
         tap.capabilities.checksum_tx = offload;
         tap.set_up(options)?;
-        let frame_len = head_len + LINK_MAX + tap.capabilities.mtu;
+        let largest = if offload && options.segment_offload {
+            tap.capabilities.super_segment = LARGEST_PACKET;
+            LARGEST_PACKET
+        } else {
+            tap.capabilities.mtu
+        };
+        let frame_len = head_len + LINK_MAX + largest;
         tap.incoming = vec![0; frame_len].into();
         tap.outgoing = vec![0; frame_len].into();
         Ok(tap)
@@ -244,12 +261,13 @@ fn open_tun() -> Result<File, DeviceError> {
 }
 
 /// Binds `file` to the interface. Returns whether checksums are left out.
-fn attach(
-    file: &File,
-    spec: &DeviceSpec,
-    was_there: bool,
-    checksum_offload: bool,
-) -> Result<bool, DeviceError> {
+fn attach(file: &File, options: &TapOptions, was_there: bool) -> Result<bool, DeviceError> {
+    let &TapOptions {
+        ref spec,
+        checksum_offload,
+        segment_offload,
+        ..
+    } = options;
     let (kind, word) = match spec.medium {
         Medium::Ethernet => (libc::IFF_TAP, "tap"),
         Medium::Ip => (libc::IFF_TUN, "tun"),
@@ -267,11 +285,12 @@ fn attach(
     if !checksum_offload {
         return Ok(false);
     }
-    set_offload(file, libc::TUN_F_CSUM)
+    let segments = if segment_offload { libc::TUN_F_TSO4 } else { 0 };
+    set_offload(file, libc::TUN_F_CSUM | segments)
         .map(|()| true)
         .map_err(|source| {
             DeviceError::new(
-                format!("cannot switch checksum offload of {} on", spec.name),
+                format!("cannot switch the offloads of {} on", spec.name),
                 source,
             )
         })
@@ -307,6 +326,38 @@ fn set_offload(file: &File, offload: libc::c_uint) -> io::Result<()> {
         )
     })
     .map(drop)
+}
+
+/// How many segments the frame behind `head` would be on a wire; 0 when it is
+/// one as it is. The kernel says where the TCP header begins and how much text
+/// each carries; what it says of the headers' length is only how much of the
+/// frame lies together in its memory.
+fn merged(head: &[u8], frame: &[u8]) -> u16 {
+    let Some(
+        &[
+            _,
+            kind,
+            _,
+            _,
+            size_low,
+            size_high,
+            start_low,
+            start_high,
+            ..,
+        ],
+    ) = head.first_chunk::<VNET_LEN>()
+    else {
+        return 0;
+    };
+    let size = usize::from(u16::from_ne_bytes([size_low, size_high]));
+    let tcp = usize::from(u16::from_ne_bytes([start_low, start_high]));
+    let Some(offset) = frame.get(tcp + 12).filter(|_| kind & !CUT_ECN == CUT_TCP4) else {
+        return 0;
+    };
+    let headers = tcp + usize::from(offset >> 4) * 4;
+    let text = frame.len().saturating_sub(headers);
+    text.checked_div(size)
+        .map_or(0, |_| text.div_ceil(size).min(u16::MAX.into()) as u16)
 }
 
 impl AsFd for Tap {
@@ -348,7 +399,7 @@ impl Device for Tap {
             frame,
             meta: RxMeta {
                 checksum_verified,
-                merged: 0,
+                merged: merged(head, frame),
             },
         })
     }
@@ -373,6 +424,11 @@ impl Device for Tap {
                     head[6..8].copy_from_slice(&start.to_ne_bytes());
                     head[8..10].copy_from_slice(&offset.to_ne_bytes());
                 }
+            }
+            if meta.segment_size > 0 {
+                head[1] = CUT_TCP4;
+                head[2..4].copy_from_slice(&meta.header_len.to_ne_bytes());
+                head[4..6].copy_from_slice(&meta.segment_size.to_ne_bytes());
             }
         }
         match io::Write::write(&mut &self.file, &self.outgoing[..self.head_len + len]) {

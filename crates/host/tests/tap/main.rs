@@ -3,9 +3,13 @@
 //! Rule: every test runs in a network namespace of its own, which ends with its
 //! process. Without root the tests say so and pass.
 
-use std::process::Command;
+use std::{
+    io::{Read as _, Write as _},
+    process::Command,
+    thread,
+};
 
-use fullpipe_host::{DeviceError, Tap, TapOptions};
+use fullpipe_host::{DeviceError, Runtime, Tap, TapOptions, TcpStream};
 
 /// Set in the process that is inside.
 const INSIDE: &str = "FULLPIPE_INSIDE_NAMESPACE";
@@ -189,4 +193,55 @@ fn without_the_capability_the_error_says_which_one() {
             .expect("setpriv is part of util-linux");
         assert!(status.success());
     });
+}
+
+/// Megabytes both ways, in frames of many segments: the kernel cuts and merges
+/// none of them on the way.
+#[test]
+#[ignore = "needs root, a TAP device and strangers' programs: cargo xtask test"]
+fn frames_of_many_segments_go_both_ways_and_every_byte_arrives() {
+    isolated(
+        "frames_of_many_segments_go_both_ways_and_every_byte_arrives",
+        || {
+            let wanted = TapOptions {
+                host_address: Some("10.8.0.1/24".parse().expect("an address")),
+                ..options("tap:fplarge")
+            };
+            let tap = Tap::open(&wanted).expect("root may");
+            let address = "10.8.0.2/24".parse().expect("an address");
+            let config = fullpipe::Config::default();
+            let runtime = Runtime::start(&config, Box::new(tap), address, None).expect("it starts");
+            let listener = std::net::TcpListener::bind("10.8.0.1:80").expect("the port is free");
+            let stream = TcpStream::connect(&runtime, ([10, 8, 0, 1], 80).into())
+                .expect("the kernel listens");
+            let (mut kernel, _) = listener.accept().expect("we come");
+            let text: Vec<u8> = (0..8_000_000_u32).map(|n| (n ^ n >> 9) as u8).collect();
+            let mut back = vec![0; text.len()];
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    let mut seen = vec![0; text.len()];
+                    kernel.read_exact(&mut seen).expect("all of it comes");
+                    assert!(seen == text, "the kernel read what we wrote");
+                    kernel.write_all(&seen).expect("it goes back");
+                });
+                (&stream).write_all(&text).expect("the kernel reads");
+                (&stream).read_exact(&mut back).expect("it comes back");
+            });
+            assert!(back == text, "we read what the kernel wrote");
+            let (sent, packets, received, frames) = runtime.with_stack(|stack, _| {
+                let (tcp, mib) = (stack.tcp_counters(), &stack.counters().mib);
+                (
+                    tcp.out_segs,
+                    mib.ip_out_requests,
+                    tcp.in_segs,
+                    mib.ip_in_receives,
+                )
+            });
+            assert!(packets < sent, "{packets} frames for {sent} segments sent");
+            assert!(
+                frames < received,
+                "{frames} frames for {received} segments received"
+            );
+        },
+    );
 }
