@@ -82,6 +82,11 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// Where the table is in the file, such as `hosts.client`; empty at the top.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
     /// Refuses the first key of this table that is not one of `known`.
     ///
     /// # Errors

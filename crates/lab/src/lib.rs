@@ -1,7 +1,7 @@
 //! The laboratory: experiments in files, run in virtual time, explained.
 //!
-//! One TOML file describes hosts with every knob, the links between them, a
-//! transfer, and rows that change them and carry published figures. [`run`]
+//! One TOML file describes hosts with every knob, switches, the links between
+//! them, flows, and rows that change them and carry published figures. [`run`]
 //! gives a [`Report`]: published beside measured, which limits held for what
 //! share of the time, and a sentence for each row that names the binding one.
 //!
@@ -44,7 +44,7 @@
 //! | step | where |
 //! | --- | --- |
 //! | read whole, or refuse with line, column and the nearest key | [`experiment`], [`Mistake`] |
-//! | each row: hosts with their knobs, links, a transfer | `scene`, over `fullpipe-sim` |
+//! | each row and seed: hosts with their knobs, links, flows | `scene`, over `fullpipe-sim` |
 //! | figures of the row, and the shares of its limits | [`Measured`], [`Shares`] |
 //! | which bound held, its proof, the knob to turn | `verdict` |
 //! | a table for people, an object for programs | [`report_text`], [`Report`] |
@@ -66,6 +66,7 @@ mod measured;
 mod mistake;
 mod observer;
 mod report;
+mod response;
 mod run;
 mod scene;
 mod shares;
@@ -76,7 +77,7 @@ mod verdict;
 pub use experiment::Experiment;
 pub use facts::facts;
 pub use knobs_page::knobs_markdown;
-pub use measured::{Measured, Outcome, Quantity};
+pub use measured::{FlowMeasured, Form, Measured, Outcome, Quantity, Spread, Summary};
 pub use mistake::Mistake;
 pub use report::{Limits, Report, RowReport, json_array};
 pub use run::{RunError, RunOptions, run};

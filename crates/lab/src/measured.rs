@@ -2,16 +2,22 @@
 //!
 //! Rule: one row a quantity, its unit in its name. The file's `published`
 //! tables, the text table and the JSON read the same rows, so a figure cannot
-//! be published in one unit and measured in another.
+//! be published in one unit and measured in another. Of a row with several
+//! seeds each quantity is the median over them, and its quartiles stand beside
+//! it; where the worst is what counts, the row of the quantity says so.
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
+#[cfg(test)]
+mod tests;
+
 /// How a row ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// The time was up, or everything arrived.
     Complete,
     /// Nothing moved any more when the run was ended.
+    #[default]
     Stalled,
     /// The connection was dropped.
     Dropped,
@@ -28,45 +34,24 @@ impl Outcome {
     }
 }
 
-/// What came out of a row.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Measured {
-    /// How it ended.
-    pub outcome: Outcome,
-    /// Bytes that the receiving application read, over `elapsed_s`, in Mbit/s.
-    pub goodput_mbps: f64,
-    /// From the call to connect to the last byte read, or to the end of the
-    /// time that the workload gives.
-    pub elapsed_s: f64,
-    /// Bytes that the receiving application read.
-    pub delivered_bytes: u64,
-    /// Segments with text that the sender put on the wire.
-    pub data_segments: u64,
-    /// Of these, the share that were full; the end of the stream, which is as
-    /// long as what is left, is not counted.
-    pub full_sized_share: f64,
-    /// The most text that one segment can carry, in bytes.
-    pub segment_bytes: u64,
-    /// The most packet memory that was ever held on the host under study.
-    pub peak_pool_bytes: u64,
-    /// Segments that the sender sent again.
-    pub retransmitted_segments: u64,
-    /// Retransmission timeouts of the sender.
-    pub timeouts: u64,
-    /// Smoothed round-trip time as the sender measured it, at the end.
-    pub srtt_ms: f64,
-    /// Share of the time in which the link carried something.
-    pub link_busy_share: f64,
-    /// Packets that the sender's IP received: the peer's acknowledgments.
-    pub ip_in_receives: u64,
-    /// Packets that the sender's IP was asked to send; a super-segment is one.
-    pub ip_out_requests: u64,
-    /// Segments that the sender sent, as they are on the wire.
-    pub tcp_out_segs: u64,
-    /// Bytes of IP packets that the sender sent, IP headers included.
-    pub ip_ext_out_octets: u64,
-    /// Goodput over that of the baseline row, where there is one.
-    pub goodput_of_baseline: Option<f64>,
+/// What several seeds come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Summary {
+    /// The median.
+    Median,
+    /// The largest.
+    Worst,
+}
+
+/// How a value is written for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// It counts: no fraction.
+    Whole,
+    /// Three significant digits.
+    Decimal,
+    /// A share of 1, in percent.
+    Percent,
 }
 
 /// A number that is measured of each row.
@@ -75,57 +60,247 @@ pub struct Quantity {
     pub name: &'static str,
     /// Its heading in the table.
     pub heading: &'static str,
+    /// How it is written.
+    pub form: Form,
+    /// What several seeds come to.
+    pub summary: Summary,
     /// Its value; `None` where it does not exist.
     pub of: fn(&Measured) -> Option<f64>,
-    /// Whether it counts, and so is written without a fraction.
-    pub whole: bool,
+    set: fn(&mut Measured, f64),
 }
 
-/// Declares a row of [`Quantity::ALL`].
-macro_rules! quantity {
-    ($name:ident, $heading:literal, whole) => {
-        Quantity {
-            name: stringify!($name),
-            heading: $heading,
-            of: |measured| Some(measured.$name as f64),
-            whole: true,
+/// A field that holds a quantity.
+trait Figure {
+    fn get(&self) -> Option<f64>;
+    fn set(&mut self, value: f64);
+}
+
+impl Figure for u64 {
+    fn get(&self) -> Option<f64> {
+        Some(*self as f64)
+    }
+
+    fn set(&mut self, value: f64) {
+        *self = value.round() as Self;
+    }
+}
+
+impl Figure for f64 {
+    fn get(&self) -> Option<f64> {
+        Some(*self)
+    }
+
+    fn set(&mut self, value: f64) {
+        *self = value;
+    }
+}
+
+impl Figure for Option<f64> {
+    fn get(&self) -> Option<f64> {
+        *self
+    }
+
+    fn set(&mut self, value: f64) {
+        *self = Some(value);
+    }
+}
+
+/// Declares the fields of [`Measured`], and [`Quantity::ALL`] from them.
+macro_rules! quantities {
+    ($($(#[doc = $doc:literal])+ $name:ident: $type:ty = $heading:literal, $form:ident, $summary:ident;)+) => {
+        /// What came out of a row.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct Measured {
+            /// How it ended; of several seeds, the worst.
+            pub outcome: Outcome,
+            $($(#[doc = $doc])+ pub $name: $type,)+
+            /// The quartiles of each quantity, where there was more than one seed.
+            pub spread: Vec<Spread>,
+            /// Each flow by itself, where there is more than one connection.
+            pub flows: Vec<FlowMeasured>,
+        }
+
+        impl Quantity {
+            /// Every quantity, in the order of the JSON.
+            pub const ALL: &'static [Self] = &[$(Self {
+                name: stringify!($name),
+                heading: $heading,
+                form: Form::$form,
+                summary: Summary::$summary,
+                of: |measured| measured.$name.get(),
+                set: |measured, value| measured.$name.set(value),
+            }),+];
         }
     };
-    ($name:ident, $heading:literal) => {
-        Quantity {
-            name: stringify!($name),
-            heading: $heading,
-            of: |measured| Some(measured.$name),
-            whole: false,
-        }
-    };
+}
+
+quantities! {
+    /// Bytes that the receiving applications read, over `elapsed_s`, in Mbit/s.
+    goodput_mbps: f64 = "Mbit/s", Decimal, Median;
+    /// From the first call to connect to the last byte read, or to the end of
+    /// the time that the flow gives.
+    elapsed_s: f64 = "seconds", Decimal, Median;
+    /// Bytes that the receiving applications read.
+    delivered_bytes: u64 = "bytes", Whole, Median;
+    /// Segments with text that the senders put on the wire.
+    data_segments: u64 = "segments", Whole, Median;
+    /// Of these, the share that were full; the end of the stream, which is as
+    /// long as what is left, is not counted.
+    full_sized_share: f64 = "full-sized", Percent, Median;
+    /// The most text that one segment can carry, in bytes.
+    segment_bytes: u64 = "bytes/segment", Whole, Median;
+    /// The most packet memory that was ever held on the host under study.
+    peak_pool_bytes: u64 = "peak pool", Whole, Median;
+    /// Segments that the senders sent again.
+    retransmitted_segments: u64 = "retransmitted", Whole, Median;
+    /// Retransmission timeouts of the senders.
+    timeouts: u64 = "timeouts", Whole, Median;
+    /// Smoothed round-trip time as the first sender measured it, at the end.
+    srtt_ms: f64 = "RTT ms", Decimal, Median;
+    /// Longest time between two segments with text that arrived at a receiver.
+    max_gap_ms: f64 = "longest gap ms", Decimal, Worst;
+    /// Bytes of text that arrived at a receiver more than once, over all bytes
+    /// of text sent.
+    needless_share: f64 = "needless", Percent, Median;
+    /// Share of the time in which the busiest link carried something.
+    link_busy_share: f64 = "link busy", Percent, Median;
+    /// Packets that the senders' IP received: the peers' acknowledgments.
+    ip_in_receives: u64 = "IpInReceives", Whole, Median;
+    /// Packets that the senders' IP was asked to send; a super-segment is one.
+    ip_out_requests: u64 = "IpOutRequests", Whole, Median;
+    /// Segments that the senders sent, as they are on the wire.
+    tcp_out_segs: u64 = "TcpOutSegs", Whole, Median;
+    /// Bytes of IP packets that the senders sent, IP headers included.
+    ip_ext_out_octets: u64 = "IpExtOutOctets", Whole, Median;
+    /// What the response function of the algorithm allows at the loss that the
+    /// path is set to, or what the path carries if that is less, in Mbit/s;
+    /// only for one connection, of an algorithm that has such a function.
+    allowed_mbps: Option<f64> = "allowed Mbit/s", Decimal, Median;
+    /// Jain's index of the connections' goodputs: 1 when they are all the same,
+    /// 1/n when one has everything; only where there are several.
+    jain: Option<f64> = "Jain's index", Decimal, Median;
+    /// Goodput over that of the baseline row, where there is one.
+    goodput_of_baseline: Option<f64> = "of baseline", Decimal, Median;
 }
 
 impl Quantity {
-    /// Every quantity, in the order of the JSON.
-    pub const ALL: &'static [Self] = &[
-        quantity!(goodput_mbps, "Mbit/s"),
-        quantity!(elapsed_s, "seconds"),
-        quantity!(delivered_bytes, "bytes", whole),
-        quantity!(data_segments, "segments", whole),
-        quantity!(full_sized_share, "full-sized"),
-        quantity!(segment_bytes, "bytes/segment", whole),
-        quantity!(peak_pool_bytes, "peak pool", whole),
-        quantity!(retransmitted_segments, "retransmitted", whole),
-        quantity!(timeouts, "timeouts", whole),
-        quantity!(srtt_ms, "RTT ms"),
-        quantity!(link_busy_share, "link busy"),
-        quantity!(ip_in_receives, "IpInReceives", whole),
-        quantity!(ip_out_requests, "IpOutRequests", whole),
-        quantity!(tcp_out_segs, "TcpOutSegs", whole),
-        quantity!(ip_ext_out_octets, "IpExtOutOctets", whole),
+    /// The quantity called `name`.
+    ///
+    /// # Panics
+    /// If there is none: names are checked when a file is read.
+    pub fn named(name: &str) -> &'static Self {
+        let found = Self::ALL.iter().find(|quantity| quantity.name == name);
+        found.expect("a checked experiment names only quantities that there are")
+    }
+}
+
+/// Where the middle half of the seeds lies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// The quantity's name.
+    pub quantity: &'static str,
+    /// A quarter of the seeds came to no more.
+    pub q1: f64,
+    /// Three quarters of the seeds came to no more.
+    pub q3: f64,
+}
+
+/// What came out for the connections of one flow of several.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowMeasured {
+    /// The flow's name.
+    pub flow: String,
+    /// Goodput of all its connections together.
+    pub goodput_mbps: f64,
+    /// Its share of the goodput of all flows.
+    pub share: f64,
+    /// Goodput of each of its connections.
+    pub connections_mbps: Vec<f64>,
+}
+
+impl Measured {
+    /// One result of several runs, which differ by their seed alone.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn of_seeds(runs: &[Self]) -> Self {
+        let [first, others @ ..] = runs else {
+            panic!("a row is run with at least one seed");
+        };
+        if others.is_empty() {
+            return first.clone();
+        }
+        let mut all = Self {
+            outcome: runs.iter().map(|run| run.outcome).max().unwrap_or_default(),
+            ..Self::default()
+        };
+        for quantity in Quantity::ALL {
+            let values: Vec<_> = runs.iter().filter_map(|run| (quantity.of)(run)).collect();
+            if values.is_empty() {
+                continue;
+            }
+            let [q1, median, q3] = quartiles(&values);
+            let value = match quantity.summary {
+                Summary::Median => median,
+                Summary::Worst => values.iter().copied().fold(f64::MIN, f64::max),
+            };
+            (quantity.set)(&mut all, value);
+            all.spread.push(Spread {
+                quantity: quantity.name,
+                q1,
+                q3,
+            });
+        }
+        let flows = 0..first.flows.len();
+        all.flows = flows
+            .map(|place| FlowMeasured::of_seeds(runs, place))
+            .collect();
+        all
+    }
+
+    /// The quartiles of the quantity called `name`, of several seeds.
+    pub fn spread(&self, name: &str) -> Option<&Spread> {
+        self.spread.iter().find(|spread| spread.quantity == name)
+    }
+}
+
+impl FlowMeasured {
+    fn of_seeds(runs: &[Measured], place: usize) -> Self {
+        let median = |value: &dyn Fn(&Self) -> f64| {
+            let values: Vec<_> = runs.iter().map(|run| value(&run.flows[place])).collect();
+            quartiles(&values)[1]
+        };
+        let first = &runs[0].flows[place];
+        let connections = 0..first.connections_mbps.len();
         Self {
-            name: "goodput_of_baseline",
-            heading: "of baseline",
-            of: |measured| measured.goodput_of_baseline,
-            whole: false,
-        },
-    ];
+            flow: first.flow.clone(),
+            goodput_mbps: median(&|flow| flow.goodput_mbps),
+            share: median(&|flow| flow.share),
+            connections_mbps: connections
+                .map(|number| median(&|flow| flow.connections_mbps[number]))
+                .collect(),
+        }
+    }
+}
+
+/// The first quartile, the median and the third quartile of `values`, of which
+/// there is at least one, with straight lines between neighbours.
+fn quartiles(values: &[f64]) -> [f64; 3] {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    [0.25, 0.5, 0.75].map(|share| {
+        let place = share * (sorted.len() - 1) as f64;
+        let (below, rest) = (place.floor() as usize, place.fract());
+        let above = (below + 1).min(sorted.len() - 1);
+        sorted[below] + (sorted[above] - sorted[below]) * rest
+    })
+}
+
+/// Jain's index of `goodputs`; `None` where nothing was shared.
+pub fn jain(goodputs: &[f64]) -> Option<f64> {
+    let sum: f64 = goodputs.iter().sum();
+    let squares: f64 = goodputs.iter().map(|goodput| goodput * goodput).sum();
+    (goodputs.len() > 1 && squares > 0.0).then(|| sum * sum / (goodputs.len() as f64 * squares))
 }
 
 impl Serialize for Measured {
@@ -133,15 +308,50 @@ impl Serialize for Measured {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("outcome", self.outcome.name())?;
         for quantity in Quantity::ALL {
-            if let Some(value) = (quantity.of)(self) {
-                if quantity.whole {
-                    map.serialize_entry(quantity.name, &(value as u64))?;
-                } else {
+            let Some(value) = (quantity.of)(self) else {
+                continue;
+            };
+            match quantity.form {
+                Form::Whole => map.serialize_entry(quantity.name, &(value as u64))?,
+                Form::Decimal | Form::Percent => {
                     map.serialize_entry(quantity.name, &millionths(value))?;
                 }
             }
         }
+        if !self.spread.is_empty() {
+            map.serialize_entry("quartiles", &Quartiles(&self.spread))?;
+        }
+        if !self.flows.is_empty() {
+            let flows: Vec<_> = self.flows.iter().map(rounded).collect();
+            map.serialize_entry("flows", &flows)?;
+        }
         map.end()
+    }
+}
+
+/// The quartiles as an object: the quantity's name, and an array of two.
+struct Quartiles<'a>(&'a [Spread]);
+
+impl Serialize for Quartiles<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let pairs = self.0.iter();
+        serializer.collect_map(
+            pairs.map(|&Spread { quantity, q1, q3 }| (quantity, [millionths(q1), millionths(q3)])),
+        )
+    }
+}
+
+fn rounded(flow: &FlowMeasured) -> FlowMeasured {
+    FlowMeasured {
+        flow: flow.flow.clone(),
+        goodput_mbps: millionths(flow.goodput_mbps),
+        share: millionths(flow.share),
+        connections_mbps: flow
+            .connections_mbps
+            .iter()
+            .copied()
+            .map(millionths)
+            .collect(),
     }
 }
 

@@ -4,9 +4,13 @@
 //! quantity has its unit in its name; shares add up to 1.
 
 use fullpipe_diagnose::facts::Observed;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use crate::{experiment::Published, measured::Measured, shares::Shares};
+use crate::{
+    experiment::{Peer, Published},
+    measured::Measured,
+    shares::Shares,
+};
 
 /// One experiment's result. An array of these is the result of several.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -23,6 +27,9 @@ pub struct Report {
     /// Settings that were given beside the file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub overrides: Vec<String>,
+    /// Quantities that the table shows; none leaves the choice to it.
+    #[serde(skip)]
+    pub columns: Vec<&'static str>,
     /// The rows, in the order of the file.
     pub rows: Vec<RowReport>,
 }
@@ -32,8 +39,15 @@ pub struct Report {
 pub struct RowReport {
     /// What the row is called.
     pub label: String,
+    /// How many seeds it was run with, from the report's on; where there are
+    /// several, what was measured are medians.
+    #[serde(skip_serializing_if = "is_one")]
+    pub seeds: u32,
     /// What the source says came out.
     pub published: Published,
+    /// What came out for others, by name.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "by_name")]
+    pub peers: Vec<Peer>,
     /// What came out here.
     pub measured: Measured,
     /// Which bounds held, for what share of the connection's lifetime.
@@ -62,6 +76,14 @@ pub struct Limits {
     pub sender: Shares,
     /// What the receiver did to the sender.
     pub receiver: Shares,
+}
+
+fn is_one(seeds: &u32) -> bool {
+    *seeds == 1
+}
+
+fn by_name<S: Serializer>(peers: &[Peer], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(peers.iter().map(|peer| (&peer.name, &peer.figures)))
 }
 
 impl Report {

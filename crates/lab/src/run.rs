@@ -1,6 +1,6 @@
-//! Runs an experiment: one world a row, in virtual time.
+//! Runs an experiment: one world for each row and seed, in virtual time.
 //!
-//! Rule: every row has the same seed and a world of its own, so rows differ
+//! Rule: every row has the same seeds and worlds of its own, so rows differ
 //! only by what the file says and may run side by side; the result does not
 //! depend on how many do. What the figures mean is said elsewhere.
 
@@ -8,7 +8,7 @@ use std::{
     fmt, fs,
     io::{self, BufWriter},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::atomic::{AtomicU64, AtomicUsize, Ordering},
     thread,
 };
 
@@ -16,19 +16,21 @@ use fullpipe_sim::WorldFailure;
 
 use crate::{
     experiment::{Experiment, Row},
-    report::{Report, RowReport},
+    report::{Limits, Report, RowReport},
     scene::{Played, Scene},
+    shares::Shares,
     verdict::{self, Evidence},
 };
 
 /// How an experiment is run.
 #[derive(Clone, Copy)]
 pub struct RunOptions<'a> {
-    /// Seed of every world.
+    /// The first seed of every row; those that have more count on from it.
     pub seed: u64,
-    /// An existing folder for one capture a row.
+    /// An existing folder for one capture a row, of its first seed.
     pub captures: Option<&'a Path>,
-    /// Whether every segment and every series of the rows is wanted.
+    /// Whether every segment and every series of the rows is wanted, of the
+    /// first seed.
     pub observe: bool,
     /// Told now and then, from any thread, how far a row has come: its place,
     /// and the share of its work from 0 to 1.
@@ -65,25 +67,39 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-/// Runs every row of `experiment`, as many at a time as there are processors.
+/// Runs every row of `experiment` with each of its seeds, as many at a time as
+/// there are processors.
 ///
 /// # Errors
 /// The first row's, in the order of the file, that came to no result. No
 /// capture of such a row is left behind.
 pub fn run(experiment: &Experiment, options: &RunOptions<'_>) -> Result<Report, RunError> {
     let rows = &experiment.rows;
+    let worlds: Vec<(usize, u32)> = rows
+        .iter()
+        .enumerate()
+        .flat_map(|(place, row)| (0..row.seeds).map(move |number| (place, number)))
+        .collect();
+    let progress: Vec<_> = rows.iter().map(|row| RowProgress::new(row.seeds)).collect();
     let next = AtomicUsize::new(0);
     let work = || {
         let mut done = Vec::new();
-        loop {
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            let Some(row) = rows.get(place) else {
-                return done;
+        while let Some(&(place, number)) = worlds.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let told = AtomicU64::new(0);
+            let tell = |share| {
+                (options.progress)(place, progress[place].advance(share, &told));
             };
-            done.push((place, run_row(&experiment.name, place, row, options)));
+            let world = OneWorld {
+                experiment,
+                place,
+                number,
+                progress: &tell,
+            };
+            done.push((place, number, world.run(options)));
         }
+        done
     };
-    let workers = thread::available_parallelism().map_or(1, |count| count.get().min(rows.len()));
+    let workers = thread::available_parallelism().map_or(1, |count| count.get().min(worlds.len()));
     let mut results: Vec<_> = thread::scope(|scope| {
         let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
         let joined = threads.into_iter().map(|thread| thread.join());
@@ -91,12 +107,38 @@ pub fn run(experiment: &Experiment, options: &RunOptions<'_>) -> Result<Report, 
             .flat_map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect()
     });
-    results.sort_by_key(|(place, _)| *place);
-    let ran = results
-        .into_iter()
-        .map(|(_, result)| result)
-        .collect::<Result<Vec<_>, _>>()?;
+    results.sort_by_key(|(place, number, _)| (*place, *number));
+    let mut ran: Vec<Vec<Played>> = rows.iter().map(|_| Vec::new()).collect();
+    for (place, _, played) in results {
+        ran[place].push(played?);
+    }
+    let ran = ran.into_iter().map(Played::of_seeds).collect();
     Ok(report(experiment, options.seed, ran))
+}
+
+/// How far all worlds of a row have come together.
+struct RowProgress {
+    seeds: f64,
+    /// Millionths of worlds.
+    done: AtomicU64,
+}
+
+impl RowProgress {
+    fn new(seeds: u32) -> Self {
+        Self {
+            seeds: f64::from(seeds),
+            done: AtomicU64::new(0),
+        }
+    }
+
+    /// One world has come to `share`; before, it had `told` so many millionths.
+    /// Returns how far the row has come.
+    fn advance(&self, share: f64, told: &AtomicU64) -> f64 {
+        let now = (share * 1e6) as u64;
+        let more = now.saturating_sub(told.swap(now, Ordering::Relaxed));
+        let before = self.done.fetch_add(more, Ordering::Relaxed);
+        ((before + more) as f64 / 1e6 / self.seeds).min(1.0)
+    }
 }
 
 fn report(experiment: &Experiment, seed: u64, mut played: Vec<Played>) -> Report {
@@ -114,6 +156,7 @@ fn report(experiment: &Experiment, seed: u64, mut played: Vec<Played>) -> Report
         source: experiment.source.clone(),
         seed,
         overrides: Vec::new(),
+        columns: experiment.columns.clone(),
         rows: rows.map(|(row, played)| row_report(row, played)).collect(),
     }
 }
@@ -121,20 +164,29 @@ fn report(experiment: &Experiment, seed: u64, mut played: Vec<Played>) -> Report
 fn row_report(row: &Row, played: Played) -> RowReport {
     let Played {
         measured,
-        limits,
+        sender,
+        receiver,
         peer_window,
         cwnd,
+        busiest,
         observed,
     } = played;
+    let limits = Limits {
+        sender: Shares::of(sender.parts()),
+        receiver: Shares::of(receiver.parts()),
+    };
     let evidence = Evidence {
         setup: &row.setup,
         measured: &measured,
         limits: &limits,
         peer_window,
         cwnd,
+        busiest,
     };
     RowReport {
         label: row.label.clone(),
+        seeds: row.seeds,
+        peers: row.peers.clone(),
         published: row.published.clone(),
         verdict: verdict::sentence(&evidence),
         measured,
@@ -146,31 +198,42 @@ fn row_report(row: &Row, played: Played) -> RowReport {
     }
 }
 
-fn run_row(
-    experiment: &str,
+/// A row with one of its seeds.
+struct OneWorld<'a> {
+    experiment: &'a Experiment,
     place: usize,
-    row: &Row,
-    options: &RunOptions<'_>,
-) -> Result<Played, RunError> {
-    let mut scene = Scene::new(&row.setup, options.seed, options.observe);
-    let capture = options
-        .captures
-        .map(|folder| CaptureFile::new(folder, experiment, place));
-    if let Some(capture) = &capture {
-        capture
-            .start(&mut scene)
-            .map_err(|error| capture.failed(error))?;
+    /// Which of the row's seeds, from 0.
+    number: u32,
+    progress: &'a dyn Fn(f64),
+}
+
+impl OneWorld<'_> {
+    fn run(&self, options: &RunOptions<'_>) -> Result<Played, RunError> {
+        let row = &self.experiment.rows[self.place];
+        let mut scene = Scene::new(
+            &row.setup,
+            options.seed.wrapping_add(u64::from(self.number)),
+            options.observe && self.number == 0,
+        );
+        let folder = options.captures.filter(|_| self.number == 0);
+        let capture =
+            folder.map(|folder| CaptureFile::new(folder, &self.experiment.name, self.place));
+        if let Some(capture) = &capture {
+            capture
+                .start(&mut scene)
+                .map_err(|error| capture.failed(error))?;
+        }
+        let played = scene
+            .play(self.progress)
+            .map_err(|failure| RunError::World {
+                row: row.label.clone(),
+                failure,
+            })?;
+        if let Some(capture) = capture {
+            capture.finish(&mut scene)?;
+        }
+        Ok(played)
     }
-    let played = scene
-        .play(&|share| (options.progress)(place, share))
-        .map_err(|failure| RunError::World {
-            row: row.label.clone(),
-            failure,
-        })?;
-    if let Some(capture) = capture {
-        capture.finish(&mut scene)?;
-    }
-    Ok(played)
 }
 
 /// A row's capture, under another name until it is whole.

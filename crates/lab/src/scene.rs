@@ -1,4 +1,5 @@
-//! One row's world: built from its setup, played to its end, measured.
+//! One world of a row: built from its setup and a seed, played to its end,
+//! measured.
 //!
 //! Rule: what is measured is taken from the simulator's facts and the stack's
 //! own counters as they are; nothing is estimated. What it means is said in
@@ -9,66 +10,104 @@ use std::io;
 use fullpipe_diagnose::facts::Observed;
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::{
-    Facts, FlowId, Goal, HostId, LinkId, Seed, Stage, World, WorldFailure,
-    app::{Amount, ReadPlan, WritePlan, WriteSize},
+    Facts, FlowId, Goal, HostId, LinkId, Seed, Stage, World, WorldFailure, app::Transfer,
     link::Direction,
 };
 
 use crate::{
-    experiment::{Setup, Stop},
-    measured::{Measured, Outcome},
+    experiment::{FlowPlan, Place, Setup, Stop},
+    measured::{FlowMeasured, Measured, Outcome, jain},
     observer::{self, Observer},
-    report::Limits,
-    shares::Shares,
+    response,
+    shares::Times,
 };
 
-/// Least virtual time between two looks at how far a transfer has come.
+/// Least virtual time between two looks at how far the flows have come.
 const SLICE: Duration = Duration::from_millis(100);
 
-/// What came out of a row.
-#[derive(Debug)]
+/// What came out of a world.
+#[derive(Clone, Debug)]
 pub struct Played {
     /// The figures.
     pub measured: Measured,
-    /// The limits of both ends.
-    pub limits: Limits,
-    /// The largest window that the receiver advertised, in bytes.
+    /// What held the senders back, for how long.
+    pub sender: Times,
+    /// What the receivers did to the senders, for how long.
+    pub receiver: Times,
+    /// The largest window that a receiver advertised to the first flow, in bytes.
     pub peer_window: u64,
-    /// The congestion window at the end, in bytes.
+    /// The congestion window of the first flow at the end, in bytes.
     pub cwnd: u64,
+    /// The link that was in use most, by its place in the setup.
+    pub busiest: usize,
     /// Every segment and every series, if they were wanted.
     pub observed: Option<Observed>,
 }
 
-/// A row's world, and where in it the transfer is.
+/// A row's world, and where in it the flows are.
 #[derive(Debug)]
 pub struct Scene<'a> {
     setup: &'a Setup,
     world: World,
-    link: LinkId,
+    /// In the order of the setup.
+    links: Vec<LinkId>,
     /// In the order of the setup.
     hosts: Vec<HostId>,
-    flow: FlowId,
+    /// Connections, with the place of their flow in the setup, in its order.
+    flows: Vec<(usize, FlowId)>,
     observer: Option<Observer>,
+}
+
+/// How a connection ended, and the facts of it.
+struct Ended<'a> {
+    plan: &'a FlowPlan,
+    facts: Facts,
+    outcome: Outcome,
+    elapsed: Duration,
+    /// Longest time in which no text arrived, the end included when it was
+    /// still awaited.
+    longest_gap: Duration,
+}
+
+impl Ended<'_> {
+    fn goodput_mbps(&self) -> f64 {
+        over(
+            self.facts.bytes as f64 * 8.0 / 1e6,
+            self.elapsed.as_secs_f64(),
+        )
+    }
 }
 
 impl<'a> Scene<'a> {
     /// The world of `setup`, at time zero; `observe`: its hosts are watched.
     pub fn new(setup: &'a Setup, seed: u64, observe: bool) -> Self {
         let mut world = World::new(Seed(seed));
-        let plan = setup.path();
-        let link = world.link(plan.link());
-        // The link's first end is the first host plugged in.
-        let mut hosts = plan.between.map(|place| {
-            let host = &setup.hosts[place];
-            let mut config = host.config.clone();
-            if observe {
-                config.trace.records = observer::RECORDS;
+        let switches: Vec<_> = setup.switches.iter().map(|_| world.switch()).collect();
+        let mut hosts = vec![None; setup.hosts.len()];
+        let mut links = Vec::new();
+        for plan in &setup.links {
+            let [forward, back] = Direction::ALL.map(|direction| plan.link(direction));
+            let link = world.link_asymmetric(forward, back);
+            // A link's first end is the first that something is plugged into.
+            for place in plan.between {
+                match place {
+                    Place::Host(number) => {
+                        let host = &setup.hosts[number];
+                        let mut config = host.config.clone();
+                        if observe {
+                            config.trace.records = observer::RECORDS;
+                        }
+                        hosts[number] = Some(world.host_with(&link, config, host.device_model()));
+                    }
+                    Place::Switch(number) => world.plug(&link, switches[number]),
+                }
             }
-            (place, world.host_with(&link, config, host.device_model()))
-        });
-        hosts.sort_by_key(|(place, _)| *place);
-        let hosts = hosts.map(|(_, host)| host).to_vec();
+            links.push(link);
+        }
+        let hosts: Vec<HostId> = hosts
+            .into_iter()
+            .map(|host| host.expect("every host of a checked experiment is on a link"))
+            .collect();
         for (plan, &host) in setup.hosts.iter().zip(&hosts) {
             for &other in hosts
                 .iter()
@@ -77,36 +116,30 @@ impl<'a> Scene<'a> {
                 world.acquaint(host, other);
             }
         }
-        let workload = &setup.workload;
-        let amount = match workload.stop {
-            Stop::After(length) => Amount::For(length),
-            Stop::Bytes(bytes) => Amount::Bytes(bytes),
-        };
-        let size = WriteSize::Fixed(u64::from(workload.write));
-        let plan = WritePlan {
-            amount,
-            size,
-            pause: Duration::ZERO,
-        };
-        let (from, to) = (hosts[workload.from], hosts[workload.to]);
-        let flow = world.send_planned(from, to, plan, ReadPlan::Eager);
+        let mut flows = Vec::new();
+        for (place, plan) in setup.flows.iter().enumerate() {
+            for _ in 0..plan.count {
+                flows.push((place, begin(&mut world, &hosts, plan)));
+            }
+        }
         Self {
             setup,
             world,
-            link,
+            links,
             hosts,
-            flow,
+            flows,
             observer: observe.then(|| Observer::new(&setup.hosts)),
         }
     }
 
-    /// Captures what is put on the link from now on.
+    /// Captures what is put on the links from now on.
     ///
     /// # Errors
     /// What the writer says.
     pub fn capture(&mut self, out: Box<dyn io::Write + Send>) -> io::Result<()> {
         self.world.capture(out)?;
-        self.world.tap_link(self.link, "link")
+        let mut plans = self.setup.links.iter().zip(&self.links);
+        plans.try_for_each(|(plan, link)| self.world.tap_link(*link, &plan.name))
     }
 
     /// Ends the capture.
@@ -117,30 +150,35 @@ impl<'a> Scene<'a> {
         self.world.finish_capture()
     }
 
-    /// Runs until the transfer is over or given up, and measures it. `progress`
+    /// Runs until every flow is over or given up, and measures them. `progress`
     /// is told the share that is done, now and then.
     ///
     /// # Errors
     /// A checker found something.
     pub fn play(&mut self, progress: &dyn Fn(f64)) -> Result<Played, WorldFailure> {
-        let workload = &self.setup.workload;
-        let (give_up, slice) = match workload.stop {
-            Stop::After(length) => (length + workload.give_up, (length / 100).max(SLICE)),
-            Stop::Bytes(_) => (workload.give_up, SLICE),
+        let plans = &self.setup.flows;
+        let lasting = |plan: &FlowPlan| match plan.stop {
+            Stop::After(length) => Some(plan.start + length),
+            Stop::Bytes(_) => None,
         };
-        let end = Instant::ZERO + give_up;
-        let mut is_over = false;
-        while !is_over && self.world.now() < end {
+        let ends = plans.iter().map(FlowPlan::latest_end);
+        let end = Instant::ZERO + ends.max().unwrap_or(Duration::ZERO);
+        let longest = plans.iter().filter_map(lasting).max();
+        let slice = longest.map_or(SLICE, |length| (length / 100).max(SLICE));
+        while !self.world.is_reached(Goal::AllDone) && self.world.now() < end {
             self.run_for(slice.min(end - self.world.now()))?;
-            is_over = self.world.is_reached(Goal::Done(self.flow));
             progress(self.share_done().min(1.0));
         }
-        let facts = self.world.facts(self.flow);
+        let ended: Vec<_> = self
+            .flows
+            .clone()
+            .into_iter()
+            .map(|(place, flow)| self.ended(&self.setup.flows[place], flow))
+            .collect();
         let observer = self.observer.take();
-        let observed = observer.map(|observer| observer.finish(&self.world));
         Ok(Played {
-            observed,
-            ..self.played(&facts, is_over)
+            observed: observer.map(|observer| observer.finish(&self.world)),
+            ..self.played(&ended)
         })
     }
 
@@ -151,83 +189,183 @@ impl<'a> Scene<'a> {
         }
     }
 
+    /// How far the first flow has come; the others are mostly like it.
     fn share_done(&mut self) -> f64 {
-        match self.setup.workload.stop {
-            Stop::After(length) => self.age().as_secs_f64() / length.as_secs_f64(),
-            Stop::Bytes(bytes) => self.world.facts(self.flow).bytes as f64 / bytes as f64,
+        let plan = self.setup.flow();
+        match plan.stop {
+            Stop::After(length) => self.age().as_secs_f64() / (plan.start + length).as_secs_f64(),
+            Stop::Bytes(bytes) => self.world.facts(self.flows[0].1).bytes as f64 / bytes as f64,
         }
     }
 
-    /// Time since the start; the transfer begins then.
+    /// Time since the beginning of the world.
     fn age(&self) -> Duration {
         self.world.now().since(Instant::ZERO)
     }
 
-    fn played(&self, facts: &Facts, is_over: bool) -> Played {
-        let info = facts.client.info.as_deref();
-        let sent = facts.client.limits().into_iter();
-        let received = facts.server.receive_limits().into_iter();
+    fn ended<'p>(&mut self, plan: &'p FlowPlan, flow: FlowId) -> Ended<'p> {
+        let is_over = self.world.is_reached(Goal::Done(flow));
+        let facts = self.world.facts(flow);
+        let (now, start) = (self.world.now(), Instant::ZERO + plan.start);
+        let is_enough = plan.at_most.is_some_and(|most| now >= start + most);
+        let outcome = outcome(&facts, is_over || is_enough);
+        // A time in which nothing was read is still the time that was given.
+        let elapsed = match (outcome, plan.stop) {
+            (Outcome::Complete, _) if is_over => facts.elapsed,
+            (Outcome::Complete, _) => now.since(start),
+            (Outcome::Stalled | Outcome::Dropped, Stop::After(length)) => length,
+            (Outcome::Stalled | Outcome::Dropped, Stop::Bytes(_)) => now.since(start),
+        };
+        let server = &facts.server;
+        let waits = server
+            .last_arrival
+            .filter(|_| !is_over)
+            .map(|last| now - last);
+        let longest_gap = server.longest_arrival_gap.max(waits.unwrap_or_default());
+        Ended {
+            plan,
+            facts,
+            outcome,
+            elapsed,
+            longest_gap,
+        }
+    }
+
+    fn played(&self, ended: &[Ended<'_>]) -> Played {
+        let info = ended[0].facts.client.info.as_deref();
+        let (busiest, busy) = self.busiest_link();
+        let mut sender = Times::default();
+        let mut receiver = Times::default();
+        for Ended { facts, .. } in ended {
+            let sent = facts.client.limits().into_iter();
+            sender.add(sent.map(|(limit, _, time)| (limit.name(), time)));
+            let received = facts.server.receive_limits().into_iter();
+            receiver.add(received.map(|(limit, _, time)| (limit.name(), time)));
+        }
         Played {
-            measured: self.measured(facts, is_over),
-            limits: Limits {
-                sender: Shares::of(sent.map(|(limit, _, time)| (limit.name(), time))),
-                receiver: Shares::of(received.map(|(limit, _, time)| (limit.name(), time))),
-            },
+            measured: self.measured(ended, busy),
+            sender,
+            receiver,
             peer_window: info.map_or(0, |info| u64::from(info.max_snd_wnd)),
             cwnd: info.map_or(0, |info| u64::from(info.cwnd)),
+            busiest,
             observed: None,
         }
     }
 
-    fn measured(&self, facts: &Facts, is_over: bool) -> Measured {
-        let info = facts.client.info.as_deref();
+    fn measured(&self, ended: &[Ended<'_>], busy: Duration) -> Measured {
+        let first = &ended[0];
+        let info = first.facts.client.info.as_deref();
         let subject = self.world.stack(self.hosts[self.setup.subject]).pool();
-        let sender = self.world.stack(self.hosts[self.setup.workload.from]);
-        let (mib, tcp) = (&sender.counters().mib, sender.tcp_counters());
-        let outcome = outcome(facts, is_over);
-        let elapsed = self.elapsed(facts, outcome);
-        let secs = elapsed.as_secs_f64();
-        Measured {
-            outcome,
-            goodput_mbps: over(facts.bytes as f64 * 8.0 / 1e6, secs),
+        let begun = ended.iter().map(|end| Instant::ZERO + end.plan.start).min();
+        let over_at = ended
+            .iter()
+            .map(|end| Instant::ZERO + end.plan.start + end.elapsed);
+        let secs = over_at
+            .max()
+            .zip(begun)
+            .map_or(0.0, |(end, begun)| (end - begun).as_secs_f64());
+        let sum = |of: &dyn Fn(&Facts) -> u64| ended.iter().map(|end| of(&end.facts)).sum::<u64>();
+        let delivered = sum(&|facts| facts.bytes);
+        let segments = sum(&|facts| facts.client.data_segments);
+        let full =
+            |end: &Ended<'_>| end.facts.full_sized_share * end.facts.client.data_segments as f64;
+        let gaps = ended.iter().map(|end| end.longest_gap);
+        let again = sum(&|facts| facts.server.text_received_again) as f64;
+        let segment_bytes = info.map_or(0, |info| u64::from(info.mss));
+        let goodputs: Vec<_> = ended.iter().map(Ended::goodput_mbps).collect();
+        let mut measured = Measured {
+            outcome: ended
+                .iter()
+                .map(|end| end.outcome)
+                .max()
+                .unwrap_or_default(),
+            goodput_mbps: over(delivered as f64 * 8.0 / 1e6, secs),
             elapsed_s: secs,
-            delivered_bytes: facts.bytes,
-            data_segments: facts.client.data_segments,
-            full_sized_share: facts.full_sized_share,
-            segment_bytes: info.map_or(0, |info| u64::from(info.mss)),
+            delivered_bytes: delivered,
+            data_segments: segments,
+            full_sized_share: match ended {
+                [only] => only.facts.full_sized_share,
+                all => over(all.iter().map(full).sum(), segments as f64),
+            },
+            segment_bytes,
             peak_pool_bytes: u64::from(subject.peak_blocks()) * u64::from(subject.block_size()),
-            retransmitted_segments: facts.retransmissions,
-            timeouts: u64::from(facts.timeouts),
+            retransmitted_segments: sum(&|facts| facts.retransmissions),
+            timeouts: sum(&|facts| u64::from(facts.timeouts)),
             srtt_ms: info.map_or(0.0, |info| info.srtt.as_secs_f64() * 1e3),
-            link_busy_share: over(self.busy_time().as_secs_f64(), secs).min(1.0),
-            ip_in_receives: mib.ip_in_receives,
-            ip_out_requests: mib.ip_out_requests,
-            tcp_out_segs: tcp.out_segs,
-            ip_ext_out_octets: mib.ip_ext_out_octets,
-            goodput_of_baseline: None,
+            max_gap_ms: gaps.max().unwrap_or_default().as_secs_f64() * 1e3,
+            needless_share: over(again, sum(&|facts| facts.client.text_sent) as f64),
+            link_busy_share: over(busy.as_secs_f64(), secs).min(1.0),
+            allowed_mbps: response::allowed_mbps(self.setup, segment_bytes),
+            jain: jain(&goodputs),
+            flows: self.flows_measured(ended),
+            ..Measured::default()
+        };
+        self.add_counters(&mut measured);
+        measured
+    }
+
+    /// The counters of every host that sends.
+    fn add_counters(&self, measured: &mut Measured) {
+        for (place, host) in self.hosts.iter().enumerate() {
+            if self.setup.flows.iter().any(|plan| plan.from == place) {
+                let stack = self.world.stack(*host);
+                let mib = &stack.counters().mib;
+                measured.ip_in_receives += mib.ip_in_receives;
+                measured.ip_out_requests += mib.ip_out_requests;
+                measured.tcp_out_segs += stack.tcp_counters().out_segs;
+                measured.ip_ext_out_octets += mib.ip_ext_out_octets;
+            }
         }
     }
 
-    /// The time that goodput is counted over. A time in which nothing was read
-    /// is still the time that was given.
-    fn elapsed(&self, facts: &Facts, outcome: Outcome) -> Duration {
-        match (outcome, self.setup.workload.stop) {
-            (Outcome::Complete, _) => facts.elapsed,
-            (Outcome::Stalled | Outcome::Dropped, Stop::After(length)) => length,
-            (Outcome::Stalled | Outcome::Dropped, Stop::Bytes(_)) => self.age(),
+    /// Each flow by itself, where there is more than one connection.
+    fn flows_measured(&self, ended: &[Ended<'_>]) -> Vec<FlowMeasured> {
+        if ended.len() < 2 {
+            return Vec::new();
         }
+        let all: f64 = ended.iter().map(Ended::goodput_mbps).sum();
+        let flow = |plan: &FlowPlan| {
+            let own = ended.iter().filter(|end| end.plan.name == plan.name);
+            let connections_mbps: Vec<_> = own.map(Ended::goodput_mbps).collect();
+            let goodput_mbps = connections_mbps.iter().sum();
+            FlowMeasured {
+                flow: plan.name.clone(),
+                goodput_mbps,
+                share: over(goodput_mbps, all),
+                connections_mbps,
+            }
+        };
+        self.setup.flows.iter().map(flow).collect()
     }
 
-    /// How long the wire was in use: both directions share a radio's air; of a
-    /// wire, the direction in more use counts.
-    fn busy_time(&self) -> Duration {
-        let engine = self.world.link_engine(self.link);
-        let [forward, back] = Direction::ALL.map(|direction| engine.counters(direction).busy);
-        match self.setup.path().link().radio {
-            Some(_) => forward + back,
-            None => forward.max(back),
-        }
+    /// The link that was in use longest, and how long: both directions share a
+    /// radio's air; of a wire, the direction in more use counts.
+    fn busiest_link(&self) -> (usize, Duration) {
+        let busy = |number: usize| {
+            let engine = self.world.link_engine(self.links[number]);
+            let [forward, back] = Direction::ALL.map(|direction| engine.counters(direction).busy);
+            match self.setup.links[number].link(Direction::Forward).radio {
+                Some(_) => forward + back,
+                None => forward.max(back),
+            }
+        };
+        let all = (0..self.links.len()).map(|number| (number, busy(number)));
+        all.max_by_key(|(number, busy)| (*busy, std::cmp::Reverse(*number)))
+            .unwrap_or_default()
     }
+}
+
+/// Puts a connection of `plan` on the agenda of `world`.
+fn begin(world: &mut World, hosts: &[HostId], plan: &FlowPlan) -> FlowId {
+    let writer = Transfer::new(
+        Some(plan.write_plan()),
+        fullpipe_sim::app::ReadPlan::Eager,
+        plan.ending(),
+    );
+    let reader = Transfer::sink(plan.read_plan());
+    let (from, to) = (hosts[plan.from], hosts[plan.to]);
+    world.converse(from, to, Box::new(writer), Box::new(reader), plan.start)
 }
 
 /// A transfer that ended has stalled all the same when nothing was ever read:
@@ -249,4 +387,31 @@ fn outcome(facts: &Facts, is_over: bool) -> Outcome {
 /// `amount` over `secs`; nothing over no time.
 fn over(amount: f64, secs: f64) -> f64 {
     if secs > 0.0 { amount / secs } else { 0.0 }
+}
+
+impl Played {
+    /// What several worlds of one row, which differ by their seed, come to.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn of_seeds(mut runs: Vec<Self>) -> Self {
+        let measured: Vec<_> = runs.iter().map(|run| run.measured.clone()).collect();
+        let mut sender = Times::default();
+        let mut receiver = Times::default();
+        for run in &runs {
+            sender.add(run.sender.parts());
+            receiver.add(run.receiver.parts());
+        }
+        let mut windows: Vec<_> = runs.iter().map(|run| run.cwnd).collect();
+        windows.sort_unstable();
+        Self {
+            measured: Measured::of_seeds(&measured),
+            sender,
+            receiver,
+            peer_window: runs.iter().map(|run| run.peer_window).max().unwrap_or(0),
+            cwnd: windows[windows.len() / 2],
+            busiest: runs[0].busiest,
+            observed: runs[0].observed.take(),
+        }
+    }
 }

@@ -12,6 +12,30 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 
 const WHOLE: u64 = 1_000_000;
 
+/// Limits and how long each held, over any number of connections.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// Name and time, in the order of the limits' declaration.
+    parts: Vec<(&'static str, Duration)>,
+}
+
+impl Times {
+    /// Adds the times of one more connection.
+    pub fn add(&mut self, times: impl IntoIterator<Item = (&'static str, Duration)>) {
+        for (name, time) in times {
+            match self.parts.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, sum)) => *sum += time,
+                None => self.parts.push((name, time)),
+            }
+        }
+    }
+
+    /// Name and time of each limit.
+    pub fn parts(&self) -> impl Iterator<Item = (&'static str, Duration)> + '_ {
+        self.parts.iter().copied()
+    }
+}
+
 /// Limits and what share of the time each held.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shares {

@@ -11,7 +11,7 @@ use comfy_table::{
 };
 
 use crate::{
-    measured::{Measured, Outcome, Quantity},
+    measured::{FlowMeasured, Form, Measured, Outcome, Quantity},
     report::{Report, RowReport},
     shares::Shares,
     units::{grouped, three_digits},
@@ -31,12 +31,24 @@ pub fn text(report: &Report, width: Option<u16>) -> String {
     if let Some(source) = &report.source {
         let _ = writeln!(out, "published: {source}");
     }
+    let seeds = report.rows.iter().map(|row| row.seeds).max().unwrap_or(1);
+    if seeds > 1 {
+        let _ = writeln!(
+            out,
+            "rows with two numbers below a figure: its median over {seeds} seeds, and between them \
+             the middle half of these"
+        );
+    }
     if !report.overrides.is_empty() {
         let _ = writeln!(out, "changed: {}", report.overrides.join(", "));
     }
     let _ = writeln!(out, "{}", table(report, width));
     for row in &report.rows {
         let _ = writeln!(out, "\u{2022} {}: {}", row.label, row.verdict);
+        if !row.measured.flows.is_empty() {
+            let flows: Vec<_> = row.measured.flows.iter().map(flow).collect();
+            let _ = writeln!(out, "  {}", flows.join("; "));
+        }
         if let Some(note) = &row.note {
             let _ = writeln!(out, "  {note}");
         }
@@ -63,11 +75,20 @@ fn table(report: &Report, width: Option<u16>) -> Table {
         .rows
         .iter()
         .any(|row| row.measured.goodput_of_baseline.is_some());
+    let peers = peers(report);
     let mut headings = vec!["row".to_string()];
     for quantity in &quantities {
-        headings.push(format!("published\n{}", quantity.heading));
+        let published = is_published(report, quantity);
+        if published {
+            headings.push(format!("published\n{}", quantity.heading));
+        }
         headings.push(format!("ours\n{}", quantity.heading));
-        headings.push("devi-\nation".to_string());
+        if published {
+            headings.push("devi-\nation".to_string());
+        }
+        for peer in peers_with(report, &peers, quantity) {
+            headings.push(format!("{peer}\n{}", quantity.heading));
+        }
     }
     if baseline {
         headings.push("of\nbaseline".to_string());
@@ -98,20 +119,23 @@ fn table(report: &Report, width: Option<u16>) -> Table {
         column.set_constraint(ColumnConstraint::ContentWidth);
     }
     for row in &report.rows {
-        table.add_row(cells(row, &quantities, baseline));
+        table.add_row(cells(report, row, &quantities, baseline));
     }
     table
 }
 
-/// The quantities that some row has a published figure for; goodput where none
-/// has, because a table without a number says nothing.
+/// The quantities that the file asks for; else those that some row has a
+/// published figure for; goodput where none has, because a table without a
+/// number says nothing.
 fn compared(report: &Report) -> Vec<&'static Quantity> {
-    let published = |quantity: &&Quantity| {
-        report
-            .rows
+    if !report.columns.is_empty() {
+        return report
+            .columns
             .iter()
-            .any(|row| row.published.figure(quantity.name).is_some())
-    };
+            .map(|name| Quantity::named(name))
+            .collect();
+    }
+    let published = |quantity: &&Quantity| is_published(report, quantity);
     let quantities: Vec<_> = Quantity::ALL.iter().filter(published).collect();
     if quantities.is_empty() {
         Quantity::ALL[..1].iter().collect()
@@ -120,7 +144,39 @@ fn compared(report: &Report) -> Vec<&'static Quantity> {
     }
 }
 
-fn cells(row: &RowReport, quantities: &[&Quantity], baseline: bool) -> Row {
+/// Whether some row has a published figure for the quantity, or, for the first
+/// column of a table with words instead of a figure, anything published.
+fn is_published(report: &Report, quantity: &Quantity) -> bool {
+    let mut rows = report.rows.iter();
+    rows.any(|row| row.published.figure(quantity.name).is_some())
+}
+
+/// Everyone who has a figure in some row, in the order they come.
+fn peers(report: &Report) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for peer in report.rows.iter().flat_map(|row| &row.peers) {
+        if !names.contains(&peer.name.as_str()) {
+            names.push(&peer.name);
+        }
+    }
+    names
+}
+
+fn peer_figure(row: &RowReport, peer: &str, quantity: &Quantity) -> Option<f64> {
+    let found = row.peers.iter().find(|known| known.name == peer)?;
+    found.figures.figure(quantity.name)
+}
+
+/// Those of `peers` who have a figure for the quantity.
+fn peers_with<'a>(report: &Report, peers: &[&'a str], quantity: &Quantity) -> Vec<&'a str> {
+    let has = |peer: &&&str| {
+        let mut rows = report.rows.iter();
+        rows.any(|row| peer_figure(row, peer, quantity).is_some())
+    };
+    peers.iter().filter(has).copied().collect()
+}
+
+fn cells(report: &Report, row: &RowReport, quantities: &[&Quantity], baseline: bool) -> Row {
     let RowReport {
         label,
         published,
@@ -131,28 +187,39 @@ fn cells(row: &RowReport, quantities: &[&Quantity], baseline: bool) -> Row {
     } = row;
     let mark = if fitted.is_empty() { "" } else { " (fitted)" };
     let mut cells = vec![Cell::new(format!("{label}{mark}"))];
+    let peers = peers(report);
     for (place, quantity) in quantities.iter().enumerate() {
         let figure = published.figure(quantity.name);
         let ours = (quantity.of)(measured);
-        let theirs = match (figure, &published.outcome) {
-            (Some(figure), _) => shown(quantity, figure),
-            (None, Some(outcome)) if place == 0 => outcome.clone(),
-            (None, Some(_) | None) => dash(),
-        };
-        cells.push(right(theirs));
+        let is_published = is_published(report, quantity);
+        if is_published {
+            cells.push(right(match (figure, &published.outcome) {
+                (Some(figure), _) => shown(quantity, figure),
+                (None, Some(outcome)) if place == 0 => outcome.clone(),
+                (None, Some(_) | None) => dash(),
+            }));
+        }
         cells.push(right(match (measured.outcome, ours) {
             (Outcome::Stalled | Outcome::Dropped, _) if place == 0 => {
                 measured.outcome.name().to_string()
             }
-            (_, Some(ours)) => shown(quantity, ours),
+            (_, Some(ours)) => with_spread(quantity, measured, ours),
             (_, None) => dash(),
         }));
-        cells.push(right(match (figure, ours) {
-            (Some(figure), Some(ours)) if figure != 0.0 => {
-                format!("{:+.1} %", (ours / figure - 1.0) * 100.0)
-            }
-            (Some(_), _) | (None, _) => dash(),
-        }));
+        if is_published {
+            cells.push(right(match (figure, ours) {
+                (Some(figure), Some(ours)) if figure != 0.0 => {
+                    format!("{:+.1} %", (ours / figure - 1.0) * 100.0)
+                }
+                (Some(_), _) | (None, _) => dash(),
+            }));
+        }
+        for peer in peers_with(report, &peers, quantity) {
+            let figure = peer_figure(row, peer, quantity);
+            cells.push(right(
+                figure.map_or_else(dash, |figure| shown(quantity, figure)),
+            ));
+        }
     }
     if baseline {
         let share = measured
@@ -174,12 +241,40 @@ fn full_sized(measured: &Measured) -> String {
     format!("{:.1} %", measured.full_sized_share * 100.0)
 }
 
-fn shown(quantity: &Quantity, value: f64) -> String {
-    if quantity.whole {
-        grouped(value as u64)
-    } else {
-        three_digits(value)
+/// The value, and the middle half of the seeds below it.
+fn with_spread(quantity: &Quantity, measured: &Measured, value: f64) -> String {
+    let value = shown(quantity, value);
+    match measured.spread(quantity.name) {
+        Some(spread) if spread.q1 < spread.q3 => {
+            let [q1, q3] = [spread.q1, spread.q3].map(|bound| shown(quantity, bound));
+            format!("{value}\n{q1} \u{2013} {q3}")
+        }
+        Some(_) | None => value,
     }
+}
+
+fn shown(quantity: &Quantity, value: f64) -> String {
+    match quantity.form {
+        Form::Whole => grouped(value as u64),
+        Form::Decimal => three_digits(value),
+        Form::Percent => format!("{} %", three_digits(value * 100.0)),
+    }
+}
+
+/// A flow's share, in words.
+fn flow(flow: &FlowMeasured) -> String {
+    let each: Vec<_> = flow
+        .connections_mbps
+        .iter()
+        .map(|goodput| three_digits(*goodput))
+        .collect();
+    format!(
+        "{} {} Mbit/s, {} % of all ({})",
+        flow.flow,
+        three_digits(flow.goodput_mbps),
+        three_digits(flow.share * 100.0),
+        each.join(", ")
+    )
 }
 
 fn right(text: String) -> Cell {

@@ -7,10 +7,11 @@
 #[cfg(test)]
 mod tests;
 
+use fullpipe_sim::link::Direction;
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
 use crate::{
-    experiment::{HostPlan, Setup},
+    experiment::{HostPlan, LinkPlan, Setup},
     measured::{Measured, Outcome},
     report::Limits,
     units::{grouped, rate_text, three_digits},
@@ -33,6 +34,8 @@ pub struct Evidence<'a> {
     pub peer_window: u64,
     /// The congestion window at the end, in bytes.
     pub cwnd: u64,
+    /// The link that was in use most, by its place in the setup.
+    pub busiest: usize,
 }
 
 /// The verdict: a sentence.
@@ -85,7 +88,7 @@ fn binding(limits: &Limits) -> Option<(Limit, f64)> {
 /// ever hold it.
 fn write_that_never_fits(evidence: &Evidence<'_>) -> Option<String> {
     let sender = sender(evidence);
-    let write = u64::from(evidence.setup.workload.write);
+    let write = u64::from(evidence.setup.flow().write);
     if !sender.config.tcp.write_atomic || evidence.measured.delivered_bytes > 0 {
         return None;
     }
@@ -115,10 +118,11 @@ fn write_that_never_fits(evidence: &Evidence<'_>) -> Option<String> {
 /// The link is full: what else held the sender back only decided where data
 /// waited.
 fn path(evidence: &Evidence<'_>, limit: Limit, share: f64) -> String {
-    let link = evidence.setup.path();
-    let rate = link.link().rate_bps as f64;
+    let plan = busiest(evidence);
+    let link = plan.link(Direction::Forward);
+    let rate = link.rate_bps as f64;
     let goodput = evidence.measured.goodput_mbps * 1e6;
-    let of = match (link.link().radio, link.link().token_bucket) {
+    let of = match (link.radio, link.token_bucket) {
         (Some(radio), _) => format!(
             "a half-duplex radio of {} with {} us of access time a frame",
             rate_text(rate),
@@ -130,7 +134,7 @@ fn path(evidence: &Evidence<'_>, limit: Limit, share: f64) -> String {
     format!(
         "Path: link `{}` ({of}) was busy {} of the time and gave {}; the sender waited for {} \
          {} of it, with {} bytes of packet memory in use at most, and more buffer will not help.",
-        link.name,
+        plan.name,
         percent(evidence.measured.link_busy_share),
         rate_text(goodput),
         waiting_for(limit),
@@ -181,14 +185,14 @@ fn proof(evidence: &Evidence<'_>, limit: Limit, share: f64) -> String {
         Limit::Device => format!(
             "the device's queue was full for {held} of the time; it waits for link `{}`, which was \
              busy {} of it.",
-            setup.path().name,
+            busiest(evidence).name,
             percent(measured.link_busy_share),
         ),
         Limit::Nagle => format!(
             "less than a segment of {} waited for an acknowledgment for {held} of the time, with \
              writes of {}; tcp.nagle = false sends it at once.",
             bytes(measured.segment_bytes),
-            bytes(u64::from(setup.workload.write)),
+            bytes(u64::from(setup.flow().write)),
         ),
         Limit::Handshake => {
             format!("the connection was being opened for {held} of the time.")
@@ -249,7 +253,7 @@ fn sent_again(measured: &Measured) -> String {
 /// What at the receiver keeps its window small.
 fn receiver_knob(evidence: &Evidence<'_>) -> String {
     let Evidence { setup, limits, .. } = *evidence;
-    let receiver = &setup.hosts[setup.workload.to];
+    let receiver = &setup.hosts[setup.flow().to];
     let name = &receiver.name;
     let buffer = receiver.config.tcp.receive_buffer;
     let shares = &limits.receiver;
@@ -322,8 +326,12 @@ fn waiting_for(limit: Limit) -> &'static str {
     }
 }
 
+fn busiest<'a>(evidence: &Evidence<'a>) -> &'a LinkPlan {
+    &evidence.setup.links[evidence.busiest]
+}
+
 fn sender<'a>(evidence: &Evidence<'a>) -> &'a HostPlan {
-    &evidence.setup.hosts[evidence.setup.workload.from]
+    &evidence.setup.hosts[evidence.setup.flow().from]
 }
 
 fn pool_bytes(host: &HostPlan) -> u64 {

@@ -4,7 +4,7 @@
 //! know is taken from its own account, and each field says which. Asking for
 //! facts changes nothing and may be done at any time.
 
-use fullpipe_pool::Duration;
+use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::{Info, Limit, ReceiveLimit};
 
 use crate::World;
@@ -36,8 +36,16 @@ pub struct EndFacts {
     /// Their share of all segments with text, the end of the stream not
     /// counted; 1 when there are none.
     pub full_sized_share: f64,
-    /// Longest time between two segments with text.
+    /// Longest time between two segments with text that it sent.
     pub longest_data_gap: Duration,
+    /// Bytes of text that it put on the wire, each time counted.
+    pub text_sent: u64,
+    /// Bytes of text that arrived at its device more than once.
+    pub text_received_again: u64,
+    /// Longest time between two segments with text that arrived at its device.
+    pub longest_arrival_gap: Duration,
+    /// When the last segment with text arrived at its device.
+    pub last_arrival: Option<Instant>,
     /// The most blocks of its host's pool that were ever in use at once.
     pub pool_peak_blocks: u32,
     /// The same in bytes.
@@ -152,6 +160,7 @@ impl World {
     fn end_facts(&mut self, flow: FlowId, side: Side) -> EndFacts {
         let info = self.current_info(flow, side);
         let [own, peer] = [side, side.other()].map(|side| &self.flow(flow).ends[side.index()]);
+        let arrivals = &self.flow(flow).arrivals[side.index()];
         let (stack, mtu) = (self.stack(own.host), self.mtu(own.host));
         let full_size = own.meter.full_size(&peer.meter, mtu);
         let effective = info
@@ -175,6 +184,10 @@ impl World {
                 1.0
             },
             longest_data_gap: own.meter.longest_data_gap,
+            text_sent: own.meter.text_bytes,
+            text_received_again: arrivals.received_again,
+            longest_arrival_gap: arrivals.longest_gap,
+            last_arrival: arrivals.last,
             pool_peak_blocks: pool.peak_blocks(),
             pool_peak_bytes: u64::from(pool.peak_blocks()) * u64::from(pool.block_size()),
         }

@@ -10,6 +10,7 @@ use fullpipe_tcp::{CloseReason, Info};
 use crate::HostId;
 use crate::agenda::Alarm;
 use crate::app::Application;
+use crate::arrivals::Arrivals;
 use crate::check::windows::WindowWatch;
 use crate::meter::Meter;
 use crate::pattern::Pattern;
@@ -173,6 +174,8 @@ impl End {
 #[derive(Debug)]
 pub(crate) struct Flow {
     pub ends: [End; 2],
+    /// What arrived at each end.
+    pub arrivals: [Arrivals; 2],
     pub watch: WindowWatch,
     /// When the client opens the connection.
     pub started: Instant,

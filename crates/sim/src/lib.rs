@@ -26,6 +26,7 @@
 
 pub mod agenda;
 pub mod app;
+mod arrivals;
 pub mod check;
 mod device;
 mod facts;
@@ -48,7 +49,7 @@ pub use failure::WorldFailure;
 pub use flow::{FlowId, Goal, Side, Stage};
 pub use link::Link;
 pub use soak::{WorldSummary, soak};
-pub use world::{Deadline, HostId, LinkId, Seed, World};
+pub use world::{Deadline, HostId, LinkId, Seed, SwitchId, World};
 
 /// 1,024 bytes.
 pub const KIB: u64 = 1 << 10;

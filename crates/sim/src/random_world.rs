@@ -88,8 +88,9 @@ fn draw_network(world: &mut World, rng: &mut Rng) -> (Vec<HostId>, Vec<LinkId>) 
         })
         .collect();
     if !pair {
+        let switch = world.switch();
         for link in &links {
-            world.plug_into_switch(link);
+            world.plug(link, switch);
         }
     }
     (hosts, links)

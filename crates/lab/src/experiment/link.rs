@@ -1,13 +1,18 @@
 //! A link of an experiment, field by field.
 //!
 //! Rule: one row a field, with its text form; the file, `--set` and the error
-//! messages read the same rows. What a field does is the simulator's business.
+//! messages read the same rows. A field is set for both directions, or for one
+//! with `forward.` or `back.` before its name. What a field does is the
+//! simulator's business.
 
 use fullpipe_pool::{Duration, knobs::parse_count};
-use fullpipe_sim::link::{BurstLoss, Link, Queue, Radio, Reordering, TokenBucket};
+use fullpipe_sim::link::{BurstLoss, Direction, Link, Queue, Radio, Reordering, TokenBucket};
 
 use super::setting::SettingError;
-use crate::units::{parse_probability, parse_rate};
+use crate::{
+    document::hint,
+    units::{parse_probability, parse_rate},
+};
 
 /// A shaper as `tbf` is told: the longest wait rather than the bytes that may wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -17,16 +22,35 @@ struct Shaper {
     latency_us: u64,
 }
 
+/// What is at an end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A host, by its place in the experiment.
+    Host(usize),
+    /// A switch, by its place in the experiment.
+    Switch(usize),
+}
+
+/// One direction of a link as the file describes it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Way {
+    fields: Link,
+    shaper: Option<Shaper>,
+}
+
 /// A link as the file describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkPlan {
     /// The name it has in the file.
     pub name: String,
-    /// The hosts at its ends, by their place in the experiment.
-    pub between: [usize; 2],
-    fields: Link,
-    shaper: Option<Shaper>,
+    /// What is at its ends. Forward is from the first to the second.
+    pub between: [Place; 2],
+    ways: [Way; 2],
 }
+
+/// What a field's name begins with when it is one direction's.
+const DIRECTIONS: [(&str, Direction); 2] =
+    [("forward.", Direction::Forward), ("back.", Direction::Back)];
 
 /// One field of a link.
 pub struct LinkField {
@@ -36,7 +60,7 @@ pub struct LinkField {
     pub doc: &'static str,
     /// What a value looks like.
     pub expected: &'static str,
-    set: fn(&mut LinkPlan, &str) -> Option<()>,
+    set: fn(&mut Way, &str) -> Option<()>,
 }
 
 const TIME: &str = "a time of whole microseconds such as 20ms";
@@ -46,12 +70,12 @@ const COUNT: &str = "a number of bytes such as 1500 or 16K";
 
 /// Declares a row of [`LINK_FIELDS`].
 macro_rules! field {
-    ($name:literal, $doc:literal, $expected:expr, |$plan:ident, $text:ident| $set:expr) => {
+    ($name:literal, $doc:literal, $expected:expr, |$way:ident, $text:ident| $set:expr) => {
         LinkField {
             name: $name,
             doc: $doc,
             expected: $expected,
-            set: |$plan, $text| {
+            set: |$way, $text| {
                 $set;
                 Some(())
             },
@@ -65,9 +89,9 @@ pub const LINK_FIELDS: &[LinkField] = &[
         "rate",
         "Bits a second on the wire; absent when a frame takes no time.",
         RATE,
-        |plan, text| plan.fields.rate_bps = parse_rate(text)?
+        |way, text| way.fields.rate_bps = parse_rate(text)?
     ),
-    field!("delay", "Propagation, one way.", TIME, |plan, text| plan
+    field!("delay", "Propagation, one way.", TIME, |way, text| way
         .fields
         .delay_us =
         whole_us(text)?),
@@ -75,138 +99,173 @@ pub const LINK_FIELDS: &[LinkField] = &[
         "jitter",
         "Up to this much is added to the delay of a frame.",
         TIME,
-        |plan, text| plan.fields.jitter_us = whole_us(text)?
+        |way, text| way.fields.jitter_us = whole_us(text)?
     ),
     field!(
         "loss",
         "Frames lost, each for itself.",
         PROBABILITY,
-        |plan, text| plan.fields.loss = parse_probability(text)?
+        |way, text| way.fields.loss = parse_probability(text)?
     ),
     field!(
         "burst_loss.enter",
         "A good channel turns bad before a frame.",
         PROBABILITY,
-        |plan, text| plan.burst().enter = parse_probability(text)?
+        |way, text| way.burst().enter = parse_probability(text)?
     ),
     field!(
         "burst_loss.leave",
         "A bad channel turns good before a frame.",
         PROBABILITY,
-        |plan, text| plan.burst().leave = parse_probability(text)?
+        |way, text| way.burst().leave = parse_probability(text)?
     ),
     field!(
         "burst_loss.loss_good",
         "Frames lost while the channel is good.",
         PROBABILITY,
-        |plan, text| plan.burst().loss_good = parse_probability(text)?
+        |way, text| way.burst().loss_good = parse_probability(text)?
     ),
     field!(
         "burst_loss.loss_bad",
         "Frames lost while the channel is bad.",
         PROBABILITY,
-        |plan, text| plan.burst().loss_bad = parse_probability(text)?
+        |way, text| way.burst().loss_bad = parse_probability(text)?
     ),
     field!(
         "reordering.chance",
         "Frames that are overtaken.",
         PROBABILITY,
-        |plan, text| plan.reordering().chance = parse_probability(text)?
+        |way, text| way.reordering().chance = parse_probability(text)?
     ),
     field!(
         "reordering.late",
         "Such a frame arrives up to this much later.",
         TIME,
-        |plan, text| plan.reordering().late_us = whole_us(text)?
+        |way, text| way.reordering().late_us = whole_us(text)?
     ),
     field!(
         "duplication",
         "Frames that arrive twice.",
         PROBABILITY,
-        |plan, text| plan.fields.duplication = parse_probability(text)?
+        |way, text| way.fields.duplication = parse_probability(text)?
     ),
     field!(
         "corruption",
         "Frames that arrive damaged.",
         PROBABILITY,
-        |plan, text| plan.fields.corruption = parse_probability(text)?
+        |way, text| way.fields.corruption = parse_probability(text)?
     ),
     field!(
         "queue",
         "What holds frames that wait for the wire.",
         "unlimited, device, or an amount such as \"32 packets\" or \"64K bytes\"",
-        |plan, text| plan.fields.queue = parse_queue(text)?
+        |way, text| way.fields.queue = parse_queue(text)?
     ),
     field!(
         "token_bucket.rate",
         "Rate of a shaper in front of the wire.",
         RATE,
-        |plan, text| plan.shaper().rate_bps = parse_rate(text)?
+        |way, text| way.shaper().rate_bps = parse_rate(text)?
     ),
     field!(
         "token_bucket.burst",
         "Bytes that may leave the shaper at once.",
         COUNT,
-        |plan, text| plan.shaper().burst_bytes = parse_count(text)?
+        |way, text| way.shaper().burst_bytes = parse_count(text)?
     ),
     field!(
         "token_bucket.latency",
         "Longest wait in the shaper; what would wait longer is dropped.",
         TIME,
-        |plan, text| plan.shaper().latency_us = whole_us(text)?
+        |way, text| way.shaper().latency_us = whole_us(text)?
     ),
     field!(
         "radio.access",
         "Both directions share the air, and each frame costs this beside its bits.",
         TIME,
-        |plan, text| plan.radio().access_us = whole_us(text)?
+        |way, text| way.radio().access_us = whole_us(text)?
     ),
     field!(
         "radio.backoff",
         "Longest random wait before free air is used.",
         TIME,
-        |plan, text| plan.radio().backoff_us = whole_us(text)?
+        |way, text| way.radio().backoff_us = whole_us(text)?
     ),
     field!(
         "mtu",
         "Largest IP packet.",
         "a number of bytes, at least 68",
-        |plan, text| plan.fields.mtu = parse_mtu(text)?
+        |way, text| way.fields.mtu = parse_mtu(text)?
     ),
 ];
 
 impl LinkPlan {
     /// A link without any impairment.
-    pub fn new(name: &str, between: [usize; 2]) -> Self {
+    pub fn new(name: &str, between: [Place; 2]) -> Self {
+        let way = Way {
+            fields: Link::ideal(),
+            shaper: None,
+        };
         Self {
             name: name.to_string(),
             between,
-            fields: Link::ideal(),
-            shaper: None,
+            ways: [way; 2],
         }
     }
 
-    /// Sets the field called `field` (`radio.access`) from text.
+    /// Sets the field called `field` (`radio.access`, `back.loss`) from text.
     ///
     /// # Errors
     /// An unknown field, or a text that is none of its values.
     pub fn set(&mut self, field: &str, text: &str) -> Result<(), SettingError> {
+        let one = DIRECTIONS
+            .iter()
+            .find_map(|(prefix, direction)| Some((field.strip_prefix(prefix)?, *direction)));
+        let (name, ways) = match one {
+            Some((name, direction)) => {
+                let place = direction.index();
+                (name, &mut self.ways[place..=place])
+            }
+            None => (field, &mut self.ways[..]),
+        };
         let row = LINK_FIELDS
             .iter()
-            .find(|row| row.name == field)
-            .ok_or_else(|| {
-                SettingError::unknown("link field", field, LINK_FIELDS.iter().map(|row| row.name))
+            .find(|row| row.name == name)
+            .ok_or_else(|| SettingError::Unknown {
+                what: "link field",
+                name: field.to_string(),
+                hint: hint(name, LINK_FIELDS.iter().map(|row| row.name)),
             })?;
-        (row.set)(self, text).ok_or_else(|| SettingError::NotAValue {
-            name: format!("{}.{field}", self.name),
-            given: text.to_string(),
-            expected: row.expected,
-        })
+        for way in ways {
+            (row.set)(way, text).ok_or_else(|| SettingError::NotAValue {
+                name: format!("{}.{field}", self.name),
+                given: text.to_string(),
+                expected: row.expected,
+            })?;
+        }
+        Ok(())
     }
 
     /// Fields that cannot be together, in words.
     pub fn contradiction(&self) -> Option<String> {
         let name = &self.name;
+        let [forward, back] = &self.ways;
+        if forward.fields.radio != back.fields.radio {
+            return Some(format!(
+                "{name}.radio: both directions share the air, so it cannot be one direction's"
+            ));
+        }
+        self.ways.iter().find_map(|way| way.contradiction(name))
+    }
+
+    /// One direction of the link for the simulator.
+    pub fn link(&self, direction: Direction) -> Link {
+        self.ways[direction.index()].link()
+    }
+}
+
+impl Way {
+    fn contradiction(&self, name: &str) -> Option<String> {
         if let Some(shaper) = self.shaper {
             if shaper.rate_bps == 0 {
                 return Some(format!("{name}.token_bucket needs a rate"));
@@ -228,8 +287,7 @@ impl LinkPlan {
         self.link().check().err().map(|error| error.to_string())
     }
 
-    /// The link for the simulator.
-    pub fn link(&self) -> Link {
+    fn link(&self) -> Link {
         let token_bucket = self.shaper.map(
             |Shaper {
                  rate_bps,

@@ -1,24 +1,24 @@
-//! An experiment: hosts, links, one transfer, and rows that change them.
+//! An experiment: hosts, switches, links, flows, and rows that change them.
 //!
 //! Rule: an [`Experiment`] that exists is right. Everything that could be wrong
 //! with it, each row included, was refused while it was read (`parse.rs`).
 
 mod device;
+mod flow;
 mod link;
 mod parse;
 mod published;
 mod setting;
 mod setup;
-mod workload;
 
 #[cfg(test)]
 mod tests;
 
-pub use link::{LINK_FIELDS, LinkField, LinkPlan};
-pub use published::Published;
+pub use flow::{FLOW_FIELDS, FlowField, FlowPlan, Stop};
+pub use link::{LINK_FIELDS, LinkField, LinkPlan, Place};
+pub use published::{Peer, Published};
 pub use setting::SettingError;
 pub use setup::{HostPlan, Setup};
-pub use workload::{Stop, WORKLOAD_FIELDS, Workload};
 
 use crate::mistake::Mistake;
 
@@ -31,7 +31,9 @@ pub struct Experiment {
     pub title: String,
     /// Where the published figures come from.
     pub source: Option<String>,
-    /// The rows, in the order of the file.
+    /// Quantities that the table shows, by name; none leaves the choice to it.
+    pub columns: Vec<&'static str>,
+    /// The rows, those of the matrix first, in the order of the file.
     pub rows: Vec<Row>,
 }
 
@@ -42,8 +44,12 @@ pub struct Row {
     pub label: String,
     /// The world it runs in.
     pub setup: Setup,
+    /// How many seeds it is run with.
+    pub seeds: u32,
     /// What the source says came out.
     pub published: Published,
+    /// What came out for others.
+    pub peers: Vec<Peer>,
     /// Free parameters of the experiment that were chosen so that this row
     /// comes out; every other row is then a prediction.
     pub fitted: Vec<String>,

@@ -1,4 +1,4 @@
-//! What a source says came out of a row.
+//! What a source, or a peer, says came out of a row.
 //!
 //! Rule: a published figure is a quantity that we measure too, under the same
 //! name and in the same unit, or a few words when the source gives no number.
@@ -12,6 +12,15 @@ pub struct Published {
     pub figures: Vec<(&'static str, f64)>,
     /// What happened, where the source says it in words.
     pub outcome: Option<String>,
+}
+
+/// What came out for another stack in a row's place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Peer {
+    /// Which.
+    pub name: String,
+    /// Its figures.
+    pub figures: Published,
 }
 
 impl Published {

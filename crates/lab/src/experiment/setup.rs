@@ -1,4 +1,4 @@
-//! One row's world: hosts with every knob set, links, and the transfer.
+//! One row's world: hosts with every knob set, switches, links, and flows.
 //!
 //! Rule: whatever a file or a flag changes goes through [`Setup::set`], path by
 //! path, so the two can never mean different things. Nothing runs here.
@@ -7,16 +7,18 @@ use fullpipe::{config::Config, presets::Preset};
 use fullpipe_pool::knobs::parse_count;
 use fullpipe_sim::DeviceModel;
 
+use fullpipe_sim::link::Direction;
+
 use super::{
     device::{DEVICE_FIELDS, DevicePlan},
-    link::{LINK_FIELDS, LinkPlan},
+    flow::{FLOW_FIELDS, FlowPlan},
+    link::{LINK_FIELDS, LinkPlan, Place},
     setting::SettingError,
-    workload::{WORKLOAD_FIELDS, Workload},
 };
 
-/// First parts of a path that are not names of hosts or links.
+/// First part of a path that means every link.
 pub const LINK: &str = "link";
-/// The transfer's fields stand below this.
+/// First part of a path that means every flow.
 pub const WORKLOAD: &str = "workload";
 
 /// What a host's device is set by; it is no knob of the stack.
@@ -99,10 +101,13 @@ impl HostPlan {
 pub struct Setup {
     /// The hosts, in the order of the file.
     pub hosts: Vec<HostPlan>,
+    /// Names of the switches, in the order of the file.
+    pub switches: Vec<String>,
     /// The links, in the order of the file.
     pub links: Vec<LinkPlan>,
-    /// The transfer.
-    pub workload: Workload,
+    /// The flows, in the order of the file; at least one. The first is the one
+    /// under study.
+    pub flows: Vec<FlowPlan>,
     /// The host under study, by its place in `hosts`: a knob without a host's
     /// name is one of its.
     pub subject: usize,
@@ -111,7 +116,8 @@ pub struct Setup {
 impl Setup {
     /// Sets what `path` names:
     /// `HOST.group.knob`, `LINKNAME.field`, `link.field` (of every link),
-    /// `workload.field`, or `group.knob` of the host under study.
+    /// `FLOWNAME.field`, `workload.field` (of every flow), or `group.knob` of
+    /// the host under study.
     ///
     /// # Errors
     /// An unknown name with the nearest known one, or a value refused.
@@ -123,6 +129,9 @@ impl Setup {
         if let Some(link) = self.links.iter_mut().find(|link| link.name == first) {
             return link.set(rest, text).map_err(|error| located(error, first));
         }
+        if let Some(flow) = self.flows.iter_mut().find(|flow| flow.name == first) {
+            return flow.set(rest, text).map_err(|error| located(error, first));
+        }
         match first {
             LINK => {
                 for link in &mut self.links {
@@ -130,10 +139,13 @@ impl Setup {
                 }
                 Ok(())
             }
-            WORKLOAD => self
-                .workload
-                .set(rest, text)
-                .map_err(|error| located(error, WORKLOAD)),
+            WORKLOAD => {
+                for flow in &mut self.flows {
+                    flow.set(rest, text)
+                        .map_err(|error| located(error, WORKLOAD))?;
+                }
+                Ok(())
+            }
             _ if [DEVICE_QUEUE, DEVICE].contains(&first) || is_knob_group(first) => {
                 self.hosts[self.subject].set(path, text)
             }
@@ -151,31 +163,54 @@ impl Setup {
     /// What cannot be together, in words.
     ///
     /// # Errors
-    /// The first contradiction of a host, a link or the transfer.
+    /// The first contradiction of a host, a link or a flow.
     pub fn validate(&self) -> Result<(), SettingError> {
         for host in &self.hosts {
             host.config
                 .validate()
                 .map_err(|error| located(error.into(), &host.name))?;
         }
-        for link in &self.links {
-            if let Some(why) = link.contradiction() {
-                return Err(SettingError::Contradiction(why));
-            }
+        let links = self.links.iter().filter_map(LinkPlan::contradiction);
+        let flows = self.flows.iter().filter_map(FlowPlan::contradiction);
+        match links.chain(flows).next() {
+            Some(why) => Err(SettingError::Contradiction(why)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
-    /// The path of the transfer: the link between its two hosts.
-    ///
-    /// # Panics
-    /// If there is none: the file was not checked.
-    pub fn path(&self) -> &LinkPlan {
-        let ends = [self.workload.from, self.workload.to];
-        self.links
-            .iter()
-            .find(|link| link.between.iter().all(|end| ends.contains(end)))
-            .expect("a checked experiment has a link between the transfer's hosts")
+    /// The flow under study.
+    pub fn flow(&self) -> &FlowPlan {
+        &self.flows[0]
+    }
+
+    /// The links from one host to another, in order, and which way each is
+    /// crossed. Empty when there is no way.
+    pub fn route(&self, from: usize, to: usize) -> Vec<(usize, Direction)> {
+        let mut route = Vec::new();
+        self.extend_route(Place::Host(from), Place::Host(to), &mut route);
+        route
+    }
+
+    /// Appends the way from `here` to `goal`; returns whether there is one.
+    /// Links make no circle, so going back is the only way to come twice.
+    fn extend_route(&self, here: Place, goal: Place, route: &mut Vec<(usize, Direction)>) -> bool {
+        if here == goal {
+            return true;
+        }
+        for (number, link) in self.links.iter().enumerate() {
+            let way = Direction::ALL
+                .into_iter()
+                .find(|way| link.between[way.index()] == here);
+            let Some(way) = way.filter(|_| route.last().is_none_or(|last| last.0 != number)) else {
+                continue;
+            };
+            route.push((number, way));
+            if self.extend_route(link.between[way.reverse().index()], goal, route) {
+                return true;
+            }
+            route.pop();
+        }
+        false
     }
 
     /// Every path that `set` knows, without the knobs of hosts other than the
@@ -204,15 +239,21 @@ impl Setup {
                 .iter()
                 .map(move |row| format!("{name}.{}", row.name))
         });
-        let of_workload = WORKLOAD_FIELDS
-            .iter()
-            .map(|(name, _)| format!("{WORKLOAD}.{name}"));
+        let names = self.flows.iter().map(|flow| flow.name.as_str());
+        let of_flows = names
+            .filter(|name| *name != WORKLOAD)
+            .chain([WORKLOAD])
+            .flat_map(|name| {
+                FLOW_FIELDS
+                    .iter()
+                    .map(move |row| format!("{name}.{}", row.name))
+            });
         knobs
             .iter()
             .cloned()
             .chain(of_hosts)
             .chain(of_links)
-            .chain(of_workload)
+            .chain(of_flows)
             .collect()
     }
 }

@@ -1,7 +1,7 @@
 //! What a right file means. Wrong ones are in `tests/mistakes`.
 
 use fullpipe_pool::Duration;
-use fullpipe_sim::link::{Queue, Radio};
+use fullpipe_sim::link::{Direction, Queue, Radio};
 
 use super::*;
 
@@ -61,9 +61,11 @@ fn a_file_says_hosts_links_transfer_and_rows() {
     let Setup {
         hosts,
         links,
-        workload,
+        flows,
         subject,
+        ..
     } = &rows[0].setup;
+    let workload = &flows[0];
     let client = &hosts[0];
     assert_eq!(
         (client.name.as_str(), client.preset.name),
@@ -77,7 +79,7 @@ fn a_file_says_hosts_links_transfer_and_rows() {
         ("server", "default")
     );
     assert_eq!(*subject, 1);
-    let link = links[0].link();
+    let link = links[0].link(Direction::Forward);
     assert_eq!(
         (link.rate_bps, link.delay_us, link.loss),
         (10_000_000, 5_000, 0.01)
@@ -95,12 +97,13 @@ fn a_row_changes_a_copy_of_the_experiment() {
     let Setup {
         hosts,
         links,
-        workload,
+        flows,
         ..
     } = &rows[1].setup;
+    let workload = &flows[0];
     assert_eq!(hosts[0].config.pool.blocks, 12, "named by its host");
     assert_eq!(hosts[1].config.pool.blocks, 64, "of the host under study");
-    let link = links[0].link();
+    let link = links[0].link(Direction::Forward);
     assert_eq!(
         link.radio,
         Some(Radio {
@@ -131,7 +134,12 @@ fn a_setting_reaches_every_row_and_is_refused_like_the_files() {
             "{}",
             row.label
         );
-        assert_eq!(row.setup.links[0].link().delay_us, 1_000, "{}", row.label);
+        assert_eq!(
+            row.setup.links[0].link(Direction::Forward).delay_us,
+            1_000,
+            "{}",
+            row.label
+        );
     }
     for (path, value, expected) in [
         (
@@ -157,7 +165,7 @@ fn a_setting_reaches_every_row_and_is_refused_like_the_files() {
         (
             "workload.byte",
             "1",
-            "unknown workload field `workload.byte`; did you mean `bytes`?",
+            "unknown flow field `workload.byte`; did you mean `bytes`?",
         ),
         (
             "workload.write",
@@ -192,7 +200,7 @@ fn every_link_field_takes_a_value_of_the_kind_it_names() {
             expected if expected.contains("packets") => "64K bytes",
             _ => "1400",
         };
-        let mut plan = LinkPlan::new("wire", [0, 1]);
+        let mut plan = LinkPlan::new("wire", [0, 1].map(Place::Host));
         let before = plan.clone();
         plan.set(field.name, value)
             .unwrap_or_else(|error| panic!("{error}"));
@@ -203,6 +211,146 @@ fn every_link_field_takes_a_value_of_the_kind_it_names() {
             "{}: {error}",
             field.name
         );
+        assert!(!field.doc.is_empty());
+    }
+}
+
+const DUMBBELL: &str = r#"
+title = "Two senders, one queue"
+seeds = 3
+switches = ["left", "right"]
+columns = ["goodput_mbps", "jain"]
+
+[hosts.near]
+[hosts.far]
+[hosts.sink]
+
+[links.near-left]
+between = ["near", "left"]
+[links.far-left]
+between = ["left", "far"]
+delay = "10ms"
+[links.trunk]
+between = ["left", "right"]
+rate = "10mbit"
+delay = "5ms"
+forward.loss = "1%"
+back.queue = "10 packets"
+[links.right-sink]
+between = ["right", "sink"]
+
+[workload]
+to = "sink"
+duration = "5s"
+
+[flows.one]
+from = "near"
+count = 2
+[flows.two]
+from = "far"
+start = "1s"
+bytes = "1M"
+
+[matrix]
+label = "{buffer} by {path}"
+buffer = { set = ["near.tcp.send_buffer", "far.tcp.send_buffer"], values = ["4K", "8K"] }
+
+[matrix.path]
+clean = { seeds = 1, set.trunk.loss = 0 }
+lossy = {}
+
+[[rows]]
+label = "beside"
+set.two.write = 100
+set.workload.pause = "1ms"
+
+[peers.other.goodput_mbps]
+"8K by lossy" = 4.5
+"#;
+
+#[test]
+fn switches_join_hosts_and_a_route_knows_which_way_each_link_is_crossed() {
+    let experiment = Experiment::parse("dumbbell", "f.toml", DUMBBELL).unwrap();
+    let setup = &experiment.rows[2].setup;
+    assert_eq!(
+        setup.route(1, 2),
+        [
+            (1, Direction::Back),
+            (2, Direction::Forward),
+            (3, Direction::Forward)
+        ]
+    );
+    assert_eq!(
+        setup.route(1, 0),
+        [(1, Direction::Back), (0, Direction::Back)]
+    );
+    let trunk = &setup.links[2];
+    assert_eq!(trunk.link(Direction::Back).queue, Queue::Packets(10));
+    assert_eq!(trunk.link(Direction::Forward).queue, Queue::Unlimited);
+}
+
+#[test]
+fn flows_share_what_the_workload_says_and_differ_by_what_they_say() {
+    let rows = Experiment::parse("dumbbell", "f.toml", DUMBBELL)
+        .unwrap()
+        .rows;
+    let [one, two] = rows[0].setup.flows.as_slice() else {
+        panic!("two flows");
+    };
+    assert_eq!((one.from, one.to, one.count), (0, 2, 2));
+    assert_eq!((two.from, two.to, two.count), (1, 2, 1));
+    assert_eq!(one.stop, Stop::After(Duration::from_secs(5)));
+    assert_eq!(two.stop, Stop::Bytes(1 << 20));
+    assert_eq!(two.start, Duration::from_secs(1));
+    let last = &rows[4].setup.flows;
+    assert_eq!((last[0].write, last[1].write), (16 << 10, 100));
+    assert_eq!(last[0].write_plan().pause, Duration::from_millis(1));
+}
+
+#[test]
+fn a_matrix_is_every_value_with_every_other_and_the_rows_follow() {
+    let rows = Experiment::parse("dumbbell", "f.toml", DUMBBELL)
+        .unwrap()
+        .rows;
+    let labels: Vec<_> = rows
+        .iter()
+        .map(|row| (row.label.as_str(), row.seeds))
+        .collect();
+    assert_eq!(
+        labels,
+        [
+            ("4K by clean", 1),
+            ("4K by lossy", 3),
+            ("8K by clean", 1),
+            ("8K by lossy", 3),
+            ("beside", 3)
+        ]
+    );
+    for (row, buffer, loss) in [(0, 4 << 10, 0.0), (3, 8 << 10, 0.01)] {
+        let Setup { hosts, links, .. } = &rows[row].setup;
+        assert_eq!(hosts[0].config.tcp.send_buffer, buffer);
+        assert_eq!(hosts[1].config.tcp.send_buffer, buffer);
+        assert_eq!(links[2].link(Direction::Forward).loss, loss);
+    }
+    assert_eq!(rows[3].peers[0].figures.figure("goodput_mbps"), Some(4.5));
+    assert!(rows[2].peers.is_empty());
+}
+
+#[test]
+fn every_flow_field_takes_a_value_of_the_kind_it_names() {
+    for field in FLOW_FIELDS {
+        let value = if field.expected.contains("time") {
+            "20ms"
+        } else {
+            "1400"
+        };
+        let mut plan = FlowPlan::new("bulk", 0, 1);
+        let before = plan.clone();
+        plan.set(field.name, value)
+            .unwrap_or_else(|error| panic!("{error}"));
+        assert_ne!(plan, before, "{} = {value} changes nothing", field.name);
+        let error = plan.set(field.name, "?").unwrap_err();
+        assert!(error.to_string().contains(field.expected), "{error}");
         assert!(!field.doc.is_empty());
     }
 }

@@ -40,7 +40,7 @@ fn measured() -> Measured {
         ip_out_requests: 12_845,
         tcp_out_segs: 12_845,
         ip_ext_out_octets: 19_400_000,
-        goodput_of_baseline: None,
+        ..Measured::default()
     }
 }
 
@@ -69,6 +69,7 @@ fn verdict(setup: &Setup, measured: &Measured, limits: &Limits) -> String {
         limits,
         peer_window: 8_192,
         cwnd: 30_000,
+        busiest: 0,
     };
     sentence(&evidence)
 }

@@ -13,6 +13,7 @@ mod host;
 mod inspect;
 mod run;
 mod step;
+mod switch;
 mod wire;
 
 #[cfg(test)]
@@ -49,6 +50,10 @@ pub struct HostId(pub(crate) usize);
 /// A link of the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LinkId(pub(crate) usize);
+
+/// A switch of the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SwitchId(pub(crate) usize);
 
 /// How long a run may take, in virtual time from its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,8 +94,7 @@ enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Node {
     Host(HostId),
-    /// The switch that joins all links without a second host.
-    Switch,
+    Switch(SwitchId),
 }
 
 /// A link and what it joins.
@@ -113,6 +117,7 @@ pub struct World {
     agenda: Agenda<Event>,
     hosts: Vec<Host>,
     cables: Vec<Cable>,
+    switches: Vec<switch::Switch>,
     flows: Vec<Flow>,
     done: usize,
     rules: Vec<Rule>,
@@ -146,6 +151,7 @@ impl World {
             agenda: Agenda::default(),
             hosts: Vec::new(),
             cables: Vec::new(),
+            switches: Vec::new(),
             flows: Vec::new(),
             done: 0,
             rules: Vec::new(),
@@ -249,19 +255,6 @@ impl World {
         (self.host(link, config.clone()), self.host(link, config))
     }
 
-    /// Plugs the free end of `link` into the switch, which joins all links
-    /// plugged into it. It takes no time and holds no frame.
-    ///
-    /// # Panics
-    /// If both ends are taken.
-    pub fn plug_into_switch(&mut self, link: &LinkId) {
-        let ends = &mut self.cables[link.0].ends;
-        let Some(free) = ends.iter_mut().find(|end| end.is_none()) else {
-            panic!("both ends of the link are taken");
-        };
-        *free = Some(Node::Switch);
-    }
-
     /// Lets two hosts know each other's station address, as earlier traffic
     /// would have; otherwise a first conversation begins with that question.
     pub fn acquaint(&mut self, one: HostId, other: HostId) {
@@ -342,6 +335,7 @@ impl World {
         let end = |host, app, label| End::new(host, app, keys.fork(label).next_u64());
         self.flows.push(Flow {
             ends: [end(client, client_app, 0), end(server, server_app, 1)],
+            arrivals: Default::default(),
             watch: crate::check::windows::WindowWatch::default(),
             started: self.now + delay,
             finished: None,

@@ -6,7 +6,6 @@
 use super::{Event, Host, HostId, LinkId, Node, World};
 use crate::failure::WorldFailure;
 use crate::link::Direction;
-use crate::pcapng::Passage;
 
 impl World {
     /// Lets the next event happen. False when there is none.
@@ -68,7 +67,7 @@ impl World {
                     self.deliver(host, delivery.frame);
                     touched[to.index()] = Some(host);
                 }
-                Some(Node::Switch) => self.switch(link, delivery.frame),
+                Some(Node::Switch(switch)) => self.forward(switch, link, delivery.frame),
                 None => {}
             }
         }
@@ -83,13 +82,6 @@ impl World {
         }
         self.schedule_link(link);
         Ok(())
-    }
-
-    fn deliver(&mut self, host: HostId, frame: Vec<u8>) {
-        self.record(self.hosts[host.0].tap, Some(Passage::Inbound), &frame);
-        self.hosts[host.0].idle_wakes = 0;
-        let now = self.now;
-        self.hosts[host.0].device.deliver(frame, now);
     }
 
     /// Puts `link` on the agenda for when it has something to do.

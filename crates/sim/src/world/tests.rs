@@ -264,6 +264,7 @@ fn a_client_that_vanished_leaves_the_server_waiting() {
 #[test]
 fn a_switch_joins_many_hosts() {
     let mut world = World::new(Seed(10));
+    let switch = world.switch();
     let hosts: Vec<HostId> = (0..5)
         .map(|_| {
             let link = world.link(Link {
@@ -272,7 +273,7 @@ fn a_switch_joins_many_hosts() {
                 ..Link::ideal()
             });
             let host = world.host(&link, Config::default());
-            world.plug_into_switch(&link);
+            world.plug(&link, switch);
             host
         })
         .collect();

@@ -1,12 +1,10 @@
 //! What happens to a frame between a host and its link.
 //!
 //! Rule: every frame that leaves a host is parsed once, seen by every watcher
-//! before anything can happen to it, and then meets the rules. Behind a switch
-//! it is not looked at again.
+//! before anything can happen to it, and then meets the rules. What arrives at
+//! a host is counted and not judged.
 
-use fullpipe_wire::EthernetHeader;
-
-use super::{Event, HostId, LinkId, Node, World, address_of, host_of};
+use super::{Event, HostId, LinkId, World, address_of};
 use crate::failure::WorldFailure;
 use crate::flow::{EndId, FlowId, Side, Stage};
 use crate::link::Direction;
@@ -68,31 +66,18 @@ impl World {
         self.schedule_link(link);
     }
 
-    /// A frame comes out of `link` at the switch: it goes on to the host it is
-    /// for, or to all others.
-    pub(super) fn switch(&mut self, from: LinkId, frame: Vec<u8>) {
-        let Ok((header, _)) = EthernetHeader::parse(&frame) else {
-            return;
-        };
-        if header.dst.is_unicast() {
-            let known = host_of(header.dst).and_then(|host| self.hosts.get(host.0));
-            if let Some(host) = known.filter(|host| host.link != from) {
-                let (link, direction) = (host.link, host.direction.reverse());
-                if self.cables[link.0].ends[direction.index()] == Some(Node::Switch) {
-                    self.offer(link, direction, frame);
-                }
-            }
-            return;
+    /// A frame comes out of a link at a host.
+    pub(super) fn deliver(&mut self, host: HostId, frame: Vec<u8>) {
+        self.record(self.hosts[host.0].tap, Some(Passage::Inbound), &frame);
+        self.hosts[host.0].idle_wakes = 0;
+        if let Some(tcp) = Packet::parse(self.now, &frame).tcp
+            && let Some(sender) = self.end_of(&tcp)
+        {
+            let arrivals = &mut self.flows[sender.flow.0].arrivals;
+            arrivals[sender.side.other().index()].segment(self.now, &tcp);
         }
-        for number in (0..self.cables.len()).filter(|&number| number != from.0) {
-            let plugged = self.cables[number].ends;
-            let port = Direction::ALL
-                .into_iter()
-                .find(|direction| plugged[direction.index()] == Some(Node::Switch));
-            if let Some(direction) = port {
-                self.offer(LinkId(number), direction, frame.clone());
-            }
-        }
+        let now = self.now;
+        self.hosts[host.0].device.deliver(frame, now);
     }
 
     /// Shows a segment to the watchers of its conversation. Returns false when

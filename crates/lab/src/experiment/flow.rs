@@ -1,0 +1,287 @@
+//! What the hosts of an experiment do: streams between two of them.
+//!
+//! Rule: a stream ends after a time or after an amount, never both. One row a
+//! field, with its text form; the file, `--set` and the error messages read the
+//! same rows. How a byte travels is not known here.
+
+use fullpipe_pool::{Duration, knobs::parse_count};
+use fullpipe_sim::app::{Amount, Ending, ReadPlan, WritePlan, WriteSize};
+
+use super::setting::SettingError;
+
+/// When the sender stops writing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// So long after it was connected.
+    After(Duration),
+    /// When it has written this many bytes; the transfer is over when all have
+    /// been read.
+    Bytes(u64),
+}
+
+/// How the receiving application reads when it does not read at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Reading {
+    bytes: Option<u64>,
+    every: Option<Duration>,
+    stall_after: Option<Duration>,
+    stall_for: Option<Duration>,
+}
+
+/// One stream, or several alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowPlan {
+    /// The name it has in the file.
+    pub name: String,
+    /// The host that writes, by its place in the experiment.
+    pub from: usize,
+    /// The host that reads.
+    pub to: usize,
+    /// How many there are, each with a connection of its own.
+    pub count: u32,
+    /// When they begin.
+    pub start: Duration,
+    /// Bytes the sender hands over with each write.
+    pub write: u32,
+    /// When the sender stops.
+    pub stop: Stop,
+    /// An amount that has not arrived so long after the start is given up.
+    pub give_up: Duration,
+    /// An amount that has not arrived so long after the start is measured as it
+    /// is then, and nothing is wrong with that.
+    pub at_most: Option<Duration>,
+    pause: Duration,
+    reading: Reading,
+    vanish_after: Option<u64>,
+}
+
+/// One field of a flow.
+pub struct FlowField {
+    /// Its name below the flow's.
+    pub name: &'static str,
+    /// What it does, in a sentence.
+    pub doc: &'static str,
+    /// What a value looks like.
+    pub expected: &'static str,
+    set: fn(&mut FlowPlan, &str) -> Option<()>,
+}
+
+const TIME: &str = "a time such as 200ms";
+const LENGTH: &str = "a time such as 30s, above 0";
+const BYTES: &str = "a number of bytes such as 2000000 or 4M, at least 1";
+
+/// Declares a row of [`FLOW_FIELDS`].
+macro_rules! field {
+    ($name:literal, $doc:literal, $expected:expr, |$plan:ident, $text:ident| $set:expr) => {
+        FlowField {
+            name: $name,
+            doc: $doc,
+            expected: $expected,
+            set: |$plan, $text| {
+                $set;
+                Some(())
+            },
+        }
+    };
+}
+
+/// Every field of a flow but its ends.
+pub const FLOW_FIELDS: &[FlowField] = &[
+    field!(
+        "write",
+        "Bytes that the sender hands over with each write.",
+        "a number of bytes such as 16384 or 16K, at least 1",
+        |plan, text| plan.write = amount(text)?.try_into().ok()?
+    ),
+    field!(
+        "duration",
+        "The sender writes for so long; of `duration` and `bytes` the one set last counts.",
+        LENGTH,
+        |plan, text| plan.stop = Stop::After(length(text)?)
+    ),
+    field!(
+        "bytes",
+        "The sender writes so much.",
+        BYTES,
+        |plan, text| plan.stop = Stop::Bytes(amount(text)?)
+    ),
+    field!(
+        "give_up",
+        "What has not arrived so long after the start is given up.",
+        "a time such as 600s, above 0",
+        |plan, text| plan.give_up = length(text)?
+    ),
+    field!(
+        "at_most",
+        "What has come over so long after the start is measured, all of it or not.",
+        LENGTH,
+        |plan, text| plan.at_most = Some(length(text)?)
+    ),
+    field!(
+        "count",
+        "How many such flows there are, each with a connection of its own.",
+        "a number of flows, 1 to 10000",
+        |plan, text| plan.count = count(text)?
+    ),
+    field!("start", "When it begins.", TIME, |plan, text| plan.start =
+        time(text)?),
+    field!(
+        "pause",
+        "Rest of the sender after each write.",
+        TIME,
+        |plan, text| plan.pause = time(text)?
+    ),
+    field!(
+        "read.bytes",
+        "The receiver reads no more than this at once, and then rests for `read.every`.",
+        BYTES,
+        |plan, text| plan.reading.bytes = Some(amount(text)?)
+    ),
+    field!(
+        "read.every",
+        "Rest of the receiver after each read.",
+        LENGTH,
+        |plan, text| plan.reading.every = Some(length(text)?)
+    ),
+    field!(
+        "read.stall_after",
+        "So long after the start the receiver stops reading, for `read.stall_for`.",
+        TIME,
+        |plan, text| plan.reading.stall_after = Some(time(text)?)
+    ),
+    field!(
+        "read.stall_for",
+        "How long the receiver does not read.",
+        LENGTH,
+        |plan, text| plan.reading.stall_for = Some(length(text)?)
+    ),
+    field!(
+        "vanish_after",
+        "The sender is gone without a word once it has written so much.",
+        BYTES,
+        |plan, text| plan.vanish_after = Some(amount(text)?)
+    ),
+];
+
+impl FlowPlan {
+    /// What a flow between two hosts does when nothing else is said: writes of
+    /// 16 KiB for ten seconds.
+    pub fn new(name: &str, from: usize, to: usize) -> Self {
+        Self {
+            name: name.to_string(),
+            from,
+            to,
+            count: 1,
+            start: Duration::ZERO,
+            write: 16 << 10,
+            stop: Stop::After(Duration::from_secs(10)),
+            give_up: Duration::from_secs(600),
+            at_most: None,
+            pause: Duration::ZERO,
+            reading: Reading::default(),
+            vanish_after: None,
+        }
+    }
+
+    /// Sets the field called `field` from text.
+    ///
+    /// # Errors
+    /// An unknown field, or a text that is none of its values.
+    pub fn set(&mut self, field: &str, text: &str) -> Result<(), SettingError> {
+        let row = FLOW_FIELDS
+            .iter()
+            .find(|row| row.name == field)
+            .ok_or_else(|| {
+                SettingError::unknown("flow field", field, FLOW_FIELDS.iter().map(|row| row.name))
+            })?;
+        (row.set)(self, text).ok_or_else(|| SettingError::NotAValue {
+            name: format!("{}.{field}", self.name),
+            given: text.to_string(),
+            expected: row.expected,
+        })
+    }
+
+    /// Fields that cannot be without each other, in words.
+    pub fn contradiction(&self) -> Option<String> {
+        let Reading {
+            bytes,
+            every,
+            stall_after,
+            stall_for,
+        } = self.reading;
+        let name = &self.name;
+        if bytes.is_some() != every.is_some() {
+            return Some(format!(
+                "{name}.read.bytes and {name}.read.every are a pace only together"
+            ));
+        }
+        if stall_after.is_some() != stall_for.is_some() {
+            return Some(format!(
+                "{name}.read.stall_after and {name}.read.stall_for are a stall only together"
+            ));
+        }
+        (bytes.is_some() && stall_for.is_some())
+            .then(|| format!("{name}.read has a pace and a stall: a reader has one of them"))
+    }
+
+    /// What the sending application does.
+    pub fn write_plan(&self) -> WritePlan {
+        WritePlan {
+            amount: match self.stop {
+                Stop::After(length) => Amount::For(length),
+                Stop::Bytes(bytes) => Amount::Bytes(bytes),
+            },
+            size: WriteSize::Fixed(u64::from(self.write)),
+            pause: self.pause,
+        }
+    }
+
+    /// How the sending application ends.
+    pub fn ending(&self) -> Ending {
+        match self.vanish_after {
+            Some(after) => Ending::Vanish { after },
+            None => Ending::Graceful,
+        }
+    }
+
+    /// What the receiving application does.
+    pub fn read_plan(&self) -> ReadPlan {
+        let Reading {
+            bytes,
+            every,
+            stall_after,
+            stall_for,
+        } = self.reading;
+        match (bytes.zip(every), stall_after.zip(stall_for)) {
+            (Some((bytes, every)), _) => ReadPlan::Rate { bytes, every },
+            (None, Some(stall)) => ReadPlan::Stalls(vec![stall]),
+            (None, None) => ReadPlan::Eager,
+        }
+    }
+
+    /// When it is over or given up at the latest.
+    pub fn latest_end(&self) -> Duration {
+        let longest = match self.stop {
+            Stop::After(length) => length + self.give_up,
+            Stop::Bytes(_) => self.give_up,
+        };
+        self.start + self.at_most.map_or(longest, |most| most.min(longest))
+    }
+}
+
+fn amount(text: &str) -> Option<u64> {
+    parse_count(text).filter(|amount| *amount > 0)
+}
+
+fn count(text: &str) -> Option<u32> {
+    let count = u32::try_from(parse_count(text)?).ok()?;
+    (1..=10_000).contains(&count).then_some(count)
+}
+
+fn time(text: &str) -> Option<Duration> {
+    text.trim().parse().ok()
+}
+
+fn length(text: &str) -> Option<Duration> {
+    time(text).filter(|time| *time > Duration::ZERO)
+}

@@ -1,0 +1,131 @@
+//! The flows: one in `[workload]`, or several in `[flows.NAME]`.
+//!
+//! Rule: what stands in `[workload]` beside `[flows]` is what every flow does
+//! unless it says otherwise, so nothing has to be said twice.
+
+use super::{
+    super::flow::{FLOW_FIELDS, FlowPlan},
+    super::setup::WORKLOAD,
+    Taken, check_name, host_named, refused,
+};
+use crate::{
+    document::{Entry, Section},
+    mistake::Mistake,
+};
+
+/// All flows of the file, at least one.
+pub(super) fn read(top: &Section<'_>, taken: &Taken<'_>) -> Result<Vec<FlowPlan>, Mistake> {
+    let flows = top
+        .optional("flows")
+        .map(|entry| entry.section())
+        .transpose()?;
+    let Some(flows) = flows else {
+        let entry = top.required(WORKLOAD, "say who sends to whom")?;
+        let section = entry.section()?;
+        return Ok(vec![one(&section, None, WORKLOAD, taken)?]);
+    };
+    let common = top
+        .optional(WORKLOAD)
+        .map(|entry| entry.section())
+        .transpose()?;
+    let mut plans = Vec::new();
+    for entry in flows.entries() {
+        check_name(&entry, entry.key, "flow")?;
+        check_free(&entry, taken)?;
+        plans.push(one(&entry.section()?, common.as_ref(), entry.key, taken)?);
+    }
+    if plans.is_empty() {
+        return Err(flows.mistake("`flows` is empty: nothing would be sent"));
+    }
+    Ok(plans)
+}
+
+fn check_free(entry: &Entry<'_>, taken: &Taken<'_>) -> Result<(), Mistake> {
+    let name = entry.key;
+    let what = if taken.hosts.iter().any(|host| host.name == name) {
+        "host"
+    } else if taken.links.iter().any(|link| link.name == name) {
+        "link"
+    } else if taken.switches.iter().any(|switch| switch == name) {
+        "switch"
+    } else {
+        return Ok(());
+    };
+    Err(entry.key_mistake(format!(
+        "`{name}` is the name of a {what} too: `--set {name}.…` would mean both"
+    )))
+}
+
+/// The flow of `section`, over what `common` says of all.
+fn one(
+    section: &Section<'_>,
+    common: Option<&Section<'_>>,
+    name: &str,
+    taken: &Taken<'_>,
+) -> Result<FlowPlan, Mistake> {
+    let sections: Vec<_> = common.into_iter().chain([section]).collect();
+    for section in &sections {
+        allow_fields(section)?;
+    }
+    let end = |key, why| {
+        let entry = sections
+            .iter()
+            .rev()
+            .find_map(|section| section.optional(key));
+        match entry {
+            Some(entry) => Ok(entry),
+            None => section.required(key, why),
+        }
+    };
+    let from = host_named(&end("from", "name the host that writes")?, taken.hosts)?;
+    let to_entry = end("to", "name the host that reads")?;
+    let to = host_named(&to_entry, taken.hosts)?;
+    if from == to {
+        return Err(to_entry.mistake(format!(
+            "host `{}` cannot send to itself",
+            taken.hosts[to].name
+        )));
+    }
+    let mut plan = FlowPlan::new(name, from, to);
+    let mut ends = false;
+    for section in sections {
+        ends |= check_end(section)?;
+        for leaf in section.leaves() {
+            if leaf.path != "from" && leaf.path != "to" {
+                plan.set(&leaf.path, &leaf.scalar()?)
+                    .map_err(|error| refused(&leaf, error))?;
+            }
+        }
+    }
+    if !ends {
+        return Err(section.mistake(format!(
+            "`{}` needs `duration`, such as \"30s\", or `bytes`, such as \"4M\"",
+            section.path()
+        )));
+    }
+    Ok(plan)
+}
+
+/// Refuses keys that are no field of a flow.
+fn allow_fields(section: &Section<'_>) -> Result<(), Mistake> {
+    let firsts = FLOW_FIELDS.iter().map(|row| {
+        let first = row.name.split('.').next();
+        first.unwrap_or(row.name)
+    });
+    let mut known = vec!["from", "to"];
+    known.extend(firsts);
+    known.dedup();
+    section.allow_only(&known)
+}
+
+/// Whether the section says when the flow ends.
+fn check_end(section: &Section<'_>) -> Result<bool, Mistake> {
+    match (section.optional("duration"), section.optional("bytes")) {
+        (Some(_), Some(bytes)) => Err(bytes.key_mistake(format!(
+            "`{path}.bytes` contradicts `{path}.duration`: a transfer ends after a time or after \
+             an amount",
+            path = section.path()
+        ))),
+        (duration, bytes) => Ok(duration.is_some() || bytes.is_some()),
+    }
+}

@@ -1,0 +1,183 @@
+//! The rows: those of the matrix, then those written one by one, and what
+//! sources and peers say of them.
+//!
+//! Rule: a row is a copy of the experiment with its own settings made, checked
+//! where it is written.
+
+use super::{
+    super::{Peer, Published, Row, setup::Setup},
+    matrix, quantity, refused, text,
+};
+use crate::{
+    document::{Entry, Section, hint},
+    measured::Quantity,
+    mistake::Mistake,
+};
+
+/// All rows of the file, at least one. `seeds` is how many a row has that does
+/// not say.
+pub(super) fn all(top: &Section<'_>, base: &Setup, seeds: u32) -> Result<Vec<Row>, Mistake> {
+    let mut rows = match top.optional("matrix") {
+        Some(entry) => matrix::rows(&entry.section()?, base, seeds)?,
+        None => Vec::new(),
+    };
+    let written = if rows.is_empty() {
+        Some(top.required("rows", "give each line of the table a [[rows]]")?)
+    } else {
+        top.optional("rows")
+    };
+    if let Some(entry) = written {
+        let list = entry.list()?;
+        if list.is_empty() {
+            return Err(entry.mistake("`rows` is empty: nothing would run"));
+        }
+        for entry in list {
+            let row = one(&entry, base, seeds, &rows)?;
+            rows.push(row);
+        }
+    }
+    if let Some(entry) = top.optional("peers") {
+        peers(&entry.section()?, &mut rows)?;
+    }
+    Ok(rows)
+}
+
+/// A row like `base`, without anything that a source says of it.
+pub(super) fn plain(label: String, setup: Setup, seeds: u32) -> Row {
+    Row {
+        label,
+        setup,
+        seeds,
+        published: Published::default(),
+        peers: Vec::new(),
+        fitted: Vec::new(),
+        baseline: false,
+        note: None,
+    }
+}
+
+/// Makes the settings in `entry`, a table called `set`.
+pub(super) fn apply(setup: &mut Setup, entry: &Entry<'_>) -> Result<(), Mistake> {
+    for leaf in entry.section()?.leaves() {
+        setup
+            .set(&leaf.path, &leaf.scalar()?)
+            .map_err(|error| refused(&leaf, error))?;
+    }
+    Ok(())
+}
+
+/// A number of seeds.
+pub(super) fn seeds(entry: &Entry<'_>) -> Result<u32, Mistake> {
+    let seeds = entry.number()?;
+    if (1.0..=1_000.0).contains(&seeds) && seeds.fract() == 0.0 {
+        return Ok(seeds as u32);
+    }
+    Err(entry.mistake(format!(
+        "`{}` must be a number of seeds, 1 to 1000",
+        entry.path
+    )))
+}
+
+fn one(entry: &Entry<'_>, base: &Setup, given: u32, before: &[Row]) -> Result<Row, Mistake> {
+    let section = entry.section()?;
+    section.allow_only(&[
+        "label",
+        "set",
+        "seeds",
+        "published",
+        "fitted",
+        "baseline",
+        "note",
+    ])?;
+    let label = section.required("label", "say what the line is called")?;
+    let label_text = text(&label)?;
+    if before.iter().any(|row| row.label == label_text) {
+        return Err(label.mistake(format!("two rows are called `{label_text}`")));
+    }
+    let mut setup = base.clone();
+    if let Some(set) = section.optional("set") {
+        apply(&mut setup, &set)?;
+    }
+    setup
+        .validate()
+        .map_err(|error| label.mistake(format!("row `{label_text}`: {error}")))?;
+    let seeds = match section.optional("seeds") {
+        Some(entry) => seeds(&entry)?,
+        None => given,
+    };
+    let published = match section.optional("published") {
+        Some(entry) => published(&entry)?,
+        None => Published::default(),
+    };
+    let baseline = match section.optional("baseline") {
+        Some(entry) => {
+            let wanted = entry.boolean()?;
+            if wanted && before.iter().any(|row| row.baseline) {
+                return Err(entry.key_mistake("only one row can be the baseline"));
+            }
+            wanted
+        }
+        None => false,
+    };
+    let fitted = match section.optional("fitted") {
+        Some(entry) => entry.list()?.iter().map(text).collect::<Result<_, _>>()?,
+        None => Vec::new(),
+    };
+    let note = section.optional("note").map(|entry| text(&entry));
+    Ok(Row {
+        published,
+        fitted,
+        baseline,
+        note: note.transpose()?,
+        ..plain(label_text, setup, seeds)
+    })
+}
+
+fn published(entry: &Entry<'_>) -> Result<Published, Mistake> {
+    let mut published = Published::default();
+    for figure in entry.section()?.entries() {
+        if figure.key == "outcome" {
+            published.outcome = Some(text(&figure)?);
+            continue;
+        }
+        let found = Quantity::ALL
+            .iter()
+            .find(|quantity| quantity.name == figure.key);
+        let Some(found) = found else {
+            let names = Quantity::ALL.iter().map(|quantity| quantity.name);
+            return Err(figure.unknown("figure", names.chain(["outcome"])));
+        };
+        published.figures.push((found.name, figure.number()?));
+    }
+    Ok(published)
+}
+
+/// Reads `[peers.NAME.QUANTITY]`: figures by the labels of rows.
+fn peers(section: &Section<'_>, rows: &mut [Row]) -> Result<(), Mistake> {
+    for peer in section.entries() {
+        for measured in peer.section()?.entries() {
+            let name = quantity(&measured, measured.key)?;
+            for figure in measured.section()?.entries() {
+                let Some(row) = rows.iter_mut().find(|row| row.label == figure.key) else {
+                    let labels = rows.iter().map(|row| row.label.as_str());
+                    return Err(figure.key_mistake(format!(
+                        "no row is called `{}`; {}",
+                        figure.key,
+                        hint(figure.key, labels)
+                    )));
+                };
+                let place = row.peers.iter().position(|known| known.name == peer.key);
+                let place = place.unwrap_or_else(|| {
+                    row.peers.push(Peer {
+                        name: peer.key.to_string(),
+                        figures: Published::default(),
+                    });
+                    row.peers.len() - 1
+                });
+                let figures = &mut row.peers[place].figures.figures;
+                figures.push((name, figure.number()?));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! Switches, and what joins what.
+//!
+//! Rule: links, hosts and switches make trees. A host has one interface and so
+//! one link; a circle would carry frames round for ever; a host that no flow
+//! reaches is a slip.
+
+use super::{
+    super::{
+        link::{LinkPlan, Place},
+        setting::SettingError,
+        setup::{HostPlan, Setup},
+    },
+    check_name,
+};
+use crate::{
+    document::{Entry, Section},
+    mistake::Mistake,
+};
+
+/// The names of the switches.
+pub(super) fn switches(entry: &Entry<'_>, hosts: &[HostPlan]) -> Result<Vec<String>, Mistake> {
+    let mut switches: Vec<String> = Vec::new();
+    for entry in entry.list()? {
+        let name = entry.string()?;
+        check_name(&entry, name, "switch")?;
+        if hosts.iter().any(|host| host.name == name) {
+            return Err(entry.mistake(format!("`{name}` is the name of a host too")));
+        }
+        if switches.iter().any(|switch| switch == name) {
+            return Err(entry.mistake(format!("two switches are called `{name}`")));
+        }
+        switches.push(name.to_string());
+    }
+    Ok(switches)
+}
+
+/// What the two ends of a link are plugged into.
+pub(super) fn ends(
+    between: &Entry<'_>,
+    hosts: &[HostPlan],
+    switches: &[String],
+) -> Result<[Place; 2], Mistake> {
+    let ends = between.list()?;
+    let [first, second] = ends.as_slice() else {
+        return Err(between.mistake(format!("a link has two ends, not {}", ends.len())));
+    };
+    let places = [
+        place(first, hosts, switches)?,
+        place(second, hosts, switches)?,
+    ];
+    if places[0] == places[1] {
+        return Err(second.mistake(format!(
+            "both ends are {}: a link joins two hosts",
+            name_of(places[0], hosts, switches)
+        )));
+    }
+    Ok(places)
+}
+
+fn place(entry: &Entry<'_>, hosts: &[HostPlan], switches: &[String]) -> Result<Place, Mistake> {
+    let name = entry.string()?;
+    let host = hosts.iter().position(|host| host.name == name);
+    let switch = switches.iter().position(|switch| switch == name);
+    host.map(Place::Host)
+        .or(switch.map(Place::Switch))
+        .ok_or_else(|| {
+            let of_hosts = hosts.iter().map(|host| host.name.as_str());
+            let known = of_hosts.chain(switches.iter().map(String::as_str));
+            let what = if switches.is_empty() {
+                "host"
+            } else {
+                "host or switch"
+            };
+            entry.mistake(SettingError::unknown(what, name, known))
+        })
+}
+
+fn name_of(place: Place, hosts: &[HostPlan], switches: &[String]) -> String {
+    match place {
+        Place::Host(host) => format!("host `{}`", hosts[host].name),
+        Place::Switch(switch) => format!("switch `{}`", switches[switch]),
+    }
+}
+
+/// Refuses a link that cannot be there beside those there are.
+pub(super) fn check_link(
+    between: &Entry<'_>,
+    name: &str,
+    ends: [Place; 2],
+    links: &[LinkPlan],
+    hosts: &[HostPlan],
+) -> Result<(), Mistake> {
+    let same = |other: &&LinkPlan| other.between == ends || other.between == [ends[1], ends[0]];
+    if let Some(other) = links.iter().find(same) {
+        return Err(between.mistake(format!(
+            "link `{name}` joins the same two hosts as link `{}`",
+            other.name
+        )));
+    }
+    for end in ends {
+        let Place::Host(host) = end else {
+            continue;
+        };
+        if let Some(other) = links.iter().find(|other| other.between.contains(&end)) {
+            return Err(between.mistake(format!(
+                "host `{}` is at the end of link `{}` already: a host has one interface, so let \
+                 a switch join them",
+                hosts[host].name, other.name
+            )));
+        }
+    }
+    if is_joined(ends[0], ends[1], links) {
+        return Err(between.mistake(format!(
+            "link `{name}` closes a circle: frames would go round for ever"
+        )));
+    }
+    Ok(())
+}
+
+fn is_joined(from: Place, to: Place, links: &[LinkPlan]) -> bool {
+    let mut reached = vec![from];
+    let mut next = 0;
+    while let Some(&here) = reached.get(next) {
+        next += 1;
+        for link in links.iter().filter(|link| link.between.contains(&here)) {
+            for end in link.between {
+                if !reached.contains(&end) {
+                    reached.push(end);
+                }
+            }
+        }
+    }
+    reached.contains(&to)
+}
+
+/// Every host must take part, and every flow needs a way.
+pub(super) fn check_flows(top: &Section<'_>, setup: &Setup) -> Result<(), Mistake> {
+    let entry_of = |path: &[&str]| {
+        let (last, tables) = path.split_last()?;
+        let mut section = top.clone();
+        for table in tables {
+            section = section.optional(table)?.as_section()?;
+        }
+        section.optional(last)
+    };
+    for (place, host) in setup.hosts.iter().enumerate() {
+        let takes_part = |flow: &super::super::FlowPlan| [flow.from, flow.to].contains(&place);
+        if !setup.flows.iter().any(takes_part) {
+            let what = format!("host `{}` neither sends nor receives", host.name);
+            return Err(entry_of(&["hosts", &host.name])
+                .map_or_else(|| top.mistake(&what), |entry| entry.key_mistake(&what)));
+        }
+    }
+    for flow in &setup.flows {
+        if setup.route(flow.from, flow.to).is_empty() {
+            let [from, to] = [flow.from, flow.to].map(|host| &setup.hosts[host].name);
+            let what = format!("no link joins `{from}` and `{to}`");
+            let entry = entry_of(&["flows", &flow.name, "to"]).or(entry_of(&["workload", "to"]));
+            return Err(entry.map_or_else(|| top.mistake(&what), |entry| entry.mistake(&what)));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! What arrives at one end of a conversation: gaps, and what comes twice.
+//!
+//! Rule: counted from the frames that reach the host's device, before its stack
+//! has seen them; nothing is asked of the stack. A frame that a link damaged is
+//! counted like any other: checksums are not looked at here.
+
+use std::collections::BTreeMap;
+
+use fullpipe_pool::{Duration, Instant};
+use fullpipe_wire::TcpFlags;
+
+use crate::packet::TcpPacket;
+
+#[cfg(test)]
+mod tests;
+
+/// Text further from what arrived in order than this is damage, not text.
+const FARTHEST: i64 = 1 << 30;
+
+/// Text that arrived at one end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Arrivals {
+    /// Bytes of text that had arrived before.
+    pub received_again: u64,
+    /// Longest time between two segments with text.
+    pub longest_gap: Duration,
+    /// When the last segment with text arrived.
+    pub last: Option<Instant>,
+    /// The sequence number of the first byte of text.
+    first_seq: Option<u32>,
+    /// Bytes from the first on that have all arrived.
+    in_order: u64,
+    /// Pieces behind that, begin and end; they neither touch nor overlap.
+    pieces: BTreeMap<u64, u64>,
+}
+
+impl Arrivals {
+    /// A segment arrives at `at`.
+    pub fn segment(&mut self, at: Instant, packet: &TcpPacket) {
+        let seq = packet.header.seq;
+        if packet.has(TcpFlags::SYN) {
+            self.first_seq = Some(seq.wrapping_add(1));
+        }
+        let Some(first_seq) = self.first_seq.filter(|_| packet.text_len > 0) else {
+            return;
+        };
+        if let Some(last) = self.last.replace(at) {
+            self.longest_gap = self.longest_gap.max(at.since(last));
+        }
+        let next = first_seq.wrapping_add(self.in_order as u32);
+        let ahead = i64::from(seq.wrapping_sub(next) as i32);
+        let begin = self.in_order.checked_add_signed(ahead);
+        if let Some(begin) = begin.filter(|_| ahead < FARTHEST) {
+            self.add(begin, begin + u64::from(packet.text_len));
+        }
+    }
+
+    /// The text from `begin` to `end` arrives.
+    fn add(&mut self, begin: u64, end: u64) {
+        let mut again = self.in_order.min(end).saturating_sub(begin);
+        let (mut low, mut high) = (begin.max(self.in_order), end.max(self.in_order));
+        // The last piece that begins at or before the end may touch, and so may
+        // those before it.
+        while let Some((&piece, &piece_end)) = self.pieces.range(..=high).next_back() {
+            if piece_end < low {
+                break;
+            }
+            again += piece_end.min(end).saturating_sub(piece.max(begin));
+            self.pieces.remove(&piece);
+            (low, high) = (low.min(piece), high.max(piece_end));
+        }
+        self.received_again += again;
+        if low <= self.in_order {
+            self.in_order = high;
+        } else {
+            self.pieces.insert(low, high);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Switches: what joins more than two hosts, or two hosts over several links.
+//!
+//! Rule: a switch takes no time and holds no frame; what waits, waits in the
+//! link it goes out by, so a queue that many share is the queue of one link
+//! between two switches. It learns where a host is from the frames that come
+//! from there, and sends everywhere what is for a host it has not heard.
+//! Switches and links never make a circle.
+
+use fullpipe_wire::EthernetHeader;
+
+use super::{HostId, LinkId, Node, SwitchId, World, host_of};
+use crate::link::Direction;
+
+/// A switch.
+#[derive(Debug, Default)]
+pub(super) struct Switch {
+    /// The links plugged into it, and the direction away from it.
+    ports: Vec<(LinkId, Direction)>,
+    /// By which port a host is reached, by the host's number.
+    learned: Vec<Option<usize>>,
+}
+
+impl Switch {
+    fn port_of(&self, link: LinkId) -> Option<usize> {
+        self.ports.iter().position(|(port, _)| *port == link)
+    }
+
+    fn learn(&mut self, host: HostId, port: usize) {
+        if self.learned.len() <= host.0 {
+            self.learned.resize(host.0 + 1, None);
+        }
+        self.learned[host.0] = Some(port);
+    }
+
+    fn way_to(&self, host: HostId) -> Option<usize> {
+        self.learned.get(host.0).copied().flatten()
+    }
+}
+
+impl World {
+    /// A switch, which joins all links that are plugged into it.
+    pub fn switch(&mut self) -> SwitchId {
+        self.switches.push(Switch::default());
+        SwitchId(self.switches.len() - 1)
+    }
+
+    /// Plugs the first free end of `link` into `switch`.
+    ///
+    /// # Panics
+    /// If both ends are taken, or if the link would close a circle.
+    pub fn plug(&mut self, link: &LinkId, switch: SwitchId) {
+        let ends = self.cables[link.0].ends;
+        let Some(direction) = Direction::ALL
+            .into_iter()
+            .find(|direction| ends[direction.index()].is_none())
+        else {
+            panic!("both ends of the link are taken");
+        };
+        if let Some(Node::Switch(other)) = ends[direction.reverse().index()] {
+            assert!(
+                !self.is_joined(other, switch),
+                "switches {} and {} are joined already: frames would go in circles",
+                other.0,
+                switch.0
+            );
+        }
+        self.cables[link.0].ends[direction.index()] = Some(Node::Switch(switch));
+        self.switches[switch.0].ports.push((*link, direction));
+    }
+
+    /// Whether frames find a way from one switch to the other.
+    fn is_joined(&self, from: SwitchId, to: SwitchId) -> bool {
+        let mut reached = vec![false; self.switches.len()];
+        let mut left = vec![from];
+        while let Some(switch) = left.pop() {
+            if std::mem::replace(&mut reached[switch.0], true) {
+                continue;
+            }
+            for (link, direction) in &self.switches[switch.0].ports {
+                if let Some(Node::Switch(next)) =
+                    self.cables[link.0].ends[direction.reverse().index()]
+                {
+                    left.push(next);
+                }
+            }
+        }
+        reached[to.0]
+    }
+
+    /// A frame comes out of the link `from` at `switch`: it goes on towards the
+    /// host it is for, or everywhere.
+    pub(super) fn forward(&mut self, switch: SwitchId, from: LinkId, frame: Vec<u8>) {
+        let Ok((header, _)) = EthernetHeader::parse(&frame) else {
+            return;
+        };
+        let table = &mut self.switches[switch.0];
+        let Some(came_by) = table.port_of(from) else {
+            return;
+        };
+        if let Some(source) = host_of(header.src) {
+            table.learn(source, came_by);
+        }
+        let known = Some(header.dst)
+            .filter(|dst| dst.is_unicast())
+            .and_then(host_of)
+            .and_then(|host| table.way_to(host));
+        if let Some(port) = known {
+            let (link, direction) = table.ports[port];
+            if port != came_by {
+                self.offer(link, direction, frame);
+            }
+            return;
+        }
+        for port in (0..table.ports.len()).filter(|port| *port != came_by) {
+            let (link, direction) = self.switches[switch.0].ports[port];
+            self.offer(link, direction, frame.clone());
+        }
+    }
+}
