@@ -13,11 +13,11 @@ use std::{
 
 use fullpipe_host::{DeviceSpec, Tap, TapOptions};
 use fullpipe_lab::{
-    experiment::LinkPlan,
+    experiment::{LinkPlan, Place},
     live::{LiveEnd, LiveLink, LiveReport},
 };
 use fullpipe_perf::Stop;
-use fullpipe_sim::Link;
+use fullpipe_sim::{Link, link::Direction};
 
 use crate::{arguments::LinkArguments, failure::Failure, output::print};
 
@@ -65,7 +65,7 @@ pub fn run(arguments: &LinkArguments) -> Result<(), Failure> {
 
 /// The link that the flags describe.
 fn link(arguments: &LinkArguments) -> Result<Link, Failure> {
-    let mut plan = LinkPlan::new("link", [0, 1]);
+    let mut plan = LinkPlan::new("link", [Place::Host(0), Place::Host(1)]);
     plan.set("queue", QUEUE).map_err(Failure::failed)?;
     for field in &arguments.fields.0 {
         plan.set(&field.name, &field.value)
@@ -73,7 +73,8 @@ fn link(arguments: &LinkArguments) -> Result<Link, Failure> {
     }
     match plan.contradiction() {
         Some(why) => Err(Failure::usage(why)),
-        None => Ok(plan.link()),
+        // The flags name no direction: both are alike.
+        None => Ok(plan.link(Direction::Forward)),
     }
 }
 
