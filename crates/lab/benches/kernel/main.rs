@@ -17,8 +17,8 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::Parser;
 use fullpipe_host::go_ahead;
-use fullpipe_lab::experiment::LinkPlan;
-use fullpipe_sim::Link;
+use fullpipe_lab::experiment::{LinkPlan, Place};
+use fullpipe_sim::{Link, link::Direction};
 use round::{Measured, Pair, Round};
 use serde_json::{Value, json};
 
@@ -146,7 +146,7 @@ fn compare(arguments: &Arguments) -> Result<bool, String> {
 }
 
 fn link(changes: &[String]) -> Result<Link, String> {
-    let mut plan = LinkPlan::new("link", [0, 1]);
+    let mut plan = LinkPlan::new("link", [Place::Host(0), Place::Host(1)]);
     let mut set =
         |field: &str, value: &str| plan.set(field, value).map_err(|error| error.to_string());
     for (field, value) in LINK {
@@ -158,7 +158,8 @@ fn link(changes: &[String]) -> Result<Link, String> {
             .ok_or_else(|| format!("--link {change}: expected FIELD=VALUE"))?;
         set(field.trim(), value.trim())?;
     }
-    plan.contradiction().map_or_else(|| Ok(plan.link()), Err)
+    plan.contradiction()
+        .map_or_else(|| Ok(plan.link(Direction::Forward)), Err)
 }
 
 fn link_json(link: &Link) -> Value {
