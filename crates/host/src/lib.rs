@@ -61,7 +61,7 @@ pub use capture::Capture;
 pub use errno::DeviceError;
 pub use namespace::Namespace;
 pub use poll::{wait_for_either, wait_precisely};
-pub use priority::{go_ahead, run_at_once};
+pub use priority::run_at_once;
 pub use runtime::{HostDevice, Runtime, StartError};
 pub use spec::{DeviceSpec, Prefix, SpecError};
 pub use tap::{Tap, TapOptions};

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fullpipe_host::go_ahead;
+use fullpipe_host::run_at_once;
 use fullpipe_lab::live::LiveReport;
 use fullpipe_perf::{
     KernelSockets,
@@ -46,7 +46,7 @@ fn datagrams(path: &Path) -> [UdpSocket; 2] {
 #[test]
 #[ignore = "needs root, a TAP device and strangers' programs: cargo xtask test"]
 fn a_round_trip_takes_twice_the_delay() {
-    go_ahead().expect("root may");
+    run_at_once(1).expect("root may");
     let link = Link {
         delay_us: 20_000,
         ..Link::ideal()
@@ -84,7 +84,7 @@ fn a_round_trip_takes_twice_the_delay() {
 #[test]
 #[ignore = "needs root, a TAP device and strangers' programs: cargo xtask test"]
 fn a_full_link_carries_its_rate_and_no_more() {
-    go_ahead().expect("root may");
+    run_at_once(1).expect("root may");
     let link = Link {
         rate_bps: 10_000_000,
         queue: Queue::Packets(50),
@@ -123,7 +123,7 @@ fn a_full_link_carries_its_rate_and_no_more() {
 #[test]
 #[ignore = "needs root, a TAP device and strangers' programs: cargo xtask test"]
 fn a_hundredth_of_many_frames_is_lost_both_ways() {
-    go_ahead().expect("root may");
+    run_at_once(1).expect("root may");
     let link = Link {
         loss: 0.01,
         ..Link::ideal()
