@@ -30,6 +30,14 @@ const LINK: [(&str, &str); 4] = [
     ("queue", "1000 packets"),
 ];
 
+/// As much buffer as the kernel's autotuning may take (the largest `tcp_wmem`), so
+/// that neither is held back by its memory; `--set` comes after these.
+const KNOBS: [&str; 3] = [
+    "pool.blocks=16384",
+    "tcp.send_buffer=4M",
+    "tcp.receive_buffer=4M",
+];
+
 /// Compare fullpipe with the kernel over a lossy link in real time (needs root)
 #[derive(Debug, Parser)]
 #[command(
@@ -60,7 +68,7 @@ struct Arguments {
     /// Change a field of the link: 100 Mbit/s, 20 ms each way, 1 % loss, 1000 packets
     #[arg(long, value_name = "FIELD=VALUE")]
     link: Vec<String>,
-    /// Change a knob of fullpipe
+    /// Change a knob of fullpipe, beside its buffers of 4 MiB
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
     /// The least that is right, as a share of the kernel's goodput
@@ -104,6 +112,8 @@ fn compare(arguments: &Arguments) -> Result<bool, String> {
         Some(name) => vec![name.as_str()],
         None => vec!["cubic", "bbr"],
     };
+    let mut settings = KNOBS.map(String::from).to_vec();
+    settings.extend(arguments.set.iter().cloned());
     let mut all: Vec<(&str, Pair, Vec<Measured>)> = Vec::new();
     for algorithm in algorithms {
         all.extend(Pair::ALL.map(|pair| (algorithm, pair, Vec::new())));
@@ -116,7 +126,7 @@ fn compare(arguments: &Arguments) -> Result<bool, String> {
                 algorithm,
                 pair: *pair,
                 seconds: arguments.seconds,
-                settings: &arguments.set,
+                settings: &settings,
                 capture: arguments.pcap.as_deref(),
             };
             let result = round.play().map_err(|error| error.to_string())?;
