@@ -123,6 +123,21 @@ impl SimDevice {
         self.merger.as_ref()?.next_interrupt()
     }
 
+    /// Frames that wait for the link whole.
+    pub fn waiting(&self) -> usize {
+        self.sent.len()
+    }
+
+    /// The frames that were made since `waiting` of them waited.
+    pub fn made_since(&self, waiting: usize) -> impl Iterator<Item = &[u8]> {
+        self.sent.iter().skip(waiting).map(|(frame, _)| &frame[..])
+    }
+
+    /// Whether it holds frames back to merge them.
+    pub fn merges(&self) -> bool {
+        self.merger.is_some()
+    }
+
     /// The frame that waits longest for the link.
     pub fn next_sent(&mut self) -> Option<Vec<u8>> {
         if self.cutting.is_empty() {

@@ -11,7 +11,7 @@ use crate::HostId;
 use crate::agenda::Alarm;
 use crate::app::Application;
 use crate::arrivals::Arrivals;
-use crate::check::windows::WindowWatch;
+use crate::check::{pace::PaceWatch, repeats::RepeatWatch, windows::WindowWatch};
 use crate::meter::Meter;
 use crate::pattern::Pattern;
 
@@ -150,6 +150,10 @@ pub(crate) struct End {
     /// The connection as it was when the application let go of it.
     pub info: Option<Box<Info>>,
     pub meter: Meter,
+    pub repeats: RepeatWatch,
+    pub pace: PaceWatch,
+    /// Its rate samples have no bound that could be told.
+    pub is_rate_unbounded: bool,
     /// When this end last sent a frame of this conversation.
     pub last_sent: Option<Instant>,
 }
@@ -165,6 +169,9 @@ impl End {
             alarm: Alarm::default(),
             info: None,
             meter: Meter::default(),
+            repeats: RepeatWatch::default(),
+            pace: PaceWatch::default(),
+            is_rate_unbounded: false,
             last_sent: None,
         }
     }

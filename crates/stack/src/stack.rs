@@ -222,6 +222,12 @@ impl Stack {
         &self.tcp.counters
     }
 
+    /// How often there was no range left in which to remember what was sent: from
+    /// then on what is known of it is less precise.
+    pub const fn sent_ranges_refused(&self) -> u64 {
+        self.tcp.sent.refused()
+    }
+
     /// Why connections discarded segments.
     pub const fn tcp_discards(&self) -> &Discards {
         &self.tcp.discards

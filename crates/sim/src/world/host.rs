@@ -134,7 +134,9 @@ impl World {
     pub(super) fn work(&mut self, id: HostId) -> Result<(), WorldFailure> {
         loop {
             let host = &mut self.hosts[id.0];
+            let waiting = host.device.waiting();
             let turned = turn(&mut host.stack, &mut host.device, self.now);
+            self.watch_made(id, waiting)?;
             self.put_on_link(id)?;
             let served = self.serve_events(id)?;
             let host = &mut self.hosts[id.0];

@@ -6,7 +6,7 @@
 //! and change nothing.
 //!
 //! This file builds worlds. What happens in a step is in `step.rs`, what hosts
-//! do in `host.rs`, what happens to frames in `wire.rs`, how long a world runs
+//! do in `host.rs`, what happens to frames in `wire.rs` and `watch.rs`, how long a world runs
 //! in `run.rs`, and what is looked at in `inspect.rs`.
 
 mod host;
@@ -14,6 +14,7 @@ mod inspect;
 mod run;
 mod step;
 mod switch;
+mod watch;
 mod wire;
 
 #[cfg(test)]
@@ -129,6 +130,8 @@ pub struct World {
     watch: inspect::Watch,
     /// Ends whose peer was cut short give up.
     reaps: bool,
+    /// A link is no longer what it was made as.
+    links_changed: bool,
     steps: u64,
     frames: u64,
 }
@@ -161,6 +164,7 @@ impl World {
             scratch: Scratch::default(),
             watch: inspect::Watch::default(),
             reaps: false,
+            links_changed: false,
             steps: 0,
             frames: 0,
         }
@@ -411,6 +415,7 @@ impl World {
 
     /// Changes what a link does, in both directions, from now on.
     pub fn change_link(&mut self, link: LinkId, to: Link) {
+        self.links_changed = true;
         for direction in Direction::ALL {
             self.cables[link.0].engine.change(direction, to);
         }

@@ -75,6 +75,7 @@ impl World {
         {
             let arrivals = &mut self.flows[sender.flow.0].arrivals;
             arrivals[sender.side.other().index()].segment(self.now, &tcp);
+            self.watch_arrival(sender, &tcp, &frame);
         }
         let now = self.now;
         self.hosts[host.0].device.deliver(frame, now);
@@ -105,7 +106,7 @@ impl World {
     }
 
     /// Which end of which conversation sends the segment.
-    fn end_of(&self, tcp: &TcpPacket) -> Option<EndId> {
+    pub(super) fn end_of(&self, tcp: &TcpPacket) -> Option<EndId> {
         let of = |flow: &FlowId, side| EndId { flow: *flow, side };
         let from_client = self
             .tuples

@@ -77,11 +77,46 @@ pub struct RateSample {
 impl RateSample {
     /// The delivery rate in bytes a second; 0 when there is none to be relied on.
     pub fn rate(&self) -> u64 {
-        let bytes = u64::from(self.delivered) * 1_000_000;
-        bytes
-            .checked_div(u64::from(self.interval_us))
-            .unwrap_or_default()
+        rate_of(self.delivered, self.interval_us)
     }
+}
+
+/// The sample with the highest rate that a connection has taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FastestSample {
+    /// Bytes delivered during `interval_us`.
+    pub delivered: u32,
+    /// Length of the sample, microseconds; 0 when there is none.
+    pub interval_us: u32,
+    /// The round trip with which it ended, microseconds.
+    pub rtt_us: u32,
+}
+
+impl FastestSample {
+    /// Its rate in bytes a second.
+    pub fn rate(&self) -> u64 {
+        rate_of(self.delivered, self.interval_us)
+    }
+
+    fn take(&mut self, sample: &RateSample) {
+        if let Some(rtt_us) = sample.rtt_us
+            && sample.rate() > self.rate()
+        {
+            *self = Self {
+                delivered: sample.delivered,
+                interval_us: sample.interval_us,
+                rtt_us,
+            };
+        }
+    }
+}
+
+/// `bytes` in `interval_us` as bytes a second; 0 in no time.
+fn rate_of(bytes: u32, interval_us: u32) -> u64 {
+    let scaled = u64::from(bytes) * 1_000_000;
+    scaled
+        .checked_div(u64::from(interval_us))
+        .unwrap_or_default()
 }
 
 /// A range taken for lost, as congestion control sees it.
@@ -128,6 +163,7 @@ pub struct DeliveryRate {
     newly_acked: u32,
     newly_lost: u32,
     newest: Option<Newest>,
+    fastest: FastestSample,
 }
 
 impl Default for DeliveryRate {
@@ -149,7 +185,17 @@ impl DeliveryRate {
             newly_acked: 0,
             newly_lost: 0,
             newest: None,
+            fastest: FastestSample {
+                delivered: 0,
+                interval_us: 0,
+                rtt_us: 0,
+            },
         }
+    }
+
+    /// The fastest sample so far.
+    pub const fn fastest(&self) -> FastestSample {
+        self.fastest
     }
 
     /// Bytes delivered in the connection's life.
@@ -270,6 +316,7 @@ impl DeliveryRate {
         if sample.round_start {
             self.next_round_delivered = self.delivered;
         }
+        self.fastest.take(&sample);
         sample
     }
 }

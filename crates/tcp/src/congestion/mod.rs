@@ -17,7 +17,7 @@ mod tests;
 pub mod window_use;
 
 pub use control::{AckSample, Congestion, CongestionControl, Controller, FlightStart};
-pub use delivery_rate::{DeliveryRate, LostRange, RateSample, Snapshot};
+pub use delivery_rate::{DeliveryRate, FastestSample, LostRange, RateSample, Snapshot};
 pub use pacing::Pacer;
 pub use window_use::WindowUse;
 

@@ -123,7 +123,8 @@ impl Connection {
         }
         self.record_window(env);
         self.wants_output = true;
-        if advanced {
+        // What is SACKed leaves no question for a probe to ask.
+        if advanced || out.delivered > 0 {
             self.arm_tail(env);
         }
         if fin_acked {

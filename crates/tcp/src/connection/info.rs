@@ -7,6 +7,7 @@ use fullpipe_pool::{Duration, Instant, Pool};
 use super::{Connection, Env, State, Tuning};
 use crate::{
     CloseReason, LimitClock, ReceiveClock,
+    congestion::FastestSample,
     options::Agreed,
     recovery::{Phase, SentArena},
 };
@@ -64,6 +65,10 @@ pub struct Info {
     pub cwnd: u32,
     /// Slow-start threshold; `u32::MAX` before the first loss.
     pub ssthresh: u32,
+    /// Bytes a second at which segments leave; `u64::MAX` is unlimited.
+    pub pacing_rate: u64,
+    /// The fastest delivery rate sample taken.
+    pub fastest_sample: FastestSample,
     /// What is being done about loss.
     pub recovery: Phase,
     /// Smoothed round-trip time; zero before the first sample.
@@ -139,6 +144,10 @@ impl Connection {
                 + receive.stream.promised_blocks(env.pool),
             cwnd: self.congestion.cwnd(),
             ssthresh: self.congestion.ssthresh(),
+            pacing_rate: self
+                .congestion
+                .pacing_rate(self.rtt.srtt().as_micros() as u32),
+            fastest_sample: self.rate.fastest(),
             recovery: self.recovery.phase(),
             srtt: self.rtt.srtt(),
             rttvar: self.rtt.rttvar(),

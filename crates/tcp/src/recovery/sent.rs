@@ -55,6 +55,7 @@ pub struct SentArena {
     /// Nodes that only a connection without one may take, so that every
     /// connection can always send.
     kept_back: u32,
+    refused: u64,
 }
 
 impl SentArena {
@@ -76,12 +77,19 @@ impl SentArena {
             free,
             free_count: count,
             kept_back: connections,
+            refused: 0,
         }
     }
 
     /// Nodes that no connection uses.
     pub const fn free_count(&self) -> u32 {
         self.free_count
+    }
+
+    /// How often none was left, and something was known less precisely from then
+    /// on: what was SACKed may be sent again.
+    pub const fn refused(&self) -> u64 {
+        self.refused
     }
 
     /// Nodes in all.
@@ -91,6 +99,7 @@ impl SentArena {
 
     fn take(&mut self, node: Sent, is_first: bool) -> Option<u32> {
         if self.free_count == 0 || (!is_first && self.free_count <= self.kept_back) {
+            self.refused += 1;
             return None;
         }
         let index = self.free;

@@ -1,0 +1,35 @@
+//! Tests of `pace.rs`.
+
+use super::*;
+
+fn at(now_ms: u64, in_flight: u32) -> Pacing {
+    Pacing {
+        now: Instant::from_millis(now_ms),
+        rate: 1_000_000,
+        mss: 1_000,
+        in_flight,
+    }
+}
+
+#[test]
+fn a_burst_and_a_quantum_are_free_and_no_more() {
+    let mut watch = PaceWatch::default();
+    assert!(watch.sent(&[1_000; 10], at(1, 10_000)).is_ok());
+    assert!(watch.sent(&[1_000; 3], at(1, 13_000)).is_ok());
+    assert!(watch.sent(&[1_000], at(1, 14_000)).is_err());
+}
+
+#[test]
+fn what_keeps_to_the_rate_is_never_too_early() {
+    let mut watch = PaceWatch::default();
+    for ms in 1..1_000 {
+        assert!(watch.sent(&[1_000], at(ms, 50_000)).is_ok(), "{ms}");
+    }
+}
+
+#[test]
+fn a_tenth_faster_is_found_in_time() {
+    let mut watch = PaceWatch::default();
+    let found = (1..100).any(|ms| watch.sent(&[1_100], at(ms, 50_000)).is_err());
+    assert!(found);
+}

@@ -1,0 +1,163 @@
+//! Nobody sends again what the other side is known to have.
+//!
+//! Rule: an ACK counts from the moment after it has reached its host, and only
+//! if that host must believe it: a bare one that lies exactly at what the host
+//! expects next, with no timestamp older than another that has arrived. What it
+//! acknowledges and what it SACKs is then known, until a later ACK stops inside
+//! of what was SACKed: the peer has taken that back (RFC 2018 §8).
+//!
+//! No probe is excepted: one of a closed window or of the peer's life carries
+//! nothing that is known to have arrived, and one for a lost tail is sent only
+//! when nothing is SACKed.
+
+use fullpipe_pool::Instant;
+use fullpipe_wire::TcpFlags;
+
+use super::Finding;
+use crate::packet::TcpPacket;
+
+/// What one end of a connection must know of what has arrived at the other.
+#[derive(Clone, Debug, Default)]
+pub struct RepeatWatch {
+    iss: Option<u32>,
+    /// Behind everything that this end has sent.
+    sent_end: u32,
+    /// The last acknowledgment number that this end has sent.
+    acked: Option<u32>,
+    /// Behind everything that has arrived at this end.
+    arrived_end: Option<u32>,
+    newest_stamp: Option<u32>,
+    /// The highest acknowledgment, when it came, and the one before it.
+    una: Option<(u32, Instant)>,
+    una_before: Option<u32>,
+    /// SACKed, and when that was said first.
+    sacked: Vec<(u32, u32, Instant)>,
+}
+
+/// Whether `a` comes after `b`, within half the sequence space.
+const fn after(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) > 0
+}
+
+impl RepeatWatch {
+    /// A segment has reached this end, undamaged.
+    pub fn arrived(&mut self, packet: &TcpPacket, now: Instant) {
+        if packet.has(TcpFlags::RST) {
+            return;
+        }
+        let header = &packet.header;
+        let fresh = self.is_fresh(packet);
+        let expected = header.seq;
+        if packet.has(TcpFlags::ACK) {
+            self.sacked
+                .retain(|&(_, right, _)| after(right, header.ack));
+            if self
+                .sacked
+                .iter()
+                .any(|&(left, _, _)| !after(left, header.ack))
+            {
+                self.sacked.clear();
+            }
+        }
+        let is_bare = packet.seq_end() == header.seq && packet.has(TcpFlags::ACK);
+        let is_next = self.acked == Some(expected) && self.arrived_end == Some(expected);
+        if is_bare && is_next && fresh && !after(header.ack, self.sent_end) {
+            self.believe(packet, now);
+        }
+        let end = packet.seq_end();
+        if self.arrived_end.is_none_or(|known| after(end, known)) {
+            self.arrived_end = Some(end);
+        }
+    }
+
+    fn is_fresh(&mut self, packet: &TcpPacket) -> bool {
+        let Some(stamp) = packet.header.options.timestamps else {
+            return true;
+        };
+        let newest = self.newest_stamp.get_or_insert(stamp.value);
+        let is_fresh = !after(*newest, stamp.value);
+        if is_fresh {
+            *newest = stamp.value;
+        }
+        is_fresh
+    }
+
+    fn believe(&mut self, packet: &TcpPacket, now: Instant) {
+        let ack = packet.header.ack;
+        match self.una {
+            Some((una, _)) if after(una, ack) => return,
+            Some((una, _)) if una == ack => {}
+            Some((una, at)) => {
+                if at < now {
+                    self.una_before = Some(una);
+                }
+                self.una = Some((ack, now));
+            }
+            None => self.una = Some((ack, now)),
+        }
+        for block in packet.header.options.sack.as_slice() {
+            let (left, right) = (block.left, block.right);
+            let credible = after(left, ack) && after(right, left) && !after(right, self.sent_end);
+            let known = |&(l, r, _): &(u32, u32, Instant)| !after(l, left) && !after(right, r);
+            if credible && !self.sacked.iter().any(known) {
+                self.sacked.push((left, right, now));
+            }
+        }
+    }
+
+    /// This end sends a segment.
+    ///
+    /// # Errors
+    /// What of it the other side is known to have.
+    pub fn sent(&mut self, packet: &TcpPacket, now: Instant) -> Result<(), Finding> {
+        let header = &packet.header;
+        if packet.has(TcpFlags::RST) {
+            return Ok(());
+        }
+        if packet.has(TcpFlags::SYN) && self.iss != Some(header.seq) {
+            *self = Self {
+                iss: Some(header.seq),
+                sent_end: header.seq,
+                ..Self::default()
+            };
+        }
+        if packet.has(TcpFlags::ACK) {
+            self.acked = Some(header.ack);
+        }
+        let text_end = header.seq.wrapping_add(packet.text_len);
+        if packet.text_len > 0 {
+            self.judge(header.seq, text_end, now)?;
+        }
+        if self.iss.is_some() && after(packet.seq_end(), self.sent_end) {
+            self.sent_end = packet.seq_end();
+        }
+        Ok(())
+    }
+
+    fn judge(&self, start: u32, end: u32, now: Instant) -> Result<(), Finding> {
+        let una = match self.una {
+            Some((una, at)) if at < now => Some(una),
+            Some(_) | None => self.una_before,
+        };
+        if let Some(una) = una.filter(|&una| after(una, start)) {
+            return Err(format!(
+                "{} bytes from {start} on were sent again, {} of them below {una}, which was \
+                 acknowledged",
+                end.wrapping_sub(start),
+                una.wrapping_sub(start),
+            ));
+        }
+        let overlap = |&&(left, right, at): &&(u32, u32, Instant)| {
+            at < now && after(end, left) && after(right, start)
+        };
+        match self.sacked.iter().find(overlap) {
+            Some((left, right, at)) => Err(format!(
+                "{start}..{end} was sent again although {left}..{right} was SACKed at {at:?}"
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

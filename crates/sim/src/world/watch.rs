@@ -1,0 +1,157 @@
+//! Looking at what a stack makes and what reaches it, frame by frame.
+//!
+//! Rule: a frame is looked at in the turn that made it, before it may have to
+//! wait for the link, because what is right depends on what its host knew then.
+
+use fullpipe_wire::{Checksum, ChecksumPolicy, EthernetHeader, Ipv4Header, Protocol};
+
+use super::{HostId, World};
+use crate::check::{pace, rate};
+use crate::failure::WorldFailure;
+use crate::flow::{EndId, Side};
+use crate::link::{Direction, ETHERNET_HEADER_LEN, Link};
+use crate::packet::{Packet, TcpPacket};
+
+/// Text that one end of a conversation has sent in a turn.
+struct Made {
+    end: EndId,
+    texts: Vec<u32>,
+}
+
+impl World {
+    /// A segment of `sender`'s reaches the other end, in `frame`.
+    pub(super) fn watch_arrival(&mut self, sender: EndId, tcp: &TcpPacket, frame: &[u8]) {
+        let now = self.now;
+        let other = &mut self.flows[sender.flow.0].ends[sender.side.other().index()];
+        // What a device holds back to merge it is not known when it arrives.
+        let is_known = !self.hosts[other.host.0].device.merges() && is_undamaged(frame);
+        if is_known {
+            other.repeats.arrived(tcp, now);
+        }
+    }
+
+    /// Looks at what a host's stack has made since `waiting` frames waited.
+    pub(super) fn watch_made(&mut self, id: HostId, waiting: usize) -> Result<(), WorldFailure> {
+        let host = &self.hosts[id.0];
+        // A stack that lacks ranges to remember what it sent rightly knows less
+        // than what it was told, and takes more for being in flight.
+        if host.device.waiting() == waiting || host.stack.sent_ranges_refused() > 0 {
+            return Ok(());
+        }
+        let frames = host.device.made_since(waiting);
+        let segments: Vec<TcpPacket> = frames
+            .filter_map(|frame| Packet::parse(self.now, frame).tcp)
+            .collect();
+        let mut made: Vec<Made> = Vec::new();
+        for tcp in segments {
+            let Some(end) = self.end_of(&tcp) else {
+                continue;
+            };
+            let now = self.now;
+            let verdict = self.end_mut(end).repeats.sent(&tcp, now);
+            verdict.map_err(|finding| self.failure(self.place_of(end), finding))?;
+            if tcp.text_len == 0 {
+                continue;
+            }
+            match made.iter_mut().find(|made| made.end == end) {
+                Some(made) => made.texts.push(tcp.text_len),
+                None => made.push(Made {
+                    end,
+                    texts: vec![tcp.text_len],
+                }),
+            }
+        }
+        made.iter().try_for_each(|made| self.watch_rates(id, made))
+    }
+
+    fn watch_rates(&mut self, id: HostId, made: &Made) -> Result<(), WorldFailure> {
+        let (now, end) = (self.now, made.end);
+        let Some(connection) = self.end_mut(end).connection else {
+            return Ok(());
+        };
+        let host = &mut self.hosts[id.0];
+        let Ok(info) = host.stack.tcp_info(connection, now) else {
+            return Ok(());
+        };
+        if host.config.tcp.pacing {
+            let pacing = pace::Pacing {
+                now,
+                rate: info.pacing_rate,
+                mss: info.mss,
+                in_flight: info.in_flight,
+            };
+            let verdict = self.end_mut(end).pace.sent(&made.texts, pacing);
+            verdict.map_err(|finding| self.failure(self.place_of(end), finding))?;
+        }
+        let is_straight = info.bytes_retransmitted == 0 && info.timeouts == 0;
+        let path = self.bare_path(end).filter(|_| is_straight);
+        match path {
+            None => self.end_mut(end).is_rate_unbounded = true,
+            Some(path) if !self.end_mut(end).is_rate_unbounded => {
+                rate::check(info.fastest_sample, path)
+                    .map_err(|finding| self.failure(self.place_of(end), finding))?;
+            }
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    /// The way that text from `end` takes, if nothing there can overtake and it
+    /// has a rate. What is between two switches can only make it slower.
+    fn bare_path(&self, end: EndId) -> Option<rate::Path> {
+        if !self.rules.is_empty() || self.links_changed {
+            return None;
+        }
+        let ends = &self.flows[end.flow.0].ends;
+        let [from, to] =
+            [end.side, end.side.other()].map(|side: Side| &self.hosts[ends[side.index()].host.0]);
+        let leg = |host: &super::Host, away: bool| -> Link {
+            let direction = if away {
+                host.direction
+            } else {
+                host.direction.reverse()
+            };
+            *self.cables[host.link.0].engine.link(direction)
+        };
+        let one_link = from.link == to.link;
+        let forward = [leg(from, true), leg(to, false)];
+        let back = [leg(to, true), leg(from, false)];
+        let legs = if one_link { 1 } else { 2 };
+        let overtakes = |link: &Link| link.jitter_us > 0 || link.reordering.is_some();
+        // Which links are between the switches is not known here: none may.
+        let crossed = Direction::ALL.map(|way| {
+            let mut links = self.cables.iter().map(|cable| cable.engine.link(way));
+            links.any(overtakes)
+        });
+        let overtaken = if one_link {
+            overtakes(&forward[0])
+        } else {
+            crossed.contains(&true)
+        };
+        if overtaken {
+            return None;
+        }
+        let rates = forward[..legs].iter().map(|link| link.rate_bps);
+        let rate_bps = rates.filter(|&rate| rate > 0).min()?;
+        let both = forward[..legs].iter().chain(&back[..legs]);
+        Some(rate::Path {
+            rate_bps,
+            round_trip_us: both.map(|link| link.delay_us).sum(),
+            frame: (forward[0].mtu + ETHERNET_HEADER_LEN) as u64,
+        })
+    }
+}
+
+/// Whether the checksums of IP and TCP are right.
+fn is_undamaged(frame: &[u8]) -> bool {
+    let Ok((_, body)) = EthernetHeader::parse(frame) else {
+        return false;
+    };
+    let Ok((ip, body)) = Ipv4Header::parse(body, ChecksumPolicy::Verify) else {
+        return false;
+    };
+    let mut sum = Checksum::of(body);
+    let protocol = Protocol::Tcp.into();
+    sum.add_pseudo_header(ip.src.into(), ip.dst.into(), protocol, body.len() as u32);
+    sum.is_valid()
+}
