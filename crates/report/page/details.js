@@ -18,9 +18,10 @@ function marksBetween(model, vocabulary, names, from, until) {
 }
 
 // Figures of the run between two times that show why `name` held.
-function proofOf(name, model, vocabulary, from, until) {
+function proofOf(which, name, model, vocabulary, from, until) {
   const flight = between(model.flight.at, model.flightExtent, from, until)?.most ?? 0;
-  const window = between(model.acks.at, model.windowExtent, from, until)?.most;
+  const { least, most: window } = between(model.acks.at, model.windowExtent, from, until) ?? {};
+  const sacks = lowerBound(model.sacks.at, until) - lowerBound(model.sacks.at, from);
   const cwnd = between(model.windows.at, model.cwndExtent, from, until)?.most;
   const srtt = between(model.rtts.at, model.srttExtent, from, until)?.most;
   const again = model.data.special.filter((place) => model.data.fate[place] & AGAIN && model.data.at[place] >= from && model.data.at[place] <= until).length;
@@ -31,17 +32,19 @@ function proofOf(name, model, vocabulary, from, until) {
   const of = (value) => (value === undefined ? "unknown" : `${wholeText(value)} B`);
   const others = `The congestion window was ${of(cwnd)}, the peer's window ${of(window)}.`;
   const perRtt = (amount) => (srtt > 0 && amount !== undefined ? ` In a round trip of ${timeText(srtt * 1e3)} that is at most ${rateText((amount * 8e6) / srtt)}.` : "");
+  if (!model.sender && which === "limits") return `Seen from the receiver, which offered a window of ${of(window)}; the view from the sender has the figures.`;
   switch (name) {
     case "application":
       return `Everything written had been sent, and no write was refused. ${of(flight)} outstanding at most. ${others}`;
     case "send_buffer":
       return `Everything in the send buffer had been sent: ${of(flight)} outstanding at most; until here a write was refused or cut short ${wholeText(blocked)} times. ${others}${perRtt(flight)}`;
     case "memory":
+      if (which === "receiveLimits") return `Packet memory could not back a larger window than ${of(window)}${model.sender ? "" : `: ${of(pool)} of ${of(size)} held or promised`}.`;
       return `Packet memory had no block for a write: ${of(pool)} of ${of(size)} held or promised. ${of(flight)} outstanding at most. ${others}${perRtt(flight)}`;
     case "receive_window":
       return `${of(flight)} outstanding of the ${of(window)} that the peer allowed. The congestion window was ${of(cwnd)}.${perRtt(window)}`;
     case "zero_window":
-      return `The peer allowed ${of(between(model.acks.at, model.windowExtent, from, until)?.least)}; ${wholeText(marksBetween(model, vocabulary, ["zero window"], from, until))} times in this time it closed its window.`;
+      return `The peer allowed ${of(least)}; ${wholeText(marksBetween(model, vocabulary, ["zero window"], from, until))} times in this time it closed its window.`;
     case "congestion_window_slow_start":
     case "congestion_window_steady":
     case "congestion_window_after_loss":
@@ -52,11 +55,25 @@ function proofOf(name, model, vocabulary, from, until) {
       return `The next segment was not due yet: a congestion window of ${of(cwnd)} is spread over a round trip${srtt > 0 ? ` of ${timeText(srtt * 1e3)}` : ""}. ${of(flight)} outstanding.`;
     case "nagle":
       return `Less than a segment waited while ${of(flight)} were outstanding. ${others}`;
+    case "receive_buffer":
+      return `The window was down to ${of(least)} although the application read in time: the receive buffer is no larger.`;
+    case "slow_reader":
+      return `The window was down to ${of(least)}: what had arrived was not read.`;
+    case "reassembly_hole":
+      return `Data waited behind a gap; ${wholeText(sacks)} SACK blocks in this time say which. The window was ${of(window)}.`;
+    case "none":
+      return `The window had room for a segment: between ${of(least)} and ${of(window)}.`;
     case "device":
       return `The device took no frame. ${of(flight)} outstanding. ${others}`;
     default:
       return `${of(flight)} outstanding. ${others}`;
   }
+}
+
+// Bytes are charged to what held a sender, not to what its receiver did.
+function movedRow(bands, bytes) {
+  const all = bands.moved.reduce((sum, part) => sum + part, 0);
+  return all > 0 ? [["bytes moved", `${wholeText(bytes)} B of ${wholeText(all)} B`]] : [];
 }
 
 class Details {
@@ -76,11 +93,11 @@ class Details {
     const rows = [
       ["from – to", `${momentText(from, 1e3)} – ${momentText(until, 1e3)}`],
       ["length", `${timeText(until - from)}, ${percentText((until - from) / lifetime)} of the connection`],
-      ["bytes moved", `${wholeText(bands.bytes[place])} B of ${wholeText(bands.moved.reduce((sum, part) => sum + part, 0))} B`],
+      ...movedRow(bands, bands.bytes[place]),
     ];
     const nearby = this.nearby(stack, time);
     if (nearby) rows.push(["under this pixel", nearby]);
-    this.fill(stack, reason, rows, proofOf(bandStyles[reason].name, model, vocabulary, from, until), () => this.show((from * 1.1 - until * 0.1), (until * 1.1 - from * 0.1)));
+    this.fill(stack, reason, rows, proofOf(stack.look.bands, bandStyles[reason].name, model, vocabulary, from, until), () => this.show((from * 1.1 - until * 0.1), (until * 1.1 - from * 0.1)));
   }
 
   // At this zoom a pixel may cover many bands.
@@ -105,9 +122,9 @@ class Details {
     const rows = [
       ["time in all", `${timeText(bands.time[reason])}, ${percentText(bands.time[reason] / lifetime)} of the connection`],
       ["how often", `${wholeText(bands.times[reason])} times, the longest ${timeText(until - from)} from ${momentText(from, 1e3)}`],
-      ["bytes moved", `${wholeText(bands.moved[reason])} B of ${wholeText(bands.moved.reduce((sum, part) => sum + part, 0))} B`],
+      ...movedRow(bands, bands.moved[reason]),
     ];
-    this.fill(stack, reason, rows, `In the longest: ${proofOf(bandStyles[reason].name, model, vocabulary, from, until)}`, () => this.show((from * 1.5 - until * 0.5), (until * 1.5 - from * 0.5)));
+    this.fill(stack, reason, rows, `In the longest: ${proofOf(stack.look.bands, bandStyles[reason].name, model, vocabulary, from, until)}`, () => this.show((from * 1.5 - until * 0.5), (until * 1.5 - from * 0.5)));
   }
 
   fill(stack, reason, rows, proof, show) {

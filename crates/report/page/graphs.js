@@ -93,19 +93,24 @@ const sequenceGraph = {
     plot.bars(data.at, columns.seq, columns.end, null, ink.again, again);
     context.font = `bold ${9 * scale}px system-ui, sans-serif`;
     context.textAlign = "center";
-    const painted = {};
+    // Where signs would cover each other, what is between them is a dot.
+    const signed = { lost: -Infinity, again: -Infinity };
     for (const place of data.special) {
       const time = data.at[place];
       if (time < plot.from || time > plot.until) continue;
       const lost = (data.fate[place] & LOST) !== 0;
-      const x = plot.x(time);
-      const y = plot.y(columns.end[place]) - 3 * scale;
       const kind = lost ? "lost" : "again";
-      if (Math.abs(painted[kind] - x) < 1) continue;
-      painted[kind] = x;
+      const x = plot.x(time);
+      const y = lost ? plot.y(columns.seq[place]) : plot.y(columns.end[place]) - 3 * scale;
       context.fillStyle = context.strokeStyle = ink[kind];
-      if (lost) cross(context, x, plot.y(columns.seq[place]), 3.5 * scale, scale);
-      if (data.fate[place] & AGAIN) context.fillText("R", x, y);
+      if (x - signed[kind] < 9 * scale) {
+        const size = Math.ceil(2.5 * scale);
+        context.fillRect(Math.round(x - size / 2), Math.round(y - size / 2), size, size);
+        continue;
+      }
+      signed[kind] = x;
+      if (lost) cross(context, x, y, 3.5 * scale, scale);
+      if (data.fate[place] & AGAIN) context.fillText("R", x, plot.y(columns.end[place]) - 3 * scale);
     }
   },
   read(model, time, look, vocabulary) {
@@ -282,11 +287,13 @@ const poolGraph = {
   draw(plot, model, look, ink) {
     const { pool, poolExtents } = model;
     const last = poolExtents.length - 1;
-    for (let which = 0; which < pool.order.length; which++) {
-      const lower = which > 0 ? pool.tops[which - 1] : null;
-      plot.area(pool.at, lower, pool.tops[which], poolExtents[which - 1], poolExtents[which], HOLDER_COLOURS[pool.order[which] % HOLDER_COLOURS.length]);
+    // From the back: each covers what it stands on.
+    plot.context.globalAlpha = 0.3;
+    plot.area(pool.at, pool.all, poolExtents[last], ink.text);
+    plot.context.globalAlpha = 1;
+    for (let which = last - 1; which >= 0; which--) {
+      plot.area(pool.at, pool.tops[which], poolExtents[which], HOLDER_COLOURS[pool.order[which] % HOLDER_COLOURS.length]);
     }
-    plot.steps(pool.at, pool.all, poolExtents[last], ink.text, 1, [3, 3]);
     const size = model.host.poolBlocks * model.host.blockSize;
     if (size <= plot.most) {
       plot.context.fillStyle = ink.again;

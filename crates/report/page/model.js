@@ -105,9 +105,12 @@ function poolLevels(table, blockSize) {
 // Bytes of text that an end sent.
 const textOf = (tables) => tables.sent.len.reduce((sum, len) => sum + len, 0);
 
-// `own` and `peer` are the decoded tables of both ends; `peer` may be missing.
-// `sender`: the data is what `own` sent.
-function makeModel({ own, host, pool, sender, vocabulary }) {
+const NO_BANDS = { count: 0, at: new Float64Array(0), end: new Float64Array(0), reason: new Float64Array(0), bytes: new Float64Array(0) };
+
+// `own` has the tables of the end that looks; `sender`: the data is what it
+// sent. `limits` held the data's sender, `receiveLimits` its receiver; that of
+// an end that was not observed is missing.
+function makeModel({ own, limits = NO_BANDS, receiveLimits = NO_BANDS, host, pool, sender, vocabulary }) {
   const model = {
     sender,
     host,
@@ -118,8 +121,8 @@ function makeModel({ own, host, pool, sender, vocabulary }) {
     windows: own.windows,
     rtts: own.rtts,
     marks: own.marks,
-    limits: new Bands(own.limits, vocabulary.limits.length),
-    receiveLimits: new Bands(own.receiveLimits, vocabulary.receiveLimits.length),
+    limits: new Bands(limits, vocabulary.limits.length),
+    receiveLimits: new Bands(receiveLimits, vocabulary.receiveLimits.length),
     pool: poolLevels(pool, host.blockSize),
   };
   const { data, acks } = model;

@@ -39,7 +39,12 @@ function readOut() {
   const shown = stacks.filter((stack) => stack.model);
   const step = (view.until - view.from) / 1e3;
   byId("range").textContent = `${momentText(Math.max(0, view.from), step)} – ${momentText(view.until, step)} (${timeText(view.until - view.from)})`;
-  if (!Number.isFinite(time)) return out.replaceChildren(element("span", { class: "soft" }, "Point at a graph to read it; click a band for its figures."));
+  if (!Number.isFinite(time)) {
+    if (out.dataset.says !== "how") out.replaceChildren(element("span", { class: "soft" }, "Point at a graph to read it; click a band for its figures."));
+    out.dataset.says = "how";
+    return;
+  }
+  out.dataset.says = "values";
   const parts = [element("b", {}, momentText(time, Math.max(1, (view.until - view.from) / 1e4)))];
   for (const stack of shown) {
     const names = ["limits", "receiveLimits"].map((which) => limitAt(stack, which, time));
@@ -89,10 +94,13 @@ function aspectsOf(row) {
 
 async function modelOf(row, aspect) {
   aspect.model ||= (async () => {
-    const end = aspect.connection.ends[aspect.end];
+    const { connection, sender } = aspect;
+    const end = connection.ends[aspect.end];
+    const far = connection.ends.length > 1 ? connection.ends[1 - aspect.end] : null;
     const host = row.hosts[end.host];
-    const [own, { pool }] = await Promise.all([tablesOf(end), tablesOf(host)]);
-    return makeModel({ own, host, pool, sender: aspect.sender, vocabulary: facts.vocabulary });
+    const [own, { pool }, ownBands, farBands] = await Promise.all([tablesOf(end.series), tablesOf(host.pool), tablesOf(end.bands), far && tablesOf(far.bands)]);
+    const [from, to] = sender ? [ownBands, farBands] : [farBands, ownBands];
+    return makeModel({ own, limits: from?.limits, receiveLimits: to?.receiveLimits, host, pool, sender, vocabulary: facts.vocabulary });
   })();
   return aspect.model;
 }

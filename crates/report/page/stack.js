@@ -53,7 +53,7 @@ class Stack {
       const key = element("span", { class: "key key-holder" }, this.vocabulary.holders[holder]);
       key.style.setProperty("--key", HOLDER_COLOURS[holder % HOLDER_COLOURS.length]);
       return key;
-    }), element("span", { class: "key key-dash" }, "with what is promised"));
+    }), element("span", { class: "key key-promised" }, "promised"));
     this.describe();
   }
 
@@ -95,7 +95,9 @@ class Stack {
   plotOf(canvas) {
     const { scale } = this;
     const box = { left: GUTTER.left * scale, right: canvas.width - GUTTER.right * scale, top: GUTTER.top * scale, bottom: canvas.height - GUTTER.bottom * scale };
-    return new Plot(canvas.getContext("2d"), box, { from: this.view.from, until: this.view.until, known: this.known }, scale, (this.frame ||= new Map()));
+    // Nothing shines through the picture itself, and an opaque one costs less.
+    const context = canvas.getContext("2d", { alpha: canvas.classList.contains("over") });
+    return new Plot(context, box, { from: this.view.from, until: this.view.until, known: this.known }, scale, (this.frame ||= new Map()));
   }
 
   draw(ink) {
@@ -105,7 +107,8 @@ class Stack {
     for (const pane of this.panes) {
       const { graph, base } = pane;
       const plot = this.plotOf(base);
-      plot.context.clearRect(0, 0, base.width, base.height);
+      plot.context.fillStyle = ink.paper;
+      plot.context.fillRect(0, 0, base.width, base.height);
       if (graph === STRIP) {
         this.drawStrip(plot, ink);
         continue;
@@ -224,7 +227,12 @@ class Stack {
   // The cursor, and what is being selected.
   drawOver(ink, selection) {
     if (!this.model) return;
-    for (const { over } of this.panes) {
+    for (const pane of this.panes) {
+      const { over } = pane;
+      const empty = !selection && !Number.isFinite(this.view.cursor);
+      // A canvas that is not touched costs the browser nothing.
+      if (empty && !pane.marked) continue;
+      pane.marked = !empty;
       const context = over.getContext("2d");
       context.clearRect(0, 0, over.width, over.height);
       const plot = this.plotOf(over);

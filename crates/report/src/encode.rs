@@ -23,8 +23,8 @@ pub struct Blob {
 }
 
 impl Blob {
-    /// Everything that an end saw.
-    pub fn of_end(end: &End) -> Self {
+    /// Everything that an end saw, but for what held it back.
+    pub fn of_series(end: &End) -> Self {
         let mut blob = Self::default();
         blob.segments("sent", &end.sent);
         blob.segments("received", &end.received);
@@ -32,9 +32,16 @@ impl Blob {
         blob.sacks("sacksSent", &end.sacks_sent);
         blob.windows(&end.windows);
         blob.rtts(&end.rtts);
+        blob.marks(&end.marks);
+        blob
+    }
+
+    /// What held an end back. Apart from the series, because whoever looks from
+    /// one end wants this of both.
+    pub fn of_bands(end: &End) -> Self {
+        let mut blob = Self::default();
         blob.bands("limits", &end.limits);
         blob.bands("receiveLimits", &end.receive_limits);
-        blob.marks(&end.marks);
         blob
     }
 

@@ -99,7 +99,7 @@ struct Blobs {
 
 impl Blobs {
     /// Puts `blob` into the page; what says where it is and what is in it.
-    fn add(&mut self, blob: &Blob) -> (String, Value) {
+    fn add(&mut self, blob: &Blob) -> Value {
         let id = format!("blob-{}", self.count);
         self.count += 1;
         writeln!(
@@ -108,7 +108,7 @@ impl Blobs {
             blob.text()
         )
         .expect("writing into a string");
-        (id, json!(blob.tables))
+        json!({ "blob": id, "tables": blob.tables })
     }
 
     fn row(&mut self, row: &Row) -> Value {
@@ -139,25 +139,22 @@ impl Blobs {
     }
 
     fn host(&mut self, host: &Host) -> Value {
-        let (blob, tables) = self.add(&Blob::of_pool(&host.pool));
         json!({
             "name": host.name,
             "poolBlocks": host.pool_blocks,
             "blockSize": host.block_size,
-            "blob": blob,
-            "tables": tables,
+            "pool": self.add(&Blob::of_pool(&host.pool)),
         })
     }
 
     fn end(&mut self, end: &End) -> Value {
-        let (blob, tables) = self.add(&Blob::of_end(end));
         let text: u64 = end.sent.len.iter().map(|len| u64::from(*len)).sum();
         json!({
             "host": end.host,
             "openedNs": end.opened_ns,
             "text": text,
-            "blob": blob,
-            "tables": tables,
+            "series": self.add(&Blob::of_series(end)),
+            "bands": self.add(&Blob::of_bands(end)),
         })
     }
 }
