@@ -21,6 +21,7 @@ const LANDMARK: &str = "crates/lab/Cargo.toml";
 /// Name and text of the experiments that are part of the program.
 pub const BUILT_IN: &[(&str, &str)] = &[
     ("loss", include_str!("../../../experiments/loss.toml")),
+    ("memory", include_str!("../../../experiments/memory.toml")),
     ("nuttx", include_str!("../../../experiments/nuttx.toml")),
     ("tso", include_str!("../../../experiments/tso.toml")),
 ];

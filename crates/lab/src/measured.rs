@@ -181,6 +181,9 @@ quantities! {
     jain: Option<f64> = "Jain's index", Decimal, Median;
     /// Goodput over that of the baseline row, where there is one.
     goodput_of_baseline: Option<f64> = "of baseline", Decimal, Median;
+    /// Goodput over what the path and the smaller end's memory allow at most;
+    /// only where the experiment is about that.
+    fraction: Option<f64> = "fraction", Decimal, Median;
 }
 
 impl Quantity {

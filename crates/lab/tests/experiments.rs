@@ -13,6 +13,7 @@ use std::{
 use fullpipe_lab::{
     Experiment, Report, RunError, RunOptions,
     catalogue::{self, BUILT_IN},
+    experiment::Setup,
     report_text, run,
 };
 use serde_json::Value;
@@ -174,6 +175,42 @@ fn tso_sends_as_much_in_a_third_of_the_trips_when_frames_are_sized_as_they_leave
     assert!(transmit.ip_ext_out_octets < write.ip_ext_out_octets);
 }
 
+/// What is possible in a memory of `bytes` over a path: a segment must be whole
+/// before it is answered, and headers take their part of the rate.
+fn possible(setup: &Setup, bytes: f64) -> f64 {
+    let (rate, rtt) = setup.bare_path();
+    let (frame, ack, text) = (1_514.0, 66.0, 1_448.0);
+    let cycle = rtt + (frame + ack) * 8.0 / rate;
+    (rate * text / frame).min((bytes - 512.0) * 8.0 / cycle) / setup.allowed_bps().unwrap()
+}
+
+/// Little memory is used up in both directions, whatever the path.
+#[test]
+fn seven_kilobytes_and_more_give_what_is_possible_in_both_directions() {
+    let experiment = experiment("memory");
+    let report = run_with_seed(&experiment, 1);
+    assert_eq!(report.rows.len(), 16);
+    for (row, plan) in report.rows.iter().zip(&experiment.rows) {
+        let fraction = row.measured.fraction.unwrap();
+        let bytes = ["7K ", "16K ", "64K ", "256K "]
+            .iter()
+            .zip([7_056.0, 16_384.0, 65_536.0, 262_144.0])
+            .find_map(|(name, bytes)| row.label.starts_with(name).then_some(bytes))
+            .unwrap();
+        let wanted = match row.label.as_str() {
+            "7K tx 10M/10ms" | "7K rx 10M/10ms" => 0.86,
+            "7K tx 100M/20ms" | "7K rx 100M/20ms" => 0.97,
+            _ => 0.97 * possible(&plan.setup, bytes),
+        };
+        assert!(fraction >= wanted, "{}: {fraction} < {wanted}", row.label);
+        let small_peer = row.label.contains(" rx ") && row.label.contains("100M");
+        if small_peer {
+            let memory = row.limits.receiver.share("memory");
+            assert!(memory > 0.9, "{}: {memory} charged to memory", row.label);
+        }
+    }
+}
+
 #[test]
 fn the_same_seed_gives_the_same_json_and_another_seed_another() {
     let mut experiment = experiment("nuttx");
@@ -333,7 +370,7 @@ fn a_name_that_is_wrong_is_answered_with_the_nearest() {
         ),
         (
             "xyzzyplugh",
-            "no experiment or file is called `xyzzyplugh`; experiments are loss, nuttx, tso",
+            "no experiment or file is called `xyzzyplugh`; experiments are loss, memory, nuttx, tso",
         ),
         (
             "./none.toml",

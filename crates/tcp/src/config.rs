@@ -70,10 +70,11 @@ knobs! {
         /// Smallest MSS believed from a peer: smaller ones would make it cheap
         /// to cause work.
         mss_min: u32 = 48, legal 1 => 1_460, drawn 1 => 64, "bytes";
-        /// With a send or receive buffer of fewer segments than this, segments
-        /// are made smaller until this many fit, because a peer that delays its
-        /// ACKs waits for the second one. 0 or 1 leaves them alone.
-        fit_segments: u32 = 2, legal 0 => 16, drawn 0 => 4, "segments";
+        /// Where memory, and not the path, bounds what is in flight, segments are
+        /// made smaller until an even number of them uses it up, and at least this
+        /// many, because a peer that delays its ACKs answers every second one. On
+        /// any path at least two fit. 0 or 1 leaves them alone.
+        fit_segments: u32 = 8, legal 0 => 16, drawn 0 => 16, "segments";
         /// Offer window scaling. RFC 7323 §2.
         window_scaling: bool = true, legal false => true, drawn false => true, "";
         /// Offer timestamps: round-trip times and old-duplicate checks. RFC 7323 §3.

@@ -47,6 +47,7 @@ pub mod congestion;
 mod connection;
 mod counters;
 mod error;
+mod fit;
 pub mod limit;
 pub mod options;
 mod receive;

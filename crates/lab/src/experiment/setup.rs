@@ -28,6 +28,10 @@ pub const DEVICE: &str = "device";
 /// Whether it has spoken with the other hosts before.
 pub const ACQUAINTED: &str = "acquainted";
 
+/// Bytes of memory that a stack may use for other things than text before
+/// [`Setup::allowed_bps`] counts them against it.
+const MEMORY_KEPT: u64 = 512;
+
 /// A host, its knobs, and its device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostPlan {
@@ -211,6 +215,37 @@ impl Setup {
             route.pop();
         }
         false
+    }
+
+    /// Rate in bit/s, infinite where no link has one, and propagation there and
+    /// back in seconds, of the first flow's path.
+    pub fn bare_path(&self) -> (f64, f64) {
+        let flow = self.flow();
+        let mut path = (f64::INFINITY, 0.0);
+        for (number, way) in self.route(flow.from, flow.to) {
+            let link = &self.links[number];
+            let delays = Direction::ALL.map(|direction| link.link(direction).delay_us as f64);
+            path.1 += delays.iter().sum::<f64>() / 1e6;
+            if let rate @ 1.. = link.link(way).rate_bps {
+                path.0 = path.0.min(rate as f64);
+            }
+        }
+        path
+    }
+
+    /// Bits a second that the path and the smaller end's memory allow at most: the
+    /// rate, or a memory's worth each round trip, less what a stack keeps for
+    /// itself. `None` when neither bounds anything.
+    pub fn allowed_bps(&self) -> Option<f64> {
+        let (rate_bps, rtt_s) = self.bare_path();
+        let memory = |host: &HostPlan| {
+            u64::from(host.config.pool.blocks) * u64::from(host.config.pool.block_size)
+        };
+        let memory = self.hosts.iter().map(memory).min()?;
+        let by_rate = rate_bps.is_finite().then_some(rate_bps);
+        let by_memory =
+            (rtt_s > 0.0).then(|| memory.saturating_sub(MEMORY_KEPT) as f64 * 8.0 / rtt_s);
+        [by_rate, by_memory].into_iter().flatten().reduce(f64::min)
     }
 
     /// Every path that `set` knows, without the knobs of hosts other than the

@@ -143,6 +143,16 @@ impl Ledger {
         u32::try_from(room).unwrap_or(u32::MAX)
     }
 
+    /// Blocks that `holder` could hold and be promised if nobody else held more
+    /// than their floors.
+    pub(super) fn most(&self, holder: Holder) -> u32 {
+        let floors: u64 = self
+            .others(holder)
+            .map(|account| u64::from(account.floor))
+            .sum();
+        self.limit.saturating_sub(floors) as u32
+    }
+
     pub(super) fn promise(&mut self, holder: Holder, blocks: u32) {
         self.accounts[holder as usize].promised += blocks;
     }

@@ -96,6 +96,11 @@ impl Pool {
         self.ledger.room(holder)
     }
 
+    /// Blocks that `holder` could have if nobody else held any beyond their floors.
+    pub fn most(&self, holder: Holder) -> u32 {
+        self.ledger.most(holder)
+    }
+
     /// The most blocks that were ever held at one time.
     pub fn peak_blocks(&self) -> u32 {
         self.ledger.peak()

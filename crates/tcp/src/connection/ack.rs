@@ -88,6 +88,8 @@ impl Connection {
         let mss = self.mss(env);
         let flight_size = self.send.outstanding();
         let advanced = segment.ack.after(self.send.snd_una);
+        let oldest = self.recovery.board().iter(env.sent).next();
+        let oldest = oldest.map_or(env.now, |oldest| oldest.sent_at);
         let out = self.tell_recovery(segment, env);
         let fin_acked = advanced && self.send.fin_acked_by(segment.ack);
         if advanced {
@@ -97,6 +99,9 @@ impl Connection {
         }
         self.set_reordering_deadline(out.look_again);
         let sample = self.sample(segment, advanced, env);
+        if let Some(rtt_us) = sample.rtt_us.filter(|_| advanced) {
+            self.pairs.on_ack(oldest, rtt_us, env.now);
+        }
         self.follow_verdict(out.verdict, flight_size, env);
         if out.probe_repaired {
             self.congestion

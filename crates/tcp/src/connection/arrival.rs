@@ -43,6 +43,9 @@ impl Connection {
             self.receive.rcv_mss = self.receive.rcv_mss.max(each.min(self.offer.mss.into()));
         }
         self.note_mark(segment);
+        self.receive
+            .edges
+            .pass(env.now, self.rtt.min_rtt(), self.receive.rcv_adv);
         let text = segment.payload;
         self.receive.frame = text.len() as u32;
         match self
@@ -78,6 +81,7 @@ impl Connection {
         self.tally.bytes_received += u64::from(bytes);
         self.receive_limit.moved(bytes);
         self.events.readable = true;
+        self.receive.arrived = env.now;
         env.counters.hp_hits += u64::from(!filled);
         let urgency = self.receive.ack.on_text(
             bytes,

@@ -11,8 +11,9 @@ use super::{Connection, Env, Events, Marks, Pending, State, Tally, Timers, Tunin
 use crate::{
     Limit, LimitClock, ReceiveClock, ReceiveLimit, Segment, SegmentOut, SeqNum, TcpConfig,
     congestion::{Controller, DeliveryRate, Pacer, WindowUse},
+    fit::Pairs,
     options::{Agreed, Offer, TimestampClock},
-    receive::{FEWEST_BLOCKS, Receive, WindowRoom, fair_bytes},
+    receive::{FEWEST_BLOCKS, LargestWindow, Receive, WindowRoom, fair_bytes},
     recovery::{Recovery, Rtt},
     send::{Send, SmallQueue},
     trace::Event,
@@ -66,7 +67,8 @@ impl HalfOpen {
         pool: &Pool,
         most_blocks: u32,
     ) -> Self {
-        let offer = Offer::new(config, open.mss_limit, open.tuning.receive_buffer);
+        let window = LargestWindow::new(open.tuning.receive_buffer, config, pool);
+        let offer = Offer::new(config, open.mss_limit, window);
         let room = u64::from(pool.room(Holder::Receive).min(most_blocks));
         let size = u64::from(pool.block_size());
         let fair = fair_bytes(room * size, config.idle_window_share);
@@ -166,7 +168,8 @@ fn syn_options(
 impl Connection {
     /// Opens a connection from this side: SYN-SENT. RFC 9293 §3.10.1.
     pub fn connect(open: ActiveOpen, env: &mut Env<'_>) -> Self {
-        let offer = Offer::new(env.config, open.mss_limit, open.tuning.receive_buffer);
+        let window = LargestWindow::new(open.tuning.receive_buffer, env.config, env.pool);
+        let offer = Offer::new(env.config, open.mss_limit, window);
         let mut connection = Self::new(State::SynSent, open, offer, Agreed::nothing(), env);
         connection.pending.syn = true;
         env.record(Event::Opened {
@@ -258,6 +261,7 @@ impl Connection {
             pacer: Pacer::new(),
             window_use: WindowUse::new(),
             small_queue: SmallQueue::new(),
+            pairs: Pairs::new(),
             offer,
             agreed,
             timestamps: TimestampClock::new(open.timestamp_offset, 0, now),

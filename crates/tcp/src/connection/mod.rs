@@ -10,6 +10,7 @@
 mod ack;
 mod arrival;
 mod ecn;
+mod fit;
 mod handshake;
 mod info;
 mod input;
@@ -30,14 +31,15 @@ pub use timers::Timers;
 pub use user::{Events, Read, Ready, SocketOption, Tuning};
 
 use ecn::Marks;
-use fullpipe_pool::{Instant, Pool};
+use fullpipe_pool::{Duration, Instant, Pool};
 use fullpipe_wire::SackBlocks;
 
 use crate::{
     CloseReason, DiscardReason, Discards, Limit, LimitClock, ReceiveClock, ReceiveLimit,
     SegmentOut, SeqNum, TcpConfig, TcpCounters, Trace,
     congestion::{Controller, DeliveryRate, Pacer, WindowUse},
-    options::{Agreed, Offer, TimestampClock, fit},
+    fit::{Pairs, two_fit},
+    options::{Agreed, Offer, TimestampClock},
     receive::{Receive, WindowRoom},
     recovery::{Phase, Recovery, Rtt, SentArena},
     send::{Send, SmallQueue},
@@ -119,6 +121,7 @@ pub struct Connection {
     pacer: Pacer,
     window_use: WindowUse,
     small_queue: SmallQueue,
+    pairs: Pairs,
     offer: Offer,
     agreed: Agreed,
     timestamps: TimestampClock,
@@ -252,7 +255,7 @@ impl Connection {
         } else {
             buffer.min(self.send.max_snd_wnd)
         };
-        fit(text, room, env.config.fit_segments)
+        two_fit(text, room, env.config.fit_segments)
     }
 
     fn window_room(&self, env: &Env<'_>) -> WindowRoom {
@@ -265,6 +268,7 @@ impl Connection {
             },
             mss: self.full_segment(),
             scale: self.agreed.rcv_wscale,
+            in_demand: self.receive.edges.is_in_demand(self.receive.rcv_nxt),
         }
     }
 
@@ -349,25 +353,45 @@ impl Connection {
         }
     }
 
-    /// What this side does to its sender now.
+    /// What this side does to its sender, judged by what has just arrived. It
+    /// holds until something else arrives: a reader that is quick makes the
+    /// window whole again at once, but the peer knows that a trip later.
     fn judge_receiving(&mut self, env: &mut Env<'_>) {
         let full = self.full_segment();
+        let receive = &self.receive;
+        let used_up =
+            receive.window_left() < full || receive.edges.is_in_demand(receive.rcv_nxt + full);
         let limit = if !self.state.may_receive() {
             ReceiveLimit::None
-        } else if self.receive.has_hole() {
+        } else if receive.has_hole() {
             ReceiveLimit::Hole
-        } else if self.receive.window_left() >= full {
+        } else if !used_up {
             ReceiveLimit::None
-        } else if self.receive.readable() > self.tuning.receive_buffer / 2
-            || self.receive.readable() > self.receive.window_left() + full
-        {
+        } else if receive.is_left_unread(self.tuning.receive_buffer) {
             ReceiveLimit::Reader
-        } else if self.receive.short_of_memory {
+        } else {
+            self.size_limit()
+        };
+        self.set_receive_limit(limit, env);
+    }
+
+    /// What keeps the window as small as it is.
+    fn size_limit(&self) -> ReceiveLimit {
+        if self.receive.short_of_memory {
             ReceiveLimit::Memory
         } else {
             ReceiveLimit::Buffer
-        };
-        self.set_receive_limit(limit, env);
+        }
+    }
+
+    /// The application has read: at once, it turns out, if it did so within a
+    /// fraction of the round trip that the peer waits anyway.
+    fn judge_reader(&mut self, env: &mut Env<'_>) {
+        let patience = self.rtt.min_rtt().unwrap_or(Duration::ZERO) / 8;
+        let at_once = env.now.since(self.receive.arrived) <= patience;
+        if at_once && self.receive_limit.current() == ReceiveLimit::Reader {
+            self.set_receive_limit(self.size_limit(), env);
+        }
     }
 
     fn is_recovering(&self) -> bool {

@@ -184,7 +184,13 @@ impl Connection {
 
     /// Everything that bounds what may leave now.
     fn situation(&self, device_max: u32, env: &Env<'_>) -> Situation {
-        let mss = self.mss(env);
+        let full = self.mss(env);
+        // A device that cuts is given as much as it takes, in full segments.
+        let mss = if device_max > full {
+            full
+        } else {
+            self.segment_size(env)
+        };
         Situation {
             allowance: self.send_allowance(env),
             unsent: self.send.unsent(),
@@ -437,6 +443,9 @@ impl Connection {
             env.counters.out_segs += u64::from(segment.segments());
         }
         let len = segment.text_len();
+        if len > 0 {
+            self.pairs.on_sent();
+        }
         env.record(Event::SegmentOut {
             seq: segment.seq.0,
             ack: segment.ack.0,

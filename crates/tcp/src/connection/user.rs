@@ -260,6 +260,7 @@ impl Connection {
 
     /// Reading made room: perhaps the peer should hear of it.
     fn after_read(&mut self, env: &mut Env<'_>) {
+        self.judge_reader(env);
         if !self.state.is_synchronized() || self.receive.fin_received() {
             return;
         }
@@ -268,7 +269,6 @@ impl Connection {
         if self.receive.update_is_due(growth, &room) {
             self.demand_ack();
         }
-        self.judge_receiving(env);
     }
 
     /// Closes this direction: FIN follows what was written. RFC 9293 §3.6.
@@ -375,7 +375,7 @@ impl Connection {
 
     /// Wakes a blocked writer if there is enough room for it.
     pub(super) fn note_readiness(&mut self, env: &mut Env<'_>) {
-        let mss = self.mss(env);
+        let mss = self.segment_size(env);
         let (capacity, atomic) = (self.tuning.send_buffer, env.config.write_atomic);
         if !self.send.should_wake(capacity, atomic, mss, env.pool) {
             return;

@@ -9,10 +9,12 @@ pub use timestamps::TimestampClock;
 
 use fullpipe_wire::TcpOptions;
 
-use crate::TcpConfig;
+use crate::{TcpConfig, fit::whole_fit, receive::LargestWindow};
 
 /// The MSS of a peer that names none. RFC 9293 §3.7.1.
 pub const DEFAULT_MSS: u16 = 536;
+/// Bytes that the timestamps option takes in every segment, with its padding.
+const TIMESTAMPS_LEN: u32 = 12;
 /// Largest shift count. RFC 7323 §2.3.
 pub const MAX_WINDOW_SCALE: u8 = 14;
 
@@ -31,12 +33,15 @@ pub struct Offer {
 
 impl Offer {
     /// What `config` offers on a path that carries `mss_limit` bytes of text
-    /// without options, with a receive buffer of `receive_buffer` bytes.
-    pub fn new(config: &TcpConfig, mss_limit: u16, receive_buffer: u32) -> Self {
+    /// without options, where no window will ever be larger than `window`.
+    pub fn new(config: &TcpConfig, mss_limit: u16, window: LargestWindow) -> Self {
         let mss = u32::from(mss_limit).min(config.mss_max);
+        let options = if config.timestamps { TIMESTAMPS_LEN } else { 0 };
+        let text = mss.saturating_sub(options).max(1);
+        let window_text = whole_fit(text, window.always, config.fit_segments);
         Self {
-            mss: fit(mss, receive_buffer, config.fit_segments) as u16,
-            window_scale: config.window_scaling.then(|| scale_for(receive_buffer)),
+            mss: mss.min(window_text + options) as u16,
+            window_scale: config.window_scaling.then(|| scale_for(window.most)),
             sack: config.sack,
             timestamps: config.timestamps,
         }
@@ -95,7 +100,7 @@ impl Agreed {
 
     /// Bytes of options that every segment carries.
     pub const fn options_len(&self) -> u32 {
-        if self.timestamps { 12 } else { 0 }
+        if self.timestamps { TIMESTAMPS_LEN } else { 0 }
     }
 }
 
@@ -107,15 +112,6 @@ fn scale_for(buffer: u32) -> u8 {
         scale += 1;
     }
     scale
-}
-
-/// A segment size of at most `mss` of which `segments` fit into `buffer` bytes.
-/// It never falls below 64 bytes, where headers would outweigh text.
-pub fn fit(mss: u32, buffer: u32, segments: u32) -> u32 {
-    if segments < 2 {
-        return mss;
-    }
-    mss.min((buffer / segments).max(64))
 }
 
 #[cfg(test)]

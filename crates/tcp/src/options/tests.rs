@@ -2,6 +2,11 @@
 
 use super::*;
 
+const WINDOW: LargestWindow = LargestWindow {
+    most: 1 << 20,
+    always: 1 << 20,
+};
+
 #[test]
 fn the_scale_is_the_smallest_that_can_express_the_buffer() {
     for (buffer, expected) in [
@@ -24,7 +29,7 @@ fn the_scale_is_the_smallest_that_can_express_the_buffer() {
 #[test]
 fn an_option_is_agreed_only_when_both_offer_it() {
     let config = TcpConfig::default();
-    let offer = Offer::new(&config, 1_460, 1 << 20);
+    let offer = Offer::new(&config, 1_460, WINDOW);
     let silent = Agreed::new(offer, &TcpOptions::default(), &config);
     assert_eq!(
         silent,
@@ -48,7 +53,7 @@ fn an_option_is_agreed_only_when_both_offer_it() {
 #[test]
 fn a_tiny_mss_and_a_huge_scale_of_the_peer_are_bounded() {
     let config = TcpConfig::default();
-    let offer = Offer::new(&config, 1_460, 1 << 20);
+    let offer = Offer::new(&config, 1_460, WINDOW);
     let peer = TcpOptions {
         mss: Some(1),
         window_scale: Some(200),
@@ -57,11 +62,4 @@ fn a_tiny_mss_and_a_huge_scale_of_the_peer_are_bounded() {
     let agreed = Agreed::new(offer, &peer, &config);
     assert_eq!(u32::from(agreed.peer_mss), config.mss_min);
     assert_eq!(agreed.snd_wscale, MAX_WINDOW_SCALE);
-}
-
-#[test]
-fn two_segments_fit_into_a_small_buffer_and_large_buffers_change_nothing() {
-    assert_eq!(fit(1_460, 1_024, 2), 512);
-    assert_eq!(fit(1_460, 1_024, 0), 1_460);
-    assert_eq!(fit(1_460, 65_536, 2), 1_460);
 }

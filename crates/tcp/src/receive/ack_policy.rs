@@ -71,7 +71,8 @@ impl AckPolicy {
         self.pending = self.pending.saturating_add(bytes);
         let young = self.quick > 0;
         self.quick = self.quick.saturating_sub(1);
-        let many = self.pending >= full.saturating_mul(every).max(1);
+        // The last of them may be smaller: no sender fills each to the byte.
+        let many = self.pending > full.saturating_mul(every - 1);
         let starving = window_left < full || self.pending >= window / 2;
         if young || many || starving {
             self.now = true;

@@ -7,17 +7,19 @@
 
 mod acceptable;
 mod ack_policy;
+mod edges;
 mod reassembly;
 mod window;
 
 pub use acceptable::acceptable;
 pub use ack_policy::{AckPolicy, Urgency};
+pub use edges::Edges;
 pub use reassembly::{Arrival, BehindGaps};
-pub use window::{FEWEST_BLOCKS, WindowRoom, fair_bytes};
+pub use window::{FEWEST_BLOCKS, LargestWindow, WindowRoom, fair_bytes};
 
 use core::ops::Range;
 
-use fullpipe_pool::{Holder, Pool, Ranges, Stream};
+use fullpipe_pool::{Holder, Instant, Pool, Ranges, Stream};
 
 use crate::{
     SeqNum,
@@ -60,6 +62,10 @@ pub struct Receive {
     pub frame: u32,
     /// When to acknowledge.
     pub ack: AckPolicy,
+    /// What the peer knew of the window about a round trip ago.
+    pub edges: Edges,
+    /// When text last became readable.
+    pub arrived: Instant,
     /// The last window advertised was zero.
     pub advertised_zero: bool,
     /// The window is smaller than the buffer because memory could not back it.
@@ -86,6 +92,8 @@ impl Receive {
             rcv_mss: 0,
             frame: 0,
             ack: AckPolicy::new(quick_acks),
+            edges: Edges::new(next),
+            arrived: Instant::ZERO,
             advertised_zero: false,
             short_of_memory: false,
         }
@@ -134,6 +142,13 @@ impl Receive {
     /// How many separate pieces wait behind gaps.
     pub fn ranges(&self) -> u32 {
         self.ranges.count()
+    }
+
+    /// Whether text that nobody has read takes up half of a buffer of `capacity`
+    /// bytes, or as much as is left of the window.
+    pub fn is_left_unread(&self, capacity: u32) -> bool {
+        let unread = self.readable();
+        unread > 0 && unread >= (capacity / 2).min(self.window_left())
     }
 
     /// Copies readable text into `out` and frees it. Returns bytes copied.

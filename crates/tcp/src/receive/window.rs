@@ -8,7 +8,7 @@
 use fullpipe_pool::{Holder, Pool};
 
 use super::Receive;
-use crate::options::DEFAULT_MSS;
+use crate::{TcpConfig, options::DEFAULT_MSS};
 
 /// What bounds the window.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +21,8 @@ pub struct WindowRoom {
     pub mss: u32,
     /// Shift count of the window field.
     pub scale: u8,
+    /// The peer uses up the window: it waits to hear of its growth.
+    pub in_demand: bool,
 }
 
 /// Blocks that every connection's window is given. With a single one, the bytes
@@ -33,6 +35,44 @@ pub const FEWEST_BLOCKS: u64 = 2;
 pub fn fair_bytes(within_reach: u64, share: u32) -> u64 {
     let share = within_reach * u64::from(share) / 100;
     share.max(within_reach.min(DEFAULT_MSS.into()))
+}
+
+/// The largest window there can ever be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LargestWindow {
+    /// Bytes when it begins where a block does.
+    pub most: u32,
+    /// Bytes wherever in a block it begins.
+    pub always: u32,
+}
+
+impl LargestWindow {
+    /// Of a buffer of `buffer` bytes in `pool`, whoever else holds memory.
+    pub fn new(buffer: u32, config: &TcpConfig, pool: &Pool) -> Self {
+        let size = u64::from(pool.block_size());
+        let memory = u64::from(pool.most(Holder::Receive)) * size;
+        let fair = fair_bytes(memory, config.window_share).max(FEWEST_BLOCKS * size);
+        Self {
+            most: fair.min(buffer.into()) as u32,
+            always: (fair - size + 1).min(buffer.into()) as u32,
+        }
+    }
+}
+
+/// With more segments than this in a window, part of one more is no loss.
+const MANY_SEGMENTS: u32 = 64;
+
+/// The whole segments of `mss` bytes in a window of `bytes` that ends where a
+/// block of `block_size` bytes does: a peer leaves the rest unused, and an edge
+/// that moves by blocks would cost it a segment now and then.
+fn whole_segments(bytes: u64, mss: u32, block_size: u32) -> u64 {
+    let size = u64::from(block_size);
+    let always = (bytes.div_ceil(size).max(1) - 1) * size + 1;
+    let segments = (always / u64::from(mss.max(1))).min(u32::MAX.into()) as u32;
+    match segments {
+        2..=MANY_SEGMENTS => always - always % u64::from(mss),
+        _ => bytes,
+    }
 }
 
 impl Receive {
@@ -51,7 +91,12 @@ impl Receive {
             .stream
             .reserve(pool, wanted.min(fair_end).max(advertised));
         self.short_of_memory = backed < wanted;
-        backed.min(wanted).max(advertised.min(backed))
+        let edge = if backed < wanted {
+            start + whole_segments(backed - start, room.mss, pool.block_size())
+        } else {
+            wanted
+        };
+        edge.max(advertised.min(backed))
     }
 
     /// Blocks that a first window would take if memory were plenty.
@@ -91,9 +136,10 @@ impl Receive {
     }
 
     /// Whether the peer should hear of the growth now, without other reason to
-    /// send: two segments or half the window, or any useful amount when the
-    /// peer's window is used up and it may be waiting. Where a device merges
-    /// segments, two frames as they arrive: one ACK for each is enough.
+    /// send. A peer that may be waiting hears of any useful amount; one that uses
+    /// up its window as it grows hears of what makes a difference to it; to any
+    /// other a quarter is soon enough. Where a device merges segments, frames
+    /// count as they arrive: one ACK for each is enough.
     pub fn update_is_due(&self, growth: u32, room: &WindowRoom) -> bool {
         if !self.is_worth_showing(growth, room) {
             return false;
@@ -101,7 +147,12 @@ impl Receive {
         let left = self.window_left();
         let whole = left.saturating_add(growth).saturating_add(self.readable());
         let full = room.mss.max(self.frame);
-        left < room.mss || growth >= (2 * full).min(whole / 2)
+        let step = if room.in_demand {
+            (whole / MANY_SEGMENTS).max(full)
+        } else {
+            (whole / 4).max(2 * full)
+        };
+        left < room.mss || growth >= step.min(whole / 2)
     }
 
     /// The window field of a segment that leaves now. Moves `rcv_adv`.

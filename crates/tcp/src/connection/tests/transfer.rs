@@ -62,6 +62,7 @@ fn random_loss_in_both_directions_delays_but_never_corrupts() {
 fn a_large_write_moves_through_a_tiny_pool_in_full_segments() {
     let config = TcpConfig {
         receive_buffer: 1_460,
+        fit_segments: 0,
         ..TcpConfig::default()
     };
     let mut pair = Pair::with_pools(
@@ -179,8 +180,10 @@ fn the_time_of_each_limit_is_that_of_its_cause() {
 
 #[test]
 fn delayed_acks_halve_their_number_and_a_lone_segment_waits_for_the_timer() {
+    // A window that is used up would be shown as it grows.
     let server = TcpConfig {
         quick_acks: 0,
+        receive_buffer: 1 << 20,
         ..TcpConfig::default()
     };
     let mut pair = Pair::established(TcpConfig::default(), server);
@@ -208,8 +211,8 @@ fn delayed_acks_halve_their_number_and_a_lone_segment_waits_for_the_timer() {
 #[test]
 fn holes_are_reported_in_sack_blocks_and_duplicates_in_dsack() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
-    pair.lose = lose_nth_data(SERVER, 3);
-    pair.transfer(CLIENT, 30_000, Duration::from_secs(10));
+    pair.lose = lose_nth_data(SERVER, 13);
+    pair.transfer(CLIENT, 60_000, Duration::from_secs(10));
     let sacks = pair
         .sent
         .iter()

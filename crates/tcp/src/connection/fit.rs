@@ -1,0 +1,42 @@
+//! The size of the segments that leave: full ones, except where memory holds
+//! only a few and the path could carry more.
+//!
+//! Rule: what is made smaller here is only how text is cut. Congestion control
+//! and recovery go on counting full segments.
+
+use super::{Connection, Env};
+use crate::fit::even_fit;
+
+impl Connection {
+    /// Bytes of text in the segments that leave now, at most
+    /// [`mss`](Self::mss).
+    pub(super) fn segment_size(&self, env: &Env<'_>) -> u32 {
+        let mss = self.mss(env);
+        if env.config.fit_segments < 2 || self.path_is_full() {
+            return mss;
+        }
+        let size = even_fit(mss, self.text_room(env), env.config.fit_segments);
+        if size == mss {
+            return mss;
+        }
+        self.pairs.cut(size, self.send.unsent()).clamp(1, mss)
+    }
+
+    /// Bytes that the send buffer could hold now, wherever in a block it begins.
+    fn text_room(&self, env: &Env<'_>) -> u32 {
+        let stream = &self.send.stream;
+        let free = env.pool.room(stream.holder());
+        let blocks = stream.held_blocks(env.pool).saturating_add(free);
+        let memory = u64::from(blocks.saturating_sub(1)) * u64::from(env.pool.block_size());
+        u64::from(self.tuning.send_buffer).min(memory.max(1)) as u32
+    }
+
+    /// Whether round trips have grown by half: segments wait in a queue, and
+    /// smaller ones would only cost more headers.
+    fn path_is_full(&self) -> bool {
+        let srtt = self.rtt.srtt();
+        self.rtt
+            .min_rtt()
+            .is_none_or(|min_rtt| srtt > min_rtt + min_rtt / 2)
+    }
+}

@@ -1,0 +1,58 @@
+//! What the peer knew of the window about a round trip ago.
+//!
+//! Rule: text that arrives was sent into a window that was advertised at least a
+//! round trip before. If it comes close to that window's edge, the window is what
+//! holds the peer back. How large it should be is not decided here.
+
+use fullpipe_pool::{Duration, Instant};
+
+use crate::SeqNum;
+
+/// The right edges of the last two round trips.
+#[derive(Clone, Copy, Debug)]
+pub struct Edges {
+    /// When `this_round` was taken; `None` before the first text.
+    since: Option<Instant>,
+    this_round: SeqNum,
+    last_round: SeqNum,
+    /// `last_round` is at least a round trip old.
+    known: bool,
+}
+
+impl Edges {
+    /// Nothing known; `next` is the first sequence number expected.
+    pub const fn new(next: SeqNum) -> Self {
+        Self {
+            since: None,
+            this_round: next,
+            last_round: next,
+            known: false,
+        }
+    }
+
+    /// Text arrives while `edge` is advertised. `rtt` is the shortest round trip
+    /// seen; without one nothing is ever known.
+    pub fn pass(&mut self, now: Instant, rtt: Option<Duration>, edge: SeqNum) {
+        let Some(rtt) = rtt else {
+            return;
+        };
+        let Some(since) = self.since else {
+            (self.since, self.this_round) = (Some(now), edge);
+            return;
+        };
+        if now.since(since) >= rtt {
+            self.last_round = self.this_round;
+            (self.since, self.this_round) = (Some(now), edge);
+            self.known = true;
+        }
+    }
+
+    /// Whether a peer whose text reaches up to `end` uses at least about half of
+    /// its window: it has gone beyond the edge of one to two round trips ago.
+    pub fn is_in_demand(&self, end: SeqNum) -> bool {
+        self.known && end.after(self.last_round)
+    }
+}
+
+#[cfg(test)]
+mod tests;
