@@ -11,7 +11,10 @@ use std::fmt::Write;
 use comfy_table::{Table, presets::UTF8_FULL_CONDENSED};
 use fullpipe::{
     config::Config,
-    presets::{PRESETS, Preset},
+    presets::{
+        PRESETS, Preset,
+        alias::{self, ALIASES, Alias, Meaning},
+    },
 };
 use fullpipe_pool::knobs::KnobInfo;
 use serde::Serialize;
@@ -67,6 +70,27 @@ pub fn knobs_markdown() -> String {
             let _ = writeln!(page, "| `{name}` | {value} | {default} |");
         }
     }
+    page.push_str(
+        "\n# Names of other systems\n\n\
+         What these systems call a knob can be set by their name too, with any preset:\n\
+         `--set CFG_TCP_SND_WND=16384`.\n\n\
+         | knob | name | preset | value |\n\
+         | --- | --- | --- | --- |\n",
+    );
+    for alias in ALIASES {
+        let Alias {
+            name,
+            preset,
+            knob,
+            meaning,
+        } = alias;
+        let value = match meaning {
+            Meaning::Same => "as it is".to_string(),
+            Meaning::Pieces(size) => format!("times {size} bytes"),
+            Meaning::Inverted => "set is off".to_string(),
+        };
+        let _ = writeln!(page, "| `{knob}` | `{name}` | {preset} | {value} |");
+    }
     page
 }
 
@@ -74,6 +98,8 @@ pub fn knobs_markdown() -> String {
 #[derive(Serialize)]
 struct KnobValue<'a> {
     name: &'a str,
+    /// What the preset's system calls it.
+    aliases: Vec<&'static str>,
     value: String,
     default: &'a str,
     unit: &'a str,
@@ -97,8 +123,10 @@ pub fn knobs_table(preset: &Preset) -> String {
         let value = config.get(&row.name).unwrap_or_default();
         let changed = if value == row.default { "" } else { " *" };
         let doc = folded(&row.doc, 60);
+        let mut names = alias::of_knob(preset.name, &row.name);
+        names.insert(0, &row.name);
         table.add_row([
-            row.name.clone(),
+            names.join("\n"),
             format!("{value}{changed}"),
             range(&row.legal),
             row.unit.to_string(),
@@ -125,6 +153,7 @@ pub fn knobs_json(preset: &Preset) -> String {
         .iter()
         .map(|row| KnobValue {
             name: &row.name,
+            aliases: alias::of_knob(preset.name, &row.name),
             value: config.get(&row.name).unwrap_or_default(),
             default: &row.default,
             unit: row.unit,

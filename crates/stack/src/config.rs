@@ -19,6 +19,7 @@ use fullpipe_pool::{
 };
 use fullpipe_tcp::TcpConfig;
 
+use crate::presets::alias::{self, ALIASES};
 knob_choice! {
     /// When a listener answers a SYN without remembering it.
     pub enum SynCookieUse ("off, when_full or always") {
@@ -188,13 +189,17 @@ macro_rules! config {
                 rows
             }
 
-            /// Sets the knob called `name` (`tcp.send_buffer`) from text.
+            /// Sets the knob called `name` (`tcp.send_buffer`, or an
+            /// [alias](crate::presets::alias) of it) from text.
             ///
             /// # Errors
             /// An unknown name (with the nearest known one), a text that is no
             /// value, a value out of range. The configuration is then
             /// unchanged. Contradictions are left to `validate`.
             pub fn set(&mut self, name: &str, text: &str) -> Result<(), KnobError> {
+                if let Some(alias) = alias::find(name) {
+                    return self.set(alias.knob, &alias.value(text)?);
+                }
                 let (group, field) = name.split_once('.').unwrap_or((name, ""));
                 let outcome = match group {
                     $( <$table as KnobTable>::GROUP => self.$field.set(field, text), )+
@@ -351,7 +356,8 @@ fn tcp_contradiction(tcp: &TcpConfig) -> Option<String> {
 /// The error for a name that no row has, with the nearest that some row has.
 fn unknown(name: &str) -> KnobError {
     let rows = Config::rows();
-    let nearest = nearest(name, rows.iter().map(|row| row.name.as_str()));
+    let known = rows.iter().map(|row| row.name.as_str());
+    let nearest = nearest(name, known.chain(ALIASES.iter().map(|alias| alias.name)));
     KnobError::Unknown {
         name: name.to_string(),
         nearest: nearest.map(ToString::to_string),

@@ -4,6 +4,7 @@
 //! the defaults. Nothing else can be preset, so everything a preset does can
 //! be seen and undone knob by knob.
 
+pub mod alias;
 #[cfg(test)]
 mod tests;
 
@@ -63,6 +64,38 @@ pub const PRESETS: &[Preset] = &[
             ("udp.receive_buffer", "3528"),
             ("udp.send_queue", "4"),
             ("udp.send_buffer", "3528"),
+        ],
+    },
+    Preset {
+        name: "unet3",
+        doc: "An RTOS stack as delivered: windows of 1,024 bytes, and one datagram waits for its reader.",
+        rows: &[
+            ("tcp.send_buffer", "1024"),
+            ("tcp.receive_buffer", "1024"),
+            ("tcp.fit_segments", "0"),
+            ("tcp.window_scaling", "false"),
+            ("tcp.timestamps", "false"),
+            ("tcp.sack", "false"),
+            ("tcp.congestion", "newreno"),
+            ("tcp.pacing", "false"),
+            ("udp.receive_queue", "1"),
+        ],
+    },
+    Preset {
+        name: "netburner",
+        doc: "256 buffers of 1,500 bytes for everything, and five of them for each use of a socket.",
+        rows: &[
+            ("pool.blocks", "256"),
+            ("pool.block_size", "1500"),
+            ("tcp.send_buffer", "7500"),
+            ("tcp.receive_buffer", "7500"),
+            ("tcp.unacknowledged", "7500"),
+            ("tcp.out_of_order", "7500"),
+            ("tcp.window_scaling", "false"),
+            ("tcp.timestamps", "false"),
+            ("tcp.sack", "false"),
+            ("tcp.congestion", "newreno"),
+            ("tcp.pacing", "false"),
         ],
     },
 ];

@@ -3,7 +3,10 @@
 //! Rule: whatever a file or a flag changes goes through [`Setup::set`], path by
 //! path, so the two can never mean different things. Nothing runs here.
 
-use fullpipe::{config::Config, presets::Preset};
+use fullpipe::{
+    config::Config,
+    presets::{Preset, alias},
+};
 use fullpipe_pool::knobs::parse_count;
 use fullpipe_sim::DeviceModel;
 
@@ -150,7 +153,10 @@ impl Setup {
                 }
                 Ok(())
             }
-            _ if [DEVICE_QUEUE, DEVICE].contains(&first) || is_knob_group(first) => {
+            _ if [DEVICE_QUEUE, DEVICE].contains(&first)
+                || is_knob_group(first)
+                || alias::find(path).is_some() =>
+            {
                 self.hosts[self.subject].set(path, text)
             }
             _ => {

@@ -1,6 +1,9 @@
 //! Every knob is shown everywhere, in tables that hold together.
 
-use fullpipe::{config::Config, presets::PRESETS};
+use fullpipe::{
+    config::Config,
+    presets::{self, PRESETS},
+};
 
 use super::{folded, knobs_json, knobs_markdown, knobs_table};
 
@@ -15,6 +18,14 @@ fn every_knob_is_on_the_page_in_the_table_and_in_the_json() {
             }
         }
         assert!(page.contains(&format!("## {}", preset.name)));
+    }
+}
+
+#[test]
+fn a_preset_shows_what_its_system_calls_a_knob() {
+    let preset = presets::find("unet3").unwrap();
+    for text in [knobs_table(preset), knobs_json(preset), knobs_markdown()] {
+        assert!(text.contains("CFG_TCP_SND_WND"), "{text}");
     }
 }
 

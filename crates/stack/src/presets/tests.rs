@@ -29,7 +29,7 @@ fn an_unknown_preset_is_answered_with_the_nearest() {
         ("nutx", "no preset is called `nutx`; did you mean `nuttx`?"),
         (
             "zephyr",
-            "no preset is called `zephyr`; there are default, nuttx",
+            "no preset is called `zephyr`; there are default, nuttx, unet3, netburner",
         ),
     ] {
         assert_eq!(find(name).unwrap_err().to_string(), expected);

@@ -1,0 +1,64 @@
+//! Every alias reaches a knob, and says its own name when it is refused.
+
+use super::*;
+use crate::{
+    config::Config,
+    presets::{self, PRESETS},
+};
+
+#[test]
+fn every_alias_belongs_to_a_preset_and_reads_a_knob_of_the_table() {
+    let rows = Config::rows();
+    for alias in ALIASES {
+        assert!(
+            PRESETS.iter().any(|preset| preset.name == alias.preset),
+            "{}",
+            alias.name
+        );
+        let known = rows.iter().any(|row| row.name == alias.knob);
+        assert!(known, "{}: {}", alias.name, alias.knob);
+        let same_name = ALIASES.iter().filter(|other| other.name == alias.name);
+        assert_eq!(same_name.count(), 1, "{}", alias.name);
+    }
+}
+
+#[test]
+fn a_setting_may_be_written_as_the_other_system_writes_it() {
+    let mut config = Config::default();
+    for (name, text, knob, value) in [
+        ("CONFIG_IOB_NBUFFERS", "128", "pool.blocks", "128"),
+        ("CFG_TCP_SND_WND", "16384", "tcp.send_buffer", "16384"),
+        ("SetSocketTxBuffers", "20", "tcp.send_buffer", "30000"),
+        ("SO_NONAGLE", "true", "tcp.nagle", "false"),
+    ] {
+        config.set(name, text).unwrap();
+        assert_eq!(config.get(knob).as_deref(), Some(value), "{name}");
+        assert!(of_knob(find(name).unwrap().preset, knob).contains(&name));
+    }
+}
+
+#[test]
+fn a_mistake_is_told_under_the_name_that_was_written() {
+    let mut config = presets::find("netburner").unwrap().config();
+    let before = config.clone();
+    for (name, text, expected) in [
+        (
+            "SetSocketTxBuffers",
+            "many",
+            "SetSocketTxBuffers = many: expected a number of buffers such as 20",
+        ),
+        (
+            "SO_NONAGLE",
+            "perhaps",
+            "SO_NONAGLE = perhaps: expected true or false",
+        ),
+        (
+            "CFG_TCP_SND_WIN",
+            "1024",
+            "no knob is called `CFG_TCP_SND_WIN`; did you mean `CFG_TCP_SND_WND`?",
+        ),
+    ] {
+        assert_eq!(config.set(name, text).unwrap_err().to_string(), expected);
+        assert_eq!(config, before);
+    }
+}
