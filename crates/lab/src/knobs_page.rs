@@ -70,7 +70,13 @@ pub fn knobs_markdown() -> String {
             let _ = writeln!(page, "| `{name}` | {value} | {default} |");
         }
     }
-    page.push_str(
+    page.push_str(&aliases_markdown());
+    page
+}
+
+/// What other systems call a knob.
+fn aliases_markdown() -> String {
+    let mut page = String::from(
         "\n# Names of other systems\n\n\
          What these systems call a knob can be set by their name too, with any preset:\n\
          `--set CFG_TCP_SND_WND=16384`.\n\n\
