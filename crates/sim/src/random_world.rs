@@ -12,7 +12,10 @@ use crate::app::{
     Amount, Application, Ending, ReadPlan, Requester, Requests, Responder, Transfer, WritePlan,
     WriteSize,
 };
-use crate::link::{BurstLoss, ETHERNET_HEADER_LEN, Link, Queue, Radio, Reordering, TokenBucket};
+use crate::link::{
+    BurstLoss, Codel, ETHERNET_HEADER_LEN, EcnThreshold, Hop, Link, Queue, Radio, Reordering,
+    TokenBucket,
+};
 use crate::rule::{Fate, Rule};
 use crate::{DeviceModel, HostId, LinkId, Merge, Seed, World};
 
@@ -200,7 +203,7 @@ fn draw_link(rng: &mut Rng, mtu: usize) -> Link {
         chance: rng.unit() * 0.2,
         late_us: draw_spread(rng, 17),
     });
-    Link {
+    let plain = Link {
         rate_bps,
         delay_us,
         jitter_us: if rng.chance(0.5) {
@@ -217,6 +220,26 @@ fn draw_link(rng: &mut Rng, mtu: usize) -> Link {
         token_bucket,
         radio,
         mtu,
+        ..Link::ideal()
+    };
+    let ecn_threshold = rng.chance(0.2).then(|| match rng.below(2) {
+        0 => EcnThreshold::Packets(rng.between(1, 32) as u32),
+        _ => EcnThreshold::Bytes(frame * rng.between(1, 16)),
+    });
+    let codel = rng.chance(0.2).then(|| Codel {
+        target_us: draw_spread(rng, 14),
+        interval_us: draw_spread(rng, 18),
+        ecn: rng.chance(0.5),
+    });
+    let hop = rng.chance(0.2).then(|| Hop {
+        mtu: rng.between(256, mtu as u64) as u16,
+        silent: rng.chance(0.5),
+    });
+    Link {
+        ecn_threshold,
+        codel,
+        hop,
+        ..plain
     }
 }
 

@@ -6,7 +6,9 @@
 //! simulator's business.
 
 use fullpipe_pool::{Duration, knobs::parse_count};
-use fullpipe_sim::link::{BurstLoss, Direction, Link, Queue, Radio, Reordering, TokenBucket};
+use fullpipe_sim::link::{
+    BurstLoss, Codel, Direction, EcnThreshold, Hop, Link, Queue, Radio, Reordering, TokenBucket,
+};
 
 use super::setting::SettingError;
 use crate::{
@@ -162,6 +164,30 @@ pub const LINK_FIELDS: &[LinkField] = &[
         |way, text| way.fields.queue = parse_queue(text)?
     ),
     field!(
+        "ecn_threshold",
+        "Frames that find more waiting are marked, or dropped if they cannot be.",
+        "an amount such as \"20 packets\" or \"30K bytes\"",
+        |way, text| way.fields.ecn_threshold = Some(parse_threshold(text)?)
+    ),
+    field!(
+        "codel.target",
+        "CoDel keeps the queue from standing longer than this.",
+        TIME,
+        |way, text| way.codel().target_us = whole_us(text)?
+    ),
+    field!(
+        "codel.interval",
+        "CoDel drops after the queue has stood for so long: the longest usual round trip.",
+        TIME,
+        |way, text| way.codel().interval_us = whole_us(text)?
+    ),
+    field!(
+        "codel.ecn",
+        "CoDel marks what can be marked instead of dropping it.",
+        "true or false",
+        |way, text| way.codel().ecn = text.trim().parse().ok()?
+    ),
+    field!(
         "token_bucket.rate",
         "Rate of a shaper in front of the wire.",
         RATE,
@@ -196,6 +222,18 @@ pub const LINK_FIELDS: &[LinkField] = &[
         "Largest IP packet.",
         "a number of bytes, at least 68",
         |way, text| way.fields.mtu = parse_mtu(text)?
+    ),
+    field!(
+        "hop.mtu",
+        "Largest IP packet that a hop half-way carries.",
+        "a number of bytes, at least 68",
+        |way, text| way.hop().mtu = parse_mtu(text)? as u16
+    ),
+    field!(
+        "hop.silent",
+        "The hop drops what is too long without an ICMP error: a black hole.",
+        "true or false",
+        |way, text| way.hop().silent = text.trim().parse().ok()?
     ),
 ];
 
@@ -316,6 +354,15 @@ impl Way {
         })
     }
 
+    fn codel(&mut self) -> &mut Codel {
+        self.fields.codel.get_or_insert(Codel::internet())
+    }
+
+    fn hop(&mut self) -> &mut Hop {
+        let mtu = self.fields.mtu.min(usize::from(u16::MAX)) as u16;
+        self.fields.hop.get_or_insert(Hop { mtu, silent: false })
+    }
+
     fn radio(&mut self) -> &mut Radio {
         self.fields.radio.get_or_insert(Radio {
             access_us: 0,
@@ -344,11 +391,18 @@ fn parse_queue(text: &str) -> Option<Queue> {
         "device" => return Some(Queue::Device),
         _ => {}
     }
-    let (amount, unit) = text.split_once(' ')?;
+    match parse_threshold(text)? {
+        EcnThreshold::Packets(packets) => Some(Queue::Packets(packets)),
+        EcnThreshold::Bytes(bytes) => Some(Queue::Bytes(bytes)),
+    }
+}
+
+fn parse_threshold(text: &str) -> Option<EcnThreshold> {
+    let (amount, unit) = text.trim().split_once(' ')?;
     let amount = parse_count(amount)?;
     match unit.trim() {
-        "packets" => u32::try_from(amount).ok().map(Queue::Packets),
-        "bytes" => Some(Queue::Bytes(amount)),
+        "packets" => u32::try_from(amount).ok().map(EcnThreshold::Packets),
+        "bytes" => Some(EcnThreshold::Bytes(amount)),
         _ => None,
     }
 }

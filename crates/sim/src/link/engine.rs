@@ -15,11 +15,13 @@ use std::collections::BinaryHeap;
 use fullpipe_pool::{Duration, Instant, Rng};
 
 use super::burst_loss::Channel;
+use super::codel::Control;
 use super::corruption::Corruption;
 use super::delay::Propagation;
 use super::duplication::Duplication;
+use super::ecn_threshold::Treatment;
 use super::loss::Loss;
-use super::queue::Line;
+use super::queue::{Line, Waiting};
 use super::radio::{Air, Radio};
 use super::rate::Serializer;
 use super::reordering::Detour;
@@ -50,9 +52,15 @@ pub struct LinkCounters {
     pub lost: u64,
     /// Lost on the wire, in a burst.
     pub lost_in_burst: u64,
-    /// Dropped because the queue or the shaper's queue was full.
+    /// Dropped because the queue or the shaper's queue was full, or longer than
+    /// the threshold for frames that cannot be marked.
     pub dropped_by_queue: u64,
-    /// Dropped because they were longer than the link or the shaper can carry.
+    /// Dropped by CoDel.
+    pub dropped_by_codel: u64,
+    /// Marked with CE, by CoDel or beyond the threshold.
+    pub marked: u64,
+    /// Dropped because they were longer than the link, the shaper or the hop can
+    /// carry.
     pub dropped_too_long: u64,
     /// Dropped because the link was down.
     pub dropped_while_down: u64,
@@ -109,6 +117,7 @@ impl Ord for InFlight {
 struct Lane {
     link: Link,
     line: Line,
+    codel: Control,
     /// When the frame on the wire has left; shared by both lanes of a radio.
     free_at: Instant,
     serializer: Serializer,
@@ -127,6 +136,7 @@ impl Lane {
         Self {
             link,
             line: Line::default(),
+            codel: Control::default(),
             free_at: Instant::ZERO,
             serializer: Serializer::default(),
             bucket: Bucket::default(),
@@ -157,6 +167,30 @@ impl Lane {
             .token_bucket
             .is_none_or(|bucket| len as u64 <= bucket.burst_bytes);
         len <= self.link.mtu + ETHERNET_HEADER_LEN && fits_bucket
+    }
+
+    /// What the length of the queue means for a frame that would join it.
+    fn treat(&mut self, frame: &mut [u8]) -> Treatment {
+        let shaper_bytes = self.link.token_bucket.map(|bucket| bucket.limit_bytes);
+        if !self.line.admits(frame.len(), self.link.queue, shaper_bytes) {
+            return Treatment::Dropped;
+        }
+        match self.link.ecn_threshold {
+            Some(threshold) => threshold.treat(frame, &self.line),
+            None => Treatment::Alone,
+        }
+    }
+
+    /// The frame that leaves the queue at `now`.
+    fn leave(&mut self, now: Instant) -> Option<Waiting> {
+        let Some(model) = self.link.codel else {
+            return self.line.leave();
+        };
+        let maxpacket = self.link.mtu + ETHERNET_HEADER_LEN;
+        let (first, toll) = self.codel.deque(model, &mut self.line, maxpacket, now);
+        self.counters.dropped_by_codel += toll.dropped;
+        self.counters.marked += toll.marked;
+        first
     }
 
     /// Whether the frame that has just left is lost.
@@ -249,7 +283,7 @@ impl LinkEngine {
     }
 
     /// Takes a frame at `now`; it is dropped when nothing can hold it.
-    pub fn offer(&mut self, direction: Direction, frame: Vec<u8>, now: Instant) {
+    pub fn offer(&mut self, direction: Direction, mut frame: Vec<u8>, now: Instant) {
         self.advance(now);
         let lane = &mut self.lanes[direction.index()];
         lane.counters.offered += 1;
@@ -257,13 +291,21 @@ impl LinkEngine {
             lane.counters.dropped_while_down += 1;
         } else if !lane.can_carry(frame.len()) {
             lane.counters.dropped_too_long += 1;
-        } else if !lane.line.admits(
-            frame.len(),
-            lane.link.queue,
-            lane.link.token_bucket.map(|bucket| bucket.limit_bytes),
-        ) {
-            lane.counters.dropped_by_queue += 1;
+        } else if let Some(hop) = lane.link.hop.filter(|hop| hop.stops(&frame)) {
+            lane.counters.dropped_too_long += 1;
+            if let Some(answer) = hop.answer(&frame) {
+                let there_and_back = Duration::from_micros(lane.link.delay_us);
+                self.arrive(direction.reverse(), now + there_and_back, answer);
+            }
         } else {
+            match lane.treat(&mut frame) {
+                Treatment::Alone => {}
+                Treatment::Marked => lane.counters.marked += 1,
+                Treatment::Dropped => {
+                    lane.counters.dropped_by_queue += 1;
+                    return;
+                }
+            }
             lane.line.join(frame, now);
             self.advance(now);
             let lane = &mut self.lanes[direction.index()];
@@ -341,11 +383,16 @@ impl LinkEngine {
     /// on the wire at `bits_from`. Returns when the wire is free again.
     fn transmit(&mut self, direction: Direction, start: Instant, bits_from: Instant) -> Instant {
         let lane = &mut self.lanes[direction.index()];
-        let Some(waiting) = lane.line.leave() else {
-            unreachable!("a start without a frame");
+        let Some(waiting) = lane.leave(start) else {
+            unreachable!("a start without a frame, or a queue that CoDel emptied");
         };
         let mut frame = waiting.frame;
+        let (mut start, mut bits_from) = (start, bits_from);
         if let Some(model) = lane.link.token_bucket {
+            // What CoDel dropped may have been shorter than what leaves instead.
+            let ready = lane.bucket.ready(model, frame.len(), start);
+            bits_from += ready.since(start);
+            start = ready;
             lane.bucket.take(model, frame.len(), start);
         }
         let left = bits_from + lane.serializer.time_for(frame.len(), lane.link.rate_bps);
@@ -370,15 +417,20 @@ impl LinkEngine {
             lane.counters.corrupted += 1;
         }
         for frame in [Some(frame), copy].into_iter().flatten() {
-            let sequence = self.sent;
-            self.sent += 1;
-            self.in_flight.push(Reverse(InFlight {
-                at,
-                sequence,
-                direction,
-                frame,
-            }));
+            self.arrive(direction, at, frame);
         }
         left
+    }
+
+    /// `frame` will arrive at `at`.
+    fn arrive(&mut self, direction: Direction, at: Instant, frame: Vec<u8>) {
+        let sequence = self.sent;
+        self.sent += 1;
+        self.in_flight.push(Reverse(InFlight {
+            at,
+            sequence,
+            direction,
+            frame,
+        }));
     }
 }

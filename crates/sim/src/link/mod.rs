@@ -5,15 +5,20 @@
 //! devices, real time. Each impairment is one file of this folder and draws
 //! from a generator of its own, so that switching one on moves no other.
 //!
-//! A link does not look into frames, but for two bytes: corruption has to know
-//! an IP packet from a frame whose damage nothing could detect.
+//! A link does not look into frames beyond the IP header: corruption has to know
+//! an IP packet from a frame whose damage nothing could detect, a mark needs a
+//! packet whose sender takes part, and a hop must not drop what may be cut.
 
 mod burst_loss;
+mod codel;
 mod corruption;
 mod delay;
 mod duplication;
+mod ecn_threshold;
 mod engine;
+mod hop;
 mod loss;
+mod mark;
 mod queue;
 mod radio;
 mod rate;
@@ -24,7 +29,10 @@ mod token_bucket;
 mod tests;
 
 pub use burst_loss::BurstLoss;
+pub use codel::Codel;
+pub use ecn_threshold::EcnThreshold;
 pub use engine::{Delivery, LinkCounters, LinkEngine};
+pub use hop::Hop;
 pub use queue::Queue;
 pub use radio::Radio;
 pub use reordering::Reordering;
@@ -92,12 +100,18 @@ pub struct Link {
     pub corruption: f64,
     /// What holds frames that wait for the wire.
     pub queue: Queue,
+    /// The queue reports congestion from this length on.
+    pub ecn_threshold: Option<EcnThreshold>,
+    /// The queue is kept short by what leaves it too late.
+    pub codel: Option<Codel>,
     /// A shaper in front of the wire.
     pub token_bucket: Option<TokenBucket>,
     /// Both directions share one medium.
     pub radio: Option<Radio>,
     /// Largest IP packet in bytes; larger frames are dropped.
     pub mtu: usize,
+    /// A hop half-way that carries less.
+    pub hop: Option<Hop>,
 }
 
 impl Link {
@@ -113,14 +127,18 @@ impl Link {
             duplication: 0.0,
             corruption: 0.0,
             queue: Queue::Unlimited,
+            ecn_threshold: None,
+            codel: None,
             token_bucket: None,
             radio: None,
             mtu: 1500,
+            hop: None,
         }
     }
 
     /// This link with everything random switched off: no loss, jitter,
-    /// reordering, duplication or corruption. Rate, delay and queue stay.
+    /// reordering, duplication or corruption; nor a hop that not everything may
+    /// find a way through. Rate, delay and queue stay.
     #[must_use]
     pub const fn without_impairments(self) -> Self {
         Self {
@@ -130,6 +148,7 @@ impl Link {
             reordering: None,
             duplication: 0.0,
             corruption: 0.0,
+            hop: None,
             ..self
         }
     }
@@ -162,6 +181,18 @@ impl Link {
             return Err(LinkError {
                 field: "mtu",
                 range: "at least 68 bytes (RFC 791)",
+            });
+        }
+        if self.hop.is_some_and(|hop| hop.mtu < 68) {
+            return Err(LinkError {
+                field: "hop.mtu",
+                range: "at least 68 bytes (RFC 791)",
+            });
+        }
+        if self.codel.is_some_and(|codel| codel.interval_us == 0) {
+            return Err(LinkError {
+                field: "codel.interval_us",
+                range: "at least 1 µs",
             });
         }
         if self.token_bucket.is_some_and(|bucket| bucket.rate_bps == 0) {

@@ -65,6 +65,10 @@ impl Line {
         Some(first)
     }
 
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     pub fn is_empty(&self) -> bool {
         self.frames.is_empty()
     }

@@ -471,3 +471,131 @@ fn a_description_out_of_range_is_refused_by_name() {
         assert_eq!(link.check().unwrap_err().field, field);
     }
 }
+
+/// An IPv4 frame of `len` bytes with a sound header and this ECN field.
+fn ipv4_frame(len: usize, ecn: fullpipe_wire::Ecn) -> Vec<u8> {
+    use fullpipe_wire::{Ipv4Header, Protocol};
+    let mut frame = frame(len, 0);
+    let payload_len = len - ETHERNET_HEADER_LEN - Ipv4Header::LEN;
+    let [src, dst] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(std::net::Ipv4Addr::from);
+    Ipv4Header {
+        ecn,
+        dont_fragment: true,
+        ..Ipv4Header::new(src, dst, Protocol::Tcp, payload_len)
+    }
+    .write(&mut frame[ETHERNET_HEADER_LEN..]);
+    frame
+}
+
+fn ipv4_of(frame: &[u8]) -> fullpipe_wire::Ipv4Header {
+    use fullpipe_wire::{ChecksumPolicy, Ipv4Header};
+    Ipv4Header::parse(&frame[ETHERNET_HEADER_LEN..], ChecksumPolicy::Verify)
+        .expect("the header checksum is right")
+        .0
+}
+
+#[test]
+fn beyond_the_threshold_who_takes_part_is_marked_and_who_does_not_is_dropped() {
+    use fullpipe_wire::Ecn;
+    for (ecn, arrived, marked) in [
+        (Ecn::NotEct, 4, 0),
+        (Ecn::Ect0, 10, 6),
+        (Ecn::Ect1, 10, 6),
+        (Ecn::Ce, 10, 6),
+    ] {
+        let mut link = engine(Link {
+            rate_bps: 1_000_000,
+            ecn_threshold: Some(EcnThreshold::Packets(3)),
+            ..Link::ideal()
+        });
+        for _ in 0..10 {
+            link.offer(Direction::Forward, ipv4_frame(500, ecn), Instant::ZERO);
+        }
+        let found = arrivals(&mut link);
+        let counters = link.counters(Direction::Forward);
+        assert_eq!(found.len(), arrived, "{ecn:?}");
+        assert_eq!(counters.marked, marked, "{ecn:?}");
+        assert_eq!(counters.dropped_by_queue, 10 - arrived as u64, "{ecn:?}");
+        for (number, delivery) in found.iter().enumerate() {
+            // One on the wire, three waiting; then the threshold.
+            let expected = if number < 4 { ecn } else { Ecn::Ce };
+            assert_eq!(ipv4_of(&delivery.frame).ecn, expected, "{number}");
+        }
+    }
+}
+
+#[test]
+fn codel_keeps_a_standing_queue_near_its_target() {
+    let run = |codel| {
+        let mut link = engine(Link {
+            rate_bps: 8_000_000,
+            codel,
+            ..Link::ideal()
+        });
+        // 10 % more than the wire takes, for two seconds.
+        let mut longest = Duration::ZERO;
+        for number in 0..2_200_u64 {
+            let now = Instant::from_micros(number * 1_000_000 / 1_100);
+            let mut frame = ipv4_frame(1_000, fullpipe_wire::Ecn::NotEct);
+            frame[50..58].copy_from_slice(&now.as_micros().to_be_bytes());
+            while let Some(arrived) = link.take(now) {
+                let sent = u64::from_be_bytes(arrived.frame[50..58].try_into().unwrap());
+                if now > Instant::from_millis(1_500) {
+                    longest = longest.max(arrived.at.since(Instant::from_micros(sent)));
+                }
+            }
+            link.offer(Direction::Forward, frame, now);
+        }
+        (longest, link.counters(Direction::Forward).dropped_by_codel)
+    };
+    let (tail, none) = run(None);
+    let (controlled, dropped) = run(Some(Codel::internet()));
+    assert!(tail > Duration::from_millis(130) && none == 0, "{tail:?}");
+    assert!(
+        controlled < tail && dropped > 50,
+        "{controlled:?} {dropped}"
+    );
+}
+
+#[test]
+fn a_hop_stops_what_is_too_long_and_must_not_be_cut() {
+    use fullpipe_wire::{ChecksumPolicy, Ecn, Icmpv4Message, UnreachableCode};
+    for silent in [false, true] {
+        let mut link = engine(Link {
+            delay_us: 1_000,
+            hop: Some(Hop { mtu: 1_000, silent }),
+            ..Link::ideal()
+        });
+        for len in [1_000, 1_014, 1_015, 1_500] {
+            link.offer(
+                Direction::Forward,
+                ipv4_frame(len, Ecn::Ect0),
+                Instant::ZERO,
+            );
+        }
+        let found = arrivals(&mut link);
+        let (forward, back): (Vec<_>, Vec<_>) = found
+            .iter()
+            .partition(|delivery| delivery.direction == Direction::Forward);
+        assert_eq!(forward.len(), 2);
+        assert_eq!(link.counters(Direction::Forward).dropped_too_long, 2);
+        assert_eq!(back.len(), if silent { 0 } else { 2 });
+        for answer in back {
+            assert_eq!(
+                answer.at,
+                Instant::from_micros(1_000),
+                "there and back half the way"
+            );
+            let header = ipv4_of(&answer.frame);
+            let [src, dst] = [[10, 0, 0, 2], [10, 0, 0, 1]].map(std::net::Ipv4Addr::from);
+            assert_eq!((header.src, header.dst), (src, dst));
+            let body = &answer.frame[ETHERNET_HEADER_LEN + 20..];
+            let (message, _) = Icmpv4Message::parse(body, ChecksumPolicy::Verify).unwrap();
+            let expected = Icmpv4Message::Unreachable {
+                code: UnreachableCode::FragmentationNeeded,
+                next_hop_mtu: 1_000,
+            };
+            assert_eq!(message, expected);
+        }
+    }
+}

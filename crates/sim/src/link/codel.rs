@@ -1,0 +1,148 @@
+//! CoDel, the controlled delay queue discipline. RFC 8289.
+//!
+//! Rule: what counts is the time a frame has waited, looked at when it leaves.
+//! Once every frame of an interval has waited longer than the target, frames
+//! are dropped (or marked), the next one sooner by the square root of how many
+//! there were. How much may wait at most is `queue.rs`'s word. Names as in the
+//! RFC's §5.
+
+use fullpipe_pool::{Duration, Instant};
+
+use super::mark::mark;
+use super::queue::{Line, Waiting};
+
+/// The discipline's settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Codel {
+    /// A standing queue this short is good, in microseconds.
+    pub target_us: u64,
+    /// A queue must stand for this long before anything is dropped, in
+    /// microseconds: about the longest usual round trip.
+    pub interval_us: u64,
+    /// Frames that can be marked are marked instead of dropped. §3.1.
+    pub ecn: bool,
+}
+
+impl Codel {
+    /// The settings for the open Internet: 5 ms and 100 ms, §4.3 and §4.4.
+    pub const fn internet() -> Self {
+        Self {
+            target_us: 5_000,
+            interval_us: 100_000,
+            ecn: false,
+        }
+    }
+
+    /// When to drop next, `count` drops into the dropping state. §3.3.
+    fn control_law(&self, t: Instant, count: u32) -> Instant {
+        let interval = (self.interval_us * 1_000) as f64;
+        t + Duration::from_nanos((interval / f64::from(count.max(1)).sqrt()) as u64)
+    }
+}
+
+/// What CoDel did to frames that left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Toll {
+    pub dropped: u64,
+    pub marked: u64,
+}
+
+/// One direction's control.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Control {
+    /// When the queue will have stood above the target for an interval.
+    first_above_time: Option<Instant>,
+    drop_next: Instant,
+    /// Drops since the dropping state was entered.
+    count: u32,
+    /// What `count` was when it was entered last.
+    lastcount: u32,
+    dropping: bool,
+}
+
+impl Control {
+    /// The frame that leaves `line` at `now`, and what it cost. A queue of no
+    /// more than `maxpacket` bytes is never emptied.
+    pub fn deque(
+        &mut self,
+        model: Codel,
+        line: &mut Line,
+        maxpacket: usize,
+        now: Instant,
+    ) -> (Option<Waiting>, Toll) {
+        let mut toll = Toll::default();
+        let (mut first, mut ok_to_drop) = self.dodeque(model, line, maxpacket, now);
+        if self.dropping {
+            self.dropping &= ok_to_drop;
+            while self.dropping && now >= self.drop_next {
+                self.count += 1;
+                if marks(model, &mut first, &mut toll) {
+                    self.drop_next = model.control_law(self.drop_next, self.count);
+                    break;
+                }
+                toll.dropped += 1;
+                (first, ok_to_drop) = self.dodeque(model, line, maxpacket, now);
+                self.dropping = ok_to_drop;
+                if self.dropping {
+                    self.drop_next = model.control_law(self.drop_next, self.count);
+                }
+            }
+        } else if ok_to_drop {
+            if !marks(model, &mut first, &mut toll) {
+                toll.dropped += 1;
+                (first, _) = self.dodeque(model, line, maxpacket, now);
+            }
+            self.dropping = true;
+            self.count = self.first_count(model, now);
+            self.lastcount = self.count;
+            self.drop_next = model.control_law(now, self.count);
+        }
+        (first, toll)
+    }
+
+    /// Where the control law goes on: near where it was, if that was not long
+    /// ago. §5.4.
+    fn first_count(&self, model: Codel, now: Instant) -> u32 {
+        let delta = self.count.saturating_sub(self.lastcount);
+        let recent = Duration::from_micros(16 * model.interval_us);
+        if delta > 1 && now.since(self.drop_next) < recent {
+            delta
+        } else {
+            1
+        }
+    }
+
+    /// Takes the first frame, and says whether it may be dropped. §5.6.
+    fn dodeque(
+        &mut self,
+        model: Codel,
+        line: &mut Line,
+        maxpacket: usize,
+        now: Instant,
+    ) -> (Option<Waiting>, bool) {
+        let Some(first) = line.leave() else {
+            self.first_above_time = None;
+            return (None, false);
+        };
+        let sojourn_time = now.since(first.since);
+        let short = sojourn_time < Duration::from_micros(model.target_us)
+            || line.bytes() <= maxpacket as u64;
+        if short {
+            self.first_above_time = None;
+            return (Some(first), false);
+        }
+        let interval = Duration::from_micros(model.interval_us);
+        let since = *self.first_above_time.get_or_insert(now + interval);
+        (Some(first), now >= since)
+    }
+}
+
+/// Marks the frame, if both it and the discipline let it be.
+fn marks(model: Codel, first: &mut Option<Waiting>, toll: &mut Toll) -> bool {
+    let marked = model.ecn && first.as_mut().is_some_and(|first| mark(&mut first.frame));
+    toll.marked += u64::from(marked);
+    marked
+}
+
+#[cfg(test)]
+mod tests;

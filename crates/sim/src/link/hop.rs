@@ -1,0 +1,68 @@
+//! A hop in the middle of the path whose links carry less than the ends' do.
+//!
+//! Rule: it lies half-way, and drops what is longer than it carries and must not
+//! be cut. It says so, as RFC 1191 §4 asks, or it is silent: a black hole. What
+//! may be cut passes, because the receiver would put it together again.
+
+use fullpipe_wire::{
+    Checksum, EthernetHeader, Icmpv4Message, Ipv4Header, Protocol, UnreachableCode,
+};
+
+use super::ETHERNET_HEADER_LEN;
+
+/// Bytes of the dropped packet's payload that an error quotes. RFC 792.
+const QUOTED_PAYLOAD: usize = 8;
+
+/// A hop that carries less than the link around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// Largest IP packet in bytes that it carries.
+    pub mtu: u16,
+    /// It drops without a word.
+    pub silent: bool,
+}
+
+impl Hop {
+    /// Whether `frame` goes no further.
+    pub(super) fn stops(self, frame: &[u8]) -> bool {
+        frame.len() > usize::from(self.mtu) + ETHERNET_HEADER_LEN
+            && header_of(frame).is_some_and(|header| header.dont_fragment)
+    }
+
+    /// The frame with which it answers one that it stopped.
+    pub(super) fn answer(self, frame: &[u8]) -> Option<Vec<u8>> {
+        if self.silent {
+            return None;
+        }
+        let (ethernet, packet) = EthernetHeader::parse(frame).ok()?;
+        let quoted = &packet[..(Ipv4Header::LEN + QUOTED_PAYLOAD).min(packet.len())];
+        let dropped = header_of(frame)?;
+        let message = Icmpv4Message::Unreachable {
+            code: UnreachableCode::FragmentationNeeded,
+            next_hop_mtu: self.mtu,
+        };
+        let len = Icmpv4Message::LEN + quoted.len();
+        // The address of the hop is nobody's: the other end's will do.
+        let header = Ipv4Header::new(dropped.dst, dropped.src, Protocol::Icmp, len);
+        let mut answer = vec![0; ETHERNET_HEADER_LEN + Ipv4Header::LEN + len];
+        let (link, rest) = answer.split_at_mut(ETHERNET_HEADER_LEN);
+        EthernetHeader {
+            dst: ethernet.src,
+            src: ethernet.dst,
+            ..ethernet
+        }
+        .write(link);
+        header.write(rest);
+        let (head, text) = rest[Ipv4Header::LEN..].split_at_mut(Icmpv4Message::LEN);
+        text.copy_from_slice(quoted);
+        message.write(head, Checksum::of(quoted));
+        Some(answer)
+    }
+}
+
+fn header_of(frame: &[u8]) -> Option<Ipv4Header> {
+    let (_, packet) = EthernetHeader::parse(frame).ok()?;
+    Ipv4Header::parse_quoted(packet)
+        .ok()
+        .map(|(header, _)| header)
+}
