@@ -203,7 +203,7 @@ fn draw_link(rng: &mut Rng, mtu: usize) -> Link {
         chance: rng.unit() * 0.2,
         late_us: draw_spread(rng, 17),
     });
-    let plain = Link {
+    let link = Link {
         rate_bps,
         delay_us,
         jitter_us: if rng.chance(0.5) {
@@ -222,6 +222,12 @@ fn draw_link(rng: &mut Rng, mtu: usize) -> Link {
         mtu,
         ..Link::ideal()
     };
+    draw_signals(rng, link)
+}
+
+/// `link` with what tells its senders to slow down or to send less at once.
+fn draw_signals(rng: &mut Rng, link: Link) -> Link {
+    let frame = (link.mtu + ETHERNET_HEADER_LEN) as u64;
     let ecn_threshold = rng.chance(0.2).then(|| match rng.below(2) {
         0 => EcnThreshold::Packets(rng.between(1, 32) as u32),
         _ => EcnThreshold::Bytes(frame * rng.between(1, 16)),
@@ -232,14 +238,14 @@ fn draw_link(rng: &mut Rng, mtu: usize) -> Link {
         ecn: rng.chance(0.5),
     });
     let hop = rng.chance(0.2).then(|| Hop {
-        mtu: rng.between(256, mtu as u64) as u16,
+        mtu: rng.between(256, link.mtu as u64) as u16,
         silent: rng.chance(0.5),
     });
     Link {
         ecn_threshold,
         codel,
         hop,
-        ..plain
+        ..link
     }
 }
 

@@ -42,6 +42,18 @@ knob_choice! {
     }
 }
 
+knob_choice! {
+    /// Whether connections find out by probes how long a segment the path carries.
+    pub enum MtuProbing ("off, black_hole or always") {
+        /// Only routers' messages count.
+        Off = "off",
+        /// Once timeouts show that long segments vanish without a message.
+        BlackHole = "black_hole",
+        /// From the start, beginning at `tcp.base_mss`.
+        Always = "always",
+    }
+}
+
 const fn ms(value: u64) -> Duration {
     Duration::from_millis(value)
 }
@@ -65,11 +77,22 @@ knobs! {
         /// The same for a connection that has received nothing yet, so that one
         /// that only sends has the memory for it. At least 536 bytes.
         idle_window_share: u32 = 12, legal 1 => 100, drawn 1 => 100, "percent";
-        /// Largest segment sent or asked for, whatever the MTU allows.
+        /// Largest segment sent or asked for, whatever the MTU allows: the MSS
+        /// clamp.
         mss_max: u32 = 65_495, legal 64 => 65_495, drawn 64 => 9_000, "bytes";
         /// Smallest MSS believed from a peer: smaller ones would make it cheap
         /// to cause work.
         mss_min: u32 = 48, legal 1 => 1_460, drawn 1 => 64, "bytes";
+        /// Probe for the path MTU: the way out of paths that drop long packets
+        /// without a word. RFC 4821, RFC 8899.
+        mtu_probing: MtuProbing = MtuProbing::BlackHole, legal MtuProbing::Off => MtuProbing::Always,
+            drawn MtuProbing::Off => MtuProbing::Always, "";
+        /// Segments, text and options, that begin the search for the path MTU,
+        /// and that take over after `retries1` timeouts of longer ones; further
+        /// timeouts halve them.
+        base_mss: u32 = 1_024, legal 216 => 65_495, drawn 216 => 1_460, "bytes";
+        /// How long a segment that was too large is not tried again. RFC 1191 §6.3.
+        probe_interval: Duration = secs(600), legal secs(1) => secs(86_400), drawn secs(1) => secs(600), "";
         /// Where memory, and not the path, bounds what is in flight, segments are
         /// made smaller until an even number of them uses it up, and at least this
         /// many, because a peer that delays its ACKs answers every second one. On

@@ -65,6 +65,10 @@ counters! {
         syn_challenge: "TcpExtTCPSYNChallenge",
         /// Zero-window probes sent.
         win_probe: "TcpExtTCPWinProbe",
+        /// Probes of the path MTU that arrived.
+        mtup_success: "TcpExtTCPMTUPSuccess",
+        /// Probes of the path MTU that were lost.
+        mtup_fail: "TcpExtTCPMTUPFail",
         /// Keepalive probes sent.
         keepalive: "TcpExtTCPKeepAlive",
         /// Windows that closed: advertised as zero after not being zero.

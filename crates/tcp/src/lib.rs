@@ -57,7 +57,7 @@ mod send;
 mod seq;
 pub mod trace;
 
-pub use config::{CongestionAlgorithm, EcnMode, TcpConfig};
+pub use config::{CongestionAlgorithm, EcnMode, MtuProbing, TcpConfig};
 pub use connection::{
     ActiveOpen, Connection, Env, Events, HalfOpen, IcmpError, IllegalTransition, Info, Read, Ready,
     SocketOption, State, TimeWait, Trigger, Tuning,

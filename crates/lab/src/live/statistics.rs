@@ -91,6 +91,10 @@ pub struct LiveDirection {
     pub lost_in_burst: u64,
     /// Frames for which the queue had no room.
     pub dropped_by_queue: u64,
+    /// Frames dropped by CoDel.
+    pub dropped_by_codel: u64,
+    /// Frames marked with CE.
+    pub marked: u64,
     /// Frames longer than the link carries.
     pub dropped_too_long: u64,
     /// Frames delivered behind frames sent after them.
@@ -122,6 +126,8 @@ impl LiveDirection {
             lost,
             lost_in_burst,
             dropped_by_queue,
+            dropped_by_codel,
+            marked,
             dropped_too_long,
             dropped_while_down: _, // it is never plugged out here
             reordered,
@@ -139,6 +145,8 @@ impl LiveDirection {
             lost,
             lost_in_burst,
             dropped_by_queue,
+            dropped_by_codel,
+            marked,
             dropped_too_long,
             reordered,
             duplicated,
@@ -155,7 +163,9 @@ impl LiveDirection {
         let lost = since(self.lost + self.lost_in_burst, |then| {
             then.lost + then.lost_in_burst
         });
-        let dropped = since(self.dropped_by_queue, |then| then.dropped_by_queue);
+        let dropped = since(self.dropped_by_queue + self.dropped_by_codel, |then| {
+            then.dropped_by_queue + then.dropped_by_codel
+        });
         format!(
             "{} > {} {:7.2} Mbit/s {:6} frames {lost:4} lost {dropped:4} dropped",
             self.from,

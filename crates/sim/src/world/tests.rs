@@ -1,5 +1,8 @@
 //! Whole worlds: hand-made ones, whose outcome can be reckoned.
 
+mod path_mtu;
+mod queues;
+
 use fullpipe::Config;
 use fullpipe_pool::Duration;
 

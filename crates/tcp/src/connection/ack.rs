@@ -96,6 +96,7 @@ impl Connection {
             let acked = self.send.acknowledge(segment.ack, env.pool);
             self.tally.bytes_acked += u64::from(acked);
             self.progress = env.now;
+            self.note_arrival(env);
         }
         self.set_reordering_deadline(out.look_again);
         let sample = self.sample(segment, advanced, env);
@@ -208,6 +209,7 @@ impl Connection {
                 self.congestion
                     .on_loss(&self.congestion_event(flight_size, env));
             }
+            Verdict::ProbeLost => self.on_probe_lost(env),
             Verdict::Recovered => self.congestion.on_recovery_exit(),
             Verdict::Needless => {
                 env.counters.undos += 1;

@@ -15,7 +15,7 @@ use crate::{
     options::{Agreed, Offer, TimestampClock},
     receive::{FEWEST_BLOCKS, LargestWindow, Receive, WindowRoom, fair_bytes},
     recovery::{Recovery, Rtt},
-    send::{Send, SmallQueue},
+    send::{PathMtu, Send, SmallQueue},
     trace::Event,
 };
 
@@ -278,7 +278,7 @@ impl Connection {
             spoke: now,
             progress: now,
             challenge_after: now,
-            mss_limit: open.mss_limit,
+            path: PathMtu::new(open.mss_limit, env.config),
             unanswered: 0,
             probes: 0,
             orphan: false,

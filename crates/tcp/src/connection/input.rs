@@ -33,10 +33,6 @@ pub enum IcmpError {
     TimeExceeded,
 }
 
-/// The smallest text limit an ICMP error may set: the IPv4 minimum MTU of 576
-/// that practice assumes, less 40 bytes of headers. RFC 5927 §7.
-const MIN_MSS_LIMIT: u16 = 536;
-
 impl Connection {
     /// A segment has arrived.
     pub fn on_segment(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
@@ -327,12 +323,7 @@ impl Connection {
             }
             IcmpError::Unreachable { .. } | IcmpError::TimeExceeded => {}
             IcmpError::FragmentationNeeded { mss_limit } => {
-                if mss_limit < self.mss_limit {
-                    self.mss_limit = mss_limit.max(MIN_MSS_LIMIT).min(self.mss_limit);
-                    // What was too large did not arrive: send it again, smaller.
-                    self.recovery.on_too_large(env.sent);
-                    self.wants_output = true;
-                }
+                self.on_claim(mss_limit, seq, env);
             }
         }
         self.note_readiness(env);

@@ -15,6 +15,7 @@ mod handshake;
 mod info;
 mod input;
 mod output;
+mod path_mtu;
 mod state;
 mod super_segment;
 mod time_wait;
@@ -42,7 +43,7 @@ use crate::{
     options::{Agreed, Offer, TimestampClock},
     receive::{Receive, WindowRoom},
     recovery::{Phase, Recovery, Rtt, SentArena},
-    send::{Send, SmallQueue},
+    send::{PathMtu, Send, SmallQueue},
     trace::Event,
 };
 
@@ -142,8 +143,7 @@ pub struct Connection {
     progress: Instant,
     /// No challenge ACK before this. RFC 5961 §7.
     challenge_after: Instant,
-    /// Largest text that the path carries in one segment, without options.
-    mss_limit: u16,
+    path: PathMtu,
     /// Zero-window and keepalive probes in a row without an answer.
     unanswered: u8,
     /// Window probes sent in a row without progress, answered or not.
@@ -243,7 +243,7 @@ impl Connection {
     /// segment carries. RFC 9293 §3.7.1, RFC 6691.
     pub fn mss(&self, env: &Env<'_>) -> u32 {
         let negotiated =
-            u32::from(self.agreed.peer_mss.min(self.mss_limit)).min(env.config.mss_max);
+            u32::from(self.agreed.peer_mss.min(self.path.limit())).min(env.config.mss_max);
         let memory = u64::from(env.pool.block_count()) * u64::from(env.pool.block_size());
         let buffer = self.tuning.send_buffer.min(env.config.unacknowledged);
         let buffer = u64::from(buffer).min(memory) as u32;

@@ -8,7 +8,7 @@ use core::ops::Range;
 
 use fullpipe_wire::{Ecn, SackBlocks, TcpFlags, TcpOptions};
 
-use super::{Connection, Env, State};
+use super::{Connection, Env, State, path_mtu::Probing};
 use crate::{
     Allowance, Limit, SegmentOut, SeqNum,
     congestion::FlightStart,
@@ -133,6 +133,14 @@ impl Connection {
             self.restart_after_idle(env);
         }
         let situation = self.situation(device_max, env);
+        match self.probing(env) {
+            Probing::Idle => {}
+            Probing::Due(len) => return Some(self.mtu_probe(len, env)),
+            Probing::Waits(limit) => {
+                self.hold(limit, &situation, env);
+                return None;
+            }
+        }
         let limit = match self.decide(&situation, env) {
             Decision::Send(len) => {
                 self.pending.override_sws = false;
@@ -355,7 +363,7 @@ impl Connection {
     }
 
     /// A segment of `len` bytes of text from `seq` on, with FIN if that is next.
-    fn text_segment(&mut self, seq: SeqNum, len: u32, env: &mut Env<'_>) -> SegmentOut {
+    pub(super) fn text_segment(&mut self, seq: SeqNum, len: u32, env: &mut Env<'_>) -> SegmentOut {
         let start = self.send.offset_of(seq);
         let end = seq + len;
         let mut flags = TcpFlags::ACK;
@@ -493,6 +501,9 @@ impl Connection {
             if env.config.pacing {
                 self.pacer.on_sent(len, rate, mss, env.now);
             }
+        }
+        if len > 0 {
+            self.note_size(segment, is_again, env);
         }
         let range = segment.seq..end;
         let snd_nxt = self.send.snd_nxt;

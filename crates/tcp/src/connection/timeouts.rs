@@ -93,6 +93,7 @@ impl Connection {
         let event = self.congestion_event(flight_size, env);
         self.congestion.on_timeout(&event, first);
         self.owe_cwr();
+        self.doubt_size(env);
         self.record_window(env);
         self.set_limit(Limit::Recovery, env);
     }

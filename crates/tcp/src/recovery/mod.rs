@@ -65,6 +65,8 @@ pub struct Recovery {
     timeouts: u32,
     /// Duplicate ACKs of a peer without SACK, as segments beyond the first hole.
     duplicates: u32,
+    /// A probe of the path MTU, until something is known of it.
+    mtu_probe: Option<Range<SeqNum>>,
 }
 
 /// An ACK, as far as recovery is concerned.
@@ -95,6 +97,9 @@ pub enum Verdict {
     Nothing,
     /// A loss was found: fast recovery has begun.
     LossFound,
+    /// A probe of the path MTU was lost, and nothing else: it is sent again, and
+    /// that is all. RFC 4821 §7.6.2.
+    ProbeLost,
     /// Everything that recovery began with has arrived.
     Recovered,
     /// The recovery was needless: it is undone.
@@ -139,6 +144,7 @@ impl Recovery {
             window: 0,
             timeouts: 0,
             duplicates: 0,
+            mtu_probe: None,
         }
     }
 
@@ -210,6 +216,11 @@ impl Recovery {
         self.tail.on_probe(snd_nxt, is_retransmission);
     }
 
+    /// `range` is a probe of the path MTU: its loss is not congestion.
+    pub fn on_mtu_probe(&mut self, range: Range<SeqNum>) {
+        self.mtu_probe = Some(range);
+    }
+
     /// An ACK, with SACK blocks or without. `on_lost` is told of each range
     /// that is newly taken for lost.
     pub fn on_ack(
@@ -233,8 +244,7 @@ impl Recovery {
         }
         let (lost, look_again) = self.detect(input.around, input.now, rate, on_lost, arena);
         if lost > 0 && self.phase == Phase::Open {
-            self.begin_fast(input.ack, input.snd_nxt, lost, arena);
-            verdict = Verdict::LossFound;
+            verdict = self.on_loss(input.ack, input.snd_nxt, lost, arena);
         }
         AckOut {
             verdict,
@@ -374,7 +384,13 @@ impl Recovery {
         arena: &mut SentArena,
     ) -> (u32, Option<Instant>) {
         let recovering = self.phase != Phase::Open;
-        let mut lost = |sent: &Sent| on_lost(rate.on_lost(sent.len(), sent.snapshot, now));
+        let probe = self.mtu_probe.clone();
+        let mut lost = |sent: &Sent| {
+            let range = rate.on_lost(sent.len(), sent.snapshot, now);
+            if probe != Some(sent.start..sent.end) {
+                on_lost(range);
+            }
+        };
         self.rack
             .detect(&mut self.board, around, recovering, now, &mut lost, arena)
     }
@@ -390,10 +406,28 @@ impl Recovery {
     ) -> (Verdict, Option<Instant>) {
         let (lost, look_again) = self.detect(input.around, input.now, rate, on_lost, arena);
         if lost > 0 && self.phase == Phase::Open {
-            self.begin_fast(input.snd_una, input.snd_nxt, lost, arena);
-            return (Verdict::LossFound, look_again);
+            let verdict = self.on_loss(input.snd_una, input.snd_nxt, lost, arena);
+            return (verdict, look_again);
         }
         (Verdict::Nothing, look_again)
+    }
+
+    /// RACK has just taken `lost` bytes for lost, and nothing else is.
+    fn on_loss(
+        &mut self,
+        snd_una: SeqNum,
+        snd_nxt: SeqNum,
+        lost: u32,
+        arena: &SentArena,
+    ) -> Verdict {
+        if let Some(probe) = self.mtu_probe.take()
+            && self.board.lost() == probe.start.room_to(probe.end)
+            && self.next_lost(arena) == Some(probe)
+        {
+            return Verdict::ProbeLost;
+        }
+        self.begin_fast(snd_una, snd_nxt, lost, arena);
+        Verdict::LossFound
     }
 
     fn begin_fast(&mut self, snd_una: SeqNum, snd_nxt: SeqNum, lost: u32, arena: &SentArena) {
@@ -437,6 +471,7 @@ impl Recovery {
         self.recover = snd_nxt;
         self.duplicates = 0;
         self.tail.cancel();
+        self.mtu_probe = None;
         if self.board.head_is_sacked(arena) {
             self.board.mark_all_lost(true, arena);
         }

@@ -4,10 +4,12 @@
 //! text from `snd_una` on. Congestion and loss are not known here.
 
 mod buffer;
+mod path_mtu;
 mod segmentize;
 mod sizing;
 
 pub use buffer::Blocked;
+pub use path_mtu::{Claim, PathMtu};
 pub use segmentize::{Decision, Situation, segmentize};
 pub use sizing::{SmallQueue, WriteBuffers, frame_goal, whole_segments};
 

@@ -113,6 +113,38 @@ fn an_icmp_error_counts_only_when_it_quotes_something_in_flight() {
     assert_eq!(pair.states()[CLIENT], State::Established);
 }
 
+/// RFC 5927 §7.2: somebody who sees the sequence numbers still cannot make
+/// segments small while larger ones arrive.
+#[test]
+fn a_claim_of_a_small_path_does_nothing_while_large_segments_arrive() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    pair.transfer(CLIENT, 20_000, Duration::from_secs(2));
+    let needed = IcmpError::FragmentationNeeded { mss_limit: 68 };
+    for _ in 0..20 {
+        pair.write(CLIENT, &[3; 5_000]);
+        pair.at(CLIENT, |connection, env| {
+            let una = SeqNum(connection.info(env).snd_una);
+            connection.on_icmp(needed, una, env);
+        });
+        pair.run_for(Duration::from_millis(30));
+        pair.read(SERVER);
+        assert_eq!(pair.at(CLIENT, |c, env| c.info(env)).mss, 1_448);
+    }
+    assert_eq!(pair.ends[CLIENT].counters.retrans_segs, 0);
+    // When nothing arrives any more it may have been true.
+    pair.run_for(Duration::from_secs(1));
+    pair.read(SERVER);
+    pair.lose = Box::new(|flying| flying.text.len() > 1_000);
+    pair.write(CLIENT, &[4; 3_000]);
+    let una = pair.at(CLIENT, |c, env| c.info(env)).snd_una;
+    let shrunk = IcmpError::FragmentationNeeded { mss_limit: 1_000 };
+    pair.at(CLIENT, |connection, env| {
+        connection.on_icmp(shrunk, SeqNum(una), env);
+    });
+    pair.run_for(Duration::from_secs(2));
+    assert_eq!(pair.read(SERVER).len(), 3_000);
+}
+
 #[test]
 fn text_in_any_order_and_overlap_makes_the_same_stream() {
     let mut rng = fullpipe_pool::Rng::seeded(3);

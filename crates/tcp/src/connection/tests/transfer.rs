@@ -1,5 +1,7 @@
 //! Moving text: loss, order, segment sizes, memory, limits.
 
+use fullpipe_wire::SackBlocks;
+
 use super::*;
 
 fn small(blocks: u32) -> PoolConfig {
@@ -249,4 +251,45 @@ fn a_timeout_doubles_and_the_connection_ends_in_silence_after_retries2() {
     );
     let ready = pair.at(CLIENT, |connection, env| connection.ready(env));
     assert_eq!(ready.closed, Some(CloseReason::TimedOut));
+}
+
+/// Limited transmit, RFC 3042: what a duplicate ACK says has arrived is in flight
+/// no more, so something new may leave before anything is sent again.
+#[test]
+fn each_of_the_first_two_duplicate_acks_lets_new_text_leave() {
+    for sack in [true, false] {
+        let config = TcpConfig {
+            sack,
+            pacing: false,
+            initial_window: 4,
+            ..TcpConfig::default()
+        };
+        let mut pair = Pair::established(config, TcpConfig::default());
+        pair.transfer(CLIENT, 3_000, Duration::from_secs(1));
+        pair.run_for(Duration::from_secs(1));
+        let last = pair.sent.iter().rfind(|flying| flying.to == CLIENT);
+        let mut ack = last.expect("an ACK").clone();
+        pair.lose = Box::new(|flying| flying.to == SERVER);
+        pair.write(CLIENT, &[7; 30_000]);
+        let full = data_sent(&pair, CLIENT).last().expect("text").text.len() as u32;
+        for duplicate in 1..=2 {
+            let snd_nxt = pair.at(CLIENT, |connection, env| connection.info(env).snd_nxt);
+            if sack {
+                let mut blocks = SackBlocks::NONE;
+                let (left, right) = (ack.ack + full, ack.ack + full + duplicate * full);
+                let block = fullpipe_wire::SackBlock {
+                    left: left.0,
+                    right: right.0,
+                };
+                blocks.push(block);
+                ack.options.sack = blocks;
+            }
+            let before = data_sent(&pair, CLIENT).count();
+            pair.deliver(&ack);
+            pair.transmit();
+            let new: Vec<_> = data_sent(&pair, CLIENT).skip(before).collect();
+            assert!(!new.is_empty(), "sack {sack}, duplicate {duplicate}");
+            assert_eq!(new[0].seq, SeqNum(snd_nxt), "sack {sack}");
+        }
+    }
 }

@@ -1,0 +1,127 @@
+//! The path MTU of a connection: what is heard of it, and probes for more.
+//!
+//! Rule: a probe is new text in a segment larger than the path is known to
+//! carry, sent only when enough follows to tell that it was lost. Its loss is
+//! nobody's congestion. What is known is `send/path_mtu.rs`'s.
+
+use super::{Connection, Env};
+use crate::{Limit, SegmentOut, SeqNum, recovery::Phase, send::Claim};
+
+/// Segments that must follow a probe, so that its loss is seen without a timeout.
+const FOLLOWERS: u32 = 3;
+
+/// What is to be done about probing before other text leaves.
+pub(super) enum Probing {
+    /// Nothing.
+    Idle,
+    /// A probe is due, and waits for ACKs to make room or to bring text.
+    Waits(Limit),
+    /// A segment with so many bytes of text is to leave.
+    Due(u32),
+}
+
+impl Connection {
+    /// Text and options of a full segment as they are now.
+    fn size_in_use(&self, env: &Env<'_>) -> u16 {
+        (self.mss(env) + self.agreed.options_len()).min(u16::MAX.into()) as u16
+    }
+
+    /// A router says that a packet of ours was too large. RFC 1191.
+    pub(super) fn on_claim(&mut self, mss_limit: u16, seq: SeqNum, env: &mut Env<'_>) {
+        match self.path.on_claim(mss_limit, seq, env.now, env.config) {
+            Claim::Idle | Claim::Doubted => {}
+            Claim::Believed => {
+                // What was too large did not arrive: send it again, smaller.
+                self.recovery.on_too_large(env.sent);
+                self.wants_output = true;
+            }
+        }
+    }
+
+    /// Timeouts may mean that segments are too large for the path.
+    pub(super) fn doubt_size(&mut self, env: &mut Env<'_>) {
+        let until = env.now + env.config.probe_interval;
+        env.counters.mtup_fail += u64::from(self.path.on_probe_lost(until));
+        let used = self.size_in_use(env);
+        self.path
+            .on_timeout(self.recovery.timeouts(), used, env.now, env.config);
+    }
+
+    /// What RACK found missing is the probe, and nothing else.
+    pub(super) fn on_probe_lost(&mut self, env: &mut Env<'_>) {
+        let until = env.now + env.config.probe_interval;
+        env.counters.mtup_fail += u64::from(self.path.on_probe_lost(until));
+    }
+
+    /// `segment`, with text, leaves; `is_again`: not for the first time.
+    pub(super) fn note_size(&mut self, segment: &SegmentOut, is_again: bool, env: &mut Env<'_>) {
+        let (start, end) = (segment.seq, segment.seq + segment.len());
+        if is_again || start.before(self.send.snd_nxt) {
+            let until = env.now + env.config.probe_interval;
+            let failed = self.path.on_sent_again(start, end, until);
+            env.counters.mtup_fail += u64::from(failed);
+            return;
+        }
+        let text = match segment.segment_size {
+            0 => segment.text_len(),
+            size => size.into(),
+        };
+        let size = (text + self.agreed.options_len()).min(u16::MAX.into()) as u16;
+        self.path.on_sent(start, end, size);
+    }
+
+    /// `snd_una` has advanced.
+    pub(super) fn note_arrival(&mut self, env: &mut Env<'_>) {
+        if self.path.on_ack(self.send.snd_una) {
+            env.counters.mtup_success += 1;
+        }
+    }
+
+    /// Whether a probe should leave before what else is there.
+    pub(super) fn probing(&mut self, env: &Env<'_>) -> Probing {
+        self.path.on_time(env.now, env.config);
+        let options = self.agreed.options_len();
+        let most = u32::from(self.agreed.peer_mss).min(env.config.mss_max);
+        let Some(size) = self.path.candidate(most.min(u16::MAX.into()) as u16) else {
+            return Probing::Idle;
+        };
+        let (len, mss) = (u32::from(size).saturating_sub(options), self.mss(env));
+        let need = len + FOLLOWERS * mss;
+        let in_order = self.recovery.phase() == Phase::Open && self.recovery.board().lost() == 0;
+        let told = self.agreed.sack && in_order && !self.recovery.is_probing();
+        // A writer that is held up fills whatever ACKs free.
+        let (unsent, outstanding) = (self.send.unsent(), self.send.outstanding());
+        let coming = if self.send.blocked.is_some() {
+            unsent + outstanding
+        } else {
+            unsent
+        };
+        let possible = coming.min(self.send.snd_wnd).min(self.congestion.cwnd()) >= need;
+        if !told || !possible || len <= mss {
+            return Probing::Idle;
+        }
+        let allowance = self.send_allowance(env);
+        if allowance.room >= len && unsent.min(self.send.window_room()) >= need {
+            Probing::Due(len)
+        } else if outstanding > 0 {
+            Probing::Waits(allowance.bound_by)
+        } else {
+            Probing::Idle
+        }
+    }
+
+    /// The probe of `len` bytes of new text.
+    pub(super) fn mtu_probe(&mut self, len: u32, env: &mut Env<'_>) -> SegmentOut {
+        self.pending.override_sws = false;
+        self.end_deferral();
+        self.timers.cork.clear();
+        self.timers.persist.clear();
+        let start = self.send.snd_nxt;
+        let mut segment = self.text_segment(start, len, env);
+        self.mark_capable(&mut segment);
+        let size = (len + self.agreed.options_len()) as u16;
+        self.path.on_probe(start, start + len, size);
+        self.recovery.on_mtu_probe(start..start + len);
+        segment
+    }
+}

@@ -1,0 +1,153 @@
+//! Claims, timeouts and probes against paths of known size.
+
+use alloc::vec::Vec;
+
+use fullpipe_pool::Duration;
+
+use super::*;
+
+const LINK: u16 = 1_460;
+const NOW: Instant = Instant::from_secs(10);
+/// A segment that claims quote.
+const SEQ: SeqNum = SeqNum(2_000);
+const NEVER: Instant = Instant::from_secs(1_000_000);
+
+fn config(mtu_probing: MtuProbing) -> TcpConfig {
+    TcpConfig {
+        mtu_probing,
+        ..TcpConfig::default()
+    }
+}
+
+/// Probes until nothing is left to find out, on a path that carries `truth`.
+/// Returns the limit and how many probes were lost.
+fn search(path: &mut PathMtu, truth: u16) -> (u16, u32) {
+    let (mut at, mut lost) = (SeqNum(0), 0);
+    for _ in 0..100 {
+        let Some(size) = path.candidate(LINK) else {
+            return (path.limit(), lost);
+        };
+        assert!(size > path.limit() && size <= LINK, "{size}");
+        let end = at + u32::from(size);
+        path.on_probe(at, end, size);
+        assert_eq!(path.candidate(LINK), None, "one at a time");
+        if size <= truth {
+            assert!(path.on_ack(end));
+        } else {
+            assert!(path.on_probe_lost(NEVER));
+            lost += 1;
+        }
+        at = end;
+    }
+    panic!("an endless search");
+}
+
+#[test]
+fn a_search_ends_close_below_what_the_path_carries() {
+    let config = config(MtuProbing::Always);
+    for truth in (1_024..=LINK).step_by(7) {
+        let mut path = PathMtu::new(LINK, &config);
+        assert_eq!(path.limit(), 1_024);
+        let (limit, lost) = search(&mut path, truth);
+        assert!(
+            limit <= truth && limit + STEP >= truth,
+            "{limit} of {truth}"
+        );
+        assert!(lost <= 14, "{lost} lost for {truth}");
+    }
+}
+
+#[test]
+fn timeouts_lead_to_the_base_and_then_to_half_but_not_below_the_floor() {
+    let config = config(MtuProbing::BlackHole);
+    let mut path = PathMtu::new(LINK, &config);
+    let limits: Vec<u16> = (1..=9)
+        .map(|in_row| {
+            path.on_timeout(in_row, path.limit(), NOW, &config);
+            path.limit()
+        })
+        .collect();
+    assert_eq!(limits, [1_460, 1_460, 1_024, 512, 256, 216, 216, 216, 216]);
+    assert_eq!(
+        search(&mut path, LINK),
+        (LINK, 0),
+        "it was an outage: one probe"
+    );
+}
+
+#[test]
+fn without_probing_timeouts_change_nothing() {
+    let config = config(MtuProbing::Off);
+    let mut path = PathMtu::new(LINK, &config);
+    assert!((1..20).all(|in_row| !path.on_timeout(in_row, LINK, NOW, &config)));
+    assert_eq!((path.limit(), path.candidate(LINK)), (LINK, None));
+}
+
+#[test]
+fn a_claim_counts_at_once_until_something_larger_has_arrived() {
+    let config = config(MtuProbing::Off);
+    let mut path = PathMtu::new(LINK, &config);
+    assert_eq!(path.on_claim(1_360, SEQ, NOW, &config), Claim::Believed);
+    assert_eq!(
+        path.on_claim(1_400, SEQ, NOW, &config),
+        Claim::Idle,
+        "only smaller"
+    );
+    assert_eq!(
+        path.on_claim(1_300, SEQ, NOW, &config),
+        Claim::Believed,
+        "the next hop"
+    );
+    path.on_sent(SeqNum(0), SeqNum(1_300), 1_300);
+    path.on_ack(SeqNum(1_300));
+    assert_eq!(path.on_claim(500, SEQ, NOW, &config), Claim::Doubted);
+    assert_eq!(path.limit(), 1_300);
+    assert!(
+        path.on_timeout(1, 1_300, NOW, &config),
+        "now it is plausible"
+    );
+    assert_eq!(path.limit(), 500);
+    path.on_claim(0, SEQ, NOW, &config);
+    assert_eq!(path.limit(), LEAST_CLAIM);
+}
+
+#[test]
+fn a_doubted_claim_is_forgotten_when_what_it_quotes_arrives() {
+    let config = config(MtuProbing::Off);
+    let mut path = PathMtu::new(LINK, &config);
+    path.on_sent(SeqNum(0), SeqNum(1_460), LINK);
+    path.on_ack(SeqNum(1_460));
+    assert_eq!(path.on_claim(500, SEQ, NOW, &config), Claim::Doubted);
+    path.on_ack(SEQ + 1);
+    assert!(!path.on_timeout(1, LINK, NOW, &config));
+    assert_eq!(path.limit(), LINK);
+}
+
+#[test]
+fn text_that_left_twice_proves_nothing() {
+    let config = config(MtuProbing::Off);
+    let mut path = PathMtu::new(LINK, &config);
+    path.on_sent(SeqNum(0), SeqNum(1_460), 1_460);
+    path.on_sent_again(SeqNum(0), SeqNum(536), NEVER);
+    path.on_ack(SeqNum(1_460));
+    assert_eq!(path.on_claim(536, SEQ, NOW, &config), Claim::Believed);
+}
+
+#[test]
+fn what_was_too_large_is_tried_again_after_a_while() {
+    for (mtu_probing, expected) in [
+        (MtuProbing::Off, LINK),
+        (MtuProbing::BlackHole, 1_000),
+        (MtuProbing::Always, 1_000),
+    ] {
+        let config = config(mtu_probing);
+        let mut path = PathMtu::new(LINK, &config);
+        path.on_claim(1_000, SEQ, NOW, &config);
+        let again_at = NOW + config.probe_interval;
+        path.on_time(again_at - Duration::from_nanos(1), &config);
+        assert_eq!((path.limit(), path.candidate(LINK)), (1_000, None));
+        path.on_time(again_at, &config);
+        assert_eq!(path.limit(), expected, "{mtu_probing:?}");
+        assert_eq!(search(&mut path, LINK).0, LINK, "{mtu_probing:?}");
+    }
+}
