@@ -94,11 +94,11 @@ fn make(picture: &Picture, file: &Path) -> Result<()> {
         observe: true,
         progress: &|_, _| (),
     };
-    let report = run(&experiment, &options)?;
+    let mut report = run(&experiment, &options)?;
     let scratch = std::env::temp_dir().join(format!("fullpipe-picture-{}", std::process::id()));
     fs::create_dir_all(&scratch)?;
     let page = scratch.join("page.html");
-    let shot = fs::write(&page, fullpipe_report::page(&facts(&report)))
+    let shot = fs::write(&page, fullpipe_report::page(&facts(&mut report)))
         .map_err(Into::into)
         .and_then(|()| shoot(&page, &scratch, picture, file));
     fs::remove_dir_all(&scratch)?;
@@ -113,6 +113,7 @@ fn shoot(page: &Path, scratch: &Path, picture: &Picture, file: &Path) -> Result<
             "--headless=new",
             "--no-sandbox",
             "--disable-gpu",
+            "--disable-dev-shm-usage",
             "--hide-scrollbars",
         ])
         .arg(format!("--window-size={width},{height}"))

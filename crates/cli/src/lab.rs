@@ -72,8 +72,7 @@ fn run_experiments(arguments: &LabRunArguments) -> Result<(), Failure> {
             .map_err(|error| Failure::failed(format!("{}: {error}", experiment.name)))?;
         drop(progress);
         report.overrides.clone_from(&overrides);
-        pictures.write(&report)?;
-        report.forget_observations();
+        pictures.write(&mut report)?;
         if !arguments.json {
             print(&report_text(&report, terminal_width()))?;
         }

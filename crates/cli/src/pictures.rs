@@ -53,11 +53,11 @@ impl<'a> Pictures<'a> {
         self.report.is_some() || self.xplot.is_some() || self.csv.is_some()
     }
 
-    /// Writes what is wanted of one experiment.
+    /// Writes what is wanted of one experiment; what was observed of it is gone then.
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub fn write(&self, report: &Report) -> Result<(), Failure> {
+    pub fn write(&self, report: &mut Report) -> Result<(), Failure> {
         if !self.are_wanted() {
             return Ok(());
         }

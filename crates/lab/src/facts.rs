@@ -1,7 +1,8 @@
 //! A result of the lab as facts, for those who draw.
 //!
 //! Rule: nothing is computed here. Every figure is the report's, under the
-//! report's name, so that a page and a table cannot disagree.
+//! report's name, so that a page and a table cannot disagree. What was observed
+//! may be large, so it is moved and not copied.
 
 use fullpipe_diagnose::facts::{Figure, Row, Run};
 
@@ -10,20 +11,20 @@ use crate::{
     report::{Report, RowReport},
 };
 
-/// The facts of `report`. Series are there where the rows were observed
-/// ([`RunOptions::observe`](crate::RunOptions)).
-pub fn facts(report: &Report) -> Run {
+/// The facts of `report`, out of which what was observed is taken. Series are
+/// there where the rows were observed ([`RunOptions::observe`](crate::RunOptions)).
+pub fn facts(report: &mut Report) -> Run {
     Run {
         experiment: report.experiment.clone(),
         title: report.title.clone(),
         source: report.source.clone(),
         seed: report.seed,
         overrides: report.overrides.clone(),
-        rows: report.rows.iter().map(row).collect(),
+        rows: report.rows.iter_mut().map(row).collect(),
     }
 }
 
-fn row(row: &RowReport) -> Row {
+fn row(row: &mut RowReport) -> Row {
     let figures = |of: &dyn Fn(&Quantity) -> Option<f64>| {
         let figure = |quantity: &Quantity| {
             of(quantity).map(|value| Figure {
@@ -43,6 +44,7 @@ fn row(row: &RowReport) -> Row {
         verdict: row.verdict.clone(),
         fitted: row.fitted.clone(),
         note: row.note.clone(),
-        observed: row.observed.clone().unwrap_or_default(),
+        seeds: row.seeds,
+        observed: row.observed.take().unwrap_or_default(),
     }
 }

@@ -87,13 +87,6 @@ fn by_name<S: Serializer>(peers: &[Peer], serializer: S) -> Result<S::Ok, S::Err
 }
 
 impl Report {
-    /// Frees what was observed, which may be large; the figures stay.
-    pub fn forget_observations(&mut self) {
-        for row in &mut self.rows {
-            row.observed = None;
-        }
-    }
-
     /// This result as JSON, indented.
     pub fn json(&self) -> String {
         pretty(self)

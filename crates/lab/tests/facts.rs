@@ -33,8 +33,8 @@ fn an_observed_row_comes_out_as_one_that_is_not() {
 
 #[test]
 fn the_segments_are_those_that_were_counted() {
-    let report = report(&[("workload.duration", "3s"), ("link.loss", "1%")], true);
-    let run = facts(&report);
+    let mut report = report(&[("workload.duration", "3s"), ("link.loss", "1%")], true);
+    let run = facts(&mut report);
     assert_eq!(run.rows.len(), report.rows.len());
     for (row, measured) in run.rows.iter().zip(&report.rows) {
         let measured = &measured.measured;

@@ -70,7 +70,7 @@ const sequenceGraph = {
     const edge = plot.rangeOf(acks.at, columns.edge, columns.edgeExtent);
     const top = Math.max(most, ranges[0][1]);
     const span = top - Math.min(least, ranges[0][0]);
-    if (edge[0] - top < 0.3 * span) ranges.push([Infinity, Math.min(edge[1], top + span)]);
+    if (edge[0] < top + 0.3 * span) ranges.push([Infinity, Math.min(edge[1], top + 0.3 * span)]);
     return widest(ranges);
   },
   draw(plot, model, look, ink, vocabulary) {

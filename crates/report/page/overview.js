@@ -51,7 +51,7 @@ function rowsTable(rows, choose) {
       element("td", { class: "number" }, published === undefined ? row.publishedOutcome || "–" : digits(published)),
       element("td", { class: "number" }, words || (ours === undefined ? "–" : digits(ours))),
       element("td", { class: "number" }, published === undefined || ours === undefined ? "" : deviationText(published, ours)),
-      element("td", {}, row.verdict, row.fitted.length > 0 ? element("div", { class: "soft" }, `Fitted on this row: ${row.fitted.join(", ")}.`) : "", row.note ? element("div", { class: "soft" }, row.note) : "")));
+      element("td", {}, row.verdict, row.fitted.length > 0 ? element("div", { class: "soft" }, `Fitted on this row: ${row.fitted.join(", ")}.`) : "", row.note ? element("div", { class: "soft" }, row.note) : "", row.seeds > 1 ? element("div", { class: "soft" }, `Figures of ${row.seeds} seeds; the graphs show the first.`) : "")));
   });
   const heads = ["look", "row", `published ${told?.heading ?? ""}`, `ours ${told?.heading ?? ""}`, "deviation", "verdict"];
   return element("table", { class: "rows" }, element("thead", {}, element("tr", {}, ...heads.map((head) => element("th", { scope: "col" }, head)))), body);

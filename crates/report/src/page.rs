@@ -131,6 +131,7 @@ impl Blobs {
             "verdict": row.verdict,
             "fitted": row.fitted,
             "note": row.note,
+            "seeds": row.seeds,
             "endNs": observed.end_ns,
             "forgotten": observed.forgotten,
             "hosts": hosts,

@@ -53,7 +53,9 @@ pub struct Row {
     pub fitted: Vec<String>,
     /// What the file says about the row.
     pub note: Option<String>,
-    /// What was observed while it ran.
+    /// How many seeds it was run with; figures are then of all of them.
+    pub seeds: u32,
+    /// What was observed while it ran, of the first seed.
     pub observed: Observed,
 }
 

@@ -42,7 +42,12 @@ impl Browser {
             .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null"])
             .arg(program)
             .args(["--headless=new", "--no-sandbox", "--remote-debugging-pipe"])
-            .args(["--disable-gpu", "--hide-scrollbars", "--no-first-run"])
+            .args([
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                "--hide-scrollbars",
+                "--no-first-run",
+            ])
             .arg(format!("--window-size={width},{height}"))
             .arg(format!("--user-data-dir={}", profile.display()))
             .stdin(Stdio::piped())

@@ -49,7 +49,7 @@ fn opened(name: &str) -> (Browser, Page) {
         observe: true,
         progress: &|_, _| (),
     };
-    let page = Page::new(name, &facts(&run(&experiment, &options).unwrap()));
+    let page = Page::new(name, &facts(&mut run(&experiment, &options).unwrap()));
     let mut browser = Browser::start(name, 1_300, 1_000);
     browser.open(&page.url());
     browser.evaluate(PIXELS);

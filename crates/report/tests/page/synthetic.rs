@@ -100,6 +100,7 @@ fn row(observed: Observed) -> Run {
             }],
             outcome: "complete".to_string(),
             verdict: "None: it is synthetic.".to_string(),
+            seeds: 1,
             observed,
             ..Row::default()
         }],
