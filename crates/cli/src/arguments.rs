@@ -55,7 +55,8 @@ pub enum Command {
 #[command(after_help = "Examples:\n  \
     fullpipe lab                       what there is\n  \
     fullpipe lab run nuttx             published figures beside ours\n  \
-    fullpipe lab run --all --json      everything, for programs")]
+    fullpipe lab run --all --json      everything, for programs\n  \
+    fullpipe lab attacks               what strangers can do to a host")]
 pub struct LabArguments {
     #[command(subcommand)]
     pub action: Option<LabAction>,
@@ -65,6 +66,20 @@ pub struct LabArguments {
 #[derive(Debug, Subcommand)]
 pub enum LabAction {
     Run(LabRunArguments),
+    Attacks(LabAttacksArguments),
+}
+
+/// Play attacks on a host that goes on serving, and print what each costs it
+///
+/// Memory is counted in blocks, work in nodes of lists visited: the figures are the same on every machine.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    fullpipe lab attacks\n  \
+    fullpipe lab attacks --json")]
+pub struct LabAttacksArguments {
+    /// Print a JSON array, one object an attack
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Run an experiment and print published figures beside ours

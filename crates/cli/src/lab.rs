@@ -13,7 +13,7 @@ use fullpipe_lab::{
 };
 
 use crate::{
-    arguments::{LabAction, LabArguments, LabRunArguments, Setting},
+    arguments::{LabAction, LabArguments, LabAttacksArguments, LabRunArguments, Setting},
     failure::Failure,
     output::{print, terminal_width},
     pictures::Pictures,
@@ -25,7 +25,16 @@ pub fn run(arguments: LabArguments) -> Result<(), Failure> {
     match arguments.action {
         None => list(),
         Some(LabAction::Run(arguments)) => run_experiments(&arguments),
+        Some(LabAction::Attacks(arguments)) => play_attacks(&arguments),
     }
+}
+
+fn play_attacks(arguments: &LabAttacksArguments) -> Result<(), Failure> {
+    let rows = fullpipe_lab::attacks();
+    print(&match arguments.json {
+        true => fullpipe_lab::attacks_json(&rows),
+        false => fullpipe_lab::attacks_text(&rows),
+    })
 }
 
 fn list() -> Result<(), Failure> {

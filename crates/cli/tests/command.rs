@@ -427,6 +427,21 @@ fn json_is_an_object_for_one_experiment_and_an_array_for_all() {
 }
 
 #[test]
+fn attacks_are_a_table_for_people_and_an_array_for_programs() {
+    let text = stdout(&fullpipe(&["lab", "attacks"]));
+    assert!(text.contains("SYN flood, many addresses"), "{text}");
+    let json: Value =
+        serde_json::from_str(&stdout(&fullpipe(&["lab", "attacks", "--json"]))).unwrap();
+    let rows = json.as_array().unwrap();
+    assert!(rows.len() > 10);
+    for row in rows {
+        let row_of_text = row["label"].as_str().unwrap();
+        assert!(text.contains(row_of_text), "{row_of_text}");
+        assert!(row["measured"]["transfer_s"].is_f64(), "{row}");
+    }
+}
+
+#[test]
 fn knobs_are_a_table_for_people_and_an_array_for_programs() {
     let table = stdout(&fullpipe(&["knobs", "--preset", "nuttx"]));
     assert!(

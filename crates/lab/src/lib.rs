@@ -52,10 +52,13 @@
 //! With [`RunOptions::observe`] the hosts' traces are read while the rows run;
 //! [`facts()`] then has every segment and every series.
 //!
+//! [`attacks()`] plays what strangers may do to a host, and makes `docs/attacks.md`.
+//!
 //! An experiment is found by name in [`catalogue`]: those of the checkout, and
 //! those built in. [`knobs_markdown`] makes `docs/knobs.md` from the rows.
 #![forbid(unsafe_code)]
 
+mod attacks;
 pub mod catalogue;
 mod document;
 pub mod experiment;
@@ -74,6 +77,7 @@ mod table;
 pub mod units;
 mod verdict;
 
+pub use attacks::{AttackRow, attacks, attacks_json, attacks_markdown, attacks_text};
 pub use experiment::Experiment;
 pub use facts::facts;
 pub use knobs_page::knobs_markdown;

@@ -48,6 +48,9 @@ fullpipe_pool::knobs! {
         /// connections remember together, besides one each. When they run out
         /// pieces are merged.
         sent_ranges: u32 = 4_096, legal 0 => 1_048_576, drawn 0 => 256, "pieces";
+        /// The same that one connection may have; what its peer reports beyond is
+        /// forgotten, and reported again.
+        sent_ranges_each: u32 = 1_024, legal 1 => 1_048_576, drawn 1 => 256, "pieces";
         /// Largest part of packet memory that the windows of half-open
         /// connections may promise together; a SYN that would promise more is
         /// dropped.

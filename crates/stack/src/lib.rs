@@ -148,6 +148,8 @@ pub use error::{ConfigError, OpenError, TcpError};
 pub use fullpipe_pool::{Duration, Instant};
 pub use fullpipe_tcp::{CloseReason, Info, Limit, Read, Ready, SocketOption, State, Tuning};
 pub use fullpipe_wire::MacAddress;
-pub use stack::{ConnectOptions, ConnectionId, Event, Interface, ListenOptions, ListenerId, Stack};
+pub use stack::{
+    ConnectOptions, ConnectionId, Event, Interface, ListenOptions, ListenerId, Nodes, Stack,
+};
 pub use turn::{Turn, turn};
 pub use udp::{UdpError, UdpId, UdpReady, UdpReceived};

@@ -52,6 +52,16 @@ pub struct Interface {
     pub capabilities: Capabilities,
 }
 
+/// Nodes of lists in use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Nodes {
+    /// Ranges that have arrived behind gaps, of TCP and of fragments, and such
+    /// that wait for the rest of a datagram.
+    pub ranges: u32,
+    /// Pieces in flight that are remembered one by one.
+    pub pieces: u32,
+}
+
 /// A TCP/IP stack: one host with one interface.
 #[derive(Debug)]
 pub struct Stack {
@@ -245,6 +255,20 @@ impl Stack {
         self.tcp.trace.iter().for_each(take);
         self.tcp.trace.clear();
         forgotten
+    }
+
+    /// Nodes of lists that are in use: what peers can make this host remember.
+    pub fn nodes_used(&self) -> Nodes {
+        Nodes {
+            ranges: self.pool.range_count() - self.pool.free_ranges(),
+            pieces: self.tcp.sent.capacity() - self.tcp.sent.free_count(),
+        }
+    }
+
+    /// Nodes of such lists that were looked at so far, for all packets: a measure
+    /// of work that is the same on every machine.
+    pub fn nodes_walked(&self) -> u64 {
+        self.pool.ranges_walked() + self.tcp.sent.walked()
     }
 
     /// Packet memory, for its accounts.

@@ -111,6 +111,17 @@ impl Pool {
         self.ranges.free()
     }
 
+    /// Range nodes, in use and not.
+    pub fn range_count(&self) -> u32 {
+        self.ranges.count()
+    }
+
+    /// Steps that were taken along lists of ranges so far: the work that they
+    /// caused, the same on every machine.
+    pub fn ranges_walked(&self) -> u64 {
+        self.ranges.walked()
+    }
+
     /// Checks that no block or range was lost or counted twice, that promises
     /// are covered and floors honoured. Walks the free lists.
     ///

@@ -5,7 +5,12 @@
 
 use crate::pool::NONE;
 use alloc::vec::Vec;
-use core::ops::Range;
+use core::{cell::Cell, ops::Range};
+
+/// Ranges that a set may have whatever the others hold.
+const FEW: u32 = 4;
+/// One part in this many of the arena is kept for sets with fewer.
+const KEPT_PART: u32 = 16;
 
 #[derive(Clone, Debug)]
 struct Node {
@@ -20,6 +25,8 @@ pub(crate) struct RangeArena {
     nodes: Vec<Node>,
     first_free: u32,
     free: u32,
+    /// Steps taken from one node to the next: the work of all sets.
+    walked: Cell<u64>,
 }
 
 impl RangeArena {
@@ -39,12 +46,29 @@ impl RangeArena {
             nodes,
             first_free: if count == 0 { NONE } else { 0 },
             free: count,
+            walked: Cell::new(0),
         }
     }
 
     /// Nodes in no set.
     pub(crate) fn free(&self) -> u32 {
         self.free
+    }
+
+    /// Nodes, in a set or not.
+    pub(crate) fn count(&self) -> u32 {
+        self.nodes.len() as u32
+    }
+
+    /// Steps taken from one node to the next so far.
+    pub(crate) fn walked(&self) -> u64 {
+        self.walked.get()
+    }
+
+    /// Whether a set of `count` ranges must leave what there is to those that
+    /// have fewer: one peer's gaps cannot use up the ranges that all share.
+    pub(super) fn is_kept_from(&self, count: u32) -> bool {
+        count >= FEW && self.free <= self.count() / KEPT_PART
     }
 
     pub(super) fn get(&self, node: u32) -> Range<u64> {
@@ -58,6 +82,7 @@ impl RangeArena {
     }
 
     pub(super) fn next(&self, node: u32) -> u32 {
+        self.walked.set(self.walked.get() + 1);
         self.nodes[node as usize].next
     }
 
@@ -71,7 +96,7 @@ impl RangeArena {
         if node == NONE {
             return None;
         }
-        self.first_free = self.next(node);
+        self.first_free = self.nodes[node as usize].next;
         self.free -= 1;
         self.set(node, range);
         self.link(node, next);
@@ -90,7 +115,7 @@ impl RangeArena {
         let (mut listed, mut node) = (0, self.first_free);
         while node != NONE && listed <= self.nodes.len() {
             listed += 1;
-            node = self.next(node);
+            node = self.nodes[node as usize].next;
         }
         assert_eq!(
             listed, self.free as usize,

@@ -108,13 +108,17 @@ impl Ranges {
     /// Adds the bytes of `range`.
     ///
     /// # Errors
-    /// [`Full`] when it touches no range of the set and no node is left.
+    /// [`Full`] when it touches no range of the set and no node is left, or the
+    /// last ones are kept for sets with fewer.
     ///
     /// # Panics
     /// If `range` is empty: there is no place for it in the set.
     pub fn insert(&mut self, pool: &mut Pool, range: Range<u64>) -> Result<Inserted, Full> {
         assert!(range.start < range.end, "{range:?} has no bytes");
         let arena = &mut pool.ranges;
+        if let Some(tail) = self.touched_tail(arena, &range) {
+            return Ok(self.merge(arena, tail, range));
+        }
         let before = self.last_below(arena, range.start);
         let next = if before == NONE {
             self.head
@@ -158,6 +162,13 @@ impl Ranges {
         *self = Self::new();
     }
 
+    /// The highest node, if `range` begins in it or right behind it: the next
+    /// segment of a burst needs no walk.
+    fn touched_tail(&self, arena: &RangeArena, range: &Range<u64>) -> Option<u32> {
+        let tail = (self.tail != NONE).then(|| arena.get(self.tail))?;
+        (tail.start <= range.start && range.start <= tail.end).then_some(self.tail)
+    }
+
     /// The last node that ends below `start`, so that it neither overlaps nor
     /// touches what starts there; `NONE` when there is none.
     fn last_below(&self, arena: &RangeArena, start: u64) -> u32 {
@@ -179,6 +190,9 @@ impl Ranges {
         next: u32,
         range: Range<u64>,
     ) -> Result<(), Full> {
+        if arena.is_kept_from(self.count) {
+            return Err(Full);
+        }
         let node = arena.take(range, next).ok_or(Full)?;
         if before == NONE {
             self.head = node;

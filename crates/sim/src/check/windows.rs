@@ -27,9 +27,9 @@ struct Said {
     /// Sequence number of its FIN.
     fin: Option<u32>,
     /// It answered one SYN twice and with different numbers, as a listener may
-    /// that remembers nothing: which answer the peer took is seen from what
-    /// follows.
-    ambiguous: bool,
+    /// that remembers nothing: number and scale of the answer before this one.
+    /// Which of them the peer took is seen from what follows.
+    other: Option<(u32, Option<u8>)>,
 }
 
 /// The watch over one connection.
@@ -50,6 +50,9 @@ impl WindowWatch {
     /// What is wrong with it.
     pub fn segment(&mut self, end: usize, packet: &TcpPacket) -> Result<(), Finding> {
         if packet.has(TcpFlags::RST) {
+            // Its connection is over. Where it answers with cookies, what is still
+            // on its way may begin another.
+            (self.ends[end].edge, self.ends[end].syn_window) = (None, None);
             return Ok(());
         }
         if packet.has(TcpFlags::SYN) {
@@ -70,9 +73,10 @@ impl WindowWatch {
         if !packet.has(TcpFlags::ACK) && self.ends[end].iss.is_some() {
             *self = Self::default();
         }
-        let ambiguous = packet.has(TcpFlags::ACK) && self.ends[end].iss.is_some();
+        let before = self.ends[end];
+        let other = before.iss.filter(|_| packet.has(TcpFlags::ACK));
         self.ends[end] = Said {
-            ambiguous,
+            other: other.map(|iss| (iss, before.scale)),
             iss: Some(packet.header.seq),
             scale: packet.header.options.window_scale,
             syn_window: Some(packet.header.window),
@@ -95,8 +99,12 @@ impl WindowWatch {
             ));
         }
         let said = &mut self.ends[end];
-        if said.ambiguous && !packet.has(TcpFlags::SYN) {
-            (said.ambiguous, said.syn_window) = (false, None);
+        if let Some((iss, scale)) = said.other.filter(|_| !packet.has(TcpFlags::SYN)) {
+            let since = |iss: u32| packet.header.seq.wrapping_sub(iss);
+            if said.iss.is_some_and(|last| since(iss) < since(last)) {
+                (said.iss, said.scale) = (Some(iss), scale);
+            }
+            (said.other, said.syn_window) = (None, None);
             // Its answer to the SYN counts, even if this is a probe from before.
             said.sent_end = packet.header.seq.wrapping_add(1);
         }
@@ -115,7 +123,7 @@ impl WindowWatch {
         let Some(peer_iss) = peer.iss else {
             return Ok(());
         };
-        if !peer.ambiguous && after(ack, peer.sent_end) {
+        if peer.other.is_none() && after(ack, peer.sent_end) {
             return Err(format!(
                 "SEG.ACK {ack} acknowledges {} bytes that were never sent",
                 ack.wrapping_sub(peer.sent_end)
@@ -125,7 +133,7 @@ impl WindowWatch {
             return Ok(()); // nothing more can come: the window means nothing
         }
         let said = &mut self.ends[end];
-        if said.ambiguous {
+        if said.other.is_some() {
             return Ok(());
         }
         let shift = match (said.scale, peer.scale, packet.has(TcpFlags::SYN)) {
@@ -133,10 +141,9 @@ impl WindowWatch {
             (Some(_), Some(_), true) | (None, _, _) | (_, None, _) => 0,
         };
         if let Some(window) = said.syn_window.take() {
-            let origin = if peer.ambiguous {
-                ack
-            } else {
-                peer_iss.wrapping_add(1)
+            let origin = match peer.other {
+                Some(_) => ack,
+                None => peer_iss.wrapping_add(1),
             };
             said.edge = Some(origin.wrapping_add(u32::from(window)));
         }

@@ -250,6 +250,7 @@ impl TcpLayer {
         }
         // A connection that could not receive what it advertises is not begun.
         let Some(index) = self.syn_cache.add(handshake, host.pool) else {
+            self.make_way(host);
             return Err(Discard::TcpNoMemory);
         };
         self.demux.insert(hash, Owner::Handshake(index).encode());
@@ -363,8 +364,10 @@ impl TcpLayer {
     ) -> Result<u32, Discard> {
         let tuning = self.tuning_of(listener);
         let mut env = self.env(self.slots.next_index(), host);
-        let connection =
-            Connection::accepted(half_open, ack, tuning, &mut env).ok_or(Discard::TcpNoMemory)?;
+        let Some(connection) = Connection::accepted(half_open, ack, tuning, &mut env) else {
+            self.make_way(host);
+            return Err(Discard::TcpNoMemory);
+        };
         let slot = Slot {
             tuple,
             hash,

@@ -180,7 +180,8 @@ impl TcpLayer {
             discards: Discards::default(),
             trace: Trace::new(config.trace.records as usize),
             pool_traced: [(0, 0); PoolHolder::ALL.len()],
-            sent: SentArena::new(sizes.sent_ranges, sizes.connections),
+            sent: SentArena::new(sizes.sent_ranges, sizes.connections)
+                .bounded(sizes.sent_ranges_each),
             slots: Slab::new(sizes.connections),
             listeners: Listeners::new(sizes.listeners, sizes.connections, secret),
             parking: Parking::new(config.arp.entries, sizes.connections),
@@ -261,15 +262,20 @@ impl TcpLayer {
         if self.waiters.is_empty() {
             return;
         }
-        if let Some(orphan) = self.orphans.in_the_way() {
-            self.reset_orphan(orphan, host);
-        }
+        self.make_way(host);
         for _ in 0..self.waiters.count_to_ask(host.pool).min(budget) {
             let Some(index) = self.waiters.take() else {
                 break;
             };
             self.run(index, host, |connection, env| connection.on_memory(env));
             self.waiters.asked(host.pool);
+        }
+    }
+
+    /// Somebody was refused memory: an orphan that gets nowhere may have to go.
+    fn make_way(&mut self, host: &mut Host<'_>) {
+        if let Some(orphan) = self.orphans.in_the_way() {
+            self.reset_orphan(orphan, host);
         }
     }
 

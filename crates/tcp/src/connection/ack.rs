@@ -98,7 +98,9 @@ impl Connection {
             self.progress = env.now;
             self.note_arrival(env);
         }
-        self.set_reordering_deadline(out.look_again);
+        if let Some(look_again) = out.look_again {
+            self.set_reordering_deadline(look_again);
+        }
         let sample = self.sample(segment, advanced, env);
         if let Some(rtt_us) = sample.rtt_us.filter(|_| advanced) {
             self.pairs.on_ack(oldest, rtt_us, env.now);

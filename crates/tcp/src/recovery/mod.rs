@@ -119,8 +119,9 @@ pub struct AckOut {
     pub dsack: bool,
     /// A tail loss probe had repaired a loss.
     pub probe_repaired: bool,
-    /// RACK wants to look again then.
-    pub look_again: Option<Instant>,
+    /// RACK wants to look again then, or not; `None`: it has not looked, and
+    /// what it said last holds.
+    pub look_again: Option<Option<Instant>>,
 }
 
 /// What the ranges of one ACK add up to.
@@ -242,7 +243,14 @@ impl Recovery {
         if self.board.head_is_sacked(arena) {
             self.board.mark_all_lost(true, arena);
         }
-        let (lost, look_again) = self.detect(input.around, input.now, rate, on_lost, arena);
+        // What brings nothing new tells RACK nothing: a peer that repeats itself
+        // causes no search.
+        let has_news = advanced || news.delivered > 0 || input.sack.is_none();
+        let (lost, look_again) = if has_news {
+            self.detect(input.around, input.now, rate, on_lost, arena)
+        } else {
+            (0, None)
+        };
         if lost > 0 && self.phase == Phase::Open {
             verdict = self.on_loss(input.ack, input.snd_nxt, lost, arena);
         }
@@ -252,7 +260,7 @@ impl Recovery {
             lost,
             dsack,
             probe_repaired: outcome == ProbeOutcome::LossRepaired,
-            look_again,
+            look_again: has_news.then_some(look_again),
         }
     }
 

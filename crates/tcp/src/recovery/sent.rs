@@ -8,7 +8,7 @@
 //! nothing else. No text is kept here, and nothing is decided.
 
 use alloc::{boxed::Box, vec};
-use core::ops::Range;
+use core::{cell::Cell, ops::Range};
 
 use fullpipe_pool::Instant;
 
@@ -42,6 +42,8 @@ pub struct Sent {
     pub fate: Fate,
     /// How often it has been sent again.
     pub retransmissions: u8,
+    /// It was cut off what left with it.
+    is_cut: bool,
     previous: u32,
     next: u32,
 }
@@ -56,6 +58,10 @@ pub struct SentArena {
     /// connection can always send.
     kept_back: u32,
     refused: u64,
+    /// Nodes that one connection may have because of what its peer reported.
+    each: u32,
+    /// Nodes looked at: the work of all boards.
+    walked: Cell<u64>,
 }
 
 impl SentArena {
@@ -78,7 +84,23 @@ impl SentArena {
             free_count: count,
             kept_back: connections,
             refused: 0,
+            each: u32::MAX,
+            walked: Cell::new(0),
         }
+    }
+
+    /// The same, but what a peer reports cuts no more than `each` pieces off what
+    /// was sent together, so that it costs a bounded number of nodes.
+    #[must_use]
+    pub fn bounded(mut self, each: u32) -> Self {
+        self.each = each.max(1);
+        self
+    }
+
+    /// Nodes looked at so far: the work that boards caused, the same on every
+    /// machine.
+    pub fn walked(&self) -> u64 {
+        self.walked.get()
     }
 
     /// Nodes that no connection uses.
@@ -116,6 +138,7 @@ impl SentArena {
     }
 
     fn get(&self, index: u32) -> &Sent {
+        self.walked.set(self.walked.get() + 1);
         &self.nodes[index as usize]
     }
 
@@ -133,6 +156,7 @@ impl Sent {
             snapshot,
             fate: Fate::InFlight,
             retransmissions: 0,
+            is_cut: false,
             previous: NONE,
             next: NONE,
         }
@@ -165,6 +189,12 @@ pub struct Scoreboard {
     in_flight: u32,
     sacked: u32,
     lost: u32,
+    /// Nodes cut off because of what the peer reported.
+    cut: u32,
+    /// A node near which the last report ended: the next one goes on there.
+    near: u32,
+    /// No range before this node is lost; none at all is when there is none.
+    first_lost: u32,
 }
 
 impl Scoreboard {
@@ -176,6 +206,9 @@ impl Scoreboard {
             in_flight: 0,
             sacked: 0,
             lost: 0,
+            cut: 0,
+            near: NONE,
+            first_lost: NONE,
         }
     }
 
@@ -196,7 +229,11 @@ impl Scoreboard {
 
     /// The ranges from the oldest on.
     pub fn iter<'a>(&self, arena: &'a SentArena) -> impl Iterator<Item = &'a Sent> {
-        let mut next = self.head;
+        self.iter_from(self.head, arena)
+    }
+
+    fn iter_from<'a>(&self, index: u32, arena: &'a SentArena) -> impl Iterator<Item = &'a Sent> {
+        let mut next = index;
         core::iter::from_fn(move || {
             let sent = (next != NONE).then(|| arena.get(next))?;
             next = sent.next;
@@ -270,20 +307,21 @@ impl Scoreboard {
     /// The peer reports `block` as arrived. `delivered` is told of each part
     /// that is news, oldest first.
     ///
-    /// The walk begins at the oldest range. What is SACKed is merged on the
-    /// way, so it is as long as there are holes and bursts, not segments.
+    /// The walk begins where the last one ended, or at the oldest range if that
+    /// is nearer. What is SACKed is merged on the way.
     pub fn on_sack(
         &mut self,
         block: Range<SeqNum>,
         arena: &mut SentArena,
         delivered: &mut dyn FnMut(&Sent),
     ) {
-        let mut index = self.head;
+        let mut index = self.begin_near(block.start, arena);
         while index != NONE {
             let node = *arena.get(index);
             if node.start.at_or_after(block.end) {
                 break;
             }
+            self.near = index;
             if node.end.at_or_before(block.start) || node.fate == Fate::Sacked {
                 index = node.next;
                 continue;
@@ -303,8 +341,26 @@ impl Scoreboard {
             delivered(arena.get(index));
             self.set_fate(index, Fate::Sacked, arena);
             index = self.merge_sacked(index, arena);
+            self.near = index;
             index = arena.get(index).next;
         }
+    }
+
+    /// A node from which a walk to `start` is short: no node before it reaches
+    /// beyond `start`.
+    fn begin_near(&self, start: SeqNum, arena: &SentArena) -> u32 {
+        let mut index = self.near;
+        if index == NONE {
+            return self.head;
+        }
+        let near = arena.get(index).start;
+        if near.after(start) && arena.get(self.head).start.room_to(start) < start.room_to(near) {
+            return self.head;
+        }
+        while arena.get(index).start.after(start) && arena.get(index).previous != NONE {
+            index = arena.get(index).previous;
+        }
+        index
     }
 
     /// Joins a SACKed range with SACKed neighbours. Returns its node.
@@ -421,7 +477,9 @@ impl Scoreboard {
         if self.lost == 0 {
             return None;
         }
-        let lost = self.iter(arena).find(|sent| sent.fate == Fate::Lost)?;
+        let lost = self
+            .iter_from(self.first_lost, arena)
+            .find(|sent| sent.fate == Fate::Lost)?;
         Some(lost.start..lost.end)
     }
 
@@ -435,7 +493,12 @@ impl Scoreboard {
         snapshot: Snapshot,
         arena: &mut SentArena,
     ) {
-        let mut index = self.head;
+        // What is lost leaves again in order, so it is usually found at once.
+        let mut index = match self.first_lost {
+            NONE => self.head,
+            first if arena.get(first).start.at_or_before(range.start) => first,
+            _ => self.head,
+        };
         while index != NONE && arena.get(index).start.before(range.start) {
             index = arena.get(index).next;
         }
@@ -444,6 +507,9 @@ impl Scoreboard {
                 self.split(index, range.end, arena);
             }
             self.set_fate(index, Fate::InFlight, arena);
+            if self.first_lost == index {
+                self.first_lost = arena.get(index).next;
+            }
             let node = arena.get_mut(index);
             node.sent_at = now;
             node.snapshot = snapshot;
@@ -466,6 +532,11 @@ impl Scoreboard {
     /// # Panics
     /// With what is broken.
     pub fn verify(&self, una: SeqNum, max: SeqNum, arena: &SentArena) {
+        let first = self.iter(arena).find(|sent| sent.fate == Fate::Lost);
+        let found = self.next_lost(arena).map(|range| range.start);
+        assert_eq!(first.map(|sent| sent.start), found, "the oldest lost range");
+        let cut = self.iter(arena).filter(|sent| sent.is_cut).count();
+        assert_eq!(self.cut as usize, cut, "ranges cut off by reports");
         let mut sums = [0; 3];
         let mut expected = una;
         for sent in self.iter(arena) {
@@ -498,18 +569,32 @@ impl Scoreboard {
         let (was, len) = (core::mem::replace(&mut node.fate, fate), node.len());
         *self.sum_of(was) -= len;
         *self.sum_of(fate) += len;
+        if fate == Fate::Lost {
+            let start = arena.get(index).start;
+            let is_first =
+                self.first_lost == NONE || start.before(arena.get(self.first_lost).start);
+            if is_first {
+                self.first_lost = index;
+            }
+        }
     }
 
-    /// Cuts a range in two at `at`. False when no node is free.
+    /// Cuts a range in two at `at`. False when no node is free for it.
     fn split(&mut self, index: u32, at: SeqNum, arena: &mut SentArena) -> bool {
+        if self.cut >= arena.each {
+            arena.refused += 1;
+            return false;
+        }
         let second = Sent {
             start: at,
+            is_cut: true,
             ..*arena.get(index)
         };
         let Some(new) = arena.take(second, false) else {
             return false;
         };
         arena.get_mut(index).end = at;
+        self.cut += 1;
         self.link_after(index, new, arena);
         true
     }
@@ -533,7 +618,19 @@ impl Scoreboard {
     }
 
     fn unlink(&mut self, index: u32, arena: &mut SentArena) {
-        let Sent { previous, next, .. } = *arena.get(index);
+        let Sent {
+            previous,
+            next,
+            is_cut,
+            ..
+        } = *arena.get(index);
+        self.cut -= u32::from(is_cut);
+        if self.near == index {
+            self.near = if previous == NONE { next } else { previous };
+        }
+        if self.first_lost == index {
+            self.first_lost = next;
+        }
         match previous {
             NONE => self.head = next,
             _ => arena.get_mut(previous).next = next,

@@ -74,6 +74,30 @@ impl Rig {
         out
     }
 
+    /// The time has come for which RACK asked.
+    fn look_again(&mut self, at_ms: u64) -> Verdict {
+        let input = AckIn {
+            now: Instant::from_millis(at_ms),
+            ack: self.una,
+            snd_una: self.una,
+            snd_nxt: self.nxt,
+            sack: None,
+            is_duplicate: false,
+            echoed_at: None,
+            around: Surroundings {
+                mss: MSS,
+                srtt: Duration::from_millis(100),
+                min_rtt: Some(Duration::from_millis(100)),
+            },
+        };
+        let (rate, arena) = (&mut self.rate, &mut self.arena);
+        let looked = self
+            .recovery
+            .on_reordering_timeout(&input, rate, &mut |_| {}, arena);
+        self.verify();
+        looked.0
+    }
+
     fn verify(&self) {
         self.recovery
             .board()
@@ -101,10 +125,13 @@ fn one_segment_overtaken_is_lost_only_after_a_quarter_round_trip() {
     let mut rig = Rig::with(3, 100);
     let out = rig.ack(102, 0, &[(1, 2)]);
     assert_eq!(out.verdict, Verdict::Nothing);
-    let due = out.look_again.expect("RACK looks again");
+    let due = out.look_again.flatten().expect("RACK looks again");
     assert_eq!(due, Instant::from_millis(1 + 100 + 25));
-    let late = rig.ack(127, 0, &[(1, 2)]);
-    assert_eq!((late.verdict, late.lost), (Verdict::LossFound, MSS));
+    // What the peer says again tells nothing, and unsets nothing.
+    let late = rig.ack(103, 0, &[(1, 2)]);
+    assert_eq!((late.lost, late.look_again), (0, None));
+    assert_eq!(rig.look_again(126), Verdict::LossFound);
+    assert_eq!(rig.recovery.board().lost(), MSS);
 }
 
 #[test]
@@ -183,4 +210,29 @@ fn a_peer_without_sack_is_believed_after_three_duplicates() {
     }
     assert_eq!(verdicts[2], Verdict::LossFound, "{verdicts:?}");
     assert_eq!(rig.lost(), Some(SeqNum(1)..SeqNum(1 + MSS)));
+}
+
+#[test]
+fn what_a_peer_reports_cuts_off_a_bounded_number_of_pieces_and_finds_its_place() {
+    let mut rig = Rig::with(0, 1_000);
+    rig.arena = SentArena::new(1_000, 1).bounded(20);
+    // Fifty segments leave together: one piece.
+    for _ in 0..50 {
+        rig.send(1);
+    }
+    let before = rig.arena.walked();
+    for round in 0..3 {
+        for segment in (1..49).step_by(2) {
+            rig.ack(102 + round, 0, &[(segment, segment + 1)]);
+        }
+    }
+    let pieces = rig.arena.capacity() - rig.arena.free_count();
+    assert!((15..=21).contains(&pieces), "{pieces}");
+    let walked = rig.arena.walked() - before;
+    assert!(
+        walked < 3 * 24 * 60,
+        "{walked} for 72 reports, the checks of this test included"
+    );
+    rig.ack(110, 50, &[]);
+    assert_eq!(rig.arena.free_count(), rig.arena.capacity());
 }

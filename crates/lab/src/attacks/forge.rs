@@ -1,0 +1,164 @@
+//! Packets made by hand, and a peer that is played with them.
+//!
+//! Rule: whatever is made here has sound checksums; what is wrong with it is
+//! meant. Nothing is remembered but what a stranger can see.
+
+use std::net::Ipv4Addr;
+
+use fullpipe_wire::{
+    Checksum, Icmpv4Message, Ipv4Header, Protocol, TcpFlags, TcpHeader, TcpOptions,
+    UnreachableCode, tcp::set_checksum,
+};
+
+use super::arena::{Arena, FRIEND, HOST, STRANGER, tcp_of};
+
+/// A packet from `src` to the host.
+pub fn packet(header: Ipv4Header, payload: &[u8]) -> Vec<u8> {
+    let mut packet = vec![0; Ipv4Header::LEN + payload.len()];
+    header.write(&mut packet);
+    packet[Ipv4Header::LEN..].copy_from_slice(payload);
+    packet
+}
+
+/// A TCP segment from `src` to the host.
+pub fn tcp(src: Ipv4Addr, header: &TcpHeader, text: &[u8]) -> Vec<u8> {
+    let mut segment = vec![0; header.header_len() + text.len()];
+    let len = header.write(&mut segment);
+    segment[len..].copy_from_slice(text);
+    set_checksum(
+        &mut segment[..len],
+        src.into(),
+        HOST.into(),
+        Checksum::of(text),
+    );
+    let ip = Ipv4Header::new(src, HOST, Protocol::Tcp, segment.len());
+    packet(ip, &segment)
+}
+
+/// A fragment of a UDP datagram to the host.
+pub fn fragment(
+    src: Ipv4Addr,
+    identification: u16,
+    offset: u16,
+    more: bool,
+    text: &[u8],
+) -> Vec<u8> {
+    let ip = Ipv4Header {
+        identification,
+        fragment_offset: offset,
+        more_fragments: more,
+        ..Ipv4Header::new(src, HOST, Protocol::Udp, text.len())
+    };
+    packet(ip, text)
+}
+
+/// An ICMP error about a segment that the host may have sent the friend.
+pub fn icmp(code: UnreachableCode, quoted: &TcpHeader) -> Vec<u8> {
+    let mut segment = vec![0; quoted.header_len()];
+    quoted.write(&mut segment);
+    let ip = Ipv4Header::new(HOST, FRIEND, Protocol::Tcp, 1_480);
+    let mut quote = vec![0; Ipv4Header::LEN];
+    ip.write(&mut quote);
+    quote.extend_from_slice(&segment[..8]);
+    let message = Icmpv4Message::Unreachable {
+        code,
+        next_hop_mtu: 68,
+    };
+    let mut icmp = vec![0; Icmpv4Message::LEN];
+    message.write(&mut icmp, Checksum::of(&quote));
+    icmp.extend_from_slice(&quote);
+    let ip = Ipv4Header::new(STRANGER, HOST, Protocol::Icmp, icmp.len());
+    packet(ip, &icmp)
+}
+
+/// A peer of the host that does only what it is told.
+#[derive(Clone, Copy, Debug)]
+pub struct Puppet {
+    /// Its port.
+    pub port: u16,
+    /// The host's port.
+    pub at: u16,
+    /// Its first sequence number of text.
+    pub first: u32,
+    /// The host's first sequence number of text.
+    pub una: u32,
+    /// One past the highest that the host has sent.
+    pub seen: u32,
+}
+
+impl Puppet {
+    /// Opens a connection to the host's port `at`.
+    pub fn open(arena: &mut Arena, port: u16, at: u16, mss: u16, window: u16) -> Option<Self> {
+        let syn = TcpHeader {
+            src_port: port,
+            dst_port: at,
+            seq: 999,
+            flags: TcpFlags::SYN,
+            window,
+            options: TcpOptions {
+                mss: Some(mss),
+                sack_permitted: true,
+                ..TcpOptions::NONE
+            },
+            ..TcpHeader::default()
+        };
+        arena.strike(&tcp(STRANGER, &syn, &[]));
+        let replies = arena.replies();
+        let answer =
+            replies
+                .iter()
+                .filter_map(|packet| tcp_of(packet))
+                .find(|(_, header, _)| {
+                    header.dst_port == port && header.flags.contains(TcpFlags::SYN | TcpFlags::ACK)
+                })?;
+        let puppet = Self {
+            port,
+            at,
+            first: 1_000,
+            una: answer.1.seq.wrapping_add(1),
+            seen: answer.1.seq.wrapping_add(1),
+        };
+        puppet.ack(arena, puppet.una, window, TcpOptions::NONE);
+        Some(puppet)
+    }
+
+    /// A segment's header with these numbers.
+    pub fn header(&self, seq: u32, ack: u32, window: u16) -> TcpHeader {
+        TcpHeader {
+            src_port: self.port,
+            dst_port: self.at,
+            seq,
+            ack,
+            flags: TcpFlags::ACK,
+            window,
+            ..TcpHeader::default()
+        }
+    }
+
+    /// Sends an ACK.
+    pub fn ack(&self, arena: &mut Arena, ack: u32, window: u16, options: TcpOptions) {
+        let header = TcpHeader {
+            options,
+            ..self.header(self.first, ack, window)
+        };
+        arena.strike(&tcp(STRANGER, &header, &[]));
+    }
+
+    /// Notes what the host has sent; returns whether any of it was text.
+    pub fn hear(&mut self, replies: &[Vec<u8>]) -> bool {
+        let mut spoke = false;
+        for packet in replies {
+            let Some((_, header, len)) = tcp_of(packet) else {
+                continue;
+            };
+            if header.dst_port == self.port && len > 0 {
+                spoke = true;
+                let end = header.seq.wrapping_add(len as u32);
+                if end.wrapping_sub(self.seen) < 1 << 31 {
+                    self.seen = end;
+                }
+            }
+        }
+        spoke
+    }
+}
