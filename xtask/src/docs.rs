@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::repository;
 
-/// Write the pages that are generated from the code: docs/knobs.md, docs/attacks.md.
+/// Write the pages that are generated from the code: docs/knobs.md.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -25,12 +25,8 @@ pub struct Arguments {
 }
 
 /// Each page's path below the root, and its text.
-fn pages() -> [(&'static str, String); 2] {
-    let attacks = fullpipe_lab::attacks();
-    [
-        ("docs/knobs.md", fullpipe_lab::knobs_markdown()),
-        ("docs/attacks.md", fullpipe_lab::attacks_markdown(&attacks)),
-    ]
+fn pages() -> [(&'static str, String); 1] {
+    [("docs/knobs.md", fullpipe_lab::knobs_markdown())]
 }
 
 /// Writes the pages or, with `--check`, names those that are out of date.

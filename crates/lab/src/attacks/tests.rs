@@ -1,4 +1,8 @@
-//! What must hold under each attack.
+//! What must hold under each attack, and the page that says so.
+//!
+//! To accept other figures: `UPDATE_SNAPSHOTS=1 cargo test -p fullpipe-lab attacks`.
+
+use std::{env, fs, path::Path, sync::OnceLock};
 
 use super::*;
 
@@ -8,9 +12,15 @@ const SLOWEST: Duration = Duration::from_secs(3);
 /// behind gaps, a few times over.
 const DEAREST: u64 = 2_500;
 
+/// Every attack, played once for all tests.
+fn rows() -> &'static [AttackRow] {
+    static ROWS: OnceLock<Vec<AttackRow>> = OnceLock::new();
+    ROWS.get_or_init(attacks)
+}
+
 fn row(name: &str) -> AttackRow {
-    let attack = ATTACKS.iter().find(|attack| attack.name == name);
-    play(attack.expect("an attack of this name"))
+    let row = rows().iter().find(|row| row.attack == name);
+    row.expect("an attack of this name").clone()
 }
 
 fn counted(row: &AttackRow, name: &str) -> u64 {
@@ -122,4 +132,18 @@ fn those_who_camp_lose_what_they_hold() {
         assert_eq!(camping.left, 0, "{camping:?}");
         assert!(camping.peaks.blocks <= 256);
     }
+}
+
+#[test]
+fn the_page_of_attacks_is_what_came_out() {
+    let page = attacks_markdown(rows());
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/attacks.md");
+    if env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        fs::write(&path, &page).unwrap();
+    }
+    let committed = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        committed == page,
+        "docs/attacks.md is out of date; this came out:\n{page}"
+    );
 }
