@@ -20,6 +20,7 @@ const LANDMARK: &str = "crates/lab/Cargo.toml";
 
 /// Name and text of the experiments that are part of the program.
 pub const BUILT_IN: &[(&str, &str)] = &[
+    ("ecn", include_str!("../../../experiments/ecn.toml")),
     ("loss", include_str!("../../../experiments/loss.toml")),
     ("memory", include_str!("../../../experiments/memory.toml")),
     ("nuttx", include_str!("../../../experiments/nuttx.toml")),
