@@ -21,9 +21,14 @@ const LANDMARK: &str = "crates/lab/Cargo.toml";
 /// Name and text of the experiments that are part of the program.
 pub const BUILT_IN: &[(&str, &str)] = &[
     ("ecn", include_str!("../../../experiments/ecn.toml")),
+    (
+        "fairness",
+        include_str!("../../../experiments/fairness.toml"),
+    ),
     ("loss", include_str!("../../../experiments/loss.toml")),
     ("memory", include_str!("../../../experiments/memory.toml")),
     ("nuttx", include_str!("../../../experiments/nuttx.toml")),
+    ("shallow", include_str!("../../../experiments/shallow.toml")),
     ("tso", include_str!("../../../experiments/tso.toml")),
 ];
 

@@ -8,6 +8,8 @@
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
+use crate::units::{grouped, three_digits};
+
 #[cfg(test)]
 mod tests;
 
@@ -194,6 +196,15 @@ impl Quantity {
     pub fn named(name: &str) -> &'static Self {
         let found = Self::ALL.iter().find(|quantity| quantity.name == name);
         found.expect("a checked experiment names only quantities that there are")
+    }
+
+    /// A value of this quantity as people read it.
+    pub fn text(&self, value: f64) -> String {
+        match self.form {
+            Form::Whole => grouped(value as u64),
+            Form::Decimal => three_digits(value),
+            Form::Percent => format!("{} %", three_digits(value * 100.0)),
+        }
     }
 }
 

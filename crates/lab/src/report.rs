@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use crate::{
     experiment::{Peer, Published},
-    measured::Measured,
+    measured::{Measured, Quantity},
     shares::Shares,
 };
 
@@ -78,6 +78,14 @@ pub struct Limits {
     pub receiver: Shares,
 }
 
+impl RowReport {
+    /// What came out for `peer`.
+    pub fn peer_figure(&self, peer: &str, quantity: &Quantity) -> Option<f64> {
+        let found = self.peers.iter().find(|known| known.name == peer)?;
+        found.figures.figure(quantity.name)
+    }
+}
+
 fn is_one(seeds: &u32) -> bool {
     *seeds == 1
 }
@@ -87,6 +95,25 @@ fn by_name<S: Serializer>(peers: &[Peer], serializer: S) -> Result<S::Ok, S::Err
 }
 
 impl Report {
+    /// Whether some row has a published figure for the quantity.
+    pub fn is_published(&self, quantity: &Quantity) -> bool {
+        let mut rows = self.rows.iter();
+        rows.any(|row| row.published.figure(quantity.name).is_some())
+    }
+
+    /// Everyone beside us who has a figure for the quantity in some row, in the
+    /// order they come.
+    pub fn peers_with(&self, quantity: &Quantity) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for peer in self.rows.iter().flat_map(|row| &row.peers) {
+            let has = peer.figures.figure(quantity.name).is_some();
+            if has && !names.contains(&peer.name.as_str()) {
+                names.push(&peer.name);
+            }
+        }
+        names
+    }
+
     /// This result as JSON, indented.
     pub fn json(&self) -> String {
         pretty(self)

@@ -11,7 +11,7 @@ use comfy_table::{
 };
 
 use crate::{
-    measured::{FlowMeasured, Form, Measured, Outcome, Quantity},
+    measured::{FlowMeasured, Measured, Outcome, Quantity},
     report::{Report, RowReport},
     shares::Shares,
     units::{grouped, three_digits},
@@ -75,10 +75,9 @@ fn table(report: &Report, width: Option<u16>) -> Table {
         .rows
         .iter()
         .any(|row| row.measured.goodput_of_baseline.is_some());
-    let peers = peers(report);
     let mut headings = vec!["row".to_string()];
     for quantity in &quantities {
-        let published = is_published(report, quantity);
+        let published = report.is_published(quantity);
         if published {
             headings.push(format!("published\n{}", quantity.heading));
         }
@@ -86,7 +85,7 @@ fn table(report: &Report, width: Option<u16>) -> Table {
         if published {
             headings.push("devi-\nation".to_string());
         }
-        for peer in peers_with(report, &peers, quantity) {
+        for peer in report.peers_with(quantity) {
             headings.push(format!("{peer}\n{}", quantity.heading));
         }
     }
@@ -135,45 +134,13 @@ fn compared(report: &Report) -> Vec<&'static Quantity> {
             .map(|name| Quantity::named(name))
             .collect();
     }
-    let published = |quantity: &&Quantity| is_published(report, quantity);
+    let published = |quantity: &&Quantity| report.is_published(quantity);
     let quantities: Vec<_> = Quantity::ALL.iter().filter(published).collect();
     if quantities.is_empty() {
         Quantity::ALL[..1].iter().collect()
     } else {
         quantities
     }
-}
-
-/// Whether some row has a published figure for the quantity, or, for the first
-/// column of a table with words instead of a figure, anything published.
-fn is_published(report: &Report, quantity: &Quantity) -> bool {
-    let mut rows = report.rows.iter();
-    rows.any(|row| row.published.figure(quantity.name).is_some())
-}
-
-/// Everyone who has a figure in some row, in the order they come.
-fn peers(report: &Report) -> Vec<&str> {
-    let mut names: Vec<&str> = Vec::new();
-    for peer in report.rows.iter().flat_map(|row| &row.peers) {
-        if !names.contains(&peer.name.as_str()) {
-            names.push(&peer.name);
-        }
-    }
-    names
-}
-
-fn peer_figure(row: &RowReport, peer: &str, quantity: &Quantity) -> Option<f64> {
-    let found = row.peers.iter().find(|known| known.name == peer)?;
-    found.figures.figure(quantity.name)
-}
-
-/// Those of `peers` who have a figure for the quantity.
-fn peers_with<'a>(report: &Report, peers: &[&'a str], quantity: &Quantity) -> Vec<&'a str> {
-    let has = |peer: &&&str| {
-        let mut rows = report.rows.iter();
-        rows.any(|row| peer_figure(row, peer, quantity).is_some())
-    };
-    peers.iter().filter(has).copied().collect()
 }
 
 fn cells(report: &Report, row: &RowReport, quantities: &[&Quantity], baseline: bool) -> Row {
@@ -187,14 +154,13 @@ fn cells(report: &Report, row: &RowReport, quantities: &[&Quantity], baseline: b
     } = row;
     let mark = if fitted.is_empty() { "" } else { " (fitted)" };
     let mut cells = vec![Cell::new(format!("{label}{mark}"))];
-    let peers = peers(report);
     for (place, quantity) in quantities.iter().enumerate() {
         let figure = published.figure(quantity.name);
         let ours = (quantity.of)(measured);
-        let is_published = is_published(report, quantity);
+        let is_published = report.is_published(quantity);
         if is_published {
             cells.push(right(match (figure, &published.outcome) {
-                (Some(figure), _) => shown(quantity, figure),
+                (Some(figure), _) => quantity.text(figure),
                 (None, Some(outcome)) if place == 0 => outcome.clone(),
                 (None, Some(_) | None) => dash(),
             }));
@@ -214,10 +180,10 @@ fn cells(report: &Report, row: &RowReport, quantities: &[&Quantity], baseline: b
                 (Some(_), _) | (None, _) => dash(),
             }));
         }
-        for peer in peers_with(report, &peers, quantity) {
-            let figure = peer_figure(row, peer, quantity);
+        for peer in report.peers_with(quantity) {
+            let figure = row.peer_figure(peer, quantity);
             cells.push(right(
-                figure.map_or_else(dash, |figure| shown(quantity, figure)),
+                figure.map_or_else(dash, |figure| quantity.text(figure)),
             ));
         }
     }
@@ -243,21 +209,13 @@ fn full_sized(measured: &Measured) -> String {
 
 /// The value, and the middle half of the seeds below it.
 fn with_spread(quantity: &Quantity, measured: &Measured, value: f64) -> String {
-    let value = shown(quantity, value);
+    let value = quantity.text(value);
     match measured.spread(quantity.name) {
         Some(spread) if spread.q1 < spread.q3 => {
-            let [q1, q3] = [spread.q1, spread.q3].map(|bound| shown(quantity, bound));
+            let [q1, q3] = [spread.q1, spread.q3].map(|bound| quantity.text(bound));
             format!("{value}\n{q1} \u{2013} {q3}")
         }
         Some(_) | None => value,
-    }
-}
-
-fn shown(quantity: &Quantity, value: f64) -> String {
-    match quantity.form {
-        Form::Whole => grouped(value as u64),
-        Form::Decimal => three_digits(value),
-        Form::Percent => format!("{} %", three_digits(value * 100.0)),
     }
 }
 

@@ -37,8 +37,16 @@ impl Pattern {
         let first = self.word(offset / WORD).to_le_bytes();
         let (head, rest) = bytes.split_at_mut(bytes.len().min(first.len() - ahead));
         head.copy_from_slice(&first[ahead..ahead + head.len()]);
-        for (index, chunk) in (offset / WORD + 1..).zip(rest.chunks_mut(first.len())) {
-            chunk.copy_from_slice(&self.word(index).to_le_bytes()[..chunk.len()]);
+        // Whole words apart from the last bytes: the length of a word is then
+        // known to the compiler, and most of a simulation's bytes are in here.
+        let mut words = (offset / WORD + 1..).map(|index| self.word(index).to_le_bytes());
+        let mut chunks = rest.chunks_exact_mut(first.len());
+        for (chunk, word) in chunks.by_ref().zip(words.by_ref()) {
+            chunk.copy_from_slice(&word);
+        }
+        let tail = chunks.into_remainder();
+        if let Some(word) = words.next() {
+            tail.copy_from_slice(&word[..tail.len()]);
         }
     }
 
@@ -58,11 +66,19 @@ impl Pattern {
         if head != &first[ahead..ahead + head.len()] {
             return differs(0, head, &first[ahead..]);
         }
-        let words = (offset / WORD + 1..).map(|index| self.word(index).to_le_bytes());
-        for ((number, chunk), expected) in rest.chunks(first.len()).enumerate().zip(words) {
-            if chunk != &expected[..chunk.len()] {
+        let words = offset / WORD + 1..;
+        let chunks = rest.chunks_exact(first.len());
+        let tail = chunks.remainder();
+        for ((number, chunk), index) in chunks.enumerate().zip(words) {
+            let expected = self.word(index).to_le_bytes();
+            if *chunk != expected {
                 return differs(head.len() + number * first.len(), chunk, &expected);
             }
+        }
+        let before = head.len() + rest.len() - tail.len();
+        let expected = self.word((offset + before as u64) / WORD).to_le_bytes();
+        if *tail != expected[..tail.len()] {
+            return differs(before, tail, &expected);
         }
         None
     }

@@ -1,0 +1,162 @@
+//! The page `docs/goodput.md`: what comes over, and what limits it where that is
+//! not all the path has.
+//!
+//! Rule: nothing is computed here. The figures and the verdicts are those of the
+//! reports that it is given, so the page is as current as they are.
+
+use std::fmt::Write;
+
+use crate::{
+    measured::Quantity,
+    report::{Report, RowReport},
+};
+
+#[cfg(test)]
+mod tests;
+
+/// A row whose busiest link was in use for this share of the time is full.
+const FULL: f64 = 0.95;
+
+const HEAD: &str = "\
+# Goodput
+
+<!-- Generated; see crates/lab/tests/tables.rs. -->
+
+What an application gets over paths that lose, reorder, drop and have little memory, in the simulator. A row with random
+loss is run with 20 seeds: the figure is the median, and the middle half of the seeds stands behind it. Columns with
+another stack's name are what that stack gave on another day. Beneath each table stands what limits the rows that do
+not fill their path, with its proof. The figures of this page come from
+
+    fullpipe lab run loss memory shallow
+
+and are compared with a new run, row by row, by `cargo xtask test --only lab`.
+";
+
+/// The page made of `reports`, a chapter each.
+pub fn goodput_markdown(reports: &[&Report]) -> String {
+    let mut page = HEAD.to_string();
+    for report in reports {
+        chapter(&mut page, report);
+    }
+    page
+}
+
+fn chapter(page: &mut String, report: &Report) {
+    let _ = writeln!(page, "\n## {}\n", report.title);
+    let columns = columns(report);
+    let headings: Vec<_> = columns.iter().map(Column::heading).collect();
+    let _ = writeln!(
+        page,
+        "| {} | limit |\n|{}",
+        headings.join(" | "),
+        " --- |".repeat(columns.len() + 1)
+    );
+    for row in &report.rows {
+        let cells: Vec<_> = columns.iter().map(|column| column.cell(row)).collect();
+        let _ = writeln!(page, "| {} | {} |", cells.join(" | "), limit(row));
+    }
+    let not_full: Vec<_> = report.rows.iter().filter(|row| !is_full(row)).collect();
+    if not_full.is_empty() {
+        let _ = writeln!(page, "\nEvery row fills its path.");
+        return;
+    }
+    let _ = writeln!(
+        page,
+        "\nWhat limits the rows that do not fill their path:\n"
+    );
+    let mut limits: Vec<&str> = Vec::new();
+    for row in &not_full {
+        if !limits.contains(&limit(row)) {
+            limits.push(limit(row));
+        }
+    }
+    for name in limits {
+        let rows: Vec<_> = not_full.iter().filter(|row| limit(row) == name).collect();
+        let labels: Vec<_> = rows.iter().map(|row| format!("`{}`", row.label)).collect();
+        let proof = rows[0]
+            .verdict
+            .split_once(": ")
+            .map_or("", |(_, proof)| proof);
+        let of = if rows.len() > 1 {
+            format!(" Of `{}`:", rows[0].label)
+        } else {
+            String::new()
+        };
+        let _ = writeln!(
+            page,
+            "- **{name}** \u{2013} {}.{of} {proof}",
+            labels.join(", ")
+        );
+    }
+}
+
+/// What the verdict begins with.
+fn limit(row: &RowReport) -> &str {
+    row.verdict.split(": ").next().unwrap_or(&row.verdict)
+}
+
+fn is_full(row: &RowReport) -> bool {
+    row.measured.link_busy_share >= FULL
+}
+
+/// A column of a chapter's table.
+enum Column<'a> {
+    Label,
+    Ours(&'static Quantity),
+    Published(&'static Quantity),
+    Peer(&'a str, &'static Quantity),
+}
+
+/// Row, then each quantity: ours, published, and each peer's, where some row has one.
+fn columns(report: &Report) -> Vec<Column<'_>> {
+    let names = if report.columns.is_empty() {
+        &["goodput_mbps"][..]
+    } else {
+        &report.columns
+    };
+    let mut columns = vec![Column::Label];
+    for quantity in names.iter().map(|name| Quantity::named(name)) {
+        columns.push(Column::Ours(quantity));
+        if report.is_published(quantity) {
+            columns.push(Column::Published(quantity));
+        }
+        let peers = report.peers_with(quantity);
+        columns.extend(peers.into_iter().map(|peer| Column::Peer(peer, quantity)));
+    }
+    columns
+}
+
+impl Column<'_> {
+    fn heading(&self) -> String {
+        match self {
+            Self::Label => "row".to_string(),
+            Self::Ours(quantity) => quantity.heading.to_string(),
+            Self::Published(quantity) => format!("published {}", quantity.heading),
+            Self::Peer(peer, quantity) => format!("{peer} {}", quantity.heading),
+        }
+    }
+
+    fn cell(&self, row: &RowReport) -> String {
+        let (quantity, value) = match self {
+            Self::Label => return format!("`{}`", row.label),
+            Self::Ours(quantity) => (quantity, (quantity.of)(&row.measured)),
+            Self::Published(quantity) => (quantity, row.published.figure(quantity.name)),
+            Self::Peer(peer, quantity) => (quantity, row.peer_figure(peer, quantity)),
+        };
+        let spread = match self {
+            Self::Ours(quantity) => row.measured.spread(quantity.name),
+            Self::Label | Self::Published(_) | Self::Peer(..) => None,
+        };
+        let Some(value) = value else {
+            return "\u{2013}".to_string();
+        };
+        let text = quantity.text(value);
+        match spread {
+            Some(spread) if spread.q1 < spread.q3 => {
+                let [q1, q3] = [spread.q1, spread.q3].map(|bound| quantity.text(bound));
+                format!("{text} ({q1} \u{2013} {q3})")
+            }
+            Some(_) | None => text,
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The experiments whose rows have many seeds, held to what is claimed of them.
+//!
+//! Rule: each is run once, and everything that is said of it is looked at in
+//! that one report: the committed table, the page made of several, and the
+//! figures that were asked for. They take minutes in the profile of tests, so
+//! `cargo xtask test` runs them by themselves, optimised. To accept a change:
+//! `UPDATE_SNAPSHOTS=1 cargo test --release -p fullpipe-lab --test tables -- --ignored`.
+
+use std::{env, fs, path::Path, sync::LazyLock};
+
+use fullpipe_lab::{
+    Measured, Report, RowReport, RunOptions, catalogue, goodput_markdown, report_text, run,
+};
+
+static LOSS: LazyLock<Report> = LazyLock::new(|| report("loss"));
+static SHALLOW: LazyLock<Report> = LazyLock::new(|| report("shallow"));
+static FAIRNESS: LazyLock<Report> = LazyLock::new(|| report("fairness"));
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+fn report(name: &str) -> Report {
+    let experiment = catalogue::find(name, root()).unwrap().parse().unwrap();
+    let options = RunOptions {
+        seed: 1,
+        captures: None,
+        observe: false,
+        progress: &|_, _| (),
+    };
+    run(&experiment, &options).unwrap()
+}
+
+fn compare(file: &str, text: &str) {
+    let path = root().join(file);
+    if env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        fs::write(&path, text).unwrap();
+    }
+    let committed = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        committed == text,
+        "{file} is out of date; this came out:\n{text}"
+    );
+}
+
+fn row<'a>(report: &'a Report, label: &str) -> &'a RowReport {
+    let found = report.rows.iter().find(|row| row.label == label);
+    found.unwrap_or_else(|| panic!("no row is called `{label}`"))
+}
+
+fn measured<'a>(report: &'a Report, label: &str) -> &'a Measured {
+    &row(report, label).measured
+}
+
+#[test]
+#[ignore = "many seeds: run by `cargo xtask test --only lab`"]
+fn many_seeds_give_the_committed_tables() {
+    for report in [&*FAIRNESS, &LOSS, &SHALLOW] {
+        let file = format!("crates/lab/tests/snapshots/{}.txt", report.experiment);
+        compare(&file, &report_text(report, None));
+    }
+}
+
+#[test]
+#[ignore = "many seeds: run by `cargo xtask test --only lab`"]
+fn the_page_of_many_seeds_is_what_comes_out() {
+    compare("docs/goodput.md", &goodput_markdown(&[&LOSS, &SHALLOW]));
+}
+
+/// Goodput at each kind of trouble, as it was asked for.
+#[test]
+#[ignore = "many seeds: run by `cargo xtask test --only lab`"]
+fn loss_over_many_seeds_costs_no_more_than_the_response_function_says() {
+    for (label, least) in [
+        ("newreno loss=0%", 91.0),
+        ("cubic loss=0%", 91.0),
+        ("bbr loss=0%", 91.0),
+        ("cubic loss=0.1%", 13.0),
+        ("cubic loss=1%", 3.2),
+        ("cubic loss=3%", 1.7),
+        ("bbr loss=3% threshold=off", 67.0),
+    ] {
+        let goodput = measured(&LOSS, label).goodput_mbps;
+        assert!(goodput >= least, "{label}: {goodput} Mbit/s, not {least}");
+    }
+    for row in &LOSS.rows {
+        let Measured {
+            max_gap_ms,
+            needless_share,
+            ..
+        } = row.measured;
+        let most = if SILENT.contains(&row.label.as_str()) {
+            300.0
+        } else {
+            200.0
+        };
+        assert!(
+            max_gap_ms <= most,
+            "{}: {max_gap_ms} ms of silence",
+            row.label
+        );
+        assert!(
+            needless_share < 0.02,
+            "{}: {needless_share} sent needlessly",
+            row.label
+        );
+    }
+}
+
+/// Rows in which a retransmission that is lost too is still waited for until the
+/// retransmission timer: 240 ms.
+const SILENT: &[&str] = &[
+    "newreno loss=3%",
+    "bbr loss=1%",
+    "bbr loss=3%",
+    "bbr loss=3% threshold=off",
+];
+
+#[test]
+#[ignore = "many seeds: run by `cargo xtask test --only lab`"]
+fn reordering_over_many_seeds_costs_less_than_a_twentieth() {
+    for congestion in ["newreno", "cubic", "bbr"] {
+        let goodput = |path: &str| measured(&LOSS, &format!("{congestion} {path}")).goodput_mbps;
+        let (clean, reordered) = (goodput("loss=0%"), goodput("reorder=1%"));
+        assert!(
+            reordered > 0.95 * clean,
+            "{congestion}: {reordered} of {clean}"
+        );
+    }
+}
+
+#[test]
+#[ignore = "many seeds: run by `cargo xtask test --only lab`"]
+fn goodput_never_falls_when_buffers_grow_of_many_sizes() {
+    for congestion in ["cubic", "bbr"] {
+        let rows = SHALLOW.rows.iter();
+        let own: Vec<_> = rows
+            .filter(|row| row.label.starts_with(congestion))
+            .collect();
+        assert_eq!(own.len(), 13, "from 4 KB to 16 MB");
+        let mut best: f64 = 0.0;
+        for row in own {
+            let goodput = row.measured.goodput_mbps;
+            assert!(
+                goodput >= 0.98 * best,
+                "{}: {goodput} after {best}",
+                row.label
+            );
+            best = best.max(goodput);
+        }
+    }
+}
+
+#[test]
+#[ignore = "many seeds: run by `cargo xtask test --only lab`"]
+fn equals_share_a_queue_evenly_over_many_seeds() {
+    for who in ["newreno", "cubic", "bbr"] {
+        for many in ["1 and 1", "4 and 4"] {
+            let label = format!("{who}, {many}");
+            let jain = measured(&FAIRNESS, &label).jain.unwrap();
+            assert!(jain >= 0.95, "{label}: {jain}");
+        }
+    }
+}
+
+/// RFC 9438 §4.3: where Reno would do as well, CUBIC does what Reno does; here
+/// neither has more than twice the other's.
+#[test]
+#[ignore = "many seeds: run by `cargo xtask test --only lab`"]
+fn cubic_leaves_newreno_its_part_over_many_seeds() {
+    for many in ["1 and 1", "4 and 4"] {
+        let flows = &measured(&FAIRNESS, &format!("cubic against newreno, {many}")).flows;
+        let ratio = flows[0].goodput_mbps / flows[1].goodput_mbps;
+        assert!((0.5..2.0).contains(&ratio), "{many}: {ratio}");
+    }
+}
