@@ -144,19 +144,13 @@ impl Column<'_> {
             Self::Peer(peer, quantity) => (quantity, row.peer_figure(peer, quantity)),
         };
         let spread = match self {
-            Self::Ours(quantity) => row.measured.spread(quantity.name),
+            Self::Ours(quantity) => quantity.spread_text(&row.measured),
             Self::Label | Self::Published(_) | Self::Peer(..) => None,
         };
-        let Some(value) = value else {
-            return "\u{2013}".to_string();
-        };
-        let text = quantity.text(value);
-        match spread {
-            Some(spread) if spread.q1 < spread.q3 => {
-                let [q1, q3] = [spread.q1, spread.q3].map(|bound| quantity.text(bound));
-                format!("{text} ({q1} \u{2013} {q3})")
-            }
-            Some(_) | None => text,
+        match (value.map(|value| quantity.text(value)), spread) {
+            (None, _) => "\u{2013}".to_string(),
+            (Some(value), Some(spread)) => format!("{value} ({spread})"),
+            (Some(value), None) => value,
         }
     }
 }

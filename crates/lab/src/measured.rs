@@ -198,6 +198,15 @@ impl Quantity {
         found.expect("a checked experiment names only quantities that there are")
     }
 
+    /// The middle half of the seeds as people read it; `None` where it is one
+    /// number, or where the worst of the seeds is what is shown.
+    pub fn spread_text(&self, measured: &Measured) -> Option<String> {
+        let spread = measured.spread(self.name)?;
+        let [q1, q3] = [spread.q1, spread.q3].map(|bound| self.text(bound));
+        let shown = self.summary == Summary::Median && q1 != q3;
+        shown.then(|| format!("{q1} \u{2013} {q3}"))
+    }
+
     /// A value of this quantity as people read it.
     pub fn text(&self, value: f64) -> String {
         match self.form {

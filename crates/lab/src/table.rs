@@ -210,12 +210,9 @@ fn full_sized(measured: &Measured) -> String {
 /// The value, and the middle half of the seeds below it.
 fn with_spread(quantity: &Quantity, measured: &Measured, value: f64) -> String {
     let value = quantity.text(value);
-    match measured.spread(quantity.name) {
-        Some(spread) if spread.q1 < spread.q3 => {
-            let [q1, q3] = [spread.q1, spread.q3].map(|bound| quantity.text(bound));
-            format!("{value}\n{q1} \u{2013} {q3}")
-        }
-        Some(_) | None => value,
+    match quantity.spread_text(measured) {
+        Some(spread) => format!("{value}\n{spread}"),
+        None => value,
     }
 }
 

@@ -131,7 +131,7 @@ fn reordering_over_many_seeds_costs_less_than_a_twentieth() {
 
 #[test]
 #[ignore = "many seeds: run by `cargo xtask test --only lab`"]
-fn goodput_never_falls_when_buffers_grow_of_many_sizes() {
+fn goodput_never_falls_when_buffers_grow_over_many_seeds() {
     for congestion in ["cubic", "bbr"] {
         let rows = SHALLOW.rows.iter();
         let own: Vec<_> = rows
