@@ -109,13 +109,8 @@ enum Column<'a> {
 
 /// Row, then each quantity: ours, published, and each peer's, where some row has one.
 fn columns(report: &Report) -> Vec<Column<'_>> {
-    let names = if report.columns.is_empty() {
-        &["goodput_mbps"][..]
-    } else {
-        &report.columns
-    };
     let mut columns = vec![Column::Label];
-    for quantity in names.iter().map(|name| Quantity::named(name)) {
+    for quantity in report.quantities() {
         columns.push(Column::Ours(quantity));
         if report.is_published(quantity) {
             columns.push(Column::Published(quantity));

@@ -95,6 +95,23 @@ fn by_name<S: Serializer>(peers: &[Peer], serializer: S) -> Result<S::Ok, S::Err
 }
 
 impl Report {
+    /// What a table of it shows: the quantities that the file asks for; else
+    /// those that some row has a published figure for; goodput where none has,
+    /// because a table without a number says nothing.
+    pub fn quantities(&self) -> Vec<&'static Quantity> {
+        if !self.columns.is_empty() {
+            let names = self.columns.iter();
+            return names.map(|name| Quantity::named(name)).collect();
+        }
+        let published = |quantity: &&Quantity| self.is_published(quantity);
+        let quantities: Vec<_> = Quantity::ALL.iter().filter(published).collect();
+        if quantities.is_empty() {
+            Quantity::ALL[..1].iter().collect()
+        } else {
+            quantities
+        }
+    }
+
     /// Whether some row has a published figure for the quantity.
     pub fn is_published(&self, quantity: &Quantity) -> bool {
         let mut rows = self.rows.iter();

@@ -149,8 +149,8 @@ fn report(experiment: &Experiment, seed: u64, mut played: Vec<Played>) -> Report
             row.measured.goodput_of_baseline = (goodput > 0.0).then_some(share);
         }
     }
-    let wanted = |row: &Row| row.published.figure("fraction").is_some();
-    if experiment.rows.iter().any(wanted) {
+    let published = |row: &Row| row.published.figure("fraction").is_some();
+    if experiment.columns.contains(&"fraction") || experiment.rows.iter().any(published) {
         for (row, played) in experiment.rows.iter().zip(&mut played) {
             let allowed = row.setup.allowed_bps();
             played.measured.fraction = allowed.map(|bps| played.measured.goodput_mbps * 1e6 / bps);

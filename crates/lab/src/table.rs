@@ -70,7 +70,7 @@ pub fn text(report: &Report, width: Option<u16>) -> String {
 }
 
 fn table(report: &Report, width: Option<u16>) -> Table {
-    let quantities = compared(report);
+    let quantities = report.quantities();
     let baseline = report
         .rows
         .iter()
@@ -121,26 +121,6 @@ fn table(report: &Report, width: Option<u16>) -> Table {
         table.add_row(cells(report, row, &quantities, baseline));
     }
     table
-}
-
-/// The quantities that the file asks for; else those that some row has a
-/// published figure for; goodput where none has, because a table without a
-/// number says nothing.
-fn compared(report: &Report) -> Vec<&'static Quantity> {
-    if !report.columns.is_empty() {
-        return report
-            .columns
-            .iter()
-            .map(|name| Quantity::named(name))
-            .collect();
-    }
-    let published = |quantity: &&Quantity| report.is_published(quantity);
-    let quantities: Vec<_> = Quantity::ALL.iter().filter(published).collect();
-    if quantities.is_empty() {
-        Quantity::ALL[..1].iter().collect()
-    } else {
-        quantities
-    }
 }
 
 fn cells(report: &Report, row: &RowReport, quantities: &[&Quantity], baseline: bool) -> Row {

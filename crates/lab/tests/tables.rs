@@ -13,6 +13,7 @@ use fullpipe_lab::{
 };
 
 static LOSS: LazyLock<Report> = LazyLock::new(|| report("loss"));
+static MEMORY: LazyLock<Report> = LazyLock::new(|| report("memory"));
 static SHALLOW: LazyLock<Report> = LazyLock::new(|| report("shallow"));
 static FAIRNESS: LazyLock<Report> = LazyLock::new(|| report("fairness"));
 
@@ -64,7 +65,10 @@ fn many_seeds_give_the_committed_tables() {
 #[test]
 #[ignore = "many seeds: run by `cargo xtask test --only lab`"]
 fn the_page_of_many_seeds_is_what_comes_out() {
-    compare("docs/goodput.md", &goodput_markdown(&[&LOSS, &SHALLOW]));
+    compare(
+        "docs/goodput.md",
+        &goodput_markdown(&[&LOSS, &MEMORY, &SHALLOW]),
+    );
 }
 
 /// Goodput at each kind of trouble, as it was asked for.
