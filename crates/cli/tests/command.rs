@@ -222,7 +222,7 @@ fn a_wrong_link_is_one_line_and_exit_code_2() {
             "link.radio needs link.rate",
         ),
         (
-            &["--between", "tap:a,tap:b", "--reordering", "1%"],
+            &["--between", "tap:a,tap:b", "--reordering.chanse", "1%"],
             "a similar argument exists: '--reordering.chance'",
         ),
     ];
