@@ -10,6 +10,7 @@ use fullpipe_pool::Duration;
 use fullpipe_sim::{
     Deadline, Facts, Link, MIB, Seed, World,
     link::{Direction, Queue, Reordering},
+    rule::drop_when,
 };
 use fullpipe_tcp::{CongestionAlgorithm, TcpCounters};
 
@@ -116,4 +117,32 @@ fn lost_acks_cost_nothing() {
         assert!(share > 0.99, "{congestion:?}: {share}");
         assert_eq!(run.facts.retransmissions, 0, "{congestion:?}");
     }
+}
+
+#[test]
+fn a_retransmission_lost_at_the_end_costs_a_probe_and_no_timeout() {
+    let mut config = Config::default();
+    config.tcp.congestion = CongestionAlgorithm::Cubic;
+    let mut world = World::new(Seed(5));
+    let link = world.link(path());
+    let (client, server) = world.pair(&link, config);
+    // The 35th of 40 segments is lost, and so is the copy that repairs it: then
+    // all has been sent, and nothing more arrives that could tell.
+    let (mut first, mut dropped) = (None, 0);
+    world.rule(drop_when(move |packet| {
+        let Some(tcp) = packet.tcp.filter(|tcp| tcp.text_len > 0) else {
+            return false;
+        };
+        let first = *first.get_or_insert(tcp.header.seq);
+        let begin = tcp.header.seq.wrapping_sub(first);
+        let is_it = (begin..begin + tcp.text_len).contains(&(34 * 1_448));
+        dropped += u32::from(is_it);
+        is_it && dropped <= 2
+    }));
+    let flow = world.send(client, server, 40 * 1_448);
+    world.run_until(flow.done(), Deadline::secs(10));
+    let facts = world.facts(flow);
+    assert_eq!((facts.timeouts, facts.retransmissions), (0, 2));
+    assert_eq!(world.stack(client).tcp_counters().loss_probes, 1);
+    assert!(facts.client.longest_data_gap < Duration::from_millis(100));
 }

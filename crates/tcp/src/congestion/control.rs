@@ -200,15 +200,20 @@ impl Controller {
 
     /// Bytes a second at which segments should leave: the algorithm's own rate,
     /// or twice the window a round trip in slow start and 1.2 times afterwards,
-    /// so that pacing spreads the window without bounding it. `u64::MAX` before
-    /// the first round-trip time.
-    pub fn pacing_rate(&self, srtt_us: u32) -> u64 {
+    /// so that pacing spreads the window without bounding it. In fast recovery
+    /// once: what is in flight is no longer spread over the round trip, and the
+    /// rest of the window sent faster than the path carries would overflow a
+    /// short queue long before it is full. `u64::MAX` before the first round-trip
+    /// time.
+    pub fn pacing_rate(&self, srtt_us: u32, recovering: bool) -> u64 {
         if let Some(rate) = self.algorithm().pacing_rate() {
             return rate;
         }
         // Twice only while the window will still double: in the last round trip
         // of slow start it already is what the path was thought to carry.
-        let percent = if self.cwnd() < self.ssthresh() / 2 {
+        let percent = if recovering {
+            100
+        } else if self.cwnd() < self.ssthresh() / 2 {
             200
         } else {
             120

@@ -131,7 +131,7 @@ impl Connection {
         }
         self.record_window(env);
         self.wants_output = true;
-        // What is SACKed leaves no question for a probe to ask.
+        // A SACK changes what a probe would ask, too.
         if advanced || out.delivered > 0 {
             self.arm_tail(env);
         }
@@ -293,25 +293,31 @@ impl Connection {
         self.timers.retransmit.set(deadline);
     }
 
-    /// Sets the tail loss probe, where one is of use: with SACK, outside of
-    /// recovery, nothing missing yet. RFC 8985 §7.2.
+    /// Sets the tail loss probe, with SACK: nothing is missing yet (RFC 8985
+    /// §7.2), or the last thing sent again may be lost and nothing behind it could
+    /// tell.
     pub(super) fn arm_tail(&mut self, env: &mut Env<'_>) {
         self.timers.tail.clear();
         let board = self.recovery.board();
         let useful = self.agreed.sack
             && env.config.tail_loss_probe
-            && self.recovery.phase() == Phase::Open
+            && self.recovery.phase() != Phase::Timeout
             && !self.recovery.is_probing()
-            && board.in_flight() > 0
-            && board.sacked() == 0;
+            && board.in_flight() > 0;
         if useful {
-            let lone = board.in_flight() <= self.mss(env);
+            // What fills a gap is acknowledged at once.
+            let lone = !self.is_repairing() && board.in_flight() <= self.mss(env);
             let rto = self.rtt.rto(env.config);
             let wait = TailLoss::timeout(self.rtt.srtt(), lone, rto);
             if wait < rto {
                 self.timers.tail.set(env.now + wait);
             }
         }
+    }
+
+    /// Something is missing, or was.
+    pub(super) fn is_repairing(&self) -> bool {
+        self.recovery.phase() == Phase::Fast || self.recovery.board().sacked() > 0
     }
 
     /// `deadline`, or when the user timeout runs out if that is sooner.

@@ -144,9 +144,7 @@ impl Connection {
                 + receive.stream.promised_blocks(env.pool),
             cwnd: self.congestion.cwnd(),
             ssthresh: self.congestion.ssthresh(),
-            pacing_rate: self
-                .congestion
-                .pacing_rate(self.rtt.srtt().as_micros() as u32),
+            pacing_rate: self.rate_now(),
             fastest_sample: self.rate.fastest(),
             recovery: self.recovery.phase(),
             srtt: self.rtt.srtt(),

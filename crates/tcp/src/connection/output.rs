@@ -13,7 +13,7 @@ use crate::{
     Allowance, Limit, SegmentOut, SeqNum,
     congestion::FlightStart,
     limit::tightest,
-    recovery::Phase,
+    recovery::{Fate, Phase},
     send::{Decision, Situation},
     trace::Event,
 };
@@ -103,6 +103,9 @@ impl Connection {
         if !core::mem::take(&mut self.pending.tail_probe) {
             return None;
         }
+        if self.is_repairing() {
+            return self.poll_repair_probe(env);
+        }
         let last = self.recovery.board().last(env.sent)?.end;
         let mss = self.mss(env);
         let new = self.send.unsent().min(self.send.window_room()).min(mss);
@@ -123,6 +126,24 @@ impl Connection {
         }
         let end = self.send.snd_nxt.latest(segment.seq + segment.len());
         self.recovery.on_tail_probe(end, new == 0);
+        self.arm_retransmit(env);
+        Some(segment)
+    }
+
+    /// Two round trips brought nothing while something was missing: what `snd_una`
+    /// waits for is sent once more, unless something else is to be.
+    fn poll_repair_probe(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
+        let head = *self.recovery.board().iter(env.sent).next()?;
+        if head.fate != Fate::InFlight || self.recovery.board().lost() > 0 {
+            return None;
+        }
+        let text = head.start.room_to(head.end.earliest(self.send.text_end()));
+        let len = self.mss(env).min(text);
+        env.counters.loss_probes += 1;
+        let segment = self.text_segment(head.start, len, env);
+        // In fast recovery congestion control has been told already.
+        let is_news = self.recovery.phase() == Phase::Open;
+        self.recovery.on_tail_probe(self.send.snd_nxt, is_news);
         self.arm_retransmit(env);
         Some(segment)
     }
@@ -518,7 +539,7 @@ impl Connection {
         if !self.timers.retransmit.is_set() {
             self.arm_retransmit(env);
         }
-        if !is_again {
+        if !is_again || self.is_repairing() {
             self.arm_tail(env);
         }
     }

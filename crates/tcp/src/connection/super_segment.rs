@@ -21,7 +21,8 @@ impl Connection {
     /// Bytes a second at which text should leave.
     pub(super) fn rate_now(&self) -> u64 {
         let srtt_us = self.rtt.srtt().as_micros() as u32;
-        self.congestion.pacing_rate(srtt_us)
+        let recovering = self.recovery.phase() == Phase::Fast;
+        self.congestion.pacing_rate(srtt_us, recovering)
     }
 
     /// Most text that the next frame should carry: one segment, unless the

@@ -239,6 +239,9 @@ impl Recovery {
         }
         let bare = !advanced && news.delivered == 0;
         let outcome = self.tail.on_ack(input.ack, dsack, bare);
+        if self.phase == Phase::Fast && !bare {
+            self.tail.cancel();
+        }
         let mut verdict = self.end_phase(input, &news, arena);
         if self.board.head_is_sacked(arena) {
             self.board.mark_all_lost(true, arena);
@@ -413,6 +416,7 @@ impl Recovery {
         arena: &mut SentArena,
     ) -> (Verdict, Option<Instant>) {
         let (lost, look_again) = self.detect(input.around, input.now, rate, on_lost, arena);
+        self.window = self.window.saturating_sub(lost);
         if lost > 0 && self.phase == Phase::Open {
             let verdict = self.on_loss(input.snd_una, input.snd_nxt, lost, arena);
             return (verdict, look_again);
@@ -449,14 +453,30 @@ impl Recovery {
     }
 
     /// Fast recovery: how much may be in flight after this ACK.
+    ///
+    /// PRR grants what leaves with each ACK, and expects it to leave at once. What
+    /// the pacer holds back of it must not be forgotten, or a recovery that lost
+    /// much grows by what pacing exceeds the ACKs' rate by, and not twofold in a
+    /// round trip: below `ssthresh` the window is never less than it was, plus the
+    /// segment that a safe ACK adds, minus what was found lost.
     pub fn pace(&mut self, out: &AckOut, advanced: bool, ssthresh: u32, mss: u32) {
-        self.window = self.prr.on_ack(PrrAck {
+        let in_flight = self.board.in_flight();
+        let is_safe = advanced && out.lost == 0;
+        let granted = self.prr.on_ack(PrrAck {
             delivered: out.delivered,
-            in_flight: self.board.in_flight(),
+            in_flight,
             ssthresh,
             mss,
-            is_safe: advanced && out.lost == 0,
+            is_safe,
         });
+        let kept = if in_flight > ssthresh {
+            0
+        } else {
+            let grown = if is_safe { mss } else { 0 };
+            let before = self.window.saturating_sub(out.lost);
+            before.saturating_add(grown).min(ssthresh)
+        };
+        self.window = granted.max(kept);
     }
 
     /// The retransmission timer ran out: all that is in flight is taken for lost.

@@ -66,11 +66,11 @@ fn a_loss_in_a_window_that_was_marked_is_not_answered_for_again() {
 fn pacing_doubles_in_slow_start_and_has_a_fifth_to_spare_afterwards() {
     let mut controller = Controller::new(&config(CongestionAlgorithm::NewReno), MSS, 1);
     let window = u64::from(controller.cwnd());
-    assert_eq!(controller.pacing_rate(0), u64::MAX);
-    assert_eq!(controller.pacing_rate(100_000), window * 2 * 10);
+    assert_eq!(controller.pacing_rate(0, false), u64::MAX);
+    assert_eq!(controller.pacing_rate(100_000, false), window * 2 * 10);
     controller.on_loss(&event(0));
     let window = u64::from(controller.cwnd());
-    assert_eq!(controller.pacing_rate(100_000), window * 12);
+    assert_eq!(controller.pacing_rate(100_000, false), window * 12);
 }
 
 #[test]

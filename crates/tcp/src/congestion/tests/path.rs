@@ -292,7 +292,7 @@ impl World {
                 self.release_at(index, at);
                 return;
             }
-            let rate = flow.controller.pacing_rate(flow.srtt_us);
+            let rate = flow.controller.pacing_rate(flow.srtt_us, false);
             flow.pacer.on_sent(MSS, rate, MSS, now);
             let snapshot = flow.rate.on_sent(MSS, flow.in_flight(), now);
             let segment = flow.next;
