@@ -198,6 +198,7 @@ fn every_link_field_takes_a_value_of_the_kind_it_names() {
             expected if expected.contains("rate") => "12mbit",
             expected if expected.contains("probability") => "1%",
             expected if expected.contains("packets") => "64K bytes",
+            expected if expected.contains("true") => "true",
             _ => "1400",
         };
         let mut plan = LinkPlan::new("wire", [0, 1].map(Place::Host));
