@@ -20,6 +20,10 @@ const LANDMARK: &str = "crates/lab/Cargo.toml";
 
 /// Name and text of the experiments that are part of the program.
 pub const BUILT_IN: &[(&str, &str)] = &[
+    (
+        "autotune",
+        include_str!("../../../experiments/autotune.toml"),
+    ),
     ("ecn", include_str!("../../../experiments/ecn.toml")),
     (
         "fairness",

@@ -87,15 +87,21 @@ fn aliases_markdown() -> String {
         let Alias {
             name,
             preset,
-            knob,
+            knob: _,
             meaning,
         } = alias;
+        let knobs: Vec<_> = alias.knobs().map(|knob| format!("`{knob}`")).collect();
+        let knobs = knobs.join(", ");
         let value = match meaning {
             Meaning::Same => "as it is".to_string(),
             Meaning::Pieces(size) => format!("times {size} bytes"),
             Meaning::Inverted => "set is off".to_string(),
+            Meaning::Bounds(_) => "least, default and most".to_string(),
+            Meaning::Doubled(most, _) => {
+                format!("twice as much, {most} count at most; it is not tuned any more")
+            }
         };
-        let _ = writeln!(page, "| `{knob}` | `{name}` | {preset} | {value} |");
+        let _ = writeln!(page, "| {knobs} | `{name}` | {preset} | {value} |");
     }
     page
 }

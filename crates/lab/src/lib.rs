@@ -60,6 +60,7 @@
 
 mod attacks;
 pub mod catalogue;
+mod climb;
 mod document;
 pub mod experiment;
 mod facts;

@@ -178,6 +178,9 @@ quantities! {
     /// path is set to, or what the path carries if that is less, in Mbit/s;
     /// only for one connection, of an algorithm that has such a function.
     allowed_mbps: Option<f64> = "allowed Mbit/s", Decimal, Median;
+    /// From the call to connect until the receiver had read nine tenths of what the
+    /// path carries for two round trips; only for one connection, if ever.
+    time_to_90_s: Option<f64> = "seconds to 90 %", Decimal, Median;
     /// Jain's index of the connections' goodputs: 1 when they are all the same,
     /// 1/n when one has everything; only where there are several.
     jain: Option<f64> = "Jain's index", Decimal, Median;

@@ -46,6 +46,15 @@ pub fn allowed_mbps(setup: &Setup, segment_bytes: u64) -> Option<f64> {
     allowed.is_finite().then_some(allowed / 1e6)
 }
 
+/// What the way of the first flow carries of text in segments of
+/// `segment_bytes`, in bits a second, where a rate bounds it.
+pub fn payload_bps(setup: &Setup, segment_bytes: u64) -> Option<f64> {
+    let segment_bits = segment_bytes as f64 * 8.0;
+    let rate_bps = Path::of(setup, segment_bytes).rate_bps;
+    let payload = rate_bps * segment_bits / (segment_bits + HEADERS * 8.0);
+    payload.is_finite().then_some(payload)
+}
+
 /// The average window in segments, at loss probability `loss`.
 fn average_window(algorithm: CongestionAlgorithm, loss: f64, rtt_s: f64) -> Option<f64> {
     let additive =

@@ -15,6 +15,7 @@ use fullpipe_sim::{
 };
 
 use crate::{
+    climb::Climb,
     experiment::{FlowPlan, Place, Setup, Stop},
     measured::{FlowMeasured, Measured, Outcome, jain},
     observer::{self, Observer},
@@ -56,6 +57,8 @@ pub struct Scene<'a> {
     /// Connections, with the place of their flow in the setup, in its order.
     flows: Vec<(usize, FlowId)>,
     observer: Option<Observer>,
+    /// Where there is only one connection.
+    climb: Option<Climb>,
 }
 
 /// How a connection ended, and the facts of it.
@@ -128,6 +131,7 @@ impl<'a> Scene<'a> {
             links,
             hosts,
             flows,
+            climb: climb(setup),
             observer: observe.then(|| Observer::new(&setup.hosts)),
         }
     }
@@ -183,6 +187,30 @@ impl<'a> Scene<'a> {
     }
 
     fn run_for(&mut self, length: Duration) -> Result<(), WorldFailure> {
+        let end = self.world.now() + length;
+        while self.world.now() < end {
+            let rest = end - self.world.now();
+            let step = self.climb.as_ref().map_or(rest, Climb::step);
+            self.step_for(step.min(rest))?;
+            self.look_at_climb();
+        }
+        Ok(())
+    }
+
+    fn look_at_climb(&mut self) {
+        let Some(climb) = &mut self.climb else {
+            return;
+        };
+        let facts = self.world.facts(self.flows[0].1);
+        let Some(info) = facts.client.info else {
+            return;
+        };
+        if let Some(path_bps) = response::payload_bps(self.setup, info.mss.into()) {
+            climb.look(self.world.now(), facts.bytes, path_bps);
+        }
+    }
+
+    fn step_for(&mut self, length: Duration) -> Result<(), WorldFailure> {
         match &mut self.observer {
             Some(observer) => observer.run(&mut self.world, &self.hosts, length),
             None => self.world.try_run_for(length),
@@ -297,6 +325,7 @@ impl<'a> Scene<'a> {
             needless_share: over(again, sum(&|facts| facts.client.text_sent) as f64),
             link_busy_share: over(busy.as_secs_f64(), secs).min(1.0),
             allowed_mbps: response::allowed_mbps(self.setup, segment_bytes),
+            time_to_90_s: self.climb.as_ref().and_then(Climb::full_after_s),
             jain: jain(&goodputs),
             flows: self.flows_measured(ended),
             ..Measured::default()
@@ -354,6 +383,13 @@ impl<'a> Scene<'a> {
         all.max_by_key(|(number, busy)| (*busy, std::cmp::Reverse(*number)))
             .unwrap_or_default()
     }
+}
+
+/// What is watched of the only connection of `setup`, on a path that has a length.
+fn climb(setup: &Setup) -> Option<Climb> {
+    let (plan, (_, rtt_s)) = (setup.flow(), setup.bare_path());
+    let only = setup.flows.len() == 1 && plan.count == 1;
+    (only && rtt_s > 0.0).then(|| Climb::new(Instant::ZERO + plan.start, rtt_s))
 }
 
 /// Puts a connection of `plan` on the agenda of `world`.

@@ -204,8 +204,18 @@ fn proof(evidence: &Evidence<'_>, limit: Limit, share: f64) -> String {
 }
 
 fn send_buffer(evidence: &Evidence<'_>, held: &str) -> String {
-    let buffer = u64::from(sender(evidence).config.tcp.send_buffer);
+    let tcp = &sender(evidence).config.tcp;
     let rtt_ms = evidence.measured.srtt_ms;
+    if tcp.send_buffer_max > tcp.send_buffer {
+        return format!(
+            "the send buffer, which tunes itself up to tcp.send_buffer_max = {}, was full and all of \
+             it sent for {held} of the time, at a round trip of {}. A larger pool, or more of it for \
+             one connection, lets it grow.",
+            tcp.send_buffer_max,
+            millis(rtt_ms),
+        );
+    }
+    let buffer = u64::from(tcp.send_buffer);
     format!(
         "tcp.send_buffer = {buffer} was full and all of it sent for {held} of the time; {} a round \
          trip of {} is at most {}. A larger one helps until the path is full.",
@@ -255,7 +265,12 @@ fn receiver_knob(evidence: &Evidence<'_>) -> String {
     let Evidence { setup, limits, .. } = *evidence;
     let receiver = &setup.hosts[setup.flow().to];
     let name = &receiver.name;
-    let buffer = receiver.config.tcp.receive_buffer;
+    let tcp = &receiver.config.tcp;
+    let (knob, buffer) = if tcp.receive_buffer_max > tcp.receive_buffer {
+        ("receive_buffer_max", tcp.receive_buffer_max)
+    } else {
+        ("receive_buffer", tcp.receive_buffer)
+    };
     let shares = &limits.receiver;
     let worst = [
         ReceiveLimit::Buffer,
@@ -270,7 +285,7 @@ fn receiver_knob(evidence: &Evidence<'_>) -> String {
     let share = percent(shares.share(worst.name()));
     match worst {
         ReceiveLimit::None | ReceiveLimit::Buffer => {
-            format!("A tcp.receive_buffer of `{name}` above {buffer} helps until the path is full.")
+            format!("A tcp.{knob} of `{name}` above {buffer} helps until the path is full.")
         }
         ReceiveLimit::Reader => format!(
             "The application of `{name}` left it closed by not reading for {share} of the time: no \

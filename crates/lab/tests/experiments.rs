@@ -68,15 +68,15 @@ impl Drop for Folder {
     }
 }
 
-/// Experiments of many seeds; `tables.rs` looks at them.
-const MANY_SEEDS: &[&str] = &["fairness", "loss", "shallow"];
+/// Experiments of many seeds or connections; `tables.rs` looks at them.
+const LARGE: &[&str] = &["autotune", "fairness", "loss", "shallow"];
 
 #[test]
 fn the_committed_tables_are_what_comes_out() {
     let all = catalogue::all(&root()).unwrap();
     for found in all
         .into_iter()
-        .filter(|found| !MANY_SEEDS.contains(&found.name.as_str()))
+        .filter(|found| !LARGE.contains(&found.name.as_str()))
     {
         let text = report_text(&run_with_seed(&found.parse().unwrap(), 1), None);
         let file = format!("tests/snapshots/{}.txt", found.name);

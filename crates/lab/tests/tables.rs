@@ -15,6 +15,7 @@ use fullpipe_lab::{
 static LOSS: LazyLock<Report> = LazyLock::new(|| report("loss"));
 static MEMORY: LazyLock<Report> = LazyLock::new(|| report("memory"));
 static SHALLOW: LazyLock<Report> = LazyLock::new(|| report("shallow"));
+static AUTOTUNE: LazyLock<Report> = LazyLock::new(|| report("autotune"));
 static FAIRNESS: LazyLock<Report> = LazyLock::new(|| report("fairness"));
 
 fn root() -> &'static Path {
@@ -56,7 +57,7 @@ fn measured<'a>(report: &'a Report, label: &str) -> &'a Measured {
 #[test]
 #[ignore = "many seeds: run by `cargo xtask test --only lab`"]
 fn many_seeds_give_the_committed_tables() {
-    for report in [&*FAIRNESS, &LOSS, &SHALLOW] {
+    for report in [&*AUTOTUNE, &FAIRNESS, &LOSS, &SHALLOW] {
         let file = format!("crates/lab/tests/snapshots/{}.txt", report.experiment);
         compare(&file, &report_text(report, None));
     }
@@ -177,4 +178,27 @@ fn cubic_leaves_newreno_its_part_over_many_seeds() {
         let ratio = flows[0].goodput_mbps / flows[1].goodput_mbps;
         assert!((0.5..2.0).contains(&ratio), "{many}: {ratio}");
     }
+}
+
+#[test]
+#[ignore = "many connections: run by `cargo xtask test --only lab`"]
+fn tuned_buffers_fill_a_gigabit_over_100_ms_within_three_seconds() {
+    for label in ["tuned", "tuned, bbr"] {
+        let seconds = measured(&AUTOTUNE, label).time_to_90_s.unwrap();
+        assert!(seconds <= 3.0, "{label}: {seconds} s");
+    }
+    assert_eq!(measured(&AUTOTUNE, "fixed 64K").time_to_90_s, None);
+}
+
+#[test]
+#[ignore = "many connections: run by `cargo xtask test --only lab`"]
+fn a_thousand_connections_share_the_memory_without_a_stall() {
+    let all = measured(&AUTOTUNE, "tuned, 1000 connections");
+    assert_eq!(all.outcome, fullpipe_lab::Outcome::Complete);
+    assert!(all.max_gap_ms <= 1_000.0, "{} ms", all.max_gap_ms);
+    let each = &all.flows[0].connections_mbps;
+    let least = each.iter().copied().fold(f64::MAX, f64::min);
+    assert_eq!(each.len(), 1_000);
+    // An even share of the path is 0.95 Mbit/s.
+    assert!(least >= 0.1, "{least} Mbit/s");
 }

@@ -52,7 +52,8 @@ impl FullpipeSockets<'_> {
     fn tuning(&self, options: &SocketOptions) -> Tuning {
         let mut tuning = Tuning::from_config(&self.0.config().tcp);
         if let Some(bytes) = options.buffer {
-            (tuning.send_buffer, tuning.receive_buffer) = (bytes, bytes);
+            tuning.fix_send_buffer(bytes);
+            tuning.fix_receive_buffer(bytes);
         }
         if options.no_delay {
             tuning.nagle = false;

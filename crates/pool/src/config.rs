@@ -18,6 +18,14 @@ crate::knobs! {
         receive_floor: u32 = 2, legal 1 => u32::MAX - 1, drawn 1 => 8, "blocks";
         /// What may be promised and held together, in percent of the blocks; at 100 a promise is always kept.
         overcommit_percent: u32 = 100, legal 100 => 100_000, drawn 100 => 100, "%";
+        /// Held and promised blocks below which memory is plenty again.
+        pressure_low: u32 = 70, legal 1 => 100, drawn 30 => 70, "%";
+        /// Held and promised blocks from which memory is under pressure: buffers
+        /// that tuned themselves stop growing, and the largest give some back.
+        pressure: u32 = 80, legal 1 => 100, drawn 70 => 90, "%";
+        /// Held and promised blocks from which buffers that tuned themselves go
+        /// back to the size they began with.
+        pressure_high: u32 = 95, legal 1 => 100, drawn 90 => 100, "%";
         /// Ranges that all reassembly queues and scoreboards may hold together.
         ranges: u32 = 1024, legal 0 => u32::MAX - 1, drawn 16 => 1024, "ranges";
     }
@@ -43,6 +51,9 @@ impl PoolConfig {
         }
         if self.overcommit_percent < 100 {
             return Some("overcommit_percent below 100 would leave blocks that nobody can take");
+        }
+        if self.pressure_low > self.pressure || self.pressure > self.pressure_high {
+            return Some("pressure_low, pressure and pressure_high must not fall");
         }
         if self.ranges == u32::MAX {
             return Some("at most 2^32 - 2 ranges");

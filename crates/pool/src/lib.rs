@@ -38,7 +38,7 @@ mod stream;
 mod time;
 
 pub use config::PoolConfig;
-pub use pool::{Holder, Pool};
+pub use pool::{Holder, Pool, Pressure};
 pub use ranges::{Full, Inserted, RangeIter, Ranges};
 pub use rng::Rng;
 pub use stream::{NoBlock, Slices, Stream};

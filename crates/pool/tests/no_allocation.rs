@@ -53,6 +53,7 @@ fn nothing_is_allocated_after_construction() {
             send_floor: 1,
             receive_floor: 1,
             ranges: 20,
+            ..PoolConfig::default()
         };
         let mut made = None;
         let construction = allocation_counter::measure(|| made = Some(Pool::new(&config)));

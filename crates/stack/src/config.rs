@@ -201,7 +201,12 @@ macro_rules! config {
             /// unchanged. Contradictions are left to `validate`.
             pub fn set(&mut self, name: &str, text: &str) -> Result<(), KnobError> {
                 if let Some(alias) = alias::find(name) {
-                    return self.set(alias.knob, &alias.value(text)?);
+                    let mut changed = self.clone();
+                    for (knob, value) in alias.knobs().zip(alias.values(text)?) {
+                        changed.set(knob, &value)?;
+                    }
+                    *self = changed;
+                    return Ok(());
                 }
                 let (group, field) = name.split_once('.').unwrap_or((name, ""));
                 let outcome = match group {

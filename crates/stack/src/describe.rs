@@ -39,7 +39,6 @@ impl Description {
     }
 
     fn write_bounds(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Info { tuning, .. } = &self.info;
         writeln!(
             f,
             "  segments of {} bytes (peer takes {}; tcp.mss_max = {})",
@@ -48,7 +47,7 @@ impl Description {
         writeln!(
             f,
             "  writes: {} of {} bytes of send buffer used (tcp.send_buffer), {} not sent yet",
-            self.info.send_queue, tuning.send_buffer, self.info.unsent
+            self.info.send_queue, self.info.send_buffer, self.info.unsent
         )?;
         writeln!(
             f,
@@ -59,7 +58,7 @@ impl Description {
         writeln!(
             f,
             "  our window: {} of {} bytes (tcp.receive_buffer), {} received and not read",
-            self.info.rcv_wnd, tuning.receive_buffer, self.info.receive_queue
+            self.info.rcv_wnd, self.info.receive_buffer, self.info.receive_queue
         )?;
         let (blocks, free, size) = self.pool;
         writeln!(

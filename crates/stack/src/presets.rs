@@ -98,6 +98,30 @@ pub const PRESETS: &[Preset] = &[
             ("tcp.pacing", "false"),
         ],
     },
+    Preset {
+        name: "linux",
+        doc: "A host with 64 MiB for packets, whose buffers tune themselves between the limits of a kernel as delivered.",
+        rows: &[
+            ("pool.blocks", "32768"),
+            ("pool.ranges", "65536"),
+            ("stack.connections", "4096"),
+            ("stack.half_open", "4096"),
+            ("stack.half_open_per_source", "4096"),
+            ("stack.backlog", "4096"),
+            ("stack.time_wait_entries", "32768"),
+            ("stack.sent_ranges", "65536"),
+            ("stack.sent_ranges_each", "65536"),
+            ("tcp.send_buffer", "16384"),
+            ("tcp.send_buffer_max", "4194304"),
+            ("tcp.receive_buffer", "131072"),
+            ("tcp.receive_buffer_max", "6291456"),
+            ("tcp.holes", "65536"),
+            ("tcp.syn_retries", "6"),
+            ("tcp.synack_retries", "5"),
+            ("udp.receive_buffer", "212992"),
+            ("udp.send_buffer", "212992"),
+        ],
+    },
 ];
 
 /// No preset has this name.

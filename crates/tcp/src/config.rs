@@ -67,12 +67,20 @@ knobs! {
     pub struct TcpConfig in "tcp" {
         /// Bytes written and not yet acknowledged that a connection may hold.
         send_buffer: u32 = 64 << 10, legal 128 => 1 << 30, drawn 300 => 128 << 10, "bytes";
+        /// What the send buffer may grow to: it follows twice the congestion window.
+        /// 0, or less than `send_buffer`, leaves it at its size.
+        send_buffer_max: u32 = 0, legal 0 => 1 << 30, drawn 0 => 1 << 20, "bytes";
         /// Bytes received and not yet read that a connection may hold; also the
         /// largest window it advertises.
         receive_buffer: u32 = 64 << 10, legal 128 => 1 << 30, drawn 300 => 256 << 10, "bytes";
+        /// What the receive buffer may grow to: it follows twice what the application
+        /// reads in a round trip. 0, or less than `receive_buffer`, leaves it at its
+        /// size. The window scale is chosen for it.
+        receive_buffer_max: u32 = 0, legal 0 => 1 << 30, drawn 0 => 1 << 20, "bytes";
         /// Largest part of the packet memory within its reach, in percent, that
         /// one connection's window may reserve: its own blocks against its own
-        /// plus the free ones. 100 lets the first connection take everything.
+        /// plus the free ones. 100 lets the first connection take everything. Under
+        /// pressure buffers that tuned themselves are held to it in both directions.
         window_share: u32 = 50, legal 1 => 100, drawn 25 => 100, "percent";
         /// The same for a connection that has received nothing yet, so that one
         /// that only sends has the memory for it. At least 536 bytes.

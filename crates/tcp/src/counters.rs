@@ -88,7 +88,7 @@ counters! {
         hp_hits: "TcpExtTCPHPHits",
         /// ACKs without text.
         pure_acks: "TcpExtTCPPureAcks",
-        /// Writes refused or cut short because packet memory had no block.
+        /// Times that packet memory came under pressure.
         memory_pressures: "TcpExtTCPMemoryPressures",
     }
 }

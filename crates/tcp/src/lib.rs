@@ -56,6 +56,7 @@ mod segment;
 mod send;
 mod seq;
 pub mod trace;
+mod tuned;
 
 pub use config::{CongestionAlgorithm, EcnMode, MtuProbing, TcpConfig};
 pub use connection::{

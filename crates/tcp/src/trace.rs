@@ -6,7 +6,7 @@
 
 use alloc::{boxed::Box, vec};
 
-use fullpipe_pool::{Holder, Instant};
+use fullpipe_pool::{Holder, Instant, Pressure};
 use fullpipe_wire::TcpFlags;
 
 use crate::{DiscardReason, Limit, ReceiveLimit, State};
@@ -106,6 +106,8 @@ pub enum Event {
     WriterResumed(u32),
     /// Packet memory had no block: bytes asked for.
     MemoryPressure(u32),
+    /// Packet memory came under pressure, or out of it; it is the host's.
+    Pressure(Pressure),
     /// What a holder has of packet memory changed; in blocks. It is the host's,
     /// whichever connection brought it about.
     Pool {

@@ -194,7 +194,7 @@ impl Open {
             Event::MemoryPressure(wanted) => {
                 end.marks.push(at_ns, Mark::MemoryPressure, wanted);
             }
-            Event::Opened { .. } | Event::Pool { .. } | Event::State(_) => {}
+            Event::Opened { .. } | Event::Pool { .. } | Event::Pressure(_) | Event::State(_) => {}
         }
     }
 

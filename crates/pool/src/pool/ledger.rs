@@ -8,6 +8,7 @@
 //! A floor is a share, not a reserve: blocks that its owner already holds or
 //! was promised count towards it. No block is touched here, only counted.
 
+use super::pressure::{Gauge, Pressure};
 use crate::config::PoolConfig;
 
 /// Who holds a block.
@@ -67,6 +68,9 @@ pub(super) struct Ledger {
     limit: u64,
     free: u32,
     peak: u32,
+    /// Blocks held and promised, by everybody.
+    committed: u64,
+    gauge: Gauge,
     accounts: [Account; Holder::ALL.len()],
 }
 
@@ -75,13 +79,16 @@ impl Ledger {
         let mut accounts = [Account::default(); Holder::ALL.len()];
         accounts[Holder::Send as usize].floor = config.send_floor;
         accounts[Holder::Receive as usize].floor = config.receive_floor;
+        // No account can pass the limit, so none can overflow.
+        let limit = (u64::from(config.blocks) * u64::from(config.overcommit_percent) / 100)
+            .min(u64::from(u32::MAX));
         Self {
             count: config.blocks,
-            // No account can pass the limit, so none can overflow.
-            limit: (u64::from(config.blocks) * u64::from(config.overcommit_percent) / 100)
-                .min(u64::from(u32::MAX)),
+            limit,
             free: config.blocks,
             peak: 0,
+            committed: 0,
+            gauge: Gauge::new(config, limit),
             accounts,
         }
     }
@@ -106,6 +113,10 @@ impl Ledger {
         self.accounts[holder as usize].promised
     }
 
+    pub(super) fn pressure(&self) -> Pressure {
+        self.gauge.level()
+    }
+
     fn others(&self, holder: Holder) -> impl Iterator<Item = &Account> {
         let own = holder as usize;
         self.accounts
@@ -117,12 +128,7 @@ impl Ledger {
 
     /// Blocks neither held nor promised, in the terms of the limit.
     fn uncommitted(&self) -> u64 {
-        let committed: u64 = self
-            .accounts
-            .iter()
-            .map(|account| u64::from(account.held) + u64::from(account.promised))
-            .sum();
-        self.limit.saturating_sub(committed)
+        self.limit.saturating_sub(self.committed)
     }
 
     /// Free blocks that `holder` can be handed without breaking into what is
@@ -155,10 +161,12 @@ impl Ledger {
 
     pub(super) fn promise(&mut self, holder: Holder, blocks: u32) {
         self.accounts[holder as usize].promised += blocks;
+        self.commit(self.committed + u64::from(blocks));
     }
 
     pub(super) fn unpromise(&mut self, holder: Holder, blocks: u32) {
         self.accounts[holder as usize].promised -= blocks;
+        self.commit(self.committed - u64::from(blocks));
     }
 
     pub(super) fn take(&mut self, holder: Holder, promised: bool) {
@@ -167,11 +175,18 @@ impl Ledger {
         account.promised -= u32::from(promised);
         self.free -= 1;
         self.peak = self.peak.max(self.count - self.free);
+        self.commit(self.committed + u64::from(!promised));
     }
 
     pub(super) fn give_back(&mut self, holder: Holder, blocks: u32) {
         self.accounts[holder as usize].held -= blocks;
         self.free += blocks;
+        self.commit(self.committed - u64::from(blocks));
+    }
+
+    fn commit(&mut self, committed: u64) {
+        self.committed = committed;
+        self.gauge.follow(committed);
     }
 
     pub(super) fn verify(&self) {
@@ -190,6 +205,11 @@ impl Ledger {
             held + u64::from(self.free),
             u64::from(self.count),
             "free and held blocks are not all blocks"
+        );
+        assert_eq!(
+            held + promised,
+            self.committed,
+            "blocks held and promised are not what is committed"
         );
         assert!(
             held + promised + unused <= self.limit,

@@ -8,6 +8,7 @@
 //! order a holder uses its blocks, nor what is in them: that is `stream`.
 
 mod ledger;
+mod pressure;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +19,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 pub use ledger::Holder;
 use ledger::Ledger;
+pub use pressure::Pressure;
 
 /// The end of a chain of blocks.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -99,6 +101,12 @@ impl Pool {
     /// Blocks that `holder` could have if nobody else held any beyond their floors.
     pub fn most(&self, holder: Holder) -> u32 {
         self.ledger.most(holder)
+    }
+
+    /// How short memory is: what is held and promised together, against
+    /// `pool.pressure_low`, `pool.pressure` and `pool.pressure_high`.
+    pub fn pressure(&self) -> Pressure {
+        self.ledger.pressure()
     }
 
     /// The most blocks that were ever held at one time.

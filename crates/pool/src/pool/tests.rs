@@ -14,6 +14,7 @@ fn config(blocks: u32, send_floor: u32, receive_floor: u32, overcommit_percent: 
         receive_floor,
         overcommit_percent,
         ranges: 4,
+        ..PoolConfig::default()
     }
 }
 

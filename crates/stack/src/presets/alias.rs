@@ -9,6 +9,7 @@ mod tests;
 
 use alloc::{
     string::{String, ToString},
+    vec,
     vec::Vec,
 };
 
@@ -16,6 +17,8 @@ use fullpipe_pool::knobs::{KnobError, parse_count};
 
 /// Payload of one of netburner's buffers, in which it counts everything.
 const NETBURNER_BUFFER: u64 = 1_500;
+/// The most that linux lets an application set: `wmem_max` and `rmem_max`.
+const LINUX_MOST: u64 = 212_992;
 
 /// How the value of an alias becomes the value of a knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +29,12 @@ pub enum Meaning {
     Pieces(u64),
     /// Set is off and cleared is on.
     Inverted,
+    /// Least, default and most, in bytes: the knob is the default, and this one
+    /// the most. Nothing is taken from what was set, so the least is met.
+    Bounds(&'static str),
+    /// Twice as many bytes, of which no more than so many count; it stays so, and
+    /// this knob, which would let it grow, is cleared.
+    Doubled(u64, &'static str),
 }
 
 /// A name of another system for a knob.
@@ -35,7 +44,7 @@ pub struct Alias {
     pub name: &'static str,
     /// The preset that is like that system.
     pub preset: &'static str,
-    /// The knob, or with `device.` a setting of the laboratory's devices.
+    /// The knob, the first of two where the meaning names another.
     pub knob: &'static str,
     /// How a value is read.
     pub meaning: Meaning,
@@ -56,6 +65,15 @@ const fn buffers(name: &'static str, knob: &'static str) -> Alias {
         preset: "netburner",
         knob,
         meaning: Meaning::Pieces(NETBURNER_BUFFER),
+    }
+}
+
+const fn linux(name: &'static str, knob: &'static str, meaning: Meaning) -> Alias {
+    Alias {
+        name,
+        preset: "linux",
+        knob,
+        meaning,
     }
 }
 
@@ -80,6 +98,26 @@ pub const ALIASES: &[Alias] = &[
         knob: "tcp.nagle",
         meaning: Meaning::Inverted,
     },
+    linux(
+        "tcp_wmem",
+        "tcp.send_buffer",
+        Meaning::Bounds("tcp.send_buffer_max"),
+    ),
+    linux(
+        "tcp_rmem",
+        "tcp.receive_buffer",
+        Meaning::Bounds("tcp.receive_buffer_max"),
+    ),
+    linux(
+        "SO_SNDBUF",
+        "tcp.send_buffer",
+        Meaning::Doubled(LINUX_MOST, "tcp.send_buffer_max"),
+    ),
+    linux(
+        "SO_RCVBUF",
+        "tcp.receive_buffer",
+        Meaning::Doubled(LINUX_MOST, "tcp.receive_buffer_max"),
+    ),
 ];
 
 /// The alias called `name`.
@@ -91,34 +129,60 @@ pub fn find(name: &str) -> Option<&'static Alias> {
 pub fn of_knob(preset: &str, knob: &str) -> Vec<&'static str> {
     ALIASES
         .iter()
-        .filter(|alias| alias.preset == preset && alias.knob == knob)
+        .filter(|alias| alias.preset == preset && alias.knobs().any(|own| own == knob))
         .map(|alias| alias.name)
         .collect()
 }
 
 impl Alias {
-    /// The knob's value that `text` stands for.
+    /// The knobs that it sets.
+    pub fn knobs(&self) -> impl Iterator<Item = &'static str> {
+        let other = match self.meaning {
+            Meaning::Same | Meaning::Pieces(_) | Meaning::Inverted => None,
+            Meaning::Bounds(most) | Meaning::Doubled(_, most) => Some(most),
+        };
+        core::iter::once(self.knob).chain(other)
+    }
+
+    /// The values that `text` stands for, one for each of [`knobs`](Self::knobs).
     ///
     /// # Errors
     /// [`KnobError::NotAValue`] under the alias's own name. What the knob itself
     /// refuses is said by the knob.
-    pub fn value(&self, text: &str) -> Result<String, KnobError> {
+    pub fn values(&self, text: &str) -> Result<Vec<String>, KnobError> {
         let refused = |expected| KnobError::NotAValue {
             name: self.name.to_string(),
             given: text.to_string(),
             expected,
         };
         match self.meaning {
-            Meaning::Same => Ok(text.to_string()),
+            Meaning::Same => Ok(vec![text.to_string()]),
             Meaning::Pieces(size) => parse_count(text)
                 .and_then(|pieces| pieces.checked_mul(size))
-                .map(|bytes| bytes.to_string())
+                .map(|bytes| vec![bytes.to_string()])
                 .ok_or_else(|| refused("a number of buffers such as 20")),
             Meaning::Inverted => match text.trim() {
-                "true" | "1" => Ok("false".to_string()),
-                "false" | "0" => Ok("true".to_string()),
+                "true" | "1" => Ok(vec!["false".to_string()]),
+                "false" | "0" => Ok(vec!["true".to_string()]),
                 _ => Err(refused("true or false")),
             },
+            Meaning::Bounds(_) => {
+                bounds(text).ok_or_else(|| refused("three numbers of bytes that do not fall"))
+            }
+            Meaning::Doubled(most, _) => parse_count(text)
+                .map(|bytes| vec![(bytes.min(most) * 2).to_string(), "0".to_string()])
+                .ok_or_else(|| refused("a number of bytes such as 65536")),
         }
+    }
+}
+
+/// Default and most of "least default most".
+fn bounds(text: &str) -> Option<Vec<String>> {
+    let numbers: Option<Vec<u64>> = text.split_whitespace().map(parse_count).collect();
+    match numbers?[..] {
+        [least, default, most] if least <= default && default <= most => {
+            Some(vec![default.to_string(), most.to_string()])
+        }
+        _ => None,
     }
 }

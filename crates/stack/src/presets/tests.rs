@@ -24,12 +24,26 @@ fn the_nuttx_preset_is_a_pool_of_7056_bytes() {
 }
 
 #[test]
+fn the_linux_preset_tunes_both_buffers_and_waits_as_long_as_linux_does() {
+    let tcp = find("linux").unwrap().config().tcp;
+    assert_eq!((tcp.send_buffer, tcp.send_buffer_max), (16_384, 4_194_304));
+    let receive = (tcp.receive_buffer, tcp.receive_buffer_max);
+    assert_eq!(receive, (131_072, 6_291_456));
+    let defaults = (
+        tcp.initial_window,
+        tcp.retries2,
+        tcp.delayed_ack.as_millis(),
+    );
+    assert_eq!(defaults, (10, 15, 40), "the stack's own defaults");
+}
+
+#[test]
 fn an_unknown_preset_is_answered_with_the_nearest() {
     for (name, expected) in [
         ("nutx", "no preset is called `nutx`; did you mean `nuttx`?"),
         (
             "zephyr",
-            "no preset is called `zephyr`; there are default, nuttx, unet3, netburner",
+            "no preset is called `zephyr`; there are default, nuttx, unet3, netburner, linux",
         ),
     ] {
         assert_eq!(find(name).unwrap_err().to_string(), expected);

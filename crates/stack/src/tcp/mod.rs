@@ -24,7 +24,7 @@ mod tuple;
 
 use core::net::IpAddr;
 
-use fullpipe_pool::{Holder as PoolHolder, Instant, Pool};
+use fullpipe_pool::{Holder as PoolHolder, Instant, Pool, Pressure};
 use fullpipe_tcp::{
     Connection, Discards, Env, SegmentOut, SentArena, State, TcpConfig, TcpCounters, Trace,
     trace::Event,
@@ -145,6 +145,8 @@ pub(crate) struct TcpLayer {
     pub(crate) trace: Trace,
     /// What the trace was last told that each holder has: blocks held and promised.
     pool_traced: [(u32, u32); PoolHolder::ALL.len()],
+    /// What the trace and the counters were last told of packet memory.
+    pressure_told: Pressure,
     pub(crate) sent: SentArena,
     pub(crate) slots: Slab<Slot>,
     pub(crate) listeners: Listeners,
@@ -180,6 +182,7 @@ impl TcpLayer {
             discards: Discards::default(),
             trace: Trace::new(config.trace.records as usize),
             pool_traced: [(0, 0); PoolHolder::ALL.len()],
+            pressure_told: Pressure::Low,
             sent: SentArena::new(sizes.sent_ranges, sizes.connections)
                 .bounded(sizes.sent_ranges_each),
             slots: Slab::new(sizes.connections),
@@ -319,6 +322,17 @@ impl TcpLayer {
         }
     }
 
+    /// Counts that packet memory came under pressure, whoever brought it about.
+    fn note_pressure(&mut self, index: u32, host: &Host<'_>) {
+        let now = host.pool.pressure();
+        if now == self.pressure_told {
+            return;
+        }
+        self.counters.memory_pressures += u64::from(self.pressure_told == Pressure::Low);
+        self.pressure_told = now;
+        self.trace.record(host.now, index, Event::Pressure(now));
+    }
+
     /// Files what became of connection `index`.
     fn settle(&mut self, index: u32, host: &mut Host<'_>) {
         let slot = &mut self.slots[index];
@@ -326,6 +340,7 @@ impl TcpLayer {
         if changed && slot.holder == Holder::User {
             host.events.tcp(index);
         }
+        self.note_pressure(index, host);
         self.trace_pool(index, host);
         let connection = &self.slots[index].connection;
         let (state, wants_output) = (connection.state(), connection.wants_output());

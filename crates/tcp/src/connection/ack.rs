@@ -129,6 +129,7 @@ impl Connection {
         if self.congestion.on_ack(&sample, flight_size) {
             self.owe_cwr();
         }
+        self.size_send_buffer(env);
         self.record_window(env);
         self.wants_output = true;
         // A SACK changes what a probe would ask, too.

@@ -46,6 +46,8 @@ impl Connection {
         self.receive
             .edges
             .pass(env.now, self.rtt.min_rtt(), self.receive.rcv_adv);
+        let age = self.echo_age(segment, env.now);
+        self.receive.sizing.on_text(age);
         let text = segment.payload;
         self.receive.frame = text.len() as u32;
         match self

@@ -28,7 +28,7 @@ impl Connection {
         let free = env.pool.room(stream.holder());
         let blocks = stream.held_blocks(env.pool).saturating_add(free);
         let memory = u64::from(blocks.saturating_sub(1)) * u64::from(env.pool.block_size());
-        u64::from(self.tuning.send_buffer).min(memory.max(1)) as u32
+        u64::from(self.send_size.get()).min(memory.max(1)) as u32
     }
 
     /// Whether round trips have grown by half: segments wait in a queue, and

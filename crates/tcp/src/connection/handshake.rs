@@ -19,9 +19,10 @@ use crate::{
     trace::Event,
 };
 
-/// Segments that the window of SYN and ACK has room for: a peer's initial
-/// congestion window (RFC 6928). More would only make floods dear.
-const INITIAL_SEGMENTS: u64 = 10;
+/// Segments that a window has room for before the first text has arrived: a peer's
+/// initial congestion window (RFC 6928). More would only make floods dear, and
+/// connections that only send would hold the memory they send from.
+pub(super) const INITIAL_SEGMENTS: u32 = 10;
 
 /// What opening a connection from this side needs to know.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +68,7 @@ impl HalfOpen {
         pool: &Pool,
         most_blocks: u32,
     ) -> Self {
-        let window = LargestWindow::new(open.tuning.receive_buffer, config, pool);
+        let window = LargestWindow::new(open.tuning.receive_size().most(), config, pool);
         let offer = Offer::new(config, open.mss_limit, window);
         let room = u64::from(pool.room(Holder::Receive).min(most_blocks));
         let size = u64::from(pool.block_size());
@@ -75,7 +76,7 @@ impl HalfOpen {
         let window = fair
             .min((room + 1).saturating_sub(FEWEST_BLOCKS) * size)
             .min(open.tuning.receive_buffer.into())
-            .min(INITIAL_SEGMENTS * u64::from(offer.mss))
+            .min(u64::from(INITIAL_SEGMENTS) * u64::from(offer.mss))
             .min(u16::MAX.into()) as u16;
         Self {
             irs: syn.seq,
@@ -168,7 +169,7 @@ fn syn_options(
 impl Connection {
     /// Opens a connection from this side: SYN-SENT. RFC 9293 §3.10.1.
     pub fn connect(open: ActiveOpen, env: &mut Env<'_>) -> Self {
-        let window = LargestWindow::new(open.tuning.receive_buffer, env.config, env.pool);
+        let window = LargestWindow::new(open.tuning.receive_size().most(), env.config, env.pool);
         let offer = Offer::new(env.config, open.mss_limit, window);
         let mut connection = Self::new(State::SynSent, open, offer, Agreed::nothing(), env);
         connection.pending.syn = true;
@@ -267,6 +268,8 @@ impl Connection {
             timestamps: TimestampClock::new(open.timestamp_offset, 0, now),
             timers: Timers::NONE,
             tuning: open.tuning,
+            send_size: open.tuning.send_size(),
+            receive_size: open.tuning.receive_size(),
             limit: LimitClock::start(Limit::Handshake, now),
             receive_limit: ReceiveClock::start(ReceiveLimit::None, now),
             ecn: Marks::default(),

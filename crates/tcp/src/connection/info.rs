@@ -57,6 +57,10 @@ pub struct Info {
     pub holes: u32,
     /// Urgent text not yet read. RFC 9293 §3.8.5.
     pub urgent_left: u32,
+    /// Bytes that the send buffer may hold now.
+    pub send_buffer: u32,
+    /// Bytes that the receive buffer may hold now.
+    pub receive_buffer: u32,
     /// Blocks of packet memory that the send buffer holds.
     pub send_blocks: u32,
     /// Blocks that the receive buffer holds or was promised.
@@ -139,6 +143,8 @@ impl Connection {
             receive_queue: receive.readable(),
             holes: receive.ranges(),
             urgent_left: receive.rcv_up.map_or(0, |up| read_up_to.room_to(up)),
+            send_buffer: self.send_size.get(),
+            receive_buffer: self.receive_size.get(),
             send_blocks: send.stream.held_blocks(env.pool),
             receive_blocks: receive.stream.held_blocks(env.pool)
                 + receive.stream.promised_blocks(env.pool),

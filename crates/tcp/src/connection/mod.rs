@@ -9,6 +9,7 @@
 
 mod ack;
 mod arrival;
+mod buffers;
 mod ecn;
 mod fit;
 mod handshake;
@@ -45,6 +46,7 @@ use crate::{
     recovery::{Phase, Recovery, Rtt, SentArena},
     send::{PathMtu, Send, SmallQueue},
     trace::Event,
+    tuned::TunedSize,
 };
 
 /// Everything a connection is handed with each call, because it owns none of it.
@@ -128,6 +130,10 @@ pub struct Connection {
     timestamps: TimestampClock,
     timers: Timers,
     tuning: Tuning,
+    /// What the send buffer may hold now.
+    send_size: TunedSize,
+    /// What the receive buffer may hold now.
+    receive_size: TunedSize,
     limit: LimitClock,
     receive_limit: ReceiveClock,
     ecn: Marks,
@@ -245,7 +251,7 @@ impl Connection {
         let negotiated =
             u32::from(self.agreed.peer_mss.min(self.path.limit())).min(env.config.mss_max);
         let memory = u64::from(env.pool.block_count()) * u64::from(env.pool.block_size());
-        let buffer = self.tuning.send_buffer.min(env.config.unacknowledged);
+        let buffer = self.send_size.get().min(env.config.unacknowledged);
         let buffer = u64::from(buffer).min(memory) as u32;
         let text = negotiated.saturating_sub(self.agreed.options_len()).max(1);
         // A window smaller than two segments is as bad as such a buffer, but
@@ -259,14 +265,21 @@ impl Connection {
     }
 
     fn window_room(&self, env: &Env<'_>) -> WindowRoom {
+        let mss = self.full_segment();
+        let (capacity, share) = if self.tally.bytes_received > 0 {
+            (self.receive_size.get(), env.config.window_share)
+        } else {
+            // A peer that may never send holds no more than it could use at first.
+            let first = mss.saturating_mul(handshake::INITIAL_SEGMENTS);
+            (
+                self.receive_size.get().min(first),
+                env.config.idle_window_share,
+            )
+        };
         WindowRoom {
-            capacity: self.tuning.receive_buffer,
-            share: if self.tally.bytes_received > 0 {
-                env.config.window_share
-            } else {
-                env.config.idle_window_share
-            },
-            mss: self.full_segment(),
+            capacity,
+            share,
+            mss,
             scale: self.agreed.rcv_wscale,
             in_demand: self.receive.edges.is_in_demand(self.receive.rcv_nxt),
         }
@@ -367,7 +380,7 @@ impl Connection {
             ReceiveLimit::Hole
         } else if !used_up {
             ReceiveLimit::None
-        } else if receive.is_left_unread(self.tuning.receive_buffer) {
+        } else if receive.is_left_unread(self.receive_size.get()) {
             ReceiveLimit::Reader
         } else {
             self.size_limit()

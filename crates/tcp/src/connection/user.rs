@@ -6,15 +6,19 @@
 use fullpipe_pool::Duration;
 
 use super::{Connection, Env, State, Trigger};
-use crate::{CloseReason, Limit, TcpConfig, TcpError, trace::Event};
+use crate::{CloseReason, Limit, TcpConfig, TcpError, trace::Event, tuned::TunedSize};
 
 /// What an application may set on one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tuning {
     /// `tcp.send_buffer` of this connection, in bytes.
     pub send_buffer: u32,
+    /// `tcp.send_buffer_max` of this connection, in bytes.
+    pub send_buffer_max: u32,
     /// `tcp.receive_buffer` of this connection, in bytes.
     pub receive_buffer: u32,
+    /// `tcp.receive_buffer_max` of this connection, in bytes.
+    pub receive_buffer_max: u32,
     /// Nagle's algorithm.
     pub nagle: bool,
     /// Less than a segment is held until this is taken back.
@@ -30,12 +34,34 @@ impl Tuning {
     pub const fn from_config(config: &TcpConfig) -> Self {
         Self {
             send_buffer: config.send_buffer,
+            send_buffer_max: config.send_buffer_max,
             receive_buffer: config.receive_buffer,
+            receive_buffer_max: config.receive_buffer_max,
             nagle: config.nagle,
             corked: false,
             keepalive_time: config.keepalive_time,
             user_timeout: config.user_timeout,
         }
+    }
+
+    /// A send buffer of `bytes` that stays so.
+    pub const fn fix_send_buffer(&mut self, bytes: u32) {
+        (self.send_buffer, self.send_buffer_max) = (bytes, 0);
+    }
+
+    /// A receive buffer of `bytes` that stays so.
+    pub const fn fix_receive_buffer(&mut self, bytes: u32) {
+        (self.receive_buffer, self.receive_buffer_max) = (bytes, 0);
+    }
+
+    /// What the send buffer begins with and may grow to.
+    pub(crate) const fn send_size(&self) -> TunedSize {
+        TunedSize::new(self.send_buffer, self.send_buffer_max)
+    }
+
+    /// What the receive buffer begins with and may grow to.
+    pub(crate) const fn receive_size(&self) -> TunedSize {
+        TunedSize::new(self.receive_buffer, self.receive_buffer_max)
     }
 }
 
@@ -46,9 +72,9 @@ pub enum SocketOption {
     NoDelay(bool),
     /// `TCP_CORK`, `SO_NOPUSH`: true holds less than a segment.
     Cork(bool),
-    /// Send buffer in bytes.
+    /// Send buffer in bytes. It is no longer tuned.
     SendBuffer(u32),
-    /// Receive buffer in bytes. A smaller one than before takes effect as the
+    /// Receive buffer in bytes. It is no longer tuned. A smaller one than before takes effect as the
     /// application reads: what was promised is kept.
     ReceiveBuffer(u32),
     /// Idle time before the first keepalive probe; zero is off.
@@ -115,7 +141,7 @@ impl Connection {
     pub fn ready(&self, env: &Env<'_>) -> Ready {
         let peer_closed = self.receive.fin_received();
         let ended = self.state == State::Closed;
-        let (room, _) = self.send.write_room(self.tuning.send_buffer, env.pool);
+        let (room, _) = self.send.write_room(self.send_size.get(), env.pool);
         Ready {
             connected: self.state.is_synchronized(),
             readable: self.receive.readable() > 0 || peer_closed || ended,
@@ -150,7 +176,7 @@ impl Connection {
             return Ok(0);
         }
         self.note_idle_path(env);
-        let capacity = self.tuning.send_buffer;
+        let capacity = self.send_size.get();
         let taken = self
             .send
             .write(text, capacity, env.config.write_atomic, env.pool);
@@ -173,9 +199,7 @@ impl Connection {
             return Ok(0);
         }
         self.note_idle_path(env);
-        let taken = self
-            .send
-            .write_with(self.tuning.send_buffer, env.pool, fill);
+        let taken = self.send.write_with(self.send_size.get(), env.pool, fill);
         let refused = usize::from(self.send.blocked.is_some());
         self.after_write(taken + refused, taken, env);
         Ok(taken)
@@ -193,7 +217,6 @@ impl Connection {
             taken: clamp(taken),
         });
         if blocked.by == Limit::Memory {
-            env.counters.memory_pressures += 1;
             env.record(Event::MemoryPressure(blocked.wanted));
         }
         self.follow_source(env);
@@ -225,6 +248,7 @@ impl Connection {
             return self.read_nothing();
         }
         let read = self.receive.read(out, env.pool);
+        self.size_receive_buffer(read, env);
         self.after_read(env);
         Ok(Read::Data(read))
     }
@@ -243,6 +267,7 @@ impl Connection {
             return self.read_nothing();
         }
         let read = self.receive.read_with(env.pool, take);
+        self.size_receive_buffer(read, env);
         self.after_read(env);
         Ok(Read::Data(read))
     }
@@ -351,9 +376,13 @@ impl Connection {
                 self.tuning.corked = on;
                 self.timers.cork.clear();
             }
-            SocketOption::SendBuffer(bytes) => self.tuning.send_buffer = bytes,
+            SocketOption::SendBuffer(bytes) => {
+                self.tuning.fix_send_buffer(bytes);
+                self.send_size = self.tuning.send_size();
+            }
             SocketOption::ReceiveBuffer(bytes) => {
-                self.tuning.receive_buffer = bytes;
+                self.tuning.fix_receive_buffer(bytes);
+                self.receive_size = self.tuning.receive_size();
                 self.after_read(env);
             }
             SocketOption::Keepalive(time) => {
@@ -376,7 +405,7 @@ impl Connection {
     /// Wakes a blocked writer if there is enough room for it.
     pub(super) fn note_readiness(&mut self, env: &mut Env<'_>) {
         let mss = self.segment_size(env);
-        let (capacity, atomic) = (self.tuning.send_buffer, env.config.write_atomic);
+        let (capacity, atomic) = (self.send_size.get(), env.config.write_atomic);
         if !self.send.should_wake(capacity, atomic, mss, env.pool) {
             return;
         }

@@ -7,15 +7,17 @@
 
 mod acceptable;
 mod ack_policy;
+mod autotune;
 mod edges;
 mod reassembly;
 mod window;
 
 pub use acceptable::acceptable;
 pub use ack_policy::{AckPolicy, Urgency};
+pub use autotune::RightSizing;
 pub use edges::Edges;
 pub use reassembly::{Arrival, BehindGaps};
-pub use window::{FEWEST_BLOCKS, LargestWindow, WindowRoom, fair_bytes};
+pub use window::{FEWEST_BLOCKS, LargestWindow, WindowRoom, fair_bytes, fair_share};
 
 use core::ops::Range;
 
@@ -64,6 +66,8 @@ pub struct Receive {
     pub ack: AckPolicy,
     /// What the peer knew of the window about a round trip ago.
     pub edges: Edges,
+    /// How large the buffer should be.
+    pub sizing: RightSizing,
     /// When text last became readable.
     pub arrived: Instant,
     /// The last window advertised was zero.
@@ -93,6 +97,7 @@ impl Receive {
             frame: 0,
             ack: AckPolicy::new(quick_acks),
             edges: Edges::new(next),
+            sizing: RightSizing::default(),
             arrived: Instant::ZERO,
             advertised_zero: false,
             short_of_memory: false,

@@ -5,7 +5,7 @@
 //! (RFC 9293 §3.8.6.2.2), so that the peer is never lured into sending a
 //! small one.
 
-use fullpipe_pool::{Holder, Pool};
+use fullpipe_pool::{Holder, Pool, Pressure, Stream};
 
 use super::Receive;
 use crate::{TcpConfig, options::DEFAULT_MSS};
@@ -35,6 +35,14 @@ pub const FEWEST_BLOCKS: u64 = 2;
 pub fn fair_bytes(within_reach: u64, share: u32) -> u64 {
     let share = within_reach * u64::from(share) / 100;
     share.max(within_reach.min(DEFAULT_MSS.into()))
+}
+
+/// Bytes that `stream` may have by that rule now: of its own blocks and of those
+/// that it could get.
+pub fn fair_share(stream: &Stream, share: u32, pool: &Pool) -> u64 {
+    let own = stream.held_blocks(pool) + stream.promised_blocks(pool);
+    let within_reach = u64::from(own) + u64::from(pool.room(stream.holder()));
+    fair_bytes(within_reach * u64::from(pool.block_size()), share)
 }
 
 /// The largest window there can ever be.
@@ -81,15 +89,16 @@ impl Receive {
     fn reachable_edge(&mut self, room: &WindowRoom, pool: &mut Pool) -> u64 {
         let start = self.stream.start();
         let size = u64::from(pool.block_size());
-        let own = u64::from(self.stream.held_blocks(pool) + self.stream.promised_blocks(pool));
-        let within_reach = own + u64::from(pool.room(Holder::Receive));
-        let fair = fair_bytes(within_reach * size, room.share);
+        let fair = fair_share(&self.stream, room.share, pool);
         let fair_end = (start / size + fair.div_ceil(size).max(FEWEST_BLOCKS)) * size;
         let wanted = start + u64::from(room.capacity);
         let advertised = self.offset_of(self.rcv_adv);
-        let backed = self
-            .stream
-            .reserve(pool, wanted.min(fair_end).max(advertised));
+        let goal = wanted.min(fair_end).max(advertised);
+        if pool.pressure() != Pressure::Low {
+            // Others need what no peer has been told of.
+            self.stream.unreserve(pool, goal);
+        }
+        let backed = self.stream.reserve(pool, goal);
         self.short_of_memory = backed < wanted;
         let edge = if backed < wanted {
             start + whole_segments(backed - start, room.mss, pool.block_size())

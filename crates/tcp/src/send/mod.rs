@@ -3,11 +3,13 @@
 //! Rule: `snd_una` ≤ `snd_nxt`, which never falls back, and the stream holds exactly the
 //! text from `snd_una` on. Congestion and loss are not known here.
 
+mod autotune;
 mod buffer;
 mod path_mtu;
 mod segmentize;
 mod sizing;
 
+pub use autotune::send_goal;
 pub use buffer::Blocked;
 pub use path_mtu::{Claim, PathMtu};
 pub use segmentize::{Decision, Situation, segmentize};

@@ -15,8 +15,10 @@ fn every_alias_belongs_to_a_preset_and_reads_a_knob_of_the_table() {
             "{}",
             alias.name
         );
-        let known = rows.iter().any(|row| row.name == alias.knob);
-        assert!(known, "{}: {}", alias.name, alias.knob);
+        for knob in alias.knobs() {
+            let known = rows.iter().any(|row| row.name == knob);
+            assert!(known, "{}: {knob}", alias.name);
+        }
         let same_name = ALIASES.iter().filter(|other| other.name == alias.name);
         assert_eq!(same_name.count(), 1, "{}", alias.name);
     }
@@ -34,6 +36,32 @@ fn a_setting_may_be_written_as_the_other_system_writes_it() {
         config.set(name, text).unwrap();
         assert_eq!(config.get(knob).as_deref(), Some(value), "{name}");
         assert!(of_knob(find(name).unwrap().preset, knob).contains(&name));
+    }
+}
+
+#[test]
+fn what_an_application_sets_on_linux_is_doubled_capped_and_no_longer_tuned() {
+    let mut config = presets::find("linux").unwrap().config();
+    let sizes = |config: &Config| {
+        let tcp = &config.tcp;
+        (
+            (tcp.send_buffer, tcp.send_buffer_max),
+            (tcp.receive_buffer, tcp.receive_buffer_max),
+        )
+    };
+    let delivered = ((16_384, 4_194_304), (131_072, 6_291_456));
+    assert_eq!(sizes(&config), delivered);
+    config.set("SO_SNDBUF", "64K").unwrap();
+    config.set("SO_RCVBUF", "4M").unwrap();
+    assert_eq!(sizes(&config), ((131_072, 0), (425_984, 0)));
+    config.set("tcp_wmem", "4096 16384 4194304").unwrap();
+    config.set("tcp_rmem", "4096 131072 6291456").unwrap();
+    assert_eq!(sizes(&config), delivered);
+    for text in ["", "1 2", "4096 2048 8192", "4096 8192 many", "1 2 3 4"] {
+        assert!(config.set("tcp_wmem", text).is_err(), "{text}");
+        // The default would be taken, but not with a most beyond the knob's range.
+        assert!(config.set("tcp_rmem", "4096 65536 1T").is_err());
+        assert_eq!(sizes(&config), delivered);
     }
 }
 

@@ -5,6 +5,7 @@
 //! is just enough to watch one connection talk to another.
 
 mod attacks;
+mod autotune;
 mod closing;
 mod ecn;
 mod opening;

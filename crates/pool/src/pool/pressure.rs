@@ -1,0 +1,73 @@
+//! How much of packet memory is spoken for, in three levels.
+//!
+//! Rule: a level is left only well below where it was entered, so that what is
+//! done because of it does not undo it at once. What is done is not known here.
+
+use crate::config::PoolConfig;
+
+#[cfg(test)]
+mod tests;
+
+/// How short packet memory is: blocks held and promised against the knobs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Pressure {
+    /// There is plenty: buffers may grow.
+    #[default]
+    Low,
+    /// Buffers that have grown stop growing, and those with more than their
+    /// share shrink.
+    Pressure,
+    /// Buffers that have grown go back to where they began.
+    High,
+}
+
+impl Pressure {
+    /// The level's name in tables and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Pressure => "pressure",
+            Self::High => "high",
+        }
+    }
+}
+
+/// The level, and the blocks at which it changes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gauge {
+    level: Pressure,
+    low: u64,
+    pressure: u64,
+    high: u64,
+}
+
+impl Gauge {
+    /// Nothing is spoken for of `limit` blocks.
+    pub(super) fn new(config: &PoolConfig, limit: u64) -> Self {
+        let blocks = |percent: u32| (limit * u64::from(percent)).div_ceil(100);
+        Self {
+            level: Pressure::Low,
+            low: blocks(config.pressure_low),
+            pressure: blocks(config.pressure),
+            high: blocks(config.pressure_high),
+        }
+    }
+
+    pub(super) fn level(&self) -> Pressure {
+        self.level
+    }
+
+    /// `committed` blocks are held or promised now.
+    pub(super) fn follow(&mut self, committed: u64) {
+        self.level = if committed >= self.high {
+            Pressure::High
+        } else if committed >= self.pressure {
+            self.level.max(Pressure::Pressure)
+        } else if committed >= self.low {
+            self.level.min(Pressure::Pressure)
+        } else {
+            Pressure::Low
+        };
+    }
+}

@@ -1,0 +1,145 @@
+//! Buffers that follow what their connection needs.
+
+use alloc::vec;
+
+use super::*;
+use fullpipe_pool::{Holder, Pressure, Stream};
+
+const SET: u32 = 10_000;
+const MOST: u32 = 400_000;
+
+fn tuned() -> TcpConfig {
+    TcpConfig {
+        send_buffer: SET,
+        send_buffer_max: MOST,
+        receive_buffer: SET,
+        receive_buffer_max: MOST,
+        ..TcpConfig::default()
+    }
+}
+
+fn sizes(pair: &mut Pair) -> (u32, u32) {
+    let send = pair.at(CLIENT, |connection, env| connection.info(env).send_buffer);
+    let receive = pair.at(SERVER, |connection, env| {
+        connection.info(env).receive_buffer
+    });
+    (send, receive)
+}
+
+/// Writes whatever is taken and reads whatever has arrived.
+fn stream_for(pair: &mut Pair, time: Duration) {
+    let until = pair.now + time;
+    loop {
+        pair.write(CLIENT, &[7; 100_000]);
+        pair.read(SERVER);
+        if !pair.step(until) {
+            return;
+        }
+    }
+}
+
+#[test]
+fn both_buffers_grow_while_text_flows_and_no_further_than_their_most() {
+    let mut pair = Pair::established(tuned(), tuned());
+    assert_eq!(sizes(&mut pair), (SET, SET));
+    stream_for(&mut pair, Duration::from_millis(100));
+    let (send, receive) = sizes(&mut pair);
+    assert!(send > 2 * SET && receive > 2 * SET, "{send}, {receive}");
+    stream_for(&mut pair, Duration::from_secs(1));
+    assert_eq!(sizes(&mut pair), (MOST, MOST));
+}
+
+#[test]
+fn a_size_that_the_application_sets_is_no_longer_tuned() {
+    let mut pair = Pair::established(tuned(), tuned());
+    pair.at(CLIENT, |connection, env| {
+        connection.set(SocketOption::SendBuffer(20_000), env);
+    });
+    pair.at(SERVER, |connection, env| {
+        connection.set(SocketOption::ReceiveBuffer(30_000), env);
+    });
+    stream_for(&mut pair, Duration::from_secs(1));
+    assert_eq!(sizes(&mut pair), (20_000, 30_000));
+}
+
+#[test]
+fn the_window_scale_is_that_of_the_largest_window_there_may_be() {
+    let mut pair = Pair::established(tuned(), tuned());
+    for end in [CLIENT, SERVER] {
+        let scale = pair.at(end, |connection, env| {
+            connection.info(env).agreed.rcv_wscale
+        });
+        let largest = u32::from(u16::MAX) << scale;
+        assert!((MOST..4 * MOST).contains(&largest), "{largest}");
+    }
+}
+
+#[test]
+fn pressure_takes_growth_back_and_the_right_edge_stays() {
+    let mut pair = Pair::established(tuned(), tuned());
+    stream_for(&mut pair, Duration::from_secs(1));
+    let pool = &mut pair.ends[SERVER].pool;
+    let mut hog = Stream::new(Holder::Datagram);
+    hog.append(pool, &vec![0; pool.room(Holder::Datagram) as usize * 1_024]);
+    assert_eq!(pool.pressure(), Pressure::High);
+    stream_for(&mut pair, Duration::from_millis(200));
+    assert_eq!(sizes(&mut pair), (MOST, SET));
+    let scale = pair.at(SERVER, |connection, env| {
+        connection.info(env).agreed.rcv_wscale
+    });
+    let shown = |f: &&Flying| f.to == CLIENT && !f.flags.contains(TcpFlags::SYN);
+    let edges = pair.sent.iter().filter(shown);
+    let edges: Vec<_> = edges
+        .map(|f| f.ack + (u32::from(f.window) << scale))
+        .collect();
+    for pair in edges.windows(2) {
+        assert!(
+            pair[0].at_or_before(pair[1]),
+            "{} then {}",
+            pair[0],
+            pair[1]
+        );
+    }
+    let left = pair.at(SERVER, |connection, env| connection.info(env).rcv_wnd);
+    assert!(left <= 2 * SET, "{left}");
+    // With plenty of memory again it grows again.
+    hog.release(&mut pair.ends[SERVER].pool);
+    stream_for(&mut pair, Duration::from_secs(1));
+    assert_eq!(sizes(&mut pair), (MOST, MOST));
+}
+
+/// One end has grown far and another little: only the first gives back.
+#[test]
+fn the_largest_holder_shrinks_first() {
+    let pool = PoolConfig {
+        blocks: 1_000,
+        block_size: 1_024,
+        ..PoolConfig::default()
+    };
+    let most = |receive_buffer_max| TcpConfig {
+        receive_buffer_max,
+        ..tuned()
+    };
+    let after = |receive_buffer_max| {
+        let mut pair = Pair::with_pools(
+            tuned(),
+            most(receive_buffer_max),
+            pool.clone(),
+            pool.clone(),
+        );
+        pair.run_for(Duration::from_millis(50));
+        stream_for(&mut pair, Duration::from_secs(1));
+        let before = sizes(&mut pair).1;
+        assert_eq!(before, receive_buffer_max);
+        // Pressure, but not high: 85 % are held or promised.
+        let server = &mut pair.ends[SERVER].pool;
+        let taken = 1_000 - server.room(Holder::Datagram);
+        let mut hog = Stream::new(Holder::Datagram);
+        hog.append(server, &vec![0; (850 - taken) as usize * 1_024]);
+        assert_eq!(server.pressure(), Pressure::Pressure);
+        stream_for(&mut pair, Duration::from_millis(200));
+        before - sizes(&mut pair).1
+    };
+    assert_eq!(after(60_000), 0, "less than what is free");
+    assert!(after(400_000) > 50_000, "more than what is free");
+}

@@ -1,0 +1,38 @@
+//! A size between its bounds, with and without plenty of memory.
+
+use super::*;
+
+#[test]
+fn a_size_follows_between_its_bounds_while_memory_is_plenty() {
+    let mut size = TunedSize::new(64, 1_000);
+    assert!(size.is_tuned());
+    for (wanted, expected) in [(10, 64), (500, 500), (5_000, 1_000), (300, 300)] {
+        size.follow(wanted, Pressure::Low, 0);
+        assert_eq!(size.get(), expected, "{wanted}");
+    }
+}
+
+#[test]
+fn under_pressure_nothing_grows_and_what_is_above_its_share_shrinks() {
+    let (mut large, mut small) = (TunedSize::new(64, 1_000), TunedSize::new(64, 1_000));
+    large.follow(800, Pressure::Low, 0);
+    small.follow(100, Pressure::Low, 0);
+    for size in [&mut large, &mut small] {
+        size.follow(1_000, Pressure::Pressure, 300);
+    }
+    assert_eq!((large.get(), small.get()), (300, 100));
+    large.follow(1_000, Pressure::Pressure, 10);
+    assert_eq!(large.get(), 64, "what was set stays");
+    large.follow(1_000, Pressure::Low, 10);
+    large.follow(1_000, Pressure::High, 1_000);
+    assert_eq!(large.get(), 64);
+}
+
+#[test]
+fn a_size_that_is_set_stays() {
+    for most in [0, 63, 64] {
+        let mut size = TunedSize::new(64, most);
+        size.follow(5_000, Pressure::Low, 5_000);
+        assert_eq!((size.get(), size.most(), size.is_tuned()), (64, 64, false));
+    }
+}
