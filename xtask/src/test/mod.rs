@@ -97,10 +97,7 @@ impl Step {
             Step::Doc => cargo("doc --quiet --workspace --no-deps")
                 .env("RUSTDOCFLAGS", "-D warnings")
                 .outcome(),
-            Step::Lab => cargo(&format!(
-                "test --release -p fullpipe-lab --test tables -- --ignored {MANY_SEEDS}"
-            ))
-            .tests(),
+            Step::Lab => cargo("test --release -p fullpipe-lab --test tables -- --ignored").tests(),
             Step::Soak => Outcome::of_check(soak::ten_worlds()),
             Step::Page => page(),
             Step::Interop => interop(missing),
@@ -108,8 +105,9 @@ impl Step {
     }
 }
 
-/// In the names of ignored tests that need nothing but time and an optimised build.
-const MANY_SEEDS: &str = "many_seeds";
+/// In the names of the ignored tests that [`Step::Lab`] runs, and no other: they
+/// need nothing but time and an optimised build.
+const MANY: [&str; 3] = ["many_seeds", "tuned_buffers", "a_thousand_connections"];
 
 fn cargo(arguments: &str) -> Child {
     Child::new(env!("CARGO")).args(arguments.split(' '))
@@ -132,10 +130,8 @@ fn interop(missing: &[String]) -> Outcome {
         return Outcome::left_out(missing.to_vec());
     }
     let tests = "test --workspace --exclude fullpipe-report --tests --no-fail-fast";
-    cargo(&format!(
-        "{tests} -- --ignored --test-threads=1 --skip {MANY_SEEDS}"
-    ))
-    .tests()
+    let skipped = MANY.map(|name| format!("--skip {name}")).join(" ");
+    cargo(&format!("{tests} -- --ignored --test-threads=1 {skipped}")).tests()
 }
 
 /// Runs the steps and prints the table and the closing line `N passed, N failed`.
