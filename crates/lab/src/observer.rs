@@ -52,7 +52,7 @@ impl Observer {
     ) -> Result<(), WorldFailure> {
         let end = world.now() + length;
         while world.now() < end {
-            world.try_run_for(self.pace.min(end - world.now()))?;
+            world.try_pass(self.pace.min(end - world.now()))?;
             let most = self.look(world, hosts);
             if most > RECORDS / 8 {
                 self.pace = (self.pace / 4).max(SHORTEST);

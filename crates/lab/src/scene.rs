@@ -173,6 +173,8 @@ impl<'a> Scene<'a> {
             self.run_for(slice.min(end - self.world.now()))?;
             progress(self.share_done().min(1.0));
         }
+        // Everything is looked at once more, as at the end of any run.
+        self.world.try_run_for(Duration::ZERO)?;
         let ended: Vec<_> = self
             .flows
             .clone()
@@ -213,7 +215,7 @@ impl<'a> Scene<'a> {
     fn step_for(&mut self, length: Duration) -> Result<(), WorldFailure> {
         match &mut self.observer {
             Some(observer) => observer.run(&mut self.world, &self.hosts, length),
-            None => self.world.try_run_for(length),
+            None => self.world.try_pass(length),
         }
     }
 
