@@ -4,7 +4,6 @@
 //! stack or of an application. It then works until nothing is left to do at
 //! this time, as a machine does whose processor takes no time.
 
-use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use fullpipe::{
@@ -12,6 +11,7 @@ use fullpipe::{
     TcpError, turn,
 };
 use fullpipe_pool::Instant;
+use rustc_hash::FxHashMap;
 
 use super::{Event, HostId, LinkId, SERVER_PORT, World, address_of};
 use crate::agenda::Alarm;
@@ -37,7 +37,7 @@ pub(super) struct Host {
     pub interrupt: Alarm,
     pub tap: Option<TapId>,
     /// The ends whose connections live here. Only looked up.
-    ends: HashMap<ConnectionId, EndId>,
+    ends: FxHashMap<ConnectionId, EndId>,
     listener: Option<ListenerId>,
     /// When it last sent something that is no TCP segment.
     pub last_sent_other: Option<Instant>,
@@ -64,7 +64,7 @@ impl Host {
             alarm: Alarm::default(),
             interrupt: Alarm::default(),
             tap: None,
-            ends: HashMap::new(),
+            ends: FxHashMap::default(),
             listener: None,
             last_sent_other: None,
             idle_wakes: 0,

@@ -20,7 +20,6 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -28,6 +27,7 @@ use fullpipe::{Config, Interface, Stack, device::RxMeta};
 use fullpipe_pool::{Duration, Instant, Rng};
 use fullpipe_tcp::trace::Record;
 use fullpipe_wire::{ArpOperation, ArpPacket, EtherType, EthernetHeader, MacAddress};
+use rustc_hash::FxHashMap;
 
 use crate::agenda::{Agenda, Alarm};
 use crate::app::{Application, ReadPlan, Transfer, WritePlan};
@@ -123,7 +123,7 @@ pub struct World {
     done: usize,
     rules: Vec<Rule>,
     /// Conversations by the addresses of client and server. Only looked up.
-    tuples: HashMap<(SocketAddr, SocketAddr), FlowId>,
+    tuples: FxHashMap<(SocketAddr, SocketAddr), FlowId>,
     capture: Option<Capture>,
     capture_error: Option<io::Error>,
     scratch: Scratch,
@@ -158,7 +158,7 @@ impl World {
             flows: Vec::new(),
             done: 0,
             rules: Vec::new(),
-            tuples: HashMap::new(),
+            tuples: FxHashMap::default(),
             capture: None,
             capture_error: None,
             scratch: Scratch::default(),
