@@ -65,7 +65,7 @@ pub struct LabArguments {
 /// What to do in the lab.
 #[derive(Debug, Subcommand)]
 pub enum LabAction {
-    Run(LabRunArguments),
+    Run(Box<LabRunArguments>),
     Attacks(LabAttacksArguments),
 }
 
@@ -91,11 +91,17 @@ pub struct LabAttacksArguments {
     peer.tcp.delayed_ack=0ms   a knob of the host `peer`\n  \
     wifi.loss=1%               a field of the link `wifi`; `link.loss` means every link\n  \
     workload.duration=5s       a field of the transfer\n\n\
+    Values for --sweep:\n  \
+    tcp.congestion=cubic,bbr   a list\n  \
+    tcp.send_buffer=4K..1M*2   4K, 8K, 16K, ... 1M\n  \
+    link.rtt=10ms..50ms+10ms   10ms, 20ms, ... 50ms\n\n\
     Examples:\n  \
     fullpipe lab run nuttx\n  \
     fullpipe lab run nuttx --set pool.blocks=12 --set link.loss=1%\n  \
     fullpipe lab run ./mine.toml --json --seed 7\n  \
     fullpipe lab run nuttx --report nuttx.html\n  \
+    fullpipe lab run tso --sweep tcp.send_buffer=4K..1M*2 --sweep link.rtt=1ms,10ms,100ms\n  \
+    fullpipe lab run memory --sweep link.loss=0%,1% --output sweep.csv\n  \
     fullpipe lab run --all --pcap captures")]
 pub struct LabRunArguments {
     /// An experiment's name, or a file
@@ -113,6 +119,15 @@ pub struct LabRunArguments {
     /// Change a knob, a link or the transfer in every row; may be repeated
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<Setting>,
+    /// Run every row at each of several values; may be repeated, for every combination
+    ///
+    /// A list, a range that is multiplied (4K..1M*2) or added to (10ms..50ms+10ms), or a list of both, of whatever
+    /// --set takes. The table shows one line a point.
+    #[arg(long = "sweep", value_name = "NAME=VALUES", value_parser = setting)]
+    pub sweeps: Vec<Setting>,
+    /// Write one record a row to FILE, as its name ends: .csv, .json or .parquet
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
     /// Write a capture of each row to DIR/EXPERIMENT-ROW.pcapng
     #[arg(long, value_name = "DIR")]
     pub pcap: Option<PathBuf>,

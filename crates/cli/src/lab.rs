@@ -7,7 +7,7 @@
 use std::{env, fs, io, path::Path};
 
 use fullpipe_lab::{
-    Experiment, Report, RunOptions,
+    Axis, Experiment, Report, RunOptions,
     catalogue::{self, CatalogueError, Found},
     json_array, report_text,
 };
@@ -15,8 +15,8 @@ use fullpipe_lab::{
 use crate::{
     arguments::{LabAction, LabArguments, LabAttacksArguments, LabRunArguments, Setting},
     failure::Failure,
+    files::{Output, Pictures},
     output::{print, terminal_width},
-    pictures::Pictures,
     progress::Progress,
 };
 
@@ -58,7 +58,7 @@ fn run_experiments(arguments: &LabRunArguments) -> Result<(), Failure> {
     let found = chosen(arguments, &here)?;
     let experiments = found
         .iter()
-        .map(|found| prepared(found, &arguments.settings))
+        .map(|found| prepared(found, arguments))
         .collect::<Result<Vec<_>, _>>()?;
     let captures = arguments
         .pcap
@@ -66,6 +66,7 @@ fn run_experiments(arguments: &LabRunArguments) -> Result<(), Failure> {
         .map(CaptureFolder::create)
         .transpose()?;
     let pictures = Pictures::new(arguments, &experiments)?;
+    let output = Output::new(arguments, &experiments)?;
     let overrides: Vec<_> = arguments.settings.iter().map(ToString::to_string).collect();
 
     let mut reports: Vec<Report> = Vec::new();
@@ -82,6 +83,7 @@ fn run_experiments(arguments: &LabRunArguments) -> Result<(), Failure> {
         drop(progress);
         report.overrides.clone_from(&overrides);
         pictures.write(&mut report)?;
+        output.write(&report)?;
         if !arguments.json {
             print(&report_text(&report, terminal_width()))?;
         }
@@ -105,10 +107,11 @@ fn chosen(arguments: &LabRunArguments, here: &Path) -> Result<Vec<Found>, Failur
         .collect()
 }
 
-/// The experiment with the command line's settings in every row.
-fn prepared(found: &Found, settings: &[Setting]) -> Result<Experiment, Failure> {
+/// The experiment with the command line's settings in every row, and its rows
+/// at every point of a sweep.
+fn prepared(found: &Found, arguments: &LabRunArguments) -> Result<Experiment, Failure> {
     let mut experiment = found.parse().map_err(refused)?;
-    for setting in settings {
+    for setting in &arguments.settings {
         experiment
             .set(&setting.name, &setting.value)
             .map_err(|error| Failure::usage(format!("--set {setting}: {error}")))?;
@@ -116,6 +119,15 @@ fn prepared(found: &Found, settings: &[Setting]) -> Result<Experiment, Failure> 
     experiment
         .validate()
         .map_err(|error| Failure::usage(format!("--set: {error}")))?;
+    let axes: Vec<_> = arguments
+        .sweeps
+        .iter()
+        .map(|Setting { name, value }| Axis::parse(name, value))
+        .collect::<Result<_, _>>()
+        .map_err(|error| Failure::usage(format!("--sweep: {error}")))?;
+    experiment
+        .sweep(&axes)
+        .map_err(|error| Failure::usage(format!("--sweep: {error}")))?;
     Ok(experiment)
 }
 

@@ -6,13 +6,14 @@
 
 mod arguments;
 mod failure;
+mod files;
 mod generate;
 mod iperf;
 mod knobs;
 mod lab;
 mod link;
 mod output;
-mod pictures;
+mod parquet_file;
 mod progress;
 
 use std::process::ExitCode;

@@ -10,6 +10,7 @@ use std::{
     process::{Command, Output},
 };
 
+use parquet::{file::reader::SerializedFileReader, record::Field};
 use serde_json::Value;
 
 fn fullpipe(arguments: &[&str]) -> Output {
@@ -63,6 +64,92 @@ fn refused(folder: &Path, cases: &[(&[&str], &str)]) {
         assert_eq!(line.trim_end().lines().count(), 1, "{arguments:?}: {line}");
         assert!(output.stdout.is_empty(), "{arguments:?}");
     }
+}
+
+#[test]
+fn a_sweep_is_a_table_and_a_file_in_the_format_that_its_name_ends_in() {
+    let folder = Folder::new("sweep");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let sweep = |ending: &str| {
+        let file = folder.0.join(format!("sweep.{ending}"));
+        let output = fullpipe_in(
+            here,
+            &[
+                "lab",
+                "run",
+                "nuttx",
+                "--set",
+                "workload.duration=50ms",
+                "--set",
+                "workload.give_up=100ms",
+                "--sweep",
+                "pool.blocks=16..64*2",
+                "--sweep",
+                "link.loss=0%,1%",
+                "--output",
+                file.to_str().unwrap(),
+            ],
+        );
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert!(stdout(&output).contains("pool."), "{}", stdout(&output));
+        fs::read(file).unwrap()
+    };
+    let csv = String::from_utf8(sweep("csv")).unwrap();
+    assert_eq!(csv.lines().count(), 1 + 5 * 3 * 2);
+    let json: Value = serde_json::from_slice(&sweep("json")).unwrap();
+    assert_eq!(json[29]["pool.blocks"], 64);
+    assert_eq!(json[29]["link.loss"], 0.01);
+    sweep("parquet");
+    let file = fs::File::open(folder.0.join("sweep.parquet")).unwrap();
+    let rows: Vec<_> = SerializedFileReader::new(file)
+        .unwrap()
+        .into_iter()
+        .map(|row| row.unwrap())
+        .collect();
+    assert_eq!(rows.len(), 30);
+    let mut columns = 0;
+    for (name, field) in rows[29].get_column_iter() {
+        let expected = json[29].get(name).cloned().unwrap_or_default();
+        let value = match field {
+            Field::Null => Value::Null,
+            Field::Str(text) => text.as_str().into(),
+            Field::ULong(whole) => (*whole).into(),
+            Field::Double(number) => (*number).into(),
+            other => panic!("{name} is {other:?}"),
+        };
+        assert_eq!(value, expected, "{name}");
+        columns += 1;
+    }
+    assert_eq!(columns, csv.lines().next().unwrap().split(',').count());
+}
+
+#[test]
+fn a_sweep_that_cannot_be_run_is_refused_before_anything_is() {
+    refused(
+        Path::new(env!("CARGO_MANIFEST_DIR")),
+        &[
+            (
+                &["lab", "run", "nuttx", "--sweep", "pool.blocks=1..8"],
+                "a range says how it goes on",
+            ),
+            (
+                &["lab", "run", "nuttx", "--sweep", "pool.block=1,8"],
+                "did you mean `pool.blocks`?",
+            ),
+            (
+                &["lab", "run", "nuttx", "--sweep", "pool.blocks=64,x"],
+                "pool.blocks=x",
+            ),
+            (
+                &["lab", "run", "nuttx", "--output", "x.xls"],
+                "ends in .csv, .json or .parquet",
+            ),
+            (
+                &["lab", "run", "nuttx", "--output", "nowhere/x.csv"],
+                "there is no folder nowhere",
+            ),
+        ],
+    );
 }
 
 #[test]

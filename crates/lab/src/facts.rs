@@ -36,7 +36,7 @@ fn row(row: &mut RowReport) -> Row {
         Quantity::ALL.iter().filter_map(figure).collect()
     };
     Row {
-        label: row.label.clone(),
+        label: row.title(),
         published: figures(&|quantity| row.published.figure(quantity.name)),
         published_outcome: row.published.outcome.clone(),
         measured: figures(&|quantity| (quantity.of)(&row.measured)),

@@ -7,9 +7,10 @@ use fullpipe_diagnose::facts::Observed;
 use serde::{Serialize, Serializer};
 
 use crate::{
-    experiment::{Peer, Published},
+    experiment::{Peer, Published, title},
     measured::{Measured, Quantity},
     shares::Shares,
+    sweep::Coordinate,
 };
 
 /// One experiment's result. An array of these is the result of several.
@@ -39,6 +40,9 @@ pub struct Report {
 pub struct RowReport {
     /// What the row is called.
     pub label: String,
+    /// Where in a sweep the row is: settings and their values.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "by_path")]
+    pub point: Vec<Coordinate>,
     /// How many seeds it was run with, from the report's on; where there are
     /// several, what was measured are medians.
     #[serde(skip_serializing_if = "is_one")]
@@ -79,6 +83,11 @@ pub struct Limits {
 }
 
 impl RowReport {
+    /// The label, with the row's point where there is one.
+    pub fn title(&self) -> String {
+        title(&self.label, &self.point)
+    }
+
     /// What came out for `peer`.
     pub fn peer_figure(&self, peer: &str, quantity: &Quantity) -> Option<f64> {
         let found = self.peers.iter().find(|known| known.name == peer)?;
@@ -88,6 +97,10 @@ impl RowReport {
 
 fn is_one(seeds: &u32) -> bool {
     *seeds == 1
+}
+
+fn by_path<S: Serializer>(point: &[Coordinate], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(point.iter().map(|at| (&at.path, &at.value)))
 }
 
 fn by_name<S: Serializer>(peers: &[Peer], serializer: S) -> Result<S::Ok, S::Error> {
@@ -110,6 +123,12 @@ impl Report {
         } else {
             quantities
         }
+    }
+
+    /// The settings that were swept, in the order they were given.
+    pub fn axes(&self) -> Vec<&str> {
+        let point = self.rows.first().map_or(&[][..], |row| &row.point);
+        point.iter().map(|at| at.path.as_str()).collect()
     }
 
     /// Whether some row has a published figure for the quantity.

@@ -192,6 +192,7 @@ fn row_report(row: &Row, played: Played) -> RowReport {
     };
     RowReport {
         label: row.label.clone(),
+        point: row.point.clone(),
         seeds: row.seeds,
         peers: row.peers.clone(),
         published: row.published.clone(),
@@ -233,7 +234,7 @@ impl OneWorld<'_> {
         let played = scene
             .play(self.progress)
             .map_err(|failure| RunError::World {
-                row: row.label.clone(),
+                row: row.title(),
                 failure,
             })?;
         if let Some(capture) = capture {

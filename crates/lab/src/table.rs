@@ -1,7 +1,8 @@
 //! A result as a table for people: published beside ours, limits, verdicts.
 //!
 //! Rule: nothing is computed here but deviations and roundings. What stands in
-//! the table stands in the JSON too.
+//! the table stands in the JSON too. The verdicts of a sweep stand only there:
+//! they would bury its table.
 
 use std::fmt::Write;
 
@@ -43,6 +44,9 @@ pub fn text(report: &Report, width: Option<u16>) -> String {
         let _ = writeln!(out, "changed: {}", report.overrides.join(", "));
     }
     let _ = writeln!(out, "{}", table(report, width));
+    if !report.axes().is_empty() {
+        return out;
+    }
     for row in &report.rows {
         let _ = writeln!(out, "\u{2022} {}: {}", row.label, row.verdict);
         if !row.measured.flows.is_empty() {
@@ -76,6 +80,7 @@ fn table(report: &Report, width: Option<u16>) -> Table {
         .iter()
         .any(|row| row.measured.goodput_of_baseline.is_some());
     let mut headings = vec!["row".to_string()];
+    headings.extend(report.axes().iter().map(|path| path.replace('.', ".\n")));
     for quantity in &quantities {
         let published = report.is_published(quantity);
         if published {
@@ -126,6 +131,7 @@ fn table(report: &Report, width: Option<u16>) -> Table {
 fn cells(report: &Report, row: &RowReport, quantities: &[&Quantity], baseline: bool) -> Row {
     let RowReport {
         label,
+        point,
         published,
         measured,
         limits,
@@ -134,6 +140,7 @@ fn cells(report: &Report, row: &RowReport, quantities: &[&Quantity], baseline: b
     } = row;
     let mark = if fitted.is_empty() { "" } else { " (fitted)" };
     let mut cells = vec![Cell::new(format!("{label}{mark}"))];
+    cells.extend(point.iter().map(|at| right(at.value.clone())));
     for (place, quantity) in quantities.iter().enumerate() {
         let figure = published.figure(quantity.name);
         let ours = (quantity.of)(measured);

@@ -7,6 +7,8 @@
 #[cfg(test)]
 mod tests;
 
+use fullpipe_pool::{Duration, knobs::parse_count};
+
 /// Reads a rate in bits a second: `12mbit`, `500kbit`, `1.5gbit`, `9600bit`.
 pub fn parse_rate(text: &str) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
@@ -78,4 +80,83 @@ pub fn grouped(number: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// What an [`Amount`] counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Things or bytes; binary prefixes.
+    Count,
+    /// A number with a fraction.
+    Plain,
+    /// Nanoseconds.
+    Time,
+    /// Bits a second; decimal prefixes.
+    Rate,
+    /// Hundredths, written with `%`.
+    Percent,
+}
+
+/// A number with the unit that it was written in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Amount {
+    /// How much, in the unit.
+    pub number: f64,
+    /// The unit.
+    pub unit: Unit,
+}
+
+impl Amount {
+    /// Reads a number with its unit: `16K`, `10ms`, `5mbit`, `1%`, `0.01`.
+    /// `1m` is a minute here; whoever may mean 2^20 by it must ask.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let amount = |number, unit| Some(Self { number, unit });
+        if let Some(rate) = parse_rate(text) {
+            return amount(rate as f64, Unit::Rate);
+        }
+        if let Some(percent) = text.strip_suffix('%') {
+            return amount(decimal(percent)?, Unit::Percent);
+        }
+        if !text.ends_with('m')
+            && let Some(count) = parse_count(text)
+        {
+            return amount(count as f64, Unit::Count);
+        }
+        if let Ok(time) = text.parse::<Duration>() {
+            return amount(time.as_nanos() as f64, Unit::Time);
+        }
+        amount(decimal(text)?, Unit::Plain)
+    }
+
+    /// The number in the largest unit that leaves it whole.
+    pub fn text(self) -> String {
+        let in_largest = |units: &[(f64, &str)]| {
+            let whole = self.number.round();
+            let (size, name) = units
+                .iter()
+                .copied()
+                .find(|(size, _)| whole >= *size && whole % size == 0.0)
+                .unwrap_or(units[units.len() - 1]);
+            format!("{}{name}", whole / size)
+        };
+        match self.unit {
+            Unit::Count => in_largest(&[
+                ((1u64 << 30) as f64, "G"),
+                ((1u64 << 20) as f64, "M"),
+                (1024.0, "K"),
+                (1.0, ""),
+            ]),
+            Unit::Time => in_largest(&[(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")]),
+            Unit::Rate => in_largest(&[(1e9, "gbit"), (1e6, "mbit"), (1e3, "kbit"), (1.0, "bit")]),
+            Unit::Plain => trimmed(self.number),
+            Unit::Percent => format!("{}%", trimmed(self.number)),
+        }
+    }
+}
+
+/// The number without what adding and multiplying left behind it.
+fn trimmed(number: f64) -> String {
+    let text = format!("{number:.9}");
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
 }

@@ -65,6 +65,9 @@ pub struct LinkField {
     set: fn(&mut Way, &str) -> Option<()>,
 }
 
+/// The one field that is never one direction's.
+const RTT: &str = "rtt";
+
 const TIME: &str = "a time of whole microseconds such as 20ms";
 const RATE: &str = "a rate such as 12mbit, 500kbit or 1gbit";
 const PROBABILITY: &str = "a probability such as 1% or 0.01";
@@ -72,7 +75,7 @@ const COUNT: &str = "a number of bytes such as 1500 or 16K";
 
 /// Declares a row of [`LINK_FIELDS`].
 macro_rules! field {
-    ($name:literal, $doc:literal, $expected:expr, |$way:ident, $text:ident| $set:expr) => {
+    ($name:expr, $doc:literal, $expected:expr, |$way:ident, $text:ident| $set:expr) => {
         LinkField {
             name: $name,
             doc: $doc,
@@ -97,6 +100,12 @@ pub const LINK_FIELDS: &[LinkField] = &[
         .fields
         .delay_us =
         whole_us(text)?),
+    field!(
+        RTT,
+        "Propagation there and back: the delay of each direction is half of it.",
+        "a round trip of an even number of microseconds such as 20ms, of both directions",
+        |way, text| way.fields.delay_us = half_us(text)?
+    ),
     field!(
         "jitter",
         "Up to this much is added to the delay of a frame.",
@@ -268,7 +277,7 @@ impl LinkPlan {
         };
         let row = LINK_FIELDS
             .iter()
-            .find(|row| row.name == name)
+            .find(|row| row.name == name && (one.is_none() || name != RTT))
             .ok_or_else(|| SettingError::Unknown {
                 what: "link field",
                 name: field.to_string(),
@@ -377,6 +386,12 @@ fn whole_us(text: &str) -> Option<u64> {
     time.as_nanos()
         .is_multiple_of(1_000)
         .then_some(time.as_micros())
+}
+
+/// Half a round trip in microseconds; `None` when that has a fraction of one.
+fn half_us(text: &str) -> Option<u64> {
+    let rtt = whole_us(text)?;
+    rtt.is_multiple_of(2).then_some(rtt / 2)
 }
 
 fn parse_mtu(text: &str) -> Option<usize> {

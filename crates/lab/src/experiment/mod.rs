@@ -20,7 +20,7 @@ pub use published::{Peer, Published};
 pub use setting::SettingError;
 pub use setup::{HostPlan, Setup};
 
-use crate::mistake::Mistake;
+use crate::{mistake::Mistake, sweep::Coordinate};
 
 /// One file's experiment.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +42,8 @@ pub struct Experiment {
 pub struct Row {
     /// What the line is called.
     pub label: String,
+    /// Where in a sweep the row is, axis by axis.
+    pub point: Vec<Coordinate>,
     /// The world it runs in.
     pub setup: Setup,
     /// How many seeds it is run with.
@@ -57,6 +59,19 @@ pub struct Row {
     pub baseline: bool,
     /// A sentence printed below the row's verdict.
     pub note: Option<String>,
+}
+
+impl Row {
+    /// The label, with the row's point where there is one.
+    pub fn title(&self) -> String {
+        title(&self.label, &self.point)
+    }
+}
+
+/// What a row is called where its label alone would not tell it from others.
+pub(crate) fn title(label: &str, point: &[Coordinate]) -> String {
+    let parts = point.iter().map(|at| format!(", {at}"));
+    std::iter::once(label.to_string()).chain(parts).collect()
 }
 
 impl Experiment {

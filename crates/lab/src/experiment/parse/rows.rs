@@ -46,6 +46,7 @@ pub(super) fn all(top: &Section<'_>, base: &Setup, seeds: u32) -> Result<Vec<Row
 pub(super) fn plain(label: String, setup: Setup, seeds: u32) -> Row {
     Row {
         label,
+        point: Vec::new(),
         setup,
         seeds,
         published: Published::default(),

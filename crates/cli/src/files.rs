@@ -1,0 +1,183 @@
+//! What comes of a run, as files: a page, graphs for xplot, series, records.
+//!
+//! Rule: where a file goes is refused before the first run, not after the last;
+//! and a file appears whole or not at all.
+
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use fullpipe_lab::{Experiment, Records, Report};
+
+use crate::{arguments::LabRunArguments, failure::Failure, parquet_file};
+
+/// Which files are wanted, and where.
+pub struct Pictures<'a> {
+    report: Option<&'a Path>,
+    xplot: Option<&'a Path>,
+    csv: Option<&'a Path>,
+    /// Several experiments are run, so that each needs files of its own.
+    several: bool,
+}
+
+impl<'a> Pictures<'a> {
+    /// What `arguments` ask for.
+    ///
+    /// # Errors
+    /// A folder that is not there and cannot be made.
+    pub fn new(arguments: &'a LabRunArguments, run: &[Experiment]) -> Result<Self, Failure> {
+        let pictures = Self {
+            report: arguments.report.as_deref(),
+            xplot: arguments.xplot.as_deref(),
+            csv: arguments.csv.as_deref(),
+            several: run.len() > 1,
+        };
+        for (flag, file) in [("--report", pictures.report), ("--csv", pictures.csv)] {
+            has_folder(flag, file)?;
+        }
+        if let Some(folder) = pictures.xplot {
+            fs::create_dir_all(folder).map_err(|error| failed("--xplot", folder, &error))?;
+        }
+        Ok(pictures)
+    }
+
+    /// Whether anything is.
+    pub fn are_wanted(&self) -> bool {
+        self.report.is_some() || self.xplot.is_some() || self.csv.is_some()
+    }
+
+    /// Writes what is wanted of one experiment; what was observed of it is gone then.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn write(&self, report: &mut Report) -> Result<(), Failure> {
+        if !self.are_wanted() {
+            return Ok(());
+        }
+        let run = fullpipe_lab::facts(report);
+        if let Some(file) = self.report {
+            let file = own(file, &run.experiment, self.several);
+            write_whole("--report", &file, fullpipe_report::page(&run).as_bytes())?;
+        }
+        if let Some(folder) = self.xplot {
+            for graph in fullpipe_report::xplot(&run) {
+                let file = folder.join(format!("{}.xpl", graph.name));
+                write_whole("--xplot", &file, graph.text.as_bytes())?;
+            }
+        }
+        if let Some(file) = self.csv {
+            let file = own(file, &run.experiment, self.several);
+            write_whole("--csv", &file, fullpipe_report::csv(&run).as_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+/// Where the records of a run go.
+pub struct Output<'a> {
+    file: Option<&'a Path>,
+    format: Format,
+    several: bool,
+}
+
+/// How records are written.
+#[derive(Clone, Copy)]
+enum Format {
+    Csv,
+    Json,
+    Parquet,
+}
+
+impl<'a> Output<'a> {
+    /// What `arguments` ask for.
+    ///
+    /// # Errors
+    /// A name that ends in no format, or in a folder that is not there.
+    pub fn new(arguments: &'a LabRunArguments, run: &[Experiment]) -> Result<Self, Failure> {
+        let file = arguments.output.as_deref();
+        has_folder(OUTPUT, file)?;
+        let ending = file.and_then(Path::extension).and_then(|at| at.to_str());
+        let format = match (file, ending) {
+            (None, _) | (Some(_), Some("csv")) => Format::Csv,
+            (Some(_), Some("json")) => Format::Json,
+            (Some(_), Some("parquet")) => Format::Parquet,
+            (Some(file), _) => {
+                return Err(Failure::usage(format!(
+                    "{OUTPUT} {}: the name ends in .csv, .json or .parquet",
+                    file.display()
+                )));
+            }
+        };
+        Ok(Self {
+            file,
+            format,
+            several: run.len() > 1,
+        })
+    }
+
+    /// Writes the records of one experiment.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn write(&self, report: &Report) -> Result<(), Failure> {
+        let Some(file) = self.file else {
+            return Ok(());
+        };
+        let records = Records::of(report);
+        let bytes = match self.format {
+            Format::Csv => records.csv().into_bytes(),
+            Format::Json => records.json().into_bytes(),
+            Format::Parquet => parquet_file::encode(&records)
+                .map_err(|error| Failure::failed(format!("{OUTPUT}: {error}")))?,
+        };
+        write_whole(OUTPUT, &own(file, &report.experiment, self.several), &bytes)
+    }
+}
+
+const OUTPUT: &str = "--output";
+
+fn has_folder(flag: &str, file: Option<&Path>) -> Result<(), Failure> {
+    let folder = file.and_then(Path::parent);
+    let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
+    match folder.filter(|folder| !folder.is_dir()) {
+        Some(folder) => Err(Failure::usage(format!(
+            "{flag}: there is no folder {}",
+            folder.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// `file`; with the experiment's name before its ending when there are several.
+fn own(file: &Path, experiment: &str, several: bool) -> PathBuf {
+    if !several {
+        return file.to_path_buf();
+    }
+    let mut name = file.file_stem().map_or_else(OsString::new, OsString::from);
+    name.push("-");
+    name.push(experiment);
+    if let Some(ending) = file.extension() {
+        name.push(".");
+        name.push(ending);
+    }
+    file.with_file_name(name)
+}
+
+/// Writes `text` beside `file` and then puts it in its place.
+fn write_whole(flag: &str, file: &Path, text: &[u8]) -> Result<(), Failure> {
+    let mut part = file.file_name().map_or_else(OsString::new, OsString::from);
+    part.push(".part");
+    let part = file.with_file_name(part);
+    let written = fs::write(&part, text).and_then(|()| fs::rename(&part, file));
+    written.map_err(|error| {
+        // It may never have been there; then nothing is left behind either.
+        let _ = fs::remove_file(&part);
+        failed(flag, file, &error)
+    })
+}
+
+fn failed(flag: &str, file: &Path, error: &std::io::Error) -> Failure {
+    Failure::failed(format!("{flag} {}: {error}", file.display()))
+}

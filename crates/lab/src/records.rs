@@ -1,0 +1,241 @@
+//! A result as flat columns, for whoever computes with it.
+//!
+//! Rule: one record a row, the same columns in every format, each of one type
+//! and with its unit in its name. Nothing is computed here; what a swept setting
+//! is, a number or words, is decided from all of its values together.
+
+#[cfg(test)]
+mod tests;
+
+use fullpipe_tcp::{Limit, ReceiveLimit};
+use serde::{Serialize, Serializer, ser::SerializeMap};
+
+use crate::{
+    measured::{Form, Quantity},
+    report::{Report, RowReport, pretty},
+    shares::Shares,
+    units::{Amount, Unit},
+};
+
+/// The values of a column, one a record.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Words.
+    Text(Vec<String>),
+    /// Whole numbers, where there are any.
+    Whole(Vec<Option<u64>>),
+    /// Numbers, where there are any.
+    Decimal(Vec<Option<f64>>),
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// What stands in it.
+    pub values: Values,
+}
+
+/// One experiment's rows as columns of equal length.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Records {
+    /// The columns, in the order of the file.
+    pub columns: Vec<Column>,
+    /// How many records there are.
+    pub count: usize,
+}
+
+/// One record, for JSON.
+struct Record<'a>(&'a [Column], usize);
+
+impl Records {
+    /// The rows of `report`: what was set, what came out, which limits held.
+    pub fn of(report: &Report) -> Self {
+        let rows = &report.rows;
+        let words = |name: &str, of: &dyn Fn(&RowReport) -> String| Column {
+            name: name.to_string(),
+            values: Values::Text(rows.iter().map(of).collect()),
+        };
+        let mut columns = vec![
+            words("experiment", &|_| report.experiment.clone()),
+            words("row", &|row| row.label.clone()),
+        ];
+        let axes = report.axes();
+        columns.extend(axes.iter().enumerate().map(|(place, path)| {
+            let values = rows.iter().map(|row| row.point[place].value.as_str());
+            axis(path, &values.collect::<Vec<_>>())
+        }));
+        columns.push(whole(rows, "seed", &|_| Some(report.seed)));
+        columns.push(whole(rows, "seeds", &|row| Some(row.seeds.into())));
+        columns.push(words("outcome", &|row| {
+            row.measured.outcome.name().to_string()
+        }));
+        columns.extend(Quantity::ALL.iter().map(|quantity| figures(rows, quantity)));
+        for quantity in Quantity::ALL
+            .iter()
+            .filter(|known| report.is_published(known))
+        {
+            columns.push(decimal(
+                rows,
+                &format!("published_{}", quantity.name),
+                &|row| row.published.figure(quantity.name),
+            ));
+        }
+        columns.push(words("sender_limit", &|row| largest(&row.limits.sender)));
+        columns.push(words("receiver_limit", &|row| {
+            largest(&row.limits.receiver)
+        }));
+        for limit in Limit::ALL {
+            columns.push(share(rows, "sender", limit.name(), &|row| {
+                &row.limits.sender
+            }));
+        }
+        for limit in ReceiveLimit::ALL {
+            columns.push(share(rows, "receiver", limit.name(), &|row| {
+                &row.limits.receiver
+            }));
+        }
+        columns.push(words("verdict", &|row| row.verdict.clone()));
+        Self {
+            columns,
+            count: rows.len(),
+        }
+    }
+
+    /// A line of names, then a line a record (RFC 4180). What is not there is
+    /// an empty field.
+    pub fn csv(&self) -> String {
+        let names: Vec<_> = self.columns.iter().map(|at| quoted(&at.name)).collect();
+        let mut text = names.join(",") + "\n";
+        for record in 0..self.count {
+            let fields: Vec<_> = self.columns.iter().map(|at| at.field(record)).collect();
+            text += &fields.join(",");
+            text.push('\n');
+        }
+        text
+    }
+
+    /// An array of one object a record. What is not there is absent.
+    pub fn json(&self) -> String {
+        let records: Vec<_> = (0..self.count)
+            .map(|record| Record(&self.columns, record))
+            .collect();
+        pretty(&records)
+    }
+}
+
+impl Column {
+    fn field(&self, record: usize) -> String {
+        match &self.values {
+            Values::Text(values) => quoted(&values[record]),
+            Values::Whole(values) => values[record].map_or_else(String::new, |at| at.to_string()),
+            Values::Decimal(values) => values[record].map_or_else(String::new, |at| at.to_string()),
+        }
+    }
+}
+
+impl Serialize for Record<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for Column { name, values } in self.0 {
+            match values {
+                Values::Text(values) => map.serialize_entry(name, &values[self.1])?,
+                Values::Whole(values) => {
+                    if let Some(value) = values[self.1] {
+                        map.serialize_entry(name, &value)?;
+                    }
+                }
+                Values::Decimal(values) => {
+                    if let Some(value) = values[self.1] {
+                        map.serialize_entry(name, &value)?;
+                    }
+                }
+            }
+        }
+        map.end()
+    }
+}
+
+/// The column of a swept setting: a number with its unit in the name where all
+/// values have the same, else the values as they were written.
+fn axis(path: &str, values: &[&str]) -> Column {
+    let amounts: Option<Vec<_>> = values.iter().map(|text| Amount::parse(text)).collect();
+    let unit = |amounts: &[Amount]| {
+        let first = amounts.first()?.unit;
+        let same = amounts.iter().all(|amount| amount.unit == first);
+        // A lone `m` is minutes in one setting and 2^20 in another.
+        let clear = values.iter().all(|text| !text.trim_end().ends_with('m'));
+        (same && clear).then_some(first)
+    };
+    let Some((amounts, unit)) = amounts.and_then(|amounts| unit(&amounts).map(|at| (amounts, at)))
+    else {
+        return Column {
+            name: path.to_string(),
+            values: Values::Text(values.iter().map(ToString::to_string).collect()),
+        };
+    };
+    let numbers = amounts.iter().map(|amount| amount.number);
+    let whole = |numbers: &mut dyn Iterator<Item = f64>| {
+        Values::Whole(numbers.map(|number| Some(number as u64)).collect())
+    };
+    let (ending, values) = match unit {
+        Unit::Count => ("", whole(&mut numbers.into_iter())),
+        Unit::Rate => ("_bps", whole(&mut numbers.into_iter())),
+        Unit::Time => (
+            "_us",
+            Values::Decimal(numbers.map(|at| Some(at / 1e3)).collect()),
+        ),
+        Unit::Percent => (
+            "",
+            Values::Decimal(numbers.map(|at| Some(at / 1e2)).collect()),
+        ),
+        Unit::Plain => ("", Values::Decimal(numbers.map(Some).collect())),
+    };
+    Column {
+        name: format!("{path}{ending}"),
+        values,
+    }
+}
+
+fn figures(rows: &[RowReport], quantity: &Quantity) -> Column {
+    let of = |row: &RowReport| (quantity.of)(&row.measured);
+    match quantity.form {
+        Form::Whole => whole(rows, quantity.name, &|row| of(row).map(|at| at as u64)),
+        Form::Decimal | Form::Percent => decimal(rows, quantity.name, &of),
+    }
+}
+
+fn share(rows: &[RowReport], end: &str, limit: &str, of: &dyn Fn(&RowReport) -> &Shares) -> Column {
+    let name = format!("{end}_{}_share", limit.replace('-', "_"));
+    decimal(rows, &name, &|row| Some(of(row).share(limit)))
+}
+
+fn whole(rows: &[RowReport], name: &str, of: &dyn Fn(&RowReport) -> Option<u64>) -> Column {
+    Column {
+        name: name.to_string(),
+        values: Values::Whole(rows.iter().map(of).collect()),
+    }
+}
+
+/// With six decimals, as everywhere.
+fn decimal(rows: &[RowReport], name: &str, of: &dyn Fn(&RowReport) -> Option<f64>) -> Column {
+    let rounded = |row| of(row).map(|value| (value * 1e6).round() / 1e6);
+    Column {
+        name: name.to_string(),
+        values: Values::Decimal(rows.iter().map(rounded).collect()),
+    }
+}
+
+fn largest(shares: &Shares) -> String {
+    let largest = shares.largest_first();
+    largest.first().map_or("", |(name, _)| name).to_string()
+}
+
+/// A field that may hold commas and quotation marks.
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        return format!("\"{}\"", text.replace('"', "\"\""));
+    }
+    text.to_string()
+}

@@ -1,0 +1,128 @@
+//! The values of a swept setting: `1,2,4`, `4K..1M*2`, `1ms..10ms+1ms`.
+//!
+//! Rule: what stands in a list is passed on as it was written. A range is
+//! counted in the unit of its ends and written in a unit that loses nothing, so
+//! no value is a little off what a person would have typed.
+
+use super::SweepError;
+use crate::units::{Amount, Unit};
+
+/// Values of one range.
+const MOST_VALUES: usize = 10_000;
+
+/// How a range goes from one value to the next.
+enum Step {
+    Times(f64),
+    Plus(f64),
+}
+
+/// Every value of a list, in the order it was written.
+pub(super) fn parse(text: &str) -> Result<Vec<String>, SweepError> {
+    let mut values = Vec::new();
+    for part in text.split(',').map(str::trim) {
+        if part.is_empty() {
+            return Err(wrong(text, "a value between two commas is missing"));
+        }
+        match part.split_once("..") {
+            Some((first, rest)) => range(part, first, rest, &mut values)?,
+            None => values.push(part.to_string()),
+        }
+    }
+    Ok(values)
+}
+
+fn range(part: &str, first: &str, rest: &str, values: &mut Vec<String>) -> Result<(), SweepError> {
+    let Some(sign) = rest.find(['*', '+']) else {
+        let what = "a range says how it goes on, such as 4K..1M*2 or 10ms..50ms+10ms";
+        return Err(wrong(part, what));
+    };
+    let (last, step) = (&rest[..sign], &rest[sign + 1..]);
+    let (first, last) = (amount(part, first)?, amount(part, last)?);
+    if first.unit != last.unit {
+        return Err(wrong(part, "both ends of a range have the same unit"));
+    }
+    if last.number < first.number {
+        return Err(wrong(
+            part,
+            "a range goes up: its last value is not below its first",
+        ));
+    }
+    let step = match &rest[sign..=sign] {
+        "*" => step.trim().parse().ok().map(Step::Times),
+        _ => Amount::parse(step)
+            .filter(|step| step.unit == first.unit)
+            .map(|step| Step::Plus(step.number)),
+    };
+    let step = match step {
+        Some(Step::Times(by)) if by > 1.0 && by.is_finite() && first.number > 0.0 => {
+            Step::Times(by)
+        }
+        Some(Step::Plus(more)) if more > 0.0 => Step::Plus(more),
+        Some(Step::Times(_)) => {
+            return Err(wrong(
+                part,
+                "a factor is above 1, and of a first value above 0",
+            ));
+        }
+        Some(Step::Plus(_)) | None => {
+            let what = "after `+` comes a step above 0 in the unit of the ends, after `*` a factor";
+            return Err(wrong(part, what));
+        }
+    };
+    count(part, &step, first, last.number, values)
+}
+
+fn count(
+    part: &str,
+    step: &Step,
+    first: Amount,
+    last: f64,
+    values: &mut Vec<String>,
+) -> Result<(), SweepError> {
+    // What rounding adds must not cost the last value.
+    let end = last * (1.0 + 1e-9);
+    let mut written: Option<String> = None;
+    for place in 0.. {
+        let number = match step {
+            Step::Times(by) => first.number * by.powi(place),
+            Step::Plus(more) => first.number + more * f64::from(place),
+        };
+        if number > end {
+            return Ok(());
+        }
+        let text = Amount {
+            number,
+            unit: first.unit,
+        }
+        .text();
+        if written.as_deref() == Some(&text) {
+            return Err(wrong(part, "the step is too small: a value comes twice"));
+        }
+        if values.len() >= MOST_VALUES {
+            return Err(wrong(part, "these are more than 10000 values"));
+        }
+        values.push(text.clone());
+        written = Some(text);
+    }
+    Ok(())
+}
+
+fn amount(part: &str, end: &str) -> Result<Amount, SweepError> {
+    let end = end.trim();
+    let Some(amount) = Amount::parse(end) else {
+        let what = format!(
+            "`{end}` is no end of a range, which is a number such as 4K, 10ms, 5mbit or 1%; list \
+             other values instead"
+        );
+        return Err(wrong(part, &what));
+    };
+    if amount.unit == Unit::Time && end.ends_with('m') {
+        let what = format!("`{end}` may mean minutes or 2^20; write seconds or `M`");
+        return Err(wrong(part, &what));
+    }
+    Ok(amount)
+}
+
+fn wrong(given: &str, what: &str) -> SweepError {
+    SweepError(format!("`{given}`: {what}"))
+}
