@@ -83,6 +83,7 @@ fn loss_over_many_seeds_costs_no_more_than_the_response_function_says() {
         ("cubic loss=0.1%", 13.0),
         ("cubic loss=1%", 3.2),
         ("cubic loss=3%", 1.7),
+        ("bbr loss=0.1%", 86.0),
         ("bbr loss=1%", 79.0),
         ("bbr loss=3% threshold=off", 67.0),
     ] {
