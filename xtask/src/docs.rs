@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::repository;
 
-/// Write the pages that are generated from the code: docs/knobs.md.
+/// Write the pages that are generated from the code: docs/knobs.md, docs/experiment.schema.json.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -25,8 +25,11 @@ pub struct Arguments {
 }
 
 /// Each page's path below the root, and its text.
-fn pages() -> [(&'static str, String); 1] {
-    [("docs/knobs.md", fullpipe_lab::knobs_markdown())]
+fn pages() -> [(&'static str, String); 2] {
+    [
+        ("docs/knobs.md", fullpipe_lab::knobs_markdown()),
+        ("docs/experiment.schema.json", fullpipe_lab::schema()),
+    ]
 }
 
 /// Writes the pages or, with `--check`, names those that are out of date.

@@ -56,6 +56,8 @@ pub enum Command {
     fullpipe lab                       what there is\n  \
     fullpipe lab run nuttx             published figures beside ours\n  \
     fullpipe lab run --all --json      everything, for programs\n  \
+    fullpipe lab new mine              a file to start from: mine.toml\n  \
+    fullpipe lab check mine.toml       everything that is wrong with it\n  \
     fullpipe lab attacks               what strangers can do to a host")]
 pub struct LabArguments {
     #[command(subcommand)]
@@ -66,8 +68,45 @@ pub struct LabArguments {
 #[derive(Debug, Subcommand)]
 pub enum LabAction {
     Run(Box<LabRunArguments>),
+    New(LabNewArguments),
+    Check(LabCheckArguments),
+    Schema(LabSchemaArguments),
     Attacks(LabAttacksArguments),
 }
+
+/// Write an experiment to start from to NAME.toml, with a comment on each line
+///
+/// It runs as it is. A file that is there already stays.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    fullpipe lab new mine && fullpipe lab run ./mine.toml")]
+pub struct LabNewArguments {
+    /// What it is called; with folders before it, where it goes
+    pub name: PathBuf,
+}
+
+/// Say everything that is wrong with experiments, without running them
+///
+/// Each mistake is a line FILE:LINE:COLUMN: KEY: what is wrong and what would be right. The exit code is 2 when there
+/// is one, 0 when there is none.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    fullpipe lab check mine.toml\n  \
+    fullpipe lab check experiments/*.toml")]
+pub struct LabCheckArguments {
+    /// An experiment's name, or a file
+    #[arg(value_name = "NAME|FILE", required = true)]
+    pub experiments: Vec<String>,
+}
+
+/// Print the JSON schema of experiment files, for editors
+///
+/// An editor with a TOML language server completes keys and marks mistakes with it: put `#:schema` and the file's name
+/// in the first line of an experiment.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    fullpipe lab schema > experiment.schema.json")]
+pub struct LabSchemaArguments {}
 
 /// Play attacks on a host that goes on serving, and print what each costs it
 ///

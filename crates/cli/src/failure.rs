@@ -14,6 +14,9 @@ pub enum Failure {
     Failed(String),
     /// It went wrong, and the line about it has been printed: exit code 1.
     Reported,
+    /// What was asked for is wrong, and the lines about it have been printed:
+    /// exit code 2.
+    Refused,
     /// Whoever read our output has had enough: no failure at all.
     ReaderGone,
 }
@@ -35,6 +38,7 @@ impl Failure {
             Self::Usage(why) => (why, 2),
             Self::Failed(why) => (why, 1),
             Self::Reported => return ExitCode::FAILURE,
+            Self::Refused => return ExitCode::from(2),
             Self::ReaderGone => return ExitCode::SUCCESS,
         };
         eprintln!(

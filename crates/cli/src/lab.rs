@@ -4,7 +4,11 @@
 //! mistake in the third experiment does not cost the time of the first two, and
 //! captures are left behind only by runs that came to their end.
 
-use std::{env, fs, io, path::Path};
+use std::{
+    env, fs,
+    io::{self, Write},
+    path::Path,
+};
 
 use fullpipe_lab::{
     Axis, Experiment, Report, RunOptions,
@@ -13,7 +17,10 @@ use fullpipe_lab::{
 };
 
 use crate::{
-    arguments::{LabAction, LabArguments, LabAttacksArguments, LabRunArguments, Setting},
+    arguments::{
+        LabAction, LabArguments, LabAttacksArguments, LabCheckArguments, LabNewArguments,
+        LabRunArguments, LabSchemaArguments, Setting,
+    },
     failure::Failure,
     files::{Output, Pictures},
     output::{print, terminal_width},
@@ -25,6 +32,9 @@ pub fn run(arguments: LabArguments) -> Result<(), Failure> {
     match arguments.action {
         None => list(),
         Some(LabAction::Run(arguments)) => run_experiments(&arguments),
+        Some(LabAction::New(arguments)) => write_template(&arguments),
+        Some(LabAction::Check(arguments)) => check(&arguments),
+        Some(LabAction::Schema(LabSchemaArguments {})) => print(&fullpipe_lab::schema()),
         Some(LabAction::Attacks(arguments)) => play_attacks(&arguments),
     }
 }
@@ -35,6 +45,78 @@ fn play_attacks(arguments: &LabAttacksArguments) -> Result<(), Failure> {
         true => fullpipe_lab::attacks_json(&rows),
         false => fullpipe_lab::attacks_text(&rows),
     })
+}
+
+/// Writes a file to start from; never over one that is there.
+fn write_template(arguments: &LabNewArguments) -> Result<(), Failure> {
+    let given = &arguments.name;
+    let file = match given.extension() {
+        Some(ending) if ending == "toml" => given.clone(),
+        Some(_) | None => {
+            let mut name = given.clone().into_os_string();
+            name.push(".toml");
+            name.into()
+        }
+    };
+    let shown = file.display();
+    let Some(name) = file.file_stem().and_then(|stem| stem.to_str()) else {
+        return Err(Failure::usage(format!(
+            "{shown}: this is no name for a file"
+        )));
+    };
+    let created = fs::File::create_new(&file).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            Failure::usage(format!("{shown} is there already; take another name"))
+        }
+        io::ErrorKind::NotFound => Failure::usage(format!("{shown}: there is no such folder")),
+        _ => Failure::failed(format!("{shown}: {error}")),
+    });
+    created?
+        .write_all(fullpipe_lab::template(name).as_bytes())
+        .map_err(|error| Failure::failed(format!("{shown}: {error}")))?;
+    let at = match file
+        .parent()
+        .is_some_and(|folder| folder.as_os_str().is_empty())
+    {
+        true => format!("./{shown}"),
+        false => shown.to_string(),
+    };
+    print(&format!(
+        "{shown} is written; run it: fullpipe lab run {at}"
+    ))
+}
+
+/// Prints every mistake of every file, a line each, on standard error.
+fn check(arguments: &LabCheckArguments) -> Result<(), Failure> {
+    let here = env::current_dir()?;
+    let mut wrong = false;
+    for name in &arguments.experiments {
+        let found = match catalogue::find(name, &here) {
+            Ok(found) => found,
+            Err(error) => {
+                wrong = true;
+                eprintln!("{error}");
+                continue;
+            }
+        };
+        match found.check() {
+            Ok(experiment) => print(&format!(
+                "{}: {} rows, nothing wrong",
+                found.file,
+                experiment.rows.len()
+            ))?,
+            Err(mistakes) => {
+                wrong = true;
+                for mistake in mistakes {
+                    eprintln!("{mistake}");
+                }
+            }
+        }
+    }
+    match wrong {
+        true => Err(Failure::Refused),
+        false => Ok(()),
+    }
 }
 
 fn list() -> Result<(), Failure> {

@@ -153,6 +153,61 @@ fn a_sweep_that_cannot_be_run_is_refused_before_anything_is() {
 }
 
 #[test]
+fn a_new_experiment_is_right_runs_and_is_never_written_over() {
+    let folder = Folder::new("new");
+    let output = fullpipe_in(&folder.0, &["lab", "new", "mine"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(
+        stdout(&output),
+        "mine.toml is written; run it: fullpipe lab run ./mine.toml\n"
+    );
+    let text = fs::read_to_string(folder.0.join("mine.toml")).unwrap();
+    assert!(text.lines().filter(|line| line.contains('#')).count() > 15);
+    let output = fullpipe_in(&folder.0, &["lab", "check", "mine.toml"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let output = fullpipe_in(&folder.0, &["lab", "run", "./mine.toml"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stdout(&output).contains("Send buffer: tcp.send_buffer = 16384"));
+    refused(
+        &folder.0,
+        &[
+            (&["lab", "new", "mine"], "mine.toml is there already"),
+            (&["lab", "new", "nowhere/mine"], "there is no such folder"),
+        ],
+    );
+    assert_eq!(
+        text,
+        fs::read_to_string(folder.0.join("mine.toml")).unwrap()
+    );
+}
+
+#[test]
+fn check_prints_every_mistake_of_every_file_and_says_so_with_its_exit_code() {
+    let folder = Folder::new("check");
+    fs::write(
+        folder.0.join("a.toml"),
+        "titel = \"t\"\n[hosts.a]\npreset = 1\n",
+    )
+    .unwrap();
+    let output = fullpipe_in(&folder.0, &["lab", "check", "a.toml", "nuttx", "none"]);
+    assert_eq!(output.status.code(), Some(2));
+    let given = stderr(&output);
+    let lines: Vec<_> = given.lines().collect();
+    assert_eq!(
+        lines[..4],
+        [
+            "a.toml:1:1: titel: there is no such key; did you mean `title`?",
+            "a.toml:1:1: links: is missing: give each link a table, such as [links.wire]",
+            "a.toml:1:1: workload: is missing: say who sends to whom",
+            "a.toml:3:10: hosts.a.preset: must be a string, not a number",
+        ]
+    );
+    assert!(lines[4].starts_with("no experiment or file is called `none`; "));
+    assert_eq!(lines.len(), 5);
+    assert!(stdout(&output).contains("nuttx.toml: 5 rows, nothing wrong"));
+}
+
+#[test]
 fn a_wrong_command_is_one_line_and_exit_code_2() {
     refused(
         Path::new("."),

@@ -90,6 +90,14 @@ impl Found {
     pub fn parse(&self) -> Result<Experiment, CatalogueError> {
         Experiment::parse(&self.name, &self.file, &self.text).map_err(CatalogueError::Mistake)
     }
+
+    /// Reads the text to find everything that is wrong with it.
+    ///
+    /// # Errors
+    /// Every mistake, in the order of the file.
+    pub fn check(&self) -> Result<Experiment, Vec<Mistake>> {
+        Experiment::check(&self.name, &self.file, &self.text)
+    }
 }
 
 /// Every experiment, sorted by name, as seen from the folder `from`.

@@ -3,7 +3,7 @@
 //! Rule: whoever reads a table says which keys it knows, and every other key is
 //! a mistake that names the nearest one. What the keys mean is not known here.
 
-use std::ops::Range;
+use std::{cell::RefCell, ops::Range};
 
 use fullpipe_pool::knobs::nearest;
 use toml::{
@@ -13,22 +13,25 @@ use toml::{
 
 use crate::mistake::Mistake;
 
-/// A file's name and text.
+/// A file's name and text, and what was found wrong with it.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     /// The name that mistakes are reported under.
     pub name: &'a str,
     /// The whole text.
     pub text: &'a str,
+    /// Mistakes after which reading went on.
+    pub found: &'a RefCell<Vec<Mistake>>,
 }
 
 impl<'a> Source<'a> {
     /// Reads the text as TOML.
     ///
     /// # Errors
-    /// The first violation of TOML's grammar.
+    /// Violations of TOML's grammar: the last of them, after those found.
     pub fn parse(self) -> Result<Spanned<DeTable<'a>>, Mistake> {
-        DeTable::parse(self.text).map_err(|error| {
+        let (document, errors) = DeTable::parse_recoverable(self.text);
+        let mut mistakes = errors.iter().map(|error| {
             let span = error.span().unwrap_or_default();
             let culprit = self.text.get(span.clone()).unwrap_or_default();
             let quoted = !culprit.is_empty() && culprit.len() <= 40 && !culprit.contains('\n');
@@ -38,13 +41,36 @@ impl<'a> Source<'a> {
             } else {
                 message.to_string()
             };
-            self.mistake(span.start, what)
-        })
+            self.mistake(span.start, self.key_near(span.start), what)
+        });
+        match mistakes.next_back() {
+            Some(last) => {
+                mistakes.for_each(|mistake| self.found(mistake));
+                Err(last)
+            }
+            None => Ok(document),
+        }
     }
 
-    /// A mistake at byte `offset`.
-    pub fn mistake(self, offset: usize, what: impl std::fmt::Display) -> Mistake {
-        Mistake::at(self.name, self.text, offset, what)
+    /// What stands before the `=` of a line, if it looks like a key.
+    fn key_near(self, offset: usize) -> &'a str {
+        let before = self.text.get(..offset).unwrap_or_default();
+        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let line = self.text[start..].lines().next().unwrap_or_default();
+        let (key, _) = line.split_once('=').unwrap_or_default();
+        let key = key.trim();
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+        if key.bytes().all(plain) { key } else { "" }
+    }
+
+    /// Keeps a mistake, so that reading may go on.
+    pub fn found(self, mistake: Mistake) {
+        self.found.borrow_mut().push(mistake);
+    }
+
+    /// A mistake of `key` at byte `offset`.
+    pub fn mistake(self, offset: usize, key: &str, what: impl std::fmt::Display) -> Mistake {
+        Mistake::at(self.name, self.text, offset, key, what)
     }
 }
 
@@ -54,6 +80,8 @@ pub struct Section<'a> {
     source: Source<'a>,
     /// Where the table is in the file, such as `hosts.client`; empty at the top.
     path: String,
+    /// The same, when `path` starts further below.
+    whole: String,
     table: &'a DeTable<'a>,
     at: usize,
 }
@@ -62,8 +90,11 @@ pub struct Section<'a> {
 #[derive(Clone, Debug)]
 pub struct Entry<'a> {
     source: Source<'a>,
-    /// The key, with all tables above it: `hosts.client.preset`.
+    /// The key, with all tables above it: `hosts.client.preset`; a leaf's starts
+    /// below the table that was asked for it.
     pub path: String,
+    /// The key, with all tables above it.
+    whole: String,
     /// The last part of the key.
     pub key: &'a str,
     key_at: usize,
@@ -77,27 +108,30 @@ impl<'a> Section<'a> {
         Self {
             source,
             path: String::new(),
+            whole: String::new(),
             table: document.get_ref(),
             at: document.span().start,
         }
     }
 
-    /// Where the table is in the file, such as `hosts.client`; empty at the top.
-    pub fn path(&self) -> &str {
-        &self.path
-    }
-
-    /// Refuses the first key of this table that is not one of `known`.
-    ///
-    /// # Errors
-    /// That key, with the nearest of `known`.
-    pub fn allow_only(&self, known: &[&str]) -> Result<(), Mistake> {
+    /// Finds every key of this table wrong that is not one of `known`.
+    pub fn allow_only(&self, known: &[&str]) {
         for entry in self.entries() {
             if !known.contains(&entry.key) {
-                return Err(entry.unknown("key", known.iter().copied()));
+                self.source
+                    .found(entry.unknown("key", known.iter().copied()));
             }
         }
-        Ok(())
+    }
+
+    /// The value of `result`; its mistake is kept, so that reading may go on.
+    pub fn keep<T>(&self, result: Result<T, Mistake>) -> Option<T> {
+        result.map_err(|mistake| self.source.found(mistake)).ok()
+    }
+
+    /// How many mistakes have been found so far.
+    pub fn mistakes(&self) -> usize {
+        self.source.found.borrow().len()
     }
 
     /// What stands under `key`, if anything.
@@ -110,8 +144,11 @@ impl<'a> Section<'a> {
     /// # Errors
     /// Nothing does; `why` says what the key is needed for.
     pub fn required(&self, key: &str, why: &str) -> Result<Entry<'a>, Mistake> {
-        self.optional(key)
-            .ok_or_else(|| self.mistake(format!("`{}` is missing: {why}", joined(&self.path, key))))
+        self.optional(key).ok_or_else(|| {
+            let key = joined(&self.whole, key);
+            self.source
+                .mistake(self.at, &key, format!("is missing: {why}"))
+        })
     }
 
     /// Everything in this table, in the order of the file.
@@ -122,6 +159,7 @@ impl<'a> Section<'a> {
             .map(|(key, value)| Entry {
                 source: self.source,
                 path: joined(&self.path, key.get_ref()),
+                whole: joined(&self.whole, key.get_ref()),
                 key: key.get_ref(),
                 key_at: key.span().start,
                 value: value.get_ref(),
@@ -155,25 +193,26 @@ impl<'a> Section<'a> {
 
     /// A mistake of this table as a whole.
     pub fn mistake(&self, what: impl std::fmt::Display) -> Mistake {
-        self.source.mistake(self.at, what)
+        self.source.mistake(self.at, &self.whole, what)
     }
 }
 
 impl<'a> Entry<'a> {
     /// A mistake in the value.
     pub fn mistake(&self, what: impl std::fmt::Display) -> Mistake {
-        self.source.mistake(self.value_span.start, what)
+        self.source
+            .mistake(self.value_span.start, &self.whole, what)
     }
 
     /// A mistake in the key.
     pub fn key_mistake(&self, what: impl std::fmt::Display) -> Mistake {
-        self.source.mistake(self.key_at, what)
+        self.source.mistake(self.key_at, &self.whole, what)
     }
 
     /// The key is not a `what` (such as "key") that exists.
     pub fn unknown<'k>(&self, what: &str, known: impl Iterator<Item = &'k str> + Clone) -> Mistake {
         let hint = hint(self.key, known);
-        self.key_mistake(format!("unknown {what} `{}`; {hint}", self.path))
+        self.key_mistake(format!("there is no such {what}; {hint}"))
     }
 
     /// The value as a table, if it is one.
@@ -181,6 +220,7 @@ impl<'a> Entry<'a> {
         Some(Section {
             source: self.source,
             path: self.path.clone(),
+            whole: self.whole.clone(),
             table: self.value.as_table()?,
             at: self.value_span.start,
         })
@@ -264,6 +304,7 @@ impl<'a> Entry<'a> {
             .map(|(index, value)| Entry {
                 source: self.source,
                 path: format!("{}[{}]", self.path, index + 1),
+                whole: format!("{}[{}]", self.whole, index + 1),
                 key: self.key,
                 key_at: value.span().start,
                 value: value.get_ref(),
@@ -281,7 +322,7 @@ impl<'a> Entry<'a> {
             DeValue::Array(_) => "a list",
             DeValue::Table(_) => "a table",
         };
-        self.mistake(format!("`{}` must be {what}, not {given}", self.path))
+        self.mistake(format!("must be {what}, not {given}"))
     }
 }
 

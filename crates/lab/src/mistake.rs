@@ -1,7 +1,7 @@
 //! A mistake in an experiment file: where it is and what to do about it.
 //!
-//! Rule: a mistake is one line, `file:line:column: what`, and `what` says what
-//! would have been right. Nothing is read or judged here.
+//! Rule: a mistake is one line, `file:line:column: key: what`, and `what` says
+//! what would have been right. Nothing is read or judged here.
 
 #[cfg(test)]
 mod tests;
@@ -17,13 +17,17 @@ pub struct Mistake {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
+    /// The key that it is about, with all tables above it; empty where it is the
+    /// whole file.
+    pub key: String,
     /// What is wrong, and what would have been right.
     pub what: String,
 }
 
 impl Mistake {
-    /// A mistake at byte `offset` of `text`. Line breaks in `what` are folded.
-    pub fn at(file: &str, text: &str, offset: usize, what: impl fmt::Display) -> Self {
+    /// A mistake of `key` at byte `offset` of `text`. Line breaks in `what` are
+    /// folded.
+    pub fn at(file: &str, text: &str, offset: usize, key: &str, what: impl fmt::Display) -> Self {
         let mut end = offset.min(text.len());
         while !text.is_char_boundary(end) {
             end -= 1;
@@ -35,6 +39,7 @@ impl Mistake {
             file: file.to_string(),
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
+            key: key.to_string(),
             what: what
                 .split('\n')
                 .map(str::trim)
@@ -50,9 +55,14 @@ impl fmt::Display for Mistake {
             file,
             line,
             column,
+            key,
             what,
         } = self;
-        write!(f, "{file}:{line}:{column}: {what}")
+        write!(f, "{file}:{line}:{column}: ")?;
+        if !key.is_empty() {
+            write!(f, "{key}: ")?;
+        }
+        f.write_str(what)
     }
 }
 

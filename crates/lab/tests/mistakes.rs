@@ -1,18 +1,22 @@
-//! A corpus of experiment files with one mistake each.
+//! A corpus of experiment files with one mistake each, and one file with many.
 //!
 //! Rule: the first line of each file is a comment with the whole message that
-//! refuses it. Whoever changes a message sees here what people will read.
+//! refuses it, `line:column: key: what`. Whoever changes a message sees here
+//! what people will read. `UPDATE_SNAPSHOTS=1` writes the messages anew.
 
-use std::{fs, path::Path};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
 
 use fullpipe_lab::Experiment;
 
-#[test]
-fn every_mistake_is_refused_in_one_line_that_says_where_and_what() {
+fn corpus() -> Vec<(PathBuf, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mistakes");
-    let mut files: Vec<_> = fs::read_dir(folder)
-        .unwrap()
+    let paths = fs::read_dir(folder).unwrap();
+    let mut files: Vec<_> = paths
         .map(|entry| entry.unwrap().path())
+        .map(|path| (path.clone(), fs::read_to_string(path).unwrap()))
         .collect();
     files.sort();
     assert!(
@@ -20,21 +24,103 @@ fn every_mistake_is_refused_in_one_line_that_says_where_and_what() {
         "only {} files: the corpus was not found",
         files.len()
     );
+    files
+}
+
+/// Every mistake of a file, a line each.
+fn mistakes(text: &str) -> Vec<String> {
+    match Experiment::check("name", "f", text) {
+        Err(mistakes) => mistakes.iter().map(ToString::to_string).collect(),
+        Ok(_) => vec!["accepted".to_string()],
+    }
+}
+
+#[test]
+fn every_mistake_is_refused_in_one_line_that_says_where_and_what() {
+    let update = env::var_os("UPDATE_SNAPSHOTS").is_some();
     let mut wrong = Vec::new();
-    for path in files {
-        let text = fs::read_to_string(&path).unwrap();
+    for (path, text) in corpus() {
+        let (first, rest) = text.split_once('\n').unwrap();
+        let given = mistakes(&text);
+        if update {
+            let line = given[0].strip_prefix("f:").unwrap();
+            fs::write(&path, format!("# {line}\n{rest}")).unwrap();
+            continue;
+        }
         let name = path.file_stem().unwrap().to_str().unwrap();
-        let expected = text.lines().next().unwrap().trim_start_matches("# ");
-        let given = match Experiment::parse(name, "f", &text) {
-            Err(mistake) => mistake.to_string(),
-            Ok(_) => "accepted".to_string(),
-        };
-        assert!(!given.contains('\n'), "{name}: {given}");
-        if given != format!("f:{expected}") {
-            wrong.push(format!(
-                "{name}\n  expected f:{expected}\n  given    {given}"
-            ));
+        let expected = format!("f:{}", first.trim_start_matches("# "));
+        if given != [expected.as_str()] {
+            let given = given.join("\n           ");
+            wrong.push(format!("{name}\n  expected {expected}\n  given    {given}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_line_names_file_line_key_and_what_would_be_right() {
+    for (path, text) in corpus() {
+        let [line] = &mistakes(&text)[..] else {
+            panic!("{}: more than one", path.display());
+        };
+        assert!(!line.contains('\n'), "{line}");
+        let mut parts = line.splitn(5, ':');
+        assert_eq!(parts.next(), Some("f"), "{line}");
+        for _ in 0..2 {
+            let number = parts.next().unwrap();
+            assert!(number.parse::<usize>().unwrap() > 0, "{line}");
+        }
+        let key = parts.next().unwrap().trim();
+        assert!(!key.is_empty(), "{line}");
+        // The key stands in the file, or is what is missing from it.
+        let last = key.rsplit('.').next().unwrap();
+        let last = last.split('[').next().unwrap();
+        let what = parts.next().unwrap_or_default();
+        assert!(text.contains(last) || what.contains("is missing"), "{line}");
+        assert!(what.len() > 15, "{line}");
+    }
+}
+
+#[test]
+fn all_that_is_wrong_with_a_file_is_found_at_once_and_nothing_twice() {
+    let text = r#"
+titel = "A transfer"
+columns = ["goodput_mbs"]
+[hosts.client]
+preset = "nutx"
+set.tcp.send_bufer = "64K"
+set.tcp.receive_buffer = 1
+[hosts.server]
+device_queue = 0
+[links.wire]
+between = ["client", "server"]
+rate = "10"
+dealy = "5ms"
+[workload]
+from = "client"
+to = "server"
+duration = "5"
+[[rows]]
+label = "one"
+set.wire.loss = "200%"
+published.goodput_mbit = 5
+[[rows]]
+set.wire.delay = "1ms"
+"#;
+    let given = mistakes(text);
+    let expected = [
+        "f:2:1: titel: there is no such key; did you mean `title`?",
+        "f:3:12: columns[1]: unknown quantity `goodput_mbs`; did you mean `goodput_mbps`?",
+        "f:5:10: hosts.client.preset: no preset is called `nutx`; did you mean `nuttx`?",
+        "f:6:9: hosts.client.set.tcp.send_bufer: there is no such knob; did you mean `tcp.send_buffer`?",
+        "f:7:26: hosts.client.set.tcp.receive_buffer: 1 is outside 128 to 1073741824 bytes",
+        "f:9:16: hosts.server.device_queue: `0` is not a number of frames, at least 1",
+        "f:12:8: links.wire.rate: `10` is not a rate such as 12mbit, 500kbit or 1gbit",
+        "f:13:1: links.wire.dealy: there is no such link field; did you mean `delay`?",
+        "f:17:12: workload.duration: `5` is not a time such as 30s, above 0",
+        "f:20:17: rows[1].set.wire.loss: `200%` is not a probability such as 1% or 0.01",
+        "f:21:11: rows[1].published.goodput_mbit: there is no such figure; did you mean `goodput_mbps`?",
+        "f:22:1: rows[2].label: is missing: say what the line is called",
+    ];
+    assert_eq!(given, expected, "{}", given.join("\n"));
 }

@@ -20,6 +20,9 @@ pub use published::{Peer, Published};
 pub use setting::SettingError;
 pub use setup::{HostPlan, Setup};
 
+pub(crate) use device::DEVICE_FIELDS;
+pub(crate) use parse::{HOST_KEYS, ROW_KEYS, TOP_KEYS};
+
 use crate::{mistake::Mistake, sweep::Coordinate};
 
 /// One file's experiment.
@@ -83,7 +86,17 @@ impl Experiment {
     /// # Errors
     /// The first mistake, with its line and column.
     pub fn parse(name: &str, file: &str, text: &str) -> Result<Self, Mistake> {
-        parse::experiment(name, crate::document::Source { name: file, text })
+        Self::check(name, file, text).map_err(|mut mistakes| mistakes.swap_remove(0))
+    }
+
+    /// Reads an experiment as [`parse`](Self::parse) does, to find everything
+    /// that is wrong with it.
+    ///
+    /// # Errors
+    /// Every mistake, at least one, in the order of the file. What depends on
+    /// something that was refused is not judged.
+    pub fn check(name: &str, file: &str, text: &str) -> Result<Self, Vec<Mistake>> {
+        parse::experiment(name, file, text)
     }
 
     /// Makes one change to every row, as `--set` does.

@@ -64,6 +64,38 @@ impl SettingError {
     }
 }
 
+impl SettingError {
+    /// The message for somebody who sees the name already.
+    pub fn what(&self) -> String {
+        match self {
+            Self::Unknown { what, hint, .. } => format!("there is no such {what}; {hint}"),
+            Self::NotAValue {
+                given, expected, ..
+            }
+            | Self::Knob(KnobError::NotAValue {
+                given, expected, ..
+            }) => format!("`{given}` is not {expected}"),
+            Self::Knob(KnobError::OutOfRange {
+                given,
+                legal: (low, high),
+                unit,
+                ..
+            }) => {
+                let gap = if unit.is_empty() { "" } else { " " };
+                format!("{given} is outside {low} to {high}{gap}{unit}")
+            }
+            Self::Knob(KnobError::Unknown {
+                nearest: Some(nearest),
+                ..
+            }) => format!("there is no such knob; did you mean `{nearest}`?"),
+            Self::Knob(KnobError::Unknown { nearest: None, .. }) => {
+                "there is no such knob; `fullpipe knobs` lists them".to_string()
+            }
+            Self::Knob(KnobError::Contradiction { why }) | Self::Contradiction(why) => why.clone(),
+        }
+    }
+}
+
 impl fmt::Display for SettingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

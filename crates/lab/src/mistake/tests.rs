@@ -12,13 +12,16 @@ fn lines_and_columns_count_characters_from_one() {
         ("inside a wide character", "a\u{e9}", 2, (1, 2)),
         ("past the end", "a\n", 9, (2, 1)),
     ] {
-        let mistake = Mistake::at("f.toml", text, offset, "wrong");
+        let mistake = Mistake::at("f.toml", text, offset, "key", "wrong");
         assert_eq!((mistake.line, mistake.column), expected, "{name}");
     }
 }
 
 #[test]
 fn a_mistake_is_one_line() {
-    let mistake = Mistake::at("f.toml", "a\nb", 2, "wrong\nexpected right");
-    assert_eq!(mistake.to_string(), "f.toml:2:1: wrong, expected right");
+    let mistake = Mistake::at("f.toml", "a\nb", 2, "a.b", "wrong\nexpected right");
+    assert_eq!(
+        mistake.to_string(),
+        "f.toml:2:1: a.b: wrong, expected right"
+    );
 }

@@ -113,7 +113,7 @@ fn what_cannot_be_set_cannot_be_swept() {
         ),
         (
             vec![("link.rtt", "1ms,x")],
-            "link.rtt=x: wire.rtt = x: expected a round trip",
+            "link.rtt=x: wire.rtt = x: expected a time",
         ),
         (
             vec![("link.rtt", "1ms"), ("link.rtt", "2ms")],

@@ -6,15 +6,21 @@
 use super::{
     super::flow::{FLOW_FIELDS, FlowPlan},
     super::setup::WORKLOAD,
-    Taken, check_name, host_named, refused,
+    Taken, apply, check_name, host_named,
 };
 use crate::{
     document::{Entry, Section},
     mistake::Mistake,
 };
 
-/// All flows of the file, at least one.
-pub(super) fn read(top: &Section<'_>, taken: &Taken<'_>) -> Result<Vec<FlowPlan>, Mistake> {
+/// Whether the file says anything of flows.
+pub(super) fn are_there(top: &Section<'_>) -> bool {
+    top.optional("flows").or(top.optional(WORKLOAD)).is_some()
+}
+
+/// All flows of the file, at least one; `None` when one is missing, because it
+/// was refused.
+pub(super) fn read(top: &Section<'_>, taken: &Taken<'_>) -> Result<Option<Vec<FlowPlan>>, Mistake> {
     let flows = top
         .optional("flows")
         .map(|entry| entry.section())
@@ -22,22 +28,34 @@ pub(super) fn read(top: &Section<'_>, taken: &Taken<'_>) -> Result<Vec<FlowPlan>
     let Some(flows) = flows else {
         let entry = top.required(WORKLOAD, "say who sends to whom")?;
         let section = entry.section()?;
-        return Ok(vec![one(&section, None, WORKLOAD, taken)?]);
+        let flow = top.keep(one(&section, None, WORKLOAD, taken));
+        return Ok(flow.map(|flow| vec![flow]));
     };
     let common = top
         .optional(WORKLOAD)
         .map(|entry| entry.section())
         .transpose()?;
-    let mut plans = Vec::new();
-    for entry in flows.entries() {
-        check_name(&entry, entry.key, "flow")?;
-        check_free(&entry, taken)?;
-        plans.push(one(&entry.section()?, common.as_ref(), entry.key, taken)?);
+    let entries = flows.entries();
+    if entries.is_empty() {
+        return Err(flows.mistake("is empty: nothing would be sent"));
     }
-    if plans.is_empty() {
-        return Err(flows.mistake("`flows` is empty: nothing would be sent"));
-    }
-    Ok(plans)
+    let plans = entries.iter().map(|entry| {
+        let plan = named(entry, common.as_ref(), taken);
+        top.keep(plan)
+    });
+    // All of them are read before the first that is missing counts.
+    let plans: Vec<_> = plans.collect();
+    Ok(plans.into_iter().collect())
+}
+
+fn named(
+    entry: &Entry<'_>,
+    common: Option<&Section<'_>>,
+    taken: &Taken<'_>,
+) -> Result<FlowPlan, Mistake> {
+    check_name(entry, entry.key, "flow")?;
+    check_free(entry, taken)?;
+    one(&entry.section()?, common, entry.key, taken)
 }
 
 fn check_free(entry: &Entry<'_>, taken: &Taken<'_>) -> Result<(), Mistake> {
@@ -52,7 +70,7 @@ fn check_free(entry: &Entry<'_>, taken: &Taken<'_>) -> Result<(), Mistake> {
         return Ok(());
     };
     Err(entry.key_mistake(format!(
-        "`{name}` is the name of a {what} too: `--set {name}.…` would mean both"
+        "is the name of a {what} too: `--set {name}.…` would mean both"
     )))
 }
 
@@ -63,9 +81,10 @@ fn one(
     name: &str,
     taken: &Taken<'_>,
 ) -> Result<FlowPlan, Mistake> {
+    let found = section.mistakes();
     let sections: Vec<_> = common.into_iter().chain([section]).collect();
     for section in &sections {
-        allow_fields(section)?;
+        allow_fields(section);
     }
     let end = |key, why| {
         let entry = sections
@@ -92,22 +111,23 @@ fn one(
         ends |= check_end(section)?;
         for leaf in section.leaves() {
             if leaf.path != "from" && leaf.path != "to" {
-                plan.set(&leaf.path, &leaf.scalar()?)
-                    .map_err(|error| refused(&leaf, error))?;
+                section.keep(apply(&leaf, |text| plan.set(&leaf.path, text)));
             }
         }
     }
-    if !ends {
-        return Err(section.mistake(format!(
-            "`{}` needs `duration`, such as \"30s\", or `bytes`, such as \"4M\"",
-            section.path()
-        )));
+    // One that is there but misspelled has been found already.
+    if !ends && section.mistakes() == found {
+        let what = "needs `duration`, such as \"30s\", or `bytes`, such as \"4M\"";
+        return Err(section.mistake(what));
+    }
+    if let Some(why) = plan.contradiction().filter(|_| section.mistakes() == found) {
+        section.keep::<()>(Err(section.mistake(why)));
     }
     Ok(plan)
 }
 
 /// Refuses keys that are no field of a flow.
-fn allow_fields(section: &Section<'_>) -> Result<(), Mistake> {
+fn allow_fields(section: &Section<'_>) {
     let firsts = FLOW_FIELDS.iter().map(|row| {
         let first = row.name.split('.').next();
         first.unwrap_or(row.name)
@@ -115,17 +135,15 @@ fn allow_fields(section: &Section<'_>) -> Result<(), Mistake> {
     let mut known = vec!["from", "to"];
     known.extend(firsts);
     known.dedup();
-    section.allow_only(&known)
+    section.allow_only(&known);
 }
 
 /// Whether the section says when the flow ends.
 fn check_end(section: &Section<'_>) -> Result<bool, Mistake> {
     match (section.optional("duration"), section.optional("bytes")) {
-        (Some(_), Some(bytes)) => Err(bytes.key_mistake(format!(
-            "`{path}.bytes` contradicts `{path}.duration`: a transfer ends after a time or after \
-             an amount",
-            path = section.path()
-        ))),
+        (Some(_), Some(bytes)) => Err(bytes.key_mistake(
+            "contradicts `duration`: a transfer ends after a time or after an amount",
+        )),
         (duration, bytes) => Ok(duration.is_some() || bytes.is_some()),
     }
 }

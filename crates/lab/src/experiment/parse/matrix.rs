@@ -6,7 +6,7 @@
 
 use super::{
     super::{Row, setup::Setup},
-    refused, rows, text,
+    apply, rows, text,
 };
 use crate::{
     document::{Entry, Section, hint},
@@ -52,7 +52,7 @@ pub(super) fn rows(section: &Section<'_>, base: &Setup, seeds: u32) -> Result<Ve
         .map(axis)
         .collect::<Result<Vec<_>, _>>()?;
     if axes.is_empty() {
-        return Err(section.mistake("`matrix` has no axis: nothing would run"));
+        return Err(section.mistake("has no axis: nothing would run"));
     }
     check_template(&label, &template, &axes)?;
     let mut cells: Vec<Vec<&Value<'_>>> = vec![Vec::new()];
@@ -66,10 +66,8 @@ pub(super) fn rows(section: &Section<'_>, base: &Setup, seeds: u32) -> Result<Ve
     if cells.len() > 10_000 {
         return Err(section.mistake(format!("{} rows are too many", cells.len())));
     }
-    cells
-        .iter()
-        .map(|cell| row(&label, &template, &axes, cell, base, seeds))
-        .collect()
+    let row = |cell: &Vec<_>| section.keep(row(&label, &template, &axes, cell, base, seeds));
+    Ok(cells.iter().filter_map(row).collect())
 }
 
 fn axis<'a>(entry: &Entry<'a>) -> Result<Axis<'a>, Mistake> {
@@ -83,7 +81,7 @@ fn axis<'a>(entry: &Entry<'a>) -> Result<Axis<'a>, Mistake> {
             .collect::<Result<_, _>>()?,
     };
     if values.is_empty() {
-        return Err(entry.mistake(format!("axis `{}` has no values", entry.key)));
+        return Err(entry.mistake("has no values: nothing would run"));
     }
     Ok(Axis {
         name: entry.key,
@@ -93,7 +91,7 @@ fn axis<'a>(entry: &Entry<'a>) -> Result<Axis<'a>, Mistake> {
 
 /// An axis that gives one setting, or several alike, each of a list of values.
 fn listed<'a>(section: &Section<'a>, list: &Entry<'a>) -> Result<Vec<Value<'a>>, Mistake> {
-    section.allow_only(&["set", "values"])?;
+    section.allow_only(&["set", "values"]);
     let set = section.required("set", "name the setting that takes the values, or several")?;
     let paths = match set.string() {
         Ok(path) => vec![path.to_string()],
@@ -119,7 +117,7 @@ fn listed<'a>(section: &Section<'a>, list: &Entry<'a>) -> Result<Vec<Value<'a>>,
 /// A value with a table of its own.
 fn tabled<'a>(entry: &Entry<'a>) -> Result<Value<'a>, Mistake> {
     let section = entry.section()?;
-    section.allow_only(&["set", "seeds"])?;
+    section.allow_only(&["set", "seeds"]);
     let seeds = section.optional("seeds").map(|entry| rows::seeds(&entry));
     Ok(Value {
         name: entry.key.to_string(),
@@ -145,16 +143,17 @@ fn row(
             Settings::Table(None) => {}
             Settings::Each { paths, value } => {
                 for path in paths {
-                    setup
-                        .set(path, &value.scalar()?)
-                        .map_err(|error| refused(value, error))?;
+                    apply(value, |text| setup.set(path, text))?;
                 }
             }
         }
     }
-    setup
-        .validate()
-        .map_err(|error| label.mistake(format!("row `{name}`: {error}")))?;
+    // What is wrong with all rows has been found before.
+    if base.validate().is_ok() {
+        setup
+            .validate()
+            .map_err(|error| label.mistake(format!("row `{name}`: {error}")))?;
+    }
     let own = cell.iter().filter_map(|value| value.seeds).max();
     Ok(rows::plain(name, setup, own.unwrap_or(seeds)))
 }

@@ -4,12 +4,16 @@
 //! host that no link reaches, a row that contradicts itself: each is refused at
 //! its own line. What names and values are legal is asked of `setup.rs`.
 
+use std::cell::RefCell;
+
 use fullpipe::presets;
 
 mod flows;
 mod matrix;
 mod rows;
 mod topology;
+
+pub(crate) use rows::ROW_KEYS;
 
 use super::{
     Experiment,
@@ -23,64 +27,121 @@ use crate::{
     mistake::Mistake,
 };
 
-/// Reads the whole file.
-pub(super) fn experiment(name: &str, source: Source<'_>) -> Result<Experiment, Mistake> {
+/// Reads the whole file, to its end where that makes sense.
+pub(super) fn experiment(name: &str, file: &str, text: &str) -> Result<Experiment, Vec<Mistake>> {
+    let found = RefCell::new(Vec::new());
+    let source = Source {
+        name: file,
+        text,
+        found: &found,
+    };
+    let read = whole(name, source).map_err(|last| source.found(last));
+    let mut mistakes = found.into_inner();
+    drop_misspelled(&mut mistakes);
+    mistakes.sort_by_key(|mistake| (mistake.line, mistake.column));
+    // The cells of a matrix make the same mistake each.
+    mistakes.dedup_by(|b, a| (a.line, a.column, &a.key) == (b.line, b.column, &b.key));
+    match read {
+        Ok(Some(experiment)) if mistakes.is_empty() => Ok(experiment),
+        Ok(_) | Err(()) => Err(mistakes),
+    }
+}
+
+/// What is missing because its name is misspelled is one mistake, not two.
+fn drop_misspelled(mistakes: &mut Vec<Mistake>) {
+    let parent = |key: &str| key.rsplit_once('.').map(|(parent, _)| parent.to_string());
+    let misspelled: Vec<_> = mistakes
+        .iter()
+        .filter(|mistake| mistake.what.starts_with("there is no such key"))
+        .map(|mistake| (parent(&mistake.key), mistake.what.clone()))
+        .collect();
+    mistakes.retain(|mistake| {
+        let last = mistake.key.rsplit('.').next().unwrap_or_default();
+        let meant = format!("did you mean `{last}`?");
+        let explained = |(table, what): &(Option<String>, String)| {
+            *table == parent(&mistake.key) && what.ends_with(&meant)
+        };
+        !(mistake.what.starts_with("is missing") && misspelled.iter().any(explained))
+    });
+}
+
+/// `None` when something was wrong that the rest depends on.
+fn whole(name: &str, source: Source<'_>) -> Result<Option<Experiment>, Mistake> {
     let document = source.parse()?;
     let top = Section::top(source, &document);
-    top.allow_only(&[
-        "title", "source", "columns", "seeds", "hosts", "switches", "links", "workload", "flows",
-        "subject", "peers", "matrix", "rows",
-    ])?;
-    let title = text(&top.required("title", "say in a line what the experiment shows")?)?;
-    let source = top
-        .optional("source")
-        .map(|entry| text(&entry))
-        .transpose()?;
+    top.allow_only(TOP_KEYS);
+    let title = top.required("title", "say in a line what the experiment shows");
+    let title = top.keep(title.and_then(|entry| text(&entry)));
+    let optional = top.optional("source").map(|entry| text(&entry));
+    let source = top.keep(optional.transpose()).flatten();
+    let columns = top.optional("columns").map(|entry| columns(&entry));
+    let columns = top.keep(columns.transpose()).flatten().unwrap_or_default();
+    let seeds = top.optional("seeds").map(|entry| rows::seeds(&entry));
+    let seeds = top.keep(seeds.transpose()).flatten().unwrap_or(1);
+    let Some(base) = setup(&top)? else {
+        return Ok(None);
+    };
+    let rows = rows::all(&top, &base, seeds)?;
+    Ok(Some(Experiment {
+        name: name.to_string(),
+        title: title.unwrap_or_default(),
+        source,
+        columns,
+        rows,
+    }))
+}
 
-    let hosts = top.required("hosts", "give each host a table, such as [hosts.client]")?;
-    let links = top.required("links", "give each link a table, such as [links.wire]")?;
-    let hosts = read_hosts(&hosts.section()?)?;
+/// What all rows start from; `None` when a part of it is missing.
+fn setup(top: &Section<'_>) -> Result<Option<Setup>, Mistake> {
+    let hosts = top.required("hosts", "give each host a table, such as [hosts.client]");
+    let hosts = top.keep(hosts.and_then(|entry| entry.section()));
+    let links = top.required("links", "give each link a table, such as [links.wire]");
+    let links = top.keep(links.and_then(|entry| entry.section()));
+    if !flows::are_there(top) {
+        let missing = top.required(setup::WORKLOAD, "say who sends to whom");
+        top.keep(missing);
+    }
+    let Some(hosts) = hosts.and_then(|section| read_hosts(&section)) else {
+        return Ok(None);
+    };
     let switches = match top.optional("switches") {
         Some(entry) => topology::switches(&entry, &hosts)?,
         None => Vec::new(),
     };
-    let links = read_links(&links.section()?, &hosts, &switches)?;
+    let links = links.and_then(|section| read_links(&section, &hosts, &switches));
     let taken = Taken {
         hosts: &hosts,
         switches: &switches,
-        links: &links,
+        links: links.as_deref().unwrap_or_default(),
     };
-    let flows = flows::read(&top, &taken)?;
-    let subject = match top.optional("subject") {
-        Some(entry) => host_named(&entry, &hosts)?,
-        None => flows[0].from,
+    let flows = flows::are_there(top).then(|| flows::read(top, &taken));
+    let flows = flows.transpose()?.flatten();
+    let subject = top
+        .optional("subject")
+        .map(|entry| host_named(&entry, &hosts));
+    let subject = top.keep(subject.transpose()).flatten();
+    let (Some(links), Some(flows)) = (links, flows) else {
+        return Ok(None);
     };
     let base = Setup {
+        subject: subject.unwrap_or(flows[0].from),
         hosts,
         switches,
         links,
         flows,
-        subject,
     };
-    topology::check_flows(&top, &base)?;
-    base.validate().map_err(|error| top.mistake(error))?;
-    let columns = match top.optional("columns") {
-        Some(entry) => columns(&entry)?,
-        None => Vec::new(),
-    };
-    let seeds = match top.optional("seeds") {
-        Some(entry) => rows::seeds(&entry)?,
-        None => 1,
-    };
-    let rows = rows::all(&top, &base, seeds)?;
-    Ok(Experiment {
-        name: name.to_string(),
-        title,
-        source,
-        columns,
-        rows,
-    })
+    topology::check_flows(top, &base)?;
+    if top.mistakes() == 0 {
+        base.validate().map_err(|error| top.mistake(error))?;
+    }
+    Ok(Some(base))
 }
+
+/// What may stand at the top of a file.
+pub(crate) const TOP_KEYS: &[&str] = &[
+    "title", "source", "columns", "seeds", "hosts", "switches", "links", "workload", "flows",
+    "subject", "peers", "matrix", "rows",
+];
 
 /// Names that are given, and so cannot be given again.
 struct Taken<'a> {
@@ -105,88 +166,108 @@ fn quantity(entry: &Entry<'_>, name: &str) -> Result<&'static str, Mistake> {
         .ok_or_else(|| entry.mistake(format!("unknown quantity `{name}`; {}", hint(name, known))))
 }
 
-fn read_hosts(section: &Section<'_>) -> Result<Vec<HostPlan>, Mistake> {
-    let mut hosts: Vec<HostPlan> = Vec::new();
-    for entry in section.entries() {
-        check_name(&entry, entry.key, "host")?;
-        let host = entry.section()?;
-        host.allow_only(&[
-            "preset",
-            setup::DEVICE_QUEUE,
-            setup::DEVICE,
-            setup::ACQUAINTED,
-            "set",
-        ])?;
-        let preset = match host.optional("preset") {
-            Some(preset) => {
-                presets::find(preset.string()?).map_err(|error| preset.mistake(error))?
-            }
-            None => &presets::PRESETS[0],
-        };
-        let mut plan = HostPlan::new(entry.key, preset);
-        for key in [setup::DEVICE_QUEUE, setup::ACQUAINTED] {
-            if let Some(value) = host.optional(key) {
-                plan.set(value.key, &value.scalar()?)
-                    .map_err(|error| refused(&value, error))?;
-            }
-        }
-        if let Some(device) = host.optional(setup::DEVICE) {
-            for leaf in device.section()?.leaves() {
-                plan.set(&format!("{}.{}", setup::DEVICE, leaf.path), &leaf.scalar()?)
-                    .map_err(|error| refused(&leaf, error))?;
-            }
-        }
-        if let Some(set) = host.optional("set") {
-            for leaf in set.section()?.leaves() {
-                if leaf.path == setup::DEVICE_QUEUE {
-                    return Err(leaf.key_mistake("`device_queue` stands beside `set`, not in it"));
-                }
-                plan.set(&leaf.path, &leaf.scalar()?)
-                    .map_err(|error| refused(&leaf, error))?;
-            }
-        }
-        plan.config
-            .validate()
-            .map_err(|error| entry.key_mistake(format!("{}: {error}", entry.path)))?;
-        hosts.push(plan);
-    }
-    Ok(hosts)
+/// `None` when a host is missing, because it was refused.
+fn read_hosts(section: &Section<'_>) -> Option<Vec<HostPlan>> {
+    let hosts = section.entries();
+    let hosts = hosts.iter().map(|entry| section.keep(host(entry)));
+    // All of them are read before the first that is missing counts.
+    let hosts: Vec<_> = hosts.collect();
+    hosts.into_iter().collect()
 }
 
+fn host(entry: &Entry<'_>) -> Result<HostPlan, Mistake> {
+    check_name(entry, entry.key, "host")?;
+    let host = entry.section()?;
+    let before = host.mistakes();
+    host.allow_only(HOST_KEYS);
+    let preset = host
+        .optional("preset")
+        .map(|preset| presets::find(preset.string()?).map_err(|error| preset.mistake(error)));
+    let preset = host.keep(preset.transpose()).flatten();
+    let mut plan = HostPlan::new(entry.key, preset.unwrap_or(&presets::PRESETS[0]));
+    for key in [setup::DEVICE_QUEUE, setup::ACQUAINTED] {
+        if let Some(value) = host.optional(key) {
+            host.keep(apply(&value, |text| plan.set(value.key, text)));
+        }
+    }
+    if let Some(device) = host.optional(setup::DEVICE) {
+        for leaf in device.section()?.leaves() {
+            let path = format!("{}.{}", setup::DEVICE, leaf.path);
+            host.keep(apply(&leaf, |text| plan.set(&path, text)));
+        }
+    }
+    if let Some(set) = host.optional("set") {
+        for leaf in set.section()?.leaves() {
+            if leaf.path == setup::DEVICE_QUEUE {
+                host.keep::<()>(Err(leaf.key_mistake("stands beside `set`, not in it")));
+                continue;
+            }
+            host.keep(apply(&leaf, |text| plan.set(&leaf.path, text)));
+        }
+    }
+    if host.mistakes() == before {
+        plan.config
+            .validate()
+            .map_err(|error| entry.key_mistake(error))?;
+    }
+    Ok(plan)
+}
+
+/// What a host's table may have.
+pub(crate) const HOST_KEYS: &[&str] = &[
+    "preset",
+    setup::DEVICE_QUEUE,
+    setup::DEVICE,
+    setup::ACQUAINTED,
+    "set",
+];
+
+/// `None` when a link is missing, because it was refused.
 fn read_links(
     section: &Section<'_>,
     hosts: &[HostPlan],
     switches: &[String],
-) -> Result<Vec<LinkPlan>, Mistake> {
+) -> Option<Vec<LinkPlan>> {
     let mut links: Vec<LinkPlan> = Vec::new();
-    for entry in section.entries() {
-        check_name(&entry, entry.key, "link")?;
-        if hosts.iter().any(|host| host.name == entry.key) {
-            return Err(entry.key_mistake(format!(
-                "`{}` is the name of a host too: `--set {}.…` would mean both",
-                entry.key, entry.key
-            )));
-        }
-        if switches.iter().any(|switch| switch == entry.key) {
-            return Err(entry.key_mistake(format!("`{}` is the name of a switch too", entry.key)));
-        }
-        let link = entry.section()?;
-        let between = link.required("between", "name the two hosts at its ends")?;
-        let ends = topology::ends(&between, hosts, switches)?;
-        topology::check_link(&between, entry.key, ends, &links, hosts)?;
-        let mut plan = LinkPlan::new(entry.key, ends);
-        for leaf in link.leaves() {
-            if leaf.path != "between" {
-                plan.set(&leaf.path, &leaf.scalar()?)
-                    .map_err(|error| refused(&leaf, error))?;
-            }
-        }
-        if let Some(why) = plan.contradiction() {
-            return Err(entry.key_mistake(why));
-        }
-        links.push(plan);
+    let entries = section.entries();
+    for entry in &entries {
+        links.extend(section.keep(link(entry, hosts, switches, &links)));
     }
-    Ok(links)
+    (links.len() == entries.len()).then_some(links)
+}
+
+fn link(
+    entry: &Entry<'_>,
+    hosts: &[HostPlan],
+    switches: &[String],
+    links: &[LinkPlan],
+) -> Result<LinkPlan, Mistake> {
+    check_name(entry, entry.key, "link")?;
+    if hosts.iter().any(|host| host.name == entry.key) {
+        return Err(entry.key_mistake(format!(
+            "is the name of a host too: `--set {}.…` would mean both",
+            entry.key
+        )));
+    }
+    if switches.iter().any(|switch| switch == entry.key) {
+        return Err(entry.key_mistake("is the name of a switch too: call it something else"));
+    }
+    let link = entry.section()?;
+    let before = link.mistakes();
+    let between = link.required("between", "name the two hosts at its ends")?;
+    let ends = topology::ends(&between, hosts, switches)?;
+    topology::check_link(&between, entry.key, ends, links, hosts)?;
+    let mut plan = LinkPlan::new(entry.key, ends);
+    for leaf in link.leaves() {
+        if leaf.path != "between" {
+            link.keep(apply(&leaf, |text| plan.set(&leaf.path, text)));
+        }
+    }
+    if let Some(why) = plan.contradiction().filter(|_| link.mistakes() == before) {
+        // It stays: what else is said of it can be judged.
+        link.keep::<()>(Err(entry.key_mistake(why)));
+    }
+    Ok(plan)
 }
 
 fn host_named(entry: &Entry<'_>, hosts: &[HostPlan]) -> Result<usize, Mistake> {
@@ -223,16 +304,24 @@ fn check_name(entry: &Entry<'_>, name: &str, what: &str) -> Result<(), Mistake> 
 fn text(entry: &Entry<'_>) -> Result<String, Mistake> {
     let text = entry.string()?.trim();
     if text.is_empty() || text.contains('\n') {
-        return Err(entry.mistake(format!("`{}` must be one line of text", entry.path)));
+        return Err(entry.mistake("must be one line of text"));
     }
     Ok(text.to_string())
+}
+
+/// Gives the text of `entry` to `set`.
+fn apply(
+    entry: &Entry<'_>,
+    set: impl FnOnce(&str) -> Result<(), SettingError>,
+) -> Result<(), Mistake> {
+    set(&entry.scalar()?).map_err(|error| refused(entry, error))
 }
 
 /// A refused setting, at its key when the name is wrong, else at its value.
 fn refused(entry: &Entry<'_>, error: SettingError) -> Mistake {
     if error.is_about_the_name() {
-        entry.key_mistake(error)
+        entry.key_mistake(error.what())
     } else {
-        entry.mistake(error)
+        entry.mistake(error.what())
     }
 }

@@ -6,7 +6,7 @@
 
 use super::{
     super::{Peer, Published, Row, setup::Setup},
-    matrix, quantity, refused, text,
+    matrix, quantity, text,
 };
 use crate::{
     document::{Entry, Section, hint},
@@ -17,11 +17,12 @@ use crate::{
 /// All rows of the file, at least one. `seeds` is how many a row has that does
 /// not say.
 pub(super) fn all(top: &Section<'_>, base: &Setup, seeds: u32) -> Result<Vec<Row>, Mistake> {
-    let mut rows = match top.optional("matrix") {
+    let matrix = top.optional("matrix");
+    let mut rows = match &matrix {
         Some(entry) => matrix::rows(&entry.section()?, base, seeds)?,
         None => Vec::new(),
     };
-    let written = if rows.is_empty() {
+    let written = if matrix.is_none() {
         Some(top.required("rows", "give each line of the table a [[rows]]")?)
     } else {
         top.optional("rows")
@@ -29,15 +30,17 @@ pub(super) fn all(top: &Section<'_>, base: &Setup, seeds: u32) -> Result<Vec<Row
     if let Some(entry) = written {
         let list = entry.list()?;
         if list.is_empty() {
-            return Err(entry.mistake("`rows` is empty: nothing would run"));
+            return Err(entry.mistake("is empty: nothing would run"));
         }
         for entry in list {
-            let row = one(&entry, base, seeds, &rows)?;
-            rows.push(row);
+            rows.extend(top.keep(one(&entry, base, seeds, &rows)));
         }
     }
     if let Some(entry) = top.optional("peers") {
-        peers(&entry.section()?, &mut rows)?;
+        // A row that was refused is missing, and so would be its label.
+        if top.mistakes() == 0 {
+            peers(&entry.section()?, &mut rows)?;
+        }
     }
     Ok(rows)
 }
@@ -59,10 +62,9 @@ pub(super) fn plain(label: String, setup: Setup, seeds: u32) -> Row {
 
 /// Makes the settings in `entry`, a table called `set`.
 pub(super) fn apply(setup: &mut Setup, entry: &Entry<'_>) -> Result<(), Mistake> {
-    for leaf in entry.section()?.leaves() {
-        setup
-            .set(&leaf.path, &leaf.scalar()?)
-            .map_err(|error| refused(&leaf, error))?;
+    let section = entry.section()?;
+    for leaf in section.leaves() {
+        section.keep(super::apply(&leaf, |text| setup.set(&leaf.path, text)));
     }
     Ok(())
 }
@@ -73,35 +75,40 @@ pub(super) fn seeds(entry: &Entry<'_>) -> Result<u32, Mistake> {
     if (1.0..=1_000.0).contains(&seeds) && seeds.fract() == 0.0 {
         return Ok(seeds as u32);
     }
-    Err(entry.mistake(format!(
-        "`{}` must be a number of seeds, 1 to 1000",
-        entry.path
-    )))
+    Err(entry.mistake("must be a number of seeds, 1 to 1000"))
 }
+
+/// What a row may have.
+pub(crate) const ROW_KEYS: &[&str] = &[
+    "label",
+    "set",
+    "seeds",
+    "published",
+    "fitted",
+    "baseline",
+    "note",
+];
 
 fn one(entry: &Entry<'_>, base: &Setup, given: u32, before: &[Row]) -> Result<Row, Mistake> {
     let section = entry.section()?;
-    section.allow_only(&[
-        "label",
-        "set",
-        "seeds",
-        "published",
-        "fitted",
-        "baseline",
-        "note",
-    ])?;
+    section.allow_only(ROW_KEYS);
     let label = section.required("label", "say what the line is called")?;
     let label_text = text(&label)?;
     if before.iter().any(|row| row.label == label_text) {
-        return Err(label.mistake(format!("two rows are called `{label_text}`")));
+        return Err(label.mistake(format!(
+            "two rows are called `{label_text}`: call one something else"
+        )));
     }
     let mut setup = base.clone();
+    let found = section.mistakes();
     if let Some(set) = section.optional("set") {
         apply(&mut setup, &set)?;
     }
-    setup
-        .validate()
-        .map_err(|error| label.mistake(format!("row `{label_text}`: {error}")))?;
+    // What is wrong with all rows has been found before.
+    if section.mistakes() == found && base.validate().is_ok() {
+        let valid = setup.validate();
+        section.keep(valid.map_err(|error| label.mistake(format!("row `{label_text}`: {error}"))));
+    }
     let seeds = match section.optional("seeds") {
         Some(entry) => seeds(&entry)?,
         None => given,
@@ -114,7 +121,9 @@ fn one(entry: &Entry<'_>, base: &Setup, given: u32, before: &[Row]) -> Result<Ro
         Some(entry) => {
             let wanted = entry.boolean()?;
             if wanted && before.iter().any(|row| row.baseline) {
-                return Err(entry.key_mistake("only one row can be the baseline"));
+                return Err(
+                    entry.key_mistake("only one row can be the baseline: another is already")
+                );
             }
             wanted
         }
@@ -161,11 +170,8 @@ fn peers(section: &Section<'_>, rows: &mut [Row]) -> Result<(), Mistake> {
             for figure in measured.section()?.entries() {
                 let Some(row) = rows.iter_mut().find(|row| row.label == figure.key) else {
                     let labels = rows.iter().map(|row| row.label.as_str());
-                    return Err(figure.key_mistake(format!(
-                        "no row is called `{}`; {}",
-                        figure.key,
-                        hint(figure.key, labels)
-                    )));
+                    let hint = hint(figure.key, labels);
+                    return Err(figure.key_mistake(format!("no row is called so; {hint}")));
                 };
                 let place = row.peers.iter().position(|known| known.name == peer.key);
                 let place = place.unwrap_or_else(|| {

@@ -24,10 +24,14 @@ pub(super) fn switches(entry: &Entry<'_>, hosts: &[HostPlan]) -> Result<Vec<Stri
         let name = entry.string()?;
         check_name(&entry, name, "switch")?;
         if hosts.iter().any(|host| host.name == name) {
-            return Err(entry.mistake(format!("`{name}` is the name of a host too")));
+            return Err(entry.mistake(format!(
+                "`{name}` is the name of a host too: call it something else"
+            )));
         }
         if switches.iter().any(|switch| switch == name) {
-            return Err(entry.mistake(format!("two switches are called `{name}`")));
+            return Err(entry.mistake(format!(
+                "two switches are called `{name}`: call one something else"
+            )));
         }
         switches.push(name.to_string());
     }
@@ -42,7 +46,7 @@ pub(super) fn ends(
 ) -> Result<[Place; 2], Mistake> {
     let ends = between.list()?;
     let [first, second] = ends.as_slice() else {
-        return Err(between.mistake(format!("a link has two ends, not {}", ends.len())));
+        return Err(between.mistake(format!("has {} ends: a link joins two", ends.len())));
     };
     let places = [
         place(first, hosts, switches)?,
@@ -146,7 +150,10 @@ pub(super) fn check_flows(top: &Section<'_>, setup: &Setup) -> Result<(), Mistak
     for (place, host) in setup.hosts.iter().enumerate() {
         let takes_part = |flow: &super::super::FlowPlan| [flow.from, flow.to].contains(&place);
         if !setup.flows.iter().any(takes_part) {
-            let what = format!("host `{}` neither sends nor receives", host.name);
+            let what = format!(
+                "neither sends nor receives: take it out, or let a flow use `{}`",
+                host.name
+            );
             return Err(entry_of(&["hosts", &host.name])
                 .map_or_else(|| top.mistake(&what), |entry| entry.key_mistake(&what)));
         }
@@ -154,7 +161,8 @@ pub(super) fn check_flows(top: &Section<'_>, setup: &Setup) -> Result<(), Mistak
     for flow in &setup.flows {
         if setup.route(flow.from, flow.to).is_empty() {
             let [from, to] = [flow.from, flow.to].map(|host| &setup.hosts[host].name);
-            let what = format!("no link joins `{from}` and `{to}`");
+            let what =
+                format!("no link joins `{from}` and `{to}`: add one, or switches between them");
             let entry = entry_of(&["flows", &flow.name, "to"]).or(entry_of(&["workload", "to"]));
             return Err(entry.map_or_else(|| top.mistake(&what), |entry| entry.mistake(&what)));
         }

@@ -1,0 +1,270 @@
+//! The JSON schema of experiment files, for editors.
+//!
+//! Rule: every key, value and sentence comes from the tables that the parser
+//! reads. What only the parser can judge, such as whether a host exists, is
+//! left to it: the schema refuses nothing that is right.
+
+#[cfg(test)]
+mod tests;
+
+use fullpipe::{
+    config::Config,
+    presets::{PRESETS, alias::ALIASES},
+};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    experiment::{DEVICE_FIELDS, FLOW_FIELDS, HOST_KEYS, LINK_FIELDS, ROW_KEYS, TOP_KEYS},
+    measured::Quantity,
+    report::pretty,
+};
+
+/// The schema (draft 7) of an experiment, indented.
+pub fn schema() -> String {
+    pretty(&json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "An experiment of fullpipe",
+        "type": "object",
+        "required": ["title", "hosts", "links"],
+        "additionalProperties": false,
+        "properties": keyed(TOP_KEYS, top),
+        "definitions": {
+            "scalar": {"type": ["string", "number", "boolean"]},
+            "line": {"type": "string", "minLength": 1},
+            "quantity": {"enum": quantities()},
+            "figures": figures(),
+            "host": closed(keyed(HOST_KEYS, host)),
+            "link": link(),
+            "flow": closed(flow()),
+            "knobs": closed(knobs()),
+            "settings": settings(),
+            "value": closed(object([
+                ("set", reference("settings")),
+                ("seeds", seeds()),
+            ])),
+            "axis": axis(),
+            "row": with(closed(keyed(ROW_KEYS, row)), "required", json!(["label"])),
+        },
+    }))
+}
+
+fn top(key: &str) -> Value {
+    match key {
+        "title" => described(reference("line"), "What the experiment shows."),
+        "source" => described(reference("line"), "Where the published figures come from."),
+        "columns" => json!({"type": "array", "items": reference("quantity"),
+            "description": "Quantities that the table shows."}),
+        "seeds" => described(seeds(), "How often each row is run, with a seed each."),
+        "hosts" => each("host", "Hosts, by name."),
+        "links" => each("link", "Links, by name."),
+        "switches" => json!({"type": "array", "items": {"type": "string"},
+            "description": "Names of switches, which join more than two links."}),
+        "workload" => described(reference("flow"), "The flow, or what all flows do."),
+        "flows" => each("flow", "Flows, by name."),
+        "subject" => described(
+            reference("line"),
+            "The host whose knobs are meant when none is named.",
+        ),
+        "peers" => {
+            json!({"type": "object", "description": "What others came to: NAME.QUANTITY.\"ROW\".",
+            "additionalProperties": {"type": "object", "propertyNames": reference("quantity"),
+                "additionalProperties": {"type": "object", "additionalProperties": {"type": "number"}}}})
+        }
+        "matrix" => json!({"type": "object", "required": ["label"],
+            "properties": {"label": reference("line")},
+            "additionalProperties": reference("axis"),
+            "description": "Axes; every value of one with every value of the others is a row."}),
+        "rows" => json!({"type": "array", "items": reference("row"),
+            "description": "The lines of the table."}),
+        _ => json!({}),
+    }
+}
+
+fn host(key: &str) -> Value {
+    match key {
+        "preset" => {
+            let names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
+            json!({"enum": names, "description": "What its knobs start from."})
+        }
+        "set" => described(reference("knobs"), "Knobs that differ from the preset."),
+        "device" => {
+            let fields = DEVICE_FIELDS.iter();
+            let fields = fields.map(|(name, expected)| (*name, scalar(expected)));
+            described(closed(tree(fields)), "What its device does for the stack.")
+        }
+        _ => reference("scalar"),
+    }
+}
+
+fn row(key: &str) -> Value {
+    match key {
+        "label" => described(reference("line"), "What the line is called."),
+        "set" => described(
+            reference("settings"),
+            "What differs from the file's hosts, links and flows.",
+        ),
+        "seeds" => seeds(),
+        "published" => described(reference("figures"), "What the source says came out."),
+        "fitted" => json!({"type": "array", "items": reference("line"),
+            "description": "Free parameters that were chosen so that this row comes out."}),
+        "baseline" => json!({"type": "boolean",
+            "description": "Others' goodput is shown as a share of this one's."}),
+        "note" => described(reference("line"), "Printed below the verdict."),
+        _ => json!({}),
+    }
+}
+
+fn link() -> Value {
+    let fields = || {
+        LINK_FIELDS
+            .iter()
+            .map(|field| (field.name, sentence(field.doc, field.expected)))
+    };
+    let mut all = tree(fields());
+    for way in ["forward", "back"] {
+        let doc = "The same fields, of one direction.";
+        all.insert(way.to_string(), described(closed(tree(fields())), doc));
+    }
+    let ends = json!({"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2,
+        "description": "The two hosts or switches at its ends; forward is from the first."});
+    all.insert("between".to_string(), ends);
+    with(closed(all), "required", json!(["between"]))
+}
+
+fn flow() -> Map<String, Value> {
+    let fields = FLOW_FIELDS.iter();
+    let mut all = tree(fields.map(|field| (field.name, sentence(field.doc, field.expected))));
+    for (end, doc) in [
+        ("from", "The host that writes."),
+        ("to", "The host that reads."),
+    ] {
+        all.insert(end.to_string(), described(reference("line"), doc));
+    }
+    all
+}
+
+fn knobs() -> Map<String, Value> {
+    let rows = Config::rows();
+    let mut all = tree(rows.iter().map(|row| {
+        let (low, high) = &row.legal;
+        let range = format!("{low} to {high} {}, default {}", row.unit, row.default);
+        (row.name.as_str(), sentence(&row.doc, &range))
+    }));
+    for alias in ALIASES {
+        let doc = format!("What {} calls it.", alias.preset);
+        all.insert(alias.name.to_string(), scalar(&doc));
+    }
+    all
+}
+
+/// Paths start with names that only the file knows.
+fn settings() -> Value {
+    let fields = |names: &mut dyn Iterator<Item = &'static str>| {
+        let names = names.map(|name| (name, reference("scalar")));
+        json!({"type": "object", "properties": tree(names)})
+    };
+    let mut all = knobs();
+    let links = &mut LINK_FIELDS.iter().map(|field| field.name);
+    all.insert("link".to_string(), described(fields(links), "Every link."));
+    let flows = &mut FLOW_FIELDS.iter().map(|field| field.name);
+    all.insert(
+        "workload".to_string(),
+        described(fields(flows), "Every flow."),
+    );
+    json!({"type": "object", "properties": all})
+}
+
+fn axis() -> Value {
+    let texts = json!({"type": "array", "items": {"type": "string"}});
+    let listed = object([
+        ("set", json!({"anyOf": [reference("line"), texts]})),
+        (
+            "values",
+            json!({"type": "array", "items": reference("scalar"), "minItems": 1}),
+        ),
+    ]);
+    let listed = with(closed(listed), "required", json!(["set", "values"]));
+    let named = json!({"type": "object", "additionalProperties": reference("value")});
+    json!({"anyOf": [listed, named]})
+}
+
+fn figures() -> Value {
+    let names = Quantity::ALL.iter();
+    let mut all: Map<_, _> = names
+        .map(|quantity| (quantity.name.to_string(), json!({"type": "number"})))
+        .collect();
+    all.insert("outcome".to_string(), reference("line"));
+    closed(all)
+}
+
+fn quantities() -> Vec<&'static str> {
+    Quantity::ALL.iter().map(|quantity| quantity.name).collect()
+}
+
+fn seeds() -> Value {
+    json!({"type": "integer", "minimum": 1, "maximum": 1000})
+}
+
+fn sentence(doc: &str, expected: &str) -> Value {
+    scalar(&format!("{doc} ({expected})"))
+}
+
+fn scalar(doc: &str) -> Value {
+    described(reference("scalar"), doc)
+}
+
+fn reference(name: &str) -> Value {
+    json!({"$ref": format!("#/definitions/{name}")})
+}
+
+/// A reference hides what stands beside it, so it goes into a list of one.
+fn described(schema: Value, doc: &str) -> Value {
+    match schema.get("$ref") {
+        Some(_) => json!({"allOf": [schema], "description": doc}),
+        None => with(schema, "description", json!(doc)),
+    }
+}
+
+fn with(mut schema: Value, key: &str, value: Value) -> Value {
+    if let Some(object) = schema.as_object_mut() {
+        object.insert(key.to_string(), value);
+    }
+    schema
+}
+
+fn each(definition: &str, doc: &str) -> Value {
+    json!({"type": "object", "additionalProperties": reference(definition), "description": doc})
+}
+
+fn closed(properties: Map<String, Value>) -> Value {
+    json!({"type": "object", "properties": properties, "additionalProperties": false})
+}
+
+fn keyed(keys: &[&str], of: fn(&str) -> Value) -> Map<String, Value> {
+    keys.iter().map(|key| (key.to_string(), of(key))).collect()
+}
+
+fn object<const N: usize>(parts: [(&str, Value); N]) -> Map<String, Value> {
+    let parts = parts.into_iter();
+    parts.map(|(key, value)| (key.to_string(), value)).collect()
+}
+
+/// Names with dots as tables in tables.
+fn tree<'a>(leaves: impl Iterator<Item = (&'a str, Value)>) -> Map<String, Value> {
+    let mut root = Map::new();
+    for (name, leaf) in leaves {
+        let mut here = &mut root;
+        let mut parts = name.split('.').peekable();
+        while let Some(part) = parts.next() {
+            if parts.peek().is_none() {
+                here.insert(part.to_string(), leaf);
+                break;
+            }
+            let table = here.entry(part).or_insert_with(|| closed(Map::new()));
+            here = table["properties"]
+                .as_object_mut()
+                .expect("a table, because no field is the beginning of another's name");
+        }
+    }
+    root
+}
