@@ -29,6 +29,10 @@ pub const BUILT_IN: &[(&str, &str)] = &[
         "fairness",
         include_str!("../../../experiments/fairness.toml"),
     ),
+    (
+        "linux-buffers-a",
+        include_str!("../../../experiments/linux-buffers-a.toml"),
+    ),
     ("loss", include_str!("../../../experiments/loss.toml")),
     ("memory", include_str!("../../../experiments/memory.toml")),
     ("nuttx", include_str!("../../../experiments/nuttx.toml")),

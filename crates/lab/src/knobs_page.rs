@@ -97,9 +97,10 @@ fn aliases_markdown() -> String {
             Meaning::Pieces(size) => format!("times {size} bytes"),
             Meaning::Inverted => "set is off".to_string(),
             Meaning::Bounds(_) => "least, default and most".to_string(),
-            Meaning::Doubled(most, _) => {
-                format!("twice as much, {most} count at most; it is not tuned any more")
-            }
+            Meaning::Doubled => "twice as much".to_string(),
+            Meaning::DoubledForGood(_) => "twice as much; it is not tuned any more".to_string(),
+            Meaning::WindowScale => "1 leaves half of the buffer, 2 three quarters".to_string(),
+            Meaning::Memory(_) => "low, pressure and high, in pages".to_string(),
         };
         let _ = writeln!(page, "| {knobs} | `{name}` | {preset} | {value} |");
     }

@@ -115,6 +115,13 @@ pub const PRESETS: &[Preset] = &[
             ("tcp.send_buffer_max", "4194304"),
             ("tcp.receive_buffer", "131072"),
             ("tcp.receive_buffer_max", "6291456"),
+            // net.core.wmem_max and rmem_max, doubled.
+            ("tcp.send_buffer_limit", "425984"),
+            ("tcp.receive_buffer_limit", "425984"),
+            // net.ipv4.tcp_adv_win_scale = 1.
+            ("tcp.receive_text_share", "50"),
+            // Segments are as long as the path carries, however few a buffer holds.
+            ("tcp.fit_segments", "0"),
             ("tcp.holes", "65536"),
             ("tcp.syn_retries", "6"),
             ("tcp.synack_retries", "5"),

@@ -205,6 +205,19 @@ knobs! {
         write_atomic: bool = false, legal false => true, drawn false => false, "";
         /// Shortest time between two challenge ACKs of one connection. RFC 5961 §7.
         challenge_ack_interval: Duration = ms(100), legal ms(0) => secs(60), drawn ms(1) => ms(500), "";
+        /// What a send buffer that does not tune itself counts at most, whatever it
+        /// was set to. One that does is bounded by `send_buffer_max` alone.
+        send_buffer_limit: u32 = 1 << 30, legal 128 => 1 << 30, drawn 64 << 10 => 1 << 30, "bytes";
+        /// The same for the receive buffer.
+        receive_buffer_limit: u32 = 1 << 30, legal 128 => 1 << 30, drawn 64 << 10 => 1 << 30, "bytes";
+        /// Part of the send buffer that text may have. The rest is for the
+        /// descriptions of its packets, where a system counts those, too. 128 bytes
+        /// are for text in any case.
+        send_text_share: u32 = 100, legal 1 => 100, drawn 25 => 100, "percent";
+        /// The same for the receive buffer: the part of it that is window.
+        receive_text_share: u32 = 100, legal 1 => 100, drawn 25 => 100, "percent";
+        /// Let the receive buffer grow to `receive_buffer_max`.
+        receive_tuning: bool = true, legal false => true, drawn true => true, "";
     }
 }
 

@@ -9,6 +9,9 @@ use fullpipe_pool::Pressure;
 #[cfg(test)]
 mod tests;
 
+/// Fewest bytes of text that any buffer has.
+const LEAST_TEXT: u32 = 128;
+
 /// A buffer's size in bytes, and its bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TunedSize {
@@ -26,6 +29,14 @@ impl TunedSize {
             most: if most > set { most } else { set },
             size: set,
         }
+    }
+
+    /// What text may have of a buffer that was set to `set` bytes and may grow to
+    /// `max`: `share` percent. One that does not grow counts no more than `limit`.
+    pub const fn for_text(set: u32, max: u32, limit: u32, share: u32) -> Self {
+        let is_tuned = max > set;
+        let set = if is_tuned || set < limit { set } else { limit };
+        Self::new(text_of(set, share), text_of(max, share))
     }
 
     /// Bytes that the buffer may hold now.
@@ -52,5 +63,17 @@ impl TunedSize {
             Pressure::Pressure => self.size.min(wanted).min(fair.max(self.least)),
             Pressure::High => self.least,
         };
+    }
+}
+
+/// `share` percent of a buffer of `bytes`, if there is one.
+const fn text_of(bytes: u32, share: u32) -> u32 {
+    let text = (bytes as u64 * share as u64 / 100) as u32;
+    if text < LEAST_TEXT && LEAST_TEXT < bytes {
+        LEAST_TEXT
+    } else if text < LEAST_TEXT {
+        bytes
+    } else {
+        text
     }
 }

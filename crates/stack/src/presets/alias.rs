@@ -17,8 +17,10 @@ use fullpipe_pool::knobs::{KnobError, parse_count};
 
 /// Payload of one of netburner's buffers, in which it counts everything.
 const NETBURNER_BUFFER: u64 = 1_500;
-/// The most that linux lets an application set: `wmem_max` and `rmem_max`.
-const LINUX_MOST: u64 = 212_992;
+/// Bytes of a page, in which linux counts `tcp_mem`.
+const PAGE: u64 = 4_096;
+/// Bytes of each block of a pool that `tcp_mem` has sized.
+const BLOCK: u64 = 2_048;
 
 /// How the value of an alias becomes the value of a knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,9 +34,16 @@ pub enum Meaning {
     /// Least, default and most, in bytes: the knob is the default, and this one
     /// the most. Nothing is taken from what was set, so the least is met.
     Bounds(&'static str),
-    /// Twice as many bytes, of which no more than so many count; it stays so, and
-    /// this knob, which would let it grow, is cleared.
-    Doubled(u64, &'static str),
+    /// Twice as many bytes.
+    Doubled,
+    /// Twice as many bytes, and this knob, which would let them grow, is cleared.
+    DoubledForGood(&'static str),
+    /// What is left of a hundred percent when its part of 2 to this power is taken;
+    /// below zero and at zero, what is left is that part.
+    WindowScale,
+    /// Pages of memory without pressure, with it, and at most. The knob is the
+    /// number of blocks; these are their size and the percentages of them.
+    Memory([&'static str; 4]),
 }
 
 /// A name of another system for a knob.
@@ -111,13 +120,36 @@ pub const ALIASES: &[Alias] = &[
     linux(
         "SO_SNDBUF",
         "tcp.send_buffer",
-        Meaning::Doubled(LINUX_MOST, "tcp.send_buffer_max"),
+        Meaning::DoubledForGood("tcp.send_buffer_max"),
     ),
     linux(
         "SO_RCVBUF",
         "tcp.receive_buffer",
-        Meaning::Doubled(LINUX_MOST, "tcp.receive_buffer_max"),
+        Meaning::DoubledForGood("tcp.receive_buffer_max"),
     ),
+    // What an application may set, whenever it does.
+    linux("wmem_max", "tcp.send_buffer_limit", Meaning::Doubled),
+    linux("rmem_max", "tcp.receive_buffer_limit", Meaning::Doubled),
+    linux(
+        "tcp_adv_win_scale",
+        "tcp.receive_text_share",
+        Meaning::WindowScale,
+    ),
+    linux(
+        "tcp_mem",
+        "pool.blocks",
+        Meaning::Memory([
+            "pool.block_size",
+            "pool.pressure_low",
+            "pool.pressure",
+            "pool.pressure_high",
+        ]),
+    ),
+    same("linux", "tcp_moderate_rcvbuf", "tcp.receive_tuning"),
+    same("linux", "tcp_retries1", "tcp.retries1"),
+    same("linux", "tcp_retries2", "tcp.retries2"),
+    same("linux", "tcp_syn_retries", "tcp.syn_retries"),
+    same("linux", "tcp_synack_retries", "tcp.synack_retries"),
 ];
 
 /// The alias called `name`.
@@ -137,11 +169,16 @@ pub fn of_knob(preset: &str, knob: &str) -> Vec<&'static str> {
 impl Alias {
     /// The knobs that it sets.
     pub fn knobs(&self) -> impl Iterator<Item = &'static str> {
-        let other = match self.meaning {
-            Meaning::Same | Meaning::Pieces(_) | Meaning::Inverted => None,
-            Meaning::Bounds(most) | Meaning::Doubled(_, most) => Some(most),
+        let others = match &self.meaning {
+            Meaning::Same
+            | Meaning::Pieces(_)
+            | Meaning::Inverted
+            | Meaning::Doubled
+            | Meaning::WindowScale => &[],
+            Meaning::Bounds(most) | Meaning::DoubledForGood(most) => core::slice::from_ref(most),
+            Meaning::Memory(others) => others,
         };
-        core::iter::once(self.knob).chain(other)
+        core::iter::once(self.knob).chain(others.iter().copied())
     }
 
     /// The values that `text` stands for, one for each of [`knobs`](Self::knobs).
@@ -169,20 +206,55 @@ impl Alias {
             Meaning::Bounds(_) => {
                 bounds(text).ok_or_else(|| refused("three numbers of bytes that do not fall"))
             }
-            Meaning::Doubled(most, _) => parse_count(text)
-                .map(|bytes| vec![(bytes.min(most) * 2).to_string(), "0".to_string()])
+            Meaning::Doubled => doubled(text)
+                .map(|bytes| vec![bytes])
                 .ok_or_else(|| refused("a number of bytes such as 65536")),
+            Meaning::DoubledForGood(_) => doubled(text)
+                .map(|bytes| vec![bytes, "0".to_string()])
+                .ok_or_else(|| refused("a number of bytes such as 65536")),
+            Meaning::WindowScale => window_share(text)
+                .map(|share| vec![share.to_string()])
+                .ok_or_else(|| refused("a whole number from -6 to 6")),
+            Meaning::Memory(_) => {
+                memory(text).ok_or_else(|| refused("three numbers of pages that do not fall"))
+            }
         }
     }
 }
 
-/// Default and most of "least default most".
-fn bounds(text: &str) -> Option<Vec<String>> {
-    let numbers: Option<Vec<u64>> = text.split_whitespace().map(parse_count).collect();
-    match numbers?[..] {
-        [least, default, most] if least <= default && default <= most => {
-            Some(vec![default.to_string(), most.to_string()])
-        }
+fn doubled(text: &str) -> Option<String> {
+    Some(parse_count(text)?.checked_mul(2)?.to_string())
+}
+
+/// Percent of a buffer that are window.
+fn window_share(text: &str) -> Option<u32> {
+    match text.trim().parse::<i32>().ok()? {
+        scale @ 1..=6 => Some(100 - (100 >> scale)),
+        scale @ -6..=0 => Some(100 >> -scale),
         _ => None,
     }
+}
+
+/// Three numbers that do not fall.
+fn three(text: &str) -> Option<[u64; 3]> {
+    let numbers: Option<Vec<u64>> = text.split_whitespace().map(parse_count).collect();
+    let three: [u64; 3] = numbers?.try_into().ok()?;
+    three.is_sorted().then_some(three)
+}
+
+/// Default and most of "least default most".
+fn bounds(text: &str) -> Option<Vec<String>> {
+    let [_, default, most] = three(text)?;
+    Some(vec![default.to_string(), most.to_string()])
+}
+
+/// Blocks, their size, and the three percentages of "low pressure high".
+fn memory(text: &str) -> Option<Vec<String>> {
+    let [low, pressure, high] = three(text)?;
+    let blocks = high
+        .checked_mul(PAGE / BLOCK)
+        .filter(|blocks| *blocks > 0)?;
+    let percent = |pages: u64| Some((pages.checked_mul(100)? / high).max(1));
+    let values = [blocks, BLOCK, percent(low)?, percent(pressure)?, 100];
+    Some(values.iter().map(ToString::to_string).collect())
 }

@@ -68,14 +68,14 @@ impl HalfOpen {
         pool: &Pool,
         most_blocks: u32,
     ) -> Self {
-        let window = LargestWindow::new(open.tuning.receive_size().most(), config, pool);
+        let window = LargestWindow::new(open.tuning.receive_size(config).most(), config, pool);
         let offer = Offer::new(config, open.mss_limit, window);
         let room = u64::from(pool.room(Holder::Receive).min(most_blocks));
         let size = u64::from(pool.block_size());
         let fair = fair_bytes(room * size, config.idle_window_share);
         let window = fair
             .min((room + 1).saturating_sub(FEWEST_BLOCKS) * size)
-            .min(open.tuning.receive_buffer.into())
+            .min(open.tuning.receive_size(config).get().into())
             .min(u64::from(INITIAL_SEGMENTS) * u64::from(offer.mss))
             .min(u16::MAX.into()) as u16;
         Self {
@@ -169,7 +169,11 @@ fn syn_options(
 impl Connection {
     /// Opens a connection from this side: SYN-SENT. RFC 9293 §3.10.1.
     pub fn connect(open: ActiveOpen, env: &mut Env<'_>) -> Self {
-        let window = LargestWindow::new(open.tuning.receive_size().most(), env.config, env.pool);
+        let window = LargestWindow::new(
+            open.tuning.receive_size(env.config).most(),
+            env.config,
+            env.pool,
+        );
         let offer = Offer::new(env.config, open.mss_limit, window);
         let mut connection = Self::new(State::SynSent, open, offer, Agreed::nothing(), env);
         connection.pending.syn = true;
@@ -268,8 +272,8 @@ impl Connection {
             timestamps: TimestampClock::new(open.timestamp_offset, 0, now),
             timers: Timers::NONE,
             tuning: open.tuning,
-            send_size: open.tuning.send_size(),
-            receive_size: open.tuning.receive_size(),
+            send_size: open.tuning.send_size(env.config),
+            receive_size: open.tuning.receive_size(env.config),
             limit: LimitClock::start(Limit::Handshake, now),
             receive_limit: ReceiveClock::start(ReceiveLimit::None, now),
             ecn: Marks::default(),

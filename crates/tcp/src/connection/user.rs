@@ -54,14 +54,21 @@ impl Tuning {
         (self.receive_buffer, self.receive_buffer_max) = (bytes, 0);
     }
 
-    /// What the send buffer begins with and may grow to.
-    pub(crate) const fn send_size(&self) -> TunedSize {
-        TunedSize::new(self.send_buffer, self.send_buffer_max)
+    /// Text that the send buffer begins with and may grow to.
+    pub(crate) const fn send_size(&self, config: &TcpConfig) -> TunedSize {
+        let (limit, share) = (config.send_buffer_limit, config.send_text_share);
+        TunedSize::for_text(self.send_buffer, self.send_buffer_max, limit, share)
     }
 
-    /// What the receive buffer begins with and may grow to.
-    pub(crate) const fn receive_size(&self) -> TunedSize {
-        TunedSize::new(self.receive_buffer, self.receive_buffer_max)
+    /// Text that the receive buffer begins with and may grow to.
+    pub(crate) const fn receive_size(&self, config: &TcpConfig) -> TunedSize {
+        let (limit, share) = (config.receive_buffer_limit, config.receive_text_share);
+        let max = if config.receive_tuning {
+            self.receive_buffer_max
+        } else {
+            0
+        };
+        TunedSize::for_text(self.receive_buffer, max, limit, share)
     }
 }
 
@@ -378,11 +385,11 @@ impl Connection {
             }
             SocketOption::SendBuffer(bytes) => {
                 self.tuning.fix_send_buffer(bytes);
-                self.send_size = self.tuning.send_size();
+                self.send_size = self.tuning.send_size(env.config);
             }
             SocketOption::ReceiveBuffer(bytes) => {
                 self.tuning.fix_receive_buffer(bytes);
-                self.receive_size = self.tuning.receive_size();
+                self.receive_size = self.tuning.receive_size(env.config);
                 self.after_read(env);
             }
             SocketOption::Keepalive(time) => {

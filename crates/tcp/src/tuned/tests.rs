@@ -36,3 +36,20 @@ fn a_size_that_is_set_stays() {
         assert_eq!((size.get(), size.most(), size.is_tuned()), (64, 64, false));
     }
 }
+
+#[test]
+fn text_has_its_share_of_what_counts_of_a_buffer() {
+    for (set, max, limit, share, size, most) in [
+        (32_768, 0, 1 << 30, 100, 32_768, 32_768),
+        // SO_SNDBUF of 256K and wmem_max of 130K, both doubled, descriptions counted.
+        (524_288, 0, 266_240, 50, 133_120, 133_120),
+        // What tunes itself has no limit but its own.
+        (16_384, 4 << 20, 8_192, 75, 12_288, 3 << 20),
+        // Some text always fits.
+        (300, 0, 1 << 30, 25, 128, 128),
+        (100, 0, 1 << 30, 25, 100, 100),
+    ] {
+        let tuned = TunedSize::for_text(set, max, limit, share);
+        assert_eq!((tuned.get(), tuned.most()), (size, most), "{set} {share} %");
+    }
+}

@@ -53,7 +53,12 @@ fn what_an_application_sets_on_linux_is_doubled_capped_and_no_longer_tuned() {
     assert_eq!(sizes(&config), delivered);
     config.set("SO_SNDBUF", "64K").unwrap();
     config.set("SO_RCVBUF", "4M").unwrap();
-    assert_eq!(sizes(&config), ((131_072, 0), (425_984, 0)));
+    assert_eq!(sizes(&config), ((131_072, 0), (8 << 20, 0)));
+    let limits = (
+        config.tcp.send_buffer_limit,
+        config.tcp.receive_buffer_limit,
+    );
+    assert_eq!(limits, (425_984, 425_984), "what of it counts");
     config.set("tcp_wmem", "4096 16384 4194304").unwrap();
     config.set("tcp_rmem", "4096 131072 6291456").unwrap();
     assert_eq!(sizes(&config), delivered);
@@ -87,6 +92,42 @@ fn a_mistake_is_told_under_the_name_that_was_written() {
         ),
     ] {
         assert_eq!(config.set(name, text).unwrap_err().to_string(), expected);
+        assert_eq!(config, before);
+    }
+}
+
+#[test]
+fn what_linux_sets_for_all_sockets_is_read_as_linux_reads_it() {
+    let mut config = presets::find("linux").unwrap().config();
+    for (name, text, knob, value) in [
+        ("wmem_max", "130K", "tcp.send_buffer_limit", "266240"),
+        ("rmem_max", "64K", "tcp.receive_buffer_limit", "131072"),
+        ("tcp_adv_win_scale", "1", "tcp.receive_text_share", "50"),
+        ("tcp_adv_win_scale", "2", "tcp.receive_text_share", "75"),
+        ("tcp_adv_win_scale", "0", "tcp.receive_text_share", "100"),
+        ("tcp_adv_win_scale", "-2", "tcp.receive_text_share", "25"),
+        ("tcp_moderate_rcvbuf", "0", "tcp.receive_tuning", "false"),
+        ("tcp_retries2", "8", "tcp.retries2", "8"),
+    ] {
+        config.set(name, text).unwrap();
+        assert_eq!(config.get(knob).as_deref(), Some(value), "{name} {text}");
+        assert!(of_knob("linux", knob).contains(&name));
+    }
+    config.set("tcp_mem", "1000 1500 2000").unwrap();
+    let pool = &config.pool;
+    assert_eq!(pool.blocks * pool.block_size, 2_000 * 4_096);
+    let pressure = (pool.pressure_low, pool.pressure, pool.pressure_high);
+    assert_eq!(pressure, (50, 75, 100));
+    config.validate().unwrap();
+    for (name, text) in [
+        ("tcp_adv_win_scale", "7"),
+        ("tcp_adv_win_scale", "half"),
+        ("tcp_mem", "1000 900 2000"),
+        ("tcp_mem", "0 0 0"),
+        ("tcp_mem", "1000 2000"),
+    ] {
+        let before = config.clone();
+        assert!(config.set(name, text).is_err(), "{name} {text}");
         assert_eq!(config, before);
     }
 }
