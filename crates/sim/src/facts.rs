@@ -46,6 +46,19 @@ pub struct EndFacts {
     pub longest_arrival_gap: Duration,
     /// When the last segment with text arrived at its device.
     pub last_arrival: Option<Instant>,
+    /// Longest time between two segments that it sent with more text than a
+    /// probe of a closed window has.
+    pub longest_pause: Duration,
+    /// Resets that it sent.
+    pub resets: u64,
+    /// When the last of them left.
+    pub last_reset: Option<Instant>,
+    /// When its application had read its first byte.
+    pub first_read: Option<Instant>,
+    /// When it had read its last.
+    pub last_read: Option<Instant>,
+    /// When nothing more happened at this end.
+    pub settled: Option<Instant>,
     /// The most blocks of its host's pool that were ever in use at once.
     pub pool_peak_blocks: u32,
     /// The same in bytes.
@@ -99,6 +112,8 @@ impl EndFacts {
 pub struct Facts {
     /// Bytes that the client wrote and the server read.
     pub bytes: u64,
+    /// When the connection was to be opened.
+    pub started: Instant,
     /// From the call that opened the connection until the server read the last
     /// of those bytes.
     pub elapsed: Duration,
@@ -118,16 +133,14 @@ pub struct Facts {
     pub server: EndFacts,
 }
 
-impl World {
-    /// What `flow` has come to so far.
-    pub fn facts(&mut self, flow: FlowId) -> Facts {
-        let [client, server] = Side::ALL.map(|side| self.end_facts(flow, side));
-        let conversation = self.flow(flow);
-        let last_read = conversation.ends[Side::Server.index()].ledger.last_read;
-        let elapsed = last_read.map_or(Duration::ZERO, |last| last.since(conversation.started));
+impl Facts {
+    fn of(started: Instant, silence: Duration, client: EndFacts, server: EndFacts) -> Self {
+        let last_read = server.last_read;
+        let elapsed = last_read.map_or(Duration::ZERO, |last| last.since(started));
         let secs = elapsed.as_secs_f64();
-        Facts {
+        Self {
             bytes: server.read,
+            started,
             elapsed,
             goodput_bps: if secs > 0.0 {
                 server.read as f64 * 8.0 / secs
@@ -137,10 +150,27 @@ impl World {
             retransmissions: client.retransmissions,
             timeouts: client.timeouts,
             full_sized_share: client.full_sized_share,
-            longest_silence: conversation.longest_silence,
+            longest_silence: silence,
             client,
             server,
         }
+    }
+
+    /// The same conversation, as what the server writes and the client reads: the
+    /// two have changed places.
+    #[must_use]
+    pub fn turned(self) -> Self {
+        Self::of(self.started, self.longest_silence, self.server, self.client)
+    }
+}
+
+impl World {
+    /// What `flow` has come to so far.
+    pub fn facts(&mut self, flow: FlowId) -> Facts {
+        let [client, server] = Side::ALL.map(|side| self.end_facts(flow, side));
+        let conversation = self.flow(flow);
+        let (started, silence) = (conversation.started, conversation.longest_silence);
+        Facts::of(started, silence, client, server)
     }
 
     /// The connection's account, kept or asked for now.
@@ -188,6 +218,12 @@ impl World {
             text_received_again: arrivals.received_again,
             longest_arrival_gap: arrivals.longest_gap,
             last_arrival: arrivals.last,
+            longest_pause: own.meter.longest_pause,
+            resets: own.meter.resets,
+            last_reset: own.meter.last_reset,
+            first_read: own.ledger.first_read,
+            last_read: own.ledger.last_read,
+            settled: own.settled,
             pool_peak_blocks: pool.peak_blocks(),
             pool_peak_bytes: u64::from(pool.peak_blocks()) * u64::from(pool.block_size()),
         }

@@ -119,6 +119,7 @@ pub(crate) struct Ledger {
     pub written: u64,
     pub read: u64,
     pub shut_down: bool,
+    pub first_read: Option<Instant>,
     pub last_read: Option<Instant>,
     /// Whether the application writes and reads in place, without its own copy.
     pub in_place: bool,
@@ -131,6 +132,7 @@ impl Ledger {
             written: 0,
             read: 0,
             shut_down: false,
+            first_read: None,
             last_read: None,
             in_place: false,
         }
@@ -146,6 +148,8 @@ pub(crate) struct End {
     pub app: Option<Box<dyn Application>>,
     pub ledger: Ledger,
     pub stage: Stage,
+    /// When nothing more happened here.
+    pub settled: Option<Instant>,
     pub alarm: Alarm,
     /// The connection as it was when the application let go of it.
     pub info: Option<Box<Info>>,
@@ -166,6 +170,7 @@ impl End {
             app: Some(app),
             ledger: Ledger::new(key),
             stage: Stage::Waiting,
+            settled: None,
             alarm: Alarm::default(),
             info: None,
             meter: Meter::default(),

@@ -38,6 +38,14 @@ pub struct Meter {
     last_data: Option<Instant>,
     /// Longest time between two segments with text.
     pub longest_data_gap: Duration,
+    last_news: Option<Instant>,
+    /// Longest time between two segments with more than the byte of text that a
+    /// probe of a closed window has.
+    pub longest_pause: Duration,
+    /// Resets.
+    pub resets: u64,
+    /// When the last of them left.
+    pub last_reset: Option<Instant>,
 }
 
 impl Meter {
@@ -49,8 +57,17 @@ impl Meter {
             self.mss = header.options.mss;
             self.timestamps = header.options.timestamps.is_some();
         }
+        if packet.has(TcpFlags::RST) {
+            self.resets += 1;
+            self.last_reset = Some(at);
+        }
         if packet.text_len == 0 {
             return;
+        }
+        if packet.text_len > 1
+            && let Some(last) = self.last_news.replace(at)
+        {
+            self.longest_pause = self.longest_pause.max(at.since(last));
         }
         self.data_segments += 1;
         self.text_bytes += u64::from(packet.text_len);

@@ -187,6 +187,7 @@ impl Socket for EndSocket<'_> {
                     ));
                 }
                 self.own.read += count as u64;
+                self.own.first_read.get_or_insert(self.now);
                 self.own.last_read = Some(self.now);
                 self.progress += count as u64;
                 if self.own.read > self.peer.written {

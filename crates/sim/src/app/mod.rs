@@ -5,6 +5,7 @@
 //! application is a check of delivery. It runs when something about its
 //! connection has changed or when the time it asked for has come.
 
+mod query;
 mod reader;
 mod request;
 mod transfer;
@@ -15,6 +16,7 @@ mod fake;
 #[cfg(test)]
 mod tests;
 
+pub use query::{Answerer, Asker};
 pub use reader::{ReadPlan, Reader};
 pub use request::{Requester, Requests, Responder};
 pub use transfer::{Ending, Transfer};

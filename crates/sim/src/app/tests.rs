@@ -192,3 +192,65 @@ fn a_server_answers_whole_requests_and_closes_at_the_end() {
     assert_eq!(socket.writes, [30, 30]);
     assert_eq!(socket.endings, ["close"]);
 }
+
+#[test]
+fn a_query_is_answered_when_it_is_whole_and_thought_about() {
+    let answer = Transfer::sender(WritePlan::bulk(5_000, 1_000));
+    let mut server = Answerer::new(300, MILLISECOND * 800, answer);
+    let mut socket = FakeSocket {
+        room: 10_000,
+        unread: 200,
+        ..FakeSocket::default()
+    };
+    assert_eq!(
+        server.run(&mut socket),
+        Next::Event,
+        "100 bytes are missing"
+    );
+    socket.unread = 100;
+    let begins = Instant::from_millis(800);
+    assert_eq!(server.run(&mut socket), Next::At(begins));
+    assert_eq!(server.run(&mut socket), Next::At(begins), "woken early");
+    assert!(socket.writes.is_empty());
+    socket.now = begins;
+    assert_eq!(server.run(&mut socket), Next::Event);
+    assert_eq!(socket.writes, [1_000; 5]);
+    assert_eq!(socket.endings, ["shutdown"]);
+    socket.ended = true;
+    assert_eq!(server.run(&mut socket), Next::Done);
+}
+
+#[test]
+fn a_client_asks_once_and_closes_when_the_answer_has_ended() {
+    let mut client = Asker::new(300, ReadPlan::Eager);
+    let mut socket = FakeSocket {
+        room: 200,
+        ..FakeSocket::default()
+    };
+    assert_eq!(client.run(&mut socket), Next::Event);
+    socket.room = 1_000;
+    socket.unread = 5_000;
+    assert_eq!(client.run(&mut socket), Next::Event);
+    assert_eq!(
+        socket.writes,
+        [300, 100, 100],
+        "the rest when there is room"
+    );
+    assert_eq!((socket.room, socket.read), (900, 5_000));
+    socket.ended = true;
+    assert_eq!(client.run(&mut socket), Next::Done);
+    assert_eq!(socket.endings, ["shutdown", "close"]);
+}
+
+#[test]
+fn a_server_whose_client_leaves_before_it_has_asked_closes() {
+    let answer = Transfer::sender(WritePlan::bulk(5_000, 1_000));
+    let mut server = Answerer::new(300, Duration::ZERO, answer);
+    let mut socket = FakeSocket {
+        unread: 10,
+        ended: true,
+        ..FakeSocket::default()
+    };
+    assert_eq!(server.run(&mut socket), Next::Done);
+    assert_eq!(socket.endings, ["close"]);
+}

@@ -66,7 +66,13 @@ impl WindowWatch {
     }
 
     fn syn(&mut self, end: usize, packet: &TcpPacket) {
-        if self.ends[end].iss == Some(packet.header.seq) {
+        let said = &mut self.ends[end];
+        if said.iss == Some(packet.header.seq) {
+            if said.fin.is_some() && packet.has(TcpFlags::ACK) {
+                // It closed long ago and remembers nothing: a late copy of the SYN
+                // is answered with the same cookie, and a window that begins anew.
+                (said.edge, said.syn_window) = (None, None);
+            }
             return;
         }
         // A new incarnation: nothing said before counts.

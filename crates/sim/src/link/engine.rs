@@ -62,7 +62,7 @@ pub struct LinkCounters {
     /// Dropped because they were longer than the link, the shaper or the hop can
     /// carry.
     pub dropped_too_long: u64,
-    /// Dropped because the link was down.
+    /// Dropped because the link was down, or in an outage.
     pub dropped_while_down: u64,
     /// Delivered late, behind frames sent after them.
     pub reordered: u64,
@@ -398,6 +398,10 @@ impl LinkEngine {
         let left = bits_from + lane.serializer.time_for(frame.len(), lane.link.rate_bps);
         lane.free_at = left;
         lane.counters.busy += left.since(start);
+        if lane.link.outage.is_some_and(|outage| outage.strikes(start)) {
+            lane.counters.dropped_while_down += 1;
+            return left;
+        }
         if lane.loses_frame() {
             return left;
         }

@@ -19,6 +19,7 @@ mod engine;
 mod hop;
 mod loss;
 mod mark;
+mod outage;
 mod queue;
 mod radio;
 mod rate;
@@ -33,6 +34,7 @@ pub use codel::Codel;
 pub use ecn_threshold::EcnThreshold;
 pub use engine::{Delivery, LinkCounters, LinkEngine};
 pub use hop::Hop;
+pub use outage::Outage;
 pub use queue::Queue;
 pub use radio::Radio;
 pub use reordering::Reordering;
@@ -112,6 +114,8 @@ pub struct Link {
     pub mtu: usize,
     /// A hop half-way that carries less.
     pub hop: Option<Hop>,
+    /// A time in which every frame is lost.
+    pub outage: Option<Outage>,
 }
 
 impl Link {
@@ -133,12 +137,13 @@ impl Link {
             radio: None,
             mtu: 1500,
             hop: None,
+            outage: None,
         }
     }
 
     /// This link with everything random switched off: no loss, jitter,
     /// reordering, duplication or corruption; nor a hop that not everything may
-    /// find a way through. Rate, delay and queue stay.
+    /// find a way through, nor an outage. Rate, delay and queue stay.
     #[must_use]
     pub const fn without_impairments(self) -> Self {
         Self {
@@ -149,6 +154,7 @@ impl Link {
             duplication: 0.0,
             corruption: 0.0,
             hop: None,
+            outage: None,
             ..self
         }
     }

@@ -599,3 +599,28 @@ fn a_hop_stops_what_is_too_long_and_must_not_be_cut() {
         }
     }
 }
+
+#[test]
+fn in_an_outage_one_direction_loses_everything_and_the_other_nothing() {
+    let broken = Link {
+        delay_us: 500,
+        outage: Some(Outage {
+            after_us: 1_000,
+            length_us: 2_000,
+        }),
+        ..Link::ideal()
+    };
+    let mut link = LinkEngine::asymmetric(broken, Link::ideal(), &Rng::seeded(7));
+    for at in [0, 999, 1_000, 2_999, 3_000] {
+        for direction in Direction::ALL {
+            link.offer(direction, frame(100, 1), Instant::from_micros(at));
+        }
+    }
+    let arrived = arrivals(&mut link);
+    let came = |direction| {
+        let same_way = |delivery: &&Delivery| delivery.direction == direction;
+        arrived.iter().filter(same_way).count()
+    };
+    assert_eq!((came(Direction::Forward), came(Direction::Back)), (3, 5));
+    assert_eq!(link.counters(Direction::Forward).dropped_while_down, 2);
+}

@@ -89,3 +89,20 @@ fn the_full_size_is_what_the_peer_the_mtu_and_the_options_leave() {
         assert_eq!(own.full_size(&peer, mtu), expected);
     }
 }
+
+#[test]
+fn probes_of_a_closed_window_do_not_end_a_pause() {
+    let mut meter = Meter::default();
+    for (at_ms, seq, text_len) in [
+        (0, 0, 1_000),
+        (10, 1_000, 1_000),
+        (300, 2_000, 1),
+        (700, 2_000, 1),
+        (6_010, 2_000, 1_000),
+        (6_020, 3_000, 1_000),
+    ] {
+        send(&mut meter, at_ms, seq, text_len);
+    }
+    assert_eq!(meter.longest_pause, Duration::from_secs(6));
+    assert_eq!(meter.longest_data_gap, Duration::from_millis(5_310));
+}

@@ -333,14 +333,15 @@ impl World {
 
     /// Nothing more happens at `end`.
     pub(super) fn settle(&mut self, end: EndId, stage: Stage) -> Result<(), WorldFailure> {
+        let now = self.now;
         let own = self.end_mut(end);
         own.stage = stage;
+        own.settled.get_or_insert(now);
         if let Some(id) = own.connection {
             let host = own.host;
             self.hosts[host.0].ends.remove(&id);
         }
-        self.watch.progress(self.now);
-        let now = self.now;
+        self.watch.progress(now);
         let flow = &mut self.flows[end.flow.0];
         if flow.finished.is_none() && flow.is_done() {
             flow.finished = Some(now);

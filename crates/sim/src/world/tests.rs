@@ -5,11 +5,12 @@ mod queues;
 
 use fullpipe::Config;
 use fullpipe_pool::Duration;
+use fullpipe_tcp::CloseReason;
 
 use super::*;
-use crate::app::{Ending, Requester, Requests, Responder};
+use crate::app::{Answerer, Asker, Ending, Requester, Requests, Responder};
 use crate::flow::{Goal, Stage};
-use crate::link::{Queue, Radio};
+use crate::link::{Outage, Queue, Radio};
 use crate::rule::{delay_nth_data_packet, drop_nth_data_packet, drop_when};
 use crate::{KIB, MIB};
 
@@ -303,4 +304,82 @@ fn a_world_in_which_nothing_can_happen_says_so() {
         "{failure}"
     );
     assert!(failure.to_string().contains("seed 11"), "{failure}");
+}
+
+#[test]
+fn an_answer_is_measured_like_any_stream_once_the_facts_are_turned() {
+    let mut world = World::new(Seed(8));
+    let link = world.link(Link {
+        delay_us: 10_000,
+        ..Link::ideal()
+    });
+    let (client, server) = world.pair(&link, Config::default());
+    let think = Duration::from_millis(800);
+    let answer = Transfer::sender(WritePlan::bulk(500 * KIB, 16 * KIB));
+    let flow = world.converse(
+        client,
+        server,
+        Box::new(Asker::new(300, ReadPlan::Eager)),
+        Box::new(Answerer::new(300, think, answer)),
+        Duration::ZERO,
+    );
+    world.run_until(flow.done(), Deadline::secs(60));
+    assert_eq!(world.facts(flow).bytes, 300, "what the client wrote");
+    let facts = world.facts(flow).turned();
+    assert_eq!((facts.bytes, facts.client.written), (500 * KIB, 500 * KIB));
+    assert_eq!(facts.server.written, 300);
+    let first = facts.server.first_read.unwrap() - facts.started;
+    // The neighbour, the handshake, the query with its answer: a round trip each.
+    let expected = think + Duration::from_millis(60);
+    assert!(
+        first >= expected && first < expected + Duration::from_millis(1),
+        "{first}"
+    );
+    assert!(facts.elapsed > first && facts.server.last_read > facts.server.first_read);
+}
+
+/// A reader that stops while everything towards its peer is lost: the window closes,
+/// no probe is answered, and the sender goes away without a word. What the reader
+/// says later is answered with a reset.
+#[test]
+fn a_sender_whose_probes_are_lost_goes_without_a_word_and_answers_with_a_reset_later() {
+    let mut world = World::new(Seed(9));
+    let back = Link {
+        delay_us: 1_000,
+        outage: Some(Outage {
+            after_us: 1_000_000,
+            length_us: 1_700_000_000,
+        }),
+        ..Link::ideal()
+    };
+    let forward = Link {
+        delay_us: 1_000,
+        ..Link::ideal()
+    };
+    let link = world.link_asymmetric(forward, back);
+    let (client, server) = world.pair(&link, Config::default());
+    let stop = (Duration::from_millis(100), Duration::from_secs(1_800));
+    let flow = world.converse(
+        client,
+        server,
+        Box::new(Transfer::sender(WritePlan::lasting(
+            Duration::from_secs(3_600),
+            16 * KIB,
+        ))),
+        Box::new(Transfer::sink(ReadPlan::Stalls(vec![stop]))),
+        Duration::ZERO,
+    );
+    world.run_for(Duration::from_secs(1_799));
+    let facts = world.facts(flow);
+    let info = facts.client.info.unwrap();
+    assert_eq!(facts.client.stage, Stage::Broken(CloseReason::TimedOut));
+    assert_eq!((facts.client.resets, facts.server.resets), (0, 0));
+    assert_eq!(facts.server.stage, Stage::Open, "nobody told it");
+    assert!(info.zero_window_probes >= 15, "{}", info.zero_window_probes);
+    world.run_for(Duration::from_secs(60));
+    let facts = world.facts(flow);
+    assert!(facts.client.resets >= 1);
+    let reset = facts.client.last_reset.unwrap() - facts.started;
+    assert!(reset.as_secs() == 1_800, "{reset}");
+    assert_eq!(facts.server.stage, Stage::Broken(CloseReason::Reset));
 }

@@ -132,3 +132,15 @@ fn of_two_answers_to_one_syn_the_one_that_is_used_counts() {
         assert_eq!(said.is_err(), retreats, "{said:?}");
     }
 }
+
+#[test]
+fn a_late_copy_of_a_syn_may_be_answered_as_at_first_once_the_listener_has_closed() {
+    let syn_ack = TcpFlags::SYN.union(TcpFlags::ACK);
+    let again = segment(syn_ack, u32::MAX, 101, 0, 0);
+    let mut watch = established();
+    assert!(watch.segment(1, &again).is_err(), "it is open");
+    let mut watch = established();
+    let fin_ack = TcpFlags::FIN.union(TcpFlags::ACK);
+    watch.segment(1, &segment(fin_ack, 0, 101, 250, 0)).unwrap();
+    watch.segment(1, &again).unwrap();
+}

@@ -1,0 +1,90 @@
+//! A query: the client asks once, the server thinks and then answers with a
+//! stream.
+//!
+//! Rule: the server writes nothing before it has read the whole request and its
+//! time to think is over. How client and server read and write beyond that is
+//! said by their plans, as in any transfer.
+
+use fullpipe_pool::{Duration, Instant};
+
+use super::{Application, Next, ReadPlan, Reader, Reading, Socket, Transfer};
+
+/// The client. It closes when the server has.
+#[derive(Debug)]
+pub struct Asker {
+    /// Bytes of the request that are not written yet.
+    unasked: u64,
+    reader: Reader,
+}
+
+impl Asker {
+    /// Asks with `request` bytes and reads the answer as planned.
+    pub fn new(request: u64, read: ReadPlan) -> Self {
+        Self {
+            unasked: request,
+            reader: Reader::new(read),
+        }
+    }
+}
+
+impl Application for Asker {
+    fn run(&mut self, socket: &mut dyn Socket) -> Next {
+        while self.unasked > 0 {
+            match socket.write(self.unasked) {
+                0 => break,
+                taken => self.unasked -= taken,
+            }
+        }
+        let (read_all, next) = self.reader.run(socket);
+        if read_all {
+            socket.shutdown();
+            socket.close();
+            return Next::Done;
+        }
+        next
+    }
+}
+
+/// The server.
+#[derive(Debug)]
+pub struct Answerer {
+    /// Bytes of the request that have not come yet.
+    unheard: u64,
+    think: Duration,
+    /// When the answer begins, once the request is whole.
+    begins: Option<Instant>,
+    answer: Transfer,
+}
+
+impl Answerer {
+    /// Answers a request of `request` bytes with `answer`, after `think`.
+    pub fn new(request: u64, think: Duration, answer: Transfer) -> Self {
+        Self {
+            unheard: request,
+            think,
+            begins: None,
+            answer,
+        }
+    }
+}
+
+impl Application for Answerer {
+    fn run(&mut self, socket: &mut dyn Socket) -> Next {
+        while self.unheard > 0 {
+            match socket.read(self.unheard) {
+                Reading::Bytes(count) => self.unheard -= count,
+                Reading::Empty => return Next::Event,
+                Reading::End => {
+                    socket.close();
+                    return Next::Done;
+                }
+            }
+        }
+        let now = socket.now();
+        let begins = *self.begins.get_or_insert(now + self.think);
+        if now < begins {
+            return Next::At(begins);
+        }
+        self.answer.run(socket)
+    }
+}
