@@ -41,7 +41,7 @@ fn row(row: &mut RowReport) -> Row {
         published_outcome: row.published.outcome.clone(),
         measured: figures(&|quantity| (quantity.of)(&row.measured)),
         outcome: row.measured.outcome.name().to_string(),
-        verdict: row.verdict.clone(),
+        verdict: row.verdict.sentence.clone(),
         fitted: row.fitted.clone(),
         note: row.note.clone(),
         seeds: row.seeds,

@@ -75,6 +75,7 @@ fn chapter(page: &mut String, report: &Report) {
         let labels: Vec<_> = rows.iter().map(|row| format!("`{}`", row.label)).collect();
         let proof = rows[0]
             .verdict
+            .sentence
             .split_once(": ")
             .map_or("", |(_, proof)| proof);
         let of = if rows.len() > 1 {
@@ -92,7 +93,7 @@ fn chapter(page: &mut String, report: &Report) {
 
 /// What the verdict begins with.
 fn limit(row: &RowReport) -> &str {
-    row.verdict.split(": ").next().unwrap_or(&row.verdict)
+    row.verdict.limit.heading()
 }
 
 fn is_full(row: &RowReport) -> bool {

@@ -36,7 +36,7 @@
 //! let options = RunOptions { seed: 1, captures: None, observe: false, progress: &|_row, _share| () };
 //! let report = run(&experiment, &options).expect("every checker is content");
 //! println!("{}", report_text(&report, None));
-//! assert!(report.rows.iter().all(|row| row.verdict.starts_with("Send buffer")));
+//! assert!(report.rows.iter().all(|row| row.verdict.sentence.starts_with("Send buffer")));
 //! ```
 //!
 //! # From file to sentence
@@ -46,7 +46,7 @@
 //! | read whole, or refuse with line, column and the nearest key | [`experiment`], [`Mistake`] |
 //! | each row and seed: hosts with their knobs, links, flows | `scene`, over `fullpipe-sim` |
 //! | figures of the row, and the shares of its limits | [`Measured`], [`Shares`] |
-//! | which bound held, its proof, the knob to turn | `verdict` |
+//! | which bound held, its proof, the knob to turn and what that gives | [`Verdict`] |
 //! | a table for people, an object for programs | [`report_text`], [`Report`] |
 //!
 //! With [`RunOptions::observe`] the hosts' traces are read while the rows run;
@@ -70,6 +70,7 @@ pub mod live;
 mod measured;
 mod mistake;
 mod observer;
+mod path;
 mod records;
 mod report;
 mod response;
@@ -91,10 +92,11 @@ pub use knobs_page::knobs_markdown;
 pub use measured::{FlowMeasured, Form, Measured, Outcome, Quantity, Spread, Summary};
 pub use mistake::Mistake;
 pub use records::{Column, Records, Values};
-pub use report::{Limits, Report, RowReport, json_array};
+pub use report::{Account, Limits, Report, RowReport, json_array};
 pub use run::{RunError, RunOptions, run};
 pub use schema::schema;
-pub use shares::Shares;
+pub use shares::{Shares, Times};
 pub use sweep::{Axis, Coordinate, SweepError};
 pub use table::text as report_text;
 pub use template::template;
+pub use verdict::{Cause, Change, Next, Predicted, Verdict};

@@ -96,7 +96,7 @@ impl Records {
                 &row.limits.receiver
             }));
         }
-        columns.push(words("verdict", &|row| row.verdict.clone()));
+        columns.push(words("verdict", &|row| row.verdict.sentence.clone()));
         Self {
             columns,
             count: rows.len(),

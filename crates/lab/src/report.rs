@@ -9,8 +9,9 @@ use serde::{Serialize, Serializer};
 use crate::{
     experiment::{Peer, Published, title},
     measured::{Measured, Quantity},
-    shares::Shares,
+    shares::{Shares, Times},
     sweep::Coordinate,
+    verdict::Verdict,
 };
 
 /// One experiment's result. An array of these is the result of several.
@@ -56,8 +57,11 @@ pub struct RowReport {
     pub measured: Measured,
     /// Which bounds held, for what share of the connection's lifetime.
     pub limits: Limits,
-    /// The binding limit in a sentence, with its proof.
-    pub verdict: String,
+    /// How long each bound held, and what was sent and received meanwhile.
+    pub account: Account,
+    /// The binding limit with its proof, the knob that moves it, and what that
+    /// would give.
+    pub verdict: Verdict,
     /// What was fitted on this row.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fitted: Vec<String>,
@@ -80,6 +84,16 @@ pub struct Limits {
     pub sender: Shares,
     /// What the receiver did to the sender.
     pub receiver: Shares,
+}
+
+/// Both ends' limits in seconds and bytes; they add up to the connections'
+/// lifetime and to the bytes that moved.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Account {
+    /// What held the sender back.
+    pub sender: Times,
+    /// What the receiver did to the sender.
+    pub receiver: Times,
 }
 
 impl RowReport {

@@ -9,17 +9,13 @@
 //! ones do not slow the growth. CUBIC: the larger of its two regions, RFC 9438
 //! §5.2 equation 6 and the Reno-friendly window of §4.3.
 
-use fullpipe_sim::link::Direction;
 use fullpipe_tcp::CongestionAlgorithm;
 
-use crate::experiment::Setup;
+use crate::{experiment::Setup, path::Path};
 
 #[cfg(test)]
 mod tests;
 
-/// Bytes of a frame beside its text: Ethernet, IP and TCP headers with the
-/// timestamps option.
-const HEADERS: f64 = 14.0 + 20.0 + 32.0;
 /// RFC 9438 §5: C = 0.4 segments per second cubed, and β.
 const CUBIC_C: f64 = 0.4;
 const CUBIC_BETA: f64 = 0.7;
@@ -32,26 +28,26 @@ pub fn allowed_mbps(setup: &Setup, segment_bytes: u64) -> Option<f64> {
     if setup.flows.len() > 1 || flow.count > 1 {
         return None;
     }
-    let algorithm = setup.hosts[flow.from].config.tcp.congestion;
-    let Path {
-        loss,
-        rtt_s,
-        rate_bps,
-    } = Path::of(setup, segment_bytes);
-    let window = average_window(algorithm, loss, rtt_s)?;
-    let segment_bits = segment_bytes as f64 * 8.0;
-    let of_window = window * segment_bits / rtt_s;
-    let of_path = rate_bps * segment_bits / (segment_bits + HEADERS * 8.0) * (1.0 - loss);
-    let allowed = of_window.min(of_path);
+    let of_window = by_loss_bps(setup, segment_bytes)?;
+    let path = Path::of(setup, segment_bytes);
+    let allowed = of_window.min(path.payload_bps * (1.0 - path.loss));
     allowed.is_finite().then_some(allowed / 1e6)
+}
+
+/// What the algorithm of one connection of the first flow is allowed at the
+/// path's loss, in bits a second, whatever the path carries; infinite without
+/// loss.
+pub fn by_loss_bps(setup: &Setup, segment_bytes: u64) -> Option<f64> {
+    let algorithm = setup.hosts[setup.flow().from].config.tcp.congestion;
+    let path = Path::of(setup, segment_bytes);
+    let window = average_window(algorithm, path.loss, path.rtt_s)?;
+    Some(window * segment_bytes as f64 * 8.0 / path.rtt_s)
 }
 
 /// What the way of the first flow carries of text in segments of
 /// `segment_bytes`, in bits a second, where a rate bounds it.
 pub fn payload_bps(setup: &Setup, segment_bytes: u64) -> Option<f64> {
-    let segment_bits = segment_bytes as f64 * 8.0;
-    let rate_bps = Path::of(setup, segment_bytes).rate_bps;
-    let payload = rate_bps * segment_bits / (segment_bits + HEADERS * 8.0);
+    let payload = Path::of(setup, segment_bytes).payload_bps;
     payload.is_finite().then_some(payload)
 }
 
@@ -68,36 +64,5 @@ fn average_window(algorithm: CongestionAlgorithm, loss: f64, rtt_s: f64) -> Opti
             Some(cubic.max(additive(alpha, CUBIC_BETA)))
         }
         CongestionAlgorithm::Bbr => None,
-    }
-}
-
-/// What the way of the first flow is like when it is empty.
-struct Path {
-    loss: f64,
-    rtt_s: f64,
-    rate_bps: f64,
-}
-
-impl Path {
-    fn of(setup: &Setup, segment_bytes: u64) -> Self {
-        let flow = setup.flow();
-        let frame_bits = (segment_bytes as f64 + HEADERS) * 8.0;
-        let mut path = Self {
-            loss: 0.0,
-            rtt_s: 0.0,
-            rate_bps: f64::INFINITY,
-        };
-        for (number, way) in setup.route(flow.from, flow.to) {
-            let link = &setup.links[number];
-            let delays = Direction::ALL.map(|direction| link.link(direction).delay_us as f64);
-            path.rtt_s += delays.iter().sum::<f64>() / 1e6;
-            let there = link.link(way);
-            path.loss = 1.0 - (1.0 - path.loss) * (1.0 - there.loss);
-            if there.rate_bps > 0 {
-                path.rate_bps = path.rate_bps.min(there.rate_bps as f64);
-                path.rtt_s += frame_bits / there.rate_bps as f64;
-            }
-        }
-        path
     }
 }

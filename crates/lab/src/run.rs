@@ -16,7 +16,7 @@ use fullpipe_sim::WorldFailure;
 
 use crate::{
     experiment::{Experiment, Row},
-    report::{Limits, Report, RowReport},
+    report::{Account, Limits, Report, RowReport},
     scene::{Played, Scene},
     shares::Shares,
     verdict::{self, Evidence},
@@ -175,12 +175,13 @@ fn row_report(row: &Row, played: Played) -> RowReport {
         receiver,
         peer_window,
         cwnd,
+        min_rtt,
         busiest,
         observed,
     } = played;
     let limits = Limits {
-        sender: Shares::of(sender.parts()),
-        receiver: Shares::of(receiver.parts()),
+        sender: Shares::of(sender.times()),
+        receiver: Shares::of(receiver.times()),
     };
     let evidence = Evidence {
         setup: &row.setup,
@@ -188,6 +189,7 @@ fn row_report(row: &Row, played: Played) -> RowReport {
         limits: &limits,
         peer_window,
         cwnd,
+        min_rtt,
         busiest,
     };
     RowReport {
@@ -196,9 +198,10 @@ fn row_report(row: &Row, played: Played) -> RowReport {
         seeds: row.seeds,
         peers: row.peers.clone(),
         published: row.published.clone(),
-        verdict: verdict::sentence(&evidence),
+        verdict: verdict::of(&evidence),
         measured,
         limits,
+        account: Account { sender, receiver },
         fitted: row.fitted.clone(),
         baseline: row.baseline,
         note: row.note.clone(),

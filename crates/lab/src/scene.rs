@@ -3,7 +3,7 @@
 //!
 //! Rule: what is measured is taken from the simulator's facts and the stack's
 //! own counters as they are; nothing is estimated. What it means is said in
-//! `verdict.rs`.
+//! `verdict`.
 
 use std::io;
 
@@ -39,6 +39,8 @@ pub struct Played {
     pub peer_window: u64,
     /// The congestion window of the first flow at the end, in bytes.
     pub cwnd: u64,
+    /// The smallest round-trip time that its sender saw.
+    pub min_rtt: Option<Duration>,
     /// The link that was in use most, by its place in the setup.
     pub busiest: usize,
     /// Every segment and every series, if they were wanted.
@@ -267,10 +269,14 @@ impl<'a> Scene<'a> {
         let mut sender = Times::default();
         let mut receiver = Times::default();
         for Ended { facts, .. } in ended {
-            let sent = facts.client.limits().into_iter();
-            sender.add(sent.map(|(limit, _, time)| (limit.name(), time)));
-            let received = facts.server.receive_limits().into_iter();
-            receiver.add(received.map(|(limit, _, time)| (limit.name(), time)));
+            if let Some(info) = &facts.client.info {
+                let sent = info.limit.shares(info.at);
+                sender.add(sent.map(|(limit, time, bytes)| (limit.name(), time, bytes)));
+            }
+            if let Some(info) = &facts.server.info {
+                let received = info.receive_limit.shares(info.at);
+                receiver.add(received.map(|(limit, time, bytes)| (limit.name(), time, bytes)));
+            }
         }
         Played {
             measured: self.measured(ended, busy),
@@ -278,6 +284,7 @@ impl<'a> Scene<'a> {
             receiver,
             peer_window: info.map_or(0, |info| u64::from(info.max_snd_wnd)),
             cwnd: info.map_or(0, |info| u64::from(info.cwnd)),
+            min_rtt: info.and_then(|info| info.min_rtt),
             busiest,
             observed: None,
         }
@@ -448,6 +455,7 @@ impl Played {
             receiver,
             peer_window: runs.iter().map(|run| run.peer_window).max().unwrap_or(0),
             cwnd: windows[windows.len() / 2],
+            min_rtt: runs.iter().filter_map(|run| run.min_rtt).min(),
             busiest: runs[0].busiest,
             observed: runs[0].observed.take(),
         }

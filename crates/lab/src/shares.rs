@@ -15,25 +15,56 @@ const WHOLE: u64 = 1_000_000;
 /// Limits and how long each held, over any number of connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Times {
-    /// Name and time, in the order of the limits' declaration.
-    parts: Vec<(&'static str, Duration)>,
+    /// Name, time and bytes, in the order of the limits' declaration.
+    parts: Vec<(&'static str, Duration, u64)>,
 }
 
 impl Times {
-    /// Adds the times of one more connection.
-    pub fn add(&mut self, times: impl IntoIterator<Item = (&'static str, Duration)>) {
-        for (name, time) in times {
-            match self.parts.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, sum)) => *sum += time,
-                None => self.parts.push((name, time)),
+    /// Adds the times and bytes of one more connection.
+    pub fn add(&mut self, times: impl IntoIterator<Item = (&'static str, Duration, u64)>) {
+        for (name, time, bytes) in times {
+            match self.parts.iter_mut().find(|(known, ..)| *known == name) {
+                Some((_, sum, moved)) => {
+                    *sum += time;
+                    *moved += bytes;
+                }
+                None => self.parts.push((name, time, bytes)),
             }
         }
     }
 
-    /// Name and time of each limit.
-    pub fn parts(&self) -> impl Iterator<Item = (&'static str, Duration)> + '_ {
+    /// Name, time and bytes of each limit.
+    pub fn parts(&self) -> impl Iterator<Item = (&'static str, Duration, u64)> + '_ {
         self.parts.iter().copied()
     }
+
+    /// Name and time of each limit.
+    pub fn times(&self) -> impl Iterator<Item = (&'static str, Duration)> + '_ {
+        self.parts().map(|(name, time, _)| (name, time))
+    }
+}
+
+impl Serialize for Times {
+    /// Seconds and bytes of the limits that held at all.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let held = self
+            .parts()
+            .filter(|(_, time, bytes)| !time.is_zero() || *bytes > 0);
+        serializer.collect_map(held.map(|(name, time, bytes)| {
+            let held = Held {
+                seconds: time.as_secs_f64(),
+                bytes,
+            };
+            (name, held)
+        }))
+    }
+}
+
+/// How long a limit held, and what moved while it did.
+#[derive(Serialize)]
+struct Held {
+    seconds: f64,
+    bytes: u64,
 }
 
 /// Limits and what share of the time each held.

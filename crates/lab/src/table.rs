@@ -48,7 +48,7 @@ pub fn text(report: &Report, width: Option<u16>) -> String {
         return out;
     }
     for row in &report.rows {
-        let _ = writeln!(out, "\u{2022} {}: {}", row.label, row.verdict);
+        let _ = writeln!(out, "\u{2022} {}: {}", row.label, row.verdict.sentence);
         if !row.measured.flows.is_empty() {
             let flows: Vec<_> = row.measured.flows.iter().map(flow).collect();
             let _ = writeln!(out, "  {}", flows.join("; "));

@@ -131,9 +131,10 @@ fn nuttx_is_as_fast_in_a_pool_of_7_056_bytes_as_with_all_the_memory_there_is() {
         assert!(
             stalled
                 .verdict
+                .sentence
                 .starts_with("Memory: a 16384-byte write never fits in the 7056-byte pool"),
             "{}",
-            stalled.verdict
+            stalled.verdict.sentence
         );
     }
 }
@@ -234,7 +235,7 @@ fn the_json_has_the_promised_shape_and_its_shares_add_up_to_one() {
     for row in rows {
         let label = row["label"].as_str().unwrap();
         assert!(
-            row["published"].is_object() && row["verdict"].is_string(),
+            row["published"].is_object() && row["verdict"]["sentence"].is_string(),
             "{label}"
         );
         for quantity in [
@@ -317,7 +318,8 @@ fn an_amount_ends_when_it_has_arrived_and_a_lost_peer_ends_it_too() {
         (row.measured.delivered_bytes, row.measured.goodput_mbps),
         (0, 0.0)
     );
-    assert!(row.verdict.contains("after 0 bytes"), "{}", row.verdict);
+    let said = &row.verdict.sentence;
+    assert!(said.contains("after 0 bytes"), "{said}");
 }
 
 #[test]

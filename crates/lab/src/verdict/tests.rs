@@ -2,8 +2,10 @@
 
 use fullpipe_pool::Duration;
 
+use fullpipe_tcp::{Limit, ReceiveLimit};
+
 use super::*;
-use crate::{experiment::Experiment, shares::Shares};
+use crate::{experiment::Experiment, measured::Measured, report::Limits, shares::Shares};
 
 const FILE: &str = r#"
 title = "t"
@@ -62,16 +64,24 @@ fn limits(sender: Limit, receiver: ReceiveLimit) -> Limits {
     }
 }
 
-fn verdict(setup: &Setup, measured: &Measured, limits: &Limits) -> String {
-    let evidence = Evidence {
+fn evidence<'a>(setup: &'a Setup, measured: &'a Measured, limits: &'a Limits) -> Evidence<'a> {
+    Evidence {
         setup,
         measured,
         limits,
         peer_window: 8_192,
         cwnd: 30_000,
+        min_rtt: Some(Duration::from_millis(20)),
         busiest: 0,
-    };
-    sentence(&evidence)
+    }
+}
+
+fn drawn(setup: &Setup, measured: &Measured, limits: &Limits) -> Verdict {
+    of(&evidence(setup, measured, limits))
+}
+
+fn verdict(setup: &Setup, measured: &Measured, limits: &Limits) -> String {
+    drawn(setup, measured, limits).sentence
 }
 
 #[test]
@@ -87,7 +97,10 @@ fn a_write_that_never_fits_is_named_with_the_pool_and_the_blocks_it_takes() {
         said.starts_with("Memory: a 16384-byte write never fits in the 7056-byte pool"),
         "{said}"
     );
-    assert!(said.contains("pool.blocks must be at least 84"), "{said}");
+    assert!(
+        said.contains("CONFIG_IOB_NBUFFERS must be at least 84"),
+        "{said}"
+    );
     let buffer = [
         ("tcp.write_atomic", "true"),
         ("pool.blocks", "128"),
@@ -109,9 +122,11 @@ fn a_write_that_never_fits_is_named_with_the_pool_and_the_blocks_it_takes() {
 fn every_limit_has_a_verdict_that_names_it_and_proves_it() {
     let setup = setup(&[]);
     for &limit in Limit::ALL {
-        let said = verdict(&setup, &measured(), &limits(limit, ReceiveLimit::None));
-        assert!(said.starts_with(heading(limit)), "{said}");
+        let verdict = drawn(&setup, &measured(), &limits(limit, ReceiveLimit::None));
+        let said = &verdict.sentence;
+        assert!(said.starts_with(verdict.limit.heading()), "{said}");
         assert!(said.ends_with('.') && !said.contains('\n'), "{said}");
+        assert_ne!(verdict.limit, Cause::Nothing);
         let proved = said.contains("90 %") || limit == Limit::Closing || limit == Limit::Handshake;
         assert!(proved, "{said}");
     }
@@ -138,10 +153,134 @@ fn a_buffer_is_proved_by_what_it_can_carry_in_a_round_trip() {
         said.contains("8,192 bytes") && said.contains("3.28 Mbit/s"),
         "{said}"
     );
+}
+
+#[test]
+fn a_knob_has_its_systems_name_its_value_a_formula_and_what_comes_next() {
+    let send_buffer = limits(Limit::SendBuffer, ReceiveLimit::None);
+    let setup = setup(&[("pool.blocks", "8192")]);
+    let verdict = drawn(&setup, &measured(), &send_buffer);
+    // 95.6 Mbit/s for 20 ms are 239,000 bytes, and two segments more.
+    assert_eq!(verdict.knob.as_deref(), Some("CONFIG_NET_SEND_BUFSIZE"));
+    assert_eq!(verdict.present.as_deref(), Some("16384"));
+    let needed: u64 = verdict.needed.as_deref().unwrap().parse().unwrap();
+    assert!((239_000..245_000).contains(&needed), "{needed}");
+    let formula = verdict.formula.as_deref().unwrap();
     assert!(
-        said.contains("tcp.receive_buffer of `peer` above 65536"),
-        "{said}"
+        formula.contains("20 ms + 2 segments of 1,460 bytes"),
+        "{formula}"
     );
+    // The peer's window of 64 KiB is tighter than the path.
+    let next = verdict.next.unwrap();
+    assert_eq!(next.limit, Cause::ReceiveWindow);
+    assert!((next.at_most_mbps - 26.1).abs() < 0.2, "{next:?}");
+    let predicted = verdict.predicted.unwrap();
+    assert!(
+        (predicted.goodput_mbps / 26.0 - 1.0).abs() < 0.02,
+        "{predicted:?}"
+    );
+    assert_eq!(
+        verdict.changes,
+        [Change {
+            set: "device.CONFIG_NET_SEND_BUFSIZE".to_string(),
+            from: "16384".to_string(),
+            to: needed.to_string(),
+        }]
+    );
+}
+
+#[test]
+fn netburners_counts_are_raised_together_and_in_buffers() {
+    let file = FILE.replace(
+        "preset = \"nuttx\", set.tcp.send_buffer = \"16K\"",
+        "preset = \"netburner\"",
+    );
+    let setup = Experiment::parse("t", "t.toml", &file)
+        .unwrap()
+        .rows
+        .remove(0)
+        .setup;
+    let verdict = drawn(
+        &setup,
+        &measured(),
+        &limits(Limit::SendBuffer, ReceiveLimit::None),
+    );
+    let told: Vec<_> = verdict
+        .changes
+        .iter()
+        .map(|change| (change.set.as_str(), change.from.as_str()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("device.SetSocketTxBuffers", "5"),
+            ("device.SetSocketUnackBuffers", "5")
+        ]
+    );
+    // 95.7 Mbit/s for 20 ms are 239,187 bytes; with two segments 242,688, rounded up.
+    assert_eq!(verdict.needed.as_deref(), Some("162"));
+}
+
+#[test]
+fn a_value_is_never_lowered() {
+    // 16 KiB at 1 Mbit/s and 20 ms: the path needs no more than two segments and a bit.
+    let setup = setup(&[("wire.rate", "1mbit")]);
+    let verdict = drawn(
+        &setup,
+        &measured(),
+        &limits(Limit::SendBuffer, ReceiveLimit::None),
+    );
+    assert!(verdict.changes.is_empty(), "{verdict:?}");
+    assert_eq!(verdict.limit, Cause::Path);
+    assert!(verdict.sentence.ends_with("more buffer will not help."));
+}
+
+#[test]
+fn without_window_scaling_64_kib_are_the_most_and_then_it_is_the_knob() {
+    let receive = limits(Limit::ReceiveWindow, ReceiveLimit::Buffer);
+    let small = [
+        ("peer.tcp.window_scaling", "false"),
+        ("peer.tcp.receive_buffer", "8K"),
+    ];
+    let verdict = drawn(&setup(&small), &measured(), &receive);
+    assert_eq!(verdict.needed.as_deref(), Some("65535"));
+    let large = [
+        ("peer.tcp.window_scaling", "false"),
+        ("peer.tcp.receive_buffer", "64K"),
+    ];
+    let verdict = drawn(&setup(&large), &measured(), &receive);
+    assert_eq!(verdict.knob.as_deref(), Some("tcp.window_scaling"));
+    let set: Vec<_> = verdict
+        .changes
+        .iter()
+        .map(|change| change.set.as_str())
+        .collect();
+    assert_eq!(set, ["peer.tcp.window_scaling", "peer.tcp.receive_buffer"]);
+}
+
+#[test]
+fn a_buffer_of_less_than_two_segments_is_paced_by_the_peers_timer() {
+    let small = [
+        ("tcp.send_buffer", "1024"),
+        ("tcp.fit_segments", "0"),
+        ("peer.tcp.delayed_ack", "200ms"),
+    ];
+    let paced = Measured {
+        srtt_ms: 200.0,
+        ..measured()
+    };
+    let verdict = drawn(
+        &setup(&small),
+        &paced,
+        &limits(Limit::SendBuffer, ReceiveLimit::None),
+    );
+    assert_eq!(verdict.limit, Cause::DelayedAck);
+    assert!(
+        verdict.sentence.contains("the timer of `peer` (200 ms)"),
+        "{}",
+        verdict.sentence
+    );
+    assert_eq!(verdict.knob.as_deref(), Some("CONFIG_NET_SEND_BUFSIZE"));
 }
 
 #[test]
@@ -207,6 +346,40 @@ fn opening_and_closing_bind_only_when_nothing_else_held() {
         sender,
         receiver: Shares::default(),
     };
-    assert_eq!(binding(&limits).map(|(limit, _)| limit), Some(Limit::Nagle));
-    assert_eq!(binding(&Limits::default()), None);
+    let (setup, measured) = (setup(&[]), measured());
+    let held = |limits: &Limits| binding::of(&evidence(&setup, &measured, limits));
+    assert_eq!(held(&limits).map(|held| held.cause), Some(Cause::Nagle));
+    assert_eq!(held(&Limits::default()), None);
+}
+
+#[test]
+fn pacing_belongs_to_the_window_that_was_used_up_too() {
+    let (setup, measured) = (setup(&[]), measured());
+    for (window, expected) in [(3, Cause::Loss), (0, Cause::Pacing)] {
+        let times = [("pacing", 7), ("congestion_window_after_loss", window)];
+        let limits = Limits {
+            sender: Shares::of(times.map(|(name, s)| (name, Duration::from_secs(s)))),
+            receiver: Shares::default(),
+        };
+        let verdict = drawn(&setup, &measured, &limits);
+        assert_eq!(verdict.limit, expected);
+    }
+}
+
+#[test]
+fn a_transfer_is_predicted_in_rounds() {
+    let setup = setup(&[("workload.bytes", "1000000")]);
+    let (measured, limits) = (measured(), Limits::default());
+    let scale = evidence(&setup, &measured, &limits).scale();
+    let bound = Bound {
+        cause: Cause::Path,
+        bps: 100e6,
+    };
+    // Two trips to open; 14,600, 29,200, 58,400, 116,800 and 233,600 bytes in a trip
+    // each; the rest, 547,400, at 12.5 MB/s; half a trip for the last byte.
+    let predicted = predict::under(&setup, &scale, bound);
+    assert!(
+        (predicted.elapsed_s - (7.5 * 0.02 + 0.0438)).abs() < 0.001,
+        "{predicted:?}"
+    );
 }

@@ -1,0 +1,84 @@
+//! What the way of the first flow is like when it is empty.
+//!
+//! Rule: from the links as they are set, never from what was measured. What
+//! waits in queues, and what hosts take, is not known here.
+
+use fullpipe_sim::link::{Direction, Link};
+
+use crate::experiment::Setup;
+
+/// Bytes of a frame beside its text: Ethernet, IP and TCP headers with the
+/// timestamps option.
+const HEADERS: f64 = 14.0 + 20.0 + 32.0;
+
+/// The way from the sender to the receiver, and back.
+#[derive(Clone, Copy, Debug)]
+pub struct Path {
+    /// Probability that a frame with text is lost.
+    pub loss: f64,
+    /// Seconds until the acknowledgment of a full segment is back.
+    pub rtt_s: f64,
+    /// Seconds that the slowest link takes for a full segment; 0 where no link
+    /// has a rate.
+    pub frame_s: f64,
+    /// Text that the slowest link carries in full segments, in bits a second;
+    /// infinite where no link has a rate.
+    pub payload_bps: f64,
+}
+
+impl Path {
+    /// The way of the first flow of `setup`, for segments of `segment_bytes`.
+    pub fn of(setup: &Setup, segment_bytes: u64) -> Self {
+        let flow = setup.flow();
+        let frame_bits = (segment_bytes as f64 + HEADERS) * 8.0;
+        let mut path = Self {
+            loss: 0.0,
+            rtt_s: 0.0,
+            frame_s: 0.0,
+            payload_bps: f64::INFINITY,
+        };
+        for (number, way) in setup.route(flow.from, flow.to) {
+            let link = &setup.links[number];
+            let delays = Direction::ALL.map(|direction| link.link(direction).delay_us as f64);
+            let there = link.link(way);
+            path.loss = 1.0 - (1.0 - path.loss) * (1.0 - there.loss);
+            path.rtt_s += delays.iter().sum::<f64>() / 1e6 + bits_s(&there, frame_bits);
+            path.rtt_s += there.radio.map_or(0.0, |_| access_s(&there) * 2.0);
+            path.frame_s = path.frame_s.max(frame_s(&there, frame_bits));
+        }
+        if path.frame_s > 0.0 {
+            path.payload_bps = segment_bytes as f64 * 8.0 / path.frame_s;
+        }
+        path
+    }
+}
+
+/// Seconds from one full segment to the next where the link is never idle.
+fn frame_s(link: &Link, frame_bits: f64) -> f64 {
+    let shaped = link
+        .token_bucket
+        .map_or(0.0, |bucket| frame_bits / bucket.rate_bps as f64);
+    // The acknowledgment of every second segment uses the same air.
+    let air = link.radio.map_or(0.0, |_| {
+        access_s(link) * 1.5 + bits_s(link, HEADERS * 8.0) / 2.0
+    });
+    shaped.max(bits_s(link, frame_bits) + air)
+}
+
+fn bits_s(link: &Link, bits: f64) -> f64 {
+    if link.rate_bps > 0 {
+        bits / link.rate_bps as f64
+    } else {
+        0.0
+    }
+}
+
+/// What a frame costs on a radio before its first bit, on average.
+fn access_s(link: &Link) -> f64 {
+    link.radio.map_or(0.0, |radio| {
+        (radio.access_us as f64 + radio.backoff_us as f64 / 2.0) / 1e6
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,48 @@
+//! Paths that can be worked out by hand.
+
+use super::*;
+use crate::experiment::Experiment;
+
+fn path(link: &str) -> Path {
+    let file = format!(
+        r#"
+title = "t"
+hosts.near = {{}}
+hosts.far = {{}}
+links.path = {{ between = ["near", "far"], {link} }}
+workload = {{ from = "near", to = "far", duration = "1s" }}
+rows = [{{ label = "row" }}]
+"#
+    );
+    Path::of(
+        &Experiment::parse("t", "t.toml", &file).unwrap().rows[0].setup,
+        1_448,
+    )
+}
+
+#[test]
+fn a_wire_carries_text_between_headers() {
+    let path = path(r#"rate = "100mbit", delay = "10ms", loss = "1%""#);
+    // 1,514 bytes at 100 Mbit/s are 121.1 us.
+    assert!((path.frame_s * 1e6 - 121.12).abs() < 0.01, "{path:?}");
+    assert!((path.rtt_s * 1e3 - 20.121).abs() < 0.001, "{path:?}");
+    assert!((path.payload_bps / 1e6 - 95.64).abs() < 0.01, "{path:?}");
+    assert!((path.loss - 0.01).abs() < 1e-9, "{path:?}");
+}
+
+#[test]
+fn a_shaper_and_a_radio_take_longer_than_the_bits_do() {
+    let shaped = path(
+        r#"rate = "100mbit", token_bucket.rate = "500kbit", token_bucket.burst = 15000, token_bucket.latency = "50ms""#,
+    );
+    assert!((shaped.payload_bps / 1e3 - 478.2).abs() < 0.1, "{shaped:?}");
+    // 1,101 us of bits; 825 us to get at the air, and half an acknowledgment of 873.
+    let radio = path(r#"rate = "11mbit", radio.access = "675us", radio.backoff = "300us""#);
+    assert!((radio.frame_s * 1e6 - 2_362.6).abs() < 1.0, "{radio:?}");
+}
+
+#[test]
+fn a_path_without_a_rate_carries_anything() {
+    let path = path(r#"delay = "1ms""#);
+    assert!(path.payload_bps.is_infinite() && path.frame_s == 0.0);
+}

@@ -1,0 +1,209 @@
+//! Which cause held.
+//!
+//! Rule: the stack's own account of its limits decides; bounds only tell apart
+//! what one limit can mean. A limit that stands where the path has long been
+//! full is the path.
+
+use fullpipe_tcp::{Limit, ReceiveLimit};
+
+use super::{bounds, cause::Cause, evidence::Evidence};
+
+/// A link that carried something for this share of the time is full: what is
+/// missing is what contenders for it leave idle.
+const FULL_LINK: f64 = 0.95;
+/// The same where a window or losses of its own queue decide when it is idle.
+const NEARLY_FULL: f64 = 0.9;
+/// The same where the window is as large as the path: opening and the end of
+/// a short transfer are idle too.
+const WITH_OPENING: f64 = 0.5;
+/// A window is as large as the path when it holds this share of it.
+const FULL_WINDOW: f64 = 0.97;
+/// Pacing that belongs to a congestion window leaves it this part of the time.
+const OF_PACING: f64 = 0.2;
+
+/// What held longest.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Binding {
+    /// What it was.
+    pub cause: Cause,
+    /// The stack's limit that held longest of those that mean it.
+    pub limit: Limit,
+    /// The share of the time.
+    pub share: f64,
+}
+
+/// What held longest; `None` without a connection. Opening and closing count
+/// only when nothing else is left: no knob of the transfer is behind them.
+pub fn of(evidence: &Evidence<'_>) -> Option<Binding> {
+    let held = longest(evidence)?;
+    let cause = match held.cause {
+        Cause::SendBuffer => sending(evidence),
+        Cause::ReceiveWindow => receiving(evidence, held.limit),
+        other => other,
+    };
+    let cause = if is_path(evidence, cause) {
+        Cause::Path
+    } else {
+        cause
+    };
+    Some(Binding { cause, ..held })
+}
+
+/// The largest group of limits.
+fn longest(evidence: &Evidence<'_>) -> Option<Binding> {
+    let shares = &evidence.limits.sender;
+    let share = |limit: Limit| shares.share(limit.name());
+    let mut groups: Vec<(Cause, f64, Limit)> = Vec::new();
+    for &limit in Limit::ALL {
+        let cause = of_limit(limit);
+        match groups.iter_mut().find(|(known, ..)| *known == cause) {
+            Some((_, sum, largest)) => {
+                if share(limit) > share(*largest) {
+                    *largest = limit;
+                }
+                *sum += share(limit);
+            }
+            None => groups.push((cause, share(limit), limit)),
+        }
+    }
+    join_pacing(&mut groups);
+    let binding = |&(cause, share, limit): &(Cause, f64, Limit)| Binding {
+        cause,
+        limit,
+        share,
+    };
+    let of_transfer = |group: &&(Cause, f64, Limit)| {
+        !matches!(group.0, Cause::Handshake | Cause::Closing) && group.1 > 0.0
+    };
+    let largest = |a: &&(Cause, f64, Limit), b: &&(Cause, f64, Limit)| a.1.total_cmp(&b.1);
+    let transfer = groups.iter().filter(of_transfer).max_by(largest);
+    let any = groups.iter().filter(|group| group.1 > 0.0).max_by(largest);
+    transfer.or(any).map(binding)
+}
+
+/// The pacing rate is made of the congestion window: where that was used up
+/// too, both are one.
+fn join_pacing(groups: &mut [(Cause, f64, Limit)]) {
+    let share = |groups: &[(Cause, f64, Limit)], cause| {
+        groups
+            .iter()
+            .find(|group| group.0 == cause)
+            .map_or(0.0, |group| group.1)
+    };
+    let pacing = share(groups, Cause::Pacing);
+    let window = groups
+        .iter_mut()
+        .filter(|group| matches!(group.0, Cause::SlowStart | Cause::Congestion | Cause::Loss))
+        .max_by(|a, b| a.1.total_cmp(&b.1));
+    let Some(window) = window.filter(|window| window.1 >= pacing * OF_PACING) else {
+        return;
+    };
+    window.1 += pacing;
+    if let Some(paced) = groups.iter_mut().find(|group| group.0 == Cause::Pacing) {
+        paced.1 = 0.0;
+    }
+}
+
+fn of_limit(limit: Limit) -> Cause {
+    match limit {
+        Limit::Application => Cause::Application,
+        Limit::SendBuffer => Cause::SendBuffer,
+        Limit::Memory => Cause::Memory,
+        Limit::ReceiveWindow | Limit::ZeroWindow => Cause::ReceiveWindow,
+        Limit::CwndSlowStart => Cause::SlowStart,
+        Limit::CwndSteady => Cause::Congestion,
+        Limit::CwndAfterLoss | Limit::Recovery => Cause::Loss,
+        Limit::Pacing => Cause::Pacing,
+        Limit::Device => Cause::Device,
+        Limit::Nagle => Cause::Nagle,
+        Limit::Handshake => Cause::Handshake,
+        Limit::Closing => Cause::Closing,
+    }
+}
+
+/// A send buffer that is full: by its size, by the count of what may be on its
+/// way, or because of when the peer acknowledges.
+fn sending(evidence: &Evidence<'_>) -> Cause {
+    let bounds = bounds::all(evidence.setup, &evidence.scale());
+    let bound = |cause| bounds::of(&bounds, cause).unwrap_or(f64::INFINITY);
+    let timer = evidence.receiver().config.tcp.delayed_ack.as_secs_f64();
+    let waited_s = evidence.measured.srtt_ms / 1e3 - evidence.path().rtt_s;
+    if bound(Cause::DelayedAck).is_finite() && waited_s > timer / 2.0 {
+        return Cause::DelayedAck;
+    }
+    if bound(Cause::Unacknowledged) < bound(Cause::SendBuffer) {
+        return Cause::Unacknowledged;
+    }
+    Cause::SendBuffer
+}
+
+/// A window that is used up: by what the receiver did to it most of the time.
+fn receiving(evidence: &Evidence<'_>, limit: Limit) -> Cause {
+    match at_receiver(evidence).0 {
+        ReceiveLimit::Reader => Cause::SlowReader,
+        ReceiveLimit::Hole => Cause::Reassembly,
+        ReceiveLimit::Memory => Cause::PeerMemory,
+        ReceiveLimit::None | ReceiveLimit::Buffer if limit == Limit::ZeroWindow => {
+            Cause::ZeroWindow
+        }
+        ReceiveLimit::None | ReceiveLimit::Buffer => Cause::ReceiveWindow,
+    }
+}
+
+/// What the receiver did to its sender most of the time, and how long.
+pub fn at_receiver(evidence: &Evidence<'_>) -> (ReceiveLimit, f64) {
+    let shares = &evidence.limits.receiver;
+    [
+        ReceiveLimit::Buffer,
+        ReceiveLimit::Reader,
+        ReceiveLimit::Hole,
+        ReceiveLimit::Memory,
+    ]
+    .into_iter()
+    .map(|limit| (limit, shares.share(limit.name())))
+    .max_by(|a, b| a.1.total_cmp(&b.1))
+    .filter(|(_, share)| *share > 0.0)
+    .unwrap_or((ReceiveLimit::None, 0.0))
+}
+
+/// Whether the path was full, so that what the sender waited for only decided
+/// where data waited.
+fn is_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
+    let busy = evidence.measured.link_busy_share;
+    let path = evidence.path();
+    let full_rate = evidence.measured.goodput_mbps * 1e6 >= FULL_LINK * path.payload_bps;
+    let enough = match cause {
+        Cause::Application | Cause::SlowReader | Cause::Nagle | Cause::DelayedAck => return false,
+        Cause::Loss if path.loss > 0.0 => FULL_LINK,
+        Cause::Loss | Cause::Congestion | Cause::Device => NEARLY_FULL,
+        Cause::SendBuffer
+        | Cause::Unacknowledged
+        | Cause::Memory
+        | Cause::ReceiveWindow
+        | Cause::PeerMemory => {
+            if evidence.is_alone() && holds_the_path(evidence, cause) {
+                WITH_OPENING
+            } else {
+                FULL_LINK
+            }
+        }
+        Cause::Reassembly
+        | Cause::ZeroWindow
+        | Cause::SlowStart
+        | Cause::Pacing
+        | Cause::Path
+        | Cause::Handshake
+        | Cause::Closing
+        | Cause::Nothing => FULL_LINK,
+    };
+    busy >= enough || full_rate
+}
+
+/// Whether the window behind `cause` is as large as the path is long.
+fn holds_the_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
+    let bounds = bounds::all(evidence.setup, &evidence.scale());
+    let (bound, path) = (bounds::of(&bounds, cause), bounds::of(&bounds, Cause::Path));
+    bound
+        .zip(path)
+        .is_some_and(|(bound, path)| bound >= FULL_WINDOW * path)
+}

@@ -1,0 +1,178 @@
+//! What each thing that could bind would allow at most.
+//!
+//! Rule: each bound is worked out from the setup alone, on the scale of the
+//! path, as if nothing else bound; so the same function says what bound before
+//! a change and what will bind after it.
+
+use fullpipe_sim::app::ReadPlan;
+
+use super::{
+    cause::Cause,
+    evidence::{Scale, pool_bytes},
+};
+use crate::{
+    experiment::{HostPlan, Setup},
+    path::Path,
+    response,
+};
+
+/// The largest window without RFC 7323's scaling.
+pub const UNSCALED: u64 = 65_535;
+
+/// A cause, and the text that it lets through.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bound {
+    /// What binds.
+    pub cause: Cause,
+    /// Bits a second at most; infinite where it does not bind at all.
+    pub bps: f64,
+}
+
+/// Everything that is known to bound the first flow.
+pub fn all(setup: &Setup, scale: &Scale) -> Vec<Bound> {
+    let (sender, receiver) = (
+        &setup.hosts[setup.flow().from],
+        &setup.hosts[setup.flow().to],
+    );
+    let window = |cause, bytes: f64| Bound {
+        cause,
+        bps: per_second(bytes, scale.cycle_s),
+    };
+    let tcp = &sender.config.tcp;
+    let mut bounds = vec![
+        window(Cause::SendBuffer, send_buffer(sender) as f64),
+        window(Cause::Unacknowledged, f64::from(tcp.unacknowledged)),
+        window(Cause::Memory, send_memory(sender)),
+        window(
+            Cause::ReceiveWindow,
+            receive_window(sender, receiver) as f64,
+        ),
+        window(Cause::PeerMemory, receive_memory(receiver)),
+    ];
+    bounds.extend(delayed_ack(setup, scale));
+    bounds.extend(nothing_to_turn(setup, scale));
+    bounds
+}
+
+/// What no knob of either host moves: path, applications, loss.
+pub fn nothing_to_turn(setup: &Setup, scale: &Scale) -> Vec<Bound> {
+    let flow = setup.flow();
+    let path = Path::of(setup, scale.segment as u64);
+    let mut bounds = vec![Bound {
+        cause: Cause::Path,
+        bps: path.payload_bps * (1.0 - path.loss),
+    }];
+    let write = flow.write_plan();
+    bounds.push(Bound {
+        cause: Cause::Application,
+        bps: per_second(f64::from(flow.write), write.pause.as_secs_f64()),
+    });
+    if let ReadPlan::Rate { bytes, every } = flow.read_plan() {
+        bounds.push(Bound {
+            cause: Cause::SlowReader,
+            bps: per_second(bytes as f64, every.as_secs_f64()),
+        });
+    }
+    if path.loss > 0.0 {
+        bounds.extend(
+            response::by_loss_bps(setup, scale.segment as u64).map(|bps| Bound {
+                cause: Cause::Loss,
+                bps,
+            }),
+        );
+    }
+    bounds
+}
+
+/// The bound of `cause` in `bounds`.
+pub fn of(bounds: &[Bound], cause: Cause) -> Option<f64> {
+    let found = bounds.iter().find(|bound| bound.cause == cause);
+    found.map(|bound| bound.bps)
+}
+
+/// The tightest of `bounds`, where one binds at all.
+pub fn tightest(bounds: &[Bound]) -> Option<Bound> {
+    let finite = bounds.iter().copied().filter(|bound| bound.bps.is_finite());
+    finite.min_by(|a, b| a.bps.total_cmp(&b.bps))
+}
+
+/// What the send buffer may hold, tuned or not.
+pub fn send_buffer(sender: &HostPlan) -> u64 {
+    let tcp = &sender.config.tcp;
+    u64::from(tcp.send_buffer.max(tcp.send_buffer_max))
+}
+
+/// What the receive buffer may hold, tuned or not.
+pub fn receive_buffer(receiver: &HostPlan) -> u64 {
+    let tcp = &receiver.config.tcp;
+    u64::from(tcp.receive_buffer.max(tcp.receive_buffer_max))
+}
+
+/// Whether windows above 64 KiB can be told.
+pub fn is_scaled(sender: &HostPlan, receiver: &HostPlan) -> bool {
+    sender.config.tcp.window_scaling && receiver.config.tcp.window_scaling
+}
+
+fn receive_window(sender: &HostPlan, receiver: &HostPlan) -> u64 {
+    let most = if is_scaled(sender, receiver) {
+        u64::MAX
+    } else {
+        UNSCALED
+    };
+    receive_buffer(receiver).min(most)
+}
+
+/// Bytes of packet memory that are left for what a sender writes: its own idle
+/// window is promised some, and receiving has its floor.
+pub fn send_memory(sender: &HostPlan) -> f64 {
+    let pool = pool_bytes(sender) as f64;
+    let promised = (pool * idle_share(sender)).min(receive_buffer(sender) as f64);
+    pool - promised - receive_floor(sender)
+}
+
+/// The pool that leaves a sender so many bytes of it.
+pub fn pool_for(sender: &HostPlan, bytes: f64) -> f64 {
+    let by_share = bytes / (1.0 - idle_share(sender));
+    by_share.min(bytes + receive_buffer(sender) as f64) + receive_floor(sender)
+}
+
+/// The share of the pool that its own idle window is promised at most.
+fn idle_share(sender: &HostPlan) -> f64 {
+    (f64::from(sender.config.tcp.idle_window_share) / 100.0).min(0.99)
+}
+
+fn receive_floor(sender: &HostPlan) -> f64 {
+    let pool = &sender.config.pool;
+    f64::from(pool.receive_floor) * f64::from(pool.block_size)
+}
+
+/// Bytes of packet memory that one window may be promised.
+pub fn receive_memory(receiver: &HostPlan) -> f64 {
+    pool_bytes(receiver) as f64 * f64::from(receiver.config.tcp.window_share) / 100.0
+}
+
+/// With less than two segments on their way, nothing but its timer makes a
+/// peer acknowledge that waits for the second.
+fn delayed_ack(setup: &Setup, scale: &Scale) -> Option<Bound> {
+    let flow = setup.flow();
+    let (sender, receiver) = (
+        &setup.hosts[flow.from].config.tcp,
+        &setup.hosts[flow.to].config.tcp,
+    );
+    let most = send_buffer(&setup.hosts[flow.from]).min(u64::from(sender.unacknowledged)) as f64;
+    let waits = receiver.ack_every > 1 && !receiver.delayed_ack.is_zero();
+    let is_small = most < 2.0 * scale.segment && sender.fit_segments < 2;
+    (waits && is_small).then(|| Bound {
+        cause: Cause::DelayedAck,
+        bps: per_second(most, scale.cycle_s + receiver.delayed_ack.as_secs_f64()),
+    })
+}
+
+/// Bits a second of so many bytes every so often.
+fn per_second(bytes: f64, every_s: f64) -> f64 {
+    if every_s > 0.0 {
+        bytes * 8.0 / every_s
+    } else {
+        f64::INFINITY
+    }
+}

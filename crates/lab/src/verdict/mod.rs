@@ -1,0 +1,207 @@
+//! Which bound was binding, with the numbers that prove it, the knob that moves
+//! it, and what turning that would give.
+//!
+//! Rule: the limit is the stack's own, never guessed from figures; the figures
+//! are its proof. A knob is named only where turning it can help, and never
+//! towards a smaller value.
+//!
+//! | question | where |
+//! | --- | --- |
+//! | what may bind, and its names | `cause` |
+//! | what did, by the stack's account | `binding` |
+//! | what each would allow at most | `bounds` |
+//! | which knob moves it, and how far | `remedy`, and `names` for its own words |
+//! | what that would give | `predict` |
+//! | the sentences | `words` |
+
+mod binding;
+mod bounds;
+mod cause;
+mod evidence;
+mod names;
+mod predict;
+mod remedy;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+
+pub use cause::Cause;
+pub use evidence::Evidence;
+pub use predict::Predicted;
+pub use remedy::Change;
+
+use crate::{experiment::Setup, measured::Outcome};
+use binding::Binding;
+use bounds::Bound;
+use evidence::pool_bytes;
+use remedy::Remedy;
+
+/// Which bound was binding, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// What bound.
+    pub limit: Cause,
+    /// That and its proof, and the advice, for people.
+    pub sentence: String,
+    /// The knob that moves it, by its host's own name; absent where none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub knob: Option<String>,
+    /// The value that it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub present: Option<String>,
+    /// The value that it needs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needed: Option<String>,
+    /// How that is worked out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub formula: Option<String>,
+    /// What that would give, where it can be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub predicted: Option<Predicted>,
+    /// What would bind then, where it can be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<Next>,
+    /// Every setting that the advice changes, as `--set` takes them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+}
+
+/// What would bind next.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Next {
+    /// What.
+    pub limit: Cause,
+    /// Text that it lets through, in Mbit/s.
+    pub at_most_mbps: f64,
+}
+
+/// The verdict.
+pub fn of(evidence: &Evidence<'_>) -> Verdict {
+    if let Some(verdict) = write_that_never_fits(evidence) {
+        return verdict;
+    }
+    let Some(binding) = binding::of(evidence) else {
+        let sentence = "No connection came about, so nothing can be said of its limits.";
+        return plain(Cause::Nothing, sentence.to_string());
+    };
+    let proof = words::proof(evidence, &binding);
+    let is_told = evidence.measured.outcome == Outcome::Complete && evidence.is_alone();
+    let remedy = if is_told {
+        remedy::of(evidence, binding.cause)
+    } else {
+        None
+    };
+    match remedy {
+        Some(remedy) => advised(evidence, &binding, proof, remedy),
+        None => plain(binding.cause, proof),
+    }
+}
+
+fn plain(limit: Cause, sentence: String) -> Verdict {
+    Verdict {
+        limit,
+        sentence,
+        knob: None,
+        present: None,
+        needed: None,
+        formula: None,
+        predicted: None,
+        next: None,
+        changes: Vec::new(),
+    }
+}
+
+/// `setup` with `changes` made, if they can be made.
+fn changed(setup: &Setup, changes: &[Change]) -> Option<Setup> {
+    let mut setup = setup.clone();
+    let mut made = changes
+        .iter()
+        .map(|change| setup.set(&change.set, &change.to));
+    made.all(|outcome| outcome.is_ok()).then_some(())?;
+    setup.validate().ok().map(|()| setup)
+}
+
+/// The verdict with what the remedy would give.
+fn advised(evidence: &Evidence<'_>, binding: &Binding, proof: String, remedy: Remedy) -> Verdict {
+    let Some(setup) = changed(evidence.setup, &remedy.changes) else {
+        return plain(binding.cause, proof);
+    };
+    let scale = evidence.scale();
+    let next = next_bound(evidence, &setup);
+    let predicted = next.map(|next| predict::under(&setup, &scale, next));
+    let next = next.map(|next| Next {
+        limit: next.cause,
+        at_most_mbps: next.bps / 1e6,
+    });
+    let advice = words::advice(evidence, &remedy, predicted.as_ref(), next.as_ref());
+    Verdict {
+        limit: binding.cause,
+        sentence: format!("{proof}{advice}"),
+        knob: Some(remedy.knob),
+        present: Some(remedy.present),
+        needed: Some(remedy.needed),
+        formula: Some(remedy.formula).filter(|formula| !formula.is_empty()),
+        predicted,
+        next,
+        changes: remedy.changes,
+    }
+}
+
+/// The tightest of all bounds once `setup` is as advised.
+fn next_bound(evidence: &Evidence<'_>, setup: &Setup) -> Option<Bound> {
+    bounds::tightest(&bounds::all(setup, &evidence.scale()))
+}
+
+/// A write that is taken whole or not at all, and is larger than what could
+/// ever hold it.
+fn write_that_never_fits(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let sender = evidence.sender();
+    let write = u64::from(evidence.setup.flow().write);
+    if !sender.config.tcp.write_atomic || evidence.measured.delivered_bytes > 0 {
+        return None;
+    }
+    let (pool, buffer) = (pool_bytes(sender), u64::from(sender.config.tcp.send_buffer));
+    let knobs = &sender.config.pool;
+    let (cause, why) = if write > pool {
+        let blocks = names::number(
+            sender,
+            "pool.blocks",
+            write.div_ceil(u64::from(knobs.block_size)),
+        );
+        let why = format!(
+            "a {write}-byte write never fits in the {pool}-byte pool ({} blocks of {} bytes), and \
+             tcp.write_atomic takes a write whole or not at all; tcp.write_atomic = false sends \
+             it chunk by chunk, or {} must be at least {}.",
+            knobs.blocks, knobs.block_size, blocks.name, blocks.wanted,
+        );
+        (Cause::Memory, why)
+    } else if write > buffer {
+        let why = format!(
+            "a {write}-byte write never fits in tcp.send_buffer = {buffer}, and \
+             tcp.write_atomic takes a write whole or not at all; tcp.write_atomic = false sends \
+             it chunk by chunk."
+        );
+        (Cause::SendBuffer, why)
+    } else {
+        return None;
+    };
+    let remedy = remedy::pieces(sender);
+    let setup = changed(evidence.setup, &remedy.changes)?;
+    let scale = evidence.scale();
+    let next = next_bound(evidence, &setup);
+    Some(Verdict {
+        knob: Some(remedy.knob),
+        present: Some(remedy.present),
+        needed: Some(remedy.needed),
+        predicted: next.map(|next| predict::under(&setup, &scale, next)),
+        next: next.map(|next| Next {
+            limit: next.cause,
+            at_most_mbps: next.bps / 1e6,
+        }),
+        changes: remedy.changes,
+        ..plain(cause, format!("{}: {why}", cause.heading()))
+    })
+}

@@ -1,0 +1,69 @@
+//! What a transfer comes to under a bound.
+//!
+//! Rule: handshake, slow start in rounds that double, then the bound, then the
+//! last trip. Nothing of the run goes in but the scale of its path, so what is
+//! predicted can be wrong, and be seen to be.
+
+use serde::Serialize;
+
+use super::{bounds::Bound, evidence::Scale};
+use crate::experiment::{Setup, Stop};
+
+/// Rounds of slow start, after which any window is larger than any path.
+const ROUNDS: usize = 40;
+
+/// What is to be expected of a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Predicted {
+    /// Text over time, in Mbit/s.
+    pub goodput_mbps: f64,
+    /// From the call to connect to the last byte read, in seconds.
+    pub elapsed_s: f64,
+}
+
+/// What the first flow of `setup` comes to when `bound` is the tightest.
+pub fn under(setup: &Setup, scale: &Scale, bound: Bound) -> Predicted {
+    let flow = setup.flow();
+    let sender = &setup.hosts[flow.from];
+    let Scale { segment, rtt_s, .. } = *scale;
+    // The neighbour is asked for first, unless they know each other.
+    let opening = if sender.acquainted { 1.0 } else { 2.0 };
+    let mut elapsed_s = rtt_s * opening;
+    let (mut left, until_s) = match flow.stop {
+        Stop::Bytes(bytes) => (bytes as f64, f64::INFINITY),
+        Stop::After(length) => (f64::INFINITY, length.as_secs_f64() + elapsed_s),
+    };
+    let mut sent = 0.0;
+    let full = bound.bps / 8.0 * rtt_s;
+    let mut window = f64::from(sender.config.tcp.initial_window) * segment;
+    for _ in 0..ROUNDS {
+        if window >= full || left <= window || elapsed_s + rtt_s >= until_s {
+            break;
+        }
+        sent += window;
+        left -= window;
+        elapsed_s += rtt_s;
+        window *= 2.0;
+    }
+    let rate = bound.bps.min(rate_of(window, rtt_s)) / 8.0;
+    if until_s.is_finite() {
+        sent += (until_s - elapsed_s).max(0.0) * rate;
+        elapsed_s = until_s;
+    } else {
+        sent += left;
+        elapsed_s += left / rate + rtt_s / 2.0;
+    }
+    Predicted {
+        goodput_mbps: sent * 8.0 / 1e6 / elapsed_s,
+        elapsed_s,
+    }
+}
+
+/// Bits a second of a window a round trip, paced at twice that as slow start does.
+fn rate_of(window: f64, rtt_s: f64) -> f64 {
+    if rtt_s > 0.0 {
+        window * 16.0 / rtt_s
+    } else {
+        f64::INFINITY
+    }
+}

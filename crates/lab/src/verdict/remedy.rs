@@ -1,0 +1,340 @@
+//! The knob that moves a bound, and the value that it needs.
+//!
+//! Rule: a value is worked out from what the path and the applications allow,
+//! never more than a knob can use, and never below what is set. Where no knob
+//! helps there is no remedy. What it would give is predicted elsewhere.
+
+use fullpipe_tcp::CongestionAlgorithm;
+use serde::Serialize;
+
+use super::{
+    bounds::{self, UNSCALED, is_scaled, receive_buffer, send_buffer},
+    cause::Cause,
+    evidence::{Evidence, Scale},
+    names::{self, Spoken},
+};
+use crate::{
+    experiment::{HostPlan, Stop},
+    units::{grouped, rate_text, three_digits},
+};
+
+/// Values of buffers are rounded up to this many bytes.
+const STEP: u64 = 1_024;
+/// The most segments that a connection may begin with.
+const INITIAL_MOST: u64 = 1_000;
+
+/// One setting that is to be changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// What `--set` calls it.
+    pub set: String,
+    /// The value it has.
+    pub from: String,
+    /// The value it should have.
+    pub to: String,
+}
+
+/// A knob to turn, and how far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remedy {
+    /// The knob, by the name that its host's system has for it.
+    pub knob: String,
+    /// The value that it has.
+    pub present: String,
+    /// The value that it needs.
+    pub needed: String,
+    /// How that is worked out.
+    pub formula: String,
+    /// Every setting that changes: the knob, and those that would bind at the
+    /// same size.
+    pub changes: Vec<Change>,
+}
+
+/// The window that fills what nothing can be done about.
+struct Window {
+    bytes: u64,
+    formula: String,
+}
+
+/// The knob that moves `cause`, if one does.
+pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
+    match cause {
+        Cause::SendBuffer | Cause::Unacknowledged | Cause::DelayedAck => sending(evidence),
+        Cause::ReceiveWindow | Cause::ZeroWindow => receiving(evidence),
+        Cause::Memory => send_blocks(evidence),
+        Cause::PeerMemory => receive_blocks(evidence),
+        Cause::SlowStart => initial_window(evidence),
+        Cause::Loss => model_instead_of_loss(evidence),
+        Cause::Nagle => Some(switched(evidence.sender(), "tcp.nagle", false)),
+        Cause::Pacing => unpaced(evidence.sender()),
+        Cause::Path
+        | Cause::Application
+        | Cause::SlowReader
+        | Cause::Reassembly
+        | Cause::Congestion
+        | Cause::Device
+        | Cause::Handshake
+        | Cause::Closing
+        | Cause::Nothing => None,
+    }
+}
+
+/// Takes a write that fits nowhere piece by piece.
+pub fn pieces(host: &HostPlan) -> Remedy {
+    switched(host, "tcp.write_atomic", false)
+}
+
+fn switched(host: &HostPlan, knob: &'static str, on: bool) -> Remedy {
+    one(host, names::switch(host, knob, on), String::new())
+}
+
+fn one(host: &HostPlan, spoken: Spoken, formula: String) -> Remedy {
+    Remedy {
+        changes: vec![change(host, &spoken)],
+        knob: spoken.name,
+        present: spoken.present,
+        needed: spoken.wanted,
+        formula,
+    }
+}
+
+fn change(host: &HostPlan, spoken: &Spoken) -> Change {
+    Change {
+        set: format!("{}.{}", host.name, spoken.name),
+        from: spoken.present.clone(),
+        to: spoken.wanted.clone(),
+    }
+}
+
+/// What must be on its way to fill what no knob moves: rate times round trip,
+/// and two segments, because a peer acknowledges every second one. `None` where
+/// nothing but knobs binds.
+fn window(evidence: &Evidence<'_>) -> Option<Window> {
+    let scale = evidence.scale();
+    let fixed = bounds::tightest(&bounds::nothing_to_turn(evidence.setup, &scale));
+    let target = fixed?;
+    let bytes = target.bps / 8.0 * scale.rtt_s + 2.0 * scale.segment;
+    Some(Window {
+        bytes: (bytes.ceil() as u64).next_multiple_of(STEP),
+        formula: format!(
+            "{} of {} x {} ms + 2 segments of {} bytes",
+            rate_text(target.bps),
+            target.cause.words(),
+            three_digits(scale.rtt_s * 1e3),
+            grouped(scale.segment as u64),
+        ),
+    })
+}
+
+/// The same, or twice what there is where nothing else is known to bind.
+fn window_beyond(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
+    let needed = window(evidence).unwrap_or_else(|| Window {
+        bytes: present.saturating_mul(2),
+        formula: "twice the present, as nothing else is known to bind".to_string(),
+    });
+    (needed.bytes > present).then_some(needed)
+}
+
+/// Send buffer and the count of what may be on its way bind alike, so both are
+/// raised where both are too small.
+fn sending(evidence: &Evidence<'_>) -> Option<Remedy> {
+    let sender = evidence.sender();
+    let buffer = send_buffer(sender);
+    let unacknowledged = u64::from(sender.config.tcp.unacknowledged);
+    let needed = window_beyond(evidence, buffer.min(unacknowledged))?;
+    let raise = |knob, present: u64| {
+        (present < needed.bytes).then(|| names::number(sender, knob, needed.bytes))
+    };
+    let tuned = sender.config.tcp.send_buffer_max > sender.config.tcp.send_buffer;
+    let knob = buffer_knob(sender, "tcp.send_buffer", "tcp.send_buffer_max", tuned);
+    let raised = [
+        raise(knob, buffer),
+        raise("tcp.unacknowledged", unacknowledged),
+    ];
+    let mut spoken = raised.into_iter().flatten();
+    let first = spoken.next()?;
+    let mut remedy = one(sender, first, needed.formula);
+    remedy
+        .changes
+        .extend(spoken.map(|other| change(sender, &other)));
+    Some(remedy)
+}
+
+/// The knob that holds a buffer's size: what it tunes itself up to, where it
+/// does and where its system has no name for both.
+fn buffer_knob(
+    host: &HostPlan,
+    size: &'static str,
+    most: &'static str,
+    tuned: bool,
+) -> &'static str {
+    let has_both = !fullpipe::presets::alias::of_knob(host.preset.name, most).is_empty();
+    if tuned && !has_both { most } else { size }
+}
+
+fn receiving(evidence: &Evidence<'_>) -> Option<Remedy> {
+    let (sender, receiver) = (evidence.sender(), evidence.receiver());
+    let present = receive_buffer(receiver);
+    let scaled = is_scaled(sender, receiver);
+    let mut needed = window_beyond(
+        evidence,
+        present.min(if scaled { u64::MAX } else { UNSCALED }),
+    )?;
+    if !scaled && present >= UNSCALED {
+        return Some(scaling(evidence, &needed));
+    }
+    if !scaled {
+        needed.bytes = needed.bytes.min(UNSCALED);
+    }
+    let tuned = receiver.config.tcp.receive_buffer_max > receiver.config.tcp.receive_buffer;
+    let knob = buffer_knob(
+        receiver,
+        "tcp.receive_buffer",
+        "tcp.receive_buffer_max",
+        tuned,
+    );
+    let spoken = names::number(receiver, knob, needed.bytes);
+    Some(one(receiver, spoken, needed.formula))
+}
+
+/// A window field has 16 bits; larger ones need the option, at both ends.
+fn scaling(evidence: &Evidence<'_>, needed: &Window) -> Remedy {
+    let (sender, receiver) = (evidence.sender(), evidence.receiver());
+    let without = [receiver, sender]
+        .into_iter()
+        .filter(|host| !host.config.tcp.window_scaling);
+    let mut changes: Vec<_> = without
+        .map(|host| change(host, &names::switch(host, "tcp.window_scaling", true)))
+        .collect();
+    if receive_buffer(receiver) < needed.bytes {
+        let spoken = names::number(receiver, "tcp.receive_buffer", needed.bytes);
+        changes.push(change(receiver, &spoken));
+    }
+    Remedy {
+        knob: "tcp.window_scaling".to_string(),
+        present: "false".to_string(),
+        needed: "true".to_string(),
+        formula: format!(
+            "{} is more than {} bytes",
+            needed.formula,
+            grouped(UNSCALED)
+        ),
+        changes,
+    }
+}
+
+/// Packet memory for what the sender writes.
+fn send_blocks(evidence: &Evidence<'_>) -> Option<Remedy> {
+    let sender = evidence.sender();
+    let needed = window_beyond(evidence, bounds::send_memory(sender) as u64)?;
+    let bytes = bounds::pool_for(sender, needed.bytes as f64);
+    let also = "what its own window and receiving may hold";
+    Some(blocks(
+        sender,
+        bytes,
+        &format!("{} + {also}", needed.formula),
+    ))
+}
+
+/// Packet memory that backs the receiver's window.
+fn receive_blocks(evidence: &Evidence<'_>) -> Option<Remedy> {
+    let receiver = evidence.receiver();
+    let share = receiver.config.tcp.window_share;
+    let needed = window_beyond(evidence, bounds::receive_memory(receiver) as u64)?;
+    let bytes = needed.bytes as f64 * 100.0 / f64::from(share);
+    let formula = match share {
+        100 => needed.formula,
+        _ => format!("{}, {share} % of the pool for it", needed.formula),
+    };
+    Some(blocks(receiver, bytes, &formula))
+}
+
+fn blocks(host: &HostPlan, bytes: f64, formula: &str) -> Remedy {
+    let pool = &host.config.pool;
+    let size = u64::from(pool.block_size);
+    let wanted = ((bytes / size as f64).ceil() as u64).max(u64::from(pool.blocks) + 1);
+    let formula = format!("{formula}, in blocks of {}", grouped(size));
+    one(host, names::number(host, "pool.blocks", wanted), formula)
+}
+
+/// The pacing rate is a window's and can be done without; BBR's is what it found
+/// the path to carry.
+fn unpaced(sender: &HostPlan) -> Option<Remedy> {
+    match sender.config.tcp.congestion {
+        CongestionAlgorithm::NewReno | CongestionAlgorithm::Cubic => {
+            Some(switched(sender, "tcp.pacing", false))
+        }
+        CongestionAlgorithm::Bbr => None,
+    }
+}
+
+/// As much at the start as the path holds, or as there is to send.
+fn initial_window(evidence: &Evidence<'_>) -> Option<Remedy> {
+    let sender = evidence.sender();
+    let Scale { segment, rtt_s, .. } = evidence.scale();
+    let all = bounds::all(evidence.setup, &evidence.scale());
+    let target = bounds::tightest(&all)?;
+    let of_path = target.bps / 8.0 * rtt_s;
+    let of_flow = match evidence.setup.flow().stop {
+        Stop::Bytes(bytes) => bytes as f64,
+        Stop::After(_) => f64::INFINITY,
+    };
+    let (bytes, formula) = if of_flow < of_path {
+        (of_flow, format!("{} bytes in all", grouped(of_flow as u64)))
+    } else {
+        let rate = rate_text(target.bps);
+        (
+            of_path,
+            format!(
+                "{rate} of {} x {} ms",
+                target.cause.words(),
+                three_digits(rtt_s * 1e3)
+            ),
+        )
+    };
+    let segments = (bytes / segment).ceil() as u64;
+    let wanted = segments.min(INITIAL_MOST);
+    let most = if segments > INITIAL_MOST {
+        ", of which no more than 1,000 can be set"
+    } else {
+        ""
+    };
+    let present = u64::from(sender.config.tcp.initial_window);
+    let formula = format!(
+        "{formula}, in segments of {}{most}",
+        grouped(segment as u64)
+    );
+    (wanted > present).then(|| {
+        one(
+            sender,
+            names::number(sender, "tcp.initial_window", wanted),
+            formula,
+        )
+    })
+}
+
+/// Losses that come by chance say nothing of the path, and BBR does not take
+/// them for its end as the others do.
+fn model_instead_of_loss(evidence: &Evidence<'_>) -> Option<Remedy> {
+    let sender = evidence.sender();
+    let loss = evidence.path().loss;
+    let threshold = f64::from(sender.config.tcp.bbr_loss_threshold) / 100.0;
+    let other = match sender.config.tcp.congestion {
+        CongestionAlgorithm::NewReno => "newreno",
+        CongestionAlgorithm::Cubic => "cubic",
+        CongestionAlgorithm::Bbr => return None,
+    };
+    (loss > 0.0 && loss < threshold).then(|| {
+        let spoken = Spoken {
+            name: "tcp.congestion".to_string(),
+            present: other.to_string(),
+            wanted: "bbr".to_string(),
+        };
+        let formula = format!(
+            "losses of {} % by chance are below the {} % that it takes for a full path",
+            three_digits(loss * 100.0),
+            sender.config.tcp.bbr_loss_threshold
+        );
+        one(sender, spoken, formula)
+    })
+}

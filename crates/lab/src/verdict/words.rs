@@ -1,0 +1,314 @@
+//! The sentences.
+//!
+//! Rule: a sentence begins with the cause, proves it with figures of the run,
+//! and names a knob only where turning it helps. What is concluded stands in
+//! the other files.
+
+use fullpipe_sim::link::Direction;
+use fullpipe_tcp::{Limit, ReceiveLimit};
+
+use super::{
+    Next,
+    binding::{Binding, at_receiver},
+    bounds::{receive_buffer, send_buffer},
+    cause::Cause,
+    evidence::{Evidence, pool_bytes},
+    names,
+    predict::Predicted,
+    remedy::Remedy,
+};
+use crate::{
+    experiment::Stop,
+    measured::{Measured, Outcome},
+    units::{grouped, rate_text, three_digits},
+};
+
+/// The cause and its proof.
+pub fn proof(evidence: &Evidence<'_>, binding: &Binding) -> String {
+    let cause = binding.cause;
+    let outcome = match evidence.measured.outcome {
+        Outcome::Complete => String::new(),
+        Outcome::Dropped => came_to(evidence, "was dropped"),
+        Outcome::Stalled => came_to(evidence, "stalled"),
+    };
+    format!(
+        "{}: {outcome}{}",
+        cause.heading(),
+        of_cause(evidence, binding)
+    )
+}
+
+fn came_to(evidence: &Evidence<'_>, how: &str) -> String {
+    let delivered = grouped(evidence.measured.delivered_bytes);
+    format!("the transfer {how} after {delivered} bytes; ")
+}
+
+/// What a knob would give, and what binds then.
+pub fn advice(
+    evidence: &Evidence<'_>,
+    remedy: &Remedy,
+    predicted: Option<&Predicted>,
+    next: Option<&Next>,
+) -> String {
+    let changes: Vec<_> = remedy
+        .changes
+        .iter()
+        .map(|change| format!("{} = {}", short(evidence, &change.set), change.to))
+        .collect();
+    let formula = match remedy.formula.as_str() {
+        "" => String::new(),
+        formula => format!(" ({formula})"),
+    };
+    let gives = predicted.map_or_else(
+        || "helps".to_string(),
+        |predicted| match evidence.setup.flow().stop {
+            Stop::Bytes(_) => format!("would take about {} s", three_digits(predicted.elapsed_s)),
+            Stop::After(_) => format!(
+                "would give about {}",
+                rate_text(predicted.goodput_mbps * 1e6)
+            ),
+        },
+    );
+    let then = next.map_or_else(String::new, |next| {
+        format!("; then {} binds", next.limit.words())
+    });
+    format!(" {}{formula} {gives}{then}.", changes.join(" with "))
+}
+
+/// A setting of the sender without its host's name, which is understood.
+fn short(evidence: &Evidence<'_>, set: &str) -> String {
+    let sender = &evidence.sender().name;
+    let own = set.strip_prefix(sender.as_str());
+    own.and_then(|rest| rest.strip_prefix('.'))
+        .unwrap_or(set)
+        .to_string()
+}
+
+fn of_cause(evidence: &Evidence<'_>, binding: &Binding) -> String {
+    let measured = evidence.measured;
+    let held = percent(binding.share);
+    match binding.cause {
+        Cause::Path => path(evidence, binding.limit, binding.share),
+        Cause::Application => format!(
+            "everything written had been sent for {held} of the time; no buffer or window was full."
+        ),
+        Cause::SendBuffer => buffer(
+            evidence,
+            "tcp.send_buffer",
+            send_buffer(evidence.sender()),
+            &held,
+        ),
+        Cause::Unacknowledged => {
+            let most = u64::from(evidence.sender().config.tcp.unacknowledged);
+            buffer(evidence, "tcp.unacknowledged", most, &held)
+        }
+        Cause::DelayedAck => delayed_ack(evidence, &held),
+        Cause::Memory => memory(evidence, &held),
+        Cause::ReceiveWindow | Cause::PeerMemory | Cause::SlowReader | Cause::Reassembly => {
+            format!("{} {}", window(evidence, &held), at_peer(evidence))
+        }
+        Cause::ZeroWindow => format!(
+            "the peer advertised no window at all for {held} of the time. {}",
+            at_peer(evidence)
+        ),
+        Cause::SlowStart => format!(
+            "the congestion window was used up while it grew for {held} of the time; the transfer \
+             was over before it had reached the path's size."
+        ),
+        Cause::Congestion => format!(
+            "the congestion window ({} at the end) was used up for {held} of the time, without a \
+             loss, at a round trip of {}.",
+            bytes(evidence.cwnd),
+            millis(measured.srtt_ms),
+        ),
+        Cause::Loss => format!(
+            "losses kept the congestion window ({} at the end) used up, or were being repaired, for \
+             {held} of the time; {}",
+            bytes(evidence.cwnd),
+            sent_again(measured),
+        ),
+        Cause::Pacing => format!("the pacing rate held segments back for {held} of the time."),
+        Cause::Device => format!(
+            "the device's queue was full for {held} of the time; it waits for link `{}`, which was \
+             busy {} of it.",
+            evidence.busiest().name,
+            percent(measured.link_busy_share),
+        ),
+        Cause::Nagle => format!(
+            "less than a segment of {} waited for an acknowledgment for {held} of the time, with \
+             writes of {}.",
+            bytes(measured.segment_bytes),
+            bytes(u64::from(evidence.setup.flow().write)),
+        ),
+        Cause::Handshake => format!("the connection was being opened for {held} of the time."),
+        Cause::Closing => {
+            format!("everything had been sent and the connection closed for {held} of the time.")
+        }
+        Cause::Nothing => String::new(),
+    }
+}
+
+/// The link is full: what else held the sender back only decided where data
+/// waited.
+fn path(evidence: &Evidence<'_>, limit: Limit, share: f64) -> String {
+    let plan = evidence.busiest();
+    let link = plan.link(Direction::Forward);
+    let rate = link.rate_bps as f64;
+    let goodput = evidence.measured.goodput_mbps * 1e6;
+    let of = match (link.radio, link.token_bucket) {
+        (Some(radio), _) => format!(
+            "a half-duplex radio of {} with {} us of access time a frame",
+            rate_text(rate),
+            radio.access_us
+        ),
+        (None, Some(bucket)) => format!("shaped to {}", rate_text(bucket.rate_bps as f64)),
+        (None, None) => format!("of {}", rate_text(rate)),
+    };
+    format!(
+        "link `{}` ({of}) was busy {} of the time and gave {}; the sender waited for {} \
+         {} of it, with {} bytes of packet memory in use at most, and more buffer will not help.",
+        plan.name,
+        percent(evidence.measured.link_busy_share),
+        rate_text(goodput),
+        waiting_for(limit),
+        percent(share),
+        grouped(evidence.measured.peak_pool_bytes),
+    )
+}
+
+fn buffer(evidence: &Evidence<'_>, knob: &'static str, size: u64, held: &str) -> String {
+    let sender = evidence.sender();
+    let rtt_ms = evidence.measured.srtt_ms;
+    let spoken = names::number(sender, knob, size);
+    let tunes = if knob == "tcp.send_buffer" && size > u64::from(sender.config.tcp.send_buffer) {
+        ", which tunes itself,"
+    } else {
+        ""
+    };
+    format!(
+        "{} = {}{tunes} was full and all of it sent for {held} of the time; {} a round trip of {} is \
+         at most {}.",
+        spoken.name,
+        spoken.present,
+        bytes(size),
+        millis(rtt_ms),
+        at_most(size, rtt_ms),
+    )
+}
+
+fn delayed_ack(evidence: &Evidence<'_>, held: &str) -> String {
+    let sender = evidence.sender();
+    let size = send_buffer(sender);
+    let spoken = names::number(sender, "tcp.send_buffer", size);
+    format!(
+        "{} = {} is less than two segments of {}, so each was acknowledged by the timer of `{}` \
+         ({} ms) and not by a second one: it was full for {held} of the time, and {} a round trip \
+         of {} is at most {}.",
+        spoken.name,
+        spoken.present,
+        bytes(evidence.segment_bytes()),
+        evidence.receiver().name,
+        evidence.receiver().config.tcp.delayed_ack.as_millis(),
+        bytes(size),
+        millis(evidence.measured.srtt_ms),
+        at_most(size, evidence.measured.srtt_ms),
+    )
+}
+
+fn memory(evidence: &Evidence<'_>, held: &str) -> String {
+    let sender = evidence.sender();
+    format!(
+        "the pool of {} ({} blocks of {}) had no room for a write for {held} of the time, at a round \
+         trip of {}; {} of it were in use at most.",
+        bytes(pool_bytes(sender)),
+        sender.config.pool.blocks,
+        bytes(u64::from(sender.config.pool.block_size)),
+        millis(evidence.measured.srtt_ms),
+        bytes(evidence.measured.peak_pool_bytes),
+    )
+}
+
+fn window(evidence: &Evidence<'_>, held: &str) -> String {
+    let (window, rtt_ms) = (evidence.peer_window, evidence.measured.srtt_ms);
+    format!(
+        "the peer's window of at most {} was used up for {held} of the time; that a round trip of \
+         {} is at most {}.",
+        bytes(window),
+        millis(rtt_ms),
+        at_most(window, rtt_ms),
+    )
+}
+
+fn sent_again(measured: &Measured) -> String {
+    format!(
+        "{} of {} segments were sent again, after {} timeouts. No buffer will help.",
+        grouped(measured.retransmitted_segments),
+        grouped(measured.data_segments),
+        grouped(measured.timeouts),
+    )
+}
+
+/// What at the receiver keeps its window small.
+fn at_peer(evidence: &Evidence<'_>) -> String {
+    let receiver = evidence.receiver();
+    let name = &receiver.name;
+    let (limit, share) = at_receiver(evidence);
+    let share = percent(share);
+    match limit {
+        ReceiveLimit::None | ReceiveLimit::Buffer => {
+            let size = receive_buffer(receiver);
+            let spoken = names::number(receiver, "tcp.receive_buffer", size);
+            format!("It is {} = {} of `{name}`.", spoken.name, spoken.present)
+        }
+        ReceiveLimit::Reader => format!(
+            "The application of `{name}` left it closed by not reading for {share} of the time: no \
+             buffer will help."
+        ),
+        ReceiveLimit::Hole => {
+            format!(
+                "Gaps left by lost segments filled the buffer of `{name}` for {share} of the time."
+            )
+        }
+        ReceiveLimit::Memory => {
+            format!("The pool of `{name}` could not back more for {share} of the time.")
+        }
+    }
+}
+
+/// What the sender waits for while a limit holds.
+fn waiting_for(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Application => "the application",
+        Limit::SendBuffer => "room in the send buffer",
+        Limit::ReceiveWindow => "the peer's window",
+        Limit::ZeroWindow => "the peer to open its window",
+        Limit::CwndSlowStart | Limit::CwndSteady | Limit::CwndAfterLoss => "the congestion window",
+        Limit::Pacing => "the pacing rate",
+        Limit::Device => "the device",
+        Limit::Nagle => "a full segment",
+        Limit::Recovery => "lost segments",
+        Limit::Memory => "packet memory",
+        Limit::Handshake => "the handshake",
+        Limit::Closing => "the end",
+    }
+}
+
+fn at_most(window: u64, rtt_ms: f64) -> String {
+    if rtt_ms > 0.0 {
+        rate_text(window as f64 * 8e3 / rtt_ms)
+    } else {
+        "any rate".to_string()
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+fn bytes(count: u64) -> String {
+    format!("{} bytes", grouped(count))
+}
+
+fn millis(ms: f64) -> String {
+    format!("{} ms", three_digits(ms))
+}
