@@ -6,7 +6,11 @@
 
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
-use super::{bounds, cause::Cause, evidence::Evidence};
+use super::{
+    bounds::{self, Bound},
+    cause::Cause,
+    evidence::Evidence,
+};
 
 /// A link that carried something for this share of the time is full: what is
 /// missing is what contenders for it leave idle.
@@ -131,10 +135,26 @@ fn sending(evidence: &Evidence<'_>) -> Cause {
     if bound(Cause::DelayedAck).is_finite() && waited_s > timer / 2.0 {
         return Cause::DelayedAck;
     }
-    if bound(Cause::Unacknowledged) < bound(Cause::SendBuffer) {
-        return Cause::Unacknowledged;
-    }
-    Cause::SendBuffer
+    let causes = [
+        Cause::SendBuffer,
+        Cause::SendBufferLimit,
+        Cause::Unacknowledged,
+    ];
+    tighter(&bounds, &causes)
+}
+
+/// The tightest of `causes`; of equals the first.
+fn tighter(bounds: &[Bound], causes: &[Cause]) -> Cause {
+    let bound = |cause: &Cause| bounds::of(bounds, *cause).unwrap_or(f64::INFINITY);
+    let mut causes = causes.iter().copied();
+    let first = causes.next().expect("some cause is asked for");
+    causes.fold(first, |least, cause| {
+        if bound(&cause) < bound(&least) {
+            cause
+        } else {
+            least
+        }
+    })
 }
 
 /// A window that is used up: by what the receiver did to it most of the time.
@@ -146,7 +166,10 @@ fn receiving(evidence: &Evidence<'_>, limit: Limit) -> Cause {
         ReceiveLimit::None | ReceiveLimit::Buffer if limit == Limit::ZeroWindow => {
             Cause::ZeroWindow
         }
-        ReceiveLimit::None | ReceiveLimit::Buffer => Cause::ReceiveWindow,
+        ReceiveLimit::None | ReceiveLimit::Buffer => {
+            let bounds = bounds::all(evidence.setup, &evidence.scale());
+            tighter(&bounds, &[Cause::ReceiveWindow, Cause::ReceiveBufferLimit])
+        }
     }
 }
 
@@ -177,6 +200,8 @@ fn is_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
         Cause::Loss if path.loss > 0.0 => FULL_LINK,
         Cause::Loss | Cause::Congestion | Cause::Device => NEARLY_FULL,
         Cause::SendBuffer
+        | Cause::SendBufferLimit
+        | Cause::ReceiveBufferLimit
         | Cause::Unacknowledged
         | Cause::Memory
         | Cause::ReceiveWindow

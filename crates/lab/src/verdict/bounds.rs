@@ -7,6 +7,7 @@
 use fullpipe_sim::app::ReadPlan;
 
 use super::{
+    buffers::Buffer,
     cause::Cause,
     evidence::{Scale, pool_bytes},
 };
@@ -38,17 +39,26 @@ pub fn all(setup: &Setup, scale: &Scale) -> Vec<Bound> {
         cause,
         bps: per_second(bytes, scale.cycle_s),
     };
+    let (sending, receiving) = (Buffer::sending(sender), Buffer::receiving(receiver));
     let tcp = &sender.config.tcp;
     let mut bounds = vec![
-        window(Cause::SendBuffer, send_buffer(sender) as f64),
+        window(Cause::SendBuffer, sending.uncapped_text() as f64),
         window(Cause::Unacknowledged, f64::from(tcp.unacknowledged)),
         window(Cause::Memory, send_memory(sender)),
         window(
             Cause::ReceiveWindow,
-            receive_window(sender, receiver) as f64,
+            receiving.uncapped_text().min(most_window(sender, receiver)) as f64,
         ),
         window(Cause::PeerMemory, receive_memory(receiver)),
     ];
+    let caps = [
+        (Cause::SendBufferLimit, sending.capped_text()),
+        (Cause::ReceiveBufferLimit, receiving.capped_text()),
+    ];
+    bounds.extend(
+        caps.into_iter()
+            .filter_map(|(cause, text)| Some(window(cause, text? as f64))),
+    );
     bounds.extend(delayed_ack(setup, scale));
     bounds.extend(nothing_to_turn(setup, scale));
     bounds
@@ -96,44 +106,32 @@ pub fn tightest(bounds: &[Bound]) -> Option<Bound> {
     finite.min_by(|a, b| a.bps.total_cmp(&b.bps))
 }
 
-/// What the send buffer may hold, tuned or not.
-pub fn send_buffer(sender: &HostPlan) -> u64 {
-    let tcp = &sender.config.tcp;
-    u64::from(tcp.send_buffer.max(tcp.send_buffer_max))
-}
-
-/// What the receive buffer may hold, tuned or not.
-pub fn receive_buffer(receiver: &HostPlan) -> u64 {
-    let tcp = &receiver.config.tcp;
-    u64::from(tcp.receive_buffer.max(tcp.receive_buffer_max))
-}
-
 /// Whether windows above 64 KiB can be told.
 pub fn is_scaled(sender: &HostPlan, receiver: &HostPlan) -> bool {
     sender.config.tcp.window_scaling && receiver.config.tcp.window_scaling
 }
 
-fn receive_window(sender: &HostPlan, receiver: &HostPlan) -> u64 {
-    let most = if is_scaled(sender, receiver) {
+/// The largest window that the ends can tell each other.
+pub fn most_window(sender: &HostPlan, receiver: &HostPlan) -> u64 {
+    if is_scaled(sender, receiver) {
         u64::MAX
     } else {
         UNSCALED
-    };
-    receive_buffer(receiver).min(most)
+    }
 }
 
 /// Bytes of packet memory that are left for what a sender writes: its own idle
 /// window is promised some, and receiving has its floor.
 pub fn send_memory(sender: &HostPlan) -> f64 {
     let pool = pool_bytes(sender) as f64;
-    let promised = (pool * idle_share(sender)).min(receive_buffer(sender) as f64);
+    let promised = (pool * idle_share(sender)).min(Buffer::receiving(sender).text() as f64);
     pool - promised - receive_floor(sender)
 }
 
 /// The pool that leaves a sender so many bytes of it.
 pub fn pool_for(sender: &HostPlan, bytes: f64) -> f64 {
     let by_share = bytes / (1.0 - idle_share(sender));
-    by_share.min(bytes + receive_buffer(sender) as f64) + receive_floor(sender)
+    by_share.min(bytes + Buffer::receiving(sender).text() as f64) + receive_floor(sender)
 }
 
 /// The share of the pool that its own idle window is promised at most.
@@ -159,7 +157,9 @@ fn delayed_ack(setup: &Setup, scale: &Scale) -> Option<Bound> {
         &setup.hosts[flow.from].config.tcp,
         &setup.hosts[flow.to].config.tcp,
     );
-    let most = send_buffer(&setup.hosts[flow.from]).min(u64::from(sender.unacknowledged)) as f64;
+    let most = Buffer::sending(&setup.hosts[flow.from])
+        .text()
+        .min(u64::from(sender.unacknowledged)) as f64;
     let waits = receiver.ack_every > 1 && !receiver.delayed_ack.is_zero();
     let is_small = most < 2.0 * scale.segment && sender.fit_segments < 2;
     (waits && is_small).then(|| Bound {

@@ -44,6 +44,8 @@ causes! {
     Application = "application", "Application", "the sending application";
     /// The send buffer holds no more until some of it is acknowledged.
     SendBuffer = "send_buffer", "Send buffer", "the send buffer";
+    /// The cap on what an application may set as its send buffer.
+    SendBufferLimit = "send_buffer_limit", "Send buffer's cap", "the cap on send buffers";
     /// The count of what may be sent and not acknowledged.
     Unacknowledged = "unacknowledged", "Unacknowledged", "what may be unacknowledged";
     /// The send buffer holds less than two segments, so the peer's timer for
@@ -53,6 +55,8 @@ causes! {
     Memory = "memory", "Memory", "the sender's packet memory";
     /// The receiver's buffer.
     ReceiveWindow = "receive_window", "Receive window", "the receive window";
+    /// The cap on what an application may set as its receive buffer.
+    ReceiveBufferLimit = "receive_buffer_limit", "Receive buffer's cap", "the cap on receive buffers";
     /// The receiver's packet memory.
     PeerMemory = "peer_memory", "Receiver's memory", "the receiver's packet memory";
     /// The receiving application reads no faster.

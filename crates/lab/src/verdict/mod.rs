@@ -9,13 +9,14 @@
 //! | --- | --- |
 //! | what may bind, and its names | `cause` |
 //! | what did, by the stack's account | `binding` |
-//! | what each would allow at most | `bounds` |
+//! | what each would allow at most | `bounds`, with `buffers` for how much text those hold |
 //! | which knob moves it, and how far | `remedy`, and `names` for its own words |
 //! | what that would give | `predict` |
 //! | the sentences | `words` |
 
 mod binding;
 mod bounds;
+mod buffers;
 mod cause;
 mod evidence;
 mod names;

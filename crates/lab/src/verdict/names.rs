@@ -61,14 +61,11 @@ fn with_alias(host: &HostPlan, alias: &Alias, present: u64, wanted: u64) -> Opti
             wanted.div_ceil(size).to_string(),
         ),
         // One that was set by an application stays as it was set.
-        Meaning::Doubled(most, tuned) if self::present(host, tuned) == 0 => {
-            let asked = wanted.div_ceil(2);
-            if asked > most {
-                return None;
-            }
-            ((present / 2).to_string(), asked.to_string())
+        Meaning::DoubledForGood(tuned) if self::present(host, tuned) == 0 => {
+            halves(present, wanted)
         }
-        Meaning::Bounds(tuned) => {
+        Meaning::Doubled => halves(present, wanted),
+        Meaning::Bounds(tuned) if self::present(host, tuned) > self::present(host, alias.knob) => {
             let default = self::present(host, alias.knob);
             let least = 4_096.min(default);
             let most = self::present(host, tuned).max(default);
@@ -77,13 +74,21 @@ fn with_alias(host: &HostPlan, alias: &Alias, present: u64, wanted: u64) -> Opti
                 format!("{least} {default} {}", wanted.max(default)),
             )
         }
-        Meaning::Doubled(..) | Meaning::Inverted => return None,
+        Meaning::Bounds(_)
+        | Meaning::DoubledForGood(_)
+        | Meaning::Inverted
+        | Meaning::WindowScale
+        | Meaning::Memory(_) => return None,
     };
     Some(Spoken {
         name: alias.name.to_string(),
         present,
         wanted,
     })
+}
+
+fn halves(present: u64, wanted: u64) -> (String, String) {
+    ((present / 2).to_string(), wanted.div_ceil(2).to_string())
 }
 
 /// The value that `host` has for a knob that is a number.

@@ -4,11 +4,13 @@
 //! never more than a knob can use, and never below what is set. Where no knob
 //! helps there is no remedy. What it would give is predicted elsewhere.
 
+use fullpipe::presets::alias;
 use fullpipe_tcp::CongestionAlgorithm;
 use serde::Serialize;
 
 use super::{
-    bounds::{self, UNSCALED, is_scaled, receive_buffer, send_buffer},
+    bounds::{self, UNSCALED, most_window},
+    buffers::{Buffer, Knobs},
     cause::Cause,
     evidence::{Evidence, Scale},
     names::{self, Spoken},
@@ -60,7 +62,17 @@ struct Window {
 pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
     match cause {
         Cause::SendBuffer | Cause::Unacknowledged | Cause::DelayedAck => sending(evidence),
+        Cause::SendBufferLimit => cap(
+            evidence,
+            evidence.sender(),
+            &Buffer::sending(evidence.sender()),
+        ),
         Cause::ReceiveWindow | Cause::ZeroWindow => receiving(evidence),
+        Cause::ReceiveBufferLimit => cap(
+            evidence,
+            evidence.receiver(),
+            &Buffer::receiving(evidence.receiver()),
+        ),
         Cause::Memory => send_blocks(evidence),
         Cause::PeerMemory => receive_blocks(evidence),
         Cause::SlowStart => initial_window(evidence),
@@ -139,21 +151,24 @@ fn window_beyond(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
 /// raised where both are too small.
 fn sending(evidence: &Evidence<'_>) -> Option<Remedy> {
     let sender = evidence.sender();
-    let buffer = send_buffer(sender);
+    let buffer = Buffer::sending(sender);
+    let text = buffer.uncapped_text();
     let unacknowledged = u64::from(sender.config.tcp.unacknowledged);
-    let needed = window_beyond(evidence, buffer.min(unacknowledged))?;
-    let raise = |knob, present: u64| {
-        (present < needed.bytes).then(|| names::number(sender, knob, needed.bytes))
+    let needed = window_beyond(evidence, text.min(unacknowledged))?;
+    let raise = |knob, present: u64, size| {
+        (present < needed.bytes).then(|| names::number(sender, knob, size))
     };
-    let tuned = sender.config.tcp.send_buffer_max > sender.config.tcp.send_buffer;
-    let knob = buffer_knob(sender, "tcp.send_buffer", "tcp.send_buffer_max", tuned);
     let raised = [
-        raise(knob, buffer),
-        raise("tcp.unacknowledged", unacknowledged),
+        raise(
+            knob_of(sender, &buffer),
+            text,
+            buffer.size_for(needed.bytes),
+        ),
+        raise("tcp.unacknowledged", unacknowledged, needed.bytes),
     ];
     let mut spoken = raised.into_iter().flatten();
     let first = spoken.next()?;
-    let mut remedy = one(sender, first, needed.formula);
+    let mut remedy = one(sender, first, needed.formula + &buffer.share_words());
     remedy
         .changes
         .extend(spoken.map(|other| change(sender, &other)));
@@ -162,43 +177,45 @@ fn sending(evidence: &Evidence<'_>) -> Option<Remedy> {
 
 /// The knob that holds a buffer's size: what it tunes itself up to, where it
 /// does and where its system has no name for both.
-fn buffer_knob(
-    host: &HostPlan,
-    size: &'static str,
-    most: &'static str,
-    tuned: bool,
-) -> &'static str {
-    let has_both = !fullpipe::presets::alias::of_knob(host.preset.name, most).is_empty();
-    if tuned && !has_both { most } else { size }
+fn knob_of(host: &HostPlan, buffer: &Buffer) -> &'static str {
+    let Knobs { set, max, .. } = buffer.knobs;
+    let has_both = !alias::of_knob(host.preset.name, max).is_empty();
+    if buffer.tuned_to.is_some() && !has_both {
+        max
+    } else {
+        set
+    }
+}
+
+/// What may be set at most is less than what is needed and, perhaps, was set.
+fn cap(evidence: &Evidence<'_>, host: &HostPlan, buffer: &Buffer) -> Option<Remedy> {
+    let needed = window_beyond(evidence, buffer.text())?;
+    let size = buffer.size_for(needed.bytes);
+    let spoken = names::number(host, buffer.knobs.limit, size);
+    Some(one(host, spoken, needed.formula + &buffer.share_words()))
 }
 
 fn receiving(evidence: &Evidence<'_>) -> Option<Remedy> {
     let (sender, receiver) = (evidence.sender(), evidence.receiver());
-    let present = receive_buffer(receiver);
-    let scaled = is_scaled(sender, receiver);
-    let mut needed = window_beyond(
-        evidence,
-        present.min(if scaled { u64::MAX } else { UNSCALED }),
-    )?;
-    if !scaled && present >= UNSCALED {
-        return Some(scaling(evidence, &needed));
+    let buffer = Buffer::receiving(receiver);
+    let present = buffer.uncapped_text();
+    let most = most_window(sender, receiver);
+    let mut needed = window_beyond(evidence, present.min(most))?;
+    if most == UNSCALED && present >= UNSCALED {
+        return Some(scaling(evidence, &buffer, &needed));
     }
-    if !scaled {
-        needed.bytes = needed.bytes.min(UNSCALED);
-    }
-    let tuned = receiver.config.tcp.receive_buffer_max > receiver.config.tcp.receive_buffer;
-    let knob = buffer_knob(
+    needed.bytes = needed.bytes.min(most);
+    let size = buffer.size_for(needed.bytes);
+    let spoken = names::number(receiver, knob_of(receiver, &buffer), size);
+    Some(one(
         receiver,
-        "tcp.receive_buffer",
-        "tcp.receive_buffer_max",
-        tuned,
-    );
-    let spoken = names::number(receiver, knob, needed.bytes);
-    Some(one(receiver, spoken, needed.formula))
+        spoken,
+        needed.formula + &buffer.share_words(),
+    ))
 }
 
 /// A window field has 16 bits; larger ones need the option, at both ends.
-fn scaling(evidence: &Evidence<'_>, needed: &Window) -> Remedy {
+fn scaling(evidence: &Evidence<'_>, buffer: &Buffer, needed: &Window) -> Remedy {
     let (sender, receiver) = (evidence.sender(), evidence.receiver());
     let without = [receiver, sender]
         .into_iter()
@@ -206,8 +223,9 @@ fn scaling(evidence: &Evidence<'_>, needed: &Window) -> Remedy {
     let mut changes: Vec<_> = without
         .map(|host| change(host, &names::switch(host, "tcp.window_scaling", true)))
         .collect();
-    if receive_buffer(receiver) < needed.bytes {
-        let spoken = names::number(receiver, "tcp.receive_buffer", needed.bytes);
+    if buffer.uncapped_text() < needed.bytes {
+        let size = buffer.size_for(needed.bytes);
+        let spoken = names::number(receiver, knob_of(receiver, buffer), size);
         changes.push(change(receiver, &spoken));
     }
     Remedy {

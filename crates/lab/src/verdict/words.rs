@@ -10,7 +10,7 @@ use fullpipe_tcp::{Limit, ReceiveLimit};
 use super::{
     Next,
     binding::{Binding, at_receiver},
-    bounds::{receive_buffer, send_buffer},
+    buffers::Buffer,
     cause::Cause,
     evidence::{Evidence, pool_bytes},
     names,
@@ -92,19 +92,19 @@ fn of_cause(evidence: &Evidence<'_>, binding: &Binding) -> String {
         Cause::Application => format!(
             "everything written had been sent for {held} of the time; no buffer or window was full."
         ),
-        Cause::SendBuffer => buffer(
-            evidence,
-            "tcp.send_buffer",
-            send_buffer(evidence.sender()),
-            &held,
-        ),
+        Cause::SendBuffer => send_buffer(evidence, &held),
+        Cause::SendBufferLimit => send_buffer_limit(evidence, &held),
         Cause::Unacknowledged => {
             let most = u64::from(evidence.sender().config.tcp.unacknowledged);
             buffer(evidence, "tcp.unacknowledged", most, &held)
         }
         Cause::DelayedAck => delayed_ack(evidence, &held),
         Cause::Memory => memory(evidence, &held),
-        Cause::ReceiveWindow | Cause::PeerMemory | Cause::SlowReader | Cause::Reassembly => {
+        Cause::ReceiveWindow
+        | Cause::ReceiveBufferLimit
+        | Cause::PeerMemory
+        | Cause::SlowReader
+        | Cause::Reassembly => {
             format!("{} {}", window(evidence, &held), at_peer(evidence))
         }
         Cause::ZeroWindow => format!(
@@ -176,29 +176,50 @@ fn path(evidence: &Evidence<'_>, limit: Limit, share: f64) -> String {
     )
 }
 
-fn buffer(evidence: &Evidence<'_>, knob: &'static str, size: u64, held: &str) -> String {
-    let sender = evidence.sender();
-    let rtt_ms = evidence.measured.srtt_ms;
-    let spoken = names::number(sender, knob, size);
-    let tunes = if knob == "tcp.send_buffer" && size > u64::from(sender.config.tcp.send_buffer) {
-        ", which tunes itself,"
-    } else {
-        ""
-    };
+fn send_buffer(evidence: &Evidence<'_>, held: &str) -> String {
+    let sending = Buffer::sending(evidence.sender());
+    let knob = sending
+        .tuned_to
+        .map_or(sending.knobs.set, |_| sending.knobs.max);
+    buffer(evidence, knob, sending.text(), held)
+}
+
+/// A bound of `text` bytes on what the sender has on its way.
+fn buffer(evidence: &Evidence<'_>, knob: &'static str, text: u64, held: &str) -> String {
+    let spoken = names::number(evidence.sender(), knob, text);
+    let carries = a_round_trip(evidence, text);
     format!(
-        "{} = {}{tunes} was full and all of it sent for {held} of the time; {} a round trip of {} is \
-         at most {}.",
-        spoken.name,
-        spoken.present,
-        bytes(size),
+        "{} = {} was full and all of it sent for {held} of the time; {carries}.",
+        spoken.name, spoken.present,
+    )
+}
+
+fn send_buffer_limit(evidence: &Evidence<'_>, held: &str) -> String {
+    let sending = Buffer::sending(evidence.sender());
+    let [set, limit] = [sending.knobs.set, sending.knobs.limit]
+        .map(|knob| names::number(evidence.sender(), knob, sending.set));
+    let carries = a_round_trip(evidence, sending.text());
+    format!(
+        "{} = {} is cut down to {} = {}, and that was full and all of it sent for {held} of the \
+         time; {carries}.",
+        set.name, set.present, limit.name, limit.present,
+    )
+}
+
+/// What a window of `text` bytes carries at most.
+fn a_round_trip(evidence: &Evidence<'_>, text: u64) -> String {
+    let rtt_ms = evidence.measured.srtt_ms;
+    format!(
+        "{} a round trip of {} is at most {}",
+        bytes(text),
         millis(rtt_ms),
-        at_most(size, rtt_ms),
+        at_most(text, rtt_ms)
     )
 }
 
 fn delayed_ack(evidence: &Evidence<'_>, held: &str) -> String {
     let sender = evidence.sender();
-    let size = send_buffer(sender);
+    let size = Buffer::sending(sender).text();
     let spoken = names::number(sender, "tcp.send_buffer", size);
     format!(
         "{} = {} is less than two segments of {}, so each was acknowledged by the timer of `{}` \
@@ -256,8 +277,13 @@ fn at_peer(evidence: &Evidence<'_>) -> String {
     let share = percent(share);
     match limit {
         ReceiveLimit::None | ReceiveLimit::Buffer => {
-            let size = receive_buffer(receiver);
-            let spoken = names::number(receiver, "tcp.receive_buffer", size);
+            let receiving = Buffer::receiving(receiver);
+            let knob = match receiving.tuned_to {
+                Some(_) => receiving.knobs.max,
+                None if receiving.limit < receiving.set => receiving.knobs.limit,
+                None => receiving.knobs.set,
+            };
+            let spoken = names::number(receiver, knob, receiving.set);
             format!("It is {} = {} of `{name}`.", spoken.name, spoken.present)
         }
         ReceiveLimit::Reader => format!(

@@ -1,0 +1,101 @@
+//! What a host's buffers hold of text, from all the knobs that say so.
+//!
+//! Rule: as the stack reckons: one that tunes itself is bounded by its maximum,
+//! one that was set by the cap on what may be set, and text has its share of either.
+
+use crate::experiment::HostPlan;
+
+/// A send or a receive buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// Bytes that were set.
+    pub set: u64,
+    /// What it may grow to; nothing where it does not.
+    pub tuned_to: Option<u64>,
+    /// What counts at most of a buffer that was set.
+    pub limit: u64,
+    /// Percent of it that are for text.
+    share: u64,
+    /// The knobs, for their names.
+    pub knobs: Knobs,
+}
+
+/// The knobs of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Knobs {
+    /// Its size.
+    pub set: &'static str,
+    /// What it tunes itself up to.
+    pub max: &'static str,
+    /// The cap on what is set.
+    pub limit: &'static str,
+}
+
+impl Buffer {
+    /// The send buffer of `host`.
+    pub fn sending(host: &HostPlan) -> Self {
+        let tcp = &host.config.tcp;
+        let max = Some(tcp.send_buffer_max).filter(|max| *max > tcp.send_buffer);
+        Self {
+            set: tcp.send_buffer.into(),
+            tuned_to: max.map(u64::from),
+            limit: tcp.send_buffer_limit.into(),
+            share: tcp.send_text_share.into(),
+            knobs: Knobs {
+                set: "tcp.send_buffer",
+                max: "tcp.send_buffer_max",
+                limit: "tcp.send_buffer_limit",
+            },
+        }
+    }
+
+    /// The receive buffer of `host`.
+    pub fn receiving(host: &HostPlan) -> Self {
+        let tcp = &host.config.tcp;
+        let tuned = tcp.receive_tuning && tcp.receive_buffer_max > tcp.receive_buffer;
+        Self {
+            set: tcp.receive_buffer.into(),
+            tuned_to: tuned.then_some(tcp.receive_buffer_max.into()),
+            limit: tcp.receive_buffer_limit.into(),
+            share: tcp.receive_text_share.into(),
+            knobs: Knobs {
+                set: "tcp.receive_buffer",
+                max: "tcp.receive_buffer_max",
+                limit: "tcp.receive_buffer_limit",
+            },
+        }
+    }
+
+    /// Bytes of text that it holds at most.
+    pub fn text(&self) -> u64 {
+        self.text_of(self.tuned_to.unwrap_or(self.set.min(self.limit)))
+    }
+
+    /// Bytes of text that it would hold without the cap.
+    pub fn uncapped_text(&self) -> u64 {
+        self.text_of(self.tuned_to.unwrap_or(self.set))
+    }
+
+    /// Bytes of text that the cap leaves it; none where nothing is capped.
+    pub fn capped_text(&self) -> Option<u64> {
+        let is_set = self.tuned_to.is_none();
+        is_set.then(|| self.text_of(self.limit))
+    }
+
+    /// The size that holds `text` bytes of text.
+    pub fn size_for(&self, text: u64) -> u64 {
+        (text * 100).div_ceil(self.share)
+    }
+
+    /// The percentage for text in words, where it is not all of it.
+    pub fn share_words(&self) -> String {
+        match self.share {
+            100 => String::new(),
+            share => format!(", text has {share} % of it"),
+        }
+    }
+
+    fn text_of(&self, size: u64) -> u64 {
+        size * self.share / 100
+    }
+}
