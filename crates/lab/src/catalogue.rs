@@ -35,9 +35,14 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ),
     ("loss", include_str!("../../../experiments/loss.toml")),
     ("memory", include_str!("../../../experiments/memory.toml")),
+    (
+        "netburner",
+        include_str!("../../../experiments/netburner.toml"),
+    ),
     ("nuttx", include_str!("../../../experiments/nuttx.toml")),
     ("shallow", include_str!("../../../experiments/shallow.toml")),
     ("tso", include_str!("../../../experiments/tso.toml")),
+    ("unet3", include_str!("../../../experiments/unet3.toml")),
 ];
 
 /// An experiment's text and where it was found.

@@ -118,6 +118,9 @@ macro_rules! quantities {
             $($(#[doc = $doc])+ pub $name: $type,)+
             /// The quartiles of each quantity, where there was more than one seed.
             pub spread: Vec<Spread>,
+            /// Each host by itself, in the order of the file; of several seeds, the
+            /// first's.
+            pub hosts: Vec<HostMeasured>,
             /// Each flow by itself, where there is more than one connection.
             pub flows: Vec<FlowMeasured>,
         }
@@ -166,6 +169,11 @@ quantities! {
     needless_share: f64 = "needless", Percent, Median;
     /// Share of the time in which the busiest link carried something.
     link_busy_share: f64 = "link busy", Percent, Median;
+    /// Share of the time in which the busiest host's processor was at work; only
+    /// where work takes time.
+    cpu_busy_share: Option<f64> = "CPU busy", Percent, Median;
+    /// Frames that hosts lost because their receive rings were full.
+    rx_ring_drops: u64 = "ring drops", Whole, Median;
     /// Packets that the senders' IP received: the peers' acknowledgments.
     ip_in_receives: u64 = "IpInReceives", Whole, Median;
     /// Packets that the senders' IP was asked to send; a super-segment is one.
@@ -231,6 +239,19 @@ pub struct Spread {
     pub q3: f64,
 }
 
+/// What one host's processor and device came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HostMeasured {
+    /// The host's name.
+    pub host: String,
+    /// Share of the time in which its processor was at work; `None` where work
+    /// takes no time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_busy_share: Option<f64>,
+    /// Frames that it lost because its receive ring was full.
+    pub rx_ring_drops: u64,
+}
+
 /// What came out for the connections of one flow of several.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowMeasured {
@@ -277,6 +298,7 @@ impl Measured {
                 q3,
             });
         }
+        all.hosts = first.hosts.clone();
         let flows = 0..first.flows.len();
         all.flows = flows
             .map(|place| FlowMeasured::of_seeds(runs, place))
@@ -287,6 +309,17 @@ impl Measured {
     /// The quartiles of the quantity called `name`, of several seeds.
     pub fn spread(&self, name: &str) -> Option<&Spread> {
         self.spread.iter().find(|spread| spread.quantity == name)
+    }
+}
+
+impl HostMeasured {
+    /// This, rounded for a file, where there is something to say.
+    fn worked(&self) -> Option<Self> {
+        let says = self.cpu_busy_share.is_some() || self.rx_ring_drops > 0;
+        says.then(|| Self {
+            cpu_busy_share: self.cpu_busy_share.map(millionths),
+            ..self.clone()
+        })
     }
 }
 
@@ -346,6 +379,10 @@ impl Serialize for Measured {
         }
         if !self.spread.is_empty() {
             map.serialize_entry("quartiles", &Quartiles(&self.spread))?;
+        }
+        let worked: Vec<_> = self.hosts.iter().filter_map(HostMeasured::worked).collect();
+        if !worked.is_empty() {
+            map.serialize_entry("hosts", &worked)?;
         }
         if !self.flows.is_empty() {
             let flows: Vec<_> = self.flows.iter().map(rounded).collect();

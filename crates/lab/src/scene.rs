@@ -16,8 +16,8 @@ use fullpipe_sim::{
 
 use crate::{
     climb::Climb,
-    experiment::{FlowPlan, Place, Setup, Stop},
-    measured::{FlowMeasured, Measured, Outcome, jain},
+    experiment::{FlowPlan, HostPlan, Place, Setup, Stop},
+    measured::{FlowMeasured, HostMeasured, Measured, Outcome, jain},
     observer::{self, Observer},
     response,
     shares::Times,
@@ -114,6 +114,7 @@ impl<'a> Scene<'a> {
             .map(|host| host.expect("every host of a checked experiment is on a link"))
             .collect();
         for (plan, &host) in setup.hosts.iter().zip(&hosts) {
+            world.set_cpu(host, plan.cpu);
             for &other in hosts
                 .iter()
                 .filter(|&&other| plan.acquainted && other != host)
@@ -336,11 +337,27 @@ impl<'a> Scene<'a> {
             allowed_mbps: response::allowed_mbps(self.setup, segment_bytes),
             time_to_90_s: self.climb.as_ref().and_then(Climb::full_after_s),
             jain: jain(&goodputs),
+            rx_ring_drops: self.hosts.iter().map(|&host| self.world.ring_drops(host)).sum(),
+            hosts: self.hosts_measured(),
             flows: self.flows_measured(ended),
             ..Measured::default()
         };
+        let costs = measured.hosts.iter().filter_map(|host| host.cpu_busy_share);
+        measured.cpu_busy_share = costs.reduce(f64::max);
         self.add_counters(&mut measured);
         measured
+    }
+
+    /// Each host by itself.
+    fn hosts_measured(&self) -> Vec<HostMeasured> {
+        let age = self.age().as_secs_f64();
+        let host = |(plan, &host): (&HostPlan, &HostId)| HostMeasured {
+            host: plan.name.clone(),
+            cpu_busy_share: (!plan.cpu.is_free())
+                .then(|| over(self.world.cpu_busy(host).as_secs_f64(), age)),
+            rx_ring_drops: self.world.ring_drops(host),
+        };
+        self.setup.hosts.iter().zip(&self.hosts).map(host).collect()
     }
 
     /// The counters of every host that sends.

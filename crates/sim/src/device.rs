@@ -20,8 +20,12 @@ use merge::{Arrived, Merger};
 /// What a device is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceModel {
-    /// Frames held for the link before the stack is refused more; at least 1.
+    /// Frames held for the link before the stack is refused more: the transmit
+    /// descriptors; at least 1.
     pub queue: usize,
+    /// Frames held for the stack before more are lost: the receive descriptors.
+    /// 0: as many as come.
+    pub receive_ring: usize,
     /// The device completes checksums.
     pub checksum_tx: bool,
     /// Most text of one frame that the device cuts into segments, in bytes; 0:
@@ -38,6 +42,7 @@ impl DeviceModel {
     pub const fn plain(queue: usize) -> Self {
         Self {
             queue,
+            receive_ring: 0,
             checksum_tx: false,
             super_segment: 0,
             reports_sent: false,
@@ -61,6 +66,15 @@ impl DeviceModel {
 pub struct SimDevice {
     capabilities: Capabilities,
     arrived: Arrived,
+    receive_ring: usize,
+    /// Frames that found the receive ring full.
+    ring_drops: u64,
+    /// The host works frame by frame ([`work_by_frame`](Self::work_by_frame)).
+    by_frame: bool,
+    /// The frame taken from the ring that the stack may read, in that case.
+    handed: Option<(Vec<u8>, RxMeta)>,
+    /// The last frame of `sent` is still being made, in that case.
+    making: bool,
     merger: Option<Merger>,
     /// The frame that the stack is reading.
     current: Vec<u8>,
@@ -89,6 +103,11 @@ impl SimDevice {
         Self {
             capabilities: model.capabilities(mtu),
             arrived: Arrived::new(),
+            receive_ring: model.receive_ring,
+            ring_drops: 0,
+            by_frame: false,
+            handed: None,
+            making: false,
             merger: model.merge.map(Merger::new),
             current: Vec::new(),
             lent: Vec::new(),
@@ -103,12 +122,56 @@ impl SimDevice {
         }
     }
 
-    /// A frame arrives.
+    /// Whether a frame that arrives finds a place in the receive ring. If not, it
+    /// is lost and counted.
+    pub fn has_descriptor(&mut self) -> bool {
+        let is_full = self.receive_ring > 0 && self.arrived.len() >= self.receive_ring;
+        self.ring_drops += u64::from(is_full);
+        !is_full
+    }
+
+    /// Frames that found the receive ring full.
+    pub fn ring_drops(&self) -> u64 {
+        self.ring_drops
+    }
+
+    /// A frame arrives, for which there is a place.
     pub fn deliver(&mut self, frame: Vec<u8>, now: Instant) {
         match &mut self.merger {
             Some(merger) => merger.take(frame, now, &mut self.arrived),
             None => self.arrived.push_back((frame, RxMeta::default())),
         }
+    }
+
+    /// From now on a host's processor hands up one frame at a time
+    /// ([`hand_up`](Self::hand_up)) and makes one at a time
+    /// ([`finish_making`](Self::finish_making)).
+    pub fn work_by_frame(&mut self) {
+        self.by_frame = true;
+    }
+
+    /// The processor takes a frame from the ring, for the stack to read next.
+    /// Returns its length.
+    pub fn hand_up(&mut self) -> Option<usize> {
+        debug_assert!(self.handed.is_none(), "the last one was not read");
+        self.handed = self.arrived.pop_front();
+        self.handed.as_ref().map(|(frame, _)| frame.len())
+    }
+
+    /// Whether a frame was handed up that the stack has not read.
+    pub fn has_handed(&self) -> bool {
+        self.handed.is_some()
+    }
+
+    /// The length of the frame that is being made, if one is.
+    pub fn making(&self) -> Option<usize> {
+        let last = self.sent.back().filter(|_| self.making);
+        last.map(|(frame, _)| frame.len())
+    }
+
+    /// The frame that was being made is in the transmit ring.
+    pub fn finish_making(&mut self) {
+        self.making = false;
     }
 
     /// Hands up what has been held for merging for long enough.
@@ -141,6 +204,9 @@ impl SimDevice {
     /// The frame that waits longest for the link.
     pub fn next_sent(&mut self) -> Option<Vec<u8>> {
         if self.cutting.is_empty() {
+            if self.making && self.sent.len() == 1 {
+                return None;
+            }
             let (frame, meta) = self.sent.pop_front()?;
             self.cutting_len = frame.len();
             self.cutting.extend(segmenter::cut(frame, meta));
@@ -170,7 +236,7 @@ impl SimDevice {
 
     /// Whether there is room for another frame.
     pub fn has_room(&self) -> bool {
-        self.sent.len() + usize::from(!self.cutting.is_empty()) < self.queue_limit
+        !self.making && self.sent.len() + usize::from(!self.cutting.is_empty()) < self.queue_limit
     }
 
     /// Gives a frame's memory back.
@@ -187,7 +253,12 @@ impl Device for SimDevice {
     }
 
     fn receive(&mut self) -> Option<Received<'_>> {
-        let (frame, meta) = self.arrived.pop_front()?;
+        let next = if self.by_frame {
+            self.handed.take()
+        } else {
+            self.arrived.pop_front()
+        };
+        let (frame, meta) = next?;
         let before = std::mem::replace(&mut self.current, frame);
         self.recycle(before);
         Some(Received {
@@ -227,6 +298,7 @@ impl Device for SimDevice {
         let mut frame = std::mem::take(&mut self.lent);
         frame.truncate(len);
         self.sent.push_back((frame, meta));
+        self.making = self.by_frame;
     }
 
     fn sent_bytes(&mut self) -> u64 {

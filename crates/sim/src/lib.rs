@@ -28,6 +28,7 @@ pub mod agenda;
 pub mod app;
 mod arrivals;
 pub mod check;
+mod cpu;
 mod device;
 mod facts;
 mod failure;
@@ -43,6 +44,7 @@ mod soak;
 mod socket;
 mod world;
 
+pub use cpu::{Cost, CpuModel};
 pub use device::{DeviceModel, Merge};
 pub use facts::{EndFacts, Facts};
 pub use failure::WorldFailure;

@@ -347,6 +347,7 @@ fn draw_writes(rng: &mut Rng, bytes: u64) -> WritePlan {
         amount: Amount::Bytes(rng.between(0, bytes)),
         size,
         pause,
+        low_water: 0,
     }
 }
 

@@ -7,7 +7,7 @@
 
 use fullpipe::{ConnectionId, Stack, TcpError};
 use fullpipe_pool::Instant;
-use fullpipe_tcp::{Info, Read};
+use fullpipe_tcp::{Info, Read, SocketOption};
 
 use crate::app::{Reading, Socket};
 use crate::check::Finding;
@@ -165,6 +165,13 @@ impl Socket for EndSocket<'_> {
                 self.refused("a write", error);
                 0
             }
+        }
+    }
+
+    fn set_low_water(&mut self, bytes: u32) {
+        let option = SocketOption::SendLowWater(bytes);
+        if let Err(error) = self.stack.tcp_set(self.id, option, self.now) {
+            self.refused("an option", error);
         }
     }
 

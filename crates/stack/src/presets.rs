@@ -91,6 +91,7 @@ pub const PRESETS: &[Preset] = &[
             ("tcp.receive_buffer", "7500"),
             ("tcp.unacknowledged", "7500"),
             ("tcp.out_of_order", "7500"),
+            ("tcp.fit_segments", "0"),
             ("tcp.window_scaling", "false"),
             ("tcp.timestamps", "false"),
             ("tcp.sack", "false"),

@@ -16,19 +16,32 @@ pub const DEVICE_FIELDS: &[(&str, &str)] = &[
     ),
     ("reports_sent", "true or false"),
     (
+        "rx_descriptors",
+        "a number of frames, or 0 for a ring that never overflows",
+    ),
+    (
         "merge_quiet",
         "a time such as 20us, or 0s for a device that merges nothing",
     ),
     ("merge_longest", "a time such as 1ms, above 0"),
 ];
 
-/// The offloads of one device; it has none unless something is set.
+/// Names that other systems give to what belongs to a device.
+pub const DEVICE_ALIASES: &[(&str, &str)] = &[
+    ("ETH1_RXDESC_CNT", "device.rx_descriptors"),
+    ("ETH1_TXDESC_CNT", "device_queue"),
+];
+
+/// One device; it has no offloads and an endless receive ring unless something
+/// is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DevicePlan {
     /// Most text of one frame that it cuts into segments, in bytes; 0: none.
     pub super_segment: u32,
     /// It says how much it has sent.
     pub reports_sent: bool,
+    /// Frames that wait for the stack before more are lost; 0: any number.
+    pub rx_descriptors: u32,
     /// What it merges is given up when nothing came for so long; zero: it
     /// merges nothing.
     pub merge_quiet: Duration,
@@ -41,6 +54,7 @@ impl DevicePlan {
     pub const PLAIN: Self = Self {
         super_segment: 0,
         reports_sent: false,
+        rx_descriptors: 0,
         merge_quiet: Duration::ZERO,
         merge_longest: Duration::from_millis(1),
     };
@@ -55,6 +69,7 @@ impl DevicePlan {
         DeviceModel {
             super_segment: self.super_segment as usize,
             reports_sent: self.reports_sent,
+            receive_ring: self.rx_descriptors as usize,
             merge: (!self.merge_quiet.is_zero()).then_some(merge),
             ..DeviceModel::plain(queue as usize)
         }
@@ -83,6 +98,7 @@ impl DevicePlan {
         match field {
             "super_segment" => self.super_segment = parse_count(text)?.try_into().ok()?,
             "reports_sent" => self.reports_sent = text.trim().parse().ok()?,
+            "rx_descriptors" => self.rx_descriptors = parse_count(text)?.try_into().ok()?,
             "merge_quiet" => self.merge_quiet = time()?,
             "merge_longest" => self.merge_longest = time().filter(|time| !time.is_zero())?,
             _ => return None,

@@ -50,7 +50,9 @@ pub struct FlowPlan {
     /// An amount that has not arrived so long after the start is measured as it
     /// is then, and nothing is wrong with that.
     pub at_most: Option<Duration>,
+    reverse: bool,
     pause: Duration,
+    low_water: u32,
     reading: Reading,
     vanish_after: Option<u64>,
 }
@@ -123,6 +125,12 @@ pub const FLOW_FIELDS: &[FlowField] = &[
         "a number of flows, 1 to 10000",
         |plan, text| plan.count = count(text)?
     ),
+    field!(
+        "reverse",
+        "The two hosts change places: `to` writes and `from` reads.",
+        "true or false",
+        |plan, text| plan.set_reverse(text.trim().parse().ok()?)
+    ),
     field!("start", "When it begins.", TIME, |plan, text| plan.start =
         time(text)?),
     field!(
@@ -130,6 +138,12 @@ pub const FLOW_FIELDS: &[FlowField] = &[
         "Rest of the sender after each write.",
         TIME,
         |plan, text| plan.pause = time(text)?
+    ),
+    field!(
+        "low_water",
+        "Room that a sender who found the send buffer full waits for (SO_SNDLOWAT); 0: a third of it, or less when little is left to send.",
+        "a number of bytes such as 4K, or 0",
+        |plan, text| plan.low_water = parse_count(text)?.try_into().ok()?
     ),
     field!(
         "read.bytes",
@@ -177,7 +191,9 @@ impl FlowPlan {
             stop: Stop::After(Duration::from_secs(10)),
             give_up: Duration::from_secs(600),
             at_most: None,
+            reverse: false,
             pause: Duration::ZERO,
+            low_water: 0,
             reading: Reading::default(),
             vanish_after: None,
         }
@@ -199,6 +215,13 @@ impl FlowPlan {
             given: text.to_string(),
             expected: row.expected,
         })
+    }
+
+    fn set_reverse(&mut self, reverse: bool) {
+        if self.reverse != reverse {
+            std::mem::swap(&mut self.from, &mut self.to);
+            self.reverse = reverse;
+        }
     }
 
     /// Fields that cannot be without each other, in words.
@@ -233,6 +256,7 @@ impl FlowPlan {
             },
             size: WriteSize::Fixed(u64::from(self.write)),
             pause: self.pause,
+            low_water: self.low_water,
         }
     }
 

@@ -3,6 +3,7 @@
 //! Rule: an [`Experiment`] that exists is right. Everything that could be wrong
 //! with it, each row included, was refused while it was read (`parse.rs`).
 
+mod cpu;
 mod device;
 mod flow;
 mod link;
@@ -14,6 +15,7 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
+pub use cpu::{CPU_FIELDS, CpuField};
 pub use flow::{FLOW_FIELDS, FlowField, FlowPlan, Stop};
 pub use link::{LINK_FIELDS, LinkField, LinkPlan, Place};
 pub use published::{Peer, Published};

@@ -8,12 +8,13 @@ use fullpipe::{
     presets::{Preset, alias},
 };
 use fullpipe_pool::knobs::parse_count;
-use fullpipe_sim::DeviceModel;
+use fullpipe_sim::{CpuModel, DeviceModel};
 
 use fullpipe_sim::link::Direction;
 
 use super::{
-    device::{DEVICE_FIELDS, DevicePlan},
+    cpu::{self, CPU_FIELDS},
+    device::{DEVICE_ALIASES, DEVICE_FIELDS, DevicePlan},
     flow::{FLOW_FIELDS, FlowPlan},
     link::{LINK_FIELDS, LinkPlan, Place},
     setting::SettingError,
@@ -28,6 +29,8 @@ pub const WORKLOAD: &str = "workload";
 pub const DEVICE_QUEUE: &str = "device_queue";
 /// What its device does for the stack stands below this.
 pub const DEVICE: &str = "device";
+/// What its work costs stands below this.
+pub const CPU: &str = "cpu";
 /// Whether it has spoken with the other hosts before.
 pub const ACQUAINTED: &str = "acquainted";
 
@@ -48,6 +51,8 @@ pub struct HostPlan {
     pub device_queue: u32,
     /// What its device does for the stack.
     pub device: DevicePlan,
+    /// What its work costs.
+    pub cpu: CpuModel,
     /// It and the other hosts know each other's station addresses.
     pub acquainted: bool,
 }
@@ -61,6 +66,7 @@ impl HostPlan {
             config: preset.config(),
             device_queue: 256,
             device: DevicePlan::PLAIN,
+            cpu: CpuModel::FREE,
             acquainted: false,
         }
     }
@@ -71,13 +77,18 @@ impl HostPlan {
     }
 
     /// Sets a knob, `device_queue` (frames that its device holds), or a field of
-    /// its `device`, or whether it is `acquainted`, from text.
+    /// its `device` or its `cpu`, or whether it is `acquainted`, from text.
     ///
     /// # Errors
     /// An unknown name with the nearest known one, or a value refused.
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), SettingError> {
+        let alias = DEVICE_ALIASES.iter().find(|(alias, _)| *alias == name);
+        let name = alias.map_or(name, |(_, field)| field);
         if let Some((DEVICE, field)) = name.split_once('.') {
             return self.device.set(field, text);
+        }
+        if let Some((CPU, field)) = name.split_once('.') {
+            return cpu::set(&mut self.cpu, field, text);
         }
         if name == ACQUAINTED {
             self.acquainted = text.trim().parse().map_err(|_| SettingError::NotAValue {
@@ -153,7 +164,8 @@ impl Setup {
                 }
                 Ok(())
             }
-            _ if [DEVICE_QUEUE, DEVICE].contains(&first)
+            _ if [DEVICE_QUEUE, DEVICE, CPU].contains(&first)
+                || DEVICE_ALIASES.iter().any(|(alias, _)| *alias == path)
                 || is_knob_group(first)
                 || alias::find(path).is_some() =>
             {
@@ -266,9 +278,13 @@ impl Setup {
             let fields = DEVICE_FIELDS
                 .iter()
                 .map(|(name, _)| format!("{}.{DEVICE}.{name}", host.name));
+            let costs = CPU_FIELDS
+                .iter()
+                .map(|row| format!("{}.{CPU}.{}", host.name, row.name));
             names
                 .map(move |name| format!("{}.{name}", host.name))
                 .chain(fields)
+                .chain(costs)
         });
         let names = self
             .links

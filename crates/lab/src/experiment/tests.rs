@@ -338,6 +338,38 @@ fn a_matrix_is_every_value_with_every_other_and_the_rows_follow() {
 }
 
 #[test]
+fn a_processor_a_ring_and_the_direction_are_set_like_everything_else() {
+    let mut experiment = experiment();
+    for (path, value) in [
+        ("client.cpu.send_packet", "3us"),
+        ("client.cpu.send_byte", "12.345ns"),
+        ("cpu.call", "1us"),
+        ("ETH1_RXDESC_CNT", "18"),
+        ("client.ETH1_TXDESC_CNT", "4"),
+        ("workload.reverse", "true"),
+    ] {
+        experiment.set(path, value).unwrap();
+    }
+    let setup = &experiment.rows[0].setup;
+    let client = &setup.hosts[setup.subject];
+    assert_eq!(client.cpu.send.packet, Duration::from_micros(3));
+    assert_eq!(client.cpu.send.byte_ps, 12_345);
+    assert_eq!(client.cpu.call, Duration::from_micros(1));
+    assert_eq!((client.device.rx_descriptors, client.device_queue), (18, 4));
+    assert_eq!(setup.flow().to, setup.subject);
+    experiment.set("workload.reverse", "true").unwrap();
+    assert_eq!(experiment.rows[0].setup.flow().to, 0, "set, not turned");
+    for (path, value, says) in [
+        ("client.cpu.sned_packet", "3us", "send_packet"),
+        ("client.cpu.send_byte", "12", "4.5ns"),
+        ("client.cpu.call", "3", "8us"),
+    ] {
+        let error = experiment.set(path, value).unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    }
+}
+
+#[test]
 fn every_flow_field_takes_a_value_of_the_kind_it_names() {
     for field in FLOW_FIELDS {
         let value = if field.expected.contains("time") {

@@ -17,6 +17,8 @@ pub struct FakeSocket {
     /// Sizes asked for in writes.
     pub writes: Vec<u64>,
     pub read: u64,
+    /// The room that a writer waits for, as last set.
+    pub low_water: u32,
     /// Calls that end something, in order.
     pub endings: Vec<&'static str>,
 }
@@ -31,6 +33,10 @@ impl Socket for FakeSocket {
         let taken = len.min(self.room);
         self.room -= taken;
         taken
+    }
+
+    fn set_low_water(&mut self, bytes: u32) {
+        self.low_water = bytes;
     }
 
     fn read(&mut self, len: u64) -> Reading {

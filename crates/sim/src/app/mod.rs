@@ -44,6 +44,10 @@ pub trait Socket {
     /// takes; returns how many. 0 means that it is full.
     fn write(&mut self, len: u64) -> u64;
 
+    /// From now on a writer that found no room is woken when there are so many
+    /// bytes of it.
+    fn set_low_water(&mut self, bytes: u32);
+
     /// Reads up to `len` bytes and verifies them.
     fn read(&mut self, len: u64) -> Reading;
 

@@ -52,6 +52,9 @@ pub struct WritePlan {
     pub size: WriteSize,
     /// Rest after each whole write.
     pub pause: Duration,
+    /// Room in bytes that it waits for when the send buffer is full; 0 leaves it
+    /// to the stack.
+    pub low_water: u32,
 }
 
 impl WritePlan {
@@ -61,6 +64,7 @@ impl WritePlan {
             amount: Amount::Bytes(bytes),
             size: WriteSize::Fixed(size),
             pause: Duration::ZERO,
+            low_water: 0,
         }
     }
 
@@ -70,6 +74,7 @@ impl WritePlan {
             amount: Amount::For(length),
             size: WriteSize::Fixed(size),
             pause: Duration::ZERO,
+            low_water: 0,
         }
     }
 }
@@ -100,6 +105,9 @@ impl Writer {
     /// Writes until the socket is full, a pause begins, or all is written.
     /// Returns whether it is, and when to go on.
     pub fn run(&mut self, socket: &mut dyn Socket) -> (bool, Next) {
+        if self.started.is_none() && self.plan.low_water > 0 {
+            socket.set_low_water(self.plan.low_water);
+        }
         let started = *self.started.get_or_insert(socket.now());
         loop {
             let left = match self.plan.amount {

@@ -59,3 +59,40 @@ fn a_device_that_reports_counts_what_the_link_has_taken_whole() {
     assert!(device.has_news());
     assert_eq!((device.sent_bytes(), device.has_news()), (100, false));
 }
+
+#[test]
+fn a_full_receive_ring_loses_what_comes_and_counts_it() {
+    let model = DeviceModel {
+        receive_ring: 2,
+        ..DeviceModel::plain(4)
+    };
+    let mut device = SimDevice::new(model, 1_500);
+    for mark in [1, 2, 3] {
+        if device.has_descriptor() {
+            device.deliver(vec![mark], Instant::ZERO);
+        }
+    }
+    assert_eq!(device.ring_drops(), 1);
+    assert_eq!(device.receive().unwrap().frame, [1]);
+    assert!(device.has_descriptor(), "what was read leaves its place");
+    assert_eq!(device.receive().unwrap().frame, [2]);
+    assert!(device.receive().is_none());
+}
+
+#[test]
+fn frame_by_frame_the_stack_reads_what_was_handed_up_and_the_link_what_is_made() {
+    let mut device = device(4);
+    device.work_by_frame();
+    device.deliver(vec![1, 1], Instant::ZERO);
+    assert!(device.receive().is_none(), "nothing was handed up");
+    assert_eq!(device.hand_up(), Some(2));
+    assert_eq!(device.receive().unwrap().frame, [1, 1]);
+    device.lend(100).unwrap();
+    device.send(60, TxMeta::default());
+    assert_eq!(device.making(), Some(60));
+    assert!(device.lend(100).is_none(), "one at a time");
+    assert!(device.next_sent().is_none(), "it is still being made");
+    device.finish_making();
+    assert_eq!(device.next_sent().unwrap().len(), 60);
+    assert!(device.lend(100).is_some());
+}

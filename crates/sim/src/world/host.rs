@@ -2,7 +2,8 @@
 //!
 //! Rule: a host works only when something wakes it: a frame, a timer of its
 //! stack or of an application. It then works until nothing is left to do at
-//! this time, as a machine does whose processor takes no time.
+//! this time, as a machine does whose processor takes no time. What is different
+//! where it takes time is in `processor.rs`.
 
 use std::net::SocketAddr;
 
@@ -16,6 +17,7 @@ use rustc_hash::FxHashMap;
 use super::{Event, HostId, LinkId, SERVER_PORT, World, address_of};
 use crate::agenda::Alarm;
 use crate::app::Next;
+use crate::cpu::Cpu;
 use crate::device::SimDevice;
 use crate::failure::WorldFailure;
 use crate::flow::{EndId, FlowId, Side, Stage};
@@ -28,6 +30,8 @@ use crate::socket::EndSocket;
 pub(super) struct Host {
     pub stack: Stack,
     pub device: SimDevice,
+    /// Where its work takes time.
+    pub cpu: Option<Cpu>,
     pub config: Config,
     pub link: LinkId,
     /// The way from here.
@@ -58,6 +62,7 @@ impl Host {
         Self {
             stack,
             device,
+            cpu: None,
             config,
             link,
             direction,
@@ -132,6 +137,9 @@ impl World {
 
     /// Lets a host do everything there is to do at this time.
     pub(super) fn work(&mut self, id: HostId) -> Result<(), WorldFailure> {
+        if self.hosts[id.0].cpu.is_some() {
+            return self.process(id);
+        }
         loop {
             let host = &mut self.hosts[id.0];
             let waiting = host.device.waiting();
@@ -149,9 +157,17 @@ impl World {
             }
             self.count_step(id)?;
         }
+        self.rest(id)
+    }
+
+    /// The host has done what it could: it is woken by its own timers next.
+    pub(super) fn rest(&mut self, id: HostId) -> Result<(), WorldFailure> {
         self.verify_host(id)?;
         let host = &mut self.hosts[id.0];
-        let due = host.stack.next_timeout().map(|due| due.max(self.now));
+        // A busy processor looks at the stack's timers when it is free.
+        let busy = host.cpu.as_ref().is_some_and(|cpu| cpu.is_busy(self.now));
+        let due = host.stack.next_timeout().filter(|_| !busy);
+        let due = due.map(|due| due.max(self.now));
         if let Some(at) = host.alarm.set(due) {
             self.agenda.add(at, Event::Host(id));
         }
@@ -166,19 +182,28 @@ impl World {
     /// ran.
     fn serve_events(&mut self, id: HostId) -> Result<bool, WorldFailure> {
         let mut served = false;
-        while let Some(event) = self.hosts[id.0].stack.next_event() {
+        while self.serve_event(id)? {
             served = true;
-            match event {
-                StackEvent::Tcp(connection) => {
-                    if let Some(&end) = self.hosts[id.0].ends.get(&connection) {
-                        self.run_end(end)?;
-                    }
-                }
-                StackEvent::Accept(listener) => self.accept(id, listener)?,
-                StackEvent::Udp(_) => {}
-            }
         }
         Ok(served)
+    }
+
+    /// Runs the application that the stack has the next news for. Returns whether
+    /// there was any.
+    pub(super) fn serve_event(&mut self, id: HostId) -> Result<bool, WorldFailure> {
+        let Some(event) = self.hosts[id.0].stack.next_event() else {
+            return Ok(false);
+        };
+        match event {
+            StackEvent::Tcp(connection) => {
+                if let Some(&end) = self.hosts[id.0].ends.get(&connection) {
+                    self.run_end(end)?;
+                }
+            }
+            StackEvent::Accept(listener) => self.accept(id, listener)?,
+            StackEvent::Udp(_) => {}
+        }
+        Ok(true)
     }
 
     fn accept(&mut self, id: HostId, listener: ListenerId) -> Result<(), WorldFailure> {

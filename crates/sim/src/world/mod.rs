@@ -6,11 +6,12 @@
 //! and change nothing.
 //!
 //! This file builds worlds. What happens in a step is in `step.rs`, what hosts
-//! do in `host.rs`, what happens to frames in `wire.rs` and `watch.rs`, how long a world runs
+//! do in `host.rs` and `processor.rs`, what happens to frames in `wire.rs` and `watch.rs`, how long a world runs
 //! in `run.rs`, and what is looked at in `inspect.rs`.
 
 mod host;
 mod inspect;
+mod processor;
 mod run;
 mod step;
 mod switch;

@@ -39,7 +39,10 @@ impl World {
                 if self.end_mut(end).alarm.rang(at) {
                     let host = self.end_mut(end).host;
                     self.hosts[host.0].idle_wakes = 0;
-                    self.run_end(end)?;
+                    match &mut self.hosts[host.0].cpu {
+                        Some(cpu) => cpu.waiting.push_back(end),
+                        None => self.run_end(end)?,
+                    }
                     self.work(host)?;
                 }
             }

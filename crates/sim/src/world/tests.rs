@@ -1,6 +1,7 @@
 //! Whole worlds: hand-made ones, whose outcome can be reckoned.
 
 mod path_mtu;
+mod processor;
 mod queues;
 
 use fullpipe::Config;

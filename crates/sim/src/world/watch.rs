@@ -23,8 +23,10 @@ impl World {
     pub(super) fn watch_arrival(&mut self, sender: EndId, tcp: &TcpPacket, frame: &[u8]) {
         let now = self.now;
         let other = &mut self.flows[sender.flow.0].ends[sender.side.other().index()];
-        // What a device holds back to merge it is not known when it arrives.
-        let is_known = !self.hosts[other.host.0].device.merges() && is_undamaged(frame);
+        // What a device holds back to merge it is not known when it arrives, nor
+        // what waits for a processor.
+        let host = &self.hosts[other.host.0];
+        let is_known = !host.device.merges() && host.cpu.is_none() && is_undamaged(frame);
         if is_known {
             other.repeats.arrived(tcp, now);
         }

@@ -70,6 +70,9 @@ impl World {
     pub(super) fn deliver(&mut self, host: HostId, frame: Vec<u8>) {
         self.record(self.hosts[host.0].tap, Some(Passage::Inbound), &frame);
         self.hosts[host.0].idle_wakes = 0;
+        if !self.hosts[host.0].device.has_descriptor() {
+            return;
+        }
         if let Some(tcp) = Packet::parse(self.now, &frame).tcp
             && let Some(sender) = self.end_of(&tcp)
         {

@@ -6,7 +6,7 @@
 use fullpipe_pool::Duration;
 
 use super::{Connection, Env, State, Trigger};
-use crate::{CloseReason, Limit, TcpConfig, TcpError, trace::Event, tuned::TunedSize};
+use crate::{CloseReason, Limit, TcpConfig, TcpError, send::Wake, trace::Event, tuned::TunedSize};
 
 /// What an application may set on one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,10 @@ pub struct Tuning {
     pub receive_buffer: u32,
     /// `tcp.receive_buffer_max` of this connection, in bytes.
     pub receive_buffer_max: u32,
+    /// Room in bytes that a writer who found the send buffer full waits for, as
+    /// far as there can be so much; 0: a third of it, or less when there is
+    /// little left to send.
+    pub send_low_water: u32,
     /// Nagle's algorithm.
     pub nagle: bool,
     /// Less than a segment is held until this is taken back.
@@ -37,6 +41,7 @@ impl Tuning {
             send_buffer_max: config.send_buffer_max,
             receive_buffer: config.receive_buffer,
             receive_buffer_max: config.receive_buffer_max,
+            send_low_water: 0,
             nagle: config.nagle,
             corked: false,
             keepalive_time: config.keepalive_time,
@@ -81,6 +86,9 @@ pub enum SocketOption {
     Cork(bool),
     /// Send buffer in bytes. It is no longer tuned.
     SendBuffer(u32),
+    /// `SO_SNDLOWAT`: room in bytes that a blocked writer waits for; 0 leaves it
+    /// to the stack.
+    SendLowWater(u32),
     /// Receive buffer in bytes. It is no longer tuned. A smaller one than before takes effect as the
     /// application reads: what was promised is kept.
     ReceiveBuffer(u32),
@@ -387,6 +395,7 @@ impl Connection {
                 self.tuning.fix_send_buffer(bytes);
                 self.send_size = self.tuning.send_size(env.config);
             }
+            SocketOption::SendLowWater(bytes) => self.tuning.send_low_water = bytes,
             SocketOption::ReceiveBuffer(bytes) => {
                 self.tuning.fix_receive_buffer(bytes);
                 self.receive_size = self.tuning.receive_size(env.config);
@@ -411,9 +420,13 @@ impl Connection {
 
     /// Wakes a blocked writer if there is enough room for it.
     pub(super) fn note_readiness(&mut self, env: &mut Env<'_>) {
-        let mss = self.segment_size(env);
-        let (capacity, atomic) = (self.send_size.get(), env.config.write_atomic);
-        if !self.send.should_wake(capacity, atomic, mss, env.pool) {
+        let wake = Wake {
+            atomic: env.config.write_atomic,
+            low_water: self.tuning.send_low_water,
+            mss: self.segment_size(env),
+        };
+        let capacity = self.send_size.get();
+        if !self.send.should_wake(capacity, wake, env.pool) {
             return;
         }
         if let Some(blocked) = &mut self.send.blocked {

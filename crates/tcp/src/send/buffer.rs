@@ -20,6 +20,17 @@ pub struct Blocked {
     pub woken: bool,
 }
 
+/// When a blocked writer is woken.
+#[derive(Clone, Copy, Debug)]
+pub struct Wake {
+    /// Its write is taken whole or not at all.
+    pub atomic: bool,
+    /// Room in bytes that it asked to wait for; 0 leaves it to us.
+    pub low_water: u32,
+    /// Bytes of a full segment.
+    pub mss: u32,
+}
+
 impl Send {
     /// Bytes that a write could take now: what the buffer of `capacity` bytes
     /// and packet memory both have room for, with the one that is tighter.
@@ -77,7 +88,7 @@ impl Send {
     ///
     /// Waking for every freed byte costs a switch per segment, so a third of
     /// the buffer is awaited, unless the sender is about to run dry.
-    pub fn should_wake(&self, capacity: u32, atomic: bool, mss: u32, pool: &Pool) -> bool {
+    pub fn should_wake(&self, capacity: u32, wake: Wake, pool: &Pool) -> bool {
         let Some(Blocked {
             wanted,
             woken: false,
@@ -87,10 +98,14 @@ impl Send {
             return false;
         };
         let (room, _) = self.write_room(capacity, pool);
-        if atomic {
+        if wake.atomic {
             return room >= wanted;
         }
+        let mss = wake.mss;
         let reachable = room.saturating_add(self.stream.len() as u32).min(capacity);
+        if wake.low_water > 0 {
+            return room >= wake.low_water.min(reachable);
+        }
         let third = (reachable / 3).max(1);
         room >= third || (self.unsent() < 2 * mss && room >= mss.min(third))
     }

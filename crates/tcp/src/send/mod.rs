@@ -10,7 +10,7 @@ mod segmentize;
 mod sizing;
 
 pub use autotune::send_goal;
-pub use buffer::Blocked;
+pub use buffer::{Blocked, Wake};
 pub use path_mtu::{Claim, PathMtu};
 pub use segmentize::{Decision, Situation, segmentize};
 pub use sizing::{SmallQueue, WriteBuffers, frame_goal, whole_segments};

@@ -190,9 +190,12 @@ fn host(entry: &Entry<'_>) -> Result<HostPlan, Mistake> {
             host.keep(apply(&value, |text| plan.set(value.key, text)));
         }
     }
-    if let Some(device) = host.optional(setup::DEVICE) {
-        for leaf in device.section()?.leaves() {
-            let path = format!("{}.{}", setup::DEVICE, leaf.path);
+    for part in [setup::DEVICE, setup::CPU] {
+        let Some(fields) = host.optional(part) else {
+            continue;
+        };
+        for leaf in fields.section()?.leaves() {
+            let path = format!("{part}.{}", leaf.path);
             host.keep(apply(&leaf, |text| plan.set(&path, text)));
         }
     }
@@ -218,6 +221,7 @@ pub(crate) const HOST_KEYS: &[&str] = &[
     "preset",
     setup::DEVICE_QUEUE,
     setup::DEVICE,
+    setup::CPU,
     setup::ACQUAINTED,
     "set",
 ];

@@ -1,0 +1,101 @@
+//! What work costs a host's processor.
+//!
+//! Rule: the fields stand in one table, which `set` and the suggestions for a
+//! mistyped name read. What they do is the simulator's part.
+
+use fullpipe_pool::Duration;
+use fullpipe_sim::CpuModel;
+
+use super::setting::SettingError;
+
+/// One field of a processor.
+pub struct CpuField {
+    /// Its name below `cpu`.
+    pub name: &'static str,
+    /// What it does, in a sentence.
+    pub doc: &'static str,
+    /// What a value looks like.
+    pub expected: &'static str,
+    set: fn(&mut CpuModel, &str) -> Option<()>,
+}
+
+const TIME: &str = "a time such as 8us";
+const BYTE: &str = "a time for each byte such as 4.5ns, no finer than 0.001ns";
+
+/// Declares a row of [`CPU_FIELDS`].
+macro_rules! field {
+    ($name:literal, $doc:literal, $expected:expr, $($place:ident).+ = $parse:ident) => {
+        CpuField {
+            name: $name,
+            doc: $doc,
+            expected: $expected,
+            set: |model, text| {
+                model.$($place).+ = $parse(text)?;
+                Some(())
+            },
+        }
+    };
+}
+
+/// Every field of a processor.
+pub const CPU_FIELDS: &[CpuField] = &[
+    field!(
+        "receive_packet",
+        "A frame taken from the receive ring, however long.",
+        TIME,
+        receive.packet = time
+    ),
+    field!(
+        "receive_byte",
+        "Each byte of such a frame.",
+        BYTE,
+        receive.byte_ps = picoseconds
+    ),
+    field!(
+        "send_packet",
+        "A frame made and put into the transmit ring, however long.",
+        TIME,
+        send.packet = time
+    ),
+    field!(
+        "send_byte",
+        "Each byte of such a frame.",
+        BYTE,
+        send.byte_ps = picoseconds
+    ),
+    field!(
+        "call",
+        "Each time that an application is woken and runs.",
+        TIME,
+        call = time
+    ),
+];
+
+/// Sets the field called `field` from text.
+///
+/// # Errors
+/// An unknown field, or a text that is none of its values.
+pub fn set(model: &mut CpuModel, field: &str, text: &str) -> Result<(), SettingError> {
+    let names = CPU_FIELDS.iter().map(|row| row.name);
+    let row = CPU_FIELDS
+        .iter()
+        .find(|row| row.name == field)
+        .ok_or_else(|| SettingError::unknown("cpu field", field, names))?;
+    (row.set)(model, text).ok_or_else(|| SettingError::NotAValue {
+        name: format!("cpu.{field}"),
+        given: text.to_string(),
+        expected: row.expected,
+    })
+}
+
+fn time(text: &str) -> Option<Duration> {
+    text.trim().parse().ok()
+}
+
+/// A number of nanoseconds, with thousandths.
+fn picoseconds(text: &str) -> Option<u64> {
+    let number = text.trim().strip_suffix("ns")?;
+    // As many microseconds are a thousand times as many nanoseconds.
+    let thousandfold: Duration = format!("{number}us").parse().ok()?;
+    Some(thousandfold.as_nanos())
+}

@@ -1,0 +1,100 @@
+//! A host's processor: what work costs, and what it is at.
+//!
+//! Rule: one processor does one thing at a time, and what it has begun it
+//! finishes. Frames that arrive meanwhile wait in the receive ring, and are lost
+//! when that is full. A processor that costs nothing is as if there were none.
+//! What the work is, is the host's part (`world/processor.rs`).
+
+use std::collections::VecDeque;
+
+use fullpipe_pool::{Duration, Instant};
+
+use crate::flow::EndId;
+
+/// What one frame costs in one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// However long it is.
+    pub packet: Duration,
+    /// For each of its bytes, link header included, in picoseconds.
+    pub byte_ps: u64,
+}
+
+impl Cost {
+    const NONE: Self = Self {
+        packet: Duration::ZERO,
+        byte_ps: 0,
+    };
+
+    /// Time for a frame of `len` bytes.
+    pub const fn of(&self, len: usize) -> Duration {
+        let bytes = Duration::from_nanos((len as u64 * self.byte_ps).div_ceil(1_000));
+        Duration::from_nanos(self.packet.as_nanos() + bytes.as_nanos())
+    }
+}
+
+/// What work costs a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuModel {
+    /// A frame taken from the receive ring: driver and stack.
+    pub receive: Cost,
+    /// A frame made and put into the transmit ring.
+    pub send: Cost,
+    /// Each time that an application is run: the switch to it and its calls.
+    pub call: Duration,
+}
+
+impl CpuModel {
+    /// A processor that takes no time.
+    pub const FREE: Self = Self {
+        receive: Cost::NONE,
+        send: Cost::NONE,
+        call: Duration::ZERO,
+    };
+
+    /// Whether nothing costs anything.
+    pub fn is_free(&self) -> bool {
+        *self == Self::FREE
+    }
+}
+
+/// A processor at work.
+#[derive(Debug)]
+pub(crate) struct Cpu {
+    pub model: CpuModel,
+    busy_until: Instant,
+    /// All time that was ever begun.
+    spent: Duration,
+    /// Applications whose own time has come and which wait for the processor.
+    pub waiting: VecDeque<EndId>,
+}
+
+impl Cpu {
+    /// A processor that has done nothing yet.
+    pub fn new(model: CpuModel) -> Self {
+        Self {
+            model,
+            busy_until: Instant::ZERO,
+            spent: Duration::ZERO,
+            waiting: VecDeque::new(),
+        }
+    }
+
+    /// Whether it is at something at `now`.
+    pub fn is_busy(&self, now: Instant) -> bool {
+        self.busy_until > now
+    }
+
+    /// It is at something for `cost`. Returns when it is free again.
+    pub fn begin(&mut self, now: Instant, cost: Duration) -> Instant {
+        debug_assert!(!self.is_busy(now), "one thing at a time");
+        self.busy_until = now + cost;
+        self.spent += cost;
+        self.busy_until
+    }
+
+    /// Time in which it was at something until `now`.
+    pub fn busy(&self, now: Instant) -> Duration {
+        self.spent - self.busy_until.since(now)
+    }
+}

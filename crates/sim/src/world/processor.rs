@@ -1,0 +1,113 @@
+//! What a host does when its work takes time.
+//!
+//! Rule: the driver comes first, then what the stack has to send, then the
+//! applications, as tasks of falling priority do; none is interrupted. Between
+//! two frames received, one is sent if there is one, so that those who receive
+//! acknowledge. A frame is read by the stack, and another is on its way to the
+//! link, when what it costs has been spent.
+
+use fullpipe::turn;
+use fullpipe_pool::Duration;
+
+use super::{Event, HostId, World};
+use crate::cpu::{Cpu, CpuModel};
+use crate::failure::WorldFailure;
+
+impl World {
+    /// From now on work takes `host` time. A model that costs nothing changes
+    /// nothing.
+    pub fn set_cpu(&mut self, host: HostId, model: CpuModel) {
+        if !model.is_free() {
+            let host = &mut self.hosts[host.0];
+            host.cpu = Some(Cpu::new(model));
+            host.device.work_by_frame();
+        }
+    }
+
+    /// How long a host's processor has been at work; zero where work takes none.
+    pub fn cpu_busy(&self, host: HostId) -> Duration {
+        let cpu = self.hosts[host.0].cpu.as_ref();
+        cpu.map_or(Duration::ZERO, |cpu| cpu.busy(self.now))
+    }
+
+    /// Frames that a host lost because its receive ring was full.
+    pub fn ring_drops(&self, host: HostId) -> u64 {
+        self.hosts[host.0].device.ring_drops()
+    }
+
+    /// Lets a host whose work takes time do what comes next, until it is busy or
+    /// nothing is left.
+    pub(super) fn process(&mut self, id: HostId) -> Result<(), WorldFailure> {
+        while !self.is_busy(id) {
+            let host = &mut self.hosts[id.0];
+            host.device.finish_making();
+            if host.device.has_room() {
+                host.device.forget_refusal();
+            }
+            self.put_on_link(id)?;
+            let host = &mut self.hosts[id.0];
+            if !host.device.has_handed()
+                && let Some(len) = host.device.hand_up()
+                && self.spend(id, |model| model.receive.of(len))
+            {
+                break;
+            }
+            let did = self.one_turn(id)? || self.one_application(id)?;
+            if !did {
+                break;
+            }
+            self.count_step(id)?;
+        }
+        self.rest(id)
+    }
+
+    fn is_busy(&self, id: HostId) -> bool {
+        let cpu = self.hosts[id.0].cpu.as_ref();
+        cpu.is_some_and(|cpu| cpu.is_busy(self.now))
+    }
+
+    /// The processor is at something that costs time. Returns false when it
+    /// costs none.
+    fn spend(&mut self, id: HostId, cost: impl FnOnce(&CpuModel) -> Duration) -> bool {
+        let Some(cpu) = &mut self.hosts[id.0].cpu else {
+            return false;
+        };
+        let cost = cost(&cpu.model);
+        if cost.is_zero() {
+            return false;
+        }
+        let free = cpu.begin(self.now, cost);
+        self.agenda.add(free, Event::Poke(id));
+        true
+    }
+
+    /// The stack reads the frame that was handed up and makes one at most.
+    /// Returns whether it did anything.
+    fn one_turn(&mut self, id: HostId) -> Result<bool, WorldFailure> {
+        let host = &mut self.hosts[id.0];
+        let waiting = host.device.waiting();
+        let turned = turn(&mut host.stack, &mut host.device, self.now);
+        let making = host.device.making();
+        self.watch_made(id, waiting)?;
+        if let Some(len) = making {
+            self.spend(id, |model| model.send.of(len));
+        }
+        Ok(turned.more_work || turned.received > 0 || making.is_some())
+    }
+
+    /// Runs one application. Returns false when none has anything to do.
+    fn one_application(&mut self, id: HostId) -> Result<bool, WorldFailure> {
+        let waiting = self.hosts[id.0].cpu.as_mut();
+        let served = match waiting.and_then(|cpu| cpu.waiting.pop_front()) {
+            Some(end) => {
+                self.run_end(end)?;
+                true
+            }
+            None => self.serve_event(id)?,
+        };
+        if served {
+            self.spend(id, |model| model.call);
+        }
+        Ok(served)
+    }
+}

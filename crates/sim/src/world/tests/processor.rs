@@ -1,0 +1,113 @@
+//! Hosts whose work takes time.
+
+use super::*;
+use crate::device::DeviceModel;
+use crate::{Cost, CpuModel};
+
+/// A processor that a frame of any length costs `us` microseconds one way.
+fn cost(us: u64) -> Cost {
+    Cost {
+        packet: Duration::from_micros(us),
+        byte_ps: 0,
+    }
+}
+
+/// A transfer of a megabyte over a gigabit whose ends have these processors, and
+/// receive rings of four frames.
+fn transfer(client_cpu: CpuModel, server_cpu: CpuModel) -> (World, [HostId; 2], crate::FlowId) {
+    let mut world = World::new(Seed(11));
+    let link = world.link(Link {
+        rate_bps: 1_000_000_000,
+        delay_us: 50,
+        queue: Queue::Device,
+        ..Link::ideal()
+    });
+    let mut config = Config::default();
+    config.tcp.pacing = false;
+    let device = DeviceModel {
+        receive_ring: 4,
+        ..DeviceModel::plain(8)
+    };
+    let client = world.host_with(&link, config.clone(), device);
+    let server = world.host_with(&link, config, device);
+    world.set_cpu(client, client_cpu);
+    world.set_cpu(server, server_cpu);
+    let flow = world.send(client, server, MIB);
+    (world, [client, server], flow)
+}
+
+#[test]
+fn a_frame_costs_what_it_is_and_what_it_weighs() {
+    let weighs = Cost {
+        packet: Duration::from_nanos(100),
+        byte_ps: 1_500,
+    };
+    assert_eq!(weighs.of(1_000), Duration::from_nanos(1_600));
+    assert_eq!(weighs.of(1), Duration::from_nanos(102), "rounded up");
+    assert_eq!(Cost::default().of(1_514), Duration::ZERO);
+}
+
+#[test]
+fn a_sender_is_no_faster_than_its_processor() {
+    let model = CpuModel {
+        send: cost(200),
+        ..CpuModel::FREE
+    };
+    let (mut world, [client, server], flow) = transfer(model, CpuModel::FREE);
+    world.run_until(Goal::Received(flow, MIB), Deadline::secs(5));
+    let facts = world.facts(flow);
+    let segments = facts.client.data_segments as f64;
+    let least = segments * 200e-6;
+    let elapsed = facts.elapsed.as_secs_f64();
+    assert!(
+        (least..least * 1.1).contains(&elapsed),
+        "{elapsed} s for {segments} segments"
+    );
+    let busy = world.cpu_busy(client).as_secs_f64();
+    assert!(busy > 0.9 * elapsed && busy <= world.now().as_secs_f64());
+    assert_eq!(world.cpu_busy(server), Duration::ZERO);
+    assert_eq!(facts.retransmissions, 0);
+}
+
+#[test]
+fn a_receiver_that_is_busy_overflows_its_ring_and_everything_arrives_all_the_same() {
+    let model = CpuModel {
+        receive: cost(100),
+        ..CpuModel::FREE
+    };
+    let (mut world, [client, server], flow) = transfer(CpuModel::FREE, model);
+    world.run_until(flow.done(), Deadline::secs(30));
+    let facts = world.facts(flow);
+    assert_eq!(facts.bytes, MIB);
+    let drops = world.ring_drops(server);
+    assert!(drops > 0, "a burst is longer than four frames");
+    assert!(facts.retransmissions > 0 && world.ring_drops(client) == 0);
+}
+
+#[test]
+fn applications_are_run_when_the_processor_has_time_for_them() {
+    let model = CpuModel {
+        receive: cost(5),
+        send: cost(5),
+        call: Duration::from_micros(400),
+    };
+    let (mut world, [_, server], flow) = transfer(CpuModel::FREE, model);
+    world.run_until(flow.done(), Deadline::secs(30));
+    assert_eq!(world.facts(flow).bytes, MIB);
+    // A call takes as long as thirty frames take to arrive.
+    assert!(world.ring_drops(server) > 0);
+    assert!(world.cpu_busy(server) > Duration::from_millis(4));
+}
+
+#[test]
+fn a_processor_that_costs_nothing_is_as_if_there_were_none() {
+    let outcome = |free: bool| {
+        let (mut world, [client, _], flow) = transfer(CpuModel::FREE, CpuModel::FREE);
+        if free {
+            world.set_cpu(client, CpuModel::FREE);
+        }
+        world.run_until(flow.done(), Deadline::secs(5));
+        (world.now(), world.steps(), world.frames())
+    };
+    assert_eq!(outcome(true), outcome(false));
+}
