@@ -2,7 +2,7 @@
 //!
 //! Rule: it does once the application has read nine tenths of what the path
 //! carries over two round trips; a burst that a queue gives back is shorter.
-//! Looked at ten times a round trip, if that is long. What kept it from it is said elsewhere.
+//! Looked at ten times a round trip. What kept it from it is said elsewhere.
 
 use std::collections::VecDeque;
 
@@ -17,8 +17,6 @@ const FULL: f64 = 0.9;
 const ROUND_TRIPS: f64 = 2.0;
 /// How often in a round trip it is looked at.
 const LOOKS: f64 = 10.0;
-/// But no more often than so: each look costs as much as a hundred frames.
-const SHORTEST: Duration = Duration::from_micros(500);
 
 /// A connection on its way to filling its path.
 #[derive(Debug)]
@@ -43,7 +41,7 @@ impl Climb {
 
     /// Time between two looks.
     pub(crate) fn step(&self) -> Duration {
-        Duration::from_secs_f64(self.rtt_s / LOOKS).max(SHORTEST)
+        Duration::from_micros((self.rtt_s / LOOKS * 1e6).max(1.0) as u64)
     }
 
     /// `bytes` have been read in all; the path carries `path_bps` of text.

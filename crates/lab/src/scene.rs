@@ -337,8 +337,12 @@ impl<'a> Scene<'a> {
             allowed_mbps: response::allowed_mbps(self.setup, segment_bytes),
             time_to_90_s: self.climb.as_ref().and_then(Climb::full_after_s),
             jain: jain(&goodputs),
-            rx_ring_drops: self.hosts.iter().map(|&host| self.world.ring_drops(host)).sum(),
-            hosts: self.hosts_measured(),
+            rx_ring_drops: self
+                .hosts
+                .iter()
+                .map(|&host| self.world.ring_drops(host))
+                .sum(),
+            hosts: self.hosts_measured(secs),
             flows: self.flows_measured(ended),
             ..Measured::default()
         };
@@ -348,13 +352,12 @@ impl<'a> Scene<'a> {
         measured
     }
 
-    /// Each host by itself.
-    fn hosts_measured(&self) -> Vec<HostMeasured> {
-        let age = self.age().as_secs_f64();
+    /// Each host by itself, over so many seconds.
+    fn hosts_measured(&self, secs: f64) -> Vec<HostMeasured> {
         let host = |(plan, &host): (&HostPlan, &HostId)| HostMeasured {
             host: plan.name.clone(),
             cpu_busy_share: (!plan.cpu.is_free())
-                .then(|| over(self.world.cpu_busy(host).as_secs_f64(), age)),
+                .then(|| over(self.world.cpu_busy(host).as_secs_f64(), secs).min(1.0)),
             rx_ring_drops: self.world.ring_drops(host),
         };
         self.setup.hosts.iter().zip(&self.hosts).map(host).collect()

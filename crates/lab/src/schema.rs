@@ -14,7 +14,9 @@ use fullpipe::{
 use serde_json::{Map, Value, json};
 
 use crate::{
-    experiment::{DEVICE_FIELDS, FLOW_FIELDS, HOST_KEYS, LINK_FIELDS, ROW_KEYS, TOP_KEYS},
+    experiment::{
+        CPU_FIELDS, DEVICE_FIELDS, FLOW_FIELDS, HOST_KEYS, LINK_FIELDS, ROW_KEYS, TOP_KEYS,
+    },
     measured::Quantity,
     report::pretty,
 };
@@ -91,6 +93,14 @@ fn host(key: &str) -> Value {
             let fields = DEVICE_FIELDS.iter();
             let fields = fields.map(|(name, expected)| (*name, scalar(expected)));
             described(closed(tree(fields)), "What its device does for the stack.")
+        }
+        "cpu" => {
+            let fields = CPU_FIELDS.iter();
+            let fields = fields.map(|field| (field.name, sentence(field.doc, field.expected)));
+            described(
+                closed(tree(fields)),
+                "What its work costs; nothing if absent.",
+            )
         }
         _ => reference("scalar"),
     }

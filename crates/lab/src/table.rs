@@ -62,13 +62,14 @@ pub fn text(report: &Report, width: Option<u16>) -> String {
         .iter()
         .filter(|row| !row.fitted.is_empty())
         .collect();
-    for row in fitted {
+    for (place, row) in fitted.iter().enumerate() {
         let parameters = row.fitted.join(", ");
-        let _ = writeln!(
-            out,
-            "fitted on row `{}`: {parameters}; every other row is a prediction",
-            row.label
-        );
+        let rest = if place + 1 == fitted.len() {
+            "; every other row is a prediction"
+        } else {
+            ""
+        };
+        let _ = writeln!(out, "fitted on row `{}`: {parameters}{rest}", row.label);
     }
     out
 }

@@ -344,19 +344,23 @@ fn a_processor_a_ring_and_the_direction_are_set_like_everything_else() {
         ("client.cpu.send_packet", "3us"),
         ("client.cpu.send_byte", "12.345ns"),
         ("cpu.call", "1us"),
-        ("ETH1_RXDESC_CNT", "18"),
+        ("client.ETH1_RXDESC_CNT", "18"),
+        ("ETH1_RXDESC_CNT", "4"),
         ("client.ETH1_TXDESC_CNT", "4"),
         ("workload.reverse", "true"),
     ] {
         experiment.set(path, value).unwrap();
     }
     let setup = &experiment.rows[0].setup;
-    let client = &setup.hosts[setup.subject];
+    let [client, server] = &setup.hosts[..] else {
+        panic!("two hosts")
+    };
     assert_eq!(client.cpu.send.packet, Duration::from_micros(3));
     assert_eq!(client.cpu.send.byte_ps, 12_345);
-    assert_eq!(client.cpu.call, Duration::from_micros(1));
+    assert_eq!(server.cpu.call, Duration::from_micros(1));
+    assert_eq!(server.device.rx_descriptors, 4);
     assert_eq!((client.device.rx_descriptors, client.device_queue), (18, 4));
-    assert_eq!(setup.flow().to, setup.subject);
+    assert_eq!((setup.flow().from, setup.flow().to), (1, 0));
     experiment.set("workload.reverse", "true").unwrap();
     assert_eq!(experiment.rows[0].setup.flow().to, 0, "set, not turned");
     for (path, value, says) in [
@@ -372,10 +376,10 @@ fn a_processor_a_ring_and_the_direction_are_set_like_everything_else() {
 #[test]
 fn every_flow_field_takes_a_value_of_the_kind_it_names() {
     for field in FLOW_FIELDS {
-        let value = if field.expected.contains("time") {
-            "20ms"
-        } else {
-            "1400"
+        let value = match field.expected {
+            "true or false" => "true",
+            text if text.contains("time") => "20ms",
+            _ => "1400",
         };
         let mut plan = FlowPlan::new("bulk", 0, 1);
         let before = plan.clone();

@@ -89,6 +89,38 @@ fn a_write_names_what_cut_it_short() {
     send.stream.release(&mut pool);
 }
 
+/// A writer that found a buffer of 900 bytes full waits for a third of it, or for
+/// as much as it asked for.
+#[test]
+fn a_blocked_writer_is_woken_at_its_low_water() {
+    let mut pool = pool(16);
+    let mut send = established();
+    assert_eq!(send.write(&[1; 1_000], 900, false, &mut pool), 900);
+    let wakes = |send: &Send, low_water, pool: &Pool| {
+        let wake = Wake {
+            atomic: false,
+            low_water,
+            mss: 1,
+        };
+        send.should_wake(900, wake, pool)
+    };
+    let room_at = |send: &mut Send, pool: &mut Pool, room: u64| {
+        let held = send.stream.len();
+        send.stream.advance(pool, held - (900 - room));
+    };
+    for (room, stack, half, whole) in [
+        (200, false, false, false),
+        (300, true, false, false),
+        (450, true, true, false),
+        (900, true, true, true),
+    ] {
+        room_at(&mut send, &mut pool, room);
+        let woken = [0, 450, 5_000].map(|low_water| wakes(&send, low_water, &pool));
+        assert_eq!(woken, [stack, half, whole], "{room} bytes free");
+    }
+    send.stream.release(&mut pool);
+}
+
 fn situation() -> Situation {
     Situation {
         allowance: Allowance {
