@@ -197,9 +197,9 @@ fn check_prints_every_mistake_of_every_file_and_says_so_with_its_exit_code() {
         lines[..4],
         [
             "a.toml:1:1: titel: there is no such key; did you mean `title`?",
+            "a.toml:3:10: hosts.a.preset: must be a string, not a number",
             "a.toml:1:1: links: is missing: give each link a table, such as [links.wire]",
             "a.toml:1:1: workload: is missing: say who sends to whom",
-            "a.toml:3:10: hosts.a.preset: must be a string, not a number",
         ]
     );
     assert!(lines[4].starts_with("no experiment or file is called `none`; "));
@@ -242,7 +242,7 @@ fn a_wrong_experiment_or_setting_is_one_line_and_exit_code_2() {
             (&["lab", "run", "./none.toml"], "none.toml: No such file"),
             (
                 &["lab", "run", "bad.toml"],
-                "bad.toml:1:9: `title` must be a string, not a number",
+                "bad.toml:1:9: title: must be a string, not a number",
             ),
             (&["lab", "run", "nuttx", "--all"], "cannot be used with"),
             (

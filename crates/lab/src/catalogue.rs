@@ -103,7 +103,7 @@ impl Found {
     /// Reads the text to find everything that is wrong with it.
     ///
     /// # Errors
-    /// Every mistake, in the order of the file.
+    /// Every mistake, in the order of the file; what all of it lacks last.
     pub fn check(&self) -> Result<Experiment, Vec<Mistake>> {
         Experiment::check(&self.name, &self.file, &self.text)
     }

@@ -95,8 +95,8 @@ impl Experiment {
     /// that is wrong with it.
     ///
     /// # Errors
-    /// Every mistake, at least one, in the order of the file. What depends on
-    /// something that was refused is not judged.
+    /// Every mistake, at least one, in the order of the file; what all of it lacks
+    /// last. What depends on something that was refused is not judged.
     pub fn check(name: &str, file: &str, text: &str) -> Result<Self, Vec<Mistake>> {
         parse::experiment(name, file, text)
     }

@@ -38,7 +38,9 @@ pub(super) fn experiment(name: &str, file: &str, text: &str) -> Result<Experimen
     let read = whole(name, source).map_err(|last| source.found(last));
     let mut mistakes = found.into_inner();
     drop_misspelled(&mut mistakes);
-    mistakes.sort_by_key(|mistake| (mistake.line, mistake.column));
+    // What the whole file lacks has no place in it, and comes behind what has.
+    let lacks = |at: &Mistake| at.what.starts_with("is missing") && !at.key.contains('.');
+    mistakes.sort_by_key(|mistake| (lacks(mistake), mistake.line, mistake.column));
     // The cells of a matrix make the same mistake each.
     mistakes.dedup_by(|b, a| (a.line, a.column, &a.key) == (b.line, b.column, &b.key));
     match read {
