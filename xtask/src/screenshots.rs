@@ -92,6 +92,7 @@ fn make(picture: &Picture, file: &Path) -> Result<()> {
         seed: 1,
         captures: None,
         observe: true,
+        watch: fullpipe_lab::Watch::NONE,
         progress: &|_, _| (),
     };
     let mut report = run(&experiment, &options)?;

@@ -140,6 +140,8 @@ pub struct LabAttacksArguments {
     fullpipe lab run ./mine.toml --json --seed 7\n  \
     fullpipe lab run nuttx --report nuttx.html\n  \
     fullpipe lab run tso --sweep tcp.send_buffer=4K..1M*2 --sweep link.rtt=1ms,10ms,100ms\n  \
+    fullpipe lab run tso --events --ss 100ms --nstat\n  \
+    fullpipe lab run memory --events=memory.jsonl\n  \
     fullpipe lab run memory --sweep link.loss=0%,1% --output sweep.csv\n  \
     fullpipe lab run --all --pcap captures")]
 pub struct LabRunArguments {
@@ -167,6 +169,18 @@ pub struct LabRunArguments {
     /// Write one record a row to FILE, as its name ends: .csv, .json or .parquet
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Print what happened and when, or write it to FILE: .jsonl for a line of JSON an event, else text
+    ///
+    /// Writers that block and their release, packet memory that is used up and the levels it crosses, windows that
+    /// close and open, retransmission timeouts, states. Times are virtual, of the first seed.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub events: Option<Option<PathBuf>>,
+    /// Print every connection as `ss -tinm` does, once in so long of virtual time
+    #[arg(long, value_name = "INTERVAL", value_parser = interval)]
+    pub ss: Option<fullpipe_lab::units::Time>,
+    /// Print every host's counters at the end of a row, as `nstat` does
+    #[arg(long)]
+    pub nstat: bool,
     /// Write a capture of each row to DIR/EXPERIMENT-ROW.pcapng
     #[arg(long, value_name = "DIR")]
     pub pcap: Option<PathBuf>,
@@ -423,6 +437,13 @@ impl std::fmt::Display for Setting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}={}", self.name, self.value)
     }
+}
+
+/// A time above 0.
+fn interval(text: &str) -> Result<fullpipe_lab::units::Time, String> {
+    let time = text.parse().ok();
+    time.filter(|time| *time > fullpipe_lab::units::Time::ZERO)
+        .ok_or_else(|| "expected a time such as 100ms, above 0".to_string())
 }
 
 fn setting(text: &str) -> Result<Setting, String> {

@@ -9,7 +9,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use fullpipe_lab::{Experiment, Records, Report};
+use fullpipe_lab::{
+    Experiment, Records, Report,
+    watch::{events_json_lines, events_text},
+};
 
 use crate::{arguments::LabRunArguments, failure::Failure, parquet_file};
 
@@ -75,10 +78,11 @@ impl<'a> Pictures<'a> {
     }
 }
 
-/// Where the records of a run go.
+/// Where the records and the events of a run go.
 pub struct Output<'a> {
     file: Option<&'a Path>,
     format: Format,
+    events: Option<&'a Path>,
     several: bool,
 }
 
@@ -110,18 +114,33 @@ impl<'a> Output<'a> {
                 )));
             }
         };
+        let events = arguments.events.as_ref().and_then(Option::as_deref);
+        has_folder(EVENTS, events)?;
         Ok(Self {
             file,
             format,
+            events,
             several: run.len() > 1,
         })
     }
 
-    /// Writes the records of one experiment.
+    /// Writes the records and the events of one experiment; events that have a
+    /// file are in the report no more.
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub fn write(&self, report: &Report) -> Result<(), Failure> {
+    pub fn write(&self, report: &mut Report) -> Result<(), Failure> {
+        if let Some(file) = self.events {
+            let text = match file.extension().is_some_and(|ending| ending == "jsonl") {
+                true => events_json_lines(report),
+                false => events_text(report),
+            };
+            let file = own(file, &report.experiment, self.several);
+            write_whole(EVENTS, &file, text.as_bytes())?;
+            for row in &mut report.rows {
+                row.watched.events.clear();
+            }
+        }
         let Some(file) = self.file else {
             return Ok(());
         };
@@ -137,6 +156,7 @@ impl<'a> Output<'a> {
 }
 
 const OUTPUT: &str = "--output";
+const EVENTS: &str = "--events";
 
 fn has_folder(flag: &str, file: Option<&Path>) -> Result<(), Failure> {
     let folder = file.and_then(Path::parent);

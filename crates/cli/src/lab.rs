@@ -11,9 +11,10 @@ use std::{
 };
 
 use fullpipe_lab::{
-    Axis, Experiment, Report, RunOptions,
+    Axis, Experiment, Report, RunOptions, Watch,
     catalogue::{self, CatalogueError, Found},
     json_array, report_text,
+    watch::watched_text,
 };
 
 use crate::{
@@ -157,6 +158,11 @@ fn run_experiments(arguments: &LabRunArguments) -> Result<(), Failure> {
         let options = RunOptions {
             seed: arguments.seed,
             observe: pictures.are_wanted(),
+            watch: Watch {
+                events: arguments.events.is_some(),
+                sockets: arguments.ss,
+                counters: arguments.nstat,
+            },
             captures: captures.as_ref().map(|folder| folder.path),
             progress: &|row, share| progress.advance(row, share),
         };
@@ -165,11 +171,13 @@ fn run_experiments(arguments: &LabRunArguments) -> Result<(), Failure> {
         drop(progress);
         report.overrides.clone_from(&overrides);
         pictures.write(&mut report)?;
-        output.write(&report)?;
-        if !arguments.json {
+        output.write(&mut report)?;
+        if arguments.json {
+            reports.push(report);
+        } else {
             print(&report_text(&report, terminal_width()))?;
+            print(&watched_text(&report))?;
         }
-        reports.push(report);
     }
     match (arguments.json, reports.as_slice()) {
         (false, _) => Ok(()),

@@ -16,7 +16,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
     use io::Write;
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
-    if !text.ends_with('\n') {
+    if !text.is_empty() && !text.ends_with('\n') {
         out.write_all(b"\n")?;
     }
     Ok(out.flush()?)

@@ -208,6 +208,47 @@ fn check_prints_every_mistake_of_every_file_and_says_so_with_its_exit_code() {
 }
 
 #[test]
+fn events_sockets_and_counters_follow_the_table_or_go_where_they_are_told() {
+    let folder = Folder::new("events");
+    let file = folder.0.join("all.jsonl");
+    let events = format!("--events={}", file.display());
+    let run = |more: &[&str]| {
+        let fixed = ["lab", "run", "nuttx", "--set", "workload.duration=50ms"];
+        let fixed = [&fixed[..], &["--set", "workload.give_up=100ms"]].concat();
+        let output = fullpipe(&[&fixed[..], more].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output)
+    };
+    let text = run(&["--events", "--ss", "20ms", "--nstat"]);
+    for part in ["writer blocked: ", "skmem:(r0,rb", "IpOutRequests  "] {
+        assert!(text.contains(part), "{part}");
+    }
+    let json: Value = serde_json::from_str(&run(&["--json", "--nstat", &events])).unwrap();
+    assert!(json["rows"][4]["counters"][0]["counters"]["IpOutRequests"].is_number());
+    assert!(json["rows"][4].get("events").is_none());
+    let lines = fs::read_to_string(file).unwrap();
+    let kinds: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["event"].clone())
+        .collect();
+    assert!(kinds.contains(&"writer-blocked".into()));
+    assert!(kinds.contains(&"writer-released".into()));
+    refused(
+        &folder.0,
+        &[
+            (
+                &["lab", "run", "nuttx", "--ss", "0s"],
+                "a time such as 100ms, above 0",
+            ),
+            (
+                &["lab", "run", "nuttx", "--events=no/x"],
+                "there is no folder no",
+            ),
+        ],
+    );
+}
+
+#[test]
 fn a_wrong_command_is_one_line_and_exit_code_2() {
     refused(
         Path::new("."),

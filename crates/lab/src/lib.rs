@@ -10,7 +10,7 @@
 //! runs the same links between devices of this machine, a clock or a device.
 //!
 //! ```
-//! use fullpipe_lab::{Experiment, RunOptions, report_text, run};
+//! use fullpipe_lab::{Experiment, RunOptions, Watch, report_text, run};
 //!
 //! let text = r#"
 //! title = "A send buffer and a long path"
@@ -33,7 +33,7 @@
 //! set.tcp.send_buffer = "32K"
 //! "#;
 //! let experiment = Experiment::parse("buffer", "buffer.toml", text).expect("no mistake");
-//! let options = RunOptions { seed: 1, captures: None, observe: false, progress: &|_row, _share| () };
+//! let options = RunOptions { seed: 1, captures: None, observe: false, watch: Watch::NONE, progress: &|_row, _share| () };
 //! let report = run(&experiment, &options).expect("every checker is content");
 //! println!("{}", report_text(&report, None));
 //! assert!(report.rows.iter().all(|row| row.verdict.sentence.starts_with("Send buffer")));
@@ -50,7 +50,8 @@
 //! | a table for people, an object for programs | [`report_text`], [`Report`] |
 //!
 //! With [`RunOptions::observe`] the hosts' traces are read while the rows run;
-//! [`facts()`] then has every segment and every series.
+//! [`facts()`] then has every segment and every series. With [`RunOptions::watch`] a row has
+//! its events, sockets and counters too.
 //!
 //! [`attacks()`] plays what strangers may do to a host, and makes `docs/attacks.md`.
 //!
@@ -83,6 +84,7 @@ mod table;
 mod template;
 pub mod units;
 mod verdict;
+pub mod watch;
 
 pub use attacks::{AttackRow, attacks, attacks_json, attacks_markdown, attacks_text};
 pub use experiment::Experiment;
@@ -100,3 +102,4 @@ pub use sweep::{Axis, Coordinate, SweepError};
 pub use table::text as report_text;
 pub use template::template;
 pub use verdict::{Cause, Change, Next, Predicted, Verdict};
+pub use watch::{Watch, Watched};

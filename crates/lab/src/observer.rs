@@ -1,4 +1,4 @@
-//! Reads the hosts' traces while a row runs, and makes facts of them.
+//! Reads the hosts' traces while a row runs, and makes facts and events of them.
 //!
 //! Rule: watching changes nothing. The ring of a host is emptied long before it
 //! is full, so that nothing is forgotten; where it was too small all the same,
@@ -8,7 +8,10 @@ use fullpipe_diagnose::facts::{Assembly, Host, Observed};
 use fullpipe_pool::Duration;
 use fullpipe_sim::{HostId, World, WorldFailure};
 
-use crate::experiment::HostPlan;
+use crate::{
+    experiment::HostPlan,
+    watch::events::{Happening, Log},
+};
 
 /// Records that a watched host's ring holds.
 pub const RECORDS: u32 = 1 << 18;
@@ -20,14 +23,16 @@ const LONGEST: Duration = Duration::from_secs(1);
 /// Facts in the making.
 #[derive(Debug)]
 pub struct Observer {
-    assembly: Assembly,
+    assembly: Option<Assembly>,
+    log: Option<Log>,
     /// Time until the next look.
     pace: Duration,
 }
 
 impl Observer {
-    /// Knows the hosts, in the order in which they will be watched.
-    pub fn new(hosts: &[HostPlan]) -> Self {
+    /// Knows the hosts, in the order in which they will be watched, and whether
+    /// facts and events are wanted.
+    pub fn new(hosts: &[HostPlan], facts: bool, events: bool) -> Self {
         let host = |plan: &HostPlan| Host {
             name: plan.name.clone(),
             pool_blocks: plan.config.pool.blocks,
@@ -35,7 +40,8 @@ impl Observer {
             ..Host::default()
         };
         Self {
-            assembly: Assembly::new(hosts.iter().map(host).collect()),
+            assembly: facts.then(|| Assembly::new(hosts.iter().map(host).collect())),
+            log: events.then(|| Log::new(hosts.iter().map(|plan| plan.name.clone()).collect())),
             pace: SHORTEST,
         }
     }
@@ -70,16 +76,27 @@ impl Observer {
             let mut records = 0;
             let forgotten = world.drain_trace(*host, |record| {
                 records += 1;
-                self.assembly.record(place, record);
+                if let Some(assembly) = &mut self.assembly {
+                    assembly.record(place, record);
+                }
+                if let Some(log) = &mut self.log {
+                    log.record(place, record);
+                }
             });
-            self.assembly.forgot(forgotten);
+            if let Some(assembly) = &mut self.assembly {
+                assembly.forgot(forgotten);
+            }
             most = most.max(records);
         }
         most
     }
 
-    /// What was seen.
-    pub fn finish(self, world: &World) -> Observed {
-        self.assembly.finish(world.now().as_nanos())
+    /// What was seen, and what happened, where they were wanted.
+    pub fn finish(self, world: &World) -> (Option<Observed>, Vec<Happening>) {
+        let end_ns = world.now().as_nanos();
+        (
+            self.assembly.map(|assembly| assembly.finish(end_ns)),
+            self.log.map(Log::finish).unwrap_or_default(),
+        )
     }
 }

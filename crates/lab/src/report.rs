@@ -12,6 +12,7 @@ use crate::{
     shares::{Shares, Times},
     sweep::Coordinate,
     verdict::Verdict,
+    watch::Watched,
 };
 
 /// One experiment's result. An array of these is the result of several.
@@ -71,6 +72,9 @@ pub struct RowReport {
     /// What the file says about the row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Events, sockets and counters, where they were wanted.
+    #[serde(flatten)]
+    pub watched: Watched,
     /// Every segment and every series, where the row was observed. For pages,
     /// not for the JSON.
     #[serde(skip)]

@@ -20,6 +20,7 @@ use crate::{
     scene::{Played, Scene},
     shares::Shares,
     verdict::{self, Evidence},
+    watch::Watch,
 };
 
 /// How an experiment is run.
@@ -32,6 +33,8 @@ pub struct RunOptions<'a> {
     /// Whether every segment and every series of the rows is wanted, of the
     /// first seed.
     pub observe: bool,
+    /// What else they are watched for, of the first seed.
+    pub watch: Watch,
     /// Told now and then, from any thread, how far a row has come: its place,
     /// and the share of its work from 0 to 1.
     pub progress: &'a (dyn Fn(usize, f64) + Sync),
@@ -178,6 +181,7 @@ fn row_report(row: &Row, played: Played) -> RowReport {
         min_rtt,
         busiest,
         observed,
+        watched,
     } = played;
     let limits = Limits {
         sender: Shares::of(sender.times()),
@@ -205,6 +209,7 @@ fn row_report(row: &Row, played: Played) -> RowReport {
         fitted: row.fitted.clone(),
         baseline: row.baseline,
         note: row.note.clone(),
+        watched,
         observed,
     }
 }
@@ -225,6 +230,11 @@ impl OneWorld<'_> {
             &row.setup,
             options.seed.wrapping_add(u64::from(self.number)),
             options.observe && self.number == 0,
+            if self.number == 0 {
+                options.watch
+            } else {
+                Watch::NONE
+            },
         );
         let folder = options.captures.filter(|_| self.number == 0);
         let capture =

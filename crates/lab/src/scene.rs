@@ -21,6 +21,11 @@ use crate::{
     observer::{self, Observer},
     response,
     shares::Times,
+    watch::{
+        Watch, Watched,
+        counters::HostCounters,
+        sockets::{Socket, Whose},
+    },
 };
 
 /// Least virtual time between two looks at how far the flows have come.
@@ -45,6 +50,8 @@ pub struct Played {
     pub busiest: usize,
     /// Every segment and every series, if they were wanted.
     pub observed: Option<Observed>,
+    /// Events, sockets and counters, if they were wanted.
+    pub watched: Watched,
 }
 
 /// A row's world, and where in it the flows are.
@@ -59,6 +66,8 @@ pub struct Scene<'a> {
     /// Connections, with the place of their flow in the setup, in its order.
     flows: Vec<(usize, FlowId)>,
     observer: Option<Observer>,
+    watch: Watch,
+    sockets: Vec<Socket>,
     /// Where there is only one connection.
     climb: Option<Climb>,
 }
@@ -84,8 +93,9 @@ impl Ended<'_> {
 }
 
 impl<'a> Scene<'a> {
-    /// The world of `setup`, at time zero; `observe`: its hosts are watched.
-    pub fn new(setup: &'a Setup, seed: u64, observe: bool) -> Self {
+    /// The world of `setup`, at time zero; `observe`: every segment is wanted.
+    pub fn new(setup: &'a Setup, seed: u64, observe: bool, watch: Watch) -> Self {
+        let traces = observe || watch.events;
         let mut world = World::new(Seed(seed));
         let switches: Vec<_> = setup.switches.iter().map(|_| world.switch()).collect();
         let mut hosts = vec![None; setup.hosts.len()];
@@ -99,7 +109,7 @@ impl<'a> Scene<'a> {
                     Place::Host(number) => {
                         let host = &setup.hosts[number];
                         let mut config = host.config.clone();
-                        if observe {
+                        if traces {
                             config.trace.records = observer::RECORDS;
                         }
                         hosts[number] = Some(world.host_with(&link, config, host.device_model()));
@@ -135,7 +145,9 @@ impl<'a> Scene<'a> {
             hosts,
             flows,
             climb: climb(setup),
-            observer: observe.then(|| Observer::new(&setup.hosts)),
+            observer: traces.then(|| Observer::new(&setup.hosts, observe, watch.events)),
+            watch,
+            sockets: Vec::new(),
         }
     }
 
@@ -185,8 +197,15 @@ impl<'a> Scene<'a> {
             .map(|(place, flow)| self.ended(&self.setup.flows[place], flow))
             .collect();
         let observer = self.observer.take();
+        let seen = observer.map(|observer| observer.finish(&self.world));
+        let (observed, events) = seen.unwrap_or_default();
         Ok(Played {
-            observed: observer.map(|observer| observer.finish(&self.world)),
+            observed,
+            watched: Watched {
+                events,
+                sockets: std::mem::take(&mut self.sockets),
+                counters: self.host_counters(),
+            },
             ..self.played(&ended)
         })
     }
@@ -196,10 +215,69 @@ impl<'a> Scene<'a> {
         while self.world.now() < end {
             let rest = end - self.world.now();
             let step = self.climb.as_ref().map_or(rest, Climb::step);
+            let step = step.min(self.until_sockets().unwrap_or(rest));
             self.step_for(step.min(rest))?;
             self.look_at_climb();
+            if self.watch.sockets.is_some() && self.until_sockets() == self.watch.sockets {
+                self.look_at_sockets();
+            }
         }
         Ok(())
+    }
+
+    /// Time until sockets are looked at again, where they are; the whole of it
+    /// just when they are.
+    fn until_sockets(&self) -> Option<Duration> {
+        let every = self.watch.sockets?.as_nanos();
+        let now = self.world.now().as_nanos();
+        Some(Duration::from_nanos(every - now % every))
+    }
+
+    /// Writes down every end of every connection that there is now.
+    fn look_at_sockets(&mut self) {
+        let mut number = 0;
+        for (index, (place, flow)) in self.flows.clone().into_iter().enumerate() {
+            let first = index == 0 || self.flows[index - 1].0 != place;
+            number = if first { 1 } else { number + 1 };
+            let facts = self.world.facts(flow);
+            let plan = &self.setup.flows[place];
+            let name = match plan.count {
+                1 => plan.name.clone(),
+                _ => format!("{}#{number}", plan.name),
+            };
+            let ends = [
+                (plan.from, plan.to, facts.client),
+                (plan.to, plan.from, facts.server),
+            ];
+            for (host, peer, facts) in ends {
+                // What an application has let go of is not asked again.
+                let Some(info) = facts.info.filter(|info| info.at == self.world.now()) else {
+                    continue;
+                };
+                let own = &self.setup.hosts[host];
+                let dropped = self.world.stack(self.hosts[host]).tcp_counters();
+                let whose = Whose {
+                    host: &own.name,
+                    peer: &self.setup.hosts[peer].name,
+                    flow: name.clone(),
+                    congestion: own.config.get("tcp.congestion").unwrap_or_default(),
+                    block_size: own.config.pool.block_size,
+                    drops: dropped.ofo_drop + dropped.rcvq_drop,
+                };
+                self.sockets.push(Socket::of(whose, &info));
+            }
+        }
+    }
+
+    /// Every host's counters, where they are wanted.
+    fn host_counters(&self) -> Vec<HostCounters> {
+        if !self.watch.counters {
+            return Vec::new();
+        }
+        let hosts = self.setup.hosts.iter().zip(&self.hosts);
+        hosts
+            .map(|(plan, host)| HostCounters::of(&plan.name, self.world.stack(*host), self.age()))
+            .collect()
     }
 
     fn look_at_climb(&mut self) {
@@ -288,6 +366,7 @@ impl<'a> Scene<'a> {
             min_rtt: info.and_then(|info| info.min_rtt),
             busiest,
             observed: None,
+            watched: Watched::default(),
         }
     }
 
@@ -478,6 +557,7 @@ impl Played {
             min_rtt: runs.iter().filter_map(|run| run.min_rtt).min(),
             busiest: runs[0].busiest,
             observed: runs[0].observed.take(),
+            watched: std::mem::take(&mut runs[0].watched),
         }
     }
 }

@@ -9,6 +9,9 @@ mod tests;
 
 use fullpipe_pool::{Duration, knobs::parse_count};
 
+/// A length of virtual time.
+pub use fullpipe_pool::Duration as Time;
+
 /// Reads a rate in bits a second: `12mbit`, `500kbit`, `1.5gbit`, `9600bit`.
 pub fn parse_rate(text: &str) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();

@@ -36,6 +36,7 @@ fn run_with_seed(experiment: &Experiment, seed: u64) -> Report {
             seed,
             captures: None,
             observe: false,
+            watch: fullpipe_lab::Watch::NONE,
             progress: &|_, _| (),
         },
     )
@@ -269,6 +270,7 @@ fn each_row_leaves_one_capture_and_nothing_else() {
         seed: 1,
         captures: Some(&folder.0),
         observe: false,
+        watch: fullpipe_lab::Watch::NONE,
         progress: &|_, _| (),
     };
     run(&experiment, &options).unwrap();
@@ -294,6 +296,7 @@ fn a_capture_that_cannot_be_written_is_an_error_that_names_it() {
         seed: 1,
         captures: Some(&missing),
         observe: false,
+        watch: fullpipe_lab::Watch::NONE,
         progress: &|_, _| (),
     };
     let error = run(&experiment, &options).unwrap_err();

@@ -18,6 +18,7 @@ fn report(settings: &[(&str, &str)], observe: bool) -> Report {
         seed: 1,
         captures: None,
         observe,
+        watch: fullpipe_lab::Watch::NONE,
         progress: &|_, _| (),
     };
     run(&experiment, &options).unwrap()

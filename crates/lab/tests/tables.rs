@@ -28,6 +28,7 @@ fn report(name: &str) -> Report {
         seed: 1,
         captures: None,
         observe: false,
+        watch: fullpipe_lab::Watch::NONE,
         progress: &|_, _| (),
     };
     run(&experiment, &options).unwrap()

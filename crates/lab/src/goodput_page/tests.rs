@@ -23,6 +23,7 @@ fn rows_that_do_not_fill_their_path_are_named_with_their_limit_and_its_proof() {
         seed: 1,
         captures: None,
         observe: false,
+        watch: crate::Watch::NONE,
         progress: &|_, _| (),
     };
     let report = run(&experiment, &options).unwrap();

@@ -24,6 +24,7 @@ fn swept(axes: &[(&str, &str)]) -> Records {
         seed: 1,
         captures: None,
         observe: false,
+        watch: crate::Watch::NONE,
         progress: &|_, _| (),
     };
     Records::of(&run(&experiment, &options).unwrap())

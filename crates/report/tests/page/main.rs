@@ -47,6 +47,7 @@ fn opened(name: &str) -> (Browser, Page) {
         seed: 1,
         captures: None,
         observe: true,
+        watch: fullpipe_lab::Watch::NONE,
         progress: &|_, _| (),
     };
     let page = Page::new(name, &facts(&mut run(&experiment, &options).unwrap()));

@@ -1,0 +1,66 @@
+//! A host's counters, as `nstat` prints them.
+//!
+//! Rule: names are those of the MIBs; a counter that never counted is left out.
+//! The rate is over the whole row.
+
+use std::fmt;
+
+use fullpipe::Stack;
+use fullpipe_pool::Duration;
+use serde::{Serialize, Serializer, ser::SerializeMap};
+
+/// The counters of one host at the end of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostCounters {
+    /// The host.
+    pub host: String,
+    /// How long it counted, in seconds.
+    pub elapsed_s: f64,
+    /// Name and value of those that are not 0.
+    pub counters: Vec<(&'static str, u64)>,
+}
+
+impl HostCounters {
+    /// What `stack` counted in `elapsed`.
+    pub fn of(host: &str, stack: &Stack, elapsed: Duration) -> Self {
+        let all = stack.counters().iter().chain(stack.tcp_counters().iter());
+        Self {
+            host: host.to_string(),
+            elapsed_s: elapsed.as_secs_f64(),
+            counters: all.filter(|(_, value)| *value > 0).collect(),
+        }
+    }
+
+    /// The value of the counter called `name`.
+    pub fn value(&self, name: &str) -> u64 {
+        let found = self.counters.iter().find(|(known, _)| *known == name);
+        found.map_or(0, |(_, value)| *value)
+    }
+}
+
+impl fmt::Display for HostCounters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "#{}", self.host)?;
+        for (name, value) in &self.counters {
+            let rate = *value as f64 / self.elapsed_s.max(f64::MIN_POSITIVE);
+            writeln!(f, "{name:<32}{value:<16}{rate:>10.1}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for HostCounters {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        struct Values<'a>(&'a [(&'static str, u64)]);
+        impl Serialize for Values<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_map(self.0.iter().copied())
+            }
+        }
+        let mut map = serializer.serialize_map(Some(3))?;
+        map.serialize_entry("host", &self.host)?;
+        map.serialize_entry("elapsed_s", &self.elapsed_s)?;
+        map.serialize_entry("counters", &Values(&self.counters))?;
+        map.end()
+    }
+}

@@ -1,0 +1,291 @@
+//! A connection's end at one moment, as `ss -tinm` shows it.
+//!
+//! Rule: a name that `ss` has means what it means there, in its unit. Memory is
+//! counted in blocks of the pool, times their size. What the stack does not
+//! have is 0: it holds nothing below a socket (`t`), outside the pool (`o`) or
+//! in a backlog (`bl`).
+
+use std::fmt;
+
+use fullpipe_tcp::{Info, Limit, State};
+use serde::Serialize;
+
+use super::seconds;
+
+/// One end of a connection.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Socket {
+    /// When, in nanoseconds from the start of the row.
+    pub at_ns: u64,
+    /// The host that it is on.
+    pub host: String,
+    /// The host at the other end.
+    pub peer: String,
+    /// The flow that it belongs to, and which of its connections, from 1.
+    pub flow: String,
+    /// Its state.
+    pub state: &'static str,
+    /// Received and not read, in bytes.
+    pub recv_q: u32,
+    /// Written and not acknowledged, in bytes.
+    pub send_q: u32,
+    /// Its memory.
+    pub skmem: Memory,
+    /// Congestion control.
+    pub congestion: String,
+    /// Shifts of the peer's windows and of this end's.
+    pub wscale: [u8; 2],
+    /// Retransmission timeout, backoff included.
+    pub rto_ms: f64,
+    /// Smoothed round-trip time.
+    pub rtt_ms: f64,
+    /// Its mean deviation.
+    pub rttvar_ms: f64,
+    /// Bytes of text in a full segment.
+    pub mss: u32,
+    /// Congestion window in segments.
+    pub cwnd: u32,
+    /// Slow-start threshold in segments; absent before the first loss.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ssthresh: Option<u32>,
+    /// Text sent, retransmissions included.
+    pub bytes_sent: u64,
+    /// Text sent again.
+    pub bytes_retrans: u64,
+    /// Text acknowledged.
+    pub bytes_acked: u64,
+    /// Text received in order.
+    pub bytes_received: u64,
+    /// Segments with text sent, retransmissions included.
+    pub data_segs_out: u32,
+    /// Segments sent again.
+    pub retrans: u32,
+    /// A congestion window a round trip, in bits a second.
+    pub send_bps: f64,
+    /// Bits a second at which segments leave; absent when nothing paces them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pacing_bps: Option<f64>,
+    /// Time in which there was something to send.
+    pub busy_ms: f64,
+    /// Of it, the time in which the peer's window held the sender back.
+    pub rwnd_limited_ms: f64,
+    /// Of it, the time in which a full send buffer or full packet memory did.
+    pub sndbuf_limited_ms: f64,
+    /// Segments on their way.
+    pub unacked: u32,
+    /// The peer's window in bytes.
+    pub snd_wnd: u32,
+    /// What is left of the window that was advertised, in bytes.
+    pub rcv_wnd: u32,
+    /// Smallest round-trip time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minrtt_ms: Option<f64>,
+}
+
+/// A socket's memory, all in bytes, as in `skmem:(…)`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Memory {
+    /// Received and not read.
+    pub r: u64,
+    /// What may be received and not read.
+    pub rb: u64,
+    /// Handed to the device and not sent: the device's, so 0.
+    pub t: u64,
+    /// What may be written and not acknowledged.
+    pub tb: u64,
+    /// Promised to the peer by the window, or held for a block's rest.
+    pub f: u64,
+    /// Blocks that written text is in.
+    pub w: u64,
+    /// For options: 0.
+    pub o: u64,
+    /// In the backlog: 0.
+    pub bl: u64,
+    /// Segments that its host dropped for want of room.
+    pub d: u64,
+}
+
+/// Where a socket is: its ends and its flow.
+#[derive(Clone, Debug)]
+pub struct Whose<'a> {
+    /// The host that it is on.
+    pub host: &'a str,
+    /// The host at the other end.
+    pub peer: &'a str,
+    /// The flow, and which of its connections.
+    pub flow: String,
+    /// What its connections are controlled by.
+    pub congestion: String,
+    /// Bytes of a block of its host's pool.
+    pub block_size: u32,
+    /// Segments that its host dropped for want of room.
+    pub drops: u64,
+}
+
+impl Socket {
+    /// What `info` says, in the words of `ss`.
+    pub fn of(whose: Whose<'_>, info: &Info) -> Self {
+        let held = |limits: &[Limit]| {
+            let all = info.limit.shares(info.at);
+            let those = all.filter(|(limit, _, _)| limits.contains(limit));
+            those.map(|(_, time, _)| time.as_secs_f64() * 1e3).sum()
+        };
+        let millis = |time: fullpipe_pool::Duration| time.as_secs_f64() * 1e3;
+        let idle: f64 = held(&[Limit::Application, Limit::Handshake, Limit::Closing]);
+        let segments = |bytes: u32| bytes.div_ceil(info.mss.max(1));
+        let rtt_s = info.srtt.as_secs_f64();
+        let blocks = |count: u32| u64::from(count) * u64::from(whose.block_size);
+        let unread = u64::from(info.receive_queue);
+        Self {
+            at_ns: info.at.as_nanos(),
+            host: whose.host.to_string(),
+            peer: whose.peer.to_string(),
+            flow: whose.flow,
+            state: state_name(info.state),
+            recv_q: info.receive_queue,
+            send_q: info.send_queue,
+            skmem: Memory {
+                r: unread,
+                rb: info.receive_buffer.into(),
+                tb: info.send_buffer.into(),
+                f: blocks(info.receive_blocks).saturating_sub(unread),
+                w: blocks(info.send_blocks),
+                d: whose.drops,
+                ..Memory::default()
+            },
+            congestion: whose.congestion,
+            wscale: [info.agreed.snd_wscale, info.agreed.rcv_wscale],
+            rto_ms: millis(info.rto),
+            rtt_ms: millis(info.srtt),
+            rttvar_ms: millis(info.rttvar),
+            mss: info.mss,
+            cwnd: info.cwnd / info.mss.max(1),
+            ssthresh: (info.ssthresh != u32::MAX).then(|| info.ssthresh / info.mss.max(1)),
+            bytes_sent: info.bytes_sent + info.bytes_retransmitted,
+            bytes_retrans: info.bytes_retransmitted,
+            bytes_acked: info.bytes_acked,
+            bytes_received: info.bytes_received,
+            data_segs_out: info.segments_sent,
+            retrans: info.segments_retransmitted,
+            send_bps: match rtt_s > 0.0 {
+                true => f64::from(info.cwnd) * 8.0 / rtt_s,
+                false => 0.0,
+            },
+            pacing_bps: (info.pacing_rate != u64::MAX).then_some(info.pacing_rate as f64 * 8.0),
+            busy_ms: (millis(info.age()) - idle).max(0.0),
+            rwnd_limited_ms: held(&[Limit::ReceiveWindow, Limit::ZeroWindow]),
+            sndbuf_limited_ms: held(&[Limit::SendBuffer, Limit::Memory]),
+            unacked: segments(info.in_flight),
+            snd_wnd: info.snd_wnd,
+            rcv_wnd: info.rcv_wnd,
+            minrtt_ms: info.min_rtt.map(millis),
+        }
+    }
+
+    /// The line of headings above sockets.
+    pub const HEADING: &'static str =
+        "time           State       Recv-Q     Send-Q  Local -> Peer, flow";
+}
+
+impl fmt::Display for Socket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{:<14} {:<10} {:>7} {:>10}  {} -> {}, {}",
+            seconds(self.at_ns),
+            self.state,
+            self.recv_q,
+            self.send_q,
+            self.host,
+            self.peer,
+            self.flow
+        )?;
+        let Memory {
+            r,
+            rb,
+            t,
+            tb,
+            f: promised,
+            w,
+            o,
+            bl,
+            d,
+        } = self.skmem;
+        write!(
+            f,
+            "\t skmem:(r{r},rb{rb},t{t},tb{tb},f{promised},w{w},o{o},bl{bl},d{d}) {} wscale:{},{} \
+             rto:{} rtt:{:.3}/{:.3} mss:{} cwnd:{}",
+            self.congestion,
+            self.wscale[0],
+            self.wscale[1],
+            self.rto_ms.round(),
+            self.rtt_ms,
+            self.rttvar_ms,
+            self.mss,
+            self.cwnd
+        )?;
+        if let Some(ssthresh) = self.ssthresh {
+            write!(f, " ssthresh:{ssthresh}")?;
+        }
+        for (name, count) in [
+            ("bytes_sent", self.bytes_sent),
+            ("bytes_retrans", self.bytes_retrans),
+            ("bytes_acked", self.bytes_acked),
+            ("bytes_received", self.bytes_received),
+            ("data_segs_out", self.data_segs_out.into()),
+        ] {
+            if count > 0 {
+                write!(f, " {name}:{count}")?;
+            }
+        }
+        write!(f, " send {:.0}bps", self.send_bps)?;
+        if let Some(rate) = self.pacing_bps {
+            write!(f, " pacing_rate {rate:.0}bps")?;
+        }
+        self.write_limits(f)?;
+        for (name, count) in [("unacked", self.unacked), ("retrans", self.retrans)] {
+            if count > 0 {
+                write!(f, " {name}:{count}")?;
+            }
+        }
+        if let Some(minrtt) = self.minrtt_ms {
+            write!(f, " minrtt:{minrtt:.3}")?;
+        }
+        write!(f, " snd_wnd:{} rcv_wnd:{}", self.snd_wnd, self.rcv_wnd)
+    }
+}
+
+impl Socket {
+    /// As `ss` has them: shares are of the busy time.
+    fn write_limits(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.busy_ms > 0.0 {
+            write!(f, " busy:{:.0}ms", self.busy_ms)?;
+        }
+        for (name, time) in [
+            ("rwnd_limited", self.rwnd_limited_ms),
+            ("sndbuf_limited", self.sndbuf_limited_ms),
+        ] {
+            if time > 0.0 {
+                let share = time / self.busy_ms * 100.0;
+                write!(f, " {name}:{time:.0}ms({share:.1}%)")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A state as `ss` calls it.
+pub const fn state_name(state: State) -> &'static str {
+    match state {
+        State::SynSent => "SYN-SENT",
+        State::SynReceived => "SYN-RECV",
+        State::Established => "ESTAB",
+        State::FinWait1 => "FIN-WAIT-1",
+        State::FinWait2 => "FIN-WAIT-2",
+        State::CloseWait => "CLOSE-WAIT",
+        State::Closing => "CLOSING",
+        State::LastAck => "LAST-ACK",
+        State::TimeWait => "TIME-WAIT",
+        State::Closed => "UNCONN",
+    }
+}

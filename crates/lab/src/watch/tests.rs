@@ -1,0 +1,166 @@
+//! Events, sockets and counters tell what the result tells.
+
+use fullpipe_pool::Duration;
+
+use super::{Watch, Watched, events::What, text};
+use crate::{Experiment, Report, RunOptions, run};
+
+const TEXT: &str = r#"
+title = "t"
+hosts.a = { set.tcp.send_buffer = "16K" }
+hosts.b = { set.tcp.receive_buffer = "32K" }
+links.wire = { between = ["a", "b"], rate = "10mbit", rtt = "20ms" }
+workload = { from = "a", to = "b", bytes = "500K", write = "8K" }
+[[rows]]
+label = "small buffer"
+[[rows]]
+label = "slow reader"
+set.a.tcp.send_buffer = "256K"
+set.workload.read.stall_after = "100ms"
+set.workload.read.stall_for = "2s"
+[[rows]]
+label = "small memory"
+set.a.tcp.send_buffer = "256K"
+set.a.pool.blocks = 64
+set.a.pool.block_size = 512
+[[rows]]
+label = "cut"
+set.a.tcp.send_buffer = "256K"
+set.workload.bytes = "50M"
+set.workload.give_up = "30s"
+set.wire.back.loss = "100%"
+"#;
+
+const ALL: Watch = Watch {
+    events: true,
+    sockets: Some(Duration::from_millis(100)),
+    counters: true,
+};
+
+fn report(watch: Watch, text: &str) -> Report {
+    let experiment = Experiment::parse("t", "t.toml", text).unwrap();
+    let options = RunOptions {
+        seed: 1,
+        captures: None,
+        observe: false,
+        watch,
+        progress: &|_, _| (),
+    };
+    run(&experiment, &options).unwrap()
+}
+
+fn count(watched: &Watched, is: impl Fn(&What) -> bool) -> usize {
+    watched
+        .events
+        .iter()
+        .filter(|event| is(&event.what))
+        .count()
+}
+
+#[test]
+fn watching_changes_nothing() {
+    let mut watched = report(ALL, TEXT);
+    let plain = report(Watch::NONE, TEXT);
+    for (row, plain) in watched.rows.iter_mut().zip(&plain.rows) {
+        assert!(!row.watched.events.is_empty() && !row.watched.counters.is_empty());
+        row.watched = Watched::default();
+        assert_eq!(row, plain);
+    }
+}
+
+#[test]
+fn a_blocked_writer_is_released_each_time_and_both_are_told_in_order() {
+    let report = report(ALL, TEXT);
+    let watched = &report.rows[0].watched;
+    let blocked = count(watched, |what| matches!(what, What::WriterBlocked { .. }));
+    let released = count(watched, |what| matches!(what, What::WriterReleased { .. }));
+    assert!(blocked > 10, "{blocked}");
+    assert!(
+        (released..=released + 1).contains(&blocked),
+        "{blocked} and {released}"
+    );
+    assert!(watched.events.is_sorted_by_key(|event| event.at_ns));
+    let last = watched
+        .sockets
+        .iter()
+        .rfind(|socket| socket.host == "a")
+        .unwrap();
+    assert!(last.sndbuf_limited_ms > last.busy_ms / 2.0, "{last}");
+    assert_eq!(last.rwnd_limited_ms, 0.0);
+    assert_eq!(last.skmem.tb, 16 << 10);
+}
+
+#[test]
+fn a_reader_that_stops_closes_the_window_and_opens_it_again_at_both_ends() {
+    let report = report(ALL, TEXT);
+    let watched = &report.rows[1].watched;
+    let of = |host: &str, is: fn(&What) -> bool| {
+        let events = watched.events.iter();
+        let mut found = events.filter(|event| event.host == host && is(&event.what));
+        found
+            .next()
+            .unwrap_or_else(|| panic!("never on {host}"))
+            .at_ns
+    };
+    let advertised = of("b", |what| matches!(what, What::WindowClosed));
+    let received = of("a", |what| matches!(what, What::PeerWindowClosed));
+    let opened = of("b", |what| matches!(what, What::WindowOpened { .. }));
+    let heard = of("a", |what| matches!(what, What::PeerWindowOpened { .. }));
+    assert!(advertised < received && received < opened && opened < heard);
+    assert!(opened > 2_000_000_000, "the reader reads after 2.1 s");
+    let during = |socket: &&super::sockets::Socket| socket.at_ns == 1_500_000_000;
+    let stalled: Vec<_> = watched.sockets.iter().filter(during).collect();
+    let [sender, receiver] = &stalled[..] else {
+        panic!("two ends, not {}", stalled.len());
+    };
+    assert_eq!(sender.snd_wnd, 0);
+    assert!(sender.rwnd_limited_ms > 1_000.0, "{sender}");
+    assert!(receiver.recv_q > 30_000 && receiver.skmem.r == u64::from(receiver.recv_q));
+}
+
+#[test]
+fn used_up_memory_and_its_levels_are_told() {
+    let report = report(ALL, TEXT);
+    let watched = &report.rows[2].watched;
+    assert!(count(watched, |what| matches!(what, What::NoMemory { .. })) > 0);
+    assert!(count(watched, |what| matches!(what, What::Pressure(_))) > 0);
+}
+
+#[test]
+fn timeouts_are_told_one_by_one_and_counted_by_the_host_too() {
+    let text = TEXT.replace(
+        "set.wire.back.loss = \"100%\"",
+        "set.wire.back.loss = \"60%\"",
+    );
+    let report = report(ALL, &text);
+    let watched = &report.rows[3].watched;
+    let told = count(watched, |what| matches!(what, What::Timeout { .. })) as u64;
+    assert!(told > 0);
+    let sender = &watched.counters[0];
+    assert_eq!(sender.host, "a");
+    assert_eq!(sender.value("TcpExtTCPTimeouts"), told);
+}
+
+#[test]
+fn the_text_has_the_words_of_ss_and_nstat_and_a_line_of_json_is_an_event() {
+    let report = report(ALL, TEXT);
+    let all = text::watched_text(&report);
+    for part in [
+        "events of row `small buffer`",
+        "a#1          writer blocked: ",
+        "skmem:(r0,rb",
+        "sndbuf_limited:",
+        "#a\nIpInReceives  ",
+        "zero window advertised",
+    ] {
+        assert!(all.contains(part), "{part}");
+    }
+    let lines = text::events_json_lines(&report);
+    let events: usize = report.rows.iter().map(|row| row.watched.events.len()).sum();
+    assert_eq!(lines.lines().count(), events);
+    let first: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    assert_eq!(first["row"], "small buffer");
+    assert_eq!(first["event"], "opened");
+    let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
+    assert!(json["rows"][0]["sockets"][0]["skmem"]["tb"].is_number());
+}

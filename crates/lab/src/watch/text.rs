@@ -1,0 +1,77 @@
+//! What was seen, for people and as lines of JSON.
+//!
+//! Rule: a line is one event, one socket or one counter, so that `grep` and
+//! `jq` can take it from there. Everything that was seen is there.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use super::{events::Happening, sockets::Socket};
+use crate::report::{Report, RowReport};
+
+/// Everything that was seen of `report`, row by row; empty when nothing was
+/// wanted.
+pub fn watched_text(report: &Report) -> String {
+    let mut text = String::new();
+    for row in &report.rows {
+        let watched = &row.watched;
+        let title = row.title();
+        add_events(&mut text, row);
+        if !watched.sockets.is_empty() {
+            let _ = writeln!(text, "\nsockets of row `{title}`\n{}", Socket::HEADING);
+            for socket in &watched.sockets {
+                let _ = writeln!(text, "{socket}");
+            }
+        }
+        if !watched.counters.is_empty() {
+            let _ = writeln!(text, "\ncounters of row `{title}`, and their rate a second");
+            for host in &watched.counters {
+                let _ = write!(text, "{host}");
+            }
+        }
+    }
+    text
+}
+
+/// The events of `report`, row by row.
+pub fn events_text(report: &Report) -> String {
+    let mut text = String::new();
+    for row in &report.rows {
+        add_events(&mut text, row);
+    }
+    text
+}
+
+fn add_events(text: &mut String, row: &RowReport) {
+    let events = &row.watched.events;
+    if !events.is_empty() {
+        let _ = writeln!(text, "\nevents of row `{}`, times in seconds", row.title());
+        for event in events {
+            let _ = writeln!(text, "{event}");
+        }
+    }
+}
+
+/// A line of JSON an event.
+pub fn events_json_lines(report: &Report) -> String {
+    #[derive(Serialize)]
+    struct Line<'a> {
+        experiment: &'a str,
+        row: String,
+        #[serde(flatten)]
+        event: &'a Happening,
+    }
+    let lines = |row: &RowReport| {
+        let line = |event| {
+            let line = Line {
+                experiment: &report.experiment,
+                row: row.title(),
+                event,
+            };
+            serde_json::to_string(&line).expect("string keys and finite numbers") + "\n"
+        };
+        row.watched.events.iter().map(line).collect::<String>()
+    };
+    report.rows.iter().map(lines).collect()
+}
