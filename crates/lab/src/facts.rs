@@ -4,7 +4,7 @@
 //! report's name, so that a page and a table cannot disagree. What was observed
 //! may be large, so it is moved and not copied.
 
-use fullpipe_diagnose::facts::{Figure, Row, Run};
+use fullpipe_diagnose::facts::{Figure, Peer, Row, Run};
 
 use crate::{
     measured::Quantity,
@@ -39,6 +39,14 @@ fn row(row: &mut RowReport) -> Row {
         label: row.title(),
         published: figures(&|quantity| row.published.figure(quantity.name)),
         published_outcome: row.published.outcome.clone(),
+        peers: row
+            .peers
+            .iter()
+            .map(|peer| Peer {
+                name: peer.name.clone(),
+                figures: figures(&|quantity| peer.figures.figure(quantity.name)),
+            })
+            .collect(),
         measured: figures(&|quantity| (quantity.of)(&row.measured)),
         outcome: row.measured.outcome.name().to_string(),
         verdict: row.verdict.sentence.clone(),

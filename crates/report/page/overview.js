@@ -1,4 +1,7 @@
-// The rows as a table, and published figures beside ours as bars.
+// The rows as a table, and figures of others beside ours as bars.
+
+// A longer chart is folded up, so that the rows stay in sight.
+const LINES_SHOWN = 24;
 
 const figureOf = (figures, name) => figures.find((figure) => figure.name === name)?.value;
 
@@ -14,26 +17,59 @@ function deviationText(published, measured) {
   return `${share > 0 ? "+" : share < 0 ? "−" : ""}${digits(Math.abs(share) * 100)} %`;
 }
 
-// One line of the chart for each figure that was published.
+// Where a value lies on the scale of its quantity, from 0 to 1. Values that are
+// hundreds of times apart share a scale of powers, or the small would be invisible.
+function scaleOf(values) {
+  const above = values.filter((value) => value > 0);
+  const [least, most] = [Math.min(...above), Math.max(...above)];
+  if (above.length === 0) return { powers: false, share: () => 0 };
+  if (most / least < 100) return { powers: false, share: (value) => Math.max(0, value / most) };
+  const bottom = Math.log(least / 2);
+  return { powers: true, share: (value) => (value > 0 ? (Math.log(value) - bottom) / (Math.log(most) - bottom) : 0) };
+}
+
+// One line for each quantity of each row that the source or others have a figure
+// for, and one for each row of which the source says only in words what came out.
+function chartLines(rows) {
+  return rows.flatMap((row) => {
+    const names = [...new Set([row.published, ...row.peers.map((peer) => peer.figures)].flat().map((figure) => figure.name))];
+    const lines = names.map((name) => {
+      const bars = [["published", row.published], ...row.peers.map((peer) => [peer.name, peer.figures]), ["ours", row.measured]]
+        .map(([who, figures]) => [who, figures.find((figure) => figure.name === name)])
+        .filter(([, figure]) => figure);
+      return { row, name, heading: bars[0][1].heading, bars: bars.map(([who, figure]) => [who, figure.value]) };
+    });
+    if (lines.length === 0 && row.publishedOutcome) lines.push({ row, heading: "", bars: [], words: `published: ${row.publishedOutcome}; ours: ${row.outcome}` });
+    return lines;
+  });
+}
+
 function chart(rows) {
-  const lines = rows.flatMap((row) => row.published.map((figure) => ({ row, figure, ours: figureOf(row.measured, figure.name) ?? 0 })));
+  const lines = chartLines(rows);
   if (lines.length === 0) return element("p", { class: "soft" }, "No figures were published for these rows.");
-  const most = {};
-  for (const { figure, ours } of lines) most[figure.name] = Math.max(most[figure.name] || 0, figure.value, ours);
+  const scales = new Map();
+  for (const { name } of lines) {
+    if (!scales.has(name)) scales.set(name, scaleOf(lines.filter((line) => line.name === name).flatMap(({ bars }) => bars.map(([, value]) => value))));
+  }
   const table = element("table", { class: "chart" }, element("caption", {}, "Published and ours"));
-  for (const { row, figure, ours } of lines) {
-    const bar = (kind, value) => {
+  for (const { row, name, heading, bars, words } of lines) {
+    const { powers, share } = scales.get(name);
+    const bar = ([who, value]) => {
+      const kind = who === "ours" || who === "published" ? who : "peer";
       const fill = element("span", { class: `bar ${kind}` });
-      fill.style.width = `${most[figure.name] > 0 ? (value / most[figure.name]) * 100 : 0}%`;
-      return element("div", { class: "track" }, fill, element("span", { class: "value" }, `${kind} ${digits(value)}`));
+      fill.style.width = `${share(value) * 100}%`;
+      return element("div", { class: "track" }, fill, element("span", { class: "value" }, `${who} ${digits(value)}`));
     };
+    const of = (who) => bars.find(([whose]) => whose === who)?.[1];
     table.append(element("tr", {},
       element("th", { scope: "row" }, row.label, row.fitted.length > 0 ? element("small", {}, " fitted") : ""),
-      element("td", { class: "unit" }, figure.heading),
-      element("td", { class: "bars" }, bar("published", figure.value), bar("ours", ours)),
-      element("td", { class: "deviation" }, deviationText(figure.value, ours))));
+      element("td", { class: "unit" }, heading, powers ? element("small", {}, " (powers)") : ""),
+      element("td", { class: "bars" }, ...(words ? [words] : bars.map(bar))),
+      element("td", { class: "deviation" }, of("published") === undefined || of("ours") === undefined ? "" : deviationText(of("published"), of("ours")))));
   }
-  return table;
+  if (lines.length <= LINES_SHOWN) return table;
+  table.caption.remove();
+  return element("details", {}, element("summary", {}, `Published and ours: ${lines.length} figures`), table);
 }
 
 // The rows; `choose(place, side)` is called when one is picked.

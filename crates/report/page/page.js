@@ -6,7 +6,7 @@
 const facts = JSON.parse(document.getElementById("facts").textContent);
 const byId = (id) => document.getElementById(id);
 const decoded = new Map();
-const look = { level: false, bands: "limits" };
+const look = { level: false, bands: "limits", common: true };
 let selection = null;
 let ink = inks();
 
@@ -25,11 +25,26 @@ const input = new Input(byId("stage"), stacks, view, {
 
 function draw(graphs) {
   const scale = window.devicePixelRatio || 1;
-  for (const stack of stacks) {
-    if (stack.fit(scale) || graphs) stack.draw(ink);
+  const shown = stacks.filter((stack) => stack.model);
+  const fitted = shown.map((stack) => stack.fit(scale));
+  const ranges = look.common && shown.length > 1 && (graphs || fitted.includes(true)) ? commonRanges(shown) : undefined;
+  shown.forEach((stack, place) => {
+    if (fitted[place] || graphs || ranges) stack.draw(ink, ranges);
     stack.drawOver(ink, selection);
-  }
+  });
   readOut();
+}
+
+// Of each graph, a range that holds what every stack shows.
+function commonRanges(shown) {
+  const [first, ...others] = shown.map((stack) => stack.ranges());
+  for (const [id, [least, most]] of others.flatMap((ranges) => [...ranges])) {
+    // Where nothing was observed there is no range.
+    const [low, high] = first.get(id);
+    if (!(high >= low)) first.set(id, [least, most]);
+    else if (most >= least) first.set(id, [Math.min(low, least), Math.max(high, most)]);
+  }
+  return first;
 }
 
 // Everything at the cursor, as a table below the graphs.
@@ -122,7 +137,9 @@ async function choose(place, side, number = 0) {
     stack.show(row.label, model, look, row.endNs);
     fillTotals(stack);
   }
-  byId("empty").hidden = stacks.some((other) => other.model);
+  const without = ["a", "b"].map((each) => chosen[each] && facts.rows[chosen[each].place]).filter((each) => each && each.aspects.length === 0);
+  byId("empty").textContent = without.map(({ label }) => `${label} has no TCP connection to draw; its figures are in the table above.`).join(" ");
+  byId("empty").hidden = without.length === 0;
   byId("stage").style.setProperty("--stacks", stacks.filter((other) => other.model).length || 1);
   markChosen();
   const shown = ["a", "b"].map((each) => chosen[each]).filter(Boolean).map((each) => facts.rows[each.place].endNs);
@@ -138,6 +155,7 @@ function markChosen() {
     const select = byId(`aspect-${side}`);
     const row = chosen[side] && facts.rows[chosen[side].place];
     select.parentElement.hidden = !row || row.aspects.length === 0;
+    byId("common").parentElement.hidden = stacks.filter((stack) => stack.model).length < 2;
     if (!row) continue;
     select.replaceChildren(...row.aspects.map(({ label }, number) => element("option", { value: number, selected: number === chosen[side].number }, label)));
   }
@@ -177,6 +195,10 @@ function connectControls() {
     look.level = event.target.checked;
     relook();
   });
+  byId("common").addEventListener("change", (event) => {
+    look.common = event.target.checked;
+    view.ask();
+  });
   byId("bands").addEventListener("change", (event) => {
     look.bands = event.target.value;
     relook();
@@ -211,8 +233,8 @@ function fillHeader() {
 }
 
 // What a link to this page asks for: `#a=3&b=1&from=0.2&until=0.4&level&theme=dark`,
-// rows counted from 1, times in seconds, `at` for the cursor; with `bare`
-// nothing but the graphs.
+// rows counted from 1, times in seconds, `at` for the cursor; with `own` each
+// side has a scale of its own, with `bare` there is nothing but the graphs.
 async function follow(link) {
   const asked = new URLSearchParams(link);
   const number = (name) => (asked.has(name) ? Number(asked.get(name)) : NaN);
@@ -222,10 +244,11 @@ async function follow(link) {
   document.body.classList.toggle("bare", asked.has("bare"));
   if (asked.has("theme")) setTheme(asked.get("theme"));
   look.level = byId("level").checked = asked.has("level");
+  look.common = byId("common").checked = !asked.has("own");
   if (facts.rows.length > 0) await choose(row("a", first), "a");
   if (row("b", null) !== null) await choose(row("b", null), "b");
   if (number("until") > number("from")) view.show(number("from") * 1e9, number("until") * 1e9);
-  if (!Number.isFinite(number("at"))) return;
+  if (!Number.isFinite(number("at")) || !stacks[0].model) return;
   view.point(number("at") * 1e9);
   details.band(stacks[0], view.cursor);
 }

@@ -100,7 +100,15 @@ class Stack {
     return new Plot(context, box, { from: this.view.from, until: this.view.until, known: this.known }, scale, (this.frame ||= new Map()));
   }
 
-  draw(ink) {
+  // What each graph would show of its values, by its id.
+  ranges() {
+    this.frame = new Map();
+    const graphs = this.panes.filter(({ graph }) => graph !== STRIP);
+    return new Map(graphs.map(({ graph, base }) => [graph.id, graph.range(this.plotOf(base), this.model, this.look)]));
+  }
+
+  // `ranges`: what graphs show of their values where it is not their own choice.
+  draw(ink, ranges) {
     if (!this.model) return;
     this.columns = undefined;
     this.frame = new Map();
@@ -114,7 +122,8 @@ class Stack {
         continue;
       }
       this.drawBackground(plot, ink);
-      plot.setRange(...graph.range(plot, this.model, this.look));
+      pane.range = ranges?.get(graph.id) ?? graph.range(plot, this.model, this.look);
+      plot.setRange(...pane.range);
       drawAxes(plot, graph.unit, ink);
       plot.context.save();
       plot.context.beginPath();

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use fullpipe_diagnose::facts::{End, Figure, Host, Mark, PoolLevels, Row, Run};
+use fullpipe_diagnose::facts::{End, Figure, Host, Mark, Peer, PoolLevels, Row, Run};
 use fullpipe_diagnose::vocabulary::{DiscardReason, Limit, ReceiveLimit};
 use serde_json::{Value, json};
 
@@ -126,6 +126,7 @@ impl Blobs {
             "label": row.label,
             "published": figures(&row.published),
             "publishedOutcome": row.published_outcome,
+            "peers": peers(&row.peers),
             "measured": figures(&row.measured),
             "outcome": row.outcome,
             "verdict": row.verdict,
@@ -158,6 +159,13 @@ impl Blobs {
             "bands": self.add(&Blob::of_bands(end)),
         })
     }
+}
+
+fn peers(peers: &[Peer]) -> Vec<Value> {
+    peers
+        .iter()
+        .map(|peer| json!({ "name": peer.name, "figures": figures(&peer.figures) }))
+        .collect()
 }
 
 fn figures(figures: &[Figure]) -> Vec<Value> {

@@ -43,6 +43,8 @@ pub struct Row {
     pub published: Vec<Figure>,
     /// The same in words, where the source gives no number.
     pub published_outcome: Option<String>,
+    /// What came out for others.
+    pub peers: Vec<Peer>,
     /// What came out here.
     pub measured: Vec<Figure>,
     /// How the row ended, in a word.
@@ -68,6 +70,15 @@ pub struct Figure {
     pub heading: &'static str,
     /// Its value.
     pub value: f64,
+}
+
+/// What came out of a row for somebody else.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Peer {
+    /// Who.
+    pub name: String,
+    /// What.
+    pub figures: Vec<Figure>,
 }
 
 /// What was observed of a row.

@@ -294,6 +294,126 @@ fn two_rows_stand_side_by_side_with_one_cursor() {
     );
 }
 
+/// What graph `id` shows of its values on each side: least and most.
+fn scales(browser: &mut Browser, id: &str) -> [[f64; 2]; 2] {
+    frame(browser);
+    [0, 1].map(|side| {
+        [0, 1].map(|end| {
+            browser.number(&format!(
+                "fullpipe.stacks[{side}].panes.find(({{ graph }}) => graph.id === '{id}').range[{end}]"
+            ))
+        })
+    })
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn rows_that_are_compared_share_a_scale_until_told_otherwise() {
+    let page = Page::new("scale", &synthetic::kinds());
+    let mut browser = Browser::start("scale", 1_300, 1_000);
+    browser.open(&format!("{}#a=1&b=2", page.url()));
+    let graphs = ["sequence", "windows", "rtt", "throughput", "pool"];
+    for graph in graphs {
+        let [a, b] = scales(&mut browser, graph);
+        assert_eq!(a, b, "{graph}");
+    }
+    let together = scales(&mut browser, "sequence")[0];
+    assert!(
+        together[1] > 4_000.0 * 1_448.0,
+        "the longer of the two fits"
+    );
+    browser.evaluate("document.getElementById('common').click()");
+    let [a, b] = scales(&mut browser, "sequence");
+    assert!(b[1] < 0.6 * a[1], "{a:?} and {b:?} are each its own");
+    browser.evaluate("document.querySelector('.pick-b[data-row=\"1\"]').click()");
+    frame(&mut browser);
+    assert_eq!(
+        browser.evaluate("document.getElementById('common').parentElement.hidden"),
+        true,
+        "one row has nothing to share with"
+    );
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn a_row_without_a_connection_says_so_and_breaks_nothing() {
+    let page = Page::new("datagrams", &synthetic::kinds());
+    let mut browser = Browser::start("datagrams", 1_300, 1_000);
+    browser.open(&format!("{}#a=3&at=0.01", page.url()));
+    frame(&mut browser);
+    let says = "document.getElementById('empty').hidden ? '' : document.getElementById('empty').textContent";
+    let text = browser.evaluate(says);
+    assert!(
+        text.as_str()
+            .unwrap()
+            .starts_with("datagrams has no TCP connection"),
+        "{text}"
+    );
+    // Beside a connection, in its place, and away again.
+    browser.evaluate("document.querySelector('.pick-b[data-row=\"0\"]').click()");
+    frame(&mut browser);
+    assert_eq!(
+        browser.number("document.querySelectorAll('.stack').length"),
+        1.0
+    );
+    browser.evaluate(PIXELS);
+    let count = browser.number("pixels('sequence', 'ack', undefined, undefined, 1)");
+    assert!(count > 40.0, "{count}");
+    browser.evaluate("document.querySelector('.pick-a[data-row=\"1\"]').click()");
+    browser.evaluate("document.querySelector('.pick-b[data-row=\"2\"]').click()");
+    frame(&mut browser);
+    assert_eq!(
+        browser.number("document.querySelectorAll('.stack').length"),
+        1.0
+    );
+    browser.evaluate("document.querySelector('.pick-b[data-row=\"2\"]').click()");
+    frame(&mut browser);
+    assert_eq!(browser.evaluate(says), "");
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn figures_of_the_source_and_of_others_stand_beside_ours() {
+    let page = Page::new("chart", &synthetic::kinds());
+    let mut browser = Browser::start("chart", 1_300, 1_000);
+    browser.open(&page.url());
+    let lines = browser.evaluate(
+        "[...document.querySelectorAll('.chart tr')].map((line) => [
+            line.querySelector('th').textContent,
+            ...[...line.querySelectorAll('.value')].map((value) => value.textContent),
+            line.querySelector('.deviation').textContent,
+        ])",
+    );
+    assert_eq!(
+        lines,
+        json!([
+            [
+                "half",
+                "published 500",
+                "linux 480",
+                "ours 450",
+                "\u{2212}10 %"
+            ],
+            ["datagrams", "published 0.06", "ours 0.05", "\u{2212}16.7 %"],
+            ["in words", ""],
+        ])
+    );
+    let widths = browser.evaluate(
+        "[...document.querySelectorAll('.chart .bar')].map((bar) => bar.getBoundingClientRect().width)",
+    );
+    let widths: Vec<f64> = (0..5).map(|at| widths[at].as_f64().unwrap()).collect();
+    assert!(
+        widths.iter().all(|width| *width > 5.0),
+        "each is seen: {widths:?}"
+    );
+    assert!(widths[0] > widths[1] && widths[1] > widths[2] && widths[3] > widths[4]);
+    let words =
+        browser.evaluate("document.querySelector('.chart tr:last-child .bars').textContent");
+    assert_eq!(words, "published: nothing came over; ours: complete");
+}
+
 #[test]
 #[ignore = "needs chromium"]
 fn the_mean_rate_can_be_taken_away_and_the_colours_turned() {

@@ -5,7 +5,7 @@
 //! and draw better than anything observed.
 
 use fullpipe_diagnose::facts::{
-    Bands, Connection, End, Figure, Host, Observed, PoolLevels, Row, Run, Segments,
+    Bands, Connection, End, Figure, Host, Observed, Peer, PoolLevels, Row, Run, Segments,
 };
 
 const TEXT: u32 = 1_448;
@@ -85,6 +85,40 @@ pub fn run(segments: u64) -> Run {
         }],
         forgotten: 0,
     })
+}
+
+/// Rows of all kinds: a connection, half of one, and datagrams, which are none;
+/// with figures of a source and of others, hundreds of times apart.
+pub fn kinds() -> Run {
+    let mut kinds = run(4_000);
+    let mut half = run(2_000).rows.remove(0);
+    half.label = "half".to_string();
+    let mut datagrams = kinds.rows[0].clone();
+    datagrams.label = "datagrams".to_string();
+    datagrams.observed.connections.clear();
+    for host in &mut datagrams.observed.hosts {
+        host.pool = PoolLevels::default();
+    }
+    let mut in_words = datagrams.clone();
+    in_words.label = "in words".to_string();
+    in_words.published_outcome = Some("nothing came over".to_string());
+    let goodput = |value: f64| {
+        vec![Figure {
+            name: "goodput_mbps",
+            heading: "Mbit/s",
+            value,
+        }]
+    };
+    half.published = goodput(500.0);
+    half.measured = goodput(450.0);
+    half.peers = vec![Peer {
+        name: "linux".to_string(),
+        figures: goodput(480.0),
+    }];
+    datagrams.published = goodput(0.06);
+    datagrams.measured = goodput(0.05);
+    kinds.rows.extend([half, datagrams, in_words]);
+    kinds
 }
 
 fn row(observed: Observed) -> Run {
