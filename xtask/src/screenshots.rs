@@ -37,7 +37,7 @@ struct Picture {
     size: (u32, u32),
 }
 
-const PICTURES: [Picture; 3] = [
+const PICTURES: [Picture; 5] = [
     Picture {
         file: "nuttx-tiny-pool.png",
         experiment: "nuttx",
@@ -50,7 +50,7 @@ const PICTURES: [Picture; 3] = [
         experiment: "nuttx",
         settings: &[("workload.duration", "3s")],
         view: "a=3&b=5&from=0&until=0.5&level&bare",
-        size: (1200, 1310),
+        size: (1200, 1390),
     },
     Picture {
         file: "nuttx-lossy.png",
@@ -58,6 +58,20 @@ const PICTURES: [Picture; 3] = [
         settings: &[("workload.duration", "3s"), ("link.loss", "1%")],
         view: "a=5&from=0&until=1.2&theme=dark&bare",
         size: (1000, 1300),
+    },
+    Picture {
+        file: "linux-buffers-a.png",
+        experiment: "linux-buffers-a",
+        settings: &[],
+        view: "a=1&b=3&from=0&until=2.5&bare",
+        size: (1200, 1390),
+    },
+    Picture {
+        file: "netburner-figures.png",
+        experiment: "netburner",
+        settings: &[],
+        view: "",
+        size: (1200, 900),
     },
 ];
 
