@@ -10,6 +10,7 @@ use std::{
 };
 
 use fullpipe_lab::Experiment;
+use fullpipe_pool::Rng;
 
 fn corpus() -> Vec<(PathBuf, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mistakes");
@@ -123,4 +124,49 @@ set.wire.delay = "1ms"
         "f:22:1: rows[2].label: is missing: say what the line is called",
     ];
     assert_eq!(given, expected, "{}", given.join("\n"));
+}
+
+/// Text with a few bytes taken away, doubled, or put in from elsewhere.
+fn mangled(text: &str, rng: &mut Rng) -> String {
+    let mut chars: Vec<char> = text.chars().collect();
+    for _ in 0..rng.between(1, 4) {
+        let at = rng.between(0, chars.len() as u64 - 1) as usize;
+        let from = rng.between(0, chars.len() as u64 - 1) as usize;
+        let length = rng.between(1, 12) as usize;
+        let piece = chars[from..(from + length).min(chars.len())].to_vec();
+        match rng.between(0, 3) {
+            0 => drop(chars.drain(at..(at + length).min(chars.len()))),
+            1 => drop(chars.splice(at..at, piece)),
+            2 => chars[at] = ['"', '=', '[', '\n', '\u{e9}', '-'][length % 6],
+            _ => drop(chars.splice(at..(at + length).min(chars.len()), piece)),
+        }
+        if chars.is_empty() {
+            chars.push('x');
+        }
+    }
+    chars.into_iter().collect()
+}
+
+#[test]
+fn whatever_is_written_is_read_or_refused_with_lines_that_are_there() {
+    let mut rng = Rng::seeded(1);
+    let mut refused = 0;
+    for (path, text) in corpus() {
+        for _ in 0..60 {
+            let text = mangled(&text, &mut rng);
+            let Err(mistakes) = Experiment::check("name", "f", &text) else {
+                continue;
+            };
+            refused += 1;
+            assert!(!mistakes.is_empty(), "{}: {text}", path.display());
+            for mistake in mistakes {
+                assert!(!mistake.to_string().contains('\n'), "{mistake}");
+                assert!(
+                    (1..=text.split('\n').count()).contains(&mistake.line),
+                    "{mistake}"
+                );
+            }
+        }
+    }
+    assert!(refused > 3_000, "{refused}");
 }

@@ -9,7 +9,7 @@ use std::{collections::HashMap, fmt};
 
 use fullpipe_pool::Pressure;
 use fullpipe_tcp::{
-    State,
+    DiscardReason, State,
     trace::{Event, Record},
 };
 use fullpipe_wire::TcpFlags;
@@ -74,11 +74,22 @@ pub enum What {
         /// Bytes.
         window: u32,
     },
+    /// A byte beyond the peer's closed window asks for its size.
+    Probe {
+        /// How many since it closed.
+        count: u32,
+    },
     /// The retransmission timer ran out.
     Timeout {
         /// How often in a row.
         count: u32,
     },
+    /// A segment from the peer went no further.
+    Discarded(DiscardReason),
+    /// A reset left.
+    ResetSent,
+    /// A reset arrived.
+    ResetReceived,
 }
 
 impl What {
@@ -95,7 +106,11 @@ impl What {
             Self::WindowOpened { .. } => "window-opened",
             Self::PeerWindowClosed => "peer-window-closed",
             Self::PeerWindowOpened { .. } => "peer-window-opened",
+            Self::Probe { .. } => "probe",
             Self::Timeout { .. } => "timeout",
+            Self::Discarded(_) => "discarded",
+            Self::ResetSent => "reset-sent",
+            Self::ResetReceived => "reset-received",
         }
     }
 }
@@ -120,7 +135,11 @@ impl fmt::Display for What {
             Self::PeerWindowOpened { window } => {
                 write!(f, "peer's window open again: {window} bytes")
             }
+            Self::Probe { count } => write!(f, "zero window probe {count}"),
             Self::Timeout { count } => write!(f, "retransmission timeout {count} in a row"),
+            Self::Discarded(reason) => write!(f, "segment discarded: {}", reason.name()),
+            Self::ResetSent => f.write_str("reset sent"),
+            Self::ResetReceived => f.write_str("reset received"),
         }
     }
 }
@@ -152,7 +171,10 @@ impl Serialize for Happening {
             What::WriterReleased { room } => map.serialize_entry("room_bytes", &room)?,
             What::NoMemory { wanted } => map.serialize_entry("wanted_bytes", &wanted)?,
             What::Pressure(level) => map.serialize_entry("level", level.name())?,
-            What::WindowClosed | What::PeerWindowClosed => {}
+            What::WindowClosed | What::PeerWindowClosed | What::ResetSent | What::ResetReceived => {
+            }
+            What::Discarded(reason) => map.serialize_entry("reason", reason.name())?,
+            What::Probe { count } => map.serialize_entry("since_closed", &count)?,
             What::WindowOpened { window } | What::PeerWindowOpened { window } => {
                 map.serialize_entry("window_bytes", &window)?;
             }
@@ -169,6 +191,38 @@ struct End {
     writer_blocked: bool,
     own_window_closed: bool,
     peer_window_closed: bool,
+    /// Since it closed.
+    probes: u32,
+}
+
+impl End {
+    fn received(&mut self, flags: TcpFlags, window: u32) -> Option<What> {
+        if flags.contains(TcpFlags::RST) {
+            return Some(What::ResetReceived);
+        }
+        let closed = crossed(&mut self.peer_window_closed, flags, window)?;
+        self.probes = 0;
+        Some(match closed {
+            true => What::PeerWindowClosed,
+            false => What::PeerWindowOpened { window },
+        })
+    }
+
+    fn sent(&mut self, flags: TcpFlags, window: u32, len: u32) -> Option<What> {
+        if flags.contains(TcpFlags::RST) {
+            return Some(What::ResetSent);
+        }
+        // Nothing else has text while there is no window.
+        if self.peer_window_closed && len > 0 {
+            self.probes += 1;
+            return Some(What::Probe { count: self.probes });
+        }
+        let closed = crossed(&mut self.own_window_closed, flags, window)?;
+        Some(match closed {
+            true => What::WindowClosed,
+            false => What::WindowOpened { window },
+        })
+    }
 }
 
 /// Events in the making, from the traces of hosts.
@@ -207,6 +261,7 @@ impl Log {
                     writer_blocked: false,
                     own_window_closed: false,
                     peer_window_closed: false,
+                    probes: 0,
                 };
                 self.ends.insert(key, end);
                 Some(What::Opened { passive })
@@ -222,25 +277,19 @@ impl Log {
             }
             Event::MemoryPressure(wanted) => Some(What::NoMemory { wanted }),
             Event::Timeout(count) => Some(What::Timeout { count }),
-            Event::SegmentIn { flags, window, .. } => self.end(key).and_then(|end| {
-                crossed(&mut end.peer_window_closed, flags, window).map(|closed| match closed {
-                    true => What::PeerWindowClosed,
-                    false => What::PeerWindowOpened { window },
-                })
-            }),
-            Event::SegmentOut { flags, window, .. } => self.end(key).and_then(|end| {
-                crossed(&mut end.own_window_closed, flags, window).map(|closed| match closed {
-                    true => What::WindowClosed,
-                    false => What::WindowOpened { window },
-                })
-            }),
+            Event::SegmentIn { flags, window, .. } => {
+                self.end(key).and_then(|end| end.received(flags, window))
+            }
+            Event::SegmentOut {
+                flags, window, len, ..
+            } => self.end(key).and_then(|end| end.sent(flags, window, len)),
+            Event::Discard(reason) => Some(What::Discarded(reason)),
             Event::Sack { .. }
             | Event::Retransmission { .. }
             | Event::Limit(_)
             | Event::ReceiveLimit(_)
             | Event::Window { .. }
             | Event::Rtt { .. }
-            | Event::Discard(_)
             | Event::Pool { .. } => None,
         };
         if let Some(what) = what {
@@ -278,8 +327,8 @@ impl Log {
 
 /// Whether a segment says that a window closed, or opened again.
 fn crossed(is_closed: &mut bool, flags: TcpFlags, window: u32) -> Option<bool> {
-    // The window of a reset means nothing, and a SYN's may be nothing yet.
-    if !flags.contains(TcpFlags::ACK) || flags.contains(TcpFlags::RST) {
+    // Without ACK the window may be nothing yet.
+    if !flags.contains(TcpFlags::ACK) {
         return None;
     }
     let closed = window == 0;

@@ -1,8 +1,14 @@
 //! Events, sockets and counters tell what the result tells.
 
-use fullpipe_pool::Duration;
+use fullpipe_pool::{Duration, Instant};
+use fullpipe_tcp::trace::{Event, Record};
+use fullpipe_wire::TcpFlags;
 
-use super::{Watch, Watched, events::What, text};
+use super::{
+    Watch, Watched,
+    events::{Log, What},
+    text,
+};
 use crate::{Experiment, Report, RunOptions, run};
 
 const TEXT: &str = r#"
@@ -106,6 +112,9 @@ fn a_reader_that_stops_closes_the_window_and_opens_it_again_at_both_ends() {
     let received = of("a", |what| matches!(what, What::PeerWindowClosed));
     let opened = of("b", |what| matches!(what, What::WindowOpened { .. }));
     let heard = of("a", |what| matches!(what, What::PeerWindowOpened { .. }));
+    let probes = count(watched, |what| matches!(what, What::Probe { .. })) as u64;
+    assert_eq!(probes, watched.counters[0].value("TcpExtTCPWinProbe"));
+    assert!(probes > 1, "{probes} in two seconds");
     assert!(advertised < received && received < opened && opened < heard);
     assert!(opened > 2_000_000_000, "the reader reads after 2.1 s");
     let during = |socket: &&super::sockets::Socket| socket.at_ns == 1_500_000_000;
@@ -139,6 +148,54 @@ fn timeouts_are_told_one_by_one_and_counted_by_the_host_too() {
     let sender = &watched.counters[0];
     assert_eq!(sender.host, "a");
     assert_eq!(sender.value("TcpExtTCPTimeouts"), told);
+}
+
+#[test]
+fn a_connection_that_ends_at_once_says_so_and_its_state_is_the_last_but_the_reset() {
+    let text = TEXT.replace("bytes = \"500K\"", "bytes = \"50M\", vanish_after = \"1M\"");
+    let report = report(ALL, &text);
+    let events = report.rows[0].watched.events.iter();
+    let of_sender: Vec<_> = events.filter(|event| event.host == "a").collect();
+    let [.., state, reset] = &of_sender[..] else {
+        panic!("only {}", of_sender.len());
+    };
+    assert_eq!(state.what.to_string(), "UNCONN", "{state}");
+    assert_eq!(reset.what, What::ResetSent, "{reset}");
+}
+
+#[test]
+fn a_reset_that_arrives_is_told_whatever_window_it_carries() {
+    let mut log = Log::new(vec!["a".to_string()]);
+    let opened = Event::Opened {
+        passive: false,
+        iss: 1,
+        irs: 0,
+    };
+    let reset = Event::SegmentIn {
+        flags: TcpFlags::RST | TcpFlags::ACK,
+        seq: 1,
+        ack: 1,
+        window: 0,
+        len: 0,
+    };
+    for (at, event) in [(0, opened), (7, reset)] {
+        log.record(
+            0,
+            &Record {
+                at: Instant::from_nanos(at),
+                connection: 3,
+                event,
+            },
+        );
+    }
+    let told: Vec<_> = log.finish().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "   0.000000000 a#1          opened",
+            "   0.000000007 a#1          reset received",
+        ]
+    );
 }
 
 #[test]
