@@ -174,6 +174,12 @@ quantities! {
     cpu_busy_share: Option<f64> = "CPU busy", Percent, Median;
     /// Frames that hosts lost because their receive rings were full.
     rx_ring_drops: u64 = "ring drops", Whole, Median;
+    /// Datagrams that the senders' stacks took; only of UDP, as the next two.
+    datagrams_sent: Option<f64> = "datagrams", Whole, Median;
+    /// Of these, the share that was never read.
+    lost_share: Option<f64> = "lost", Percent, Median;
+    /// Datagrams that hosts dropped because a queue of received ones was full.
+    udp_rcvbuf_errors: Option<f64> = "UdpRcvbufErrors", Whole, Median;
     /// Packets that the senders' IP received: the peers' acknowledgments.
     ip_in_receives: u64 = "IpInReceives", Whole, Median;
     /// Packets that the senders' IP was asked to send; a super-segment is one.

@@ -5,13 +5,15 @@
 //! own counters as they are; nothing is estimated. What it means is said in
 //! `verdict`.
 
+mod datagrams;
+
 use std::io;
 
 use fullpipe_diagnose::facts::Observed;
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::{
-    Facts, FlowId, Goal, HostId, LinkId, Seed, Stage, World, WorldFailure, app::Transfer,
-    link::Direction,
+    DatagramsId, Facts, FlowId, Goal, HostId, LinkId, Seed, Stage, World, WorldFailure,
+    app::Transfer, link::Direction,
 };
 
 use crate::{
@@ -65,6 +67,8 @@ pub struct Scene<'a> {
     hosts: Vec<HostId>,
     /// Connections, with the place of their flow in the setup, in its order.
     flows: Vec<(usize, FlowId)>,
+    /// Senders of datagrams, likewise.
+    datagrams: Vec<(usize, DatagramsId)>,
     observer: Option<Observer>,
     watch: Watch,
     sockets: Vec<Socket>,
@@ -133,9 +137,16 @@ impl<'a> Scene<'a> {
             }
         }
         let mut flows = Vec::new();
+        let mut datagrams = Vec::new();
         for (place, plan) in setup.flows.iter().enumerate() {
             for _ in 0..plan.count {
-                flows.push((place, begin(&mut world, &hosts, plan)));
+                if plan.is_udp() {
+                    let (from, to) = (hosts[plan.from], hosts[plan.to]);
+                    let id = world.datagrams(from, to, plan.datagram_plan(), plan.start);
+                    datagrams.push((place, id));
+                } else {
+                    flows.push((place, begin(&mut world, &hosts, plan)));
+                }
             }
         }
         Self {
@@ -144,6 +155,7 @@ impl<'a> Scene<'a> {
             links,
             hosts,
             flows,
+            datagrams,
             climb: climb(setup),
             observer: traces.then(|| Observer::new(&setup.hosts, observe, watch.events)),
             watch,
@@ -175,6 +187,9 @@ impl<'a> Scene<'a> {
     /// # Errors
     /// A checker found something.
     pub fn play(&mut self, progress: &dyn Fn(f64)) -> Result<Played, WorldFailure> {
+        if self.setup.flow().is_udp() {
+            return self.play_datagrams(progress);
+        }
         let plans = &self.setup.flows;
         let lasting = |plan: &FlowPlan| match plan.stop {
             Stop::After(length) => Some(plan.start + length),
@@ -196,18 +211,25 @@ impl<'a> Scene<'a> {
             .into_iter()
             .map(|(place, flow)| self.ended(&self.setup.flows[place], flow))
             .collect();
+        let (observed, watched) = self.seen();
+        Ok(Played {
+            observed,
+            watched,
+            ..self.played(&ended)
+        })
+    }
+
+    /// What was seen beside what is measured.
+    fn seen(&mut self) -> (Option<Observed>, Watched) {
         let observer = self.observer.take();
         let seen = observer.map(|observer| observer.finish(&self.world));
         let (observed, events) = seen.unwrap_or_default();
-        Ok(Played {
-            observed,
-            watched: Watched {
-                events,
-                sockets: std::mem::take(&mut self.sockets),
-                counters: self.host_counters(),
-            },
-            ..self.played(&ended)
-        })
+        let watched = Watched {
+            events,
+            sockets: std::mem::take(&mut self.sockets),
+            counters: self.host_counters(),
+        };
+        (observed, watched)
     }
 
     fn run_for(&mut self, length: Duration) -> Result<(), WorldFailure> {
@@ -416,30 +438,27 @@ impl<'a> Scene<'a> {
             allowed_mbps: response::allowed_mbps(self.setup, segment_bytes),
             time_to_90_s: self.climb.as_ref().and_then(Climb::full_after_s),
             jain: jain(&goodputs),
-            rx_ring_drops: self
-                .hosts
-                .iter()
-                .map(|&host| self.world.ring_drops(host))
-                .sum(),
-            hosts: self.hosts_measured(secs),
             flows: self.flows_measured(ended),
             ..Measured::default()
         };
-        let costs = measured.hosts.iter().filter_map(|host| host.cpu_busy_share);
-        measured.cpu_busy_share = costs.reduce(f64::max);
+        self.add_hosts(&mut measured);
         self.add_counters(&mut measured);
         measured
     }
 
-    /// Each host by itself, over so many seconds.
-    fn hosts_measured(&self, secs: f64) -> Vec<HostMeasured> {
+    /// What processors and rings came to, over the time that was measured.
+    fn add_hosts(&self, measured: &mut Measured) {
+        let secs = measured.elapsed_s;
         let host = |(plan, &host): (&HostPlan, &HostId)| HostMeasured {
             host: plan.name.clone(),
             cpu_busy_share: (!plan.cpu.is_free())
                 .then(|| over(self.world.cpu_busy(host).as_secs_f64(), secs).min(1.0)),
             rx_ring_drops: self.world.ring_drops(host),
         };
-        self.setup.hosts.iter().zip(&self.hosts).map(host).collect()
+        measured.hosts = self.setup.hosts.iter().zip(&self.hosts).map(host).collect();
+        measured.rx_ring_drops = measured.hosts.iter().map(|host| host.rx_ring_drops).sum();
+        let shares = measured.hosts.iter().filter_map(|host| host.cpu_busy_share);
+        measured.cpu_busy_share = shares.reduce(f64::max);
     }
 
     /// The counters of every host that sends.

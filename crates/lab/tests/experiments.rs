@@ -177,6 +177,58 @@ fn tso_sends_as_much_in_a_third_of_the_trips_when_frames_are_sized_as_they_leave
     assert!(transmit.ip_ext_out_octets < write.ip_ext_out_octets);
 }
 
+/// Ours over published, of each row with a figure of `quantity`.
+fn of_published(report: &Report, quantity: &str) -> Vec<(String, f64)> {
+    let json: Value = serde_json::from_str(&report.json()).unwrap();
+    let rows = json["rows"].as_array().unwrap().iter();
+    rows.filter_map(|row| {
+        let published = row["published"][quantity].as_f64()?;
+        let ours = row["measured"][quantity].as_f64()?;
+        Some((row["label"].as_str()?.to_string(), ours / published))
+    })
+    .collect()
+}
+
+/// The point of reference system 2: a send buffer of less than two segments goes
+/// by the peer's timer, four orders of magnitude below the wire.
+#[test]
+fn unet3_goes_by_the_peers_timer_as_delivered_and_as_fast_as_published_when_tuned() {
+    for seed in 1..=2 {
+        let report = run_with_seed(&experiment("unet3"), seed);
+        let shares = of_published(&report, "goodput_mbps");
+        assert_eq!(shares.len(), 10);
+        for (label, share) in shares {
+            let (least, most) = match label.as_str() {
+                "TCP send, default" => (0.7, 0.1 / 0.055),
+                "UDP send, fragments" => (1.0, 1.6),
+                _ => (0.95, 1.1),
+            };
+            assert!((least..most).contains(&share), "{seed}, {label}: {share}");
+        }
+        let row = |label: &str| report.rows.iter().find(|row| row.label == label).unwrap();
+        let overflown = &row("UDP receive, default").measured;
+        assert!(overflown.lost_share.unwrap() > 0.3 && overflown.udp_rcvbuf_errors.unwrap() > 0.0);
+        assert_eq!(row("UDP receive, tuned").measured.lost_share, Some(0.0));
+    }
+}
+
+/// The point of reference system 4: enough buffers for the path, and no more.
+#[test]
+fn netburner_gains_by_buffers_until_its_processor_or_the_path_is_used_up() {
+    let report = run_with_seed(&experiment("netburner"), 1);
+    let shares = of_published(&report, "elapsed_s");
+    for (label, share) in &shares {
+        assert!((0.8..=1.2).contains(share), "{label}: {share}");
+    }
+    let elapsed = |label: &str| {
+        let row = report.rows.iter().find(|row| row.label == label).unwrap();
+        row.measured.elapsed_s
+    };
+    assert!(elapsed("LAN, 5 buffers") > 1.3 * elapsed("LAN, 20 buffers"));
+    let more = elapsed("LAN, 40 buffers") / elapsed("LAN, 20 buffers");
+    assert!((0.99..=1.01).contains(&more), "{more}");
+}
+
 /// What is possible in a memory of `bytes` over a path: a segment must be whole
 /// before it is answered, and headers take their part of the rate.
 fn possible(setup: &Setup, bytes: f64) -> f64 {

@@ -9,7 +9,8 @@ use std::collections::VecDeque;
 
 use fullpipe_pool::{Duration, Instant};
 
-use crate::flow::EndId;
+use crate::datagrams::DatagramsId;
+use crate::flow::{EndId, Side};
 
 /// What one frame costs in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,6 +59,15 @@ impl CpuModel {
     }
 }
 
+/// An application that waits for the processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// Its own time has come.
+    End(EndId),
+    /// It has datagrams to send or to read.
+    Datagrams(DatagramsId, Side),
+}
+
 /// A processor at work.
 #[derive(Debug)]
 pub(crate) struct Cpu {
@@ -65,8 +75,8 @@ pub(crate) struct Cpu {
     busy_until: Instant,
     /// All time that was ever begun.
     spent: Duration,
-    /// Applications whose own time has come and which wait for the processor.
-    pub waiting: VecDeque<EndId>,
+    /// Applications that wait for it, beside those that the stack has news for.
+    waiting: VecDeque<Task>,
 }
 
 impl Cpu {
@@ -78,6 +88,18 @@ impl Cpu {
             spent: Duration::ZERO,
             waiting: VecDeque::new(),
         }
+    }
+
+    /// `task` waits, once, behind those that wait already.
+    pub fn wait(&mut self, task: Task) {
+        if !self.waiting.contains(&task) {
+            self.waiting.push_back(task);
+        }
+    }
+
+    /// The task that waits longest.
+    pub fn next_task(&mut self) -> Option<Task> {
+        self.waiting.pop_front()
     }
 
     /// Whether it is at something at `now`.

@@ -29,6 +29,7 @@ pub mod app;
 mod arrivals;
 pub mod check;
 mod cpu;
+mod datagrams;
 mod device;
 mod facts;
 mod failure;
@@ -45,6 +46,7 @@ mod socket;
 mod world;
 
 pub use cpu::{Cost, CpuModel};
+pub use datagrams::{DatagramFacts, DatagramPlan, DatagramsId, Pace};
 pub use device::{DeviceModel, Merge};
 pub use facts::{EndFacts, Facts};
 pub use failure::WorldFailure;

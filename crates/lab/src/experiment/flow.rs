@@ -5,9 +5,14 @@
 //! same rows. How a byte travels is not known here.
 
 use fullpipe_pool::{Duration, knobs::parse_count};
+use fullpipe_sim::DatagramPlan;
 use fullpipe_sim::app::{Amount, Ending, ReadPlan, WritePlan, WriteSize};
 
-use super::setting::SettingError;
+use super::{
+    datagrams::{self, Datagrams},
+    setting::SettingError,
+};
+use crate::units::parse_rate;
 
 /// When the sender stops writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +58,7 @@ pub struct FlowPlan {
     reverse: bool,
     pause: Duration,
     low_water: u32,
+    datagrams: Datagrams,
     reading: Reading,
     vanish_after: Option<u64>,
 }
@@ -131,6 +137,24 @@ pub const FLOW_FIELDS: &[FlowField] = &[
         "true or false",
         |plan, text| plan.set_reverse(text.trim().parse().ok()?)
     ),
+    field!(
+        "protocol",
+        "What carries it: a TCP stream, or UDP datagrams of `write` bytes each.",
+        "tcp or udp",
+        |plan, text| plan.datagrams.udp = datagrams::protocol(text)?
+    ),
+    field!(
+        "rate",
+        "Bits of datagrams that the sender hands over a second; without it, as many as are taken.",
+        "a rate such as 810mbit",
+        |plan, text| plan.datagrams.rate_bps = Some(parse_rate(text)?)
+    ),
+    field!(
+        "tick",
+        "How often such a sender wakes and sends what is due; without it, each datagram at its time.",
+        "a time such as 1ms, above 0",
+        |plan, text| plan.datagrams.tick = Some(length(text)?)
+    ),
     field!("start", "When it begins.", TIME, |plan, text| plan.start =
         time(text)?),
     field!(
@@ -194,6 +218,7 @@ impl FlowPlan {
             reverse: false,
             pause: Duration::ZERO,
             low_water: 0,
+            datagrams: Datagrams::default(),
             reading: Reading::default(),
             vanish_after: None,
         }
@@ -243,17 +268,43 @@ impl FlowPlan {
                 "{name}.read.stall_after and {name}.read.stall_for are a stall only together"
             ));
         }
+        if let Some(why) = self.datagrams.contradiction(name, self.write) {
+            return Some(why);
+        }
+        if self.is_udp() && (self.reading != Reading::default() || self.vanish_after.is_some()) {
+            return Some(format!(
+                "{name} has fields of a stream, and {name}.protocol = \"udp\""
+            ));
+        }
         (bytes.is_some() && stall_for.is_some())
             .then(|| format!("{name}.read has a pace and a stall: a reader has one of them"))
+    }
+
+    /// Whether it carries datagrams.
+    pub fn is_udp(&self) -> bool {
+        self.datagrams.udp
+    }
+
+    /// What the sender of datagrams does.
+    pub fn datagram_plan(&self) -> DatagramPlan {
+        DatagramPlan {
+            size: self.write,
+            pace: self.datagrams.pace(),
+            amount: self.amount(),
+        }
+    }
+
+    fn amount(&self) -> Amount {
+        match self.stop {
+            Stop::After(length) => Amount::For(length),
+            Stop::Bytes(bytes) => Amount::Bytes(bytes),
+        }
     }
 
     /// What the sending application does.
     pub fn write_plan(&self) -> WritePlan {
         WritePlan {
-            amount: match self.stop {
-                Stop::After(length) => Amount::For(length),
-                Stop::Bytes(bytes) => Amount::Bytes(bytes),
-            },
+            amount: self.amount(),
             size: WriteSize::Fixed(u64::from(self.write)),
             pause: self.pause,
             low_water: self.low_water,
@@ -291,6 +342,23 @@ impl FlowPlan {
         };
         self.start + self.at_most.map_or(longest, |most| most.min(longest))
     }
+}
+
+/// The first of `plans` that is not of the first one's protocol, by its place, and
+/// why that cannot be.
+pub(super) fn mixed_protocols(plans: &[FlowPlan]) -> Option<(usize, String)> {
+    let place = plans
+        .iter()
+        .position(|plan| plan.is_udp() != plans[0].is_udp())?;
+    let protocol = |plan: &FlowPlan| if plan.is_udp() { "udp" } else { "tcp" };
+    let [first, other] = [&plans[0], &plans[place]];
+    let why = format!(
+        "is {} and {} is {}: give all of them one `protocol`",
+        protocol(other),
+        first.name,
+        protocol(first)
+    );
+    Some((place, why))
 }
 
 fn amount(text: &str) -> Option<u64> {

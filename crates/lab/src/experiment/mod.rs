@@ -4,6 +4,7 @@
 //! with it, each row included, was refused while it was read (`parse.rs`).
 
 mod cpu;
+mod datagrams;
 mod device;
 mod flow;
 mod link;

@@ -15,7 +15,7 @@ use fullpipe_sim::link::Direction;
 use super::{
     cpu::{self, CPU_FIELDS},
     device::{DEVICE_ALIASES, DEVICE_FIELDS, DevicePlan},
-    flow::{FLOW_FIELDS, FlowPlan},
+    flow::{self, FLOW_FIELDS, FlowPlan},
     link::{LINK_FIELDS, LinkPlan, Place},
     setting::SettingError,
 };
@@ -191,6 +191,10 @@ impl Setup {
             host.config
                 .validate()
                 .map_err(|error| located(error.into(), &host.name))?;
+        }
+        if let Some((place, why)) = flow::mixed_protocols(&self.flows) {
+            let name = &self.flows[place].name;
+            return Err(SettingError::Contradiction(format!("{name} {why}")));
         }
         let links = self.links.iter().filter_map(LinkPlan::contradiction);
         let flows = self.flows.iter().filter_map(FlowPlan::contradiction);

@@ -378,6 +378,8 @@ fn every_flow_field_takes_a_value_of_the_kind_it_names() {
     for field in FLOW_FIELDS {
         let value = match field.expected {
             "true or false" => "true",
+            "tcp or udp" => "udp",
+            text if text.contains("rate") => "1mbit",
             text if text.contains("time") => "20ms",
             _ => "1400",
         };

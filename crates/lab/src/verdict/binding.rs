@@ -20,6 +20,8 @@ const NEARLY_FULL: f64 = 0.9;
 /// The same where the window is as large as the path: opening and the end of
 /// a short transfer are idle too.
 const WITH_OPENING: f64 = 0.5;
+/// A processor that was busy for this share of the time is used up.
+const FULL_CPU: f64 = 0.9;
 /// A window is as large as the path when it holds this share of it.
 const FULL_WINDOW: f64 = 0.97;
 /// Pacing that belongs to a congestion window leaves it this part of the time.
@@ -43,6 +45,7 @@ pub fn of(evidence: &Evidence<'_>) -> Option<Binding> {
     let cause = match held.cause {
         Cause::SendBuffer => sending(evidence),
         Cause::ReceiveWindow => receiving(evidence, held.limit),
+        Cause::Device => device(evidence),
         other => other,
     };
     let cause = if is_path(evidence, cause) {
@@ -189,6 +192,17 @@ pub fn at_receiver(evidence: &Evidence<'_>) -> (ReceiveLimit, f64) {
     .unwrap_or((ReceiveLimit::None, 0.0))
 }
 
+/// A device takes nothing while the link is slow, or while the processor makes
+/// frames no faster.
+fn device(evidence: &Evidence<'_>) -> Cause {
+    let busy = evidence.sender_cpu_share().unwrap_or(0.0);
+    if busy >= FULL_CPU && busy > evidence.measured.link_busy_share {
+        Cause::Cpu
+    } else {
+        Cause::Device
+    }
+}
+
 /// Whether the path was full, so that what the sender waited for only decided
 /// where data waited.
 fn is_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
@@ -214,6 +228,9 @@ fn is_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
         }
         Cause::Reassembly
         | Cause::ZeroWindow
+        | Cause::Cpu
+        | Cause::Descriptors
+        | Cause::ReceiveQueue
         | Cause::SlowStart
         | Cause::Pacing
         | Cause::Path

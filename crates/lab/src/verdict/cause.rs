@@ -73,6 +73,12 @@ causes! {
     Loss = "loss", "Loss", "losses";
     /// The pacing rate.
     Pacing = "pacing", "Pacing", "pacing";
+    /// A host's processor.
+    Cpu = "host_cpu", "Host CPU", "a host's processor";
+    /// The receiver's descriptors.
+    Descriptors = "descriptors", "Descriptors", "the receive descriptors";
+    /// The queue of datagrams that wait for their reader.
+    ReceiveQueue = "receive_queue", "Receive queue", "the queue of received datagrams";
     /// The device's queue.
     Device = "device", "Device", "the device's queue";
     /// Small writes wait for acknowledgments.

@@ -54,6 +54,13 @@ impl<'a> Evidence<'a> {
         &self.setup.hosts[self.setup.flow().to]
     }
 
+    /// Share of the time in which the sender's processor was at work, where work
+    /// takes time.
+    pub fn sender_cpu_share(&self) -> Option<f64> {
+        let host = self.measured.hosts.get(self.setup.flow().from)?;
+        host.cpu_busy_share
+    }
+
     /// The link that was in use most.
     pub fn busiest(&self) -> &'a LinkPlan {
         &self.setup.links[self.busiest]

@@ -8,7 +8,7 @@
 //! | question | where |
 //! | --- | --- |
 //! | what may bind, and its names | `cause` |
-//! | what did, by the stack's account | `binding` |
+//! | what did, by the stack's account | `binding`; of datagrams, `datagrams` |
 //! | what each would allow at most | `bounds`, with `buffers` for how much text those hold |
 //! | which knob moves it, and how far | `remedy`, and `names` for its own words |
 //! | what that would give | `predict` |
@@ -18,6 +18,7 @@ mod binding;
 mod bounds;
 mod buffers;
 mod cause;
+mod datagrams;
 mod evidence;
 mod names;
 mod predict;
@@ -81,6 +82,9 @@ pub struct Next {
 
 /// The verdict.
 pub fn of(evidence: &Evidence<'_>) -> Verdict {
+    if evidence.setup.flow().is_udp() {
+        return datagrams::of(evidence);
+    }
     if let Some(verdict) = write_that_never_fits(evidence) {
         return verdict;
     }

@@ -85,6 +85,9 @@ pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
         | Cause::Reassembly
         | Cause::Congestion
         | Cause::Device
+        | Cause::Cpu
+        | Cause::Descriptors
+        | Cause::ReceiveQueue
         | Cause::Handshake
         | Cause::Closing
         | Cause::Nothing => None,

@@ -134,6 +134,14 @@ fn of_cause(evidence: &Evidence<'_>, binding: &Binding) -> String {
             evidence.busiest().name,
             percent(measured.link_busy_share),
         ),
+        Cause::Cpu => format!(
+            "the processor of `{}` was busy {} of the time, and link `{}` {} of it; no buffer will \
+             help.",
+            evidence.sender().name,
+            percent(evidence.sender_cpu_share().unwrap_or(0.0)),
+            evidence.busiest().name,
+            percent(measured.link_busy_share),
+        ),
         Cause::Nagle => format!(
             "less than a segment of {} waited for an acknowledgment for {held} of the time, with \
              writes of {}.",
@@ -144,7 +152,8 @@ fn of_cause(evidence: &Evidence<'_>, binding: &Binding) -> String {
         Cause::Closing => {
             format!("everything had been sent and the connection closed for {held} of the time.")
         }
-        Cause::Nothing => String::new(),
+        // Only datagrams are lost for want of these, and they have words of their own.
+        Cause::Descriptors | Cause::ReceiveQueue | Cause::Nothing => String::new(),
     }
 }
 

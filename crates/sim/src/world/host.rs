@@ -201,7 +201,7 @@ impl World {
                 }
             }
             StackEvent::Accept(listener) => self.accept(id, listener)?,
-            StackEvent::Udp(_) => {}
+            StackEvent::Udp(socket) => self.serve_datagrams(id, socket)?,
         }
         Ok(true)
     }

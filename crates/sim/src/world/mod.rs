@@ -9,6 +9,7 @@
 //! do in `host.rs` and `processor.rs`, what happens to frames in `wire.rs` and `watch.rs`, how long a world runs
 //! in `run.rs`, and what is looked at in `inspect.rs`.
 
+mod datagrams;
 mod host;
 mod inspect;
 mod processor;
@@ -32,6 +33,7 @@ use rustc_hash::FxHashMap;
 
 use crate::agenda::{Agenda, Alarm};
 use crate::app::{Application, ReadPlan, Transfer, WritePlan};
+use crate::datagrams::{Datagrams, DatagramsId};
 use crate::device::{DeviceModel, SimDevice};
 use crate::failure::WorldFailure;
 use crate::flow::{End, EndId, Flow, FlowId};
@@ -86,6 +88,8 @@ enum Event {
     Poke(HostId),
     /// An application's timer.
     End(EndId),
+    /// Datagrams are due.
+    Datagrams(DatagramsId),
     /// A client opens its connection.
     Start(FlowId),
     /// A frame that a rule held back reaches the link.
@@ -121,6 +125,7 @@ pub struct World {
     cables: Vec<Cable>,
     switches: Vec<switch::Switch>,
     flows: Vec<Flow>,
+    datagrams: Vec<Datagrams>,
     done: usize,
     rules: Vec<Rule>,
     /// Conversations by the addresses of client and server. Only looked up.
@@ -157,6 +162,7 @@ impl World {
             cables: Vec::new(),
             switches: Vec::new(),
             flows: Vec::new(),
+            datagrams: Vec::new(),
             done: 0,
             rules: Vec::new(),
             tuples: FxHashMap::default(),

@@ -10,7 +10,7 @@ use fullpipe::turn;
 use fullpipe_pool::Duration;
 
 use super::{Event, HostId, World};
-use crate::cpu::{Cpu, CpuModel};
+use crate::cpu::{Cpu, CpuModel, Task};
 use crate::failure::WorldFailure;
 
 impl World {
@@ -98,9 +98,13 @@ impl World {
     /// Runs one application. Returns false when none has anything to do.
     fn one_application(&mut self, id: HostId) -> Result<bool, WorldFailure> {
         let waiting = self.hosts[id.0].cpu.as_mut();
-        let served = match waiting.and_then(|cpu| cpu.waiting.pop_front()) {
-            Some(end) => {
+        let served = match waiting.and_then(Cpu::next_task) {
+            Some(Task::End(end)) => {
                 self.run_end(end)?;
+                true
+            }
+            Some(Task::Datagrams(datagrams, side)) => {
+                self.run_datagrams(datagrams, side)?;
                 true
             }
             None => self.serve_event(id)?,

@@ -4,6 +4,7 @@
 //! touched is put on the agenda again.
 
 use super::{Event, Host, HostId, LinkId, Node, World};
+use crate::cpu::Task;
 use crate::failure::WorldFailure;
 use crate::link::Direction;
 
@@ -40,10 +41,15 @@ impl World {
                     let host = self.end_mut(end).host;
                     self.hosts[host.0].idle_wakes = 0;
                     match &mut self.hosts[host.0].cpu {
-                        Some(cpu) => cpu.waiting.push_back(end),
+                        Some(cpu) => cpu.wait(Task::End(end)),
                         None => self.run_end(end)?,
                     }
                     self.work(host)?;
+                }
+            }
+            Event::Datagrams(id) => {
+                if self.datagrams[id.0].alarm.rang(at) {
+                    self.datagrams_due(id)?;
                 }
             }
             Event::Start(flow) => self.start(flow)?,

@@ -1,5 +1,6 @@
 //! Whole worlds: hand-made ones, whose outcome can be reckoned.
 
+mod datagrams;
 mod path_mtu;
 mod processor;
 mod queues;

@@ -4,7 +4,7 @@
 //! unless it says otherwise, so nothing has to be said twice.
 
 use super::{
-    super::flow::{FLOW_FIELDS, FlowPlan},
+    super::flow::{self, FLOW_FIELDS, FlowPlan},
     super::setup::WORKLOAD,
     Taken, apply, check_name, host_named,
 };
@@ -45,7 +45,11 @@ pub(super) fn read(top: &Section<'_>, taken: &Taken<'_>) -> Result<Option<Vec<Fl
     });
     // All of them are read before the first that is missing counts.
     let plans: Vec<_> = plans.collect();
-    Ok(plans.into_iter().collect())
+    let plans: Option<Vec<FlowPlan>> = plans.into_iter().collect();
+    if let Some((place, why)) = plans.as_deref().and_then(flow::mixed_protocols) {
+        return Err(entries[place].key_mistake(why));
+    }
+    Ok(plans)
 }
 
 fn named(

@@ -1,0 +1,70 @@
+//! Flows of datagrams: at which rate they are sent.
+//!
+//! Rule: a flow carries a stream or datagrams, never both; what only the other
+//! kind has is refused, not ignored. The fields stand with the other fields of
+//! a flow (`flow.rs`).
+
+use fullpipe_pool::Duration;
+use fullpipe_sim::Pace;
+
+/// What a flow carries, and how fast datagrams are sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Datagrams {
+    /// UDP and not TCP.
+    pub udp: bool,
+    pub rate_bps: Option<u64>,
+    pub tick: Option<Duration>,
+}
+
+/// Bytes of a datagram's number, without which it cannot be verified.
+const SHORTEST: u32 = 8;
+/// Bytes of the longest datagram that IPv4 carries.
+const LONGEST: u32 = 65_507;
+
+impl Datagrams {
+    /// How fast they are handed over.
+    pub fn pace(&self) -> Pace {
+        match self.rate_bps {
+            Some(bps) => Pace::Rate {
+                bps,
+                tick: self.tick.unwrap_or(Duration::ZERO),
+            },
+            None => Pace::Unpaced,
+        }
+    }
+
+    /// What cannot be together, in words, in the flow called `name` whose writes
+    /// have `size` bytes.
+    pub fn contradiction(&self, name: &str, size: u32) -> Option<String> {
+        let Self {
+            udp,
+            rate_bps,
+            tick,
+        } = self;
+        if !udp {
+            let field = rate_bps.map(|_| "rate").or(tick.map(|_| "tick"))?;
+            return Some(format!(
+                "{name}.{field} needs {name}.protocol = \"udp\": a stream has no rate of its own"
+            ));
+        }
+        if tick.is_some() && rate_bps.is_none() {
+            return Some(format!(
+                "{name}.tick needs {name}.rate: a sender without a rate never waits"
+            ));
+        }
+        (!(SHORTEST..=LONGEST).contains(&size)).then(|| {
+            format!(
+                "{name}.write = {size} is no datagram: it must be {SHORTEST} to {LONGEST} bytes"
+            )
+        })
+    }
+}
+
+/// Reads a protocol.
+pub(super) fn protocol(text: &str) -> Option<bool> {
+    match text.trim() {
+        "tcp" => Some(false),
+        "udp" => Some(true),
+        _ => None,
+    }
+}

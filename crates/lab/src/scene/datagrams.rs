@@ -1,0 +1,163 @@
+//! A row of datagrams, played and measured.
+//!
+//! Rule: goodput is what was read while it was sent; what is lost is counted
+//! when everything that was under way has had time to arrive.
+
+use fullpipe_pool::{Duration, Instant};
+use fullpipe_sim::{DatagramFacts, WorldFailure};
+
+use super::{Played, SLICE, Scene, over};
+use crate::{
+    experiment::{FlowPlan, Stop},
+    measured::{FlowMeasured, Measured, Outcome, jain},
+    shares::Times,
+};
+
+/// How long after the last datagram was sent others may still arrive.
+const UNDER_WAY: Duration = Duration::from_millis(500);
+
+/// Datagrams of one flow while they were sent, and when all had arrived.
+struct Ended<'a> {
+    plan: &'a FlowPlan,
+    sent: DatagramFacts,
+    arrived: DatagramFacts,
+    elapsed: Duration,
+}
+
+impl Ended<'_> {
+    fn goodput_mbps(&self) -> f64 {
+        let bits = self.sent.received_bytes as f64 * 8.0;
+        over(bits / 1e6, self.elapsed.as_secs_f64())
+    }
+}
+
+impl Scene<'_> {
+    /// Plays a row whose flows are datagrams.
+    pub(super) fn play_datagrams(
+        &mut self,
+        progress: &dyn Fn(f64),
+    ) -> Result<Played, WorldFailure> {
+        let setup = self.setup;
+        let ends = setup.flows.iter().map(|plan| match plan.stop {
+            Stop::After(length) => plan.start + length,
+            Stop::Bytes(_) => plan.latest_end(),
+        });
+        let end = Instant::ZERO + ends.max().unwrap_or(Duration::ZERO);
+        while self.world.now() < end && !self.is_all_sent() {
+            let rest = end - self.world.now();
+            self.step_for(SLICE.min(rest))?;
+            let share = self.age().as_secs_f64() / end.since(Instant::ZERO).as_secs_f64();
+            progress(share.min(1.0));
+        }
+        let sent: Vec<_> = self.datagram_facts();
+        self.step_for(UNDER_WAY)?;
+        self.world.try_run_for(Duration::ZERO)?;
+        let arrived = self.datagram_facts();
+        let places = self.datagrams.iter().map(|(place, _)| *place);
+        let ended: Vec<_> = places
+            .zip(sent.into_iter().zip(arrived))
+            .map(|(place, (sent, arrived))| ended(&setup.flows[place], sent, arrived))
+            .collect();
+        let (observed, watched) = self.seen();
+        let (busiest, busy) = self.busiest_link();
+        Ok(Played {
+            measured: self.datagrams_measured(&ended, busy),
+            sender: Times::default(),
+            receiver: Times::default(),
+            peer_window: 0,
+            cwnd: 0,
+            min_rtt: None,
+            busiest,
+            observed,
+            watched,
+        })
+    }
+
+    fn is_all_sent(&self) -> bool {
+        let mut facts = self.datagram_facts().into_iter();
+        let amounts = self.setup.flows.iter();
+        let mut amounts = amounts.map(|plan| matches!(plan.stop, Stop::Bytes(_)));
+        amounts.all(|is_amount| is_amount) && facts.all(|facts| facts.is_sent)
+    }
+
+    fn datagram_facts(&self) -> Vec<DatagramFacts> {
+        let datagrams = self.datagrams.iter();
+        datagrams
+            .map(|(_, id)| self.world.datagram_facts(*id))
+            .collect()
+    }
+
+    fn datagrams_measured(&self, ended: &[Ended<'_>], busy: Duration) -> Measured {
+        let secs = ended.iter().map(|end| end.elapsed).max();
+        let secs = secs.unwrap_or_default().as_secs_f64();
+        let sum = |of: &dyn Fn(&Ended<'_>) -> u64| ended.iter().map(of).sum::<u64>();
+        let (sent, read) = (
+            sum(&|end| end.arrived.sent),
+            sum(&|end| end.arrived.received),
+        );
+        let goodputs: Vec<_> = ended.iter().map(Ended::goodput_mbps).collect();
+        let refused = self.hosts.iter().map(|&host| {
+            let mib = &self.world.stack(host).counters().mib;
+            mib.udp_rcvbuf_errors
+        });
+        let subject = self.world.stack(self.hosts[self.setup.subject]).pool();
+        let mut measured = Measured {
+            outcome: if read > 0 {
+                Outcome::Complete
+            } else {
+                Outcome::Stalled
+            },
+            goodput_mbps: over(sum(&|end| end.sent.received_bytes) as f64 * 8.0 / 1e6, secs),
+            elapsed_s: secs,
+            delivered_bytes: sum(&|end| end.arrived.received_bytes),
+            peak_pool_bytes: u64::from(subject.peak_blocks()) * u64::from(subject.block_size()),
+            link_busy_share: over(busy.as_secs_f64(), secs).min(1.0),
+            datagrams_sent: Some(sent as f64),
+            lost_share: Some(over((sent - read) as f64, sent as f64)),
+            udp_rcvbuf_errors: Some(refused.sum::<u64>() as f64),
+            jain: jain(&goodputs),
+            flows: self.datagram_flows(ended, &goodputs),
+            ..Measured::default()
+        };
+        self.add_hosts(&mut measured);
+        self.add_counters(&mut measured);
+        measured
+    }
+
+    /// Each flow by itself, where there is more than one sender.
+    fn datagram_flows(&self, ended: &[Ended<'_>], goodputs: &[f64]) -> Vec<FlowMeasured> {
+        let all: f64 = goodputs.iter().sum();
+        let flow = |plan: &FlowPlan| {
+            let own = ended.iter().filter(|end| end.plan.name == plan.name);
+            let connections_mbps: Vec<_> = own.map(Ended::goodput_mbps).collect();
+            let goodput_mbps = connections_mbps.iter().sum();
+            FlowMeasured {
+                flow: plan.name.clone(),
+                goodput_mbps,
+                share: over(goodput_mbps, all),
+                connections_mbps,
+            }
+        };
+        let flows = self.setup.flows.iter().filter(|_| ended.len() > 1);
+        flows.map(flow).collect()
+    }
+}
+
+fn ended(plan: &FlowPlan, sent: DatagramFacts, arrived: DatagramFacts) -> Ended<'_> {
+    let start = Instant::ZERO + plan.start;
+    match plan.stop {
+        Stop::After(length) => Ended {
+            plan,
+            sent,
+            arrived,
+            elapsed: length,
+        },
+        // All of an amount counts, until the last of it was read.
+        Stop::Bytes(_) => Ended {
+            plan,
+            sent: arrived,
+            arrived,
+            elapsed: arrived.last_read.map_or(Duration::ZERO, |at| at - start),
+        },
+    }
+}

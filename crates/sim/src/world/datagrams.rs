@@ -1,0 +1,132 @@
+//! Sending and reading datagrams.
+//!
+//! Rule: a host whose processor takes no time sends all that is due and reads
+//! all that is there; one whose work takes time does one datagram a call, and
+//! whatever is more urgent comes between.
+
+use std::net::SocketAddr;
+
+use fullpipe::UdpId;
+use fullpipe_pool::Duration;
+
+use super::{Event, HostId, World, address_of};
+use crate::cpu::Task;
+use crate::datagrams::{DatagramFacts, DatagramPlan, Datagrams, DatagramsId, Then};
+use crate::failure::WorldFailure;
+use crate::flow::Side;
+
+/// Where the first receiver of datagrams listens; each has a port of its own.
+const FIRST_PORT: u16 = 10_000;
+
+impl World {
+    /// Datagrams from one host to another, from `delay` on. They are no
+    /// conversation: no goal waits for them, so let time pass.
+    ///
+    /// # Panics
+    /// If a stack has no room for another socket, or the datagrams have none for
+    /// their number (8 bytes).
+    pub fn datagrams(
+        &mut self,
+        from: HostId,
+        to: HostId,
+        plan: DatagramPlan,
+        delay: Duration,
+    ) -> DatagramsId {
+        let id = DatagramsId(self.datagrams.len());
+        let port = FIRST_PORT + u16::try_from(id.0).expect("a port for each receiver");
+        let address = SocketAddr::new(address_of(to), port);
+        let any = SocketAddr::new(address_of(from), 0);
+        let sockets = [(from, any), (to, address)].map(|(host, local)| {
+            let socket = self.hosts[host.0].stack.udp_bind(local);
+            socket.unwrap_or_else(|error| panic!("{local}: {error}"))
+        });
+        let key = self.rng.fork(0x44_0000 + id.0 as u64).next_u64();
+        let started = self.now + delay;
+        let mut datagrams = Datagrams::new(plan, [from, to], sockets, address, key, started);
+        if let Some(at) = datagrams.alarm.set(Some(started)) {
+            self.agenda.add(at, Event::Datagrams(id));
+        }
+        self.datagrams.push(datagrams);
+        id
+    }
+
+    /// What datagrams have come to so far.
+    pub fn datagram_facts(&self, id: DatagramsId) -> DatagramFacts {
+        self.datagrams[id.0].facts
+    }
+
+    /// Datagrams whose time has come.
+    pub(super) fn datagrams_due(&mut self, id: DatagramsId) -> Result<(), WorldFailure> {
+        let host = self.datagrams[id.0].hosts[Side::Client.index()];
+        self.hosts[host.0].idle_wakes = 0;
+        match &mut self.hosts[host.0].cpu {
+            Some(cpu) => cpu.wait(Task::Datagrams(id, Side::Client)),
+            None => self.run_datagrams(id, Side::Client)?,
+        }
+        self.work(host)
+    }
+
+    /// A host's stack has news of a UDP socket.
+    pub(super) fn serve_datagrams(
+        &mut self,
+        host: HostId,
+        socket: UdpId,
+    ) -> Result<(), WorldFailure> {
+        let found = self.datagrams.iter().enumerate().find_map(|(number, own)| {
+            let side = own.side_of(host, socket)?;
+            Some((DatagramsId(number), side))
+        });
+        match found {
+            Some((id, side)) => self.run_datagrams(id, side),
+            None => Ok(()),
+        }
+    }
+
+    /// Sends or reads.
+    pub(super) fn run_datagrams(
+        &mut self,
+        id: DatagramsId,
+        side: Side,
+    ) -> Result<(), WorldFailure> {
+        let host = self.datagrams[id.0].hosts[side.index()];
+        let one_a_call = self.hosts[host.0].cpu.is_some();
+        while self.one_datagram(id, side)? {
+            if one_a_call {
+                if let Some(cpu) = &mut self.hosts[host.0].cpu {
+                    cpu.wait(Task::Datagrams(id, side));
+                }
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends or reads one. Returns whether there may be another at once.
+    fn one_datagram(&mut self, id: DatagramsId, side: Side) -> Result<bool, WorldFailure> {
+        let now = self.now;
+        let datagrams = &mut self.datagrams[id.0];
+        let host = datagrams.hosts[side.index()];
+        let stack = &mut self.hosts[host.0].stack;
+        let outcome = match side {
+            Side::Client => datagrams.send_one(stack, now),
+            Side::Server => datagrams.read_one(stack, now),
+        };
+        match outcome {
+            Ok(Then::More) => {
+                self.watch.progress(now);
+                Ok(true)
+            }
+            Ok(Then::At(at)) => {
+                if let Some(at) = datagrams.alarm.set(Some(at)) {
+                    self.agenda.add(at, Event::Datagrams(id));
+                }
+                Ok(false)
+            }
+            Ok(Then::Blocked | Then::Done) => Ok(false),
+            Err(finding) => {
+                let place = format!("datagrams {}, {side:?} on host {}", id.0, host.0);
+                Err(self.failure(place, finding))
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Datagrams that are sent at a rate, in pieces, or faster than they are read.
+
+use super::*;
+use crate::app::Amount;
+use crate::{Cost, CpuModel, DatagramPlan, Pace};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn gigabit() -> Link {
+    Link {
+        rate_bps: 1_000_000_000,
+        delay_us: 50,
+        queue: Queue::Device,
+        ..Link::ideal()
+    }
+}
+
+/// A world of two hosts that know each other, so that the first datagram does
+/// not wait.
+fn acquainted(config: Config) -> (World, [HostId; 2]) {
+    let mut world = World::new(Seed(5));
+    let link = world.link(gigabit());
+    let (one, other) = world.pair(&link, config);
+    world.acquaint(one, other);
+    (world, [one, other])
+}
+
+fn paced(size: u32, bps: u64, tick: Duration) -> DatagramPlan {
+    DatagramPlan {
+        size,
+        pace: Pace::Rate { bps, tick },
+        amount: Amount::For(SECOND),
+    }
+}
+
+#[test]
+fn datagrams_are_sent_at_their_rate_one_by_one_or_as_many_as_are_due() {
+    for tick in [Duration::ZERO, Duration::from_millis(10)] {
+        let (mut world, [one, other]) = acquainted(Config::default());
+        let id = world.datagrams(one, other, paced(1_000, 8_000_000, tick), SECOND);
+        world.run_for(SECOND + SECOND);
+        let facts = world.datagram_facts(id);
+        assert_eq!((facts.sent, facts.is_sent), (1_000, true), "{tick}");
+        world.run_for(SECOND);
+        let facts = world.datagram_facts(id);
+        assert_eq!((facts.sent, facts.received), (1_000, 1_000), "{tick}");
+        assert_eq!((facts.duplicates, facts.reordered), (0, 0));
+        assert_eq!(facts.received_bytes, 1_000_000);
+    }
+}
+
+#[test]
+fn a_datagram_longer_than_the_link_carries_arrives_whole() {
+    let (mut world, [one, other]) = acquainted(Config::default());
+    let plan = DatagramPlan {
+        amount: Amount::Bytes(20 * 5_888),
+        ..paced(5_888, 100_000_000, Duration::ZERO)
+    };
+    let id = world.datagrams(one, other, plan, Duration::ZERO);
+    world.run_for(SECOND);
+    let facts = world.datagram_facts(id);
+    assert_eq!((facts.sent, facts.received), (20, 20));
+    let mib = &world.stack(one).counters().mib;
+    assert_eq!((mib.ip_frag_oks, mib.ip_frag_creates), (20, 80));
+    assert_eq!(world.stack(other).counters().mib.ip_reasm_oks, 20);
+}
+
+#[test]
+fn what_a_slow_reader_has_no_queue_for_is_lost_and_counted() {
+    let mut config = Config::default();
+    config.udp.receive_queue = 1;
+    let (mut world, [one, other]) = acquainted(config);
+    world.set_cpu(
+        other,
+        CpuModel {
+            call: Duration::from_micros(150),
+            ..CpuModel::FREE
+        },
+    );
+    // Ten at once in each millisecond, of which six can be read.
+    let plan = paced(1_000, 80_000_000, Duration::from_millis(1));
+    let id = world.datagrams(one, other, plan, Duration::ZERO);
+    world.run_for(SECOND + SECOND);
+    let facts = world.datagram_facts(id);
+    let lost = world.stack(other).counters().mib.udp_rcvbuf_errors;
+    assert_eq!(facts.sent, 10_000);
+    assert!(lost > 1_000, "{lost} lost");
+    assert_eq!(facts.received + lost, facts.sent);
+}
+
+#[test]
+fn an_unpaced_sender_is_as_fast_as_the_link_or_its_processor() {
+    let cost = Cost {
+        packet: Duration::from_micros(20),
+        byte_ps: 0,
+    };
+    let model = CpuModel {
+        send: cost,
+        call: Duration::from_micros(5),
+        ..CpuModel::FREE
+    };
+    for (model, least, most) in [(CpuModel::FREE, 81_000, 83_000), (model, 39_900, 40_001)] {
+        let (mut world, [one, other]) = acquainted(Config::default());
+        world.set_cpu(one, model);
+        let plan = DatagramPlan {
+            size: 1_472,
+            pace: Pace::Unpaced,
+            amount: Amount::For(SECOND),
+        };
+        let id = world.datagrams(one, other, plan, Duration::ZERO);
+        world.run_for(SECOND);
+        let received = world.datagram_facts(id).received;
+        assert!((least..most).contains(&received), "{received} a second");
+    }
+}
