@@ -5,7 +5,7 @@
 //! rate. Nothing is sent again and nothing waits for an acknowledgment, so no
 //! buffer at the sender ever binds.
 
-use super::{Cause, Evidence, Verdict, plain};
+use super::{Cause, Evidence, Verdict, plain, words::percent};
 use crate::units::grouped;
 
 /// A processor or a link that is in use for more than this share is used up.
@@ -15,84 +15,77 @@ const WORTH_SAYING: f64 = 0.001;
 
 /// The verdict on datagrams.
 pub fn of(evidence: &Evidence<'_>) -> Verdict {
-    let Evidence {
-        setup, measured, ..
-    } = *evidence;
-    let [sender, receiver] = [setup.flow().from, setup.flow().to].map(|place| {
-        let cpu = measured
-            .hosts
-            .get(place)
-            .and_then(|host| host.cpu_busy_share);
-        (&setup.hosts[place], cpu.unwrap_or(0.0))
-    });
-    let lost = measured.lost_share.unwrap_or(0.0);
-    let sent = measured.datagrams_sent.unwrap_or(0.0);
-    let in_queue = measured.udp_rcvbuf_errors.unwrap_or(0.0);
-    let in_ring = measured.rx_ring_drops as f64;
-    let at_most = |share: f64| format!("{:.0} %", share * 100.0);
-    let (cause, sentence) = if lost > WORTH_SAYING && in_queue.max(in_ring) > 0.0 {
-        let (cause, place, knob) = if in_queue >= in_ring {
-            let queue = receiver.0.config.udp.receive_queue;
-            (
-                Cause::ReceiveQueue,
-                format!(
-                    "{} datagrams found the receive queue full",
-                    grouped(in_queue as u64)
-                ),
-                format!("udp.receive_queue = {queue}"),
-            )
-        } else {
-            let ring = receiver.0.device.rx_descriptors;
-            (
-                Cause::Descriptors,
-                format!(
-                    "{} frames found the receive ring full",
-                    grouped(in_ring as u64)
-                ),
-                format!("device.rx_descriptors = {ring}"),
-            )
-        };
-        let sentence = format!(
-            "{place} ({knob} of `{}`), and {} of {} datagrams were lost; its processor was busy {} \
-             of the time.",
-            receiver.0.name,
-            at_most(lost),
-            grouped(sent as u64),
-            at_most(receiver.1),
-        );
-        (cause, sentence)
-    } else if lost > WORTH_SAYING {
-        let sentence = format!(
-            "{} of {} datagrams were lost on the way.",
-            at_most(lost),
-            grouped(sent as u64)
-        );
-        (Cause::Loss, sentence)
-    } else if sender.1.max(receiver.1) > USED_UP {
-        let (host, share) = if sender.1 >= receiver.1 {
-            sender
-        } else {
-            receiver
-        };
-        let sentence = format!(
-            "the processor of `{}` was busy {} of the time; no buffer will help.",
-            host.name,
-            at_most(share)
-        );
-        (Cause::Cpu, sentence)
-    } else if measured.link_busy_share > USED_UP {
-        let sentence = format!(
-            "link `{}` was busy {} of the time.",
-            setup.links[evidence.busiest].name,
-            at_most(measured.link_busy_share)
-        );
-        (Cause::Path, sentence)
+    let lost = evidence.measured.lost_share.unwrap_or(0.0);
+    let (cause, sentence) = if lost > WORTH_SAYING {
+        lossy(evidence, lost)
     } else {
-        let sentence = format!(
-            "no more was sent, and {} of it arrived.",
-            at_most(1.0 - lost)
-        );
-        (Cause::Application, sentence)
+        lossless(evidence)
     };
     plain(cause, format!("{}: {sentence}", cause.heading()))
+}
+
+/// Where most of what is missing was lost.
+fn lossy(evidence: &Evidence<'_>, lost: f64) -> (Cause, String) {
+    let (measured, receiver) = (evidence.measured, evidence.receiver());
+    let in_queue = measured.udp_rcvbuf_errors.unwrap_or(0.0) as u64;
+    let in_ring = measured.rx_ring_drops;
+    let sent = grouped(measured.datagrams_sent.unwrap_or(0.0) as u64);
+    let share = percent(lost);
+    if in_queue.max(in_ring) == 0 {
+        let sentence = format!("{share} of {sent} datagrams were lost on the way.");
+        return (Cause::Loss, sentence);
+    }
+    let (cause, place) = if in_queue >= in_ring {
+        let place = format!(
+            "{} datagrams found the receive queue full (udp.receive_queue = {}",
+            grouped(in_queue),
+            receiver.config.udp.receive_queue
+        );
+        (Cause::ReceiveQueue, place)
+    } else {
+        let place = format!(
+            "{} frames found the receive ring full (device.rx_descriptors = {}",
+            grouped(in_ring),
+            receiver.device.rx_descriptors
+        );
+        (Cause::Descriptors, place)
+    };
+    let busy = measured.hosts.get(evidence.setup.flow().to);
+    let busy = busy.and_then(|host| host.cpu_busy_share).unwrap_or(0.0);
+    let sentence = format!(
+        "{place} of `{}`), and {share} of {sent} datagrams were lost; its processor was busy {} of \
+         the time.",
+        receiver.name,
+        percent(busy),
+    );
+    (cause, sentence)
+}
+
+/// What was used up, where all that was sent arrived.
+fn lossless(evidence: &Evidence<'_>) -> (Cause, String) {
+    let measured = evidence.measured;
+    let shares = measured
+        .hosts
+        .iter()
+        .filter_map(|host| Some((host, host.cpu_busy_share?)));
+    let busiest = shares.max_by(|a, b| a.1.total_cmp(&b.1));
+    if let Some((host, share)) = busiest.filter(|(_, share)| *share > USED_UP) {
+        let sentence = format!(
+            "the processor of `{}` was busy {} of the time; no buffer will help.",
+            host.host,
+            percent(share)
+        );
+        return (Cause::Cpu, sentence);
+    }
+    let busy = percent(measured.link_busy_share);
+    if measured.link_busy_share > USED_UP {
+        let link = &evidence.busiest().name;
+        return (
+            Cause::Path,
+            format!("link `{link}` was busy {busy} of the time."),
+        );
+    }
+    let sentence =
+        format!("no more was sent, and all of it arrived; the link was busy {busy} of the time.");
+    (Cause::Application, sentence)
 }

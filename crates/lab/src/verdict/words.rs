@@ -134,14 +134,7 @@ fn of_cause(evidence: &Evidence<'_>, binding: &Binding) -> String {
             evidence.busiest().name,
             percent(measured.link_busy_share),
         ),
-        Cause::Cpu => format!(
-            "the processor of `{}` was busy {} of the time, and link `{}` {} of it; no buffer will \
-             help.",
-            evidence.sender().name,
-            percent(evidence.sender_cpu_share().unwrap_or(0.0)),
-            evidence.busiest().name,
-            percent(measured.link_busy_share),
-        ),
+        Cause::Cpu => processor(evidence),
         Cause::Nagle => format!(
             "less than a segment of {} waited for an acknowledgment for {held} of the time, with \
              writes of {}.",
@@ -155,6 +148,16 @@ fn of_cause(evidence: &Evidence<'_>, binding: &Binding) -> String {
         // Only datagrams are lost for want of these, and they have words of their own.
         Cause::Descriptors | Cause::ReceiveQueue | Cause::Nothing => String::new(),
     }
+}
+
+fn processor(evidence: &Evidence<'_>) -> String {
+    format!(
+        "the processor of `{}` was busy {} of the time, and link `{}` {} of it; no buffer will help.",
+        evidence.sender().name,
+        percent(evidence.sender_cpu_share().unwrap_or(0.0)),
+        evidence.busiest().name,
+        percent(evidence.measured.link_busy_share),
+    )
 }
 
 /// The link is full: what else held the sender back only decided where data
@@ -336,7 +339,7 @@ fn at_most(window: u64, rtt_ms: f64) -> String {
     }
 }
 
-fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
