@@ -4,11 +4,12 @@
 //! report's name, so that a page and a table cannot disagree. What was observed
 //! may be large, so it is moved and not copied.
 
-use fullpipe_diagnose::facts::{Figure, Peer, Row, Run};
+use fullpipe_diagnose::facts::{Coordinate, Figure, Peer, Row, Run};
 
 use crate::{
     measured::Quantity,
     report::{Report, RowReport},
+    units::Amount,
 };
 
 /// The facts of `report`, out of which what was observed is taken. Series are
@@ -37,6 +38,16 @@ fn row(row: &mut RowReport) -> Row {
     };
     Row {
         label: row.title(),
+        name: row.label.clone(),
+        point: row
+            .point
+            .iter()
+            .map(|at| Coordinate {
+                path: at.path.clone(),
+                value: at.value.clone(),
+                number: Amount::parse(&at.value).map(|amount| amount.number),
+            })
+            .collect(),
         published: figures(&|quantity| row.published.figure(quantity.name)),
         published_outcome: row.published.outcome.clone(),
         peers: row

@@ -226,7 +226,8 @@ function fillHeader() {
   byId("title").textContent = `${facts.experiment}: ${facts.title}`;
   const parts = [facts.source && `published: ${facts.source}`, `seed ${facts.seed}`, ...facts.overrides].filter(Boolean);
   byId("source").textContent = parts.join(" · ");
-  byId("figures").append(chart(facts.rows));
+  const swept = facts.rows[0]?.point.length > 0;
+  byId("figures").append(swept ? new Curves(facts.rows, choose).root : chart(facts.rows));
   byId("rows").append(rowsTable(facts.rows, choose));
   const forgotten = facts.rows.filter((row) => row.forgotten > 0).map((row) => `${row.label}: ${wholeText(row.forgotten)} records of the trace are missing.`);
   byId("warning").textContent = forgotten.join(" ");

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use fullpipe_diagnose::facts::{End, Figure, Host, Mark, Peer, PoolLevels, Row, Run};
+use fullpipe_diagnose::facts::{Coordinate, End, Figure, Host, Mark, Peer, PoolLevels, Row, Run};
 use fullpipe_diagnose::vocabulary::{DiscardReason, Limit, ReceiveLimit};
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use crate::encode::Blob;
 const FRAME: &str = include_str!("../page/page.html");
 const STYLE: &str = include_str!("../page/page.css");
 /// The scripts in the order in which they stand: each uses those before it.
-const SCRIPTS: [&str; 13] = [
+const SCRIPTS: [&str; 14] = [
     include_str!("../page/decode.js"),
     include_str!("../page/extent.js"),
     include_str!("../page/bands.js"),
@@ -28,6 +28,7 @@ const SCRIPTS: [&str; 13] = [
     include_str!("../page/details.js"),
     include_str!("../page/input.js"),
     include_str!("../page/overview.js"),
+    include_str!("../page/curves.js"),
 ];
 const START: &str = include_str!("../page/page.js");
 
@@ -124,6 +125,8 @@ impl Blobs {
             .collect();
         json!({
             "label": row.label,
+            "name": row.name,
+            "point": point(&row.point),
             "published": figures(&row.published),
             "publishedOutcome": row.published_outcome,
             "peers": peers(&row.peers),
@@ -159,6 +162,13 @@ impl Blobs {
             "bands": self.add(&Blob::of_bands(end)),
         })
     }
+}
+
+fn point(point: &[Coordinate]) -> Vec<Value> {
+    point
+        .iter()
+        .map(|at| json!({ "path": at.path, "value": at.value, "number": at.number }))
+        .collect()
 }
 
 fn peers(peers: &[Peer]) -> Vec<Value> {

@@ -37,8 +37,12 @@ pub struct Run {
 /// One line of the experiment's table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// What the line is called.
+    /// What the line is called, with its point where there is one.
     pub label: String,
+    /// What it is called in the file.
+    pub name: String,
+    /// Where in a sweep it is.
+    pub point: Vec<Coordinate>,
     /// What the source says came out.
     pub published: Vec<Figure>,
     /// The same in words, where the source gives no number.
@@ -70,6 +74,17 @@ pub struct Figure {
     pub heading: &'static str,
     /// Its value.
     pub value: f64,
+}
+
+/// One setting of a point of a sweep.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Coordinate {
+    /// What was set.
+    pub path: String,
+    /// To what, as it was written.
+    pub value: String,
+    /// The same as a number, where it is one.
+    pub number: Option<f64>,
 }
 
 /// What came out of a row for somebody else.

@@ -88,6 +88,12 @@ fn csv_and_json_say_the_same() {
 }
 
 #[test]
+fn the_same_sweep_gives_the_same_bytes_whoever_runs_its_points() {
+    let axes = [("tcp.send_buffer", "4K..32K*2"), ("link.loss", "0%,3%")];
+    assert_eq!(swept(&axes).csv(), swept(&axes).csv());
+}
+
+#[test]
 fn the_shares_of_each_end_add_up() {
     let records = swept(&[("tcp.send_buffer", "4K,8K")]);
     for end in ["sender_", "receiver_"] {

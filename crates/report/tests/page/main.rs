@@ -9,7 +9,7 @@ mod synthetic;
 use std::{env, fs, path::PathBuf, thread, time::Duration};
 
 use fullpipe_diagnose::facts::Run;
-use fullpipe_lab::{Experiment, RunOptions, catalogue, facts, run};
+use fullpipe_lab::{Axis, Experiment, RunOptions, catalogue, facts, run};
 use serde_json::{Value, json};
 
 use browser::Browser;
@@ -36,13 +36,13 @@ impl Drop for Page {
     }
 }
 
-/// `nuttx` for a second, with losses, and a row of it in a browser.
-fn opened(name: &str) -> (Browser, Page) {
+fn nuttx() -> Experiment {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     let found = catalogue::find("nuttx", &root).unwrap();
-    let mut experiment: Experiment = found.parse().unwrap();
-    experiment.set("workload.duration", "1s").unwrap();
-    experiment.set("link.loss", "1%").unwrap();
+    found.parse().unwrap()
+}
+
+fn observed(experiment: &Experiment) -> Run {
     let options = RunOptions {
         seed: 1,
         captures: None,
@@ -50,7 +50,15 @@ fn opened(name: &str) -> (Browser, Page) {
         watch: fullpipe_lab::Watch::NONE,
         progress: &|_, _| (),
     };
-    let page = Page::new(name, &facts(&mut run(&experiment, &options).unwrap()));
+    facts(&mut run(experiment, &options).unwrap())
+}
+
+/// `nuttx` for a second, with losses, and a row of it in a browser.
+fn opened(name: &str) -> (Browser, Page) {
+    let mut experiment = nuttx();
+    experiment.set("workload.duration", "1s").unwrap();
+    experiment.set("link.loss", "1%").unwrap();
+    let page = Page::new(name, &observed(&experiment));
     let mut browser = Browser::start(name, 1_300, 1_000);
     browser.open(&page.url());
     browser.evaluate(PIXELS);
@@ -370,6 +378,49 @@ fn a_row_without_a_connection_says_so_and_breaks_nothing() {
     browser.evaluate("document.querySelector('.pick-b[data-row=\"2\"]').click()");
     frame(&mut browser);
     assert_eq!(browser.evaluate(says), "");
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn a_sweep_is_curves_and_each_point_shows_its_row() {
+    let mut experiment = nuttx();
+    experiment.rows.drain(..2);
+    experiment.set("workload.duration", "200ms").unwrap();
+    let axes = [("pool.blocks", "16..128*2"), ("link.loss", "0%,2%")];
+    let axes = axes.map(|(path, values)| Axis::parse(path, values).unwrap());
+    experiment.sweep(&axes).unwrap();
+    let page = Page::new("sweep", &observed(&experiment));
+    let mut browser = Browser::start("sweep", 1_300, 1_000);
+    browser.open(&page.url());
+    let count = |browser: &mut Browser, what: &str| {
+        browser.number(&format!("document.querySelectorAll('{what}').length"))
+    };
+    let lines = 2.0 * (experiment.rows.len() / 8) as f64;
+    assert_eq!(count(&mut browser, ".curves .point"), 4.0 * lines);
+    assert_eq!(count(&mut browser, "#figures .legend > span"), lines);
+    let spread = browser.evaluate(
+        "(() => {
+            const boxes = [...document.querySelectorAll('.curves .point')].map((point) => point.getBoundingClientRect());
+            const spread = (of) => Math.max(...boxes.map(of)) - Math.min(...boxes.map(of));
+            return [spread((box) => box.left) > 500, spread((box) => box.top) > 100];
+        })()",
+    );
+    assert_eq!(spread, json!([true, true]));
+    browser.evaluate(
+        "document.querySelectorAll('.curves .point')[1].dispatchEvent(new MouseEvent('click'))",
+    );
+    thread::sleep(Duration::from_millis(300));
+    frame(&mut browser);
+    let title = browser.evaluate("fullpipe.stacks[0].title.textContent");
+    assert_eq!(title, "36 x 196, chunked, pool.blocks=32, link.loss=0%");
+    browser.evaluate(
+        "(() => { const select = document.querySelector('#figures select');
+            select.value = 'srtt_ms';
+            select.dispatchEvent(new Event('change')); })()",
+    );
+    let shows = "document.querySelector('.curves svg').getAttribute('aria-label')";
+    assert_eq!(browser.evaluate(shows), "srtt_ms over pool.blocks");
     assert_eq!(browser.complaints(), [""; 0]);
 }
 
