@@ -52,7 +52,7 @@ pub use facts::{EndFacts, Facts};
 pub use failure::WorldFailure;
 pub use flow::{FlowId, Goal, Side, Stage};
 pub use link::Link;
-pub use soak::{WorldSummary, soak};
+pub use soak::{WorldSummary, soak, soak_captured};
 pub use world::{Deadline, HostId, LinkId, Seed, SwitchId, World};
 
 /// 1,024 bytes.

@@ -6,12 +6,13 @@
 //! when all is closed every block is back in its pool.
 
 use std::any::Any;
+use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use fullpipe_pool::{Duration, Instant};
 
 use crate::random_world::RandomWorld;
-use crate::{Deadline, Goal, Seed, WorldFailure};
+use crate::{Deadline, Goal, HostId, Seed, WorldFailure};
 
 /// What a random world came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,9 +35,10 @@ pub struct WorldSummary {
     pub lasted: Instant,
 }
 
-/// Longest time without progress once nothing hinders it: two of the longest
-/// retransmission timeouts that are drawn, and what applications rest.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// Longest time without progress once nothing hinders it: an orphan whose peer has
+/// vanished may hold the memory that others wait for through as many of the
+/// longest retransmission timeouts as are drawn.
+const PATIENCE: Duration = Duration::from_secs(20 * 120);
 /// Everything is over by then, however slow.
 const LIVENESS: Deadline = Deadline::secs(24 * 3_600);
 /// Longer than any connection without an application lives.
@@ -47,14 +49,39 @@ const AFTERLIFE: Duration = Duration::from_secs(3_600);
 /// # Errors
 /// What did not hold, and how to replay it.
 pub fn soak(seed: u64) -> Result<WorldSummary, WorldFailure> {
+    live(&mut RandomWorld::draw(Seed(seed)))
+}
+
+/// As [`soak`], and captures what leaves and enters each host into `out`.
+///
+/// # Errors
+/// What the writer says. What did not hold is in the answer.
+pub fn soak_captured(
+    seed: u64,
+    out: Box<dyn Write + Send>,
+) -> io::Result<Result<WorldSummary, WorldFailure>> {
+    let mut drawn = RandomWorld::draw(Seed(seed));
+    drawn.world.capture(out)?;
+    for host in 0..drawn.world.host_count() {
+        drawn
+            .world
+            .tap_host(HostId(host), &format!("host {host}"))?;
+    }
+    let lived = live(&mut drawn);
+    drawn.world.finish_capture()?;
+    Ok(lived)
+}
+
+fn live(drawn: &mut RandomWorld) -> Result<WorldSummary, WorldFailure> {
     let RandomWorld {
-        mut world,
+        world,
         hardship,
         outage,
-    } = RandomWorld::draw(Seed(seed));
+    } = drawn;
+    let hardship = *hardship;
     // The stack's own assertions are checkers too.
     let outcome = catch_unwind(AssertUnwindSafe(|| {
-        match outage {
+        match *outage {
             Some((link, begin, length)) => {
                 world.try_run_for(begin)?;
                 world.set_link_up(link, false);

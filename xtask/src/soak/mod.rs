@@ -11,9 +11,10 @@ mod seeds;
 mod tests;
 mod worlds;
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use worlds::{Failure, Plan};
 
@@ -28,7 +29,8 @@ Examples:
   cargo xtask soak --worlds 100 --fuzz-seconds 0
   cargo xtask soak --first 5000 --worlds 1000   other worlds
   cargo xtask soak --seconds 600                as many worlds as fit in ten minutes
-  cargo xtask soak --world 1234                 replay one world")]
+  cargo xtask soak --world 1234                 replay one world
+  cargo xtask soak --world 1234 --pcap w.pcapng and see what its hosts sent and received")]
 pub struct Arguments {
     /// How many worlds to run
     #[arg(long, default_value_t = 2000, value_name = "N")]
@@ -39,6 +41,9 @@ pub struct Arguments {
     /// Replay the world of this seed, and nothing else
     #[arg(long, value_name = "SEED", conflicts_with_all = ["worlds", "first", "seconds", "fuzz_seconds"])]
     world: Option<u64>,
+    /// Capture the frames of the replayed world's hosts to this file
+    #[arg(long, value_name = "FILE", requires = "world")]
+    pcap: Option<PathBuf>,
     /// Start worlds for this long, however many that are
     #[arg(long, value_name = "S", conflicts_with = "worlds")]
     seconds: Option<u64>,
@@ -56,7 +61,7 @@ pub struct Arguments {
 /// When a world or a fuzzer failed, or the fuzzer can't be had.
 pub fn run(arguments: &Arguments) -> Result<()> {
     if let Some(seed) = arguments.world {
-        return replay(seed);
+        return replay(seed, arguments.pcap.as_deref());
     }
     let plan = Plan {
         seeds: seeds::known()?,
@@ -94,8 +99,13 @@ pub fn ten_worlds() -> Result<()> {
     report(&worlds::run(&plan)?)
 }
 
-fn replay(seed: u64) -> Result<()> {
-    match worlds::world(seed) {
+fn replay(seed: u64, pcap: Option<&Path>) -> Result<()> {
+    let lived = match pcap {
+        Some(file) => worlds::world_captured(seed, file)
+            .with_context(|| format!("capturing to {}", file.display()))?,
+        None => worlds::world(seed),
+    };
+    match lived {
         Ok(told) => {
             println!("{told}");
             Ok(())

@@ -6,7 +6,10 @@
 //! It does not look into a world: the simulator says whether it held.
 
 use std::cell::RefCell;
+use std::fs::File;
+use std::io::BufWriter;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
+use std::path::Path;
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -107,7 +110,29 @@ thread_local! {
 /// The simulator catches what the stack asserts; what the simulator itself
 /// asserts is caught here.
 pub fn world(seed: u64) -> Result<String, String> {
-    let lived = panic::catch_unwind(AssertUnwindSafe(|| fullpipe_sim::soak(seed)));
+    told(|| fullpipe_sim::soak(seed))
+}
+
+/// Runs one world as [`world`] does, and captures every host's frames to `file`.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn world_captured(seed: u64, file: &Path) -> Result<Result<String, String>> {
+    let out = BufWriter::new(File::create(file)?);
+    let mut written = Ok(());
+    let lived = told(|| {
+        let lived = fullpipe_sim::soak_captured(seed, Box::new(out));
+        lived.unwrap_or_else(|error| {
+            written = Err(error);
+            fullpipe_sim::soak(seed)
+        })
+    });
+    written?;
+    Ok(lived)
+}
+
+fn told(live: impl FnOnce() -> Result<WorldSummary, WorldFailure>) -> Result<String, String> {
+    let lived = panic::catch_unwind(AssertUnwindSafe(live));
     match lived {
         Ok(Ok(summary)) => Ok(in_a_line(&summary)),
         Ok(Err(failure)) => Err(match LAST_PANIC.take() {

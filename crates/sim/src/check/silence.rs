@@ -19,8 +19,9 @@ pub struct Seen {
     pub spoke: Instant,
     /// When its stack wants to be woken.
     pub timer: Option<Instant>,
-    /// Its device takes nothing: the link moves next.
-    pub device_is_full: bool,
+    /// Its device takes nothing, or holds what it waits to be told of: the link
+    /// moves next.
+    pub device_moves: bool,
 }
 
 /// Slack for what is not the connection's own timer: resolving a neighbour.
@@ -31,7 +32,7 @@ const SLACK: Duration = Duration::from_secs(5);
 /// # Errors
 /// When it is silent although it has work to do.
 pub fn check(info: &Info, config: &TcpConfig, seen: &Seen) -> Result<(), Finding> {
-    if info.send_queue == 0 || seen.device_is_full || info.state == fullpipe_tcp::State::Closed {
+    if info.send_queue == 0 || seen.device_moves || info.state == fullpipe_tcp::State::Closed {
         return Ok(());
     }
     let holds = || {

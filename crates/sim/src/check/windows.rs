@@ -26,6 +26,9 @@ struct Said {
     sent_end: u32,
     /// Sequence number of its FIN.
     fin: Option<u32>,
+    /// It acknowledged the FIN of the other end, or was sent a reset: its
+    /// connection may be over.
+    may_be_over: bool,
     /// It answered one SYN twice and with different numbers, as a listener may
     /// that remembers nothing: number and scale of the answer before this one.
     /// Which of them the peer took is seen from what follows.
@@ -36,6 +39,7 @@ struct Said {
 #[derive(Clone, Debug, Default)]
 pub struct WindowWatch {
     ends: [Said; 2],
+    forgets: [bool; 2],
 }
 
 /// Whether `a` comes after `b`, within half the sequence space.
@@ -44,6 +48,13 @@ const fn after(a: u32, b: u32) -> bool {
 }
 
 impl WindowWatch {
+    /// The host at `end` has answered SYNs that it does not remember: when a
+    /// connection is over there, a late duplicate of what opened it may open it
+    /// once more, from the same numbers.
+    pub fn may_forget(&mut self, end: usize) {
+        self.forgets[end] = true;
+    }
+
     /// Looks at a segment that `end` (0 or 1) sends.
     ///
     /// # Errors
@@ -53,6 +64,7 @@ impl WindowWatch {
             // Its connection is over. Where it answers with cookies, what is still
             // on its way may begin another.
             (self.ends[end].edge, self.ends[end].syn_window) = (None, None);
+            self.ends[1 - end].may_be_over = true;
             return Ok(());
         }
         if packet.has(TcpFlags::SYN) {
@@ -66,13 +78,7 @@ impl WindowWatch {
     }
 
     fn syn(&mut self, end: usize, packet: &TcpPacket) {
-        let said = &mut self.ends[end];
-        if said.iss == Some(packet.header.seq) {
-            if said.fin.is_some() && packet.has(TcpFlags::ACK) {
-                // It closed long ago and remembers nothing: a late copy of the SYN
-                // is answered with the same cookie, and a window that begins anew.
-                (said.edge, said.syn_window) = (None, None);
-            }
+        if self.ends[end].iss == Some(packet.header.seq) {
             return;
         }
         // A new incarnation: nothing said before counts.
@@ -135,14 +141,19 @@ impl WindowWatch {
                 ack.wrapping_sub(peer.sent_end)
             ));
         }
+        let said = &mut self.ends[end];
         if peer.fin.is_some_and(|fin| after(ack, fin)) {
+            said.may_be_over = true;
             return Ok(()); // nothing more can come: the window means nothing
         }
-        let said = &mut self.ends[end];
         if said.other.is_some() {
             return Ok(());
         }
-        let shift = match (said.scale, peer.scale, packet.has(TcpFlags::SYN)) {
+        // Of two answers, the one is meant whose number is nearer.
+        let since = |iss: u32| ack.wrapping_sub(iss);
+        let meant = peer.other.filter(|(iss, _)| since(*iss) < since(peer_iss));
+        let peer_scale = meant.map_or(peer.scale, |(_, scale)| scale);
+        let shift = match (said.scale, peer_scale, packet.has(TcpFlags::SYN)) {
             (Some(own), Some(_), false) => own.min(14),
             (Some(_), Some(_), true) | (None, _, _) | (_, None, _) => 0,
         };
@@ -157,6 +168,10 @@ impl WindowWatch {
         let unit = 1 << shift;
         let before = said.edge.unwrap_or(edge);
         if after(before, edge.wrapping_add(unit - 1)) {
+            if std::mem::take(&mut said.may_be_over) && self.forgets[end] {
+                said.edge = Some(edge);
+                return Ok(());
+            }
             return Err(format!(
                 "the right edge of the window retreated by {} bytes (SEG.ACK {ack}, window {} << {shift})",
                 before.wrapping_sub(edge),

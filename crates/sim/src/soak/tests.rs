@@ -15,3 +15,29 @@ fn a_handful_of_random_worlds_hold_every_checker() {
 fn a_world_is_the_same_each_time() {
     assert_eq!(soak(3), soak(3));
 }
+
+/// A writer whose bytes can be counted afterwards.
+#[derive(Clone, Default)]
+struct Counted(std::sync::Arc<std::sync::atomic::AtomicUsize>);
+
+impl Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0
+            .fetch_add(bytes.len(), std::sync::atomic::Ordering::Relaxed);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn capturing_a_world_changes_nothing_in_it() {
+    let written = Counted::default();
+    let captured = soak_captured(3, Box::new(written.clone())).unwrap();
+    assert_eq!(captured, soak(3));
+    let frames = captured.unwrap().frames as usize;
+    // Each frame that left is in there, with its 14 bytes of link header at least.
+    assert!(written.0.load(std::sync::atomic::Ordering::Relaxed) > 14 * frames);
+}

@@ -168,7 +168,8 @@ impl World {
             now: self.now,
             spoke: spoke.unwrap_or(info.born),
             timer: host.stack.next_timeout(),
-            device_is_full: !host.device.has_room(),
+            device_moves: !host.device.has_room()
+                || (host.stack.waits_for_device() && host.device.waiting() > 0),
         };
         silence::check(&info, &host.config.tcp, &seen)
             .map_err(|finding| self.failure(self.place_of(id), finding))
@@ -184,33 +185,45 @@ impl World {
         Ok(())
     }
 
-    /// Resets clients that wait for a server which never heard of them: the
-    /// last segment of the handshake was lost and the server has forgotten the
-    /// first. A client with nothing to say cannot find that out. Returns
-    /// whether there was one.
+    /// Resets ends that wait, with nothing to say, for a peer that is gone, which
+    /// they cannot find out: it never heard of the connection, because the last
+    /// segment of the handshake was lost and it has forgotten the first; or its
+    /// stack gave the rest up after its application had closed, and the word of
+    /// that was lost. Returns whether there was one.
     pub(super) fn reap_unheard(&mut self) -> Result<bool, WorldFailure> {
         let mut found = false;
-        for number in 0..self.flows.len() {
-            let now = self.now;
-            let [client, server] = &mut self.flows[number].ends;
-            let (Stage::Open, Stage::Waiting, Some(id)) =
-                (client.stage, server.stage, client.connection)
-            else {
-                continue;
+        let ends = (0..self.flows.len()).flat_map(|flow| Side::ALL.map(|side| (flow, side)));
+        for (flow, side) in ends {
+            let id = EndId {
+                flow: FlowId(flow),
+                side,
             };
-            let info = self.hosts[client.host.0].stack.tcp_info(id, now);
-            if self.reaps && info.is_ok_and(|info| info.send_queue == 0) {
+            if self.reaps && self.is_abandoned(id) {
                 found = true;
-                self.reset(EndId {
-                    flow: FlowId(number),
-                    side: Side::Client,
-                })?;
+                self.reset(id)?;
             }
         }
         if found {
             self.watch.progress(self.now);
         }
         Ok(found)
+    }
+
+    fn is_abandoned(&mut self, id: EndId) -> bool {
+        let now = self.now;
+        let ends = &self.flows[id.flow.0].ends;
+        let (own, peer) = (&ends[id.side.index()], &ends[id.side.other().index()]);
+        let (Stage::Open, Some(connection)) = (own.stage, own.connection) else {
+            return false;
+        };
+        let gives_up = self.hosts[peer.host.0].stack.tcp_counters();
+        let is_gone = match peer.stage {
+            Stage::Waiting => id.side == Side::Client,
+            Stage::Finished => gives_up.abort_on_timeout + gives_up.abort_on_memory > 0,
+            Stage::Open | Stage::Left | Stage::Broken(_) | Stage::NoRoom | Stage::Vanished => false,
+        };
+        let info = self.hosts[own.host.0].stack.tcp_info(connection, now);
+        is_gone && info.is_ok_and(|info| info.send_queue == 0)
     }
 
     /// Resets what is open of a conversation that is over.

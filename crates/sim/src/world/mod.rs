@@ -448,6 +448,11 @@ impl World {
         }
     }
 
+    /// How many hosts there are; they are numbered from 0.
+    pub(crate) fn host_count(&self) -> usize {
+        self.hosts.len()
+    }
+
     /// Starts a capture into `out`; [`tap_host`](Self::tap_host) and
     /// [`tap_link`](Self::tap_link) say of what.
     ///

@@ -92,6 +92,9 @@ impl World {
         };
         let now = self.now;
         let flow = &mut self.flows[end.flow.0];
+        if self.hosts[flow.ends[end.side.index()].host.0].made_cookies() {
+            flow.watch.may_forget(end.side.index());
+        }
         flow.ends[end.side.index()].last_sent = Some(now);
         if flow.ends.iter().any(|end| end.stage == Stage::Vanished) {
             return Ok(false);

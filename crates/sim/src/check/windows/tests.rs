@@ -133,14 +133,57 @@ fn of_two_answers_to_one_syn_the_one_that_is_used_counts() {
     }
 }
 
+/// Both ends have said all and know it; then a late duplicate of what opened the
+/// connection is answered, with `flags`.
+fn answer_from_the_beginning(forgets: bool, flags: TcpFlags) -> Result<(), Finding> {
+    let mut watch = established();
+    let fin = TcpFlags::ACK.union(TcpFlags::FIN);
+    watch.segment(0, &segment(fin, 101, 0, 250, 500)).unwrap();
+    watch.segment(1, &segment(fin, 0, 602, 250, 0)).unwrap();
+    watch
+        .segment(1, &segment(TcpFlags::ACK, 1, 602, 250, 0))
+        .unwrap();
+    if forgets {
+        watch.may_forget(1);
+    }
+    let seq = match flags.contains(TcpFlags::SYN) {
+        true => u32::MAX,
+        false => 0,
+    };
+    watch.segment(1, &segment(flags, seq, 101, 100, 0))
+}
+
 #[test]
-fn a_late_copy_of_a_syn_may_be_answered_as_at_first_once_the_listener_has_closed() {
+fn only_who_forgets_may_begin_again_after_the_end() {
     let syn_ack = TcpFlags::SYN.union(TcpFlags::ACK);
-    let again = segment(syn_ack, u32::MAX, 101, 0, 0);
-    let mut watch = established();
-    assert!(watch.segment(1, &again).is_err(), "it is open");
-    let mut watch = established();
-    let fin_ack = TcpFlags::FIN.union(TcpFlags::ACK);
-    watch.segment(1, &segment(fin_ack, 0, 101, 250, 0)).unwrap();
-    watch.segment(1, &again).unwrap();
+    for flags in [TcpFlags::ACK, syn_ack] {
+        assert!(answer_from_the_beginning(false, flags).is_err());
+        assert_eq!(answer_from_the_beginning(true, flags), Ok(()));
+    }
+}
+
+/// A listener that remembers nothing says first that it scales no window, and
+/// then to a repeated SYN that it does. Which answer the client took is seen from
+/// what it acknowledges, before the listener has said more.
+#[test]
+fn a_window_is_read_by_the_answer_that_it_acknowledges() {
+    let syn_ack = TcpFlags::SYN.union(TcpFlags::ACK);
+    let mut watch = WindowWatch::default();
+    let syn = segment(TcpFlags::SYN, 100, 0, 1_000, 0);
+    watch.segment(0, &syn).unwrap();
+    let mut first = segment(syn_ack, 5_000, 101, 1_000, 0);
+    first.header.options.window_scale = None;
+    watch.segment(1, &first).unwrap();
+    watch
+        .segment(1, &segment(syn_ack, 9_000, 101, 1_000, 0))
+        .unwrap();
+    watch
+        .segment(0, &segment(TcpFlags::ACK, 101, 5_001, 1_000, 0))
+        .unwrap();
+    watch
+        .segment(1, &segment(TcpFlags::ACK, 5_001, 101, 1_000, 0))
+        .unwrap();
+    watch
+        .segment(0, &segment(TcpFlags::ACK, 101, 5_001, 1_000, 100))
+        .unwrap();
 }
