@@ -39,6 +39,10 @@ pub const BUILT_IN: &[(&str, &str)] = &[
         "netburner",
         include_str!("../../../experiments/netburner.toml"),
     ),
+    (
+        "netburner-vanish",
+        include_str!("../../../experiments/netburner-vanish.toml"),
+    ),
     ("nuttx", include_str!("../../../experiments/nuttx.toml")),
     ("shallow", include_str!("../../../experiments/shallow.toml")),
     ("tso", include_str!("../../../experiments/tso.toml")),

@@ -156,6 +156,9 @@ quantities! {
     segment_bytes: u64 = "bytes/segment", Whole, Median;
     /// The most packet memory that was ever held on the host under study.
     peak_pool_bytes: u64 = "peak pool", Whole, Median;
+    /// Blocks of its pool that were free and promised to nobody at the end:
+    /// netburner's `GetFreeCount`.
+    free_blocks: u64 = "free at the end", Whole, Median;
     /// Segments that the senders sent again.
     retransmitted_segments: u64 = "retransmitted", Whole, Median;
     /// Retransmission timeouts of the senders.

@@ -13,7 +13,8 @@ use fullpipe_diagnose::facts::Observed;
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::{
     DatagramsId, Facts, FlowId, Goal, HostId, LinkId, Seed, Stage, World, WorldFailure,
-    app::Transfer, link::Direction,
+    app::{Ending, Transfer},
+    link::Direction,
 };
 
 use crate::{
@@ -341,7 +342,14 @@ impl<'a> Scene<'a> {
         let facts = self.world.facts(flow);
         let (now, start) = (self.world.now(), Instant::ZERO + plan.start);
         let is_enough = plan.at_most.is_some_and(|most| now >= start + most);
-        let outcome = outcome(&facts, is_over || is_enough);
+        let outcome = match plan.reader_ending() {
+            // That its sender gives up is then how it has to end.
+            Ending::Vanish { .. } if facts.server.stage == Stage::Vanished => Outcome::Complete,
+            Ending::Graceful
+            | Ending::Vanish { .. }
+            | Ending::Abort { .. }
+            | Ending::Close { .. } => outcome(&facts, is_over || is_enough),
+        };
         // A time in which nothing was read is still the time that was given.
         let elapsed = match (outcome, plan.stop) {
             (Outcome::Complete, _) if is_over => facts.elapsed,
@@ -429,6 +437,7 @@ impl<'a> Scene<'a> {
             },
             segment_bytes,
             peak_pool_bytes: u64::from(subject.peak_blocks()) * u64::from(subject.block_size()),
+            free_blocks: u64::from(subject.free_blocks().saturating_sub(subject.promised())),
             retransmitted_segments: sum(&|facts| facts.retransmissions),
             timeouts: sum(&|facts| u64::from(facts.timeouts)),
             srtt_ms: info.map_or(0.0, |info| info.srtt.as_secs_f64() * 1e3),
@@ -526,7 +535,7 @@ fn begin(world: &mut World, hosts: &[HostId], plan: &FlowPlan) -> FlowId {
         fullpipe_sim::app::ReadPlan::Eager,
         plan.ending(),
     );
-    let reader = Transfer::sink(plan.read_plan());
+    let reader = Transfer::new(None, plan.read_plan(), plan.reader_ending());
     let (from, to) = (hosts[plan.from], hosts[plan.to]);
     world.converse(from, to, Box::new(writer), Box::new(reader), plan.start)
 }

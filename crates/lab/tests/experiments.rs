@@ -229,6 +229,40 @@ fn netburner_gains_by_buffers_until_its_processor_or_the_path_is_used_up() {
     assert!((0.99..=1.01).contains(&more), "{more}");
 }
 
+/// Memory for what came ahead of its turn saves what would be sent again.
+#[test]
+fn netburner_repairs_losses_sooner_the_more_it_keeps_out_of_order() {
+    let report = run_with_seed(&experiment("netburner"), 1);
+    let row = |label: &str| {
+        let row = report.rows.iter().find(|row| row.label == label);
+        &row.unwrap().measured
+    };
+    let kept = [0, 5, 19].map(|count| row(&format!("1 % lost, {count} out of order")));
+    for pair in kept.windows(2) {
+        assert!(pair[0].elapsed_s > 1.2 * pair[1].elapsed_s);
+        assert!(pair[0].retransmitted_segments > pair[1].retransmitted_segments);
+    }
+}
+
+#[test]
+fn clients_that_vanish_hold_the_pool_until_they_are_given_up() {
+    let report = run_with_seed(&experiment("netburner-vanish"), 1);
+    let next = |label: &str| {
+        let row = report.rows.iter().find(|row| row.label == label).unwrap();
+        (row.measured.flows[1].goodput_mbps, row.measured.free_blocks)
+    };
+    let (usual, all) = next("nobody vanishes");
+    assert_eq!(next("clients vanish"), (0.0, 0));
+    for recovered in [
+        "clients vanish, the next comes after 20 minutes",
+        "clients vanish, user timeout 5 s",
+    ] {
+        let (goodput, free) = next(recovered);
+        assert_eq!(free, all);
+        assert!(goodput > 0.95 * usual, "{recovered}: {goodput}");
+    }
+}
+
 /// What is possible in a memory of `bytes` over a path: a segment must be whole
 /// before it is answered, and headers take their part of the rate.
 fn possible(setup: &Setup, bytes: f64) -> f64 {

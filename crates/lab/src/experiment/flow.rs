@@ -31,6 +31,7 @@ struct Reading {
     every: Option<Duration>,
     stall_after: Option<Duration>,
     stall_for: Option<Duration>,
+    vanish_after: Option<u64>,
 }
 
 /// One stream, or several alike.
@@ -194,6 +195,12 @@ pub const FLOW_FIELDS: &[FlowField] = &[
         |plan, text| plan.reading.stall_for = Some(length(text)?)
     ),
     field!(
+        "read.vanish_after",
+        "The receiver is gone without a word once it has read so much.",
+        BYTES,
+        |plan, text| plan.reading.vanish_after = Some(amount(text)?)
+    ),
+    field!(
         "vanish_after",
         "The sender is gone without a word once it has written so much.",
         BYTES,
@@ -256,6 +263,7 @@ impl FlowPlan {
             every,
             stall_after,
             stall_for,
+            ..
         } = self.reading;
         let name = &self.name;
         if bytes.is_some() != every.is_some() {
@@ -319,6 +327,14 @@ impl FlowPlan {
         }
     }
 
+    /// How the receiving application ends.
+    pub fn reader_ending(&self) -> Ending {
+        match self.reading.vanish_after {
+            Some(after) => Ending::Vanish { after },
+            None => Ending::Graceful,
+        }
+    }
+
     /// What the receiving application does.
     pub fn read_plan(&self) -> ReadPlan {
         let Reading {
@@ -326,6 +342,7 @@ impl FlowPlan {
             every,
             stall_after,
             stall_for,
+            ..
         } = self.reading;
         match (bytes.zip(every), stall_after.zip(stall_for)) {
             (Some((bytes, every)), _) => ReadPlan::Rate { bytes, every },

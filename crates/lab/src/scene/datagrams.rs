@@ -111,6 +111,7 @@ impl Scene<'_> {
             elapsed_s: secs,
             delivered_bytes: sum(&|end| end.arrived.received_bytes),
             peak_pool_bytes: u64::from(subject.peak_blocks()) * u64::from(subject.block_size()),
+            free_blocks: u64::from(subject.free_blocks().saturating_sub(subject.promised())),
             link_busy_share: over(busy.as_secs_f64(), secs).min(1.0),
             datagrams_sent: Some(sent as f64),
             lost_share: Some(over((sent - read) as f64, sent as f64)),
