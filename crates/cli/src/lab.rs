@@ -224,7 +224,7 @@ fn prepared(found: &Found, arguments: &LabRunArguments) -> Result<Experiment, Fa
 /// A name that is wrong is the user's; a file that cannot be read is not.
 fn refused(error: CatalogueError) -> Failure {
     match error {
-        CatalogueError::Unknown { .. } | CatalogueError::Mistake(_) => Failure::usage(error),
+        CatalogueError::Unknown { .. } | CatalogueError::Mistakes(_) => Failure::usage(error),
         CatalogueError::Unreadable { file, error } => {
             let why = format!("{file}: {error}");
             if error.kind() == io::ErrorKind::NotFound {

@@ -283,7 +283,7 @@ fn a_wrong_experiment_or_setting_is_one_line_and_exit_code_2() {
             (&["lab", "run", "./none.toml"], "none.toml: No such file"),
             (
                 &["lab", "run", "bad.toml"],
-                "bad.toml:1:9: title: must be a string, not a number",
+                "bad.toml:1:9: title: must be a string, not a number (3 more: fullpipe lab check bad.toml)",
             ),
             (&["lab", "run", "nuttx", "--all"], "cannot be used with"),
             (

@@ -77,8 +77,8 @@ pub enum CatalogueError {
         /// Why.
         error: io::Error,
     },
-    /// The file has a mistake.
-    Mistake(Mistake),
+    /// The file has mistakes, at least one.
+    Mistakes(Vec<Mistake>),
 }
 
 impl fmt::Display for CatalogueError {
@@ -88,7 +88,14 @@ impl fmt::Display for CatalogueError {
                 write!(f, "no experiment or file is called `{name}`; {hint}")
             }
             Self::Unreadable { file, error } => write!(f, "{file}: {error}"),
-            Self::Mistake(mistake) => mistake.fmt(f),
+            Self::Mistakes(mistakes) => {
+                let (first, others) = mistakes.split_first().ok_or(fmt::Error)?;
+                first.fmt(f)?;
+                match others.len() {
+                    0 => Ok(()),
+                    more => write!(f, " ({more} more: fullpipe lab check {})", first.file),
+                }
+            }
         }
     }
 }
@@ -99,9 +106,9 @@ impl Found {
     /// Reads the text as an experiment.
     ///
     /// # Errors
-    /// The first mistake in it.
+    /// Every mistake in it.
     pub fn parse(&self) -> Result<Experiment, CatalogueError> {
-        Experiment::parse(&self.name, &self.file, &self.text).map_err(CatalogueError::Mistake)
+        self.check().map_err(CatalogueError::Mistakes)
     }
 
     /// Reads the text to find everything that is wrong with it.

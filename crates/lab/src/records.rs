@@ -15,6 +15,7 @@ use crate::{
     report::{Report, RowReport, pretty},
     shares::Shares,
     units::{Amount, Unit},
+    verdict::Verdict,
 };
 
 /// The values of a column, one a record.
@@ -82,6 +83,16 @@ impl Records {
                 &|row| row.published.figure(quantity.name),
             ));
         }
+        let verdict = |of: fn(&Verdict) -> String| move |row: &RowReport| of(&row.verdict);
+        columns.push(words("limit", &verdict(|at| at.limit.name().to_string())));
+        columns.push(words(
+            "knob",
+            &verdict(|at| at.knob.clone().unwrap_or_default()),
+        ));
+        columns.push(words(
+            "needed",
+            &verdict(|at| at.needed.clone().unwrap_or_default()),
+        ));
         columns.push(words("sender_limit", &|row| largest(&row.limits.sender)));
         columns.push(words("receiver_limit", &|row| {
             largest(&row.limits.receiver)
