@@ -40,6 +40,10 @@ pub const BUILT_IN: &[(&str, &str)] = &[
         include_str!("../../../experiments/netburner.toml"),
     ),
     (
+        "netburner-push",
+        include_str!("../../../experiments/netburner-push.toml"),
+    ),
+    (
         "netburner-vanish",
         include_str!("../../../experiments/netburner-vanish.toml"),
     ),

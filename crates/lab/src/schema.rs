@@ -15,7 +15,8 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     experiment::{
-        CPU_FIELDS, DEVICE_FIELDS, FLOW_FIELDS, HOST_KEYS, LINK_FIELDS, ROW_KEYS, TOP_KEYS,
+        CPU_FIELDS, DEVICE_ALIASES, DEVICE_FIELDS, FLOW_FIELDS, HOST_KEYS, LINK_FIELDS, ROW_KEYS,
+        TOP_KEYS,
     },
     measured::Quantity,
     report::pretty,
@@ -163,6 +164,12 @@ fn knobs() -> Map<String, Value> {
     for alias in ALIASES {
         let doc = format!("What {} calls it.", alias.preset);
         all.insert(alias.name.to_string(), scalar(&doc));
+    }
+    for (alias, field) in DEVICE_ALIASES {
+        all.insert(
+            alias.to_string(),
+            scalar(&format!("What unet3 calls {field}.")),
+        );
     }
     all
 }

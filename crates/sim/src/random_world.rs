@@ -348,6 +348,7 @@ fn draw_writes(rng: &mut Rng, bytes: u64) -> WritePlan {
         size,
         pause,
         low_water: 0,
+        no_push: false,
     }
 }
 

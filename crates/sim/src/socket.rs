@@ -168,8 +168,7 @@ impl Socket for EndSocket<'_> {
         }
     }
 
-    fn set_low_water(&mut self, bytes: u32) {
-        let option = SocketOption::SendLowWater(bytes);
+    fn set(&mut self, option: SocketOption) {
         if let Err(error) = self.stack.tcp_set(self.id, option, self.now) {
             self.refused("an option", error);
         }

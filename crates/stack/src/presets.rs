@@ -92,6 +92,7 @@ pub const PRESETS: &[Preset] = &[
             ("tcp.unacknowledged", "7500"),
             ("tcp.out_of_order", "7500"),
             ("tcp.fit_segments", "0"),
+            ("tcp.cork_timeout", "0s"),
             ("tcp.window_scaling", "false"),
             ("tcp.timestamps", "false"),
             ("tcp.sack", "false"),

@@ -59,6 +59,7 @@ pub struct FlowPlan {
     reverse: bool,
     pause: Duration,
     low_water: u32,
+    no_push: bool,
     datagrams: Datagrams,
     reading: Reading,
     vanish_after: Option<u64>,
@@ -78,6 +79,10 @@ pub struct FlowField {
 const TIME: &str = "a time such as 200ms";
 const LENGTH: &str = "a time such as 30s, above 0";
 const BYTES: &str = "a number of bytes such as 2000000 or 4M, at least 1";
+
+/// Names that other systems give to what an application sets.
+pub(super) const FLOW_ALIASES: &[(&str, &str)] =
+    &[("SO_NOPUSH", "no_push"), ("SO_SNDLOWAT", "low_water")];
 
 /// Declares a row of [`FLOW_FIELDS`].
 macro_rules! field {
@@ -171,6 +176,12 @@ pub const FLOW_FIELDS: &[FlowField] = &[
         |plan, text| plan.low_water = parse_count(text)?.try_into().ok()?
     ),
     field!(
+        "no_push",
+        "Less than a segment is held until the sender has written everything (SO_NOPUSH).",
+        "true or false",
+        |plan, text| plan.no_push = text.trim().parse().ok()?
+    ),
+    field!(
         "read.bytes",
         "The receiver reads no more than this at once, and then rests for `read.every`.",
         BYTES,
@@ -225,6 +236,7 @@ impl FlowPlan {
             reverse: false,
             pause: Duration::ZERO,
             low_water: 0,
+            no_push: false,
             datagrams: Datagrams::default(),
             reading: Reading::default(),
             vanish_after: None,
@@ -316,6 +328,7 @@ impl FlowPlan {
             size: WriteSize::Fixed(u64::from(self.write)),
             pause: self.pause,
             low_water: self.low_water,
+            no_push: self.no_push,
         }
     }
 

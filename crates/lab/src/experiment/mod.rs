@@ -23,7 +23,7 @@ pub use published::{Peer, Published};
 pub use setting::SettingError;
 pub use setup::{HostPlan, Setup};
 
-pub(crate) use device::DEVICE_FIELDS;
+pub(crate) use device::{DEVICE_ALIASES, DEVICE_FIELDS};
 pub(crate) use parse::{HOST_KEYS, ROW_KEYS, TOP_KEYS};
 
 use crate::{mistake::Mistake, sweep::Coordinate};

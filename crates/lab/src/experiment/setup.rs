@@ -15,7 +15,7 @@ use fullpipe_sim::link::Direction;
 use super::{
     cpu::{self, CPU_FIELDS},
     device::{DEVICE_ALIASES, DEVICE_FIELDS, DevicePlan},
-    flow::{self, FLOW_FIELDS, FlowPlan},
+    flow::{self, FLOW_ALIASES, FLOW_FIELDS, FlowPlan},
     link::{LINK_FIELDS, LinkPlan, Place},
     setting::SettingError,
 };
@@ -140,7 +140,11 @@ impl Setup {
     /// # Errors
     /// An unknown name with the nearest known one, or a value refused.
     pub fn set(&mut self, path: &str, text: &str) -> Result<(), SettingError> {
-        let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+        let own = FLOW_ALIASES.iter().find(|(alias, _)| *alias == path);
+        let (first, rest) = match own {
+            Some((_, field)) => (WORKLOAD, *field),
+            None => path.split_once('.').unwrap_or((path, "")),
+        };
         if let Some(host) = self.hosts.iter_mut().find(|host| host.name == first) {
             return host.set(rest, text).map_err(|error| located(error, first));
         }

@@ -348,6 +348,8 @@ fn a_processor_a_ring_and_the_direction_are_set_like_everything_else() {
         ("ETH1_RXDESC_CNT", "4"),
         ("client.ETH1_TXDESC_CNT", "4"),
         ("workload.reverse", "true"),
+        ("SO_NOPUSH", "true"),
+        ("SO_SNDLOWAT", "4K"),
     ] {
         experiment.set(path, value).unwrap();
     }
@@ -361,6 +363,8 @@ fn a_processor_a_ring_and_the_direction_are_set_like_everything_else() {
     assert_eq!(server.device.rx_descriptors, 4);
     assert_eq!((client.device.rx_descriptors, client.device_queue), (18, 4));
     assert_eq!((setup.flow().from, setup.flow().to), (1, 0));
+    let written = setup.flow().write_plan();
+    assert_eq!((written.no_push, written.low_water), (true, 4_096));
     experiment.set("workload.reverse", "true").unwrap();
     assert_eq!(experiment.rows[0].setup.flow().to, 0, "set, not turned");
     for (path, value, says) in [

@@ -1,6 +1,7 @@
 //! A socket without a stack, for tests of applications alone.
 
 use fullpipe_pool::Instant;
+use fullpipe_tcp::SocketOption;
 
 use super::{Reading, Socket};
 
@@ -17,8 +18,8 @@ pub struct FakeSocket {
     /// Sizes asked for in writes.
     pub writes: Vec<u64>,
     pub read: u64,
-    /// The room that a writer waits for, as last set.
-    pub low_water: u32,
+    /// What was set, in order.
+    pub options: Vec<SocketOption>,
     /// Calls that end something, in order.
     pub endings: Vec<&'static str>,
 }
@@ -35,8 +36,8 @@ impl Socket for FakeSocket {
         taken
     }
 
-    fn set_low_water(&mut self, bytes: u32) {
-        self.low_water = bytes;
+    fn set(&mut self, option: SocketOption) {
+        self.options.push(option);
     }
 
     fn read(&mut self, len: u64) -> Reading {

@@ -23,6 +23,7 @@ pub use transfer::{Ending, Transfer};
 pub use writer::{Amount, WritePlan, WriteSize, Writer};
 
 use fullpipe_pool::Instant;
+use fullpipe_tcp::SocketOption;
 
 /// What a read gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,9 +45,8 @@ pub trait Socket {
     /// takes; returns how many. 0 means that it is full.
     fn write(&mut self, len: u64) -> u64;
 
-    /// From now on a writer that found no room is woken when there are so many
-    /// bytes of it.
-    fn set_low_water(&mut self, bytes: u32);
+    /// Changes a setting of the connection.
+    fn set(&mut self, option: SocketOption);
 
     /// Reads up to `len` bytes and verifies them.
     fn read(&mut self, len: u64) -> Reading;

@@ -1,6 +1,7 @@
 //! Applications against a socket that is not there.
 
 use fullpipe_pool::{Duration, Instant, Rng};
+use fullpipe_tcp::SocketOption;
 
 use super::fake::FakeSocket;
 use super::*;
@@ -253,4 +254,26 @@ fn a_server_whose_client_leaves_before_it_has_asked_closes() {
     };
     assert_eq!(server.run(&mut socket), Next::Done);
     assert_eq!(socket.endings, ["close"]);
+}
+
+#[test]
+fn a_writer_that_does_not_push_says_so_first_and_takes_it_back_at_the_end() {
+    let plan = WritePlan {
+        no_push: true,
+        low_water: 5,
+        ..WritePlan::bulk(20, 10)
+    };
+    let mut writer = Writer::new(plan);
+    let mut socket = FakeSocket {
+        room: 15,
+        ..FakeSocket::default()
+    };
+    assert_eq!(writer.run(&mut socket), (false, Next::Event));
+    let begun = [SocketOption::SendLowWater(5), SocketOption::Cork(true)];
+    assert_eq!(socket.options, begun);
+    socket.room = 100;
+    for _ in 0..2 {
+        assert_eq!(writer.run(&mut socket), (true, Next::Event));
+        assert_eq!(socket.options[2..], [SocketOption::Cork(false)], "once");
+    }
 }

@@ -5,6 +5,7 @@
 //! stack may cut a write is the stack's knob, not known here.
 
 use fullpipe_pool::{Duration, Instant, Rng};
+use fullpipe_tcp::SocketOption;
 
 use super::{Next, Socket};
 
@@ -55,6 +56,8 @@ pub struct WritePlan {
     /// Room in bytes that it waits for when the send buffer is full; 0 leaves it
     /// to the stack.
     pub low_water: u32,
+    /// Less than a segment is held until all is written (`SO_NOPUSH`).
+    pub no_push: bool,
 }
 
 impl WritePlan {
@@ -65,6 +68,7 @@ impl WritePlan {
             size: WriteSize::Fixed(size),
             pause: Duration::ZERO,
             low_water: 0,
+            no_push: false,
         }
     }
 
@@ -75,6 +79,7 @@ impl WritePlan {
             size: WriteSize::Fixed(size),
             pause: Duration::ZERO,
             low_water: 0,
+            no_push: false,
         }
     }
 }
@@ -105,8 +110,8 @@ impl Writer {
     /// Writes until the socket is full, a pause begins, or all is written.
     /// Returns whether it is, and when to go on.
     pub fn run(&mut self, socket: &mut dyn Socket) -> (bool, Next) {
-        if self.started.is_none() && self.plan.low_water > 0 {
-            socket.set_low_water(self.plan.low_water);
+        if self.started.is_none() {
+            self.set_up(socket);
         }
         let started = *self.started.get_or_insert(socket.now());
         loop {
@@ -116,6 +121,9 @@ impl Writer {
                 Amount::For(_) => 0,
             };
             if left == 0 {
+                if std::mem::take(&mut self.plan.no_push) {
+                    socket.set(SocketOption::Cork(false));
+                }
                 return (true, Next::Event);
             }
             // A deadline ends a write that is under way; a pause does not.
@@ -138,6 +146,15 @@ impl Writer {
             if self.rest == 0 {
                 self.not_before = socket.now() + self.plan.pause;
             }
+        }
+    }
+
+    fn set_up(&self, socket: &mut dyn Socket) {
+        if self.plan.low_water > 0 {
+            socket.set(SocketOption::SendLowWater(self.plan.low_water));
+        }
+        if self.plan.no_push {
+            socket.set(SocketOption::Cork(true));
         }
     }
 
