@@ -59,6 +59,7 @@
 //! those built in. [`knobs_markdown`] makes `docs/knobs.md` from the rows.
 #![forbid(unsafe_code)]
 
+mod advise;
 mod attacks;
 pub mod catalogue;
 mod climb;
@@ -67,6 +68,7 @@ pub mod experiment;
 mod facts;
 pub mod goodput_page;
 pub mod knobs_page;
+pub mod known_cause;
 pub mod live;
 mod measured;
 mod mistake;
@@ -86,6 +88,7 @@ pub mod units;
 mod verdict;
 pub mod watch;
 
+pub use advise::{Advice, End, MOST_STEPS, Step, advice_json, advise};
 pub use attacks::{AttackRow, attacks, attacks_json, attacks_markdown, attacks_text};
 pub use experiment::Experiment;
 pub use facts::facts;

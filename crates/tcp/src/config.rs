@@ -188,6 +188,9 @@ knobs! {
             drawn EcnMode::Off => EcnMode::On, "";
         /// Spread segments over the round trip instead of sending bursts.
         pacing: bool = true, legal false => true, drawn false => true, "";
+        /// Most text that leaves in a second, where pacing is on; 0 leaves it to
+        /// congestion control.
+        pacing_rate_max: u32 = 0, legal 0 => u32::MAX, drawn 0 => 0, "bytes/s";
         /// When it is decided how much text a frame carries that the device cuts
         /// into segments (transmit or write). Sizing at the write sees the rate
         /// too early and is there to be compared with.

@@ -1,4 +1,5 @@
-//! `cargo xtask soak`: random worlds by the thousand, then the fuzzers.
+//! `cargo xtask soak`: random worlds by the thousand, then the fuzzers; or worlds of
+//! known bottlenecks, for the verdicts.
 //!
 //! The one rule: a failure prints the command that replays it, and its seed is
 //! written to the seed file, which `cargo xtask test` replays from then on.
@@ -9,6 +10,7 @@ mod fuzz;
 mod seeds;
 #[cfg(test)]
 mod tests;
+mod verdicts;
 mod worlds;
 
 use std::path::{Path, PathBuf};
@@ -30,11 +32,13 @@ Examples:
   cargo xtask soak --first 5000 --worlds 1000   other worlds
   cargo xtask soak --seconds 600                as many worlds as fit in ten minutes
   cargo xtask soak --world 1234                 replay one world
-  cargo xtask soak --world 1234 --pcap w.pcapng and see what its hosts sent and received")]
+  cargo xtask soak --world 1234 --pcap w.pcapng and see what its hosts sent and received
+  cargo xtask soak --verdicts                   200 worlds of known bottlenecks: are they named?
+  cargo xtask soak --verdicts --world 17        one of them, its file and its verdict")]
 pub struct Arguments {
-    /// How many worlds to run
-    #[arg(long, default_value_t = 2000, value_name = "N")]
-    worlds: u64,
+    /// How many worlds to run [default: 2000, or 200 with --verdicts]
+    #[arg(long, value_name = "N")]
+    worlds: Option<u64>,
     /// The seed of the first world; the others follow it
     #[arg(long, default_value_t = 0, value_name = "SEED")]
     first: u64,
@@ -50,6 +54,9 @@ pub struct Arguments {
     /// How long to fuzz the stack (and, together, the parsers as long again); 0 leaves it out
     #[arg(long, default_value_t = 60, value_name = "S")]
     fuzz_seconds: u64,
+    /// Run worlds with one known bottleneck instead, compare it with the verdict, and take the advice
+    #[arg(long, conflicts_with_all = ["seconds", "fuzz_seconds"])]
+    verdicts: bool,
     /// Worlds at the same time [default: one for each core]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
@@ -60,15 +67,23 @@ pub struct Arguments {
 /// # Errors
 /// When a world or a fuzzer failed, or the fuzzer can't be had.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    if let Some(seed) = arguments.world {
-        return replay(seed, arguments.pcap.as_deref());
+    match (arguments.world, arguments.verdicts) {
+        (Some(number), true) => return verdicts::show(number),
+        (Some(seed), false) => return replay(seed, arguments.pcap.as_deref()),
+        (None, true) => {
+            let worlds = arguments.worlds.unwrap_or(200);
+            return verdicts::run(arguments.first, worlds, arguments.jobs);
+        }
+        (None, false) => {}
     }
     let plan = Plan {
         seeds: seeds::known()?,
         first: arguments.first,
         worlds: arguments
             .seconds
-            .map_or(arguments.worlds, |_| u64::MAX - arguments.first),
+            .map_or(arguments.worlds.unwrap_or(2000), |_| {
+                u64::MAX - arguments.first
+            }),
         seconds: arguments.seconds.map(Duration::from_secs),
         jobs: arguments.jobs,
     };

@@ -10,6 +10,7 @@ use super::{
     bounds::{self, Bound},
     cause::Cause,
     evidence::Evidence,
+    processor,
 };
 
 /// A link that carried something for this share of the time is full: what is
@@ -17,13 +18,12 @@ use super::{
 const FULL_LINK: f64 = 0.95;
 /// The same where a window or losses of its own queue decide when it is idle.
 const NEARLY_FULL: f64 = 0.9;
-/// The same where the window is as large as the path: opening and the end of
-/// a short transfer are idle too.
-const WITH_OPENING: f64 = 0.5;
-/// A processor that was busy for this share of the time is used up.
-const FULL_CPU: f64 = 0.9;
 /// A window is as large as the path when it holds this share of it.
 const FULL_WINDOW: f64 = 0.97;
+/// A window that let this share of what it can through was not kept closed.
+const ALL_OF_IT: f64 = 0.75;
+/// A reader that is behind for this share of the time is slow.
+const BEHIND: f64 = 0.1;
 /// Pacing that belongs to a congestion window leaves it this part of the time.
 const OF_PACING: f64 = 0.2;
 
@@ -45,11 +45,16 @@ pub fn of(evidence: &Evidence<'_>) -> Option<Binding> {
     let cause = match held.cause {
         Cause::SendBuffer => sending(evidence),
         Cause::ReceiveWindow => receiving(evidence, held.limit),
-        Cause::Device => device(evidence),
         other => other,
     };
     let cause = if is_path(evidence, cause) {
         Cause::Path
+    } else if cause == Cause::Loss && is_lost_in_ring(evidence) {
+        Cause::Descriptors
+    } else if waits_for_work(cause) && processor::busiest(evidence).is_some() {
+        Cause::Cpu
+    } else if cause == Cause::ReceiveWindow && is_left_by_reader(evidence) {
+        Cause::SlowReader
     } else {
         cause
     };
@@ -128,14 +133,51 @@ fn of_limit(limit: Limit) -> Cause {
     }
 }
 
+/// Whether half at least of what was sent again had found no descriptor.
+fn is_lost_in_ring(evidence: &Evidence<'_>) -> bool {
+    let lost = processor::lost_in_ring(evidence);
+    lost > 0 && lost * 2 >= evidence.measured.retransmitted_segments
+}
+
+/// Whether a host that cannot keep up would be seen as this.
+fn waits_for_work(cause: Cause) -> bool {
+    match cause {
+        Cause::SendBuffer
+        | Cause::SendBufferLimit
+        | Cause::Unacknowledged
+        | Cause::Memory
+        | Cause::ReceiveWindow
+        | Cause::ReceiveBufferLimit
+        | Cause::PeerMemory
+        | Cause::SlowReader
+        | Cause::ZeroWindow
+        | Cause::SlowStart
+        | Cause::Congestion
+        | Cause::Loss
+        | Cause::Pacing
+        | Cause::Device => true,
+        Cause::Path
+        | Cause::Application
+        | Cause::DelayedAck
+        | Cause::Reassembly
+        | Cause::Cpu
+        | Cause::Descriptors
+        | Cause::ReceiveQueue
+        | Cause::Nagle
+        | Cause::Handshake
+        | Cause::Closing
+        | Cause::Nothing => false,
+    }
+}
+
 /// A send buffer that is full: by its size, by the count of what may be on its
 /// way, or because of when the peer acknowledges.
 fn sending(evidence: &Evidence<'_>) -> Cause {
     let bounds = bounds::all(evidence.setup, &evidence.scale());
     let bound = |cause| bounds::of(&bounds, cause).unwrap_or(f64::INFINITY);
-    let timer = evidence.receiver().config.tcp.delayed_ack.as_secs_f64();
-    let waited_s = evidence.measured.srtt_ms / 1e3 - evidence.path().rtt_s;
-    if bound(Cause::DelayedAck).is_finite() && waited_s > timer / 2.0 {
+    let timer_s = evidence.receiver().config.tcp.delayed_ack.as_secs_f64();
+    let waits = evidence.turn_s() > timer_s / 2.0;
+    if bound(Cause::DelayedAck).is_finite() && waits {
         return Cause::DelayedAck;
     }
     let causes = [
@@ -163,17 +205,36 @@ fn tighter(bounds: &[Bound], causes: &[Cause]) -> Cause {
 /// A window that is used up: by what the receiver did to it most of the time.
 fn receiving(evidence: &Evidence<'_>, limit: Limit) -> Cause {
     match at_receiver(evidence).0 {
+        ReceiveLimit::Reader if is_all_of_the_window(evidence) => window_or_cap(evidence),
         ReceiveLimit::Reader => Cause::SlowReader,
         ReceiveLimit::Hole => Cause::Reassembly,
         ReceiveLimit::Memory => Cause::PeerMemory,
         ReceiveLimit::None | ReceiveLimit::Buffer if limit == Limit::ZeroWindow => {
             Cause::ZeroWindow
         }
-        ReceiveLimit::None | ReceiveLimit::Buffer => {
-            let bounds = bounds::all(evidence.setup, &evidence.scale());
-            tighter(&bounds, &[Cause::ReceiveWindow, Cause::ReceiveBufferLimit])
-        }
+        ReceiveLimit::None | ReceiveLimit::Buffer => window_or_cap(evidence),
     }
+}
+
+/// The buffer's size, or the cap on it.
+fn window_or_cap(evidence: &Evidence<'_>) -> Cause {
+    let bounds = bounds::all(evidence.setup, &evidence.scale());
+    tighter(&bounds, &[Cause::ReceiveWindow, Cause::ReceiveBufferLimit])
+}
+
+/// Whether nearly as much arrived as the window lets through: its reader can have
+/// had little to do with it.
+fn is_all_of_the_window(evidence: &Evidence<'_>) -> bool {
+    let bounds = bounds::all(evidence.setup, &evidence.scale());
+    let most = bounds::of(&bounds, Cause::ReceiveWindow).unwrap_or(f64::INFINITY);
+    evidence.is_alone() && evidence.measured.goodput_mbps * 1e6 >= ALL_OF_IT * most
+}
+
+/// A window that would fill the path and does not, and a reader that was behind
+/// now and then: what it left is what was missing.
+fn is_left_by_reader(evidence: &Evidence<'_>) -> bool {
+    let behind = evidence.limits.receiver.share(ReceiveLimit::Reader.name());
+    behind >= BEHIND && evidence.is_alone() && holds_the_path(evidence, Cause::ReceiveWindow)
 }
 
 /// What the receiver did to its sender most of the time, and how long.
@@ -190,17 +251,6 @@ pub fn at_receiver(evidence: &Evidence<'_>) -> (ReceiveLimit, f64) {
     .max_by(|a, b| a.1.total_cmp(&b.1))
     .filter(|(_, share)| *share > 0.0)
     .unwrap_or((ReceiveLimit::None, 0.0))
-}
-
-/// A device takes nothing while the link is slow, or while the processor makes
-/// frames no faster.
-fn device(evidence: &Evidence<'_>) -> Cause {
-    let busy = evidence.sender_cpu_share().unwrap_or(0.0);
-    if busy >= FULL_CPU && busy > evidence.measured.link_busy_share {
-        Cause::Cpu
-    } else {
-        Cause::Device
-    }
 }
 
 /// Whether the path was full, so that what the sender waited for only decided
@@ -221,7 +271,7 @@ fn is_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
         | Cause::ReceiveWindow
         | Cause::PeerMemory => {
             if evidence.is_alone() && holds_the_path(evidence, cause) {
-                WITH_OPENING
+                NEARLY_FULL * underway(evidence)
             } else {
                 FULL_LINK
             }
@@ -239,6 +289,15 @@ fn is_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
         | Cause::Nothing => FULL_LINK,
     };
     busy >= enough || full_rate
+}
+
+/// The share of the time in which a link or a processor could be full: not while a connection is
+/// opened, grows, or waits for its end.
+pub fn underway(evidence: &Evidence<'_>) -> f64 {
+    let opening = [Limit::Handshake, Limit::CwndSlowStart, Limit::Closing];
+    let shares = &evidence.limits.sender;
+    let idle: f64 = opening.iter().map(|limit| shares.share(limit.name())).sum();
+    1.0 - idle
 }
 
 /// Whether the window behind `cause` is as large as the path is long.

@@ -10,6 +10,7 @@ use super::{
     buffers::Buffer,
     cause::Cause,
     evidence::{Scale, pool_bytes},
+    processor,
 };
 use crate::{
     experiment::{HostPlan, Setup},
@@ -42,7 +43,10 @@ pub fn all(setup: &Setup, scale: &Scale) -> Vec<Bound> {
     let (sending, receiving) = (Buffer::sending(sender), Buffer::receiving(receiver));
     let tcp = &sender.config.tcp;
     let mut bounds = vec![
-        window(Cause::SendBuffer, sending.uncapped_text() as f64),
+        window(
+            Cause::SendBuffer,
+            sending.uncapped_text() as f64 - low_water(setup) as f64 / 2.0,
+        ),
         window(Cause::Unacknowledged, f64::from(tcp.unacknowledged)),
         window(Cause::Memory, send_memory(sender)),
         window(
@@ -59,6 +63,12 @@ pub fn all(setup: &Setup, scale: &Scale) -> Vec<Bound> {
         caps.into_iter()
             .filter_map(|(cause, text)| Some(window(cause, text? as f64))),
     );
+    if tcp.pacing && tcp.pacing_rate_max > 0 {
+        bounds.push(Bound {
+            cause: Cause::Pacing,
+            bps: f64::from(tcp.pacing_rate_max) * 8.0,
+        });
+    }
     bounds.extend(delayed_ack(setup, scale));
     bounds.extend(nothing_to_turn(setup, scale));
     bounds
@@ -73,6 +83,10 @@ pub fn nothing_to_turn(setup: &Setup, scale: &Scale) -> Vec<Bound> {
         bps: path.payload_bps * (1.0 - path.loss),
     }];
     let write = flow.write_plan();
+    bounds.push(Bound {
+        cause: Cause::Cpu,
+        bps: per_second(scale.segment, processor::segment_s(setup, scale.segment)),
+    });
     bounds.push(Bound {
         cause: Cause::Application,
         bps: per_second(f64::from(flow.write), write.pause.as_secs_f64()),
@@ -118,6 +132,23 @@ pub fn most_window(sender: &HostPlan, receiver: &HostPlan) -> u64 {
     } else {
         UNSCALED
     }
+}
+
+/// The most that can be on its way at once.
+pub fn largest_flight(setup: &Setup) -> u64 {
+    let flow = setup.flow();
+    let (sender, receiver) = (&setup.hosts[flow.from], &setup.hosts[flow.to]);
+    Buffer::sending(sender)
+        .text()
+        .min(u64::from(sender.config.tcp.unacknowledged))
+        .min(Buffer::receiving(receiver).text())
+        .min(most_window(sender, receiver))
+}
+
+/// Bytes of the send buffer that must be free before a writer who found it full
+/// goes on: half of them are not used on average.
+pub fn low_water(setup: &Setup) -> u64 {
+    u64::from(setup.flow().write_plan().low_water)
 }
 
 /// Bytes of packet memory that are left for what a sender writes: its own idle

@@ -5,12 +5,18 @@
 
 use fullpipe_pool::Duration;
 
+use super::{buffers::Buffer, processor};
 use crate::{
     experiment::{HostPlan, LinkPlan, Setup},
     measured::Measured,
     path::Path,
     report::Limits,
 };
+
+/// IP and TCP headers without options.
+const HEADERS: u64 = 40;
+/// The timestamps option, padded.
+const TIMESTAMPS: u64 = 12;
 
 /// What a verdict is drawn from.
 #[derive(Clone, Copy, Debug)]
@@ -54,13 +60,6 @@ impl<'a> Evidence<'a> {
         &self.setup.hosts[self.setup.flow().to]
     }
 
-    /// Share of the time in which the sender's processor was at work, where work
-    /// takes time.
-    pub fn sender_cpu_share(&self) -> Option<f64> {
-        let host = self.measured.hosts.get(self.setup.flow().from)?;
-        host.cpu_busy_share
-    }
-
     /// The link that was in use most.
     pub fn busiest(&self) -> &'a LinkPlan {
         &self.setup.links[self.busiest]
@@ -77,23 +76,47 @@ impl<'a> Evidence<'a> {
         Path::of(self.setup, self.segment_bytes())
     }
 
-    /// Text of a full segment; before there was one, what Ethernet carries.
+    /// Text of a full segment: what the path and both ends allow. What was sent may
+    /// have been smaller, to fit into a small window.
     pub fn segment_bytes(&self) -> u64 {
-        match self.measured.segment_bytes {
-            0 => 1_448,
-            segment => segment,
+        let flow = self.setup.flow();
+        let [sender, receiver] = [self.sender(), self.receiver()].map(|host| &host.config.tcp);
+        let mut mtu = u64::from(u16::MAX);
+        for (number, way) in self.setup.route(flow.from, flow.to) {
+            let link = self.setup.links[number].link(way);
+            let hop = link.hop.map_or(usize::MAX, |hop| hop.mtu.into());
+            mtu = mtu.min(link.mtu.min(hop) as u64);
         }
+        let timestamps = if sender.timestamps && receiver.timestamps {
+            TIMESTAMPS
+        } else {
+            0
+        };
+        (mtu - HEADERS)
+            .min(sender.mss_max.min(receiver.mss_max).into())
+            .saturating_sub(timestamps)
+            .max(self.measured.segment_bytes)
+    }
+
+    /// Seconds in which a send buffer's worth of text arrived.
+    pub fn turn_s(&self) -> f64 {
+        let text = Buffer::sending(self.sender()).text() as f64;
+        let most = f64::from(self.sender().config.tcp.unacknowledged);
+        text.min(most) * 8.0 / (self.measured.goodput_mbps * 1e6)
     }
 
     /// How large and how long things are on this path.
     pub fn scale(&self) -> Scale {
         let path = self.path();
         let seen_s = self.min_rtt.map_or(0.0, |rtt| rtt.as_secs_f64());
-        let rtt_s = path.rtt_s.max(seen_s);
+        let segment = self.segment_bytes() as f64;
+        let worked_s = processor::round_trip_s(self.setup, segment);
+        let rtt_s = (path.rtt_s + worked_s).max(seen_s);
+        let frame_s = path.frame_s.max(processor::segment_s(self.setup, segment));
         Scale {
-            segment: self.segment_bytes() as f64,
+            segment,
             rtt_s,
-            cycle_s: rtt_s + path.frame_s,
+            cycle_s: rtt_s + frame_s,
         }
     }
 }

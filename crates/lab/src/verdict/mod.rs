@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | what may bind, and its names | `cause` |
 //! | what did, by the stack's account | `binding`; of datagrams, `datagrams` |
-//! | what each would allow at most | `bounds`, with `buffers` for how much text those hold |
+//! | what each would allow at most | `bounds`, with `buffers` and `processor` for what those hold and cost |
 //! | which knob moves it, and how far | `remedy`, and `names` for its own words |
 //! | what that would give | `predict` |
 //! | the sentences | `words` |
@@ -22,6 +22,7 @@ mod datagrams;
 mod evidence;
 mod names;
 mod predict;
+mod processor;
 mod remedy;
 mod words;
 
@@ -31,14 +32,13 @@ mod tests;
 use serde::Serialize;
 
 pub use cause::Cause;
-pub use evidence::Evidence;
+pub use evidence::{Evidence, pool_bytes};
 pub use predict::Predicted;
 pub use remedy::Change;
 
 use crate::{experiment::Setup, measured::Outcome};
 use binding::Binding;
 use bounds::Bound;
-use evidence::pool_bytes;
 use remedy::Remedy;
 
 /// Which bound was binding, and what to do about it.
@@ -120,7 +120,7 @@ fn plain(limit: Cause, sentence: String) -> Verdict {
 }
 
 /// `setup` with `changes` made, if they can be made.
-fn changed(setup: &Setup, changes: &[Change]) -> Option<Setup> {
+pub fn changed(setup: &Setup, changes: &[Change]) -> Option<Setup> {
     let mut setup = setup.clone();
     let mut made = changes
         .iter()

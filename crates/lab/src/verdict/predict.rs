@@ -6,11 +6,16 @@
 
 use serde::Serialize;
 
-use super::{bounds::Bound, evidence::Scale};
+use super::{
+    bounds::{Bound, UNSCALED},
+    evidence::Scale,
+};
 use crate::experiment::{Setup, Stop};
 
 /// Rounds of slow start, after which any window is larger than any path.
 const ROUNDS: usize = 40;
+/// Segments that the window of a SYN has room for.
+const FIRST_SEGMENTS: f64 = 10.0;
 
 /// What is to be expected of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -36,6 +41,14 @@ pub fn under(setup: &Setup, scale: &Scale, bound: Bound) -> Predicted {
     let mut sent = 0.0;
     let full = bound.bps / 8.0 * rtt_s;
     let mut window = f64::from(sender.config.tcp.initial_window) * segment;
+    // The window of a SYN is not scaled, and has room for ten segments: what is
+    // more waits for the next one.
+    let first = (FIRST_SEGMENTS * segment).min(UNSCALED as f64);
+    if window > first && left > first {
+        sent += first;
+        left -= first;
+        elapsed_s += rtt_s;
+    }
     for _ in 0..ROUNDS {
         if window >= full || left <= window || elapsed_s + rtt_s >= until_s {
             break;

@@ -22,6 +22,8 @@ use crate::{
 
 /// Values of buffers are rounded up to this many bytes.
 const STEP: u64 = 1_024;
+/// A pacing rate is to be above what the path carries by this factor.
+const PACING_HEADROOM: f64 = 1.1;
 /// The most segments that a connection may begin with.
 const INITIAL_MOST: u64 = 1_000;
 
@@ -78,7 +80,8 @@ pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
         Cause::SlowStart => initial_window(evidence),
         Cause::Loss => model_instead_of_loss(evidence),
         Cause::Nagle => Some(switched(evidence.sender(), "tcp.nagle", false)),
-        Cause::Pacing => unpaced(evidence.sender()),
+        Cause::Pacing => faster(evidence),
+        Cause::Descriptors => descriptors(evidence),
         Cause::Path
         | Cause::Application
         | Cause::SlowReader
@@ -86,7 +89,6 @@ pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
         | Cause::Congestion
         | Cause::Device
         | Cause::Cpu
-        | Cause::Descriptors
         | Cause::ReceiveQueue
         | Cause::Handshake
         | Cause::Closing
@@ -150,6 +152,21 @@ fn window_beyond(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
     (needed.bytes > present).then_some(needed)
 }
 
+/// The window that the send buffer must hold beside what must be free before a
+/// writer goes on.
+fn above_low_water(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
+    let free = bounds::low_water(evidence.setup);
+    let mut needed = window_beyond(evidence, present.saturating_sub(free))?;
+    if free > 0 {
+        needed.bytes += free;
+        needed.formula += &format!(
+            " + {} that must be free before a writer goes on",
+            grouped(free)
+        );
+    }
+    Some(needed)
+}
+
 /// Send buffer and the count of what may be on its way bind alike, so both are
 /// raised where both are too small.
 fn sending(evidence: &Evidence<'_>) -> Option<Remedy> {
@@ -157,7 +174,7 @@ fn sending(evidence: &Evidence<'_>) -> Option<Remedy> {
     let buffer = Buffer::sending(sender);
     let text = buffer.uncapped_text();
     let unacknowledged = u64::from(sender.config.tcp.unacknowledged);
-    let needed = window_beyond(evidence, text.min(unacknowledged))?;
+    let needed = above_low_water(evidence, text.min(unacknowledged))?;
     let raise = |knob, present: u64, size| {
         (present < needed.bytes).then(|| names::number(sender, knob, size))
     };
@@ -278,15 +295,38 @@ fn blocks(host: &HostPlan, bytes: f64, formula: &str) -> Remedy {
     one(host, names::number(host, "pool.blocks", wanted), formula)
 }
 
-/// The pacing rate is a window's and can be done without; BBR's is what it found
-/// the path to carry.
-fn unpaced(sender: &HostPlan) -> Option<Remedy> {
-    match sender.config.tcp.congestion {
-        CongestionAlgorithm::NewReno | CongestionAlgorithm::Cubic => {
-            Some(switched(sender, "tcp.pacing", false))
-        }
-        CongestionAlgorithm::Bbr => None,
-    }
+/// A cap on pacing, raised above what the path carries. Without a cap the rate
+/// is the congestion window's, or what BBR found the path to carry.
+fn faster(evidence: &Evidence<'_>) -> Option<Remedy> {
+    let sender = evidence.sender();
+    let present = u64::from(sender.config.tcp.pacing_rate_max);
+    let fixed = bounds::nothing_to_turn(evidence.setup, &evidence.scale());
+    let target = bounds::tightest(&fixed)?;
+    let needed = (target.bps / 8.0 * PACING_HEADROOM).min(f64::from(u32::MAX)) as u64;
+    (present > 0 && needed > present).then(|| {
+        let formula = format!(
+            "{} of {} in bytes a second, and a tenth more",
+            rate_text(target.bps),
+            target.cause.words()
+        );
+        let spoken = names::number(sender, "tcp.pacing_rate_max", needed);
+        one(sender, spoken, formula)
+    })
+}
+
+/// As many descriptors as segments may arrive at once: a window of them.
+fn descriptors(evidence: &Evidence<'_>) -> Option<Remedy> {
+    let receiver = evidence.receiver();
+    let window = bounds::largest_flight(evidence.setup);
+    let needed = (window as f64 / evidence.scale().segment).ceil() as u64;
+    let present = u64::from(receiver.device.rx_descriptors);
+    let spoken = names::device(receiver, "device.rx_descriptors", present, needed);
+    let formula = format!(
+        "the window of {} bytes, which may arrive at once, in segments of {}",
+        grouped(window),
+        grouped(evidence.scale().segment as u64)
+    );
+    (needed > present).then(|| one(receiver, spoken, formula))
 }
 
 /// As much at the start as the path holds, or as there is to send.

@@ -266,7 +266,7 @@ fn a_buffer_of_less_than_two_segments_is_paced_by_the_peers_timer() {
         ("peer.tcp.delayed_ack", "200ms"),
     ];
     let paced = Measured {
-        srtt_ms: 200.0,
+        goodput_mbps: 0.041,
         ..measured()
     };
     let verdict = drawn(
@@ -291,7 +291,7 @@ fn a_slow_reader_is_not_told_to_buy_a_buffer() {
         &limits(Limit::ZeroWindow, ReceiveLimit::Reader),
     );
     assert!(
-        said.contains("by not reading for 90 %") && said.contains("no buffer"),
+        said.contains("by not reading for 90 %") && said.contains("No buffer"),
         "{said}"
     );
 }

@@ -5,7 +5,7 @@
 //! the other files.
 
 use fullpipe_sim::link::Direction;
-use fullpipe_tcp::{Limit, ReceiveLimit};
+use fullpipe_tcp::Limit;
 
 use super::{
     Next,
@@ -15,6 +15,7 @@ use super::{
     evidence::{Evidence, pool_bytes},
     names,
     predict::Predicted,
+    processor,
     remedy::Remedy,
 };
 use crate::{
@@ -100,16 +101,27 @@ fn of_cause(evidence: &Evidence<'_>, binding: &Binding) -> String {
         }
         Cause::DelayedAck => delayed_ack(evidence, &held),
         Cause::Memory => memory(evidence, &held),
-        Cause::ReceiveWindow
-        | Cause::ReceiveBufferLimit
-        | Cause::PeerMemory
-        | Cause::SlowReader
-        | Cause::Reassembly => {
-            format!("{} {}", window(evidence, &held), at_peer(evidence))
+        Cause::ReceiveWindow | Cause::ReceiveBufferLimit => {
+            window(evidence, &held) + &its_buffer(evidence)
+        }
+        Cause::PeerMemory => {
+            window(evidence, &held) + &at_peer(evidence, "The pool of", "could not back more")
+        }
+        Cause::SlowReader => {
+            let reader = at_peer(
+                evidence,
+                "The application of",
+                "left it closed by not reading",
+            );
+            format!("{}{reader} No buffer will help.", window(evidence, &held))
+        }
+        Cause::Reassembly => {
+            let gaps = "Gaps left by lost segments filled the buffer of";
+            window(evidence, &held) + &at_peer(evidence, gaps, "")
         }
         Cause::ZeroWindow => format!(
             "the peer advertised no window at all for {held} of the time. {}",
-            at_peer(evidence)
+            its_buffer(evidence)
         ),
         Cause::SlowStart => format!(
             "the congestion window was used up while it grew for {held} of the time; the transfer \
@@ -127,7 +139,7 @@ fn of_cause(evidence: &Evidence<'_>, binding: &Binding) -> String {
             bytes(evidence.cwnd),
             sent_again(measured),
         ),
-        Cause::Pacing => format!("the pacing rate held segments back for {held} of the time."),
+        Cause::Pacing => pacing(evidence, &held),
         Cause::Device => format!(
             "the device's queue was full for {held} of the time; it waits for link `{}`, which was \
              busy {} of it.",
@@ -135,6 +147,7 @@ fn of_cause(evidence: &Evidence<'_>, binding: &Binding) -> String {
             percent(measured.link_busy_share),
         ),
         Cause::Cpu => processor(evidence),
+        Cause::Descriptors => descriptors(evidence),
         Cause::Nagle => format!(
             "less than a segment of {} waited for an acknowledgment for {held} of the time, with \
              writes of {}.",
@@ -145,19 +158,9 @@ fn of_cause(evidence: &Evidence<'_>, binding: &Binding) -> String {
         Cause::Closing => {
             format!("everything had been sent and the connection closed for {held} of the time.")
         }
-        // Only datagrams are lost for want of these, and they have words of their own.
-        Cause::Descriptors | Cause::ReceiveQueue | Cause::Nothing => String::new(),
+        // Only datagrams are lost for want of it, and they have words of their own.
+        Cause::ReceiveQueue | Cause::Nothing => String::new(),
     }
-}
-
-fn processor(evidence: &Evidence<'_>) -> String {
-    format!(
-        "the processor of `{}` was busy {} of the time, and link `{}` {} of it; no buffer will help.",
-        evidence.sender().name,
-        percent(evidence.sender_cpu_share().unwrap_or(0.0)),
-        evidence.busiest().name,
-        percent(evidence.measured.link_busy_share),
-    )
 }
 
 /// The link is full: what else held the sender back only decided where data
@@ -229,22 +232,63 @@ fn a_round_trip(evidence: &Evidence<'_>, text: u64) -> String {
     )
 }
 
+fn pacing(evidence: &Evidence<'_>, held: &str) -> String {
+    let sender = evidence.sender();
+    let most = u64::from(sender.config.tcp.pacing_rate_max);
+    let spoken = names::number(sender, "tcp.pacing_rate_max", most);
+    let whose = match most {
+        0 => "it is congestion control's own".to_string(),
+        _ => format!(
+            "{} = {} is {}",
+            spoken.name,
+            spoken.present,
+            rate_text(most as f64 * 8.0)
+        ),
+    };
+    format!("the pacing rate held segments back for {held} of the time; {whose}.")
+}
+
+fn processor(evidence: &Evidence<'_>) -> String {
+    let (name, share) =
+        processor::busiest(evidence).map_or(("", 0.0), |(host, share)| (host.name.as_str(), share));
+    format!(
+        "the processor of `{name}` was busy {} of the time, and link `{}` {} of it; no buffer will help.",
+        percent(share),
+        evidence.busiest().name,
+        percent(evidence.measured.link_busy_share),
+    )
+}
+
+fn descriptors(evidence: &Evidence<'_>) -> String {
+    let receiver = evidence.receiver();
+    let present = u64::from(receiver.device.rx_descriptors);
+    let spoken = names::device(receiver, "device.rx_descriptors", present, present);
+    format!(
+        "`{}` lost {} frames because {} = {} of them were in use; {} of {} segments were sent again.",
+        receiver.name,
+        grouped(processor::lost_in_ring(evidence)),
+        spoken.name,
+        spoken.present,
+        grouped(evidence.measured.retransmitted_segments),
+        grouped(evidence.measured.data_segments),
+    )
+}
+
 fn delayed_ack(evidence: &Evidence<'_>, held: &str) -> String {
     let sender = evidence.sender();
     let size = Buffer::sending(sender).text();
     let spoken = names::number(sender, "tcp.send_buffer", size);
     format!(
         "{} = {} is less than two segments of {}, so each was acknowledged by the timer of `{}` \
-         ({} ms) and not by a second one: it was full for {held} of the time, and {} a round trip \
-         of {} is at most {}.",
+         ({} ms) and not by a second one: it was full for {held} of the time, and {} every {} are {}.",
         spoken.name,
         spoken.present,
         bytes(evidence.segment_bytes()),
         evidence.receiver().name,
         evidence.receiver().config.tcp.delayed_ack.as_millis(),
         bytes(size),
-        millis(evidence.measured.srtt_ms),
-        at_most(size, evidence.measured.srtt_ms),
+        millis(evidence.turn_s() * 1e3),
+        rate_text(evidence.measured.goodput_mbps * 1e6),
     )
 }
 
@@ -265,7 +309,7 @@ fn window(evidence: &Evidence<'_>, held: &str) -> String {
     let (window, rtt_ms) = (evidence.peer_window, evidence.measured.srtt_ms);
     format!(
         "the peer's window of at most {} was used up for {held} of the time; that a round trip of \
-         {} is at most {}.",
+         {} is at most {}. ",
         bytes(window),
         millis(rtt_ms),
         at_most(window, rtt_ms),
@@ -281,36 +325,32 @@ fn sent_again(measured: &Measured) -> String {
     )
 }
 
-/// What at the receiver keeps its window small.
-fn at_peer(evidence: &Evidence<'_>) -> String {
+/// The knob behind the peer's window.
+fn its_buffer(evidence: &Evidence<'_>) -> String {
     let receiver = evidence.receiver();
-    let name = &receiver.name;
-    let (limit, share) = at_receiver(evidence);
-    let share = percent(share);
-    match limit {
-        ReceiveLimit::None | ReceiveLimit::Buffer => {
-            let receiving = Buffer::receiving(receiver);
-            let knob = match receiving.tuned_to {
-                Some(_) => receiving.knobs.max,
-                None if receiving.limit < receiving.set => receiving.knobs.limit,
-                None => receiving.knobs.set,
-            };
-            let spoken = names::number(receiver, knob, receiving.set);
-            format!("It is {} = {} of `{name}`.", spoken.name, spoken.present)
-        }
-        ReceiveLimit::Reader => format!(
-            "The application of `{name}` left it closed by not reading for {share} of the time: no \
-             buffer will help."
-        ),
-        ReceiveLimit::Hole => {
-            format!(
-                "Gaps left by lost segments filled the buffer of `{name}` for {share} of the time."
-            )
-        }
-        ReceiveLimit::Memory => {
-            format!("The pool of `{name}` could not back more for {share} of the time.")
-        }
-    }
+    let receiving = Buffer::receiving(receiver);
+    let knob = match receiving.tuned_to {
+        Some(_) => receiving.knobs.max,
+        None if receiving.limit < receiving.set => receiving.knobs.limit,
+        None => receiving.knobs.set,
+    };
+    let spoken = names::number(receiver, knob, receiving.set);
+    format!(
+        "It is {} = {} of `{}`.",
+        spoken.name, spoken.present, receiver.name
+    )
+}
+
+/// Who keeps it closed, when it is not the size of a buffer.
+fn at_peer(evidence: &Evidence<'_>, what: &str, then: &str) -> String {
+    let name = &evidence.receiver().name;
+    let share = percent(at_receiver(evidence).1);
+    let then = if then.is_empty() {
+        String::new()
+    } else {
+        format!("{then} ")
+    };
+    format!("{what} `{name}` {then}for {share} of the time.")
 }
 
 /// What the sender waits for while a limit holds.

@@ -146,6 +146,7 @@ pub const ALIASES: &[Alias] = &[
         ]),
     ),
     same("linux", "tcp_moderate_rcvbuf", "tcp.receive_tuning"),
+    same("linux", "SO_MAX_PACING_RATE", "tcp.pacing_rate_max"),
     same("linux", "tcp_retries1", "tcp.retries1"),
     same("linux", "tcp_retries2", "tcp.retries2"),
     same("linux", "tcp_syn_retries", "tcp.syn_retries"),

@@ -150,7 +150,7 @@ impl Connection {
                 + receive.stream.promised_blocks(env.pool),
             cwnd: self.congestion.cwnd(),
             ssthresh: self.congestion.ssthresh(),
-            pacing_rate: self.rate_now(),
+            pacing_rate: self.rate_now(env.config),
             fastest_sample: self.rate.fastest(),
             recovery: self.recovery.phase(),
             srtt: self.rtt.srtt(),

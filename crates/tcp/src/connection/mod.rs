@@ -398,10 +398,12 @@ impl Connection {
     }
 
     /// The application has read: at once, it turns out, if it did so within a
-    /// fraction of the round trip that the peer waits anyway.
+    /// fraction of the round trip that the peer waits anyway, and left nothing.
+    /// One that leaves some will be behind with what has just arrived, too.
     fn judge_reader(&mut self, env: &mut Env<'_>) {
         let patience = self.rtt.min_rtt().unwrap_or(Duration::ZERO) / 8;
-        let at_once = env.now.since(self.receive.arrived) <= patience;
+        let is_soon = env.now.since(self.receive.arrived) <= patience;
+        let at_once = is_soon && self.receive.readable() == 0;
         if at_once && self.receive_limit.current() == ReceiveLimit::Reader {
             self.set_receive_limit(self.size_limit(), env);
         }

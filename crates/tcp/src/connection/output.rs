@@ -518,7 +518,7 @@ impl Connection {
         if len > 0 {
             self.tally.segments_sent += segment.segments();
             self.tally.full_sized_sent += len / mss;
-            let rate = self.rate_now();
+            let rate = self.rate_now(env.config);
             if env.config.pacing {
                 self.pacer.on_sent(len, rate, mss, env.now);
             }

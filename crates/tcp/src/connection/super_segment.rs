@@ -8,7 +8,7 @@
 
 use super::{Connection, Env};
 use crate::{
-    config::SegmentSizing,
+    config::{SegmentSizing, TcpConfig},
     recovery::{Fate, Phase},
     send::{Decision, Situation, frame_goal, segmentize, whole_segments},
 };
@@ -19,10 +19,14 @@ const WINDOW_PARTS: u32 = 3;
 
 impl Connection {
     /// Bytes a second at which text should leave.
-    pub(super) fn rate_now(&self) -> u64 {
+    pub(super) fn rate_now(&self, config: &TcpConfig) -> u64 {
         let srtt_us = self.rtt.srtt().as_micros() as u32;
         let recovering = self.recovery.phase() == Phase::Fast;
-        self.congestion.pacing_rate(srtt_us, recovering)
+        let rate = self.congestion.pacing_rate(srtt_us, recovering);
+        match config.pacing_rate_max {
+            0 => rate,
+            most => rate.min(most.into()),
+        }
     }
 
     /// Most text that the next frame should carry: one segment, unless the
@@ -39,7 +43,7 @@ impl Connection {
             return mss;
         }
         match env.config.segment_sizing {
-            SegmentSizing::Transmit => frame_goal(self.rate_now(), mss, device_max),
+            SegmentSizing::Transmit => frame_goal(self.rate_now(env.config), mss, device_max),
             SegmentSizing::Write => {
                 let next = self.send.offset_of(self.send.snd_nxt);
                 whole_segments(self.send.buffers.left(next).min(device_max), mss)
@@ -51,7 +55,7 @@ impl Connection {
     pub(super) fn note_write(&mut self, taken: usize, env: &Env<'_>) {
         match env.config.segment_sizing {
             SegmentSizing::Write if taken > 0 => {
-                let size = frame_goal(self.rate_now(), self.mss(env), u32::MAX);
+                let size = frame_goal(self.rate_now(env.config), self.mss(env), u32::MAX);
                 let sent = self.send.offset_of(self.send.snd_nxt);
                 let start = self.send.stream.end() - taken as u64;
                 self.send.buffers.wrote(start, size, sent);
@@ -112,8 +116,12 @@ impl Connection {
         let was_full = self.small_queue.is_full();
         let mss = self.mss(env);
         let goal = self.frame_goal(device_max, mss, env);
-        self.small_queue
-            .set(held, self.rate_now(), goal, env.config.small_queue);
+        self.small_queue.set(
+            held,
+            self.rate_now(env.config),
+            goal,
+            env.config.small_queue,
+        );
         let is_full = self.small_queue.is_full();
         if was_full && !is_full {
             self.wants_output = true;

@@ -149,11 +149,13 @@ impl Receive {
         self.ranges.count()
     }
 
-    /// Whether text that nobody has read takes up half of a buffer of `capacity`
-    /// bytes, or as much as is left of the window.
+    /// Whether text that nobody has read takes up a quarter of a buffer of
+    /// `capacity` bytes, or as much as is left of the window. Of a buffer as large
+    /// as the path is long, a reader that takes less than the path brings leaves
+    /// about half; one that reads at once leaves nothing.
     pub fn is_left_unread(&self, capacity: u32) -> bool {
         let unread = self.readable();
-        unread > 0 && unread >= (capacity / 2).min(self.window_left())
+        unread > 0 && unread >= (capacity / 4).min(self.window_left())
     }
 
     /// Copies readable text into `out` and frees it. Returns bytes copied.

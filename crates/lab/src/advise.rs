@@ -1,0 +1,196 @@
+//! Takes the advice of a verdict, runs again, and says what came of it.
+//!
+//! Rule: a step changes what the verdict names and nothing else, and what was
+//! predicted stands beside what came out. It ends when the path is the limit, when
+//! no knob moves what binds, or when the memory that was given is spent.
+
+use serde::Serialize;
+
+use crate::{
+    experiment::{Experiment, Row, Setup},
+    measured::Outcome,
+    report::{Account, RowReport, pretty},
+    run::{RunError, RunOptions, run},
+    verdict::{Cause, Change, Predicted, Verdict, changed, pool_bytes},
+};
+
+/// Steps after which advice that has not ended never will.
+pub const MOST_STEPS: usize = 16;
+/// A step that gives less than this part more has given nothing.
+const GAIN: f64 = 0.02;
+
+/// One row, advised to its end.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Advice {
+    /// The experiment's name.
+    pub experiment: String,
+    /// The row's label.
+    pub row: String,
+    /// The seed that repeats it.
+    pub seed: u64,
+    /// The row as it is, and then as each verdict advised.
+    pub steps: Vec<Step>,
+    /// Why there is no further step.
+    pub end: End,
+}
+
+/// One run of the row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Step {
+    /// What was changed before it; nothing before the first.
+    pub changes: Vec<Change>,
+    /// What the verdict before it said would come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub predicted: Option<Predicted>,
+    /// How it ended.
+    pub outcome: &'static str,
+    /// What came, in Mbit/s.
+    pub goodput_mbps: f64,
+    /// How long it took, in seconds.
+    pub elapsed_s: f64,
+    /// How long each limit held, and what moved meanwhile.
+    pub account: Account,
+    /// What bound.
+    pub verdict: Verdict,
+}
+
+/// Why advice ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// The path carries no more.
+    Path,
+    /// No knob moves what binds.
+    NoKnob,
+    /// The next step would take more packet memory than was given.
+    MemorySpent,
+    /// The last step changed nothing.
+    NoGain,
+    /// The advice cannot be followed on this host.
+    Refused,
+    /// Advice was taken as often as it may be.
+    StepsSpent,
+}
+
+impl End {
+    /// The word or two for people.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Path => "path",
+            Self::NoKnob => "no knob moves it",
+            Self::MemorySpent => "memory is spent",
+            Self::NoGain => "no further gain",
+            Self::Refused => "the advice is refused",
+            Self::StepsSpent => "no more steps",
+        }
+    }
+}
+
+/// Runs a row, takes the advice, and runs it again until that ends, or until it
+/// has been taken `most` times. `memory` is the most packet memory, in bytes, that
+/// a host may be given.
+///
+/// # Errors
+/// A run's.
+pub fn advise(
+    experiment: &Experiment,
+    row: &Row,
+    memory: Option<u64>,
+    most: usize,
+    options: &RunOptions<'_>,
+) -> Result<Advice, RunError> {
+    let mut setup = row.setup.clone();
+    let mut steps: Vec<Step> = Vec::new();
+    let end = loop {
+        let report = run_row(experiment, row, &setup, options)?;
+        steps.push(step(report, steps.last()));
+        if let Some(end) = ended(&steps, most) {
+            break end;
+        }
+        let verdict = &steps[steps.len() - 1].verdict;
+        let Some(next) = changed(&setup, &verdict.changes) else {
+            break End::Refused;
+        };
+        if memory.is_some_and(|bytes| outgrows(&setup, &next, bytes)) {
+            break End::MemorySpent;
+        }
+        setup = next;
+    };
+    Ok(Advice {
+        experiment: experiment.name.clone(),
+        row: row.label.clone(),
+        seed: options.seed,
+        steps,
+        end,
+    })
+}
+
+/// Several rows' advice as a JSON array, indented.
+pub fn advice_json(advice: &[Advice]) -> String {
+    pretty(&advice)
+}
+
+fn run_row(
+    experiment: &Experiment,
+    row: &Row,
+    setup: &Setup,
+    options: &RunOptions<'_>,
+) -> Result<RowReport, RunError> {
+    let row = Row {
+        setup: setup.clone(),
+        baseline: false,
+        ..row.clone()
+    };
+    let alone = Experiment {
+        rows: vec![row],
+        ..experiment.clone()
+    };
+    let mut report = run(&alone, options)?;
+    Ok(report.rows.remove(0))
+}
+
+fn step(report: RowReport, before: Option<&Step>) -> Step {
+    Step {
+        changes: before.map_or_else(Vec::new, |before| before.verdict.changes.clone()),
+        predicted: before.and_then(|before| before.verdict.predicted),
+        outcome: report.measured.outcome.name(),
+        goodput_mbps: report.measured.goodput_mbps,
+        elapsed_s: report.measured.elapsed_s,
+        account: report.account,
+        verdict: report.verdict,
+    }
+}
+
+/// Whether the last step is the end.
+fn ended(steps: &[Step], most: usize) -> Option<End> {
+    let [before @ .., last] = steps else {
+        return None;
+    };
+    if last.verdict.limit == Cause::Path {
+        return Some(End::Path);
+    }
+    if last.verdict.changes.is_empty() {
+        return Some(End::NoKnob);
+    }
+    let same = |before: &Step| {
+        let is_complete = last.outcome == Outcome::Complete.name();
+        let has_gained = last.goodput_mbps > before.goodput_mbps * (1.0 + GAIN);
+        is_complete && !has_gained && before.verdict.limit == last.verdict.limit
+    };
+    if before.last().is_some_and(same) {
+        return Some(End::NoGain);
+    }
+    (steps.len() > most).then_some(End::StepsSpent)
+}
+
+/// Whether a host would be given more packet memory than `most` bytes.
+fn outgrows(present: &Setup, next: &Setup, most: u64) -> bool {
+    let mut hosts = present.hosts.iter().zip(&next.hosts);
+    hosts.any(|(before, after)| {
+        let [before, after] = [before, after].map(pool_bytes);
+        after > before && after > most
+    })
+}
+
+#[cfg(test)]
+mod tests;

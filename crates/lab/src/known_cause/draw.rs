@@ -1,0 +1,305 @@
+//! Draws worlds of known causes.
+//!
+//! Rule: first a path and an ample world on it, then one thing that is made too
+//! small, by a third at least and nine tenths at most; how it is made so is one function a cause.
+
+use std::fmt::Write;
+
+use fullpipe_pool::Rng;
+
+use super::KnownWorld;
+use crate::verdict::Cause;
+
+/// Text of a full segment, about.
+const SEGMENT: u64 = 1_448;
+
+/// What a world is drawn for, and how.
+type Recipe = (Cause, fn(&mut Plan));
+
+/// Every cause that worlds are made for, in turn.
+const RECIPES: &[Recipe] = &[
+    (Cause::SendBuffer, send_buffer),
+    (Cause::ReceiveWindow, receive_window),
+    (Cause::SlowReader, slow_reader),
+    (Cause::Loss, loss),
+    (Cause::Path, path),
+    (Cause::Application, application),
+    (Cause::Nagle, nagle),
+    (Cause::DelayedAck, delayed_ack),
+    (Cause::Memory, memory),
+    (Cause::PeerMemory, peer_memory),
+    (Cause::Unacknowledged, unacknowledged),
+    (Cause::SlowStart, slow_start),
+    (Cause::Pacing, pacing),
+    (Cause::Descriptors, descriptors),
+    (Cause::Cpu, processor),
+];
+
+/// A world in the making. Sizes in bytes, times in microseconds.
+struct Plan {
+    rng: Rng,
+    rate_mbit: u64,
+    rtt_us: u64,
+    /// What the path holds.
+    bdp: u64,
+    /// What may be drawn of the sender's knobs.
+    sender: Vec<(&'static str, String)>,
+    receiver: Vec<(&'static str, String)>,
+    link: Vec<(&'static str, String)>,
+    workload: Vec<(&'static str, String)>,
+}
+
+pub fn world(number: u64) -> KnownWorld {
+    let (cause, make) = RECIPES[(number % RECIPES.len() as u64) as usize];
+    let mut plan = Plan::ample(Rng::seeded(number ^ 0x0c0f_fee0));
+    make(&mut plan);
+    KnownWorld {
+        number,
+        cause,
+        file: plan.file(number, cause),
+    }
+}
+
+impl Plan {
+    /// A path, and two hosts that have four times what it holds of everything.
+    fn ample(mut rng: Rng) -> Self {
+        let rates = [5, 10, 20, 25, 50, 100];
+        let rate_mbit = rates[rng.below(rates.len() as u64) as usize];
+        // At least some forty segments, so that a tenth of them is still several.
+        let rtt_us = rng.between(4_000, 80_000).max(40 * SEGMENT * 8 / rate_mbit);
+        let mut plan = Self {
+            bdp: rate_mbit * rtt_us / 8,
+            rng,
+            rate_mbit,
+            rtt_us,
+            sender: Vec::new(),
+            receiver: Vec::new(),
+            link: Vec::new(),
+            workload: Vec::new(),
+        };
+        let (ample, blocks) = (plan.bdp * 4, plan.bdp * 16 / 2_048 + 64);
+        let congestion = ["cubic", "newreno"][plan.rng.below(2) as usize];
+        plan.sender("tcp.send_buffer", ample);
+        plan.sender("pool.blocks", blocks);
+        plan.sender("tcp.congestion", format!("\"{congestion}\""));
+        plan.receiver("tcp.receive_buffer", ample);
+        plan.receiver("pool.blocks", blocks);
+        let write = 1 << plan.rng.between(12, 16);
+        plan.workload("write", write);
+        let trips = plan.rng.between(150, 250);
+        plan.amount(plan.bdp * trips / 2);
+        plan
+    }
+
+    fn sender(&mut self, knob: &'static str, value: impl ToString) {
+        put(&mut self.sender, knob, value);
+    }
+
+    fn receiver(&mut self, knob: &'static str, value: impl ToString) {
+        put(&mut self.receiver, knob, value);
+    }
+
+    fn workload(&mut self, field: &'static str, value: impl ToString) {
+        put(&mut self.workload, field, value);
+    }
+
+    /// What is sent in all, within what a simulation can afford.
+    fn amount(&mut self, bytes: u64) {
+        self.workload("bytes", bytes.clamp(SEGMENT, 24_000_000));
+    }
+
+    /// Between a tenth and seven tenths of `whole`.
+    fn too_little(&mut self, whole: u64) -> u64 {
+        whole * self.rng.between(100, 700) / 1_000
+    }
+
+    fn file(&self, number: u64, cause: Cause) -> String {
+        let mut file = format!("title = \"World {number}: {}\"\n", cause.words());
+        let mut table = |name: &str, rows: &[(&str, String)], prefix: &str| {
+            let _ = writeln!(file, "[{name}]");
+            for (key, value) in rows {
+                let of_host = key.starts_with("cpu.") || key.starts_with("device.");
+                let prefix = if of_host { "" } else { prefix };
+                let _ = writeln!(file, "{prefix}{key} = {value}");
+            }
+        };
+        table("hosts.sender", &self.sender, "set.");
+        table("hosts.receiver", &self.receiver, "set.");
+        let mut link = vec![
+            ("between", "[\"sender\", \"receiver\"]".to_string()),
+            ("rate", format!("\"{}mbit\"", self.rate_mbit)),
+            ("delay", format!("\"{}us\"", self.rtt_us / 2)),
+        ];
+        link.extend(self.link.iter().cloned());
+        table("links.path", &link, "");
+        let mut workload = vec![
+            ("from", "\"sender\"".to_string()),
+            ("to", "\"receiver\"".to_string()),
+        ];
+        workload.extend(self.workload.iter().cloned());
+        table("workload", &workload, "");
+        file.push_str("[[rows]]\nlabel = \"world\"\n");
+        file
+    }
+}
+
+/// Sets `key`, which may stand already.
+fn put(rows: &mut Vec<(&'static str, String)>, key: &'static str, value: impl ToString) {
+    rows.retain(|(known, _)| *known != key);
+    rows.push((key, value.to_string()));
+}
+
+fn microseconds(us: u64) -> String {
+    format!("\"{us}us\"")
+}
+
+fn send_buffer(plan: &mut Plan) {
+    let size = plan.too_little(plan.bdp).max(3 * SEGMENT);
+    plan.sender("tcp.send_buffer", size);
+    plan.amount(size * 200);
+}
+
+fn unacknowledged(plan: &mut Plan) {
+    let size = plan.too_little(plan.bdp).max(3 * SEGMENT);
+    plan.sender("tcp.unacknowledged", size);
+    plan.amount(size * 200);
+}
+
+fn receive_window(plan: &mut Plan) {
+    let size = plan.too_little(plan.bdp).max(3 * SEGMENT);
+    plan.receiver("tcp.receive_buffer", size);
+    plan.amount(size * 200);
+}
+
+/// It reads a quarter of the buffer at most at a time, and so often that the path
+/// would bring a third more at least.
+fn slow_reader(plan: &mut Plan) {
+    let buffer = plan.bdp.max(16_384);
+    let bytes = plan.rng.between(buffer / 16, buffer / 4);
+    let kbit = plan.too_little(plan.rate_mbit * 1_000);
+    plan.receiver("tcp.receive_buffer", buffer);
+    plan.sender("tcp.send_buffer", plan.bdp * 2);
+    plan.workload("read.bytes", bytes);
+    plan.workload("read.every", microseconds(bytes * 8_000 / kbit));
+    plan.amount(buffer * 60);
+}
+
+/// So many losses that the response function leaves less than half of the path.
+fn loss(plan: &mut Plan) {
+    plan.rate_mbit = 100;
+    plan.rtt_us = plan.rng.between(20_000, 60_000);
+    plan.bdp = plan.rate_mbit * plan.rtt_us / 8;
+    let (ample, blocks) = (plan.bdp * 4, plan.bdp * 16 / 2_048 + 64);
+    plan.sender("tcp.send_buffer", ample);
+    plan.sender("pool.blocks", blocks);
+    plan.receiver("tcp.receive_buffer", ample);
+    plan.receiver("pool.blocks", blocks);
+    let per_mille = plan.rng.between(3, 15);
+    plan.link
+        .push(("forward.loss", format!("{}", per_mille as f64 / 1_000.0)));
+    // Some eighty losses at least.
+    plan.amount(SEGMENT * 80_000 / per_mille);
+}
+
+fn path(plan: &mut Plan) {
+    plan.amount(plan.bdp * 100);
+}
+
+/// A few full segments now and then, never more than an initial window.
+fn application(plan: &mut Plan) {
+    let write = plan.rng.between(4, 9) * SEGMENT;
+    let trips = plan.rng.between(3, 8);
+    plan.workload("write", write);
+    plan.workload("pause", microseconds(plan.rtt_us * trips));
+    plan.amount(write * 60);
+}
+
+/// Small writes, several in a round trip, and less than a segment of them.
+fn nagle(plan: &mut Plan) {
+    let in_a_trip = plan.rng.between(4, 10);
+    let write = plan.rng.between(40, SEGMENT / in_a_trip / 2);
+    plan.workload("write", write);
+    plan.workload("pause", microseconds(plan.rtt_us / in_a_trip));
+    plan.amount(write * 1_000);
+}
+
+fn delayed_ack(plan: &mut Plan) {
+    plan.rtt_us = plan.rng.between(100, 2_000);
+    plan.sender(
+        "tcp.send_buffer",
+        plan.rng.clone().between(400, 2 * SEGMENT - 200),
+    );
+    plan.sender("tcp.fit_segments", 0);
+    let timer = plan.rng.between(40, 200);
+    plan.receiver("tcp.delayed_ack", format!("\"{timer}ms\""));
+    plan.receiver("tcp.quick_acks", 0);
+    plan.amount(200_000);
+}
+
+/// The send buffer has no size of its own worth naming.
+fn memory(plan: &mut Plan) {
+    let size = 1 << plan.rng.between(7, 11);
+    let bytes = plan.too_little(plan.bdp).max(8 * SEGMENT);
+    plan.sender("pool.block_size", size);
+    plan.sender("pool.blocks", bytes / size + 8);
+    plan.sender("pool.ranges", 1_024);
+    plan.amount(bytes * 200);
+}
+
+fn peer_memory(plan: &mut Plan) {
+    let size = 1 << plan.rng.between(7, 11);
+    // Half of it is for one window.
+    let bytes = plan.too_little(plan.bdp).max(8 * SEGMENT) * 2;
+    plan.receiver("pool.block_size", size);
+    plan.receiver("pool.blocks", bytes / size + 8);
+    plan.amount(bytes * 100);
+}
+
+/// It is over before the window has grown to the path.
+fn slow_start(plan: &mut Plan) {
+    plan.rate_mbit = 100;
+    plan.rtt_us = plan.rng.between(40_000, 100_000);
+    plan.bdp = plan.rate_mbit * plan.rtt_us / 8;
+    let ample = plan.bdp * 4;
+    plan.sender("tcp.send_buffer", ample);
+    plan.sender("pool.blocks", ample * 4 / 2_048);
+    plan.receiver("tcp.receive_buffer", ample);
+    plan.receiver("pool.blocks", ample * 4 / 2_048);
+    let initial = plan.rng.between(2, 10);
+    plan.sender("tcp.initial_window", initial);
+    let share = plan.rng.between(300, 900);
+    plan.amount(plan.bdp * share / 1_000);
+}
+
+/// While the application runs, more arrives than the ring holds; between its runs
+/// there is time for all of it.
+fn descriptors(plan: &mut Plan) {
+    let ring = plan.rng.between(4, 12);
+    let frame_ns = 1_514 * 8_000 / plan.rate_mbit;
+    let missed = plan.rng.between(20, 40);
+    plan.receiver(
+        "cpu.call",
+        format!("\"{}us\"", ring * missed * frame_ns / 10_000),
+    );
+    plan.receiver("device.rx_descriptors", ring);
+    plan.amount(plan.bdp * 60);
+}
+
+/// A frame costs a host more time than it takes on the wire.
+fn processor(plan: &mut Plan) {
+    let frame_ns = 1_514 * 8_000 / plan.rate_mbit;
+    let cost_us = frame_ns * plan.rng.between(150, 800) / 100_000;
+    if plan.rng.chance(0.5) {
+        plan.sender("cpu.send_packet", microseconds(cost_us));
+    } else {
+        plan.receiver("cpu.receive_packet", microseconds(cost_us));
+    }
+    plan.amount(plan.bdp * 20);
+}
+
+/// Less text a second than the path carries.
+fn pacing(plan: &mut Plan) {
+    let bytes = plan.too_little(plan.rate_mbit * 1_000_000 / 8);
+    plan.sender("tcp.pacing_rate_max", bytes);
+    plan.amount(bytes * plan.rtt_us / 1_000_000 * 200);
+}

@@ -1,0 +1,99 @@
+//! What the verdict made of a world, and what came of its advice.
+//!
+//! Rule: the world is run as anybody's would be, and what is named is compared
+//! with what was built. Advice is taken once.
+
+use super::KnownWorld;
+use crate::{
+    advise::{Advice, Step, advise},
+    run::{RunError, RunOptions},
+    verdict::{Cause, Change, Predicted},
+};
+
+/// More than this part gained is help.
+const HELP: f64 = 0.05;
+
+/// A world and what was said of it.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// The world's number.
+    pub number: u64,
+    /// What was built.
+    pub built: Cause,
+    /// What was named.
+    pub named: Cause,
+    /// The sentence.
+    pub sentence: String,
+    /// What came of the advice, where a knob was named.
+    pub treated: Option<Treated>,
+}
+
+/// Advice that was taken.
+#[derive(Clone, Debug)]
+pub struct Treated {
+    /// What was changed.
+    pub changes: Vec<Change>,
+    /// Goodput before, in Mbit/s.
+    pub before_mbps: f64,
+    /// Goodput after.
+    pub after_mbps: f64,
+    /// Whether that helped.
+    pub helped: bool,
+    /// What was predicted, and what the run took, in seconds.
+    pub predicted: Option<(Predicted, f64)>,
+}
+
+impl Treated {
+    /// By what part the prediction missed.
+    pub fn error(&self) -> Option<f64> {
+        let (predicted, elapsed_s) = self.predicted?;
+        Some((predicted.elapsed_s / elapsed_s - 1.0).abs())
+    }
+}
+
+/// Runs the world of this number, takes the advice, and compares.
+///
+/// # Errors
+/// A checker found something: the stack is wrong.
+///
+/// # Panics
+/// If the world's file has a mistake.
+pub fn judge(number: u64) -> Result<Judged, RunError> {
+    let world = KnownWorld::draw(number);
+    let experiment = world
+        .experiment()
+        .unwrap_or_else(|mistake| panic!("world {number}: {mistake}\n{}", world.file));
+    let options = RunOptions {
+        seed: number,
+        captures: None,
+        observe: false,
+        watch: crate::Watch::NONE,
+        progress: &|_, _| (),
+    };
+    let Advice { steps, .. } = advise(&experiment, &experiment.rows[0], None, 1, &options)?;
+    let first = &steps[0];
+    Ok(Judged {
+        number,
+        built: world.cause,
+        named: first.verdict.limit,
+        sentence: first.verdict.sentence.clone(),
+        treated: steps.get(1).map(|second| treated(first, second)),
+    })
+}
+
+fn treated(before: &Step, after: &Step) -> Treated {
+    let gained = after.goodput_mbps > before.goodput_mbps * (1.0 + HELP);
+    // What an application writes slowly cannot come faster, only sooner.
+    let sooner = before.verdict.limit == Cause::Nagle
+        && after.verdict.limit == Cause::Application
+        && after.goodput_mbps > before.goodput_mbps * (1.0 - HELP);
+    Treated {
+        changes: after.changes.clone(),
+        before_mbps: before.goodput_mbps,
+        after_mbps: after.goodput_mbps,
+        helped: gained || sooner,
+        predicted: after
+            .predicted
+            .map(|predicted| (predicted, after.elapsed_s)),
+    }
+}

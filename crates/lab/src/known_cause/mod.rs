@@ -1,0 +1,45 @@
+//! Worlds in which one thing binds, known because they were made that way.
+//!
+//! Rule: the cause is drawn first, and everything else is given at least twice
+//! what it needs; so a verdict can be judged by what was built and not by what
+//! it measured. A world is a file like any other experiment, and its number is
+//! the whole of it. How verdicts come about is not known here.
+
+mod draw;
+mod judge;
+mod tally;
+
+#[cfg(test)]
+mod tests;
+
+pub use judge::{Judged, Treated, judge};
+pub use tally::{Tally, tally};
+
+use crate::{Mistake, experiment::Experiment, verdict::Cause};
+
+/// A world with one known bottleneck.
+#[derive(Clone, Debug)]
+pub struct KnownWorld {
+    /// Its number.
+    pub number: u64,
+    /// What binds in it.
+    pub cause: Cause,
+    /// It as a file, for `fullpipe lab run`.
+    pub file: String,
+}
+
+impl KnownWorld {
+    /// The world of this number. Consecutive numbers have different causes.
+    pub fn draw(number: u64) -> Self {
+        draw::world(number)
+    }
+
+    /// The world as an experiment of one row.
+    ///
+    /// # Errors
+    /// The file has a mistake: it was drawn wrong.
+    pub fn experiment(&self) -> Result<Experiment, Mistake> {
+        let name = format!("world-{}", self.number);
+        Experiment::parse(&name, &format!("{name}.toml"), &self.file)
+    }
+}

@@ -1,0 +1,133 @@
+//! Worlds whose bottleneck is known, and what the verdicts make of them.
+//!
+//! The one rule: the figures that are promised are checked here, and a world that
+//! is taken for another prints the command that shows it.
+//!
+//! How a world is made and judged is the laboratory's business.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use fullpipe_lab::known_cause::{Judged, KnownWorld, judge, tally};
+use indicatif::ProgressBar;
+
+/// The share of worlds whose cause must be named.
+const NAMED: f64 = 0.98;
+/// The share of advice that must help.
+const HELPED: f64 = 0.95;
+/// What predictions may miss at the median.
+const MISSED: f64 = 0.15;
+
+/// Judges `worlds` worlds from `first` on, and prints who was taken for what.
+///
+/// # Errors
+/// When a figure is not kept, or a world broke the stack.
+pub fn run(first: u64, worlds: u64, jobs: Option<usize>) -> Result<()> {
+    let start = Instant::now();
+    let judged = judge_all(first, worlds, jobs)?;
+    for world in judged.iter().filter(|world| is_remarkable(world)) {
+        println!("{}", in_a_line(world));
+    }
+    let tally = tally(&judged);
+    println!("{tally}");
+    println!("{worlds} worlds in {:.1} s", start.elapsed().as_secs_f64());
+    ensure!(
+        tally.right_share() >= NAMED,
+        "fewer than {} % named rightly",
+        NAMED * 100.0
+    );
+    ensure!(
+        tally.helped_share() >= HELPED,
+        "advice helped in fewer than {} %",
+        HELPED * 100.0
+    );
+    ensure!(
+        tally.median_error.is_none_or(|error| error <= MISSED),
+        "predictions missed by more than {} % at the median",
+        MISSED * 100.0
+    );
+    Ok(())
+}
+
+/// Prints one world's file and what was said of it.
+///
+/// # Errors
+/// When the world broke the stack.
+pub fn show(number: u64) -> Result<()> {
+    println!("{}", KnownWorld::draw(number).file);
+    let judged = judge(number).map_err(|error| anyhow!("world {number}: {error}"))?;
+    println!("{}", in_a_line(&judged));
+    Ok(())
+}
+
+fn judge_all(first: u64, worlds: u64, jobs: Option<usize>) -> Result<Vec<Judged>> {
+    let jobs = match jobs {
+        Some(jobs) => jobs.max(1),
+        None => thread::available_parallelism()
+            .context("counting cores")?
+            .get(),
+    };
+    let bar = ProgressBar::new(worlds);
+    let (next, done) = (AtomicU64::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            if place >= worlds {
+                return;
+            }
+            let outcome = judge(first + place);
+            done.lock().expect("no worker died").push((place, outcome));
+            bar.inc(1);
+        }
+    };
+    thread::scope(|scope| (0..jobs).for_each(|_| drop(scope.spawn(work))));
+    bar.finish_and_clear();
+    let mut done = done.into_inner().expect("no worker died");
+    done.sort_by_key(|(place, _)| *place);
+    done.into_iter()
+        .map(|(place, judged)| judged.map_err(|error| anyhow!("world {}: {error}", first + place)))
+        .collect()
+}
+
+/// Whether something about it is not as promised of most.
+fn is_remarkable(world: &Judged) -> bool {
+    let missed = world.treated.as_ref().is_some_and(|treated| {
+        !treated.helped || treated.error().is_some_and(|error| error > MISSED)
+    });
+    world.built != world.named || missed
+}
+
+fn in_a_line(world: &Judged) -> String {
+    let Judged {
+        number,
+        built,
+        named,
+        sentence,
+        treated,
+    } = world;
+    let mut line = format!(
+        "world {number}: {} was built, {} named",
+        built.name(),
+        named.name()
+    );
+    if let Some(treated) = treated {
+        let of = |seconds| format!("{seconds:.2} s");
+        let predicted = treated
+            .predicted
+            .map_or_else(String::new, |(predicted, elapsed_s)| {
+                format!(
+                    ", {} predicted, {} taken",
+                    of(predicted.elapsed_s),
+                    of(elapsed_s)
+                )
+            });
+        line += &format!(
+            "; advice: {:.2} to {:.2} Mbit/s{predicted}",
+            treated.before_mbps, treated.after_mbps
+        );
+    }
+    format!("{line}\n  {sentence}\n  again: cargo xtask soak --verdicts --world {number}")
+}
