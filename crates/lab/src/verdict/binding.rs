@@ -20,6 +20,8 @@ const FULL_LINK: f64 = 0.95;
 const NEARLY_FULL: f64 = 0.9;
 /// A window is as large as the path when it holds this share of it.
 const FULL_WINDOW: f64 = 0.97;
+/// So many times what was lost is more than repairing it takes.
+const MUCH_MORE: f64 = 3.0;
 /// A window that let this share of what it can through was not kept closed.
 const ALL_OF_IT: f64 = 0.75;
 /// A reader that is behind for this share of the time is slow.
@@ -51,6 +53,8 @@ pub fn of(evidence: &Evidence<'_>) -> Option<Binding> {
         Cause::Path
     } else if cause == Cause::Loss && is_lost_in_ring(evidence) {
         Cause::Descriptors
+    } else if matches!(cause, Cause::Loss | Cause::Reassembly) && is_refused_early(evidence) {
+        Cause::OutOfOrder
     } else if waits_for_work(cause) && processor::busiest(evidence).is_some() {
         Cause::Cpu
     } else if cause == Cause::ReceiveWindow && is_left_by_reader(evidence) {
@@ -139,6 +143,16 @@ fn is_lost_in_ring(evidence: &Evidence<'_>) -> bool {
     lost > 0 && lost * 2 >= evidence.measured.retransmitted_segments
 }
 
+/// Whether much more was sent again than the path loses, where the receiver has less
+/// room for what is ahead of its turn than for what is in order.
+fn is_refused_early(evidence: &Evidence<'_>) -> bool {
+    let measured = evidence.measured;
+    let lost = evidence.path().loss * measured.data_segments as f64;
+    bounds::lacks_out_of_order(evidence.receiver(), &evidence.scale())
+        && lost > 0.0
+        && measured.retransmitted_segments as f64 >= MUCH_MORE * lost
+}
+
 /// Whether a host that cannot keep up would be seen as this.
 fn waits_for_work(cause: Cause) -> bool {
     match cause {
@@ -161,6 +175,7 @@ fn waits_for_work(cause: Cause) -> bool {
         | Cause::DelayedAck
         | Cause::Reassembly
         | Cause::Cpu
+        | Cause::OutOfOrder
         | Cause::Descriptors
         | Cause::ReceiveQueue
         | Cause::Nagle
@@ -279,6 +294,7 @@ fn is_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
         Cause::Reassembly
         | Cause::ZeroWindow
         | Cause::Cpu
+        | Cause::OutOfOrder
         | Cause::Descriptors
         | Cause::ReceiveQueue
         | Cause::SlowStart

@@ -134,6 +134,19 @@ pub fn most_window(sender: &HostPlan, receiver: &HostPlan) -> u64 {
     }
 }
 
+/// What a receiver needs for text ahead of its turn: its window but for the segment
+/// that is missing, and the one that brings it.
+pub fn out_of_order_for(receiver: &HostPlan, scale: &Scale) -> u64 {
+    let two = 2 * scale.segment as u64;
+    Buffer::receiving(receiver).text().saturating_sub(two)
+}
+
+/// Whether it has room for less than three quarters of that.
+pub fn lacks_out_of_order(receiver: &HostPlan, scale: &Scale) -> bool {
+    let present = u64::from(receiver.config.tcp.out_of_order);
+    present * 4 < out_of_order_for(receiver, scale) * 3
+}
+
 /// The most that can be on its way at once.
 pub fn largest_flight(setup: &Setup) -> u64 {
     let flow = setup.flow();

@@ -63,6 +63,8 @@ causes! {
     SlowReader = "slow_reader", "Slow reader", "the receiving application";
     /// What lies behind gaps fills the receiver's buffer.
     Reassembly = "reassembly", "Reassembly", "what is held behind gaps";
+    /// What the receiver may hold of text that came ahead of its turn.
+    OutOfOrder = "out_of_order", "Out-of-order buffer", "the out-of-order buffer";
     /// No window, for no reason that the receiver's own account knows.
     ZeroWindow = "zero_window", "Zero window", "the peer's closed window";
     /// The congestion window was still growing.

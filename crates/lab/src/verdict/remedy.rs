@@ -82,6 +82,7 @@ pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
         Cause::Nagle => Some(switched(evidence.sender(), "tcp.nagle", false)),
         Cause::Pacing => faster(evidence),
         Cause::Descriptors => descriptors(evidence),
+        Cause::OutOfOrder => Some(out_of_order(evidence)),
         Cause::Path
         | Cause::Application
         | Cause::SlowReader
@@ -312,6 +313,18 @@ fn faster(evidence: &Evidence<'_>) -> Option<Remedy> {
         let spoken = names::number(sender, "tcp.pacing_rate_max", needed);
         one(sender, spoken, formula)
     })
+}
+
+/// Room for a whole window behind one gap.
+fn out_of_order(evidence: &Evidence<'_>) -> Remedy {
+    let receiver = evidence.receiver();
+    let needed = bounds::out_of_order_for(receiver, &evidence.scale());
+    let formula = "the receive buffer less two segments".to_string();
+    one(
+        receiver,
+        names::number(receiver, "tcp.out_of_order", needed),
+        formula,
+    )
 }
 
 /// As many descriptors as segments may arrive at once: a window of them.

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     experiment::Stop,
-    measured::{Measured, Outcome},
+    measured::Outcome,
     units::{grouped, rate_text, three_digits},
 };
 
@@ -71,7 +71,7 @@ pub fn advice(
         },
     );
     let then = next.map_or_else(String::new, |next| {
-        format!("; then {} binds", next.limit.words())
+        format!("; then the limit is {}", next.limit.words())
     });
     format!(" {}{formula} {gives}{then}.", changes.join(" with "))
 }
@@ -86,7 +86,6 @@ fn short(evidence: &Evidence<'_>, set: &str) -> String {
 }
 
 fn of_cause(evidence: &Evidence<'_>, binding: &Binding) -> String {
-    let measured = evidence.measured;
     let held = percent(binding.share);
     match binding.cause {
         Cause::Path => path(evidence, binding.limit, binding.share),
@@ -127,33 +126,19 @@ fn of_cause(evidence: &Evidence<'_>, binding: &Binding) -> String {
             "the congestion window was used up while it grew for {held} of the time; the transfer \
              was over before it had reached the path's size."
         ),
-        Cause::Congestion => format!(
-            "the congestion window ({} at the end) was used up for {held} of the time, without a \
-             loss, at a round trip of {}.",
-            bytes(evidence.cwnd),
-            millis(measured.srtt_ms),
-        ),
-        Cause::Loss => format!(
-            "losses kept the congestion window ({} at the end) used up, or were being repaired, for \
-             {held} of the time; {}",
-            bytes(evidence.cwnd),
-            sent_again(measured),
-        ),
+        Cause::Congestion => congestion(evidence, &held),
+        Cause::Loss => loss(evidence, &held) + " No buffer will help.",
+        Cause::OutOfOrder => out_of_order(evidence, &held),
         Cause::Pacing => pacing(evidence, &held),
         Cause::Device => format!(
             "the device's queue was full for {held} of the time; it waits for link `{}`, which was \
              busy {} of it.",
             evidence.busiest().name,
-            percent(measured.link_busy_share),
+            percent(evidence.measured.link_busy_share),
         ),
         Cause::Cpu => processor(evidence),
         Cause::Descriptors => descriptors(evidence),
-        Cause::Nagle => format!(
-            "less than a segment of {} waited for an acknowledgment for {held} of the time, with \
-             writes of {}.",
-            bytes(measured.segment_bytes),
-            bytes(u64::from(evidence.setup.flow().write)),
-        ),
+        Cause::Nagle => nagle(evidence, &held),
         Cause::Handshake => format!("the connection was being opened for {held} of the time."),
         Cause::Closing => {
             format!("everything had been sent and the connection closed for {held} of the time.")
@@ -316,12 +301,46 @@ fn window(evidence: &Evidence<'_>, held: &str) -> String {
     )
 }
 
-fn sent_again(measured: &Measured) -> String {
+fn nagle(evidence: &Evidence<'_>, held: &str) -> String {
     format!(
-        "{} of {} segments were sent again, after {} timeouts. No buffer will help.",
+        "less than a segment of {} waited for an acknowledgment for {held} of the time, with \
+         writes of {}.",
+        bytes(evidence.measured.segment_bytes),
+        bytes(u64::from(evidence.setup.flow().write)),
+    )
+}
+
+fn congestion(evidence: &Evidence<'_>, held: &str) -> String {
+    format!(
+        "the congestion window ({} at the end) was used up for {held} of the time, without a \
+         loss, at a round trip of {}.",
+        bytes(evidence.cwnd),
+        millis(evidence.measured.srtt_ms),
+    )
+}
+
+fn loss(evidence: &Evidence<'_>, held: &str) -> String {
+    let measured = evidence.measured;
+    format!(
+        "losses kept the congestion window ({} at the end) used up, or were being repaired, for \
+         {held} of the time; {} of {} segments were sent again, after {} timeouts.",
+        bytes(evidence.cwnd),
         grouped(measured.retransmitted_segments),
         grouped(measured.data_segments),
         grouped(measured.timeouts),
+    )
+}
+
+fn out_of_order(evidence: &Evidence<'_>, held: &str) -> String {
+    let receiver = evidence.receiver();
+    let spoken = names::number(receiver, "tcp.out_of_order", 0);
+    format!(
+        "{} The path loses {}: the rest arrived ahead of its turn and found no room ({} = {} of `{}`).",
+        loss(evidence, held),
+        percent(evidence.path().loss),
+        spoken.name,
+        spoken.present,
+        receiver.name,
     )
 }
 
