@@ -17,7 +17,6 @@ mod setup;
 mod tests;
 
 pub use cpu::{CPU_FIELDS, CpuField};
-pub(crate) use device::DEVICE_ALIASES;
 pub use flow::{FLOW_FIELDS, FlowField, FlowPlan, Stop};
 pub use link::{LINK_FIELDS, LinkField, LinkPlan, Place};
 pub use published::{Peer, Published};
