@@ -33,6 +33,22 @@ pub const BUILT_IN: &[(&str, &str)] = &[
         "linux-buffers-a",
         include_str!("../../../experiments/linux-buffers-a.toml"),
     ),
+    (
+        "linux-buffers-b",
+        include_str!("../../../experiments/linux-buffers-b.toml"),
+    ),
+    (
+        "linux-buffers-c",
+        include_str!("../../../experiments/linux-buffers-c.toml"),
+    ),
+    (
+        "linux-buffers-d",
+        include_str!("../../../experiments/linux-buffers-d.toml"),
+    ),
+    (
+        "linux-buffers-e",
+        include_str!("../../../experiments/linux-buffers-e.toml"),
+    ),
     ("loss", include_str!("../../../experiments/loss.toml")),
     ("memory", include_str!("../../../experiments/memory.toml")),
     (

@@ -17,6 +17,10 @@ const FULL: f64 = 0.9;
 const ROUND_TRIPS: f64 = 2.0;
 /// How often in a round trip it is looked at.
 const LOOKS: f64 = 10.0;
+/// Looks without news after which they become rare: the connection rests.
+const PATIENT_LOOKS: u32 = 100;
+/// Longest time between two looks then.
+const RARE: Duration = Duration::from_millis(100);
 
 /// A connection on its way to filling its path.
 #[derive(Debug)]
@@ -26,6 +30,8 @@ pub(crate) struct Climb {
     /// When how many bytes had been read: the last two round trips.
     seen: VecDeque<(Instant, u64)>,
     full_after: Option<Duration>,
+    /// Looks in a row that found nothing new.
+    idle: u32,
 }
 
 impl Climb {
@@ -36,12 +42,19 @@ impl Climb {
             rtt_s,
             seen: VecDeque::new(),
             full_after: None,
+            idle: 0,
         }
     }
 
-    /// Time between two looks.
-    pub(crate) fn step(&self) -> Duration {
-        Duration::from_micros((self.rtt_s / LOOKS * 1e6).max(1.0) as u64)
+    /// Time until the next look; `None` when nothing is left to be seen.
+    pub(crate) fn step(&self) -> Option<Duration> {
+        let often = Duration::from_micros((self.rtt_s / LOOKS * 1e6).max(1.0) as u64);
+        let step = if self.idle < PATIENT_LOOKS {
+            often
+        } else {
+            often.max(RARE)
+        };
+        self.full_after.is_none().then_some(step)
     }
 
     /// `bytes` have been read in all; the path carries `path_bps` of text.
@@ -49,6 +62,8 @@ impl Climb {
         if self.full_after.is_some() {
             return;
         }
+        let is_news = self.seen.back().is_none_or(|(_, before)| bytes > *before);
+        self.idle = if is_news { 0 } else { self.idle + 1 };
         self.seen.push_back((now, bytes));
         let secs_since = |at: Instant| now.since(at).as_secs_f64();
         let long = self.rtt_s * ROUND_TRIPS;

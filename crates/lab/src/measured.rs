@@ -201,6 +201,23 @@ quantities! {
     /// Jain's index of the connections' goodputs: 1 when they are all the same,
     /// 1/n when one has everything; only where there are several.
     jain: Option<f64> = "Jain's index", Decimal, Median;
+    /// From the first byte of the answer that was read to the last; only where a
+    /// sender was asked.
+    transfer_s: Option<f64> = "transfer s", Decimal, Median;
+    /// Bytes that were read for each smoothed round-trip time of the first sender.
+    round_trip_bytes: u64 = "bytes/round trip", Whole, Median;
+    /// Longest time in which a sender sent no text but the byte of a window probe.
+    pause_s: f64 = "longest pause s", Decimal, Worst;
+    /// Times that a receiver's window closed.
+    zero_windows: u64 = "zero windows", Whole, Median;
+    /// Probes of closed windows that the senders sent.
+    window_probes: u64 = "window probes", Whole, Median;
+    /// When a sender's connection was dropped, from the first call to connect.
+    dropped_s: Option<f64> = "dropped after s", Decimal, Median;
+    /// Resets that the senders sent.
+    resets: u64 = "resets", Whole, Median;
+    /// When the last of them left, from the first call to connect.
+    reset_s: Option<f64> = "reset after s", Decimal, Median;
     /// Goodput over that of the baseline row, where there is one.
     goodput_of_baseline: Option<f64> = "of baseline", Decimal, Median;
     /// Goodput over what the path and the smaller end's memory allow at most;

@@ -13,7 +13,7 @@ use fullpipe_diagnose::facts::Observed;
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::{
     DatagramsId, Facts, FlowId, Goal, HostId, LinkId, Seed, Stage, World, WorldFailure,
-    app::{Ending, Transfer},
+    app::{Answerer, Asker, Ending, ReadPlan, Transfer},
     link::Direction,
 };
 
@@ -200,7 +200,11 @@ impl<'a> Scene<'a> {
         let end = Instant::ZERO + ends.max().unwrap_or(Duration::ZERO);
         let longest = plans.iter().filter_map(lasting).max();
         let slice = longest.map_or(SLICE, |length| (length / 100).max(SLICE));
-        while !self.world.is_reached(Goal::AllDone) && self.world.now() < end {
+        let least = plans.iter().map(|plan| plan.start + plan.at_least).max();
+        let least = Instant::ZERO + least.unwrap_or_default();
+        while self.world.now() < end
+            && (self.world.now() < least || !self.world.is_reached(Goal::AllDone))
+        {
             self.run_for(slice.min(end - self.world.now()))?;
             progress(self.share_done().min(1.0));
         }
@@ -237,7 +241,7 @@ impl<'a> Scene<'a> {
         let end = self.world.now() + length;
         while self.world.now() < end {
             let rest = end - self.world.now();
-            let step = self.climb.as_ref().map_or(rest, Climb::step);
+            let step = self.climb.as_ref().and_then(Climb::step).unwrap_or(rest);
             let step = step.min(self.until_sockets().unwrap_or(rest));
             self.step_for(step.min(rest))?;
             self.look_at_climb();
@@ -262,8 +266,8 @@ impl<'a> Scene<'a> {
         for (index, (place, flow)) in self.flows.clone().into_iter().enumerate() {
             let first = index == 0 || self.flows[index - 1].0 != place;
             number = if first { 1 } else { number + 1 };
-            let facts = self.world.facts(flow);
             let plan = &self.setup.flows[place];
+            let facts = facts_of(&mut self.world, plan, flow);
             let name = match plan.count {
                 1 => plan.name.clone(),
                 _ => format!("{}#{number}", plan.name),
@@ -307,7 +311,7 @@ impl<'a> Scene<'a> {
         let Some(climb) = &mut self.climb else {
             return;
         };
-        let facts = self.world.facts(self.flows[0].1);
+        let facts = facts_of(&mut self.world, self.setup.flow(), self.flows[0].1);
         let Some(info) = facts.client.info else {
             return;
         };
@@ -328,7 +332,9 @@ impl<'a> Scene<'a> {
         let plan = self.setup.flow();
         match plan.stop {
             Stop::After(length) => self.age().as_secs_f64() / (plan.start + length).as_secs_f64(),
-            Stop::Bytes(bytes) => self.world.facts(self.flows[0].1).bytes as f64 / bytes as f64,
+            Stop::Bytes(bytes) => {
+                facts_of(&mut self.world, plan, self.flows[0].1).bytes as f64 / bytes as f64
+            }
         }
     }
 
@@ -339,7 +345,7 @@ impl<'a> Scene<'a> {
 
     fn ended<'p>(&mut self, plan: &'p FlowPlan, flow: FlowId) -> Ended<'p> {
         let is_over = self.world.is_reached(Goal::Done(flow));
-        let facts = self.world.facts(flow);
+        let facts = facts_of(&mut self.world, plan, flow);
         let (now, start) = (self.world.now(), Instant::ZERO + plan.start);
         let is_enough = plan.at_most.is_some_and(|most| now >= start + most);
         let outcome = match plan.reader_ending() {
@@ -441,6 +447,9 @@ impl<'a> Scene<'a> {
             retransmitted_segments: sum(&|facts| facts.retransmissions),
             timeouts: sum(&|facts| u64::from(facts.timeouts)),
             srtt_ms: info.map_or(0.0, |info| info.srtt.as_secs_f64() * 1e3),
+            round_trip_bytes: info.map_or(0, |info| {
+                over(delivered as f64 * info.srtt.as_secs_f64(), secs) as u64
+            }),
             max_gap_ms: gaps.max().unwrap_or_default().as_secs_f64() * 1e3,
             needless_share: over(again, sum(&|facts| facts.client.text_sent) as f64),
             link_busy_share: over(busy.as_secs_f64(), secs).min(1.0),
@@ -451,6 +460,7 @@ impl<'a> Scene<'a> {
             ..Measured::default()
         };
         self.add_hosts(&mut measured);
+        add_ends(&mut measured, ended);
         self.add_counters(&mut measured);
         measured
     }
@@ -470,9 +480,13 @@ impl<'a> Scene<'a> {
         measured.cpu_busy_share = shares.reduce(f64::max);
     }
 
-    /// The counters of every host that sends.
+    /// The counters of every host that sends, and the windows of those that receive.
     fn add_counters(&self, measured: &mut Measured) {
         for (place, host) in self.hosts.iter().enumerate() {
+            if self.setup.flows.iter().any(|plan| plan.to == place) {
+                let counters = self.world.stack(*host).tcp_counters();
+                measured.zero_windows += counters.to_zero_window_adv;
+            }
             if self.setup.flows.iter().any(|plan| plan.from == place) {
                 let stack = self.world.stack(*host);
                 let mib = &stack.counters().mib;
@@ -521,23 +535,60 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// What is watched of the only connection of `setup`, on a path that has a length.
+/// What is said of pauses, answers, and connections that were dropped.
+fn add_ends(measured: &mut Measured, ended: &[Ended<'_>]) {
+    for Ended { plan, facts, .. } in ended {
+        let (sender, receiver) = (&facts.client, &facts.server);
+        let since_start = |at: Instant| (at - facts.started).as_secs_f64();
+        let probes = sender
+            .info
+            .as_ref()
+            .map_or(0, |info| info.zero_window_probes);
+        measured.window_probes += u64::from(probes);
+        measured.resets += sender.resets;
+        measured.pause_s = measured.pause_s.max(sender.longest_pause.as_secs_f64());
+        measured.reset_s = sender.last_reset.map(since_start).or(measured.reset_s);
+        if let (Some(_), Some(first), Some(last)) =
+            (plan.question(), receiver.first_read, receiver.last_read)
+        {
+            measured.transfer_s = Some((last - first).as_secs_f64());
+        }
+        if let (Stage::Broken(_), Some(at)) = (sender.stage, sender.settled) {
+            measured.dropped_s = Some(since_start(at));
+        }
+    }
+}
+
+/// What is watched of the only connection of `setup`, on a path that has a length
+/// and a rate.
 fn climb(setup: &Setup) -> Option<Climb> {
-    let (plan, (_, rtt_s)) = (setup.flow(), setup.bare_path());
+    let (plan, (rate_bps, rtt_s)) = (setup.flow(), setup.bare_path());
     let only = setup.flows.len() == 1 && plan.count == 1;
-    (only && rtt_s > 0.0).then(|| Climb::new(Instant::ZERO + plan.start, rtt_s))
+    (only && rtt_s > 0.0 && rate_bps.is_finite())
+        .then(|| Climb::new(Instant::ZERO + plan.start, rtt_s))
 }
 
 /// Puts a connection of `plan` on the agenda of `world`.
 fn begin(world: &mut World, hosts: &[HostId], plan: &FlowPlan) -> FlowId {
-    let writer = Transfer::new(
-        Some(plan.write_plan()),
-        fullpipe_sim::app::ReadPlan::Eager,
-        plan.ending(),
-    );
+    let writer = Transfer::new(Some(plan.write_plan()), ReadPlan::Eager, plan.ending());
     let reader = Transfer::new(None, plan.read_plan(), plan.reader_ending());
     let (from, to) = (hosts[plan.from], hosts[plan.to]);
+    if let Some((bytes, think)) = plan.question() {
+        let client = Asker::new(bytes, reader);
+        let server = Answerer::new(bytes, think, writer);
+        return world.converse(to, from, Box::new(client), Box::new(server), plan.start);
+    }
     world.converse(from, to, Box::new(writer), Box::new(reader), plan.start)
+}
+
+/// The facts of a connection of `plan`, whose client is the one who sends.
+fn facts_of(world: &mut World, plan: &FlowPlan, flow: FlowId) -> Facts {
+    let facts = world.facts(flow);
+    if plan.question().is_some() {
+        facts.turned()
+    } else {
+        facts
+    }
 }
 
 /// A transfer that ended has stalled all the same when nothing was ever read:

@@ -11,7 +11,7 @@ use std::{
 };
 
 use fullpipe_lab::{
-    Experiment, Report, RunError, RunOptions,
+    Experiment, Outcome, Report, RunError, RunOptions,
     catalogue::{self, BUILT_IN},
     experiment::Setup,
     report_text, run,
@@ -261,6 +261,55 @@ fn clients_that_vanish_hold_the_pool_until_they_are_given_up() {
         assert_eq!(free, all);
         assert!(goodput > 0.95 * usual, "{recovered}: {goodput}");
     }
+}
+
+/// The point of reference system 5: what the two buffers, the path's width and its
+/// length allow together.
+#[test]
+fn the_times_of_the_linux_buffers_come_out_within_a_fifth() {
+    for (name, count) in [
+        ("linux-buffers-a", 4),
+        ("linux-buffers-b", 3),
+        ("linux-buffers-e", 2),
+    ] {
+        let report = run_with_seed(&experiment(name), 1);
+        let quantities = ["elapsed_s", "transfer_s", "round_trip_bytes"].into_iter();
+        let shares: Vec<_> = quantities
+            .flat_map(|quantity| of_published(&report, quantity))
+            .collect();
+        assert_eq!(shares.len(), count, "{name}");
+        for (label, share) in shares {
+            assert!((0.8..=1.2).contains(&share), "{name}, {label}: {share}");
+        }
+    }
+}
+
+/// A reader that stalls, and one that stops: nothing is lost but the time, unless
+/// what comes back is lost, too.
+#[test]
+fn a_closed_window_is_waited_for_as_long_as_somebody_answers() {
+    let stalled = run_with_seed(&experiment("linux-buffers-c"), 1);
+    let measured = &stalled.rows[1].measured;
+    let pause = measured.pause_s;
+    assert!((5.9..=6.1).contains(&pause), "{pause} s");
+    assert_eq!(measured.delivered_bytes, 2_000_000);
+    assert_eq!((measured.zero_windows, measured.timeouts), (1, 0));
+
+    let stopped = run_with_seed(&experiment("linux-buffers-d"), 1);
+    let [answered, lost] = stopped.rows.as_slice() else {
+        panic!("two rows");
+    };
+    let (answered, lost) = (&answered.measured, &lost.measured);
+    assert_eq!(answered.outcome, Outcome::Complete);
+    assert_eq!((answered.delivered_bytes, answered.resets), (4_000_000, 0));
+    assert!((1_902.0..=1_904.0).contains(&answered.pause_s));
+    assert!(answered.window_probes > 15, "answers count for nothing");
+
+    assert_eq!(lost.outcome, Outcome::Dropped);
+    assert_eq!((lost.window_probes, lost.resets), (15, 1));
+    let (dropped, reset) = (lost.dropped_s.unwrap(), lost.reset_s.unwrap());
+    assert!((900.0..=1_000.0).contains(&dropped), "{dropped} s");
+    assert!((1_800.0..=1_801.0).contains(&reset), "{reset} s");
 }
 
 /// What is possible in a memory of `bytes` over a path: a segment must be whole

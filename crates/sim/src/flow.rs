@@ -119,6 +119,8 @@ pub(crate) struct Ledger {
     pub written: u64,
     pub read: u64,
     pub shut_down: bool,
+    /// When its application last wrote something, or closed.
+    pub last_written: Option<Instant>,
     pub first_read: Option<Instant>,
     pub last_read: Option<Instant>,
     /// Whether the application writes and reads in place, without its own copy.
@@ -132,6 +134,7 @@ impl Ledger {
             written: 0,
             read: 0,
             shut_down: false,
+            last_written: None,
             first_read: None,
             last_read: None,
             in_place: false,

@@ -159,6 +159,9 @@ impl Socket for EndSocket<'_> {
         match outcome {
             Ok(taken) => {
                 self.own.written += taken as u64;
+                if taken > 0 {
+                    self.own.last_written = Some(self.now);
+                }
                 taken as u64
             }
             Err(error) => {
@@ -223,6 +226,7 @@ impl Socket for EndSocket<'_> {
     fn shutdown(&mut self) {
         if self.outcome.is_none() {
             self.own.shut_down = true;
+            self.own.last_written = Some(self.now);
             if let Err(error) = self.stack.tcp_shutdown(self.id, self.now) {
                 self.refused("a shutdown", error);
             }

@@ -124,6 +124,7 @@ pub const PRESETS: &[Preset] = &[
             ("tcp.receive_text_share", "50"),
             // Segments are as long as the path carries, however few a buffer holds.
             ("tcp.fit_segments", "0"),
+            ("tcp.use_up_window", "true"),
             ("tcp.holes", "65536"),
             ("tcp.syn_retries", "6"),
             ("tcp.synack_retries", "5"),

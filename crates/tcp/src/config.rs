@@ -219,6 +219,10 @@ knobs! {
         send_text_share: u32 = 100, legal 1 => 100, drawn 25 => 100, "percent";
         /// The same for the receive buffer: the part of it that is window.
         receive_text_share: u32 = 100, legal 1 => 100, drawn 25 => 100, "percent";
+        /// Without Nagle, use up the peer's window to its last byte, in a segment that
+        /// is not full; a window smaller than a segment is still waited for.
+        /// RFC 9293 §3.8.6.2.1 would keep the rest.
+        use_up_window: bool = false, legal false => true, drawn false => true, "";
         /// Let the receive buffer grow to `receive_buffer_max`.
         receive_tuning: bool = true, legal false => true, drawn true => true, "";
     }

@@ -57,12 +57,16 @@ pub struct FlowPlan {
     /// is then, and nothing is wrong with that.
     pub at_most: Option<Duration>,
     reverse: bool,
+    /// The run goes on for so long after the start, whatever became of the flow.
+    pub at_least: Duration,
     pause: Duration,
     low_water: u32,
     no_push: bool,
     datagrams: Datagrams,
     reading: Reading,
     vanish_after: Option<u64>,
+    ask: Option<u64>,
+    think: Option<Duration>,
 }
 
 /// One field of a flow.
@@ -130,6 +134,24 @@ pub const FLOW_FIELDS: &[FlowField] = &[
         "What has come over so long after the start is measured, all of it or not.",
         LENGTH,
         |plan, text| plan.at_most = Some(length(text)?)
+    ),
+    field!(
+        "at_least",
+        "The run goes on for so long after the start, even if the connection is gone before.",
+        LENGTH,
+        |plan, text| plan.at_least = length(text)?
+    ),
+    field!(
+        "ask",
+        "The receiver opens the connection and asks with so much; what the sender writes is the answer.",
+        BYTES,
+        |plan, text| plan.ask = Some(amount(text)?)
+    ),
+    field!(
+        "think",
+        "Time between the end of the question and the answer.",
+        LENGTH,
+        |plan, text| plan.think = Some(length(text)?)
     ),
     field!(
         "count",
@@ -234,12 +256,15 @@ impl FlowPlan {
             give_up: Duration::from_secs(600),
             at_most: None,
             reverse: false,
+            at_least: Duration::ZERO,
             pause: Duration::ZERO,
             low_water: 0,
             no_push: false,
             datagrams: Datagrams::default(),
             reading: Reading::default(),
             vanish_after: None,
+            ask: None,
+            think: None,
         }
     }
 
@@ -288,10 +313,17 @@ impl FlowPlan {
                 "{name}.read.stall_after and {name}.read.stall_for are a stall only together"
             ));
         }
+        if self.think.is_some() && self.ask.is_none() {
+            return Some(format!(
+                "{name}.think is the time before an answer: {name}.ask says how long the question is"
+            ));
+        }
         if let Some(why) = self.datagrams.contradiction(name, self.write) {
             return Some(why);
         }
-        if self.is_udp() && (self.reading != Reading::default() || self.vanish_after.is_some()) {
+        let is_stream =
+            self.reading != Reading::default() || self.vanish_after.is_some() || self.ask.is_some();
+        if self.is_udp() && is_stream {
             return Some(format!(
                 "{name} has fields of a stream, and {name}.protocol = \"udp\""
             ));
@@ -364,13 +396,20 @@ impl FlowPlan {
         }
     }
 
+    /// Bytes of the question that the receiver asks, and the time that the sender
+    /// takes before it answers; `None` when the sender begins.
+    pub fn question(&self) -> Option<(u64, Duration)> {
+        Some((self.ask?, self.think.unwrap_or_default()))
+    }
+
     /// When it is over or given up at the latest.
     pub fn latest_end(&self) -> Duration {
         let longest = match self.stop {
             Stop::After(length) => length + self.give_up,
             Stop::Bytes(_) => self.give_up,
         };
-        self.start + self.at_most.map_or(longest, |most| most.min(longest))
+        let longest = self.at_most.map_or(longest, |most| most.min(longest));
+        self.start + longest.max(self.at_least)
     }
 }
 

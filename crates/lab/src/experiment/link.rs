@@ -7,7 +7,8 @@
 
 use fullpipe_pool::{Duration, knobs::parse_count};
 use fullpipe_sim::link::{
-    BurstLoss, Codel, Direction, EcnThreshold, Hop, Link, Queue, Radio, Reordering, TokenBucket,
+    BurstLoss, Codel, Direction, EcnThreshold, Hop, Link, Outage, Queue, Radio, Reordering,
+    TokenBucket,
 };
 
 use super::setting::SettingError;
@@ -244,6 +245,18 @@ pub const LINK_FIELDS: &[LinkField] = &[
         "true or false",
         |way, text| way.hop().silent = text.trim().parse().ok()?
     ),
+    field!(
+        "outage.after",
+        "So long after the beginning every frame is lost, for `outage.length`.",
+        TIME,
+        |way, text| way.outage().after_us = whole_us(text)?
+    ),
+    field!(
+        "outage.length",
+        "How long every frame is lost.",
+        TIME,
+        |way, text| way.outage().length_us = whole_us(text)?
+    ),
 ];
 
 impl LinkPlan {
@@ -370,6 +383,10 @@ impl Way {
     fn hop(&mut self) -> &mut Hop {
         let mtu = self.fields.mtu.min(usize::from(u16::MAX)) as u16;
         self.fields.hop.get_or_insert(Hop { mtu, silent: false })
+    }
+
+    fn outage(&mut self) -> &mut Outage {
+        self.fields.outage.get_or_insert_default()
     }
 
     fn radio(&mut self) -> &mut Radio {

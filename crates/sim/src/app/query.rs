@@ -7,22 +7,23 @@
 
 use fullpipe_pool::{Duration, Instant};
 
-use super::{Application, Next, ReadPlan, Reader, Reading, Socket, Transfer};
+use super::{Application, Next, Reading, Socket, Transfer};
 
-/// The client. It closes when the server has.
+/// The client.
 #[derive(Debug)]
 pub struct Asker {
     /// Bytes of the request that are not written yet.
     unasked: u64,
-    reader: Reader,
+    sink: Transfer,
 }
 
 impl Asker {
-    /// Asks with `request` bytes and reads the answer as planned.
-    pub fn new(request: u64, read: ReadPlan) -> Self {
+    /// Asks with `request` bytes and reads the answer as `sink`, which writes
+    /// nothing, reads it.
+    pub fn new(request: u64, sink: Transfer) -> Self {
         Self {
             unasked: request,
-            reader: Reader::new(read),
+            sink,
         }
     }
 }
@@ -35,13 +36,7 @@ impl Application for Asker {
                 taken => self.unasked -= taken,
             }
         }
-        let (read_all, next) = self.reader.run(socket);
-        if read_all {
-            socket.shutdown();
-            socket.close();
-            return Next::Done;
-        }
-        next
+        self.sink.run(socket)
     }
 }
 

@@ -223,7 +223,7 @@ fn a_query_is_answered_when_it_is_whole_and_thought_about() {
 
 #[test]
 fn a_client_asks_once_and_closes_when_the_answer_has_ended() {
-    let mut client = Asker::new(300, ReadPlan::Eager);
+    let mut client = Asker::new(300, Transfer::sink(ReadPlan::Eager));
     let mut socket = FakeSocket {
         room: 200,
         ..FakeSocket::default()

@@ -163,7 +163,11 @@ impl World {
         let Ok(info) = host.stack.tcp_info(connection, self.now) else {
             return Err(self.failure(self.place_of(id), "the stack has forgotten the connection"));
         };
-        let spoke = end.last_sent.max(host.last_sent_other);
+        // What it is to say, it knows since its application said so.
+        let spoke = end
+            .last_sent
+            .max(host.last_sent_other)
+            .max(end.ledger.last_written);
         let seen = silence::Seen {
             now: self.now,
             spoke: spoke.unwrap_or(info.born),

@@ -321,7 +321,7 @@ fn an_answer_is_measured_like_any_stream_once_the_facts_are_turned() {
     let flow = world.converse(
         client,
         server,
-        Box::new(Asker::new(300, ReadPlan::Eager)),
+        Box::new(Asker::new(300, Transfer::sink(ReadPlan::Eager))),
         Box::new(Answerer::new(300, think, answer)),
         Duration::ZERO,
     );

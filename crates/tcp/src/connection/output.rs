@@ -229,6 +229,7 @@ impl Connection {
             max_snd_wnd: self.send.max_snd_wnd,
             nagle: self.tuning.nagle,
             corked: self.tuning.corked,
+            uses_up_window: env.config.use_up_window,
             fin_queued: self.send.fin_queued,
             writer_woken: self.send.blocked.is_some_and(|blocked| blocked.woken),
             override_sws: self.pending.override_sws,

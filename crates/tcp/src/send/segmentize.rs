@@ -26,6 +26,8 @@ pub struct Situation {
     pub nagle: bool,
     /// The application asked to hold less than a segment.
     pub corked: bool,
+    /// What is left of the peer's window leaves, too, behind full segments.
+    pub uses_up_window: bool,
     /// FIN follows: nothing will be added to the tail.
     pub fin_queued: bool,
     /// The writer that was refused has been told that there is room.
@@ -72,7 +74,12 @@ pub fn segmentize(situation: &Situation) -> Decision {
             Limit::ReceiveWindow | Limit::ZeroWindow => room >= situation.max_snd_wnd / 2,
             _ => true,
         };
-    if in_vain || situation.override_sws {
+    let uses_up = situation.uses_up_window
+        && bound_by == Limit::ReceiveWindow
+        && situation.outstanding >= mss
+        && !situation.nagle
+        && !situation.corked;
+    if in_vain || uses_up || situation.override_sws {
         Decision::Send(room)
     } else {
         Decision::Hold(bound_by)

@@ -134,6 +134,7 @@ fn situation() -> Situation {
         max_snd_wnd: 20_000,
         nagle: true,
         corked: false,
+        uses_up_window: false,
         fin_queued: false,
         writer_woken: false,
         override_sws: false,
@@ -276,4 +277,31 @@ fn the_tail_leaves_in_the_frame_of_what_is_before_it_unless_something_holds_it()
     ] {
         assert_eq!(sent, Decision::Send(expected), "{name}");
     }
+}
+
+#[test]
+fn what_is_left_of_a_window_leaves_behind_full_segments_where_that_is_asked_for() {
+    use Decision::{Hold, Send};
+    use Limit::{CwndSteady, ReceiveWindow};
+
+    let rest = Situation {
+        uses_up_window: true,
+        nagle: false,
+        max_snd_wnd: 3_400,
+        ..room(400, ReceiveWindow)
+    };
+    let changed = |change: fn(&mut Situation)| {
+        let mut situation = rest;
+        change(&mut situation);
+        segmentize(&situation)
+    };
+    let hold = Hold(ReceiveWindow);
+    assert_eq!(segmentize(&rest), Send(400));
+    assert_eq!(changed(|rest| rest.uses_up_window = false), hold);
+    assert_eq!(changed(|rest| rest.nagle = true), hold);
+    assert_eq!(changed(|rest| rest.corked = true), hold);
+    // What is in flight is itself such a rest: windows would become ever smaller.
+    assert_eq!(changed(|rest| rest.outstanding = 400), hold);
+    let by_congestion = changed(|rest| rest.allowance.bound_by = CwndSteady);
+    assert_eq!(by_congestion, Hold(CwndSteady));
 }
