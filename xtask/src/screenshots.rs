@@ -63,7 +63,7 @@ const PICTURES: [Picture; 5] = [
         file: "linux-buffers-a.png",
         experiment: "linux-buffers-a",
         settings: &[],
-        view: "a=1&b=3&from=0&until=2.5&bare",
+        view: "a=1&b=3&from=0.8&until=2.8&bare",
         size: (1200, 1390),
     },
     Picture {

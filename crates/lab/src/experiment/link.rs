@@ -339,6 +339,11 @@ impl Way {
                 ));
             }
         }
+        if let Some(outage) = self.fields.outage
+            && outage.length_us == 0
+        {
+            return Some(format!("{name}.outage needs a length above 0"));
+        }
         if self.fields.radio.is_some() && self.fields.rate_bps == 0 {
             return Some(format!(
                 "{name}.radio needs {name}.rate: air time is bits over a rate"

@@ -5,7 +5,7 @@ mod path_mtu;
 mod processor;
 mod queues;
 
-use fullpipe::Config;
+use fullpipe::{Config, presets};
 use fullpipe_pool::Duration;
 use fullpipe_tcp::CloseReason;
 
@@ -384,4 +384,36 @@ fn a_sender_whose_probes_are_lost_goes_without_a_word_and_answers_with_a_reset_l
     let reset = facts.client.last_reset.unwrap() - facts.started;
     assert!(reset.as_secs() == 1_800, "{reset}");
     assert_eq!(facts.server.stage, Stage::Broken(CloseReason::Reset));
+}
+
+/// What linux promises: ten segments at first, then `tcp_adv_win_scale` of the
+/// buffer, which grows only if it may.
+#[test]
+fn a_linux_host_offers_ten_segments_and_then_the_windows_share_of_its_buffer() {
+    for (moderate, scale, least, most) in [
+        ("0", "1", 64 * KIB, 64 * KIB),
+        ("0", "2", 96 * KIB, 96 * KIB),
+        ("1", "1", 128 * KIB, 3 * MIB),
+    ] {
+        let mut world = World::new(Seed(11));
+        let link = world.link(Link {
+            delay_us: 10_000,
+            ..Link::ideal()
+        });
+        let mut linux = presets::find("linux").unwrap().config();
+        linux.set("tcp_moderate_rcvbuf", moderate).unwrap();
+        linux.set("tcp_adv_win_scale", scale).unwrap();
+        let (client, server) = world.pair(&link, linux);
+        let flow = world.send(client, server, 20 * MIB);
+        // The neighbour and the handshake take a round trip each.
+        world.run_for(Duration::from_millis(45));
+        let window = |world: &mut World| world.facts(flow).client.info.unwrap().max_snd_wnd;
+        assert_eq!(window(&mut world), 10 * 1_460);
+        world.run_until(flow.done(), Deadline::secs(60));
+        let largest = u64::from(window(&mut world));
+        assert!(
+            (least..=most).contains(&largest),
+            "{moderate} {scale}: {largest}"
+        );
+    }
 }
