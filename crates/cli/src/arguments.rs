@@ -3,6 +3,7 @@
 //! Rule: what can be wrong with an argument by itself is refused here, in one
 //! line. What the arguments mean is not known here.
 
+mod advice;
 mod link_flags;
 
 #[cfg(test)]
@@ -16,6 +17,7 @@ use fullpipe_host::{DeviceSpec, Prefix, SpecError};
 use fullpipe_perf::iperf2::{self, Rate, options};
 
 use crate::failure::Failure;
+pub use advice::{Bytes, LabAdviseArguments};
 use link_flags::LinkFlags;
 
 /// Moves bytes as fast as the path allows in the memory it is given, and says
@@ -56,6 +58,7 @@ pub enum Command {
     fullpipe lab                       what there is\n  \
     fullpipe lab run nuttx             published figures beside ours\n  \
     fullpipe lab run --all --json      everything, for programs\n  \
+    fullpipe lab advise nuttx          what to turn, step by step, and what that gives\n  \
     fullpipe lab new mine              a file to start from: mine.toml\n  \
     fullpipe lab check mine.toml       everything that is wrong with it\n  \
     fullpipe lab attacks               what strangers can do to a host")]
@@ -68,6 +71,7 @@ pub struct LabArguments {
 #[derive(Debug, Subcommand)]
 pub enum LabAction {
     Run(Box<LabRunArguments>),
+    Advise(LabAdviseArguments),
     New(LabNewArguments),
     Check(LabCheckArguments),
     Schema(LabSchemaArguments),

@@ -11,16 +11,17 @@ use std::{
 };
 
 use fullpipe_lab::{
-    Axis, Experiment, Report, RunOptions, Watch,
+    Axis, Experiment, MOST_STEPS, Report, RunOptions, Watch, advice_json, advice_text,
     catalogue::{self, CatalogueError, Found},
+    experiment::Row,
     json_array, report_text,
     watch::watched_text,
 };
 
 use crate::{
     arguments::{
-        LabAction, LabArguments, LabAttacksArguments, LabCheckArguments, LabNewArguments,
-        LabRunArguments, LabSchemaArguments, Setting,
+        Bytes, LabAction, LabAdviseArguments, LabArguments, LabAttacksArguments, LabCheckArguments,
+        LabNewArguments, LabRunArguments, LabSchemaArguments, Setting,
     },
     failure::Failure,
     files::{Output, Pictures},
@@ -33,6 +34,7 @@ pub fn run(arguments: LabArguments) -> Result<(), Failure> {
     match arguments.action {
         None => list(),
         Some(LabAction::Run(arguments)) => run_experiments(&arguments),
+        Some(LabAction::Advise(arguments)) => advise(&arguments),
         Some(LabAction::New(arguments)) => write_template(&arguments),
         Some(LabAction::Check(arguments)) => check(&arguments),
         Some(LabAction::Schema(LabSchemaArguments {})) => print(&fullpipe_lab::schema()),
@@ -197,11 +199,63 @@ fn chosen(arguments: &LabRunArguments, here: &Path) -> Result<Vec<Found>, Failur
         .collect()
 }
 
-/// The experiment with the command line's settings in every row, and its rows
-/// at every point of a sweep.
-fn prepared(found: &Found, arguments: &LabRunArguments) -> Result<Experiment, Failure> {
+/// Takes the verdicts' advice, row by row.
+fn advise(arguments: &LabAdviseArguments) -> Result<(), Failure> {
+    let found = catalogue::find(&arguments.experiment, &env::current_dir()?).map_err(refused)?;
+    let experiment = with_settings(&found, &arguments.settings)?;
+    let rows = rows_called(&experiment, arguments.row.as_deref())?;
+    let progress = Progress::new(&experiment.name, rows.len());
+    let mut advice = Vec::new();
+    for (place, row) in rows.iter().enumerate() {
+        let options = RunOptions {
+            seed: arguments.seed,
+            observe: false,
+            watch: Watch::NONE,
+            captures: None,
+            progress: &|_, share| progress.advance(place, share),
+        };
+        let memory = arguments.memory.map(|Bytes(bytes)| bytes);
+        let taken = fullpipe_lab::advise(&experiment, row, memory, MOST_STEPS, &options)
+            .map_err(|error| Failure::failed(format!("{}: {error}", experiment.name)))?;
+        advice.push(taken);
+    }
+    drop(progress);
+    print(&match arguments.json {
+        true => advice_json(&advice),
+        false => advice_text(&advice),
+    })
+}
+
+/// The row of this label, or all.
+fn rows_called<'a>(
+    experiment: &'a Experiment,
+    label: Option<&str>,
+) -> Result<Vec<&'a Row>, Failure> {
+    let rows: Vec<_> = experiment
+        .rows
+        .iter()
+        .filter(|row| label.is_none_or(|label| row.label == label))
+        .collect();
+    if rows.is_empty() {
+        let labels: Vec<_> = experiment
+            .rows
+            .iter()
+            .map(|row| format!("`{}`", row.label))
+            .collect();
+        let label = label.unwrap_or_default();
+        return Err(Failure::usage(format!(
+            "--row {label}: {} has no such row; there are {}",
+            experiment.name,
+            labels.join(", ")
+        )));
+    }
+    Ok(rows)
+}
+
+/// The experiment with the command line's settings in every row.
+fn with_settings(found: &Found, settings: &[Setting]) -> Result<Experiment, Failure> {
     let mut experiment = found.parse().map_err(refused)?;
-    for setting in &arguments.settings {
+    for setting in settings {
         experiment
             .set(&setting.name, &setting.value)
             .map_err(|error| Failure::usage(format!("--set {setting}: {error}")))?;
@@ -209,6 +263,13 @@ fn prepared(found: &Found, arguments: &LabRunArguments) -> Result<Experiment, Fa
     experiment
         .validate()
         .map_err(|error| Failure::usage(format!("--set: {error}")))?;
+    Ok(experiment)
+}
+
+/// The experiment as the command line changes it, and its rows at every point of
+/// a sweep.
+fn prepared(found: &Found, arguments: &LabRunArguments) -> Result<Experiment, Failure> {
+    let mut experiment = with_settings(found, &arguments.settings)?;
     let axes: Vec<_> = arguments
         .sweeps
         .iter()

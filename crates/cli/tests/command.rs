@@ -701,3 +701,44 @@ fn a_reader_that_goes_away_is_no_failure() {
         stderr(&output)
     );
 }
+
+#[test]
+fn advice_is_steps_with_what_was_predicted_and_what_came() {
+    let short = [
+        "lab",
+        "advise",
+        "linux-buffers-a",
+        "--row",
+        "256K, capped at 130K",
+    ];
+    let quick = ["--set", "workload.bytes=4M"];
+    let text = stdout(&fullpipe(&[&short[..], &quick].concat()));
+    assert!(text.contains("1. server.wmem_max 133120 -> "), "{text}");
+    assert!(
+        text.contains("predicted ") && text.ends_with("ends with: path\n\n"),
+        "{text}"
+    );
+    let output = fullpipe(&[&short[..], &quick, &["--json"]].concat());
+    let advice: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let row = &advice[0];
+    assert_eq!(row["end"].as_str(), Some("path"));
+    assert_eq!(
+        row["steps"][1]["changes"][0]["set"].as_str(),
+        Some("server.wmem_max")
+    );
+    assert!(row["steps"][1]["predicted"]["elapsed_s"].is_number());
+    refused(
+        Path::new("."),
+        &[
+            (
+                &["lab", "advise", "nuttx", "--row", "none"],
+                "--row none: nuttx has no such row",
+            ),
+            (
+                &["lab", "advise", "nuttx", "--memory", "0"],
+                "a number of bytes such as 7056",
+            ),
+            (&["lab", "advise"], "<NAME|FILE>"),
+        ],
+    );
+}

@@ -4,6 +4,8 @@
 //! predicted stands beside what came out. It ends when the path is the limit, when
 //! no knob moves what binds, or when the memory that was given is spent.
 
+use std::fmt::Write;
+
 use serde::Serialize;
 
 use crate::{
@@ -11,6 +13,8 @@ use crate::{
     measured::Outcome,
     report::{Account, RowReport, pretty},
     run::{RunError, RunOptions, run},
+    shares::Times,
+    units::{grouped, three_digits},
     verdict::{Cause, Change, Predicted, Verdict, changed, pool_bytes},
 };
 
@@ -128,6 +132,80 @@ pub fn advise(
 /// Several rows' advice as a JSON array, indented.
 pub fn advice_json(advice: &[Advice]) -> String {
     pretty(&advice)
+}
+
+/// Advice for people: each step with what was predicted, what came, and why.
+pub fn advice_text(advice: &[Advice]) -> String {
+    let mut text = String::new();
+    for Advice {
+        experiment,
+        row,
+        steps,
+        end,
+        ..
+    } in advice
+    {
+        let _ = writeln!(text, "{experiment}, row `{row}`");
+        for (number, step) in steps.iter().enumerate() {
+            step_text(&mut text, number, step);
+        }
+        let last = steps.last().map_or("", |step| step.verdict.limit.words());
+        let end = match end {
+            End::NoKnob => format!("{last}, which no knob moves"),
+            End::Path | End::MemorySpent | End::NoGain | End::Refused | End::StepsSpent => {
+                end.words().to_string()
+            }
+        };
+        let _ = writeln!(text, "  ends with: {end}\n");
+    }
+    text
+}
+
+fn step_text(text: &mut String, number: usize, step: &Step) {
+    let changes: Vec<_> = step
+        .changes
+        .iter()
+        .map(|change| format!("{} {} -> {}", change.set, change.from, change.to))
+        .collect();
+    let what = match number {
+        0 => "as it is".to_string(),
+        _ => changes.join(", "),
+    };
+    let came = format!(
+        "{} s, {} Mbit/s",
+        three_digits(step.elapsed_s),
+        three_digits(step.goodput_mbps)
+    );
+    let outcome = match step.outcome {
+        "complete" => String::new(),
+        other => format!(" ({other})"),
+    };
+    let predicted = step.predicted.map_or_else(String::new, |predicted| {
+        format!(
+            "predicted {} s, {} Mbit/s; ",
+            three_digits(predicted.elapsed_s),
+            three_digits(predicted.goodput_mbps)
+        )
+    });
+    let _ = writeln!(text, "  {number}. {what}");
+    let _ = writeln!(text, "     {predicted}measured {came}{outcome}");
+    let _ = writeln!(text, "     sender: {}", held(&step.account.sender));
+    let _ = writeln!(text, "     receiver: {}", held(&step.account.receiver));
+    let _ = writeln!(text, "     {}", step.verdict.sentence);
+}
+
+/// Every limit that held, with its time and its bytes.
+fn held(times: &Times) -> String {
+    let parts = times
+        .parts()
+        .filter(|(_, time, bytes)| !time.is_zero() || *bytes > 0);
+    let words: Vec<_> = parts
+        .map(|(name, time, bytes)| {
+            let seconds = three_digits(time.as_secs_f64());
+            format!("{name} {seconds} s {} bytes", grouped(bytes))
+        })
+        .collect();
+    words.join(", ")
 }
 
 fn run_row(

@@ -88,7 +88,7 @@ pub mod units;
 mod verdict;
 pub mod watch;
 
-pub use advise::{Advice, End, MOST_STEPS, Step, advice_json, advise};
+pub use advise::{Advice, End, MOST_STEPS, Step, advice_json, advice_text, advise};
 pub use attacks::{AttackRow, attacks, attacks_json, attacks_markdown, attacks_text};
 pub use experiment::Experiment;
 pub use facts::facts;

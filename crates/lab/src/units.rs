@@ -7,10 +7,10 @@
 #[cfg(test)]
 mod tests;
 
-use fullpipe_pool::{Duration, knobs::parse_count};
+use fullpipe_pool::Duration;
 
 /// A length of virtual time.
-pub use fullpipe_pool::Duration as Time;
+pub use fullpipe_pool::{Duration as Time, knobs::parse_count};
 
 /// Reads a rate in bits a second: `12mbit`, `500kbit`, `1.5gbit`, `9600bit`.
 pub fn parse_rate(text: &str) -> Option<u64> {

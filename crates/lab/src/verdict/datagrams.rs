@@ -5,7 +5,7 @@
 //! rate. Nothing is sent again and nothing waits for an acknowledgment, so no
 //! buffer at the sender ever binds.
 
-use super::{Cause, Evidence, Verdict, plain, words::percent};
+use super::{Cause, Evidence, Verdict, plain, remedy, with_remedy, words::percent};
 use crate::units::grouped;
 
 /// A processor or a link that is in use for more than this share is used up.
@@ -21,7 +21,11 @@ pub fn of(evidence: &Evidence<'_>) -> Verdict {
     } else {
         lossless(evidence)
     };
-    plain(cause, format!("{}: {sentence}", cause.heading()))
+    let verdict = plain(cause, format!("{}: {sentence}", cause.heading()));
+    match remedy::of_datagrams(evidence, cause) {
+        Some(remedy) => with_remedy(evidence, verdict, remedy, None),
+        None => verdict,
+    }
 }
 
 /// Where most of what is missing was lost.

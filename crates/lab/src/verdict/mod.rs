@@ -131,20 +131,30 @@ pub fn changed(setup: &Setup, changes: &[Change]) -> Option<Setup> {
 
 /// The verdict with what the remedy would give.
 fn advised(evidence: &Evidence<'_>, binding: &Binding, proof: String, remedy: Remedy) -> Verdict {
+    let verdict = plain(binding.cause, proof);
     let Some(setup) = changed(evidence.setup, &remedy.changes) else {
-        return plain(binding.cause, proof);
+        return verdict;
     };
-    let scale = evidence.scale();
     let next = next_bound(evidence, &setup);
-    let predicted = next.map(|next| predict::under(&setup, &scale, next));
+    let outlook = next.map(|next| (predict::under(&setup, &evidence.scale(), next), next));
+    with_remedy(evidence, verdict, remedy, outlook)
+}
+
+/// The verdict with advice, and with what comes of it where that can be told.
+fn with_remedy(
+    evidence: &Evidence<'_>,
+    verdict: Verdict,
+    remedy: Remedy,
+    outlook: Option<(Predicted, Bound)>,
+) -> Verdict {
+    let (predicted, next) = outlook.unzip();
     let next = next.map(|next| Next {
         limit: next.cause,
         at_most_mbps: next.bps / 1e6,
     });
     let advice = words::advice(evidence, &remedy, predicted.as_ref(), next.as_ref());
     Verdict {
-        limit: binding.cause,
-        sentence: format!("{proof}{advice}"),
+        sentence: format!("{}{advice}", verdict.sentence),
         knob: Some(remedy.knob),
         present: Some(remedy.present),
         needed: Some(remedy.needed),
@@ -152,6 +162,7 @@ fn advised(evidence: &Evidence<'_>, binding: &Binding, proof: String, remedy: Re
         predicted,
         next,
         changes: remedy.changes,
+        ..verdict
     }
 }
 

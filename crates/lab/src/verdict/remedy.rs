@@ -20,6 +20,8 @@ use crate::{
     units::{grouped, rate_text, three_digits},
 };
 
+/// How many times more is tried where nothing tells how much is needed.
+const MORE: u64 = 4;
 /// Values of buffers are rounded up to this many bytes.
 const STEP: u64 = 1_024;
 /// A pacing rate is to be above what the path carries by this factor.
@@ -79,7 +81,7 @@ pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
         Cause::PeerMemory => receive_blocks(evidence),
         Cause::SlowStart => initial_window(evidence),
         Cause::Loss => model_instead_of_loss(evidence),
-        Cause::Nagle => Some(switched(evidence.sender(), "tcp.nagle", false)),
+        Cause::Nagle => at_once(evidence),
         Cause::Pacing => faster(evidence),
         Cause::Descriptors => descriptors(evidence),
         Cause::OutOfOrder => Some(out_of_order(evidence)),
@@ -95,6 +97,23 @@ pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
         | Cause::Closing
         | Cause::Nothing => None,
     }
+}
+
+/// Small writes leave at once when nobody holds them: the application, or Nagle.
+fn at_once(evidence: &Evidence<'_>) -> Option<Remedy> {
+    let (flow, sender) = (evidence.setup.flow(), evidence.sender());
+    if flow.write_plan().no_push {
+        let spoken = Spoken {
+            name: "SO_NOPUSH".to_string(),
+            present: "true".to_string(),
+            wanted: "false".to_string(),
+        };
+        let mut remedy = one(sender, spoken, String::new());
+        remedy.changes[0].set = format!("{}.no_push", flow.name);
+        return Some(remedy);
+    }
+    let tcp = &sender.config.tcp;
+    tcp.nagle.then(|| switched(sender, "tcp.nagle", false))
 }
 
 /// Takes a write that fits nowhere piece by piece.
@@ -313,6 +332,23 @@ fn faster(evidence: &Evidence<'_>) -> Option<Remedy> {
         let spoken = names::number(sender, "tcp.pacing_rate_max", needed);
         one(sender, spoken, formula)
     })
+}
+
+/// Datagrams are not acknowledged, so nothing tells how many come while their reader
+/// does not run: more is tried.
+pub fn of_datagrams(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
+    let receiver = evidence.receiver();
+    let spoken = if cause == Cause::ReceiveQueue {
+        let present = u64::from(receiver.config.udp.receive_queue);
+        names::number(receiver, "udp.receive_queue", present * MORE)
+    } else if cause == Cause::Descriptors {
+        let present = u64::from(receiver.device.rx_descriptors);
+        names::device(receiver, "device.rx_descriptors", present, present * MORE)
+    } else {
+        return None;
+    };
+    let formula = format!("{MORE} times as many, as nothing tells how many come at once");
+    Some(one(receiver, spoken, formula))
 }
 
 /// Room for a whole window behind one gap.

@@ -303,9 +303,13 @@ fn window(evidence: &Evidence<'_>, held: &str) -> String {
 
 fn nagle(evidence: &Evidence<'_>, held: &str) -> String {
     format!(
-        "less than a segment of {} waited for an acknowledgment for {held} of the time, with \
-         writes of {}.",
+        "less than a segment of {} waited for {} for {held} of the time, with writes of {}.",
         bytes(evidence.measured.segment_bytes),
+        if evidence.setup.flow().write_plan().no_push {
+            "the rest of it"
+        } else {
+            "an acknowledgment"
+        },
         bytes(u64::from(evidence.setup.flow().write)),
     )
 }
