@@ -1,11 +1,46 @@
 //! A few random worlds, with every checker.
 
+use fullpipe_pool::{Duration, Rng};
+
 use super::*;
+use crate::{Cost, CpuModel};
 
 #[test]
 fn a_handful_of_random_worlds_hold_every_checker() {
     for seed in 0..10 {
         if let Err(failure) = soak(seed) {
+            panic!("{failure}");
+        }
+    }
+}
+
+/// Costs of a processor, most of them below what a frame takes on a slow link.
+fn draw_cpu(rng: &mut Rng) -> CpuModel {
+    let mut up_to = |low, high| {
+        let octave = rng.between(low, high);
+        rng.below(1 << octave)
+    };
+    let mut cost = || Cost {
+        packet: Duration::from_nanos(up_to(8, 17)),
+        byte_ps: up_to(4, 16),
+    };
+    let (receive, send) = (cost(), cost());
+    CpuModel {
+        receive,
+        send,
+        call: Duration::from_nanos(up_to(8, 17)),
+    }
+}
+
+#[test]
+fn worlds_of_slow_processors_hold_every_checker() {
+    for seed in 0..10 {
+        let mut drawn = RandomWorld::draw(Seed(seed));
+        let mut rng = Rng::seeded(seed).fork(4);
+        for host in drawn.world.hosts() {
+            drawn.world.set_cpu(host, draw_cpu(&mut rng));
+        }
+        if let Err(failure) = live(&mut drawn) {
             panic!("{failure}");
         }
     }
