@@ -289,6 +289,10 @@ impl<'a> Scene<'a> {
                     flow: name.clone(),
                     congestion: own.config.get("tcp.congestion").unwrap_or_default(),
                     block_size: own.config.pool.block_size,
+                    text_shares: [
+                        own.config.tcp.send_text_share,
+                        own.config.tcp.receive_text_share,
+                    ],
                     drops: dropped.ofo_drop + dropped.rcvq_drop,
                 };
                 self.sockets.push(Socket::of(whose, &info));

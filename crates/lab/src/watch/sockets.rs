@@ -87,11 +87,11 @@ pub struct Socket {
 pub struct Memory {
     /// Received and not read.
     pub r: u64,
-    /// What may be received and not read.
+    /// What may be received and not read, and what a system counts beside it.
     pub rb: u64,
     /// Handed to the device and not sent: the device's, so 0.
     pub t: u64,
-    /// What may be written and not acknowledged.
+    /// What may be written and not acknowledged, and what a system counts beside it.
     pub tb: u64,
     /// Promised to the peer by the window, or held for a block's rest.
     pub f: u64,
@@ -118,6 +118,8 @@ pub struct Whose<'a> {
     pub congestion: String,
     /// Bytes of a block of its host's pool.
     pub block_size: u32,
+    /// Percent of the send buffer and of the receive buffer that text may have.
+    pub text_shares: [u32; 2],
     /// Segments that its host dropped for want of room.
     pub drops: u64,
 }
@@ -136,6 +138,9 @@ impl Socket {
         let rtt_s = info.srtt.as_secs_f64();
         let blocks = |count: u32| u64::from(count) * u64::from(whose.block_size);
         let unread = u64::from(info.receive_queue);
+        let whole =
+            |text: u32, share: u32| (u64::from(text) * 100).div_ceil(u64::from(share.max(1)));
+        let [sent_share, received_share] = whose.text_shares;
         Self {
             at_ns: info.at.as_nanos(),
             host: whose.host.to_string(),
@@ -146,8 +151,8 @@ impl Socket {
             send_q: info.send_queue,
             skmem: Memory {
                 r: unread,
-                rb: info.receive_buffer.into(),
-                tb: info.send_buffer.into(),
+                rb: whole(info.receive_buffer, received_share),
+                tb: whole(info.send_buffer, sent_share),
                 f: blocks(info.receive_blocks).saturating_sub(unread),
                 w: blocks(info.send_blocks),
                 d: whose.drops,
