@@ -209,6 +209,14 @@ fn unet3_goes_by_the_peers_timer_as_delivered_and_as_fast_as_published_when_tune
         let overflown = &row("UDP receive, default").measured;
         assert!(overflown.lost_share.unwrap() > 0.3 && overflown.udp_rcvbuf_errors.unwrap() > 0.0);
         assert_eq!(row("UDP receive, tuned").measured.lost_share, Some(0.0));
+        let [few, enough] = ["4", "18"].map(|count| {
+            &row(&format!(
+                "UDP receive, application first, {count} descriptors"
+            ))
+            .measured
+        });
+        assert!(few.rx_ring_drops > 0 && few.udp_rcvbuf_errors == Some(0.0));
+        assert_eq!((enough.rx_ring_drops, enough.lost_share), (0, Some(0.0)));
     }
 }
 

@@ -43,6 +43,8 @@ pub struct CpuModel {
     pub send: Cost,
     /// Each time that an application is run: the switch to it and its calls.
     pub call: Duration,
+    /// Applications go before the driver and the stack, and not after them.
+    pub applications_first: bool,
 }
 
 impl CpuModel {
@@ -51,11 +53,18 @@ impl CpuModel {
         receive: Cost::NONE,
         send: Cost::NONE,
         call: Duration::ZERO,
+        applications_first: false,
     };
 
     /// Whether nothing costs anything.
     pub fn is_free(&self) -> bool {
-        *self == Self::FREE
+        let Self {
+            receive,
+            send,
+            call,
+            ..
+        } = *self;
+        receive == Cost::NONE && send == Cost::NONE && call.is_zero()
     }
 }
 
@@ -100,6 +109,11 @@ impl Cpu {
     /// The task that waits longest.
     pub fn next_task(&mut self) -> Option<Task> {
         self.waiting.pop_front()
+    }
+
+    /// Whether applications go before the driver and the stack.
+    pub fn applications_first(&self) -> bool {
+        self.model.applications_first
     }
 
     /// Whether it is at something at `now`.

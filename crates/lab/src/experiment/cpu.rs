@@ -69,6 +69,12 @@ pub const CPU_FIELDS: &[CpuField] = &[
         TIME,
         call = time
     ),
+    field!(
+        "applications_first",
+        "Applications run before the driver and the stack, and not after them.",
+        "true or false",
+        applications_first = flag
+    ),
 ];
 
 /// Sets the field called `field` from text.
@@ -89,6 +95,10 @@ pub fn set(model: &mut CpuModel, field: &str, text: &str) -> Result<(), SettingE
 }
 
 fn time(text: &str) -> Option<Duration> {
+    text.trim().parse().ok()
+}
+
+fn flag(text: &str) -> Option<bool> {
     text.trim().parse().ok()
 }
 

@@ -29,6 +29,7 @@ fn draw_cpu(rng: &mut Rng) -> CpuModel {
         receive,
         send,
         call: Duration::from_nanos(up_to(8, 17)),
+        applications_first: up_to(1, 1) == 0,
     }
 }
 

@@ -1,7 +1,8 @@
 //! What a host does when its work takes time.
 //!
 //! Rule: the driver comes first, then what the stack has to send, then the
-//! applications, as tasks of falling priority do; none is interrupted. Between
+//! applications, as tasks of falling priority do, or the applications before
+//! both; none is interrupted. Between
 //! two frames received, one is sent if there is one, so that those who receive
 //! acknowledge. A frame is read by the stack, and another is on its way to the
 //! link, when what it costs has been spent.
@@ -46,7 +47,14 @@ impl World {
             }
             self.put_on_link(id)?;
             let host = &mut self.hosts[id.0];
-            if !host.device.has_handed()
+            let is_idle = !host.device.has_handed();
+            let first = host.cpu.as_ref().is_some_and(Cpu::applications_first);
+            if is_idle && first && self.one_application(id)? {
+                self.count_step(id)?;
+                continue;
+            }
+            let host = &mut self.hosts[id.0];
+            if is_idle
                 && let Some(len) = host.device.hand_up()
                 && self.spend(id, |model| model.receive.of(len))
             {

@@ -1,8 +1,9 @@
 //! Hosts whose work takes time.
 
 use super::*;
+use crate::app::Amount;
 use crate::device::DeviceModel;
-use crate::{Cost, CpuModel};
+use crate::{Cost, CpuModel, DatagramPlan, Pace};
 
 /// A processor that a frame of any length costs `us` microseconds one way.
 fn cost(us: u64) -> Cost {
@@ -90,6 +91,7 @@ fn applications_are_run_when_the_processor_has_time_for_them() {
         receive: cost(5),
         send: cost(5),
         call: Duration::from_micros(400),
+        ..CpuModel::FREE
     };
     let (mut world, [_, server], flow) = transfer(CpuModel::FREE, model);
     world.run_until(flow.done(), Deadline::secs(30));
@@ -97,6 +99,51 @@ fn applications_are_run_when_the_processor_has_time_for_them() {
     // A call takes as long as thirty frames take to arrive.
     assert!(world.ring_drops(server) > 0);
     assert!(world.cpu_busy(server) > Duration::from_millis(4));
+}
+
+/// Whoever goes first, bursts wait for the other: in the ring or in the queue.
+#[test]
+fn where_a_burst_waits_depends_on_who_goes_first() {
+    for applications_first in [false, true] {
+        let mut config = Config::default();
+        config.udp.receive_queue = 2;
+        let mut world = World::new(Seed(11));
+        let link = world.link(Link {
+            rate_bps: 1_000_000_000,
+            queue: Queue::Device,
+            ..Link::ideal()
+        });
+        let device = DeviceModel {
+            receive_ring: 2,
+            ..DeviceModel::plain(64)
+        };
+        let client = world.host(&link, config.clone());
+        let server = world.host_with(&link, config, device);
+        world.acquaint(client, server);
+        world.set_cpu(
+            server,
+            CpuModel {
+                receive: cost(8),
+                call: Duration::from_micros(8),
+                applications_first,
+                ..CpuModel::FREE
+            },
+        );
+        // Twenty datagrams, 12 us apart, of which each takes 16 us.
+        let plan = DatagramPlan {
+            size: 1_472,
+            pace: Pace::Unpaced,
+            amount: Amount::Bytes(20 * 1_472),
+        };
+        let id = world.datagrams(client, server, plan, Duration::ZERO);
+        world.run_for(Duration::from_secs(1));
+        let facts = world.datagram_facts(id);
+        let in_ring = world.ring_drops(server);
+        let in_queue = world.stack(server).counters().mib.udp_rcvbuf_errors;
+        assert_eq!(facts.received + in_ring + in_queue, 20);
+        assert_eq!(in_ring > 0, applications_first, "{in_ring} in the ring");
+        assert_eq!(in_queue > 0, !applications_first, "{in_queue} in the queue");
+    }
 }
 
 #[test]
