@@ -308,12 +308,18 @@ fn is_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
 }
 
 /// The share of the time in which a link or a processor could be full: not while a connection is
-/// opened, grows, or waits for its end.
+/// opened, grows, or waits for its end, nor while its sender thinks about what it was asked.
 pub fn underway(evidence: &Evidence<'_>) -> f64 {
     let opening = [Limit::Handshake, Limit::CwndSlowStart, Limit::Closing];
     let shares = &evidence.limits.sender;
     let idle: f64 = opening.iter().map(|limit| shares.share(limit.name())).sum();
-    1.0 - idle
+    let thinking = match evidence.setup.flow().question() {
+        Some((_, think)) if evidence.measured.elapsed_s > 0.0 => {
+            (think.as_secs_f64() / evidence.measured.elapsed_s).min(1.0)
+        }
+        Some(_) | None => 0.0,
+    };
+    (1.0 - idle - thinking).max(0.0)
 }
 
 /// Whether the window behind `cause` is as large as the path is long.

@@ -1,7 +1,7 @@
 //! What a transfer comes to under a bound.
 //!
-//! Rule: handshake, slow start in rounds that double, then the bound, then the
-//! last trip. Nothing of the run goes in but the scale of its path, so what is
+//! Rule: handshake, a question where one is asked, slow start in rounds that
+//! double, then the bound, then the last trip. Nothing of the run goes in but the scale of its path, so what is
 //! predicted can be wrong, and be seen to be.
 
 use serde::Serialize;
@@ -34,6 +34,10 @@ pub fn under(setup: &Setup, scale: &Scale, bound: Bound) -> Predicted {
     // The neighbour is asked for first, unless they know each other.
     let opening = if sender.acquainted { 1.0 } else { 2.0 };
     let mut elapsed_s = rtt_s * opening;
+    if let Some((_, think)) = flow.question() {
+        // The question comes behind the handshake.
+        elapsed_s += rtt_s / 2.0 + think.as_secs_f64();
+    }
     let (mut left, until_s) = match flow.stop {
         Stop::Bytes(bytes) => (bytes as f64, f64::INFINITY),
         Stop::After(length) => (f64::INFINITY, length.as_secs_f64() + elapsed_s),

@@ -383,3 +383,27 @@ fn a_transfer_is_predicted_in_rounds() {
         "{predicted:?}"
     );
 }
+
+#[test]
+fn a_server_that_thinks_is_given_its_time() {
+    let asked = setup(&[
+        ("workload.bytes", "1000000"),
+        ("workload.ask", "300"),
+        ("workload.think", "12s"),
+    ]);
+    let (measured, limits) = (measured(), limits(Limit::SendBuffer, ReceiveLimit::None));
+    let asked = evidence(&asked, &measured, &limits);
+    let told = setup(&[("workload.bytes", "1000000")]);
+    let told = evidence(&told, &measured, &limits);
+    let bound = Bound {
+        cause: Cause::Path,
+        bps: 100e6,
+    };
+    let predicted = |of: &Evidence<'_>| predict::under(of.setup, &of.scale(), bound).elapsed_s;
+    // The question takes half a trip behind the handshake.
+    let more = predicted(&asked) - predicted(&told);
+    assert!((more - 12.01).abs() < 1e-9, "{more}");
+    // Of 30 seconds: a tenth to open, and 12 for the server.
+    assert!((binding::underway(&told) - 0.9).abs() < 1e-9);
+    assert!((binding::underway(&asked) - 0.5).abs() < 1e-9);
+}
