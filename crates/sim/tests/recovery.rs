@@ -12,7 +12,7 @@ use fullpipe_sim::{
     link::{Direction, Queue, Reordering},
     rule::drop_when,
 };
-use fullpipe_tcp::{CongestionAlgorithm, TcpCounters};
+use fullpipe_tcp::{CongestionAlgorithm, Info, TcpCounters};
 
 const ALGORITHMS: [CongestionAlgorithm; 3] = [
     CongestionAlgorithm::NewReno,
@@ -145,4 +145,96 @@ fn a_retransmission_lost_at_the_end_costs_a_probe_and_no_timeout() {
     assert_eq!((facts.timeouts, facts.retransmissions), (0, 2));
     assert_eq!(world.stack(client).tcp_counters().loss_probes, 1);
     assert!(facts.client.longest_data_gap < Duration::from_millis(100));
+}
+
+/// What befalls the text of a sender.
+#[derive(Clone, Copy, Debug)]
+enum Strike {
+    /// Half a second of it arrives late, in order and all at once.
+    HeldBack,
+    /// Half a second of it never arrives.
+    Lost,
+}
+
+/// Strikes a transfer in slow start, where congestion control alone bounds it. The
+/// sender's own account before and 1.5 s after, and the counters of its stack.
+fn struck(config: Config, strike: Strike) -> (Info, Info, TcpCounters) {
+    let mut world = World::new(Seed(1));
+    let link = world.link(path());
+    let (client, server) = world.pair(&link, config);
+    let flow = world.send(client, server, 64 * MIB);
+    let info = |world: &mut World| *world.facts(flow).client.info.expect("it is open");
+    world.run_for(Duration::from_millis(260));
+    let before = info(&mut world);
+    match strike {
+        Strike::HeldBack => {
+            let slow = Link {
+                delay_us: path().delay_us + 500_000,
+                ..path()
+            };
+            world.change_link(link, slow);
+            world.run_for(Duration::from_millis(5));
+            world.change_link(link, path());
+        }
+        Strike::Lost => {
+            let until = world.now() + Duration::from_millis(500);
+            world.rule(drop_when(move |packet| {
+                packet.is_data() && packet.at < until
+            }));
+        }
+    }
+    world.run_for(Duration::from_millis(1_500));
+    (
+        before,
+        info(&mut world),
+        world.stack(client).tcp_counters().clone(),
+    )
+}
+
+/// Each congestion control, with timestamps and SACK, SACK alone and neither,
+/// towards a peer that acknowledges every segment or every second one.
+fn for_each_case(mut check: impl FnMut(Config, &str)) {
+    for congestion in ALGORITHMS {
+        for (timestamps, sack) in [(true, true), (false, true), (false, false)] {
+            for ack_every in [1, 2] {
+                let mut config = Config::default();
+                config.tcp.congestion = congestion;
+                config.tcp.timestamps = timestamps;
+                config.tcp.sack = sack;
+                config.tcp.ack_every = ack_every;
+                config.tcp.send_buffer = 4 * MIB as u32;
+                config.tcp.receive_buffer = MIB as u32;
+                let case = format!(
+                    "{congestion:?}, timestamps {timestamps}, SACK {sack}, ACK of {ack_every}"
+                );
+                check(config, &case);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_path_that_holds_everything_back_costs_one_segment_and_no_window() {
+    for_each_case(|config, case| {
+        // BBR has no threshold: it reports its window.
+        let has_threshold = config.tcp.congestion != CongestionAlgorithm::Bbr;
+        let (before, after, counters) = struck(config, Strike::HeldBack);
+        assert_eq!((counters.timeouts, counters.undos), (1, 1), "{case}");
+        assert_eq!(after.segments_retransmitted, 1, "{case}");
+        assert_eq!(counters.fast_retrans, 0, "{case}");
+        assert!(after.cwnd >= before.cwnd, "{case}: {}", after.cwnd);
+        if has_threshold {
+            assert_eq!(after.ssthresh, before.ssthresh, "{case}");
+        }
+    });
+}
+
+#[test]
+fn a_timeout_of_what_was_lost_is_not_undone() {
+    for_each_case(|config, case| {
+        let (before, after, counters) = struck(config, Strike::Lost);
+        assert!(counters.timeouts > 0, "{case}");
+        assert_eq!(counters.undos, 0, "{case}");
+        assert!(after.bytes_acked > before.bytes_acked + MIB, "{case}");
+    });
 }

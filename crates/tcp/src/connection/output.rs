@@ -78,6 +78,11 @@ impl Connection {
     fn poll_lost(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
         let lost = self.recovery.next_lost(env.sent)?;
         let mss = self.mss(env);
+        let is_new_text_next =
+            self.recovery.prefers_new_text() && self.send_allowance(env).room >= mss;
+        if is_new_text_next || self.recovery.awaits_new_text() {
+            return None;
+        }
         let edge = self.send.snd_una + self.send.snd_wnd;
         let nothing_flies = self.recovery.board().in_flight() == 0;
         let blocked = lost.start.at_or_after(edge)
@@ -248,12 +253,10 @@ impl Connection {
         } else {
             (self.congestion.limit(), self.source_limit())
         };
-        // What is lost goes first: while it waits nothing new leaves.
-        let repair = if self.recovery.board().lost() > 0 {
-            0
-        } else {
-            u32::MAX
-        };
+        // What is lost goes first: while it waits nothing new leaves, but what
+        // tells whether it is lost at all.
+        let is_repair_next = self.recovery.board().lost() > 0 && !self.recovery.prefers_new_text();
+        let repair = if is_repair_next { 0 } else { u32::MAX };
         let pace = if self.pacer.may_send(env.now) {
             u32::MAX
         } else {

@@ -47,6 +47,41 @@ pub enum Phase {
     Timeout,
 }
 
+/// F-RTO's question after a timeout: did what was outstanding arrive after all?
+/// RFC 5682 §2.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trial {
+    /// It is not asked, or has been answered.
+    Over,
+    /// Step 1: what `snd_una` waits for has been sent again.
+    FirstAck,
+    /// Step 2b: so many new segments go first. What the next ACK brings is then no
+    /// answer to anything sent again.
+    NewText(u8),
+}
+
+/// Segments of new text that tell whether a timeout was spurious.
+const NEW_SEGMENTS: u8 = 2;
+
+impl Trial {
+    /// An ACK in [`Phase::Timeout`].
+    const fn after_ack(self, advanced: bool, is_duplicate: bool) -> Self {
+        match self {
+            Self::FirstAck if advanced => Self::NewText(NEW_SEGMENTS),
+            Self::FirstAck if !is_duplicate => Self::FirstAck,
+            Self::FirstAck | Self::NewText(_) | Self::Over => Self::Over,
+        }
+    }
+
+    /// A segment of new text left.
+    const fn after_new_text(self) -> Self {
+        match self {
+            Self::NewText(left) => Self::NewText(left.saturating_sub(1)),
+            Self::FirstAck | Self::Over => self,
+        }
+    }
+}
+
 /// Loss recovery of one connection. [`clear`](Self::clear) must be called before
 /// it is dropped: the scoreboard's nodes belong to an arena.
 #[derive(Debug)]
@@ -59,6 +94,7 @@ pub struct Recovery {
     tail: TailLoss,
     prr: Prr,
     undo: Undo,
+    trial: Trial,
     /// What PRR lets be in flight in fast recovery.
     window: u32,
     /// Timeouts in a row.
@@ -142,6 +178,7 @@ impl Recovery {
             tail: TailLoss::IDLE,
             prr: Prr::IDLE,
             undo: Undo::NOTHING,
+            trial: Trial::Over,
             window: 0,
             timeouts: 0,
             duplicates: 0,
@@ -167,6 +204,18 @@ impl Recovery {
     /// Whether a tail loss probe is under way.
     pub const fn is_probing(&self) -> bool {
         self.tail.is_probing()
+    }
+
+    /// Whether new text goes before what is lost, because the next ACK is to tell
+    /// whether anything is: RFC 5682 §2.1 step 2b.
+    pub const fn prefers_new_text(&self) -> bool {
+        matches!(self.trial, Trial::NewText(1..))
+    }
+
+    /// Whether new text is on its way to tell that. Nothing is sent again before
+    /// it does.
+    pub const fn awaits_new_text(&self) -> bool {
+        matches!(self.trial, Trial::NewText(0..NEW_SEGMENTS))
     }
 
     /// What PRR lets be in flight; meaningful in fast recovery.
@@ -200,6 +249,7 @@ impl Recovery {
         let first = range.start.latest(snd_nxt)..range.end;
         if first.start.before(first.end) {
             self.board.on_sent(first, now, snapshot, arena);
+            self.trial = self.trial.after_new_text();
         }
         if self.phase == Phase::Fast {
             self.prr.on_sent(len);
@@ -243,6 +293,11 @@ impl Recovery {
             self.tail.cancel();
         }
         let mut verdict = self.end_phase(input, &news, arena);
+        self.trial = if self.phase == Phase::Timeout {
+            self.trial.after_ack(advanced, input.is_duplicate)
+        } else {
+            Trial::Over
+        };
         if self.board.head_is_sacked(arena) {
             self.board.mark_all_lost(true, arena);
         }
@@ -372,6 +427,7 @@ impl Recovery {
         let echoed_at = input.echoed_at.filter(|_| input.ack.after(input.snd_una));
         if self.undo.is_needless(echoed_at, news.original_arrived) {
             self.board.unmark_lost(arena);
+            self.rack.on_undo();
             self.phase = Phase::Open;
             self.undo.forget();
             return Verdict::Needless;
@@ -495,6 +551,11 @@ impl Recovery {
             self.undo
                 .start(snd_una, sent_again, self.phase == Phase::Open);
         }
+        self.trial = if self.phase == Phase::Open {
+            Trial::FirstAck
+        } else {
+            Trial::Over
+        };
         self.phase = Phase::Timeout;
         self.recover = snd_nxt;
         self.duplicates = 0;

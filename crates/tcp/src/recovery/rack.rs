@@ -103,6 +103,13 @@ impl Rack {
         self.reordering_seen = true;
     }
 
+    /// What was sent again had arrived the first time. When the copy left that
+    /// counts as the latest arrival is then not known, and what left before it
+    /// must not pass for lost: the next arrival tells.
+    pub fn on_undo(&mut self) {
+        self.sent_at = Instant::ZERO;
+    }
+
     /// A recovery is over: a window that was not needed for long shrinks back.
     pub fn on_recovery_over(&mut self) {
         self.persist = self.persist.saturating_sub(1);

@@ -1,5 +1,8 @@
 //! Finding out that a recovery was needless: Eifel (RFC 3522, RFC 4015), DSACK
-//! (RFC 3708) and F-RTO (RFC 5682).
+//! (RFC 3708) and what F-RTO (RFC 5682) concludes from. Its step 2b, new text
+//! before what is sent again, is the parent's; and where RFC 5682 waits for the
+//! second ACK, an original counts with the first. After a real loss whose ACKs
+//! were lost, too, that is an undo too much, and RACK finds the loss once more.
 //!
 //! Rule: a recovery is needless when everything that it sent again had arrived
 //! the first time, or when what fills the first hole is older than the copy that
