@@ -15,6 +15,7 @@ mod link;
 mod output;
 mod parquet_file;
 mod progress;
+mod size;
 
 use std::process::ExitCode;
 
@@ -36,6 +37,7 @@ fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Lab(arguments) => lab::run(arguments),
         Command::Knobs(arguments) => knobs::run(&arguments),
+        Command::Size(arguments) => size::run(&arguments),
         Command::Iperf(arguments) => iperf::run(&arguments),
         Command::Link(arguments) => link::run(&arguments),
         Command::Completions(arguments) => generate::completions(&arguments),

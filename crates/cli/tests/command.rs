@@ -711,14 +711,13 @@ fn advice_is_steps_with_what_was_predicted_and_what_came() {
         "--row",
         "256K, capped at 130K",
     ];
-    let quick = ["--set", "workload.bytes=4M"];
-    let text = stdout(&fullpipe(&[&short[..], &quick].concat()));
+    let text = stdout(&fullpipe(&short));
     assert!(text.contains("1. server.wmem_max 133120 -> "), "{text}");
     assert!(
         text.contains("predicted ") && text.ends_with("ends with: path\n\n"),
         "{text}"
     );
-    let output = fullpipe(&[&short[..], &quick, &["--json"]].concat());
+    let output = fullpipe(&[&short[..], &["--json"]].concat());
     let advice: Value = serde_json::from_str(&stdout(&output)).unwrap();
     let row = &advice[0];
     assert_eq!(row["end"].as_str(), Some("path"));
@@ -739,6 +738,60 @@ fn advice_is_steps_with_what_was_predicted_and_what_came() {
                 "a number of bytes such as 7056",
             ),
             (&["lab", "advise"], "<NAME|FILE>"),
+        ],
+    );
+}
+
+#[test]
+fn a_size_is_found_with_its_curve_and_what_makes_no_sense_is_refused() {
+    let path = [
+        "size",
+        "--rate",
+        "5mbit",
+        "--rtt",
+        "10ms",
+        "--preset",
+        "netburner",
+    ];
+    let text = stdout(&fullpipe(&path));
+    assert!(
+        text.contains("SetSocketTxBuffers = ") && text.contains('#'),
+        "{text}"
+    );
+    let size: Value =
+        serde_json::from_str(&stdout(&fullpipe(&[&path[..], &["--json"]].concat()))).unwrap();
+    assert_eq!(size["bdp_bytes"].as_u64(), Some(6_250));
+    let knob = &size["knobs"][0];
+    assert!(
+        knob["smallest"]["value"].is_string() && knob["curve"].is_array(),
+        "{knob}"
+    );
+    refused(
+        Path::new("."),
+        &[
+            (&["size", "--rate", "5mbit"], "--rtt"),
+            (
+                &["size", "--rate", "5", "--rtt", "1ms"],
+                "a rate such as 100mbit",
+            ),
+            (
+                &[
+                    "size", "--rate", "5mbit", "--rtt", "1ms", "--preset", "nutx",
+                ],
+                "did you mean `nuttx`?",
+            ),
+            (
+                &[
+                    "size",
+                    "--rate",
+                    "5mbit",
+                    "--rtt",
+                    "1ms",
+                    "--set",
+                    "tcp.sak=1",
+                ],
+                "no knob is called `tcp.sak`",
+            ),
         ],
     );
 }

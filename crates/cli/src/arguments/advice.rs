@@ -3,9 +3,9 @@
 //! Rule: amounts are read here; what they are for is not known.
 
 use clap::Args;
-use fullpipe_lab::units::parse_count;
+use fullpipe_lab::units::{Time, parse_count, parse_probability, parse_rate};
 
-use super::{Setting, setting};
+use super::{Setting, interval, setting};
 
 /// An amount of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,4 +51,55 @@ pub struct LabAdviseArguments {
     /// Print a JSON array, one object a row
     #[arg(long)]
     pub json: bool,
+}
+
+/// Find how much of each knob a path needs, by searching the simulator
+///
+/// One knob at a time, while the host has ample of everything else: the smallest setting that gives 95 % of the best
+/// that any gives, and the curve on the way there. Buffers and packet memory, sending and receiving, by the names that the
+/// preset's system has for them.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    fullpipe size --rate 100mbit --rtt 20ms\n  \
+    fullpipe size --rate 100mbit --rtt 20ms --preset linux\n  \
+    fullpipe size --rate 25mbit --rtt 19ms --preset netburner --json\n  \
+    fullpipe size --rate 10mbit --rtt 10ms --loss 1% --memory 7056 --preset nuttx\n  \
+    fullpipe size --rate 100mbit --rtt 520us --preset netburner --set cpu.send_packet=152us --low-water 50")]
+pub struct SizeArguments {
+    /// Bits a second of the path
+    #[arg(long, value_parser = rate)]
+    pub rate: u64,
+    /// Its round trip, empty
+    #[arg(long, value_name = "TIME", value_parser = interval)]
+    pub rtt: Time,
+    /// Frames with text that it loses
+    #[arg(long, default_value = "0%", value_name = "SHARE", value_parser = share)]
+    pub loss: f64,
+    /// All packet memory that the host has [default: ample]
+    #[arg(long, value_name = "BYTES")]
+    pub memory: Option<Bytes>,
+    /// What the host is like
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub preset: String,
+    /// A knob of the host, or a field of its device or processor; may be repeated
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
+    pub settings: Vec<Setting>,
+    /// Percent of the send buffer that must be free before a writer who found it full goes on
+    #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=90))]
+    pub low_water: u32,
+    /// What is enough, of the best
+    #[arg(long, default_value = "95%", value_name = "SHARE", value_parser = share)]
+    pub share: f64,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn rate(text: &str) -> Result<u64, String> {
+    parse_rate(text).ok_or_else(|| "expected a rate such as 100mbit".to_string())
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = parse_probability(text).filter(|share| *share < 1.0);
+    share.ok_or_else(|| "expected a share below 1 such as 1% or 0.01".to_string())
 }

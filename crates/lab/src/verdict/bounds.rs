@@ -4,7 +4,6 @@
 //! path, as if nothing else bound; so the same function says what bound before
 //! a change and what will bind after it.
 
-use fullpipe_pool::Duration;
 use fullpipe_sim::app::ReadPlan;
 
 use super::{
@@ -21,9 +20,6 @@ use crate::{
 
 /// The largest window without RFC 7323's scaling.
 pub const UNSCALED: u64 = 65_535;
-
-/// Bytes of a frame without text: the headers of Ethernet, IPv4 and TCP.
-const BARE_ACK: usize = 54;
 
 /// A cause, and the text that it lets through.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -101,7 +97,6 @@ pub fn nothing_to_turn(setup: &Setup, scale: &Scale) -> Vec<Bound> {
             bps: per_second(bytes as f64, every.as_secs_f64()),
         });
     }
-    bounds.extend(processors(setup, scale));
     if path.loss > 0.0 {
         bounds.extend(
             response::by_loss_bps(setup, scale.segment as u64).map(|bps| Bound {
@@ -111,26 +106,6 @@ pub fn nothing_to_turn(setup: &Setup, scale: &Scale) -> Vec<Bound> {
         );
     }
     bounds
-}
-
-/// What the slower of the two processors lets through, where work takes time: a
-/// segment one way, and the acknowledgment of so many the other.
-fn processors(setup: &Setup, scale: &Scale) -> Option<Bound> {
-    let flow = setup.flow();
-    let (sender, receiver) = (&setup.hosts[flow.from], &setup.hosts[flow.to]);
-    let frame = scale.segment as usize + BARE_ACK;
-    let every = f64::from(receiver.config.tcp.ack_every);
-    let secs = |cost: Duration| cost.as_secs_f64();
-    let (from, to) = (&sender.cpu, &receiver.cpu);
-    // A writer is woken for a third of the buffer.
-    let calls = (scale.segment * 3.0 / Buffer::sending(sender).text() as f64).min(1.0);
-    let sending = secs(from.send.of(frame)) + secs(from.receive.of(BARE_ACK)) / every;
-    let receiving = secs(to.receive.of(frame)) + secs(to.send.of(BARE_ACK)) / every;
-    let longest = (sending + secs(from.call) * calls).max(receiving);
-    (longest > 0.0).then(|| Bound {
-        cause: Cause::Cpu,
-        bps: per_second(scale.segment, longest),
-    })
 }
 
 /// The bound of `cause` in `bounds`.

@@ -31,8 +31,10 @@ mod tests;
 
 use serde::Serialize;
 
+pub(crate) use buffers::Buffer;
 pub use cause::Cause;
 pub use evidence::{Evidence, pool_bytes};
+pub(crate) use names::{Spoken, number as spoken};
 pub use predict::Predicted;
 pub use remedy::Change;
 

@@ -1,12 +1,12 @@
 //! What the hosts' processors and receive rings have to do with it.
 //!
 //! Rule: what a frame costs is as the file says, how busy a processor was and what
-//! a ring lost is as it was measured. Applications' calls are left out of bounds:
-//! a busy host makes fewer of them for as many bytes.
+//! a ring lost is as it was measured. A reader's calls are left out of bounds: a busy
+//! host makes fewer of them for as many bytes.
 
 use fullpipe_sim::{Cost, CpuModel};
 
-use super::{binding::underway, evidence::Evidence};
+use super::{binding::underway, buffers::Buffer, evidence::Evidence};
 use crate::{
     experiment::{HostPlan, Setup},
     measured::HostMeasured,
@@ -18,14 +18,20 @@ const HEADERS: usize = 14 + 20 + 32;
 /// underway does no more.
 const BUSY: f64 = 0.9;
 
-/// Seconds that a segment of `segment` bytes, and half an acknowledgment, cost the
-/// slower of both ends; nothing where work takes no time.
+/// Seconds that a segment of `segment` bytes, and its part of an acknowledgment,
+/// cost the slower of both ends; nothing where work takes no time.
 pub fn segment_s(setup: &Setup, segment: f64) -> f64 {
     let flow = setup.flow();
-    let [sender, receiver] = [flow.from, flow.to].map(|place| &setup.hosts[place].cpu);
+    let (sender, receiver) = (&setup.hosts[flow.from], &setup.hosts[flow.to]);
+    let (from, to) = (&sender.cpu, &receiver.cpu);
     let frame = segment as usize + HEADERS;
-    let sending = seconds(&sender.send, frame) + seconds(&sender.receive, HEADERS) / 2.0;
-    let receiving = seconds(&receiver.receive, frame) + seconds(&receiver.send, HEADERS) / 2.0;
+    let every = f64::from(receiver.config.tcp.ack_every);
+    // A writer is woken for a third of the buffer.
+    let calls = (segment * 3.0 / Buffer::sending(sender).text() as f64).min(1.0);
+    let sending = seconds(&from.send, frame)
+        + seconds(&from.receive, HEADERS) / every
+        + from.call.as_secs_f64() * calls;
+    let receiving = seconds(&to.receive, frame) + seconds(&to.send, HEADERS) / every;
     sending.max(receiving)
 }
 

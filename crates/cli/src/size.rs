@@ -1,0 +1,43 @@
+//! `fullpipe size`: how much of each knob a path needs.
+//!
+//! Rule: what is asked is refused before the first run or not at all. The search is
+//! the laboratory's.
+
+use fullpipe_lab::{SizeError, Wish, size_text};
+
+use crate::{
+    arguments::{Bytes, SizeArguments},
+    failure::Failure,
+    output::print,
+    progress::Progress,
+};
+
+/// Runs the subcommand.
+pub fn run(arguments: &SizeArguments) -> Result<(), Failure> {
+    let preset = fullpipe::presets::find(&arguments.preset).map_err(Failure::usage)?;
+    let settings = arguments.settings.iter();
+    let wish = Wish {
+        rate_bps: arguments.rate,
+        rtt: arguments.rtt,
+        loss: arguments.loss,
+        memory: arguments.memory.map(|Bytes(bytes)| bytes),
+        preset,
+        settings: settings
+            .map(|setting| (setting.name.clone(), setting.value.clone()))
+            .collect(),
+        low_water: arguments.low_water,
+        share: arguments.share,
+    };
+    let progress = Progress::new("size", 1);
+    let size = fullpipe_lab::size(&wish, &|share| progress.advance(0, share));
+    drop(progress);
+    let size = size.map_err(|error| match error {
+        SizeError::Setting(_) => Failure::usage(format!("--set: {error}")),
+        SizeError::Path(_) => Failure::usage(error),
+        SizeError::Run(_) => Failure::failed(error),
+    })?;
+    print(&match arguments.json {
+        true => size.json(),
+        false => size_text(&size),
+    })
+}
