@@ -133,8 +133,9 @@ knobs! {
         /// Segments at the start of a connection that are acknowledged at once,
         /// so that the peer's congestion window grows fast.
         quick_acks: u32 = 16, legal 0 => 1_000, drawn 0 => 16, "segments";
-        /// Floor of the retransmission timeout. RFC 6298 asks for 1 s; 200 ms is
-        /// what the field uses.
+        /// Least time by which the retransmission timeout exceeds the smoothed
+        /// round trip. RFC 6298 §2.4 asks for 1 s in all; 200 ms is what the field
+        /// uses.
         rto_min: Duration = ms(200), legal ms(1) => secs(60), drawn ms(50) => secs(1), "";
         /// Retransmission timeout before the first round-trip time. RFC 6298 §2.1.
         rto_initial: Duration = secs(1), legal ms(1) => secs(60), drawn ms(200) => secs(3), "";

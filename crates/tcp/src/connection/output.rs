@@ -540,7 +540,10 @@ impl Connection {
         if self.timers.persist.is_set() {
             return self.recovery.on_window_probe(env.sent);
         }
-        if !self.timers.retransmit.is_set() {
+        // What is oldest has left again, perhaps long after it first did: its ACK
+        // has a whole timeout to come, or it would leave a third time for nothing.
+        let is_oldest_again = is_again && segment.seq == self.send.snd_una;
+        if is_oldest_again || !self.timers.retransmit.is_set() {
             self.arm_retransmit(env);
         }
         if !is_again || self.is_repairing() {

@@ -80,10 +80,11 @@ impl Rtt {
             self.rttvar_us = weigh(self.rttvar_us, error_us, 4);
             self.srtt_us = weigh(self.srtt_us, sample_us, 8).max(1);
         }
-        let rto_us = self
-            .srtt_us
-            .saturating_add(self.rttvar_us.saturating_mul(4).max(1));
-        self.rto_us = rto_us.clamp(micros(config.rto_min), micros(config.rto_max));
+        // A path that never varies leaves no deviation, and a timeout of one round
+        // trip would run out just before every ACK: the floor is the margin's.
+        let margin_us = self.rttvar_us.saturating_mul(4).max(micros(config.rto_min));
+        let rto_us = self.srtt_us.saturating_add(margin_us);
+        self.rto_us = rto_us.min(micros(config.rto_max));
         self.backoff = 0;
     }
 }

@@ -29,5 +29,14 @@ fn backoff_doubles_up_to_the_ceiling_and_ends_with_a_sample() {
     }
     assert_eq!(rtt.rto(&config()), config().rto_max);
     rtt.add_sample(ms(1), &config());
-    assert_eq!(rtt.rto(&config()), config().rto_min);
+    assert_eq!(rtt.rto(&config()), config().rto_min + ms(1));
+}
+
+#[test]
+fn a_round_trip_that_never_varies_still_leaves_the_timeout_a_margin() {
+    let mut rtt = Rtt::new(&config());
+    for _ in 0..100 {
+        rtt.add_sample(ms(250), &config());
+    }
+    assert_eq!(rtt.rto(&config()), ms(250) + config().rto_min);
 }
