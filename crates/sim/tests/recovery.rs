@@ -238,3 +238,27 @@ fn a_timeout_of_what_was_lost_is_not_undone() {
         assert!(after.bytes_acked > before.bytes_acked + MIB, "{case}");
     });
 }
+
+/// Over a quarter of a second the timeout is hardly longer than the round trip. A
+/// loss is noticed one round trip after what was lost, and its repair is
+/// acknowledged one more after that: the timer must not run out in between.
+#[test]
+fn on_a_long_path_a_loss_is_repaired_without_a_timeout() {
+    let long = Link {
+        delay_us: 125_000,
+        ..path()
+    };
+    for congestion in ALGORITHMS {
+        for seed in 1..=3 {
+            let lossy = Link {
+                loss: 0.002,
+                ..long
+            };
+            let run = transfer(congestion, [lossy, long], 4 * MIB, seed);
+            let case = format!("{congestion:?}, seed {seed}");
+            assert!(run.lost > 0, "{case}");
+            assert_eq!(run.facts.timeouts, 0, "{case}");
+            assert_eq!(run.in_vain, 0, "{case}");
+        }
+    }
+}
