@@ -18,7 +18,7 @@ use fullpipe::Config;
 use fullpipe_pool::Duration;
 
 use arena::{Arena, Peaks, Toll};
-use strangers::Stranger;
+use strangers::{Report, Stranger};
 
 /// How long strangers strike before the friend comes, in steps; where they camp
 /// in an idle host, a minute.
@@ -65,7 +65,7 @@ struct Attack {
     counters: &'static [&'static str],
 }
 
-const ATTACKS: [Attack; 15] = [
+const ATTACKS: [Attack; 19] = [
     attack("none", || Box::new(|_, _| ()), &[]),
     attack(
         "SYN flood, many addresses",
@@ -84,12 +84,32 @@ const ATTACKS: [Attack; 15] = [
     ),
     attack(
         "SACK of every other byte",
-        strangers::sack_every_other_byte,
+        || strangers::sack_bytes(Report::EveryOther),
         &["TcpRetransSegs"],
     ),
     attack(
+        "SACK in random order",
+        || strangers::sack_bytes(Report::AnyOrder),
+        &["TcpRetransSegs"],
+    ),
+    attack(
+        "SACK plus ACK of two bytes",
+        || strangers::sack_bytes(Report::OneMore),
+        &["TcpRetransSegs"],
+    ),
+    attack(
+        "the same, and DSACK of everything",
+        || strangers::sack_bytes(Report::InVain),
+        &["TcpRetransSegs", "TcpExtTCPFullUndo"],
+    ),
+    attack(
         "one-byte segments out of order",
-        strangers::one_byte_segments,
+        || strangers::one_byte_segments(1),
+        &["TcpExtTCPOFOQueue", "TcpDiscardNoRange"],
+    ),
+    attack(
+        "the same on 16 connections of one address",
+        || strangers::one_byte_segments(16),
         &["TcpExtTCPOFOQueue", "TcpDiscardNoRange"],
     ),
     attack(
@@ -115,7 +135,15 @@ const ATTACKS: [Attack; 15] = [
     attack(
         "blind RST, SYN, text and ICMP",
         strangers::blind_injection,
-        &["TcpExtTCPChallengeACK", "TcpDiscardInexactReset"],
+        &[
+            "TcpExtTCPChallengeACK",
+            "TcpDiscardInexactReset",
+            "TcpDiscardUnexpectedSyn",
+            "TcpDiscardAckOfUnsent",
+            "TcpDiscardAckTooOld",
+            "TcpDiscardOutsideWindow",
+            "TcpDiscardIcmpOutsideWindow",
+        ],
     ),
     attack(
         "ACK division",

@@ -57,8 +57,8 @@ fn told(row: &AttackRow) -> String {
 /// What the columns mean.
 const LEGEND: &str = "\
 *Blocks* are held or promised, of 256; *ranges* are what reassembly remembers, of 1,024; *pieces* are what is\n\
-remembered of what is in flight, of 4,160. *Nodes* are steps along lists, for everything that the host does meanwhile,\n\
-the friend's segments included; the *worst packet* is the one whose arrival took most steps. *Transfer beside it*: a friend 5 ms away\n\
+remembered of what is in flight, of 4,160. *Nodes* are steps along lists and down trees, for everything that the host does meanwhile,\n\
+what it sends and the friend's segments included; the *worst packet* is the one whose arrival took most steps. *Transfer beside it*: a friend 5 ms away\n\
 comes half a second after the attack has begun, or a minute where strangers camp, reads 2 MiB and writes 2 MiB, every byte verified. A server closes\n\
 what has not moved for 5 s. Strangers send 20 packets a millisecond for 2 s; those who camp stay for ten minutes.\n";
 

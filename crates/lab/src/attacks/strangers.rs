@@ -21,7 +21,7 @@ const CAMPERS: u16 = 32;
 /// The port of a lone puppet.
 pub const PORT: u16 = 2_000;
 /// The window of a puppet.
-const WINDOW: u16 = 60_000;
+pub const WINDOW: u16 = 60_000;
 
 /// A stranger: called once a millisecond with the number of the call.
 pub type Stranger = Box<dyn FnMut(&mut Arena, u32)>;
@@ -82,11 +82,29 @@ pub fn forged_cookies() -> Stranger {
     })
 }
 
-/// A reader with the smallest segments who acknowledges nothing after a while
-/// and reports every other byte of what it got.
-pub fn sack_every_other_byte() -> Stranger {
+/// What a reader with the smallest segments reports once there is much to
+/// report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// Every other byte of what it got, again and again; it acknowledges nothing.
+    EveryOther,
+    /// The same bytes, four at a time, in no order.
+    AnyOrder,
+    /// One byte that is news, and two more bytes acknowledged each time.
+    OneMore,
+    /// The same, and that whatever was sent again had arrived before. It waits
+    /// for what the host says to each.
+    InVain,
+}
+
+/// Bytes behind the hole that a reader keeps reported who acknowledges.
+const BACKLOG: u32 = 1_000;
+
+/// A reader with the smallest segments who SACKs single bytes.
+pub fn sack_bytes(report: Report) -> Stranger {
     let mut puppet: Option<Puppet> = None;
-    let (mut acked, mut next) = (0, 0);
+    let (mut acked, mut next) = (0_u32, 0_u32);
+    let acknowledges = matches!(report, Report::OneMore | Report::InVain);
     Box::new(move |arena, tick| {
         if puppet.is_none() {
             puppet = Puppet::open(arena, PORT, SOURCE, 1, WINDOW);
@@ -104,14 +122,36 @@ pub fn sack_every_other_byte() -> Stranger {
             return puppet.ack(arena, acked, WINDOW, TcpOptions::NONE);
         }
         for _ in 0..RATE {
+            let flight = puppet.seen.wrapping_sub(acked);
             let mut blocks = SackBlocks::NONE;
-            for _ in 0..4 {
-                next = next.wrapping_add(2);
-                if next.wrapping_sub(acked) >= puppet.seen.wrapping_sub(acked) {
-                    next = acked.wrapping_add(2);
-                }
+            if report == Report::InVain {
+                // Everything, inside of everything. RFC 2883 §4.
+                let twice = SackBlock {
+                    left: acked,
+                    right: puppet.seen,
+                };
+                puppet.hear(&arena.replies());
+                _ = (blocks.push(twice), blocks.push(twice));
+            }
+            let count = if acknowledges { 1 } else { 4 };
+            for _ in 0..count {
+                let ahead = next.wrapping_sub(acked);
+                next = match report {
+                    Report::AnyOrder => {
+                        let pairs = (flight / 2).saturating_sub(1).max(1);
+                        acked.wrapping_add(2 + 2 * arena.rng.below(pairs.into()) as u32)
+                    }
+                    // What is acknowledged stays between the bytes reported.
+                    _ if acknowledges && ahead == 0 => acked.wrapping_add(1),
+                    _ if acknowledges && ahead + 3 >= flight => next,
+                    Report::EveryOther if ahead + 2 >= flight => acked.wrapping_add(2),
+                    Report::EveryOther | Report::OneMore | Report::InVain => next.wrapping_add(2),
+                };
                 let right = next.wrapping_add(1);
                 _ = blocks.push(SackBlock { left: next, right });
+            }
+            if acknowledges && next.wrapping_sub(acked) > BACKLOG {
+                acked = acked.wrapping_add(2);
             }
             let options = TcpOptions {
                 sack: blocks,
@@ -122,17 +162,19 @@ pub fn sack_every_other_byte() -> Stranger {
     })
 }
 
-/// A writer of single bytes, each behind a gap, all over the window.
-pub fn one_byte_segments() -> Stranger {
-    let mut puppet: Option<Puppet> = None;
-    Box::new(move |arena, _| {
-        if puppet.is_none() {
-            puppet = Puppet::open(arena, PORT, SINK, 1_460, WINDOW);
+/// Writers of single bytes, each behind a gap, all over the window: `count`
+/// connections of one address.
+pub fn one_byte_segments(count: u16) -> Stranger {
+    let mut puppets: Vec<Puppet> = Vec::new();
+    Box::new(move |arena, tick| {
+        if tick < count.into() {
+            let port = PORT + tick as u16;
+            puppets.extend(Puppet::open(arena, port, SINK, 1_460, WINDOW));
         }
-        let Some(puppet) = puppet else {
-            return;
-        };
-        for _ in 0..RATE {
+        for turn in 0..RATE as usize {
+            let Some(puppet) = puppets.get((tick as usize + turn) % puppets.len().max(1)) else {
+                return;
+            };
             let at = 1 + 2 * arena.rng.below(7_000) as u32;
             let header = puppet.header(puppet.first + at, puppet.una, WINDOW);
             arena.strike(&tcp(STRANGER, &header, b"x"));

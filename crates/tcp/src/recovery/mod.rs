@@ -494,16 +494,15 @@ impl Recovery {
         {
             return Verdict::ProbeLost;
         }
-        self.begin_fast(snd_una, snd_nxt, lost, arena);
+        self.begin_fast(snd_una, snd_nxt, lost);
         Verdict::LossFound
     }
 
-    fn begin_fast(&mut self, snd_una: SeqNum, snd_nxt: SeqNum, lost: u32, arena: &SentArena) {
+    fn begin_fast(&mut self, snd_una: SeqNum, snd_nxt: SeqNum, lost: u32) {
         self.phase = Phase::Fast;
         self.recover = snd_nxt;
         self.tail.cancel();
-        self.undo
-            .start(snd_una, self.board.sent_again(arena), false);
+        self.undo.start(snd_una, self.board.sent_again(), false);
         self.prr = Prr::start(self.board.in_flight() + lost);
         self.window = self.board.in_flight();
     }
@@ -547,7 +546,7 @@ impl Recovery {
     ) {
         self.timeouts = self.timeouts.saturating_add(1);
         if self.phase != Phase::Timeout {
-            let sent_again = self.board.sent_again(arena);
+            let sent_again = self.board.sent_again();
             self.undo
                 .start(snd_una, sent_again, self.phase == Phase::Open);
         }
@@ -566,7 +565,7 @@ impl Recovery {
         }
         self.board.mark_lost(arena, &mut |sent| {
             on_lost(rate.on_lost(sent.len(), sent.snapshot, now));
-            Some(true)
+            true
         });
     }
 

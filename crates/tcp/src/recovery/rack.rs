@@ -142,23 +142,17 @@ impl Rack {
         let window = self.reordering_window(board.sacked(), recovering, around);
         let mut look_again: Option<Instant> = None;
         let lost = board.mark_lost(arena, &mut |sent| {
-            let arrived_later = sent.left_before(self.sent_at, self.end);
-            if !arrived_later {
-                // What was never sent again left in the order of its numbers:
-                // nothing after it left earlier.
-                return if sent.retransmissions == 0 {
-                    None
-                } else {
-                    Some(false)
-                };
+            if !sent.left_before(self.sent_at, self.end) {
+                return false;
             }
             let deadline = sent.sent_at + self.rtt + window;
-            if deadline <= now {
+            let is_due = deadline <= now;
+            if is_due {
                 on_lost(sent);
-                return Some(true);
+            } else {
+                look_again = Some(deadline);
             }
-            look_again = Some(look_again.map_or(deadline, |first| first.min(deadline)));
-            Some(false)
+            is_due
         });
         (lost, look_again)
     }

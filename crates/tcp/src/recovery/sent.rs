@@ -6,13 +6,23 @@
 //! sum, never a walk. The nodes come from one arena that all connections of a
 //! host share; when it is empty ranges are merged, which loses precision and
 //! nothing else. No text is kept here, and nothing is decided.
+//!
+//! What a packet costs is not its sender's choice: a range is found by its
+//! number in a tree, and those of one fate are a list of their own, so that
+//! only what changes is visited.
 
-use alloc::{boxed::Box, vec};
-use core::{cell::Cell, ops::Range};
+mod arena;
+mod fates;
+mod tree;
+
+pub use arena::SentArena;
+
+use core::ops::Range;
 
 use fullpipe_pool::Instant;
 
 use crate::{SeqNum, congestion::Snapshot};
+use fates::Queue;
 
 const NONE: u32 = u32::MAX;
 
@@ -44,107 +54,15 @@ pub struct Sent {
     pub retransmissions: u8,
     /// It was cut off what left with it.
     is_cut: bool,
+    /// Neighbours by number.
     previous: u32,
     next: u32,
-}
-
-/// The nodes of all connections of a host.
-#[derive(Debug)]
-pub struct SentArena {
-    nodes: Box<[Sent]>,
-    free: u32,
-    free_count: u32,
-    /// Nodes that only a connection without one may take, so that every
-    /// connection can always send.
-    kept_back: u32,
-    refused: u64,
-    /// Nodes that one connection may have because of what its peer reported.
-    each: u32,
-    /// Nodes looked at: the work of all boards.
-    walked: Cell<u64>,
-}
-
-impl SentArena {
-    /// Room for `ranges` ranges, and one more for each of `connections`.
-    /// Allocates here and only here.
-    pub fn new(ranges: u32, connections: u32) -> Self {
-        let count = ranges + connections;
-        let unused = Sent::new(SeqNum(0)..SeqNum(0), Instant::ZERO, Snapshot::default());
-        let mut nodes = vec![unused; count as usize].into_boxed_slice();
-        for (index, node) in nodes.iter_mut().enumerate() {
-            node.next = index as u32 + 1;
-        }
-        if let Some(last) = nodes.last_mut() {
-            last.next = NONE;
-        }
-        let free = if count == 0 { NONE } else { 0 };
-        Self {
-            nodes,
-            free,
-            free_count: count,
-            kept_back: connections,
-            refused: 0,
-            each: u32::MAX,
-            walked: Cell::new(0),
-        }
-    }
-
-    /// The same, but what a peer reports cuts no more than `each` pieces off what
-    /// was sent together, so that it costs a bounded number of nodes.
-    #[must_use]
-    pub fn bounded(mut self, each: u32) -> Self {
-        self.each = each.max(1);
-        self
-    }
-
-    /// Nodes looked at so far: the work that boards caused, the same on every
-    /// machine.
-    pub fn walked(&self) -> u64 {
-        self.walked.get()
-    }
-
-    /// Nodes that no connection uses.
-    pub const fn free_count(&self) -> u32 {
-        self.free_count
-    }
-
-    /// How often none was left, and something was known less precisely from then
-    /// on: what was SACKed may be sent again.
-    pub const fn refused(&self) -> u64 {
-        self.refused
-    }
-
-    /// Nodes in all.
-    pub fn capacity(&self) -> u32 {
-        self.nodes.len() as u32
-    }
-
-    fn take(&mut self, node: Sent, is_first: bool) -> Option<u32> {
-        if self.free_count == 0 || (!is_first && self.free_count <= self.kept_back) {
-            self.refused += 1;
-            return None;
-        }
-        let index = self.free;
-        self.free = self.nodes[index as usize].next;
-        self.free_count -= 1;
-        self.nodes[index as usize] = node;
-        Some(index)
-    }
-
-    fn give_back(&mut self, index: u32) {
-        self.nodes[index as usize].next = self.free;
-        self.free = index;
-        self.free_count += 1;
-    }
-
-    fn get(&self, index: u32) -> &Sent {
-        self.walked.set(self.walked.get() + 1);
-        &self.nodes[index as usize]
-    }
-
-    fn get_mut(&mut self, index: u32) -> &mut Sent {
-        &mut self.nodes[index as usize]
-    }
+    /// Neighbours of the same fate.
+    older: u32,
+    newer: u32,
+    /// Below it in the tree.
+    left: u32,
+    right: u32,
 }
 
 impl Sent {
@@ -159,12 +77,21 @@ impl Sent {
             is_cut: false,
             previous: NONE,
             next: NONE,
+            older: NONE,
+            newer: NONE,
+            left: NONE,
+            right: NONE,
         }
     }
 
     /// Sequence numbers covered.
     pub fn len(&self) -> u32 {
         self.start.room_to(self.end)
+    }
+
+    /// Whether it is in flight, and not for the first time.
+    const fn is_again(&self) -> bool {
+        self.retransmissions > 0 && matches!(self.fate, Fate::InFlight)
     }
 
     /// Whether this left before what left at `at` and ends at `end`. Of what
@@ -186,15 +113,17 @@ impl Sent {
 pub struct Scoreboard {
     head: u32,
     tail: u32,
+    /// Of the tree.
+    top: u32,
     in_flight: u32,
     sacked: u32,
     lost: u32,
+    /// Of what is in flight, what has been sent more than once.
+    sent_again: u32,
     /// Nodes cut off because of what the peer reported.
     cut: u32,
-    /// A node near which the last report ended: the next one goes on there.
-    near: u32,
-    /// No range before this node is lost; none at all is when there is none.
-    first_lost: u32,
+    /// The ranges of each fate.
+    queues: [Queue; 3],
 }
 
 impl Scoreboard {
@@ -203,12 +132,13 @@ impl Scoreboard {
         Self {
             head: NONE,
             tail: NONE,
+            top: NONE,
             in_flight: 0,
             sacked: 0,
             lost: 0,
+            sent_again: 0,
             cut: 0,
-            near: NONE,
-            first_lost: NONE,
+            queues: [Queue::EMPTY; 3],
         }
     }
 
@@ -255,7 +185,6 @@ impl Scoreboard {
         arena: &mut SentArena,
     ) {
         let node = Sent::new(range, now, snapshot);
-        self.in_flight += node.len();
         if self.tail != NONE {
             let tail = arena.get_mut(self.tail);
             debug_assert_eq!(tail.end, node.start, "a gap in what was sent");
@@ -263,21 +192,24 @@ impl Scoreboard {
             if alike && tail.sent_at == now {
                 tail.end = node.end;
                 tail.snapshot = snapshot;
+                self.in_flight += node.len();
                 return;
             }
         }
         match arena.take(node, self.tail == NONE) {
-            Some(index) => self.link_after(self.tail, index, arena),
-            None => self.widen_tail(node.end, now, arena),
+            Some(index) => {
+                self.link_after(self.tail, index, arena);
+                self.top = arena.plant_last(self.top, index);
+                self.add(&node, node.len());
+                self.queue(Fate::InFlight).insert(index, arena);
+            }
+            // The last range grows, and forgets what it knew better.
+            None => self.change(self.tail, arena, &|tail| {
+                tail.fate = Fate::InFlight;
+                tail.end = node.end;
+                tail.sent_at = now;
+            }),
         }
-    }
-
-    /// No node is free: the last range grows, and forgets what it knew better.
-    fn widen_tail(&mut self, end: SeqNum, now: Instant, arena: &mut SentArena) {
-        self.set_fate(self.tail, Fate::InFlight, arena);
-        let tail = arena.get_mut(self.tail);
-        tail.end = end;
-        tail.sent_at = now;
     }
 
     /// Everything before `ack` arrived. `delivered` is told of each range that
@@ -292,7 +224,7 @@ impl Scoreboard {
                 end: node.end.earliest(ack),
                 ..node
             };
-            *self.sum_of(node.fate) -= arrived.len();
+            self.subtract(&node, arrived.len());
             if node.fate != Fate::Sacked {
                 delivered(&arrived);
             }
@@ -307,21 +239,20 @@ impl Scoreboard {
     /// The peer reports `block` as arrived. `delivered` is told of each part
     /// that is news, oldest first.
     ///
-    /// The walk begins where the last one ended, or at the oldest range if that
-    /// is nearer. What is SACKed is merged on the way.
+    /// The walk begins where the block does. What is SACKed is merged on the
+    /// way, so that each range is passed once.
     pub fn on_sack(
         &mut self,
         block: Range<SeqNum>,
         arena: &mut SentArena,
         delivered: &mut dyn FnMut(&Sent),
     ) {
-        let mut index = self.begin_near(block.start, arena);
+        let mut index = self.find(block.start, arena);
         while index != NONE {
             let node = *arena.get(index);
             if node.start.at_or_after(block.end) {
                 break;
             }
-            self.near = index;
             if node.end.at_or_before(block.start) || node.fate == Fate::Sacked {
                 index = node.next;
                 continue;
@@ -332,112 +263,92 @@ impl Scoreboard {
                 if !self.split(index, block.start, arena) {
                     break;
                 }
-                index = arena.get(index).next;
+                index = arena.known(index).next;
                 continue;
             }
             if node.end.after(block.end) && !self.split(index, block.end, arena) {
                 break;
             }
-            delivered(arena.get(index));
+            delivered(arena.known(index));
             self.set_fate(index, Fate::Sacked, arena);
             index = self.merge_sacked(index, arena);
-            self.near = index;
-            index = arena.get(index).next;
+            index = arena.known(index).next;
         }
     }
 
-    /// A node from which a walk to `start` is short: no node before it reaches
-    /// beyond `start`.
-    fn begin_near(&self, start: SeqNum, arena: &SentArena) -> u32 {
-        let mut index = self.near;
-        if index == NONE {
-            return self.head;
+    /// The last range that begins at `start` or before it; the oldest, if all
+    /// begin later.
+    fn find(&mut self, start: SeqNum, arena: &mut SentArena) -> u32 {
+        if self.top == NONE {
+            return NONE;
         }
-        let near = arena.get(index).start;
-        if near.after(start) && arena.get(self.head).start.room_to(start) < start.room_to(near) {
-            return self.head;
+        self.top = arena.splay(self.top, start);
+        let found = arena.known(self.top);
+        if found.start.after(start) && found.previous != NONE {
+            return found.previous;
         }
-        while arena.get(index).start.after(start) && arena.get(index).previous != NONE {
-            index = arena.get(index).previous;
-        }
-        index
+        self.top
     }
 
     /// Joins a SACKed range with SACKed neighbours. Returns its node.
     fn merge_sacked(&mut self, index: u32, arena: &mut SentArena) -> u32 {
-        let Sent { previous, next, .. } = *arena.get(index);
+        let Sent { previous, next, .. } = *arena.known(index);
         if next != NONE && arena.get(next).fate == Fate::Sacked {
-            arena.get_mut(index).end = arena.get(next).end;
+            arena.get_mut(index).end = arena.known(next).end;
             self.unlink(next, arena);
         }
         if previous != NONE && arena.get(previous).fate == Fate::Sacked {
-            arena.get_mut(previous).end = arena.get(index).end;
+            arena.get_mut(previous).end = arena.known(index).end;
             self.unlink(index, arena);
             return previous;
         }
         index
     }
 
-    /// Asks `is_lost` about every range in flight, oldest first, until it says
-    /// `None`: what follows cannot be lost either. Returns the bytes that are
-    /// newly taken for lost.
+    /// Asks `is_lost` about the ranges in flight, in the order in which they
+    /// left, until it says no: what left later cannot be lost either. Returns the
+    /// bytes that are newly taken for lost.
     pub fn mark_lost(
         &mut self,
         arena: &mut SentArena,
-        is_lost: &mut dyn FnMut(&Sent) -> Option<bool>,
+        is_lost: &mut dyn FnMut(&Sent) -> bool,
     ) -> u32 {
         let before = self.lost;
-        let mut index = self.head;
-        while index != NONE {
-            let node = arena.get(index);
-            let next = node.next;
-            if node.fate == Fate::InFlight {
-                match is_lost(node) {
-                    None => break,
-                    Some(true) => self.set_fate(index, Fate::Lost, arena),
-                    Some(false) => {}
-                }
+        loop {
+            let oldest = self.queue(Fate::InFlight).first;
+            if oldest == NONE || !is_lost(arena.get(oldest)) {
+                return self.lost - before;
             }
-            index = next;
+            self.set_fate(oldest, Fate::Lost, arena);
         }
-        self.lost - before
     }
 
     /// After a timeout everything that is not SACKed is taken for lost; with
     /// `renege` what was SACKed too, because the peer has taken it back.
     pub fn mark_all_lost(&mut self, renege: bool, arena: &mut SentArena) {
-        let mut index = self.head;
-        while index != NONE {
-            let node = arena.get(index);
-            let next = node.next;
-            if node.fate == Fate::InFlight || (renege && node.fate == Fate::Sacked) {
-                self.set_fate(index, Fate::Lost, arena);
-            }
-            index = next;
+        self.all_become(Fate::InFlight, Fate::Lost, arena);
+        if renege {
+            self.all_become(Fate::Sacked, Fate::Lost, arena);
         }
     }
 
     /// What was taken for lost is in flight after all: an undo.
     pub fn unmark_lost(&mut self, arena: &mut SentArena) {
-        let mut index = self.head;
-        while index != NONE {
-            let next = arena.get(index).next;
-            if arena.get(index).fate == Fate::Lost {
-                self.set_fate(index, Fate::InFlight, arena);
-            }
-            index = next;
-        }
+        self.all_become(Fate::Lost, Fate::InFlight, arena);
     }
 
     /// What counts as SACKed is in flight again: it was only assumed.
     pub fn forget_sacked(&mut self, arena: &mut SentArena) {
-        let mut index = if self.sacked > 0 { self.head } else { NONE };
-        while index != NONE {
-            let next = arena.get(index).next;
-            if arena.get(index).fate == Fate::Sacked {
-                self.set_fate(index, Fate::InFlight, arena);
+        self.all_become(Fate::Sacked, Fate::InFlight, arena);
+    }
+
+    fn all_become(&mut self, was: Fate, fate: Fate, arena: &mut SentArena) {
+        loop {
+            let last = self.queue(was).last;
+            if last == NONE {
+                return;
             }
-            index = next;
+            self.set_fate(last, fate, arena);
         }
     }
 
@@ -460,11 +371,8 @@ impl Scoreboard {
     }
 
     /// Sequence numbers in flight that have been sent more than once.
-    pub fn sent_again(&self, arena: &SentArena) -> u32 {
-        self.iter(arena)
-            .filter(|sent| sent.retransmissions > 0 && sent.fate == Fate::InFlight)
-            .map(Sent::len)
-            .sum()
+    pub const fn sent_again(&self) -> u32 {
+        self.sent_again
     }
 
     /// Whether the oldest range begins at `seq`.
@@ -474,12 +382,8 @@ impl Scoreboard {
 
     /// The oldest range that is lost.
     pub fn next_lost(&self, arena: &SentArena) -> Option<Range<SeqNum>> {
-        if self.lost == 0 {
-            return None;
-        }
-        let lost = self
-            .iter_from(self.first_lost, arena)
-            .find(|sent| sent.fate == Fate::Lost)?;
+        let first = self.queues[Fate::Lost as usize].first;
+        let lost = (first != NONE).then(|| arena.get(first))?;
         Some(lost.start..lost.end)
     }
 
@@ -493,28 +397,21 @@ impl Scoreboard {
         snapshot: Snapshot,
         arena: &mut SentArena,
     ) {
-        // What is lost leaves again in order, so it is usually found at once.
-        let mut index = match self.first_lost {
-            NONE => self.head,
-            first if arena.get(first).start.at_or_before(range.start) => first,
-            _ => self.head,
-        };
-        while index != NONE && arena.get(index).start.before(range.start) {
-            index = arena.get(index).next;
+        let mut index = self.find(range.start, arena);
+        if index != NONE && arena.known(index).start.before(range.start) {
+            index = arena.known(index).next;
         }
         while index != NONE && arena.get(index).start.before(range.end) {
-            if arena.get(index).end.after(range.end) {
+            if arena.known(index).end.after(range.end) {
                 self.split(index, range.end, arena);
             }
-            self.set_fate(index, Fate::InFlight, arena);
-            if self.first_lost == index {
-                self.first_lost = arena.get(index).next;
-            }
-            let node = arena.get_mut(index);
-            node.sent_at = now;
-            node.snapshot = snapshot;
-            node.retransmissions = node.retransmissions.saturating_add(1);
-            index = node.next;
+            self.change(index, arena, &|node| {
+                node.fate = Fate::InFlight;
+                node.sent_at = now;
+                node.snapshot = snapshot;
+                node.retransmissions = node.retransmissions.saturating_add(1);
+            });
+            index = arena.known(index).next;
         }
     }
 
@@ -522,7 +419,7 @@ impl Scoreboard {
     pub fn clear(&mut self, arena: &mut SentArena) {
         while self.head != NONE {
             let node = *arena.get(self.head);
-            *self.sum_of(node.fate) -= node.len();
+            self.subtract(&node, node.len());
             self.unlink(self.head, arena);
         }
     }
@@ -532,12 +429,9 @@ impl Scoreboard {
     /// # Panics
     /// With what is broken.
     pub fn verify(&self, una: SeqNum, max: SeqNum, arena: &SentArena) {
-        let first = self.iter(arena).find(|sent| sent.fate == Fate::Lost);
-        let found = self.next_lost(arena).map(|range| range.start);
-        assert_eq!(first.map(|sent| sent.start), found, "the oldest lost range");
         let cut = self.iter(arena).filter(|sent| sent.is_cut).count();
         assert_eq!(self.cut as usize, cut, "ranges cut off by reports");
-        let mut sums = [0; 3];
+        let (mut sums, mut counts, mut again) = ([0; 3], [0; 3], 0);
         let mut expected = una;
         for sent in self.iter(arena) {
             assert_eq!(sent.start, expected, "a gap in the scoreboard");
@@ -547,13 +441,22 @@ impl Scoreboard {
             );
             expected = sent.end;
             sums[sent.fate as usize] += sent.len();
+            counts[sent.fate as usize] += 1;
+            again += if sent.is_again() { sent.len() } else { 0 };
+            assert!(
+                sent.next == NONE || arena.is_neighbour(arena.get(sent.next).previous, sent.next),
+                "the tree and the list of the scoreboard"
+            );
         }
         assert_eq!(expected, max, "the scoreboard ends elsewhere");
         assert_eq!(
-            sums,
-            [self.in_flight, self.sacked, self.lost],
+            (sums, again),
+            ([self.in_flight, self.sacked, self.lost], self.sent_again),
             "sums of the scoreboard"
         );
+        for fate in [Fate::InFlight, Fate::Sacked, Fate::Lost] {
+            self.queues[fate as usize].verify(fate, counts[fate as usize], arena);
+        }
     }
 
     fn sum_of(&mut self, fate: Fate) -> &mut u32 {
@@ -564,46 +467,60 @@ impl Scoreboard {
         }
     }
 
+    const fn queue(&mut self, fate: Fate) -> &mut Queue {
+        &mut self.queues[fate as usize]
+    }
+
+    /// `len` numbers of `node` count from now on.
+    fn add(&mut self, node: &Sent, len: u32) {
+        *self.sum_of(node.fate) += len;
+        self.sent_again += if node.is_again() { len } else { 0 };
+    }
+
+    /// `len` numbers of `node` count no more.
+    fn subtract(&mut self, node: &Sent, len: u32) {
+        *self.sum_of(node.fate) -= len;
+        self.sent_again -= if node.is_again() { len } else { 0 };
+    }
+
     fn set_fate(&mut self, index: u32, fate: Fate, arena: &mut SentArena) {
-        let node = arena.get_mut(index);
-        let (was, len) = (core::mem::replace(&mut node.fate, fate), node.len());
-        *self.sum_of(was) -= len;
-        *self.sum_of(fate) += len;
-        if fate == Fate::Lost {
-            let start = arena.get(index).start;
-            let is_first =
-                self.first_lost == NONE || start.before(arena.get(self.first_lost).start);
-            if is_first {
-                self.first_lost = index;
-            }
-        }
+        self.change(index, arena, &|node| node.fate = fate);
+    }
+
+    /// Whatever `change` does to a range but move its start, sums and lists
+    /// follow.
+    fn change(&mut self, index: u32, arena: &mut SentArena, change: &dyn Fn(&mut Sent)) {
+        let before = *arena.known(index);
+        self.subtract(&before, before.len());
+        self.queue(before.fate).remove(index, arena);
+        change(arena.get_mut(index));
+        let after = *arena.known(index);
+        self.add(&after, after.len());
+        self.queue(after.fate).insert(index, arena);
     }
 
     /// Cuts a range in two at `at`. False when no node is free for it.
     fn split(&mut self, index: u32, at: SeqNum, arena: &mut SentArena) -> bool {
-        if self.cut >= arena.each {
-            arena.refused += 1;
-            return false;
-        }
         let second = Sent {
             start: at,
             is_cut: true,
-            ..*arena.get(index)
+            ..*arena.known(index)
         };
-        let Some(new) = arena.take(second, false) else {
+        let Some(new) = arena.take_cut(second, self.cut) else {
             return false;
         };
         arena.get_mut(index).end = at;
         self.cut += 1;
         self.link_after(index, new, arena);
+        self.top = arena.plant_behind(self.top, index, new);
+        self.queue(second.fate).insert_behind(index, new, arena);
         true
     }
 
     fn link_after(&mut self, previous: u32, index: u32, arena: &mut SentArena) {
-        let next = if previous == NONE {
-            NONE
-        } else {
-            arena.get(previous).next
+        let next = match previous {
+            NONE => NONE,
+            _ => arena.known(previous).next,
         };
         let node = arena.get_mut(index);
         (node.previous, node.next) = (previous, next);
@@ -617,20 +534,18 @@ impl Scoreboard {
         }
     }
 
+    /// Takes a range, whose numbers are accounted for, off the board.
     fn unlink(&mut self, index: u32, arena: &mut SentArena) {
         let Sent {
             previous,
             next,
             is_cut,
+            fate,
             ..
-        } = *arena.get(index);
+        } = *arena.known(index);
         self.cut -= u32::from(is_cut);
-        if self.near == index {
-            self.near = if previous == NONE { next } else { previous };
-        }
-        if self.first_lost == index {
-            self.first_lost = next;
-        }
+        self.top = arena.uproot(self.top, index);
+        self.queue(fate).remove(index, arena);
         match previous {
             NONE => self.head = next,
             _ => arena.get_mut(previous).next = next,
