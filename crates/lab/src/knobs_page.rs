@@ -79,7 +79,8 @@ fn aliases_markdown() -> String {
     let mut page = String::from(
         "\n# Names of other systems\n\n\
          What these systems call a knob can be set by their name too, with any preset:\n\
-         `--set CFG_TCP_SND_WND=16384`.\n\n\
+         `--set CFG_TCP_SND_WND=16384`. What an application sets on its socket is taken as it is:\n\
+         nothing of it is doubled.\n\n\
          | knob | name | preset | value |\n\
          | --- | --- | --- | --- |\n",
     );

@@ -76,7 +76,7 @@ fn the_page_of_many_seeds_is_what_comes_out() {
 /// Goodput at each kind of trouble, as it was asked for.
 #[test]
 #[ignore = "many seeds: run by `cargo xtask test --only lab`"]
-fn loss_over_many_seeds_costs_no_more_than_the_response_function_says() {
+fn loss_over_many_seeds_costs_no_more_than_these_figures() {
     for (label, least) in [
         ("newreno loss=0%", 91.0),
         ("cubic loss=0%", 91.0),
@@ -107,6 +107,28 @@ fn loss_over_many_seeds_costs_no_more_than_the_response_function_says() {
             "{}: {needless_share} sent needlessly",
             row.label
         );
+    }
+}
+
+/// The response function knows neither timeouts nor retransmissions that are lost
+/// themselves, so something less than it allows is right.
+#[test]
+#[ignore = "many seeds: run by `cargo xtask test --only lab`"]
+fn loss_over_many_seeds_leaves_four_fifths_of_what_the_response_function_allows() {
+    for congestion in ["newreno", "cubic"] {
+        for loss in ["0.1", "1", "3"] {
+            let label = format!("{congestion} loss={loss}%");
+            let &Measured {
+                goodput_mbps,
+                allowed_mbps,
+                ..
+            } = measured(&LOSS, &label);
+            let allowed = allowed_mbps.expect("the path loses");
+            assert!(
+                goodput_mbps >= 0.8 * allowed,
+                "{label}: {goodput_mbps} of {allowed} Mbit/s"
+            );
+        }
     }
 }
 
@@ -163,9 +185,11 @@ fn equals_share_a_queue_evenly_over_many_seeds() {
 #[ignore = "many seeds: run by `cargo xtask test --only lab`"]
 fn cubic_leaves_newreno_its_part_over_many_seeds() {
     for many in ["1 and 1", "4 and 4"] {
-        let flows = &measured(&FAIRNESS, &format!("cubic against newreno, {many}")).flows;
-        let ratio = flows[0].goodput_mbps / flows[1].goodput_mbps;
+        let all = measured(&FAIRNESS, &format!("cubic against newreno, {many}"));
+        let ratio = all.flows[0].goodput_mbps / all.flows[1].goodput_mbps;
         assert!((0.5..2.0).contains(&ratio), "{many}: {ratio}");
+        let jain = all.jain.expect("there are several connections");
+        assert!(jain >= 0.95, "{many}: {jain}");
     }
 }
 

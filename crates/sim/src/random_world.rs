@@ -38,6 +38,9 @@ const BYTES_OF_A_WORLD: u64 = 256 << 10;
 /// Segments that the smallest segment size may cut these bytes into.
 const SEGMENTS_OF_A_WORLD: u64 = 2_000;
 
+/// Share of worlds in which nothing overtakes: no rule, jitter or reordering.
+const IN_ORDER: f64 = 0.25;
+
 /// Shorter keepalive times are drawn as none.
 const SHORTEST_KEEPALIVE: Duration = Duration::from_millis(100);
 
@@ -46,11 +49,16 @@ impl RandomWorld {
     pub fn draw(seed: Seed) -> Self {
         let rng = Rng::seeded(seed.0);
         let mut world = World::random(seed);
-        let (hosts, links) = draw_network(&mut world, &mut rng.fork(1));
+        // Where frames may overtake each other nothing bounds a rate sample.
+        let in_order = rng.fork(4).chance(IN_ORDER);
+        let (hosts, links) = draw_network(&mut world, in_order, &mut rng.fork(1));
         draw_conversations(&mut world, &hosts, &mut rng.fork(2));
         let mut rng = rng.fork(3);
         for _ in 0..rng.below(4) {
-            world.rule(draw_rule(&mut rng));
+            let rule = draw_rule(&mut rng);
+            if !in_order {
+                world.rule(rule);
+            }
         }
         let hardship = Duration::from_millis(rng.between(100, 60_000));
         let outage = rng.chance(0.2).then(|| {
@@ -67,7 +75,7 @@ impl RandomWorld {
 }
 
 /// Two hosts on a link, or up to five around a switch.
-fn draw_network(world: &mut World, rng: &mut Rng) -> (Vec<HostId>, Vec<LinkId>) {
+fn draw_network(world: &mut World, in_order: bool, rng: &mut Rng) -> (Vec<HostId>, Vec<LinkId>) {
     let pair = rng.chance(0.6);
     let count = if pair { 2 } else { rng.between(3, 5) };
     let links = if pair { 1 } else { count };
@@ -80,6 +88,11 @@ fn draw_network(world: &mut World, rng: &mut Rng) -> (Vec<HostId>, Vec<LinkId>) 
             } else {
                 draw_link(rng, mtu)
             };
+            let [forward, back] = [forward, back].map(|link| Link {
+                jitter_us: if in_order { 0 } else { link.jitter_us },
+                reordering: link.reordering.filter(|_| !in_order),
+                ..link
+            });
             world.link_asymmetric(forward, back)
         })
         .collect();

@@ -11,6 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use fullpipe_pool::{Duration, Instant};
 
+use crate::check::Judged;
 use crate::random_world::RandomWorld;
 use crate::{Deadline, Goal, HostId, Seed, WorldFailure};
 
@@ -29,6 +30,8 @@ pub struct WorldSummary {
     pub bytes: u64,
     /// Frames that left hosts.
     pub frames: u64,
+    /// Checkers that had something to judge.
+    pub judged: Judged,
     /// Events that happened.
     pub steps: u64,
     /// How long it lasted, in virtual time.

@@ -121,8 +121,8 @@ fn replay(seed: u64, pcap: Option<&Path>) -> Result<()> {
         None => worlds::world(seed),
     };
     match lived {
-        Ok(told) => {
-            println!("{told}");
+        Ok(summary) => {
+            println!("{}", worlds::in_a_line(&summary));
             Ok(())
         }
         Err(why) => bail!("world {seed}: {why}"),

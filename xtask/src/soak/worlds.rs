@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use fullpipe_sim::{WorldFailure, WorldSummary};
+use fullpipe_sim::{WorldFailure, WorldSummary, check::Judged};
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// A world that takes longer than this on the wall clock will never end.
@@ -72,6 +72,7 @@ pub fn run(plan: &Plan) -> Result<Vec<Failure>> {
         seconds: plan.seconds,
         order: Mutex::new(Box::new(plan.order())),
         failures: Mutex::new(Vec::new()),
+        judged: Mutex::new(JudgedIn::default()),
         at_work: (0..jobs).map(|_| Mutex::new(None)).collect(),
         bar: &bar,
     };
@@ -97,6 +98,14 @@ pub fn run(plan: &Plan) -> Result<Vec<Failure>> {
         bar.position(),
         run.start.elapsed().as_secs_f64()
     );
+    let JudgedIn {
+        repeats,
+        pace,
+        rate,
+    } = run.judged.into_inner().expect("no worker died");
+    println!(
+        "judged of those that held: repeats in {repeats}, pace in {pace}, rate samples in {rate}"
+    );
     Ok(failures)
 }
 
@@ -105,11 +114,27 @@ thread_local! {
     static LAST_PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
+/// In how many worlds each checker that needs more than a frame judged.
+#[derive(Default)]
+struct JudgedIn {
+    repeats: u64,
+    pace: u64,
+    rate: u64,
+}
+
+impl JudgedIn {
+    fn add(&mut self, judged: Judged) {
+        self.repeats += u64::from(judged.repeats);
+        self.pace += u64::from(judged.pace);
+        self.rate += u64::from(judged.rate);
+    }
+}
+
 /// Runs one world; `Ok` tells of it, the error is why it failed.
 ///
 /// The simulator catches what the stack asserts; what the simulator itself
 /// asserts is caught here.
-pub fn world(seed: u64) -> Result<String, String> {
+pub fn world(seed: u64) -> Result<WorldSummary, String> {
     told(|| fullpipe_sim::soak(seed))
 }
 
@@ -117,7 +142,7 @@ pub fn world(seed: u64) -> Result<String, String> {
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn world_captured(seed: u64, file: &Path) -> Result<Result<String, String>> {
+pub fn world_captured(seed: u64, file: &Path) -> Result<Result<WorldSummary, String>> {
     let out = BufWriter::new(File::create(file)?);
     let mut written = Ok(());
     let lived = told(|| {
@@ -131,10 +156,10 @@ pub fn world_captured(seed: u64, file: &Path) -> Result<Result<String, String>> 
     Ok(lived)
 }
 
-fn told(live: impl FnOnce() -> Result<WorldSummary, WorldFailure>) -> Result<String, String> {
+fn told(live: impl FnOnce() -> Result<WorldSummary, WorldFailure>) -> Result<WorldSummary, String> {
     let lived = panic::catch_unwind(AssertUnwindSafe(live));
     match lived {
-        Ok(Ok(summary)) => Ok(in_a_line(&summary)),
+        Ok(Ok(summary)) => Ok(summary),
         Ok(Err(failure)) => Err(match LAST_PANIC.take() {
             Some(panic) => format!("{}\n{panic}", at_place(&failure)),
             None => at_place(&failure),
@@ -153,7 +178,8 @@ fn at_place(failure: &WorldFailure) -> String {
     format!("{place}: {finding} (at {:.6} s)", at.as_secs_f64())
 }
 
-fn in_a_line(summary: &WorldSummary) -> String {
+/// What is to be told of a world that held.
+pub fn in_a_line(summary: &WorldSummary) -> String {
     let WorldSummary {
         seed,
         hosts,
@@ -161,12 +187,19 @@ fn in_a_line(summary: &WorldSummary) -> String {
         finished,
         bytes,
         frames,
+        judged,
         steps,
         lasted,
     } = summary;
+    let Judged {
+        repeats,
+        pace,
+        rate,
+    } = judged;
     format!(
         "world {} held: {hosts} hosts, {finished} of {conversations} conversations finished, \
-         {bytes} bytes in {frames} frames and {steps} steps, {:.1} s of virtual time",
+         {bytes} bytes in {frames} frames and {steps} steps, {:.1} s of virtual time; \
+         judged: repeats {repeats}, pace {pace}, rate samples {rate}",
         seed.0,
         lasted.as_secs_f64()
     )
@@ -187,6 +220,7 @@ struct Run<'a> {
     seconds: Option<Duration>,
     order: Mutex<Box<dyn Iterator<Item = u64> + Send + 'a>>,
     failures: Mutex<Vec<Failure>>,
+    judged: Mutex<JudgedIn>,
     /// For each worker: the seed it is at, and since when.
     at_work: Vec<Mutex<Option<(u64, Instant)>>>,
     bar: &'a ProgressBar,
@@ -196,12 +230,16 @@ impl Run<'_> {
     fn work(&self, slot: &Mutex<Option<(u64, Instant)>>) {
         while let Some(seed) = self.take() {
             *slot.lock().expect("only this worker writes") = Some((seed, Instant::now()));
-            if let Err(why) = world(seed) {
-                self.bar.println(format!("world {seed}: {why}"));
-                self.failures
-                    .lock()
-                    .expect("no worker died")
-                    .push(Failure { seed, why });
+            match world(seed) {
+                Ok(summary) => {
+                    let mut judged = self.judged.lock().expect("no worker died");
+                    judged.add(summary.judged);
+                }
+                Err(why) => {
+                    self.bar.println(format!("world {seed}: {why}"));
+                    let mut failures = self.failures.lock().expect("no worker died");
+                    failures.push(Failure { seed, why });
+                }
             }
             self.bar.inc(1);
         }

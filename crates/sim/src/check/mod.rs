@@ -10,5 +10,17 @@ pub mod repeats;
 pub mod silence;
 pub mod windows;
 
+/// Which of the checkers that need more than a frame found something to judge in a
+/// world. The others judge every frame of every world.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Judged {
+    /// [`repeats`]: text left after an ACK that its host must believe.
+    pub repeats: bool,
+    /// [`pace`]: text left at a rate.
+    pub pace: bool,
+    /// [`rate`]: a sample was taken where the path bounds it.
+    pub rate: bool,
+}
+
 /// What a checker found wrong.
 pub type Finding = String;

@@ -105,14 +105,15 @@ impl RepeatWatch {
         }
     }
 
-    /// This end sends a segment.
+    /// This end sends a segment. Returns whether there was anything to judge: text,
+    /// after an ACK that counts.
     ///
     /// # Errors
     /// What of it the other side is known to have.
-    pub fn sent(&mut self, packet: &TcpPacket, now: Instant) -> Result<(), Finding> {
+    pub fn sent(&mut self, packet: &TcpPacket, now: Instant) -> Result<bool, Finding> {
         let header = &packet.header;
         if packet.has(TcpFlags::RST) {
-            return Ok(());
+            return Ok(false);
         }
         if packet.has(TcpFlags::SYN) && self.iss != Some(header.seq) {
             *self = Self {
@@ -131,7 +132,7 @@ impl RepeatWatch {
         if self.iss.is_some() && after(packet.seq_end(), self.sent_end) {
             self.sent_end = packet.seq_end();
         }
-        Ok(())
+        Ok(self.una.is_some() && packet.text_len > 0)
     }
 
     fn judge(&self, start: u32, end: u32, now: Instant) -> Result<(), Finding> {

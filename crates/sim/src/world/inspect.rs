@@ -287,6 +287,7 @@ impl World {
                 .map(|end| end.ledger.read)
                 .sum(),
             frames: self.frames,
+            judged: self.judged,
             steps: self.steps,
             lasted: self.now,
         }

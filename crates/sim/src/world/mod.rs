@@ -33,6 +33,7 @@ use rustc_hash::FxHashMap;
 
 use crate::agenda::{Agenda, Alarm};
 use crate::app::{Application, ReadPlan, Transfer, WritePlan};
+use crate::check::Judged;
 use crate::datagrams::{Datagrams, DatagramsId};
 use crate::device::{DeviceModel, SimDevice};
 use crate::failure::WorldFailure;
@@ -138,6 +139,8 @@ pub struct World {
     reaps: bool,
     /// A link is no longer what it was made as.
     links_changed: bool,
+    /// Checkers that had something to judge.
+    judged: Judged,
     steps: u64,
     frames: u64,
 }
@@ -172,6 +175,7 @@ impl World {
             watch: inspect::Watch::default(),
             reaps: false,
             links_changed: false,
+            judged: Judged::default(),
             steps: 0,
             frames: 0,
         }

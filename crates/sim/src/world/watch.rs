@@ -35,11 +35,13 @@ impl World {
     /// Looks at what a host's stack has made since `waiting` frames waited.
     pub(super) fn watch_made(&mut self, id: HostId, waiting: usize) -> Result<(), WorldFailure> {
         let host = &self.hosts[id.0];
-        // A stack that lacks ranges to remember what it sent rightly knows less
-        // than what it was told, and takes more for being in flight.
-        if host.device.waiting() == waiting || host.stack.sent_ranges_refused() > 0 {
+        if host.device.waiting() == waiting {
             return Ok(());
         }
+        // A stack that lacks ranges to remember what it sent rightly knows less
+        // than what it was told, and takes more for being in flight: when a flight
+        // begins, which may leave unpaced, is then not to be seen from outside.
+        let knows_all = host.stack.sent_ranges_refused() == 0;
         let frames = host.device.made_since(waiting);
         let segments: Vec<TcpPacket> = frames
             .filter_map(|frame| Packet::parse(self.now, frame).tcp)
@@ -50,8 +52,11 @@ impl World {
                 continue;
             };
             let now = self.now;
-            let verdict = self.end_mut(end).repeats.sent(&tcp, now);
-            verdict.map_err(|finding| self.failure(self.place_of(end), finding))?;
+            if knows_all {
+                let verdict = self.end_mut(end).repeats.sent(&tcp, now);
+                let told = verdict.map_err(|finding| self.failure(self.place_of(end), finding))?;
+                self.judged.repeats |= told;
+            }
             if tcp.text_len == 0 {
                 continue;
             }
@@ -63,10 +68,16 @@ impl World {
                 }),
             }
         }
-        made.iter().try_for_each(|made| self.watch_rates(id, made))
+        made.iter()
+            .try_for_each(|made| self.watch_rates(id, made, knows_all))
     }
 
-    fn watch_rates(&mut self, id: HostId, made: &Made) -> Result<(), WorldFailure> {
+    fn watch_rates(
+        &mut self,
+        id: HostId,
+        made: &Made,
+        knows_all: bool,
+    ) -> Result<(), WorldFailure> {
         let (now, end) = (self.now, made.end);
         let Some(connection) = self.end_mut(end).connection else {
             return Ok(());
@@ -75,7 +86,7 @@ impl World {
         let Ok(info) = host.stack.tcp_info(connection, now) else {
             return Ok(());
         };
-        if host.config.tcp.pacing {
+        if host.config.tcp.pacing && knows_all {
             let pacing = pace::Pacing {
                 now,
                 rate: info.pacing_rate,
@@ -84,6 +95,7 @@ impl World {
             };
             let verdict = self.end_mut(end).pace.sent(&made.texts, pacing);
             verdict.map_err(|finding| self.failure(self.place_of(end), finding))?;
+            self.judged.pace |= info.pacing_rate < u64::MAX;
         }
         let is_straight = info.bytes_retransmitted == 0 && info.timeouts == 0;
         let path = self.bare_path(end).filter(|_| is_straight);
@@ -92,6 +104,7 @@ impl World {
             Some(path) if !self.end_mut(end).is_rate_unbounded => {
                 rate::check(info.fastest_sample, path)
                     .map_err(|finding| self.failure(self.place_of(end), finding))?;
+                self.judged.rate |= info.fastest_sample.delivered > 0;
             }
             Some(_) => {}
         }

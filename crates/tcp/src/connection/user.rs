@@ -84,12 +84,13 @@ pub enum SocketOption {
     NoDelay(bool),
     /// `TCP_CORK`, `SO_NOPUSH`: true holds less than a segment.
     Cork(bool),
-    /// Send buffer in bytes. It is no longer tuned.
+    /// Send buffer in bytes, at most `tcp.send_buffer_limit`; no preset doubles it. It
+    /// is no longer tuned.
     SendBuffer(u32),
     /// `SO_SNDLOWAT`: room in bytes that a blocked writer waits for; 0 leaves it
     /// to the stack.
     SendLowWater(u32),
-    /// Receive buffer in bytes. It is no longer tuned. A smaller one than before takes effect as the
+    /// Receive buffer in bytes, like the send buffer. It is no longer tuned. A smaller one than before takes effect as the
     /// application reads: what was promised is kept.
     ReceiveBuffer(u32),
     /// Idle time before the first keepalive probe; zero is off.

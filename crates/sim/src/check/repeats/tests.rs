@@ -28,11 +28,11 @@ fn sender() -> RepeatWatch {
     let mut watch = RepeatWatch::default();
     let mut syn = packet(0, 500, 0, &[]);
     syn.header.flags = TcpFlags::SYN | TcpFlags::ACK;
-    assert_eq!(watch.sent(&syn, Instant::ZERO), Ok(()));
+    assert!(watch.sent(&syn, Instant::ZERO).is_ok());
     watch.arrived(&packet(500, 1, 0, &[]), Instant::ZERO);
     for segment in 0..10 {
         let text = packet(1 + segment * 100, 500, 100, &[]);
-        assert_eq!(watch.sent(&text, Instant::ZERO), Ok(()));
+        assert!(watch.sent(&text, Instant::ZERO).is_ok());
     }
     watch
 }

@@ -108,9 +108,10 @@ fn pressure_takes_growth_back_and_the_right_edge_stays() {
     assert_eq!(sizes(&mut pair), (MOST, MOST));
 }
 
-/// One end has grown far and another little: only the first gives back.
+/// What has grown far gives back, what has grown little does not; who is first
+/// among several is tested in `sim/tests/shared_memory.rs`.
 #[test]
-fn the_largest_holder_shrinks_first() {
+fn under_pressure_a_buffer_shrinks_to_what_is_free() {
     let pool = PoolConfig {
         blocks: 1_000,
         block_size: 1_024,
