@@ -64,7 +64,8 @@ pub struct Step {
 pub enum End {
     /// The path carries no more.
     Path,
-    /// No knob moves what binds.
+    /// No knob moves what binds, or there are several connections and what one of
+    /// them gets is not for one of them to say.
     NoKnob,
     /// The next step would take more packet memory than was given.
     MemorySpent,
@@ -81,7 +82,7 @@ impl End {
     pub const fn words(self) -> &'static str {
         match self {
             Self::Path => "path",
-            Self::NoKnob => "no knob moves it",
+            Self::NoKnob => "no advice",
             Self::MemorySpent => "memory is spent",
             Self::NoGain => "no further gain",
             Self::Refused => "the advice is refused",
@@ -151,7 +152,7 @@ pub fn advice_text(advice: &[Advice]) -> String {
         }
         let last = steps.last().map_or("", |step| step.verdict.limit.words());
         let end = match end {
-            End::NoKnob => format!("{last}, which no knob moves"),
+            End::NoKnob => format!("{last}, for which there is no advice"),
             End::Path | End::MemorySpent | End::NoGain | End::Refused | End::StepsSpent => {
                 end.words().to_string()
             }

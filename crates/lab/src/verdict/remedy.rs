@@ -163,13 +163,40 @@ fn window(evidence: &Evidence<'_>) -> Option<Window> {
     })
 }
 
-/// The same, or twice what there is where nothing else is known to bind.
+/// The same; where no such thing is known to bind, as much as the next knob lets
+/// through, and never more than there is to send.
 fn window_beyond(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
-    let needed = window(evidence).unwrap_or_else(|| Window {
-        bytes: present.saturating_mul(2),
-        formula: "twice the present, as nothing else is known to bind".to_string(),
-    });
+    let needed = match window(evidence) {
+        Some(needed) => needed,
+        None => next_window(evidence, present)?,
+    };
     (needed.bytes > present).then_some(needed)
+}
+
+/// The next larger window that anything bounds, or all there is to send.
+fn next_window(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
+    let scale = evidence.scale();
+    let window = |bps: f64| (bps / 8.0 * scale.cycle_s).ceil() as u64;
+    let all = bounds::all(evidence.setup, &scale).into_iter();
+    let next = all
+        .filter(|bound| bound.bps.is_finite())
+        .map(|bound| (window(bound.bps), bound.cause))
+        .filter(|(bytes, _)| *bytes > present + STEP)
+        .min_by_key(|(bytes, _)| *bytes);
+    let whole = match evidence.setup.flow().stop {
+        Stop::Bytes(bytes) => Some(bytes),
+        Stop::After(_) => None,
+    };
+    match (next, whole) {
+        (Some((bytes, cause)), whole) if whole.is_none_or(|whole| bytes < whole) => Some(Window {
+            bytes: bytes.next_multiple_of(STEP),
+            formula: format!("as much as {} lets through", cause.words()),
+        }),
+        (_, whole) => whole.map(|whole| Window {
+            bytes: whole.next_multiple_of(STEP),
+            formula: format!("all {} bytes at once", grouped(whole)),
+        }),
+    }
 }
 
 /// The window that the send buffer must hold beside what must be free before a
