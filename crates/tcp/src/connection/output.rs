@@ -78,13 +78,15 @@ impl Connection {
     fn poll_lost(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
         let lost = self.recovery.next_lost(env.sent)?;
         let mss = self.mss(env);
+        let nothing_flies = self.recovery.board().in_flight() == 0;
         let is_new_text_next =
             self.recovery.prefers_new_text() && self.send_allowance(env).room >= mss;
-        if is_new_text_next || self.recovery.awaits_new_text() {
+        // Of what no longer flies no ACK will tell anything.
+        let is_told = self.recovery.awaits_new_text() && !nothing_flies;
+        if is_new_text_next || is_told {
             return None;
         }
         let edge = self.send.snd_una + self.send.snd_wnd;
-        let nothing_flies = self.recovery.board().in_flight() == 0;
         let blocked = lost.start.at_or_after(edge)
             || !(self.cwnd_room() >= mss || nothing_flies)
             || !self.may_leave_now(env);
@@ -364,10 +366,10 @@ impl Connection {
         }
         env.counters.win_probe += 1;
         self.tally.zero_window_probes += 1;
-        let text = self.send.snd_una.room_to(self.send.text_end());
-        let probe = self.text_segment(self.send.snd_una, text.min(1), env);
+        // While the persist timer runs, what leaves is known for a probe.
         self.arm_persist(env);
-        Some(probe)
+        let text = self.send.snd_una.room_to(self.send.text_end());
+        Some(self.text_segment(self.send.snd_una, text.min(1), env))
     }
 
     /// A sequence number from before the window, which the peer must answer.

@@ -312,3 +312,25 @@ fn the_smallest_segments_that_a_peer_may_ask_for_have_a_floor() {
     let nodes = pair.ends[CLIENT].sent.capacity() - pair.ends[CLIENT].sent.free_count();
     assert!(nodes <= 20_000 / 48, "{nodes} pieces");
 }
+
+/// The byte of a probe that the peer refused does not keep the tail from leaving,
+/// as Nagle's rule would have it, once the window has opened.
+#[test]
+fn a_lost_probe_does_not_hold_what_the_window_lets_leave_then() {
+    let small = TcpConfig {
+        receive_buffer: 2_000,
+        ..TcpConfig::default()
+    };
+    let mut pair = Pair::established(TcpConfig::default(), small);
+    pair.lose = Box::new(|flying| flying.text.len() == 1);
+    pair.write(CLIENT, &[7; 2_130]);
+    pair.run_for(Duration::from_secs(2));
+    let probes = pair.at(CLIENT, |connection, env| {
+        connection.info(env).zero_window_probes
+    });
+    assert!(probes > 0, "the window was closed");
+    let mut read = pair.read(SERVER).len();
+    pair.run_for(Duration::from_secs(2));
+    read += pair.read(SERVER).len();
+    assert_eq!(read, 2_130);
+}
