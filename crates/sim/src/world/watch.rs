@@ -97,7 +97,7 @@ impl World {
             verdict.map_err(|finding| self.failure(self.place_of(end), finding))?;
             self.judged.pace |= info.pacing_rate < u64::MAX;
         }
-        let is_straight = info.bytes_retransmitted == 0 && info.timeouts == 0;
+        let is_straight = knows_all && info.bytes_retransmitted == 0 && info.timeouts == 0;
         let path = self.bare_path(end).filter(|_| is_straight);
         match path {
             None => self.end_mut(end).is_rate_unbounded = true,
