@@ -285,6 +285,10 @@ impl Connection {
         // The persist timer is set again by `poll_segment` if it is still needed.
         self.timers.persist.clear();
         self.wants_output = true;
+        // A late DSACK may have made a probe count again, which nobody waits for.
+        if self.recovery.board().in_flight() > 0 && !self.timers.retransmit.is_set() {
+            self.arm_retransmit(env);
+        }
     }
 
     /// Starts the retransmission timer.
