@@ -26,6 +26,8 @@ pub struct Pacing {
     pub mss: u32,
     /// On the way, what was just sent included.
     pub in_flight: u32,
+    /// Bytes of text that the stack has ever sent, each time it did.
+    pub sent: u64,
 }
 
 /// The watch over one end.
@@ -39,6 +41,8 @@ pub struct PaceWatch {
     rate: u64,
     /// Bytes of the burst that are still free.
     free: u32,
+    /// Bytes of text that have been seen to leave.
+    seen: u64,
 }
 
 /// How long `bytes` take at `rate`.
@@ -60,7 +64,13 @@ impl PaceWatch {
             rate,
             mss,
             in_flight,
+            sent,
         } = pacing;
+        let bytes: u32 = texts.iter().sum();
+        // What waits for a neighbour's address was sent when it was not seen, and
+        // a flight may have begun with it.
+        let is_unseen = sent != self.seen + u64::from(bytes);
+        self.seen = sent;
         let passed = now.since(self.at);
         self.debt = if self.debt > passed {
             self.debt - passed
@@ -78,7 +88,7 @@ impl PaceWatch {
         let fastest = rate.max(self.rate);
         (self.at, self.rate) = (now, rate);
         // FIN counts one. Nothing else was on its way: a flight has begun.
-        if in_flight <= texts.iter().sum::<u32>() + 1 {
+        if is_unseen || in_flight <= bytes + 1 {
             self.free = BURST_SEGMENTS * mss;
         }
         for &text in texts {

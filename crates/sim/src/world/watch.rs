@@ -92,6 +92,7 @@ impl World {
                 rate: info.pacing_rate,
                 mss: info.mss,
                 in_flight: info.in_flight,
+                sent: info.bytes_sent + info.bytes_retransmitted,
             };
             let verdict = self.end_mut(end).pace.sent(&made.texts, pacing);
             verdict.map_err(|finding| self.failure(self.place_of(end), finding))?;
