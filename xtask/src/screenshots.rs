@@ -103,11 +103,8 @@ fn make(picture: &Picture, file: &Path) -> Result<()> {
         set.map_err(|error| anyhow!("{name}={value}: {error}"))?;
     }
     let options = RunOptions {
-        seed: 1,
-        captures: None,
         observe: true,
-        watch: fullpipe_lab::Watch::NONE,
-        progress: &|_, _| (),
+        ..RunOptions::plain(1)
     };
     let mut report = run(&experiment, &options)?;
     let scratch = std::env::temp_dir().join(format!("fullpipe-picture-{}", std::process::id()));

@@ -33,7 +33,7 @@
 //! set.tcp.send_buffer = "32K"
 //! "#;
 //! let experiment = Experiment::parse("buffer", "buffer.toml", text).expect("no mistake");
-//! let options = RunOptions { seed: 1, captures: None, observe: false, watch: Watch::NONE, progress: &|_row, _share| () };
+//! let options = RunOptions::plain(1);
 //! let report = run(&experiment, &options).expect("every checker is content");
 //! println!("{}", report_text(&report, None));
 //! assert!(report.rows.iter().all(|row| row.verdict.sentence.starts_with("Send buffer")));

@@ -40,6 +40,19 @@ pub struct RunOptions<'a> {
     pub progress: &'a (dyn Fn(usize, f64) + Sync),
 }
 
+impl RunOptions<'_> {
+    /// Nothing is kept and nobody is told: the report is all that is wanted.
+    pub const fn plain(seed: u64) -> Self {
+        Self {
+            seed,
+            captures: None,
+            observe: false,
+            watch: Watch::NONE,
+            progress: &|_row, _share| (),
+        }
+    }
+}
+
 /// Why there is no result.
 #[derive(Debug)]
 pub enum RunError {

@@ -431,6 +431,10 @@ impl<'a> Scene<'a> {
         let again = sum(&|facts| facts.server.text_received_again) as f64;
         let segment_bytes = info.map_or(0, |info| u64::from(info.mss));
         let goodputs: Vec<_> = ended.iter().map(Ended::goodput_mbps).collect();
+        let flows: Vec<_> = ended
+            .iter()
+            .map(|end| (end.plan, end.goodput_mbps()))
+            .collect();
         let mut measured = Measured {
             outcome: ended
                 .iter()
@@ -460,7 +464,7 @@ impl<'a> Scene<'a> {
             allowed_mbps: response::allowed_mbps(self.setup, segment_bytes),
             time_to_90_s: self.climb.as_ref().and_then(Climb::full_after_s),
             jain: jain(&goodputs),
-            flows: self.flows_measured(ended),
+            flows: self.flows_measured(&flows),
             ..Measured::default()
         };
         self.add_hosts(&mut measured);
@@ -502,15 +506,16 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Each flow by itself, where there is more than one connection.
-    fn flows_measured(&self, ended: &[Ended<'_>]) -> Vec<FlowMeasured> {
+    /// Each flow by itself, where there is more than one connection or sender of
+    /// datagrams: of which flow each of them was, and its goodput in Mbit/s.
+    fn flows_measured(&self, ended: &[(&FlowPlan, f64)]) -> Vec<FlowMeasured> {
         if ended.len() < 2 {
             return Vec::new();
         }
-        let all: f64 = ended.iter().map(Ended::goodput_mbps).sum();
+        let all: f64 = ended.iter().map(|(_, goodput)| goodput).sum();
         let flow = |plan: &FlowPlan| {
-            let own = ended.iter().filter(|end| end.plan.name == plan.name);
-            let connections_mbps: Vec<_> = own.map(Ended::goodput_mbps).collect();
+            let own = ended.iter().filter(|(of, _)| of.name == plan.name);
+            let connections_mbps: Vec<_> = own.map(|(_, goodput)| *goodput).collect();
             let goodput_mbps = connections_mbps.iter().sum();
             FlowMeasured {
                 flow: plan.name.clone(),

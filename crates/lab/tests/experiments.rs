@@ -30,17 +30,7 @@ fn experiment(name: &str) -> Experiment {
 }
 
 fn run_with_seed(experiment: &Experiment, seed: u64) -> Report {
-    run(
-        experiment,
-        &RunOptions {
-            seed,
-            captures: None,
-            observe: false,
-            watch: fullpipe_lab::Watch::NONE,
-            progress: &|_, _| (),
-        },
-    )
-    .unwrap()
+    run(experiment, &RunOptions::plain(seed)).unwrap()
 }
 
 /// A folder that is gone when the test is over.
@@ -411,11 +401,8 @@ fn each_row_leaves_one_capture_and_nothing_else() {
     experiment.set("workload.duration", "200ms").unwrap();
     let folder = Folder::new("captures");
     let options = RunOptions {
-        seed: 1,
         captures: Some(&folder.0),
-        observe: false,
-        watch: fullpipe_lab::Watch::NONE,
-        progress: &|_, _| (),
+        ..RunOptions::plain(1)
     };
     run(&experiment, &options).unwrap();
     let expected: Vec<_> = (1..=5).map(|row| format!("nuttx-{row}.pcapng")).collect();
@@ -437,11 +424,8 @@ fn a_capture_that_cannot_be_written_is_an_error_that_names_it() {
     let folder = Folder::new("no-captures");
     let missing = folder.0.join("missing");
     let options = RunOptions {
-        seed: 1,
         captures: Some(&missing),
-        observe: false,
-        watch: fullpipe_lab::Watch::NONE,
-        progress: &|_, _| (),
+        ..RunOptions::plain(1)
     };
     let error = run(&experiment, &options).unwrap_err();
     assert!(matches!(error, RunError::Capture { .. }));

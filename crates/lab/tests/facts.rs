@@ -15,11 +15,8 @@ fn report(settings: &[(&str, &str)], observe: bool) -> Report {
         experiment.set(name, value).unwrap();
     }
     let options = RunOptions {
-        seed: 1,
-        captures: None,
         observe,
-        watch: fullpipe_lab::Watch::NONE,
-        progress: &|_, _| (),
+        ..RunOptions::plain(1)
     };
     run(&experiment, &options).unwrap()
 }

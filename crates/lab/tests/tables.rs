@@ -24,13 +24,7 @@ fn root() -> &'static Path {
 
 fn report(name: &str) -> Report {
     let experiment = catalogue::find(name, root()).unwrap().parse().unwrap();
-    let options = RunOptions {
-        seed: 1,
-        captures: None,
-        observe: false,
-        watch: fullpipe_lab::Watch::NONE,
-        progress: &|_, _| (),
-    };
+    let options = RunOptions::plain(1);
     run(&experiment, &options).unwrap()
 }
 

@@ -16,13 +16,7 @@ fn advised(changes: &[(&str, &str)], memory: Option<u64>) -> Advice {
     for (path, value) in changes {
         experiment.set(path, value).unwrap();
     }
-    let options = RunOptions {
-        seed: 1,
-        captures: None,
-        observe: false,
-        watch: crate::Watch::NONE,
-        progress: &|_, _| (),
-    };
+    let options = RunOptions::plain(1);
     advise(
         &experiment,
         &experiment.rows[0],

@@ -19,13 +19,7 @@ buffer = { set = "near.tcp.send_buffer", values = ["4K", "8K", "64K"] }
 #[test]
 fn rows_that_do_not_fill_their_path_are_named_with_their_limit_and_its_proof() {
     let experiment = Experiment::parse("t", "t.toml", FILE).unwrap();
-    let options = RunOptions {
-        seed: 1,
-        captures: None,
-        observe: false,
-        watch: crate::Watch::NONE,
-        progress: &|_, _| (),
-    };
+    let options = RunOptions::plain(1);
     let report = run(&experiment, &options).unwrap();
     let page = goodput_markdown(&[&report]);
     let chapter = &page[page.find("## A buffer and a path").unwrap()..];

@@ -63,13 +63,7 @@ pub fn judge(number: u64) -> Result<Judged, RunError> {
     let experiment = world
         .experiment()
         .unwrap_or_else(|mistake| panic!("world {number}: {mistake}\n{}", world.file));
-    let options = RunOptions {
-        seed: number,
-        captures: None,
-        observe: false,
-        watch: crate::Watch::NONE,
-        progress: &|_, _| (),
-    };
+    let options = RunOptions::plain(number);
     let Advice { steps, .. } = advise(&experiment, &experiment.rows[0], None, 1, &options)?;
     let first = &steps[0];
     Ok(Judged {

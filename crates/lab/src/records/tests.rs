@@ -20,13 +20,7 @@ fn swept(axes: &[(&str, &str)]) -> Records {
         .map(|(path, values)| Axis::parse(path, values).unwrap())
         .collect();
     experiment.sweep(&axes).unwrap();
-    let options = RunOptions {
-        seed: 1,
-        captures: None,
-        observe: false,
-        watch: crate::Watch::NONE,
-        progress: &|_, _| (),
-    };
+    let options = RunOptions::plain(1);
     Records::of(&run(&experiment, &options).unwrap())
 }
 

@@ -9,7 +9,7 @@ use fullpipe_sim::{DatagramFacts, WorldFailure};
 use super::{Played, SLICE, Scene, over};
 use crate::{
     experiment::{FlowPlan, Stop},
-    measured::{FlowMeasured, Measured, Outcome, jain},
+    measured::{Measured, Outcome, jain},
     shares::Times,
 };
 
@@ -96,6 +96,10 @@ impl Scene<'_> {
             sum(&|end| end.arrived.received),
         );
         let goodputs: Vec<_> = ended.iter().map(Ended::goodput_mbps).collect();
+        let flows: Vec<_> = ended
+            .iter()
+            .map(|end| (end.plan, end.goodput_mbps()))
+            .collect();
         let refused = self.hosts.iter().map(|&host| {
             let mib = &self.world.stack(host).counters().mib;
             mib.udp_rcvbuf_errors
@@ -117,30 +121,12 @@ impl Scene<'_> {
             lost_share: Some(over((sent - read) as f64, sent as f64)),
             udp_rcvbuf_errors: Some(refused.sum::<u64>() as f64),
             jain: jain(&goodputs),
-            flows: self.datagram_flows(ended, &goodputs),
+            flows: self.flows_measured(&flows),
             ..Measured::default()
         };
         self.add_hosts(&mut measured);
         self.add_counters(&mut measured);
         measured
-    }
-
-    /// Each flow by itself, where there is more than one sender.
-    fn datagram_flows(&self, ended: &[Ended<'_>], goodputs: &[f64]) -> Vec<FlowMeasured> {
-        let all: f64 = goodputs.iter().sum();
-        let flow = |plan: &FlowPlan| {
-            let own = ended.iter().filter(|end| end.plan.name == plan.name);
-            let connections_mbps: Vec<_> = own.map(Ended::goodput_mbps).collect();
-            let goodput_mbps = connections_mbps.iter().sum();
-            FlowMeasured {
-                flow: plan.name.clone(),
-                goodput_mbps,
-                share: over(goodput_mbps, all),
-                connections_mbps,
-            }
-        };
-        let flows = self.setup.flows.iter().filter(|_| ended.len() > 1);
-        flows.map(flow).collect()
     }
 }
 

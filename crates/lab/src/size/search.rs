@@ -4,7 +4,6 @@
 //! set. The points of the doubling run side by side.
 
 use crate::{
-    Watch,
     experiment::{Experiment, HostPlan, Row, Setup},
     run::{RunOptions, run},
     verdict::{Buffer, Spoken, spoken},
@@ -222,13 +221,7 @@ impl Curve<'_> {
 
 /// What each of `rows` gives, in Mbit/s.
 fn goodputs(experiment: &Experiment, rows: Vec<Row>) -> Result<Vec<f64>, SizeError> {
-    let options = RunOptions {
-        seed: 1,
-        captures: None,
-        observe: false,
-        watch: Watch::NONE,
-        progress: &|_, _| (),
-    };
+    let options = RunOptions::plain(1);
     let experiment = Experiment {
         rows,
         ..experiment.clone()

@@ -46,11 +46,8 @@ const ALL: Watch = Watch {
 fn report(watch: Watch, text: &str) -> Report {
     let experiment = Experiment::parse("t", "t.toml", text).unwrap();
     let options = RunOptions {
-        seed: 1,
-        captures: None,
-        observe: false,
         watch,
-        progress: &|_, _| (),
+        ..RunOptions::plain(1)
     };
     run(&experiment, &options).unwrap()
 }

@@ -44,11 +44,8 @@ fn nuttx() -> Experiment {
 
 fn observed(experiment: &Experiment) -> Run {
     let options = RunOptions {
-        seed: 1,
-        captures: None,
         observe: true,
-        watch: fullpipe_lab::Watch::NONE,
-        progress: &|_, _| (),
+        ..RunOptions::plain(1)
     };
     facts(&mut run(experiment, &options).unwrap())
 }

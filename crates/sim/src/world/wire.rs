@@ -95,7 +95,9 @@ impl World {
         if self.hosts[flow.ends[end.side.index()].host.0].made_cookies() {
             flow.watch.may_forget(end.side.index());
         }
-        flow.ends[end.side.index()].last_sent = Some(now);
+        let own = &mut flow.ends[end.side.index()];
+        own.last_sent = Some(now);
+        own.meter.segment(now, tcp);
         if flow.ends.iter().any(|end| end.stage == Stage::Vanished) {
             return Ok(false);
         }
@@ -104,8 +106,6 @@ impl World {
         {
             flow.longest_silence = flow.longest_silence.max(now.since(last));
         }
-        let own = &mut flow.ends[end.side.index()];
-        own.meter.segment(now, tcp);
         let verdict = flow.watch.segment(end.side.index(), tcp);
         verdict.map_err(|finding| self.failure(self.place_of(end), finding))?;
         Ok(true)

@@ -285,7 +285,8 @@ impl Connection {
         // The persist timer is set again by `poll_segment` if it is still needed.
         self.timers.persist.clear();
         self.wants_output = true;
-        // A late DSACK may have made a probe count again, which nobody waits for.
+        // It had stopped the other timer (RFC 6298 §5.2), which what an undo has put
+        // back in flight, a probe's byte perhaps, needs again.
         if self.recovery.board().in_flight() > 0 && !self.timers.retransmit.is_set() {
             self.arm_retransmit(env);
         }
