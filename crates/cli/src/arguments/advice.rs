@@ -64,7 +64,8 @@ pub struct LabAdviseArguments {
     fullpipe size --rate 100mbit --rtt 20ms --preset linux\n  \
     fullpipe size --rate 25mbit --rtt 19ms --preset netburner --json\n  \
     fullpipe size --rate 10mbit --rtt 10ms --loss 1% --memory 7056 --preset nuttx\n  \
-    fullpipe size --rate 100mbit --rtt 520us --preset netburner --set cpu.send_packet=152us --low-water 50")]
+    fullpipe size --rate 100mbit --rtt 520us --preset netburner --set cpu.send_packet=152us \
+    --set cpu.receive_packet=152us --low-water 50")]
 pub struct SizeArguments {
     /// Bits a second of the path
     #[arg(long, value_parser = rate)]
@@ -81,7 +82,8 @@ pub struct SizeArguments {
     /// What the host is like
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub preset: String,
-    /// A knob of the host, or a field of its device or processor; may be repeated
+    /// A knob of the host, or a field of its device or processor; `peer.`, `link.` and `workload.` before a name set what is
+    /// at the other end, the path, and what the application does; may be repeated
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<Setting>,
     /// Percent of the send buffer that must be free before a writer who found it full goes on

@@ -36,7 +36,8 @@ pub struct Wish {
     pub memory: Option<u64>,
     /// What the host is like.
     pub preset: &'static Preset,
-    /// Settings of the host beside, as `--set` takes them.
+    /// Settings beside, as `--set` takes them: of the host, and with `peer.`, `link.`
+    /// or `workload.` before them of what that names.
     pub settings: Vec<(String, String)>,
     /// Part of the send buffer that must be free before a writer who found it full
     /// goes on, in percent.
@@ -157,7 +158,8 @@ impl Wish {
         (self.rate_bps as f64 * self.rtt.as_secs_f64() / 8.0).ceil() as u64
     }
 
-    /// The path with a host that has ample of everything, and a peer like it.
+    /// The path with a host that has ample of everything, and a peer that has, too:
+    /// one that acknowledges every second segment from the first on.
     fn ample(&self, is_sending: bool) -> Result<Experiment, SizeError> {
         let ample = (self.bdp() * 4).max(128 << 10);
         let (from, to) = if is_sending {
@@ -177,7 +179,7 @@ impl Wish {
 title = "A path"
 subject = "host"
 hosts.host = {{ preset = "{}" }}
-hosts.peer = {{ set.tcp.send_buffer = {ample}, set.tcp.receive_buffer = {ample}, set.pool.blocks = {blocks} }}
+hosts.peer = {{ set.tcp.send_buffer = {ample}, set.tcp.receive_buffer = {ample}, set.tcp.quick_acks = 0, set.pool.blocks = {blocks} }}
 links.path = {{ between = ["{from}", "{to}"], rate = "{rate}bit", delay = "{delay_us}us", forward.loss = {loss} }}
 workload = {{ from = "{from}", to = "{to}", bytes = {amount}, write = 16384 }}
 rows = [{{ label = "path", seeds = {seeds} }}]
@@ -190,7 +192,10 @@ rows = [{{ label = "path", seeds = {seeds} }}]
         let pool = self.memory.unwrap_or(ample * 8) / block;
         let ample = ample.to_string();
         let mut set = |name: &str, value: &str| {
-            let path = format!("host.{name}");
+            let path = match name.split_once('.') {
+                Some(("peer" | "link" | "workload", _)) => name.to_string(),
+                _ => format!("host.{name}"),
+            };
             experiment.set(&path, value).map_err(SizeError::Setting)
         };
         for limit in ["tcp.send_buffer_limit", "tcp.receive_buffer_limit"] {

@@ -91,7 +91,9 @@ impl Receive {
         let size = u64::from(pool.block_size());
         let fair = fair_share(&self.stream, room.share, pool);
         let fair_end = (start / size + fair.div_ceil(size).max(FEWEST_BLOCKS)) * size;
-        let wanted = start + u64::from(room.capacity);
+        // A buffer may hold more than the field can tell of.
+        let told = self.next_offset() + (u64::from(u16::MAX) << room.scale);
+        let wanted = (start + u64::from(room.capacity)).min(told);
         let advertised = self.offset_of(self.rcv_adv);
         let goal = wanted.min(fair_end).max(advertised);
         if pool.pressure() != Pressure::Low {

@@ -188,6 +188,21 @@ fn tiny_buffers_on_either_side_move_data_without_waiting_for_delayed_acks() {
 }
 
 #[test]
+fn a_buffer_beyond_what_the_window_field_can_tell_brings_no_more_acks() {
+    let server = TcpConfig {
+        receive_buffer: 1 << 20,
+        window_scaling: false,
+        quick_acks: 0,
+        ..TcpConfig::default()
+    };
+    let mut pair = Pair::established(TcpConfig::default(), server);
+    pair.transfer(CLIENT, 500_000, Duration::from_secs(60));
+    let acks = pair.sent.iter().filter(|f| f.to == CLIENT).count();
+    let every_second = 500_000 / 1_448 / 2 + 5;
+    assert!(acks <= every_second, "{acks} and not {every_second}");
+}
+
+#[test]
 fn what_may_be_unacknowledged_is_bounded_apart_from_what_may_be_buffered() {
     let client = TcpConfig {
         unacknowledged: 7_300,
