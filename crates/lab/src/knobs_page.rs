@@ -19,6 +19,8 @@ use fullpipe::{
 use fullpipe_pool::knobs::KnobInfo;
 use serde::Serialize;
 
+use crate::experiment::{OTHER_NAMES, OtherName, other_names};
+
 /// The page `docs/knobs.md`.
 pub fn knobs_markdown() -> String {
     let mut page = String::from(
@@ -105,6 +107,21 @@ fn aliases_markdown() -> String {
         };
         let _ = writeln!(page, "| {knobs} | `{name}` | {preset} | {value} |");
     }
+    page.push_str(
+        "\nWhat belongs to a device or to an application and not to the stack is set in \
+         experiments, by\neither name:\n\n\
+         | field | name | preset | what it bounds |\n\
+         | --- | --- | --- | --- |\n",
+    );
+    for OtherName {
+        name,
+        preset,
+        path,
+        doc,
+    } in OTHER_NAMES
+    {
+        let _ = writeln!(page, "| `{path}` | `{name}` | {preset} | {doc} |");
+    }
     page
 }
 
@@ -147,16 +164,22 @@ pub fn knobs_table(preset: &Preset) -> String {
             doc,
         ]);
     }
-    format!(
-        "{table}\npreset `{}`: {}{}\n",
-        preset.name,
-        preset.doc,
-        if preset.rows.is_empty() {
-            ""
-        } else {
-            " * differs from the default."
-        }
-    )
+    let starred = if preset.rows.is_empty() {
+        ""
+    } else {
+        " * differs from the default."
+    };
+    let mut text = format!(
+        "{table}\npreset `{}`: {}{starred}\n",
+        preset.name, preset.doc
+    );
+    for OtherName {
+        name, path, doc, ..
+    } in other_names(preset.name)
+    {
+        let _ = writeln!(text, "{name} is `{path}` in an experiment: {doc}");
+    }
+    text
 }
 
 /// The knobs of `preset` as a JSON array, one object a knob.

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     experiment::{
-        CPU_FIELDS, DEVICE_ALIASES, DEVICE_FIELDS, FLOW_FIELDS, HOST_KEYS, LINK_FIELDS, ROW_KEYS,
+        CPU_FIELDS, DEVICE_FIELDS, FLOW_FIELDS, HOST_KEYS, LINK_FIELDS, OTHER_NAMES, ROW_KEYS,
         TOP_KEYS,
     },
     measured::Quantity,
@@ -165,11 +165,9 @@ fn knobs() -> Map<String, Value> {
         let doc = format!("What {} calls it.", alias.preset);
         all.insert(alias.name.to_string(), scalar(&doc));
     }
-    for (alias, field) in DEVICE_ALIASES {
-        all.insert(
-            alias.to_string(),
-            scalar(&format!("What unet3 calls {field}.")),
-        );
+    for known in OTHER_NAMES {
+        let doc = format!("What {} calls {}.", known.preset, known.path);
+        all.insert(known.name.to_string(), scalar(&doc));
     }
     all
 }

@@ -171,6 +171,10 @@ knobs! {
         time_wait: Duration = secs(60), legal ms(0) => secs(240), drawn ms(100) => secs(60), "";
         /// How long FIN-WAIT-2 lasts after the application has closed both ways.
         fin_wait2: Duration = secs(60), legal ms(1) => secs(3_600), drawn secs(10) => secs(60), "";
+        /// Segments in the window of a connection that has received nothing yet: a
+        /// peer's initial congestion window (RFC 6928). More makes floods dear, and
+        /// connections that only send hold the memory they send from.
+        initial_receive_window: u32 = 10, legal 1 => 1_000, drawn 1 => 16, "segments";
         /// Initial congestion window. RFC 6928.
         initial_window: u32 = 10, legal 1 => 1_000, drawn 1 => 16, "segments";
         /// Congestion control algorithm of new connections.

@@ -26,12 +26,6 @@ pub const DEVICE_FIELDS: &[(&str, &str)] = &[
     ("merge_longest", "a time such as 1ms, above 0"),
 ];
 
-/// Names that other systems give to what belongs to a device.
-pub const DEVICE_ALIASES: &[(&str, &str)] = &[
-    ("ETH1_RXDESC_CNT", "device.rx_descriptors"),
-    ("ETH1_TXDESC_CNT", "device_queue"),
-];
-
 /// One device; it has no offloads and an endless receive ring unless something
 /// is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -84,10 +84,6 @@ const TIME: &str = "a time such as 200ms";
 const LENGTH: &str = "a time such as 30s, above 0";
 const BYTES: &str = "a number of bytes such as 2000000 or 4M, at least 1";
 
-/// Names that other systems give to what an application sets.
-pub(super) const FLOW_ALIASES: &[(&str, &str)] =
-    &[("SO_NOPUSH", "no_push"), ("SO_SNDLOWAT", "low_water")];
-
 /// Declares a row of [`FLOW_FIELDS`].
 macro_rules! field {
     ($name:literal, $doc:literal, $expected:expr, |$plan:ident, $text:ident| $set:expr) => {

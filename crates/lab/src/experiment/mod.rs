@@ -8,6 +8,7 @@ mod datagrams;
 mod device;
 mod flow;
 mod link;
+mod other_names;
 mod parse;
 mod published;
 mod setting;
@@ -23,7 +24,8 @@ pub use published::{Peer, Published};
 pub use setting::SettingError;
 pub use setup::{HostPlan, Setup};
 
-pub(crate) use device::{DEVICE_ALIASES, DEVICE_FIELDS};
+pub(crate) use device::DEVICE_FIELDS;
+pub(crate) use other_names::{OTHER_NAMES, OtherName, of_preset as other_names};
 pub(crate) use parse::{HOST_KEYS, ROW_KEYS, TOP_KEYS};
 
 use crate::{mistake::Mistake, sweep::Coordinate};

@@ -14,9 +14,10 @@ use fullpipe_sim::link::Direction;
 
 use super::{
     cpu::{self, CPU_FIELDS},
-    device::{DEVICE_ALIASES, DEVICE_FIELDS, DevicePlan},
-    flow::{self, FLOW_ALIASES, FLOW_FIELDS, FlowPlan},
+    device::{DEVICE_FIELDS, DevicePlan},
+    flow::{self, FLOW_FIELDS, FlowPlan},
     link::{LINK_FIELDS, LinkPlan, Place},
+    other_names,
     setting::SettingError,
 };
 
@@ -82,8 +83,7 @@ impl HostPlan {
     /// # Errors
     /// An unknown name with the nearest known one, or a value refused.
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), SettingError> {
-        let alias = DEVICE_ALIASES.iter().find(|(alias, _)| *alias == name);
-        let name = alias.map_or(name, |(_, field)| field);
+        let name = other_names::path_of(name).unwrap_or(name);
         if let Some((DEVICE, field)) = name.split_once('.') {
             return self.device.set(field, text);
         }
@@ -140,11 +140,8 @@ impl Setup {
     /// # Errors
     /// An unknown name with the nearest known one, or a value refused.
     pub fn set(&mut self, path: &str, text: &str) -> Result<(), SettingError> {
-        let own = FLOW_ALIASES.iter().find(|(alias, _)| *alias == path);
-        let (first, rest) = match own {
-            Some((_, field)) => (WORKLOAD, *field),
-            None => path.split_once('.').unwrap_or((path, "")),
-        };
+        let path = other_names::path_of(path).unwrap_or(path);
+        let (first, rest) = path.split_once('.').unwrap_or((path, ""));
         if let Some(host) = self.hosts.iter_mut().find(|host| host.name == first) {
             return host.set(rest, text).map_err(|error| located(error, first));
         }
@@ -169,7 +166,6 @@ impl Setup {
                 Ok(())
             }
             _ if [DEVICE_QUEUE, DEVICE, CPU].contains(&first)
-                || DEVICE_ALIASES.iter().any(|(alias, _)| *alias == path)
                 || is_knob_group(first)
                 || alias::find(path).is_some() =>
             {

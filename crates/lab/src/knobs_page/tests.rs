@@ -30,6 +30,17 @@ fn a_preset_shows_what_its_system_calls_a_knob() {
 }
 
 #[test]
+fn a_preset_shows_what_its_system_sets_that_is_no_knob() {
+    let table = knobs_table(presets::find("unet3").unwrap());
+    let page = knobs_markdown();
+    for name in ["ETH1_RXDESC_CNT", "ETH1_TXDESC_CNT"] {
+        assert!(table.contains(name) && page.contains(name), "{name}");
+    }
+    let other = knobs_table(presets::find("linux").unwrap());
+    assert!(!other.contains("ETH1") && other.contains("SO_SNDLOWAT"));
+}
+
+#[test]
 fn the_json_is_an_array_of_objects_with_a_name_and_a_value() {
     for preset in PRESETS {
         let json: serde_json::Value = serde_json::from_str(&knobs_json(preset)).unwrap();

@@ -6,7 +6,7 @@
 
 use fullpipe::presets::alias::{self, Alias, Meaning};
 
-use crate::experiment::{DEVICE_ALIASES, HostPlan};
+use crate::experiment::{HostPlan, other_names};
 
 /// A setting in the words of its host's system.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,11 +38,9 @@ pub fn number(host: &HostPlan, knob: &'static str, wanted: u64) -> Spoken {
 
 /// What `host` calls a field of its device, with its present value and `wanted`.
 pub fn device(host: &HostPlan, field: &str, present: u64, wanted: u64) -> Spoken {
-    let own = DEVICE_ALIASES.iter().find(|(_, known)| *known == field);
-    // They are one system's.
-    let own = own.filter(|_| host.preset.name == "unet3");
+    let own = other_names(host.preset.name).find(|known| known.path == field);
     Spoken {
-        name: own.map_or(field, |(name, _)| name).to_string(),
+        name: own.map_or(field, |known| known.name).to_string(),
         present: present.to_string(),
         wanted: wanted.to_string(),
     }

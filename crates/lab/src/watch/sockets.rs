@@ -2,8 +2,7 @@
 //!
 //! Rule: a name that `ss` has means what it means there, in its unit. Memory is
 //! counted in blocks of the pool, times their size. What the stack does not
-//! have is 0: it holds nothing below a socket (`t`), outside the pool (`o`) or
-//! in a backlog (`bl`).
+//! have is 0: it holds nothing outside the pool (`o`) or in a backlog (`bl`).
 
 use std::fmt;
 
@@ -65,6 +64,12 @@ pub struct Socket {
     /// Bits a second at which segments leave; absent when nothing paces them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing_bps: Option<f64>,
+    /// Bits a second at which the last text to be acknowledged got through; absent
+    /// before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delivery_bps: Option<f64>,
+    /// The application is slower than the path, so that rate is its own.
+    pub app_limited: bool,
     /// Time in which there was something to send.
     pub busy_ms: f64,
     /// Of it, the time in which the peer's window held the sender back.
@@ -89,7 +94,7 @@ pub struct Memory {
     pub r: u64,
     /// What may be received and not read, and what a system counts beside it.
     pub rb: u64,
-    /// Handed to the device and not sent: the device's, so 0.
+    /// Handed to the device and not sent, where devices tell.
     pub t: u64,
     /// What may be written and not acknowledged, and what a system counts beside it.
     pub tb: u64,
@@ -152,6 +157,7 @@ impl Socket {
             skmem: Memory {
                 r: unread,
                 rb: whole(info.receive_buffer, received_share),
+                t: info.in_device.into(),
                 tb: whole(info.send_buffer, sent_share),
                 f: blocks(info.receive_blocks).saturating_sub(unread),
                 w: blocks(info.send_blocks),
@@ -177,6 +183,8 @@ impl Socket {
                 false => 0.0,
             },
             pacing_bps: (info.pacing_rate != u64::MAX).then_some(info.pacing_rate as f64 * 8.0),
+            delivery_bps: (info.delivery_rate > 0).then_some(info.delivery_rate as f64 * 8.0),
+            app_limited: info.app_limited,
             busy_ms: (millis(info.age()) - idle).max(0.0),
             rwnd_limited_ms: held(&[Limit::ReceiveWindow, Limit::ZeroWindow]),
             sndbuf_limited_ms: held(&[Limit::SendBuffer, Limit::Memory]),
@@ -246,6 +254,12 @@ impl fmt::Display for Socket {
         write!(f, " send {:.0}bps", self.send_bps)?;
         if let Some(rate) = self.pacing_bps {
             write!(f, " pacing_rate {rate:.0}bps")?;
+        }
+        if let Some(rate) = self.delivery_bps {
+            write!(f, " delivery_rate {rate:.0}bps")?;
+        }
+        if self.app_limited {
+            f.write_str(" app_limited")?;
         }
         self.write_limits(f)?;
         for (name, count) in [("unacked", self.unacked), ("retrans", self.retrans)] {

@@ -203,6 +203,7 @@ fn the_text_has_the_words_of_ss_and_nstat_and_a_line_of_json_is_an_event() {
         "events of row `small buffer`",
         "a#1          writer blocked: ",
         "skmem:(r0,rb",
+        "delivery_rate ",
         "sndbuf_limited:",
         "#a\nIpInReceives  ",
         "zero window advertised",

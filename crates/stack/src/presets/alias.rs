@@ -90,8 +90,8 @@ const fn linux(name: &'static str, knob: &'static str, meaning: Meaning) -> Alia
 pub const ALIASES: &[Alias] = &[
     same("nuttx", "CONFIG_IOB_NBUFFERS", "pool.blocks"),
     same("nuttx", "CONFIG_IOB_BUFSIZE", "pool.block_size"),
-    // What a throttled writer has to leave to those who receive.
-    same("nuttx", "CONFIG_IOB_THROTTLE", "pool.receive_floor"),
+    // Receivers are refused blocks before writers are.
+    same("nuttx", "CONFIG_IOB_THROTTLE", "pool.send_floor"),
     same("nuttx", "CONFIG_NET_SEND_BUFSIZE", "tcp.send_buffer"),
     same("nuttx", "CONFIG_NET_RECV_BUFSIZE", "tcp.receive_buffer"),
     same("unet3", "CFG_TCP_SND_WND", "tcp.send_buffer"),

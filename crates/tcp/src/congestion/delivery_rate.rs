@@ -164,6 +164,8 @@ pub struct DeliveryRate {
     newly_lost: u32,
     newest: Option<Newest>,
     fastest: FastestSample,
+    /// Bytes and microseconds of the last sample that said something of the path.
+    latest: (u32, u32),
 }
 
 impl Default for DeliveryRate {
@@ -190,7 +192,20 @@ impl DeliveryRate {
                 interval_us: 0,
                 rtt_us: 0,
             },
+            latest: (0, 0),
         }
+    }
+
+    /// The rate of the last sample in bytes a second, but for those that say less of
+    /// the path than of the application; 0 before the first.
+    pub fn latest(&self) -> u64 {
+        let (delivered, interval_us) = self.latest;
+        rate_of(delivered, interval_us)
+    }
+
+    /// Whether what is in flight now will say nothing about the path.
+    pub const fn is_app_limited(&self) -> bool {
+        self.app_limited_until != 0
     }
 
     /// The fastest sample so far.
@@ -317,6 +332,9 @@ impl DeliveryRate {
             self.next_round_delivered = self.delivered;
         }
         self.fastest.take(&sample);
+        if sample.interval_us > 0 && (!sample.app_limited || sample.rate() >= self.latest()) {
+            self.latest = (sample.delivered, sample.interval_us);
+        }
         sample
     }
 }

@@ -19,11 +19,6 @@ use crate::{
     trace::Event,
 };
 
-/// Segments that a window has room for before the first text has arrived: a peer's
-/// initial congestion window (RFC 6928). More would only make floods dear, and
-/// connections that only send would hold the memory they send from.
-pub(super) const INITIAL_SEGMENTS: u32 = 10;
-
 /// What opening a connection from this side needs to know.
 #[derive(Clone, Copy, Debug)]
 pub struct ActiveOpen {
@@ -76,7 +71,7 @@ impl HalfOpen {
         let window = fair
             .min((room + 1).saturating_sub(FEWEST_BLOCKS) * size)
             .min(open.tuning.receive_size(config).get().into())
-            .min(u64::from(INITIAL_SEGMENTS) * u64::from(offer.mss))
+            .min(u64::from(config.initial_receive_window) * u64::from(offer.mss))
             .min(u16::MAX.into()) as u16;
         Self {
             irs: syn.seq,

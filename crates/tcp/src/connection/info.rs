@@ -71,6 +71,13 @@ pub struct Info {
     pub ssthresh: u32,
     /// Bytes a second at which segments leave; `u64::MAX` is unlimited.
     pub pacing_rate: u64,
+    /// Bytes a second that the last sample of the delivery rate had, unless the
+    /// application's pauses made it slower; 0 before the first.
+    pub delivery_rate: u64,
+    /// The application is slower than the path: what is in flight measures it.
+    pub app_limited: bool,
+    /// Bytes handed to the device that it has not sent yet, where devices tell.
+    pub in_device: u32,
     /// The fastest delivery rate sample taken.
     pub fastest_sample: FastestSample,
     /// What is being done about loss.
@@ -151,6 +158,9 @@ impl Connection {
             cwnd: self.congestion.cwnd(),
             ssthresh: self.congestion.ssthresh(),
             pacing_rate: self.rate_now(env.config),
+            delivery_rate: self.rate.latest(),
+            app_limited: self.rate.is_app_limited(),
+            in_device: self.small_queue.held(),
             fastest_sample: self.rate.fastest(),
             recovery: self.recovery.phase(),
             srtt: self.rtt.srtt(),

@@ -270,7 +270,7 @@ impl Connection {
             (self.receive_size.get(), env.config.window_share)
         } else {
             // A peer that may never send holds no more than it could use at first.
-            let first = mss.saturating_mul(handshake::INITIAL_SEGMENTS);
+            let first = mss.saturating_mul(env.config.initial_receive_window);
             (
                 self.receive_size.get().min(first),
                 env.config.idle_window_share,

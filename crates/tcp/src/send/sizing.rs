@@ -112,6 +112,11 @@ impl SmallQueue {
         };
     }
 
+    /// Bytes that the device holds.
+    pub const fn held(&self) -> u32 {
+        self.held
+    }
+
     /// Whether nothing more may be handed down. What may is not cut short: the
     /// last frame may reach beyond the limit.
     pub const fn is_full(&self) -> bool {

@@ -96,6 +96,21 @@ fn samples_are_the_applications_until_its_pause_has_left_the_pipe() {
 }
 
 #[test]
+fn the_latest_rate_is_the_paths_and_not_that_of_an_applications_pause() {
+    let mut estimator = DeliveryRate::new();
+    assert_eq!(estimator.latest(), 0);
+    let steady: Vec<_> = (0..100).map(|n| (n * 1_000, 40_000 + n * 1_000)).collect();
+    exchange(&mut estimator, &steady);
+    let of_path = estimator.latest();
+    assert!(of_path.abs_diff(1_000_000) < 50_000, "{of_path} B/s");
+    estimator.mark_app_limited(0);
+    assert!(estimator.is_app_limited());
+    exchange(&mut estimator, &[(300_000, 340_000)]);
+    assert_eq!(estimator.latest(), of_path);
+    assert!(!estimator.is_app_limited());
+}
+
+#[test]
 fn an_ack_of_an_earlier_copy_gives_neither_rate_nor_round_trip() {
     let mut estimator = DeliveryRate::new();
     estimator.on_sent(MSS, 0, at_us(0));

@@ -72,6 +72,24 @@ fn two_that_open_at_once_become_one_connection() {
 }
 
 #[test]
+fn a_first_window_holds_as_many_segments_as_are_set_and_the_first_text_opens_it() {
+    let config = TcpConfig {
+        initial_receive_window: 3,
+        receive_buffer: 60_000,
+        ..TcpConfig::default()
+    };
+    let mut pair = Pair::established(config.clone(), config);
+    for end in [CLIENT, SERVER] {
+        let info = pair.at(end, |connection, env| connection.info(env));
+        let (least, most) = (2 * info.mss, 3 * 1_460);
+        assert!((least..=most).contains(&info.rcv_wnd), "{}", info.rcv_wnd);
+    }
+    pair.transfer(CLIENT, 10_000, Duration::from_secs(5));
+    let info = pair.at(SERVER, |connection, env| connection.info(env));
+    assert!(info.rcv_wnd > 20_000, "{}", info.rcv_wnd);
+}
+
+#[test]
 fn an_ack_that_memory_cannot_back_is_as_good_as_lost() {
     let tight = PoolConfig {
         blocks: 4,

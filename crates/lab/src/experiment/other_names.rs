@@ -1,0 +1,72 @@
+//! The names that other systems give to what is no knob of the stack.
+//!
+//! Rule: a name stands for one path that a setting may have, below a host or of
+//! every flow. Names of knobs are the stack's own table (`presets::alias`).
+
+/// A name of another system for a field of a device or of a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OtherName {
+    /// The name, spelled as that system spells it.
+    pub name: &'static str,
+    /// The preset that is like that system.
+    pub preset: &'static str,
+    /// What it sets: a path below a host, or below `workload`.
+    pub path: &'static str,
+    /// What it bounds, in a sentence.
+    pub doc: &'static str,
+}
+
+const fn row(
+    preset: &'static str,
+    name: &'static str,
+    path: &'static str,
+    doc: &'static str,
+) -> OtherName {
+    OtherName {
+        name,
+        preset,
+        path,
+        doc,
+    }
+}
+
+/// Every such name, system by system.
+pub const OTHER_NAMES: &[OtherName] = &[
+    row(
+        "unet3",
+        "ETH1_RXDESC_CNT",
+        "device.rx_descriptors",
+        "Frames that wait in the receive ring for the stack before more are lost.",
+    ),
+    row(
+        "unet3",
+        "ETH1_TXDESC_CNT",
+        "device_queue",
+        "Frames that the device holds for the link before it refuses more.",
+    ),
+    row(
+        "netburner",
+        "SO_NOPUSH",
+        "workload.no_push",
+        "Less than a segment is held until the sender has written everything.",
+    ),
+    row(
+        "linux",
+        "SO_SNDLOWAT",
+        "workload.low_water",
+        "Room that a sender who found the send buffer full waits for.",
+    ),
+];
+
+/// The path that `name` stands for.
+pub fn path_of(name: &str) -> Option<&'static str> {
+    let known = OTHER_NAMES.iter().find(|known| known.name == name);
+    known.map(|known| known.path)
+}
+
+/// The names that the system has that `preset` is like.
+pub fn of_preset(preset: &str) -> impl Iterator<Item = &'static OtherName> {
+    OTHER_NAMES
+        .iter()
+        .filter(move |known| known.preset == preset)
+}
