@@ -2,7 +2,8 @@
 //!
 //! Rule: an ACK counts from the moment after it has reached its host, and only
 //! if that host must believe it: a bare one that lies exactly at what the host
-//! expects next, with no timestamp older than another that has arrived. What it
+//! expects next, with no timestamp older than another that has arrived, and that
+//! acknowledges no less than any other, whether that was believed or not. What it
 //! acknowledges and what it SACKs is then known, until a later ACK stops inside
 //! of what was SACKed: the peer has taken that back (RFC 2018 §8).
 //!
@@ -27,7 +28,9 @@ pub struct RepeatWatch {
     /// Behind everything that has arrived at this end.
     arrived_end: Option<u32>,
     newest_stamp: Option<u32>,
-    /// The highest acknowledgment, when it came, and the one before it.
+    /// The highest acknowledgment of all that have arrived.
+    most_acked: Option<u32>,
+    /// The highest that must be believed, when it came, and the one before it.
     una: Option<(u32, Instant)>,
     una_before: Option<u32>,
     /// SACKed, and when that was said first.
@@ -61,8 +64,14 @@ impl RepeatWatch {
         }
         let is_bare = packet.seq_end() == header.seq && packet.has(TcpFlags::ACK);
         let is_next = self.acked == Some(expected) && self.arrived_end == Some(expected);
-        if is_bare && is_next && fresh && !after(header.ack, self.sent_end) {
-            self.believe(packet, now);
+        if packet.has(TcpFlags::ACK) && !after(header.ack, self.sent_end) {
+            let most = *self.most_acked.get_or_insert(header.ack);
+            if !after(most, header.ack) {
+                self.most_acked = Some(header.ack);
+                if is_bare && is_next && fresh {
+                    self.believe(packet, now);
+                }
+            }
         }
         let end = packet.seq_end();
         if self.arrived_end.is_none_or(|known| after(end, known)) {

@@ -63,6 +63,17 @@ fn what_was_taken_back_may_be_sent_again() {
 }
 
 #[test]
+fn an_ack_older_than_one_that_said_more_proves_nothing() {
+    let mut watch = sender();
+    let at = Instant::from_millis(10);
+    watch.arrived(&packet(400, 401, 0, &[]), at);
+    watch.arrived(&packet(500, 201, 0, &[(601, 701)]), at);
+    assert!(again(&mut watch, 6, 11), "its host looks no further");
+    watch.arrived(&packet(500, 401, 0, &[(601, 701)]), at);
+    assert!(!again(&mut watch, 6, 11));
+}
+
+#[test]
 fn an_ack_that_need_not_be_believed_proves_nothing() {
     let mut watch = sender();
     let at = Instant::from_millis(10);
