@@ -213,21 +213,10 @@ impl fmt::Display for Socket {
             self.peer,
             self.flow
         )?;
-        let Memory {
-            r,
-            rb,
-            t,
-            tb,
-            f: promised,
-            w,
-            o,
-            bl,
-            d,
-        } = self.skmem;
         write!(
             f,
-            "\t skmem:(r{r},rb{rb},t{t},tb{tb},f{promised},w{w},o{o},bl{bl},d{d}) {} wscale:{},{} \
-             rto:{} rtt:{:.3}/{:.3} mss:{} cwnd:{}",
+            "\t {} {} wscale:{},{} rto:{} rtt:{:.3}/{:.3} mss:{} cwnd:{}",
+            self.skmem,
             self.congestion,
             self.wscale[0],
             self.wscale[1],
@@ -271,6 +260,26 @@ impl fmt::Display for Socket {
             write!(f, " minrtt:{minrtt:.3}")?;
         }
         write!(f, " snd_wnd:{} rcv_wnd:{}", self.snd_wnd, self.rcv_wnd)
+    }
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            r,
+            rb,
+            t,
+            tb,
+            f: promised,
+            w,
+            o,
+            bl,
+            d,
+        } = self;
+        write!(
+            f,
+            "skmem:(r{r},rb{rb},t{t},tb{tb},f{promised},w{w},o{o},bl{bl},d{d})"
+        )
     }
 }
 
