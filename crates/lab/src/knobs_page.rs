@@ -99,7 +99,10 @@ fn aliases_markdown() -> String {
             Meaning::Same => "as it is".to_string(),
             Meaning::Pieces(size) => format!("times {size} bytes"),
             Meaning::Inverted => "set is off".to_string(),
-            Meaning::Bounds(_) => "least, default and most".to_string(),
+            Meaning::Bounds(_) => {
+                "least, default and most; no buffer shrinks below its default, so any least is met"
+                    .to_string()
+            }
             Meaning::Doubled => "twice as much".to_string(),
             Meaning::DoubledForGood(_) => "twice as much; it is not tuned any more".to_string(),
             Meaning::WindowScale => "1 leaves half of the buffer, 2 three quarters".to_string(),

@@ -3,6 +3,9 @@
 // A longer chart is folded up, so that the rows stay in sight.
 const LINES_SHOWN = 24;
 
+// Percent of the width that the longest bar takes; its figure stands behind it.
+const LONGEST_BAR = 72;
+
 const figureOf = (figures, name) => figures.find((figure) => figure.name === name)?.value;
 
 // The quantity that a row is told by: the first published, else the goodput.
@@ -14,7 +17,8 @@ function headline(rows) {
 function deviationText(published, measured) {
   if (!(published > 0)) return "";
   const share = measured / published - 1;
-  return `${share > 0 ? "+" : share < 0 ? "−" : ""}${digits(Math.abs(share) * 100)} %`;
+  const tenths = (Math.abs(share) * 100).toFixed(1);
+  return `${tenths === "0.0" ? "" : share > 0 ? "+" : "−"}${tenths} %`;
 }
 
 // Where a value lies on the scale of its quantity, from 0 to 1. Values that are
@@ -57,8 +61,9 @@ function chart(rows) {
     const bar = ([who, value]) => {
       const kind = who === "ours" || who === "published" ? who : "peer";
       const fill = element("span", { class: `bar ${kind}` });
-      fill.style.width = `${share(value) * 100}%`;
-      return element("div", { class: "track" }, fill, element("span", { class: "value" }, `${who} ${digits(value)}`));
+      const text = element("span", { class: "value" }, `${who} ${digits(value)}`);
+      fill.style.width = text.style.left = `${share(value) * LONGEST_BAR}%`;
+      return element("div", { class: "track" }, fill, text);
     };
     const of = (who) => bars.find(([whose]) => whose === who)?.[1];
     table.append(element("tr", {},

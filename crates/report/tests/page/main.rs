@@ -442,7 +442,7 @@ fn figures_of_the_source_and_of_others_stand_beside_ours() {
                 "published 500",
                 "linux 480",
                 "ours 450",
-                "\u{2212}10 %"
+                "\u{2212}10.0 %"
             ],
             ["datagrams", "published 0.06", "ours 0.05", "\u{2212}16.7 %"],
             ["in words", ""],
