@@ -193,6 +193,7 @@ fn row_report(row: &Row, played: Played) -> RowReport {
         cwnd,
         min_rtt,
         busiest,
+        silence,
         observed,
         watched,
     } = played;
@@ -208,6 +209,7 @@ fn row_report(row: &Row, played: Played) -> RowReport {
         cwnd,
         min_rtt,
         busiest,
+        silence: silence.as_ref(),
     };
     RowReport {
         label: row.label.clone(),

@@ -6,6 +6,7 @@
 //! `verdict`.
 
 mod datagrams;
+mod silence;
 
 use std::io;
 
@@ -16,6 +17,9 @@ use fullpipe_sim::{
     app::{Answerer, Asker, Ending, ReadPlan, Transfer},
     link::Direction,
 };
+
+use silence::Listener;
+pub use silence::{Silence, Waiting, patience};
 
 use crate::{
     climb::Climb,
@@ -51,6 +55,8 @@ pub struct Played {
     pub min_rtt: Option<Duration>,
     /// The link that was in use most, by its place in the setup.
     pub busiest: usize,
+    /// Those whose peers fell silent, if there are any.
+    pub silence: Option<Silence>,
     /// Every segment and every series, if they were wanted.
     pub observed: Option<Observed>,
     /// Events, sockets and counters, if they were wanted.
@@ -75,6 +81,8 @@ pub struct Scene<'a> {
     sockets: Vec<Socket>,
     /// Where there is only one connection.
     climb: Option<Climb>,
+    /// Who was last heard when.
+    listener: Listener,
 }
 
 /// How a connection ended, and the facts of it.
@@ -153,6 +161,7 @@ impl<'a> Scene<'a> {
         Self {
             setup,
             world,
+            listener: Listener::default(),
             links,
             hosts,
             flows,
@@ -206,6 +215,7 @@ impl<'a> Scene<'a> {
             && (self.world.now() < least || !self.world.is_reached(Goal::AllDone))
         {
             self.run_for(slice.min(end - self.world.now()))?;
+            self.listen();
             progress(self.share_done().min(1.0));
         }
         // Everything is looked at once more, as at the end of any run.
@@ -405,6 +415,7 @@ impl<'a> Scene<'a> {
             cwnd: info.map_or(0, |info| u64::from(info.cwnd)),
             min_rtt: info.and_then(|info| info.min_rtt),
             busiest,
+            silence: self.silence(ended),
             observed: None,
             watched: Watched::default(),
         }
@@ -644,6 +655,7 @@ impl Played {
             cwnd: windows[windows.len() / 2],
             min_rtt: runs.iter().filter_map(|run| run.min_rtt).min(),
             busiest: runs[0].busiest,
+            silence: runs[0].silence.take(),
             observed: runs[0].observed.take(),
             watched: std::mem::take(&mut runs[0].watched),
         }

@@ -33,6 +33,7 @@ const RECIPES: &[Recipe] = &[
     (Cause::Pacing, pacing),
     (Cause::Descriptors, descriptors),
     (Cause::Cpu, processor),
+    (Cause::PeerGone, peer_gone),
 ];
 
 /// A world in the making. Sizes in bytes, times in microseconds.
@@ -47,6 +48,8 @@ struct Plan {
     receiver: Vec<(&'static str, String)>,
     link: Vec<(&'static str, String)>,
     workload: Vec<(&'static str, String)>,
+    /// Flows beside the plain one, with what is theirs.
+    flows: Vec<(&'static str, Vec<(&'static str, String)>)>,
 }
 
 pub fn world(number: u64) -> KnownWorld {
@@ -76,6 +79,7 @@ impl Plan {
             receiver: Vec::new(),
             link: Vec::new(),
             workload: Vec::new(),
+            flows: Vec::new(),
         };
         let (ample, blocks) = (plan.bdp * 4, plan.bdp * 16 / 2_048 + 64);
         let congestion = ["cubic", "newreno"][plan.rng.below(2) as usize];
@@ -138,6 +142,9 @@ impl Plan {
         ];
         workload.extend(self.workload.iter().cloned());
         table("workload", &workload, "");
+        for (name, fields) in &self.flows {
+            table(&format!("flows.{name}"), fields, "");
+        }
         file.push_str("[[rows]]\nlabel = \"world\"\n");
         file
     }
@@ -302,4 +309,25 @@ fn pacing(plan: &mut Plan) {
     let bytes = plan.too_little(plan.rate_mbit * 1_000_000 / 8);
     plan.sender("tcp.pacing_rate_max", bytes);
     plan.amount(bytes * plan.rtt_us / 1_000_000 * 200);
+}
+
+/// Several connections whose peers vanish with all of the pool, and one that comes
+/// later.
+fn peer_gone(plan: &mut Plan) {
+    let buffer = plan.bdp.clamp(16_384, 65_536);
+    let count = plan.rng.between(2, 6);
+    plan.sender("tcp.send_buffer", buffer);
+    plan.sender("tcp.receive_buffer", 16_384);
+    plan.sender("pool.block_size", 512);
+    let share = plan.rng.between(500, 900);
+    plan.sender("pool.blocks", buffer * count * share / 1_000 / 512);
+    plan.amount(plan.bdp * 50);
+    let read = plan.rng.between(30_000, 100_000).min(plan.bdp * 25);
+    let gone = vec![
+        ("count", count.to_string()),
+        ("read.vanish_after", read.to_string()),
+    ];
+    let start = plan.rng.between(20, 60);
+    let next = vec![("start", format!("\"{start}s\""))];
+    plan.flows = vec![("gone", gone), ("next", next)];
 }

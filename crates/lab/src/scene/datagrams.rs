@@ -68,6 +68,7 @@ impl Scene<'_> {
             cwnd: 0,
             min_rtt: None,
             busiest,
+            silence: None,
             observed,
             watched,
         })

@@ -175,6 +175,7 @@ fn waits_for_work(cause: Cause) -> bool {
         | Cause::DelayedAck
         | Cause::Reassembly
         | Cause::Cpu
+        | Cause::PeerGone
         | Cause::OutOfOrder
         | Cause::Descriptors
         | Cause::ReceiveQueue
@@ -294,6 +295,7 @@ fn is_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
         Cause::Reassembly
         | Cause::ZeroWindow
         | Cause::Cpu
+        | Cause::PeerGone
         | Cause::OutOfOrder
         | Cause::Descriptors
         | Cause::ReceiveQueue

@@ -75,6 +75,8 @@ causes! {
     Loss = "loss", "Loss", "losses";
     /// The pacing rate.
     Pacing = "pacing", "Pacing", "pacing";
+    /// Peers are gone, and what is written for them is held all the same.
+    PeerGone = "peer_gone", "Peer gone", "peers that are gone";
     /// A host's processor.
     Cpu = "host_cpu", "Host CPU", "a host's processor";
     /// The receiver's descriptors.

@@ -11,6 +11,7 @@ use crate::{
     measured::Measured,
     path::Path,
     report::Limits,
+    scene::Silence,
 };
 
 /// IP and TCP headers without options.
@@ -35,6 +36,8 @@ pub struct Evidence<'a> {
     pub min_rtt: Option<Duration>,
     /// The link that was in use most, by its place in the setup.
     pub busiest: usize,
+    /// Those whose peers fell silent, if there are any.
+    pub silence: Option<&'a Silence>,
 }
 
 /// What bounds are worked out with beside the setup.

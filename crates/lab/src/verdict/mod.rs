@@ -8,7 +8,7 @@
 //! | question | where |
 //! | --- | --- |
 //! | what may bind, and its names | `cause` |
-//! | what did, by the stack's account | `binding`; of datagrams, `datagrams` |
+//! | what did, by the stack's account | `binding`; of datagrams, `datagrams`; of peers that are gone, `gone` |
 //! | what each would allow at most | `bounds`, with `buffers` and `processor` for what those hold and cost |
 //! | which knob moves it, and how far | `remedy`, and `names` for its own words |
 //! | what that would give | `predict` |
@@ -20,6 +20,7 @@ mod buffers;
 mod cause;
 mod datagrams;
 mod evidence;
+mod gone;
 mod names;
 mod predict;
 mod processor;
@@ -88,6 +89,9 @@ pub fn of(evidence: &Evidence<'_>) -> Verdict {
         return datagrams::of(evidence);
     }
     if let Some(verdict) = write_that_never_fits(evidence) {
+        return verdict;
+    }
+    if let Some(verdict) = gone::of(evidence) {
         return verdict;
     }
     let Some(binding) = binding::of(evidence) else {

@@ -5,6 +5,7 @@
 //! table's business.
 
 use fullpipe::presets::alias::{self, Alias, Meaning};
+use fullpipe_pool::Duration;
 
 use crate::experiment::{HostPlan, other_names};
 
@@ -32,6 +33,19 @@ pub fn number(host: &HostPlan, knob: &'static str, wanted: u64) -> Spoken {
     Spoken {
         name: knob.to_string(),
         present: present.to_string(),
+        wanted: wanted.to_string(),
+    }
+}
+
+/// What `host` calls a knob that is a time, to be set to `wanted`.
+pub fn time(host: &HostPlan, knob: &'static str, wanted: Duration) -> Spoken {
+    let names = alias::of_knob(host.preset.name, knob).into_iter();
+    let own = names
+        .filter_map(alias::find)
+        .find(|alias| alias.meaning == Meaning::Same);
+    Spoken {
+        name: own.map_or(knob, |alias| alias.name).to_string(),
+        present: host.config.get(knob).unwrap_or_default(),
         wanted: wanted.to_string(),
     }
 }

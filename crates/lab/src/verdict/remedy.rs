@@ -92,6 +92,7 @@ pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
         | Cause::Congestion
         | Cause::Device
         | Cause::Cpu
+        | Cause::PeerGone
         | Cause::ReceiveQueue
         | Cause::Handshake
         | Cause::Closing
@@ -125,7 +126,7 @@ fn switched(host: &HostPlan, knob: &'static str, on: bool) -> Remedy {
     one(host, names::switch(host, knob, on), String::new())
 }
 
-fn one(host: &HostPlan, spoken: Spoken, formula: String) -> Remedy {
+pub fn one(host: &HostPlan, spoken: Spoken, formula: String) -> Remedy {
     Remedy {
         changes: vec![change(host, &spoken)],
         knob: spoken.name,

@@ -73,6 +73,7 @@ fn evidence<'a>(setup: &'a Setup, measured: &'a Measured, limits: &'a Limits) ->
         cwnd: 30_000,
         min_rtt: Some(Duration::from_millis(20)),
         busiest: 0,
+        silence: None,
     }
 }
 

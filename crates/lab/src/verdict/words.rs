@@ -13,7 +13,7 @@ use super::{
     buffers::Buffer,
     cause::Cause,
     evidence::{Evidence, pool_bytes},
-    names,
+    gone, names,
     predict::Predicted,
     processor,
     remedy::Remedy,
@@ -112,7 +112,11 @@ fn of_cause(evidence: &Evidence<'_>, binding: &Binding) -> String {
                 "The application of",
                 "left it closed by not reading",
             );
-            format!("{}{reader} No buffer will help.", window(evidence, &held))
+            let unanswered = gone::unanswered(evidence);
+            format!(
+                "{}{reader}{unanswered} No buffer will help.",
+                window(evidence, &held)
+            )
         }
         Cause::Reassembly => {
             let gaps = "Gaps left by lost segments filled the buffer of";
@@ -143,8 +147,9 @@ fn of_cause(evidence: &Evidence<'_>, binding: &Binding) -> String {
         Cause::Closing => {
             format!("everything had been sent and the connection closed for {held} of the time.")
         }
-        // Only datagrams are lost for want of it, and they have words of their own.
-        Cause::ReceiveQueue | Cause::Nothing => String::new(),
+        // Only datagrams are lost for want of a queue; they, and peers that are
+        // gone, have words of their own.
+        Cause::ReceiveQueue | Cause::PeerGone | Cause::Nothing => String::new(),
     }
 }
 

@@ -23,6 +23,8 @@ pub struct Info {
     pub born: Instant,
     /// When this was taken.
     pub at: Instant,
+    /// When a segment of the peer last came; before the first, when it was opened.
+    pub heard: Instant,
     /// What the application set.
     pub tuning: Tuning,
     /// What both SYNs agreed on.
@@ -133,6 +135,7 @@ impl Connection {
             close_reason: self.close_reason,
             born: self.born,
             at: env.now,
+            heard: self.heard,
             tuning: self.tuning,
             agreed: self.agreed,
             mss: self.mss(env),

@@ -1,0 +1,218 @@
+//! Connections whose peers fell silent, and what they hold meanwhile.
+//!
+//! Rule: by their own account alone: text is unacknowledged, and nothing has come
+//! from the peer until the stack gave up, or for so long that a live one would have
+//! answered. Looked at as often as the scene looks at how far it has come; whether
+//! the peer is gone or its word was lost cannot be told here.
+
+use fullpipe_pool::{Duration, Instant};
+use fullpipe_sim::Stage;
+use fullpipe_tcp::{CloseReason, Info, TcpConfig};
+
+use super::{Ended, Scene, facts_of};
+
+/// What is noted of connections while the scene plays.
+#[derive(Clone, Debug, Default)]
+pub struct Listener {
+    /// Of each, when its peer was last heard, and its timeouts until then.
+    heard: Vec<(Instant, u32)>,
+    /// The most packet memory, in bytes, that those held together, or had promised,
+    /// whose peers had been silent for longer than a lost segment takes.
+    held: u64,
+}
+
+/// Connections whose peers fell silent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Silence {
+    /// How many.
+    pub connections: usize,
+    /// Of how many in all.
+    pub of: usize,
+    /// Of them, those whose peer had closed its window.
+    pub closed: usize,
+    /// The host that waits for them, by its place; of several, the first.
+    pub host: usize,
+    /// When the first and the last of them was last heard, in seconds from the first
+    /// call to connect.
+    pub heard_s: [f64; 2],
+    /// Timeouts since then.
+    pub timeouts: u64,
+    /// Probes of windows that were closed.
+    pub probes: u64,
+    /// The most packet memory that they held together, or had promised, in bytes.
+    pub held_bytes: u64,
+    /// Seconds of silence over all of them, and the longest.
+    pub total_s: f64,
+    /// The longest silence.
+    pub longest_s: f64,
+    /// How many of them the stack has given up.
+    pub given_up: usize,
+    /// The longest of their retransmission timeouts before any was doubled.
+    pub rto: Duration,
+    /// Those who found no packet memory.
+    pub waiting: Vec<Waiting>,
+    /// Lifetimes of all connections, in seconds.
+    pub lifetime_s: f64,
+}
+
+/// A connection that found no packet memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Waiting {
+    /// Its flow, by its place.
+    pub flow: usize,
+    /// How long it waited, in seconds.
+    pub waited_s: f64,
+    /// Whether that was its end.
+    pub is_dropped: bool,
+    /// What it brought all the same.
+    pub delivered_bytes: u64,
+}
+
+/// Time in which a peer that is there would have been heard: `tcp.retries1`
+/// retransmissions in vain, after which RFC 1122 §4.2.3.5 doubts the path, and the
+/// wait for one more.
+pub fn patience(rto: Duration, config: &TcpConfig) -> Duration {
+    rto * ((2 << config.retries1.min(20)) - 1)
+}
+
+/// The retransmission timeout before any doubling. RFC 6298 §2.
+fn first_timeout(info: &Info, config: &TcpConfig) -> Duration {
+    if info.srtt.is_zero() {
+        return config.rto_initial;
+    }
+    (info.srtt + (info.rttvar * 4).max(config.rto_min)).min(config.rto_max)
+}
+
+impl Scene<'_> {
+    /// Notes what every connection holds.
+    pub(super) fn listen(&mut self) {
+        let mut held = 0;
+        self.listener
+            .heard
+            .resize(self.flows.len(), Default::default());
+        for (number, (place, flow)) in self.flows.clone().into_iter().enumerate() {
+            let plan = &self.setup.flows[place];
+            let Some(info) = facts_of(&mut self.world, plan, flow).client.info else {
+                continue;
+            };
+            if info.close_reason.is_some() || info.at != self.world.now() {
+                continue;
+            }
+            let config = &self.setup.hosts[plan.from].config;
+            let known = &mut self.listener.heard[number];
+            if info.heard != known.0 {
+                *known = (info.heard, info.timeouts);
+            }
+            let silent = info.at.since(info.heard);
+            if info.send_queue > 0 && silent >= first_timeout(&info, &config.tcp) {
+                let blocks = u64::from(info.send_blocks + info.receive_blocks);
+                held += blocks * u64::from(config.pool.block_size);
+            }
+        }
+        self.listener.held = self.listener.held.max(held);
+    }
+
+    /// Those whose peers fell silent and the others that waited for their memory.
+    pub(super) fn silence(&self, ended: &[Ended<'_>]) -> Option<Silence> {
+        let begun = ended
+            .iter()
+            .map(|end| Instant::ZERO + end.plan.start)
+            .min()?;
+        let mut silence = Silence {
+            of: ended.len(),
+            heard_s: [f64::INFINITY, 0.0],
+            held_bytes: self.listener.held,
+            ..Silence::default()
+        };
+        let mut is_heard = vec![true; ended.len()];
+        for (number, end) in ended.iter().enumerate() {
+            let Some(info) = end.facts.client.info.as_deref() else {
+                continue;
+            };
+            silence.lifetime_s += info.age().as_secs_f64();
+            let config = &self.setup.hosts[end.plan.from].config.tcp;
+            if is_silent(end, info, config) {
+                is_heard[number] = false;
+                let (_, before) = self.listener.heard.get(number).copied().unwrap_or_default();
+                silence.add(end, info, before, begun);
+                silence.rto = silence.rto.max(first_timeout(info, config));
+            }
+        }
+        let heard = ended
+            .iter()
+            .enumerate()
+            .filter(|(number, _)| is_heard[*number]);
+        silence.waiting = heard
+            .filter_map(|(number, end)| self.waiting(self.flows[number].0, end))
+            .filter(|waiting| self.setup.flows[waiting.flow].from == silence.host)
+            .collect();
+        (silence.connections > 0).then_some(silence)
+    }
+
+    /// Whether a connection waited for packet memory: for what was written, or for a
+    /// window without which it could not even be opened.
+    fn waiting(&self, flow: usize, end: &Ended<'_>) -> Option<Waiting> {
+        let host = self.world.stack(self.hosts[end.plan.from]);
+        let refused = host.tcp_counters().rcvq_drop + host.tcp_counters().ofo_drop > 0;
+        let facts = &end.facts;
+        let limits = facts.client.info.as_deref().map(|info| &info.limit);
+        let time = |limit| {
+            let info = facts.client.info.as_deref()?;
+            Some(limits?.time_at(limit, info.at).as_secs_f64())
+        };
+        let opening = match facts.client.stage {
+            Stage::NoRoom => Some(0.0),
+            Stage::Waiting | Stage::Broken(_) if refused && facts.bytes == 0 => {
+                time(fullpipe_tcp::Limit::Handshake)
+            }
+            Stage::Waiting
+            | Stage::Open
+            | Stage::Finished
+            | Stage::Left
+            | Stage::Vanished
+            | Stage::Broken(_) => None,
+        };
+        let writing = time(fullpipe_tcp::Limit::Memory).unwrap_or(0.0);
+        (opening.is_some() || writing > 0.0).then(|| Waiting {
+            flow,
+            waited_s: opening.unwrap_or(0.0) + writing,
+            is_dropped: matches!(facts.client.stage, Stage::Broken(_) | Stage::NoRoom),
+            delivered_bytes: facts.bytes,
+        })
+    }
+}
+
+impl Silence {
+    fn add(&mut self, end: &Ended<'_>, info: &Info, before: u32, begun: Instant) {
+        if self.connections == 0 {
+            self.host = end.plan.from;
+        }
+        let heard_s = info.heard.since(begun).as_secs_f64();
+        let silent_s = info.at.since(info.heard).as_secs_f64();
+        self.connections += 1;
+        self.closed += usize::from(info.snd_wnd == 0);
+        self.heard_s = [self.heard_s[0].min(heard_s), self.heard_s[1].max(heard_s)];
+        self.timeouts += u64::from(info.timeouts.saturating_sub(before));
+        self.probes += u64::from(info.zero_window_probes);
+        self.total_s += silent_s;
+        self.longest_s = self.longest_s.max(silent_s);
+        self.given_up += usize::from(end.facts.client.stage != Stage::Open);
+    }
+}
+
+/// Whether the stack waits for a peer that it has long not heard, or has given it up.
+fn is_silent(end: &Ended<'_>, info: &Info, config: &TcpConfig) -> bool {
+    let has_tried = info.bytes_sent > 0 && info.timeouts + info.zero_window_probes > 0;
+    let silent = info.at.since(info.heard);
+    let first = first_timeout(info, config);
+    match end.facts.client.stage {
+        Stage::Broken(CloseReason::TimedOut) => has_tried && silent >= first,
+        Stage::Open => has_tried && info.send_queue > 0 && silent >= patience(first, config),
+        Stage::Waiting
+        | Stage::Finished
+        | Stage::Left
+        | Stage::Vanished
+        | Stage::Broken(_)
+        | Stage::NoRoom => false,
+    }
+}

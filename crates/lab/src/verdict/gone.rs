@@ -1,0 +1,247 @@
+//! Peers that are gone, and what their connections hold.
+//!
+//! Rule: it is a cause of its own only where it held longest, or where a live
+//! connection found no memory for it; a peer that had closed its window is its
+//! reader's matter. What ends the wait is the user timeout, and no buffer.
+
+use fullpipe_pool::Duration;
+
+use super::{
+    Change, Evidence, Next, Verdict, binding, cause::Cause, changed, names, next_bound, plain,
+    predict, remedy,
+};
+use crate::{
+    experiment::{FlowPlan, HostPlan, Setup, Stop},
+    scene::{Silence, Waiting, patience},
+    units::{grouped, three_digits},
+};
+
+/// A share of all connections' time that nothing else can outweigh.
+const MOST: f64 = 0.5;
+/// User timeouts are whole tenths of a second.
+const STEP_MS: u64 = 100;
+
+/// The verdict, where it is that.
+pub fn of(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let silence = evidence.silence?;
+    is_longest(evidence, silence).then(|| verdict(evidence, silence))
+}
+
+/// What came of the probes of a window that its reader had closed, where nothing
+/// answered them.
+pub fn unanswered(evidence: &Evidence<'_>) -> String {
+    let Some(silence) = evidence.silence.filter(|silence| silence.closed > 0) else {
+        return String::new();
+    };
+    let host = &evidence.setup.hosts[silence.host];
+    let [first, _] = silence.heard_s.map(three_digits);
+    let probes = grouped(silence.probes);
+    let nothing =
+        format!(" Nor did anything come back after {first} s, for none of {probes} probes");
+    if silence.given_up == 0 {
+        return format!("{nothing}.");
+    }
+    let after = three_digits(silence.longest_s);
+    format!(
+        "{nothing}: after {after} s of that `{}` dropped the connection without a word ({}).",
+        host.name,
+        patience_words(host),
+    )
+}
+
+/// Whether silence held longer than anything else.
+fn is_longest(evidence: &Evidence<'_>, silence: &Silence) -> bool {
+    if silence.closed * 2 > silence.connections {
+        return false;
+    }
+    let waiting = starved(silence);
+    let waited_s: f64 = waiting.iter().map(|waiting| waiting.waited_s).sum();
+    let share = (silence.total_s + waited_s) / silence.lifetime_s;
+    if share >= MOST || waiting.iter().any(|waiting| waiting.is_dropped) {
+        return true;
+    }
+    binding::of(evidence).is_none_or(|other| match other.cause {
+        // Silence is a part of these.
+        Cause::Loss | Cause::Memory | Cause::Handshake => share * 2.0 > other.share,
+        _ => share > other.share,
+    })
+}
+
+/// Those who waited for longer than a lost segment takes.
+fn starved(silence: &Silence) -> Vec<Waiting> {
+    let long =
+        |waiting: &&Waiting| waiting.is_dropped || waiting.waited_s > silence.rto.as_secs_f64();
+    silence.waiting.iter().filter(long).copied().collect()
+}
+
+fn verdict(evidence: &Evidence<'_>, silence: &Silence) -> Verdict {
+    let host = &evidence.setup.hosts[silence.host];
+    let mut sentence = format!(
+        "{}: {}",
+        Cause::PeerGone.heading(),
+        proof(evidence, silence)
+    );
+    let needed = needed(host, silence);
+    let present = host.config.tcp.user_timeout;
+    let is_too_long = present > needed && !starved(silence).is_empty();
+    if !present.is_zero() && !is_too_long {
+        return plain(Cause::PeerGone, sentence);
+    }
+    let spoken = names::time(host, "tcp.user_timeout", needed);
+    let formula = format!(
+        "{} x the retransmission timeout of {} s: {} retransmissions in vain, and the wait for one more",
+        (2_u64 << host.config.tcp.retries1) - 1,
+        three_digits(silence.rto.as_secs_f64()),
+        host.config.tcp.retries1,
+    );
+    let remedy = remedy::one(host, spoken, formula);
+    let outlook = outlook(evidence, silence, needed, &remedy.changes);
+    sentence += &format!(
+        " {} = {} ({}) frees it {} s after they were last heard",
+        remedy.knob,
+        remedy.needed,
+        remedy.formula,
+        three_digits(needed.as_secs_f64())
+    );
+    if let Some((predicted, next)) = outlook {
+        sentence += &format!(
+            ", and all would take about {} s; then the limit is {}",
+            three_digits(predicted.elapsed_s),
+            next.limit.words()
+        );
+    }
+    let (predicted, next) = outlook.unzip();
+    Verdict {
+        knob: Some(remedy.knob),
+        present: Some(remedy.present),
+        needed: Some(remedy.needed),
+        formula: Some(remedy.formula),
+        changes: remedy.changes,
+        predicted,
+        next,
+        ..plain(Cause::PeerGone, sentence + ".")
+    }
+}
+
+/// Above the longest time that a peer who is there is not heard.
+fn needed(host: &HostPlan, silence: &Silence) -> Duration {
+    let least = patience(silence.rto, &host.config.tcp).as_millis() as u64;
+    Duration::from_millis(least.next_multiple_of(STEP_MS))
+}
+
+fn proof(evidence: &Evidence<'_>, silence: &Silence) -> String {
+    let host = &evidence.setup.hosts[silence.host];
+    let [first, last] = silence.heard_s.map(three_digits);
+    let since = if first == last {
+        format!("after {first} s")
+    } else {
+        format!("after {first} to {last} s")
+    };
+    let who = match (silence.connections, silence.of) {
+        (1, 1) => "the peer".to_string(),
+        (gone, of) => format!("the peers of {gone} of {of} connections"),
+    };
+    let timeouts = grouped(silence.timeouts);
+    let longest = three_digits(silence.longest_s);
+    let until = if silence.given_up == silence.connections {
+        format!(
+            "`{}` gave up after {longest} s ({})",
+            host.name,
+            patience_words(host)
+        )
+    } else {
+        format!("the end, {longest} s later ({})", patience_words(host))
+    };
+    let waited = starved(silence)
+        .iter()
+        .map(|waiting| waited(evidence, waiting))
+        .collect::<Vec<_>>();
+    let waited = if waited.is_empty() {
+        "nobody waited for it".to_string()
+    } else {
+        waited.join(", ")
+    };
+    format!(
+        "nothing came from {who} any more {since}, through {timeouts} timeouts, and {} bytes of \
+         packet memory were held or promised for them until {until}; {waited}.",
+        grouped(silence.held_bytes)
+    )
+}
+
+fn waited(evidence: &Evidence<'_>, waiting: &Waiting) -> String {
+    let name = &evidence.setup.flows[waiting.flow].name;
+    let ended = if waiting.is_dropped {
+        " and was dropped"
+    } else {
+        ""
+    };
+    format!(
+        "`{name}` found no memory for {} s{ended}",
+        three_digits(waiting.waited_s)
+    )
+}
+
+/// What ends the wait for a silent peer as `host` is set.
+fn patience_words(host: &HostPlan) -> String {
+    let user = names::time(host, "tcp.user_timeout", Duration::ZERO);
+    let retries = u64::from(host.config.tcp.retries2);
+    let spoken = names::number(host, "tcp.retries2", retries);
+    if host.config.tcp.user_timeout.is_zero() {
+        format!(
+            "{} = {} leaves that to {} = {}",
+            user.name, user.present, spoken.name, spoken.present
+        )
+    } else {
+        format!("{} = {}", user.name, user.present)
+    }
+}
+
+/// What is to be expected where one connection waited for the memory: it begins
+/// when it does, or when the memory is free.
+fn outlook(
+    evidence: &Evidence<'_>,
+    silence: &Silence,
+    needed: Duration,
+    changes: &[Change],
+) -> Option<(predict::Predicted, Next)> {
+    let [waiting] = *starved(silence).as_slice() else {
+        return None;
+    };
+    let setup = changed(evidence.setup, changes)?;
+    let flow = &setup.flows[waiting.flow];
+    let (Stop::Bytes(bytes), 1) = (flow.stop, flow.count) else {
+        return None;
+    };
+    let begun_s = first_start(&setup.flows);
+    let free_s = silence.heard_s[1] + needed.as_secs_f64();
+    let starts_s = (flow.start.as_secs_f64() - begun_s).max(free_s);
+    let alone = Setup {
+        flows: vec![flow.clone()],
+        ..setup
+    };
+    let evidence = Evidence {
+        setup: &alone,
+        ..*evidence
+    };
+    let bound = next_bound(&evidence, &alone)?;
+    let takes = predict::under(&alone, &evidence.scale(), bound);
+    let elapsed_s = starts_s + takes.elapsed_s;
+    let delivered = evidence.measured.delivered_bytes - waiting.delivered_bytes + bytes;
+    let predicted = predict::Predicted {
+        elapsed_s,
+        goodput_mbps: delivered as f64 * 8.0 / 1e6 / elapsed_s,
+    };
+    let next = Next {
+        limit: bound.cause,
+        at_most_mbps: bound.bps / 1e6,
+    };
+    Some((predicted, next))
+}
+
+fn first_start(flows: &[FlowPlan]) -> f64 {
+    let starts = flows.iter().map(|flow| flow.start.as_secs_f64());
+    starts.fold(f64::INFINITY, f64::min)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,76 @@
+//! The experiments in which peers vanish, or are not heard, as they are built in.
+
+use crate::{
+    advise::{Advice, MOST_STEPS, advise},
+    catalogue::BUILT_IN,
+    experiment::Experiment,
+    run::RunOptions,
+    verdict::{Cause, Verdict},
+};
+
+fn advised(name: &str, label: &str) -> Advice {
+    let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name).unwrap();
+    let experiment = Experiment::parse(name, name, text).unwrap();
+    let mut rows = experiment.rows.iter();
+    let row = rows.find(|row| row.label == label).unwrap();
+    let options = RunOptions::plain(1);
+    advise(&experiment, row, None, MOST_STEPS, &options).unwrap()
+}
+
+fn first(advice: &Advice) -> &Verdict {
+    &advice.steps[0].verdict
+}
+
+#[test]
+fn who_waits_for_the_memory_of_those_that_are_gone_has_it_after_the_user_timeout() {
+    let advice = advised("netburner-vanish", "clients vanish");
+    let verdict = first(&advice);
+    assert_eq!(verdict.limit, Cause::PeerGone);
+    for part in [
+        "the peers of 12 of 13 connections",
+        "384,000 bytes of packet memory",
+        "`next` found no memory for 247 s and was dropped",
+    ] {
+        assert!(verdict.sentence.contains(part), "{}", verdict.sentence);
+    }
+    assert_eq!(verdict.changes[0].set, "device.tcp.user_timeout");
+    let [before, after] = advice.steps.as_slice() else {
+        panic!("one step is enough");
+    };
+    assert_eq!((before.outcome, after.outcome), ("dropped", "complete"));
+    let predicted = after.predicted.unwrap().elapsed_s;
+    assert!(
+        (predicted / after.elapsed_s - 1.0).abs() < 0.01,
+        "{predicted}"
+    );
+    assert!(after.verdict.changes.is_empty());
+}
+
+#[test]
+fn retries_that_run_out_hold_it_for_a_quarter_of_an_hour() {
+    let row = "clients vanish, the next comes after 20 minutes";
+    let advice = advised("netburner-vanish", row);
+    let verdict = first(&advice);
+    assert!(verdict.sentence.contains("`device` gave up after 926 s"));
+    assert_eq!(verdict.needed.as_deref(), Some("3.1s"));
+}
+
+#[test]
+fn a_user_timeout_that_is_set_stays_where_nobody_waits() {
+    let advice = advised("netburner-vanish", "clients vanish, user timeout 5 s");
+    assert_eq!(first(&advice).limit, Cause::PeerGone);
+    assert!(first(&advice).changes.is_empty());
+    assert!(first(&advice).sentence.contains("gave up after 5 s"));
+}
+
+#[test]
+fn a_reader_that_stopped_is_named_beside_the_probes_that_were_lost() {
+    let advice = advised("linux-buffers-d", "probes lost");
+    let verdict = first(&advice);
+    assert_eq!(verdict.limit, Cause::SlowReader);
+    let said = &verdict.sentence;
+    assert!(said.contains("left it closed by not reading"), "{said}");
+    assert!(said.contains("for none of 15 probes"), "{said}");
+    assert!(said.contains("without a word"), "{said}");
+    assert!(verdict.changes.is_empty());
+}
