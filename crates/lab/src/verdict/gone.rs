@@ -125,7 +125,7 @@ fn verdict(evidence: &Evidence<'_>, silence: &Silence) -> Verdict {
 
 /// Above the longest time that a peer who is there is not heard.
 fn needed(host: &HostPlan, silence: &Silence) -> Duration {
-    let least = patience(silence.rto, &host.config.tcp).as_millis() as u64;
+    let least = patience(silence.rto, &host.config.tcp).as_millis();
     Duration::from_millis(least.next_multiple_of(STEP_MS))
 }
 
