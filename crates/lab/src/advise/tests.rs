@@ -1,6 +1,9 @@
 //! Advice is taken step by step, until it ends.
 
+use std::path::Path;
+
 use super::*;
+use crate::catalogue;
 
 const FILE: &str = r#"
 title = "t"
@@ -82,4 +85,80 @@ fn the_account_adds_up_to_the_time_and_the_bytes() {
         let received: u64 = step.account.receiver.parts().map(|(.., bytes)| bytes).sum();
         assert_eq!((sent, received), (4_000_000, 4_000_000));
     }
+}
+
+fn known(experiment: &str) -> Experiment {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    catalogue::find(experiment, here).unwrap().parse().unwrap()
+}
+
+/// Goodput of a row as it is, and at the end of its advice, in Mbit/s.
+fn at_the_end(experiment: &Experiment, label: &str) -> (f64, f64) {
+    let row = experiment.rows.iter().find(|row| row.label == label);
+    let row = row.unwrap_or_else(|| panic!("{label} is no row"));
+    let advice = advise(experiment, row, None, MOST_STEPS, &RunOptions::plain(1)).unwrap();
+    let [first, .., last] = &advice.steps[..] else {
+        let only = advice.steps[0].goodput_mbps;
+        return (only, only);
+    };
+    (first.goodput_mbps, last.goodput_mbps)
+}
+
+/// Whoever takes the advice step by step comes to where those came that the documents
+/// tell of.
+#[test]
+fn advice_for_what_is_delivered_ends_as_well_as_what_was_tuned() {
+    let mut unet3 = known("unet3");
+    unet3.set("workload.duration", "500ms").unwrap();
+    for use_of in ["TCP send", "TCP receive", "UDP send", "UDP receive"] {
+        let (delivered, advised) = at_the_end(&unet3, &format!("{use_of}, default"));
+        let (tuned, _) = at_the_end(&unet3, &format!("{use_of}, tuned"));
+        assert!(
+            advised >= 0.95 * tuned,
+            "{use_of}: {delivered} to {advised}, tuned {tuned}"
+        );
+    }
+    let netburner = known("netburner");
+    for path in ["LAN", "Internet"] {
+        let (delivered, advised) = at_the_end(&netburner, &format!("{path}, 5 buffers"));
+        let (tuned, _) = at_the_end(&netburner, &format!("{path}, 40 buffers"));
+        assert!(
+            advised >= 0.95 * tuned,
+            "{path}: {delivered} to {advised}, tuned {tuned}"
+        );
+    }
+}
+
+/// What waits at a processor is not known before it is seen: a call that costs as much
+/// as two frames takes a second step.
+#[test]
+fn a_window_that_should_do_and_does_not_is_widened_by_what_it_took() {
+    let mut unet3 = known("unet3");
+    unet3.set("device.cpu.call", "20us").unwrap();
+    let row = &unet3.rows[2];
+    let advice = advise(&unet3, row, None, MOST_STEPS, &RunOptions::plain(1)).unwrap();
+    let limits: Vec<_> = advice.steps.iter().map(|step| step.verdict.limit).collect();
+    assert_eq!(
+        limits,
+        [Cause::ReceiveWindow, Cause::ReceiveWindow, Cause::Path]
+    );
+    let formula = advice.steps[1].verdict.formula.as_deref().unwrap();
+    assert!(
+        formula.contains("bytes took with the hosts' work"),
+        "{formula}"
+    );
+}
+
+/// The device waits for the processor, and that now and then for room in the buffer.
+#[test]
+fn a_device_that_waits_for_a_processor_which_is_not_always_at_work_is_not_the_limit() {
+    let mut netburner = known("netburner");
+    for knob in ["SetSocketTxBuffers", "SetSocketUnackBuffers"] {
+        netburner.set(knob, "8").unwrap();
+    }
+    netburner.set("workload.low_water", "6000").unwrap();
+    let row = &netburner.rows[0];
+    let advice = advise(&netburner, row, None, MOST_STEPS, &RunOptions::plain(1)).unwrap();
+    let limits: Vec<_> = advice.steps.iter().map(|step| step.verdict.limit).collect();
+    assert_eq!(limits, [Cause::SendBuffer, Cause::Cpu]);
 }

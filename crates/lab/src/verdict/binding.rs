@@ -4,6 +4,7 @@
 //! what one limit can mean. A limit that stands where the path has long been
 //! full is the path.
 
+use fullpipe_sim::app::ReadPlan;
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
 use super::{
@@ -24,7 +25,8 @@ const FULL_WINDOW: f64 = 0.97;
 const MUCH_MORE: f64 = 3.0;
 /// A window that let this share of what it can through was not kept closed.
 const ALL_OF_IT: f64 = 0.75;
-/// A reader that is behind for this share of the time is slow.
+/// A reader that is behind for this share of the time is slow, and one that waits as long
+/// for anything else is held back by it.
 const BEHIND: f64 = 0.1;
 /// Pacing that belongs to a congestion window leaves it this part of the time.
 const OF_PACING: f64 = 0.2;
@@ -43,7 +45,18 @@ pub struct Binding {
 /// What held longest; `None` without a connection. Opening and closing count
 /// only when nothing else is left: no knob of the transfer is behind them.
 pub fn of(evidence: &Evidence<'_>) -> Option<Binding> {
-    let held = longest(evidence)?;
+    let binding = meant(evidence, longest(evidence, None)?);
+    if binding.cause == Cause::Device && !evidence.sender().cpu.is_free() {
+        // It waited for frames to be made, and neither who makes them nor the link was
+        // at work all the time: something else left them idle.
+        let other = longest(evidence, Some(Cause::Device)).filter(|other| other.share >= BEHIND);
+        return Some(other.map_or(binding, |other| meant(evidence, other)));
+    }
+    Some(binding)
+}
+
+/// What a limit that held means.
+fn meant(evidence: &Evidence<'_>, held: Binding) -> Binding {
     let cause = match held.cause {
         Cause::SendBuffer => sending(evidence),
         Cause::ReceiveWindow => receiving(evidence, held.limit),
@@ -55,18 +68,18 @@ pub fn of(evidence: &Evidence<'_>) -> Option<Binding> {
         Cause::Descriptors
     } else if matches!(cause, Cause::Loss | Cause::Reassembly) && is_refused_early(evidence) {
         Cause::OutOfOrder
-    } else if waits_for_work(cause) && processor::busiest(evidence).is_some() {
+    } else if waits_for_work(cause) && processor::is_bound(evidence, cause) {
         Cause::Cpu
     } else if cause == Cause::ReceiveWindow && is_left_by_reader(evidence) {
         Cause::SlowReader
     } else {
         cause
     };
-    Some(Binding { cause, ..held })
+    Binding { cause, ..held }
 }
 
-/// The largest group of limits.
-fn longest(evidence: &Evidence<'_>) -> Option<Binding> {
+/// The largest group of limits but for `except`.
+fn longest(evidence: &Evidence<'_>, except: Option<Cause>) -> Option<Binding> {
     let shares = &evidence.limits.sender;
     let share = |limit: Limit| shares.share(limit.name());
     let mut groups: Vec<(Cause, f64, Limit)> = Vec::new();
@@ -83,6 +96,7 @@ fn longest(evidence: &Evidence<'_>) -> Option<Binding> {
         }
     }
     join_pacing(&mut groups);
+    groups.retain(|group| Some(group.0) != except);
     let binding = |&(cause, share, limit): &(Cause, f64, Limit)| Binding {
         cause,
         limit,
@@ -221,7 +235,9 @@ fn tighter(bounds: &[Bound], causes: &[Cause]) -> Cause {
 /// A window that is used up: by what the receiver did to it most of the time.
 fn receiving(evidence: &Evidence<'_>, limit: Limit) -> Cause {
     match at_receiver(evidence).0 {
-        ReceiveLimit::Reader if is_all_of_the_window(evidence) => window_or_cap(evidence),
+        ReceiveLimit::Reader if waits_for_a_call(evidence) || is_all_of_the_window(evidence) => {
+            window_or_cap(evidence)
+        }
         ReceiveLimit::Reader => Cause::SlowReader,
         ReceiveLimit::Hole => Cause::Reassembly,
         ReceiveLimit::Memory => Cause::PeerMemory,
@@ -238,6 +254,13 @@ fn window_or_cap(evidence: &Evidence<'_>) -> Cause {
     tighter(&bounds, &[Cause::ReceiveWindow, Cause::ReceiveBufferLimit])
 }
 
+/// Whether its reader takes everything as soon as it is called, and a call takes time:
+/// that is the processor's, and part of a round trip.
+fn waits_for_a_call(evidence: &Evidence<'_>) -> bool {
+    let is_eager = evidence.setup.flow().read_plan() == ReadPlan::Eager;
+    is_eager && !evidence.receiver().cpu.is_free()
+}
+
 /// Whether nearly as much arrived as the window lets through: its reader can have
 /// had little to do with it.
 fn is_all_of_the_window(evidence: &Evidence<'_>) -> bool {
@@ -250,7 +273,8 @@ fn is_all_of_the_window(evidence: &Evidence<'_>) -> bool {
 /// now and then: what it left is what was missing.
 fn is_left_by_reader(evidence: &Evidence<'_>) -> bool {
     let behind = evidence.limits.receiver.share(ReceiveLimit::Reader.name());
-    behind >= BEHIND && evidence.is_alone() && holds_the_path(evidence, Cause::ReceiveWindow)
+    let may_be = !waits_for_a_call(evidence) && evidence.is_alone();
+    behind >= BEHIND && may_be && holds_the_path(evidence, Cause::ReceiveWindow)
 }
 
 /// What the receiver did to its sender most of the time, and how long.

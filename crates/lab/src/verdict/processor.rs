@@ -1,15 +1,15 @@
 //! What the hosts' processors and receive rings have to do with it.
 //!
 //! Rule: what a frame costs is as the file says, how busy a processor was and what
-//! a ring lost is as it was measured. A reader's calls are left out of bounds: a busy
-//! host makes fewer of them for as many bytes.
+//! a ring lost is as it was measured. A reader's calls are left out of bounds, and of
+//! how busy a receiver is: a busier one makes fewer of them for as many bytes.
 
 use fullpipe_sim::{Cost, CpuModel};
 
-use super::{binding::underway, buffers::Buffer, evidence::Evidence};
+use super::{binding::underway, bounds, buffers::Buffer, cause::Cause, evidence::Evidence};
 use crate::{
     experiment::{HostPlan, Setup},
-    measured::HostMeasured,
+    measured::{HostMeasured, Measured},
 };
 
 /// Bytes of a frame without text.
@@ -17,6 +17,14 @@ const HEADERS: usize = 14 + 20 + 32;
 /// A processor that was at work for this share of the time while the transfer was
 /// underway does no more.
 const BUSY: f64 = 0.9;
+/// The same where a window is too small for what it could do: the rest of the time
+/// is the window's.
+const NEVER_IDLE: f64 = 0.97;
+/// A receiver's calls may cost this part of what its frames do where those leave it
+/// no time for them.
+const CALLS_PART: f64 = 0.05;
+/// More segments than this are not left to one call.
+const MOST_FOR_A_CALL: f64 = 8.0;
 
 /// Seconds that a segment of `segment` bytes, and its part of an acknowledgment,
 /// cost the slower of both ends; nothing where work takes no time.
@@ -35,7 +43,8 @@ pub fn segment_s(setup: &Setup, segment: f64) -> f64 {
     sending.max(receiving)
 }
 
-/// Seconds that both processors add to a round trip of a full segment.
+/// Seconds that both processors add to a round trip of a full segment: a window is
+/// open again when its reader was called.
 pub fn round_trip_s(setup: &Setup, segment: f64) -> f64 {
     let flow = setup.flow();
     let [sender, receiver]: [&CpuModel; 2] =
@@ -45,15 +54,83 @@ pub fn round_trip_s(setup: &Setup, segment: f64) -> f64 {
         + seconds(&receiver.receive, frame)
         + seconds(&receiver.send, HEADERS)
         + seconds(&sender.receive, HEADERS)
+        + receiver.call.as_secs_f64()
 }
 
-/// The end whose processor was at work all the time, and for what share of it.
+/// Whether work takes no time at either end.
+pub fn is_free(setup: &Setup) -> bool {
+    let flow = setup.flow();
+    let mut ends = [flow.from, flow.to].into_iter();
+    ends.all(|place| setup.hosts[place].cpu.is_free())
+}
+
+/// Segments that a receiver must take with one call of its application to keep up
+/// with one every `frame_s`. While so many come together, the window has to hold
+/// them beside what is on its way.
+pub fn for_a_call(setup: &Setup, segment: f64, frame_s: f64) -> f64 {
+    let receiver = &setup.hosts[setup.flow().to].cpu;
+    let taken_s = seconds(&receiver.receive, segment as usize + HEADERS);
+    let left_s = (frame_s - taken_s).max(frame_s * CALLS_PART);
+    let call_s = receiver.call.as_secs_f64();
+    if call_s > 0.0 && left_s > 0.0 {
+        (call_s / left_s).ceil().clamp(1.0, MOST_FOR_A_CALL)
+    } else {
+        1.0
+    }
+}
+
+/// Whether a processor held the transfer back, and not `cause` with it: it was busier
+/// than any link, and did all that it can. Where the window behind `cause` lets less
+/// through than the processor could, "all" leaves no room for that window's waits.
+pub fn is_bound(evidence: &Evidence<'_>, cause: Cause) -> bool {
+    let Some((host, _)) = busiest(evidence) else {
+        return false;
+    };
+    let bounds = bounds::all(evidence.setup, &evidence.scale());
+    let bound = |cause| bounds::of(&bounds, cause).unwrap_or(f64::INFINITY);
+    let enough = if bound(cause) < bound(Cause::Cpu) {
+        NEVER_IDLE
+    } else {
+        BUSY
+    };
+    let at_work = at_work(evidence, host).unwrap_or(0.0);
+    at_work >= enough * underway(evidence) && at_work > evidence.measured.link_busy_share
+}
+
+/// The end whose processor was at work most, and for what share of the time, with
+/// all of its calls.
 pub fn busiest<'a>(evidence: &Evidence<'a>) -> Option<(&'a HostPlan, f64)> {
     [evidence.sender(), evidence.receiver()]
         .into_iter()
         .filter_map(|host| Some((host, measured(evidence, host)?.cpu_busy_share?)))
-        .filter(|(_, share)| *share >= BUSY * underway(evidence))
-        .max_by(|a, b| a.1.total_cmp(&b.1))
+        .max_by(|a, b| {
+            let of = |host| at_work(evidence, host).unwrap_or(0.0);
+            of(a.0).total_cmp(&of(b.0))
+        })
+}
+
+/// The share of the time that a host's processor spent on what as many bytes cost
+/// however busy it is.
+fn at_work(evidence: &Evidence<'_>, host: &HostPlan) -> Option<f64> {
+    let busy = measured(evidence, host)?.cpu_busy_share?;
+    if host.name != evidence.receiver().name || host.cpu.call.is_zero() {
+        return Some(busy);
+    }
+    let Measured {
+        data_segments,
+        delivered_bytes,
+        ip_in_receives,
+        elapsed_s,
+        ..
+    } = *evidence.measured;
+    if data_segments == 0 || elapsed_s <= 0.0 {
+        return Some(busy);
+    }
+    // What the senders received are its acknowledgments.
+    let text = (delivered_bytes / data_segments) as usize;
+    let frames_s = seconds(&host.cpu.receive, text + HEADERS) * data_segments as f64
+        + seconds(&host.cpu.send, HEADERS) * ip_in_receives as f64;
+    Some(busy.min(frames_s / elapsed_s))
 }
 
 /// Frames that the receiver lost because its ring was full.

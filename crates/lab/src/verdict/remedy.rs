@@ -9,11 +9,13 @@ use fullpipe_tcp::CongestionAlgorithm;
 use serde::Serialize;
 
 use super::{
-    bounds::{self, UNSCALED, most_window},
+    binding::underway,
+    bounds::{self, Bound, UNSCALED, most_window},
     buffers::{Buffer, Knobs},
     cause::Cause,
     evidence::{Evidence, Scale},
     names::{self, Spoken},
+    processor,
 };
 use crate::{
     experiment::{HostPlan, Stop},
@@ -26,6 +28,8 @@ const MORE: u64 = 4;
 const STEP: u64 = 1_024;
 /// A pacing rate is to be above what the path carries by this factor.
 const PACING_HEADROOM: f64 = 1.1;
+/// What is nearer to what no knob moves than this cannot gain from a window.
+const NEARLY: f64 = 0.95;
 /// The most segments that a connection may begin with.
 const INITIAL_MOST: u64 = 1_000;
 
@@ -149,29 +153,69 @@ fn change(host: &HostPlan, spoken: &Spoken) -> Change {
 /// nothing but knobs binds.
 fn window(evidence: &Evidence<'_>) -> Option<Window> {
     let scale = evidence.scale();
-    let fixed = bounds::tightest(&bounds::nothing_to_turn(evidence.setup, &scale));
-    let target = fixed?;
-    let bytes = target.bps / 8.0 * scale.rtt_s + 2.0 * scale.segment;
+    let target = target(evidence)?;
+    let frame_s = scale.segment * 8.0 / target.bps;
+    let waiting = processor::for_a_call(evidence.setup, scale.segment, frame_s) - 1.0;
+    let bytes = target.bps / 8.0 * scale.rtt_s + (2.0 + waiting) * scale.segment;
+    let mut formula = format!(
+        "{} of {} x {} ms + {}",
+        rate_text(target.bps),
+        target.cause.words(),
+        three_digits(scale.rtt_s * 1e3),
+        two_segments(&scale),
+    );
+    if waiting > 0.0 {
+        formula += &format!(" and {waiting} more while the reader is called");
+    }
     Some(Window {
         bytes: (bytes.ceil() as u64).next_multiple_of(STEP),
-        formula: format!(
-            "{} of {} x {} ms + 2 segments of {} bytes",
-            rate_text(target.bps),
-            target.cause.words(),
-            three_digits(scale.rtt_s * 1e3),
-            grouped(scale.segment as u64),
-        ),
+        formula,
     })
+}
+
+/// The tightest of what no knob moves.
+fn target(evidence: &Evidence<'_>) -> Option<Bound> {
+    bounds::tightest(&bounds::nothing_to_turn(evidence.setup, &evidence.scale()))
+}
+
+fn two_segments(scale: &Scale) -> String {
+    format!("2 segments of {} bytes", grouped(scale.segment as u64))
 }
 
 /// The same; where no such thing is known to bind, as much as the next knob lets
 /// through, and never more than there is to send.
 fn window_beyond(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
     let needed = match window(evidence) {
+        Some(needed) if needed.bytes <= present => window_by_its_turn(evidence, present)?,
         Some(needed) => needed,
         None => next_window(evidence, present)?,
     };
     (needed.bytes > present).then_some(needed)
+}
+
+/// A window that should do and does not, because work takes time: what waits its turn
+/// at a processor is known from how long the window took.
+fn window_by_its_turn(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
+    let (scale, target) = (evidence.scale(), target(evidence)?);
+    let underway = underway(evidence);
+    let is_told = evidence.is_alone() && !processor::is_free(evidence.setup) && underway > 0.0;
+    let bps = evidence.measured.goodput_mbps * 1e6 / underway;
+    (is_told && bps > 0.0 && bps < NEARLY * target.bps).then(|| {
+        let turn_s = present as f64 * 8.0 / bps;
+        let bytes = target.bps / 8.0 * turn_s + 2.0 * scale.segment;
+        let formula = format!(
+            "{} of {} x {} ms, which {} bytes took with the hosts' work, + {}",
+            rate_text(target.bps),
+            target.cause.words(),
+            three_digits(turn_s * 1e3),
+            grouped(present),
+            two_segments(&scale),
+        );
+        Window {
+            bytes: (bytes.ceil() as u64).next_multiple_of(STEP),
+            formula,
+        }
+    })
 }
 
 /// The next larger window that anything bounds, or all there is to send.
@@ -348,8 +392,7 @@ fn blocks(host: &HostPlan, bytes: f64, formula: &str) -> Remedy {
 fn faster(evidence: &Evidence<'_>) -> Option<Remedy> {
     let sender = evidence.sender();
     let present = u64::from(sender.config.tcp.pacing_rate_max);
-    let fixed = bounds::nothing_to_turn(evidence.setup, &evidence.scale());
-    let target = bounds::tightest(&fixed)?;
+    let target = target(evidence)?;
     let needed = (target.bps / 8.0 * PACING_HEADROOM).min(f64::from(u32::MAX)) as u64;
     (present > 0 && needed > present).then(|| {
         let formula = format!(
