@@ -27,14 +27,16 @@ pub fn run(arguments: &SizeArguments) -> Result<(), Failure> {
             .collect(),
         low_water: arguments.low_water,
         share: arguments.share,
+        seed: arguments.seed,
     };
     let progress = Progress::new("size", 1);
     let size = fullpipe_lab::size(&wish, &|share| progress.advance(0, share));
     drop(progress);
     let size = size.map_err(|error| match error {
         SizeError::Setting(_) => Failure::usage(format!("--set: {error}")),
-        SizeError::Path(_) => Failure::usage(error),
-        SizeError::Run(_) => Failure::failed(error),
+        SizeError::Memory(_) => Failure::usage(format!("--memory: {error}")),
+        SizeError::TooLong(_) | SizeError::Path(_) => Failure::usage(error),
+        SizeError::Nothing(_) | SizeError::Run(_) => Failure::failed(error),
     })?;
     print(&match arguments.json {
         true => size.json(),

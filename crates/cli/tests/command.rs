@@ -755,7 +755,7 @@ fn a_size_is_found_with_its_curve_and_what_makes_no_sense_is_refused() {
     ];
     let text = stdout(&fullpipe(&path));
     assert!(
-        text.contains("SetSocketTxBuffers = ") && text.contains('#'),
+        text.contains("send    SetSocketTxBuffers") && text.contains("the path < smallest"),
         "{text}"
     );
     let size: Value =

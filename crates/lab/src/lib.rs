@@ -102,7 +102,9 @@ pub use report::{Account, Limits, Report, RowReport, json_array};
 pub use run::{RunError, RunOptions, run};
 pub use schema::schema;
 pub use shares::{Shares, Times};
-pub use size::{Point, Size, SizeError, Sized, Wish, size, size_text};
+pub use size::{
+    Advised, Best, Divided, Point, Size, SizeError, Sized, Split, Way, Wish, size, size_text,
+};
 pub use sweep::{Axis, Coordinate, SweepError};
 pub use table::text as report_text;
 pub use template::template;

@@ -7,9 +7,12 @@ use fullpipe_sim::link::{Direction, Link};
 
 use crate::experiment::Setup;
 
-/// Bytes of a frame beside its text: Ethernet, IP and TCP headers with the
-/// timestamps option.
-const HEADERS: f64 = 14.0 + 20.0 + 32.0;
+/// Bytes of a frame beside its text: Ethernet, IP and TCP headers.
+const FRAME_HEADERS: u64 = 14 + HEADERS;
+/// IP and TCP headers without options.
+const HEADERS: u64 = 20 + 20;
+/// The timestamps option, padded.
+const TIMESTAMPS: u64 = 12;
 
 /// The way from the sender to the receiver, and back.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +33,9 @@ impl Path {
     /// The way of the first flow of `setup`, for segments of `segment_bytes`.
     pub fn of(setup: &Setup, segment_bytes: u64) -> Self {
         let flow = setup.flow();
-        let frame_bits = (segment_bytes as f64 + HEADERS) * 8.0;
+        let headers = FRAME_HEADERS + timestamps(setup);
+        let frame_bits = ((segment_bytes + headers) * 8) as f64;
+        let ack_bits = (headers * 8) as f64;
         let mut path = Self {
             loss: 0.0,
             rtt_s: 0.0,
@@ -44,7 +49,7 @@ impl Path {
             path.loss = 1.0 - (1.0 - path.loss) * (1.0 - there.loss);
             path.rtt_s += delays.iter().sum::<f64>() / 1e6 + bits_s(&there, frame_bits);
             path.rtt_s += there.radio.map_or(0.0, |_| access_s(&there) * 2.0);
-            path.frame_s = path.frame_s.max(frame_s(&there, frame_bits));
+            path.frame_s = path.frame_s.max(frame_s(&there, frame_bits, ack_bits));
         }
         if path.frame_s > 0.0 {
             path.payload_bps = segment_bytes as f64 * 8.0 / path.frame_s;
@@ -53,15 +58,38 @@ impl Path {
     }
 }
 
+/// Text of a full segment of the first flow: what the way and both ends allow.
+pub fn full_segment(setup: &Setup) -> u64 {
+    let flow = setup.flow();
+    let [sender, receiver] = [flow.from, flow.to].map(|place| &setup.hosts[place].config.tcp);
+    let mut mtu = u64::from(u16::MAX);
+    for (number, way) in setup.route(flow.from, flow.to) {
+        let link = setup.links[number].link(way);
+        let hop = link.hop.map_or(usize::MAX, |hop| hop.mtu.into());
+        mtu = mtu.min(link.mtu.min(hop) as u64);
+    }
+    (mtu - HEADERS)
+        .min(sender.mss_max.min(receiver.mss_max).into())
+        .saturating_sub(timestamps(setup))
+}
+
+/// Bytes of the timestamps option in each segment of the first flow.
+fn timestamps(setup: &Setup) -> u64 {
+    let flow = setup.flow();
+    let mut ends = [flow.from, flow.to].into_iter();
+    let both = ends.all(|place| setup.hosts[place].config.tcp.timestamps);
+    if both { TIMESTAMPS } else { 0 }
+}
+
 /// Seconds from one full segment to the next where the link is never idle.
-fn frame_s(link: &Link, frame_bits: f64) -> f64 {
+fn frame_s(link: &Link, frame_bits: f64, ack_bits: f64) -> f64 {
     let shaped = link
         .token_bucket
         .map_or(0.0, |bucket| frame_bits / bucket.rate_bps as f64);
     // The acknowledgment of every second segment uses the same air.
-    let air = link.radio.map_or(0.0, |_| {
-        access_s(link) * 1.5 + bits_s(link, HEADERS * 8.0) / 2.0
-    });
+    let air = link
+        .radio
+        .map_or(0.0, |_| access_s(link) * 1.5 + bits_s(link, ack_bits) / 2.0);
     shaped.max(bits_s(link, frame_bits) + air)
 }
 

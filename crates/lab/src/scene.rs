@@ -6,6 +6,7 @@
 //! `verdict`.
 
 mod datagrams;
+mod omitted;
 mod silence;
 
 use std::io;
@@ -34,6 +35,7 @@ use crate::{
         sockets::{Socket, Whose},
     },
 };
+use omitted::Omitted;
 
 /// Least virtual time between two looks at how far the flows have come.
 const SLICE: Duration = Duration::from_millis(100);
@@ -83,6 +85,8 @@ pub struct Scene<'a> {
     climb: Option<Climb>,
     /// Who was last heard when.
     listener: Listener,
+    /// What is not counted.
+    omitted: Omitted,
 }
 
 /// How a connection ended, and the facts of it.
@@ -94,14 +98,14 @@ struct Ended<'a> {
     /// Longest time in which no text arrived, the end included when it was
     /// still awaited.
     longest_gap: Duration,
+    /// Bytes that count, and the time in which they came.
+    counted: (u64, Duration),
 }
 
 impl Ended<'_> {
     fn goodput_mbps(&self) -> f64 {
-        over(
-            self.facts.bytes as f64 * 8.0 / 1e6,
-            self.elapsed.as_secs_f64(),
-        )
+        let (bytes, time) = self.counted;
+        over(bytes as f64 * 8.0 / 1e6, time.as_secs_f64())
     }
 }
 
@@ -167,6 +171,7 @@ impl<'a> Scene<'a> {
             flows,
             datagrams,
             climb: climb(setup),
+            omitted: Omitted::default(),
             observer: traces.then(|| Observer::new(&setup.hosts, observe, watch.events)),
             watch,
             sockets: Vec::new(),
@@ -211,6 +216,7 @@ impl<'a> Scene<'a> {
         let slice = longest.map_or(SLICE, |length| (length / 100).max(SLICE));
         let least = plans.iter().map(|plan| plan.start + plan.at_least).max();
         let least = Instant::ZERO + least.unwrap_or_default();
+        self.omit()?;
         while self.world.now() < end
             && (self.world.now() < least || !self.world.is_reached(Goal::AllDone))
         {
@@ -224,7 +230,8 @@ impl<'a> Scene<'a> {
             .flows
             .clone()
             .into_iter()
-            .map(|(place, flow)| self.ended(&self.setup.flows[place], flow))
+            .enumerate()
+            .map(|(number, (place, flow))| self.ended(&self.setup.flows[place], number, flow))
             .collect();
         let (observed, watched) = self.seen();
         Ok(Played {
@@ -357,7 +364,7 @@ impl<'a> Scene<'a> {
         self.world.now().since(Instant::ZERO)
     }
 
-    fn ended<'p>(&mut self, plan: &'p FlowPlan, flow: FlowId) -> Ended<'p> {
+    fn ended<'p>(&mut self, plan: &'p FlowPlan, number: usize, flow: FlowId) -> Ended<'p> {
         let is_over = self.world.is_reached(Goal::Done(flow));
         let facts = facts_of(&mut self.world, plan, flow);
         let (now, start) = (self.world.now(), Instant::ZERO + plan.start);
@@ -383,34 +390,25 @@ impl<'a> Scene<'a> {
             .filter(|_| !is_over)
             .map(|last| now - last);
         let longest_gap = server.longest_arrival_gap.max(waits.unwrap_or_default());
+        let counted = self.omitted.counted(number, start, facts.bytes, elapsed);
         Ended {
             plan,
             facts,
             outcome,
             elapsed,
             longest_gap,
+            counted,
         }
     }
 
     fn played(&self, ended: &[Ended<'_>]) -> Played {
         let info = ended[0].facts.client.info.as_deref();
         let (busiest, busy) = self.busiest_link();
-        let mut sender = Times::default();
-        let mut receiver = Times::default();
-        for Ended { facts, .. } in ended {
-            if let Some(info) = &facts.client.info {
-                let sent = info.limit.shares(info.at);
-                sender.add(sent.map(|(limit, time, bytes)| (limit.name(), time, bytes)));
-            }
-            if let Some(info) = &facts.server.info {
-                let received = info.receive_limit.shares(info.at);
-                receiver.add(received.map(|(limit, time, bytes)| (limit.name(), time, bytes)));
-            }
-        }
+        let (sender, receiver) = times(ended.iter().map(|end| &end.facts));
         Played {
             measured: self.measured(ended, busy),
-            sender,
-            receiver,
+            sender: sender.since(&self.omitted.sender),
+            receiver: receiver.since(&self.omitted.receiver),
             peer_window: info.map_or(0, |info| u64::from(info.max_snd_wnd)),
             cwnd: info.map_or(0, |info| u64::from(info.cwnd)),
             min_rtt: info.and_then(|info| info.min_rtt),
@@ -425,16 +423,17 @@ impl<'a> Scene<'a> {
         let first = &ended[0];
         let info = first.facts.client.info.as_deref();
         let subject = self.world.stack(self.hosts[self.setup.subject]).pool();
-        let begun = ended.iter().map(|end| Instant::ZERO + end.plan.start).min();
+        let starts = ended.iter().map(|end| Instant::ZERO + end.plan.start);
+        let begun = starts.min().map(|start| start.max(self.omitted.until));
         let over_at = ended
             .iter()
             .map(|end| Instant::ZERO + end.plan.start + end.elapsed);
         let secs = over_at
             .max()
             .zip(begun)
-            .map_or(0.0, |(end, begun)| (end - begun).as_secs_f64());
+            .map_or(0.0, |(end, begun)| (end.max(begun) - begun).as_secs_f64());
         let sum = |of: &dyn Fn(&Facts) -> u64| ended.iter().map(|end| of(&end.facts)).sum::<u64>();
-        let delivered = sum(&|facts| facts.bytes);
+        let delivered = ended.iter().map(|end| end.counted.0).sum::<u64>();
         let segments = sum(&|facts| facts.client.data_segments);
         let full =
             |end: &Ended<'_>| end.facts.full_sized_share * end.facts.client.data_segments as f64;
@@ -487,13 +486,16 @@ impl<'a> Scene<'a> {
     /// What processors and rings came to, over the time that was measured.
     fn add_hosts(&self, measured: &mut Measured) {
         let secs = measured.elapsed_s;
-        let host = |(plan, &host): (&HostPlan, &HostId)| HostMeasured {
-            host: plan.name.clone(),
-            cpu_busy_share: (!plan.cpu.is_free())
-                .then(|| over(self.world.cpu_busy(host).as_secs_f64(), secs).min(1.0)),
-            rx_ring_drops: self.world.ring_drops(host),
+        let host = |(place, plan): (usize, &HostPlan)| {
+            let busy = self.cpu_busy(place) - self.omitted.cpu_busy(place);
+            HostMeasured {
+                host: plan.name.clone(),
+                cpu_busy_share: (!plan.cpu.is_free())
+                    .then(|| over(busy.as_secs_f64(), secs).min(1.0)),
+                rx_ring_drops: self.world.ring_drops(self.hosts[place]),
+            }
         };
-        measured.hosts = self.setup.hosts.iter().zip(&self.hosts).map(host).collect();
+        measured.hosts = self.setup.hosts.iter().enumerate().map(host).collect();
         measured.rx_ring_drops = measured.hosts.iter().map(|host| host.rx_ring_drops).sum();
         let shares = measured.hosts.iter().filter_map(|host| host.cpu_busy_share);
         measured.cpu_busy_share = shares.reduce(f64::max);
@@ -541,18 +543,46 @@ impl<'a> Scene<'a> {
     /// The link that was in use longest, and how long: both directions share a
     /// radio's air; of a wire, the direction in more use counts.
     fn busiest_link(&self) -> (usize, Duration) {
-        let busy = |number: usize| {
-            let engine = self.world.link_engine(self.links[number]);
-            let [forward, back] = Direction::ALL.map(|direction| engine.counters(direction).busy);
-            match self.setup.links[number].link(Direction::Forward).radio {
+        let all = (0..self.links.len()).map(|number| {
+            let busy = self.link_busy(number);
+            let [forward, back] = [0, 1].map(|way| busy[way] - self.omitted.link_busy(number)[way]);
+            let of_both = match self.setup.links[number].link(Direction::Forward).radio {
                 Some(_) => forward + back,
                 None => forward.max(back),
-            }
-        };
-        let all = (0..self.links.len()).map(|number| (number, busy(number)));
+            };
+            (number, of_both)
+        });
         all.max_by_key(|(number, busy)| (*busy, std::cmp::Reverse(*number)))
             .unwrap_or_default()
     }
+
+    /// How long each direction of a link was in use until now.
+    fn link_busy(&self, number: usize) -> [Duration; 2] {
+        let engine = self.world.link_engine(self.links[number]);
+        Direction::ALL.map(|direction| engine.counters(direction).busy)
+    }
+
+    /// How long the processor of a host was at work until now.
+    fn cpu_busy(&self, place: usize) -> Duration {
+        self.world.cpu_busy(self.hosts[place])
+    }
+}
+
+/// What held the senders of connections back, and what the receivers did to them.
+fn times<'a>(all: impl Iterator<Item = &'a Facts>) -> (Times, Times) {
+    let mut sender = Times::default();
+    let mut receiver = Times::default();
+    for facts in all {
+        if let Some(info) = &facts.client.info {
+            let sent = info.limit.shares(info.at);
+            sender.add(sent.map(|(limit, time, bytes)| (limit.name(), time, bytes)));
+        }
+        if let Some(info) = &facts.server.info {
+            let received = info.receive_limit.shares(info.at);
+            receiver.add(received.map(|(limit, time, bytes)| (limit.name(), time, bytes)));
+        }
+    }
+    (sender, receiver)
 }
 
 /// What is said of pauses, answers, and connections that were dropped.

@@ -33,6 +33,18 @@ impl Times {
         }
     }
 
+    /// What there is more of than in `before`, which was taken earlier.
+    pub fn since(&self, before: &Self) -> Self {
+        let then = |name: &str| before.parts.iter().find(|(known, ..)| *known == name);
+        let parts = self.parts().map(|(name, time, bytes)| {
+            let (_, time_then, bytes_then) = then(name).copied().unwrap_or_default();
+            (name, time - time_then, bytes - bytes_then)
+        });
+        Self {
+            parts: parts.collect(),
+        }
+    }
+
     /// Name, time and bytes of each limit.
     pub fn parts(&self) -> impl Iterator<Item = (&'static str, Duration, u64)> + '_ {
         self.parts.iter().copied()

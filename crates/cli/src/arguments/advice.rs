@@ -89,9 +89,12 @@ pub struct SizeArguments {
     /// Percent of the send buffer that must be free before a writer who found it full goes on
     #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=90))]
     pub low_water: u32,
-    /// What is enough, of the best
+    /// What is enough, of what the path carries, or of the best that this host gives where that is less
     #[arg(long, default_value = "95%", value_name = "SHARE", value_parser = share)]
     pub share: f64,
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,

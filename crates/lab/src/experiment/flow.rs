@@ -56,6 +56,8 @@ pub struct FlowPlan {
     /// An amount that has not arrived so long after the start is measured as it
     /// is then, and nothing is wrong with that.
     pub at_most: Option<Duration>,
+    /// What has come over so long after the start is not counted.
+    pub omit: Duration,
     reverse: bool,
     /// The run goes on for so long after the start, whatever became of the flow.
     pub at_least: Duration,
@@ -130,6 +132,12 @@ pub const FLOW_FIELDS: &[FlowField] = &[
         "What has come over so long after the start is measured, all of it or not.",
         LENGTH,
         |plan, text| plan.at_most = Some(length(text)?)
+    ),
+    field!(
+        "omit",
+        "What is read so long after the start, and the time until then, are not counted, so that slow start is left out of a `duration`.",
+        LENGTH,
+        |plan, text| plan.omit = length(text)?
     ),
     field!(
         "at_least",
@@ -251,6 +259,7 @@ impl FlowPlan {
             stop: Stop::After(Duration::from_secs(10)),
             give_up: Duration::from_secs(600),
             at_most: None,
+            omit: Duration::ZERO,
             reverse: false,
             at_least: Duration::ZERO,
             pause: Duration::ZERO,
@@ -317,8 +326,16 @@ impl FlowPlan {
         if let Some(why) = self.datagrams.contradiction(name, self.write) {
             return Some(why);
         }
-        let is_stream =
-            self.reading != Reading::default() || self.vanish_after.is_some() || self.ask.is_some();
+        let is_left = matches!(self.stop, Stop::After(length) if length > self.omit);
+        if !self.omit.is_zero() && !is_left {
+            return Some(format!(
+                "{name}.omit leaves out the beginning of a {name}.duration, which must be longer"
+            ));
+        }
+        let is_stream = self.reading != Reading::default()
+            || self.vanish_after.is_some()
+            || self.ask.is_some()
+            || !self.omit.is_zero();
         if self.is_udp() && is_stream {
             return Some(format!(
                 "{name} has fields of a stream, and {name}.protocol = \"udp\""

@@ -140,7 +140,14 @@ impl Setup {
     /// # Errors
     /// An unknown name with the nearest known one, or a value refused.
     pub fn set(&mut self, path: &str, text: &str) -> Result<(), SettingError> {
-        let path = other_names::path_of(path).unwrap_or(path);
+        let path = match other_names::path_of(path) {
+            // A host may have the name that its path begins with.
+            Some(known) if !known.starts_with(WORKLOAD) => {
+                return self.hosts[self.subject].set(known, text);
+            }
+            Some(known) => known,
+            None => path,
+        };
         let (first, rest) = path.split_once('.').unwrap_or((path, ""));
         if let Some(host) = self.hosts.iter_mut().find(|host| host.name == first) {
             return host.set(rest, text).map_err(|error| located(error, first));

@@ -1,11 +1,23 @@
 //! How much of each knob a path needs, found by searching the simulator.
 //!
 //! Rule: one knob is searched at a time while a host has ample of everything else,
-//! and what it gives is compared with the best that any setting of it gave; so what is
-//! found is what that knob needs. Nothing is worked out from a formula but where to begin.
+//! and what it gives is compared with what the path carries, or with the most that
+//! this host gives where that is less; so what is found is what that knob needs. What
+//! is worked out from a formula stands beside it and decides nothing.
+//!
+//! | question | where |
+//! | --- | --- |
+//! | the host, its peer and the path, and how long they run | `world` |
+//! | what ample of everything gives, and each knob's curve | `search` |
+//! | how given memory is best divided between both directions | `split` |
+//! | the runs, and how far they have come | `runs` |
+//! | what people read | `text` |
 
+mod runs;
 mod search;
+mod split;
 mod text;
+mod world;
 
 #[cfg(test)]
 mod tests;
@@ -14,14 +26,19 @@ use fullpipe::presets::Preset;
 use fullpipe_pool::Duration;
 use serde::Serialize;
 
+pub use split::{Divided, Split};
 pub use text::size_text;
 
 use crate::{
-    experiment::{Experiment, SettingError},
+    experiment::{Row, SettingError, Setup},
     mistake::Mistake,
-    report::pretty,
+    path::{Path, full_segment},
+    report::{RowReport, pretty},
     run::RunError,
+    units::grouped,
+    verdict::{Buffer, Cause, Verdict, pool_bytes},
 };
+use runs::Runs;
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -42,8 +59,11 @@ pub struct Wish {
     /// Part of the send buffer that must be free before a writer who found it full
     /// goes on, in percent.
     pub low_water: u32,
-    /// The share of the best that is enough.
+    /// The share of what the path carries that is enough; of the best that this host
+    /// gives, where that is less.
     pub share: f64,
+    /// Seed of everything random.
+    pub seed: u64,
 }
 
 /// What was found.
@@ -62,10 +82,59 @@ pub struct Size {
     pub memory: Option<u64>,
     /// Rate times round trip, in bytes.
     pub bdp_bytes: u64,
-    /// The share of the best that is enough.
+    /// The share of what the path carries that is enough; of the best that this host
+    /// gives, where that is less.
     pub share: f64,
+    /// The seed that repeats it.
+    pub seed: u64,
+    /// What the host gives with ample of everything, sending and receiving.
+    pub best: Vec<Best>,
     /// Each knob.
     pub knobs: Vec<Sized>,
+    /// How memory that was given is best divided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub split: Option<Split>,
+}
+
+/// What the host does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// It sends to the peer.
+    Send,
+    /// It receives from the peer.
+    Receive,
+}
+
+impl Way {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Send, Self::Receive];
+
+    /// The word in tables and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Send => "send",
+            Self::Receive => "receive",
+        }
+    }
+}
+
+/// What a host gives with ample of everything but what was given.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Best {
+    /// What it does: `send` or `receive`.
+    pub direction: &'static str,
+    /// Text that the path carries in full segments, losses taken off, in Mbit/s.
+    pub path_mbps: f64,
+    /// What came of it, in Mbit/s.
+    pub goodput_mbps: f64,
+    /// The same over what the path carries.
+    pub of_path: f64,
+    /// What is enough, in Mbit/s.
+    pub enough_mbps: f64,
+    /// Whether that is the share of what the path carries; else it is of the best.
+    pub reaches_path: bool,
+    /// What binds then.
+    pub verdict: Verdict,
 }
 
 /// One knob.
@@ -75,11 +144,17 @@ pub struct Sized {
     pub knob: String,
     /// What the host does: `send` or `receive`.
     pub direction: &'static str,
-    /// The most that any setting gave, ample of everything included, in Mbit/s.
+    /// What ample of everything gives, in Mbit/s.
     pub best_mbps: f64,
+    /// What is enough, in Mbit/s.
+    pub enough_mbps: f64,
     /// The smallest setting that is enough; none where none is.
     pub smallest: Option<Point>,
-    /// Every setting that was tried, the smallest first.
+    /// What a verdict advises at the largest setting that is not enough: the formula's
+    /// answer beside the search's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advised: Option<Advised>,
+    /// Every setting that was tried, the smallest first, and ample at the end.
     pub curve: Vec<Point>,
 }
 
@@ -92,8 +167,27 @@ pub struct Point {
     pub bytes: u64,
     /// Text over time, in Mbit/s.
     pub goodput_mbps: f64,
+    /// Where the middle half of the seeds lies, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quartiles_mbps: Option<[f64; 2]>,
     /// The same over the best.
     pub share: f64,
+    /// The same over what the path carries.
+    pub of_path: f64,
+    /// What binds at it.
+    pub limit: Cause,
+    /// What the verdict advises for the knob, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advised: Option<Advised>,
+}
+
+/// What a verdict advises for a knob.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Advised {
+    /// The value, as the host's system writes it.
+    pub value: String,
+    /// How it is worked out.
+    pub formula: String,
 }
 
 /// Why nothing was found.
@@ -101,8 +195,14 @@ pub struct Point {
 pub enum SizeError {
     /// A setting is refused.
     Setting(SettingError),
+    /// The memory that is given is too little for any setting.
+    Memory(SettingError),
+    /// So many bytes are on their way, which no buffer holds.
+    TooLong(u64),
     /// The path cannot be.
     Path(Mistake),
+    /// Nothing arrives, and why.
+    Nothing(String),
     /// A checker found something.
     Run(RunError),
 }
@@ -111,7 +211,15 @@ impl std::fmt::Display for SizeError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Setting(error) => error.fmt(f),
+            Self::Memory(error) => write!(f, "so little memory is none at all: {error}"),
+            Self::TooLong(bytes) => write!(
+                f,
+                "{} bytes are on their way, and the largest buffer holds {}",
+                grouped(*bytes),
+                grouped(search::LARGEST)
+            ),
             Self::Path(mistake) => mistake.fmt(f),
+            Self::Nothing(why) => f.write_str(why),
             Self::Run(error) => error.fmt(f),
         }
     }
@@ -119,20 +227,33 @@ impl std::fmt::Display for SizeError {
 
 impl std::error::Error for SizeError {}
 
+/// Steps that a search takes for each knob, and before the first; the splits are one.
+const STEPS_EACH: usize = 7;
+const STEPS_BEFORE: usize = 2;
+
 /// Searches every knob of a host that sends and receives over a path. `progress` is
 /// told the share that is done.
 ///
 /// # Errors
-/// A setting that is refused, or a run's.
+/// A setting that is refused, nothing that arrives, or a run's.
 pub fn size(wish: &Wish, progress: &(dyn Fn(f64) + Sync)) -> Result<Size, SizeError> {
-    let mut knobs = Vec::new();
-    for (place, searched) in search::SEARCHED.iter().enumerate() {
-        if searched.is_memory && wish.memory.is_some() {
-            continue;
-        }
-        knobs.push(search::search(wish, searched)?);
-        progress((place + 1) as f64 / search::SEARCHED.len() as f64);
+    if wish.bdp() > search::LARGEST {
+        return Err(SizeError::TooLong(wish.bdp()));
     }
+    let searched = search::SEARCHED.iter();
+    let expected = searched.len() * STEPS_EACH + STEPS_BEFORE;
+    let runs = Runs::new(wish.seed, expected, progress);
+    let ways = Way::ALL.map(|way| search::ample(wish, way, &runs));
+    let ways = ways.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let mut knobs = Vec::new();
+    for searched in searched {
+        let ample = &ways[searched.way as usize];
+        knobs.extend(search::search(wish, searched, ample, &runs)?);
+    }
+    let split = match wish.memory {
+        Some(_) => Some(split::split(wish, &ways, &runs)?),
+        None => None,
+    };
     Ok(Size {
         preset: wish.preset.name,
         rate_bps: wish.rate_bps,
@@ -141,7 +262,10 @@ pub fn size(wish: &Wish, progress: &(dyn Fn(f64) + Sync)) -> Result<Size, SizeEr
         memory: wish.memory,
         bdp_bytes: wish.bdp(),
         share: wish.share,
+        seed: wish.seed,
+        best: ways.into_iter().map(|ample| ample.best).collect(),
         knobs,
+        split,
     })
 }
 
@@ -152,67 +276,44 @@ impl Size {
     }
 }
 
-impl Wish {
-    /// Rate times round trip, in bytes.
-    fn bdp(&self) -> u64 {
-        (self.rate_bps as f64 * self.rtt.as_secs_f64() / 8.0).ceil() as u64
-    }
-
-    /// The path with a host that has ample of everything, and a peer that has, too:
-    /// one that acknowledges every second segment from the first on.
-    fn ample(&self, is_sending: bool) -> Result<Experiment, SizeError> {
-        let ample = (self.bdp() * 4).max(128 << 10);
-        let (from, to) = if is_sending {
-            ("host", "peer")
+impl Best {
+    /// What `report` says of `row`.
+    fn of(wish: &Wish, way: Way, row: &Row, report: &RowReport) -> Self {
+        let path = Path::of(&row.setup, full_segment(&row.setup));
+        let path_mbps = path.payload_bps * (1.0 - path.loss) / 1e6;
+        let goodput_mbps = report.measured.goodput_mbps;
+        let reaches_path = goodput_mbps >= wish.share * path_mbps;
+        let of = if reaches_path {
+            path_mbps
         } else {
-            ("peer", "host")
+            goodput_mbps
         };
-        // A second of it at least, so that its end does not count.
-        let amount = (self.bdp() * 60).max(self.rate_bps / 8);
-        let amount = amount.clamp(1_000_000, 16_000_000);
-        let (rate, loss) = (self.rate_bps, self.loss);
-        let delay_us = self.rtt.as_micros() / 2;
-        let seeds = if loss > 0.0 { 5 } else { 1 };
-        let blocks = ample * 8 / 2_048;
-        let file = format!(
-            r#"
-title = "A path"
-subject = "host"
-hosts.host = {{ preset = "{}" }}
-hosts.peer = {{ set.tcp.send_buffer = {ample}, set.tcp.receive_buffer = {ample}, set.tcp.quick_acks = 0, set.pool.blocks = {blocks} }}
-links.path = {{ between = ["{from}", "{to}"], rate = "{rate}bit", delay = "{delay_us}us", forward.loss = {loss} }}
-workload = {{ from = "{from}", to = "{to}", bytes = {amount}, write = 16384 }}
-rows = [{{ label = "path", seeds = {seeds} }}]
-"#,
-            self.preset.name
-        );
-        let mut experiment =
-            Experiment::parse("size", "size.toml", &file).map_err(SizeError::Path)?;
-        let block = u64::from(experiment.rows[0].setup.hosts[0].config.pool.block_size);
-        let pool = self.memory.unwrap_or(ample * 8) / block;
-        let ample = ample.to_string();
-        let mut set = |name: &str, value: &str| {
-            let path = match name.split_once('.') {
-                Some(("peer" | "link" | "workload", _)) => name.to_string(),
-                _ => format!("host.{name}"),
-            };
-            experiment.set(&path, value).map_err(SizeError::Setting)
-        };
-        for limit in ["tcp.send_buffer_limit", "tcp.receive_buffer_limit"] {
-            set(limit, "1G")?;
+        Self {
+            direction: way.name(),
+            path_mbps,
+            goodput_mbps,
+            of_path: goodput_mbps / path_mbps,
+            enough_mbps: wish.share * of,
+            reaches_path,
+            verdict: report.verdict.clone(),
         }
-        for buffer in ["tcp.send_buffer", "tcp.receive_buffer"] {
-            set(buffer, &ample)?;
-            set(&format!("{buffer}_max"), "0")?;
+    }
+}
+
+impl Wish {
+    /// Has the host's writer wait for its part of the send buffer, or of the memory
+    /// behind it where that is less.
+    fn set_low_water(&self, setup: &mut Setup) {
+        let host = &setup.hosts[0];
+        let held = Buffer::sending(host).text().min(pool_bytes(host));
+        let free = held * u64::from(self.low_water) / 100;
+        if self.low_water > 0 {
+            let flow = setup.flows.iter_mut().find(|flow| flow.from == 0);
+            let set = flow.map(|flow| flow.set("low_water", &free.to_string()));
+            assert!(
+                !matches!(set, Some(Err(_))),
+                "a number is a number of bytes"
+            );
         }
-        for bound in ["tcp.unacknowledged", "tcp.out_of_order"] {
-            set(bound, "1G")?;
-        }
-        set("pool.blocks", &pool.max(1).to_string())?;
-        for (name, value) in &self.settings {
-            set(name, value)?;
-        }
-        experiment.validate().map_err(SizeError::Setting)?;
-        Ok(experiment)
     }
 }

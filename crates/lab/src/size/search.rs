@@ -1,47 +1,77 @@
-//! Searches one knob: doubling until it is enough, then halving the difference.
+//! Searches one knob: doubling until it is enough, then closing in.
 //!
 //! Rule: a setting is one that the host's system can say, so what is found can be
-//! set. The points of the doubling run side by side.
+//! set. Enough is a share of what the path carries, or of what this host gives with
+//! ample of everything where that is less. The points of a step run side by side, two
+//! at a time on any machine, so what is found does not depend on it.
 
 use crate::{
     experiment::{Experiment, HostPlan, Row, Setup},
-    run::{RunOptions, run},
-    verdict::{Buffer, Spoken, spoken},
+    report::RowReport,
+    units::grouped,
+    verdict::{Buffer, Spoken, pool_bytes, spoken},
 };
 
-use super::{Point, SizeError, Sized, Wish};
+use super::{
+    Advised, Best, Point, SizeError, Sized, Way, Wish,
+    runs::Runs,
+    world::{Length, only},
+};
 
 /// A knob that is searched.
 pub struct Searched {
     /// Its name.
     knob: &'static str,
     /// What the host does meanwhile.
-    is_sending: bool,
-    /// It is packet memory, in blocks.
-    pub is_memory: bool,
+    pub way: Way,
+    /// What it bounds.
+    pub what: What,
+}
+
+/// What a knob bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// Text in a buffer.
+    Buffer,
+    /// All packet memory, in blocks.
+    Memory,
+    /// Text that may be unacknowledged, where the host's system counts it apart.
+    Unacknowledged,
+    /// Text that came ahead of its turn, likewise; only losses bring any.
+    OutOfOrder,
 }
 
 /// Every knob that a path may need much of.
 pub const SEARCHED: &[Searched] = &[
     Searched {
         knob: "tcp.send_buffer",
-        is_sending: true,
-        is_memory: false,
+        way: Way::Send,
+        what: What::Buffer,
+    },
+    Searched {
+        knob: "tcp.unacknowledged",
+        way: Way::Send,
+        what: What::Unacknowledged,
     },
     Searched {
         knob: "tcp.receive_buffer",
-        is_sending: false,
-        is_memory: false,
+        way: Way::Receive,
+        what: What::Buffer,
+    },
+    Searched {
+        knob: "tcp.out_of_order",
+        way: Way::Receive,
+        what: What::OutOfOrder,
     },
     Searched {
         knob: "pool.blocks",
-        is_sending: true,
-        is_memory: true,
+        way: Way::Send,
+        what: What::Memory,
     },
     Searched {
         knob: "pool.blocks",
-        is_sending: false,
-        is_memory: true,
+        way: Way::Receive,
+        what: What::Memory,
     },
 ];
 
@@ -49,184 +79,363 @@ pub const SEARCHED: &[Searched] = &[
 /// segments at least.
 const FIRST_PART: u64 = 32;
 const TWO_SEGMENTS: u64 = 3_000;
-/// The last is so many times of it, because a window may have a part of its memory
-/// only, and what a small system has all the same.
-const MOST: u64 = 4;
+/// With ample of everything, a host has so many times what is on its way at first,
+/// and what a small system has all the same.
+const AMPLE: u64 = 4;
 const AT_LEAST: u64 = 128 << 10;
-/// The difference is halved this often at most.
-const HALVINGS: u32 = 6;
+/// No buffer is larger.
+pub const LARGEST: u64 = 1 << 30;
+/// No buffer that a search tries is smaller.
+const SMALLEST: u64 = 128;
+/// A host that gives this share of what the path carries has ample.
+const ALL_OF_IT: f64 = 0.99;
+/// Twice as much of everything that gives less than this part more gives nothing,
+/// and less than the other where losses make every figure uncertain; twice in a row,
+/// because a curve may rest on its way.
+const GAIN: f64 = 0.005;
+const GAIN_WITH_LOSSES: f64 = 0.03;
+const WITHOUT_GAIN: u32 = 2;
+/// How many points run side by side.
+const SIDE_BY_SIDE: usize = 2;
+/// Steps of closing in at most: the first to this percentage around where a straight
+/// line meets what is enough, the others to a third of what is left. Less than this
+/// part of a setting is close enough.
+const STEPS: u32 = 5;
+const AROUND: (u64, u64) = (98, 101);
+const CLOSE: u64 = 50;
 
-/// Searches a knob.
+/// What a host gives that has ample of everything.
+pub struct Ample {
+    /// The world, in which it has.
+    pub world: Experiment,
+    /// What came.
+    report: RowReport,
+    /// That in numbers.
+    pub best: Best,
+}
+
+/// Gives the host more of everything until that gives nothing more.
 ///
 /// # Errors
-/// A setting that is refused, or a run's.
-pub fn search(wish: &Wish, searched: &Searched) -> Result<Sized, SizeError> {
-    let ample = wish.ample(searched.is_sending)?;
-    let row = &ample.rows[0];
-    let host = &row.setup.hosts[0];
-    let first = (wish.bdp() / FIRST_PART).max(TWO_SEGMENTS);
-    let most = present(host, searched).min((wish.bdp() * MOST).max(AT_LEAST));
+/// A setting that is refused, or a run's; or nothing arrives whatever it has.
+pub fn ample(wish: &Wish, way: Way, runs: &Runs<'_>) -> Result<Ample, SizeError> {
+    let mut length = wish.length(wish.rate_bps as f64, None);
+    let mut bytes = (wish.bdp() * AMPLE).clamp(AT_LEAST, LARGEST);
+    let mut found = measured(wish, way, bytes, length, runs)?;
+    if found.best.goodput_mbps > 0.0 {
+        // Only now it is known how long the path takes to fill, and so many losses.
+        let full_s = found.report.measured.time_to_90_s;
+        let better = wish.length(found.best.goodput_mbps * 1e6, full_s);
+        if better != length {
+            length = better;
+            found = measured(wish, way, bytes, length, runs)?;
+        }
+    }
+    let least = if wish.loss > 0.0 {
+        GAIN_WITH_LOSSES
+    } else {
+        GAIN
+    };
+    let mut without_gain = 0;
+    while found.best.of_path < ALL_OF_IT && without_gain < WITHOUT_GAIN && bytes < LARGEST {
+        bytes = (bytes * 2).min(LARGEST);
+        let more = measured(wish, way, bytes, length, runs)?;
+        let gain = more.best.goodput_mbps / found.best.goodput_mbps.max(1e-9) - 1.0;
+        without_gain = if gain < least { without_gain + 1 } else { 0 };
+        if gain >= least {
+            found = more;
+        }
+    }
+    if found.best.goodput_mbps > 0.0 {
+        Ok(found)
+    } else {
+        let host = &only(&found.world).setup.hosts[0];
+        Err(SizeError::Nothing(format!(
+            "with {} bytes of packet memory and ample of everything else nothing arrives: {}",
+            grouped(pool_bytes(host)),
+            found.report.verdict.sentence
+        )))
+    }
+}
+
+fn measured(
+    wish: &Wish,
+    way: Way,
+    bytes: u64,
+    length: Length,
+    runs: &Runs<'_>,
+) -> Result<Ample, SizeError> {
+    let mut world = wish.world(way, bytes, length)?;
+    wish.set_low_water(&mut world.rows[0].setup);
+    let rows = vec![only(&world).clone()];
+    let report = runs.rows(&world, rows)?.swap_remove(0);
+    let best = Best::of(wish, way, only(&world), &report);
+    Ok(Ample {
+        world,
+        report,
+        best,
+    })
+}
+
+/// Searches a knob of the host that has `ample` of everything else; nothing where its
+/// system has no such knob.
+///
+/// # Errors
+/// A run's.
+pub fn search(
+    wish: &Wish,
+    searched: &Searched,
+    ample: &Ample,
+    runs: &Runs<'_>,
+) -> Result<Option<Sized>, SizeError> {
+    let host = &only(&ample.world).setup.hosts[0];
+    let of_memory = wish.memory.map_or(u64::MAX, |memory| memory / 8);
+    let first = (wish.bdp() / FIRST_PART)
+        .max(TWO_SEGMENTS)
+        .min(of_memory)
+        .max(SMALLEST);
+    let name = said(host, searched, first).name;
+    if searched.is_not_for(wish, &name) {
+        return Ok(None);
+    }
     let mut curve = Curve {
         wish,
         searched,
-        ample: &ample,
-        best_mbps: goodputs(&ample, vec![row.clone()])?[0],
+        ample,
+        runs,
         points: Vec::new(),
     };
-    let doubled = std::iter::successors(Some(first), |bytes| Some(bytes * 2));
-    let sizes = doubled.take_while(|bytes| *bytes < most).chain([most]);
-    curve.try_all(sizes.collect())?;
-    curve.judge();
-    for _ in 0..HALVINGS {
-        let Some(between) = curve.between() else {
+    curve.add_ample();
+    curve.double(first)?;
+    for step in 0..STEPS {
+        let Some(between) = curve.between(step == 0) else {
             break;
         };
-        curve.try_all(vec![between])?;
-        curve.judge();
+        curve.try_all(between)?;
     }
-    let smallest = curve
-        .first_enough()
-        .map(|place| curve.points[place].clone());
-    Ok(Sized {
-        knob: said(host, searched, first).name,
-        direction: if searched.is_sending {
-            "send"
-        } else {
-            "receive"
-        },
-        best_mbps: curve.best_mbps,
-        smallest,
+    Ok(Some(Sized {
+        knob: name,
+        direction: searched.way.name(),
+        best_mbps: ample.best.goodput_mbps,
+        enough_mbps: ample.best.enough_mbps,
+        smallest: curve
+            .first_enough()
+            .map(|place| curve.points[place].clone()),
+        advised: curve.advised(),
         curve: curve.points,
-    })
+    }))
+}
+
+impl Searched {
+    /// Whether it is not to be searched: what was given is not, and a system that has
+    /// no name of its own for what it does not count apart does not have it.
+    fn is_not_for(&self, wish: &Wish, name: &str) -> bool {
+        match self.what {
+            What::Buffer => false,
+            What::Memory => wish.memory.is_some(),
+            What::Unacknowledged => name == self.knob,
+            What::OutOfOrder => name == self.knob || wish.loss == 0.0,
+        }
+    }
 }
 
 /// What a host has of it in bytes: a buffer's text, or all of its memory.
 fn present(host: &HostPlan, searched: &Searched) -> u64 {
-    let pool = &host.config.pool;
-    if searched.is_memory {
-        u64::from(pool.blocks) * u64::from(pool.block_size)
-    } else if searched.is_sending {
-        Buffer::sending(host).text()
-    } else {
-        Buffer::receiving(host).text()
+    match (searched.what, searched.way) {
+        (What::Memory, _) => pool_bytes(host),
+        (What::Unacknowledged, _) => host.config.tcp.unacknowledged.into(),
+        (What::OutOfOrder, _) => host.config.tcp.out_of_order.into(),
+        (What::Buffer, Way::Send) => Buffer::sending(host).text(),
+        (What::Buffer, Way::Receive) => Buffer::receiving(host).text(),
     }
 }
 
 /// `bytes` of the knob as the host's system says it, rounded up.
-fn said(host: &HostPlan, searched: &Searched, bytes: u64) -> Spoken {
-    let block = u64::from(host.config.pool.block_size);
-    let wanted = if searched.is_memory {
-        bytes.div_ceil(block)
-    } else if searched.is_sending {
-        Buffer::sending(host).size_for(bytes)
-    } else {
-        Buffer::receiving(host).size_for(bytes)
+pub fn said(host: &HostPlan, searched: &Searched, bytes: u64) -> Spoken {
+    let wanted = match (searched.what, searched.way) {
+        (What::Memory, _) => bytes.div_ceil(host.config.pool.block_size.into()),
+        (What::Unacknowledged | What::OutOfOrder, _) => bytes,
+        (What::Buffer, Way::Send) => Buffer::sending(host).size_for(bytes),
+        (What::Buffer, Way::Receive) => Buffer::receiving(host).size_for(bytes),
     };
     spoken(host, searched.knob, wanted)
+}
+
+/// The buffer of a direction.
+pub fn buffer(way: Way) -> &'static Searched {
+    let knob = SEARCHED
+        .iter()
+        .find(|known| known.what == What::Buffer && known.way == way);
+    knob.expect("both are searched")
 }
 
 /// What was tried so far.
 struct Curve<'a> {
     wish: &'a Wish,
     searched: &'a Searched,
-    ample: &'a Experiment,
-    /// The most that any setting gave, ample of everything included.
-    best_mbps: f64,
+    ample: &'a Ample,
+    runs: &'a Runs<'a>,
     points: Vec<Point>,
 }
 
 impl Curve<'_> {
-    /// Runs the settings that were not tried yet and that a host can have.
-    fn try_all(&mut self, sizes: Vec<u64>) -> Result<(), SizeError> {
-        let row = &self.ample.rows[0];
+    /// Doubles from `first` on until a setting is enough, or a host can have no more;
+    /// halves where the first is.
+    fn double(&mut self, first: u64) -> Result<(), SizeError> {
+        let doubled = std::iter::successors(Some(first), |bytes| Some(bytes * 2));
+        let host = &only(&self.ample.world).setup.hosts[0];
+        let buffers = Buffer::sending(host)
+            .text()
+            .max(Buffer::receiving(host).text());
+        let most = match self.searched.what {
+            What::Buffer | What::Memory => present(host, self.searched),
+            What::Unacknowledged | What::OutOfOrder => buffers,
+        };
+        self.try_until(doubled.take_while(|bytes| *bytes < most), true)?;
+        if self.first_enough() == Some(0) {
+            let halved = std::iter::successors(Some(first / 2), |bytes| Some(bytes / 2));
+            self.try_until(halved.take_while(|bytes| *bytes >= SMALLEST), false)?;
+        }
+        Ok(())
+    }
+
+    /// Tries `sizes` until one of them is enough, or is not.
+    fn try_until(
+        &mut self,
+        sizes: impl Iterator<Item = u64>,
+        is_enough: bool,
+    ) -> Result<(), SizeError> {
+        let sizes: Vec<_> = sizes.collect();
+        for sizes in sizes.chunks(SIDE_BY_SIDE) {
+            let came = self.try_all(sizes.to_vec())?;
+            let enough = |goodput: &f64| *goodput >= self.ample.best.enough_mbps;
+            if came.iter().any(|goodput| enough(goodput) == is_enough) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the settings that were not tried yet and that a host can have. Returns
+    /// what each of them gave.
+    fn try_all(&mut self, sizes: Vec<u64>) -> Result<Vec<f64>, SizeError> {
+        let row = only(&self.ample.world);
         let mut rows: Vec<Row> = Vec::new();
-        let mut tried: Vec<(String, u64)> = Vec::new();
+        let mut tried: Vec<Spoken> = Vec::new();
         for bytes in sizes {
             let said = said(&row.setup.hosts[0], self.searched, bytes);
             let known = self.points.iter().any(|point| point.value == said.wanted)
-                || tried.iter().any(|(value, _)| *value == said.wanted);
+                || tried.iter().any(|other| other.wanted == said.wanted);
             let Some(setup) = self.with(&said).filter(|_| !known) else {
                 continue;
             };
-            tried.push((said.wanted, self.bytes_of(&setup)));
+            tried.push(said);
             rows.push(Row {
                 setup,
                 ..row.clone()
             });
         }
         if rows.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
-        let came = goodputs(self.ample, rows)?;
-        self.points.extend(
-            tried
-                .into_iter()
-                .zip(came)
-                .map(|((value, bytes), goodput_mbps)| Point {
-                    value,
-                    bytes,
-                    goodput_mbps,
-                    share: 0.0,
-                }),
-        );
+        let came = self.runs.rows(&self.ample.world, rows.clone())?;
+        for ((said, row), report) in tried.iter().zip(&rows).zip(&came) {
+            let point = self.point(said, &row.setup.hosts[0], report);
+            self.points.push(point);
+        }
         self.points.sort_by_key(|point| point.bytes);
-        Ok(())
+        let gave = came.iter().map(|report| report.measured.goodput_mbps);
+        Ok(gave.collect())
     }
 
-    /// Compares every setting with the best.
-    fn judge(&mut self) {
-        let best = self.points.iter().map(|point| point.goodput_mbps);
-        self.best_mbps = best.fold(self.best_mbps, f64::max);
-        for point in &mut self.points {
-            point.share = point.goodput_mbps / self.best_mbps;
+    fn point(&self, said: &Spoken, host: &HostPlan, report: &RowReport) -> Point {
+        let goodput_mbps = report.measured.goodput_mbps;
+        let verdict = &report.verdict;
+        // The ample send buffer's low water is no matter of what may be unacknowledged.
+        let is_of_it = verdict.knob.as_ref() == Some(&said.name)
+            && (self.searched.what == What::Buffer || self.wish.low_water == 0);
+        let advised = verdict.needed.clone().filter(|_| is_of_it);
+        Point {
+            value: said.wanted.clone(),
+            bytes: present(host, self.searched),
+            goodput_mbps,
+            quartiles_mbps: report
+                .measured
+                .spread("goodput_mbps")
+                .map(|spread| [spread.q1, spread.q3]),
+            share: goodput_mbps / self.ample.best.goodput_mbps,
+            of_path: goodput_mbps / self.ample.best.path_mbps,
+            limit: verdict.limit,
+            advised: advised.map(|value| Advised {
+                value,
+                formula: verdict.formula.clone().unwrap_or_default(),
+            }),
         }
+    }
+
+    /// What came with ample of everything is the end of the curve.
+    fn add_ample(&mut self) {
+        let host = &only(&self.ample.world).setup.hosts[0];
+        let bytes = match self.searched.what {
+            What::Buffer | What::Memory => present(host, self.searched),
+            // It was given without end.
+            What::Unacknowledged | What::OutOfOrder => return,
+        };
+        let mut said = said(host, self.searched, bytes);
+        said.wanted = said.present.clone();
+        let point = self.point(&said, host, &self.ample.report);
+        self.points.push(point);
     }
 
     /// The world with a setting; `None` where a host cannot have it.
     fn with(&self, said: &Spoken) -> Option<Setup> {
-        let mut setup = self.ample.rows[0].setup.clone();
+        let mut setup = only(&self.ample.world).setup.clone();
         setup
             .set(&format!("host.{}", said.name), &said.wanted)
             .ok()?;
-        if self.searched.is_sending {
-            let buffer = u64::from(setup.hosts[0].config.tcp.send_buffer);
-            let free = buffer * u64::from(self.wish.low_water) / 100;
-            setup.set("workload.low_water", &free.to_string()).ok()?;
-        }
+        self.wish.set_low_water(&mut setup);
         setup.validate().ok().map(|()| setup)
-    }
-
-    /// What the setting of `setup` is in bytes.
-    fn bytes_of(&self, setup: &Setup) -> u64 {
-        present(&setup.hosts[0], self.searched)
     }
 
     /// The first of the settings that are enough.
     fn first_enough(&self) -> Option<usize> {
-        let is_enough = |point: &Point| point.share >= self.wish.share;
-        self.points.iter().position(is_enough)
+        let enough = self.ample.best.enough_mbps;
+        self.points
+            .iter()
+            .position(|point| point.goodput_mbps >= enough)
     }
 
-    /// What is half-way between the last that is not enough and the first that is.
-    fn between(&self) -> Option<u64> {
+    /// What closes in on the place between the last that is not enough and the first
+    /// that is: around where a straight line from nothing through the last meets what
+    /// is enough, or thirds.
+    fn between(&self, by_line: bool) -> Option<Vec<u64>> {
         let enough = self.first_enough()?;
-        let [before, after] = [
+        let (last, first) = (
             self.points.get(enough.checked_sub(1)?)?,
             &self.points[enough],
+        );
+        let space = first.bytes - last.bytes;
+        let met = last.bytes as f64 * self.ample.best.enough_mbps / last.goodput_mbps.max(1e-9);
+        let met = met as u64;
+        let (below, above) = AROUND;
+        let [below, above] = [
+            met.saturating_mul(below) / 100,
+            met.saturating_mul(above) / 100,
         ];
-        let is_close = after.bytes - before.bytes <= after.bytes / 50;
-        (!is_close).then(|| before.bytes.midpoint(after.bytes))
+        if space <= first.bytes / CLOSE {
+            None
+        } else if by_line && last.bytes < below && above < first.bytes {
+            Some(vec![below, above])
+        } else {
+            Some(vec![last.bytes + space / 3, last.bytes + space * 2 / 3])
+        }
     }
-}
 
-/// What each of `rows` gives, in Mbit/s.
-fn goodputs(experiment: &Experiment, rows: Vec<Row>) -> Result<Vec<f64>, SizeError> {
-    let options = RunOptions::plain(1);
-    let experiment = Experiment {
-        rows,
-        ..experiment.clone()
-    };
-    let report = run(&experiment, &options).map_err(SizeError::Run)?;
-    let rows = report.rows.iter();
-    Ok(rows.map(|row| row.measured.goodput_mbps).collect())
+    /// What a verdict advises that sees the largest setting that is not enough and
+    /// about which it has something to say.
+    fn advised(&self) -> Option<Advised> {
+        let enough = self.first_enough().unwrap_or(self.points.len());
+        let too_small = self.points[..enough].iter().rev();
+        too_small.filter_map(|point| point.advised.clone()).next()
+    }
 }

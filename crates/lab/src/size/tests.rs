@@ -14,42 +14,173 @@ fn wish(rate_bps: u64, rtt: Duration, preset: &str) -> Wish {
         settings: Vec::new(),
         low_water: 0,
         share: 0.95,
+        seed: 1,
     }
 }
 
-fn found(wish: &Wish) -> Vec<(String, u64, f64)> {
-    let size = size(wish, &|_| ()).unwrap();
-    let bdp = size.bdp_bytes as f64;
-    let knobs = size.knobs.iter().map(|knob| {
-        let smallest = knob.smallest.as_ref().unwrap();
-        let value = smallest.value.parse().unwrap_or(0);
-        (knob.knob.clone(), value, smallest.bytes as f64 / bdp)
-    });
-    knobs.collect()
+/// Both buffers, and what each direction gives at best.
+fn buffers(wish: &Wish) -> [(Best, Sized); 2] {
+    let silent = |_share: f64| ();
+    let runs = Runs::new(wish.seed, 1, &silent);
+    Way::ALL.map(|way| {
+        let ample = search::ample(wish, way, &runs).unwrap();
+        let found = search::search(wish, search::buffer(way), &ample, &runs);
+        (ample.best, found.unwrap().unwrap())
+    })
 }
 
-#[test]
-fn a_buffer_must_hold_what_is_on_its_way() {
-    let found = found(&wish(20_000_000, Duration::from_millis(20), "linux"));
-    for (knob, _, of_bdp) in &found[..1] {
-        assert_eq!(knob, "SO_SNDBUF");
-        assert!((0.85..1.15).contains(of_bdp), "{found:?}");
+/// That many of netburner's buffers to send and to receive.
+fn netburner(wish: &Wish) -> [u64; 2] {
+    buffers(wish).map(|(best, found)| {
+        assert!(best.reaches_path, "{best:?}");
+        assert!(found.knob.starts_with("SetSocket"), "{found:?}");
+        found.smallest.unwrap().value.parse().unwrap()
+    })
+}
+
+/// On a path of so many bits a second and so long a round trip in microseconds, both
+/// of linux's buffers must hold rate times round trip.
+fn linux_holds_what_is_on_its_way(rate_bps: u64, rtt_us: u64) {
+    let wish = wish(rate_bps, Duration::from_micros(rtt_us), "linux");
+    let found = buffers(&wish);
+    for ((best, found), name) in found.iter().zip(["SO_SNDBUF", "SO_RCVBUF"]) {
+        assert!(best.of_path > 0.99, "{best:?}");
+        assert_eq!(found.knob, name);
+        let smallest = found.smallest.as_ref().unwrap();
+        let of_bdp = smallest.bytes as f64 / wish.bdp() as f64;
+        assert!(
+            (0.85..=1.15).contains(&of_bdp),
+            "{name} {of_bdp}: {found:?}"
+        );
+        let formula = &found.advised.as_ref().unwrap().formula;
+        assert!(formula.contains("of the path x"), "{formula}");
     }
-    assert_eq!(found.len(), 4);
 }
 
 #[test]
-fn netburner_counts_buffers() {
-    // 25 Mbit/s for 19 ms are 59,375 bytes: 40 buffers of 1,500.
-    let found = found(&wish(25_000_000, Duration::from_millis(19), "netburner"));
-    let (knob, buffers, _) = &found[0];
-    assert_eq!(knob, "SetSocketTxBuffers");
-    assert!((35..=45).contains(buffers), "{found:?}");
+fn linux_on_1_mbit_and_200_ms() {
+    linux_holds_what_is_on_its_way(1_000_000, 200_000);
 }
 
 #[test]
-fn memory_that_is_given_is_not_searched_and_may_be_too_little() {
-    let mut wish = wish(20_000_000, Duration::from_millis(20), "nuttx");
+fn linux_on_10_mbit_and_20_ms() {
+    linux_holds_what_is_on_its_way(10_000_000, 20_000);
+}
+
+#[test]
+fn linux_on_10_mbit_and_100_ms() {
+    linux_holds_what_is_on_its_way(10_000_000, 100_000);
+}
+
+#[test]
+fn linux_on_100_mbit_and_2_ms() {
+    linux_holds_what_is_on_its_way(100_000_000, 2_000);
+}
+
+#[test]
+fn linux_on_100_mbit_and_20_ms() {
+    linux_holds_what_is_on_its_way(100_000_000, 20_000);
+}
+
+#[test]
+fn linux_on_1_gbit_and_1_ms() {
+    linux_holds_what_is_on_its_way(1_000_000_000, 1_000);
+}
+
+#[test]
+fn linux_on_1_gbit_and_10_ms() {
+    linux_holds_what_is_on_its_way(1_000_000_000, 10_000);
+}
+
+#[test]
+fn below_ten_segments_whole_segments_are_added() {
+    let wish = wish(1_000_000, Duration::from_millis(40), "linux");
+    for (_, found) in buffers(&wish) {
+        let bytes = found.smallest.unwrap().bytes;
+        assert!(
+            (wish.bdp()..wish.bdp() + 3 * 1_448).contains(&bytes),
+            "{bytes}"
+        );
+    }
+}
+
+#[test]
+fn netburner_needs_40_buffers_where_25_mbit_take_19_ms() {
+    for buffers in netburner(&wish(25_000_000, Duration::from_millis(19), "netburner")) {
+        assert!((35..=45).contains(&buffers), "{buffers}");
+    }
+}
+
+#[test]
+fn netburner_needs_20_buffers_where_100_mbit_take_2_3_ms() {
+    for buffers in netburner(&wish(
+        100_000_000,
+        Duration::from_micros(2_300),
+        "netburner",
+    )) {
+        assert!((17..=23).contains(&buffers), "{buffers}");
+    }
+}
+
+/// The paths that the experiment's first rows are fitted to, where a writer waits for
+/// half of its buffers and a frame costs 152 microseconds.
+fn fitted(rate_bps: u64, rtt_us: u64) -> (Best, Sized) {
+    let mut wish = wish(rate_bps, Duration::from_micros(rtt_us), "netburner");
+    wish.low_water = 50;
+    for cost in ["cpu.send_packet", "cpu.receive_packet"] {
+        wish.settings.push((cost.to_string(), "152us".to_string()));
+    }
+    let [sending, _] = buffers(&wish);
+    sending
+}
+
+#[test]
+fn netburners_processor_is_said_to_bind_on_its_fitted_lan() {
+    let (best, found) = fitted(100_000_000, 520);
+    assert!(
+        !best.reaches_path && best.verdict.limit == Cause::Cpu,
+        "{best:?}"
+    );
+    assert!((51.0..51.5).contains(&best.goodput_mbps), "{best:?}");
+    assert!((found.enough_mbps / best.goodput_mbps - 0.95).abs() < 1e-9);
+    let smallest = found.smallest.unwrap();
+    assert!(
+        ["9", "10"].contains(&smallest.value.as_str()),
+        "{smallest:?}"
+    );
+    assert_eq!(found.advised.unwrap().value, "9");
+}
+
+#[test]
+fn netburners_fitted_internet_needs_fewer_buffers_than_the_published_forty() {
+    let (best, found) = fitted(25_000_000, 6_080);
+    assert!(best.reaches_path, "{best:?}");
+    let buffers: u64 = found.smallest.unwrap().value.parse().unwrap();
+    assert!((24..=30).contains(&buffers), "{buffers}");
+}
+
+#[test]
+fn unet3_cannot_tell_of_more_than_64_kib() {
+    let [(sending, _), (receiving, found)] =
+        buffers(&wish(100_000_000, Duration::from_millis(20), "unet3"));
+    for best in [&sending, &receiving] {
+        assert!(best.of_path < 0.3 && !best.reaches_path, "{best:?}");
+        let sentence = &best.verdict.sentence;
+        assert!(sentence.contains("tcp.window_scaling = true"), "{sentence}");
+    }
+    assert_eq!(found.knob, "CFG_TCP_RCV_WND");
+    assert!(found.curve.iter().all(|point| point.bytes <= 65_535));
+    let on_lan = buffers(&wish(100_000_000, Duration::from_millis(2), "unet3"));
+    for (best, found) in on_lan {
+        assert!(best.reaches_path, "{best:?}");
+        let bytes = found.smallest.unwrap().bytes;
+        assert!((21_250..=28_750).contains(&bytes), "{bytes}");
+    }
+}
+
+#[test]
+fn memory_that_is_given_is_not_searched_but_divided() {
+    let mut wish = wish(10_000_000, Duration::from_millis(10), "nuttx");
     wish.memory = Some(7_056);
     let size = size(&wish, &|_| ()).unwrap();
     let knobs: Vec<_> = size.knobs.iter().map(|knob| knob.knob.as_str()).collect();
@@ -57,5 +188,105 @@ fn memory_that_is_given_is_not_searched_and_may_be_too_little() {
         knobs,
         ["CONFIG_NET_SEND_BUFSIZE", "CONFIG_NET_RECV_BUFSIZE"]
     );
-    assert!(size_text(&size).contains("7,056 bytes of packet memory"));
+    let limits = size.best.iter().map(|best| best.verdict.limit);
+    assert!(
+        limits.eq([Cause::Memory, Cause::PeerMemory]),
+        "{:?}",
+        size.best
+    );
+    for (best, knob) in size.best.iter().zip(&size.knobs) {
+        let smallest = knob.smallest.as_ref().unwrap();
+        assert!(!best.reaches_path && smallest.bytes < 7_056, "{smallest:?}");
+    }
+    let split = size.split.as_ref().unwrap();
+    let best = &split.curve[split.best];
+    let (send, receive): (u64, u64) = (best.send.parse().unwrap(), best.receive.parse().unwrap());
+    assert_eq!((send + receive, split.curve.len()), (7_056, 9));
+    assert!(split.curve.iter().all(|divided| divided.kept <= best.kept));
+    assert!(best.kept > split.undivided.kept, "{split:?}");
+    let text = size_text(&size);
+    for said in [
+        "7,056 bytes of packet memory",
+        "No setting gives 95 % of the path",
+        "To send and receive at once",
+        "< smallest",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+}
+
+#[test]
+fn with_losses_there_are_medians_and_what_came_out_of_order_counts() {
+    let mut wish = wish(25_000_000, Duration::from_millis(6), "netburner");
+    wish.loss = 0.01;
+    let knob = search::SEARCHED
+        .iter()
+        .find(|known| known.what == search::What::OutOfOrder);
+    let silent = |_share: f64| ();
+    let runs = Runs::new(1, 1, &silent);
+    let ample = search::ample(&wish, Way::Receive, &runs).unwrap();
+    let found = search::search(&wish, knob.unwrap(), &ample, &runs)
+        .unwrap()
+        .unwrap();
+    assert_eq!(found.knob, "SetOutOfOrderBuffers");
+    assert!(found.curve[0].share < 0.9, "{found:?}");
+    let mut points = found.curve.iter();
+    assert!(points.all(|point| point.quartiles_mbps.is_some()));
+}
+
+#[test]
+fn a_peer_that_acknowledges_each_segment_costs_a_slow_processor_a_quarter() {
+    let mut wish = wish(100_000_000, Duration::from_micros(520), "netburner");
+    for (name, value) in [
+        ("cpu.send_packet", "152us"),
+        ("cpu.receive_packet", "152us"),
+        ("peer.tcp.ack_every", "1"),
+    ] {
+        wish.settings.push((name.to_string(), value.to_string()));
+    }
+    let [(sending, _), _] = buffers(&wish);
+    assert!((38.0..39.0).contains(&sending.goodput_mbps), "{sending:?}");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_and_why() {
+    let plain = || wish(10_000_000, Duration::from_millis(10), "nuttx");
+    let refused = |wish: Wish| size(&wish, &|_| ()).unwrap_err();
+    let mut tiny = plain();
+    tiny.memory = Some(100);
+    assert!(matches!(refused(tiny), SizeError::Memory(_)));
+    let mut small = plain();
+    small.memory = Some(500);
+    let why = refused(small);
+    assert!(
+        matches!(why, SizeError::Nothing(_)) && why.to_string().contains("with 392 bytes"),
+        "{why}"
+    );
+    let mut unknown = plain();
+    unknown
+        .settings
+        .push(("tcp.sak".to_string(), "1".to_string()));
+    assert!(matches!(refused(unknown), SizeError::Setting(_)));
+    let far = wish(100_000_000_000, Duration::from_secs(1), "linux");
+    assert!(matches!(refused(far), SizeError::TooLong(12_500_000_000)));
+}
+
+#[test]
+fn the_same_seed_finds_the_same_and_says_how_far_it_is() {
+    let mut wish = wish(1_000_000, Duration::from_millis(10), "unet3");
+    wish.loss = 0.05;
+    let shares = std::sync::Mutex::new(Vec::new());
+    let curve = |wish: &Wish| {
+        let tell = |share| shares.lock().unwrap().push(share);
+        let runs = Runs::new(wish.seed, 10, &tell);
+        let ample = search::ample(wish, Way::Receive, &runs).unwrap();
+        let found = search::search(wish, search::buffer(Way::Receive), &ample, &runs);
+        found.unwrap().unwrap().curve
+    };
+    let first = curve(&wish);
+    assert_eq!(first, curve(&wish));
+    wish.seed = 2;
+    assert_ne!(first, curve(&wish));
+    let shares = shares.into_inner().unwrap();
+    assert!(shares.len() > 10 && shares.iter().all(|share| (0.0..1.0).contains(share)));
 }

@@ -9,15 +9,10 @@ use super::{buffers::Buffer, processor};
 use crate::{
     experiment::{HostPlan, LinkPlan, Setup},
     measured::Measured,
-    path::Path,
+    path::{self, Path},
     report::Limits,
     scene::Silence,
 };
-
-/// IP and TCP headers without options.
-const HEADERS: u64 = 40;
-/// The timestamps option, padded.
-const TIMESTAMPS: u64 = 12;
 
 /// What a verdict is drawn from.
 #[derive(Clone, Copy, Debug)]
@@ -82,23 +77,7 @@ impl<'a> Evidence<'a> {
     /// Text of a full segment: what the path and both ends allow. What was sent may
     /// have been smaller, to fit into a small window.
     pub fn segment_bytes(&self) -> u64 {
-        let flow = self.setup.flow();
-        let [sender, receiver] = [self.sender(), self.receiver()].map(|host| &host.config.tcp);
-        let mut mtu = u64::from(u16::MAX);
-        for (number, way) in self.setup.route(flow.from, flow.to) {
-            let link = self.setup.links[number].link(way);
-            let hop = link.hop.map_or(usize::MAX, |hop| hop.mtu.into());
-            mtu = mtu.min(link.mtu.min(hop) as u64);
-        }
-        let timestamps = if sender.timestamps && receiver.timestamps {
-            TIMESTAMPS
-        } else {
-            0
-        };
-        (mtu - HEADERS)
-            .min(sender.mss_max.min(receiver.mss_max).into())
-            .saturating_sub(timestamps)
-            .max(self.measured.segment_bytes)
+        path::full_segment(self.setup).max(self.measured.segment_bytes)
     }
 
     /// Seconds in which a send buffer's worth of text arrived.

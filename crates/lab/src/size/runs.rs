@@ -1,0 +1,77 @@
+//! Runs of a search, and how far it has come.
+//!
+//! Rule: how many runs a search takes is not known before it ends, so what is told is
+//! an estimate that never goes back and is never all of it.
+
+use std::sync::{
+    Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use crate::{
+    experiment::{Experiment, Row},
+    report::RowReport,
+    run::{RunOptions, run},
+};
+
+use super::SizeError;
+
+/// What is told at most before the end.
+const ALMOST: f64 = 0.99;
+
+/// Runs worlds, and tells how far it has come.
+pub struct Runs<'a> {
+    seed: u64,
+    progress: &'a (dyn Fn(f64) + Sync),
+    /// Steps that a search takes, by experience.
+    expected: usize,
+    done: AtomicUsize,
+}
+
+impl<'a> Runs<'a> {
+    /// None yet, of about `expected` steps.
+    pub fn new(seed: u64, expected: usize, progress: &'a (dyn Fn(f64) + Sync)) -> Self {
+        Self {
+            seed,
+            progress,
+            expected,
+            done: AtomicUsize::new(0),
+        }
+    }
+
+    /// What each of `rows` gives: one step.
+    ///
+    /// # Errors
+    /// A run's.
+    pub fn rows(
+        &self,
+        experiment: &Experiment,
+        rows: Vec<Row>,
+    ) -> Result<Vec<RowReport>, SizeError> {
+        let shares = Mutex::new(vec![0.0; rows.len()]);
+        let done = self.done.fetch_add(1, Ordering::Relaxed);
+        let tell = |place: usize, share: f64| {
+            let mut shares = shares
+                .lock()
+                .unwrap_or_else(|poisoned| poisoned.into_inner());
+            shares[place] = share;
+            let step = shares.iter().sum::<f64>() / shares.len() as f64;
+            (self.progress)(self.share(done as f64 + step));
+        };
+        let options = RunOptions {
+            progress: &tell,
+            ..RunOptions::plain(self.seed)
+        };
+        let experiment = Experiment {
+            rows,
+            ..experiment.clone()
+        };
+        let report = run(&experiment, &options).map_err(SizeError::Run)?;
+        Ok(report.rows)
+    }
+
+    /// The share of the search that so many steps are.
+    fn share(&self, steps: f64) -> f64 {
+        (steps / self.expected as f64).min(ALMOST)
+    }
+}

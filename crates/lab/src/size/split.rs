@@ -1,0 +1,142 @@
+//! How memory that was given is best divided between sending and receiving.
+//!
+//! Rule: the host does both at once, as a server does, and the best division is the
+//! one whose worse direction keeps most of what it gives alone with all of the memory.
+//! What each direction needs by itself is said elsewhere.
+
+use serde::Serialize;
+
+use super::{
+    SizeError, Way, Wish,
+    runs::Runs,
+    search::{Ample, buffer, said},
+    world::only,
+};
+use crate::{
+    experiment::{Row, Setup},
+    report::RowReport,
+    verdict::{Spoken, pool_bytes},
+};
+
+/// Parts that the memory is divided into.
+const PARTS: u64 = 10;
+
+/// Every division that was tried.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Split {
+    /// The send buffer's name in the host's system.
+    pub send_knob: String,
+    /// The receive buffer's.
+    pub receive_knob: String,
+    /// The best division, by its place in the curve.
+    pub best: usize,
+    /// Every division, the smallest send buffer first.
+    pub curve: Vec<Divided>,
+    /// Both buffers as large as all of the memory: who comes first has it.
+    pub undivided: Divided,
+}
+
+/// A division, and what it gives when the host sends and receives at once.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Divided {
+    /// The send buffer, as the host's system writes it.
+    pub send: String,
+    /// The receive buffer.
+    pub receive: String,
+    /// What the host sent, in Mbit/s.
+    pub sent_mbps: f64,
+    /// What it received, in Mbit/s.
+    pub received_mbps: f64,
+    /// What the direction that fares worse keeps of what it gives alone with all of
+    /// the memory.
+    pub kept: f64,
+}
+
+/// Tries divisions in tenths. `alone` is what each direction gives by itself.
+///
+/// # Errors
+/// A run's, or the world cannot be.
+pub fn split(wish: &Wish, alone: &[Ample], runs: &Runs<'_>) -> Result<Split, SizeError> {
+    let world = &alone[Way::Send as usize].world;
+    let row = only(world);
+    let both = both_ways(wish, &row.setup)?;
+    let memory = pool_bytes(&both.hosts[0]);
+    let mut rows = Vec::new();
+    let mut tried = Vec::new();
+    let parts = (1..PARTS).map(|part| {
+        let send = memory * part / PARTS;
+        [send, memory - send]
+    });
+    for buffers in parts.chain([[memory, memory]]) {
+        let spoken = [Way::Send, Way::Receive]
+            .map(|way| said(&both.hosts[0], buffer(way), buffers[way as usize]));
+        if let Some(setup) = with(wish, &both, &spoken) {
+            tried.push(spoken);
+            rows.push(Row {
+                setup,
+                ..row.clone()
+            });
+        }
+    }
+    let came = runs.rows(world, rows)?;
+    let mut curve: Vec<_> = tried
+        .iter()
+        .zip(&came)
+        .map(|(spoken, report)| divided(spoken, report, alone))
+        .collect();
+    let [send_knob, receive_knob] =
+        [Way::Send, Way::Receive].map(|way| said(&both.hosts[0], buffer(way), memory).name);
+    let (Some(undivided), false) = (curve.pop(), curve.is_empty()) else {
+        let why =
+            format!("{memory} bytes cannot be divided between {send_knob} and {receive_knob}");
+        return Err(SizeError::Nothing(why));
+    };
+    let places = 0..curve.len();
+    let best = places.max_by(|a, b| curve[*a].kept.total_cmp(&curve[*b].kept));
+    Ok(Split {
+        send_knob,
+        receive_knob,
+        best: best.unwrap_or_default(),
+        curve,
+        undivided,
+    })
+}
+
+/// The world in which the host does both at once.
+fn both_ways(wish: &Wish, setup: &Setup) -> Result<Setup, SizeError> {
+    let mut setup = setup.clone();
+    let mut back = setup.flows[0].clone();
+    back.name = "back".to_string();
+    std::mem::swap(&mut back.from, &mut back.to);
+    setup.flows.push(back);
+    let loss = wish.loss.to_string();
+    setup
+        .set("path.back.loss", &loss)
+        .map_err(SizeError::Setting)?;
+    Ok(setup)
+}
+
+fn with(wish: &Wish, both: &Setup, spoken: &[Spoken; 2]) -> Option<Setup> {
+    let mut setup = both.clone();
+    for Spoken { name, wanted, .. } in spoken {
+        setup.set(&format!("host.{name}"), wanted).ok()?;
+    }
+    wish.set_low_water(&mut setup);
+    setup.validate().ok().map(|()| setup)
+}
+
+fn divided([send, receive]: &[Spoken; 2], report: &RowReport, alone: &[Ample]) -> Divided {
+    let flows = &report.measured.flows;
+    let [sent_mbps, received_mbps] = [0, 1].map(|place| flows[place].goodput_mbps);
+    let kept = Way::ALL.map(|way| {
+        let best = alone[way as usize].best.goodput_mbps;
+        flows[way as usize].goodput_mbps / best
+    });
+    Divided {
+        send: send.wanted.clone(),
+        receive: receive.wanted.clone(),
+        sent_mbps,
+        received_mbps,
+        kept: kept[0].min(kept[1]),
+    }
+}

@@ -1,0 +1,165 @@
+//! The world that a search runs in: a host, its peer, and the path between them.
+//!
+//! Rule: the host has ample of everything but what the person who asks has set, and
+//! its peer is a stock receiver, so what is searched is the only thing that is scarce.
+//! How fast a path gets going is no matter of buffers: it is left out.
+
+use crate::{
+    experiment::{Experiment, Row},
+    units::Time,
+};
+
+use super::{SizeError, Way, Wish};
+
+/// A frame that is full, in bits.
+const FRAME_BITS: f64 = 1_514.0 * 8.0;
+/// Bytes that a connection begins with.
+const INITIAL_WINDOW: f64 = 14_600.0;
+/// Text of a full segment.
+const SEGMENT: f64 = 1_460.0;
+/// Bytes that are worth simulating for a point where the path has many round trips
+/// in them, and where losses are what is counted.
+const BYTES: f64 = 8e6;
+const BYTES_WITH_LOSSES: f64 = 3e6;
+/// Losses that make an average.
+const LOSSES: f64 = 100.0;
+/// Seeds where there are losses; without them nothing is random.
+const SEEDS: u32 = 9;
+/// Round trips that are measured: so many at least, and at most.
+const ROUND_TRIPS: (f64, f64) = (8.0, 500.0);
+/// So many frames' time is measured at least.
+const FRAMES: f64 = 300.0;
+
+/// Packet memory that is ample where a buffer is: a window has a part of it only.
+const MEMORY: u64 = 4;
+/// Bytes of a block of the peer's.
+const BLOCK: u64 = 2_048;
+
+/// The largest window without RFC 7323's scaling.
+const UNSCALED: u64 = 65_535;
+
+/// Once a path was full, so much of the time that it took, and so many round trips, are
+/// left out.
+const AFTER_FULL: (f64, f64) = (1.25, 3.0);
+
+/// How long a point runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Length {
+    /// What is left out, in seconds.
+    pub omit_s: f64,
+    /// What is measured then, in seconds.
+    pub measure_s: f64,
+}
+
+impl Wish {
+    /// Rate times round trip, in bytes.
+    pub(super) fn bdp(&self) -> u64 {
+        (self.rate_bps as f64 * self.rtt.as_secs_f64() / 8.0).ceil() as u64
+    }
+
+    /// How long a point runs of a path that gives `goodput_bps` at most, and that was
+    /// full after so long, if ever.
+    pub(super) fn length(&self, goodput_bps: f64, full_s: Option<f64>) -> Length {
+        let (rate, rtt_s) = (self.rate_bps as f64, self.rtt.as_secs_f64());
+        let frame_s = FRAME_BITS / rate;
+        let doublings = (self.bdp() as f64 / INITIAL_WINDOW).max(1.0).log2();
+        let rounds = ROUND_TRIPS.0 + 2.0 * doublings;
+        let trips = BYTES / self.bdp() as f64;
+        let by_trips = rtt_s * trips.clamp(ROUND_TRIPS.0, ROUND_TRIPS.1);
+        let a_second = (BYTES * 8.0 / rate).min(1.0);
+        let mut measure_s = by_trips.max(frame_s * FRAMES).max(a_second);
+        if self.loss > 0.0 {
+            let bytes = (LOSSES / self.loss * SEGMENT).min(BYTES_WITH_LOSSES);
+            measure_s = measure_s.max(bytes * 8.0 / goodput_bps);
+        }
+        let mut omit_s = (rtt_s + frame_s) * rounds + 10.0 * frame_s;
+        if let Some(full_s) = full_s {
+            let (part, trips) = AFTER_FULL;
+            omit_s = omit_s.min(full_s * part + trips * rtt_s);
+        }
+        Length { omit_s, measure_s }
+    }
+
+    /// The path with a host that has `ample` bytes of everything, and a peer that has,
+    /// too: one that acknowledges every second segment from the first on.
+    pub(super) fn world(
+        &self,
+        way: Way,
+        ample: u64,
+        length: Length,
+    ) -> Result<Experiment, SizeError> {
+        let mut experiment = Experiment::parse("size", "size.toml", &self.file(way, ample, length))
+            .map_err(SizeError::Path)?;
+        let block = u64::from(experiment.rows[0].setup.hosts[0].config.pool.block_size);
+        let pool = self.memory.unwrap_or(ample * MEMORY) / block;
+        // What a host cannot tell its peer of is of no use to it.
+        let is_scaled = experiment.rows[0].setup.hosts[0].config.tcp.window_scaling;
+        let window = if is_scaled {
+            ample
+        } else {
+            ample.min(UNSCALED)
+        };
+        let mut set = |name: &str, value: &str| {
+            let path = format!("host.{name}");
+            experiment.set(&path, value).map_err(SizeError::Setting)
+        };
+        for limit in ["tcp.send_buffer_limit", "tcp.receive_buffer_limit"] {
+            set(limit, "1G")?;
+        }
+        for (buffer, size) in [("tcp.send_buffer", ample), ("tcp.receive_buffer", window)] {
+            set(buffer, &size.to_string())?;
+            set(&format!("{buffer}_max"), "0")?;
+        }
+        for bound in ["tcp.unacknowledged", "tcp.out_of_order"] {
+            set(bound, "1G")?;
+        }
+        set("pool.blocks", &pool.max(1).to_string())?;
+        experiment.validate().map_err(SizeError::Memory)?;
+        for (name, value) in &self.settings {
+            let path = match name.split_once('.') {
+                Some(("peer" | "link" | "workload", _)) => name.to_string(),
+                _ => format!("host.{name}"),
+            };
+            experiment.set(&path, value).map_err(SizeError::Setting)?;
+        }
+        experiment.validate().map_err(SizeError::Setting)?;
+        Ok(experiment)
+    }
+
+    fn file(&self, way: Way, ample: u64, length: Length) -> String {
+        let (from, to) = match way {
+            Way::Send => ("host", "peer"),
+            Way::Receive => ("peer", "host"),
+        };
+        let Self {
+            rate_bps,
+            loss,
+            preset,
+            ..
+        } = self;
+        let rtt_us = self.rtt.as_micros();
+        let (there, back) = (rtt_us / 2, rtt_us - rtt_us / 2);
+        let micros = |seconds: f64| Time::from_micros((seconds * 1e6).ceil() as u64).as_micros();
+        let omit = micros(length.omit_s);
+        let all = omit + micros(length.measure_s);
+        let blocks = ample * MEMORY / BLOCK;
+        let seeds = if self.loss > 0.0 { SEEDS } else { 1 };
+        format!(
+            r#"
+title = "A path"
+subject = "host"
+hosts.host = {{ preset = "{}" }}
+hosts.peer = {{ set.tcp.send_buffer = {ample}, set.tcp.receive_buffer = {ample}, set.tcp.quick_acks = 0, set.pool.blocks = {blocks} }}
+links.path = {{ between = ["{from}", "{to}"], rate = "{rate_bps}bit", forward.delay = "{there}us", back.delay = "{back}us", forward.loss = {loss} }}
+workload = {{ from = "{from}", to = "{to}", duration = "{all}us", omit = "{omit}us", write = 16384 }}
+rows = [{{ label = "path", seeds = {seeds} }}]
+"#,
+            preset.name
+        )
+    }
+}
+
+/// The only row of `experiment`.
+pub fn only(experiment: &Experiment) -> &Row {
+    &experiment.rows[0]
+}
