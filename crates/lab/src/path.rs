@@ -81,6 +81,27 @@ fn timestamps(setup: &Setup) -> u64 {
     if both { TIMESTAMPS } else { 0 }
 }
 
+/// Seconds that the slowest link from one host to another takes for frames of these
+/// lengths, one behind the other; 0 where no link has a rate.
+pub fn frames_s(setup: &Setup, from: usize, to: usize, frames: &[usize]) -> f64 {
+    let of_link = |(number, way): (usize, Direction)| {
+        let link = setup.links[number].link(way);
+        let one = |bytes: &usize| {
+            let bits = *bytes as f64 * 8.0;
+            let shaped = link
+                .token_bucket
+                .map_or(0.0, |bucket| bits / bucket.rate_bps as f64);
+            shaped.max(bits_s(&link, bits) + access_s(&link))
+        };
+        frames.iter().map(one).sum::<f64>()
+    };
+    setup
+        .route(from, to)
+        .into_iter()
+        .map(of_link)
+        .fold(0.0, f64::max)
+}
+
 /// Seconds from one full segment to the next where the link is never idle.
 fn frame_s(link: &Link, frame_bits: f64, ack_bits: f64) -> f64 {
     let shaped = link

@@ -14,7 +14,8 @@ use std::io;
 use fullpipe_diagnose::facts::Observed;
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::{
-    DatagramsId, Facts, FlowId, Goal, HostId, LinkId, Seed, Stage, World, WorldFailure,
+    DatagramDemand, DatagramsId, Facts, FlowId, Goal, HostId, LinkId, Seed, Stage, World,
+    WorldFailure,
     app::{Answerer, Asker, Ending, ReadPlan, Transfer},
     link::Direction,
 };
@@ -49,6 +50,8 @@ pub struct Played {
     pub sender: Times,
     /// What the receivers did to the senders, for how long.
     pub receiver: Times,
+    /// What datagrams asked of their receivers; nothing of streams.
+    pub demand: DatagramDemand,
     /// The largest window that a receiver advertised to the first flow, in bytes.
     pub peer_window: u64,
     /// The congestion window of the first flow at the end, in bytes.
@@ -409,6 +412,7 @@ impl<'a> Scene<'a> {
             measured: self.measured(ended, busy),
             sender: sender.since(&self.omitted.sender),
             receiver: receiver.since(&self.omitted.receiver),
+            demand: DatagramDemand::default(),
             peer_window: info.map_or(0, |info| u64::from(info.max_snd_wnd)),
             cwnd: info.map_or(0, |info| u64::from(info.cwnd)),
             min_rtt: info.and_then(|info| info.min_rtt),
@@ -677,10 +681,12 @@ impl Played {
         }
         let mut windows: Vec<_> = runs.iter().map(|run| run.cwnd).collect();
         windows.sort_unstable();
+        let demands = runs.iter().map(|run| run.demand);
         Self {
             measured: Measured::of_seeds(&measured),
             sender,
             receiver,
+            demand: demands.fold(DatagramDemand::default(), datagrams::larger),
             peer_window: runs.iter().map(|run| run.peer_window).max().unwrap_or(0),
             cwnd: windows[windows.len() / 2],
             min_rtt: runs.iter().filter_map(|run| run.min_rtt).min(),

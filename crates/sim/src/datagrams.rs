@@ -9,6 +9,7 @@ use fullpipe::{Stack, UdpId};
 use fullpipe_pool::{Duration, Instant};
 use std::net::SocketAddr;
 
+use crate::account::{DatagramAccount, Demand, Receiving, Sending};
 use crate::agenda::Alarm;
 use crate::app::Amount;
 use crate::check::Finding;
@@ -80,6 +81,11 @@ pub(crate) struct Datagrams {
     pub started: Instant,
     pub alarm: Alarm,
     pub facts: DatagramFacts,
+    /// Until now, or until the plan's time is up.
+    pub account: DatagramAccount,
+    /// The same until the last was read, where the plan gives an amount.
+    pub at_last_read: Option<DatagramAccount>,
+    pub demand: Demand,
     /// One bit for each datagram that was read.
     seen: Vec<u64>,
     /// The number behind the highest that was read.
@@ -120,6 +126,9 @@ impl Datagrams {
             started,
             alarm: Alarm::default(),
             facts: DatagramFacts::default(),
+            account: DatagramAccount::start(started),
+            at_last_read: None,
+            demand: Demand::default(),
             seen: Vec::new(),
             next: 0,
             buffer: vec![0; plan.size as usize],
@@ -133,6 +142,37 @@ impl Datagrams {
             .find(|side| (self.hosts[side.index()], self.sockets[side.index()]) == (host, id))
     }
 
+    /// Whether a datagram waits for its sender to be sent.
+    pub fn is_due(&self, now: Instant) -> bool {
+        now >= self.started && self.not_due(now).is_none()
+    }
+
+    /// From `now` on, these hold back what is not over.
+    pub fn account_until(&mut self, sending: Sending, receiving: Receiving, now: Instant) {
+        if now >= self.started {
+            self.account.set(sending, receiving, now.min(self.end()));
+        }
+    }
+
+    /// What held them back until `now`, the end of the plan's time, or the last that
+    /// was read of an amount.
+    pub fn account_at(&self, now: Instant) -> DatagramAccount {
+        if let Some(account) = &self.at_last_read {
+            return account.clone();
+        }
+        let mut account = self.account.clone();
+        account.pass_to(now.min(self.end()));
+        account
+    }
+
+    /// When the plan's time is up; an amount has none.
+    fn end(&self) -> Instant {
+        match self.plan.amount {
+            Amount::Bytes(_) => Instant::from_nanos(u64::MAX),
+            Amount::For(length) => self.started + length,
+        }
+    }
+
     /// Sends one datagram, if one is due.
     pub fn send_one(&mut self, stack: &mut Stack, now: Instant) -> Result<Then, Finding> {
         if let Some(then) = self.not_due(now) {
@@ -144,6 +184,7 @@ impl Datagrams {
         match taken {
             Ok(true) => {
                 self.facts.sent += 1;
+                self.account.sent(self.plan.size);
                 Ok(self.not_due(now).unwrap_or(Then::More))
             }
             Ok(false) => Ok(Then::Blocked),
@@ -218,6 +259,19 @@ impl Datagrams {
         facts.received_bytes += u64::from(self.plan.size);
         facts.reordered += u64::from(number < self.next);
         self.next = self.next.max(number + 1);
+        self.account_read(now);
+    }
+
+    /// A datagram was read, in time or after it.
+    fn account_read(&mut self, now: Instant) {
+        if now > self.end() {
+            return;
+        }
+        self.account.read(self.plan.size);
+        if let Amount::Bytes(_) = self.plan.amount {
+            self.account.pass_to(now);
+            self.at_last_read = Some(self.account.clone());
+        }
     }
 
     fn compose(&mut self, number: u64) {

@@ -135,6 +135,15 @@ impl SimDevice {
         self.ring_drops
     }
 
+    /// Frames in the receive ring, and the most that it holds.
+    pub fn ring(&self) -> (usize, usize) {
+        let most = match self.receive_ring {
+            0 => usize::MAX,
+            most => most,
+        };
+        (self.arrived.len(), most)
+    }
+
     /// A frame arrives, for which there is a place.
     pub fn deliver(&mut self, frame: Vec<u8>, now: Instant) {
         match &mut self.merger {

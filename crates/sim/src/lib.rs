@@ -24,6 +24,7 @@
 //! serves real time.
 #![forbid(unsafe_code)]
 
+mod account;
 pub mod agenda;
 pub mod app;
 mod arrivals;
@@ -45,6 +46,7 @@ mod soak;
 mod socket;
 mod world;
 
+pub use account::{DatagramAccount, Overflow};
 pub use cpu::{Cost, CpuModel};
 pub use datagrams::{DatagramFacts, DatagramPlan, DatagramsId, Pace};
 pub use device::{DeviceModel, Merge};
@@ -53,7 +55,7 @@ pub use failure::WorldFailure;
 pub use flow::{FlowId, Goal, Side, Stage};
 pub use link::Link;
 pub use soak::{WorldSummary, soak, soak_captured};
-pub use world::{Deadline, HostId, LinkId, Seed, SwitchId, World};
+pub use world::{DatagramDemand, Deadline, HostId, LinkId, Overflowing, Seed, SwitchId, World};
 
 /// 1,024 bytes.
 pub const KIB: u64 = 1 << 10;

@@ -152,4 +152,4 @@ pub use stack::{
     ConnectOptions, ConnectionId, Event, Interface, ListenOptions, ListenerId, Nodes, Stack,
 };
 pub use turn::{Turn, turn};
-pub use udp::{UdpError, UdpId, UdpReady, UdpReceived};
+pub use udp::{UdpError, UdpId, UdpInfo, UdpQueue, UdpReady, UdpReceived};

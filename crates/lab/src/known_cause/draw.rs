@@ -1,7 +1,10 @@
 //! Draws worlds of known causes.
 //!
 //! Rule: first a path and an ample world on it, then one thing that is made too
-//! small, by a third at least and nine tenths at most; how it is made so is one function a cause.
+//! small, by a third at least and nine tenths at most; how it is made so is one
+//! function a cause, for datagrams in `datagrams`.
+
+mod datagrams;
 
 use std::fmt::Write;
 
@@ -34,6 +37,11 @@ const RECIPES: &[Recipe] = &[
     (Cause::Descriptors, descriptors),
     (Cause::Cpu, processor),
     (Cause::PeerGone, peer_gone),
+    (Cause::ReceiveQueue, datagrams::receive_queue),
+    (Cause::Descriptors, datagrams::ring),
+    (Cause::Path, datagrams::path),
+    (Cause::Application, datagrams::rate),
+    (Cause::Cpu, datagrams::processor),
 ];
 
 /// A world in the making. Sizes in bytes, times in microseconds.

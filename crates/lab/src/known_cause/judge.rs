@@ -44,10 +44,12 @@ pub struct Treated {
 }
 
 impl Treated {
-    /// By what part the prediction missed.
+    /// By what part the prediction missed, of the time or of what came in it.
     pub fn error(&self) -> Option<f64> {
         let (predicted, elapsed_s) = self.predicted?;
-        Some((predicted.elapsed_s / elapsed_s - 1.0).abs())
+        let of_time = (predicted.elapsed_s / elapsed_s - 1.0).abs();
+        let of_goodput = (predicted.goodput_mbps / self.after_mbps - 1.0).abs();
+        Some(of_time.max(of_goodput))
     }
 }
 

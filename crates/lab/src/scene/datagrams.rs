@@ -4,7 +4,7 @@
 //! when everything that was under way has had time to arrive.
 
 use fullpipe_pool::{Duration, Instant};
-use fullpipe_sim::{DatagramFacts, WorldFailure};
+use fullpipe_sim::{DatagramDemand, DatagramFacts, WorldFailure};
 
 use super::{Played, SLICE, Scene, over};
 use crate::{
@@ -60,10 +60,20 @@ impl Scene<'_> {
             .collect();
         let (observed, watched) = self.seen();
         let (busiest, busy) = self.busiest_link();
+        let mut sender = Times::default();
+        let mut receiver = Times::default();
+        let mut demand = DatagramDemand::default();
+        for (_, id) in &self.datagrams {
+            let account = self.world.datagram_account(*id);
+            sender.add(account.sender());
+            receiver.add(account.receiver());
+            demand = larger(demand, self.world.datagram_demand(*id));
+        }
         Ok(Played {
             measured: self.datagrams_measured(&ended, busy),
-            sender: Times::default(),
-            receiver: Times::default(),
+            sender,
+            receiver,
+            demand,
             peer_window: 0,
             cwnd: 0,
             min_rtt: None,
@@ -128,6 +138,16 @@ impl Scene<'_> {
         self.add_hosts(&mut measured);
         self.add_counters(&mut measured);
         measured
+    }
+}
+
+/// What is enough for both.
+pub(super) fn larger(one: DatagramDemand, other: DatagramDemand) -> DatagramDemand {
+    DatagramDemand {
+        queue: one.queue.max(other.queue),
+        ring: one.ring.max(other.ring),
+        without_memory: one.without_memory.max(other.without_memory),
+        without_neighbour: one.without_neighbour.max(other.without_neighbour),
     }
 }
 

@@ -1,31 +1,53 @@
 //! What bounds a row of datagrams.
 //!
 //! Rule: where datagrams were lost, the place that lost most of them is the
-//! bound; where none were, it is what was used up, and else the sender's own
-//! rate. Nothing is sent again and nothing waits for an acknowledgment, so no
-//! buffer at the sender ever binds.
+//! bound, unless a processor or a link behind it does no more; where none were, it
+//! is what held the sender longest, by its own account. Nothing is sent again and
+//! nothing waits for an acknowledgment, so no buffer at the sender ever binds.
 
-use super::{Cause, Evidence, Verdict, plain, remedy, with_remedy, words::percent};
-use crate::units::grouped;
+use fullpipe_sim::{Pace, link::Direction};
 
-/// A processor or a link that is in use for more than this share is used up.
+use super::{
+    Cause, Evidence, Verdict,
+    bounds::{self, Bound},
+    datagram_bounds::{self, Costs},
+    datagram_remedy, names, plain, with_remedy,
+    words::percent,
+};
+use crate::{
+    experiment::HostPlan,
+    units::{grouped, rate_text, three_digits},
+};
+
+/// A link that is in use for more than this share of the time is used up.
 const USED_UP: f64 = 0.95;
 /// A smaller share of all datagrams is not worth a word.
 const WORTH_SAYING: f64 = 0.001;
 
 /// The verdict on datagrams.
 pub fn of(evidence: &Evidence<'_>) -> Verdict {
-    let lost = evidence.measured.lost_share.unwrap_or(0.0);
-    let (cause, sentence) = if lost > WORTH_SAYING {
+    let measured = evidence.measured;
+    let lost = measured.lost_share.unwrap_or(0.0);
+    let sent = measured.datagrams_sent.unwrap_or(0.0);
+    // That happens once, at the start, and bounds nothing.
+    let at_start = evidence.demand.without_neighbour as f64;
+    let (cause, sentence) = if lost * sent - at_start > sent * WORTH_SAYING {
         lossy(evidence, lost)
     } else {
         lossless(evidence)
     };
     let verdict = plain(cause, format!("{}: {sentence}", cause.heading()));
-    match remedy::of_datagrams(evidence, cause) {
-        Some(remedy) => with_remedy(evidence, verdict, remedy, None),
+    match datagram_remedy::of(evidence, cause) {
+        Some(remedy) => with_remedy(evidence, verdict, remedy, outlook(evidence)),
         None => verdict,
     }
+}
+
+/// What comes of a queue that is long enough; of several flows nobody can say.
+fn outlook(evidence: &Evidence<'_>) -> Option<(super::Predicted, Bound)> {
+    let next = bounds::tightest(&datagram_bounds::all(evidence.setup))?;
+    let alone = evidence.is_alone();
+    alone.then(|| (datagram_bounds::under(evidence.setup, next), next))
 }
 
 /// Where most of what is missing was lost.
@@ -36,60 +58,166 @@ fn lossy(evidence: &Evidence<'_>, lost: f64) -> (Cause, String) {
     let sent = grouped(measured.datagrams_sent.unwrap_or(0.0) as u64);
     let share = percent(lost);
     if in_queue.max(in_ring) == 0 {
-        let sentence = format!("{share} of {sent} datagrams were lost on the way.");
-        return (Cause::Loss, sentence);
+        return lost_on_the_way(evidence, &format!("{share} of {sent} datagrams"));
     }
-    let (cause, place) = if in_queue >= in_ring {
+    if is_overloaded(evidence) {
+        let sentence = format!(
+            "{}, and {share} of {sent} datagrams were lost; no queue will help.",
+            at_work(evidence, receiver, Costs::of(evidence.setup).receiver_s)
+        );
+        return (Cause::Cpu, sentence);
+    }
+    let (cause, place) = if in_queue < in_ring {
+        (Cause::Descriptors, ring_full(evidence, in_ring))
+    } else if evidence.demand.without_memory > in_queue / 2 {
+        let blocks = receiver.config.pool.blocks.into();
+        let spoken = names::number(receiver, "pool.blocks", blocks);
         let place = format!(
-            "{} datagrams found the receive queue full (udp.receive_queue = {}",
+            "{} datagrams found no packet memory ({} = {}",
             grouped(in_queue),
-            receiver.config.udp.receive_queue
+            spoken.name,
+            spoken.present
         );
-        (Cause::ReceiveQueue, place)
+        (Cause::PeerMemory, place)
     } else {
-        let place = format!(
-            "{} frames found the receive ring full (device.rx_descriptors = {}",
-            grouped(in_ring),
-            receiver.device.rx_descriptors
-        );
-        (Cause::Descriptors, place)
+        (Cause::ReceiveQueue, queue_full(evidence, in_queue))
     };
-    let busy = measured.hosts.get(evidence.setup.flow().to);
-    let busy = busy.and_then(|host| host.cpu_busy_share).unwrap_or(0.0);
+    let full = if cause == Cause::PeerMemory {
+        String::new()
+    } else {
+        let share = evidence.limits.receiver.share(cause.name());
+        format!(", which was full for {} of the time", percent(share))
+    };
     let sentence = format!(
-        "{place} of `{}`), and {share} of {sent} datagrams were lost; its processor was busy {} of \
-         the time.",
+        "{place} of `{}`){full}, and {share} of {sent} datagrams were lost; its processor was busy \
+         {} of the time.",
         receiver.name,
-        percent(busy),
+        percent(busy(evidence, receiver)),
     );
     (cause, sentence)
 }
 
-/// What was used up, where all that was sent arrived.
+fn queue_full(evidence: &Evidence<'_>, lost: u64) -> String {
+    let receiver = evidence.receiver();
+    let udp = &receiver.config.udp;
+    let size = evidence.setup.flow().write;
+    let by_bytes = udp.receive_buffer / size < udp.receive_queue;
+    let spoken = match by_bytes {
+        true => names::number(receiver, "udp.receive_buffer", udp.receive_buffer.into()),
+        false => names::number(receiver, "udp.receive_queue", udp.receive_queue.into()),
+    };
+    format!(
+        "{} datagrams found the receive queue full ({} = {}",
+        grouped(lost),
+        spoken.name,
+        spoken.present
+    )
+}
+
+fn ring_full(evidence: &Evidence<'_>, lost: u64) -> String {
+    let receiver = evidence.receiver();
+    let present = receiver.device.rx_descriptors.into();
+    let spoken = names::device(receiver, "device.rx_descriptors", present, present);
+    format!(
+        "{} frames found the receive ring full ({} = {}",
+        grouped(lost),
+        spoken.name,
+        spoken.present
+    )
+}
+
+/// No queue of a host was full: a link's was, or the path loses some.
+fn lost_on_the_way(evidence: &Evidence<'_>, lost: &str) -> (Cause, String) {
+    if evidence.measured.link_busy_share > USED_UP {
+        let sentence = format!("{}; {lost} were lost on the way.", link_busy(evidence));
+        return (Cause::Path, sentence);
+    }
+    (Cause::Loss, format!("{lost} were lost on the way."))
+}
+
+/// Whether more is sent than the receiver's processor can do.
+fn is_overloaded(evidence: &Evidence<'_>) -> bool {
+    let tightest = bounds::tightest(&datagram_bounds::all(evidence.setup));
+    let costs = Costs::of(evidence.setup);
+    let at_receiver = costs.receiver_s > costs.sender_s;
+    at_receiver && tightest.is_some_and(|bound| bound.cause == Cause::Cpu)
+}
+
+/// What held the sender, where all that was sent arrived.
 fn lossless(evidence: &Evidence<'_>) -> (Cause, String) {
-    let measured = evidence.measured;
-    let shares = measured
-        .hosts
-        .iter()
-        .filter_map(|host| Some((host, host.cpu_busy_share?)));
-    let busiest = shares.max_by(|a, b| a.1.total_cmp(&b.1));
-    if let Some((host, share)) = busiest.filter(|(_, share)| *share > USED_UP) {
-        let sentence = format!(
-            "the processor of `{}` was busy {} of the time; no buffer will help.",
-            host.host,
-            percent(share)
-        );
-        return (Cause::Cpu, sentence);
+    let shares = &evidence.limits.sender;
+    let held = shares.largest_first();
+    let mut names = held.iter().map(|(name, _)| *name);
+    let longest = names
+        .find(|name| *name != "closing")
+        .unwrap_or("application");
+    let full = evidence.measured.link_busy_share > USED_UP;
+    if full || longest == "device" {
+        let waited = match shares.share("device") {
+            share if share < WORTH_SAYING => String::new(),
+            share => format!(", and the sender waited for it {} of it", percent(share)),
+        };
+        let sentence = format!("{}{waited}; no buffer will help.", link_busy(evidence));
+        (if full { Cause::Path } else { Cause::Device }, sentence)
+    } else if longest == "processor" {
+        let costs = Costs::of(evidence.setup);
+        let at_work = at_work(evidence, evidence.sender(), costs.sender_s);
+        (Cause::Cpu, format!("{at_work}; no buffer will help."))
+    } else {
+        (Cause::Application, no_more_sent(evidence))
     }
-    let busy = percent(measured.link_busy_share);
-    if measured.link_busy_share > USED_UP {
-        let link = &evidence.busiest().name;
-        return (
-            Cause::Path,
-            format!("link `{link}` was busy {busy} of the time."),
-        );
-    }
-    let sentence =
-        format!("no more was sent, and all of it arrived; the link was busy {busy} of the time.");
-    (Cause::Application, sentence)
+}
+
+fn no_more_sent(evidence: &Evidence<'_>) -> String {
+    let rate = match evidence.setup.flow().datagram_plan().pace {
+        Pace::Rate { bps, .. } => format!("no more than {} was sent", rate_text(bps as f64)),
+        Pace::Unpaced => "no more was sent".to_string(),
+    };
+    let arrived = match evidence.demand.without_neighbour {
+        0 => "all of it arrived".to_string(),
+        lost => format!(
+            "all of it arrived but {} packets, which were lost while the neighbour's address was \
+             asked for",
+            grouped(lost)
+        ),
+    };
+    format!(
+        "{rate}, and {arrived}: everything due had been handed to the device for {} of the \
+         time, and link `{}` was busy {} of it.",
+        percent(evidence.limits.sender.share("application")),
+        evidence.busiest().name,
+        percent(evidence.measured.link_busy_share),
+    )
+}
+
+/// A processor that does no more.
+fn at_work(evidence: &Evidence<'_>, host: &HostPlan, datagram_s: f64) -> String {
+    let size = f64::from(evidence.setup.flow().write);
+    format!(
+        "the processor of `{}` was busy {} of the time; a datagram of {} bytes takes it {} us, \
+         which is at most {}",
+        host.name,
+        percent(busy(evidence, host)),
+        grouped(size as u64),
+        three_digits(datagram_s * 1e6),
+        rate_text(size * 8.0 / datagram_s),
+    )
+}
+
+fn link_busy(evidence: &Evidence<'_>) -> String {
+    let plan = evidence.busiest();
+    let rate = plan.link(Direction::Forward).rate_bps;
+    format!(
+        "link `{}` (of {}) was busy {} of the time",
+        plan.name,
+        rate_text(rate as f64),
+        percent(evidence.measured.link_busy_share),
+    )
+}
+
+/// The share of the time in which the processor of `host` was at work.
+fn busy(evidence: &Evidence<'_>, host: &HostPlan) -> f64 {
+    let mut hosts = evidence.measured.hosts.iter();
+    let found = hosts.find(|measured| measured.host == host.name);
+    found.and_then(|host| host.cpu_busy_share).unwrap_or(0.0)
 }

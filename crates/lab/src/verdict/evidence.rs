@@ -4,6 +4,7 @@
 //! here but what follows from one of them alone.
 
 use fullpipe_pool::Duration;
+use fullpipe_sim::DatagramDemand;
 
 use super::{buffers::Buffer, processor};
 use crate::{
@@ -23,6 +24,8 @@ pub struct Evidence<'a> {
     pub measured: &'a Measured,
     /// Which limits held.
     pub limits: &'a Limits,
+    /// What datagrams asked of their receivers; nothing of streams.
+    pub demand: DatagramDemand,
     /// The largest window that the receiver advertised, in bytes.
     pub peer_window: u64,
     /// The congestion window at the end, in bytes.

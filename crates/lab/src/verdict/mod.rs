@@ -9,8 +9,8 @@
 //! | --- | --- |
 //! | what may bind, and its names | `cause` |
 //! | what did, by the stack's account | `binding`; of datagrams, `datagrams`; of peers that are gone, `gone` |
-//! | what each would allow at most | `bounds`, with `buffers` and `processor` for what those hold and cost |
-//! | which knob moves it, and how far | `remedy`, and `names` for its own words |
+//! | what each would allow at most | `bounds`, of datagrams `datagram_bounds`, with `buffers` and `processor` for what those hold and cost |
+//! | which knob moves it, and how far | `remedy`, of datagrams `datagram_remedy`, and `names` for its own words |
 //! | what that would give | `predict` |
 //! | the sentences | `words` |
 
@@ -18,6 +18,8 @@ mod binding;
 mod bounds;
 mod buffers;
 mod cause;
+mod datagram_bounds;
+mod datagram_remedy;
 mod datagrams;
 mod evidence;
 mod gone;

@@ -22,8 +22,6 @@ use crate::{
     units::{grouped, rate_text, three_digits},
 };
 
-/// How many times more is tried where nothing tells how much is needed.
-const MORE: u64 = 4;
 /// Values of buffers are rounded up to this many bytes.
 const STEP: u64 = 1_024;
 /// A pacing rate is to be above what the path carries by this factor.
@@ -130,6 +128,7 @@ fn switched(host: &HostPlan, knob: &'static str, on: bool) -> Remedy {
     one(host, names::switch(host, knob, on), String::new())
 }
 
+/// One knob of `host`, turned.
 pub fn one(host: &HostPlan, spoken: Spoken, formula: String) -> Remedy {
     Remedy {
         changes: vec![change(host, &spoken)],
@@ -140,7 +139,8 @@ pub fn one(host: &HostPlan, spoken: Spoken, formula: String) -> Remedy {
     }
 }
 
-fn change(host: &HostPlan, spoken: &Spoken) -> Change {
+/// The setting that turns it.
+pub fn change(host: &HostPlan, spoken: &Spoken) -> Change {
     Change {
         set: format!("{}.{}", host.name, spoken.name),
         from: spoken.present.clone(),
@@ -403,23 +403,6 @@ fn faster(evidence: &Evidence<'_>) -> Option<Remedy> {
         let spoken = names::number(sender, "tcp.pacing_rate_max", needed);
         one(sender, spoken, formula)
     })
-}
-
-/// Datagrams are not acknowledged, so nothing tells how many come while their reader
-/// does not run: more is tried.
-pub fn of_datagrams(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
-    let receiver = evidence.receiver();
-    let spoken = if cause == Cause::ReceiveQueue {
-        let present = u64::from(receiver.config.udp.receive_queue);
-        names::number(receiver, "udp.receive_queue", present * MORE)
-    } else if cause == Cause::Descriptors {
-        let present = u64::from(receiver.device.rx_descriptors);
-        names::device(receiver, "device.rx_descriptors", present, present * MORE)
-    } else {
-        return None;
-    };
-    let formula = format!("{MORE} times as many, as nothing tells how many come at once");
-    Some(one(receiver, spoken, formula))
 }
 
 /// Room for a whole window behind one gap.

@@ -1,7 +1,7 @@
 //! Each limit has a sentence, and each sentence its proof.
 
 use fullpipe_pool::Duration;
-
+use fullpipe_sim::DatagramDemand;
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
 use super::*;
@@ -69,6 +69,7 @@ fn evidence<'a>(setup: &'a Setup, measured: &'a Measured, limits: &'a Limits) ->
         setup,
         measured,
         limits,
+        demand: DatagramDemand::default(),
         peer_window: 8_192,
         cwnd: 30_000,
         min_rtt: Some(Duration::from_millis(20)),

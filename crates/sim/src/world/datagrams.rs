@@ -47,6 +47,7 @@ impl World {
             self.agenda.add(at, Event::Datagrams(id));
         }
         self.datagrams.push(datagrams);
+        self.hosts[to.0].receiver.get_or_insert_default();
         id
     }
 

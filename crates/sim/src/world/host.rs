@@ -14,6 +14,7 @@ use fullpipe::{
 use fullpipe_pool::Instant;
 use rustc_hash::FxHashMap;
 
+use super::account::ReceiverWatch;
 use super::{Event, HostId, LinkId, SERVER_PORT, World, address_of};
 use crate::agenda::Alarm;
 use crate::app::Next;
@@ -45,6 +46,8 @@ pub(super) struct Host {
     listener: Option<ListenerId>,
     /// When it last sent something that is no TCP segment.
     pub last_sent_other: Option<Instant>,
+    /// Where it receives datagrams.
+    pub receiver: Option<ReceiverWatch>,
     /// Wake-ups by its own timers since anything came of one.
     pub idle_wakes: u32,
     /// Steps until memory is looked at again.
@@ -72,6 +75,7 @@ impl Host {
             ends: FxHashMap::default(),
             listener: None,
             last_sent_other: None,
+            receiver: None,
             idle_wakes: 0,
             verify_in: 0,
         }

@@ -7,8 +7,10 @@
 //!
 //! This file builds worlds. What happens in a step is in `step.rs`, what hosts
 //! do in `host.rs` and `processor.rs`, what happens to frames in `wire.rs` and `watch.rs`, how long a world runs
-//! in `run.rs`, and what is looked at in `inspect.rs`.
+//! in `run.rs`, what is looked at in `inspect.rs`, and who holds datagrams back in
+//! `account.rs`.
 
+mod account;
 mod datagrams;
 mod host;
 mod inspect;
@@ -31,6 +33,7 @@ use fullpipe_tcp::trace::Record;
 use fullpipe_wire::{ArpOperation, ArpPacket, EtherType, EthernetHeader, MacAddress};
 use rustc_hash::FxHashMap;
 
+use crate::account::Overflow;
 use crate::agenda::{Agenda, Alarm};
 use crate::app::{Application, ReadPlan, Transfer, WritePlan};
 use crate::check::Judged;
@@ -42,6 +45,7 @@ use crate::link::{Direction, Link, LinkEngine};
 use crate::pcapng::{Capture, LinkType, TapId};
 use crate::rule::Rule;
 use crate::socket::Scratch;
+pub use account::{DatagramDemand, Overflowing};
 use host::Host;
 
 /// What a world's chance comes from.
@@ -127,6 +131,8 @@ pub struct World {
     switches: Vec<switch::Switch>,
     flows: Vec<Flow>,
     datagrams: Vec<Datagrams>,
+    /// Those of queues and rings, where they are remembered.
+    overflows: Option<Vec<(HostId, Overflowing, Overflow)>>,
     done: usize,
     rules: Vec<Rule>,
     /// Conversations by the addresses of client and server. Only looked up.
@@ -166,6 +172,7 @@ impl World {
             switches: Vec::new(),
             flows: Vec::new(),
             datagrams: Vec::new(),
+            overflows: None,
             done: 0,
             rules: Vec::new(),
             tuples: FxHashMap::default(),

@@ -61,6 +61,7 @@ impl World {
                 self.offer(link, direction, frame);
             }
         }
+        self.watch_datagrams();
         self.inspect_if_due()?;
         Ok(true)
     }

@@ -21,6 +21,7 @@ use crate::{
         sender::{Built, Outgoing, Sender},
         v4::fragment::Fragmenter,
     },
+    udp::UdpQueue,
 };
 
 /// The header that a datagram begins with, less what is computed when it is
@@ -158,6 +159,16 @@ impl SendQueue {
     /// Whether another datagram may be taken, if it is short enough.
     pub fn has_room(&self) -> bool {
         self.records.len() < self.most_records && self.text.len() < self.most_bytes
+    }
+
+    /// How full it is: what has not left whole.
+    pub fn level(&self) -> UdpQueue {
+        UdpQueue {
+            datagrams: self.records.len(),
+            most_datagrams: self.most_records,
+            bytes: self.text.len(),
+            most_bytes: self.most_bytes,
+        }
     }
 
     /// Builds the next packet at the start of `packet`, which holds at least

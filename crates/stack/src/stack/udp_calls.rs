@@ -7,7 +7,7 @@ use core::net::SocketAddr;
 use super::Stack;
 use crate::{
     icmp::PathError,
-    udp::{UdpError, UdpId, UdpReady, UdpReceived},
+    udp::{UdpError, UdpId, UdpInfo, UdpReady, UdpReceived},
 };
 
 impl Stack {
@@ -57,6 +57,14 @@ impl Stack {
     /// No such socket.
     pub fn udp_ready(&self, id: UdpId) -> Result<UdpReady, UdpError> {
         self.udp.ready(id)
+    }
+
+    /// How full the socket's queues are, and what it lost.
+    ///
+    /// # Errors
+    /// No such socket.
+    pub fn udp_info(&self, id: UdpId) -> Result<UdpInfo, UdpError> {
+        self.udp.info(id)
     }
 
     /// What the network last reported about a datagram of this socket, and to

@@ -4,6 +4,7 @@
 //! nor a reader ever waits for the other socket's. Headers and fragments are
 //! made when a datagram leaves. Routes and neighbours are not known here.
 
+mod info;
 mod receive_queue;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use core::{
 
 use fullpipe_pool::{Holder, Pool, Rng};
 use fullpipe_wire::{Ipv4Header, Protocol, UdpHeader, WireError, udp};
+pub use info::{UdpInfo, UdpQueue};
 use receive_queue::ReceiveQueue;
 pub use receive_queue::UdpReceived;
 
@@ -211,6 +213,17 @@ impl UdpSockets {
         Ok(UdpReady {
             readable: !buffers.receive.is_empty(),
             writable: buffers.send.has_room(),
+        })
+    }
+
+    /// How full its queues are, and what it lost.
+    pub fn info(&self, id: UdpId) -> Result<UdpInfo, UdpError> {
+        self.open(id)?;
+        let buffers = &self.buffers[id.0.index as usize];
+        Ok(UdpInfo {
+            unread: buffers.receive.level(),
+            unsent: buffers.send.level(),
+            drops: buffers.receive.drops(),
         })
     }
 

@@ -8,6 +8,7 @@ use core::net::SocketAddr;
 
 use fullpipe_pool::{Holder, Pool, Stream};
 
+use super::UdpQueue;
 use crate::counters::Discard;
 
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +34,8 @@ pub(super) struct ReceiveQueue {
     records: VecDeque<Record>,
     most_records: usize,
     most_bytes: u64,
+    /// Datagrams that found no room.
+    drops: u64,
 }
 
 impl ReceiveQueue {
@@ -43,7 +46,23 @@ impl ReceiveQueue {
             records: VecDeque::with_capacity(records as usize),
             most_records: records as usize,
             most_bytes: bytes.into(),
+            drops: 0,
         }
+    }
+
+    /// How full it is.
+    pub(super) fn level(&self) -> UdpQueue {
+        UdpQueue {
+            datagrams: self.records.len(),
+            most_datagrams: self.most_records,
+            bytes: self.text.len(),
+            most_bytes: self.most_bytes,
+        }
+    }
+
+    /// Datagrams that found no room since the socket was opened.
+    pub(super) fn drops(&self) -> u64 {
+        self.drops
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -51,6 +70,17 @@ impl ReceiveQueue {
     }
 
     pub(super) fn push(
+        &mut self,
+        from: SocketAddr,
+        text: &[u8],
+        pool: &mut Pool,
+    ) -> Result<(), Discard> {
+        let pushed = self.push_whole(from, text, pool);
+        self.drops += u64::from(pushed.is_err());
+        pushed
+    }
+
+    fn push_whole(
         &mut self,
         from: SocketAddr,
         text: &[u8],
@@ -97,5 +127,6 @@ impl ReceiveQueue {
     pub(super) fn clear(&mut self, pool: &mut Pool) {
         self.text.release(pool);
         self.records.clear();
+        self.drops = 0;
     }
 }

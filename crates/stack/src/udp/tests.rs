@@ -230,6 +230,11 @@ fn a_reader_that_does_not_read_costs_its_queue_and_no_more() {
         }
         assert_eq!(counters.discarded(reason), 200 - queued, "{name}");
         assert_eq!(counters.mib.udp_rcvbuf_errors, 200 - queued, "{name}");
+        let info = udp.info(id).unwrap();
+        assert_eq!(info.drops, 200 - queued, "{name}");
+        assert_eq!(info.unread.datagrams as u64, queued, "{name}");
+        assert_eq!(info.unread.bytes, queued * 1_000, "{name}");
+        assert_eq!(info.unread.is_full(1_000), name != "pool", "{name}");
         for _ in 0..queued {
             assert_eq!(host.receive(id).unwrap().0, [5; 1_000], "{name}");
         }

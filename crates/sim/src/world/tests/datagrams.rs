@@ -113,3 +113,91 @@ fn an_unpaced_sender_is_as_fast_as_the_link_or_its_processor() {
         assert!((least..most).contains(&received), "{received} a second");
     }
 }
+
+#[test]
+fn what_held_datagrams_back_adds_up_and_is_what_was_built() {
+    let work = |us| CpuModel {
+        send: Cost {
+            packet: Duration::from_micros(us),
+            byte_ps: 0,
+        },
+        ..CpuModel::FREE
+    };
+    let unpaced = DatagramPlan {
+        size: 1_472,
+        pace: Pace::Unpaced,
+        amount: Amount::For(SECOND),
+    };
+    let slow = paced(1_472, 1_000_000, Duration::ZERO);
+    for (name, model, plan, held) in [
+        ("rate", CpuModel::FREE, slow, "application"),
+        ("processor", work(100), unpaced, "processor"),
+        ("link", CpuModel::FREE, unpaced, "device"),
+    ] {
+        let (mut world, [one, other]) = acquainted(Config::default());
+        world.set_cpu(one, model);
+        let id = world.datagrams(one, other, plan, SECOND);
+        world.run_for(SECOND + SECOND);
+        let (account, facts) = (world.datagram_account(id), world.datagram_facts(id));
+        let micros: u64 = account.sender().map(|(_, time, _)| time.as_micros()).sum();
+        assert!(micros.abs_diff(1_000_000) < 4, "{name}: {micros}");
+        let bytes: u64 = account.sender().map(|(.., bytes)| bytes).sum();
+        assert_eq!(bytes, facts.sent * 1_472, "{name}");
+        let read: u64 = account.receiver().map(|(.., bytes)| bytes).sum();
+        assert_eq!(read, facts.received_bytes, "{name}");
+        let longest = account.sender().max_by_key(|(_, time, _)| *time).unwrap();
+        assert_eq!(longest.0, held, "{name}");
+        // It adds nothing afterwards.
+        world.run_for(SECOND);
+        let later = world.datagram_account(id);
+        assert!(later.sender().eq(account.sender()), "{name}");
+        assert!(later.receiver().eq(account.receiver()), "{name}");
+    }
+}
+
+#[test]
+fn an_amounts_account_ends_with_the_last_read() {
+    let (mut world, [one, other]) = acquainted(Config::default());
+    let plan = DatagramPlan {
+        amount: Amount::Bytes(100_000),
+        ..paced(1_000, 8_000_000, Duration::ZERO)
+    };
+    let id = world.datagrams(one, other, plan, Duration::ZERO);
+    world.run_for(SECOND);
+    let (account, facts) = (world.datagram_account(id), world.datagram_facts(id));
+    let nanos: u64 = account.receiver().map(|(_, time, _)| time.as_nanos()).sum();
+    assert_eq!(nanos, facts.last_read.unwrap().as_nanos());
+}
+
+#[test]
+fn a_queue_as_long_as_the_demand_loses_nothing() {
+    let slow = CpuModel {
+        call: Duration::from_micros(150),
+        ..CpuModel::FREE
+    };
+    let run = |queue| {
+        let mut config = Config::default();
+        config.udp.receive_queue = queue;
+        let (mut world, [one, other]) = acquainted(config);
+        world.set_cpu(other, slow);
+        world.remember_overflows();
+        // Five at once in each millisecond, which take most of it.
+        let plan = paced(1_000, 40_000_000, Duration::from_millis(1));
+        let id = world.datagrams(one, other, plan, Duration::ZERO);
+        world.run_for(SECOND + SECOND);
+        let lost = world.stack(other).counters().mib.udp_rcvbuf_errors;
+        (world.datagram_demand(id).queue, lost, world.overflows())
+    };
+    let (demand, lost, overflows) = run(1);
+    assert!(
+        (2..=5).contains(&demand) && lost > 1_000,
+        "{demand}, {lost}"
+    );
+    // Each millisecond has its own.
+    assert!(overflows.len() > 900, "{}", overflows.len());
+    let told: u64 = overflows.iter().map(|(.., over)| over.lost).sum();
+    assert_eq!(told, lost);
+    let (same, lost, overflows) = run(u32::try_from(demand).unwrap());
+    assert!(same <= demand, "{same} of {demand}");
+    assert_eq!((lost, overflows.len()), (0, 0));
+}

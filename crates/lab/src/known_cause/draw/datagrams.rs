@@ -1,0 +1,90 @@
+//! Worlds of datagrams.
+//!
+//! Rule: as for streams, one thing is too small and everything else is ample. A
+//! sender that wakes now and then sends a burst; the receiver has time for all of it
+//! until the next, but not for each as it comes.
+
+use super::Plan;
+
+/// Text of a datagram that is one full frame.
+const SIZE: u64 = 1_472;
+/// Datagrams that an ample queue holds.
+const AMPLE: u64 = 2_048;
+
+/// Bursts, and the time that a receiver may take for each datagram.
+struct Bursts {
+    /// In nanoseconds.
+    cost_ns: u64,
+    /// Datagrams of a burst that are not done with when the last has come.
+    left: u64,
+}
+
+/// Datagrams at `share` thousandths of the path, and room for all of them.
+fn sent(plan: &mut Plan, share: u64) {
+    plan.workload.retain(|(field, _)| *field != "bytes");
+    plan.workload("protocol", "\"udp\"");
+    plan.workload("write", SIZE);
+    plan.workload("duration", "\"2s\"");
+    plan.workload("rate", format!("\"{}kbit\"", plan.rate_mbit * share));
+    plan.receiver("udp.receive_queue", AMPLE);
+    plan.receiver("udp.receive_buffer", AMPLE * SIZE);
+    plan.receiver("pool.blocks", AMPLE * 2);
+}
+
+/// Bursts that use a fifth to two fifths of the path, and a receiver that has done
+/// with one after three to four fifths of the time until the next.
+fn bursts(plan: &mut Plan) -> Bursts {
+    let share = plan.rng.between(200, 400);
+    sent(plan, share);
+    let frame_ns = 1_514 * 8_000 / plan.rate_mbit;
+    let count = plan.rng.between(20, 60);
+    let tick_ns = frame_ns * count * 1_000 / share;
+    plan.workload("tick", format!("\"{}us\"", tick_ns / 1_000));
+    let busy = plan.rng.between(600, 800);
+    Bursts {
+        cost_ns: frame_ns * busy / share,
+        left: count - count * share / busy,
+    }
+}
+
+/// Its reader is slower than a burst.
+pub fn receive_queue(plan: &mut Plan) {
+    let Bursts { cost_ns, left } = bursts(plan);
+    plan.receiver("cpu.call", format!("\"{}us\"", cost_ns / 1_000));
+    let queue = plan.too_little(left).max(1);
+    plan.receiver("udp.receive_queue", queue);
+}
+
+/// Its driver is.
+pub fn ring(plan: &mut Plan) {
+    let Bursts { cost_ns, left } = bursts(plan);
+    plan.receiver("cpu.receive_packet", format!("\"{}us\"", cost_ns / 1_000));
+    let ring = plan.too_little(left).max(1);
+    plan.receiver("device.rx_descriptors", ring);
+}
+
+/// More is sent than the path carries.
+pub fn path(plan: &mut Plan) {
+    let share = plan.rng.between(1_200, 2_000);
+    sent(plan, share);
+}
+
+/// Less is.
+pub fn rate(plan: &mut Plan) {
+    let share = plan.rng.between(100, 700);
+    sent(plan, share);
+}
+
+/// The path carries more than the sender's processor makes, or the receiver's
+/// takes.
+pub fn processor(plan: &mut Plan) {
+    sent(plan, 900);
+    let frame_ns = 1_514 * 8_000 / plan.rate_mbit;
+    let cost_us = frame_ns * plan.rng.between(150, 800) / 100_000;
+    if plan.rng.chance(0.5) {
+        plan.sender("cpu.send_packet", format!("\"{cost_us}us\""));
+    } else {
+        plan.receiver("cpu.receive_packet", format!("\"{cost_us}us\""));
+        plan.receiver("device.rx_descriptors", 16);
+    }
+}

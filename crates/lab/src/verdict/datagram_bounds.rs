@@ -1,0 +1,115 @@
+//! What each thing that could bind datagrams would allow at most.
+//!
+//! Rule: from the setup alone, as for streams (`bounds`): the sender's rate, what
+//! its processor, the links and the receiver's processor do with a datagram.
+//! Queues are none of them: they lose what comes at once, and hold back nothing.
+
+use fullpipe_sim::{Pace, link::Direction};
+
+use super::{bounds::Bound, cause::Cause, predict::Predicted};
+use crate::{
+    experiment::{Setup, Stop},
+    path,
+};
+
+/// Bytes of an Ethernet header, of IP's and of UDP's.
+const ETHERNET: usize = 14;
+const IP: usize = 20;
+const UDP: usize = 8;
+/// A fragment's text begins at a multiple of so many bytes.
+const PIECE: usize = 8;
+
+/// What one datagram costs, in seconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Costs {
+    /// The sender's processor.
+    pub sender_s: f64,
+    /// The slowest link.
+    pub link_s: f64,
+    /// The receiver's processor.
+    pub receiver_s: f64,
+}
+
+impl Costs {
+    /// What a datagram of the first flow costs.
+    pub fn of(setup: &Setup) -> Self {
+        let flow = setup.flow();
+        let (sender, receiver) = (&setup.hosts[flow.from].cpu, &setup.hosts[flow.to].cpu);
+        let frames = frames(setup);
+        let sum = |cost: &dyn Fn(usize) -> f64| frames.iter().map(|len| cost(*len)).sum::<f64>();
+        Self {
+            sender_s: sum(&|len| sender.send.of(len).as_secs_f64()) + sender.call.as_secs_f64(),
+            link_s: path::frames_s(setup, flow.from, flow.to, &frames),
+            receiver_s: sum(&|len| receiver.receive.of(len).as_secs_f64())
+                + receiver.call.as_secs_f64(),
+        }
+    }
+}
+
+/// The lengths of the frames that a datagram of the first flow is cut into.
+pub fn frames(setup: &Setup) -> Vec<usize> {
+    let flow = setup.flow();
+    let mtu = |(number, way): (usize, Direction)| {
+        let link = setup.links[number].link(way);
+        let hop = link.hop.map_or(usize::MAX, |hop| hop.mtu.into());
+        link.mtu.min(hop)
+    };
+    let mtus = setup.route(flow.from, flow.to).into_iter().map(mtu);
+    let room = mtus.min().unwrap_or(usize::MAX).saturating_sub(IP);
+    let mut left = flow.write as usize + UDP;
+    let mut frames = Vec::new();
+    if room >= PIECE {
+        while left > room {
+            let piece = room / PIECE * PIECE;
+            frames.push(ETHERNET + IP + piece);
+            left -= piece;
+        }
+    }
+    frames.push(ETHERNET + IP + left);
+    frames
+}
+
+/// Everything that bounds the datagrams of the first flow, but for queues.
+pub fn all(setup: &Setup) -> Vec<Bound> {
+    let bits = f64::from(setup.flow().write) * 8.0;
+    let costs = Costs::of(setup);
+    let every = |cause, seconds: f64| Bound {
+        cause,
+        bps: if seconds > 0.0 {
+            bits / seconds
+        } else {
+            f64::INFINITY
+        },
+    };
+    let rate = match setup.flow().datagram_plan().pace {
+        Pace::Rate { bps, .. } => bps as f64,
+        Pace::Unpaced => f64::INFINITY,
+    };
+    vec![
+        Bound {
+            cause: Cause::Application,
+            bps: rate,
+        },
+        every(Cause::Path, costs.link_s),
+        every(Cause::Cpu, costs.sender_s.max(costs.receiver_s)),
+    ]
+}
+
+/// What the first flow comes to when `bound` is the tightest and no queue
+/// overflows.
+pub fn under(setup: &Setup, bound: Bound) -> Predicted {
+    let flow = setup.flow();
+    let loss = path::Path::of(setup, flow.write.into()).loss;
+    let mbps = bound.bps * (1.0 - loss) / 1e6;
+    let elapsed_s = match flow.stop {
+        Stop::After(length) => length.as_secs_f64(),
+        Stop::Bytes(bytes) => {
+            let whole = bytes.next_multiple_of(flow.write.into()) as f64;
+            whole * 8.0 / bound.bps
+        }
+    };
+    Predicted {
+        goodput_mbps: mbps,
+        elapsed_s,
+    }
+}

@@ -1,0 +1,109 @@
+//! Room for the datagrams that come while their reader or the driver is away.
+//!
+//! Rule: how many there were is measured, and so a queue that was too short tells
+//! how long it has to be: what it lost is counted as waiting for as long as it
+//! would have. Never less than what is set.
+
+use fullpipe_sim::Pace;
+
+use super::{
+    cause::Cause,
+    datagram_bounds,
+    evidence::Evidence,
+    names,
+    remedy::{Remedy, change, one},
+};
+use crate::units::{grouped, rate_text, three_digits};
+
+/// The knob that moves `cause`, if one does.
+pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
+    if cause == Cause::ReceiveQueue {
+        receive_queue(evidence)
+    } else if cause == Cause::Descriptors {
+        descriptors(evidence)
+    } else if cause == Cause::PeerMemory {
+        memory(evidence)
+    } else {
+        None
+    }
+}
+
+/// A queue is bounded in datagrams and in bytes: what is too small is raised.
+fn receive_queue(evidence: &Evidence<'_>) -> Option<Remedy> {
+    let receiver = evidence.receiver();
+    let (udp, size) = (&receiver.config.udp, u64::from(evidence.setup.flow().write));
+    let needed = evidence.demand.queue;
+    let raise = |knob, present: u32, needed: u64| {
+        let present = u64::from(present);
+        (present < needed).then(|| names::number(receiver, knob, needed))
+    };
+    let raised = [
+        raise("udp.receive_queue", udp.receive_queue, needed),
+        raise("udp.receive_buffer", udp.receive_buffer, needed * size),
+    ];
+    let mut spoken = raised.into_iter().flatten();
+    let mut remedy = one(
+        receiver,
+        spoken.next()?,
+        formula(evidence, needed, "datagrams", "the reader"),
+    );
+    let others = spoken.map(|other| change(receiver, &other));
+    remedy.changes.extend(others);
+    Some(remedy)
+}
+
+fn descriptors(evidence: &Evidence<'_>) -> Option<Remedy> {
+    let receiver = evidence.receiver();
+    let present = u64::from(receiver.device.rx_descriptors);
+    let needed = evidence.demand.ring;
+    let spoken = names::device(receiver, "device.rx_descriptors", present, needed);
+    let formula = formula(evidence, needed, "frames", "the driver");
+    (present > 0 && needed > present).then(|| one(receiver, spoken, formula))
+}
+
+/// Blocks for what would wait, beside those that there are.
+fn memory(evidence: &Evidence<'_>) -> Option<Remedy> {
+    let receiver = evidence.receiver();
+    let pool = &receiver.config.pool;
+    let (size, demand) = (
+        u64::from(evidence.setup.flow().write),
+        evidence.demand.queue,
+    );
+    let more = (demand * size).div_ceil(pool.block_size.into());
+    let spoken = names::number(receiver, "pool.blocks", u64::from(pool.blocks) + more);
+    let formula = format!(
+        "{} for {}, beside those there are",
+        grouped(more),
+        formula(evidence, demand, "datagrams", "the reader"),
+    );
+    (more > 0).then(|| one(receiver, spoken, formula))
+}
+
+/// How many have to wait, and of how many.
+fn formula(evidence: &Evidence<'_>, needed: u64, what: &str, whom: &str) -> String {
+    let flow = evidence.setup.flow();
+    let plan = flow.datagram_plan();
+    let size = grouped(flow.write.into());
+    match plan.pace {
+        Pace::Rate { bps, tick } if !tick.is_zero() => {
+            let frames = match what {
+                "frames" => datagram_bounds::frames(evidence.setup).len() as u64,
+                _ => 1,
+            };
+            let bits = bps as f64 * tick.as_secs_f64();
+            let burst = (bits / 8.0 / f64::from(flow.write)).ceil() as u64 * frames;
+            format!(
+                "{} x {} ms in datagrams of {size} bytes are {} {what} at once, of which {} would \
+                 wait for {whom}",
+                rate_text(bps as f64),
+                three_digits(tick.as_secs_f64() * 1e3),
+                grouped(burst),
+                grouped(needed),
+            )
+        }
+        Pace::Rate { .. } | Pace::Unpaced => format!(
+            "as many {what} of datagrams of {size} bytes as would wait for {whom} at once, those \
+             that were lost counted"
+        ),
+    }
+}

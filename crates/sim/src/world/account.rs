@@ -1,0 +1,214 @@
+//! Who holds datagrams back, and how many wait, looked up after every step.
+//!
+//! Rule: what is found after a step holds until the next one. A datagram is held
+//! from when it is due until its last frame is in the device's queue. Nothing is
+//! looked up in a world without datagrams.
+
+use fullpipe::counters::Discard;
+use fullpipe_pool::{Duration, Instant};
+
+use super::{Host, HostId, World};
+use crate::account::{DatagramAccount, Demand, Level, Overflow, Receiving, Sending};
+use crate::cpu::Cpu;
+use crate::datagrams::{Datagrams, DatagramsId};
+use crate::link::ETHERNET_HEADER_LEN;
+
+/// Bytes of a frame beside a datagram's text: Ethernet, IP and UDP.
+const HEADERS: usize = 14 + 20 + 8;
+
+/// Where something was lost for want of room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overflowing {
+    /// The receive queue of these datagrams' socket.
+    ReceiveQueue(DatagramsId),
+    /// The receive ring of the host.
+    Ring,
+}
+
+/// What datagrams have asked of their receiver's host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DatagramDemand {
+    /// Datagrams that would have waited for the reader at once, at most, had the
+    /// receive queue had room.
+    pub queue: u64,
+    /// Frames that would have waited for the processor at once, at most, had the
+    /// receive ring had room.
+    pub ring: u64,
+    /// Datagrams that were lost because packet memory had no block for them.
+    pub without_memory: u64,
+    /// Packets that the sender's host dropped because it did not know the neighbour's
+    /// address yet.
+    pub without_neighbour: u64,
+}
+
+/// The receive ring and the processor of a host that receives datagrams.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ReceiverWatch {
+    ring: Demand,
+    /// Of the last look.
+    at: Instant,
+    /// Time in which the processor was at work until then.
+    busy: Duration,
+}
+
+impl World {
+    /// From now on every overflow of a receive queue or ring of those who receive
+    /// datagrams is remembered.
+    pub fn remember_overflows(&mut self) {
+        self.overflows.get_or_insert_default();
+    }
+
+    /// Overflows that were remembered, in the order of time.
+    pub fn overflows(&self) -> Vec<(HostId, Overflowing, Overflow)> {
+        let mut all = self.overflows.clone().unwrap_or_default();
+        for (number, datagrams) in self.datagrams.iter().enumerate() {
+            if let Some(open) = datagrams.demand.open() {
+                let place = Overflowing::ReceiveQueue(DatagramsId(number));
+                all.push((datagrams.hosts[1], place, open));
+            }
+        }
+        for host in self.hosts() {
+            let watch = self.hosts[host.0].receiver;
+            if let Some(open) = watch.and_then(|watch| watch.ring.open()) {
+                all.push((host, Overflowing::Ring, open));
+            }
+        }
+        all.sort_by_key(|(.., overflow)| overflow.from);
+        all
+    }
+
+    /// Time and bytes of what held datagrams back so far: until the time that their
+    /// plan gives, or until the last of them was read.
+    pub fn datagram_account(&self, id: DatagramsId) -> DatagramAccount {
+        self.datagrams[id.0].account_at(self.now)
+    }
+
+    /// What datagrams have asked of their receiver so far.
+    pub fn datagram_demand(&self, id: DatagramsId) -> DatagramDemand {
+        let datagrams = &self.datagrams[id.0];
+        let [sender, host] = datagrams.hosts.map(|host| &self.hosts[host.0]);
+        let unknown = [
+            Discard::ArpWaitQueueFull,
+            Discard::ArpWaitNoMemory,
+            Discard::ArpUnresolved,
+            Discard::NeighbourUnreachable,
+        ];
+        let unknown = unknown.map(|reason| sender.stack.counters().discarded(reason));
+        DatagramDemand {
+            queue: datagrams.demand.most(),
+            ring: host.receiver.map_or(0, |watch| watch.ring.most()),
+            without_memory: host.stack.counters().discarded(Discard::UdpNoMemory),
+            without_neighbour: unknown.into_iter().sum(),
+        }
+    }
+
+    /// Looks at everyone who sends or receives datagrams.
+    pub(super) fn watch_datagrams(&mut self) {
+        for number in 0..self.datagrams.len() {
+            let Datagrams { hosts, .. } = self.datagrams[number];
+            let sending = sending(&self.hosts[hosts[0].0], &self.datagrams[number], self.now);
+            let receiving = receiving(&self.hosts[hosts[1].0], &self.datagrams[number], self.now);
+            self.datagrams[number].account_until(sending, receiving, self.now);
+        }
+        for number in 0..self.hosts.len() {
+            self.watch_receiver(HostId(number));
+        }
+    }
+
+    /// Looks at the ring and the queues of a host that receives datagrams.
+    fn watch_receiver(&mut self, id: HostId) {
+        let now = self.now;
+        let host = &mut self.hosts[id.0];
+        let Some(watch) = &mut host.receiver else {
+            return;
+        };
+        let busy = host
+            .cpu
+            .as_ref()
+            .map_or(Duration::ZERO, |cpu| cpu.busy(now));
+        let idle = now.since(watch.at) - (busy - watch.busy);
+        (watch.at, watch.busy) = (now, busy);
+        let model = host.cpu.as_ref().map(|cpu| cpu.model).unwrap_or_default();
+        let mut over = Vec::new();
+        let mtu = self.cables[host.link.0].engine.link(host.direction).mtu;
+        let mut longest = 0;
+        for (number, own) in self.datagrams.iter_mut().enumerate() {
+            if own.hosts[1] != id {
+                continue;
+            }
+            let Ok(info) = host.stack.udp_info(own.sockets[1]) else {
+                continue;
+            };
+            longest = longest.max(own.plan.size as usize);
+            let queue = Level {
+                waiting: info.unread.datagrams as u64,
+                most: info.unread.most_of(own.plan.size.into()) as u64,
+                lost: info.drops,
+                cost: model.call,
+            };
+            let place = Overflowing::ReceiveQueue(DatagramsId(number));
+            over.extend(
+                own.demand
+                    .look(now, idle, queue)
+                    .map(|over| (id, place, over)),
+            );
+        }
+        let (waiting, most) = host.device.ring();
+        let ring = Level {
+            waiting: waiting as u64,
+            most: most as u64,
+            lost: host.device.ring_drops(),
+            cost: model
+                .receive
+                .of((longest + HEADERS).min(mtu + ETHERNET_HEADER_LEN))
+                + model.call,
+        };
+        let rung = watch.ring.look(now, idle, ring);
+        over.extend(rung.map(|over| (id, Overflowing::Ring, over)));
+        if let Some(overflows) = &mut self.overflows {
+            overflows.extend(over);
+        }
+    }
+}
+
+/// What holds the sender back.
+fn sending(host: &Host, datagrams: &Datagrams, now: Instant) -> Sending {
+    let unsent = host.stack.udp_info(datagrams.sockets[0]);
+    let is_queued = unsent.is_ok_and(|info| info.unsent.datagrams > 0);
+    let is_made = host.device.making().is_some();
+    if datagrams.is_due(now) || is_queued || is_made {
+        if is_made {
+            Sending::Processor
+        } else if !host.device.has_room() {
+            Sending::Device
+        } else if is_busy(host, now) {
+            Sending::Processor
+        } else {
+            Sending::Device
+        }
+    } else if datagrams.facts.is_sent {
+        Sending::Closing
+    } else {
+        Sending::Application
+    }
+}
+
+/// What the receiver is at.
+fn receiving(host: &Host, datagrams: &Datagrams, now: Instant) -> Receiving {
+    let unread = host.stack.udp_info(datagrams.sockets[1]);
+    let size = datagrams.plan.size.into();
+    let (waiting, most) = host.device.ring();
+    if waiting >= most {
+        Receiving::Descriptors
+    } else if unread.is_ok_and(|info| info.unread.is_full(size)) {
+        Receiving::ReceiveQueue
+    } else if is_busy(host, now) {
+        Receiving::Processor
+    } else {
+        Receiving::None
+    }
+}
+
+fn is_busy(host: &Host, now: Instant) -> bool {
+    host.cpu.as_ref().is_some_and(|cpu: &Cpu| cpu.is_busy(now))
+}
