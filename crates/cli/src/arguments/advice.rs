@@ -55,23 +55,26 @@ pub struct LabAdviseArguments {
 
 /// Find how much of each knob a path needs, by searching the simulator
 ///
-/// One knob at a time, while the host has ample of everything else: the smallest setting that gives 95 % of the best
-/// that any gives, and the curve on the way there. Buffers and packet memory, sending and receiving, by the names that the
-/// preset's system has for them.
+/// One knob at a time, while the host has ample of everything else: the smallest setting that gives 95 % of what the path
+/// carries once slow start is over, and the curve on the way there. Buffers and packet memory, sending and receiving, by the
+/// names that the preset's system has for them. Where no setting gives as much, it says what binds, and searches for 95 % of
+/// the best. Memory that is given is not searched but divided between sending and receiving.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe size --rate 100mbit --rtt 20ms\n  \
     fullpipe size --rate 100mbit --rtt 20ms --preset linux\n  \
     fullpipe size --rate 25mbit --rtt 19ms --preset netburner --json\n  \
-    fullpipe size --rate 10mbit --rtt 10ms --loss 1% --memory 7056 --preset nuttx\n  \
-    fullpipe size --rate 100mbit --rtt 520us --preset netburner --set cpu.send_packet=152us \
-    --set cpu.receive_packet=152us --low-water 50")]
+    fullpipe size --rate 10mbit --rtt 10ms --memory 7056 --preset nuttx\n  \
+    fullpipe size --rate 5mbit --rtt 10ms --loss 1% --preset unet3\n  \
+    fullpipe size --rate 100mbit --rtt 520us --preset netburner --low-water 50 \\\n      \
+    --set cpu.send_packet=152us --set cpu.receive_packet=152us\n  \
+    fullpipe size --rate 10mbit --rtt 2ms --set peer.tcp.ack_every=1")]
 pub struct SizeArguments {
     /// Bits a second of the path
     #[arg(long, value_parser = rate)]
     pub rate: u64,
     /// Its round trip, empty
-    #[arg(long, value_name = "TIME", value_parser = interval)]
+    #[arg(long, value_name = "TIME", value_parser = round_trip)]
     pub rtt: Time,
     /// Frames with text that it loses
     #[arg(long, default_value = "0%", value_name = "SHARE", value_parser = share)]
@@ -90,7 +93,7 @@ pub struct SizeArguments {
     #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=90))]
     pub low_water: u32,
     /// What is enough, of what the path carries, or of the best that this host gives where that is less
-    #[arg(long, default_value = "95%", value_name = "SHARE", value_parser = share)]
+    #[arg(long, default_value = "95%", value_name = "SHARE", value_parser = some_share)]
     pub share: f64,
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -102,6 +105,20 @@ pub struct SizeArguments {
 
 fn rate(text: &str) -> Result<u64, String> {
     parse_rate(text).ok_or_else(|| "expected a rate such as 100mbit".to_string())
+}
+
+fn round_trip(text: &str) -> Result<Time, String> {
+    let whole = interval(text)?;
+    if whole.as_nanos().is_multiple_of(1_000) {
+        Ok(whole)
+    } else {
+        Err("expected a time of whole microseconds such as 20ms".to_string())
+    }
+}
+
+fn some_share(text: &str) -> Result<f64, String> {
+    let some = share(text).ok().filter(|share| *share > 0.0);
+    some.ok_or_else(|| "expected a share above 0 and below 1 such as 95%".to_string())
 }
 
 fn share(text: &str) -> Result<f64, String> {

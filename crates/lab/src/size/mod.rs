@@ -80,6 +80,11 @@ pub struct Size {
     /// All packet memory of the host, where it was said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
+    /// What was set beside.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<String>,
+    /// Percent of the send buffer that its writer waits for.
+    pub low_water: u32,
     /// Rate times round trip, in bytes.
     pub bdp_bytes: u64,
     /// The share of what the path carries that is enough; of the best that this host
@@ -129,9 +134,7 @@ pub struct Best {
     pub goodput_mbps: f64,
     /// The same over what the path carries.
     pub of_path: f64,
-    /// What is enough, in Mbit/s.
-    pub enough_mbps: f64,
-    /// Whether that is the share of what the path carries; else it is of the best.
+    /// Whether that is the share of what the path carries that is enough.
     pub reaches_path: bool,
     /// What binds then.
     pub verdict: Verdict,
@@ -144,10 +147,12 @@ pub struct Sized {
     pub knob: String,
     /// What the host does: `send` or `receive`.
     pub direction: &'static str,
-    /// What ample of everything gives, in Mbit/s.
+    /// The most that any setting gave, ample of everything included, in Mbit/s.
     pub best_mbps: f64,
     /// What is enough, in Mbit/s.
     pub enough_mbps: f64,
+    /// Whether that is the share of what the path carries; else it is of the best.
+    pub reaches_path: bool,
     /// The smallest setting that is enough; none where none is.
     pub smallest: Option<Point>,
     /// What a verdict advises at the largest setting that is not enough: the formula's
@@ -227,9 +232,9 @@ impl std::fmt::Display for SizeError {
 
 impl std::error::Error for SizeError {}
 
-/// Steps that a search takes for each knob, and before the first; the splits are one.
+/// Steps that a search takes for each knob, and for both directions before the first.
 const STEPS_EACH: usize = 7;
-const STEPS_BEFORE: usize = 2;
+const STEPS_BEFORE: usize = 4;
 
 /// Searches every knob of a host that sends and receives over a path. `progress` is
 /// told the share that is done.
@@ -241,7 +246,8 @@ pub fn size(wish: &Wish, progress: &(dyn Fn(f64) + Sync)) -> Result<Size, SizeEr
         return Err(SizeError::TooLong(wish.bdp()));
     }
     let searched = search::SEARCHED.iter();
-    let expected = searched.len() * STEPS_EACH + STEPS_BEFORE;
+    let wanted = searched.clone().filter(|searched| searched.is_wanted(wish));
+    let expected = wanted.count() * STEPS_EACH + STEPS_BEFORE;
     let runs = Runs::new(wish.seed, expected, progress);
     let ways = Way::ALL.map(|way| search::ample(wish, way, &runs));
     let ways = ways.into_iter().collect::<Result<Vec<_>, _>>()?;
@@ -254,12 +260,16 @@ pub fn size(wish: &Wish, progress: &(dyn Fn(f64) + Sync)) -> Result<Size, SizeEr
         Some(_) => Some(split::split(wish, &ways, &runs)?),
         None => None,
     };
+    let settings = wish.settings.iter();
+    let settings = settings.map(|(name, value)| format!("{name}={value}"));
     Ok(Size {
         preset: wish.preset.name,
         rate_bps: wish.rate_bps,
         rtt_ms: wish.rtt.as_secs_f64() * 1e3,
         loss: wish.loss,
         memory: wish.memory,
+        settings: settings.collect(),
+        low_water: wish.low_water,
         bdp_bytes: wish.bdp(),
         share: wish.share,
         seed: wish.seed,
@@ -282,25 +292,32 @@ impl Best {
         let path = Path::of(&row.setup, full_segment(&row.setup));
         let path_mbps = path.payload_bps * (1.0 - path.loss) / 1e6;
         let goodput_mbps = report.measured.goodput_mbps;
-        let reaches_path = goodput_mbps >= wish.share * path_mbps;
-        let of = if reaches_path {
-            path_mbps
-        } else {
-            goodput_mbps
-        };
         Self {
             direction: way.name(),
             path_mbps,
             goodput_mbps,
             of_path: goodput_mbps / path_mbps,
-            enough_mbps: wish.share * of,
-            reaches_path,
+            reaches_path: wish.reaches(goodput_mbps, path_mbps),
             verdict: report.verdict.clone(),
         }
     }
 }
 
 impl Wish {
+    /// Whether `best_mbps` is the share of what the path carries that is enough.
+    fn reaches(&self, best_mbps: f64, path_mbps: f64) -> bool {
+        best_mbps >= self.share * path_mbps
+    }
+
+    /// What is enough where nothing gives more than `best_mbps`.
+    fn enough_mbps(&self, best_mbps: f64, path_mbps: f64) -> f64 {
+        let of = match self.reaches(best_mbps, path_mbps) {
+            true => path_mbps,
+            false => best_mbps,
+        };
+        self.share * of
+    }
+
     /// Has the host's writer wait for its part of the send buffer, or of the memory
     /// behind it where that is less.
     fn set_low_water(&self, setup: &mut Setup) {

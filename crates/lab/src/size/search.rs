@@ -5,6 +5,8 @@
 //! ample of everything where that is less. The points of a step run side by side, two
 //! at a time on any machine, so what is found does not depend on it.
 
+use fullpipe::presets::alias;
+
 use crate::{
     experiment::{Experiment, HostPlan, Row, Setup},
     report::RowReport,
@@ -188,16 +190,15 @@ pub fn search(
     ample: &Ample,
     runs: &Runs<'_>,
 ) -> Result<Option<Sized>, SizeError> {
+    if !searched.is_wanted(wish) {
+        return Ok(None);
+    }
     let host = &only(&ample.world).setup.hosts[0];
     let of_memory = wish.memory.map_or(u64::MAX, |memory| memory / 8);
     let first = (wish.bdp() / FIRST_PART)
         .max(TWO_SEGMENTS)
         .min(of_memory)
         .max(SMALLEST);
-    let name = said(host, searched, first).name;
-    if searched.is_not_for(wish, &name) {
-        return Ok(None);
-    }
     let mut curve = Curve {
         wish,
         searched,
@@ -213,11 +214,13 @@ pub fn search(
         };
         curve.try_all(between)?;
     }
+    curve.judge();
     Ok(Some(Sized {
-        knob: name,
+        knob: said(host, searched, first).name,
         direction: searched.way.name(),
-        best_mbps: ample.best.goodput_mbps,
-        enough_mbps: ample.best.enough_mbps,
+        best_mbps: curve.best_mbps(),
+        enough_mbps: curve.enough_mbps(),
+        reaches_path: wish.reaches(curve.best_mbps(), ample.best.path_mbps),
         smallest: curve
             .first_enough()
             .map(|place| curve.points[place].clone()),
@@ -227,14 +230,16 @@ pub fn search(
 }
 
 impl Searched {
-    /// Whether it is not to be searched: what was given is not, and a system that has
-    /// no name of its own for what it does not count apart does not have it.
-    fn is_not_for(&self, wish: &Wish, name: &str) -> bool {
+    /// Whether it is to be searched: memory that was given is not, what came ahead of
+    /// its turn is nothing without losses, and a system that has no name of its own for
+    /// what it does not count apart has no such knob.
+    pub fn is_wanted(&self, wish: &Wish) -> bool {
+        let has_name = !alias::of_knob(wish.preset.name, self.knob).is_empty();
         match self.what {
-            What::Buffer => false,
-            What::Memory => wish.memory.is_some(),
-            What::Unacknowledged => name == self.knob,
-            What::OutOfOrder => name == self.knob || wish.loss == 0.0,
+            What::Buffer => true,
+            What::Memory => wish.memory.is_none(),
+            What::Unacknowledged => has_name,
+            What::OutOfOrder => has_name && wish.loss > 0.0,
         }
     }
 }
@@ -308,8 +313,8 @@ impl Curve<'_> {
         let sizes: Vec<_> = sizes.collect();
         for sizes in sizes.chunks(SIDE_BY_SIDE) {
             let came = self.try_all(sizes.to_vec())?;
-            let enough = |goodput: &f64| *goodput >= self.ample.best.enough_mbps;
-            if came.iter().any(|goodput| enough(goodput) == is_enough) {
+            let enough = self.enough_mbps();
+            if came.iter().any(|goodput| (*goodput >= enough) == is_enough) {
                 break;
             }
         }
@@ -363,7 +368,7 @@ impl Curve<'_> {
                 .measured
                 .spread("goodput_mbps")
                 .map(|spread| [spread.q1, spread.q3]),
-            share: goodput_mbps / self.ample.best.goodput_mbps,
+            share: 0.0,
             of_path: goodput_mbps / self.ample.best.path_mbps,
             limit: verdict.limit,
             advised: advised.map(|value| Advised {
@@ -397,9 +402,29 @@ impl Curve<'_> {
         setup.validate().ok().map(|()| setup)
     }
 
+    /// The most that any setting gave, ample of everything included: with losses, or a
+    /// slow processor, more is not always better.
+    fn best_mbps(&self) -> f64 {
+        let points = self.points.iter().map(|point| point.goodput_mbps);
+        points.fold(self.ample.best.goodput_mbps, f64::max)
+    }
+
+    fn enough_mbps(&self) -> f64 {
+        self.wish
+            .enough_mbps(self.best_mbps(), self.ample.best.path_mbps)
+    }
+
+    /// Compares every setting with the best.
+    fn judge(&mut self) {
+        let best = self.best_mbps();
+        for point in &mut self.points {
+            point.share = point.goodput_mbps / best;
+        }
+    }
+
     /// The first of the settings that are enough.
     fn first_enough(&self) -> Option<usize> {
-        let enough = self.ample.best.enough_mbps;
+        let enough = self.enough_mbps();
         self.points
             .iter()
             .position(|point| point.goodput_mbps >= enough)
@@ -415,7 +440,7 @@ impl Curve<'_> {
             &self.points[enough],
         );
         let space = first.bytes - last.bytes;
-        let met = last.bytes as f64 * self.ample.best.enough_mbps / last.goodput_mbps.max(1e-9);
+        let met = last.bytes as f64 * self.enough_mbps() / last.goodput_mbps.max(1e-9);
         let met = met as u64;
         let (below, above) = AROUND;
         let [below, above] = [

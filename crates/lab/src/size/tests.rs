@@ -142,13 +142,14 @@ fn netburners_processor_is_said_to_bind_on_its_fitted_lan() {
         "{best:?}"
     );
     assert!((51.0..51.5).contains(&best.goodput_mbps), "{best:?}");
-    assert!((found.enough_mbps / best.goodput_mbps - 0.95).abs() < 1e-9);
+    assert!((found.enough_mbps / found.best_mbps - 0.95).abs() < 1e-9);
     let smallest = found.smallest.unwrap();
     assert!(
         ["9", "10"].contains(&smallest.value.as_str()),
         "{smallest:?}"
     );
-    assert_eq!(found.advised.unwrap().value, "9");
+    let advised: u64 = found.advised.unwrap().value.parse().unwrap();
+    assert!((9..=12).contains(&advised), "{advised}");
 }
 
 #[test]
@@ -207,7 +208,7 @@ fn memory_that_is_given_is_not_searched_but_divided() {
     let text = size_text(&size);
     for said in [
         "7,056 bytes of packet memory",
-        "No setting gives 95 % of the path",
+        "That is less than 95 %. Memory: ",
         "To send and receive at once",
         "< smallest",
     ] {

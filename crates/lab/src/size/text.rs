@@ -63,12 +63,13 @@ fn of_best(size: &Size, best: &Best) -> String {
         verdict,
         ..
     } = best;
-    let memory = match size.memory {
-        None => "ample of everything",
-        Some(_) => "ample of everything but memory",
+    let ample = match (size.memory, size.settings.is_empty()) {
+        (None, true) => "ample of everything",
+        (None, false) => "ample of everything else",
+        (Some(_), _) => "ample of everything but memory",
     };
     let mut text = format!(
-        "With {memory} it can {direction} {} of the {} of text that the path carries, {} %.\n",
+        "With {ample} it can {direction} {} of the {} of text that the path carries, {} %.\n",
         rate_text(goodput_mbps * 1e6),
         rate_text(path_mbps * 1e6),
         percent(*of_path),
@@ -76,9 +77,9 @@ fn of_best(size: &Size, best: &Best) -> String {
     if !best.reaches_path {
         let _ = writeln!(
             text,
-            "  No setting gives {0} % of the path, so {0} % of that is taken for enough. {1}",
+            "  That is less than {} %. {}",
             percent(size.share),
-            verdict.sentence,
+            verdict.sentence
         );
     }
     text
@@ -88,7 +89,7 @@ fn of_best(size: &Size, best: &Best) -> String {
 fn answers(size: &Size) -> String {
     let mut text = String::new();
     if !size.knobs.is_empty() {
-        let _ = writeln!(text, "\nThe smallest that are enough, one at a time:");
+        text += "\nThe smallest that are enough, one at a time:\n";
     }
     let wide = |of: &dyn Fn(&Sized) -> usize| size.knobs.iter().map(of).max().unwrap_or(0);
     let names = wide(&|knob| knob.knob.len());
@@ -115,11 +116,13 @@ fn answers(size: &Size) -> String {
 }
 
 fn curve(size: &Size, knob: &Sized) -> String {
+    let of = if knob.reaches_path { "path" } else { "best" };
     let mut text = format!(
-        "\n{} to {}: enough is {} Mbit/s\n",
+        "\n{} to {}: enough is {} Mbit/s, {} % of the {of}\n",
         knob.knob,
         knob.direction,
-        three_digits(knob.enough_mbps)
+        three_digits(knob.enough_mbps),
+        percent(size.share),
     );
     if let Some(advised) = &knob.advised {
         let formula = match advised.formula.as_str() {
@@ -128,21 +131,21 @@ fn curve(size: &Size, knob: &Sized) -> String {
         };
         let _ = writeln!(text, "  a verdict would advise {}{formula}", advised.value);
     }
-    let best = size
-        .best
-        .iter()
-        .find(|best| best.direction == knob.direction);
-    let is_path = best.is_none_or(|best| best.reaches_path);
-    let of = if is_path { "of path" } else { "of best" };
     let wide = knob.curve.iter().map(|point| point.value.len());
     let wide = wide.max().unwrap_or(0).max("value".len());
     let _ = writeln!(
         text,
-        "  {:>wide$} {:>13} {:>8} {of:>8}",
-        "value", "bytes", "Mbit/s"
+        "  {:>wide$} {:>13} {:>8} {:>8}",
+        "value",
+        "bytes",
+        "Mbit/s",
+        format!("of {of}"),
     );
     for point in &knob.curve {
-        let share = if is_path { point.of_path } else { point.share };
+        let share = match knob.reaches_path {
+            true => point.of_path,
+            false => point.share,
+        };
         let mark = if knob.smallest.as_ref() == Some(point) {
             " < smallest"
         } else {

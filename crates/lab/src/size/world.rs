@@ -116,11 +116,7 @@ impl Wish {
         set("pool.blocks", &pool.max(1).to_string())?;
         experiment.validate().map_err(SizeError::Memory)?;
         for (name, value) in &self.settings {
-            let path = match name.split_once('.') {
-                Some(("peer" | "link" | "workload", _)) => name.to_string(),
-                _ => format!("host.{name}"),
-            };
-            experiment.set(&path, value).map_err(SizeError::Setting)?;
+            experiment.set(name, value).map_err(SizeError::Setting)?;
         }
         experiment.validate().map_err(SizeError::Setting)?;
         Ok(experiment)

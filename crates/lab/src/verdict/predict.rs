@@ -63,6 +63,13 @@ pub fn under(setup: &Setup, scale: &Scale, bound: Bound) -> Predicted {
         window *= 2.0;
     }
     let rate = bound.bps.min(rate_of(window, rtt_s)) / 8.0;
+    if !flow.omit.is_zero() {
+        // What is left out is there for slow start to be over by then.
+        return Predicted {
+            goodput_mbps: rate * 8.0 / 1e6,
+            elapsed_s: until_s - flow.omit.as_secs_f64(),
+        };
+    }
     if until_s.is_finite() {
         sent += (until_s - elapsed_s).max(0.0) * rate;
         elapsed_s = until_s;
