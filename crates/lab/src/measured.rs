@@ -170,7 +170,8 @@ quantities! {
     /// Bytes of text that arrived at a receiver more than once, over all bytes
     /// of text sent.
     needless_share: f64 = "needless", Percent, Median;
-    /// Share of the time in which the busiest link carried something.
+    /// Share of the time in which the busiest link carried something; of several
+    /// connections, of the time in which any was at work. So of processors.
     link_busy_share: f64 = "link busy", Percent, Median;
     /// Share of the time in which the busiest host's processor was at work; only
     /// where work takes time.

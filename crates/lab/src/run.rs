@@ -194,6 +194,7 @@ fn row_report(row: &Row, played: Played) -> RowReport {
         cwnd,
         min_rtt,
         busiest,
+        activity,
         silence,
         observed,
         watched,
@@ -211,6 +212,7 @@ fn row_report(row: &Row, played: Played) -> RowReport {
         cwnd,
         min_rtt,
         busiest,
+        activity,
         silence: silence.as_ref(),
     };
     RowReport {

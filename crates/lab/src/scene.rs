@@ -5,6 +5,7 @@
 //! own counters as they are; nothing is estimated. What it means is said in
 //! `verdict`.
 
+mod activity;
 mod datagrams;
 mod omitted;
 mod silence;
@@ -20,6 +21,7 @@ use fullpipe_sim::{
     link::Direction,
 };
 
+pub use activity::Activity;
 use silence::Listener;
 pub use silence::{Silence, Waiting, patience};
 
@@ -60,6 +62,8 @@ pub struct Played {
     pub min_rtt: Option<Duration>,
     /// The link that was in use most, by its place in the setup.
     pub busiest: usize,
+    /// When connections were at work.
+    pub activity: Activity,
     /// Those whose peers fell silent, if there are any.
     pub silence: Option<Silence>,
     /// Every segment and every series, if they were wanted.
@@ -408,8 +412,8 @@ impl<'a> Scene<'a> {
         let info = ended[0].facts.client.info.as_deref();
         let (busiest, busy) = self.busiest_link();
         let (sender, receiver) = times(ended.iter().map(|end| &end.facts));
+        let measured = self.measured(ended, busy);
         Played {
-            measured: self.measured(ended, busy),
             sender: sender.since(&self.omitted.sender),
             receiver: receiver.since(&self.omitted.receiver),
             demand: DatagramDemand::default(),
@@ -417,7 +421,9 @@ impl<'a> Scene<'a> {
             cwnd: info.map_or(0, |info| u64::from(info.cwnd)),
             min_rtt: info.and_then(|info| info.min_rtt),
             busiest,
+            activity: Activity::of(ended, self.omitted.until, measured.elapsed_s),
             silence: self.silence(ended),
+            measured,
             observed: None,
             watched: Watched::default(),
         }
@@ -436,6 +442,7 @@ impl<'a> Scene<'a> {
             .max()
             .zip(begun)
             .map_or(0.0, |(end, begun)| (end.max(begun) - begun).as_secs_f64());
+        let active_s = Activity::of(ended, self.omitted.until, secs).share * secs;
         let sum = |of: &dyn Fn(&Facts) -> u64| ended.iter().map(|end| of(&end.facts)).sum::<u64>();
         let delivered = ended.iter().map(|end| end.counted.0).sum::<u64>();
         let segments = sum(&|facts| facts.client.data_segments);
@@ -474,22 +481,21 @@ impl<'a> Scene<'a> {
             }),
             max_gap_ms: gaps.max().unwrap_or_default().as_secs_f64() * 1e3,
             needless_share: over(again, sum(&|facts| facts.client.text_sent) as f64),
-            link_busy_share: over(busy.as_secs_f64(), secs).min(1.0),
+            link_busy_share: over(busy.as_secs_f64(), active_s).min(1.0),
             allowed_mbps: response::allowed_mbps(self.setup, segment_bytes),
             time_to_90_s: self.climb.as_ref().and_then(Climb::full_after_s),
             jain: jain(&goodputs),
             flows: self.flows_measured(&flows),
             ..Measured::default()
         };
-        self.add_hosts(&mut measured);
+        self.add_hosts(&mut measured, active_s);
         add_ends(&mut measured, ended);
         self.add_counters(&mut measured);
         measured
     }
 
-    /// What processors and rings came to, over the time that was measured.
-    fn add_hosts(&self, measured: &mut Measured) {
-        let secs = measured.elapsed_s;
+    /// What processors and rings came to, over `secs` in which there was work.
+    fn add_hosts(&self, measured: &mut Measured, secs: f64) {
         let host = |(place, plan): (usize, &HostPlan)| {
             let busy = self.cpu_busy(place) - self.omitted.cpu_busy(place);
             HostMeasured {
@@ -691,6 +697,7 @@ impl Played {
             cwnd: windows[windows.len() / 2],
             min_rtt: runs.iter().filter_map(|run| run.min_rtt).min(),
             busiest: runs[0].busiest,
+            activity: runs[0].activity,
             silence: runs[0].silence.take(),
             observed: runs[0].observed.take(),
             watched: std::mem::take(&mut runs[0].watched),

@@ -6,7 +6,7 @@
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::{DatagramDemand, DatagramFacts, WorldFailure};
 
-use super::{Played, SLICE, Scene, over};
+use super::{Activity, Played, SLICE, Scene, over};
 use crate::{
     experiment::{FlowPlan, Stop},
     measured::{Measured, Outcome, jain},
@@ -69,8 +69,8 @@ impl Scene<'_> {
             receiver.add(account.receiver());
             demand = larger(demand, self.world.datagram_demand(*id));
         }
+        let measured = self.datagrams_measured(&ended, busy);
         Ok(Played {
-            measured: self.datagrams_measured(&ended, busy),
             sender,
             receiver,
             demand,
@@ -78,7 +78,12 @@ impl Scene<'_> {
             cwnd: 0,
             min_rtt: None,
             busiest,
+            activity: Activity {
+                share: 1.0,
+                at_once: 1.0,
+            },
             silence: None,
+            measured,
             observed,
             watched,
         })
@@ -135,7 +140,8 @@ impl Scene<'_> {
             flows: self.flows_measured(&flows),
             ..Measured::default()
         };
-        self.add_hosts(&mut measured);
+        let secs = measured.elapsed_s;
+        self.add_hosts(&mut measured, secs);
         self.add_counters(&mut measured);
         measured
     }

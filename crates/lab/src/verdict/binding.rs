@@ -298,11 +298,11 @@ pub fn at_receiver(evidence: &Evidence<'_>) -> (ReceiveLimit, f64) {
 fn is_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
     let busy = evidence.measured.link_busy_share;
     let path = evidence.path();
-    let full_rate = evidence.measured.goodput_mbps * 1e6 >= FULL_LINK * path.payload_bps;
+    let full_rate = evidence.active_bps() >= FULL_LINK * path.payload_bps;
     let enough = match cause {
         Cause::Application | Cause::SlowReader | Cause::Nagle | Cause::DelayedAck => return false,
         Cause::Loss if path.loss > 0.0 => FULL_LINK,
-        Cause::Loss | Cause::Congestion | Cause::Device => NEARLY_FULL,
+        Cause::Loss | Cause::Congestion | Cause::Device => NEARLY_FULL * underway(evidence),
         Cause::SendBuffer
         | Cause::SendBufferLimit
         | Cause::ReceiveBufferLimit
@@ -310,7 +310,7 @@ fn is_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
         | Cause::Memory
         | Cause::ReceiveWindow
         | Cause::PeerMemory => {
-            if evidence.is_alone() && holds_the_path(evidence, cause) {
+            if holds_the_path(evidence, cause) {
                 NEARLY_FULL * underway(evidence)
             } else {
                 FULL_LINK
@@ -348,11 +348,12 @@ pub fn underway(evidence: &Evidence<'_>) -> f64 {
     (1.0 - idle - thinking).max(0.0)
 }
 
-/// Whether the window behind `cause` is as large as the path is long.
+/// Whether the windows behind `cause`, of all connections that there are at once, are
+/// as large as the path is long.
 fn holds_the_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
     let bounds = bounds::all(evidence.setup, &evidence.scale());
     let (bound, path) = (bounds::of(&bounds, cause), bounds::of(&bounds, Cause::Path));
     bound
         .zip(path)
-        .is_some_and(|(bound, path)| bound >= FULL_WINDOW * path)
+        .is_some_and(|(bound, path)| bound * evidence.times() >= FULL_WINDOW * path)
 }

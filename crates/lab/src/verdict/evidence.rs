@@ -12,7 +12,7 @@ use crate::{
     measured::Measured,
     path::{self, Path},
     report::Limits,
-    scene::Silence,
+    scene::{Activity, Silence},
 };
 
 /// What a verdict is drawn from.
@@ -34,6 +34,8 @@ pub struct Evidence<'a> {
     pub min_rtt: Option<Duration>,
     /// The link that was in use most, by its place in the setup.
     pub busiest: usize,
+    /// When connections were at work.
+    pub activity: Activity,
     /// Those whose peers fell silent, if there are any.
     pub silence: Option<&'a Silence>,
 }
@@ -72,6 +74,30 @@ impl<'a> Evidence<'a> {
         self.setup.flows.len() == 1 && self.setup.flow().count == 1
     }
 
+    /// How many connections there are.
+    pub fn connections(&self) -> u32 {
+        self.setup.flows.iter().map(|flow| flow.count).sum()
+    }
+
+    /// How many times a bound of one connection all of them have together: as often as
+    /// there are connections at once.
+    pub fn times(&self) -> f64 {
+        if self.is_alone() {
+            1.0
+        } else {
+            self.activity.at_once
+        }
+    }
+
+    /// Bits of text a second while connections were at work.
+    pub fn active_bps(&self) -> f64 {
+        let bps = self.measured.goodput_mbps * 1e6;
+        match self.activity.share {
+            0.0 => bps,
+            share => bps / share,
+        }
+    }
+
     /// Way and segment sizes of the first flow.
     pub fn path(&self) -> Path {
         Path::of(self.setup, self.segment_bytes())
@@ -83,11 +109,11 @@ impl<'a> Evidence<'a> {
         path::full_segment(self.setup).max(self.measured.segment_bytes)
     }
 
-    /// Seconds in which a send buffer's worth of text arrived.
+    /// Seconds in which a send buffer's worth of text of one connection arrived.
     pub fn turn_s(&self) -> f64 {
         let text = Buffer::sending(self.sender()).text() as f64;
         let most = f64::from(self.sender().config.tcp.unacknowledged);
-        text.min(most) * 8.0 / (self.measured.goodput_mbps * 1e6)
+        text.min(most) * 8.0 * self.times() / self.active_bps()
     }
 
     /// How large and how long things are on this path.

@@ -88,7 +88,7 @@ pub fn is_bound(evidence: &Evidence<'_>, cause: Cause) -> bool {
     };
     let bounds = bounds::all(evidence.setup, &evidence.scale());
     let bound = |cause| bounds::of(&bounds, cause).unwrap_or(f64::INFINITY);
-    let enough = if bound(cause) < bound(Cause::Cpu) {
+    let enough = if bound(cause) * evidence.times() < bound(Cause::Cpu) {
         NEVER_IDLE
     } else {
         BUSY
@@ -123,14 +123,15 @@ fn at_work(evidence: &Evidence<'_>, host: &HostPlan) -> Option<f64> {
         elapsed_s,
         ..
     } = *evidence.measured;
-    if data_segments == 0 || elapsed_s <= 0.0 {
+    let active_s = elapsed_s * evidence.activity.share;
+    if data_segments == 0 || active_s <= 0.0 {
         return Some(busy);
     }
     // What the senders received are its acknowledgments.
     let text = (delivered_bytes / data_segments) as usize;
     let frames_s = seconds(&host.cpu.receive, text + HEADERS) * data_segments as f64
         + seconds(&host.cpu.send, HEADERS) * ip_in_receives as f64;
-    Some(busy.min(frames_s / elapsed_s))
+    Some(busy.min(frames_s / active_s))
 }
 
 /// Frames that the receiver lost because its ring was full.

@@ -1,11 +1,16 @@
 //! Each limit has a sentence, and each sentence its proof.
 
+mod several;
+
 use fullpipe_pool::Duration;
 use fullpipe_sim::DatagramDemand;
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
 use super::*;
-use crate::{experiment::Experiment, measured::Measured, report::Limits, shares::Shares};
+
+use crate::{
+    experiment::Experiment, measured::Measured, report::Limits, scene::Activity, shares::Shares,
+};
 
 const FILE: &str = r#"
 title = "t"
@@ -74,6 +79,10 @@ fn evidence<'a>(setup: &'a Setup, measured: &'a Measured, limits: &'a Limits) ->
         cwnd: 30_000,
         min_rtt: Some(Duration::from_millis(20)),
         busiest: 0,
+        activity: Activity {
+            share: 1.0,
+            at_once: 1.0,
+        },
         silence: None,
     }
 }

@@ -9,7 +9,7 @@ use fullpipe_tcp::Limit;
 
 use super::{
     Next,
-    binding::{Binding, at_receiver},
+    binding::{Binding, at_receiver, underway},
     buffers::Buffer,
     cause::Cause,
     evidence::{Evidence, pool_bytes},
@@ -23,6 +23,9 @@ use crate::{
     measured::Outcome,
     units::{grouped, rate_text, three_digits},
 };
+
+/// Shares that differ by less are told as one.
+const WORTH_SAYING: f64 = 0.05;
 
 /// The cause and its proof.
 pub fn proof(evidence: &Evidence<'_>, binding: &Binding) -> String {
@@ -159,7 +162,7 @@ fn path(evidence: &Evidence<'_>, limit: Limit, share: f64) -> String {
     let plan = evidence.busiest();
     let link = plan.link(Direction::Forward);
     let rate = link.rate_bps as f64;
-    let goodput = evidence.measured.goodput_mbps * 1e6;
+    let goodput = evidence.active_bps();
     let of = match (link.radio, link.token_bucket) {
         (Some(radio), _) => format!(
             "a half-duplex radio of {} with {} us of access time a frame",
@@ -170,15 +173,49 @@ fn path(evidence: &Evidence<'_>, limit: Limit, share: f64) -> String {
         (None, None) => format!("of {}", rate_text(rate)),
     };
     format!(
-        "link `{}` ({of}) was busy {} of the time and gave {}; the sender waited for {} \
+        "link `{}` ({of}){} was busy {} and gave {}; the sender waited for {} \
          {} of it, with {} bytes of packet memory in use at most, and more buffer will not help.",
         plan.name,
-        percent(evidence.measured.link_busy_share),
+        shared(evidence),
+        busy(evidence),
         rate_text(goodput),
         waiting_for(limit),
         percent(share),
         grouped(evidence.measured.peak_pool_bytes),
     )
+}
+
+/// How busy the busiest link was, and how busy where it could be, if that is more.
+fn busy(evidence: &Evidence<'_>) -> String {
+    let busy = evidence.measured.link_busy_share;
+    let of_rest = (busy / underway(evidence)).min(1.0);
+    if of_rest - busy < WORTH_SAYING {
+        return format!("{} of the time", percent(busy));
+    }
+    format!(
+        "{} of the time, {} of that in which the transfer was under way,",
+        percent(busy),
+        percent(of_rest)
+    )
+}
+
+/// How many connections have to do with one link or processor, where there are several.
+fn shared(evidence: &Evidence<'_>) -> String {
+    let at_once = evidence.times().round() as u32;
+    match evidence.connections() {
+        1 => String::new(),
+        all if at_once == all => format!(", which {all} connections shared,"),
+        all => format!(", which {all} connections shared, {at_once} at once on average,"),
+    }
+}
+
+/// Whose bound it is, where there are several connections.
+fn each(evidence: &Evidence<'_>) -> &'static str {
+    if evidence.is_alone() {
+        ""
+    } else {
+        " for each connection"
+    }
 }
 
 fn send_buffer(evidence: &Evidence<'_>, held: &str) -> String {
@@ -215,10 +252,11 @@ fn send_buffer_limit(evidence: &Evidence<'_>, held: &str) -> String {
 fn a_round_trip(evidence: &Evidence<'_>, text: u64) -> String {
     let rtt_ms = evidence.measured.srtt_ms;
     format!(
-        "{} a round trip of {} is at most {}",
+        "{} a round trip of {} is at most {}{}",
         bytes(text),
         millis(rtt_ms),
-        at_most(text, rtt_ms)
+        at_most(text, rtt_ms),
+        each(evidence)
     )
 }
 
@@ -242,7 +280,8 @@ fn processor(evidence: &Evidence<'_>) -> String {
     let (name, share) =
         processor::busiest(evidence).map_or(("", 0.0), |(host, share)| (host.name.as_str(), share));
     format!(
-        "the processor of `{name}` was busy {} of the time, and link `{}` {} of it; no buffer will help.",
+        "the processor of `{name}`{} was busy {} of the time, and link `{}` {} of it; no buffer will help.",
+        shared(evidence),
         percent(share),
         evidence.busiest().name,
         percent(evidence.measured.link_busy_share),
@@ -299,10 +338,11 @@ fn window(evidence: &Evidence<'_>, held: &str) -> String {
     let (window, rtt_ms) = (evidence.peer_window, evidence.measured.srtt_ms);
     format!(
         "the peer's window of at most {} was used up for {held} of the time; that a round trip of \
-         {} is at most {}. ",
+         {} is at most {}{}. ",
         bytes(window),
         millis(rtt_ms),
         at_most(window, rtt_ms),
+        each(evidence),
     )
 }
 
