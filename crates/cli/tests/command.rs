@@ -713,14 +713,14 @@ fn advice_is_steps_with_what_was_predicted_and_what_came() {
     ];
     let text = stdout(&fullpipe(&short));
     assert!(text.contains("1. server.wmem_max 133120 -> "), "{text}");
-    assert!(
-        text.contains("predicted ") && text.ends_with("ends with: path\n\n"),
-        "{text}"
-    );
+    let end =
+        "ends with: path (link `line` is its narrowest part: busy 99 % of the time under way)\n\n";
+    assert!(text.contains("predicted ") && text.ends_with(end), "{text}");
     let output = fullpipe(&[&short[..], &["--json"]].concat());
     let advice: Value = serde_json::from_str(&stdout(&output)).unwrap();
     let row = &advice[0];
     assert_eq!(row["end"].as_str(), Some("path"));
+    assert_eq!(row["narrowest"].as_str(), Some("link"));
     assert_eq!(
         row["steps"][1]["changes"][0]["set"].as_str(),
         Some("server.wmem_max")

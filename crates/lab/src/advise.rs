@@ -1,8 +1,9 @@
 //! Takes the advice of a verdict, runs again, and says what came of it.
 //!
 //! Rule: a step changes what the verdict names and nothing else, and what was
-//! predicted stands beside what came out. It ends when the path is the limit, when
-//! no knob moves what binds, or when the memory that was given is spent.
+//! predicted stands beside what came out. It ends when nothing is left but the path or
+//! an application, when no knob moves what binds, or when the memory that was given is
+//! spent.
 
 use std::fmt::Write;
 
@@ -14,8 +15,8 @@ use crate::{
     report::{Account, RowReport, pretty},
     run::{RunError, RunOptions, run},
     shares::Times,
-    units::{grouped, three_digits},
-    verdict::{Cause, Change, Predicted, Verdict, changed, pool_bytes},
+    units::{grouped, rate_text, seconds_text, three_digits},
+    verdict::{Cause, Change, Ending, Left, Narrowest, Predicted, Verdict, changed, pool_bytes},
 };
 
 /// Steps after which advice that has not ended never will.
@@ -36,6 +37,11 @@ pub struct Advice {
     pub steps: Vec<Step>,
     /// Why there is no further step.
     pub end: End,
+    /// The part of the path that lets least through, where it ends with that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub narrowest: Option<Narrowest>,
+    /// The end with its proof, for people.
+    pub ends_with: String,
 }
 
 /// One run of the row.
@@ -62,8 +68,10 @@ pub struct Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
-    /// The path carries no more.
+    /// The path carries no more: a link, a host's processor, losses, or its length.
     Path,
+    /// An application writes or reads no more.
+    Application,
     /// No knob moves what binds, or there are several connections and what one of
     /// them gets is not for one of them to say.
     NoKnob,
@@ -82,6 +90,7 @@ impl End {
     pub const fn words(self) -> &'static str {
         match self {
             Self::Path => "path",
+            Self::Application => "application",
             Self::NoKnob => "no advice",
             Self::MemorySpent => "memory is spent",
             Self::NoGain => "no further gain",
@@ -122,6 +131,8 @@ pub fn advise(
         setup = next;
     };
     Ok(Advice {
+        narrowest: narrowest(&steps, end),
+        ends_with: ends_with(&steps, end),
         experiment: experiment.name.clone(),
         row: row.label.clone(),
         seed: options.seed,
@@ -142,7 +153,7 @@ pub fn advice_text(advice: &[Advice]) -> String {
         experiment,
         row,
         steps,
-        end,
+        ends_with,
         ..
     } in advice
     {
@@ -150,14 +161,7 @@ pub fn advice_text(advice: &[Advice]) -> String {
         for (number, step) in steps.iter().enumerate() {
             step_text(&mut text, number, step);
         }
-        let last = steps.last().map_or("", |step| step.verdict.limit.words());
-        let end = match end {
-            End::NoKnob => format!("{last}, for which there is no advice"),
-            End::Path | End::MemorySpent | End::NoGain | End::Refused | End::StepsSpent => {
-                end.words().to_string()
-            }
-        };
-        let _ = writeln!(text, "  ends with: {end}\n");
+        let _ = writeln!(text, "  ends with: {ends_with}\n");
     }
     text
 }
@@ -173,8 +177,8 @@ fn step_text(text: &mut String, number: usize, step: &Step) {
         _ => changes.join(", "),
     };
     let came = format!(
-        "{} s, {} Mbit/s",
-        three_digits(step.elapsed_s),
+        "{}, {} Mbit/s",
+        seconds_text(step.elapsed_s),
         three_digits(step.goodput_mbps)
     );
     let outcome = match step.outcome {
@@ -183,8 +187,8 @@ fn step_text(text: &mut String, number: usize, step: &Step) {
     };
     let predicted = step.predicted.map_or_else(String::new, |predicted| {
         format!(
-            "predicted {} s, {} Mbit/s; ",
-            three_digits(predicted.elapsed_s),
+            "predicted {}, {} Mbit/s; ",
+            seconds_text(predicted.elapsed_s),
             three_digits(predicted.goodput_mbps)
         )
     });
@@ -202,8 +206,8 @@ fn held(times: &Times) -> String {
         .filter(|(_, time, bytes)| !time.is_zero() || *bytes > 0);
     let words: Vec<_> = parts
         .map(|(name, time, bytes)| {
-            let seconds = three_digits(time.as_secs_f64());
-            format!("{name} {seconds} s {} bytes", grouped(bytes))
+            let seconds = seconds_text(time.as_secs_f64());
+            format!("{name} {seconds} {} bytes", grouped(bytes))
         })
         .collect();
     words.join(", ")
@@ -245,21 +249,68 @@ fn ended(steps: &[Step], most: usize) -> Option<End> {
     let [before @ .., last] = steps else {
         return None;
     };
-    if last.verdict.limit == Cause::Path {
-        return Some(End::Path);
+    if let Some(Ending { left, .. }) = last.verdict.ending {
+        return Some(match left {
+            Left::Path(_) => End::Path,
+            Left::Application => End::Application,
+            Left::Unmoved => End::NoKnob,
+        });
     }
-    if last.verdict.changes.is_empty() {
-        return Some(End::NoKnob);
-    }
+    // Another knob may move the same limit.
     let same = |before: &Step| {
-        let is_complete = last.outcome == Outcome::Complete.name();
-        let has_gained = last.goodput_mbps > before.goodput_mbps * (1.0 + GAIN);
-        is_complete && !has_gained && before.verdict.limit == last.verdict.limit
+        let is_same =
+            before.verdict.limit == last.verdict.limit && before.verdict.knob == last.verdict.knob;
+        is_same && has_gained_nothing(before, last)
     };
     if before.last().is_some_and(same) {
         return Some(End::NoGain);
     }
     (steps.len() > most).then_some(End::StepsSpent)
+}
+
+fn has_gained_nothing(before: &Step, last: &Step) -> bool {
+    let is_complete = last.outcome == Outcome::Complete.name();
+    is_complete && last.goodput_mbps <= before.goodput_mbps * (1.0 + GAIN)
+}
+
+fn narrowest(steps: &[Step], end: End) -> Option<Narrowest> {
+    let ending = steps.last()?.verdict.ending.as_ref()?;
+    match ending.left {
+        Left::Path(narrowest) if end == End::Path => Some(narrowest),
+        Left::Path(_) | Left::Application | Left::Unmoved => None,
+    }
+}
+
+/// The end for people, and whether the last step was worth taking.
+fn ends_with(steps: &[Step], end: End) -> String {
+    let [before @ .., last] = steps else {
+        return end.words().to_string();
+    };
+    let words = match (&last.verdict.ending, end) {
+        (Some(ending), End::Path | End::Application | End::NoKnob) => &ending.words,
+        _ => end.words(),
+    };
+    // Small writes that nothing holds come no faster, only sooner; and what is freed is
+    // memory, and not time.
+    let is_of_rate = |before: &&Step| {
+        let gains = !matches!(before.verdict.limit, Cause::Nagle | Cause::PeerGone);
+        gains && has_gained_nothing(before, last)
+    };
+    before.last().filter(is_of_rate).map_or_else(
+        || words.to_string(),
+        |before| {
+            let [was, is] = [before, last].map(|step| rate_text(step.goodput_mbps * 1e6));
+            let what = if last.goodput_mbps < before.goodput_mbps * (1.0 - GAIN) {
+                "made it worse"
+            } else {
+                "gained nothing"
+            };
+            match end {
+                End::NoGain => format!("{words}: {is} after {was}"),
+                _ => format!("{words}; the last step {what}: {is} after {was}"),
+            }
+        },
+    )
 }
 
 /// Whether a host would be given more packet memory than `most` bytes.

@@ -108,5 +108,5 @@ pub use size::{
 pub use sweep::{Axis, Coordinate, SweepError};
 pub use table::text as report_text;
 pub use template::template;
-pub use verdict::{Cause, Change, Next, Predicted, Verdict};
+pub use verdict::{Cause, Change, Narrowest, Next, Predicted, Verdict};
 pub use watch::{Watch, Watched};

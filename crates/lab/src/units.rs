@@ -72,6 +72,16 @@ pub fn three_digits(number: f64) -> String {
     }
 }
 
+/// A time with about three significant digits, in a unit that leaves it some.
+pub fn seconds_text(seconds: f64) -> String {
+    let (number, unit) = match seconds {
+        seconds if seconds >= 0.0995 || seconds <= 0.0 => (seconds, "s"),
+        seconds if seconds >= 0.000_099_5 => (seconds * 1e3, "ms"),
+        seconds => (seconds * 1e6, "us"),
+    };
+    format!("{} {unit}", three_digits(number))
+}
+
 /// A whole number with its thousands set apart: `16,384`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();

@@ -120,10 +120,9 @@ fn nuttx_is_as_fast_in_a_pool_of_7_056_bytes_as_with_all_the_memory_there_is() {
         let stalled = row("36 x 196, whole writes");
         assert_eq!(stalled.measured.delivered_bytes, 0);
         assert!(
-            stalled
-                .verdict
-                .sentence
-                .starts_with("Memory: a 16384-byte write never fits in the 7056-byte pool"),
+            stalled.verdict.sentence.starts_with(
+                "Memory: a write of 16,384 bytes never fits in the pool of 7,056 bytes"
+            ),
             "{}",
             stalled.verdict.sentence
         );

@@ -24,8 +24,9 @@ impl std::str::FromStr for Bytes {
 
 /// Take the verdicts' advice, run again, and print what was predicted beside what came
 ///
-/// Each step turns the knob that the verdict named and nothing else. It ends when the path is the limit, when no knob
-/// moves what binds (an application, a processor, losses), when a step gains nothing, or when the memory is spent.
+/// Each step turns the knob that the verdict named and nothing else. It ends with the path (a link, a host's processor,
+/// losses, or the round trip, whichever is narrowest), with an application, when a step gains nothing, or when the memory is
+/// spent.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe lab advise linux-buffers-a\n  \

@@ -38,7 +38,10 @@ fn each_step_turns_what_bound_until_the_path_does() {
         limits,
         [Cause::SendBuffer, Cause::ReceiveWindow, Cause::Path]
     );
-    assert_eq!(advice.end, End::Path);
+    assert_eq!(
+        (advice.end, advice.narrowest),
+        (End::Path, Some(Narrowest::Link))
+    );
     assert_eq!(advice.steps[1].changes[0].set, "near.tcp.send_buffer");
     assert_eq!(advice.steps[2].changes[0].set, "far.tcp.receive_buffer");
     for step in &advice.steps[1..] {
@@ -72,7 +75,14 @@ fn where_no_knob_helps_nothing_is_turned() {
         ("workload.read.every", "20ms"),
     ];
     let advice = advised(&slow, None);
-    assert_eq!(advice.end, End::NoKnob);
+    assert_eq!((advice.end, advice.narrowest), (End::Application, None));
+    assert!(
+        advice
+            .ends_with
+            .starts_with("the receiving application (`far` was behind"),
+        "{}",
+        advice.ends_with
+    );
     assert_eq!(advice.steps.len(), 1);
     assert_eq!(advice.steps[0].verdict.limit, Cause::SlowReader);
 }
@@ -161,4 +171,88 @@ fn a_device_that_waits_for_a_processor_which_is_not_always_at_work_is_not_the_li
     let advice = advise(&netburner, row, None, MOST_STEPS, &RunOptions::plain(1)).unwrap();
     let limits: Vec<_> = advice.steps.iter().map(|step| step.verdict.limit).collect();
     assert_eq!(limits, [Cause::SendBuffer, Cause::Cpu]);
+}
+
+/// How the advice for a row ends.
+fn end_of(experiment: &str, label: &str) -> (End, Option<Narrowest>, String) {
+    let experiment = known(experiment);
+    let row = experiment.rows.iter().find(|row| row.label == label);
+    let row = row.unwrap_or_else(|| panic!("{label} is no row"));
+    let advice = advise(&experiment, row, None, MOST_STEPS, &RunOptions::plain(1)).unwrap();
+    (advice.end, advice.narrowest, advice.ends_with)
+}
+
+#[test]
+fn the_path_is_everything_between_the_applications_that_no_knob_moves() {
+    let ends = [
+        (
+            "nuttx",
+            "36 x 196, whole writes",
+            Narrowest::Link,
+            "link `wifi`",
+        ),
+        (
+            "netburner",
+            "LAN, 5 buffers",
+            Narrowest::HostCpu,
+            "the processor of `device`",
+        ),
+        (
+            "netburner",
+            "1 % lost, 19 out of order",
+            Narrowest::Loss,
+            "its losses",
+        ),
+        (
+            "linux-buffers-b",
+            "RTT 40 ms",
+            Narrowest::RoundTrip,
+            "its length",
+        ),
+        (
+            "linux-buffers-e",
+            "RTT 5 ms",
+            Narrowest::RoundTrip,
+            "its length",
+        ),
+    ];
+    for (experiment, label, narrowest, what) in ends {
+        let end = end_of(experiment, label);
+        assert_eq!(
+            (end.0, end.1),
+            (End::Path, Some(narrowest)),
+            "{label}: {}",
+            end.2
+        );
+        assert!(
+            end.2
+                .starts_with(&format!("path ({what} is its narrowest part"))
+                || end
+                    .2
+                    .starts_with(&format!("path ({what} are its narrowest part")),
+            "{}",
+            end.2
+        );
+    }
+}
+
+/// Small writes are held by their application first, and then by Nagle's algorithm.
+#[test]
+fn another_knob_of_the_same_limit_is_turned_too() {
+    let (end, _, words) = end_of("netburner-push", "SO_NOPUSH: full segments only");
+    assert_eq!(end, End::Application, "{words}");
+}
+
+#[test]
+fn several_connections_are_not_told_what_one_would_gain() {
+    let advice = advised(&[("workload.count", "2")], None);
+    let end = (advice.end, advice.narrowest);
+    assert_eq!(end, (End::NoKnob, None), "{}", advice.ends_with);
+    assert!(
+        advice
+            .ends_with
+            .starts_with("the send buffer; what one of several connections would gain"),
+        "{}",
+        advice.ends_with
+    );
 }

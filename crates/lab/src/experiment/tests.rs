@@ -397,3 +397,20 @@ fn every_flow_field_takes_a_value_of_the_kind_it_names() {
         assert!(!field.doc.is_empty());
     }
 }
+
+#[test]
+fn a_system_name_is_of_the_host_under_study_even_where_a_host_is_called_device() {
+    let file = r#"
+title = "t"
+subject = "device"
+hosts.device = { preset = "unet3" }
+hosts.peer = {}
+links.wire = { between = ["device", "peer"] }
+workload = { from = "device", to = "peer", write = 1000, duration = "1s" }
+rows = [{ label = "row", set.ETH1_RXDESC_CNT = 18 }]
+"#;
+    let mut experiment = Experiment::parse("t", "t.toml", file).unwrap();
+    experiment.set("ETH1_TXDESC_CNT", "7").unwrap();
+    let device = &experiment.rows[0].setup.hosts[0];
+    assert_eq!((device.device.rx_descriptors, device.device_queue), (18, 7));
+}

@@ -1,6 +1,6 @@
 //! What people write is read, and what is not meant is refused.
 
-use super::{grouped, parse_probability, parse_rate, rate_text, three_digits};
+use super::{grouped, parse_probability, parse_rate, rate_text, seconds_text, three_digits};
 
 #[test]
 fn rates_carry_their_unit() {
@@ -46,4 +46,14 @@ fn numbers_are_shown_short() {
     assert_eq!(grouped(7), "7");
     assert_eq!(grouped(16_384), "16,384");
     assert_eq!(grouped(2_000_000), "2,000,000");
+}
+
+#[test]
+fn a_time_has_a_unit_that_leaves_it_three_digits() {
+    let times = [0.0, 24.31, 0.304, 0.020_53, 0.000_767, 0.000_057_3];
+    let texts = times.map(seconds_text);
+    assert_eq!(
+        texts,
+        ["0 s", "24.3 s", "0.304 s", "20.5 ms", "0.767 ms", "57.3 us"]
+    );
 }

@@ -60,6 +60,7 @@ fn meant(evidence: &Evidence<'_>, held: Binding) -> Binding {
     let cause = match held.cause {
         Cause::SendBuffer => sending(evidence),
         Cause::ReceiveWindow => receiving(evidence, held.limit),
+        Cause::Pacing => behind_pacing(evidence),
         other => other,
     };
     let cause = if is_path(evidence, cause) {
@@ -94,6 +95,12 @@ fn longest(evidence: &Evidence<'_>, except: Option<Cause>) -> Option<Binding> {
             }
             None => groups.push((cause, share(limit), limit)),
         }
+    }
+    if let Some(idle) = groups
+        .iter_mut()
+        .find(|group| group.0 == Cause::Application)
+    {
+        idle.1 = (idle.1 - thinking(evidence)).max(0.0);
     }
     join_pacing(&mut groups);
     groups.retain(|group| Some(group.0) != except);
@@ -262,11 +269,42 @@ fn waits_for_a_call(evidence: &Evidence<'_>) -> bool {
 }
 
 /// Whether nearly as much arrived as the window lets through: its reader can have
-/// had little to do with it.
-fn is_all_of_the_window(evidence: &Evidence<'_>) -> bool {
+/// had little to do with it, nor its growth.
+pub fn is_all_of_the_window(evidence: &Evidence<'_>) -> bool {
     let bounds = bounds::all(evidence.setup, &evidence.scale());
     let most = bounds::of(&bounds, Cause::ReceiveWindow).unwrap_or(f64::INFINITY);
-    evidence.is_alone() && evidence.measured.goodput_mbps * 1e6 >= ALL_OF_IT * most
+    evidence.is_alone() && is_nearly(evidence, most)
+}
+
+/// Whether what arrived while the transfer was under way is nearly `bps`.
+fn is_nearly(evidence: &Evidence<'_>, bps: f64) -> bool {
+    evidence.measured.goodput_mbps * 1e6 >= ALL_OF_IT * bps * underway(evidence)
+}
+
+/// The window that congestion control found for the path's rate: where it paces as fast
+/// as that lets through, the window is what binds.
+fn behind_pacing(evidence: &Evidence<'_>) -> Cause {
+    let is_own = evidence.sender().config.tcp.pacing_rate_max == 0;
+    let bounds = bounds::all(evidence.setup, &evidence.scale());
+    let tightest = bounds::tightest(&bounds).filter(|bound| {
+        let is_as_fast = is_nearly(evidence, bound.bps) && !is_nearly(evidence, bound.bps * 2.0);
+        is_own && evidence.is_alone() && is_window(bound.cause) && is_as_fast
+    });
+    tightest.map_or(Cause::Pacing, |bound| bound.cause)
+}
+
+/// Whether it is a bound on what is on its way.
+pub fn is_window(cause: Cause) -> bool {
+    const WINDOWS: [Cause; 7] = [
+        Cause::SendBuffer,
+        Cause::SendBufferLimit,
+        Cause::Unacknowledged,
+        Cause::Memory,
+        Cause::ReceiveWindow,
+        Cause::ReceiveBufferLimit,
+        Cause::PeerMemory,
+    ];
+    WINDOWS.contains(&cause)
 }
 
 /// A window that would fill the path and does not, and a reader that was behind
@@ -302,7 +340,9 @@ fn is_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
     let enough = match cause {
         Cause::Application | Cause::SlowReader | Cause::Nagle | Cause::DelayedAck => return false,
         Cause::Loss if path.loss > 0.0 => FULL_LINK,
-        Cause::Loss | Cause::Congestion | Cause::Device => NEARLY_FULL * underway(evidence),
+        Cause::Loss | Cause::Congestion | Cause::Device | Cause::Pacing => {
+            NEARLY_FULL * underway(evidence)
+        }
         Cause::SendBuffer
         | Cause::SendBufferLimit
         | Cause::ReceiveBufferLimit
@@ -324,7 +364,6 @@ fn is_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
         | Cause::Descriptors
         | Cause::ReceiveQueue
         | Cause::SlowStart
-        | Cause::Pacing
         | Cause::Path
         | Cause::Handshake
         | Cause::Closing
@@ -339,18 +378,23 @@ pub fn underway(evidence: &Evidence<'_>) -> f64 {
     let opening = [Limit::Handshake, Limit::CwndSlowStart, Limit::Closing];
     let shares = &evidence.limits.sender;
     let idle: f64 = opening.iter().map(|limit| shares.share(limit.name())).sum();
-    let thinking = match evidence.setup.flow().question() {
+    (1.0 - idle - thinking(evidence)).max(0.0)
+}
+
+/// The share of the time in which a sender that was asked thinks, before it writes
+/// the first byte.
+pub fn thinking(evidence: &Evidence<'_>) -> f64 {
+    match evidence.setup.flow().question() {
         Some((_, think)) if evidence.measured.elapsed_s > 0.0 => {
             (think.as_secs_f64() / evidence.measured.elapsed_s).min(1.0)
         }
         Some(_) | None => 0.0,
-    };
-    (1.0 - idle - thinking).max(0.0)
+    }
 }
 
 /// Whether the windows behind `cause`, of all connections that there are at once, are
 /// as large as the path is long.
-fn holds_the_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
+pub fn holds_the_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
     let bounds = bounds::all(evidence.setup, &evidence.scale());
     let (bound, path) = (bounds::of(&bounds, cause), bounds::of(&bounds, Cause::Path));
     bound

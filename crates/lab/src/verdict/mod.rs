@@ -12,6 +12,7 @@
 //! | what each would allow at most | `bounds`, of datagrams `datagram_bounds`, with `buffers` and `processor` for what those hold and cost |
 //! | which knob moves it, and how far | `remedy`, of datagrams `datagram_remedy`, and `names` for its own words |
 //! | what that would give | `predict` |
+//! | what is left where none does | `ending` |
 //! | the sentences | `words` |
 
 mod binding;
@@ -21,6 +22,7 @@ mod cause;
 mod datagram_bounds;
 mod datagram_remedy;
 mod datagrams;
+mod ending;
 mod evidence;
 mod gone;
 mod names;
@@ -36,13 +38,14 @@ use serde::Serialize;
 
 pub(crate) use buffers::Buffer;
 pub use cause::Cause;
+pub use ending::Narrowest;
+pub(crate) use ending::{Ending, Left};
 pub use evidence::{Evidence, pool_bytes};
 pub(crate) use names::{Spoken, number as spoken};
 pub use predict::Predicted;
 pub use remedy::Change;
 
-use crate::{experiment::Setup, measured::Outcome};
-use binding::Binding;
+use crate::{experiment::Setup, measured::Outcome, units::grouped};
 use bounds::Bound;
 use remedy::Remedy;
 
@@ -74,6 +77,9 @@ pub struct Verdict {
     /// Every setting that the advice changes, as `--set` takes them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
+    /// What is left where no knob moves it.
+    #[serde(skip)]
+    pub(crate) ending: Option<Ending>,
 }
 
 /// What would bind next.
@@ -87,6 +93,17 @@ pub struct Next {
 
 /// The verdict.
 pub fn of(evidence: &Evidence<'_>) -> Verdict {
+    let verdict = drawn(evidence);
+    Verdict {
+        ending: verdict
+            .changes
+            .is_empty()
+            .then(|| ending::of(evidence, verdict.limit)),
+        ..verdict
+    }
+}
+
+fn drawn(evidence: &Evidence<'_>) -> Verdict {
     if evidence.setup.flow().is_udp() {
         return datagrams::of(evidence);
     }
@@ -108,7 +125,7 @@ pub fn of(evidence: &Evidence<'_>) -> Verdict {
         None
     };
     match remedy {
-        Some(remedy) => advised(evidence, &binding, proof, remedy),
+        Some(remedy) => advised(evidence, plain(binding.cause, proof), remedy),
         None => plain(binding.cause, proof),
     }
 }
@@ -124,6 +141,7 @@ fn plain(limit: Cause, sentence: String) -> Verdict {
         predicted: None,
         next: None,
         changes: Vec::new(),
+        ending: None,
     }
 }
 
@@ -138,8 +156,7 @@ pub fn changed(setup: &Setup, changes: &[Change]) -> Option<Setup> {
 }
 
 /// The verdict with what the remedy would give.
-fn advised(evidence: &Evidence<'_>, binding: &Binding, proof: String, remedy: Remedy) -> Verdict {
-    let verdict = plain(binding.cause, proof);
+fn advised(evidence: &Evidence<'_>, verdict: Verdict, remedy: Remedy) -> Verdict {
     let Some(setup) = changed(evidence.setup, &remedy.changes) else {
         return verdict;
     };
@@ -189,43 +206,31 @@ fn write_that_never_fits(evidence: &Evidence<'_>) -> Option<Verdict> {
     }
     let (pool, buffer) = (pool_bytes(sender), u64::from(sender.config.tcp.send_buffer));
     let knobs = &sender.config.pool;
+    let whole = names::switch(sender, "tcp.write_atomic", false).name;
+    let never = format!("a write of {} bytes never fits in", grouped(write));
+    let whole = format!("{whole} takes a write whole or not at all");
     let (cause, why) = if write > pool {
-        let blocks = names::number(
-            sender,
-            "pool.blocks",
-            write.div_ceil(u64::from(knobs.block_size)),
-        );
+        let size = u64::from(knobs.block_size);
+        let blocks = names::number(sender, "pool.blocks", write.div_ceil(size));
         let why = format!(
-            "a {write}-byte write never fits in the {pool}-byte pool ({} blocks of {} bytes), and \
-             tcp.write_atomic takes a write whole or not at all; tcp.write_atomic = false sends \
-             it chunk by chunk, or {} must be at least {}.",
-            knobs.blocks, knobs.block_size, blocks.name, blocks.wanted,
+            "{never} the pool of {} bytes ({} blocks of {size} bytes), and {whole}: {} must be at least \
+             {}, unless it is sent chunk by chunk.",
+            grouped(pool),
+            grouped(knobs.blocks.into()),
+            blocks.name,
+            blocks.wanted,
         );
         (Cause::Memory, why)
     } else if write > buffer {
+        let spoken = names::number(sender, "tcp.send_buffer", write);
         let why = format!(
-            "a {write}-byte write never fits in tcp.send_buffer = {buffer}, and \
-             tcp.write_atomic takes a write whole or not at all; tcp.write_atomic = false sends \
-             it chunk by chunk."
+            "{never} {} = {}, and {whole}, unless it is sent chunk by chunk.",
+            spoken.name, spoken.present
         );
         (Cause::SendBuffer, why)
     } else {
         return None;
     };
-    let remedy = remedy::pieces(sender);
-    let setup = changed(evidence.setup, &remedy.changes)?;
-    let scale = evidence.scale();
-    let next = next_bound(evidence, &setup);
-    Some(Verdict {
-        knob: Some(remedy.knob),
-        present: Some(remedy.present),
-        needed: Some(remedy.needed),
-        predicted: next.map(|next| predict::under(&setup, &scale, next)),
-        next: next.map(|next| Next {
-            limit: next.cause,
-            at_most_mbps: next.bps / 1e6,
-        }),
-        changes: remedy.changes,
-        ..plain(cause, format!("{}: {why}", cause.heading()))
-    })
+    let verdict = plain(cause, format!("{}: {why}", cause.heading()));
+    Some(advised(evidence, verdict, remedy::pieces(sender)))
 }

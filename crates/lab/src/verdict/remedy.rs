@@ -9,7 +9,7 @@ use fullpipe_tcp::CongestionAlgorithm;
 use serde::Serialize;
 
 use super::{
-    binding::underway,
+    binding::{is_all_of_the_window, underway},
     bounds::{self, Bound, UNSCALED, most_window},
     buffers::{Buffer, Knobs},
     cause::Cause,
@@ -18,10 +18,12 @@ use super::{
     processor,
 };
 use crate::{
-    experiment::{HostPlan, Stop},
+    experiment::{HostPlan, Stop, other_names},
     units::{grouped, rate_text, three_digits},
 };
 
+/// What small writes gain when nothing holds them.
+const AT_ONCE: &str = "each write is sent at once";
 /// Values of buffers are rounded up to this many bytes.
 const STEP: u64 = 1_024;
 /// A pacing rate is to be above what the path carries by this factor.
@@ -106,26 +108,33 @@ pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
 fn at_once(evidence: &Evidence<'_>) -> Option<Remedy> {
     let (flow, sender) = (evidence.setup.flow(), evidence.sender());
     if flow.write_plan().no_push {
+        let mut own = other_names(sender.preset.name);
+        let own = own.find(|known| known.path == "workload.no_push");
+        let set = own.map_or_else(
+            || format!("{}.no_push", flow.name),
+            |known| known.name.to_string(),
+        );
         let spoken = Spoken {
-            name: "SO_NOPUSH".to_string(),
+            name: set.clone(),
             present: "true".to_string(),
             wanted: "false".to_string(),
         };
-        let mut remedy = one(sender, spoken, String::new());
-        remedy.changes[0].set = format!("{}.no_push", flow.name);
+        let mut remedy = one(sender, spoken, AT_ONCE.to_string());
+        remedy.changes[0].set = set;
         return Some(remedy);
     }
     let tcp = &sender.config.tcp;
-    tcp.nagle.then(|| switched(sender, "tcp.nagle", false))
+    tcp.nagle
+        .then(|| switched(sender, "tcp.nagle", false, AT_ONCE))
 }
 
 /// Takes a write that fits nowhere piece by piece.
 pub fn pieces(host: &HostPlan) -> Remedy {
-    switched(host, "tcp.write_atomic", false)
+    switched(host, "tcp.write_atomic", false, "sent chunk by chunk")
 }
 
-fn switched(host: &HostPlan, knob: &'static str, on: bool) -> Remedy {
-    one(host, names::switch(host, knob, on), String::new())
+fn switched(host: &HostPlan, knob: &'static str, on: bool, formula: &str) -> Remedy {
+    one(host, names::switch(host, knob, on), formula.to_string())
 }
 
 /// One knob of `host`, turned.
@@ -304,12 +313,22 @@ fn cap(evidence: &Evidence<'_>, host: &HostPlan, buffer: &Buffer) -> Option<Reme
     let needed = window_beyond(evidence, buffer.text())?;
     let size = buffer.size_for(needed.bytes);
     let spoken = names::number(host, buffer.knobs.limit, size);
-    Some(one(host, spoken, needed.formula + &buffer.share_words()))
+    let mut remedy = one(host, spoken, needed.formula + &buffer.share_words());
+    // What was set to the cap would bind at once.
+    if buffer.set < size {
+        let set = names::number(host, buffer.knobs.set, size);
+        remedy.changes.push(change(host, &set));
+    }
+    Some(remedy)
 }
 
 fn receiving(evidence: &Evidence<'_>) -> Option<Remedy> {
     let (sender, receiver) = (evidence.sender(), evidence.receiver());
     let buffer = Buffer::receiving(receiver);
+    if buffer.tuned_to.is_some() && !is_all_of_the_window(evidence) {
+        // It grows, and was not yet what it may become.
+        return None;
+    }
     let present = buffer.uncapped_text();
     let most = most_window(sender, receiver);
     let mut needed = window_beyond(evidence, present.min(most))?;
@@ -443,7 +462,7 @@ fn initial_window(evidence: &Evidence<'_>) -> Option<Remedy> {
         Stop::Bytes(bytes) => bytes as f64,
         Stop::After(_) => f64::INFINITY,
     };
-    let (bytes, formula) = if of_flow < of_path {
+    let (bytes, formula) = if of_flow <= of_path {
         (of_flow, format!("{} bytes in all", grouped(of_flow as u64)))
     } else {
         let rate = rate_text(target.bps);

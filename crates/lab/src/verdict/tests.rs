@@ -103,9 +103,21 @@ fn a_write_that_never_fits_is_named_with_the_pool_and_the_blocks_it_takes() {
         delivered_bytes: 0,
         ..measured()
     };
-    let said = verdict(&setup, &stalled, &limits(Limit::Memory, ReceiveLimit::None));
+    let drawn = drawn(&setup, &stalled, &limits(Limit::Memory, ReceiveLimit::None));
+    // It is advice as any other.
     assert!(
-        said.starts_with("Memory: a 16384-byte write never fits in the 7056-byte pool"),
+        drawn.predicted.is_some() && drawn.next.is_some(),
+        "{drawn:?}"
+    );
+    assert_eq!(drawn.changes.len(), 1);
+    let said = drawn.sentence;
+    assert!(
+        said.contains("tcp.write_atomic = false (sent chunk by chunk) would give about")
+            && said.contains("; then the limit is"),
+        "{said}"
+    );
+    assert!(
+        said.starts_with("Memory: a write of 16,384 bytes never fits in the pool of 7,056 bytes"),
         "{said}"
     );
     assert!(
@@ -124,7 +136,9 @@ fn a_write_that_never_fits_is_named_with_the_pool_and_the_blocks_it_takes() {
         &limits(Limit::SendBuffer, ReceiveLimit::None),
     );
     assert!(
-        said.starts_with("Send buffer: a 16384-byte write never fits in tcp.send_buffer = 8192"),
+        said.starts_with(
+            "Send buffer: a write of 16,384 bytes never fits in CONFIG_NET_SEND_BUFSIZE = 8192"
+        ),
         "{said}"
     );
 }
@@ -228,8 +242,8 @@ fn netburners_counts_are_raised_together_and_in_buffers() {
             ("device.SetSocketUnackBuffers", "5")
         ]
     );
-    // 95.7 Mbit/s for 20 ms are 239,187 bytes; with two segments 242,688, rounded up.
-    assert_eq!(verdict.needed.as_deref(), Some("162"));
+    // 96.4 Mbit/s for 20 ms are 241,083 bytes; with two segments 244,736, rounded up.
+    assert_eq!(verdict.needed.as_deref(), Some("164"));
 }
 
 #[test]
@@ -414,6 +428,16 @@ fn a_server_that_thinks_is_given_its_time() {
     // The question takes half a trip behind the handshake.
     let more = predicted(&asked) - predicted(&told);
     assert!((more - 12.01).abs() < 1e-9, "{more}");
+    // What it thinks about is neither its application's doing nor the link's.
+    assert!((binding::thinking(&asked) - 0.4).abs() < 1e-9);
+    let verdict = drawn(asked.setup, &measured, &limits);
+    assert!(
+        verdict.sentence.starts_with(
+            "Send buffer: 12 s went by before the first byte was written; after that CONFIG_NET"
+        ),
+        "{}",
+        verdict.sentence
+    );
     // Of 30 seconds: a tenth to open, and 12 for the server.
     assert!((binding::underway(&told) - 0.9).abs() < 1e-9);
     assert!((binding::underway(&asked) - 0.5).abs() < 1e-9);

@@ -9,7 +9,8 @@ use fullpipe_tcp::Limit;
 
 use super::{
     Next,
-    binding::{Binding, at_receiver, underway},
+    binding::{Binding, at_receiver, is_window, thinking, underway},
+    bounds,
     buffers::Buffer,
     cause::Cause,
     evidence::{Evidence, pool_bytes},
@@ -21,22 +22,38 @@ use super::{
 use crate::{
     experiment::Stop,
     measured::Outcome,
-    units::{grouped, rate_text, three_digits},
+    units::{grouped, rate_text, seconds_text, three_digits},
 };
 
-/// Shares that differ by less are told as one.
-const WORTH_SAYING: f64 = 0.05;
+/// What a share is told of where nothing of the time is left out.
+const ALWAYS: &str = "of the time";
+/// A transfer that was under way for this share of the time always was, and what was
+/// busy for this share of it was so all the time.
+const NEARLY_ALL: f64 = 0.95;
 
 /// The cause and its proof.
 pub fn proof(evidence: &Evidence<'_>, binding: &Binding) -> String {
-    let cause = binding.cause;
+    let (cause, thinking) = (binding.cause, thinking(evidence));
+    let before = match thinking * evidence.measured.elapsed_s {
+        before_s if thinking > 0.0 => format!(
+            "{} went by before the first byte was written; after that ",
+            seconds_text(before_s)
+        ),
+        _ => String::new(),
+    };
+    // What held is told of the time that is left.
+    let share = binding.share / (1.0 - thinking).max(f64::MIN_POSITIVE);
+    let binding = &Binding {
+        share: share.min(1.0),
+        ..*binding
+    };
     let outcome = match evidence.measured.outcome {
         Outcome::Complete => String::new(),
         Outcome::Dropped => came_to(evidence, "was dropped"),
         Outcome::Stalled => came_to(evidence, "stalled"),
     };
     format!(
-        "{}: {outcome}{}",
+        "{}: {outcome}{before}{}",
         cause.heading(),
         of_cause(evidence, binding)
     )
@@ -66,7 +83,7 @@ pub fn advice(
     let gives = predicted.map_or_else(
         || "helps".to_string(),
         |predicted| match evidence.setup.flow().stop {
-            Stop::Bytes(_) => format!("would take about {} s", three_digits(predicted.elapsed_s)),
+            Stop::Bytes(_) => format!("would take about {}", seconds_text(predicted.elapsed_s)),
             Stop::After(_) => format!(
                 "would give about {}",
                 rate_text(predicted.goodput_mbps * 1e6)
@@ -90,6 +107,9 @@ fn short(evidence: &Evidence<'_>, set: &str) -> String {
 
 fn of_cause(evidence: &Evidence<'_>, binding: &Binding) -> String {
     let held = percent(binding.share);
+    if binding.limit == Limit::Pacing && is_window(binding.cause) {
+        return paced(evidence, binding.cause, &held);
+    }
     match binding.cause {
         Cause::Path => path(evidence, binding.limit, binding.share),
         Cause::Application => format!(
@@ -131,7 +151,7 @@ fn of_cause(evidence: &Evidence<'_>, binding: &Binding) -> String {
         ),
         Cause::SlowStart => format!(
             "the congestion window was used up while it grew for {held} of the time; the transfer \
-             was over before it had reached the path's size."
+             was over before it was large enough."
         ),
         Cause::Congestion => congestion(evidence, &held),
         Cause::Loss => loss(evidence, &held) + " No buffer will help.",
@@ -162,7 +182,8 @@ fn path(evidence: &Evidence<'_>, limit: Limit, share: f64) -> String {
     let plan = evidence.busiest();
     let link = plan.link(Direction::Forward);
     let rate = link.rate_bps as f64;
-    let goodput = evidence.active_bps();
+    // What was thought about was not for the link to carry.
+    let goodput = evidence.active_bps() / (1.0 - thinking(evidence)).max(f64::MIN_POSITIVE);
     let of = match (link.radio, link.token_bucket) {
         (Some(radio), _) => format!(
             "a half-duplex radio of {} with {} us of access time a frame",
@@ -172,30 +193,20 @@ fn path(evidence: &Evidence<'_>, limit: Limit, share: f64) -> String {
         (None, Some(bucket)) => format!("shaped to {}", rate_text(bucket.rate_bps as f64)),
         (None, None) => format!("of {}", rate_text(rate)),
     };
+    let (busy_share, of_the_time) = busy(evidence, evidence.measured.link_busy_share);
+    let in_all = match of_the_time {
+        ALWAYS => "",
+        _ => " with opening, slow start and closing",
+    };
+    let waited = busy(evidence, share * (1.0 - thinking(evidence))).0;
     format!(
-        "link `{}` ({of}){} was busy {} and gave {}; the sender waited for {} \
-         {} of it, with {} bytes of packet memory in use at most, and more buffer will not help.",
+        "link `{}` ({of}){} was busy {busy_share} {of_the_time} and gave {}{in_all}; the sender waited for {} \
+         {waited} of it, with {} bytes of packet memory in use at most, and more buffer will not help.",
         plan.name,
         shared(evidence),
-        busy(evidence),
         rate_text(goodput),
         waiting_for(limit),
-        percent(share),
         grouped(evidence.measured.peak_pool_bytes),
-    )
-}
-
-/// How busy the busiest link was, and how busy where it could be, if that is more.
-fn busy(evidence: &Evidence<'_>) -> String {
-    let busy = evidence.measured.link_busy_share;
-    let of_rest = (busy / underway(evidence)).min(1.0);
-    if of_rest - busy < WORTH_SAYING {
-        return format!("{} of the time", percent(busy));
-    }
-    format!(
-        "{} of the time, {} of that in which the transfer was under way,",
-        percent(busy),
-        percent(of_rest)
     )
 }
 
@@ -216,6 +227,20 @@ fn each(evidence: &Evidence<'_>) -> &'static str {
     } else {
         " for each connection"
     }
+}
+
+/// A pacing rate that is what a window lets through.
+fn paced(evidence: &Evidence<'_>, window: Cause, held: &str) -> String {
+    let bounds = bounds::all(evidence.setup, &evidence.scale());
+    let most = bounds::of(&bounds, window).unwrap_or(f64::INFINITY);
+    format!(
+        "the pacing rate held segments back for {held} of the time, and congestion control takes it from \
+         what arrives: {}, of {} that {} lets through at a round trip of {}.",
+        rate_text(evidence.measured.goodput_mbps * 1e6),
+        rate_text(most),
+        window.words(),
+        millis(evidence.measured.srtt_ms),
+    )
 }
 
 fn send_buffer(evidence: &Evidence<'_>, held: &str) -> String {
@@ -279,12 +304,13 @@ fn pacing(evidence: &Evidence<'_>, held: &str) -> String {
 fn processor(evidence: &Evidence<'_>) -> String {
     let (name, share) =
         processor::busiest(evidence).map_or(("", 0.0), |(host, share)| (host.name.as_str(), share));
+    let (share, of_the_time) = busy(evidence, share);
     format!(
-        "the processor of `{name}`{} was busy {} of the time, and link `{}` {} of it; no buffer will help.",
+        "the processor of `{name}`{} was busy {share} {of_the_time}, and link `{}` {} of it; no buffer \
+         will help.",
         shared(evidence),
-        percent(share),
         evidence.busiest().name,
-        percent(evidence.measured.link_busy_share),
+        busy(evidence, evidence.measured.link_busy_share).0,
     )
 }
 
@@ -293,7 +319,7 @@ fn descriptors(evidence: &Evidence<'_>) -> String {
     let present = u64::from(receiver.device.rx_descriptors);
     let spoken = names::device(receiver, "device.rx_descriptors", present, present);
     format!(
-        "`{}` lost {} frames because {} = {} of them were in use; {} of {} segments were sent again.",
+        "`{}` lost {} frames because its receive ring ({} = {}) was full; {} of {} segments were sent again.",
         receiver.name,
         grouped(processor::lost_in_ring(evidence)),
         spoken.name,
@@ -308,8 +334,8 @@ fn delayed_ack(evidence: &Evidence<'_>, held: &str) -> String {
     let size = Buffer::sending(sender).text();
     let spoken = names::number(sender, "tcp.send_buffer", size);
     format!(
-        "{} = {} is less than two segments of {}, so each was acknowledged by the timer of `{}` \
-         ({} ms) and not by a second one: it was full for {held} of the time, and {} every {} are {}.",
+        "{} = {} is less than two segments of {}, so each was acknowledged when the timer of `{}` \
+         ({} ms) ran out and not because a second one came: it was full for {held} of the time, and {} every {} are {}.",
         spoken.name,
         spoken.present,
         bytes(evidence.segment_bytes()),
@@ -335,14 +361,11 @@ fn memory(evidence: &Evidence<'_>, held: &str) -> String {
 }
 
 fn window(evidence: &Evidence<'_>, held: &str) -> String {
-    let (window, rtt_ms) = (evidence.peer_window, evidence.measured.srtt_ms);
+    let window = evidence.peer_window;
     format!(
-        "the peer's window of at most {} was used up for {held} of the time; that a round trip of \
-         {} is at most {}{}. ",
+        "the peer's window of at most {} was used up for {held} of the time; {}. ",
         bytes(window),
-        millis(rtt_ms),
-        at_most(window, rtt_ms),
-        each(evidence),
+        a_round_trip(evidence, window),
     )
 }
 
@@ -372,11 +395,15 @@ fn loss(evidence: &Evidence<'_>, held: &str) -> String {
     let measured = evidence.measured;
     format!(
         "losses kept the congestion window ({} at the end) used up, or were being repaired, for \
-         {held} of the time; {} of {} segments were sent again, after {} timeouts.",
+         {held} of the time; {} of {} segments were sent again, {}.",
         bytes(evidence.cwnd),
         grouped(measured.retransmitted_segments),
         grouped(measured.data_segments),
-        grouped(measured.timeouts),
+        match measured.timeouts {
+            0 => "without a timeout".to_string(),
+            1 => "after one timeout".to_string(),
+            timeouts => format!("after {} timeouts", grouped(timeouts)),
+        },
     )
 }
 
@@ -404,7 +431,7 @@ fn its_buffer(evidence: &Evidence<'_>) -> String {
     };
     let spoken = names::number(receiver, knob, receiving.set);
     format!(
-        "It is {} = {} of `{}`.",
+        "It comes from {} = {} of `{}`.",
         spoken.name, spoken.present, receiver.name
     )
 }
@@ -445,6 +472,22 @@ fn at_most(window: u64, rtt_ms: f64) -> String {
     } else {
         "any rate".to_string()
     }
+}
+
+/// How busy a link or a processor was, and of which time: of that in which it could be
+/// full, where much of the time was spent on opening, growing and waiting to be asked.
+pub fn busy(evidence: &Evidence<'_>, share: f64) -> (String, &'static str) {
+    let underway = underway(evidence);
+    let measured = evidence.measured;
+    let fullest = measured
+        .cpu_busy_share
+        .unwrap_or(0.0)
+        .max(measured.link_busy_share);
+    if underway <= 0.0 || underway.max(fullest) >= NEARLY_ALL {
+        return (percent(share), ALWAYS);
+    }
+    let of_it = (share / underway).min(1.0);
+    (percent(of_it), "of the time under way")
 }
 
 pub fn percent(share: f64) -> String {
