@@ -766,32 +766,28 @@ fn a_size_is_found_with_its_curve_and_what_makes_no_sense_is_refused() {
         knob["smallest"]["value"].is_string() && knob["curve"].is_array(),
         "{knob}"
     );
-    refused(
-        Path::new("."),
-        &[
-            (&["size", "--rate", "5mbit"], "--rtt"),
-            (
-                &["size", "--rate", "5", "--rtt", "1ms"],
-                "a rate such as 100mbit",
-            ),
-            (
-                &[
-                    "size", "--rate", "5mbit", "--rtt", "1ms", "--preset", "nutx",
-                ],
-                "did you mean `nuttx`?",
-            ),
-            (
-                &[
-                    "size",
-                    "--rate",
-                    "5mbit",
-                    "--rtt",
-                    "1ms",
-                    "--set",
-                    "tcp.sak=1",
-                ],
-                "no knob is called `tcp.sak`",
-            ),
-        ],
-    );
+    for (line, says) in [
+        ("--rate 5mbit", "--rtt"),
+        ("--rate 5 --rtt 1ms", "a rate such as 100mbit"),
+        ("--rate 0mbit --rtt 1ms", "a rate such as 100mbit"),
+        ("--rate 5mbit --rtt 0ms", "above 0"),
+        ("--rate 5mbit --rtt 10ns", "whole microseconds"),
+        (
+            "--rate 5mbit --rtt 1ms --preset nutx",
+            "did you mean `nuttx`?",
+        ),
+        (
+            "--rate 5mbit --rtt 1ms --set tcp.sak=1",
+            "no knob is called",
+        ),
+        ("--rate 5mbit --rtt 1ms --share 0", "a share above 0"),
+        ("--rate 100gbit --rtt 1s", "the largest buffer holds"),
+        (
+            "--rate 5mbit --rtt 1ms --preset nuttx --memory 100",
+            "so little",
+        ),
+    ] {
+        let words: Vec<_> = ["size"].into_iter().chain(line.split(' ')).collect();
+        refused(Path::new("."), &[(&words, says)]);
+    }
 }

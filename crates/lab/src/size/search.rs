@@ -99,6 +99,11 @@ const GAIN_WITH_LOSSES: f64 = 0.03;
 const WITHOUT_GAIN: u32 = 2;
 /// How many points run side by side.
 const SIDE_BY_SIDE: usize = 2;
+/// With fewer bytes on their way, what comes beyond the first that is enough is looked
+/// at, too: a peak is no plateau.
+const FAR: u64 = 1 << 20;
+/// What is larger than the smallest gives this share of what is enough at least.
+const NEARLY: f64 = 0.97;
 /// Steps of closing in at most: the first to this percentage around where a straight
 /// line meets what is enough, the others to a third of what is left. Less than this
 /// part of a setting is close enough.
@@ -311,11 +316,19 @@ impl Curve<'_> {
         is_enough: bool,
     ) -> Result<(), SizeError> {
         let sizes: Vec<_> = sizes.collect();
+        let mut beyond = if is_enough && self.wish.bdp() < FAR {
+            1
+        } else {
+            0
+        };
         for sizes in sizes.chunks(SIDE_BY_SIDE) {
             let came = self.try_all(sizes.to_vec())?;
             let enough = self.enough_mbps();
             if came.iter().any(|goodput| (*goodput >= enough) == is_enough) {
-                break;
+                if beyond == 0 {
+                    break;
+                }
+                beyond -= 1;
             }
         }
         Ok(())
@@ -422,12 +435,16 @@ impl Curve<'_> {
         }
     }
 
-    /// The first of the settings that are enough.
+    /// The first of the settings that are enough, and beyond which none is much less;
+    /// where there is no such, the first that is enough.
     fn first_enough(&self) -> Option<usize> {
         let enough = self.enough_mbps();
-        self.points
-            .iter()
-            .position(|point| point.goodput_mbps >= enough)
+        let goodputs = || self.points.iter().map(|point| point.goodput_mbps);
+        let last_less = goodputs().rposition(|goodput| goodput < NEARLY * enough);
+        let from = last_less.map_or(0, |place| place + 1);
+        let lasting = goodputs().skip(from).position(|goodput| goodput >= enough);
+        let lasting = lasting.map(|place| from + place);
+        lasting.or_else(|| goodputs().position(|goodput| goodput >= enough))
     }
 
     /// What closes in on the place between the last that is not enough and the first
