@@ -209,6 +209,9 @@ quantities! {
     round_trip_bytes: u64 = "bytes/round trip", Whole, Median;
     /// Longest time in which a sender sent no text but the byte of a window probe.
     pause_s: f64 = "longest pause s", Decimal, Worst;
+    /// Mean time in which a written byte waited before it left for the first time; of
+    /// the sender where that is longest.
+    unsent_ms: f64 = "ms unsent", Decimal, Median;
     /// Times that a receiver's window closed.
     zero_windows: u64 = "zero windows", Whole, Median;
     /// Probes of closed windows that the senders sent.

@@ -36,6 +36,7 @@ use crate::{
         Watch, Watched,
         counters::HostCounters,
         sockets::{Socket, Whose},
+        udp::UdpSocket,
     },
 };
 use omitted::Omitted;
@@ -88,6 +89,7 @@ pub struct Scene<'a> {
     observer: Option<Observer>,
     watch: Watch,
     sockets: Vec<Socket>,
+    udp_sockets: Vec<UdpSocket>,
     /// Where there is only one connection.
     climb: Option<Climb>,
     /// Who was last heard when.
@@ -156,6 +158,9 @@ impl<'a> Scene<'a> {
                 world.acquaint(host, other);
             }
         }
+        if watch.events {
+            world.remember_overflows();
+        }
         let mut flows = Vec::new();
         let mut datagrams = Vec::new();
         for (place, plan) in setup.flows.iter().enumerate() {
@@ -182,6 +187,7 @@ impl<'a> Scene<'a> {
             observer: traces.then(|| Observer::new(&setup.hosts, observe, watch.events)),
             watch,
             sockets: Vec::new(),
+            udp_sockets: Vec::new(),
         }
     }
 
@@ -252,10 +258,13 @@ impl<'a> Scene<'a> {
     fn seen(&mut self) -> (Option<Observed>, Watched) {
         let observer = self.observer.take();
         let seen = observer.map(|observer| observer.finish(&self.world));
-        let (observed, events) = seen.unwrap_or_default();
+        let (observed, mut events) = seen.unwrap_or_default();
+        events.extend(self.overflow_events());
+        events.sort_by_key(|event| event.at_ns);
         let watched = Watched {
             events,
             sockets: std::mem::take(&mut self.sockets),
+            udp_sockets: std::mem::take(&mut self.udp_sockets),
             counters: self.host_counters(),
         };
         (observed, watched)
@@ -287,6 +296,7 @@ impl<'a> Scene<'a> {
     /// Writes down every end of every connection that there is now.
     fn look_at_sockets(&mut self) {
         let mut number = 0;
+        self.look_at_udp_sockets();
         for (index, (place, flow)) in self.flows.clone().into_iter().enumerate() {
             let first = index == 0 || self.flows[index - 1].0 != place;
             number = if first { 1 } else { number + 1 };
@@ -606,6 +616,7 @@ fn add_ends(measured: &mut Measured, ended: &[Ended<'_>]) {
             .map_or(0, |info| info.zero_window_probes);
         measured.window_probes += u64::from(probes);
         measured.resets += sender.resets;
+        measured.unsent_ms = measured.unsent_ms.max(sender.mean_wait.as_secs_f64() * 1e3);
         measured.pause_s = measured.pause_s.max(sender.longest_pause.as_secs_f64());
         measured.reset_s = sender.last_reset.map(since_start).or(measured.reset_s);
         if let (Some(_), Some(first), Some(last)) =
@@ -623,7 +634,7 @@ fn add_ends(measured: &mut Measured, ended: &[Ended<'_>]) {
 /// and a rate.
 fn climb(setup: &Setup) -> Option<Climb> {
     let (plan, (rate_bps, rtt_s)) = (setup.flow(), setup.bare_path());
-    let only = setup.flows.len() == 1 && plan.count == 1;
+    let only = setup.flows.len() == 1 && plan.count == 1 && !plan.is_udp();
     (only && rtt_s > 0.0 && rate_bps.is_finite())
         .then(|| Climb::new(Instant::ZERO + plan.start, rtt_s))
 }

@@ -49,6 +49,8 @@ pub struct EndFacts {
     /// Longest time between two segments that it sent with more text than a
     /// probe of a closed window has.
     pub longest_pause: Duration,
+    /// Mean time that a byte waited between the write and leaving for the first time.
+    pub mean_wait: Duration,
     /// Resets that it sent.
     pub resets: u64,
     /// When the last of them left.
@@ -219,6 +221,7 @@ impl World {
             longest_arrival_gap: arrivals.longest_gap,
             last_arrival: arrivals.last,
             longest_pause: own.meter.longest_pause,
+            mean_wait: own.ledger.waits.mean(),
             resets: own.meter.resets,
             last_reset: own.meter.last_reset,
             first_read: own.ledger.first_read,

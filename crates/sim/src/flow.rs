@@ -14,6 +14,7 @@ use crate::arrivals::Arrivals;
 use crate::check::{pace::PaceWatch, repeats::RepeatWatch, windows::WindowWatch};
 use crate::meter::Meter;
 use crate::pattern::Pattern;
+use crate::waits::Waits;
 
 /// A conversation of the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -123,6 +124,8 @@ pub(crate) struct Ledger {
     pub last_written: Option<Instant>,
     pub first_read: Option<Instant>,
     pub last_read: Option<Instant>,
+    /// What has not left, and how long the rest waited.
+    pub waits: Waits,
     /// Whether the application writes and reads in place, without its own copy.
     pub in_place: bool,
 }
@@ -137,6 +140,7 @@ impl Ledger {
             last_written: None,
             first_read: None,
             last_read: None,
+            waits: Waits::default(),
             in_place: false,
         }
     }

@@ -44,6 +44,7 @@ pub mod random_world;
 pub mod rule;
 mod soak;
 mod socket;
+mod waits;
 mod world;
 
 pub use account::{DatagramAccount, Overflow};

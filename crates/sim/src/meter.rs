@@ -24,6 +24,8 @@ pub struct Meter {
     pub data_segments: u64,
     /// Bytes of text, retransmissions counted each time.
     pub text_bytes: u64,
+    /// The same, each counted once.
+    pub new_text: u64,
     /// Segments with text that begins below what was sent before.
     pub retransmitted_segments: u64,
     /// How many segments had how many bytes of text.
@@ -79,6 +81,7 @@ impl Meter {
         }
         let beyond = end.wrapping_sub(before) as i32;
         if beyond > 0 {
+            self.new_text += beyond as u64;
             self.tail.clear();
             self.text_end = Some(end);
         }

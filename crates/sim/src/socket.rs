@@ -161,6 +161,7 @@ impl Socket for EndSocket<'_> {
                 self.own.written += taken as u64;
                 if taken > 0 {
                     self.own.last_written = Some(self.now);
+                    self.own.waits.wrote(self.own.written, self.now);
                 }
                 taken as u64
             }

@@ -135,7 +135,8 @@ impl Setup {
     /// Sets what `path` names:
     /// `HOST.group.knob`, `LINKNAME.field`, `link.field` (of every link),
     /// `FLOWNAME.field`, `workload.field` (of every flow), or `group.knob` of
-    /// the host under study.
+    /// the host under study. Other systems' names for what a workload has are of
+    /// every flow too, and of those that a host sends with `HOST.` before them.
     ///
     /// # Errors
     /// An unknown name with the nearest known one, or a value refused.
@@ -149,7 +150,13 @@ impl Setup {
             None => path,
         };
         let (first, rest) = path.split_once('.').unwrap_or((path, ""));
-        if let Some(host) = self.hosts.iter_mut().find(|host| host.name == first) {
+        if let Some(place) = self.hosts.iter().position(|host| host.name == first) {
+            let field = other_names::path_of(rest).and_then(|path| path.split_once('.'));
+            if let Some((WORKLOAD, field)) = field {
+                let mut own = self.flows.iter_mut().filter(|flow| flow.from == place);
+                return own.try_for_each(|flow| flow.set(field, text));
+            }
+            let host = &mut self.hosts[place];
             return host.set(rest, text).map_err(|error| located(error, first));
         }
         if let Some(link) = self.links.iter_mut().find(|link| link.name == first) {

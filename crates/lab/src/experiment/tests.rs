@@ -348,7 +348,8 @@ fn a_processor_a_ring_and_the_direction_are_set_like_everything_else() {
         ("ETH1_RXDESC_CNT", "4"),
         ("client.ETH1_TXDESC_CNT", "4"),
         ("workload.reverse", "true"),
-        ("SO_NOPUSH", "true"),
+        ("SO_NOPUSH", "false"),
+        ("server.SO_NOPUSH", "true"),
         ("SO_SNDLOWAT", "4K"),
     ] {
         experiment.set(path, value).unwrap();

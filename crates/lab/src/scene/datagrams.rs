@@ -4,13 +4,19 @@
 //! when everything that was under way has had time to arrive.
 
 use fullpipe_pool::{Duration, Instant};
-use fullpipe_sim::{DatagramDemand, DatagramFacts, WorldFailure};
+use fullpipe_sim::{
+    DatagramDemand, DatagramFacts, DatagramsId, Overflow, Overflowing, WorldFailure,
+};
 
 use super::{Activity, Played, SLICE, Scene, over};
 use crate::{
     experiment::{FlowPlan, Stop},
     measured::{Measured, Outcome, jain},
     shares::Times,
+    watch::{
+        events::{Happening, What},
+        udp::UdpSocket,
+    },
 };
 
 /// How long after the last datagram was sent others may still arrive.
@@ -45,12 +51,12 @@ impl Scene<'_> {
         let end = Instant::ZERO + ends.max().unwrap_or(Duration::ZERO);
         while self.world.now() < end && !self.is_all_sent() {
             let rest = end - self.world.now();
-            self.step_for(SLICE.min(rest))?;
+            self.run_for(SLICE.min(rest))?;
             let share = self.age().as_secs_f64() / end.since(Instant::ZERO).as_secs_f64();
             progress(share.min(1.0));
         }
         let sent: Vec<_> = self.datagram_facts();
-        self.step_for(UNDER_WAY)?;
+        self.run_for(UNDER_WAY)?;
         self.world.try_run_for(Duration::ZERO)?;
         let arrived = self.datagram_facts();
         let places = self.datagrams.iter().map(|(place, _)| *place);
@@ -87,6 +93,66 @@ impl Scene<'_> {
             observed,
             watched,
         })
+    }
+
+    /// Writes down every socket of datagrams.
+    pub(super) fn look_at_udp_sockets(&mut self) {
+        let at_ns = self.world.now().as_nanos();
+        for (index, (place, id)) in self.datagrams.iter().enumerate() {
+            let plan = &self.setup.flows[*place];
+            let before = self.datagrams[..index].iter();
+            let number = before.filter(|(other, _)| other == place).count() + 1;
+            let name = match plan.count {
+                1 => plan.name.clone(),
+                _ => format!("{}#{number}", plan.name),
+            };
+            let [from, to] = [plan.from, plan.to].map(|host| &self.setup.hosts[host].name);
+            let [sending, receiving] = self.world.datagram_sockets(*id);
+            self.udp_sockets.extend([
+                UdpSocket::of(at_ns, from, to, name.clone(), sending),
+                UdpSocket::of(at_ns, to, from, name, receiving),
+            ]);
+        }
+    }
+
+    /// Queues and rings that were too short, where events are wanted.
+    pub(super) fn overflow_events(&self) -> Vec<Happening> {
+        let mut events = Vec::new();
+        for (host, place, Overflow { from, until, lost }) in self.world.overflows() {
+            let (connection, full, room) = match place {
+                Overflowing::ReceiveQueue(id) => (
+                    Some(self.socket_number(id)),
+                    What::ReceiveQueueFull,
+                    What::ReceiveQueueRoom { lost },
+                ),
+                Overflowing::Ring => (None, What::RingFull, What::RingRoom { lost }),
+            };
+            let plans = self.setup.hosts.iter().zip(&self.hosts);
+            let mut names = plans.filter(|(_, own)| **own == host);
+            let name = names.next().map_or("", |(plan, _)| plan.name.as_str());
+            let ends = [(Some(from), full), (until, room)];
+            let told = ends.into_iter().filter_map(|(at, what)| Some((at?, what)));
+            events.extend(told.map(|(at, what)| Happening {
+                at_ns: at.as_nanos(),
+                host: name.to_string(),
+                connection,
+                what,
+            }));
+        }
+        events
+    }
+
+    /// Which of its host's UDP sockets the receiver of these has, from 1.
+    fn socket_number(&self, id: DatagramsId) -> u32 {
+        let flow = |place: usize| &self.setup.flows[place];
+        let own = self.datagrams.iter().find(|(_, other)| *other == id);
+        let host = own.map_or(0, |(place, _)| flow(*place).to);
+        let before = self.datagrams.iter().take_while(|(_, other)| *other != id);
+        let opened = before.map(|(place, _)| {
+            let FlowPlan { from, to, .. } = flow(*place);
+            u32::from(*from == host) + u32::from(*to == host)
+        });
+        opened.sum::<u32>() + 1
     }
 
     fn is_all_sent(&self) -> bool {

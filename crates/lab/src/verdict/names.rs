@@ -60,6 +60,17 @@ pub fn device(host: &HostPlan, field: &str, present: u64, wanted: u64) -> Spoken
     }
 }
 
+/// What `host` calls a field of the workload. It is set without the host's name.
+pub fn of_workload(host: &HostPlan, field: &str, present: &str, wanted: &str) -> Spoken {
+    let path = format!("workload.{field}");
+    let own = other_names(host.preset.name).find(|known| known.path == path);
+    Spoken {
+        name: own.map_or(path, |known| known.name.to_string()),
+        present: present.to_string(),
+        wanted: wanted.to_string(),
+    }
+}
+
 /// What `host` calls a knob that is on or off, to be set to `wanted`.
 pub fn switch(host: &HostPlan, knob: &'static str, wanted: bool) -> Spoken {
     let inverted = alias::of_knob(host.preset.name, knob)

@@ -18,12 +18,12 @@ use super::{
     processor,
 };
 use crate::{
-    experiment::{HostPlan, Stop, other_names},
+    experiment::{HostPlan, Stop},
     units::{grouped, rate_text, three_digits},
 };
 
 /// What small writes gain when nothing holds them.
-const AT_ONCE: &str = "each write is sent at once";
+const AT_ONCE: &str = "each write is sent at once, which gains that time and no rate";
 /// Values of buffers are rounded up to this many bytes.
 const STEP: u64 = 1_024;
 /// A pacing rate is to be above what the path carries by this factor.
@@ -105,27 +105,26 @@ pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
 }
 
 /// Small writes leave at once when nobody holds them: the application, or Nagle.
+/// That gains no rate, as no more comes than is written, but the time that they
+/// wait.
 fn at_once(evidence: &Evidence<'_>) -> Option<Remedy> {
-    let (flow, sender) = (evidence.setup.flow(), evidence.sender());
-    if flow.write_plan().no_push {
-        let mut own = other_names(sender.preset.name);
-        let own = own.find(|known| known.path == "workload.no_push");
-        let set = own.map_or_else(
-            || format!("{}.no_push", flow.name),
-            |known| known.name.to_string(),
-        );
-        let spoken = Spoken {
-            name: set.clone(),
-            present: "true".to_string(),
-            wanted: "false".to_string(),
-        };
-        let mut remedy = one(sender, spoken, AT_ONCE.to_string());
-        remedy.changes[0].set = set;
-        return Some(remedy);
+    let sender = evidence.sender();
+    let no_push = evidence.setup.flow().write_plan().no_push;
+    let pushed = no_push.then(|| names::of_workload(sender, "no_push", "true", "false"));
+    let nagle = sender.config.tcp.nagle;
+    let nagle = nagle.then(|| names::switch(sender, "tcp.nagle", false));
+    let mut changes: Vec<_> = nagle.iter().map(|nagle| change(sender, nagle)).collect();
+    if let Some(pushed) = &pushed {
+        let set = pushed.name.clone();
+        let (from, to) = (pushed.present.clone(), pushed.wanted.clone());
+        changes.insert(0, Change { set, from, to });
     }
-    let tcp = &sender.config.tcp;
-    tcp.nagle
-        .then(|| switched(sender, "tcp.nagle", false, AT_ONCE))
+    let waits = evidence.measured.unsent_ms > 0.0;
+    let first = pushed.or(nagle).filter(|_| waits)?;
+    Some(Remedy {
+        changes,
+        ..one(sender, first, AT_ONCE.to_string())
+    })
 }
 
 /// Takes a write that fits nowhere piece by piece.

@@ -371,7 +371,8 @@ fn window(evidence: &Evidence<'_>, held: &str) -> String {
 
 fn nagle(evidence: &Evidence<'_>, held: &str) -> String {
     format!(
-        "less than a segment of {} waited for {} for {held} of the time, with writes of {}.",
+        "less than a segment of {} waited for {} for {held} of the time, with writes of {}; a byte waited \
+         {} on average before it left.",
         bytes(evidence.measured.segment_bytes),
         if evidence.setup.flow().write_plan().no_push {
             "the rest of it"
@@ -379,6 +380,7 @@ fn nagle(evidence: &Evidence<'_>, held: &str) -> String {
             "an acknowledgment"
         },
         bytes(u64::from(evidence.setup.flow().write)),
+        millis(evidence.measured.unsent_ms),
     )
 }
 

@@ -24,8 +24,8 @@ pub struct Happening {
     pub at_ns: u64,
     /// On which host.
     pub host: String,
-    /// Which of its connections, counted from 1 as they were opened; `None`
-    /// where it is the host's.
+    /// Which of its connections, or of its UDP sockets, counted from 1 as they were
+    /// opened; `None` where it is the host's.
     pub connection: Option<u32>,
     /// What.
     pub what: What,
@@ -86,6 +86,20 @@ pub enum What {
     },
     /// A segment from the peer went no further.
     Discarded(DiscardReason),
+    /// A datagram was lost because the receive queue was full.
+    ReceiveQueueFull,
+    /// It has room again.
+    ReceiveQueueRoom {
+        /// Datagrams that were lost since it was full.
+        lost: u64,
+    },
+    /// A frame was lost because the receive ring was full.
+    RingFull,
+    /// It has room again.
+    RingRoom {
+        /// Frames that were lost since it was full.
+        lost: u64,
+    },
     /// A reset left.
     ResetSent,
     /// A reset arrived.
@@ -109,6 +123,10 @@ impl What {
             Self::Probe { .. } => "probe",
             Self::Timeout { .. } => "timeout",
             Self::Discarded(_) => "discarded",
+            Self::ReceiveQueueFull => "receive-queue-full",
+            Self::ReceiveQueueRoom { .. } => "receive-queue-room",
+            Self::RingFull => "ring-full",
+            Self::RingRoom { .. } => "ring-room",
             Self::ResetSent => "reset-sent",
             Self::ResetReceived => "reset-received",
         }
@@ -138,6 +156,17 @@ impl fmt::Display for What {
             Self::Probe { count } => write!(f, "zero window probe {count}"),
             Self::Timeout { count } => write!(f, "retransmission timeout {count} in a row"),
             Self::Discarded(reason) => write!(f, "segment discarded: {}", reason.name()),
+            Self::ReceiveQueueFull => f.write_str("receive queue full: a datagram was lost"),
+            Self::ReceiveQueueRoom { lost } => {
+                write!(
+                    f,
+                    "receive queue has room again: {lost} datagrams were lost"
+                )
+            }
+            Self::RingFull => f.write_str("receive ring full: a frame was lost"),
+            Self::RingRoom { lost } => {
+                write!(f, "receive ring has room again: {lost} frames were lost")
+            }
             Self::ResetSent => f.write_str("reset sent"),
             Self::ResetReceived => f.write_str("reset received"),
         }
@@ -171,8 +200,14 @@ impl Serialize for Happening {
             What::WriterReleased { room } => map.serialize_entry("room_bytes", &room)?,
             What::NoMemory { wanted } => map.serialize_entry("wanted_bytes", &wanted)?,
             What::Pressure(level) => map.serialize_entry("level", level.name())?,
-            What::WindowClosed | What::PeerWindowClosed | What::ResetSent | What::ResetReceived => {
-            }
+            What::WindowClosed
+            | What::PeerWindowClosed
+            | What::ReceiveQueueFull
+            | What::RingFull
+            | What::ResetSent
+            | What::ResetReceived => {}
+            What::ReceiveQueueRoom { lost } => map.serialize_entry("lost_datagrams", &lost)?,
+            What::RingRoom { lost } => map.serialize_entry("lost_frames", &lost)?,
             What::Discarded(reason) => map.serialize_entry("reason", reason.name())?,
             What::Probe { count } => map.serialize_entry("since_closed", &count)?,
             What::WindowOpened { window } | What::PeerWindowOpened { window } => {

@@ -8,6 +8,7 @@ pub mod counters;
 pub mod events;
 pub mod sockets;
 mod text;
+pub mod udp;
 
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ use serde::Serialize;
 use counters::HostCounters;
 use events::Happening;
 use sockets::Socket;
+use udp::UdpSocket;
 
 pub use text::{events_json_lines, events_text, watched_text};
 
@@ -26,7 +28,7 @@ pub use text::{events_json_lines, events_text, watched_text};
 pub struct Watch {
     /// What happened, and when.
     pub events: bool,
-    /// Every connection's state, once in so long.
+    /// Every connection's and UDP socket's state, once in so long.
     pub sockets: Option<Duration>,
     /// Every host's counters at the end.
     pub counters: bool,
@@ -50,6 +52,9 @@ pub struct Watched {
     /// In the order of time, and of flows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sockets: Vec<Socket>,
+    /// The same of datagrams.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub udp_sockets: Vec<UdpSocket>,
     /// In the order of the file's hosts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<HostCounters>,

@@ -219,3 +219,78 @@ fn the_text_has_the_words_of_ss_and_nstat_and_a_line_of_json_is_an_event() {
     let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
     assert!(json["rows"][0]["sockets"][0]["skmem"]["tb"].is_number());
 }
+
+const DATAGRAMS: &str = r#"
+title = "t"
+[hosts.a]
+[hosts.b]
+preset = "unet3"
+cpu = { call = "200us", receive_packet = "50us" }
+device.rx_descriptors = 3
+[links.wire]
+between = ["a", "b"]
+rate = "100mbit"
+delay = "1ms"
+[workload]
+from = "a"
+to = "b"
+protocol = "udp"
+write = 1000
+rate = "8mbit"
+tick = "10ms"
+duration = "1s"
+[[rows]]
+label = "bursts"
+"#;
+
+#[test]
+fn a_queue_of_datagrams_that_overflows_is_told_from_its_first_loss_until_it_has_room() {
+    let report = report(ALL, DATAGRAMS);
+    let row = &report.rows[0];
+    let events = &row.watched.events;
+    let full = count(&row.watched, |what| *what == What::ReceiveQueueFull);
+    let room = events.iter().filter_map(|event| match event.what {
+        What::ReceiveQueueRoom { lost } => Some(lost),
+        _ => None,
+    });
+    let lost: u64 = room.clone().sum();
+    // Each burst of ten has one.
+    assert!((90..=100).contains(&full), "{full}");
+    assert_eq!(full, room.count());
+    assert_eq!(Some(lost as f64), row.measured.udp_rcvbuf_errors);
+    let ring: u64 = events
+        .iter()
+        .filter_map(|event| match event.what {
+            What::RingRoom { lost } => Some(lost),
+            _ => None,
+        })
+        .sum();
+    assert_eq!(ring, row.measured.rx_ring_drops);
+    assert!(events.iter().all(|event| event.host == "b"));
+    assert!(events.is_sorted_by_key(|event| event.at_ns));
+}
+
+#[test]
+fn udp_sockets_are_shown_with_what_they_lost() {
+    // Not only when bursts begin.
+    let often = Watch {
+        sockets: Some(Duration::from_micros(1_700)),
+        ..ALL
+    };
+    let report = report(often, DATAGRAMS);
+    let row = &report.rows[0];
+    let sockets = &row.watched.udp_sockets;
+    let last = sockets.iter().rfind(|socket| socket.host == "b").unwrap();
+    assert_eq!(Some(last.skmem.d as f64), row.measured.udp_rcvbuf_errors);
+    assert_eq!(last.recv_datagrams_most, 1);
+    assert!(sockets.iter().any(|socket| socket.recv_q == 1_000));
+    let all = text::watched_text(&report);
+    for part in [
+        "UDP sockets of row `bursts`",
+        "UNCONN",
+        "recv_datagrams:1/1",
+        "b#1          receive queue full",
+    ] {
+        assert!(all.contains(part), "{part}");
+    }
+}

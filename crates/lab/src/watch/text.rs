@@ -24,6 +24,12 @@ pub fn watched_text(report: &Report) -> String {
                 let _ = writeln!(text, "{socket}");
             }
         }
+        if !watched.udp_sockets.is_empty() {
+            let _ = writeln!(text, "\nUDP sockets of row `{title}`\n{}", Socket::HEADING);
+            for socket in &watched.udp_sockets {
+                let _ = writeln!(text, "{socket}");
+            }
+        }
         if !watched.counters.is_empty() {
             let _ = writeln!(text, "\ncounters of row `{title}`, and their rate a second");
             for host in &watched.counters {

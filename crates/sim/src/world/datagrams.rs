@@ -6,7 +6,7 @@
 
 use std::net::SocketAddr;
 
-use fullpipe::UdpId;
+use fullpipe::{UdpId, UdpInfo};
 use fullpipe_pool::Duration;
 
 use super::{Event, HostId, World, address_of};
@@ -54,6 +54,16 @@ impl World {
     /// What datagrams have come to so far.
     pub fn datagram_facts(&self, id: DatagramsId) -> DatagramFacts {
         self.datagrams[id.0].facts
+    }
+
+    /// The sockets of datagrams: who sends, and who receives.
+    pub fn datagram_sockets(&self, id: DatagramsId) -> [UdpInfo; 2] {
+        let Datagrams { hosts, sockets, .. } = &self.datagrams[id.0];
+        Side::ALL.map(|side| {
+            let stack = &self.hosts[hosts[side.index()].0].stack;
+            let info = stack.udp_info(sockets[side.index()]);
+            info.expect("they are never closed")
+        })
     }
 
     /// Datagrams whose time has come.

@@ -98,6 +98,7 @@ impl World {
         let own = &mut flow.ends[end.side.index()];
         own.last_sent = Some(now);
         own.meter.segment(now, tcp);
+        own.ledger.waits.left(own.meter.new_text, now);
         if flow.ends.iter().any(|end| end.stage == Stage::Vanished) {
             return Ok(false);
         }

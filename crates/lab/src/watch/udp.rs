@@ -1,0 +1,98 @@
+//! A UDP socket at one moment, as `ss -uanm` shows it.
+//!
+//! Rule: as for connections (`sockets`): a name that `ss` has means what it means
+//! there. How many datagrams a queue has and takes stands behind it, because some
+//! systems count them and not their bytes.
+
+use std::fmt;
+
+use fullpipe::UdpInfo;
+use serde::Serialize;
+
+use super::{seconds, sockets::Memory};
+
+/// A UDP socket.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UdpSocket {
+    /// When, in nanoseconds from the start of the row.
+    pub at_ns: u64,
+    /// The host that it is on.
+    pub host: String,
+    /// The host at the other end.
+    pub peer: String,
+    /// The flow that it belongs to, and which of its senders, from 1.
+    pub flow: String,
+    /// `UNCONN`, as of every socket that is bound and not connected.
+    pub state: &'static str,
+    /// Received and not read, in bytes.
+    pub recv_q: u64,
+    /// Written and not sent, in bytes.
+    pub send_q: u64,
+    /// Its memory.
+    pub skmem: Memory,
+    /// Datagrams received and not read.
+    pub recv_datagrams: usize,
+    /// The most that the queue of these takes.
+    pub recv_datagrams_most: usize,
+    /// Datagrams written and not sent.
+    pub send_datagrams: usize,
+    /// The most that the queue of these takes.
+    pub send_datagrams_most: usize,
+}
+
+impl UdpSocket {
+    /// What `info` says at `at_ns` of the socket on `host`.
+    pub fn of(at_ns: u64, host: &str, peer: &str, flow: String, info: UdpInfo) -> Self {
+        let UdpInfo {
+            unread,
+            unsent,
+            drops,
+        } = info;
+        Self {
+            at_ns,
+            host: host.to_string(),
+            peer: peer.to_string(),
+            flow,
+            state: "UNCONN",
+            recv_q: unread.bytes,
+            send_q: unsent.bytes,
+            skmem: Memory {
+                r: unread.bytes,
+                rb: unread.most_bytes,
+                tb: unsent.most_bytes,
+                w: unsent.bytes,
+                d: drops,
+                ..Memory::default()
+            },
+            recv_datagrams: unread.datagrams,
+            recv_datagrams_most: unread.most_datagrams,
+            send_datagrams: unsent.datagrams,
+            send_datagrams_most: unsent.most_datagrams,
+        }
+    }
+}
+
+impl fmt::Display for UdpSocket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{:<14} {:<10} {:>7} {:>10}  {} -> {}, {}",
+            seconds(self.at_ns),
+            self.state,
+            self.recv_q,
+            self.send_q,
+            self.host,
+            self.peer,
+            self.flow
+        )?;
+        write!(
+            f,
+            "\t {} recv_datagrams:{}/{} send_datagrams:{}/{}",
+            self.skmem,
+            self.recv_datagrams,
+            self.recv_datagrams_most,
+            self.send_datagrams,
+            self.send_datagrams_most
+        )
+    }
+}
