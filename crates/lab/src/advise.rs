@@ -23,6 +23,8 @@ use crate::{
 pub const MOST_STEPS: usize = 16;
 /// A step that gives less than this part more has given nothing.
 const GAIN: f64 = 0.02;
+/// The part of a gain that is none at all.
+const NOTHING: f64 = 0.001;
 
 /// One row, advised to its end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -300,10 +302,13 @@ fn ends_with(steps: &[Step], end: End) -> String {
         || words.to_string(),
         |before| {
             let [was, is] = [before, last].map(|step| rate_text(step.goodput_mbps * 1e6));
-            let what = if last.goodput_mbps < before.goodput_mbps * (1.0 - GAIN) {
-                "made it worse"
+            let gained = last.goodput_mbps / before.goodput_mbps - 1.0;
+            let what = if gained < -NOTHING {
+                "made it worse".to_string()
+            } else if gained < NOTHING {
+                "gained nothing".to_string()
             } else {
-                "gained nothing"
+                format!("gained {} %", three_digits(gained * 100.0))
             };
             match end {
                 End::NoGain => format!("{words}: {is} after {was}"),

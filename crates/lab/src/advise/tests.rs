@@ -256,3 +256,26 @@ fn several_connections_are_not_told_what_one_would_gain() {
         advice.ends_with
     );
 }
+
+/// A writer is woken for a third of the buffer, so a larger one costs fewer calls,
+/// whether the processor had no time left or waited for the buffer now and then.
+#[test]
+fn a_processor_that_calls_its_writer_too_often_is_given_a_larger_buffer() {
+    let mut unet3 = known("unet3");
+    unet3.set("device.cpu.call", "20us").unwrap();
+    for (size, limit) in [("9216", Cause::SendBuffer), ("16384", Cause::Cpu)] {
+        unet3.set("CFG_TCP_SND_WND", size).unwrap();
+        let row = unet3.rows.iter().find(|row| row.label == "TCP send, tuned");
+        let options = RunOptions::plain(1);
+        let advice = advise(&unet3, row.unwrap(), None, MOST_STEPS, &options).unwrap();
+        let [before, after] = &advice.steps[..] else {
+            panic!("{} steps: {}", advice.steps.len(), advice.ends_with)
+        };
+        assert_eq!(before.verdict.limit, limit);
+        assert_eq!(after.changes[0].set, "device.CFG_TCP_SND_WND");
+        assert!(after.goodput_mbps > 1.1 * before.goodput_mbps);
+        let off = after.predicted.unwrap().goodput_mbps / after.goodput_mbps - 1.0;
+        assert!(off.abs() < 0.05, "{off}");
+        assert_eq!(advice.narrowest, Some(Narrowest::HostCpu));
+    }
+}

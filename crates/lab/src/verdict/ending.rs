@@ -14,7 +14,7 @@ use super::{
     buffers::Buffer,
     cause::Cause,
     evidence::Evidence,
-    processor, words,
+    gone, processor, words,
 };
 use crate::{
     experiment::Stop,
@@ -61,7 +61,7 @@ pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Ending {
     let left = left(evidence, cause);
     let words = match left {
         Left::Path(narrowest) => format!("path ({})", narrowest_words(evidence, narrowest)),
-        Left::Application => application(evidence, cause),
+        Left::Application => application(evidence, cause) + came_to(evidence),
         Left::Unmoved => unmoved(evidence, cause),
     };
     Ending { left, words }
@@ -237,17 +237,30 @@ fn application(evidence: &Evidence<'_>, cause: Cause) -> String {
 fn unmoved(evidence: &Evidence<'_>, cause: Cause) -> String {
     let what = cause.words();
     if cause == Cause::PeerGone {
-        return format!("{what}, and given up as soon as is safe or as is set");
+        let why = if gone::is_waited_for(evidence) {
+            "whom no shorter timeout would tell from those who are slow"
+        } else {
+            "and nobody waits for the memory that they hold"
+        };
+        return format!("{what}, {why}");
     }
     match evidence.measured.outcome {
         Outcome::Complete if !evidence.is_alone() => {
             format!("{what}; what one of several connections would gain is not for it alone to say")
         }
         Outcome::Complete if matches!(cause, Cause::Loss | Cause::Reassembly) => {
-            format!("{what} in a queue on the way that overflows, which no knob of a host prevents")
+            format!("{what} in a queue on the way, which no knob of a host prevents")
         }
         Outcome::Complete => format!("{what}, which no knob moves"),
-        Outcome::Dropped => format!("{what}, and the connection was dropped"),
-        Outcome::Stalled => format!("{what}, and the transfer stalled"),
+        Outcome::Dropped | Outcome::Stalled => format!("{what}{}", came_to(evidence)),
+    }
+}
+
+/// What became of a transfer that did not end.
+fn came_to(evidence: &Evidence<'_>) -> &'static str {
+    match evidence.measured.outcome {
+        Outcome::Complete => "",
+        Outcome::Dropped => ", and the connection was dropped",
+        Outcome::Stalled => ", and the transfer stalled",
     }
 }

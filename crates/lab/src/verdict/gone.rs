@@ -67,6 +67,12 @@ fn is_longest(evidence: &Evidence<'_>, silence: &Silence) -> bool {
     })
 }
 
+/// Whether others waited for the memory that silent peers hold.
+pub fn is_waited_for(evidence: &Evidence<'_>) -> bool {
+    let silence = evidence.silence;
+    silence.is_some_and(|silence| !starved(silence).is_empty())
+}
+
 /// Those who waited for longer than a lost segment takes.
 fn starved(silence: &Silence) -> Vec<Waiting> {
     let long =

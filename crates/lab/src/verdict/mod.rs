@@ -49,6 +49,9 @@ use crate::{experiment::Setup, measured::Outcome, units::grouped};
 use bounds::Bound;
 use remedy::Remedy;
 
+/// A larger initial window is to give so many times as much, or is not worth a word.
+const WORTH_A_STEP: f64 = 1.02;
+
 /// Which bound was binding, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
@@ -162,7 +165,17 @@ fn advised(evidence: &Evidence<'_>, verdict: Verdict, remedy: Remedy) -> Verdict
     };
     let next = next_bound(evidence, &setup);
     let outlook = next.map(|next| (predict::under(&setup, &evidence.scale(), next), next));
+    if verdict.limit == Cause::SlowStart && outlook.is_some_and(|(it, _)| is_no_gain(evidence, it))
+    {
+        return verdict;
+    }
     with_remedy(evidence, verdict, remedy, outlook)
+}
+
+/// Whether hardly more is to be expected than came. A buffer may still have to grow before
+/// the next one can.
+fn is_no_gain(evidence: &Evidence<'_>, predicted: Predicted) -> bool {
+    predicted.goodput_mbps < evidence.measured.goodput_mbps * WORTH_A_STEP
 }
 
 /// The verdict with advice, and with what comes of it where that can be told.

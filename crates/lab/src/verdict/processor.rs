@@ -23,6 +23,8 @@ const NEVER_IDLE: f64 = 0.97;
 /// A receiver's calls may cost this part of what its frames do where those leave it
 /// no time for them.
 const CALLS_PART: f64 = 0.05;
+/// A writer is woken when this part of the buffer is free: a third.
+const FOR_A_WRITER: f64 = 3.0;
 /// More segments than this are not left to one call.
 const MOST_FOR_A_CALL: f64 = 8.0;
 
@@ -34,8 +36,7 @@ pub fn segment_s(setup: &Setup, segment: f64) -> f64 {
     let (from, to) = (&sender.cpu, &receiver.cpu);
     let frame = segment as usize + HEADERS;
     let every = f64::from(receiver.config.tcp.ack_every);
-    // A writer is woken for a third of the buffer.
-    let calls = (segment * 3.0 / Buffer::sending(sender).text() as f64).min(1.0);
+    let calls = (segment * FOR_A_WRITER / Buffer::sending(sender).text() as f64).min(1.0);
     let sending = seconds(&from.send, frame)
         + seconds(&from.receive, HEADERS) / every
         + from.call.as_secs_f64() * calls;
@@ -77,6 +78,20 @@ pub fn for_a_call(setup: &Setup, segment: f64, frame_s: f64) -> f64 {
     } else {
         1.0
     }
+}
+
+/// Text that the send buffer must hold for calls of its writer to cost a sender whose
+/// processor binds no more than a part of what frames do; nothing where they do not.
+pub fn text_for_calls(evidence: &Evidence<'_>) -> Option<u64> {
+    let sender = evidence.sender();
+    busiest(evidence).filter(|(host, _)| host.name == sender.name)?;
+    let segment = evidence.segment_bytes() as f64;
+    let every = f64::from(evidence.receiver().config.tcp.ack_every);
+    let frames_s = seconds(&sender.cpu.send, segment as usize + HEADERS)
+        + seconds(&sender.cpu.receive, HEADERS) / every;
+    let text = segment * FOR_A_WRITER * sender.cpu.call.as_secs_f64() / (frames_s * CALLS_PART);
+    let is_more = text.is_finite() && text > Buffer::sending(sender).text() as f64;
+    (is_more && evidence.is_alone()).then_some(text as u64)
 }
 
 /// Whether a processor held the transfer back, and not `cause` with it: it was busier

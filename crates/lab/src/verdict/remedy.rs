@@ -89,13 +89,13 @@ pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
         Cause::Pacing => faster(evidence),
         Cause::Descriptors => descriptors(evidence),
         Cause::OutOfOrder => Some(out_of_order(evidence)),
+        Cause::Cpu => fewer_calls(evidence),
         Cause::Path
         | Cause::Application
         | Cause::SlowReader
         | Cause::Reassembly
         | Cause::Congestion
         | Cause::Device
-        | Cause::Cpu
         | Cause::PeerGone
         | Cause::ReceiveQueue
         | Cause::Handshake
@@ -274,7 +274,9 @@ fn sending(evidence: &Evidence<'_>) -> Option<Remedy> {
     let buffer = Buffer::sending(sender);
     let text = buffer.uncapped_text();
     let unacknowledged = u64::from(sender.config.tcp.unacknowledged);
-    let needed = above_low_water(evidence, text.min(unacknowledged))?;
+    let Some(needed) = above_low_water(evidence, text.min(unacknowledged)) else {
+        return fewer_calls(evidence);
+    };
     let raise = |knob, present: u64, size| {
         (present < needed.bytes).then(|| names::number(sender, knob, size))
     };
@@ -293,6 +295,19 @@ fn sending(evidence: &Evidence<'_>) -> Option<Remedy> {
         .changes
         .extend(spoken.map(|other| change(sender, &other)));
     Some(remedy)
+}
+
+/// A writer that finds more room when it is woken is woken less often.
+fn fewer_calls(evidence: &Evidence<'_>) -> Option<Remedy> {
+    let sender = evidence.sender();
+    let buffer = Buffer::sending(sender);
+    let needed = processor::text_for_calls(evidence)?.next_multiple_of(STEP);
+    let spoken = names::number(sender, knob_of(sender, &buffer), buffer.size_for(needed));
+    let formula = format!(
+        "{} of text, for its writer's calls to cost a twentieth of what frames do",
+        grouped(needed)
+    );
+    Some(one(sender, spoken, formula))
 }
 
 /// The knob that holds a buffer's size: what it tunes itself up to, where it

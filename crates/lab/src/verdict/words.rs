@@ -305,9 +305,12 @@ fn processor(evidence: &Evidence<'_>) -> String {
     let (name, share) =
         processor::busiest(evidence).map_or(("", 0.0), |(host, share)| (host.name.as_str(), share));
     let (share, of_the_time) = busy(evidence, share);
+    let but = match processor::text_for_calls(evidence) {
+        None => "no buffer will help",
+        Some(_) => "calls of its writer are a good part of that",
+    };
     format!(
-        "the processor of `{name}`{} was busy {share} {of_the_time}, and link `{}` {} of it; no buffer \
-         will help.",
+        "the processor of `{name}`{} was busy {share} {of_the_time}, and link `{}` {} of it; {but}.",
         shared(evidence),
         evidence.busiest().name,
         busy(evidence, evidence.measured.link_busy_share).0,
