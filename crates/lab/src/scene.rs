@@ -23,7 +23,7 @@ use fullpipe_sim::{
 
 pub use activity::Activity;
 use silence::Listener;
-pub use silence::{Silence, Waiting, patience};
+pub use silence::{Silence, Waiting, patience, timeouts_in_vain};
 
 use crate::{
     climb::Climb,

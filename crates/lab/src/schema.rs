@@ -15,8 +15,8 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     experiment::{
-        CPU_FIELDS, DEVICE_FIELDS, FLOW_FIELDS, HOST_KEYS, LINK_FIELDS, OTHER_NAMES, ROW_KEYS,
-        TOP_KEYS,
+        CPU_FIELDS, DEVICE_FIELDS, FLOW_FIELDS, HOST_KEYS, LINK_FIELDS, OTHER_NAMES, OtherName,
+        ROW_KEYS, TOP_KEYS,
     },
     measured::Quantity,
     report::pretty,
@@ -165,11 +165,16 @@ fn knobs() -> Map<String, Value> {
         let doc = format!("What {} calls it.", alias.preset);
         all.insert(alias.name.to_string(), scalar(&doc));
     }
-    for known in OTHER_NAMES {
+    other_names(&mut all, OtherName::is_of_host);
+    all
+}
+
+/// What other systems call those fields of devices and workloads that `is_meant`.
+fn other_names(all: &mut Map<String, Value>, is_meant: fn(&OtherName) -> bool) {
+    for known in OTHER_NAMES.iter().filter(|known| is_meant(known)) {
         let doc = format!("What {} calls {}.", known.preset, known.path);
         all.insert(known.name.to_string(), scalar(&doc));
     }
-    all
 }
 
 /// Paths start with names that only the file knows.
@@ -179,6 +184,7 @@ fn settings() -> Value {
         json!({"type": "object", "properties": tree(names)})
     };
     let mut all = knobs();
+    other_names(&mut all, |known| !known.is_of_host());
     let links = &mut LINK_FIELDS.iter().map(|field| field.name);
     all.insert("link".to_string(), described(fields(links), "Every link."));
     let flows = &mut FLOW_FIELDS.iter().map(|field| field.name);

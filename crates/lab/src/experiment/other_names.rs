@@ -58,10 +58,16 @@ pub const OTHER_NAMES: &[OtherName] = &[
     ),
 ];
 
-/// The path that `name` stands for.
-pub fn path_of(name: &str) -> Option<&'static str> {
-    let known = OTHER_NAMES.iter().find(|known| known.name == name);
-    known.map(|known| known.path)
+impl OtherName {
+    /// Whether it sets something of a host, and not what an application does.
+    pub fn is_of_host(&self) -> bool {
+        !self.path.starts_with("workload.")
+    }
+}
+
+/// What is called `name`.
+pub fn find(name: &str) -> Option<&'static OtherName> {
+    OTHER_NAMES.iter().find(|known| known.name == name)
 }
 
 /// The names that the system has that `preset` is like.

@@ -83,7 +83,8 @@ impl HostPlan {
     /// # Errors
     /// An unknown name with the nearest known one, or a value refused.
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), SettingError> {
-        let name = other_names::path_of(name).unwrap_or(name);
+        let other = other_names::find(name).filter(|other| other.is_of_host());
+        let name = other.map_or(name, |other| other.path);
         if let Some((DEVICE, field)) = name.split_once('.') {
             return self.device.set(field, text);
         }
@@ -141,14 +142,12 @@ impl Setup {
     /// # Errors
     /// An unknown name with the nearest known one, or a value refused.
     pub fn set(&mut self, path: &str, text: &str) -> Result<(), SettingError> {
-        let path = match other_names::path_of(path) {
-            // A host may have the name that its path begins with.
-            Some(known) if !known.starts_with(WORKLOAD) => {
-                return self.hosts[self.subject].set(known, text);
-            }
-            Some(known) => known,
-            None => path,
-        };
+        let other = other_names::find(path);
+        // A host may have the name that its path begins with.
+        if let Some(other) = other.filter(|other| other.is_of_host()) {
+            return self.hosts[self.subject].set(other.path, text);
+        }
+        let path = other.map_or(path, |other| other.path);
         let (first, rest) = path.split_once('.').unwrap_or((path, ""));
         if let Some(place) = self.hosts.iter().position(|host| host.name == first) {
             let field = other_names::path_of(rest).and_then(|path| path.split_once('.'));

@@ -72,7 +72,12 @@ pub struct Waiting {
 /// retransmissions in vain, after which RFC 1122 §4.2.3.5 doubts the path, and the
 /// wait for one more.
 pub fn patience(rto: Duration, config: &TcpConfig) -> Duration {
-    rto * ((2 << config.retries1.min(20)) - 1)
+    rto * timeouts_in_vain(config)
+}
+
+/// How many times the first retransmission timeout that is, each doubled.
+pub fn timeouts_in_vain(config: &TcpConfig) -> u32 {
+    (2 << config.retries1.min(20)) - 1
 }
 
 /// The retransmission timeout before any doubling. RFC 6298 §2.

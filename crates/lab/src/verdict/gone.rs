@@ -8,18 +8,22 @@ use fullpipe_pool::Duration;
 
 use super::{
     Change, Evidence, Next, Verdict, binding, cause::Cause, changed, names, next_bound, plain,
-    predict, remedy,
+    predict, remedy, words,
 };
 use crate::{
     experiment::{FlowPlan, HostPlan, Setup, Stop},
-    scene::{Silence, Waiting, patience},
+    scene::{Silence, Waiting, patience, timeouts_in_vain},
     units::{grouped, three_digits},
 };
 
 /// A share of all connections' time that nothing else can outweigh.
 const MOST: f64 = 0.5;
+/// A limit of which silence is a part counts for half of it.
+const PART_OF_IT: f64 = 0.5;
 /// User timeouts are whole tenths of a second.
-const STEP_MS: u64 = 100;
+const STEP_US: u64 = 100_000;
+/// What a peer may be away for where nobody needs the memory. RFC 9293 §3.8.3, R2.
+const LEAST: Duration = Duration::from_secs(100);
 
 /// The verdict, where it is that.
 pub fn of(evidence: &Evidence<'_>) -> Option<Verdict> {
@@ -35,9 +39,8 @@ pub fn unanswered(evidence: &Evidence<'_>) -> String {
     };
     let host = &evidence.setup.hosts[silence.host];
     let [first, _] = silence.heard_s.map(three_digits);
-    let probes = grouped(silence.probes);
-    let nothing =
-        format!(" Nor did anything come back after {first} s, for none of {probes} probes");
+    let probes = words::counted(silence.probes, "probe");
+    let nothing = format!(" Nor did anything come back after {first} s, in answer to {probes}");
     if silence.given_up == 0 {
         return format!("{nothing}.");
     }
@@ -62,8 +65,31 @@ fn is_longest(evidence: &Evidence<'_>, silence: &Silence) -> bool {
     }
     binding::of(evidence).is_none_or(|other| match other.cause {
         // Silence is a part of these.
-        Cause::Loss | Cause::Memory | Cause::Handshake => share * 2.0 > other.share,
-        _ => share > other.share,
+        Cause::Loss | Cause::Memory | Cause::Handshake => share > other.share * PART_OF_IT,
+        Cause::Path
+        | Cause::Application
+        | Cause::SendBuffer
+        | Cause::SendBufferLimit
+        | Cause::Unacknowledged
+        | Cause::DelayedAck
+        | Cause::ReceiveWindow
+        | Cause::ReceiveBufferLimit
+        | Cause::PeerMemory
+        | Cause::SlowReader
+        | Cause::Reassembly
+        | Cause::OutOfOrder
+        | Cause::ZeroWindow
+        | Cause::SlowStart
+        | Cause::Congestion
+        | Cause::Pacing
+        | Cause::Cpu
+        | Cause::Descriptors
+        | Cause::ReceiveQueue
+        | Cause::Device
+        | Cause::Nagle
+        | Cause::PeerGone
+        | Cause::Closing
+        | Cause::Nothing => share > other.share,
     })
 }
 
@@ -87,23 +113,17 @@ fn verdict(evidence: &Evidence<'_>, silence: &Silence) -> Verdict {
         Cause::PeerGone.heading(),
         proof(evidence, silence)
     );
-    let needed = needed(host, silence);
+    let (needed, formula) = needed(host, silence);
     let present = host.config.tcp.user_timeout;
     let is_too_long = present > needed && !starved(silence).is_empty();
     if !present.is_zero() && !is_too_long {
         return plain(Cause::PeerGone, sentence);
     }
     let spoken = names::time(host, "tcp.user_timeout", needed);
-    let formula = format!(
-        "{} x the retransmission timeout of {} s: {} retransmissions in vain, and the wait for one more",
-        (2_u64 << host.config.tcp.retries1) - 1,
-        three_digits(silence.rto.as_secs_f64()),
-        host.config.tcp.retries1,
-    );
     let remedy = remedy::one(host, spoken, formula);
     let outlook = outlook(evidence, silence, needed, &remedy.changes);
     sentence += &format!(
-        " {} = {} ({}) frees it {} s after they were last heard",
+        " {} = {} ({}) drops who is away for longer, and frees it {} s after they were last heard",
         remedy.knob,
         remedy.needed,
         remedy.formula,
@@ -129,10 +149,22 @@ fn verdict(evidence: &Evidence<'_>, silence: &Silence) -> Verdict {
     }
 }
 
-/// Above the longest time that a peer who is there is not heard.
-fn needed(host: &HostPlan, silence: &Silence) -> Duration {
-    let least = patience(silence.rto, &host.config.tcp).as_millis();
-    Duration::from_millis(least.next_multiple_of(STEP_MS))
+/// The user timeout: as short as an answer can be waited for where somebody needs the
+/// memory, and as long as a path may be out where nobody does.
+fn needed(host: &HostPlan, silence: &Silence) -> (Duration, String) {
+    let tcp = &host.config.tcp;
+    let least_us = patience(silence.rto, tcp).as_micros();
+    let answer = Duration::from_micros(least_us.next_multiple_of(STEP_US));
+    if starved(silence).is_empty() && answer < LEAST {
+        return (LEAST, "the least of RFC 9293".to_string());
+    }
+    let formula = format!(
+        "{} x the retransmission timeout of {} s: {} retransmissions in vain, and the wait for one more",
+        timeouts_in_vain(tcp),
+        three_digits(silence.rto.as_secs_f64()),
+        tcp.retries1,
+    );
+    (answer, formula)
 }
 
 fn proof(evidence: &Evidence<'_>, silence: &Silence) -> String {
@@ -147,7 +179,7 @@ fn proof(evidence: &Evidence<'_>, silence: &Silence) -> String {
         (1, 1) => "the peer".to_string(),
         (gone, of) => format!("the peers of {gone} of {of} connections"),
     };
-    let timeouts = grouped(silence.timeouts);
+    let timeouts = words::counted(silence.timeouts, "timeout");
     let longest = three_digits(silence.longest_s);
     let until = if silence.given_up == silence.connections {
         format!(
@@ -168,7 +200,7 @@ fn proof(evidence: &Evidence<'_>, silence: &Silence) -> String {
         waited.join(", ")
     };
     format!(
-        "nothing came from {who} any more {since}, through {timeouts} timeouts, and {} bytes of \
+        "nothing came from {who} any more {since}, through {timeouts}, and {} bytes of \
          packet memory were held or promised for them until {until}; {waited}.",
         grouped(silence.held_bytes)
     )
@@ -232,7 +264,8 @@ fn outlook(
     let bound = next_bound(&evidence, &alone)?;
     let takes = predict::under(&alone, &evidence.scale(), bound);
     let elapsed_s = starts_s + takes.elapsed_s;
-    let delivered = evidence.measured.delivered_bytes - waiting.delivered_bytes + bytes;
+    let delivered =
+        evidence.measured.delivered_bytes + bytes.saturating_sub(waiting.delivered_bytes);
     let predicted = predict::Predicted {
         elapsed_s,
         goodput_mbps: delivered as f64 * 8.0 / 1e6 / elapsed_s,

@@ -406,8 +406,7 @@ fn loss(evidence: &Evidence<'_>, held: &str) -> String {
         grouped(measured.data_segments),
         match measured.timeouts {
             0 => "without a timeout".to_string(),
-            1 => "after one timeout".to_string(),
-            timeouts => format!("after {} timeouts", grouped(timeouts)),
+            timeouts => format!("after {}", counted(timeouts, "timeout")),
         },
     )
 }
@@ -493,6 +492,12 @@ pub fn busy(evidence: &Evidence<'_>, share: f64) -> (String, &'static str) {
     }
     let of_it = (share / underway).min(1.0);
     (percent(of_it), "of the time under way")
+}
+
+/// "1 probe", "2 probes".
+pub fn counted(count: u64, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", grouped(count))
 }
 
 pub fn percent(share: f64) -> String {

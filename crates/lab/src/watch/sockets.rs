@@ -68,7 +68,7 @@ pub struct Socket {
     /// before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivery_bps: Option<f64>,
-    /// The application is slower than the path, so that rate is its own.
+    /// That rate is the application's, and the path may carry more.
     pub app_limited: bool,
     /// Time in which there was something to send.
     pub busy_ms: f64,

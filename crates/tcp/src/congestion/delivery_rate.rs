@@ -164,8 +164,9 @@ pub struct DeliveryRate {
     newly_lost: u32,
     newest: Option<Newest>,
     fastest: FastestSample,
-    /// Bytes and microseconds of the last sample that said something of the path.
-    latest: (u32, u32),
+    /// Bytes and microseconds of the last sample that said something of the path,
+    /// and whether the application was slower than the path then, too.
+    latest: (u32, u32, bool),
 }
 
 impl Default for DeliveryRate {
@@ -192,20 +193,20 @@ impl DeliveryRate {
                 interval_us: 0,
                 rtt_us: 0,
             },
-            latest: (0, 0),
+            latest: (0, 0, false),
         }
     }
 
-    /// The rate of the last sample in bytes a second, but for those that say less of
-    /// the path than of the application; 0 before the first.
+    /// The rate of the last sample in bytes a second, but for those that an
+    /// application's pause made slower than the one before; 0 before the first.
     pub fn latest(&self) -> u64 {
-        let (delivered, interval_us) = self.latest;
+        let (delivered, interval_us, _) = self.latest;
         rate_of(delivered, interval_us)
     }
 
-    /// Whether what is in flight now will say nothing about the path.
-    pub const fn is_app_limited(&self) -> bool {
-        self.app_limited_until != 0
+    /// Whether that is what the application sent, and not what the path can carry.
+    pub const fn latest_is_app_limited(&self) -> bool {
+        self.latest.2
     }
 
     /// The fastest sample so far.
@@ -333,7 +334,7 @@ impl DeliveryRate {
         }
         self.fastest.take(&sample);
         if sample.interval_us > 0 && (!sample.app_limited || sample.rate() >= self.latest()) {
-            self.latest = (sample.delivered, sample.interval_us);
+            self.latest = (sample.delivered, sample.interval_us, sample.app_limited);
         }
         sample
     }

@@ -76,7 +76,7 @@ pub struct Info {
     /// Bytes a second that the last sample of the delivery rate had, unless the
     /// application's pauses made it slower; 0 before the first.
     pub delivery_rate: u64,
-    /// The application is slower than the path: what is in flight measures it.
+    /// That is what the application sent, and not what the path can carry.
     pub app_limited: bool,
     /// Bytes handed to the device that it has not sent yet, where devices tell.
     pub in_device: u32,
@@ -162,7 +162,7 @@ impl Connection {
             ssthresh: self.congestion.ssthresh(),
             pacing_rate: self.rate_now(env.config),
             delivery_rate: self.rate.latest(),
-            app_limited: self.rate.is_app_limited(),
+            app_limited: self.rate.latest_is_app_limited(),
             in_device: self.small_queue.held(),
             fastest_sample: self.rate.fastest(),
             recovery: self.recovery.phase(),

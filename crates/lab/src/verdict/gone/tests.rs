@@ -52,7 +52,8 @@ fn retries_that_run_out_hold_it_for_a_quarter_of_an_hour() {
     let advice = advised("netburner-vanish", row);
     let verdict = first(&advice);
     assert!(verdict.sentence.contains("`device` gave up after 926 s"));
-    assert_eq!(verdict.needed.as_deref(), Some("3.1s"));
+    // Nobody waits for it: then as long as RFC 9293 has a path be out.
+    assert_eq!(verdict.needed.as_deref(), Some("100s"));
 }
 
 #[test]
@@ -70,7 +71,7 @@ fn a_reader_that_stopped_is_named_beside_the_probes_that_were_lost() {
     assert_eq!(verdict.limit, Cause::SlowReader);
     let said = &verdict.sentence;
     assert!(said.contains("left it closed by not reading"), "{said}");
-    assert!(said.contains("for none of 15 probes"), "{said}");
+    assert!(said.contains("in answer to 15 probes"), "{said}");
     assert!(said.contains("without a word"), "{said}");
     assert!(verdict.changes.is_empty());
 }

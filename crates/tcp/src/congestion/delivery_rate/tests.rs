@@ -104,10 +104,17 @@ fn the_latest_rate_is_the_paths_and_not_that_of_an_applications_pause() {
     let of_path = estimator.latest();
     assert!(of_path.abs_diff(1_000_000) < 50_000, "{of_path} B/s");
     estimator.mark_app_limited(0);
-    assert!(estimator.is_app_limited());
     exchange(&mut estimator, &[(300_000, 340_000)]);
     assert_eq!(estimator.latest(), of_path);
-    assert!(!estimator.is_app_limited());
+    assert!(!estimator.latest_is_app_limited());
+    estimator.mark_app_limited(0);
+    exchange(&mut estimator, &[(400_000, 400_100)]);
+    assert_eq!(
+        estimator.latest(),
+        10_000_000,
+        "a pause makes nothing faster"
+    );
+    assert!(estimator.latest_is_app_limited());
 }
 
 #[test]
