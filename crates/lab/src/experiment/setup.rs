@@ -150,8 +150,8 @@ impl Setup {
         let path = other.map_or(path, |other| other.path);
         let (first, rest) = path.split_once('.').unwrap_or((path, ""));
         if let Some(place) = self.hosts.iter().position(|host| host.name == first) {
-            let field = other_names::path_of(rest).and_then(|path| path.split_once('.'));
-            if let Some((WORKLOAD, field)) = field {
+            let other = other_names::find(rest).and_then(|other| other.path.split_once('.'));
+            if let Some((WORKLOAD, field)) = other {
                 let mut own = self.flows.iter_mut().filter(|flow| flow.from == place);
                 return own.try_for_each(|flow| flow.set(field, text));
             }
