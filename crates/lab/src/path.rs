@@ -3,16 +3,17 @@
 //! Rule: from the links as they are set, never from what was measured. What
 //! waits in queues, and what hosts take, is not known here.
 
-use fullpipe_sim::link::{Direction, Link};
+use fullpipe_sim::link::{Direction, ETHERNET_HEADER_LEN, Link};
+use fullpipe_wire::{Ipv4Header, TcpHeader};
 
 use crate::experiment::Setup;
 
 /// Bytes of a frame beside its text: Ethernet, IP and TCP headers.
-const FRAME_HEADERS: u64 = 14 + HEADERS;
+const FRAME_HEADERS: u64 = ETHERNET_HEADER_LEN as u64 + HEADERS;
 /// IP and TCP headers without options.
-const HEADERS: u64 = 20 + 20;
+const HEADERS: u64 = (Ipv4Header::LEN + TcpHeader::LEN) as u64;
 /// The timestamps option, padded.
-const TIMESTAMPS: u64 = 12;
+pub const TIMESTAMPS: u64 = 12;
 
 /// The way from the sender to the receiver, and back.
 #[derive(Clone, Copy, Debug)]
@@ -62,15 +63,21 @@ impl Path {
 pub fn full_segment(setup: &Setup) -> u64 {
     let flow = setup.flow();
     let [sender, receiver] = [flow.from, flow.to].map(|place| &setup.hosts[place].config.tcp);
-    let mut mtu = u64::from(u16::MAX);
-    for (number, way) in setup.route(flow.from, flow.to) {
-        let link = setup.links[number].link(way);
-        let hop = link.hop.map_or(usize::MAX, |hop| hop.mtu.into());
-        mtu = mtu.min(link.mtu.min(hop) as u64);
-    }
-    (mtu - HEADERS)
+    (smallest_mtu(setup) - HEADERS)
         .min(sender.mss_max.min(receiver.mss_max).into())
         .saturating_sub(timestamps(setup))
+}
+
+/// The largest packet that every link of the first flow's way carries.
+pub fn smallest_mtu(setup: &Setup) -> u64 {
+    let flow = setup.flow();
+    let mtu = |(number, way): (usize, Direction)| {
+        let link = setup.links[number].link(way);
+        let hop = link.hop.map_or(usize::MAX, |hop| hop.mtu.into());
+        link.mtu.min(hop) as u64
+    };
+    let mtus = setup.route(flow.from, flow.to).into_iter().map(mtu);
+    mtus.fold(u16::MAX.into(), u64::min)
 }
 
 /// Bytes of the timestamps option in each segment of the first flow.
@@ -86,13 +93,7 @@ fn timestamps(setup: &Setup) -> u64 {
 pub fn frames_s(setup: &Setup, from: usize, to: usize, frames: &[usize]) -> f64 {
     let of_link = |(number, way): (usize, Direction)| {
         let link = setup.links[number].link(way);
-        let one = |bytes: &usize| {
-            let bits = *bytes as f64 * 8.0;
-            let shaped = link
-                .token_bucket
-                .map_or(0.0, |bucket| bits / bucket.rate_bps as f64);
-            shaped.max(bits_s(&link, bits) + access_s(&link))
-        };
+        let one = |bytes: &usize| occupied_s(&link, *bytes as f64 * 8.0, access_s(&link));
         frames.iter().map(one).sum::<f64>()
     };
     setup
@@ -104,14 +105,19 @@ pub fn frames_s(setup: &Setup, from: usize, to: usize, frames: &[usize]) -> f64 
 
 /// Seconds from one full segment to the next where the link is never idle.
 fn frame_s(link: &Link, frame_bits: f64, ack_bits: f64) -> f64 {
-    let shaped = link
-        .token_bucket
-        .map_or(0.0, |bucket| frame_bits / bucket.rate_bps as f64);
     // The acknowledgment of every second segment uses the same air.
     let air = link
         .radio
         .map_or(0.0, |_| access_s(link) * 1.5 + bits_s(link, ack_bits) / 2.0);
-    shaped.max(bits_s(link, frame_bits) + air)
+    occupied_s(link, frame_bits, air)
+}
+
+/// Seconds that `bits` keep a link, with `air_s` of a radio's beside them.
+fn occupied_s(link: &Link, bits: f64, air_s: f64) -> f64 {
+    let shaped = link
+        .token_bucket
+        .map_or(0.0, |bucket| bits / bucket.rate_bps as f64);
+    shaped.max(bits_s(link, bits) + air_s)
 }
 
 fn bits_s(link: &Link, bits: f64) -> f64 {

@@ -56,7 +56,8 @@ pub struct FlowPlan {
     /// An amount that has not arrived so long after the start is measured as it
     /// is then, and nothing is wrong with that.
     pub at_most: Option<Duration>,
-    /// What has come over so long after the start is not counted.
+    /// What comes within this long after the start is not counted. All flows count from
+    /// the latest such moment on, and none may end before it.
     pub omit: Duration,
     reverse: bool,
     /// The run goes on for so long after the start, whatever became of the flow.
@@ -135,7 +136,7 @@ pub const FLOW_FIELDS: &[FlowField] = &[
     ),
     field!(
         "omit",
-        "What is read so long after the start, and the time until then, are not counted, so that slow start is left out of a `duration`.",
+        "What is read within this long after the start, and that time, are not counted, so that slow start is left out of a `duration`; all flows count from the latest such moment on.",
         LENGTH,
         |plan, text| plan.omit = length(text)?
     ),
@@ -415,6 +416,14 @@ impl FlowPlan {
         Some((self.ask?, self.think.unwrap_or_default()))
     }
 
+    /// When it stops writing or is measured; `None` where only a run can tell.
+    fn known_end(&self) -> Option<Duration> {
+        let Stop::After(length) = self.stop else {
+            return None;
+        };
+        Some(self.start + self.at_most.map_or(length, |most| most.min(length)))
+    }
+
     /// When it is over or given up at the latest.
     pub fn latest_end(&self) -> Duration {
         let longest = match self.stop {
@@ -441,6 +450,24 @@ pub(super) fn mixed_protocols(plans: &[FlowPlan]) -> Option<(usize, String)> {
         protocol(first)
     );
     Some((place, why))
+}
+
+/// The moment from which everything counts, where a flow leaves its beginning out: the
+/// latest of them.
+pub fn omitted_until(plans: &[FlowPlan]) -> Option<Duration> {
+    let omitting = plans.iter().filter(|plan| !plan.omit.is_zero());
+    omitting.map(|plan| plan.start + plan.omit).max()
+}
+
+/// The first of `plans` of which nothing may be left once everything counts, in words.
+pub(super) fn over_before_it_counts(plans: &[FlowPlan]) -> Option<String> {
+    let until = omitted_until(plans)?;
+    let is_over = |plan: &&FlowPlan| plan.known_end().is_none_or(|end| end <= until);
+    let name = &plans.iter().find(is_over)?.name;
+    Some(format!(
+        "{name} may be over before anything counts, which is {} s after the beginning, where the last flow's `omit` ends: give it a longer `duration`, and no `at_most` before that",
+        until.as_secs_f64()
+    ))
 }
 
 fn amount(text: &str) -> Option<u64> {

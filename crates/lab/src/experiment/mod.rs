@@ -18,6 +18,7 @@ mod setup;
 mod tests;
 
 pub use cpu::{CPU_FIELDS, CpuField};
+pub(crate) use flow::omitted_until;
 pub use flow::{FLOW_FIELDS, FlowField, FlowPlan, Stop};
 pub use link::{LINK_FIELDS, LinkField, LinkPlan, Place};
 pub use published::{Peer, Published};

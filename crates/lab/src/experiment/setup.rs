@@ -211,7 +211,10 @@ impl Setup {
         }
         let links = self.links.iter().filter_map(LinkPlan::contradiction);
         let flows = self.flows.iter().filter_map(FlowPlan::contradiction);
-        match links.chain(flows).next() {
+        let mut all = links
+            .chain(flows)
+            .chain(flow::over_before_it_counts(&self.flows));
+        match all.next() {
             Some(why) => Err(SettingError::Contradiction(why)),
             None => Ok(()),
         }

@@ -14,6 +14,8 @@ pub struct Activity {
     pub share: f64,
     /// How many were at once on average over that time.
     pub at_once: f64,
+    /// Share of all text that was read then, not in the beginning that was left out.
+    pub text_share: f64,
 }
 
 impl Activity {
@@ -37,9 +39,16 @@ impl Activity {
             any += later - from.max(until);
             until = later;
         }
+        let sum = |of: &dyn Fn(&Ended<'_>) -> u64| ended.iter().map(of).sum::<u64>() as f64;
+        let text = sum(&|end| end.facts.bytes);
         Self {
             share: over(any.as_secs_f64(), secs),
             at_once: over(all.as_secs_f64(), any.as_secs_f64()),
+            text_share: if text > 0.0 {
+                sum(&|end| end.counted.0) / text
+            } else {
+                1.0
+            },
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What is left out of a row because it came before its beginning counts.
 //!
-//! Rule: everything that is divided by a time is noted at one moment and taken off
-//! at the end, so that rates and shares are those of the rest. What is counted
-//! without a time, such as segments, is counted from the start.
+//! Rule: everything that is divided by a time is noted at one moment, the same for all
+//! flows, and taken off at the end, so that rates and shares are those of the rest. What
+//! is said without a time, such as segments, is counted from the start.
 
 #[cfg(test)]
 mod tests;
@@ -11,7 +11,7 @@ use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::WorldFailure;
 
 use super::{SLICE, Scene, facts_of, times};
-use crate::shares::Times;
+use crate::{experiment::omitted_until, shares::Times};
 
 /// What there was at the moment from which everything counts; nothing where it
 /// counts from the start.
@@ -61,9 +61,7 @@ impl Scene<'_> {
     /// Runs until everything counts, where a flow leaves something out, and notes
     /// what there was until then.
     pub(super) fn omit(&mut self) -> Result<(), WorldFailure> {
-        let plans = self.setup.flows.iter();
-        let omitting = plans.filter(|plan| !plan.omit.is_zero());
-        let Some(last) = omitting.map(|plan| plan.start + plan.omit).max() else {
+        let Some(last) = omitted_until(&self.setup.flows) else {
             return Ok(());
         };
         let until = Instant::ZERO + last;

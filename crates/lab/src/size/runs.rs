@@ -54,7 +54,8 @@ impl<'a> Runs<'a> {
             let mut shares = shares
                 .lock()
                 .unwrap_or_else(|poisoned| poisoned.into_inner());
-            shares[place] = share;
+            // Two of a row's worlds may tell in another order than they came.
+            shares[place] = share.max(shares[place]);
             let step = shares.iter().sum::<f64>() / shares.len() as f64;
             (self.progress)(self.share(done as f64 + step));
         };

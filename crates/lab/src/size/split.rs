@@ -61,36 +61,38 @@ pub fn split(wish: &Wish, alone: &[Ample], runs: &Runs<'_>) -> Result<Split, Siz
     let row = only(world);
     let both = both_ways(wish, &row.setup)?;
     let memory = pool_bytes(&both.hosts[0]);
-    let mut rows = Vec::new();
-    let mut tried = Vec::new();
-    let parts = (1..PARTS).map(|part| {
+    let spoken = |buffers: [u64; 2]| {
+        Way::ALL.map(|way| said(&both.hosts[0], buffer(way), buffers[way as usize]))
+    };
+    let all_to_both = spoken([memory, memory]);
+    let [send_knob, receive_knob] = all_to_both.each_ref().map(|said| said.name.clone());
+    let tried = |spoken: [Spoken; 2]| {
+        let setup = with(wish, &both, &spoken)?;
+        let row = Row {
+            setup,
+            ..row.clone()
+        };
+        Some((spoken, row))
+    };
+    let parts = (1..PARTS).filter_map(|part| {
         let send = memory * part / PARTS;
-        [send, memory - send]
+        tried(spoken([send, memory - send]))
     });
-    for buffers in parts.chain([[memory, memory]]) {
-        let spoken = [Way::Send, Way::Receive]
-            .map(|way| said(&both.hosts[0], buffer(way), buffers[way as usize]));
-        if let Some(setup) = with(wish, &both, &spoken) {
-            tried.push(spoken);
-            rows.push(Row {
-                setup,
-                ..row.clone()
-            });
-        }
-    }
-    let came = runs.rows(world, rows)?;
-    let mut curve: Vec<_> = tried
-        .iter()
-        .zip(&came)
-        .map(|(spoken, report)| divided(spoken, report, alone))
-        .collect();
-    let [send_knob, receive_knob] =
-        [Way::Send, Way::Receive].map(|way| said(&both.hosts[0], buffer(way), memory).name);
-    let (Some(undivided), false) = (curve.pop(), curve.is_empty()) else {
+    let (mut spoken, mut rows): (Vec<_>, Vec<_>) = parts.unzip();
+    let (Some((all_to_both, undivided)), false) = (tried(all_to_both), rows.is_empty()) else {
         let why =
             format!("{memory} bytes cannot be divided between {send_knob} and {receive_knob}");
         return Err(SizeError::Nothing(why));
     };
+    // It runs beside the others.
+    spoken.push(all_to_both);
+    rows.push(undivided);
+    let came = runs.rows(world, rows)?;
+    let came = spoken.iter().zip(&came);
+    let mut curve: Vec<_> = came
+        .map(|(spoken, report)| divided(spoken, report, alone))
+        .collect();
+    let undivided = curve.pop().expect("it was put there");
     let places = 0..curve.len();
     let best = places.max_by(|a, b| curve[*a].kept.total_cmp(&curve[*b].kept));
     Ok(Split {

@@ -180,6 +180,38 @@ fn unet3_cannot_tell_of_more_than_64_kib() {
 }
 
 #[test]
+fn what_a_verdict_advises_can_be_set_and_a_window_is_then_as_large_as_can_be_told() {
+    let (rate_bps, rtt) = (100_000_000, Duration::from_millis(20));
+    for preset in ["unet3", "netburner"] {
+        let mut wish = wish(rate_bps, rtt, preset);
+        let scaling = ("tcp.window_scaling".to_string(), "true".to_string());
+        wish.settings.push(scaling);
+        for (best, found) in buffers(&wish) {
+            assert!(best.reaches_path, "{preset}: {best:?}");
+            let bytes = found.smallest.unwrap().bytes;
+            assert!(bytes > 150_000, "{preset}: {bytes}");
+        }
+        let unscaled = ("peer.tcp.window_scaling".to_string(), "false".to_string());
+        wish.settings.push(unscaled);
+        let [_, (best, _)] = buffers(&wish);
+        assert!(best.of_path < 0.3, "{preset}: {best:?}");
+    }
+}
+
+#[test]
+fn memory_that_is_given_is_cut_into_blocks_as_large_as_they_are_set() {
+    let mut wish = wish(10_000_000, Duration::from_millis(10), "nuttx");
+    wish.memory = Some(7_056);
+    let length = wish.length(wish.rate_bps as f64, None);
+    for (block_size, bytes) in [("196", 7_056), ("512", 6_656)] {
+        let block_size = ("pool.block_size".to_string(), block_size.to_string());
+        wish.settings = vec![block_size];
+        let world = wish.world(Way::Send, 1 << 20, length).unwrap();
+        assert_eq!(pool_bytes(&world.rows[0].setup.hosts[0]), bytes);
+    }
+}
+
+#[test]
 fn memory_that_is_given_is_not_searched_but_divided() {
     let mut wish = wish(10_000_000, Duration::from_millis(10), "nuttx");
     wish.memory = Some(7_056);
@@ -276,18 +308,19 @@ fn what_makes_no_sense_is_refused_and_why() {
 fn the_same_seed_finds_the_same_and_says_how_far_it_is() {
     let mut wish = wish(1_000_000, Duration::from_millis(10), "unet3");
     wish.loss = 0.05;
-    let shares = std::sync::Mutex::new(Vec::new());
     let curve = |wish: &Wish| {
+        let shares = std::sync::Mutex::new(Vec::new());
         let tell = |share| shares.lock().unwrap().push(share);
         let runs = Runs::new(wish.seed, 10, &tell);
         let ample = search::ample(wish, Way::Receive, &runs).unwrap();
         let found = search::search(wish, search::buffer(Way::Receive), &ample, &runs);
+        let shares = shares.into_inner().unwrap();
+        assert!(shares.len() > 10 && shares.is_sorted(), "{shares:?}");
+        assert!(shares[0] >= 0.0 && shares.last() < Some(&1.0), "{shares:?}");
         found.unwrap().unwrap().curve
     };
     let first = curve(&wish);
     assert_eq!(first, curve(&wish));
     wish.seed = 2;
     assert_ne!(first, curve(&wish));
-    let shares = shares.into_inner().unwrap();
-    assert!(shares.len() > 10 && shares.iter().all(|share| (0.0..1.0).contains(share)));
 }

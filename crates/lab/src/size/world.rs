@@ -6,17 +6,21 @@
 
 use crate::{
     experiment::{Experiment, Row},
-    units::Time,
+    verdict::most_window,
 };
 
 use super::{SizeError, Way, Wish};
 
 /// A frame that is full, in bits.
 const FRAME_BITS: f64 = 1_514.0 * 8.0;
-/// Bytes that a connection begins with.
-const INITIAL_WINDOW: f64 = 14_600.0;
 /// Text of a full segment.
 const SEGMENT: f64 = 1_460.0;
+/// Segments that a connection begins with (RFC 6928): on a slow path it is their time
+/// that goes by before any acknowledgment is back.
+const INITIAL_SEGMENTS: f64 = 10.0;
+/// Round trips that a window takes to double: the peer acknowledges every second
+/// segment, so that one makes it half as large again (RFC 5681, 3.1) and two double it.
+const TRIPS_TO_DOUBLE: f64 = 2.0;
 /// Bytes that are worth simulating for a point where the path has many round trips
 /// in them, and where losses are what is counted.
 const BYTES: f64 = 8e6;
@@ -34,9 +38,6 @@ const FRAMES: f64 = 300.0;
 const MEMORY: u64 = 4;
 /// Bytes of a block of the peer's.
 const BLOCK: u64 = 2_048;
-
-/// The largest window without RFC 7323's scaling.
-const UNSCALED: u64 = 65_535;
 
 /// Once a path was full, so much of the time that it took, and so many round trips, are
 /// left out.
@@ -62,8 +63,9 @@ impl Wish {
     pub(super) fn length(&self, goodput_bps: f64, full_s: Option<f64>) -> Length {
         let (rate, rtt_s) = (self.rate_bps as f64, self.rtt.as_secs_f64());
         let frame_s = FRAME_BITS / rate;
-        let doublings = (self.bdp() as f64 / INITIAL_WINDOW).max(1.0).log2();
-        let rounds = ROUND_TRIPS.0 + 2.0 * doublings;
+        let initial_window = INITIAL_SEGMENTS * SEGMENT;
+        let doublings = (self.bdp() as f64 / initial_window).max(1.0).log2();
+        let rounds = ROUND_TRIPS.0 + TRIPS_TO_DOUBLE * doublings;
         let trips = BYTES / self.bdp() as f64;
         let by_trips = rtt_s * trips.clamp(ROUND_TRIPS.0, ROUND_TRIPS.1);
         let a_second = (BYTES * 8.0 / rate).min(1.0);
@@ -72,7 +74,7 @@ impl Wish {
             let bytes = (LOSSES / self.loss * SEGMENT).min(BYTES_WITH_LOSSES);
             measure_s = measure_s.max(bytes * 8.0 / goodput_bps);
         }
-        let mut omit_s = (rtt_s + frame_s) * rounds + 10.0 * frame_s;
+        let mut omit_s = (rtt_s + frame_s) * rounds + INITIAL_SEGMENTS * frame_s;
         if let Some(full_s) = full_s {
             let (part, trips) = AFTER_FULL;
             omit_s = omit_s.min(full_s * part + trips * rtt_s);
@@ -90,36 +92,41 @@ impl Wish {
     ) -> Result<Experiment, SizeError> {
         let mut experiment = Experiment::parse("size", "size.toml", &self.file(way, ample, length))
             .map_err(SizeError::Path)?;
-        let block = u64::from(experiment.rows[0].setup.hosts[0].config.pool.block_size);
-        let pool = self.memory.unwrap_or(ample * MEMORY) / block;
+        // How much is ample depends on some of what is set, so that comes first; and
+        // last, because it is what was asked for.
+        self.apply_settings(&mut experiment)?;
+        let [host, peer] = &experiment.rows[0].setup.hosts[..] else {
+            unreachable!("the file has two hosts");
+        };
+        let block = u64::from(host.config.pool.block_size);
         // What a host cannot tell its peer of is of no use to it.
-        let is_scaled = experiment.rows[0].setup.hosts[0].config.tcp.window_scaling;
-        let window = if is_scaled {
-            ample
-        } else {
-            ample.min(UNSCALED)
-        };
-        let mut set = |name: &str, value: &str| {
-            let path = format!("host.{name}");
-            experiment.set(&path, value).map_err(SizeError::Setting)
-        };
+        let window = ample.min(most_window(host, peer));
         for limit in ["tcp.send_buffer_limit", "tcp.receive_buffer_limit"] {
-            set(limit, "1G")?;
+            set(&mut experiment, limit, "1G")?;
         }
         for (buffer, size) in [("tcp.send_buffer", ample), ("tcp.receive_buffer", window)] {
-            set(buffer, &size.to_string())?;
-            set(&format!("{buffer}_max"), "0")?;
+            set(&mut experiment, buffer, &size.to_string())?;
+            set(&mut experiment, &format!("{buffer}_max"), "0")?;
         }
         for bound in ["tcp.unacknowledged", "tcp.out_of_order"] {
-            set(bound, "1G")?;
+            set(&mut experiment, bound, "1G")?;
         }
-        set("pool.blocks", &pool.max(1).to_string())?;
-        experiment.validate().map_err(SizeError::Memory)?;
-        for (name, value) in &self.settings {
-            experiment.set(name, value).map_err(SizeError::Setting)?;
-        }
+        let blocks = |bytes: u64| (bytes / block).max(1).to_string();
+        set(&mut experiment, "pool.blocks", &blocks(ample * MEMORY))?;
+        self.apply_settings(&mut experiment)?;
         experiment.validate().map_err(SizeError::Setting)?;
+        if let Some(memory) = self.memory {
+            set(&mut experiment, "pool.blocks", &blocks(memory))?;
+            experiment.validate().map_err(SizeError::Memory)?;
+        }
         Ok(experiment)
+    }
+
+    fn apply_settings(&self, experiment: &mut Experiment) -> Result<(), SizeError> {
+        let mut settings = self.settings.iter();
+        settings
+            .try_for_each(|(name, value)| experiment.set(name, value))
+            .map_err(SizeError::Setting)
     }
 
     fn file(&self, way: Way, ample: u64, length: Length) -> String {
@@ -135,7 +142,7 @@ impl Wish {
         } = self;
         let rtt_us = self.rtt.as_micros();
         let (there, back) = (rtt_us / 2, rtt_us - rtt_us / 2);
-        let micros = |seconds: f64| Time::from_micros((seconds * 1e6).ceil() as u64).as_micros();
+        let micros = |seconds: f64| (seconds * 1e6).ceil() as u64;
         let omit = micros(length.omit_s);
         let all = omit + micros(length.measure_s);
         let blocks = ample * MEMORY / BLOCK;
@@ -153,6 +160,11 @@ rows = [{{ label = "path", seeds = {seeds} }}]
             preset.name
         )
     }
+}
+
+fn set(experiment: &mut Experiment, knob: &str, value: &str) -> Result<(), SizeError> {
+    let path = format!("host.{knob}");
+    experiment.set(&path, value).map_err(SizeError::Setting)
 }
 
 /// The only row of `experiment`.

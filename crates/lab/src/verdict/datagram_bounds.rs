@@ -4,7 +4,8 @@
 //! its processor, the links and the receiver's processor do with a datagram.
 //! Queues are none of them: they lose what comes at once, and hold back nothing.
 
-use fullpipe_sim::{Pace, link::Direction};
+use fullpipe_sim::{Pace, link::ETHERNET_HEADER_LEN};
+use fullpipe_wire::{Ipv4Header, UdpHeader};
 
 use super::{bounds::Bound, cause::Cause, predict::Predicted};
 use crate::{
@@ -12,10 +13,6 @@ use crate::{
     path,
 };
 
-/// Bytes of an Ethernet header, of IP's and of UDP's.
-const ETHERNET: usize = 14;
-const IP: usize = 20;
-const UDP: usize = 8;
 /// A fragment's text begins at a multiple of so many bytes.
 const PIECE: usize = 8;
 
@@ -48,24 +45,18 @@ impl Costs {
 
 /// The lengths of the frames that a datagram of the first flow is cut into.
 pub fn frames(setup: &Setup) -> Vec<usize> {
-    let flow = setup.flow();
-    let mtu = |(number, way): (usize, Direction)| {
-        let link = setup.links[number].link(way);
-        let hop = link.hop.map_or(usize::MAX, |hop| hop.mtu.into());
-        link.mtu.min(hop)
-    };
-    let mtus = setup.route(flow.from, flow.to).into_iter().map(mtu);
-    let room = mtus.min().unwrap_or(usize::MAX).saturating_sub(IP);
-    let mut left = flow.write as usize + UDP;
+    let headers = ETHERNET_HEADER_LEN + Ipv4Header::LEN;
+    let room = (path::smallest_mtu(setup) as usize).saturating_sub(Ipv4Header::LEN);
+    let mut left = setup.flow().write as usize + UdpHeader::LEN;
     let mut frames = Vec::new();
     if room >= PIECE {
         while left > room {
             let piece = room / PIECE * PIECE;
-            frames.push(ETHERNET + IP + piece);
+            frames.push(headers + piece);
             left -= piece;
         }
     }
-    frames.push(ETHERNET + IP + left);
+    frames.push(headers + left);
     frames
 }
 

@@ -4,16 +4,18 @@
 //! a ring lost is as it was measured. A reader's calls are left out of bounds, and of
 //! how busy a receiver is: a busier one makes fewer of them for as many bytes.
 
-use fullpipe_sim::{Cost, CpuModel};
+use fullpipe_sim::{Cost, CpuModel, link::ETHERNET_HEADER_LEN};
+use fullpipe_wire::{Ipv4Header, TcpHeader};
 
 use super::{binding::underway, bounds, buffers::Buffer, cause::Cause, evidence::Evidence};
 use crate::{
     experiment::{HostPlan, Setup},
     measured::{HostMeasured, Measured},
+    path::TIMESTAMPS,
 };
 
 /// Bytes of a frame without text.
-const HEADERS: usize = 14 + 20 + 32;
+const HEADERS: usize = ETHERNET_HEADER_LEN + Ipv4Header::LEN + TcpHeader::LEN + TIMESTAMPS as usize;
 /// A processor that was at work for this share of the time while the transfer was
 /// underway does no more.
 const BUSY: f64 = 0.9;
@@ -138,14 +140,18 @@ fn at_work(evidence: &Evidence<'_>, host: &HostPlan) -> Option<f64> {
         elapsed_s,
         ..
     } = *evidence.measured;
+    // Segments are counted from the start, text and time without what was left out: when
+    // that ends, a flight was sent that is yet to be read, so text tells how many count.
+    let counted = |frames: u64| frames as f64 * evidence.activity.text_share;
     let active_s = elapsed_s * evidence.activity.share;
-    if data_segments == 0 || active_s <= 0.0 {
+    let segments = counted(data_segments);
+    if segments <= 0.0 || active_s <= 0.0 {
         return Some(busy);
     }
+    let text = (delivered_bytes as f64 / segments) as usize;
     // What the senders received are its acknowledgments.
-    let text = (delivered_bytes / data_segments) as usize;
-    let frames_s = seconds(&host.cpu.receive, text + HEADERS) * data_segments as f64
-        + seconds(&host.cpu.send, HEADERS) * ip_in_receives as f64;
+    let frames_s = seconds(&host.cpu.receive, text + HEADERS) * segments
+        + seconds(&host.cpu.send, HEADERS) * counted(ip_in_receives);
     Some(busy.min(frames_s / active_s))
 }
 

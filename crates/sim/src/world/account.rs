@@ -6,6 +6,7 @@
 
 use fullpipe::counters::Discard;
 use fullpipe_pool::{Duration, Instant};
+use fullpipe_wire::{Ipv4Header, UdpHeader};
 
 use super::{Host, HostId, World};
 use crate::account::{DatagramAccount, Demand, Level, Overflow, Receiving, Sending};
@@ -14,7 +15,7 @@ use crate::datagrams::{Datagrams, DatagramsId};
 use crate::link::ETHERNET_HEADER_LEN;
 
 /// Bytes of a frame beside a datagram's text: Ethernet, IP and UDP.
-const HEADERS: usize = 14 + 20 + 8;
+const HEADERS: usize = ETHERNET_HEADER_LEN + Ipv4Header::LEN + UdpHeader::LEN;
 
 /// Where something was lost for want of room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

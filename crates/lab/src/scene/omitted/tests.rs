@@ -1,6 +1,6 @@
 //! What is left out changes nothing but what is measured.
 
-use crate::{Experiment, Report, RunOptions, run};
+use crate::{Experiment, Report, RunOptions, run, scene::Scene, watch::Watch};
 
 fn report(omit: &str, flows: &str) -> Report {
     let text = format!(
@@ -51,6 +51,83 @@ fn without_slow_start_a_path_is_full_and_every_account_is_of_the_rest() {
     };
     assert!((seconds(whole) - seconds(rest) - 2.0).abs() < 1e-9);
     assert!(rest.limits.sender.share("handshake") == 0.0);
+}
+
+#[test]
+fn what_frames_cost_is_of_the_rest_too() {
+    let text = r#"
+title = "t"
+hosts.near = {}
+hosts.far = {}
+links.path = { between = ["near", "far"], rate = "10mbit", delay = "5ms" }
+workload = { from = "near", to = "far", duration = "4s", omit = "3s" }
+rows = [{ label = "row" }]
+"#;
+    let experiment = Experiment::parse("t", "t.toml", text).unwrap();
+    let mut scene = Scene::new(&experiment.rows[0].setup, 1, false, Watch::NONE);
+    let played = scene.play(&|_share| ()).unwrap();
+    let measured = &played.measured;
+    let segments = measured.delivered_bytes / measured.segment_bytes;
+    let counted = measured.data_segments as f64 * played.activity.text_share;
+    assert!(segments * 3 < measured.data_segments, "{played:?}");
+    assert!((counted - segments as f64).abs() < 5.0, "{played:?}");
+}
+
+/// Two flows to different hosts, with these fields each.
+fn two_flows(one: &str, other: &str) -> Result<Experiment, String> {
+    let text = format!(
+        r#"
+title = "t"
+hosts.near = {{}}
+hosts.far = {{}}
+hosts.farther = {{}}
+switches = ["middle"]
+links.here = {{ between = ["near", "middle"], rate = "100mbit", delay = "1ms" }}
+links.there = {{ between = ["middle", "far"], rate = "10mbit", delay = "1ms" }}
+links.beyond = {{ between = ["middle", "farther"], rate = "5mbit", delay = "1ms" }}
+flows.one = {{ from = "near", to = "far", {one} }}
+flows.other = {{ from = "near", to = "farther", {other} }}
+rows = [{{ label = "row" }}]
+"#
+    );
+    let checked = Experiment::check("t", "t.toml", &text);
+    checked.map_err(|mistakes| format!("{mistakes:?}"))
+}
+
+#[test]
+fn different_flows_count_from_one_moment_on() {
+    let experiment = two_flows(
+        r#"duration = "4s", omit = "1s", start = "1s""#,
+        r#"duration = "3s""#,
+    );
+    let report = run(&experiment.unwrap(), &RunOptions::plain(1)).unwrap();
+    let measured = &report.rows[0].measured;
+    assert!((2.99..3.1).contains(&measured.elapsed_s), "{measured:?}");
+    let [one, other] = &measured.flows[..] else {
+        panic!("{measured:?}");
+    };
+    assert!((9.4..9.7).contains(&one.goodput_mbps), "{measured:?}");
+    assert!((4.6..4.9).contains(&other.goodput_mbps), "{measured:?}");
+}
+
+#[test]
+fn a_flow_that_may_be_over_before_anything_counts_is_refused() {
+    let omitting = r#"duration = "4s", omit = "1s", start = "1s""#;
+    for other in [
+        r#"duration = "2s""#,
+        "bytes = 1000000",
+        r#"duration = "3s", at_most = "2s""#,
+    ] {
+        let why = two_flows(omitting, other).unwrap_err();
+        assert!(why.contains("other may be over before"), "{other}: {why}");
+        assert!(why.contains("2 s after"), "{other}: {why}");
+    }
+    let why = two_flows(
+        r#"duration = "4s", omit = "1s", at_most = "1s""#,
+        r#"duration = "4s""#,
+    );
+    assert!(why.unwrap_err().contains("one may be over before"));
+    assert!(two_flows(omitting, r#"duration = "2001ms""#).is_ok());
 }
 
 #[test]
