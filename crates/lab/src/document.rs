@@ -36,10 +36,13 @@ impl<'a> Source<'a> {
             let culprit = self.text.get(span.clone()).unwrap_or_default();
             let quoted = !culprit.is_empty() && culprit.len() <= 40 && !culprit.contains('\n');
             let message = error.message();
-            let what = if quoted {
-                format!("{message}: `{culprit}`")
-            } else {
-                message.to_string()
+            let what = match (message, quoted) {
+                ("duplicate key", true) if culprit == "rows" => {
+                    "`rows` stands twice: write [[rows]] above each row".to_string()
+                }
+                ("duplicate key", true) => format!("`{culprit}` stands twice: keep one"),
+                (_, true) => format!("{message}: `{culprit}`"),
+                (_, false) => message.to_string(),
             };
             self.mistake(span.start, self.key_near(span.start), what)
         });

@@ -246,16 +246,17 @@ impl<'a> Scene<'a> {
             .enumerate()
             .map(|(number, (place, flow))| self.ended(&self.setup.flows[place], number, flow))
             .collect();
-        let (observed, watched) = self.seen();
+        let played = self.played(&ended);
+        let (observed, watched) = self.seen(played.measured.elapsed_s);
         Ok(Played {
             observed,
             watched,
-            ..self.played(&ended)
+            ..played
         })
     }
 
-    /// What was seen beside what is measured.
-    fn seen(&mut self) -> (Option<Observed>, Watched) {
+    /// What was seen beside what is measured, in a row that took so long.
+    fn seen(&mut self, elapsed_s: f64) -> (Option<Observed>, Watched) {
         let observer = self.observer.take();
         let seen = observer.map(|observer| observer.finish(&self.world));
         let (observed, mut events) = seen.unwrap_or_default();
@@ -265,7 +266,7 @@ impl<'a> Scene<'a> {
             events,
             sockets: std::mem::take(&mut self.sockets),
             udp_sockets: std::mem::take(&mut self.udp_sockets),
-            counters: self.host_counters(),
+            counters: self.host_counters(elapsed_s),
         };
         (observed, watched)
     }
@@ -335,13 +336,13 @@ impl<'a> Scene<'a> {
     }
 
     /// Every host's counters, where they are wanted.
-    fn host_counters(&self) -> Vec<HostCounters> {
+    fn host_counters(&self, elapsed_s: f64) -> Vec<HostCounters> {
         if !self.watch.counters {
             return Vec::new();
         }
         let hosts = self.setup.hosts.iter().zip(&self.hosts);
         hosts
-            .map(|(plan, host)| HostCounters::of(&plan.name, self.world.stack(*host), self.age()))
+            .map(|(plan, host)| HostCounters::of(&plan.name, self.world.stack(*host), elapsed_s))
             .collect()
     }
 

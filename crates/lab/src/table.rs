@@ -25,6 +25,9 @@ const LIMIT_COLUMNS: usize = 2;
 /// A smaller share is not worth a place in the table.
 const SMALLEST_SHOWN: f64 = 0.005;
 
+/// Connections of a flow that are told one by one.
+const EACH_SHOWN: usize = 8;
+
 /// The whole text: title, table, verdicts. The table's cells are folded to fit
 /// `width` columns; `None` gives each the width it likes.
 pub fn text(report: &Report, width: Option<u16>) -> String {
@@ -40,7 +43,8 @@ pub fn text(report: &Report, width: Option<u16>) -> String {
              the middle half of these"
         );
     }
-    if !report.overrides.is_empty() {
+    let is_as_written = report.overrides.is_empty();
+    if !is_as_written {
         let _ = writeln!(out, "changed: {}", report.overrides.join(", "));
     }
     let _ = writeln!(out, "{}", table(report, width));
@@ -53,9 +57,13 @@ pub fn text(report: &Report, width: Option<u16>) -> String {
             let flows: Vec<_> = row.measured.flows.iter().map(flow).collect();
             let _ = writeln!(out, "  {}", flows.join("; "));
         }
-        if let Some(note) = &row.note {
+        // What the file says of its rows is not said of rows that were changed.
+        if let Some(note) = row.note.as_ref().filter(|_| is_as_written) {
             let _ = writeln!(out, "  {note}");
         }
+    }
+    if !is_as_written {
+        return out;
     }
     let fitted: Vec<_> = report
         .rows
@@ -206,17 +214,24 @@ fn with_spread(quantity: &Quantity, measured: &Measured, value: f64) -> String {
 
 /// A flow's share, in words.
 fn flow(flow: &FlowMeasured) -> String {
-    let each: Vec<_> = flow
-        .connections_mbps
-        .iter()
-        .map(|goodput| three_digits(*goodput))
-        .collect();
+    let mut each = flow.connections_mbps.clone();
+    let connections = if each.len() <= EACH_SHOWN {
+        let words: Vec<_> = each.iter().map(|goodput| three_digits(*goodput)).collect();
+        words.join(", ")
+    } else {
+        each.sort_by(f64::total_cmp);
+        let ends = [each[0], each[each.len() - 1], each[each.len() / 2]];
+        let [least, most, median] = ends.map(three_digits);
+        format!(
+            "{} connections, each in its own time {least} to {most}, the median {median}",
+            each.len()
+        )
+    };
     format!(
-        "{} {} Mbit/s, {} % of all ({})",
+        "{} {} Mbit/s, {} % of all ({connections})",
         flow.flow,
         three_digits(flow.goodput_mbps),
         three_digits(flow.share * 100.0),
-        each.join(", ")
     )
 }
 

@@ -104,7 +104,7 @@ pub const LINK_FIELDS: &[LinkField] = &[
     field!(
         RTT,
         "Propagation there and back: the delay of each direction is half of it.",
-        "a time of an even number of microseconds such as 20ms, of both directions",
+        "a time such as 20ms, of both directions, whose half is whole microseconds",
         |way, text| way.fields.delay_us = half_us(text)?
     ),
     field!(

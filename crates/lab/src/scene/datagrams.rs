@@ -64,7 +64,6 @@ impl Scene<'_> {
             .zip(sent.into_iter().zip(arrived))
             .map(|(place, (sent, arrived))| ended(&setup.flows[place], sent, arrived))
             .collect();
-        let (observed, watched) = self.seen();
         let (busiest, busy) = self.busiest_link();
         let mut sender = Times::default();
         let mut receiver = Times::default();
@@ -76,6 +75,7 @@ impl Scene<'_> {
             demand = larger(demand, self.world.datagram_demand(*id));
         }
         let measured = self.datagrams_measured(&ended, busy);
+        let (observed, watched) = self.seen(measured.elapsed_s);
         Ok(Played {
             sender,
             receiver,

@@ -1,12 +1,11 @@
 //! A host's counters, as `nstat` prints them.
 //!
 //! Rule: names are those of the MIBs; a counter that never counted is left out.
-//! The rate is over the whole row.
+//! The rate is over the time that the row is said to have taken.
 
 use std::fmt;
 
 use fullpipe::Stack;
-use fullpipe_pool::Duration;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 /// The counters of one host at the end of a row.
@@ -14,19 +13,19 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 pub struct HostCounters {
     /// The host.
     pub host: String,
-    /// How long it counted, in seconds.
+    /// How long the row took, in seconds.
     pub elapsed_s: f64,
     /// Name and value of those that are not 0.
     pub counters: Vec<(&'static str, u64)>,
 }
 
 impl HostCounters {
-    /// What `stack` counted in `elapsed`.
-    pub fn of(host: &str, stack: &Stack, elapsed: Duration) -> Self {
+    /// What `stack` counted in a row that took so long.
+    pub fn of(host: &str, stack: &Stack, elapsed_s: f64) -> Self {
         let all = stack.counters().iter().chain(stack.tcp_counters().iter());
         Self {
             host: host.to_string(),
-            elapsed_s: elapsed.as_secs_f64(),
+            elapsed_s,
             counters: all.filter(|(_, value)| *value > 0).collect(),
         }
     }

@@ -8,7 +8,10 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::{events::Happening, sockets::Socket};
-use crate::report::{Report, RowReport};
+use crate::{
+    report::{Report, RowReport},
+    units::three_digits,
+};
 
 /// Everything that was seen of `report`, row by row; empty when nothing was
 /// wanted.
@@ -31,7 +34,11 @@ pub fn watched_text(report: &Report) -> String {
             }
         }
         if !watched.counters.is_empty() {
-            let _ = writeln!(text, "\ncounters of row `{title}`, and their rate a second");
+            let length = three_digits(watched.counters[0].elapsed_s);
+            let _ = writeln!(
+                text,
+                "\ncounters of row `{title}`, and their rate a second over its {length} s"
+            );
             for host in &watched.counters {
                 let _ = write!(text, "{host}");
             }

@@ -269,6 +269,10 @@ fn link(
             link.keep(apply(&leaf, |text| plan.set(&leaf.path, text)));
         }
     }
+    if let (Some(rtt), Some(_)) = (link.optional("rtt"), link.optional("delay")) {
+        let what = "is the delay of both directions together: keep this or `delay`, not both";
+        link.keep::<()>(Err(rtt.key_mistake(what)));
+    }
     if let Some(why) = plan.contradiction().filter(|_| link.mistakes() == before) {
         // It stays: what else is said of it can be judged.
         link.keep::<()>(Err(entry.key_mistake(why)));

@@ -158,6 +158,14 @@ pub(super) fn check_flows(top: &Section<'_>, setup: &Setup) -> Result<(), Mistak
                 .map_or_else(|| top.mistake(&what), |entry| entry.key_mistake(&what)));
         }
     }
+    for (place, switch) in setup.switches.iter().enumerate() {
+        let ends_there = |link: &LinkPlan| link.between.contains(&Place::Switch(place));
+        if !setup.links.iter().any(ends_there) {
+            let what = format!("no link ends at `{switch}`: take it out, or let links join there");
+            return Err(entry_of(&["switches"])
+                .map_or_else(|| top.mistake(&what), |entry| entry.mistake(&what)));
+        }
+    }
     for flow in &setup.flows {
         if setup.route(flow.from, flow.to).is_empty() {
             let [from, to] = [flow.from, flow.to].map(|host| &setup.hosts[host].name);
