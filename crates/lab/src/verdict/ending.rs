@@ -167,16 +167,22 @@ fn narrowest_words(evidence: &Evidence<'_>, narrowest: Narrowest) -> String {
     }
 }
 
-/// Why no other congestion control helps against losses.
-fn why_no_other(evidence: &Evidence<'_>) -> &'static str {
+/// Why no other congestion control is advised against losses.
+fn why_no_other(evidence: &Evidence<'_>) -> String {
     let tcp = &evidence.sender().config.tcp;
-    let is_much = evidence.path().loss * 100.0 >= f64::from(tcp.bbr_loss_threshold);
+    let threshold = tcp.bbr_loss_threshold;
+    let is_much = evidence.path().loss * 100.0 >= f64::from(threshold);
     match tcp.congestion {
-        CongestionAlgorithm::Bbr => ", with the congestion control that minds them least",
-        CongestionAlgorithm::NewReno | CongestionAlgorithm::Cubic if is_much => {
-            ", more than any congestion control takes for chance"
+        CongestionAlgorithm::Bbr if is_much => {
+            format!(", above the {threshold} % (tcp.bbr_loss_threshold) that bbr takes for chance")
         }
-        CongestionAlgorithm::NewReno | CongestionAlgorithm::Cubic => "",
+        CongestionAlgorithm::Bbr => {
+            ", with the congestion control that minds them least".to_string()
+        }
+        CongestionAlgorithm::NewReno | CongestionAlgorithm::Cubic if is_much => {
+            format!(", above the {threshold} % (tcp.bbr_loss_threshold) up to which bbr is advised")
+        }
+        CongestionAlgorithm::NewReno | CongestionAlgorithm::Cubic => String::new(),
     }
 }
 
