@@ -221,3 +221,6 @@ fn busy(evidence: &Evidence<'_>, host: &HostPlan) -> f64 {
     let found = hosts.find(|measured| measured.host == host.name);
     found.and_then(|host| host.cpu_busy_share).unwrap_or(0.0)
 }
+
+#[cfg(test)]
+mod tests;

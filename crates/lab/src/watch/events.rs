@@ -158,14 +158,11 @@ impl fmt::Display for What {
             Self::Discarded(reason) => write!(f, "segment discarded: {}", reason.name()),
             Self::ReceiveQueueFull => f.write_str("receive queue full: a datagram was lost"),
             Self::ReceiveQueueRoom { lost } => {
-                write!(
-                    f,
-                    "receive queue has room again: {lost} datagrams were lost"
-                )
+                write!(f, "receive queue has room again: datagrams lost: {lost}")
             }
             Self::RingFull => f.write_str("receive ring full: a frame was lost"),
             Self::RingRoom { lost } => {
-                write!(f, "receive ring has room again: {lost} frames were lost")
+                write!(f, "receive ring has room again: frames lost: {lost}")
             }
             Self::ResetSent => f.write_str("reset sent"),
             Self::ResetReceived => f.write_str("reset received"),

@@ -132,6 +132,8 @@ impl World {
         let model = host.cpu.as_ref().map(|cpu| cpu.model).unwrap_or_default();
         let mut over = Vec::new();
         let mtu = self.cables[host.link.0].engine.link(host.direction).mtu;
+        let pool = &host.config.pool;
+        let memory = u64::from(pool.blocks) * u64::from(pool.block_size);
         let mut longest = 0;
         for (number, own) in self.datagrams.iter_mut().enumerate() {
             if own.hosts[1] != id {
@@ -141,9 +143,10 @@ impl World {
                 continue;
             };
             longest = longest.max(own.plan.size as usize);
+            let size = u64::from(own.plan.size);
             let queue = Level {
                 waiting: info.unread.datagrams as u64,
-                most: info.unread.most_of(own.plan.size.into()) as u64,
+                most: (memory / size).min(info.unread.most_of(size) as u64),
                 lost: info.drops,
                 cost: model.call,
             };
