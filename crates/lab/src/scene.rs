@@ -444,8 +444,10 @@ impl<'a> Scene<'a> {
         let first = &ended[0];
         let info = first.facts.client.info.as_deref();
         let subject = self.world.stack(self.hosts[self.setup.subject]).pool();
-        let starts = ended.iter().map(|end| Instant::ZERO + end.plan.start);
-        let begun = starts.min().map(|start| start.max(self.omitted.until));
+        let starts = ended.iter().enumerate();
+        let begun = starts
+            .map(|(number, end)| self.omitted.from(number, Instant::ZERO + end.plan.start))
+            .min();
         let over_at = ended
             .iter()
             .map(|end| Instant::ZERO + end.plan.start + end.elapsed);

@@ -23,8 +23,8 @@ pub(super) struct Omitted {
     pub sender: Times,
     /// What the receivers had done to them.
     pub receiver: Times,
-    /// Bytes that had been read, connection by connection.
-    bytes: Vec<u64>,
+    /// Bytes that had been read, and when the last of them were, connection by connection.
+    read: Vec<(u64, Instant)>,
     /// How long each direction of each link had been in use.
     link_busy: Vec<[Duration; 2]>,
     /// How long each host's processor had been at work.
@@ -32,6 +32,14 @@ pub(super) struct Omitted {
 }
 
 impl Omitted {
+    /// From when on a connection counts that began at `start`: from its last read before
+    /// the moment, so that text is counted with all of the time in which it came, and no
+    /// path seems to carry a segment more than it can.
+    pub fn from(&self, number: usize, start: Instant) -> Instant {
+        let read = self.read.get(number);
+        read.map_or(start, |(_, last)| start.max(*last))
+    }
+
     /// What counts of `bytes` that a connection brought in `elapsed` from `start` on.
     pub fn counted(
         &self,
@@ -40,8 +48,8 @@ impl Omitted {
         bytes: u64,
         elapsed: Duration,
     ) -> (u64, Duration) {
-        let before = self.bytes.get(number).copied().unwrap_or_default();
-        let from = start.max(self.until);
+        let before = self.read.get(number).map_or(0, |(bytes, _)| *bytes);
+        let from = self.from(number, start);
         let end = (start + elapsed).max(from);
         (bytes - before, end - from)
     }
@@ -78,7 +86,10 @@ impl Scene<'_> {
             until,
             sender,
             receiver,
-            bytes: facts.iter().map(|facts| facts.bytes).collect(),
+            read: facts
+                .iter()
+                .map(|facts| (facts.bytes, facts.server.last_read.unwrap_or(until)))
+                .collect(),
             link_busy: (0..self.links.len())
                 .map(|number| self.link_busy(number))
                 .collect(),

@@ -28,7 +28,11 @@ fn without_slow_start_a_path_is_full_and_every_account_is_of_the_rest() {
         "{}",
         later.goodput_mbps
     );
-    assert!((all.elapsed_s - later.elapsed_s - 2.0).abs() < 1e-9);
+    let path_mbps = 10.0 * later.segment_bytes as f64 / 1_514.0;
+    assert!(later.goodput_mbps <= path_mbps, "{}", later.goodput_mbps);
+    // From the last read before, which is not longer ago than a frame takes.
+    let left_out_s = all.elapsed_s - later.elapsed_s;
+    assert!((1.998..=2.0).contains(&left_out_s), "{left_out_s}");
     assert!(later.delivered_bytes < all.delivered_bytes);
     assert_eq!(
         later.data_segments, all.data_segments,
