@@ -17,8 +17,8 @@ use crate::{experiment::Setup, path::Path};
 mod tests;
 
 /// RFC 9438 §5: C = 0.4 segments per second cubed, and β.
-const CUBIC_C: f64 = 0.4;
-const CUBIC_BETA: f64 = 0.7;
+pub const CUBIC_C: f64 = 0.4;
+pub const CUBIC_BETA: f64 = 0.7;
 
 /// What the algorithm of the only connection of `setup` is allowed, in Mbit/s,
 /// with segments of `segment_bytes`; `None` for several connections, or when

@@ -24,12 +24,15 @@ pub struct Tally {
     pub helped: u32,
     /// By what part predictions missed, the middle one.
     pub median_error: Option<f64>,
+    /// The same of the worlds that lose.
+    pub loss_error: Option<f64>,
 }
 
 /// Counts `judged`.
 pub fn tally(judged: &[Judged]) -> Tally {
     let mut tally = Tally::default();
     let mut errors = Vec::new();
+    let mut of_loss = Vec::new();
     for world in judged {
         let Judged { built, named, .. } = *world;
         tally.worlds += 1;
@@ -48,10 +51,16 @@ pub fn tally(judged: &[Judged]) -> Tally {
         tally.treated += 1;
         tally.helped += u32::from(treated.helped);
         errors.extend(treated.error());
+        of_loss.extend(treated.error().filter(|_| built == Cause::Loss));
     }
-    errors.sort_by(f64::total_cmp);
-    tally.median_error = errors.get(errors.len() / 2).copied();
+    tally.median_error = middle(errors);
+    tally.loss_error = middle(of_loss);
     tally
+}
+
+fn middle(mut errors: Vec<f64>) -> Option<f64> {
+    errors.sort_by(f64::total_cmp);
+    errors.get(errors.len() / 2).copied()
 }
 
 impl Tally {
@@ -127,7 +136,11 @@ impl fmt::Display for Tally {
                 f,
                 "\npredictions missed by {:.1} % at the median",
                 error * 100.0
-            ),
+            )?,
+            None => return Ok(()),
+        }
+        match self.loss_error {
+            Some(error) => write!(f, ", where losses bind by {:.1} %", error * 100.0),
             None => Ok(()),
         }
     }

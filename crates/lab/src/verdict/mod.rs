@@ -11,7 +11,7 @@
 //! | what did, by the stack's account | `binding`; of datagrams, `datagrams`; of peers that are gone, `gone` |
 //! | what each would allow at most | `bounds`, of datagrams `datagram_bounds`, with `buffers` and `processor` for what those hold and cost |
 //! | which knob moves it, and how far | `remedy`, of datagrams `datagram_remedy`, and `names` for its own words |
-//! | what that would give | `predict` |
+//! | what that would give | `predict`; over a path that loses, `lossy` |
 //! | what is left where none does | `ending` |
 //! | the sentences | `words` |
 
@@ -25,6 +25,7 @@ mod datagrams;
 mod ending;
 mod evidence;
 mod gone;
+mod lossy;
 mod names;
 mod predict;
 mod processor;

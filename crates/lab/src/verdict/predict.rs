@@ -1,14 +1,16 @@
 //! What a transfer comes to under a bound.
 //!
 //! Rule: handshake, a question where one is asked, slow start in rounds that
-//! double, then the bound, then the last trip. Nothing of the run goes in but the scale of its path, so what is
+//! double, then the bound, then the last trip; where the path loses, rounds with
+//! losses instead of both. Nothing of the run goes in but the scale of its path, so what is
 //! predicted can be wrong, and be seen to be.
 
 use serde::Serialize;
 
 use super::{
-    bounds::{Bound, UNSCALED},
+    bounds::{self, Bound, UNSCALED},
     evidence::Scale,
+    lossy::{Course, Lossy},
 };
 use crate::experiment::{Setup, Stop};
 
@@ -37,6 +39,17 @@ pub fn under(setup: &Setup, scale: &Scale, bound: Bound) -> Predicted {
     if let Some((_, think)) = flow.question() {
         // The question comes behind the handshake.
         elapsed_s += rtt_s / 2.0 + think.as_secs_f64();
+    }
+    if let Some(lossy) = Lossy::of(setup, scale, &bounds::all(setup, scale)) {
+        let Course { sent, elapsed_s: s } = lossy.course(flow.stop);
+        let elapsed_s = match flow.stop {
+            Stop::Bytes(_) => elapsed_s + s + rtt_s / 2.0,
+            Stop::After(length) => elapsed_s + length.as_secs_f64(),
+        };
+        return Predicted {
+            goodput_mbps: sent * 8.0 / 1e6 / elapsed_s,
+            elapsed_s,
+        };
     }
     let (mut left, until_s) = match flow.stop {
         Stop::Bytes(bytes) => (bytes as f64, f64::INFINITY),
