@@ -32,6 +32,7 @@ use crate::{
     observer::{self, Observer},
     response,
     shares::Times,
+    verdict::low_water,
     watch::{
         Watch, Watched,
         counters::HostCounters,
@@ -170,7 +171,7 @@ impl<'a> Scene<'a> {
                     let id = world.datagrams(from, to, plan.datagram_plan(), plan.start);
                     datagrams.push((place, id));
                 } else {
-                    flows.push((place, begin(&mut world, &hosts, plan)));
+                    flows.push((place, begin(&mut world, &hosts, setup, plan)));
                 }
             }
         }
@@ -643,8 +644,10 @@ fn climb(setup: &Setup) -> Option<Climb> {
 }
 
 /// Puts a connection of `plan` on the agenda of `world`.
-fn begin(world: &mut World, hosts: &[HostId], plan: &FlowPlan) -> FlowId {
-    let writer = Transfer::new(Some(plan.write_plan()), ReadPlan::Eager, plan.ending());
+fn begin(world: &mut World, hosts: &[HostId], setup: &Setup, plan: &FlowPlan) -> FlowId {
+    let low_water = low_water(&setup.hosts[plan.from], plan).min(u32::MAX.into()) as u32;
+    let write = plan.write_plan(low_water);
+    let writer = Transfer::new(Some(write), ReadPlan::Eager, plan.ending());
     let reader = Transfer::new(None, plan.read_plan(), plan.reader_ending());
     let (from, to) = (hosts[plan.from], hosts[plan.to]);
     if let Some((bytes, think)) = plan.question() {

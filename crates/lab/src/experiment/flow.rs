@@ -63,13 +63,42 @@ pub struct FlowPlan {
     /// The run goes on for so long after the start, whatever became of the flow.
     pub at_least: Duration,
     pause: Duration,
-    low_water: u32,
+    low_water: LowWater,
     no_push: bool,
     datagrams: Datagrams,
     reading: Reading,
     vanish_after: Option<u64>,
     ask: Option<u64>,
     think: Option<Duration>,
+}
+
+/// Room that a writer who found the send buffer full waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LowWater {
+    /// So many bytes; 0 leaves it to the stack.
+    Bytes(u32),
+    /// So much of what the send buffer holds.
+    Percent(u32),
+}
+
+impl LowWater {
+    /// Bytes of a send buffer that holds `held`.
+    pub fn of(self, held: u64) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.into(),
+            Self::Percent(percent) => held * u64::from(percent) / 100,
+        }
+    }
+}
+
+fn parse_low_water(text: &str) -> Option<LowWater> {
+    match text.trim().strip_suffix('%') {
+        Some(percent) => {
+            let percent = percent.trim().parse().ok()?;
+            (percent < 100).then_some(LowWater::Percent(percent))
+        }
+        None => Some(LowWater::Bytes(parse_count(text)?.try_into().ok()?)),
+    }
 }
 
 /// One field of a flow.
@@ -199,8 +228,8 @@ pub const FLOW_FIELDS: &[FlowField] = &[
     field!(
         "low_water",
         "Room that a sender who found the send buffer full waits for (SO_SNDLOWAT); 0: a third of it, or less when little is left to send.",
-        "a number of bytes such as 4K, or 0",
-        |plan, text| plan.low_water = parse_count(text)?.try_into().ok()?
+        "a number of bytes such as 4K, or 0, or a share of the send buffer such as 50%",
+        |plan, text| plan.low_water = parse_low_water(text)?
     ),
     field!(
         "no_push",
@@ -264,7 +293,7 @@ impl FlowPlan {
             reverse: false,
             at_least: Duration::ZERO,
             pause: Duration::ZERO,
-            low_water: 0,
+            low_water: LowWater::Bytes(0),
             no_push: false,
             datagrams: Datagrams::default(),
             reading: Reading::default(),
@@ -367,13 +396,28 @@ impl FlowPlan {
         }
     }
 
-    /// What the sending application does.
-    pub fn write_plan(&self) -> WritePlan {
+    /// The rest after each write.
+    pub fn pause(&self) -> Duration {
+        self.pause
+    }
+
+    /// Whether less than a segment is held until everything is written.
+    pub fn is_no_push(&self) -> bool {
+        self.no_push
+    }
+
+    /// The room that a writer who found the send buffer full waits for.
+    pub fn low_water(&self) -> LowWater {
+        self.low_water
+    }
+
+    /// What the sending application does, where it waits for `low_water` bytes.
+    pub fn write_plan(&self, low_water: u32) -> WritePlan {
         WritePlan {
             amount: self.amount(),
             size: WriteSize::Fixed(u64::from(self.write)),
             pause: self.pause,
-            low_water: self.low_water,
+            low_water,
             no_push: self.no_push,
         }
     }

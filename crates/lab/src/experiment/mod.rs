@@ -19,7 +19,7 @@ mod tests;
 
 pub use cpu::{CPU_FIELDS, CpuField};
 pub(crate) use flow::omitted_until;
-pub use flow::{FLOW_FIELDS, FlowField, FlowPlan, Stop};
+pub use flow::{FLOW_FIELDS, FlowField, FlowPlan, LowWater, Stop};
 pub use link::{LINK_FIELDS, LinkField, LinkPlan, Place};
 pub use published::{Peer, Published};
 pub use setting::SettingError;

@@ -305,7 +305,7 @@ fn flows_share_what_the_workload_says_and_differ_by_what_they_say() {
     assert_eq!(two.start, Duration::from_secs(1));
     let last = &rows[4].setup.flows;
     assert_eq!((last[0].write, last[1].write), (16 << 10, 100));
-    assert_eq!(last[0].write_plan().pause, Duration::from_millis(1));
+    assert_eq!(last[0].pause(), Duration::from_millis(1));
 }
 
 #[test]
@@ -364,8 +364,9 @@ fn a_processor_a_ring_and_the_direction_are_set_like_everything_else() {
     assert_eq!(server.device.rx_descriptors, 4);
     assert_eq!((client.device.rx_descriptors, client.device_queue), (18, 4));
     assert_eq!((setup.flow().from, setup.flow().to), (1, 0));
-    let written = setup.flow().write_plan();
-    assert_eq!((written.no_push, written.low_water), (true, 4_096));
+    let written = setup.flow().write_plan(4_096);
+    assert!(written.no_push);
+    assert_eq!(setup.flow().low_water(), LowWater::Bytes(4_096));
     experiment.set("workload.reverse", "true").unwrap();
     assert_eq!(experiment.rows[0].setup.flow().to, 0, "set, not turned");
     for (path, value, says) in [

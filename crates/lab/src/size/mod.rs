@@ -36,7 +36,7 @@ use crate::{
     report::{RowReport, pretty},
     run::RunError,
     units::grouped,
-    verdict::{Buffer, Cause, Verdict, pool_bytes},
+    verdict::{Cause, Verdict},
 };
 use runs::Runs;
 
@@ -318,19 +318,10 @@ impl Wish {
         self.share * of
     }
 
-    /// Has the host's writer wait for its part of the send buffer, or of the memory
-    /// behind it where that is less.
+    /// Has the host's writer wait for its part of the send buffer.
     fn set_low_water(&self, setup: &mut Setup) {
-        let host = &setup.hosts[0];
-        let held = Buffer::sending(host).text().min(pool_bytes(host));
-        let free = held * u64::from(self.low_water) / 100;
-        if self.low_water > 0 {
-            let flow = setup.flows.iter_mut().find(|flow| flow.from == 0);
-            let set = flow.map(|flow| flow.set("low_water", &free.to_string()));
-            assert!(
-                !matches!(set, Some(Err(_))),
-                "a number is a number of bytes"
-            );
-        }
+        let flow = setup.flows.iter_mut().find(|flow| flow.from == 0);
+        let set = flow.map(|flow| flow.set("low_water", &format!("{}%", self.low_water)));
+        assert!(!matches!(set, Some(Err(_))), "below a hundred percent");
     }
 }

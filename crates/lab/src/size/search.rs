@@ -411,7 +411,6 @@ impl Curve<'_> {
         setup
             .set(&format!("host.{}", said.name), &said.wanted)
             .ok()?;
-        self.wish.set_low_water(&mut setup);
         setup.validate().ok().map(|()| setup)
     }
 

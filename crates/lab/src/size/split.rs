@@ -67,7 +67,7 @@ pub fn split(wish: &Wish, alone: &[Ample], runs: &Runs<'_>) -> Result<Split, Siz
     let all_to_both = spoken([memory, memory]);
     let [send_knob, receive_knob] = all_to_both.each_ref().map(|said| said.name.clone());
     let tried = |spoken: [Spoken; 2]| {
-        let setup = with(wish, &both, &spoken)?;
+        let setup = with(&both, &spoken)?;
         let row = Row {
             setup,
             ..row.clone()
@@ -110,6 +110,8 @@ fn both_ways(wish: &Wish, setup: &Setup) -> Result<Setup, SizeError> {
     let mut back = setup.flows[0].clone();
     back.name = "back".to_string();
     std::mem::swap(&mut back.from, &mut back.to);
+    // How the host's writer waits is not how its peer's does.
+    back.set("low_water", "0").map_err(SizeError::Setting)?;
     setup.flows.push(back);
     let loss = wish.loss.to_string();
     setup
@@ -118,12 +120,11 @@ fn both_ways(wish: &Wish, setup: &Setup) -> Result<Setup, SizeError> {
     Ok(setup)
 }
 
-fn with(wish: &Wish, both: &Setup, spoken: &[Spoken; 2]) -> Option<Setup> {
+fn with(both: &Setup, spoken: &[Spoken; 2]) -> Option<Setup> {
     let mut setup = both.clone();
     for Spoken { name, wanted, .. } in spoken {
         setup.set(&format!("host.{name}"), wanted).ok()?;
     }
-    wish.set_low_water(&mut setup);
     setup.validate().ok().map(|()| setup)
 }
 

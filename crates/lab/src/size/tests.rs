@@ -3,6 +3,7 @@
 use fullpipe::presets;
 
 use super::*;
+use crate::verdict::pool_bytes;
 
 fn wish(rate_bps: u64, rtt: Duration, preset: &str) -> Wish {
     Wish {

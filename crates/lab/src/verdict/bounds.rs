@@ -13,7 +13,7 @@ use super::{
     processor,
 };
 use crate::{
-    experiment::{HostPlan, Setup},
+    experiment::{FlowPlan, HostPlan, Setup},
     path::Path,
     response,
 };
@@ -45,7 +45,7 @@ pub fn all(setup: &Setup, scale: &Scale) -> Vec<Bound> {
     let mut bounds = vec![
         window(
             Cause::SendBuffer,
-            sending.uncapped_text() as f64 - low_water(setup) as f64 / 2.0,
+            sending.uncapped_text() as f64 - room_waited_for(setup) as f64 / 2.0,
         ),
         window(Cause::Unacknowledged, f64::from(tcp.unacknowledged)),
         window(Cause::Memory, send_memory(sender)),
@@ -82,14 +82,13 @@ pub fn nothing_to_turn(setup: &Setup, scale: &Scale) -> Vec<Bound> {
         cause: Cause::Path,
         bps: path.payload_bps * (1.0 - path.loss),
     }];
-    let write = flow.write_plan();
     bounds.push(Bound {
         cause: Cause::Cpu,
         bps: per_second(scale.segment, processor::segment_s(setup, scale.segment)),
     });
     bounds.push(Bound {
         cause: Cause::Application,
-        bps: per_second(f64::from(flow.write), write.pause.as_secs_f64()),
+        bps: per_second(f64::from(flow.write), flow.pause().as_secs_f64()),
     });
     if let ReadPlan::Rate { bytes, every } = flow.read_plan() {
         bounds.push(Bound {
@@ -158,10 +157,23 @@ pub fn largest_flight(setup: &Setup) -> u64 {
         .min(most_window(sender, receiver))
 }
 
-/// Bytes of the send buffer that must be free before a writer who found it full
-/// goes on: half of them are not used on average.
-pub fn low_water(setup: &Setup) -> u64 {
-    u64::from(setup.flow().write_plan().low_water)
+/// Bytes of the send buffer, or of the memory behind it where that is less, that must
+/// be free before a writer of `flow` who found it full goes on; 0 leaves it to the stack.
+pub fn low_water(sender: &HostPlan, flow: &FlowPlan) -> u64 {
+    let held = Buffer::sending(sender).text().min(pool_bytes(sender));
+    flow.low_water().of(held)
+}
+
+/// What must be free before the first flow's writer goes on: half of it is not used on
+/// average. A write that is taken whole or not at all must fit.
+pub fn room_waited_for(setup: &Setup) -> u64 {
+    let (flow, sender) = (setup.flow(), &setup.hosts[setup.flow().from]);
+    let whole = if sender.config.tcp.write_atomic {
+        u64::from(flow.write)
+    } else {
+        0
+    };
+    low_water(sender, flow).max(whole)
 }
 
 /// Bytes of packet memory that are left for what a sender writes: its own idle

@@ -22,6 +22,9 @@ use crate::{
     units::{grouped, rate_text, seconds_text, three_digits},
 };
 
+/// Slow start takes no more round trips than this on any path.
+const FEW_TRIPS: f64 = 40.0;
+
 /// The part of the path that lets least through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -91,7 +94,8 @@ fn left(evidence: &Evidence<'_>, cause: Cause) -> Left {
         | Cause::ReceiveBufferLimit
         | Cause::Memory
         | Cause::PeerMemory
-            if is_told && (fits(evidence) || holds_the_path(evidence, cause)) =>
+            if is_told
+                && (fits(evidence) || is_short(evidence) && holds_the_path(evidence, cause)) =>
         {
             Left::Path(Narrowest::RoundTrip)
         }
@@ -133,6 +137,12 @@ fn amount(evidence: &Evidence<'_>) -> Option<u64> {
         Stop::Bytes(bytes) => Some(bytes),
         Stop::After(_) => None,
     }
+}
+
+/// Whether it took so few round trips that windows were growing for much of it.
+fn is_short(evidence: &Evidence<'_>) -> bool {
+    let under_way = 1.0 - thinking(evidence);
+    evidence.measured.elapsed_s * under_way < FEW_TRIPS * evidence.scale().rtt_s
 }
 
 /// Whether everything there is to send may be on its way at once.

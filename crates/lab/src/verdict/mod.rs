@@ -37,7 +37,7 @@ mod tests;
 
 use serde::Serialize;
 
-pub(crate) use bounds::most_window;
+pub(crate) use bounds::{low_water, most_window};
 pub(crate) use buffers::Buffer;
 pub use cause::Cause;
 pub use ending::Narrowest;

@@ -18,7 +18,7 @@ use super::{
     processor,
 };
 use crate::{
-    experiment::{HostPlan, Stop},
+    experiment::{HostPlan, LowWater, Stop},
     units::{grouped, rate_text, three_digits},
 };
 
@@ -109,7 +109,7 @@ pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
 /// wait.
 fn at_once(evidence: &Evidence<'_>) -> Option<Remedy> {
     let sender = evidence.sender();
-    let no_push = evidence.setup.flow().write_plan().no_push;
+    let no_push = evidence.setup.flow().is_no_push();
     let pushed = no_push.then(|| names::of_workload(sender, "no_push", "true", "false"));
     let nagle = sender.config.tcp.nagle;
     let nagle = nagle.then(|| names::switch(sender, "tcp.nagle", false));
@@ -255,14 +255,24 @@ fn next_window(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
 /// The window that the send buffer must hold beside what must be free before a
 /// writer goes on.
 fn above_low_water(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
-    let free = bounds::low_water(evidence.setup);
+    let free = bounds::room_waited_for(evidence.setup);
     let mut needed = window_beyond(evidence, present.saturating_sub(free))?;
-    if free > 0 {
-        needed.bytes += free;
-        needed.formula += &format!(
-            " + {} that must be free before a writer goes on",
-            grouped(free)
-        );
+    match evidence.setup.flow().low_water() {
+        LowWater::Percent(percent) if percent > 0 => {
+            needed.bytes = (needed.bytes * 100).div_ceil(u64::from(100 - percent));
+            needed.formula += &format!(
+                ", which is {} % of it: the rest must be free before a writer goes on",
+                100 - percent
+            );
+        }
+        LowWater::Bytes(_) | LowWater::Percent(_) if free > 0 => {
+            needed.bytes += free;
+            needed.formula += &format!(
+                " + {} that must be free before a writer goes on",
+                grouped(free)
+            );
+        }
+        LowWater::Bytes(_) | LowWater::Percent(_) => {}
     }
     Some(needed)
 }

@@ -377,7 +377,7 @@ fn nagle(evidence: &Evidence<'_>, held: &str) -> String {
         "less than a segment of {} waited for {} for {held} of the time, with writes of {}; a byte waited \
          {} on average before it left.",
         bytes(evidence.measured.segment_bytes),
-        if evidence.setup.flow().write_plan().no_push {
+        if evidence.setup.flow().is_no_push() {
             "the rest of it"
         } else {
             "an acknowledgment"
