@@ -16,8 +16,6 @@ use crate::experiment::{Setup, Stop};
 
 /// Rounds of slow start, after which any window is larger than any path.
 const ROUNDS: usize = 40;
-/// Segments that the window of a SYN has room for.
-const FIRST_SEGMENTS: f64 = 10.0;
 
 /// What is to be expected of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -58,9 +56,10 @@ pub fn under(setup: &Setup, scale: &Scale, bound: Bound) -> Predicted {
     let mut sent = 0.0;
     let full = bound.bps / 8.0 * rtt_s;
     let mut window = f64::from(sender.config.tcp.initial_window) * segment;
-    // The window of a SYN is not scaled, and has room for ten segments: what is
+    // The window of a SYN is not scaled, and has room for so many segments: what is
     // more waits for the next one.
-    let first = (FIRST_SEGMENTS * segment).min(UNSCALED as f64);
+    let first = f64::from(setup.hosts[flow.to].config.tcp.initial_receive_window) * segment;
+    let first = first.min(UNSCALED as f64);
     if window > first && left > first {
         sent += first;
         left -= first;
