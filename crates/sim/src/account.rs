@@ -3,7 +3,7 @@
 //! Rule: a clock of either end is always in exactly one state, which is looked
 //! up in the world and never concluded from figures; so its times add up to the
 //! time that the datagrams took, and its bytes to what was sent and what was
-//! read. Nothing here knows where the states come from (`world/datagrams.rs`).
+//! read. Nothing here knows where the states come from (`world/account.rs`).
 
 #[cfg(test)]
 mod tests;

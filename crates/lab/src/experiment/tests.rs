@@ -416,3 +416,24 @@ rows = [{ label = "row", set.ETH1_RXDESC_CNT = 18 }]
     let device = &experiment.rows[0].setup.hosts[0];
     assert_eq!((device.device.rx_descriptors, device.device_queue), (18, 7));
 }
+
+#[test]
+fn a_system_name_behind_a_host_is_of_what_that_host_sends_and_of_nothing_else() {
+    let file = r#"
+title = "t"
+hosts.device = { preset = "netburner" }
+hosts.peer = {}
+links.wire = { between = ["device", "peer"] }
+flows.out = { from = "device", to = "peer", write = 100, duration = "1s" }
+flows.back = { from = "peer", to = "device", write = 100, duration = "1s" }
+rows = [{ label = "row" }]
+"#;
+    let mut experiment = Experiment::parse("t", "t.toml", file).unwrap();
+    let before = experiment.rows[0].setup.flows[1].clone();
+    experiment.set("device.SO_NOPUSH", "true").unwrap();
+    experiment.set("device.SO_SNDLOWAT", "2K").unwrap();
+    let flows = &experiment.rows[0].setup.flows;
+    assert!(flows[0].is_no_push());
+    assert_eq!(flows[0].low_water(), LowWater::Bytes(2_048));
+    assert_eq!(flows[1], before);
+}

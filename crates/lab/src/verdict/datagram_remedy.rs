@@ -79,31 +79,34 @@ fn memory(evidence: &Evidence<'_>) -> Option<Remedy> {
     (more > 0).then(|| one(receiver, spoken, formula))
 }
 
-/// How many have to wait, and of how many.
+/// How many have to wait, and of how many where they come at once.
 fn formula(evidence: &Evidence<'_>, needed: u64, what: &str, whom: &str) -> String {
     let flow = evidence.setup.flow();
-    let plan = flow.datagram_plan();
     let size = grouped(flow.write.into());
-    match plan.pace {
-        Pace::Rate { bps, tick } if !tick.is_zero() => {
-            let frames = match what {
-                "frames" => datagram_bounds::frames(evidence.setup).len() as u64,
-                _ => 1,
-            };
-            let bits = bps as f64 * tick.as_secs_f64();
-            let burst = (bits / 8.0 / f64::from(flow.write)).ceil() as u64 * frames;
-            format!(
+    let (frames, of) = match what {
+        "frames" => (
+            datagram_bounds::frames(evidence.setup).len() as u64,
+            "frames of datagrams",
+        ),
+        _ => (1, "datagrams"),
+    };
+    if let Pace::Rate { bps, tick } = flow.datagram_plan().pace {
+        let bits = bps as f64 * tick.as_secs_f64();
+        let burst = (bits / 8.0 / f64::from(flow.write)).ceil() as u64 * frames;
+        // More than come at once are other flows', or still wait when the next ones come.
+        if needed <= burst {
+            return format!(
                 "{} x {} ms in datagrams of {size} bytes are {} {what} at once, of which {} would \
                  wait for {whom}",
                 rate_text(bps as f64),
                 three_digits(tick.as_secs_f64() * 1e3),
                 grouped(burst),
                 grouped(needed),
-            )
+            );
         }
-        Pace::Rate { .. } | Pace::Unpaced => format!(
-            "as many {what} of datagrams of {size} bytes as would wait for {whom} at once, those \
-             that were lost counted"
-        ),
     }
+    format!(
+        "as many {of} of {size} bytes as would wait for {whom} at once, those that were lost \
+         counted"
+    )
 }

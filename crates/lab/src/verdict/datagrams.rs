@@ -1,8 +1,9 @@
 //! What bounds a row of datagrams.
 //!
 //! Rule: where datagrams were lost, the place that lost most of them is the
-//! bound, unless a processor or a link behind it does no more; where none were, it
-//! is what held the sender longest, by its own account. Nothing is sent again and
+//! bound, on a host or on the way, unless the receiver's processor does no more; where
+//! none were, it is a link that was busy all the time, or what held the sender
+//! longest, by its own account. Nothing is sent again and
 //! nothing waits for an acknowledgment, so no buffer at the sender ever binds.
 
 use fullpipe_sim::{Pace, link::Direction};
@@ -29,10 +30,9 @@ pub fn of(evidence: &Evidence<'_>) -> Verdict {
     let measured = evidence.measured;
     let lost = measured.lost_share.unwrap_or(0.0);
     let sent = measured.datagrams_sent.unwrap_or(0.0);
-    // That happens once, at the start, and bounds nothing.
-    let at_start = evidence.demand.without_neighbour as f64;
-    let (cause, sentence) = if lost * sent - at_start > sent * WORTH_SAYING {
-        lossy(evidence, lost)
+    let later = lost * sent - at_start(evidence);
+    let (cause, sentence) = if later > sent * WORTH_SAYING {
+        lossy(evidence, lost, later.round() as u64)
     } else {
         lossless(evidence)
     };
@@ -50,15 +50,28 @@ fn outlook(evidence: &Evidence<'_>) -> Option<(super::Predicted, Bound)> {
     alone.then(|| (datagram_bounds::under(evidence.setup, next), next))
 }
 
-/// Where most of what is missing was lost.
-fn lossy(evidence: &Evidence<'_>, lost: f64) -> (Cause, String) {
+/// Datagrams that were lost while the neighbour's address was asked for. That happens
+/// once and bounds nothing. What is counted are packets, of which a datagram has as
+/// many as it has frames; the newest of them wait, so one may have lost only its first.
+fn at_start(evidence: &Evidence<'_>) -> f64 {
+    let packets = evidence.demand.without_neighbour;
+    let frames = datagram_bounds::frames(evidence.setup).len() as u64;
+    packets.div_ceil(frames) as f64
+}
+
+/// Where most of the `later` ones that are missing were lost: those that were not lost at
+/// the start.
+fn lossy(evidence: &Evidence<'_>, lost: f64, later: u64) -> (Cause, String) {
     let (measured, receiver) = (evidence.measured, evidence.receiver());
     let in_queue = measured.udp_rcvbuf_errors.unwrap_or(0.0) as u64;
     let in_ring = measured.rx_ring_drops;
     let sent = grouped(measured.datagrams_sent.unwrap_or(0.0) as u64);
     let share = percent(lost);
-    if in_queue.max(in_ring) == 0 {
-        return lost_on_the_way(evidence, &format!("{share} of {sent} datagrams"));
+    // With each frame that the ring drops goes one datagram at most.
+    let at_receiver = in_queue + in_ring;
+    let on_the_way = later.saturating_sub(at_receiver);
+    if on_the_way > in_queue.max(in_ring) {
+        return lost_on_the_way(evidence, on_the_way, at_receiver);
     }
     if is_overloaded(evidence) {
         let sentence = format!(
@@ -126,13 +139,22 @@ fn ring_full(evidence: &Evidence<'_>, lost: u64) -> String {
     )
 }
 
-/// No queue of a host was full: a link's was, or the path loses some.
-fn lost_on_the_way(evidence: &Evidence<'_>, lost: &str) -> (Cause, String) {
+/// Most were lost on no host: a link's queue was full, or the path loses some.
+fn lost_on_the_way(evidence: &Evidence<'_>, lost: u64, at_receiver: u64) -> (Cause, String) {
+    let sent = evidence.measured.datagrams_sent.unwrap_or(0.0);
+    let share = percent(lost as f64 / sent);
+    let others = match at_receiver {
+        0 => String::new(),
+        others => format!(", and {} found no room at the receiver", grouped(others)),
+    };
+    let lost = format!(
+        "{share} of {} datagrams were lost on the way{others}.",
+        grouped(sent as u64)
+    );
     if evidence.measured.link_busy_share > USED_UP {
-        let sentence = format!("{}; {lost} were lost on the way.", link_busy(evidence));
-        return (Cause::Path, sentence);
+        return (Cause::Path, format!("{}; {lost}", link_busy(evidence)));
     }
-    (Cause::Loss, format!("{lost} were lost on the way."))
+    (Cause::Loss, lost)
 }
 
 /// Whether more is sent than the receiver's processor can do.
@@ -153,7 +175,12 @@ fn lossless(evidence: &Evidence<'_>) -> (Cause, String) {
         .unwrap_or("application");
     let full = evidence.measured.link_busy_share > USED_UP;
     if full || longest == "device" {
+        // The device's queue may take whatever comes, and still never be empty.
         let waited = match shares.share("device") {
+            share if share < WORTH_SAYING && longest == "application" => format!(
+                ", and everything due had been handed to the device for {} of it",
+                percent(shares.share(longest))
+            ),
             share if share < WORTH_SAYING => String::new(),
             share => format!(", and the sender waited for it {} of it", percent(share)),
         };

@@ -60,15 +60,26 @@ pub fn device(host: &HostPlan, field: &str, present: u64, wanted: u64) -> Spoken
     }
 }
 
-/// What `host` calls a field of the workload. It is set without the host's name.
-pub fn of_workload(host: &HostPlan, field: &str, present: &str, wanted: &str) -> Spoken {
+/// What `host` calls a field of the flow that it sends, to be set from the first value
+/// to the second, and the path that sets it: of the host's flows where its system has
+/// a name, of the one flow where not.
+pub fn of_flow(host: &HostPlan, flow: &str, field: &str, values: [&str; 2]) -> (Spoken, String) {
     let path = format!("workload.{field}");
     let own = other_names(host.preset.name).find(|known| known.path == path);
-    Spoken {
-        name: own.map_or(path, |known| known.name.to_string()),
-        present: present.to_string(),
-        wanted: wanted.to_string(),
-    }
+    let (name, set) = match own {
+        Some(known) => (
+            known.name.to_string(),
+            format!("{}.{}", host.name, known.name),
+        ),
+        None => (format!("{flow}.{field}"), format!("{flow}.{field}")),
+    };
+    let [present, wanted] = values.map(str::to_string);
+    let spoken = Spoken {
+        name,
+        present,
+        wanted,
+    };
+    (spoken, set)
 }
 
 /// What `host` calls a knob that is on or off, to be set to `wanted`.

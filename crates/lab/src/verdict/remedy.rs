@@ -108,22 +108,24 @@ pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
 /// That gains no rate, as no more comes than is written, but the time that they
 /// wait.
 fn at_once(evidence: &Evidence<'_>) -> Option<Remedy> {
-    let sender = evidence.sender();
-    let no_push = evidence.setup.flow().is_no_push();
-    let pushed = no_push.then(|| names::of_workload(sender, "no_push", "true", "false"));
-    let nagle = sender.config.tcp.nagle;
-    let nagle = nagle.then(|| names::switch(sender, "tcp.nagle", false));
-    let mut changes: Vec<_> = nagle.iter().map(|nagle| change(sender, nagle)).collect();
-    if let Some(pushed) = &pushed {
-        let set = pushed.name.clone();
-        let (from, to) = (pushed.present.clone(), pushed.wanted.clone());
-        changes.insert(0, Change { set, from, to });
-    }
+    let (sender, flow) = (evidence.sender(), evidence.setup.flow());
+    let pushed = flow.is_no_push().then(|| {
+        let (spoken, set) = names::of_flow(sender, &flow.name, "no_push", ["true", "false"]);
+        (change_of(set, &spoken), spoken)
+    });
+    let nagle = sender.config.tcp.nagle.then(|| {
+        let spoken = names::switch(sender, "tcp.nagle", false);
+        (change(sender, &spoken), spoken)
+    });
+    let (changes, spoken): (Vec<_>, Vec<_>) = pushed.into_iter().chain(nagle).unzip();
     let waits = evidence.measured.unsent_ms > 0.0;
-    let first = pushed.or(nagle).filter(|_| waits)?;
+    let first = spoken.into_iter().next().filter(|_| waits)?;
     Some(Remedy {
+        knob: first.name,
+        present: first.present,
+        needed: first.wanted,
+        formula: AT_ONCE.to_string(),
         changes,
-        ..one(sender, first, AT_ONCE.to_string())
     })
 }
 
@@ -149,8 +151,12 @@ pub fn one(host: &HostPlan, spoken: Spoken, formula: String) -> Remedy {
 
 /// The setting that turns it.
 pub fn change(host: &HostPlan, spoken: &Spoken) -> Change {
+    change_of(format!("{}.{}", host.name, spoken.name), spoken)
+}
+
+fn change_of(set: String, spoken: &Spoken) -> Change {
     Change {
-        set: format!("{}.{}", host.name, spoken.name),
+        set,
         from: spoken.present.clone(),
         to: spoken.wanted.clone(),
     }

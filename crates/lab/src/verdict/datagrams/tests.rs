@@ -138,3 +138,55 @@ fn the_account_of_datagrams_adds_up_to_the_time_and_the_bytes() {
         );
     }
 }
+
+#[test]
+fn what_the_path_loses_is_the_bound_where_a_queue_lost_less() {
+    for (loss, cause) in [("10%", Cause::Loss), ("0.01%", Cause::ReceiveQueue)] {
+        let settings = [
+            ("wire.forward.loss", loss),
+            ("b.udp.receive_queue", "22"),
+            ("workload.duration", "2s"),
+        ];
+        let verdict = &advised(&settings).steps[0].verdict;
+        assert_eq!(verdict.limit, cause, "{}", verdict.sentence);
+        let beside = verdict.sentence.contains("found no room at the receiver");
+        assert_eq!(beside, cause == Cause::Loss, "{}", verdict.sentence);
+    }
+}
+
+#[test]
+fn fragments_that_were_lost_before_the_address_was_known_hide_no_losses() {
+    for (loss, cause) in [("0%", Cause::Application), ("0.5%", Cause::Loss)] {
+        let settings = [
+            ("a.acquainted", "false"),
+            ("workload.write", "20000"),
+            ("b.cpu.receive_packet", "5us"),
+            ("wire.delay", "20ms"),
+            ("wire.forward.loss", loss),
+        ];
+        let verdict = &advised(&settings).steps[0].verdict;
+        assert_eq!(verdict.limit, cause, "{}", verdict.sentence);
+        let told = verdict.sentence.contains("the neighbour's address");
+        assert_eq!(told, cause == Cause::Application, "{}", verdict.sentence);
+    }
+}
+
+#[test]
+fn more_than_come_at_once_are_not_said_to_be_some_of_them() {
+    for (count, rate, at_once) in [("1", "24mbit", true), ("2", "12mbit", false)] {
+        let settings = [
+            ("b.udp.receive_queue", "256"),
+            ("b.device.rx_descriptors", "1"),
+            ("workload.rate", rate),
+            ("workload.count", count),
+        ];
+        let verdict = &advised(&settings).steps[0].verdict;
+        assert_eq!(verdict.limit, Cause::Descriptors, "{}", verdict.sentence);
+        let is_said = verdict.sentence.contains("at once, of which");
+        assert_eq!(is_said, at_once, "{}", verdict.sentence);
+        let other = verdict
+            .sentence
+            .contains("as many frames of datagrams of 1,000 bytes");
+        assert_eq!(other, !at_once, "{}", verdict.sentence);
+    }
+}
