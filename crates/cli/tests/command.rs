@@ -714,7 +714,7 @@ fn advice_is_steps_with_what_was_predicted_and_what_came() {
     let text = stdout(&fullpipe(&short));
     assert!(text.contains("1. server.wmem_max 133120 -> "), "{text}");
     let end =
-        "ends with: path (link `line` is its narrowest part: busy 99 % of the time under way)\n\n";
+        "ends with: path (link `line` is its narrowest part: busy 95 % of the time under way)\n\n";
     assert!(text.contains("predicted ") && text.ends_with(end), "{text}");
     let output = fullpipe(&[&short[..], &["--json"]].concat());
     let advice: Value = serde_json::from_str(&stdout(&output)).unwrap();

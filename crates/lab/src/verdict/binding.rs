@@ -340,9 +340,7 @@ fn is_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
     let enough = match cause {
         Cause::Application | Cause::SlowReader | Cause::Nagle | Cause::DelayedAck => return false,
         Cause::Loss if path.loss > 0.0 => FULL_LINK,
-        Cause::Loss | Cause::Congestion | Cause::Device | Cause::Pacing => {
-            NEARLY_FULL * underway(evidence)
-        }
+        Cause::Loss | Cause::Congestion | Cause::Device | Cause::Pacing => NEARLY_FULL,
         Cause::SendBuffer
         | Cause::SendBufferLimit
         | Cause::ReceiveBufferLimit
@@ -378,6 +376,17 @@ pub fn underway(evidence: &Evidence<'_>) -> f64 {
     let opening = [Limit::Handshake, Limit::CwndSlowStart, Limit::Closing];
     let shares = &evidence.limits.sender;
     let idle: f64 = opening.iter().map(|limit| shares.share(limit.name())).sum();
+    (1.0 - idle - thinking(evidence)).max(0.0)
+}
+
+/// The share of the time in which a link or a processor had anything to do: slow start is
+/// part of it, but not the handshake, the last byte's way, or a sender who thinks.
+pub fn at_work(evidence: &Evidence<'_>) -> f64 {
+    let share = |limit: Limit| evidence.limits.sender.share(limit.name());
+    let elapsed_s = evidence.measured.elapsed_s.max(f64::MIN_POSITIVE);
+    // While all is sent its queue is still worked off; the way takes as long without one.
+    let way = evidence.scale().rtt_s / 2.0 / elapsed_s;
+    let idle = share(Limit::Handshake) + share(Limit::Closing).min(way);
     (1.0 - idle - thinking(evidence)).max(0.0)
 }
 

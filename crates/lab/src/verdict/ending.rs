@@ -189,10 +189,9 @@ fn why_no_other(evidence: &Evidence<'_>) -> String {
         CongestionAlgorithm::Bbr => {
             ", with the congestion control that minds them least".to_string()
         }
-        CongestionAlgorithm::NewReno | CongestionAlgorithm::Cubic if is_much => {
-            format!(", above the {threshold} % (tcp.bbr_loss_threshold) up to which bbr is advised")
+        CongestionAlgorithm::NewReno | CongestionAlgorithm::Cubic => {
+            ", of which bbr would make hardly more".to_string()
         }
-        CongestionAlgorithm::NewReno | CongestionAlgorithm::Cubic => String::new(),
     }
 }
 

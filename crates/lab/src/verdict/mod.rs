@@ -51,8 +51,10 @@ use crate::{experiment::Setup, measured::Outcome, units::grouped};
 use bounds::Bound;
 use remedy::Remedy;
 
-/// A larger initial window is to give so many times as much, or is not worth a word.
+/// What is advised is to give so many times as much, or is not worth a word.
 const WORTH_A_STEP: f64 = 1.02;
+/// Windows that may bind alike: buffers, their caps and memory of both ends.
+const WINDOWS: usize = 7;
 
 /// Which bound was binding, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -100,10 +102,10 @@ pub struct Next {
 pub fn of(evidence: &Evidence<'_>) -> Verdict {
     let verdict = drawn(evidence);
     Verdict {
-        ending: verdict
-            .changes
-            .is_empty()
-            .then(|| ending::of(evidence, verdict.limit)),
+        ending: verdict.changes.is_empty().then(|| {
+            let known = verdict.ending.clone();
+            known.unwrap_or_else(|| ending::of(evidence, verdict.limit))
+        }),
         ..verdict
     }
 }
@@ -160,24 +162,64 @@ pub fn changed(setup: &Setup, changes: &[Change]) -> Option<Setup> {
     setup.validate().ok().map(|()| setup)
 }
 
-/// The verdict with what the remedy would give.
-fn advised(evidence: &Evidence<'_>, verdict: Verdict, remedy: Remedy) -> Verdict {
-    let Some(setup) = changed(evidence.setup, &remedy.changes) else {
-        return verdict;
-    };
-    let next = next_bound(evidence, &setup);
-    let outlook = next.map(|next| (predict::under(&setup, &evidence.scale(), next), next));
-    if verdict.limit == Cause::SlowStart && outlook.is_some_and(|(it, _)| is_no_gain(evidence, it))
-    {
-        return verdict;
+/// The verdict with what the remedy would give. Windows that bind alike are raised together.
+fn advised(evidence: &Evidence<'_>, verdict: Verdict, mut remedy: Remedy) -> Verdict {
+    // The last turn of the loop has raised every window that there is.
+    for _ in 0..=WINDOWS {
+        let Some(setup) = changed(evidence.setup, &remedy.changes) else {
+            return verdict;
+        };
+        let outlook = next_bound(evidence, &setup)
+            .map(|next| (predict::under(&setup, &evidence.scale(), next), next));
+        let Some((_, next)) = outlook.filter(|(it, _)| is_no_gain(evidence, &verdict, *it)) else {
+            return with_remedy(evidence, verdict, remedy, outlook);
+        };
+        if !extend(evidence, verdict.limit, &mut remedy, next.cause) {
+            return without_gain(evidence, verdict, next.cause);
+        }
     }
-    with_remedy(evidence, verdict, remedy, outlook)
+    verdict
 }
 
-/// Whether hardly more is to be expected than came. A buffer may still have to grow before
-/// the next one can.
-fn is_no_gain(evidence: &Evidence<'_>, predicted: Predicted) -> bool {
-    predicted.goodput_mbps < evidence.measured.goodput_mbps * WORTH_A_STEP
+/// Adds what moves `next`, where that is a window too and none that is raised already.
+fn extend(evidence: &Evidence<'_>, limit: Cause, remedy: &mut Remedy, next: Cause) -> bool {
+    if !(binding::is_window(limit) && binding::is_window(next)) {
+        return false;
+    }
+    let Some(other) = remedy::of(evidence, next) else {
+        return false;
+    };
+    let before = remedy.changes.len();
+    for change in other.changes {
+        if remedy.changes.iter().all(|known| known.set != change.set) {
+            remedy.changes.push(change);
+        }
+    }
+    remedy.changes.len() > before
+}
+
+/// A verdict on a limit that another stands close behind, which no knob moves.
+fn without_gain(evidence: &Evidence<'_>, verdict: Verdict, next: Cause) -> Verdict {
+    if !binding::is_window(verdict.limit) {
+        return verdict;
+    }
+    let sentence = format!(
+        "{} More would give hardly anything: then the limit is {}.",
+        verdict.sentence,
+        next.words()
+    );
+    Verdict {
+        sentence,
+        ending: Some(ending::of(evidence, next)),
+        ..verdict
+    }
+}
+
+/// Whether hardly more is to be expected than came, where advice is there for the rate.
+fn is_no_gain(evidence: &Evidence<'_>, verdict: &Verdict, predicted: Predicted) -> bool {
+    verdict.limit != Cause::Nagle
+        && evidence.measured.outcome == Outcome::Complete
+        && predicted.goodput_mbps < evidence.measured.goodput_mbps * WORTH_A_STEP
 }
 
 /// The verdict with advice, and with what comes of it where that can be told.

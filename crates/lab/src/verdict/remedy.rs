@@ -30,6 +30,10 @@ const STEP: u64 = 1_024;
 const PACING_HEADROOM: f64 = 1.1;
 /// What is nearer to what no knob moves than this cannot gain from a window.
 const NEARLY: f64 = 0.95;
+/// Losses by chance scatter: BBR is to bear so many times their mean, ...
+const LOSS_HEADROOM: f64 = 2.0;
+/// ... which can be set while they are no more than this share.
+const MOST_LOSS: f64 = 0.5;
 /// The most segments that a connection may begin with.
 const INITIAL_MOST: u64 = 1_000;
 
@@ -537,17 +541,29 @@ fn model_instead_of_loss(evidence: &Evidence<'_>) -> Option<Remedy> {
         CongestionAlgorithm::Cubic => "cubic",
         CongestionAlgorithm::Bbr => return None,
     };
-    (loss > 0.0 && loss < threshold).then(|| {
+    (loss > 0.0 && loss < MOST_LOSS).then(|| {
         let spoken = Spoken {
             name: "tcp.congestion".to_string(),
             present: other.to_string(),
             wanted: "bbr".to_string(),
         };
+        let percent = loss * 100.0;
+        let lost = three_digits(percent);
+        if loss < threshold {
+            let formula = format!(
+                "losses of {lost} % by chance are below the {} % that it takes for a full path",
+                sender.config.tcp.bbr_loss_threshold
+            );
+            return one(sender, spoken, formula);
+        }
+        // A per mille is as fine as the product is.
+        let needed = ((percent * LOSS_HEADROOM * 10.0).round() / 10.0).ceil() as u64;
+        let raised = names::number(sender, "tcp.bbr_loss_threshold", needed);
         let formula = format!(
-            "losses of {} % by chance are below the {} % that it takes for a full path",
-            three_digits(loss * 100.0),
-            sender.config.tcp.bbr_loss_threshold
+            "losses of {lost} % by chance, and twice that before it takes the path for full"
         );
-        one(sender, spoken, formula)
+        let mut remedy = one(sender, spoken, formula);
+        remedy.changes.push(change(sender, &raised));
+        remedy
     })
 }

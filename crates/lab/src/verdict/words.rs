@@ -9,7 +9,7 @@ use fullpipe_tcp::Limit;
 
 use super::{
     Next,
-    binding::{Binding, at_receiver, is_window, thinking, underway},
+    binding::{Binding, at_receiver, at_work, is_window, thinking},
     bounds,
     buffers::Buffer,
     cause::Cause,
@@ -196,7 +196,7 @@ fn path(evidence: &Evidence<'_>, limit: Limit, share: f64) -> String {
     let (busy_share, of_the_time) = busy(evidence, evidence.measured.link_busy_share);
     let in_all = match of_the_time {
         ALWAYS => "",
-        _ => " with opening, slow start and closing",
+        _ => " with opening and closing",
     };
     let waited = busy(evidence, share * (1.0 - thinking(evidence))).0;
     format!(
@@ -478,20 +478,19 @@ fn at_most(window: u64, rtt_ms: f64) -> String {
     }
 }
 
-/// How busy a link or a processor was, and of which time: of that in which it could be
-/// full, where much of the time was spent on opening, growing and waiting to be asked.
+/// How busy a link or a processor was, and of which time: of that in which it had anything
+/// to do, where much of the time was spent on opening, closing and waiting to be asked.
 pub fn busy(evidence: &Evidence<'_>, share: f64) -> (String, &'static str) {
-    let underway = underway(evidence);
+    let at_work = at_work(evidence);
     let measured = evidence.measured;
     let fullest = measured
         .cpu_busy_share
         .unwrap_or(0.0)
         .max(measured.link_busy_share);
-    if underway <= 0.0 || underway.max(fullest) >= NEARLY_ALL {
+    if at_work <= 0.0 || at_work.max(fullest) >= NEARLY_ALL {
         return (percent(share), ALWAYS);
     }
-    let of_it = (share / underway).min(1.0);
-    (percent(of_it), "of the time under way")
+    (percent(share / at_work), "of the time under way")
 }
 
 /// "1 probe", "2 probes".
