@@ -9,7 +9,7 @@
 use fullpipe_pool::Rng;
 use fullpipe_tcp::CongestionAlgorithm;
 
-use super::{bounds::Bound, cause::Cause, evidence::Scale};
+use super::{binding::is_window, bounds::Bound, cause::Cause, evidence::Scale};
 use crate::{
     experiment::{Setup, Stop},
     path::Path,
@@ -117,20 +117,6 @@ fn kept(algorithm: CongestionAlgorithm, loss: f64) -> f64 {
         CongestionAlgorithm::Bbr if loss >= FOR_CHANCE => KEPT,
         CongestionAlgorithm::NewReno | CongestionAlgorithm::Cubic | CongestionAlgorithm::Bbr => 1.0,
     }
-}
-
-/// Whether it bounds what is on its way, and not a rate.
-fn is_window(cause: Cause) -> bool {
-    [
-        Cause::SendBuffer,
-        Cause::SendBufferLimit,
-        Cause::Unacknowledged,
-        Cause::Memory,
-        Cause::ReceiveWindow,
-        Cause::ReceiveBufferLimit,
-        Cause::PeerMemory,
-    ]
-    .contains(&cause)
 }
 
 /// One draw.

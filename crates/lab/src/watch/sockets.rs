@@ -200,18 +200,30 @@ impl Socket {
         "time           State       Recv-Q     Send-Q  Local -> Peer, flow";
 }
 
+/// The line below that of any socket: when, its state, what waits in both directions, and
+/// whose it is.
+pub(super) fn write_head(
+    f: &mut fmt::Formatter<'_>,
+    at_ns: u64,
+    state: &str,
+    [recv_q, send_q]: [impl fmt::Display; 2],
+    [host, peer, flow]: [&str; 3],
+) -> fmt::Result {
+    let at = seconds(at_ns);
+    writeln!(
+        f,
+        "{at:<14} {state:<10} {recv_q:>7} {send_q:>10}  {host} -> {peer}, {flow}"
+    )
+}
+
 impl fmt::Display for Socket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
+        write_head(
             f,
-            "{:<14} {:<10} {:>7} {:>10}  {} -> {}, {}",
-            seconds(self.at_ns),
+            self.at_ns,
             self.state,
-            self.recv_q,
-            self.send_q,
-            self.host,
-            self.peer,
-            self.flow
+            [self.recv_q, self.send_q],
+            [&self.host, &self.peer, &self.flow],
         )?;
         write!(
             f,

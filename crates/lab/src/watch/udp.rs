@@ -9,7 +9,7 @@ use std::fmt;
 use fullpipe::UdpInfo;
 use serde::Serialize;
 
-use super::{seconds, sockets::Memory};
+use super::sockets::{Memory, write_head};
 
 /// A UDP socket.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -74,16 +74,12 @@ impl UdpSocket {
 
 impl fmt::Display for UdpSocket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
+        write_head(
             f,
-            "{:<14} {:<10} {:>7} {:>10}  {} -> {}, {}",
-            seconds(self.at_ns),
+            self.at_ns,
             self.state,
-            self.recv_q,
-            self.send_q,
-            self.host,
-            self.peer,
-            self.flow
+            [self.recv_q, self.send_q],
+            [&self.host, &self.peer, &self.flow],
         )?;
         write!(
             f,
