@@ -69,6 +69,7 @@ mod facts;
 pub mod goodput_page;
 pub mod knobs_page;
 pub mod known_cause;
+pub mod layout;
 pub mod live;
 mod measured;
 mod mistake;

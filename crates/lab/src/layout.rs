@@ -1,0 +1,167 @@
+//! Text that fits a terminal: lines wrapped with a hanging indent, and colour.
+//!
+//! Rule: no line is longer than the width. Lines break at spaces; a word that is
+//! longer than a line breaks after one of `/ _ . , = -`, or at the width. Colour
+//! sequences take no columns. What a text says is not known here.
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Write;
+
+/// Columns that the key of a [`Layout::field`] takes, its gap included.
+pub const KEY_COLUMNS: usize = 12;
+/// A narrower terminal is treated as one of this width.
+pub const NARROWEST: usize = 40;
+/// Width of output that goes to no terminal.
+pub const PIPED: usize = 120;
+
+/// Width of the output in columns, and whether it is coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Columns of a line.
+    pub width: usize,
+    /// Writes ANSI colours.
+    pub colour: bool,
+}
+
+/// Meaning that a colour carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// A row's label, a heading.
+    Heading,
+    /// The name of a limit.
+    Limit,
+    /// A value as it should be.
+    Good,
+    /// A value that needs a look.
+    Doubtful,
+    /// A failure.
+    Bad,
+    /// A key beside its value.
+    Key,
+}
+
+impl Tone {
+    const fn code(self) -> &'static str {
+        match self {
+            Self::Heading => "1",
+            Self::Limit => "1;36",
+            Self::Good => "32",
+            Self::Doubtful => "33",
+            Self::Bad => "1;31",
+            Self::Key => "2",
+        }
+    }
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        Self::plain(PIPED)
+    }
+}
+
+impl Layout {
+    /// No colour, and at least [`NARROWEST`] columns.
+    pub fn plain(width: usize) -> Self {
+        Self {
+            width: width.max(NARROWEST),
+            colour: false,
+        }
+    }
+
+    /// `text` in the colour of `tone`, where there are colours.
+    pub fn paint(self, tone: Tone, text: &str) -> String {
+        if self.colour && !text.is_empty() {
+            format!("\x1b[{}m{text}\x1b[0m", tone.code())
+        } else {
+            text.to_string()
+        }
+    }
+
+    /// Appends `text`, whose first line starts with `first` and each other with
+    /// `indent` spaces. Ends with a line break.
+    pub fn paragraph(self, out: &mut String, first: &str, indent: usize, text: &str) {
+        out.push_str(first);
+        let mut column = columns(first);
+        let mut is_start = true;
+        for word in text.split_whitespace() {
+            let gap = usize::from(!is_start);
+            if !is_start && column + gap + columns(word) > self.width {
+                let _ = write!(out, "\n{:indent$}", "");
+                column = indent;
+            } else if !is_start {
+                out.push(' ');
+                column += 1;
+            }
+            column = self.word(out, column, indent, word);
+            is_start = false;
+        }
+        out.push('\n');
+    }
+
+    /// Appends `  Key   text` with the text wrapped beside its key.
+    pub fn field(self, out: &mut String, key: &str, text: &str) {
+        let gap = KEY_COLUMNS.saturating_sub(columns(key)).max(1);
+        let first = format!("  {}{:gap$}", self.paint(Tone::Key, key), "");
+        self.paragraph(out, &first, 2 + KEY_COLUMNS, text);
+    }
+
+    /// Appends a word at `column`, in pieces where it is longer than a line.
+    /// Returns the column behind it.
+    fn word(self, out: &mut String, mut column: usize, indent: usize, word: &str) -> usize {
+        let mut rest = word;
+        while column + columns(rest) > self.width {
+            let room = self.width.saturating_sub(column).max(1);
+            let end = piece(rest, room);
+            if end == rest.len() {
+                break;
+            }
+            let _ = write!(out, "{}\n{:indent$}", &rest[..end], "");
+            rest = &rest[end..];
+            column = indent;
+        }
+        out.push_str(rest);
+        column + columns(rest)
+    }
+}
+
+/// Bytes of the longest beginning of `word` that fits `room` columns and ends
+/// behind a character that words break at; else of as much as fits.
+fn piece(word: &str, room: usize) -> usize {
+    let (mut fits, mut good, mut seen) = (0, 0, 0);
+    let mut in_colour = false;
+    for (at, letter) in word.char_indices() {
+        if letter == '\x1b' {
+            in_colour = true;
+        }
+        if in_colour {
+            in_colour = letter != 'm';
+        } else {
+            seen += 1;
+        }
+        if seen > room {
+            break;
+        }
+        fits = at + letter.len_utf8();
+        if !in_colour && "/_.,=-".contains(letter) {
+            good = fits;
+        }
+    }
+    if good > 0 { good } else { fits }
+}
+
+/// Columns that `text` takes on a terminal. Colour sequences take none.
+pub fn columns(text: &str) -> usize {
+    let mut count = 0;
+    let mut in_colour = false;
+    for letter in text.chars() {
+        match (in_colour, letter) {
+            (false, '\x1b') => in_colour = true,
+            (false, _) => count += 1,
+            (true, 'm') => in_colour = false,
+            (true, _) => {}
+        }
+    }
+    count
+}
