@@ -19,7 +19,7 @@ use std::{
 };
 
 use fullpipe::{
-    Config, ConfigError, Event, Instant, Interface, Stack,
+    Config, ConfigError, Instant, Interface, SocketEvent, Stack,
     device::{Capabilities, Device, Received, TxMeta},
     turn,
 };
@@ -141,9 +141,9 @@ impl Core {
     fn tell(&mut self) {
         while let Some(event) = self.stack.next_event() {
             let handle = match event {
-                Event::Tcp(id) => Handle::Tcp(id.index()),
-                Event::Accept(id) => Handle::Accept(id.index()),
-                Event::Udp(id) => Handle::Udp(id.index()),
+                SocketEvent::Tcp(id) => Handle::Tcp(id.index()),
+                SocketEvent::Accept(id) => Handle::Accept(id.index()),
+                SocketEvent::Udp(id) => Handle::Udp(id.index()),
             };
             let waiters = self.waiters(handle);
             if waiters.waiting > 0 {

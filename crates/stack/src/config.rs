@@ -13,13 +13,15 @@ use alloc::{
     vec::Vec,
 };
 
-use fullpipe_pool::{
-    Duration, PoolConfig, Rng, knob_choice,
-    knobs::{KnobError, KnobInfo, KnobTable, nearest},
+use fullpipe_pool::{Duration, Rng, knob_choice, knobs::nearest};
+pub use fullpipe_pool::{
+    PoolConfig,
+    knobs::{KnobError, KnobInfo, KnobTable},
 };
-use fullpipe_tcp::TcpConfig;
+pub use fullpipe_tcp::{CongestionAlgorithm, EcnMode, MtuProbing, SegmentSizing, TcpConfig};
 
 use crate::presets::alias::{self, ALIASES};
+
 knob_choice! {
     /// When a listener answers a SYN without remembering it.
     pub enum SynCookieUse ("off, when_full or always") {

@@ -5,6 +5,9 @@
 //! the MIB counters that the reason belongs to follow from it here, so the two
 //! can never disagree. TCP's own counters live in `fullpipe-tcp`.
 
+use core::fmt;
+
+pub use fullpipe_tcp::{DiscardReason, Discards, TcpCounters};
 use fullpipe_wire::Ecn;
 
 #[cfg(test)]
@@ -139,6 +142,12 @@ macro_rules! discards {
             }
         }
     };
+}
+
+impl fmt::Display for Discard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 discards! {

@@ -4,6 +4,8 @@
 //! in place, and writes a frame to be sent into memory that the device lends.
 //! This file does not know what a frame holds.
 
+use core::fmt;
+
 /// What a frame starts with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
@@ -11,6 +13,15 @@ pub enum Medium {
     Ethernet,
     /// An IP header (TUN devices); there are no neighbours.
     Ip,
+}
+
+impl fmt::Display for Medium {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ethernet => "ethernet",
+            Self::Ip => "ip",
+        })
+    }
 }
 
 /// What a device can do, fixed for its lifetime.

@@ -103,9 +103,8 @@
 //!   drives it (`receive`, `on_timeouts`, `transmit`, `next_timeout`).
 //! - [`counters`]: standard MIB names, and one counter for each reason to
 //!   discard.
-//! - [`link`], [`ip`], [`icmp`], [`udp`]: the layers. TCP's own rooms are
-//!   `tcp/`, for connections that do not exist yet or any more, and the crate
-//!   `fullpipe-tcp`, for one that does.
+//! - [`congestion`], [`limit`], [`trace`]: the types of a congestion control
+//!   algorithm, of the limit clocks and of the trace.
 //!
 //! # Features
 //!
@@ -127,12 +126,12 @@ pub mod device;
 mod egress;
 mod error;
 mod events;
-pub mod icmp;
+mod icmp;
 mod ingress;
-pub mod ip;
-pub mod link;
+mod ip;
+mod link;
 pub mod presets;
-pub mod rate_limit;
+mod rate_limit;
 mod ready;
 mod slab;
 mod sources;
@@ -140,16 +139,41 @@ mod stack;
 mod tcp;
 mod timer_wheel;
 mod turn;
-pub mod udp;
+mod udp;
+
+/// Congestion control: the trait of an algorithm, and the values that its
+/// methods take.
+pub mod congestion {
+    pub use fullpipe_tcp::congestion::{
+        AckSample, Congestion, CongestionControl, FastestSample, FlightStart, LostRange, RateSample,
+    };
+}
+
+/// Time and bytes by limit: the bounds on a sender, and those on a receiver.
+pub mod limit {
+    pub use fullpipe_tcp::limit::{Clock, Limit, LimitClock, Reason, ReceiveClock, ReceiveLimit};
+}
+
+/// The trace: a ring of records of what happened, for
+/// [`Stack::trace`] and [`Stack::drain_trace`].
+pub mod trace {
+    pub use fullpipe_tcp::trace::{Event, Record, Trace};
+    pub use fullpipe_wire::TcpFlags;
+}
 
 pub use config::Config;
 pub use describe::Description;
 pub use error::{ConfigError, OpenError, TcpError};
-pub use fullpipe_pool::{Duration, Instant};
-pub use fullpipe_tcp::{CloseReason, Info, Limit, Read, Ready, SocketOption, State, Tuning};
+pub use fullpipe_pool::{Duration, Holder, Instant, ParseDurationError, Pool, Pressure, Rng};
+pub use fullpipe_tcp::{
+    Agreed, CloseReason, Info, Read, Ready, RecoveryPhase, SocketOption, State, Tuning,
+};
 pub use fullpipe_wire::MacAddress;
+pub use icmp::PathError;
+pub use ip::{Route, RouteError, Routes, Subnet};
+pub use limit::{Limit, LimitClock, ReceiveClock, ReceiveLimit};
 pub use stack::{
-    ConnectOptions, ConnectionId, Event, Interface, ListenOptions, ListenerId, Nodes, Stack,
+    ConnectOptions, ConnectionId, Interface, ListenOptions, ListenerId, Nodes, SocketEvent, Stack,
 };
 pub use turn::{Turn, turn};
 pub use udp::{UdpError, UdpId, UdpInfo, UdpQueue, UdpReady, UdpReceived};

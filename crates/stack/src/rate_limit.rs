@@ -11,7 +11,7 @@ use fullpipe_pool::{Duration, Instant};
 
 /// Allows `burst` events at once and `per_second` on average.
 #[derive(Clone, Debug)]
-pub struct RateLimit {
+pub(crate) struct RateLimit {
     interval: Option<Duration>,
     /// How far ahead of the even spacing events may run.
     slack: Duration,
@@ -20,7 +20,7 @@ pub struct RateLimit {
 
 impl RateLimit {
     /// `per_second` = 0 allows nothing; `burst` is at least 1.
-    pub fn new(per_second: u32, burst: u32) -> Self {
+    pub(crate) fn new(per_second: u32, burst: u32) -> Self {
         let interval = (per_second > 0).then(|| Duration::from_secs(1) / per_second);
         let slack = interval.unwrap_or(Duration::ZERO) * burst.saturating_sub(1);
         Self {
@@ -31,7 +31,7 @@ impl RateLimit {
     }
 
     /// Whether an event may happen now; if so it is counted.
-    pub fn allow(&mut self, now: Instant) -> bool {
+    pub(crate) fn allow(&mut self, now: Instant) -> bool {
         let Some(interval) = self.interval else {
             return false;
         };
@@ -43,7 +43,7 @@ impl RateLimit {
     }
 
     /// The earliest moment at which an event may happen, unless none ever may.
-    pub fn next_allowed(&self) -> Instant {
+    pub(crate) fn next_allowed(&self) -> Instant {
         self.due - self.slack
     }
 }

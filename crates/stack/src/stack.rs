@@ -17,7 +17,7 @@ mod udp_calls;
 
 use core::net::IpAddr;
 
-pub use handles::{ConnectOptions, ConnectionId, Event, ListenOptions, ListenerId};
+pub use handles::{ConnectOptions, ConnectionId, ListenOptions, ListenerId, SocketEvent};
 
 use fullpipe_pool::{Instant, Pool, Rng};
 use fullpipe_tcp::{Discards, TcpCounters, Trace, trace::Record};
@@ -133,7 +133,7 @@ impl Stack {
             routes,
             neighbours: Neighbours::new(mac, subnet, &config.arp, rng(b"neighbours")),
             receiver: Receiver::new(subnet, &config.ip, &secret),
-            sender: Sender::new(address, &capabilities, &config.ip, rng(b"identifications")),
+            sender: Sender::new(&capabilities, &config.ip, rng(b"identifications")),
             echo: Echo::new(&config.icmp),
             errors: ErrorQueue::new(&config.icmp),
             udp: UdpSockets::new(address, config, rng(b"udp ports")),
@@ -204,11 +204,13 @@ impl Stack {
 
     /// The handle about which something changed longest ago. Each is reported
     /// once however much changed; its `ready` call says what.
-    pub fn next_event(&mut self) -> Option<Event> {
+    pub fn next_event(&mut self) -> Option<SocketEvent> {
         Some(match self.events.take()? {
-            Changed::Tcp(index) => Event::Tcp(ConnectionId(self.tcp.key(index))),
-            Changed::Accept(index) => Event::Accept(ListenerId(self.tcp.listeners.key(index))),
-            Changed::Udp(index) => Event::Udp(self.udp.id_at(index)),
+            Changed::Tcp(index) => SocketEvent::Tcp(ConnectionId(self.tcp.key(index))),
+            Changed::Accept(index) => {
+                SocketEvent::Accept(ListenerId(self.tcp.listeners.key(index)))
+            }
+            Changed::Udp(index) => SocketEvent::Udp(self.udp.id_at(index)),
         })
     }
 

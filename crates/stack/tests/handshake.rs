@@ -5,7 +5,8 @@ mod pair;
 use std::{cell::RefCell, net::SocketAddr, rc::Rc};
 
 use fullpipe::{
-    CloseReason, ConnectOptions, Duration, Event, ListenOptions, OpenError, Read, State, TcpError,
+    CloseReason, ConnectOptions, Duration, ListenOptions, OpenError, Read, SocketEvent, State,
+    TcpError,
 };
 use fullpipe_pool::Holder;
 use fullpipe_wire::{TcpFlags, TcpHeader};
@@ -48,9 +49,12 @@ fn events_name_each_changed_handle_once() {
     let listener = pair.listen(Side::B, ListenOptions::default());
     let client = pair.connect(Side::A, server());
     pair.settle();
-    assert_eq!(pair.b.stack.next_event(), Some(Event::Accept(listener)));
+    assert_eq!(
+        pair.b.stack.next_event(),
+        Some(SocketEvent::Accept(listener))
+    );
     assert_eq!(pair.b.stack.next_event(), None);
-    assert_eq!(pair.a.stack.next_event(), Some(Event::Tcp(client)));
+    assert_eq!(pair.a.stack.next_event(), Some(SocketEvent::Tcp(client)));
     assert_eq!(pair.a.stack.next_event(), None);
     let (accepted, peer) = pair
         .b
@@ -64,7 +68,7 @@ fn events_name_each_changed_handle_once() {
         pair.write(Side::A, client, b"text");
         pair.settle();
     }
-    assert_eq!(pair.b.stack.next_event(), Some(Event::Tcp(accepted)));
+    assert_eq!(pair.b.stack.next_event(), Some(SocketEvent::Tcp(accepted)));
     assert_eq!(pair.b.stack.next_event(), None);
 }
 

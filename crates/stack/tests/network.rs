@@ -9,7 +9,7 @@ use std::{
 };
 
 use fullpipe::{
-    CloseReason, ConfigError, ConnectionId, Event, Interface, Read, Stack,
+    CloseReason, ConfigError, ConnectionId, Interface, Read, SocketEvent, Stack,
     device::{Capabilities, Medium, RxMeta},
 };
 use fullpipe_wire::{
@@ -136,7 +136,7 @@ fn datagrams_cross_whole_or_in_fragments_and_errors_come_back() {
             );
             assert_eq!(out[..len], text);
         }
-        assert_eq!(pair.b.stack.next_event(), Some(Event::Udp(b)));
+        assert_eq!(pair.b.stack.next_event(), Some(SocketEvent::Udp(b)));
         assert_eq!(pair.b.stack.next_event(), None);
         pair.b.stack.udp_close(b).unwrap();
         pair.a.stack.udp_send(a, ends[1], b"for nobody").unwrap();

@@ -58,7 +58,7 @@ mod seq;
 pub mod trace;
 mod tuned;
 
-pub use config::{CongestionAlgorithm, EcnMode, MtuProbing, TcpConfig};
+pub use config::{CongestionAlgorithm, EcnMode, MtuProbing, SegmentSizing, TcpConfig};
 pub use connection::{
     ActiveOpen, Connection, Env, Events, HalfOpen, IcmpError, IllegalTransition, Info, Read, Ready,
     SocketOption, State, TimeWait, Trigger, Tuning,
@@ -66,7 +66,7 @@ pub use connection::{
 pub use counters::{DiscardReason, Discards, TcpCounters};
 pub use error::{CloseReason, TcpError};
 pub use limit::{Allowance, Limit, LimitClock, ReceiveClock, ReceiveLimit};
-pub use options::DEFAULT_MSS;
+pub use options::{Agreed, DEFAULT_MSS};
 pub use recovery::{Phase as RecoveryPhase, SentArena};
 pub use segment::{Segment, SegmentOut};
 pub use seq::SeqNum;

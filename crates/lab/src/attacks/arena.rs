@@ -12,8 +12,8 @@ use std::{
 };
 
 use fullpipe::{
-    Config, ConnectOptions, ConnectionId, Event, Info, Instant, Interface, ListenOptions,
-    ListenerId, MacAddress, Read, Stack,
+    Config, ConnectOptions, ConnectionId, Info, Instant, Interface, ListenOptions, ListenerId,
+    MacAddress, Read, SocketEvent, Stack,
     device::{Capabilities, Device, Medium, Received, RxMeta, TxMeta},
 };
 use fullpipe_pool::{Duration, Rng};
@@ -328,7 +328,10 @@ impl Arena {
     fn answer_events(&mut self) {
         while self.host.stack.next_event().is_some_and(|event| {
             // Whatever changed, everybody is asked below.
-            matches!(event, Event::Tcp(_) | Event::Accept(_) | Event::Udp(_))
+            matches!(
+                event,
+                SocketEvent::Tcp(_) | SocketEvent::Accept(_) | SocketEvent::Udp(_)
+            )
         }) {}
         let (stack, now) = (&mut self.host.stack, self.now);
         for (listener, speaks) in self.listeners {

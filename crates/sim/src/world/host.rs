@@ -8,8 +8,8 @@
 use std::net::SocketAddr;
 
 use fullpipe::{
-    Config, ConnectOptions, ConnectionId, Event as StackEvent, ListenOptions, ListenerId, Stack,
-    TcpError, turn,
+    Config, ConnectOptions, ConnectionId, ListenOptions, ListenerId, SocketEvent, Stack, TcpError,
+    turn,
 };
 use fullpipe_pool::Instant;
 use rustc_hash::FxHashMap;
@@ -199,13 +199,13 @@ impl World {
             return Ok(false);
         };
         match event {
-            StackEvent::Tcp(connection) => {
+            SocketEvent::Tcp(connection) => {
                 if let Some(&end) = self.hosts[id.0].ends.get(&connection) {
                     self.run_end(end)?;
                 }
             }
-            StackEvent::Accept(listener) => self.accept(id, listener)?,
-            StackEvent::Udp(socket) => self.serve_datagrams(id, socket)?,
+            SocketEvent::Accept(listener) => self.accept(id, listener)?,
+            SocketEvent::Udp(socket) => self.serve_datagrams(id, socket)?,
         }
         Ok(true)
     }

@@ -16,20 +16,20 @@ use crate::{
 
 /// Echo replies that wait to be sent.
 #[derive(Debug)]
-pub struct Echo {
+pub(crate) struct Echo {
     replies: SendQueue,
 }
 
 impl Echo {
     /// An empty queue with the room that `config` gives it.
-    pub fn new(config: &IcmpConfig) -> Self {
+    pub(crate) fn new(config: &IcmpConfig) -> Self {
         Self {
             replies: SendQueue::new(Holder::Echo, config.echo_replies, config.echo_bytes),
         }
     }
 
     /// Queues the reply to a request whose text is `text`.
-    pub fn on_request(
+    pub(crate) fn on_request(
         &mut self,
         packet: &Packet<'_>,
         ident: u16,
@@ -53,13 +53,13 @@ impl Echo {
     }
 
     /// Whether a reply waits.
-    pub fn wants_output(&self) -> bool {
+    pub(crate) fn wants_output(&self) -> bool {
         !self.replies.is_empty()
     }
 
     /// Builds the next packet at the start of `packet`, which holds at least
     /// the device's MTU.
-    pub fn poll_packet(
+    pub(crate) fn poll_packet(
         &mut self,
         sender: &mut Sender,
         pool: &mut Pool,
@@ -75,7 +75,8 @@ impl Echo {
     }
 
     /// Drops everything and returns its memory.
-    pub fn release(&mut self, pool: &mut Pool) {
+    #[cfg(test)]
+    pub(crate) fn release(&mut self, pool: &mut Pool) {
         self.replies.clear(pool);
     }
 }

@@ -35,7 +35,7 @@ struct Error {
 
 /// Port-unreachable messages that wait to be sent.
 #[derive(Debug)]
-pub struct ErrorQueue {
+pub(crate) struct ErrorQueue {
     waiting: VecDeque<Error>,
     most: usize,
     limit: RateLimit,
@@ -43,7 +43,7 @@ pub struct ErrorQueue {
 
 impl ErrorQueue {
     /// An empty queue with the room that `config` gives it.
-    pub fn new(config: &IcmpConfig) -> Self {
+    pub(crate) fn new(config: &IcmpConfig) -> Self {
         let most = config.errors as usize;
         Self {
             waiting: VecDeque::with_capacity(most),
@@ -54,7 +54,12 @@ impl ErrorQueue {
 
     /// Queues a port-unreachable message about a UDP datagram, unless it must
     /// not or may not be sent.
-    pub fn on_no_port(&mut self, packet: &Packet<'_>, now: Instant, counters: &mut Counters) {
+    pub(crate) fn on_no_port(
+        &mut self,
+        packet: &Packet<'_>,
+        now: Instant,
+        counters: &mut Counters,
+    ) {
         let Some(first) = packet.payload.first_chunk::<8>() else {
             return;
         };
@@ -82,13 +87,13 @@ impl ErrorQueue {
     }
 
     /// Whether a message waits.
-    pub fn wants_output(&self) -> bool {
+    pub(crate) fn wants_output(&self) -> bool {
         !self.waiting.is_empty()
     }
 
     /// Builds the next message at the start of `packet`, which holds at least
     /// 56 bytes.
-    pub fn poll_packet(
+    pub(crate) fn poll_packet(
         &mut self,
         sender: &mut Sender,
         packet: &mut [u8],

@@ -4,17 +4,17 @@
 //! and whoever owns the socket or connection decides whether it can be true
 //! (RFC 5927). Replies and errors wait in bounded queues until they are polled.
 
-pub mod echo;
-pub mod error_queue;
-pub mod quoted;
+pub(crate) mod echo;
+pub(crate) mod error_queue;
+pub(crate) mod quoted;
 
-use core::net::SocketAddr;
+use core::{fmt, net::SocketAddr};
 
 use fullpipe_pool::Pool;
 use fullpipe_wire::{ChecksumPolicy, Icmpv4Message, Protocol, WireError};
 
-pub use echo::Echo;
-pub use error_queue::ErrorQueue;
+pub(crate) use echo::Echo;
+pub(crate) use error_queue::ErrorQueue;
 
 use crate::{
     counters::{Counters, Discard},
@@ -38,24 +38,39 @@ pub enum PathError {
     TimeExceeded,
 }
 
+impl fmt::Display for PathError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreachable { hard: true } => f.write_str("protocol or port unreachable"),
+            Self::Unreachable { hard: false } => f.write_str("network or host unreachable"),
+            Self::FragmentationNeeded { mtu } => {
+                write!(f, "packet too big: the next link takes {mtu} bytes")
+            }
+            Self::TimeExceeded => f.write_str("time to live exceeded in transit"),
+        }
+    }
+}
+
+impl core::error::Error for PathError {}
+
 /// An ICMP error about one of our packets, to be validated by whoever sent it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IcmpEvent {
+pub(crate) struct IcmpEvent {
     /// What went wrong.
-    pub error: PathError,
+    pub(crate) error: PathError,
     /// What the packet carried.
-    pub protocol: Protocol,
+    pub(crate) protocol: Protocol,
     /// Our side of the packet.
-    pub local: SocketAddr,
+    pub(crate) local: SocketAddr,
     /// The other side.
-    pub remote: SocketAddr,
+    pub(crate) remote: SocketAddr,
     /// The quoted sequence number; means something for TCP only.
-    pub seq: u32,
+    pub(crate) seq: u32,
 }
 
 /// Takes one ICMP message. Echo requests go to `echo`; an error that quotes one
 /// of our packets is returned.
-pub fn on_packet(
+pub(crate) fn on_packet(
     packet: &Packet<'_>,
     subnet: &Subnet,
     path_mtu_min: u16,

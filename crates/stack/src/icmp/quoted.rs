@@ -21,7 +21,7 @@ use crate::{
 /// # Errors
 /// The message is no error, the quotation is too short or no first fragment of
 /// a packet with ports, or its source is not our address.
-pub fn parse(
+pub(crate) fn parse(
     message: Icmpv4Message,
     quoted: &[u8],
     subnet: &Subnet,

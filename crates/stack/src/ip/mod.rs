@@ -5,20 +5,20 @@
 //! and written by those folders; this one holds the types they share, the
 //! receiving and the sending side of the host, and no state of connections.
 
-pub mod receiver;
-pub mod send_queue;
-pub mod sender;
+pub(crate) mod receiver;
+pub(crate) mod send_queue;
+pub(crate) mod sender;
 #[cfg(test)]
 mod tests;
-pub mod v4;
+pub(crate) mod v4;
 
 use core::net::IpAddr;
 
 use fullpipe_wire::{Ecn, Ipv4Header, Protocol};
 
-pub use receiver::Receiver;
-pub use send_queue::{Heading, SendQueue};
-pub use sender::{Built, Outgoing, Sender};
+pub(crate) use receiver::Receiver;
+pub(crate) use send_queue::{Heading, SendQueue};
+pub(crate) use sender::{Built, Outgoing, Sender};
 pub use v4::routes::{Route, RouteError, Routes};
 
 /// This host's address, and how much of it names the network.
@@ -32,7 +32,7 @@ pub struct Subnet {
 
 /// Who a packet is for, as seen from one host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Audience {
+pub(crate) enum Audience {
     /// This host.
     Us,
     /// Every host of the network.
@@ -58,7 +58,7 @@ impl Subnet {
     }
 
     /// Who a packet to `dst` is for.
-    pub fn audience(&self, dst: IpAddr) -> Audience {
+    pub(crate) fn audience(&self, dst: IpAddr) -> Audience {
         match (self.address, dst) {
             (IpAddr::V4(own), IpAddr::V4(dst)) => v4::audience(own, self.prefix_len, dst),
             (IpAddr::V4(_), IpAddr::V6(_))
@@ -69,53 +69,53 @@ impl Subnet {
 
     /// Whether a packet from `src` can have come from one other host.
     /// RFC 1122 §3.2.1.3.
-    pub fn may_send_to_us(&self, src: IpAddr) -> bool {
+    pub(crate) fn may_send_to_us(&self, src: IpAddr) -> bool {
         !src.is_unspecified() && !src.is_loopback() && self.audience(src) == Audience::Other
     }
 }
 
 /// The header of a received packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IpHeader {
+pub(crate) enum IpHeader {
     /// RFC 791.
     V4(Ipv4Header),
 }
 
 /// A whole datagram received: no fragment, sound, and for us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Packet<'a> {
+pub(crate) struct Packet<'a> {
     /// Its header; of the first fragment, when it came in several.
-    pub header: IpHeader,
+    pub(crate) header: IpHeader,
     /// Whether it was for every host of the network.
-    pub broadcast: bool,
+    pub(crate) broadcast: bool,
     /// What it carries, starting with the header of its protocol.
-    pub payload: &'a [u8],
+    pub(crate) payload: &'a [u8],
 }
 
 impl Packet<'_> {
     /// Who sent it.
-    pub const fn src(&self) -> IpAddr {
+    pub(crate) const fn src(&self) -> IpAddr {
         match &self.header {
             IpHeader::V4(header) => IpAddr::V4(header.src),
         }
     }
 
     /// Who it is for.
-    pub const fn dst(&self) -> IpAddr {
+    pub(crate) const fn dst(&self) -> IpAddr {
         match &self.header {
             IpHeader::V4(header) => IpAddr::V4(header.dst),
         }
     }
 
     /// What the payload is.
-    pub const fn protocol(&self) -> Protocol {
+    pub(crate) const fn protocol(&self) -> Protocol {
         match &self.header {
             IpHeader::V4(header) => header.protocol,
         }
     }
 
     /// What routers said about congestion.
-    pub const fn ecn(&self) -> Ecn {
+    pub(crate) const fn ecn(&self) -> Ecn {
         match &self.header {
             IpHeader::V4(header) => header.ecn,
         }

@@ -16,7 +16,7 @@ use crate::{
 
 /// The receiving side of a host with one address.
 #[derive(Debug)]
-pub struct Receiver {
+pub(crate) struct Receiver {
     subnet: Subnet,
     reassembler: Reassembler,
 }
@@ -33,7 +33,7 @@ impl Receiver {
 
     /// Takes one packet, whatever its bytes; `link_broadcast`: it came to every
     /// station of the link. Returns the datagram that it is or completes.
-    pub fn on_packet<'a>(
+    pub(crate) fn on_packet<'a>(
         &'a mut self,
         bytes: &'a [u8],
         link_broadcast: bool,
@@ -95,17 +95,18 @@ impl Receiver {
     }
 
     /// Gives up what waited too long for its missing fragments.
-    pub fn on_timeout(&mut self, pool: &mut Pool, now: Instant, counters: &mut Counters) {
+    pub(crate) fn on_timeout(&mut self, pool: &mut Pool, now: Instant, counters: &mut Counters) {
         self.reassembler.on_timeout(pool, now, counters);
     }
 
     /// When [`on_timeout`](Self::on_timeout) next has something to do.
-    pub fn next_timeout(&self) -> Option<Instant> {
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
         self.reassembler.next_timeout()
     }
 
     /// Returns all memory to the pool.
-    pub fn release(&mut self, pool: &mut Pool) {
+    #[cfg(test)]
+    pub(crate) fn release(&mut self, pool: &mut Pool) {
         self.reassembler.release(pool);
     }
 }

@@ -27,7 +27,7 @@ use crate::{
 /// The header that a datagram begins with, less what is computed when it is
 /// sent. Every one of them is [`Heading::LEN`] bytes long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heading {
+pub(crate) enum Heading {
     /// RFC 768.
     Udp {
         /// Our port.
@@ -46,7 +46,7 @@ pub enum Heading {
 
 impl Heading {
     /// Bytes of the header.
-    pub const LEN: usize = 8;
+    pub(crate) const LEN: usize = 8;
 
     const fn protocol(self) -> Protocol {
         match self {
@@ -86,7 +86,7 @@ struct Record {
 
 /// Datagrams waiting to be sent, first in, first out.
 #[derive(Debug)]
-pub struct SendQueue {
+pub(crate) struct SendQueue {
     text: Stream,
     records: VecDeque<Record>,
     most_records: usize,
@@ -97,7 +97,7 @@ pub struct SendQueue {
 
 impl SendQueue {
     /// Room for `records` datagrams of `bytes` together, on `holder`'s account.
-    pub fn new(holder: Holder, records: u32, bytes: u32) -> Self {
+    pub(crate) fn new(holder: Holder, records: u32, bytes: u32) -> Self {
         Self {
             text: Stream::new(holder),
             records: VecDeque::with_capacity(records as usize),
@@ -111,7 +111,7 @@ impl SendQueue {
     ///
     /// # Panics
     /// If `text` is too long for any datagram.
-    pub fn push(
+    pub(crate) fn push(
         &mut self,
         src: IpAddr,
         dst: IpAddr,
@@ -147,22 +147,22 @@ impl SendQueue {
     }
 
     /// Whether nothing waits.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
 
     /// Whether the first datagram has begun to leave and not ended.
-    pub const fn is_cutting(&self) -> bool {
+    pub(crate) const fn is_cutting(&self) -> bool {
         self.cutting.is_some()
     }
 
     /// Whether another datagram may be taken, if it is short enough.
-    pub fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.records.len() < self.most_records && self.text.len() < self.most_bytes
     }
 
     /// How full it is: what has not left whole.
-    pub fn level(&self) -> UdpQueue {
+    pub(crate) fn level(&self) -> UdpQueue {
         UdpQueue {
             datagrams: self.records.len(),
             most_datagrams: self.most_records,
@@ -173,7 +173,7 @@ impl SendQueue {
 
     /// Builds the next packet at the start of `packet`, which holds at least
     /// the device's MTU. `None` when nothing waits.
-    pub fn poll_packet(
+    pub(crate) fn poll_packet(
         &mut self,
         sender: &mut Sender,
         pool: &mut Pool,
@@ -293,7 +293,8 @@ impl SendQueue {
     }
 
     /// Drops everything that waits.
-    pub fn clear(&mut self, pool: &mut Pool) {
+    #[cfg(test)]
+    pub(crate) fn clear(&mut self, pool: &mut Pool) {
         self.text.release(pool);
         self.records.clear();
         self.cutting = None;

@@ -21,38 +21,36 @@ use crate::{
 
 /// A packet to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outgoing {
+pub(crate) struct Outgoing {
     /// Our address.
-    pub src: IpAddr,
+    pub(crate) src: IpAddr,
     /// Who it is for; of the same family.
-    pub dst: IpAddr,
+    pub(crate) dst: IpAddr,
     /// What the payload is.
-    pub protocol: Protocol,
+    pub(crate) protocol: Protocol,
     /// Bytes of payload.
-    pub payload_len: usize,
+    pub(crate) payload_len: usize,
     /// Whether we take part in congestion notification.
-    pub ecn: Ecn,
+    pub(crate) ecn: Ecn,
     /// Routers must report rather than cut it.
-    pub dont_fragment: bool,
+    pub(crate) dont_fragment: bool,
 }
 
 /// A packet that lies ready at the start of the memory it was built in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Built {
+pub(crate) struct Built {
     /// Its length in bytes, IP header included.
-    pub len: usize,
+    pub(crate) len: usize,
     /// Who it is for: what to look up a route for.
-    pub dst: IpAddr,
+    pub(crate) dst: IpAddr,
     /// The state of its transport checksum. `start` is counted from the start
     /// of the IP packet: whoever puts a link header in front adds its length.
-    pub checksum: TxChecksum,
+    pub(crate) checksum: TxChecksum,
 }
 
 /// Writes the IP headers of this host.
 #[derive(Clone, Debug)]
-pub struct Sender {
-    /// Our address, for packets whose socket names none.
-    pub address: IpAddr,
+pub(crate) struct Sender {
     checksum_tx: bool,
     mtu: usize,
     ttl: u8,
@@ -60,10 +58,9 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// Sends from `address` through a device with these capabilities.
-    pub fn new(address: IpAddr, device: &Capabilities, config: &IpConfig, rng: Rng) -> Self {
+    /// Returns a writer for a device with these capabilities.
+    pub(crate) fn new(device: &Capabilities, config: &IpConfig, rng: Rng) -> Self {
         Self {
-            address,
             checksum_tx: device.checksum_tx,
             mtu: device.mtu,
             ttl: config.ttl.clamp(1, 255) as u8,
@@ -72,12 +69,12 @@ impl Sender {
     }
 
     /// Whether the device completes transport checksums of packets not cut.
-    pub const fn checksum_tx(&self) -> bool {
+    pub(crate) const fn checksum_tx(&self) -> bool {
         self.checksum_tx
     }
 
     /// Bytes of the IP header in front of a payload to `dst`.
-    pub const fn header_len(dst: IpAddr) -> usize {
+    pub(crate) const fn header_len(dst: IpAddr) -> usize {
         match dst {
             IpAddr::V4(_) => Ipv4Header::LEN,
             IpAddr::V6(_) => 40,
@@ -85,7 +82,7 @@ impl Sender {
     }
 
     /// Largest payload of one packet to `dst`.
-    pub const fn max_payload(&self, dst: IpAddr) -> usize {
+    pub(crate) const fn max_payload(&self, dst: IpAddr) -> usize {
         self.mtu.saturating_sub(Self::header_len(dst))
     }
 
@@ -97,7 +94,7 @@ impl Sender {
     /// # Panics
     /// If `packet` is too short, the payload too long for any IP packet, or
     /// the families differ.
-    pub fn write_header(
+    pub(crate) fn write_header(
         &mut self,
         packet: &mut [u8],
         outgoing: &Outgoing,
@@ -109,7 +106,7 @@ impl Sender {
     }
 
     /// Begins to cut a datagram that is longer than [`max_payload`](Self::max_payload).
-    pub fn cut(&mut self, outgoing: &Outgoing, counters: &mut Counters) -> Fragmenter {
+    pub(crate) fn cut(&mut self, outgoing: &Outgoing, counters: &mut Counters) -> Fragmenter {
         counters.mib.ip_out_requests += 1;
         counters.mib.ip_frag_oks += 1;
         let most = self.max_payload(outgoing.dst);
@@ -119,7 +116,7 @@ impl Sender {
 
     /// Writes the header of one fragment in front of its part of the payload.
     /// Returns the length of the packet.
-    pub fn write_fragment_header(
+    pub(crate) fn write_fragment_header(
         &mut self,
         packet: &mut [u8],
         outgoing: &Outgoing,

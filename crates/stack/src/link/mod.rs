@@ -3,7 +3,7 @@
 //! Rule: a frame that is not for us, or carries nothing we speak, ends here.
 //! On a device without link headers (TUN) everything here is a pass-through.
 
-pub mod neighbours;
+pub(crate) mod neighbours;
 #[cfg(test)]
 mod tests;
 
@@ -11,7 +11,7 @@ use core::net::IpAddr;
 
 use fullpipe_wire::{EtherType, EthernetHeader, MacAddress};
 
-pub use neighbours::{Neighbours, Resolution};
+pub(crate) use neighbours::{Neighbours, Resolution};
 
 use crate::{
     counters::{Counters, Discard},
@@ -20,7 +20,7 @@ use crate::{
 
 /// What a received frame carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Inbound<'a> {
+pub(crate) enum Inbound<'a> {
     /// An IP packet, perhaps followed by padding.
     Ip {
         /// Its bytes.
@@ -34,16 +34,16 @@ pub enum Inbound<'a> {
 
 /// Our end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Link {
+pub(crate) struct Link {
     /// What frames start with.
-    pub medium: Medium,
+    pub(crate) medium: Medium,
     /// Our station address; means nothing on [`Medium::Ip`].
-    pub mac: MacAddress,
+    pub(crate) mac: MacAddress,
 }
 
 impl Link {
     /// Bytes in front of the packet in every frame.
-    pub const fn header_len(&self) -> usize {
+    pub(crate) const fn header_len(&self) -> usize {
         match self.medium {
             Medium::Ethernet => EthernetHeader::LEN,
             Medium::Ip => 0,
@@ -51,7 +51,11 @@ impl Link {
     }
 
     /// Looks at a received frame, whatever its bytes.
-    pub fn on_frame<'a>(&self, frame: &'a [u8], counters: &mut Counters) -> Option<Inbound<'a>> {
+    pub(crate) fn on_frame<'a>(
+        &self,
+        frame: &'a [u8],
+        counters: &mut Counters,
+    ) -> Option<Inbound<'a>> {
         match self.medium {
             Medium::Ip => Some(Inbound::Ip {
                 packet: frame,
@@ -85,7 +89,7 @@ impl Link {
     ///
     /// # Panics
     /// If `frame` is shorter than the header.
-    pub fn write_header(&self, frame: &mut [u8], station: MacAddress, dst: IpAddr) {
+    pub(crate) fn write_header(&self, frame: &mut [u8], station: MacAddress, dst: IpAddr) {
         match self.medium {
             Medium::Ethernet => {
                 let ether_type = ether_type_for(dst);
@@ -110,7 +114,7 @@ const fn ether_type_for(dst: IpAddr) -> EtherType {
 }
 
 /// The station address of an IP multicast group. RFC 1112 §6.4, RFC 2464 §7.
-pub const fn multicast_station(group: IpAddr) -> MacAddress {
+pub(crate) const fn multicast_station(group: IpAddr) -> MacAddress {
     match group {
         IpAddr::V4(group) => {
             let [_, b, c, d] = group.octets();

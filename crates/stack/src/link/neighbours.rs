@@ -37,7 +37,7 @@ const STRANGER_TRIES: u32 = 8;
 
 /// What is known of a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resolution {
+pub(crate) enum Resolution {
     /// Its station address.
     Known(MacAddress),
     /// It is being asked for: [hold](Neighbours::hold) the packet.
@@ -80,7 +80,7 @@ struct Reply {
 
 /// The neighbour cache of one link.
 #[derive(Debug)]
-pub struct Neighbours {
+pub(crate) struct Neighbours {
     mac: MacAddress,
     subnet: Subnet,
     entries: Slab<Entry>,
@@ -101,7 +101,7 @@ pub struct Neighbours {
 
 impl Neighbours {
     /// An empty cache for a host whose station address is `mac`.
-    pub fn new(mac: MacAddress, subnet: Subnet, config: &ArpConfig, mut rng: Rng) -> Self {
+    pub(crate) fn new(mac: MacAddress, subnet: Subnet, config: &ArpConfig, mut rng: Rng) -> Self {
         let buckets = (config.entries as usize).next_power_of_two();
         let wait_queue = || Waiting::new(config.queue_packets);
         Self {
@@ -124,7 +124,7 @@ impl Neighbours {
     }
 
     /// What is known of the neighbour `ip`; begins to ask for it if nothing is.
-    pub fn resolve(
+    pub(crate) fn resolve(
         &mut self,
         ip: IpAddr,
         now: Instant,
@@ -168,7 +168,7 @@ impl Neighbours {
 
     /// Connections through the neighbour `ip` time out: what is known of it is
     /// asked again when it is next looked up, and used meanwhile. RFC 9293 §3.8.3.
-    pub fn doubt(&mut self, ip: IpAddr, now: Instant) {
+    pub(crate) fn doubt(&mut self, ip: IpAddr, now: Instant) {
         if let Some(index) = self.find(ip)
             && let State::Reachable { until, .. } = &mut self.entries[index].state
         {
@@ -178,7 +178,13 @@ impl Neighbours {
 
     /// Keeps an IP packet until the neighbour `ip`, for which `resolve` just
     /// said [`Resolution::Waiting`], has answered.
-    pub fn hold(&mut self, ip: IpAddr, packet: &[u8], pool: &mut Pool, counters: &mut Counters) {
+    pub(crate) fn hold(
+        &mut self,
+        ip: IpAddr,
+        packet: &[u8],
+        pool: &mut Pool,
+        counters: &mut Counters,
+    ) {
         match self.find(ip) {
             Some(index) => self.waiting[index as usize].push(packet, pool, counters),
             None => counters.discard(Discard::ArpUnresolved),
@@ -186,7 +192,7 @@ impl Neighbours {
     }
 
     /// Takes an ARP packet, whatever its bytes.
-    pub fn on_packet(&mut self, packet: &[u8], now: Instant, counters: &mut Counters) {
+    pub(crate) fn on_packet(&mut self, packet: &[u8], now: Instant, counters: &mut Counters) {
         let outcome = ArpPacket::parse(packet)
             .map_err(|_| Discard::ArpMalformed)
             .and_then(|packet| self.on_arp(&packet, now, counters));
@@ -288,7 +294,7 @@ impl Neighbours {
     }
 
     /// Whether `poll_packet` has something to say.
-    pub fn wants_output(&self, now: Instant) -> bool {
+    pub(crate) fn wants_output(&self, now: Instant) -> bool {
         !self.replies.is_empty()
             || !self.queues.is_empty(RELEASED)
             || (!self.queues.is_empty(ASKING) && now >= self.limit.next_allowed())
@@ -298,7 +304,7 @@ impl Neighbours {
     /// which holds at least a link header and the device's MTU. Packets that
     /// waited leave before any later one to the same neighbour if this is
     /// polled first in a turn.
-    pub fn poll_packet(
+    pub(crate) fn poll_packet(
         &mut self,
         now: Instant,
         pool: &mut Pool,
@@ -418,7 +424,7 @@ impl Neighbours {
     }
 
     /// Asks again for neighbours that have not answered, or gives them up.
-    pub fn on_timeout(&mut self, now: Instant, pool: &mut Pool, counters: &mut Counters) {
+    pub(crate) fn on_timeout(&mut self, now: Instant, pool: &mut Pool, counters: &mut Counters) {
         if self.deadline.is_none_or(|deadline| now < deadline) {
             return;
         }
@@ -450,7 +456,7 @@ impl Neighbours {
     }
 
     /// When there is next something to do, if nothing arrives before.
-    pub fn next_timeout(&self) -> Option<Instant> {
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
         if !self.replies.is_empty() || !self.queues.is_empty(RELEASED) {
             return Some(Instant::ZERO);
         }
@@ -463,12 +469,13 @@ impl Neighbours {
 
     /// When somebody's answer is due: like [`next_timeout`](Self::next_timeout)
     /// while nothing can be sent.
-    pub const fn next_deadline(&self) -> Option<Instant> {
+    pub(crate) const fn next_deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
     /// Forgets everybody and returns all memory.
-    pub fn release(&mut self, pool: &mut Pool, counters: &mut Counters) {
+    #[cfg(test)]
+    pub(crate) fn release(&mut self, pool: &mut Pool, counters: &mut Counters) {
         for index in 0..self.entries.capacity() {
             if self.entries.at(index).is_some() {
                 self.remove(index, pool, counters);

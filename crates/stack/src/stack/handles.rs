@@ -32,7 +32,7 @@ impl ListenerId {
 
 /// Something changed about a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum SocketEvent {
     /// Ask [`tcp_ready`](crate::Stack::tcp_ready) what.
     Tcp(ConnectionId),
     /// A connection waits to be [accepted](crate::Stack::tcp_accept).

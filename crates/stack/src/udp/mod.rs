@@ -86,7 +86,7 @@ impl core::error::Error for UdpError {}
 
 /// What became of a received datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Delivery {
+pub(crate) enum Delivery {
     /// It waits for the reader of this socket.
     Queued(UdpId),
     /// Nobody is bound to its port: an ICMP error may be due.
@@ -123,7 +123,7 @@ struct Buffers {
 
 /// The UDP sockets of one stack.
 #[derive(Debug)]
-pub struct UdpSockets {
+pub(crate) struct UdpSockets {
     address: IpAddr,
     sockets: Slab<Socket>,
     /// One for each slot of `sockets`.
@@ -139,7 +139,7 @@ pub struct UdpSockets {
 impl UdpSockets {
     /// No sockets yet, for a host whose address is `address`. Allocates here
     /// and only here.
-    pub fn new(address: IpAddr, config: &Config, rng: Rng) -> Self {
+    pub(crate) fn new(address: IpAddr, config: &Config, rng: Rng) -> Self {
         let udp = &config.udp;
         let buffers = || Buffers {
             receive: ReceiveQueue::new(udp.receive_queue, udp.receive_buffer),
@@ -172,7 +172,7 @@ impl UdpSockets {
     ///
     /// # Errors
     /// The address is not ours, or it, every port or every socket is in use.
-    pub fn bind(&mut self, local: SocketAddr) -> Result<UdpId, UdpError> {
+    pub(crate) fn bind(&mut self, local: SocketAddr) -> Result<UdpId, UdpError> {
         if !local.ip().is_unspecified() && local.ip() != self.address {
             return Err(UdpError::AddressNotOurs);
         }
@@ -202,12 +202,12 @@ impl UdpSockets {
     }
 
     /// What the socket is bound to.
-    pub fn local(&self, id: UdpId) -> Result<SocketAddr, UdpError> {
+    pub(crate) fn local(&self, id: UdpId) -> Result<SocketAddr, UdpError> {
         self.open(id).map(|socket| socket.local)
     }
 
     /// What the socket can do now.
-    pub fn ready(&self, id: UdpId) -> Result<UdpReady, UdpError> {
+    pub(crate) fn ready(&self, id: UdpId) -> Result<UdpReady, UdpError> {
         self.open(id)?;
         let buffers = &self.buffers[id.0.index as usize];
         Ok(UdpReady {
@@ -217,7 +217,7 @@ impl UdpSockets {
     }
 
     /// How full its queues are, and what it lost.
-    pub fn info(&self, id: UdpId) -> Result<UdpInfo, UdpError> {
+    pub(crate) fn info(&self, id: UdpId) -> Result<UdpInfo, UdpError> {
         self.open(id)?;
         let buffers = &self.buffers[id.0.index as usize];
         Ok(UdpInfo {
@@ -232,7 +232,7 @@ impl UdpSockets {
     /// # Errors
     /// No such socket, a destination that cannot be sent to, or a datagram
     /// that no queue could ever hold.
-    pub fn send(
+    pub(crate) fn send(
         &mut self,
         id: UdpId,
         to: SocketAddr,
@@ -266,7 +266,7 @@ impl UdpSockets {
     ///
     /// # Errors
     /// No such socket.
-    pub fn receive(
+    pub(crate) fn receive(
         &mut self,
         id: UdpId,
         out: &mut [u8],
@@ -281,7 +281,10 @@ impl UdpSockets {
     ///
     /// # Errors
     /// No such socket.
-    pub fn take_error(&mut self, id: UdpId) -> Result<Option<(SocketAddr, PathError)>, UdpError> {
+    pub(crate) fn take_error(
+        &mut self,
+        id: UdpId,
+    ) -> Result<Option<(SocketAddr, PathError)>, UdpError> {
         self.open(id)?;
         Ok(self.sockets[id.0.index].error.take())
     }
@@ -291,7 +294,7 @@ impl UdpSockets {
     ///
     /// # Errors
     /// No such socket.
-    pub fn close(&mut self, id: UdpId, pool: &mut Pool) -> Result<(), UdpError> {
+    pub(crate) fn close(&mut self, id: UdpId, pool: &mut Pool) -> Result<(), UdpError> {
         self.open(id)?;
         let index = id.0.index;
         self.unlink(index);
@@ -307,7 +310,7 @@ impl UdpSockets {
 
     /// Takes a datagram, whatever its bytes. `checksum_verified`: it need not
     /// be looked at.
-    pub fn on_datagram(
+    pub(crate) fn on_datagram(
         &mut self,
         packet: &Packet<'_>,
         checksum_verified: bool,
@@ -356,7 +359,7 @@ impl UdpSockets {
 
     /// Takes an ICMP error about a UDP datagram. Returns the socket that may
     /// have sent it.
-    pub fn on_icmp(&mut self, event: &IcmpEvent, counters: &mut Counters) -> Option<UdpId> {
+    pub(crate) fn on_icmp(&mut self, event: &IcmpEvent, counters: &mut Counters) -> Option<UdpId> {
         let matched = match event.protocol {
             Protocol::Udp => self.lookup(event.local.ip(), event.local.port()),
             Protocol::Tcp | Protocol::Icmp | Protocol::Other(_) => None,
@@ -370,14 +373,14 @@ impl UdpSockets {
     }
 
     /// Whether a datagram waits to be sent.
-    pub fn wants_output(&self) -> bool {
+    pub(crate) fn wants_output(&self) -> bool {
         !self.sending.is_empty(SENDING)
     }
 
     /// Builds the next packet at the start of `packet`, which holds at least
     /// the device's MTU. Sockets take turns, datagram by datagram. The id names
     /// the socket when its queue has room again, unless it was closed.
-    pub fn poll_datagram(
+    pub(crate) fn poll_datagram(
         &mut self,
         sender: &mut Sender,
         pool: &mut Pool,
@@ -407,7 +410,8 @@ impl UdpSockets {
     }
 
     /// Closes every socket and returns all memory.
-    pub fn release(&mut self, pool: &mut Pool) {
+    #[cfg(test)]
+    pub(crate) fn release(&mut self, pool: &mut Pool) {
         for index in 0..self.sockets.capacity() {
             let Some(socket) = self.sockets.at(index) else {
                 continue;

@@ -43,7 +43,7 @@ impl Host {
             udp: UdpSockets::new(address, &config, Rng::seeded(1)),
             pool: Pool::new(&config.pool),
             counters: Counters::default(),
-            sender: Sender::new(address, &device, &IpConfig::default(), Rng::seeded(2)),
+            sender: Sender::new(&device, &IpConfig::default(), Rng::seeded(2)),
             config,
         }
     }

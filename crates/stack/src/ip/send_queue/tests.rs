@@ -20,7 +20,7 @@ const UDP: Heading = Heading::Udp {
 };
 
 fn sender(device: &Capabilities) -> Sender {
-    Sender::new(HERE, device, &IpConfig::default(), Rng::seeded(1))
+    Sender::new(device, &IpConfig::default(), Rng::seeded(1))
 }
 
 fn plain() -> Capabilities {

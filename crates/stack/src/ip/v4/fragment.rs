@@ -5,24 +5,24 @@
 
 /// One fragment of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub(crate) struct Piece {
     /// Where it begins in the datagram's payload, in bytes; a multiple of 8.
-    pub offset: u16,
+    pub(crate) offset: u16,
     /// Bytes of the payload in it.
-    pub len: u16,
+    pub(crate) len: u16,
     /// Whether another one follows.
-    pub more: bool,
+    pub(crate) more: bool,
 }
 
 /// Where to cut one datagram, piece by piece.
 #[derive(Clone, Copy, Debug)]
-pub struct Fragmenter {
+pub(crate) struct Fragmenter {
     payload_len: u16,
     /// Bytes in every piece but the last.
     step: u16,
     offset: u16,
     /// What all pieces carry in their header.
-    pub identification: u16,
+    pub(crate) identification: u16,
 }
 
 impl Fragmenter {
@@ -30,7 +30,7 @@ impl Fragmenter {
     ///
     /// # Panics
     /// If `most` is below 8: nothing would ever be sent.
-    pub fn new(payload_len: u16, most: usize, identification: u16) -> Self {
+    pub(crate) fn new(payload_len: u16, most: usize, identification: u16) -> Self {
         assert!(
             most >= 8,
             "packets with room for {most} bytes cannot carry fragments"

@@ -13,14 +13,14 @@ const SLOTS: usize = 64;
 
 /// The counters that identifications are taken from.
 #[derive(Clone, Debug)]
-pub struct Identifications {
+pub(crate) struct Identifications {
     secret: u64,
     next: [u16; SLOTS],
 }
 
 impl Identifications {
     /// Counters that start at random places.
-    pub fn new(mut rng: Rng) -> Self {
+    pub(crate) fn new(mut rng: Rng) -> Self {
         Self {
             secret: rng.next_u64() | 1,
             next: core::array::from_fn(|_| rng.next_u64() as u16),
@@ -28,7 +28,7 @@ impl Identifications {
     }
 
     /// The identification of the next datagram from `src` to `dst`.
-    pub fn take(&mut self, src: Ipv4Addr, dst: Ipv4Addr) -> u16 {
+    pub(crate) fn take(&mut self, src: Ipv4Addr, dst: Ipv4Addr) -> u16 {
         let pair = u64::from(src.to_bits()) << 32 | u64::from(dst.to_bits());
         let mixed = (pair ^ self.secret.rotate_left(32)).wrapping_mul(self.secret);
         let slot = &mut self.next[(mixed >> 58) as usize];

@@ -3,10 +3,10 @@
 //! Rule: this is the only folder of the stack that knows an IPv4 header's
 //! fields. What it hands up is family-neutral.
 
-pub mod fragment;
-pub mod identification;
-pub mod reassembly;
-pub mod routes;
+pub(crate) mod fragment;
+pub(crate) mod identification;
+pub(crate) mod reassembly;
+pub(crate) mod routes;
 #[cfg(test)]
 mod tests;
 
@@ -15,7 +15,7 @@ use core::net::Ipv4Addr;
 use crate::ip::Audience;
 
 /// The bits of an address that name its network.
-pub const fn mask(prefix_len: u8) -> u32 {
+pub(crate) const fn mask(prefix_len: u8) -> u32 {
     match prefix_len {
         0 => 0,
         1..=32 => u32::MAX << (32 - prefix_len),
@@ -26,7 +26,7 @@ pub const fn mask(prefix_len: u8) -> u32 {
 /// Who a packet to `dst` is for, as seen by `own`/`prefix_len`.
 ///
 /// Networks of one or two addresses have no broadcast address (RFC 3021).
-pub fn audience(own: Ipv4Addr, prefix_len: u8, dst: Ipv4Addr) -> Audience {
+pub(crate) fn audience(own: Ipv4Addr, prefix_len: u8, dst: Ipv4Addr) -> Audience {
     let hosts = !mask(prefix_len);
     let same_network = (own.to_bits() ^ dst.to_bits()) & !hosts == 0;
     let host = dst.to_bits() & hosts;

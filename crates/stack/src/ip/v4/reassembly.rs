@@ -63,17 +63,17 @@ struct Partial {
 
 /// A datagram put together.
 #[derive(Clone, Copy, Debug)]
-pub struct Datagram<'a> {
+pub(crate) struct Datagram<'a> {
     /// The header of its first fragment, with the lengths of the whole. When
     /// they would not fit, `total_len` is the largest there is.
-    pub header: Ipv4Header,
+    pub(crate) header: Ipv4Header,
     /// Its payload, readable until the next fragment arrives.
-    pub payload: &'a [u8],
+    pub(crate) payload: &'a [u8],
 }
 
 /// Datagrams being put together.
 #[derive(Debug)]
-pub struct Reassembler {
+pub(crate) struct Reassembler {
     slots: Slab<Partial>,
     by_key: Demux,
     /// All datagrams, the oldest first.
@@ -118,7 +118,7 @@ impl Reassembler {
     }
 
     /// Takes one fragment. Returns the datagram if it was the last one missing.
-    pub fn on_fragment(
+    pub(crate) fn on_fragment(
         &mut self,
         header: &Ipv4Header,
         payload: &[u8],
@@ -322,7 +322,7 @@ impl Reassembler {
 
     /// Gives up every datagram whose time is over. All wait equally long, so
     /// the oldest is first.
-    pub fn on_timeout(&mut self, pool: &mut Pool, now: Instant, counters: &mut Counters) {
+    pub(crate) fn on_timeout(&mut self, pool: &mut Pool, now: Instant, counters: &mut Counters) {
         while let Some(oldest) = self.ages.first(OLDEST) {
             if self.slots[oldest].expires > now {
                 return;
@@ -332,13 +332,14 @@ impl Reassembler {
     }
 
     /// When [`on_timeout`](Self::on_timeout) next has something to do.
-    pub fn next_timeout(&self) -> Option<Instant> {
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
         let oldest = self.ages.first(OLDEST)?;
         Some(self.slots[oldest].expires)
     }
 
     /// Forgets everything and returns all memory.
-    pub fn release(&mut self, pool: &mut Pool) {
+    #[cfg(test)]
+    pub(crate) fn release(&mut self, pool: &mut Pool) {
         while let Some(oldest) = self.ages.first(OLDEST) {
             self.remove(oldest).release(pool);
         }

@@ -62,7 +62,7 @@ pub struct Routes {
 impl Routes {
     /// A table that knows only the network of `subnet`, with room for `most`
     /// routes more.
-    pub fn new(subnet: Subnet, most: u32) -> Self {
+    pub(crate) fn new(subnet: Subnet, most: u32) -> Self {
         let most = most as usize;
         Self {
             subnet,

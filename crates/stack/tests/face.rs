@@ -1,0 +1,405 @@
+//! The public face: a program that uses `fullpipe` alone can name every type
+//! that its calls, configuration, events, errors and records contain.
+//!
+//! Rule: nothing is imported but from `fullpipe`, every struct is destructured
+//! without `..`, and every enum is matched without `_`. A new field or variant
+//! stops this file from compiling until its type can be named here, too.
+
+use core::net::{IpAddr, SocketAddr};
+
+use fullpipe::{
+    Agreed, CloseReason, Config, ConfigError, ConnectOptions, ConnectionId, Description, Duration,
+    Holder, Info, Instant, Interface, Limit, LimitClock, ListenOptions, ListenerId, MacAddress,
+    Nodes, OpenError, PathError, Pool, Pressure, Read, Ready, ReceiveClock, ReceiveLimit,
+    RecoveryPhase, Rng, Route, RouteError, Routes, SocketEvent, SocketOption, Stack, State, Subnet,
+    TcpError, Tuning, Turn, UdpError, UdpId, UdpInfo, UdpQueue, UdpReady, UdpReceived,
+    config::{
+        ArpConfig, CongestionAlgorithm, EcnMode, IcmpConfig, IpConfig, KnobError, KnobInfo,
+        KnobTable, MtuProbing, PoolConfig, SegmentSizing, StackConfig, SynCookieUse, TcpConfig,
+        TraceConfig, UdpConfig,
+    },
+    congestion::{
+        AckSample, Congestion, CongestionControl, FastestSample, FlightStart, LostRange, RateSample,
+    },
+    counters::{Counters, Discard, DiscardReason, Discards, MibCounters, TcpCounters},
+    device::{Capabilities, Device, Medium, Received, RxMeta, TxChecksum, TxMeta},
+    trace::{Event, Record, TcpFlags, Trace},
+    turn,
+};
+
+/// Takes a value of the type that the caller names.
+fn typed<T>(_value: T) {}
+
+/// A device that nothing is connected to.
+struct Unplugged;
+
+impl Device for Unplugged {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::plain(Medium::Ip, 1500)
+    }
+
+    fn receive(&mut self) -> Option<Received<'_>> {
+        None
+    }
+
+    fn lend(&mut self, _len: usize) -> Option<&mut [u8]> {
+        None
+    }
+
+    fn send(&mut self, _len: usize, _meta: TxMeta) {}
+}
+
+fn stack() -> Stack {
+    let interface = Interface {
+        mac: MacAddress([2, 0, 0, 0, 0, 1]),
+        address: IpAddr::from([10, 0, 0, 1]),
+        prefix_len: 24,
+        gateway: None,
+        capabilities: Unplugged.capabilities(),
+    };
+    Stack::new(&Config::default(), interface, [7; 16]).expect("the configuration is sound")
+}
+
+/// Names the type of every field of [`Info`].
+fn name_info(info: Info) {
+    let Info {
+        state,
+        close_reason,
+        born,
+        at,
+        heard,
+        tuning,
+        agreed,
+        mss,
+        iss,
+        snd_una,
+        snd_nxt,
+        in_flight,
+        snd_wnd,
+        max_snd_wnd,
+        irs,
+        rcv_nxt,
+        rcv_wnd,
+        send_queue,
+        unsent,
+        receive_queue,
+        holes,
+        urgent_left,
+        send_buffer,
+        receive_buffer,
+        send_blocks,
+        receive_blocks,
+        cwnd,
+        ssthresh,
+        pacing_rate,
+        delivery_rate,
+        app_limited,
+        in_device,
+        fastest_sample,
+        recovery,
+        srtt,
+        rttvar,
+        min_rtt,
+        rto,
+        bytes_sent,
+        bytes_retransmitted,
+        bytes_acked,
+        bytes_received,
+        segments_sent,
+        segments_retransmitted,
+        full_sized_sent,
+        timeouts,
+        fast_recoveries,
+        zero_window_probes,
+        limit,
+        receive_limit,
+    } = info;
+    let _: (State, Option<CloseReason>) = (state, close_reason);
+    let _: [Instant; 3] = [born, at, heard];
+    let _: (Tuning, Agreed, RecoveryPhase) = (tuning, agreed, recovery);
+    let _: [u32; 6] = [mss, iss, snd_una, snd_nxt, in_flight, snd_wnd];
+    let _: [u32; 6] = [max_snd_wnd, irs, rcv_nxt, rcv_wnd, send_queue, unsent];
+    let _: [u32; 4] = [receive_queue, holes, urgent_left, in_device];
+    let _: [u32; 4] = [send_buffer, receive_buffer, send_blocks, receive_blocks];
+    let _: (u32, u32, u64, u64, bool) = (cwnd, ssthresh, pacing_rate, delivery_rate, app_limited);
+    let _: ([Duration; 3], Option<Duration>) = ([srtt, rttvar, rto], min_rtt);
+    let _: [u64; 4] = [bytes_sent, bytes_retransmitted, bytes_acked, bytes_received];
+    let _: [u32; 3] = [segments_sent, segments_retransmitted, full_sized_sent];
+    let _: [u32; 3] = [timeouts, fast_recoveries, zero_window_probes];
+    let _: (LimitClock, ReceiveClock) = (limit, receive_limit);
+    let FastestSample {
+        delivered,
+        interval_us,
+        rtt_us,
+    } = fastest_sample;
+    let _: [u32; 3] = [delivered, interval_us, rtt_us];
+}
+
+/// Names the parts of [`Config`], and the choices that are knobs.
+fn name_config(config: Config) {
+    let Config {
+        pool,
+        tcp,
+        stack,
+        ip,
+        arp,
+        icmp,
+        udp,
+        trace,
+    } = config;
+    let _: (PoolConfig, IpConfig, ArpConfig, IcmpConfig) = (pool, ip, arp, icmp);
+    let _: (UdpConfig, TraceConfig) = (udp, trace);
+    let tcp: TcpConfig = tcp;
+    let stack: StackConfig = stack;
+    let _: (CongestionAlgorithm, EcnMode) = (tcp.congestion, tcp.ecn);
+    let _: (MtuProbing, SegmentSizing) = (tcp.mtu_probing, tcp.segment_sizing);
+    let _: (SynCookieUse, Duration) = (stack.syn_cookies, tcp.rto_min);
+}
+
+fn name_event(event: SocketEvent) {
+    match event {
+        SocketEvent::Tcp(id) => typed::<ConnectionId>(id),
+        SocketEvent::Accept(id) => typed::<ListenerId>(id),
+        SocketEvent::Udp(id) => typed::<UdpId>(id),
+    }
+}
+
+fn name_record(record: Record) {
+    let Record {
+        at,
+        connection,
+        event,
+    } = record;
+    let _: (Instant, u32) = (at, connection);
+    match event {
+        Event::Opened { passive, iss, irs } => typed::<(bool, u32, u32)>((passive, iss, irs)),
+        Event::State(state) => typed::<State>(state),
+        Event::SegmentIn {
+            flags,
+            seq,
+            ack,
+            window,
+            len,
+        }
+        | Event::SegmentOut {
+            flags,
+            seq,
+            ack,
+            window,
+            len,
+        } => typed::<(TcpFlags, [u32; 4])>((flags, [seq, ack, window, len])),
+        Event::Sack { left, right } => typed::<[u32; 2]>([left, right]),
+        Event::Retransmission { seq, len } => typed::<[u32; 2]>([seq, len]),
+        Event::Limit(limit) => typed::<Limit>(limit),
+        Event::ReceiveLimit(limit) => typed::<ReceiveLimit>(limit),
+        Event::Window {
+            cwnd,
+            ssthresh,
+            in_flight,
+        } => typed::<[u32; 3]>([cwnd, ssthresh, in_flight]),
+        Event::Rtt {
+            sample_us,
+            srtt_us,
+            rttvar_us,
+            rto_us,
+        } => typed::<[u32; 4]>([sample_us, srtt_us, rttvar_us, rto_us]),
+        Event::Discard(reason) => typed::<DiscardReason>(reason),
+        Event::Timeout(count) | Event::WriterResumed(count) | Event::MemoryPressure(count) => {
+            typed::<u32>(count);
+        }
+        Event::WriterBlocked { asked, taken } => typed::<[u32; 2]>([asked, taken]),
+        Event::Pressure(level) => typed::<Pressure>(level),
+        Event::Pool {
+            holder,
+            held,
+            promised,
+        } => typed::<(Holder, u32, u32)>((holder, held, promised)),
+    }
+}
+
+fn name_errors(error: TcpError, config: ConfigError, udp: UdpError, path: PathError) {
+    match error {
+        TcpError::Ended(reason) => typed::<CloseReason>(reason),
+        TcpError::NoSuchHandle | TcpError::Shutdown => {}
+    }
+    match config {
+        ConfigError::Knob(error) => typed::<KnobError>(error),
+        ConfigError::Interface(why) => typed::<&'static str>(why),
+    }
+    match udp {
+        UdpError::TooLong { most } => typed::<usize>(most),
+        UdpError::NoSuchSocket
+        | UdpError::TooManySockets
+        | UdpError::AddressInUse
+        | UdpError::AddressNotOurs
+        | UdpError::NoFreePort
+        | UdpError::BadDestination => {}
+    }
+    match path {
+        PathError::Unreachable { hard } => typed::<bool>(hard),
+        PathError::FragmentationNeeded { mtu } => typed::<u16>(mtu),
+        PathError::TimeExceeded => {}
+    }
+}
+
+fn name_option(option: SocketOption) {
+    match option {
+        SocketOption::NoDelay(on) | SocketOption::Cork(on) => typed::<bool>(on),
+        SocketOption::SendBuffer(bytes)
+        | SocketOption::SendLowWater(bytes)
+        | SocketOption::ReceiveBuffer(bytes) => typed::<u32>(bytes),
+        SocketOption::Keepalive(time) | SocketOption::UserTimeout(time) => typed::<Duration>(time),
+        SocketOption::Urgent => {}
+    }
+}
+
+/// A congestion control algorithm of somebody else's.
+struct Fixed(u32);
+
+impl CongestionControl for Fixed {
+    fn cwnd(&self) -> u32 {
+        self.0
+    }
+
+    fn ssthresh(&self) -> u32 {
+        u32::MAX
+    }
+
+    fn on_flight_start(&mut self, _start: FlightStart) {}
+
+    fn on_ack(&mut self, sample: &AckSample) {
+        let _: RateSample = sample.rate;
+    }
+
+    fn on_range_lost(&mut self, _lost: &LostRange) {}
+
+    fn on_loss(&mut self, _event: &Congestion) {}
+
+    fn on_ecn(&mut self, _event: &Congestion) {}
+
+    fn on_timeout(&mut self, _event: &Congestion, _first: bool) {}
+
+    fn on_undo(&mut self) {}
+
+    fn on_idle(&mut self, _restart_window: u32) {}
+}
+
+#[test]
+fn every_type_in_info_events_and_records_can_be_named() {
+    let mut stack = stack();
+    let now = Instant::from_secs(1);
+    let remote = SocketAddr::from(([10, 0, 0, 2], 80));
+    let opened: Result<ConnectionId, OpenError> =
+        stack.tcp_connect(remote, None, ConnectOptions::default(), now);
+    let id = opened.expect("there is a route");
+    let listener: ListenerId = stack
+        .tcp_listen(
+            SocketAddr::from(([10, 0, 0, 1], 80)),
+            ListenOptions::default(),
+        )
+        .expect("the port is free");
+    let turned: Turn = turn(&mut stack, &mut Unplugged, now);
+    assert!(turned.device_full);
+    let ready: Ready = stack.tcp_ready(id, now).expect("it is open");
+    assert!(!ready.connected);
+    stack
+        .tcp_set(id, SocketOption::NoDelay(true), now)
+        .expect("it is open");
+    name_option(SocketOption::NoDelay(true));
+    name_info(stack.tcp_info(id, now).expect("it is open"));
+    let described: Description = stack.describe(id, now).expect("it is open");
+    assert!(described.to_string().contains("10.0.0.2:80"));
+    let udp: UdpId = stack
+        .udp_bind(SocketAddr::from(([0, 0, 0, 0], 53)))
+        .expect("the port is free");
+    let UdpInfo {
+        unread,
+        unsent,
+        drops,
+    } = stack.udp_info(udp).expect("it is open");
+    let _: ([UdpQueue; 2], u64) = ([unread, unsent], drops);
+    let _: UdpReady = stack.udp_ready(udp).expect("it is open");
+    let received: Option<UdpReceived> = stack.udp_receive(udp, &mut []).expect("it is open");
+    assert_eq!(received, None);
+    stack
+        .tcp_abort(id, now)
+        .expect("it is open until it is aborted");
+    while let Some(event) = stack.next_event() {
+        name_event(event);
+    }
+    let _: u64 = stack.drain_trace(|record| name_record(*record));
+    stack
+        .tcp_close_listener(listener, now)
+        .expect("it is open until it is closed");
+    let error = stack.tcp_info(id, now).expect_err("the id is of no use");
+    name_errors(
+        error,
+        ConfigError::Interface("for its type"),
+        UdpError::NoSuchSocket,
+        PathError::TimeExceeded,
+    );
+}
+
+#[test]
+fn every_account_that_a_stack_keeps_can_be_named() {
+    let mut stack = stack();
+    let counters: &Counters = stack.counters();
+    let _: &MibCounters = &counters.mib;
+    assert_eq!(counters.discarded(Discard::IpNoRoute), 0);
+    let _: &TcpCounters = stack.tcp_counters();
+    let discards: &Discards = stack.tcp_discards();
+    assert_eq!(discards.get(DiscardReason::NoMemory), 0);
+    let trace: &Trace = stack.trace();
+    assert!(!trace.is_on());
+    let pool: &Pool = stack.pool();
+    assert_eq!(pool.held(Holder::Send), 0);
+    let Nodes { ranges, pieces } = stack.nodes_used();
+    assert_eq!((ranges, pieces), (0, 0));
+    let routes: &mut Routes = stack.routes_mut();
+    let network = Subnet {
+        address: IpAddr::from([10, 9, 0, 0]),
+        prefix_len: 16,
+    };
+    let gateway = IpAddr::from([10, 0, 0, 9]);
+    let added: Result<(), RouteError> = routes.add(network, gateway);
+    assert_eq!(added, Ok(()));
+    let route: Option<Route> = routes.lookup(IpAddr::from([10, 9, 1, 1]));
+    assert_eq!(route, Some(Route::Neighbour(gateway)));
+    let RxMeta {
+        checksum_verified,
+        merged,
+    } = RxMeta::default();
+    let _: (bool, u16) = (checksum_verified, merged);
+    let TxMeta { checksum, .. } = TxMeta::default();
+    assert_eq!(checksum, TxChecksum::Complete);
+}
+
+#[test]
+fn a_configuration_is_set_drawn_and_listed_with_named_types() {
+    let mut config = Config::default();
+    config.draw(&mut Rng::seeded(1));
+    let refused: Result<(), KnobError> = config.set("tcp.no_such_knob", "1");
+    assert!(refused.is_err());
+    let rows: Vec<KnobInfo> = Config::rows();
+    assert_eq!(rows[0].name, "pool.blocks");
+    assert_eq!(<TcpConfig as KnobTable>::GROUP, "tcp");
+    name_config(config);
+}
+
+#[test]
+fn a_congestion_control_can_be_written_outside() {
+    let mut fixed = Fixed(14_600);
+    fixed.on_ack(&AckSample::default());
+    assert_eq!(fixed.limit(), Limit::CwndSlowStart);
+    assert_eq!(fixed.pacing_rate(), None);
+}
+
+#[test]
+fn what_a_connection_read_can_be_named() {
+    for read in [Read::Data(1), Read::Empty, Read::End] {
+        match read {
+            Read::Data(bytes) => assert_eq!(bytes, 1),
+            Read::Empty | Read::End => {}
+        }
+    }
+}
