@@ -3,30 +3,30 @@
 //! and verifies every byte, so an application says only how many.
 
 use fullpipe::{Config, Duration};
-use fullpipe_sim::app::{Application, Next, Reading, Socket, Transfer, WritePlan};
-use fullpipe_sim::{Deadline, Link, MIB, Seed, World};
+use fullpipe_sim::app::{Application, NextRun, ReadOutcome, Socket, Transfer, WritePlan};
+use fullpipe_sim::{Deadline, LinkModel, MIB, Seed, World};
 
 #[derive(Debug)]
 struct Echo(u64); // bytes read and not written back yet
 
 impl Application for Echo {
-    fn run(&mut self, socket: &mut dyn Socket) -> Next {
+    fn run(&mut self, socket: &mut dyn Socket) -> NextRun {
         loop {
             self.0 -= socket.write(self.0);
             match socket.read(1 << 16) {
-                Reading::Bytes(count) => self.0 += count,
-                Reading::End if self.0 == 0 => break,
-                Reading::Empty | Reading::End => return Next::Event,
+                ReadOutcome::Bytes(count) => self.0 += count,
+                ReadOutcome::End if self.0 == 0 => break,
+                ReadOutcome::Empty | ReadOutcome::End => return NextRun::OnEvent,
             }
         }
         socket.close();
-        Next::Done
+        NextRun::Done
     }
 }
 
 fn main() {
     let mut world = World::new(Seed(7));
-    let mut path = Link::ideal();
+    let mut path = LinkModel::ideal();
     (path.rate_bps, path.delay_us, path.loss) = (10_000_000, 10_000, 0.01);
     let path = world.link(path);
     let (client, server) = world.pair(&path, Config::default());

@@ -17,7 +17,7 @@ use fullpipe_lab::{
     live::{LiveEnd, LiveLink, LiveReport},
 };
 use fullpipe_perf::Stop;
-use fullpipe_sim::{Link, link::Direction};
+use fullpipe_sim::{LinkModel, link::Direction};
 
 use crate::{arguments::LinkArguments, failure::Failure, output::print};
 
@@ -64,7 +64,7 @@ pub fn run(arguments: &LinkArguments) -> Result<(), Failure> {
 }
 
 /// The link that the flags describe.
-fn link(arguments: &LinkArguments) -> Result<Link, Failure> {
+fn link(arguments: &LinkArguments) -> Result<LinkModel, Failure> {
     let mut plan = LinkPlan::new("link", [Place::Host(0), Place::Host(1)]);
     plan.set("queue", QUEUE).map_err(Failure::failed)?;
     for field in &arguments.fields.0 {
@@ -80,7 +80,7 @@ fn link(arguments: &LinkArguments) -> Result<Link, Failure> {
 
 /// One end. Its frames are what a wire would carry: of one packet each, with
 /// their checksums.
-fn open(spec: &DeviceSpec, link: &Link) -> Result<LiveEnd, Failure> {
+fn open(spec: &DeviceSpec, link: &LinkModel) -> Result<LiveEnd, Failure> {
     let options = TapOptions {
         mtu: Some(link.mtu),
         checksum_offload: false,

@@ -3,7 +3,7 @@
 //! Rule: from the links as they are set, never from what was measured. What
 //! waits in queues, and what hosts take, is not known here.
 
-use fullpipe_sim::link::{Direction, ETHERNET_HEADER_LEN, Link};
+use fullpipe_sim::link::{Direction, ETHERNET_HEADER_LEN, LinkModel};
 use fullpipe_wire::{Ipv4Header, TcpHeader};
 
 use crate::experiment::Setup;
@@ -104,7 +104,7 @@ pub fn frames_s(setup: &Setup, from: usize, to: usize, frames: &[usize]) -> f64 
 }
 
 /// Seconds from one full segment to the next where the link is never idle.
-fn frame_s(link: &Link, frame_bits: f64, ack_bits: f64) -> f64 {
+fn frame_s(link: &LinkModel, frame_bits: f64, ack_bits: f64) -> f64 {
     // The acknowledgment of every second segment uses the same air.
     let air = link
         .radio
@@ -113,14 +113,14 @@ fn frame_s(link: &Link, frame_bits: f64, ack_bits: f64) -> f64 {
 }
 
 /// Seconds that `bits` keep a link, with `air_s` of a radio's beside them.
-fn occupied_s(link: &Link, bits: f64, air_s: f64) -> f64 {
+fn occupied_s(link: &LinkModel, bits: f64, air_s: f64) -> f64 {
     let shaped = link
         .token_bucket
         .map_or(0.0, |bucket| bits / bucket.rate_bps as f64);
     shaped.max(bits_s(link, bits) + air_s)
 }
 
-fn bits_s(link: &Link, bits: f64) -> f64 {
+fn bits_s(link: &LinkModel, bits: f64) -> f64 {
     if link.rate_bps > 0 {
         bits / link.rate_bps as f64
     } else {
@@ -129,7 +129,7 @@ fn bits_s(link: &Link, bits: f64) -> f64 {
 }
 
 /// What a frame costs on a radio before its first bit, on average.
-fn access_s(link: &Link) -> f64 {
+fn access_s(link: &LinkModel) -> f64 {
     link.radio.map_or(0.0, |radio| {
         (radio.access_us as f64 + radio.backoff_us as f64 / 2.0) / 1e6
     })

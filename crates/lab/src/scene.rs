@@ -15,9 +15,9 @@ use std::io;
 use fullpipe_diagnose::facts::Observed;
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::{
-    DatagramDemand, DatagramsId, Facts, FlowId, Goal, HostId, LinkId, Seed, Stage, World,
+    DatagramDemand, DatagramFlowId, Facts, FlowId, Goal, HostId, LinkId, Seed, Stage, World,
     WorldFailure,
-    app::{Answerer, Asker, Ending, ReadPlan, Transfer},
+    app::{Ending, QueryClient, QueryServer, ReadPlan, Transfer},
     link::Direction,
 };
 
@@ -86,7 +86,7 @@ pub struct Scene<'a> {
     /// Connections, with the place of their flow in the setup, in its order.
     flows: Vec<(usize, FlowId)>,
     /// Senders of datagrams, likewise.
-    datagrams: Vec<(usize, DatagramsId)>,
+    datagrams: Vec<(usize, DatagramFlowId)>,
     observer: Option<Observer>,
     watch: Watch,
     sockets: Vec<Socket>,
@@ -463,7 +463,7 @@ impl<'a> Scene<'a> {
         let full =
             |end: &Ended<'_>| end.facts.full_sized_share * end.facts.client.data_segments as f64;
         let gaps = ended.iter().map(|end| end.longest_gap);
-        let again = sum(&|facts| facts.server.text_received_again) as f64;
+        let again = sum(&|facts| facts.server.payload_received_again) as f64;
         let segment_bytes = info.map_or(0, |info| u64::from(info.mss));
         let goodputs: Vec<_> = ended.iter().map(Ended::goodput_mbps).collect();
         let flows: Vec<_> = ended
@@ -494,7 +494,7 @@ impl<'a> Scene<'a> {
                 over(delivered as f64 * info.srtt.as_secs_f64(), secs) as u64
             }),
             max_gap_ms: gaps.max().unwrap_or_default().as_secs_f64() * 1e3,
-            needless_share: over(again, sum(&|facts| facts.client.text_sent) as f64),
+            needless_share: over(again, sum(&|facts| facts.client.payload_sent) as f64),
             link_busy_share: over(busy.as_secs_f64(), active_s).min(1.0),
             allowed_mbps: response::allowed_mbps(self.setup, segment_bytes),
             time_to_90_s: self.climb.as_ref().and_then(Climb::full_after_s),
@@ -651,8 +651,8 @@ fn begin(world: &mut World, hosts: &[HostId], setup: &Setup, plan: &FlowPlan) ->
     let reader = Transfer::new(None, plan.read_plan(), plan.reader_ending());
     let (from, to) = (hosts[plan.from], hosts[plan.to]);
     if let Some((bytes, think)) = plan.question() {
-        let client = Asker::new(bytes, reader);
-        let server = Answerer::new(bytes, think, writer);
+        let client = QueryClient::new(bytes, reader);
+        let server = QueryServer::new(bytes, think, writer);
         return world.converse(to, from, Box::new(client), Box::new(server), plan.start);
     }
     world.converse(from, to, Box::new(writer), Box::new(reader), plan.start)

@@ -39,7 +39,7 @@ mod time;
 
 pub use config::PoolConfig;
 pub use pool::{Holder, Pool, Pressure};
-pub use ranges::{Full, Inserted, RangeIter, Ranges};
+pub use ranges::{Inserted, RangeIter, Ranges, RangesFull};
 pub use rng::Rng;
 pub use stream::{NoBlock, Slices, Stream};
 pub use time::{Duration, Instant, ParseDurationError};

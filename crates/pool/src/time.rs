@@ -3,7 +3,7 @@
 //! The one rule: arithmetic saturates. A clock that steps back or a sum that
 //! overflows gives the nearest representable value, never a panic.
 //!
-//! Nothing here reads a clock: an [`Instant`] is always an argument.
+//! Nothing here reads a clock: callers pass each [`Instant`] in.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
@@ -17,7 +17,7 @@ const NANOS_PER_MILLI: u64 = 1_000_000;
 const NANOS_PER_SEC: u64 = 1_000_000_000;
 
 /// A point in time: nanoseconds since an epoch the caller chose.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(u64);
 
 impl Instant {
@@ -64,9 +64,16 @@ impl Instant {
         self.0 as f64 / NANOS_PER_SEC as f64
     }
 
-    /// How long after `earlier` this is; zero when it is not.
+    /// Time from `earlier` to `self`; zero when `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
+    }
+}
+
+/// Time since the epoch as people write it: `Instant(1.5 s)`.
+impl fmt::Debug for Instant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Instant({:?})", Duration(self.0))
     }
 }
 
@@ -98,13 +105,13 @@ impl Sub for Instant {
 }
 
 /// A length of time in nanoseconds, up to about 584 years.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration(u64);
 
 impl Duration {
-    /// No time at all.
+    /// Zero nanoseconds.
     pub const ZERO: Self = Self(0);
-    /// The longest length; sums stop here.
+    /// The longest duration; sums saturate at it.
     pub const MAX: Self = Self(u64::MAX);
 
     /// `nanos` nanoseconds.
@@ -158,7 +165,7 @@ impl Duration {
         self.0 as f64 / NANOS_PER_SEC as f64
     }
 
-    /// Whether this is no time at all.
+    /// Returns true for a duration of zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
@@ -216,14 +223,16 @@ impl From<Duration> for core::time::Duration {
     }
 }
 
-/// The largest unit that leaves a whole number in front of the point, exactly:
-/// `20ms`, `1.5s`, `50us`. A precision (`{:.1}`) cuts the decimals.
+/// A length of time in the largest unit that leaves a whole number in front of
+/// the point, exact to the nanosecond: `20ms`, `1.5s`, `50us`. This is the form
+/// of settings and files, which [`FromStr`] reads back. The alternate form
+/// (`{:#}`) is for reading: `20 ms`, `50 µs`. A precision (`{:.1}`) cuts decimals.
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, name, digits) = match self.0 {
-            0 => return f.write_str("0s"),
-            NANOS_PER_SEC.. => (NANOS_PER_SEC, "s", 9),
+            0 | NANOS_PER_SEC.. => (NANOS_PER_SEC, "s", 9),
             NANOS_PER_MILLI.. => (NANOS_PER_MILLI, "ms", 6),
+            NANOS_PER_MICRO.. if f.alternate() => (NANOS_PER_MICRO, "µs", 3),
             NANOS_PER_MICRO.. => (NANOS_PER_MICRO, "us", 3),
             1.. => (1, "ns", 0),
         };
@@ -237,22 +246,32 @@ impl fmt::Display for Duration {
         if width > 0 {
             write!(f, ".{fraction:0width$}")?;
         }
+        if f.alternate() {
+            f.write_str(" ")?;
+        }
         f.write_str(name)
     }
 }
 
-/// Why a text is not a [`Duration`].
+/// The alternate form of `Display`: `839 µs`.
+impl fmt::Debug for Duration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:#}")
+    }
+}
+
+/// The reason why a text is not a [`Duration`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseDurationError {
-    /// It does not begin with a plain decimal number.
+    /// The text does not begin with a plain decimal number.
     Number,
-    /// There is a number, and no unit after it.
+    /// No unit follows the number.
     MissingUnit,
     /// The unit is none of `ns`, `us`, `ms`, `s`, `m`.
     UnknownUnit,
-    /// It is finer than a nanosecond.
+    /// The number is finer than a nanosecond.
     TooFine,
-    /// It is longer than [`Duration::MAX`].
+    /// The length exceeds [`Duration::MAX`].
     TooLong,
 }
 
@@ -270,9 +289,9 @@ impl fmt::Display for ParseDurationError {
 
 impl core::error::Error for ParseDurationError {}
 
-/// A decimal number and a unit (`ns`, `us`, `ms`, `s`, `m`), as in `200ms` or
-/// `1.5s`; zero needs no unit. Everything [`Duration`] displays is read back
-/// exactly.
+/// Reads a decimal number and a unit (`ns`, `us` or `µs`, `ms`, `s`, `m`), as in
+/// `200ms` or `1.5s`; zero needs no unit. Reads back exactly what `Display` and
+/// `Debug` print without a precision.
 impl FromStr for Duration {
     type Err = ParseDurationError;
 
@@ -288,7 +307,7 @@ impl FromStr for Duration {
         }
         let unit_nanos = match unit {
             "ns" => 1,
-            "us" => NANOS_PER_MICRO,
+            "us" | "µs" => NANOS_PER_MICRO,
             "ms" => NANOS_PER_MILLI,
             "s" => NANOS_PER_SEC,
             "m" => 60 * NANOS_PER_SEC,
@@ -296,14 +315,14 @@ impl FromStr for Duration {
             "" => return Err(ParseDurationError::MissingUnit),
             _ => return Err(ParseDurationError::UnknownUnit),
         };
-        // Only digits are left, so the one way to fail is to be too large.
+        // `whole` holds only digits, so parsing fails only on overflow.
         let whole: u64 = whole.parse().map_err(|_| ParseDurationError::TooLong)?;
         let mut nanos = whole
             .checked_mul(unit_nanos)
             .ok_or(ParseDurationError::TooLong)?;
-        // `place` is what one of the next digit is worth, times ten. Sixty
-        // seconds are 6 x 10^10 ns, so every unit ends in zeros and division
-        // by ten stays exact until the digits are finer than a nanosecond.
+        // `place` is ten times the value of the next digit. Each unit is a power
+        // of ten, or 6 x 10^10 ns for a minute, so division by ten is exact until
+        // the digits are finer than a nanosecond.
         let mut place = unit_nanos;
         for digit in fraction.bytes().map(|digit| u64::from(digit - b'0')) {
             if digit != 0 && place % 10 != 0 {

@@ -13,7 +13,7 @@ use fullpipe_tcp::limit::{Clock, Reason};
 
 /// What holds a sender of datagrams back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sending {
+pub enum DatagramSendLimit {
     /// All that was due has been handed to the device.
     Application,
     /// Its processor is at work while a datagram waits.
@@ -27,7 +27,7 @@ pub enum Sending {
 
 /// What a receiver of datagrams is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Receiving {
+pub enum DatagramReceiveLimit {
     /// Nothing waits, and there is room for what comes.
     None,
     /// Its processor is at work.
@@ -38,7 +38,7 @@ pub enum Receiving {
     Descriptors,
 }
 
-impl Sending {
+impl DatagramSendLimit {
     const ALL: [Self; 4] = [
         Self::Application,
         Self::Processor,
@@ -57,7 +57,7 @@ impl Sending {
     }
 }
 
-impl Receiving {
+impl DatagramReceiveLimit {
     const ALL: [Self; 4] = [
         Self::None,
         Self::Processor,
@@ -76,7 +76,7 @@ impl Receiving {
     }
 }
 
-impl Reason for Sending {
+impl Reason for DatagramSendLimit {
     fn index(self) -> usize {
         self as usize
     }
@@ -86,7 +86,7 @@ impl Reason for Sending {
     }
 }
 
-impl Reason for Receiving {
+impl Reason for DatagramReceiveLimit {
     fn index(self) -> usize {
         self as usize
     }
@@ -99,8 +99,8 @@ impl Reason for Receiving {
 /// Time and bytes of both ends until `at`.
 #[derive(Clone, Debug)]
 pub struct DatagramAccount {
-    sending: Clock<Sending, 4>,
-    receiving: Clock<Receiving, 4>,
+    sending: Clock<DatagramSendLimit, 4>,
+    receiving: Clock<DatagramReceiveLimit, 4>,
     at: Instant,
 }
 
@@ -108,14 +108,19 @@ impl DatagramAccount {
     /// An account that begins at `now`.
     pub(crate) fn start(now: Instant) -> Self {
         Self {
-            sending: Clock::start(Sending::Application, now),
-            receiving: Clock::start(Receiving::None, now),
+            sending: Clock::start(DatagramSendLimit::Application, now),
+            receiving: Clock::start(DatagramReceiveLimit::None, now),
             at: now,
         }
     }
 
     /// From `now` on, these hold.
-    pub(crate) fn set(&mut self, sending: Sending, receiving: Receiving, now: Instant) {
+    pub(crate) fn set(
+        &mut self,
+        sending: DatagramSendLimit,
+        receiving: DatagramReceiveLimit,
+        now: Instant,
+    ) {
         self.sending.set(sending, now);
         self.receiving.set(receiving, now);
         self.at = now;
@@ -162,7 +167,7 @@ pub struct Overflow {
 
 /// A queue or a ring, as it is found.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Level {
+pub(crate) struct QueueLevel {
     /// What waits in it.
     pub waiting: u64,
     /// The most that it holds.
@@ -178,7 +183,7 @@ pub(crate) struct Level {
 /// What found no room still counts as waiting, until the processor has been idle
 /// for as long as it would have been at work with it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Demand {
+pub(crate) struct QueueDemand {
     /// Lost ones that would still be waiting.
     owed: u64,
     /// Idle time that nothing of `owed` has been charged with.
@@ -188,11 +193,11 @@ pub(crate) struct Demand {
     open: Option<Overflow>,
 }
 
-impl Demand {
+impl QueueDemand {
     /// The processor was idle for `idle` since the last look, and `now` this is
     /// found. Returns what is over: there is room, and what was lost would have
     /// been done with.
-    pub fn look(&mut self, now: Instant, idle: Duration, found: Level) -> Option<Overflow> {
+    pub fn look(&mut self, now: Instant, idle: Duration, found: QueueLevel) -> Option<Overflow> {
         self.work_off(idle, found.cost);
         let fresh = found.lost - self.lost;
         self.lost = found.lost;

@@ -41,7 +41,7 @@ impl Arrivals {
         if packet.has(TcpFlags::SYN) {
             self.first_seq = Some(seq.wrapping_add(1));
         }
-        let Some(first_seq) = self.first_seq.filter(|_| packet.text_len > 0) else {
+        let Some(first_seq) = self.first_seq.filter(|_| packet.payload_len > 0) else {
             return;
         };
         if let Some(last) = self.last.replace(at) {
@@ -51,7 +51,7 @@ impl Arrivals {
         let ahead = i64::from(seq.wrapping_sub(next) as i32);
         let begin = self.in_order.checked_add_signed(ahead);
         if let Some(begin) = begin.filter(|_| ahead < FARTHEST) {
-            self.add(begin, begin + u64::from(packet.text_len));
+            self.add(begin, begin + u64::from(packet.payload_len));
         }
     }
 

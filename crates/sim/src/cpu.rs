@@ -9,19 +9,19 @@ use std::collections::VecDeque;
 
 use fullpipe_pool::{Duration, Instant};
 
-use crate::datagrams::DatagramsId;
+use crate::datagrams::DatagramFlowId;
 use crate::flow::{EndId, Side};
 
 /// What one frame costs in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cost {
+pub struct FrameCost {
     /// However long it is.
     pub packet: Duration,
     /// For each of its bytes, link header included, in picoseconds.
     pub byte_ps: u64,
 }
 
-impl Cost {
+impl FrameCost {
     const NONE: Self = Self {
         packet: Duration::ZERO,
         byte_ps: 0,
@@ -38,9 +38,9 @@ impl Cost {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuModel {
     /// A frame taken from the receive ring: driver and stack.
-    pub receive: Cost,
+    pub receive: FrameCost,
     /// A frame made and put into the transmit ring.
-    pub send: Cost,
+    pub send: FrameCost,
     /// Each time that an application is run: the switch to it and its calls.
     pub call: Duration,
     /// Applications go before the driver and the stack, and not after them.
@@ -50,8 +50,8 @@ pub struct CpuModel {
 impl CpuModel {
     /// A processor that takes no time.
     pub const FREE: Self = Self {
-        receive: Cost::NONE,
-        send: Cost::NONE,
+        receive: FrameCost::NONE,
+        send: FrameCost::NONE,
         call: Duration::ZERO,
         applications_first: false,
     };
@@ -64,17 +64,17 @@ impl CpuModel {
             call,
             ..
         } = *self;
-        receive == Cost::NONE && send == Cost::NONE && call.is_zero()
+        receive == FrameCost::NONE && send == FrameCost::NONE && call.is_zero()
     }
 }
 
 /// An application that waits for the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Task {
+pub(crate) enum AppTask {
     /// Its own time has come.
     End(EndId),
     /// It has datagrams to send or to read.
-    Datagrams(DatagramsId, Side),
+    Datagrams(DatagramFlowId, Side),
 }
 
 /// A processor at work.
@@ -85,7 +85,7 @@ pub(crate) struct Cpu {
     /// All time that was ever begun.
     spent: Duration,
     /// Applications that wait for it, beside those that the stack has news for.
-    waiting: VecDeque<Task>,
+    waiting: VecDeque<AppTask>,
 }
 
 impl Cpu {
@@ -100,14 +100,14 @@ impl Cpu {
     }
 
     /// `task` waits, once, behind those that wait already.
-    pub fn wait(&mut self, task: Task) {
+    pub fn wait(&mut self, task: AppTask) {
         if !self.waiting.contains(&task) {
             self.waiting.push_back(task);
         }
     }
 
     /// The task that waits longest.
-    pub fn next_task(&mut self) -> Option<Task> {
+    pub fn next_task(&mut self) -> Option<AppTask> {
         self.waiting.pop_front()
     }
 

@@ -9,17 +9,17 @@ use fullpipe::{Stack, UdpId};
 use fullpipe_pool::{Duration, Instant};
 use std::net::SocketAddr;
 
-use crate::account::{DatagramAccount, Demand, Receiving, Sending};
-use crate::agenda::Alarm;
+use crate::account::{DatagramAccount, DatagramReceiveLimit, DatagramSendLimit, QueueDemand};
 use crate::app::Amount;
-use crate::check::Finding;
+use crate::check::Violation;
+use crate::event_queue::Wakeup;
 use crate::flow::Side;
 use crate::pattern::Pattern;
 use crate::world::HostId;
 
 /// Datagrams of one sender to one receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct DatagramsId(pub(crate) usize);
+pub struct DatagramFlowId(pub(crate) usize);
 
 /// How fast datagrams are handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ const NUMBER_LEN: usize = 8;
 
 /// Datagrams under way.
 #[derive(Debug)]
-pub(crate) struct Datagrams {
+pub(crate) struct DatagramFlow {
     pub plan: DatagramPlan,
     /// Who sends, and who receives.
     pub hosts: [HostId; 2],
@@ -79,13 +79,13 @@ pub(crate) struct Datagrams {
     pub to: SocketAddr,
     pub pattern: Pattern,
     pub started: Instant,
-    pub alarm: Alarm,
+    pub wakeup: Wakeup,
     pub facts: DatagramFacts,
     /// Until now, or until the plan's time is up.
     pub account: DatagramAccount,
     /// The same until the last was read, where the plan gives an amount.
     pub at_last_read: Option<DatagramAccount>,
-    pub demand: Demand,
+    pub demand: QueueDemand,
     /// One bit for each datagram that was read.
     seen: Vec<u64>,
     /// The number behind the highest that was read.
@@ -95,7 +95,7 @@ pub(crate) struct Datagrams {
 
 /// What an end does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Then {
+pub(crate) enum DatagramStep {
     /// There is another datagram, at once.
     More,
     /// The next is due at this time.
@@ -106,7 +106,7 @@ pub(crate) enum Then {
     Done,
 }
 
-impl Datagrams {
+impl DatagramFlow {
     /// Datagrams that begin at `started`.
     pub fn new(
         plan: DatagramPlan,
@@ -124,11 +124,11 @@ impl Datagrams {
             to,
             pattern: Pattern::new(key),
             started,
-            alarm: Alarm::default(),
+            wakeup: Wakeup::default(),
             facts: DatagramFacts::default(),
             account: DatagramAccount::start(started),
             at_last_read: None,
-            demand: Demand::default(),
+            demand: QueueDemand::default(),
             seen: Vec::new(),
             next: 0,
             buffer: vec![0; plan.size as usize],
@@ -148,7 +148,12 @@ impl Datagrams {
     }
 
     /// From `now` on, these hold back what is not over.
-    pub fn account_until(&mut self, sending: Sending, receiving: Receiving, now: Instant) {
+    pub fn account_until(
+        &mut self,
+        sending: DatagramSendLimit,
+        receiving: DatagramReceiveLimit,
+        now: Instant,
+    ) {
         if now >= self.started {
             self.account.set(sending, receiving, now.min(self.end()));
         }
@@ -174,9 +179,9 @@ impl Datagrams {
     }
 
     /// Sends one datagram, if one is due.
-    pub fn send_one(&mut self, stack: &mut Stack, now: Instant) -> Result<Then, Finding> {
+    pub fn send_one(&mut self, stack: &mut Stack, now: Instant) -> Result<DatagramStep, Violation> {
         if let Some(then) = self.not_due(now) {
-            self.facts.is_sent |= then == Then::Done;
+            self.facts.is_sent |= then == DatagramStep::Done;
             return Ok(then);
         }
         self.compose(self.facts.sent);
@@ -185,22 +190,22 @@ impl Datagrams {
             Ok(true) => {
                 self.facts.sent += 1;
                 self.account.sent(self.plan.size);
-                Ok(self.not_due(now).unwrap_or(Then::More))
+                Ok(self.not_due(now).unwrap_or(DatagramStep::More))
             }
-            Ok(false) => Ok(Then::Blocked),
+            Ok(false) => Ok(DatagramStep::Blocked),
             Err(error) => Err(format!("udp_send was refused: {error}")),
         }
     }
 
     /// What is waited for, when no datagram is due.
-    fn not_due(&self, now: Instant) -> Option<Then> {
+    fn not_due(&self, now: Instant) -> Option<DatagramStep> {
         let (sent, size) = (self.facts.sent, u64::from(self.plan.size));
         let is_over = match self.plan.amount {
             Amount::Bytes(bytes) => sent * size >= bytes,
             Amount::For(length) => now.since(self.started) >= length,
         };
         if is_over {
-            return Some(Then::Done);
+            return Some(DatagramStep::Done);
         }
         let Pace::Rate { bps, tick } = self.plan.pace else {
             return None;
@@ -214,17 +219,17 @@ impl Datagrams {
             tick => nanos / tick * tick,
         };
         let due = self.started + Duration::from_nanos(nanos);
-        (due > now).then_some(Then::At(due))
+        (due > now).then_some(DatagramStep::At(due))
     }
 
     /// Reads one datagram, if one is there.
-    pub fn read_one(&mut self, stack: &mut Stack, now: Instant) -> Result<Then, Finding> {
+    pub fn read_one(&mut self, stack: &mut Stack, now: Instant) -> Result<DatagramStep, Violation> {
         let mut buffer = std::mem::take(&mut self.buffer);
         let read = stack.udp_receive(self.sockets[1], &mut buffer);
         self.buffer = buffer;
         let read = read.map_err(|error| format!("udp_receive was refused: {error}"))?;
         let Some(read) = read else {
-            return Ok(Then::Blocked);
+            return Ok(DatagramStep::Blocked);
         };
         if read.len != self.buffer.len() {
             return Err(format!("a datagram of {} bytes was read", read.len));
@@ -237,8 +242,8 @@ impl Datagrams {
         }
         self.count(number, now);
         match stack.udp_ready(self.sockets[1]) {
-            Ok(ready) if ready.readable => Ok(Then::More),
-            Ok(_) => Ok(Then::Blocked),
+            Ok(ready) if ready.readable => Ok(DatagramStep::More),
+            Ok(_) => Ok(DatagramStep::Blocked),
             Err(error) => Err(format!("udp_ready was refused: {error}")),
         }
     }

@@ -15,7 +15,7 @@ use fullpipe::device::{Capabilities, Device, Medium, Received, RxMeta, TxChecksu
 use fullpipe_pool::Instant;
 
 pub use merge::Merge;
-use merge::{Arrived, Merger};
+use merge::{Merger, ReceivedFrames};
 
 /// What a device is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl DeviceModel {
 #[derive(Debug)]
 pub struct SimDevice {
     capabilities: Capabilities,
-    arrived: Arrived,
+    arrived: ReceivedFrames,
     receive_ring: usize,
     /// Frames that found the receive ring full.
     ring_drops: u64,
@@ -102,7 +102,7 @@ impl SimDevice {
     pub fn new(model: DeviceModel, mtu: usize) -> Self {
         Self {
             capabilities: model.capabilities(mtu),
-            arrived: Arrived::new(),
+            arrived: ReceivedFrames::new(),
             receive_ring: model.receive_ring,
             ring_drops: 0,
             by_frame: false,

@@ -39,9 +39,9 @@ pub struct EndFacts {
     /// Longest time between two segments with text that it sent.
     pub longest_data_gap: Duration,
     /// Bytes of text that it put on the wire, each time counted.
-    pub text_sent: u64,
+    pub payload_sent: u64,
     /// Bytes of text that arrived at its device more than once.
-    pub text_received_again: u64,
+    pub payload_received_again: u64,
     /// Longest time between two segments with text that arrived at its device.
     pub longest_arrival_gap: Duration,
     /// When the last segment with text arrived at its device.
@@ -216,8 +216,8 @@ impl World {
                 1.0
             },
             longest_data_gap: own.meter.longest_data_gap,
-            text_sent: own.meter.text_bytes,
-            text_received_again: arrivals.received_again,
+            payload_sent: own.meter.payload_bytes,
+            payload_received_again: arrivals.received_again,
             longest_arrival_gap: arrivals.longest_gap,
             last_arrival: arrivals.last,
             longest_pause: own.meter.longest_pause,

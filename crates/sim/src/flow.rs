@@ -8,10 +8,10 @@ use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::{CloseReason, Info};
 
 use crate::HostId;
-use crate::agenda::Alarm;
 use crate::app::Application;
 use crate::arrivals::Arrivals;
-use crate::check::{pace::PaceWatch, repeats::RepeatWatch, windows::WindowWatch};
+use crate::check::{pace::PaceChecker, repeats::RepeatChecker, windows::WindowChecker};
+use crate::event_queue::Wakeup;
 use crate::meter::Meter;
 use crate::pattern::Pattern;
 use crate::waits::Waits;
@@ -115,7 +115,7 @@ impl Stage {
 
 /// What an end's application has written and read.
 #[derive(Clone, Debug)]
-pub(crate) struct Ledger {
+pub(crate) struct AppProgress {
     pub pattern: Pattern,
     pub written: u64,
     pub read: u64,
@@ -130,7 +130,7 @@ pub(crate) struct Ledger {
     pub in_place: bool,
 }
 
-impl Ledger {
+impl AppProgress {
     pub fn new(key: u64) -> Self {
         Self {
             pattern: Pattern::new(key),
@@ -148,41 +148,41 @@ impl Ledger {
 
 /// One end of a conversation.
 #[derive(Debug)]
-pub(crate) struct End {
+pub(crate) struct FlowEnd {
     pub host: HostId,
     pub connection: Option<ConnectionId>,
     /// Taken out while it runs.
     pub app: Option<Box<dyn Application>>,
-    pub ledger: Ledger,
+    pub ledger: AppProgress,
     pub stage: Stage,
     /// When nothing more happened here.
     pub settled: Option<Instant>,
-    pub alarm: Alarm,
+    pub wakeup: Wakeup,
     /// The connection as it was when the application let go of it.
     pub info: Option<Box<Info>>,
     pub meter: Meter,
-    pub repeats: RepeatWatch,
-    pub pace: PaceWatch,
+    pub repeats: RepeatChecker,
+    pub pace: PaceChecker,
     /// Its rate samples have no bound that could be told.
     pub is_rate_unbounded: bool,
     /// When this end last sent a frame of this conversation.
     pub last_sent: Option<Instant>,
 }
 
-impl End {
+impl FlowEnd {
     pub fn new(host: HostId, app: Box<dyn Application>, key: u64) -> Self {
         Self {
             host,
             connection: None,
             app: Some(app),
-            ledger: Ledger::new(key),
+            ledger: AppProgress::new(key),
             stage: Stage::Waiting,
             settled: None,
-            alarm: Alarm::default(),
+            wakeup: Wakeup::default(),
             info: None,
             meter: Meter::default(),
-            repeats: RepeatWatch::default(),
-            pace: PaceWatch::default(),
+            repeats: RepeatChecker::default(),
+            pace: PaceChecker::default(),
             is_rate_unbounded: false,
             last_sent: None,
         }
@@ -192,10 +192,10 @@ impl End {
 /// A conversation.
 #[derive(Debug)]
 pub(crate) struct Flow {
-    pub ends: [End; 2],
+    pub ends: [FlowEnd; 2],
     /// What arrived at each end.
     pub arrivals: [Arrivals; 2],
-    pub watch: WindowWatch,
+    pub watch: WindowChecker,
     /// When the client opens the connection.
     pub started: Instant,
     pub finished: Option<Instant>,

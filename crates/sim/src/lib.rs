@@ -8,10 +8,10 @@
 //!
 //! ```
 //! use fullpipe::Config;
-//! use fullpipe_sim::{Deadline, Link, MIB, Seed, World, rule::drop_nth_data_packet};
+//! use fullpipe_sim::{Deadline, LinkModel, MIB, Seed, World, rule::drop_nth_data_packet};
 //!
 //! let mut world = World::new(Seed(7));
-//! let link = world.link(Link { delay_us: 10_000, ..Link::ideal() });
+//! let link = world.link(LinkModel { delay_us: 10_000, ..LinkModel::ideal() });
 //! let (client, server) = world.pair(&link, Config::default());
 //! world.rule(drop_nth_data_packet(40));
 //! let flow = world.send(client, server, MIB);
@@ -25,13 +25,13 @@
 #![forbid(unsafe_code)]
 
 mod account;
-pub mod agenda;
 pub mod app;
 mod arrivals;
 pub mod check;
 mod cpu;
 mod datagrams;
 mod device;
+pub mod event_queue;
 mod facts;
 mod failure;
 mod flow;
@@ -48,15 +48,15 @@ mod waits;
 mod world;
 
 pub use account::{DatagramAccount, Overflow};
-pub use cpu::{Cost, CpuModel};
-pub use datagrams::{DatagramFacts, DatagramPlan, DatagramsId, Pace};
+pub use cpu::{CpuModel, FrameCost};
+pub use datagrams::{DatagramFacts, DatagramFlowId, DatagramPlan, Pace};
 pub use device::{DeviceModel, Merge};
 pub use facts::{EndFacts, Facts};
 pub use failure::WorldFailure;
 pub use flow::{FlowId, Goal, Side, Stage};
-pub use link::Link;
+pub use link::LinkModel;
 pub use soak::{WorldSummary, soak, soak_captured};
-pub use world::{DatagramDemand, Deadline, HostId, LinkId, Overflowing, Seed, SwitchId, World};
+pub use world::{DatagramDemand, Deadline, HostId, LinkId, OverflowPlace, Seed, SwitchId, World};
 
 /// 1,024 bytes.
 pub const KIB: u64 = 1 << 10;

@@ -23,9 +23,9 @@ pub struct Meter {
     /// Segments with text.
     pub data_segments: u64,
     /// Bytes of text, retransmissions counted each time.
-    pub text_bytes: u64,
+    pub payload_bytes: u64,
     /// The same, each counted once.
-    pub new_text: u64,
+    pub new_payload: u64,
     /// Segments with text that begins below what was sent before.
     pub retransmitted_segments: u64,
     /// How many segments had how many bytes of text.
@@ -33,7 +33,7 @@ pub struct Meter {
     /// Sizes of the segments that ended the stream as far as it goes.
     tail: Vec<u32>,
     /// Behind the text sent so far.
-    text_end: Option<u32>,
+    payload_end: Option<u32>,
     /// The MSS option of this direction's SYN.
     mss: Option<u16>,
     timestamps: bool,
@@ -63,30 +63,30 @@ impl Meter {
             self.resets += 1;
             self.last_reset = Some(at);
         }
-        if packet.text_len == 0 {
+        if packet.payload_len == 0 {
             return;
         }
-        if packet.text_len > 1
+        if packet.payload_len > 1
             && let Some(last) = self.last_news.replace(at)
         {
             self.longest_pause = self.longest_pause.max(at.since(last));
         }
         self.data_segments += 1;
-        self.text_bytes += u64::from(packet.text_len);
-        *self.sizes.entry(packet.text_len).or_default() += 1;
-        let end = header.seq.wrapping_add(packet.text_len);
-        let before = self.text_end.unwrap_or(header.seq);
+        self.payload_bytes += u64::from(packet.payload_len);
+        *self.sizes.entry(packet.payload_len).or_default() += 1;
+        let end = header.seq.wrapping_add(packet.payload_len);
+        let before = self.payload_end.unwrap_or(header.seq);
         if (header.seq.wrapping_sub(before) as i32) < 0 {
             self.retransmitted_segments += 1;
         }
         let beyond = end.wrapping_sub(before) as i32;
         if beyond > 0 {
-            self.new_text += beyond as u64;
+            self.new_payload += beyond as u64;
             self.tail.clear();
-            self.text_end = Some(end);
+            self.payload_end = Some(end);
         }
         if beyond >= 0 {
-            self.tail.push(packet.text_len);
+            self.tail.push(packet.payload_len);
         }
         if let Some(last) = self.last_data {
             self.longest_data_gap = self.longest_data_gap.max(at.since(last));

@@ -22,7 +22,7 @@ pub struct TcpPacket {
     /// Its header, options included.
     pub header: TcpHeader,
     /// Bytes of text.
-    pub text_len: u32,
+    pub payload_len: u32,
 }
 
 impl TcpPacket {
@@ -37,7 +37,7 @@ impl TcpPacket {
         let fin = self.has(TcpFlags::FIN) as u32;
         self.header
             .seq
-            .wrapping_add(self.text_len)
+            .wrapping_add(self.payload_len)
             .wrapping_add(syn)
             .wrapping_add(fin)
     }
@@ -87,7 +87,7 @@ impl<'a> Packet<'a> {
                 src: SocketAddr::new(ip.src.into(), header.src_port),
                 dst: SocketAddr::new(ip.dst.into(), header.dst_port),
                 header,
-                text_len: text.len() as u32,
+                payload_len: text.len() as u32,
             });
         }
         packet
@@ -95,6 +95,6 @@ impl<'a> Packet<'a> {
 
     /// Whether it is a TCP segment with text.
     pub fn is_data(&self) -> bool {
-        self.tcp.is_some_and(|tcp| tcp.text_len > 0)
+        self.tcp.is_some_and(|tcp| tcp.payload_len > 0)
     }
 }

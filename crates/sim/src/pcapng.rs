@@ -42,7 +42,7 @@ impl LinkType {
 
 /// Which way a frame passed the tap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passage {
+pub enum CaptureDirection {
     /// It came in.
     Inbound,
     /// It went out.
@@ -111,7 +111,7 @@ impl Capture {
         &mut self,
         tap: TapId,
         at: Instant,
-        passage: Option<Passage>,
+        passage: Option<CaptureDirection>,
         frame: &[u8],
     ) -> io::Result<()> {
         self.u32(tap.0);
@@ -123,8 +123,8 @@ impl Capture {
         self.padded(frame);
         if let Some(passage) = passage {
             let flags: u32 = match passage {
-                Passage::Inbound => 1,
-                Passage::Outbound => 2,
+                CaptureDirection::Inbound => 1,
+                CaptureDirection::Outbound => 2,
             };
             self.option(PACKET_FLAGS, &flags.to_le_bytes());
             self.option(OPTION_END, &[]);

@@ -13,10 +13,10 @@ use crate::app::{
     WriteSize,
 };
 use crate::link::{
-    BurstLoss, Codel, ETHERNET_HEADER_LEN, EcnThreshold, Hop, Link, Queue, Radio, Reordering,
+    BurstLoss, Codel, ETHERNET_HEADER_LEN, EcnThreshold, Hop, LinkModel, Queue, Radio, Reordering,
     TokenBucket,
 };
-use crate::rule::{Fate, Rule};
+use crate::rule::{Rule, RuleAction};
 use crate::{DeviceModel, HostId, LinkId, Merge, Seed, World};
 
 /// A drawn world, and how it is to be lived in.
@@ -88,7 +88,7 @@ fn draw_network(world: &mut World, in_order: bool, rng: &mut Rng) -> (Vec<HostId
             } else {
                 draw_link(rng, mtu)
             };
-            let [forward, back] = [forward, back].map(|link| Link {
+            let [forward, back] = [forward, back].map(|link| LinkModel {
                 jitter_us: if in_order { 0 } else { link.jitter_us },
                 reordering: link.reordering.filter(|_| !in_order),
                 ..link
@@ -179,7 +179,7 @@ fn draw_spread(rng: &mut Rng, octaves: u64) -> u64 {
     rng.between(1, 1 << octave)
 }
 
-fn draw_link(rng: &mut Rng, mtu: usize) -> Link {
+fn draw_link(rng: &mut Rng, mtu: usize) -> LinkModel {
     let frame = (mtu + ETHERNET_HEADER_LEN) as u64;
     let rate_bps = if rng.chance(0.2) {
         0
@@ -216,7 +216,7 @@ fn draw_link(rng: &mut Rng, mtu: usize) -> Link {
         chance: rng.unit() * 0.2,
         late_us: draw_spread(rng, 17),
     });
-    let link = Link {
+    let link = LinkModel {
         rate_bps,
         delay_us,
         jitter_us: if rng.chance(0.5) {
@@ -233,13 +233,13 @@ fn draw_link(rng: &mut Rng, mtu: usize) -> Link {
         token_bucket,
         radio,
         mtu,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     };
     draw_signals(rng, link)
 }
 
 /// `link` with what tells its senders to slow down or to send less at once.
-fn draw_signals(rng: &mut Rng, link: Link) -> Link {
+fn draw_signals(rng: &mut Rng, link: LinkModel) -> LinkModel {
     let frame = (link.mtu + ETHERNET_HEADER_LEN) as u64;
     let ecn_threshold = rng.chance(0.2).then(|| match rng.below(2) {
         0 => EcnThreshold::Packets(rng.between(1, 32) as u32),
@@ -254,7 +254,7 @@ fn draw_signals(rng: &mut Rng, link: Link) -> Link {
         mtu: rng.between(256, link.mtu as u64) as u16,
         silent: rng.chance(0.5),
     });
-    Link {
+    LinkModel {
         ecn_threshold,
         codel,
         hop,
@@ -264,9 +264,9 @@ fn draw_signals(rng: &mut Rng, link: Link) -> Link {
 
 fn draw_rule(rng: &mut Rng) -> Rule {
     let fate = match rng.below(3) {
-        0 => Fate::Drop,
-        1 => Fate::Delay(Duration::from_millis(rng.between(1, 2_000))),
-        _ => Fate::Duplicate,
+        0 => RuleAction::Drop,
+        1 => RuleAction::Delay(Duration::from_millis(rng.between(1, 2_000))),
+        _ => RuleAction::Duplicate,
     };
     let (first, length) = (rng.between(1, 300), rng.between(1, 12));
     let mut seen = 0;

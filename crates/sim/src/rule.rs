@@ -10,7 +10,7 @@ use crate::packet::Packet;
 
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum RuleAction {
     /// It never reaches the link.
     Drop,
     /// It reaches the link this much later, behind what left meanwhile.
@@ -22,7 +22,7 @@ pub enum Fate {
 /// A choice of packets and their fate.
 pub struct Rule {
     chooses: Box<dyn FnMut(&Packet<'_>) -> bool + Send>,
-    fate: Fate,
+    fate: RuleAction,
 }
 
 impl std::fmt::Debug for Rule {
@@ -35,7 +35,10 @@ impl std::fmt::Debug for Rule {
 
 impl Rule {
     /// Every packet that `chooses` says yes to meets `fate`.
-    pub fn new(fate: Fate, chooses: impl FnMut(&Packet<'_>) -> bool + Send + 'static) -> Self {
+    pub fn new(
+        fate: RuleAction,
+        chooses: impl FnMut(&Packet<'_>) -> bool + Send + 'static,
+    ) -> Self {
         Self {
             chooses: Box::new(chooses),
             fate,
@@ -43,29 +46,29 @@ impl Rule {
     }
 
     /// Shows the packet to the rule.
-    pub fn judge(&mut self, packet: &Packet<'_>) -> Option<Fate> {
+    pub fn judge(&mut self, packet: &Packet<'_>) -> Option<RuleAction> {
         (self.chooses)(packet).then_some(self.fate)
     }
 }
 
 /// Drops every packet that `chooses` says yes to.
 pub fn drop_when(chooses: impl FnMut(&Packet<'_>) -> bool + Send + 'static) -> Rule {
-    Rule::new(Fate::Drop, chooses)
+    Rule::new(RuleAction::Drop, chooses)
 }
 
 /// Drops the `n`th packet with text, counted from 1 over all hosts.
 pub fn drop_nth_data_packet(n: u64) -> Rule {
-    Rule::new(Fate::Drop, nth_data_packet(n))
+    Rule::new(RuleAction::Drop, nth_data_packet(n))
 }
 
 /// Holds the `n`th packet with text back for `by`.
 pub fn delay_nth_data_packet(n: u64, by: Duration) -> Rule {
-    Rule::new(Fate::Delay(by), nth_data_packet(n))
+    Rule::new(RuleAction::Delay(by), nth_data_packet(n))
 }
 
 /// Sends the `n`th packet with text twice.
 pub fn duplicate_nth_data_packet(n: u64) -> Rule {
-    Rule::new(Fate::Duplicate, nth_data_packet(n))
+    Rule::new(RuleAction::Duplicate, nth_data_packet(n))
 }
 
 fn nth_data_packet(n: u64) -> impl FnMut(&Packet<'_>) -> bool + Send + 'static {

@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use fullpipe_pool::{Duration, Instant};
 
-use crate::check::Judged;
+use crate::check::CheckCoverage;
 use crate::random_world::RandomWorld;
 use crate::{Deadline, Goal, HostId, Seed, WorldFailure};
 
@@ -31,7 +31,7 @@ pub struct WorldSummary {
     /// Frames that left hosts.
     pub frames: u64,
     /// Checkers that had something to judge.
-    pub judged: Judged,
+    pub judged: CheckCoverage,
     /// Events that happened.
     pub steps: u64,
     /// How long it lasted, in virtual time.
@@ -94,8 +94,8 @@ fn live(drawn: &mut RandomWorld) -> Result<WorldSummary, WorldFailure> {
             }
             None => world.try_run_for(hardship)?,
         }
-        world.heal();
-        world.give_up_the_abandoned()?;
+        world.remove_impairments();
+        world.reset_abandoned_ends()?;
         world.set_patience(PATIENCE);
         world.try_run_until(Goal::AllDone, LIVENESS)?;
         world.try_run_for(AFTERLIFE)?;

@@ -9,9 +9,9 @@ use fullpipe::{ConnectionId, Stack, TcpError};
 use fullpipe_pool::Instant;
 use fullpipe_tcp::{Info, Read, SocketOption};
 
-use crate::app::{Reading, Socket};
-use crate::check::Finding;
-use crate::flow::{Ledger, Stage};
+use crate::app::{ReadOutcome, Socket};
+use crate::check::Violation;
+use crate::flow::{AppProgress, Stage};
 
 /// Bytes of the pattern that were made last, to be written again when a write
 /// was cut short.
@@ -31,15 +31,15 @@ pub(crate) struct EndSocket<'a> {
     pub stack: &'a mut Stack,
     pub id: ConnectionId,
     pub now: Instant,
-    pub own: &'a mut Ledger,
-    pub peer: &'a Ledger,
+    pub own: &'a mut AppProgress,
+    pub peer: &'a AppProgress,
     pub scratch: &'a mut Scratch,
     /// What became of the end, if the application or the stack ended it.
     pub outcome: Option<Stage>,
     pub info: Option<Box<Info>>,
     /// Whether the end was read.
     pub read_all: bool,
-    pub finding: Option<Finding>,
+    pub finding: Option<Violation>,
     /// Bytes read in this run.
     pub progress: u64,
 }
@@ -72,7 +72,7 @@ impl EndSocket<'_> {
         self.outcome.get_or_insert(how);
     }
 
-    fn find(&mut self, finding: Finding) {
+    fn find(&mut self, finding: Violation) {
         self.finding.get_or_insert(finding);
     }
 
@@ -178,9 +178,9 @@ impl Socket for EndSocket<'_> {
         }
     }
 
-    fn read(&mut self, len: u64) -> Reading {
+    fn read(&mut self, len: u64) -> ReadOutcome {
         if self.outcome.is_some() {
-            return Reading::Empty;
+            return ReadOutcome::Empty;
         }
         let len = usize::try_from(len).unwrap_or(usize::MAX).min(READ_SIZE);
         let outcome = if self.own.in_place {
@@ -204,9 +204,9 @@ impl Socket for EndSocket<'_> {
                     let (read, written) = (self.own.read, self.peer.written);
                     self.find(format!("{read} bytes were read of {written} written"));
                 }
-                Reading::Bytes(count as u64)
+                ReadOutcome::Bytes(count as u64)
             }
-            Ok((Read::Empty, _)) => Reading::Empty,
+            Ok((Read::Empty, _)) => ReadOutcome::Empty,
             Ok((Read::End, _)) => {
                 self.read_all = true;
                 if self.own.read != self.peer.written || !self.peer.shut_down {
@@ -215,11 +215,11 @@ impl Socket for EndSocket<'_> {
                         "the stream ended after {read} bytes of {written} written"
                     ));
                 }
-                Reading::End
+                ReadOutcome::End
             }
             Err(error) => {
                 self.refused("a read", error);
-                Reading::Empty
+                ReadOutcome::Empty
             }
         }
     }

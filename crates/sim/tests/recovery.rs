@@ -8,7 +8,7 @@
 use fullpipe::Config;
 use fullpipe_pool::Duration;
 use fullpipe_sim::{
-    Deadline, Facts, Link, MIB, Seed, World,
+    Deadline, Facts, LinkModel, MIB, Seed, World,
     link::{Direction, Queue, Reordering},
     rule::drop_when,
 };
@@ -20,12 +20,12 @@ const ALGORITHMS: [CongestionAlgorithm; 3] = [
     CongestionAlgorithm::Bbr,
 ];
 
-fn path() -> Link {
-    Link {
+fn path() -> LinkModel {
+    LinkModel {
         rate_bps: 100_000_000,
         delay_us: 20_000,
         queue: Queue::Packets(1_000),
-        ..Link::ideal()
+        ..LinkModel::ideal()
     }
 }
 
@@ -41,7 +41,7 @@ struct Run {
 
 fn transfer(
     congestion: CongestionAlgorithm,
-    [forward, back]: [Link; 2],
+    [forward, back]: [LinkModel; 2],
     bytes: u64,
     seed: u64,
 ) -> Run {
@@ -67,7 +67,7 @@ fn transfer(
 fn a_lost_segment_is_sent_again_once_and_its_recovery_is_not_undone() {
     for congestion in ALGORITHMS {
         for (percent, seed) in [(0.1, 1), (1.0, 2), (3.0, 3)] {
-            let lossy = Link {
+            let lossy = LinkModel {
                 loss: percent / 100.0,
                 ..path()
             };
@@ -85,7 +85,7 @@ fn a_lost_segment_is_sent_again_once_and_its_recovery_is_not_undone() {
 
 #[test]
 fn segments_that_overtake_others_cost_next_to_nothing() {
-    let reordering = Link {
+    let reordering = LinkModel {
         reordering: Some(Reordering {
             chance: 0.01,
             late_us: 10_000,
@@ -106,7 +106,7 @@ fn segments_that_overtake_others_cost_next_to_nothing() {
 
 #[test]
 fn lost_acks_cost_nothing() {
-    let lossy = Link {
+    let lossy = LinkModel {
         loss: 0.03,
         ..path()
     };
@@ -130,12 +130,12 @@ fn a_retransmission_lost_at_the_end_costs_a_probe_and_no_timeout() {
     // all has been sent, and nothing more arrives that could tell.
     let (mut first, mut dropped) = (None, 0);
     world.rule(drop_when(move |packet| {
-        let Some(tcp) = packet.tcp.filter(|tcp| tcp.text_len > 0) else {
+        let Some(tcp) = packet.tcp.filter(|tcp| tcp.payload_len > 0) else {
             return false;
         };
         let first = *first.get_or_insert(tcp.header.seq);
         let begin = tcp.header.seq.wrapping_sub(first);
-        let is_it = (begin..begin + tcp.text_len).contains(&(34 * 1_448));
+        let is_it = (begin..begin + tcp.payload_len).contains(&(34 * 1_448));
         dropped += u32::from(is_it);
         is_it && dropped <= 2
     }));
@@ -168,7 +168,7 @@ fn struck(config: Config, strike: Strike) -> (Info, Info, TcpCounters) {
     let before = info(&mut world);
     match strike {
         Strike::HeldBack => {
-            let slow = Link {
+            let slow = LinkModel {
                 delay_us: path().delay_us + 500_000,
                 ..path()
             };
@@ -244,13 +244,13 @@ fn a_timeout_of_what_was_lost_is_not_undone() {
 /// acknowledged one more after that: the timer must not run out in between.
 #[test]
 fn on_a_long_path_a_loss_is_repaired_without_a_timeout() {
-    let long = Link {
+    let long = LinkModel {
         delay_us: 125_000,
         ..path()
     };
     for congestion in ALGORITHMS {
         for seed in 1..=3 {
-            let lossy = Link {
+            let lossy = LinkModel {
                 loss: 0.002,
                 ..long
             };

@@ -7,7 +7,7 @@
 use fullpipe::Config;
 use fullpipe_pool::{Duration, Pressure};
 use fullpipe_sim::{
-    HostId, Link, MIB, Seed, World,
+    HostId, LinkModel, MIB, Seed, World,
     app::{ReadPlan, Requester, Requests, Responder, Transfer, WritePlan},
 };
 use fullpipe_tcp::Info;
@@ -33,10 +33,10 @@ fn around_a_switch<const N: usize>(
 ) -> (HostId, [HostId; N]) {
     let switch = world.switch();
     let mut at = |delay_us, config| {
-        let link = world.link(Link {
+        let link = world.link(LinkModel {
             rate_bps: 400_000_000,
             delay_us,
-            ..Link::ideal()
+            ..LinkModel::ideal()
         });
         let host = world.host(&link, config);
         world.plug(&link, switch);

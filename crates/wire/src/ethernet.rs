@@ -56,33 +56,33 @@ impl fmt::Debug for MacAddress {
 
 /// The text was not six pairs of hexadecimal digits separated by colons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MacAddressSyntax;
+pub struct ParseMacAddressError;
 
-impl fmt::Display for MacAddressSyntax {
+impl fmt::Display for ParseMacAddressError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a MAC address is six pairs of hexadecimal digits, as in 02:00:00:00:00:01")
     }
 }
 
-impl core::error::Error for MacAddressSyntax {}
+impl core::error::Error for ParseMacAddressError {}
 
 impl FromStr for MacAddress {
-    type Err = MacAddressSyntax;
+    type Err = ParseMacAddressError;
 
     /// Reads `02:00:00:00:00:01`; exactly two digits per octet.
-    fn from_str(text: &str) -> Result<Self, MacAddressSyntax> {
+    fn from_str(text: &str) -> Result<Self, ParseMacAddressError> {
         let mut octets = [0; 6];
         let mut pairs = text.split(':');
         for octet in &mut octets {
-            let pair = pairs.next().ok_or(MacAddressSyntax)?;
+            let pair = pairs.next().ok_or(ParseMacAddressError)?;
             if pair.len() != 2 || !pair.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-                return Err(MacAddressSyntax);
+                return Err(ParseMacAddressError);
             }
-            *octet = u8::from_str_radix(pair, 16).map_err(|_| MacAddressSyntax)?;
+            *octet = u8::from_str_radix(pair, 16).map_err(|_| ParseMacAddressError)?;
         }
         match pairs.next() {
             None => Ok(Self(octets)),
-            Some(_) => Err(MacAddressSyntax),
+            Some(_) => Err(ParseMacAddressError),
         }
     }
 }

@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use fullpipe_sim::{WorldFailure, WorldSummary, check::Judged};
+use fullpipe_sim::{WorldFailure, WorldSummary, check::CheckCoverage};
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// A world that takes longer than this on the wall clock will never end.
@@ -123,7 +123,7 @@ struct JudgedIn {
 }
 
 impl JudgedIn {
-    fn add(&mut self, judged: Judged) {
+    fn add(&mut self, judged: CheckCoverage) {
         self.repeats += u64::from(judged.repeats);
         self.pace += u64::from(judged.pace);
         self.rate += u64::from(judged.rate);
@@ -191,7 +191,7 @@ pub fn in_a_line(summary: &WorldSummary) -> String {
         steps,
         lasted,
     } = summary;
-    let Judged {
+    let CheckCoverage {
         repeats,
         pace,
         rate,

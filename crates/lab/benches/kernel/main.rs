@@ -18,7 +18,7 @@ use std::{path::PathBuf, process::ExitCode};
 use clap::Parser;
 use fullpipe_host::run_at_once;
 use fullpipe_lab::experiment::{LinkPlan, Place};
-use fullpipe_sim::{Link, link::Direction};
+use fullpipe_sim::{LinkModel, link::Direction};
 use round::{Measured, Pair, Round};
 use serde_json::{Value, json};
 
@@ -156,7 +156,7 @@ fn compare(arguments: &Arguments) -> Result<bool, String> {
     Ok(rows.iter().all(good))
 }
 
-fn link(changes: &[String]) -> Result<Link, String> {
+fn link(changes: &[String]) -> Result<LinkModel, String> {
     let mut plan = LinkPlan::new("link", [Place::Host(0), Place::Host(1)]);
     let mut set =
         |field: &str, value: &str| plan.set(field, value).map_err(|error| error.to_string());
@@ -173,7 +173,7 @@ fn link(changes: &[String]) -> Result<Link, String> {
         .map_or_else(|| Ok(plan.link(Direction::Forward)), Err)
 }
 
-fn link_json(link: &Link) -> Value {
+fn link_json(link: &LinkModel) -> Value {
     json!({ "rate_bps": link.rate_bps, "delay_us": link.delay_us, "loss": link.loss })
 }
 

@@ -20,7 +20,7 @@ use fullpipe_perf::{
     FullpipeSockets, KernelSockets, Stop,
     iperf2::{Amount, ClientOptions, Screen, ServerOptions, Summary, run_client, run_server},
 };
-use fullpipe_sim::Link;
+use fullpipe_sim::LinkModel;
 
 use crate::path::{KERNEL, Path};
 
@@ -57,7 +57,7 @@ impl Pair {
 
 /// One transfer.
 pub struct Round<'a> {
-    pub link: Link,
+    pub link: LinkModel,
     pub seed: u64,
     pub algorithm: &'a str,
     pub pair: Pair,

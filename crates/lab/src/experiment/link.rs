@@ -7,7 +7,7 @@
 
 use fullpipe_pool::{Duration, knobs::parse_count};
 use fullpipe_sim::link::{
-    BurstLoss, Codel, Direction, EcnThreshold, Hop, Link, Outage, Queue, Radio, Reordering,
+    BurstLoss, Codel, Direction, EcnThreshold, Hop, LinkModel, Outage, Queue, Radio, Reordering,
     TokenBucket,
 };
 
@@ -37,7 +37,7 @@ pub enum Place {
 /// One direction of a link as the file describes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Way {
-    fields: Link,
+    fields: LinkModel,
     shaper: Option<Shaper>,
 }
 
@@ -263,7 +263,7 @@ impl LinkPlan {
     /// A link without any impairment.
     pub fn new(name: &str, between: [Place; 2]) -> Self {
         let way = Way {
-            fields: Link::ideal(),
+            fields: LinkModel::ideal(),
             shaper: None,
         };
         Self {
@@ -319,7 +319,7 @@ impl LinkPlan {
     }
 
     /// One direction of the link for the simulator.
-    pub fn link(&self, direction: Direction) -> Link {
+    pub fn link(&self, direction: Direction) -> LinkModel {
         self.ways[direction.index()].link()
     }
 }
@@ -352,7 +352,7 @@ impl Way {
         self.link().check().err().map(|error| error.to_string())
     }
 
-    fn link(&self) -> Link {
+    fn link(&self) -> LinkModel {
         let token_bucket = self.shaper.map(
             |Shaper {
                  rate_bps,
@@ -360,7 +360,7 @@ impl Way {
                  latency_us,
              }| { TokenBucket::with_latency(rate_bps, burst_bytes, latency_us) },
         );
-        Link {
+        LinkModel {
             token_bucket,
             ..self.fields
         }

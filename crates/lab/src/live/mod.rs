@@ -25,8 +25,8 @@ use fullpipe::device::{Device, Medium, TxMeta};
 use fullpipe_host::{HostDevice, run_at_once, wait_for_either, wait_precisely};
 use fullpipe_pool::{Instant, Rng};
 use fullpipe_sim::{
-    link::{Delivery, Direction, Link, LinkEngine},
-    pcapng::{Capture, LinkType, Passage, TapId},
+    link::{Delivery, Direction, LinkEngine, LinkModel},
+    pcapng::{Capture, CaptureDirection, LinkType, TapId},
 };
 
 pub use statistics::{Lateness, LiveDirection, LiveReport};
@@ -79,7 +79,7 @@ impl LiveLink {
     /// device, or a capture that cannot be begun.
     pub fn new(
         ends: [LiveEnd; 2],
-        link: Link,
+        link: LinkModel,
         seed: u64,
         capture: Option<Box<dyn io::Write + Send>>,
     ) -> io::Result<Self> {
@@ -170,7 +170,7 @@ impl LiveLink {
             let frame = received.frame.to_vec();
             let now = self.now();
             if let Some(recording) = &mut self.recording {
-                recording.frame(from, now, Passage::Inbound, &frame);
+                recording.frame(from, now, CaptureDirection::Inbound, &frame);
             }
             self.engine.offer(direction, frame, now);
         }
@@ -198,7 +198,7 @@ impl LiveLink {
             let to = direction.reverse().index();
             self.lateness[direction.index()].note(now.since(at));
             if let Some(recording) = &mut self.recording {
-                recording.frame(to, now, Passage::Outbound, &frame);
+                recording.frame(to, now, CaptureDirection::Outbound, &frame);
             }
             if !give(&mut *self.ends[to].device, &frame) {
                 self.refused[direction.index()] += 1;
@@ -286,7 +286,7 @@ impl Recording {
         })
     }
 
-    fn frame(&mut self, end: usize, at: Instant, passage: Passage, frame: &[u8]) {
+    fn frame(&mut self, end: usize, at: Instant, passage: CaptureDirection, frame: &[u8]) {
         if self.failure.is_some() {
             return;
         }

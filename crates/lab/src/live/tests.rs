@@ -15,7 +15,7 @@ use std::{
 
 use fullpipe::device::{Device, TxMeta};
 use fullpipe_host::wait_for_either;
-use fullpipe_sim::link::{Direction, Link, LinkEngine, Queue};
+use fullpipe_sim::link::{Direction, LinkEngine, LinkModel, Queue};
 
 use fullpipe_pool::{Duration as LinkTime, Instant as LinkInstant, Rng};
 
@@ -52,7 +52,11 @@ fn ends(left: End, right: End) -> [LiveEnd; 2] {
 }
 
 /// Runs `body` at the outer ends of two cables with a link in between.
-fn between<R>(link: Link, page: Option<Page>, body: impl FnOnce(End, End) -> R) -> (R, LiveReport) {
+fn between<R>(
+    link: LinkModel,
+    page: Option<Page>,
+    body: impl FnOnce(End, End) -> R,
+) -> (R, LiveReport) {
     let ((near, left), (right, far)) = (wire::wire(), wire::wire());
     let capture = page.map(|page| Box::new(page) as Box<dyn Write + Send>);
     let mut live = LiveLink::new(ends(left, right), link, SEED, capture).unwrap();
@@ -94,9 +98,9 @@ fn receive(end: &mut End, patience: Duration) -> Option<u32> {
 
 #[test]
 fn a_frame_is_delayed_by_the_delay_and_never_by_less() {
-    let link = Link {
+    let link = LinkModel {
         delay_us: 5_000,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     };
     let (trips, report) = between(link, None, |mut near, mut far| {
         (0..50)
@@ -126,9 +130,9 @@ fn a_frame_is_delayed_by_the_delay_and_never_by_less() {
 
 #[test]
 fn a_seed_loses_the_same_frames_in_real_time_as_in_virtual_time() {
-    let link = Link {
+    let link = LinkModel {
         loss: 0.2,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     };
     let mut engine = LinkEngine::new(link, &Rng::seeded(SEED));
     let survives = |_number: &u32| {
@@ -152,10 +156,10 @@ fn a_seed_loses_the_same_frames_in_real_time_as_in_virtual_time() {
 
 #[test]
 fn frames_that_a_device_has_to_keep_are_not_read() {
-    let link = Link {
+    let link = LinkModel {
         rate_bps: 64 * 8, // a frame a second
         queue: Queue::Device,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     };
     let ((), report) = between(link, None, |mut near, _far| {
         (0..5).for_each(|number| send(&mut near, number));
@@ -167,12 +171,16 @@ fn frames_that_a_device_has_to_keep_are_not_read() {
 #[test]
 fn a_capture_has_each_frame_as_it_came_and_as_it_went() {
     let page = Page::default();
-    between(Link::ideal(), Some(page.clone()), |mut near, mut far| {
-        for number in 0..3 {
-            send(&mut near, number);
-            receive(&mut far, PATIENCE);
-        }
-    });
+    between(
+        LinkModel::ideal(),
+        Some(page.clone()),
+        |mut near, mut far| {
+            for number in 0..3 {
+                send(&mut near, number);
+                receive(&mut far, PATIENCE);
+            }
+        },
+    );
     let bytes = page.0.lock().unwrap();
     let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
     let mut taps = Vec::new();
@@ -190,7 +198,7 @@ fn a_capture_has_each_frame_as_it_came_and_as_it_went() {
 fn a_device_that_is_gone_ends_the_link_by_name() {
     let ((_near, left), (right, _far)) = (wire::wire(), wire::wire());
     let breaker = right.breaker();
-    let mut live = LiveLink::new(ends(left, right), Link::ideal(), 1, None).unwrap();
+    let mut live = LiveLink::new(ends(left, right), LinkModel::ideal(), 1, None).unwrap();
     breaker.cut();
     let error = live
         .run(&|| false, Duration::from_secs(1), &mut |_| ())

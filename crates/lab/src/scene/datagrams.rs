@@ -5,7 +5,7 @@
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::{
-    DatagramDemand, DatagramFacts, DatagramsId, Overflow, Overflowing, WorldFailure,
+    DatagramDemand, DatagramFacts, DatagramFlowId, Overflow, OverflowPlace, WorldFailure,
 };
 
 use super::{Activity, Played, SLICE, Scene, over};
@@ -121,12 +121,12 @@ impl Scene<'_> {
         let mut events = Vec::new();
         for (host, place, Overflow { from, until, lost }) in self.world.overflows() {
             let (connection, full, room) = match place {
-                Overflowing::ReceiveQueue(id) => (
+                OverflowPlace::ReceiveQueue(id) => (
                     Some(self.socket_number(id)),
                     What::ReceiveQueueFull,
                     What::ReceiveQueueRoom { lost },
                 ),
-                Overflowing::Ring => (None, What::RingFull, What::RingRoom { lost }),
+                OverflowPlace::Ring => (None, What::RingFull, What::RingRoom { lost }),
             };
             let plans = self.setup.hosts.iter().zip(&self.hosts);
             let mut names = plans.filter(|(_, own)| **own == host);
@@ -144,7 +144,7 @@ impl Scene<'_> {
     }
 
     /// Which of its host's UDP sockets the receiver of these has, from 1.
-    fn socket_number(&self, id: DatagramsId) -> u32 {
+    fn socket_number(&self, id: DatagramFlowId) -> u32 {
         let flow = |place: usize| &self.setup.flows[place];
         let own = self.datagrams.iter().find(|(_, other)| *other == id);
         let host = own.map_or(0, |(place, _)| flow(*place).to);

@@ -4,7 +4,7 @@
 //! a ring lost is as it was measured. A reader's calls are left out of bounds, and of
 //! how busy a receiver is: a busier one makes fewer of them for as many bytes.
 
-use fullpipe_sim::{Cost, CpuModel, link::ETHERNET_HEADER_LEN};
+use fullpipe_sim::{CpuModel, FrameCost, link::ETHERNET_HEADER_LEN};
 use fullpipe_wire::{Ipv4Header, TcpHeader};
 
 use super::{binding::underway, bounds, buffers::Buffer, cause::Cause, evidence::Evidence};
@@ -165,6 +165,6 @@ fn measured<'a>(evidence: &Evidence<'a>, host: &HostPlan) -> Option<&'a HostMeas
     hosts.find(|measured| measured.host == host.name)
 }
 
-fn seconds(cost: &Cost, bytes: usize) -> f64 {
+fn seconds(cost: &FrameCost, bytes: usize) -> f64 {
     cost.of(bytes).as_secs_f64()
 }

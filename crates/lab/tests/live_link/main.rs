@@ -19,7 +19,7 @@ use fullpipe_perf::{
     KernelSockets,
     sockets::{Listener, SocketOptions, Sockets, Stream, is_idle},
 };
-use fullpipe_sim::{Link, link::Queue};
+use fullpipe_sim::{LinkModel, link::Queue};
 use path::{KERNEL, Path};
 
 fn right(port: u16) -> SocketAddr {
@@ -47,9 +47,9 @@ fn datagrams(path: &Path) -> [UdpSocket; 2] {
 #[ignore = "needs root, a TAP device and strangers' programs: cargo xtask test"]
 fn a_round_trip_takes_twice_the_delay() {
     run_at_once(1).expect("root may");
-    let link = Link {
+    let link = LinkModel {
         delay_us: 20_000,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     };
     let done = AtomicBool::new(false);
     let (mut trips, report) = Path::with(link, 1, None, &mut |_| (), |path| {
@@ -85,10 +85,10 @@ fn a_round_trip_takes_twice_the_delay() {
 #[ignore = "needs root, a TAP device and strangers' programs: cargo xtask test"]
 fn a_full_link_carries_its_rate_and_no_more() {
     run_at_once(1).expect("root may");
-    let link = Link {
+    let link = LinkModel {
         rate_bps: 10_000_000,
         queue: Queue::Packets(50),
-        ..Link::ideal()
+        ..LinkModel::ideal()
     };
     let mut reports: Vec<LiveReport> = Vec::new();
     let (_, last) = Path::with(
@@ -124,9 +124,9 @@ fn a_full_link_carries_its_rate_and_no_more() {
 #[ignore = "needs root, a TAP device and strangers' programs: cargo xtask test"]
 fn a_hundredth_of_many_frames_is_lost_both_ways() {
     run_at_once(1).expect("root may");
-    let link = Link {
+    let link = LinkModel {
         loss: 0.01,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     };
     let ((), report) = Path::with(link, 1, None, &mut |_| (), |path| {
         let [left, far] = datagrams(path);
@@ -152,7 +152,7 @@ fn a_hundredth_of_many_frames_is_lost_both_ways() {
 #[ignore = "needs root, a TAP device and strangers' programs: cargo xtask test"]
 fn a_kernel_that_likes_large_frames_sends_ordinary_ones_here() {
     let bytes = 4 << 20;
-    let (received, report) = Path::with(Link::ideal(), 1, None, &mut |_| (), |path| {
+    let (received, report) = Path::with(LinkModel::ideal(), 1, None, &mut |_| (), |path| {
         let sockets = KernelSockets::default();
         let options = SocketOptions::default();
         let listener = path.sides[1].enter(|| sockets.listen(right(8), &options))??;

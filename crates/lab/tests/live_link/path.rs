@@ -16,7 +16,7 @@ use std::{
 
 use fullpipe_host::{Namespace, Tap, TapOptions};
 use fullpipe_lab::live::{LiveEnd, LiveLink, LiveReport};
-use fullpipe_sim::Link;
+use fullpipe_sim::LinkModel;
 
 /// The kernel's address on each bridge.
 pub const KERNEL: [[u8; 4]; 2] = [[10, 9, 0, 1], [10, 9, 0, 2]];
@@ -36,7 +36,7 @@ impl Path {
     /// # Errors
     /// Without root the kernel refuses.
     pub fn with<R>(
-        link: Link,
+        link: LinkModel,
         seed: u64,
         capture: Option<Box<dyn io::Write + Send>>,
         report: &mut (dyn FnMut(&LiveReport) + Send),
@@ -75,7 +75,7 @@ impl Path {
     }
 
     /// Sets up the network of `side` and gives the link's end in it.
-    fn end(&self, side: usize, link: &Link) -> io::Result<LiveEnd> {
+    fn end(&self, side: usize, link: &LinkModel) -> io::Result<LiveEnd> {
         let name = NAMES[side];
         let [a, b, c, d] = KERNEL[side];
         self.sides[side].enter(|| {

@@ -2,24 +2,24 @@
 //!
 //! The one rule: blocks free and blocks held are always all blocks, and what
 //! is promised is always covered. Every block that moves passes through the
-//! accounts in `ledger`, so they cannot drift from the free list.
+//! accounts in `usage`, so they cannot drift from the free list.
 //!
 //! Blocks are chained by index in one table. The pool does not know in which
 //! order a holder uses its blocks, nor what is in them: that is `stream`.
 
-mod ledger;
 mod pressure;
 #[cfg(test)]
 mod tests;
+mod usage;
 
 use crate::config::PoolConfig;
 use crate::ranges::RangeArena;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
-pub use ledger::Holder;
-use ledger::Ledger;
 pub use pressure::Pressure;
+pub use usage::Holder;
+use usage::PoolUsage;
 
 /// The end of a chain of blocks.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -33,7 +33,7 @@ pub struct Pool {
     links: Vec<u32>,
     bytes: Vec<u8>,
     first_free: u32,
-    ledger: Ledger,
+    usage: PoolUsage,
     pub(crate) ranges: RangeArena,
 }
 
@@ -54,7 +54,7 @@ impl Pool {
             links,
             bytes: vec![0; config.blocks as usize * config.block_size as usize],
             first_free: 0,
-            ledger: Ledger::new(config),
+            usage: PoolUsage::new(config),
             ranges: RangeArena::new(config.ranges),
         }
     }
@@ -66,17 +66,17 @@ impl Pool {
 
     /// Blocks in the pool, free and held.
     pub fn block_count(&self) -> u32 {
-        self.ledger.count()
+        self.usage.count()
     }
 
     /// Blocks nobody holds. Some of them may be promised.
     pub fn free_blocks(&self) -> u32 {
-        self.ledger.free()
+        self.usage.free()
     }
 
     /// Blocks that `holder` holds.
     pub fn held(&self, holder: Holder) -> u32 {
-        self.ledger.held(holder)
+        self.usage.held(holder)
     }
 
     /// Blocks promised to all holders (reserved for windows) and not yet taken.
@@ -89,29 +89,29 @@ impl Pool {
 
     /// Blocks promised to `holder` and not yet taken.
     pub fn promised_to(&self, holder: Holder) -> u32 {
-        self.ledger.promised(holder)
+        self.usage.promised(holder)
     }
 
     /// Blocks that `holder` could take or be promised now: neither promised
     /// already nor needed to honour another holder's floor.
     pub fn room(&self, holder: Holder) -> u32 {
-        self.ledger.room(holder)
+        self.usage.room(holder)
     }
 
     /// Blocks that `holder` could have if nobody else held any beyond their floors.
     pub fn most(&self, holder: Holder) -> u32 {
-        self.ledger.most(holder)
+        self.usage.most(holder)
     }
 
     /// How short memory is: what is held and promised together, against
     /// `pool.pressure_low`, `pool.pressure` and `pool.pressure_high`.
     pub fn pressure(&self) -> Pressure {
-        self.ledger.pressure()
+        self.usage.pressure()
     }
 
     /// The most blocks that were ever held at one time.
     pub fn peak_blocks(&self) -> u32 {
-        self.ledger.peak()
+        self.usage.peak()
     }
 
     /// Range nodes not in use.
@@ -136,7 +136,7 @@ impl Pool {
     /// # Panics
     /// With the account that does not balance.
     pub fn verify(&self) {
-        self.ledger.verify();
+        self.usage.verify();
         let (mut listed, mut block) = (0, self.first_free);
         while block != NONE && listed <= self.block_count() {
             listed += 1;
@@ -195,31 +195,31 @@ impl Pool {
 
     /// Promises `blocks` more to `holder`; the caller has checked `room`.
     pub(crate) fn promise(&mut self, holder: Holder, blocks: u32) {
-        self.ledger.promise(holder, blocks);
+        self.usage.promise(holder, blocks);
     }
 
     /// Takes a promise of `blocks` back from `holder`.
     pub(crate) fn unpromise(&mut self, holder: Holder, blocks: u32) {
-        self.ledger.unpromise(holder, blocks);
+        self.usage.unpromise(holder, blocks);
     }
 
     /// Free blocks that can be handed to `holder` now, promised or not. Without
     /// overcommitment that is never less than what it was promised.
     pub(crate) fn physical_room(&self, holder: Holder) -> u32 {
-        self.ledger.physical_room(holder)
+        self.usage.physical_room(holder)
     }
 
     /// Hands one block to `holder`, against its promise or from the room that
     /// is left. `None` when there is no such room, or, when overcommitted, no
     /// block to keep the promise with. The block ends its chain.
     pub(crate) fn take(&mut self, holder: Holder, promised: bool) -> Option<u32> {
-        if self.ledger.physical_room(holder) == 0 || (!promised && self.ledger.room(holder) == 0) {
+        if self.usage.physical_room(holder) == 0 || (!promised && self.usage.room(holder) == 0) {
             return None;
         }
         let block = self.first_free;
         self.first_free = self.links[block as usize];
         self.links[block as usize] = NONE;
-        self.ledger.take(holder, promised);
+        self.usage.take(holder, promised);
         Some(block)
     }
 
@@ -227,6 +227,6 @@ impl Pool {
     pub(crate) fn give_back(&mut self, holder: Holder, head: u32, tail: u32, count: u32) {
         self.links[tail as usize] = self.first_free;
         self.first_free = head;
-        self.ledger.give_back(holder, count);
+        self.usage.give_back(holder, count);
     }
 }

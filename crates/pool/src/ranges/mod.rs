@@ -42,15 +42,15 @@ pub struct Inserted {
 
 /// Every range node of the pool is in use; the set has not changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Full;
+pub struct RangesFull;
 
-impl fmt::Display for Full {
+impl fmt::Display for RangesFull {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("every range of the pool is in use")
     }
 }
 
-impl core::error::Error for Full {}
+impl core::error::Error for RangesFull {}
 
 impl Default for Ranges {
     fn default() -> Self {
@@ -108,12 +108,12 @@ impl Ranges {
     /// Adds the bytes of `range`.
     ///
     /// # Errors
-    /// [`Full`] when it touches no range of the set and no node is left, or the
+    /// [`RangesFull`] when it touches no range of the set and no node is left, or the
     /// last ones are kept for sets with fewer.
     ///
     /// # Panics
     /// If `range` is empty: there is no place for it in the set.
-    pub fn insert(&mut self, pool: &mut Pool, range: Range<u64>) -> Result<Inserted, Full> {
+    pub fn insert(&mut self, pool: &mut Pool, range: Range<u64>) -> Result<Inserted, RangesFull> {
         assert!(range.start < range.end, "{range:?} has no bytes");
         let arena = &mut pool.ranges;
         if let Some(tail) = self.touched_tail(arena, &range) {
@@ -189,11 +189,11 @@ impl Ranges {
         before: u32,
         next: u32,
         range: Range<u64>,
-    ) -> Result<(), Full> {
+    ) -> Result<(), RangesFull> {
         if arena.is_kept_from(self.count) {
-            return Err(Full);
+            return Err(RangesFull);
         }
-        let node = arena.take(range, next).ok_or(Full)?;
+        let node = arena.take(range, next).ok_or(RangesFull)?;
         if before == NONE {
             self.head = node;
         } else {

@@ -21,7 +21,7 @@ fn inserted(
     merged: Range<u64>,
     new_bytes: u64,
     overlap: Option<Range<u64>>,
-) -> Result<Inserted, Full> {
+) -> Result<Inserted, RangesFull> {
     Ok(Inserted {
         merged,
         new_bytes,
@@ -107,14 +107,17 @@ fn a_full_arena_refuses_what_needs_a_node_and_takes_what_does_not() {
     let (mut one, mut other) = (Ranges::new(), Ranges::new());
     one.insert(&mut pool, 0..10).unwrap();
     other.insert(&mut pool, 0..10).unwrap();
-    assert_eq!(one.insert(&mut pool, 20..30), Err(Full));
+    assert_eq!(one.insert(&mut pool, 20..30), Err(RangesFull));
     assert_eq!((one.first(&pool), one.count()), (Some(0..10), 1));
     assert_eq!(one.insert(&mut pool, 10..30), inserted(0..30, 20, None));
     other.clear(&mut pool);
     assert_eq!(one.insert(&mut pool, 40..50), inserted(40..50, 10, None));
     one.clear(&mut pool);
     pool.verify();
-    assert_eq!(Ranges::new().insert(&mut pool_with(0), 0..1), Err(Full));
+    assert_eq!(
+        Ranges::new().insert(&mut pool_with(0), 0..1),
+        Err(RangesFull)
+    );
 }
 
 #[test]
@@ -192,7 +195,7 @@ fn run(step: &Step, set: &mut Ranges, model: &mut BTreeSet<u64>, pool: &mut Pool
             let needs_node = wanted_runs.len() > runs(model).len();
             let outcome = set.insert(pool, range.clone());
             if needs_node && wanted_runs.len() as u32 > set.count() {
-                assert_eq!((outcome, pool.free_ranges()), (Err(Full), 0));
+                assert_eq!((outcome, pool.free_ranges()), (Err(RangesFull), 0));
                 return;
             }
             let merged = wanted_runs

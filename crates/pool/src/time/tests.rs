@@ -1,4 +1,4 @@
-//! What time arithmetic and the text form of durations must hold.
+//! Time arithmetic, and the text forms of durations.
 
 use super::*;
 use alloc::format;
@@ -20,6 +20,23 @@ fn a_duration_is_shown_in_the_largest_unit_that_keeps_a_whole_number() {
     ] {
         assert_eq!(Duration::from_nanos(nanos).to_string(), shown);
     }
+}
+
+#[test]
+fn debug_and_the_alternate_form_are_spaced_for_reading() {
+    for (nanos, shown) in [
+        (0, "0 s"),
+        (839_000, "839 µs"),
+        (1_500_000_000, "1.5 s"),
+        (7, "7 ns"),
+    ] {
+        let length = Duration::from_nanos(nanos);
+        assert_eq!(format!("{length:?}"), shown);
+        assert_eq!(format!("{length:#}"), shown);
+        assert_eq!(shown.parse(), Ok(length));
+    }
+    let at = Instant::from_millis(20);
+    assert_eq!(format!("{at:?}"), "Instant(20 ms)");
 }
 
 #[test]

@@ -12,8 +12,8 @@ fn us(us: u64) -> Duration {
     Duration::from_micros(us)
 }
 
-fn level(waiting: u64, lost: u64) -> Level {
-    Level {
+fn level(waiting: u64, lost: u64) -> QueueLevel {
+    QueueLevel {
         waiting,
         most: FOUR,
         lost,
@@ -23,7 +23,7 @@ fn level(waiting: u64, lost: u64) -> Level {
 
 #[test]
 fn what_is_lost_waits_until_the_processor_would_have_been_done_with_it() {
-    let mut demand = Demand::default();
+    let mut demand = QueueDemand::default();
     assert_eq!(demand.look(at(0), us(0), level(4, 0)), None);
     assert_eq!(demand.most(), 4);
     assert_eq!(demand.look(at(5), us(0), level(4, 3)), None);
@@ -51,8 +51,8 @@ fn what_is_lost_waits_until_the_processor_would_have_been_done_with_it() {
 
 #[test]
 fn work_that_takes_no_time_is_done_as_soon_as_time_passes() {
-    let mut demand = Demand::default();
-    let free = |waiting, lost| Level {
+    let mut demand = QueueDemand::default();
+    let free = |waiting, lost| QueueLevel {
         cost: Duration::ZERO,
         ..level(waiting, lost)
     };
@@ -69,9 +69,17 @@ fn work_that_takes_no_time_is_done_as_soon_as_time_passes() {
 fn times_add_up_to_the_age_and_bytes_belong_to_what_held_before() {
     let mut account = DatagramAccount::start(at(10));
     account.sent(100);
-    account.set(Sending::Processor, Receiving::None, at(12));
+    account.set(
+        DatagramSendLimit::Processor,
+        DatagramReceiveLimit::None,
+        at(12),
+    );
     account.sent(200);
-    account.set(Sending::Device, Receiving::ReceiveQueue, at(15));
+    account.set(
+        DatagramSendLimit::Device,
+        DatagramReceiveLimit::ReceiveQueue,
+        at(15),
+    );
     account.read(50);
     account.pass_to(at(30));
     let sender: Vec<_> = account.sender().collect();

@@ -3,7 +3,7 @@
 use fullpipe_pool::Instant;
 use fullpipe_tcp::SocketOption;
 
-use super::{Reading, Socket};
+use super::{ReadOutcome, Socket};
 
 /// Takes and gives what a test says, and remembers what was called.
 #[derive(Debug, Default)]
@@ -40,14 +40,14 @@ impl Socket for FakeSocket {
         self.options.push(option);
     }
 
-    fn read(&mut self, len: u64) -> Reading {
+    fn read(&mut self, len: u64) -> ReadOutcome {
         match (len.min(self.unread), self.ended) {
-            (0, true) => Reading::End,
-            (0, false) => Reading::Empty,
+            (0, true) => ReadOutcome::End,
+            (0, false) => ReadOutcome::Empty,
             (count, _) => {
                 self.unread -= count;
                 self.read += count;
-                Reading::Bytes(count)
+                ReadOutcome::Bytes(count)
             }
         }
     }

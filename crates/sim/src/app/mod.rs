@@ -16,7 +16,7 @@ mod fake;
 #[cfg(test)]
 mod tests;
 
-pub use query::{Answerer, Asker};
+pub use query::{QueryClient, QueryServer};
 pub use reader::{ReadPlan, Reader};
 pub use request::{Requester, Requests, Responder};
 pub use transfer::{Ending, Transfer};
@@ -27,7 +27,7 @@ use fullpipe_tcp::SocketOption;
 
 /// What a read gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
+pub enum ReadOutcome {
     /// This many bytes, at least 1; they were the right ones.
     Bytes(u64),
     /// Nothing has arrived.
@@ -49,7 +49,7 @@ pub trait Socket {
     fn set(&mut self, option: SocketOption);
 
     /// Reads up to `len` bytes and verifies them.
-    fn read(&mut self, len: u64) -> Reading;
+    fn read(&mut self, len: u64) -> ReadOutcome;
 
     /// Closes the direction that is written; everything written is delivered.
     fn shutdown(&mut self);
@@ -69,23 +69,23 @@ pub trait Socket {
 /// When an application wants to run again. It also runs whenever something
 /// about its connection has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum NextRun {
     /// Only when something has changed.
-    Event,
+    OnEvent,
     /// At this time at the latest.
     At(Instant),
     /// Never: it has closed, aborted or vanished.
     Done,
 }
 
-impl Next {
+impl NextRun {
     /// The earlier of the two.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         match (self, other) {
             (Self::At(one), Self::At(two)) => Self::At(one.min(two)),
-            (Self::At(at), Self::Event) | (Self::Event, Self::At(at)) => Self::At(at),
-            (Self::Event, Self::Event) => Self::Event,
+            (Self::At(at), Self::OnEvent) | (Self::OnEvent, Self::At(at)) => Self::At(at),
+            (Self::OnEvent, Self::OnEvent) => Self::OnEvent,
             (Self::Done, _) | (_, Self::Done) => Self::Done,
         }
     }
@@ -95,5 +95,5 @@ impl Next {
 /// established.
 pub trait Application: std::fmt::Debug + Send {
     /// Does what can be done now.
-    fn run(&mut self, socket: &mut dyn Socket) -> Next;
+    fn run(&mut self, socket: &mut dyn Socket) -> NextRun;
 }

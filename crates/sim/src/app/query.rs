@@ -7,17 +7,17 @@
 
 use fullpipe_pool::{Duration, Instant};
 
-use super::{Application, Next, Reading, Socket, Transfer};
+use super::{Application, NextRun, ReadOutcome, Socket, Transfer};
 
 /// The client.
 #[derive(Debug)]
-pub struct Asker {
+pub struct QueryClient {
     /// Bytes of the request that are not written yet.
     unasked: u64,
     sink: Transfer,
 }
 
-impl Asker {
+impl QueryClient {
     /// Asks with `request` bytes and reads the answer as `sink`, which writes
     /// nothing, reads it.
     pub fn new(request: u64, sink: Transfer) -> Self {
@@ -28,8 +28,8 @@ impl Asker {
     }
 }
 
-impl Application for Asker {
-    fn run(&mut self, socket: &mut dyn Socket) -> Next {
+impl Application for QueryClient {
+    fn run(&mut self, socket: &mut dyn Socket) -> NextRun {
         while self.unasked > 0 {
             match socket.write(self.unasked) {
                 0 => break,
@@ -42,7 +42,7 @@ impl Application for Asker {
 
 /// The server.
 #[derive(Debug)]
-pub struct Answerer {
+pub struct QueryServer {
     /// Bytes of the request that have not come yet.
     unheard: u64,
     think: Duration,
@@ -51,7 +51,7 @@ pub struct Answerer {
     answer: Transfer,
 }
 
-impl Answerer {
+impl QueryServer {
     /// Answers a request of `request` bytes with `answer`, after `think`.
     pub fn new(request: u64, think: Duration, answer: Transfer) -> Self {
         Self {
@@ -63,22 +63,22 @@ impl Answerer {
     }
 }
 
-impl Application for Answerer {
-    fn run(&mut self, socket: &mut dyn Socket) -> Next {
+impl Application for QueryServer {
+    fn run(&mut self, socket: &mut dyn Socket) -> NextRun {
         while self.unheard > 0 {
             match socket.read(self.unheard) {
-                Reading::Bytes(count) => self.unheard -= count,
-                Reading::Empty => return Next::Event,
-                Reading::End => {
+                ReadOutcome::Bytes(count) => self.unheard -= count,
+                ReadOutcome::Empty => return NextRun::OnEvent,
+                ReadOutcome::End => {
                     socket.close();
-                    return Next::Done;
+                    return NextRun::Done;
                 }
             }
         }
         let now = socket.now();
         let begins = *self.begins.get_or_insert(now + self.think);
         if now < begins {
-            return Next::At(begins);
+            return NextRun::At(begins);
         }
         self.answer.run(socket)
     }

@@ -5,7 +5,7 @@
 
 use fullpipe_pool::{Duration, Instant};
 
-use super::{Next, Reading, Socket};
+use super::{NextRun, ReadOutcome, Socket};
 
 /// How fast a reader reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,14 +49,14 @@ impl Reader {
 
     /// Reads what there is and the plan allows. Returns whether the end was
     /// reached, and when to go on.
-    pub fn run(&mut self, socket: &mut dyn Socket) -> (bool, Next) {
+    pub fn run(&mut self, socket: &mut dyn Socket) -> (bool, NextRun) {
         let now = socket.now();
         let started = *self.started.get_or_insert(now);
         let mut allowed = match &self.plan {
             ReadPlan::Eager => u64::MAX,
             ReadPlan::Rate { bytes, .. } => {
                 if now < self.not_before {
-                    return (false, Next::At(self.not_before));
+                    return (false, NextRun::At(self.not_before));
                 }
                 *bytes
             }
@@ -66,14 +66,14 @@ impl Reader {
                     .iter()
                     .find(|(begin, length)| *begin <= age && age < *begin + *length);
                 if let Some((begin, length)) = stall {
-                    return (false, Next::At(started + *begin + *length));
+                    return (false, NextRun::At(started + *begin + *length));
                 }
                 u64::MAX
             }
         };
         while allowed > 0 {
             match socket.read(allowed.min(READ_SIZE)) {
-                Reading::Bytes(count) => {
+                ReadOutcome::Bytes(count) => {
                     allowed -= count;
                     self.read += count;
                     // Also a helping that was smaller than it might have been.
@@ -81,17 +81,17 @@ impl Reader {
                         self.not_before = now + every;
                     }
                 }
-                Reading::Empty => break,
-                Reading::End => return (true, Next::Event),
+                ReadOutcome::Empty => break,
+                ReadOutcome::End => return (true, NextRun::OnEvent),
             }
         }
         let rests = self.not_before > now;
         (
             false,
             if rests {
-                Next::At(self.not_before)
+                NextRun::At(self.not_before)
             } else {
-                Next::Event
+                NextRun::OnEvent
             },
         )
     }

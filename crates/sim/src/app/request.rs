@@ -5,7 +5,7 @@
 
 use fullpipe_pool::{Duration, Instant};
 
-use super::{Application, Next, Reading, Socket};
+use super::{Application, NextRun, ReadOutcome, Socket};
 
 /// What client and server have agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,14 +40,14 @@ impl Progress {
     }
 
     /// Reads on until `goal` bytes are read in all, or there is no more.
-    fn receive_to(&mut self, goal: u64, socket: &mut dyn Socket) -> Reading {
+    fn receive_to(&mut self, goal: u64, socket: &mut dyn Socket) -> ReadOutcome {
         while self.received < goal {
             match socket.read(goal - self.received) {
-                Reading::Bytes(count) => self.received += count,
-                other @ (Reading::Empty | Reading::End) => return other,
+                ReadOutcome::Bytes(count) => self.received += count,
+                other @ (ReadOutcome::Empty | ReadOutcome::End) => return other,
             }
         }
-        Reading::Bytes(goal)
+        ReadOutcome::Bytes(goal)
     }
 }
 
@@ -75,25 +75,25 @@ impl Requester {
 }
 
 impl Application for Requester {
-    fn run(&mut self, socket: &mut dyn Socket) -> Next {
+    fn run(&mut self, socket: &mut dyn Socket) -> NextRun {
         while self.answered < self.plan.count {
             if socket.now() < self.not_before {
-                return Next::At(self.not_before);
+                return NextRun::At(self.not_before);
             }
             let number = self.answered + 1;
             if !self
                 .progress
                 .send_to(number * self.plan.request_len, socket)
             {
-                return Next::Event;
+                return NextRun::OnEvent;
             }
             match self
                 .progress
                 .receive_to(number * self.plan.response_len, socket)
             {
-                Reading::Bytes(_) => self.answered += 1,
-                Reading::Empty => return Next::Event,
-                Reading::End => break,
+                ReadOutcome::Bytes(_) => self.answered += 1,
+                ReadOutcome::Empty => return NextRun::OnEvent,
+                ReadOutcome::End => break,
             }
             self.not_before = socket.now() + self.plan.think;
         }
@@ -102,11 +102,11 @@ impl Application for Requester {
             socket.shutdown();
         }
         match socket.read(1) {
-            Reading::End => {
+            ReadOutcome::End => {
                 socket.close();
-                Next::Done
+                NextRun::Done
             }
-            Reading::Empty | Reading::Bytes(_) => Next::Event,
+            ReadOutcome::Empty | ReadOutcome::Bytes(_) => NextRun::OnEvent,
         }
     }
 }
@@ -131,23 +131,23 @@ impl Responder {
 }
 
 impl Application for Responder {
-    fn run(&mut self, socket: &mut dyn Socket) -> Next {
+    fn run(&mut self, socket: &mut dyn Socket) -> NextRun {
         loop {
             if !self
                 .progress
                 .send_to(self.answered * self.plan.response_len, socket)
             {
-                return Next::Event;
+                return NextRun::OnEvent;
             }
             match self
                 .progress
                 .receive_to((self.answered + 1) * self.plan.request_len, socket)
             {
-                Reading::Bytes(_) => self.answered += 1,
-                Reading::Empty => return Next::Event,
-                Reading::End => {
+                ReadOutcome::Bytes(_) => self.answered += 1,
+                ReadOutcome::Empty => return NextRun::OnEvent,
+                ReadOutcome::End => {
                     socket.close();
-                    return Next::Done;
+                    return NextRun::Done;
                 }
             }
         }

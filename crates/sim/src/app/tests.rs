@@ -15,14 +15,14 @@ fn a_write_that_was_cut_short_is_continued_with_its_rest() {
         room: 1_400,
         ..FakeSocket::default()
     };
-    assert_eq!(app.run(&mut socket), Next::Event);
+    assert_eq!(app.run(&mut socket), NextRun::OnEvent);
     assert_eq!(socket.writes, [1_000, 1_000, 600]);
     socket.room = 10_000;
-    assert_eq!(app.run(&mut socket), Next::Event);
+    assert_eq!(app.run(&mut socket), NextRun::OnEvent);
     assert_eq!(socket.writes[3..], [600, 500]);
     assert_eq!(socket.endings, ["shutdown"]);
     socket.ended = true;
-    assert_eq!(app.run(&mut socket), Next::Done);
+    assert_eq!(app.run(&mut socket), NextRun::Done);
     assert_eq!(socket.endings, ["shutdown", "close"]);
 }
 
@@ -36,7 +36,7 @@ fn a_sender_for_a_duration_stops_when_it_is_over_even_if_it_is_stuck() {
         ..FakeSocket::default()
     };
     let end = begin + Duration::from_secs(30);
-    assert_eq!(app.run(&mut socket), Next::At(end));
+    assert_eq!(app.run(&mut socket), NextRun::At(end));
     socket.now = end;
     app.run(&mut socket);
     assert_eq!(socket.endings, ["shutdown"]);
@@ -53,10 +53,10 @@ fn a_pause_follows_each_whole_write() {
         room: 100,
         ..FakeSocket::default()
     };
-    assert_eq!(app.run(&mut socket), Next::At(Instant::from_millis(1)));
+    assert_eq!(app.run(&mut socket), NextRun::At(Instant::from_millis(1)));
     assert_eq!(
         app.run(&mut socket),
-        Next::At(Instant::from_millis(1)),
+        NextRun::At(Instant::from_millis(1)),
         "woken early"
     );
     assert_eq!(socket.writes, [10]);
@@ -110,11 +110,11 @@ fn a_stalled_reader_reads_before_and_after_but_not_during_the_stall() {
     let mut app = Transfer::sink(ReadPlan::Stalls(vec![stall]));
     let mut socket = FakeSocket::default();
     for (at_ms, next, expected) in [
-        (0, Next::Event, 10),
-        (9, Next::Event, 20),
-        (10, Next::At(Instant::from_millis(15)), 20),
-        (14, Next::At(Instant::from_millis(15)), 20),
-        (15, Next::Event, 50),
+        (0, NextRun::OnEvent, 10),
+        (9, NextRun::OnEvent, 20),
+        (10, NextRun::At(Instant::from_millis(15)), 20),
+        (14, NextRun::At(Instant::from_millis(15)), 20),
+        (15, NextRun::OnEvent, 50),
     ] {
         socket.now = Instant::from_millis(at_ms);
         socket.unread += 10;
@@ -135,9 +135,9 @@ fn an_early_ending_comes_when_enough_has_moved() {
             room: 100,
             ..FakeSocket::default()
         };
-        assert_eq!(app.run(&mut socket), Next::Event);
+        assert_eq!(app.run(&mut socket), NextRun::OnEvent);
         socket.unread = 50;
-        assert_eq!(app.run(&mut socket), Next::Done);
+        assert_eq!(app.run(&mut socket), NextRun::Done);
         assert_eq!(socket.endings, [expected]);
     }
 }
@@ -160,15 +160,15 @@ fn a_client_asks_again_only_when_it_has_the_whole_answer() {
     app.run(&mut socket);
     assert_eq!(socket.writes, [10]);
     socket.unread = 1;
-    assert_eq!(app.run(&mut socket), Next::At(Instant::from_millis(1)));
+    assert_eq!(app.run(&mut socket), NextRun::At(Instant::from_millis(1)));
     socket.now = Instant::from_millis(1);
     socket.unread = 30;
     app.run(&mut socket);
     assert_eq!(socket.writes, [10, 10]);
     socket.now = Instant::from_millis(2);
-    assert_eq!(app.run(&mut socket), Next::Event);
+    assert_eq!(app.run(&mut socket), NextRun::OnEvent);
     socket.ended = true;
-    assert_eq!(app.run(&mut socket), Next::Done);
+    assert_eq!(app.run(&mut socket), NextRun::Done);
     assert_eq!(socket.endings, ["shutdown", "close"]);
 }
 
@@ -186,10 +186,10 @@ fn a_server_answers_whole_requests_and_closes_at_the_end() {
         room: 1_000,
         ..FakeSocket::default()
     };
-    assert_eq!(app.run(&mut socket), Next::Event);
+    assert_eq!(app.run(&mut socket), NextRun::OnEvent);
     assert_eq!(socket.writes, [30]);
     (socket.unread, socket.ended) = (5, true);
-    assert_eq!(app.run(&mut socket), Next::Done);
+    assert_eq!(app.run(&mut socket), NextRun::Done);
     assert_eq!(socket.writes, [30, 30]);
     assert_eq!(socket.endings, ["close"]);
 }
@@ -197,7 +197,7 @@ fn a_server_answers_whole_requests_and_closes_at_the_end() {
 #[test]
 fn a_query_is_answered_when_it_is_whole_and_thought_about() {
     let answer = Transfer::sender(WritePlan::bulk(5_000, 1_000));
-    let mut server = Answerer::new(300, MILLISECOND * 800, answer);
+    let mut server = QueryServer::new(300, MILLISECOND * 800, answer);
     let mut socket = FakeSocket {
         room: 10_000,
         unread: 200,
@@ -205,33 +205,33 @@ fn a_query_is_answered_when_it_is_whole_and_thought_about() {
     };
     assert_eq!(
         server.run(&mut socket),
-        Next::Event,
+        NextRun::OnEvent,
         "100 bytes are missing"
     );
     socket.unread = 100;
     let begins = Instant::from_millis(800);
-    assert_eq!(server.run(&mut socket), Next::At(begins));
-    assert_eq!(server.run(&mut socket), Next::At(begins), "woken early");
+    assert_eq!(server.run(&mut socket), NextRun::At(begins));
+    assert_eq!(server.run(&mut socket), NextRun::At(begins), "woken early");
     assert!(socket.writes.is_empty());
     socket.now = begins;
-    assert_eq!(server.run(&mut socket), Next::Event);
+    assert_eq!(server.run(&mut socket), NextRun::OnEvent);
     assert_eq!(socket.writes, [1_000; 5]);
     assert_eq!(socket.endings, ["shutdown"]);
     socket.ended = true;
-    assert_eq!(server.run(&mut socket), Next::Done);
+    assert_eq!(server.run(&mut socket), NextRun::Done);
 }
 
 #[test]
 fn a_client_asks_once_and_closes_when_the_answer_has_ended() {
-    let mut client = Asker::new(300, Transfer::sink(ReadPlan::Eager));
+    let mut client = QueryClient::new(300, Transfer::sink(ReadPlan::Eager));
     let mut socket = FakeSocket {
         room: 200,
         ..FakeSocket::default()
     };
-    assert_eq!(client.run(&mut socket), Next::Event);
+    assert_eq!(client.run(&mut socket), NextRun::OnEvent);
     socket.room = 1_000;
     socket.unread = 5_000;
-    assert_eq!(client.run(&mut socket), Next::Event);
+    assert_eq!(client.run(&mut socket), NextRun::OnEvent);
     assert_eq!(
         socket.writes,
         [300, 100, 100],
@@ -239,20 +239,20 @@ fn a_client_asks_once_and_closes_when_the_answer_has_ended() {
     );
     assert_eq!((socket.room, socket.read), (900, 5_000));
     socket.ended = true;
-    assert_eq!(client.run(&mut socket), Next::Done);
+    assert_eq!(client.run(&mut socket), NextRun::Done);
     assert_eq!(socket.endings, ["shutdown", "close"]);
 }
 
 #[test]
 fn a_server_whose_client_leaves_before_it_has_asked_closes() {
     let answer = Transfer::sender(WritePlan::bulk(5_000, 1_000));
-    let mut server = Answerer::new(300, Duration::ZERO, answer);
+    let mut server = QueryServer::new(300, Duration::ZERO, answer);
     let mut socket = FakeSocket {
         unread: 10,
         ended: true,
         ..FakeSocket::default()
     };
-    assert_eq!(server.run(&mut socket), Next::Done);
+    assert_eq!(server.run(&mut socket), NextRun::Done);
     assert_eq!(socket.endings, ["close"]);
 }
 
@@ -268,12 +268,12 @@ fn a_writer_that_does_not_push_says_so_first_and_takes_it_back_at_the_end() {
         room: 15,
         ..FakeSocket::default()
     };
-    assert_eq!(writer.run(&mut socket), (false, Next::Event));
+    assert_eq!(writer.run(&mut socket), (false, NextRun::OnEvent));
     let begun = [SocketOption::SendLowWater(5), SocketOption::Cork(true)];
     assert_eq!(socket.options, begun);
     socket.room = 100;
     for _ in 0..2 {
-        assert_eq!(writer.run(&mut socket), (true, Next::Event));
+        assert_eq!(writer.run(&mut socket), (true, NextRun::OnEvent));
         assert_eq!(socket.options[2..], [SocketOption::Cork(false)], "once");
     }
 }

@@ -4,7 +4,7 @@
 //! Rule: an application that ends gracefully shuts down what it writes, reads
 //! to the end, and only then closes, so nothing is lost.
 
-use super::{Application, Next, ReadPlan, Reader, Socket, WritePlan, Writer};
+use super::{Application, NextRun, ReadPlan, Reader, Socket, WritePlan, Writer};
 
 /// How a transfer ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,16 +78,16 @@ impl Transfer {
 }
 
 impl Application for Transfer {
-    fn run(&mut self, socket: &mut dyn Socket) -> Next {
+    fn run(&mut self, socket: &mut dyn Socket) -> NextRun {
         let (read_all, read_next) = self.reader.run(socket);
         let (written_all, write_next) = match &mut self.writer {
             Some(writer) => writer.run(socket),
             // Nothing to say, and the peer may still want to hear of its end
             // first: a sink closes when its peer has.
-            None => (read_all, Next::Event),
+            None => (read_all, NextRun::OnEvent),
         };
         if self.ends_early(socket) {
-            return Next::Done;
+            return NextRun::Done;
         }
         if written_all && !self.shut_down {
             self.shut_down = true;
@@ -95,7 +95,7 @@ impl Application for Transfer {
         }
         if written_all && read_all {
             socket.close();
-            return Next::Done;
+            return NextRun::Done;
         }
         match (written_all, read_all) {
             (true, _) => read_next,

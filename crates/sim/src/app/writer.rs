@@ -7,7 +7,7 @@
 use fullpipe_pool::{Duration, Instant, Rng};
 use fullpipe_tcp::SocketOption;
 
-use super::{Next, Socket};
+use super::{NextRun, Socket};
 
 /// How much is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +109,7 @@ impl Writer {
 
     /// Writes until the socket is full, a pause begins, or all is written.
     /// Returns whether it is, and when to go on.
-    pub fn run(&mut self, socket: &mut dyn Socket) -> (bool, Next) {
+    pub fn run(&mut self, socket: &mut dyn Socket) -> (bool, NextRun) {
         if self.started.is_none() {
             self.set_up(socket);
         }
@@ -124,16 +124,16 @@ impl Writer {
                 if std::mem::take(&mut self.plan.no_push) {
                     socket.set(SocketOption::Cork(false));
                 }
-                return (true, Next::Event);
+                return (true, NextRun::OnEvent);
             }
             // A deadline ends a write that is under way; a pause does not.
             let deadline = match self.plan.amount {
-                Amount::Bytes(_) => Next::Event,
-                Amount::For(length) => Next::At(started + length),
+                Amount::Bytes(_) => NextRun::OnEvent,
+                Amount::For(length) => NextRun::At(started + length),
             };
             if self.rest == 0 {
                 if socket.now() < self.not_before {
-                    return (false, deadline.or(Next::At(self.not_before)));
+                    return (false, deadline.or(NextRun::At(self.not_before)));
                 }
                 self.rest = self.plan.size.next();
             }

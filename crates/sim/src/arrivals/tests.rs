@@ -12,7 +12,7 @@ const ISS: u32 = u32::MAX - 1_500;
 fn arrivals(segments: &[(u64, u32, u32)]) -> Arrivals {
     let mut arrivals = Arrivals::default();
     let end = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
-    let packet = |seq: u32, flags: TcpFlags, text_len: u32| {
+    let packet = |seq: u32, flags: TcpFlags, payload_len: u32| {
         let header = TcpHeader {
             seq,
             flags,
@@ -22,7 +22,7 @@ fn arrivals(segments: &[(u64, u32, u32)]) -> Arrivals {
             src: end,
             dst: end,
             header,
-            text_len,
+            payload_len,
         }
     };
     arrivals.segment(Instant::ZERO, &packet(ISS, TcpFlags::SYN, 0));

@@ -13,7 +13,7 @@ pub mod windows;
 /// Which of the checkers that need more than a frame found something to judge in a
 /// world. The others judge every frame of every world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Judged {
+pub struct CheckCoverage {
     /// [`repeats`]: text left after an ACK that its host must believe.
     pub repeats: bool,
     /// [`pace`]: text left at a rate.
@@ -23,4 +23,4 @@ pub struct Judged {
 }
 
 /// What a checker found wrong.
-pub type Finding = String;
+pub type Violation = String;

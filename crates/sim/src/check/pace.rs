@@ -8,7 +8,7 @@
 
 use fullpipe_pool::{Duration, Instant};
 
-use super::Finding;
+use super::Violation;
 
 /// Segments that are free when nothing is in flight.
 const BURST_SEGMENTS: u32 = 10;
@@ -17,7 +17,7 @@ const ROUNDING: Duration = Duration::from_micros(1);
 
 /// How a connection paces, after it has sent. Bytes and bytes a second.
 #[derive(Clone, Copy, Debug)]
-pub struct Pacing {
+pub struct PacingState {
     /// The time.
     pub now: Instant,
     /// The rate in force; `u64::MAX` is none.
@@ -32,7 +32,7 @@ pub struct Pacing {
 
 /// The watch over one end.
 #[derive(Clone, Debug, Default)]
-pub struct PaceWatch {
+pub struct PaceChecker {
     /// Time that what has left takes and that has not passed yet.
     debt: Duration,
     /// The longest quantum since there was no debt.
@@ -53,13 +53,13 @@ fn time_of(bytes: u32, rate: u64) -> Duration {
     Duration::from_nanos(u64::from(bytes).saturating_mul(1_000_000_000) / rate.max(1))
 }
 
-impl PaceWatch {
+impl PaceChecker {
     /// Frames with texts of these lengths have left, one after the other.
     ///
     /// # Errors
     /// By how much they left too early.
-    pub fn sent(&mut self, texts: &[u32], pacing: Pacing) -> Result<(), Finding> {
-        let Pacing {
+    pub fn sent(&mut self, texts: &[u32], pacing: PacingState) -> Result<(), Violation> {
+        let PacingState {
             now,
             rate,
             mss,

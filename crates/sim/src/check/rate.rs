@@ -12,11 +12,11 @@
 
 use fullpipe_tcp::congestion::FastestSample;
 
-use super::Finding;
+use super::Violation;
 
 /// The path of the data, and back.
 #[derive(Clone, Copy, Debug)]
-pub struct Path {
+pub struct PathCapacity {
     /// Its slowest link, bits a second.
     pub rate_bps: u64,
     /// Propagation both ways, microseconds.
@@ -32,7 +32,7 @@ const ROUNDING_US: u64 = 4;
 ///
 /// # Errors
 /// By how much it is too fast.
-pub fn check(sample: FastestSample, path: Path) -> Result<(), Finding> {
+pub fn check(sample: FastestSample, path: PathCapacity) -> Result<(), Violation> {
     let waited_us = u64::from(sample.rtt_us).saturating_sub(path.round_trip_us);
     let time_us = u64::from(sample.interval_us) + waited_us + ROUNDING_US;
     let most = path.rate_bps / 8 * time_us / 1_000_000 + path.frame;

@@ -14,12 +14,12 @@
 use fullpipe_pool::Instant;
 use fullpipe_wire::TcpFlags;
 
-use super::Finding;
+use super::Violation;
 use crate::packet::TcpPacket;
 
 /// What one end of a connection must know of what has arrived at the other.
 #[derive(Clone, Debug, Default)]
-pub struct RepeatWatch {
+pub struct RepeatChecker {
     iss: Option<u32>,
     /// Behind everything that this end has sent.
     sent_end: u32,
@@ -42,7 +42,7 @@ const fn after(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) > 0
 }
 
-impl RepeatWatch {
+impl RepeatChecker {
     /// A segment has reached this end, undamaged.
     pub fn arrived(&mut self, packet: &TcpPacket, now: Instant) {
         if packet.has(TcpFlags::RST) {
@@ -119,7 +119,7 @@ impl RepeatWatch {
     ///
     /// # Errors
     /// What of it the other side is known to have.
-    pub fn sent(&mut self, packet: &TcpPacket, now: Instant) -> Result<bool, Finding> {
+    pub fn sent(&mut self, packet: &TcpPacket, now: Instant) -> Result<bool, Violation> {
         let header = &packet.header;
         if packet.has(TcpFlags::RST) {
             return Ok(false);
@@ -134,17 +134,17 @@ impl RepeatWatch {
         if packet.has(TcpFlags::ACK) {
             self.acked = Some(header.ack);
         }
-        let text_end = header.seq.wrapping_add(packet.text_len);
-        if packet.text_len > 0 {
-            self.judge(header.seq, text_end, now)?;
+        let payload_end = header.seq.wrapping_add(packet.payload_len);
+        if packet.payload_len > 0 {
+            self.judge(header.seq, payload_end, now)?;
         }
         if self.iss.is_some() && after(packet.seq_end(), self.sent_end) {
             self.sent_end = packet.seq_end();
         }
-        Ok(self.una.is_some() && packet.text_len > 0)
+        Ok(self.una.is_some() && packet.payload_len > 0)
     }
 
-    fn judge(&self, start: u32, end: u32, now: Instant) -> Result<(), Finding> {
+    fn judge(&self, start: u32, end: u32, now: Instant) -> Result<(), Violation> {
         let una = match self.una {
             Some((una, at)) if at < now => Some(una),
             Some(_) | None => self.una_before,

@@ -8,11 +8,11 @@
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::{Info, TcpConfig};
 
-use super::Finding;
+use super::Violation;
 
 /// What is known of a connection from outside.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen {
+pub struct ConnectionView {
     /// The time.
     pub now: Instant,
     /// When its host last sent something for it.
@@ -31,7 +31,7 @@ const SLACK: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// When it is silent although it has work to do.
-pub fn check(info: &Info, config: &TcpConfig, seen: &Seen) -> Result<(), Finding> {
+pub fn check(info: &Info, config: &TcpConfig, seen: &ConnectionView) -> Result<(), Violation> {
     if info.send_queue == 0 || seen.device_moves || info.state == fullpipe_tcp::State::Closed {
         return Ok(());
     }

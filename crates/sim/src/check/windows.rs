@@ -8,12 +8,12 @@
 
 use fullpipe_wire::TcpFlags;
 
-use super::Finding;
+use super::Violation;
 use crate::packet::TcpPacket;
 
 /// What one end of a connection has said.
 #[derive(Clone, Copy, Debug, Default)]
-struct Said {
+struct EndState {
     /// Its initial sequence number.
     iss: Option<u32>,
     /// The scale it offered.
@@ -37,8 +37,8 @@ struct Said {
 
 /// The watch over one connection.
 #[derive(Clone, Debug, Default)]
-pub struct WindowWatch {
-    ends: [Said; 2],
+pub struct WindowChecker {
+    ends: [EndState; 2],
     forgets: [bool; 2],
 }
 
@@ -47,7 +47,7 @@ const fn after(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) > 0
 }
 
-impl WindowWatch {
+impl WindowChecker {
     /// The host at `end` has answered SYNs that it does not remember: when a
     /// connection is over there, a late duplicate of what opened it may open it
     /// once more, from the same numbers.
@@ -59,7 +59,7 @@ impl WindowWatch {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn segment(&mut self, end: usize, packet: &TcpPacket) -> Result<(), Finding> {
+    pub fn segment(&mut self, end: usize, packet: &TcpPacket) -> Result<(), Violation> {
         if packet.has(TcpFlags::RST) {
             // Its connection is over. Where it answers with cookies, what is still
             // on its way may begin another.
@@ -87,27 +87,27 @@ impl WindowWatch {
         }
         let before = self.ends[end];
         let other = before.iss.filter(|_| packet.has(TcpFlags::ACK));
-        self.ends[end] = Said {
+        self.ends[end] = EndState {
             other: other.map(|iss| (iss, before.scale)),
             iss: Some(packet.header.seq),
             scale: packet.header.options.window_scale,
             syn_window: Some(packet.header.window),
             sent_end: packet.header.seq,
-            ..Said::default()
+            ..EndState::default()
         };
     }
 
-    fn text(&mut self, end: usize, packet: &TcpPacket) -> Result<(), Finding> {
-        let text_end = packet.header.seq.wrapping_add(packet.text_len);
+    fn text(&mut self, end: usize, packet: &TcpPacket) -> Result<(), Violation> {
+        let payload_end = packet.header.seq.wrapping_add(packet.payload_len);
         if let Some(edge) = self.ends[1 - end].edge
-            && packet.text_len > 0
-            && after(text_end, edge.wrapping_add(1))
+            && packet.payload_len > 0
+            && after(payload_end, edge.wrapping_add(1))
         {
             return Err(format!(
                 "text was sent {} bytes beyond the peer's window (SEG.SEQ {}, {} bytes, edge {edge})",
-                text_end.wrapping_sub(edge),
+                payload_end.wrapping_sub(edge),
                 packet.header.seq,
-                packet.text_len,
+                packet.payload_len,
             ));
         }
         let said = &mut self.ends[end];
@@ -129,7 +129,7 @@ impl WindowWatch {
         Ok(())
     }
 
-    fn ack(&mut self, end: usize, packet: &TcpPacket) -> Result<(), Finding> {
+    fn ack(&mut self, end: usize, packet: &TcpPacket) -> Result<(), Violation> {
         let peer = self.ends[1 - end];
         let ack = packet.header.ack;
         let Some(peer_iss) = peer.iss else {

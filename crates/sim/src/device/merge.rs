@@ -37,7 +37,7 @@ pub struct Merge {
 
 /// Segments of one connection that were merged, and may go on to be.
 #[derive(Debug)]
-struct Held {
+struct MergedFrame {
     frame: Vec<u8>,
     head_len: usize,
     /// Bytes of text of its first segment: what a full one carries.
@@ -49,9 +49,9 @@ struct Held {
 }
 
 /// A segment that may be merged.
-struct Piece {
+struct Candidate {
     head_len: usize,
-    text_len: usize,
+    payload_len: usize,
     flags: TcpFlags,
 }
 
@@ -59,11 +59,11 @@ struct Piece {
 #[derive(Debug)]
 pub struct Merger {
     model: Merge,
-    held: Vec<Held>,
+    held: Vec<MergedFrame>,
 }
 
 /// Where merged frames go.
-pub type Arrived = VecDeque<(Vec<u8>, RxMeta)>;
+pub type ReceivedFrames = VecDeque<(Vec<u8>, RxMeta)>;
 
 impl Merger {
     /// Nothing held.
@@ -75,9 +75,9 @@ impl Merger {
     }
 
     /// A frame arrives. What need not wait goes to `arrived`.
-    pub fn take(&mut self, frame: Vec<u8>, now: Instant, arrived: &mut Arrived) {
+    pub fn take(&mut self, frame: Vec<u8>, now: Instant, arrived: &mut ReceivedFrames) {
         let place = self.held.iter().position(|held| held.is_of(&frame));
-        let Some(piece) = Piece::of(&frame) else {
+        let Some(piece) = Candidate::of(&frame) else {
             if let Some(place) = place {
                 self.give_up(place, arrived);
             }
@@ -104,17 +104,17 @@ impl Merger {
     fn hold(
         &mut self,
         frame: Vec<u8>,
-        piece: &Piece,
+        piece: &Candidate,
         now: Instant,
-        arrived: &mut Arrived,
+        arrived: &mut ReceivedFrames,
     ) -> usize {
         if self.held.len() == MOST_FLOWS {
             self.give_up(0, arrived);
         }
-        self.held.push(Held {
+        self.held.push(MergedFrame {
             frame,
             head_len: piece.head_len,
-            size: piece.text_len,
+            size: piece.payload_len,
             count: 1,
             flags: piece.flags,
             first_at: now,
@@ -123,7 +123,7 @@ impl Merger {
         self.held.len() - 1
     }
 
-    fn give_up(&mut self, place: usize, arrived: &mut Arrived) {
+    fn give_up(&mut self, place: usize, arrived: &mut ReceivedFrames) {
         let held = self.held.remove(place);
         let meta = RxMeta {
             checksum_verified: self.model.verifies,
@@ -133,7 +133,7 @@ impl Merger {
     }
 
     /// Gives up what has been held long enough by `now`.
-    pub fn interrupt(&mut self, now: Instant, arrived: &mut Arrived) {
+    pub fn interrupt(&mut self, now: Instant, arrived: &mut ReceivedFrames) {
         while let Some(place) = self.held.iter().position(|held| self.due(held) <= now) {
             self.give_up(place, arrived);
         }
@@ -144,12 +144,12 @@ impl Merger {
         self.held.iter().map(|held| self.due(held)).min()
     }
 
-    fn due(&self, held: &Held) -> Instant {
+    fn due(&self, held: &MergedFrame) -> Instant {
         (held.last_at + self.model.quiet).min(held.first_at + self.model.longest)
     }
 }
 
-impl Piece {
+impl Candidate {
     /// What of `frame` could be merged; `None`: it passes as it is.
     fn of(frame: &[u8]) -> Option<Self> {
         let (ethernet, packet) = EthernetHeader::parse(frame).ok()?;
@@ -170,13 +170,13 @@ impl Piece {
             && !text.is_empty();
         mergeable.then_some(Self {
             head_len: frame.len() - text.len(),
-            text_len: text.len(),
+            payload_len: text.len(),
             flags: header.flags,
         })
     }
 }
 
-impl Held {
+impl MergedFrame {
     /// Whether `frame` is of the same connection and direction: addresses and
     /// ports.
     fn is_of(&self, frame: &[u8]) -> bool {
@@ -185,14 +185,14 @@ impl Held {
     }
 
     /// Whether a segment of this connection continues what is held.
-    fn goes_on(&self, frame: &[u8], piece: &Piece) -> bool {
+    fn goes_on(&self, frame: &[u8], piece: &Candidate) -> bool {
         let next = number_at(&self.frame, TCP_AT + 4)
             .wrapping_add((self.frame.len() - self.head_len) as u32);
         let same = |place: std::ops::Range<usize>| self.frame[place.clone()] == frame[place];
         piece.head_len == self.head_len
             && number_at(frame, TCP_AT + 4) == next
-            && piece.text_len <= self.size
-            && self.frame.len() - EthernetHeader::LEN + piece.text_len <= usize::from(u16::MAX)
+            && piece.payload_len <= self.size
+            && self.frame.len() - EthernetHeader::LEN + piece.payload_len <= usize::from(u16::MAX)
             // Stations, marks and lifetime; acknowledgment; window; options.
             && same(0..EthernetHeader::LEN + 2)
             && same(EthernetHeader::LEN + 6..EthernetHeader::LEN + 9)
@@ -201,7 +201,7 @@ impl Held {
             && same(TCP_AT + TcpHeader::LEN..self.head_len)
     }
 
-    fn append(&mut self, frame: &[u8], piece: &Piece, now: Instant) {
+    fn append(&mut self, frame: &[u8], piece: &Candidate, now: Instant) {
         self.frame.extend_from_slice(&frame[piece.head_len..]);
         self.flags = self.flags.union(piece.flags);
         self.count += 1;
@@ -209,8 +209,8 @@ impl Held {
     }
 
     /// Whether nothing can follow `piece`, which was merged last.
-    fn is_complete(&self, piece: &Piece) -> bool {
-        piece.text_len < self.size || self.flags.intersects(TcpFlags::PSH.union(TcpFlags::FIN))
+    fn is_complete(&self, piece: &Candidate) -> bool {
+        piece.payload_len < self.size || self.flags.intersects(TcpFlags::PSH.union(TcpFlags::FIN))
     }
 
     /// The frame as the stack gets it.

@@ -22,12 +22,12 @@ pub struct BurstLoss {
 
 /// One direction's channel.
 #[derive(Clone, Debug)]
-pub(super) struct Channel {
+pub(super) struct BurstLossState {
     rng: Rng,
     bad: bool,
 }
 
-impl Channel {
+impl BurstLossState {
     pub fn new(rng: Rng) -> Self {
         Self { rng, bad: false }
     }

@@ -9,7 +9,7 @@
 use fullpipe_pool::{Duration, Instant};
 
 use super::mark::mark;
-use super::queue::{Line, Waiting};
+use super::queue::{FrameQueue, QueuedFrame};
 
 /// The discipline's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,14 +42,14 @@ impl Codel {
 
 /// What CoDel did to frames that left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Toll {
+pub(super) struct CodelCounts {
     pub dropped: u64,
     pub marked: u64,
 }
 
 /// One direction's control.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Control {
+pub(super) struct CodelState {
     /// When the queue will have stood above the target for an interval.
     first_above_time: Option<Instant>,
     drop_next: Instant,
@@ -60,17 +60,17 @@ pub(super) struct Control {
     dropping: bool,
 }
 
-impl Control {
+impl CodelState {
     /// The frame that leaves `line` at `now`, and what it cost. A queue of no
     /// more than `maxpacket` bytes is never emptied.
     pub fn deque(
         &mut self,
         model: Codel,
-        line: &mut Line,
+        line: &mut FrameQueue,
         maxpacket: usize,
         now: Instant,
-    ) -> (Option<Waiting>, Toll) {
-        let mut toll = Toll::default();
+    ) -> (Option<QueuedFrame>, CodelCounts) {
+        let mut toll = CodelCounts::default();
         let (mut first, mut ok_to_drop) = self.dodeque(model, line, maxpacket, now);
         if self.dropping {
             self.dropping &= ok_to_drop;
@@ -116,10 +116,10 @@ impl Control {
     fn dodeque(
         &mut self,
         model: Codel,
-        line: &mut Line,
+        line: &mut FrameQueue,
         maxpacket: usize,
         now: Instant,
-    ) -> (Option<Waiting>, bool) {
+    ) -> (Option<QueuedFrame>, bool) {
         let Some(first) = line.leave() else {
             self.first_above_time = None;
             return (None, false);
@@ -138,7 +138,7 @@ impl Control {
 }
 
 /// Marks the frame, if both it and the discipline let it be.
-fn marks(model: Codel, first: &mut Option<Waiting>, toll: &mut Toll) -> bool {
+fn marks(model: Codel, first: &mut Option<QueuedFrame>, toll: &mut CodelCounts) -> bool {
     let marked = model.ecn && first.as_mut().is_some_and(|first| mark(&mut first.frame));
     toll.marked += u64::from(marked);
     marked

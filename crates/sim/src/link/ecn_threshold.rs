@@ -4,7 +4,7 @@
 //! be, and dropped if it cannot, as if the queue ended there. Nothing is random
 //! and nothing is averaged.
 
-use super::{mark::mark, queue::Line};
+use super::{mark::mark, queue::FrameQueue};
 
 /// How long the queue may be before congestion is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub enum EcnThreshold {
 
 /// What becomes of a frame that joins a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Treatment {
+pub(super) enum QueueAction {
     /// It waits, unchanged.
     Alone,
     /// It waits, marked.
@@ -28,15 +28,15 @@ pub(super) enum Treatment {
 
 impl EcnThreshold {
     /// What becomes of `frame`, which would join `line`; marks it if need be.
-    pub(super) fn treat(self, frame: &mut [u8], line: &Line) -> Treatment {
+    pub(super) fn treat(self, frame: &mut [u8], line: &FrameQueue) -> QueueAction {
         let exceeded = match self {
             Self::Packets(packets) => line.len() >= packets as usize,
             Self::Bytes(bytes) => line.bytes() + frame.len() as u64 > bytes,
         };
         match exceeded {
-            false => Treatment::Alone,
-            true if mark(frame) => Treatment::Marked,
-            true => Treatment::Dropped,
+            false => QueueAction::Alone,
+            true if mark(frame) => QueueAction::Marked,
+            true => QueueAction::Dropped,
         }
     }
 }

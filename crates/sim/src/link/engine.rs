@@ -14,19 +14,19 @@ use std::collections::BinaryHeap;
 
 use fullpipe_pool::{Duration, Instant, Rng};
 
-use super::burst_loss::Channel;
-use super::codel::Control;
+use super::burst_loss::BurstLossState;
+use super::codel::CodelState;
 use super::corruption::Corruption;
 use super::delay::Propagation;
 use super::duplication::Duplication;
-use super::ecn_threshold::Treatment;
+use super::ecn_threshold::QueueAction;
 use super::loss::Loss;
-use super::queue::{Line, Waiting};
-use super::radio::{Air, Radio};
+use super::queue::{FrameQueue, QueuedFrame};
+use super::radio::{Radio, RadioContention};
 use super::rate::Serializer;
-use super::reordering::Detour;
-use super::token_bucket::Bucket;
-use super::{Direction, ETHERNET_HEADER_LEN, Link, Queue};
+use super::reordering::LatePath;
+use super::token_bucket::BucketState;
+use super::{Direction, ETHERNET_HEADER_LEN, LinkModel, Queue};
 
 /// A frame that arrives.
 #[derive(Debug, PartialEq, Eq)]
@@ -114,36 +114,36 @@ impl Ord for InFlight {
 
 /// One direction's state: a queue, and each impairment's.
 #[derive(Debug)]
-struct Lane {
-    link: Link,
-    line: Line,
-    codel: Control,
+struct DirectionState {
+    link: LinkModel,
+    line: FrameQueue,
+    codel: CodelState,
     /// When the frame on the wire has left; shared by both lanes of a radio.
     free_at: Instant,
     serializer: Serializer,
-    bucket: Bucket,
+    bucket: BucketState,
     propagation: Propagation,
     loss: Loss,
-    channel: Channel,
-    detour: Detour,
+    channel: BurstLossState,
+    detour: LatePath,
     duplication: Duplication,
     corruption: Corruption,
     counters: LinkCounters,
 }
 
-impl Lane {
-    fn new(link: Link, rng: &Rng) -> Self {
+impl DirectionState {
+    fn new(link: LinkModel, rng: &Rng) -> Self {
         Self {
             link,
-            line: Line::default(),
-            codel: Control::default(),
+            line: FrameQueue::default(),
+            codel: CodelState::default(),
             free_at: Instant::ZERO,
             serializer: Serializer::default(),
-            bucket: Bucket::default(),
+            bucket: BucketState::default(),
             propagation: Propagation::new(rng.fork(1)),
             loss: Loss(rng.fork(2)),
-            channel: Channel::new(rng.fork(3)),
-            detour: Detour(rng.fork(4)),
+            channel: BurstLossState::new(rng.fork(3)),
+            detour: LatePath(rng.fork(4)),
             duplication: Duplication(rng.fork(5)),
             corruption: Corruption(rng.fork(6)),
             counters: LinkCounters::default(),
@@ -170,19 +170,19 @@ impl Lane {
     }
 
     /// What the length of the queue means for a frame that would join it.
-    fn treat(&mut self, frame: &mut [u8]) -> Treatment {
+    fn treat(&mut self, frame: &mut [u8]) -> QueueAction {
         let shaper_bytes = self.link.token_bucket.map(|bucket| bucket.limit_bytes);
         if !self.line.admits(frame.len(), self.link.queue, shaper_bytes) {
-            return Treatment::Dropped;
+            return QueueAction::Dropped;
         }
         match self.link.ecn_threshold {
             Some(threshold) => threshold.treat(frame, &self.line),
-            None => Treatment::Alone,
+            None => QueueAction::Alone,
         }
     }
 
     /// The frame that leaves the queue at `now`.
-    fn leave(&mut self, now: Instant) -> Option<Waiting> {
+    fn leave(&mut self, now: Instant) -> Option<QueuedFrame> {
         let Some(model) = self.link.codel else {
             return self.line.leave();
         };
@@ -211,9 +211,9 @@ impl Lane {
 /// arrived, until `None`, whenever [`next_event`](Self::next_event) says.
 #[derive(Debug)]
 pub struct LinkEngine {
-    lanes: [Lane; 2],
+    lanes: [DirectionState; 2],
     radio: Option<Radio>,
-    air: Air,
+    air: RadioContention,
     up: bool,
     in_flight: BinaryHeap<Reverse<InFlight>>,
     sent: u64,
@@ -221,20 +221,20 @@ pub struct LinkEngine {
 
 impl LinkEngine {
     /// A link that is the same in both directions, all its chance from `rng`.
-    pub fn new(link: Link, rng: &Rng) -> Self {
+    pub fn new(link: LinkModel, rng: &Rng) -> Self {
         Self::asymmetric(link, link, rng)
     }
 
     /// A link that does `forward` and `back` to the two directions. It is a
     /// half-duplex radio when `forward` says so.
-    pub fn asymmetric(forward: Link, back: Link, rng: &Rng) -> Self {
+    pub fn asymmetric(forward: LinkModel, back: LinkModel, rng: &Rng) -> Self {
         Self {
             lanes: [
-                Lane::new(forward, &rng.fork(0)),
-                Lane::new(back, &rng.fork(1)),
+                DirectionState::new(forward, &rng.fork(0)),
+                DirectionState::new(back, &rng.fork(1)),
             ],
             radio: forward.radio,
-            air: Air(rng.fork(2)),
+            air: RadioContention(rng.fork(2)),
             up: true,
             in_flight: BinaryHeap::new(),
             sent: 0,
@@ -242,12 +242,12 @@ impl LinkEngine {
     }
 
     /// What the link does to frames that go `direction`.
-    pub fn link(&self, direction: Direction) -> &Link {
+    pub fn link(&self, direction: Direction) -> &LinkModel {
         &self.lanes[direction.index()].link
     }
 
     /// Replaces what the link does from now on; frames on their way keep theirs.
-    pub fn change(&mut self, direction: Direction, link: Link) {
+    pub fn change(&mut self, direction: Direction, link: LinkModel) {
         self.lanes[direction.index()].link = link;
         if direction == Direction::Forward {
             self.radio = link.radio;
@@ -299,9 +299,9 @@ impl LinkEngine {
             }
         } else {
             match lane.treat(&mut frame) {
-                Treatment::Alone => {}
-                Treatment::Marked => lane.counters.marked += 1,
-                Treatment::Dropped => {
+                QueueAction::Alone => {}
+                QueueAction::Marked => lane.counters.marked += 1,
+                QueueAction::Dropped => {
                     lane.counters.dropped_by_queue += 1;
                     return;
                 }

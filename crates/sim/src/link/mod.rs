@@ -81,7 +81,7 @@ impl Direction {
 /// medium allow it, takes its serialization time, may be lost, and arrives
 /// after the delay, perhaps late, twice or damaged.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Link {
+pub struct LinkModel {
     /// Bits a second on the wire, link header included; 0 when a frame takes no
     /// time.
     pub rate_bps: u64,
@@ -118,7 +118,7 @@ pub struct Link {
     pub outage: Option<Outage>,
 }
 
-impl Link {
+impl LinkModel {
     /// No delay, no limit, no loss.
     pub const fn ideal() -> Self {
         Self {

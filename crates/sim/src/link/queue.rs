@@ -23,7 +23,7 @@ pub enum Queue {
 
 /// A frame that waits.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct QueuedFrame {
     pub frame: Vec<u8>,
     /// When it joined the queue.
     pub since: Instant,
@@ -31,12 +31,12 @@ pub(super) struct Waiting {
 
 /// One direction's queue.
 #[derive(Debug, Default)]
-pub(super) struct Line {
-    frames: VecDeque<Waiting>,
+pub(super) struct FrameQueue {
+    frames: VecDeque<QueuedFrame>,
     bytes: u64,
 }
 
-impl Line {
+impl FrameQueue {
     /// Whether a frame of `len` bytes may join under `limit`, and under
     /// `shaper_bytes`, the token bucket's own limit.
     pub fn admits(&self, len: usize, limit: Queue, shaper_bytes: Option<u64>) -> bool {
@@ -52,14 +52,14 @@ impl Line {
 
     pub fn join(&mut self, frame: Vec<u8>, since: Instant) {
         self.bytes += frame.len() as u64;
-        self.frames.push_back(Waiting { frame, since });
+        self.frames.push_back(QueuedFrame { frame, since });
     }
 
-    pub fn first(&self) -> Option<&Waiting> {
+    pub fn first(&self) -> Option<&QueuedFrame> {
         self.frames.front()
     }
 
-    pub fn leave(&mut self) -> Option<Waiting> {
+    pub fn leave(&mut self) -> Option<QueuedFrame> {
         let first = self.frames.pop_front()?;
         self.bytes -= first.frame.len() as u64;
         Some(first)

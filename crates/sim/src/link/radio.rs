@@ -22,9 +22,9 @@ pub struct Radio {
 
 /// The air between the two ends.
 #[derive(Clone, Debug)]
-pub(super) struct Air(pub Rng);
+pub(super) struct RadioContention(pub Rng);
 
-impl Air {
+impl RadioContention {
     /// Who goes first of those that `contend` (by [`Direction::index`]), and
     /// how long it backs off before.
     ///

@@ -15,9 +15,9 @@ pub struct Reordering {
 
 /// One direction's longer way.
 #[derive(Clone, Debug)]
-pub(super) struct Detour(pub Rng);
+pub(super) struct LatePath(pub Rng);
 
-impl Detour {
+impl LatePath {
     /// How much later the next frame arrives; `None` when it keeps its place.
     pub fn late_by(&mut self, model: Option<Reordering>) -> Option<Duration> {
         let model = model?;

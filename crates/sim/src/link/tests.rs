@@ -11,7 +11,7 @@ fn frame(len: usize, mark: u8) -> Vec<u8> {
     frame
 }
 
-fn engine(link: Link) -> LinkEngine {
+fn engine(link: LinkModel) -> LinkEngine {
     link.check().unwrap();
     LinkEngine::new(link, &Rng::seeded(7))
 }
@@ -40,7 +40,7 @@ fn micros(delivery: &Delivery) -> u64 {
 
 #[test]
 fn an_ideal_link_delivers_at_once_and_in_order() {
-    let mut link = engine(Link::ideal());
+    let mut link = engine(LinkModel::ideal());
     offer_burst(&mut link, Direction::Forward, 10, 100);
     let arrived = arrivals(&mut link);
     assert!(arrived.iter().all(|delivery| delivery.at == Instant::ZERO));
@@ -50,10 +50,10 @@ fn an_ideal_link_delivers_at_once_and_in_order() {
 
 #[test]
 fn a_frame_takes_its_bits_and_the_delay() {
-    let mut link = engine(Link {
+    let mut link = engine(LinkModel {
         rate_bps: 1_000_000,
         delay_us: 500,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     });
     offer_burst(&mut link, Direction::Forward, 2, 125);
     let at: Vec<u64> = arrivals(&mut link).iter().map(micros).collect();
@@ -63,9 +63,9 @@ fn a_frame_takes_its_bits_and_the_delay() {
 #[test]
 fn serialization_loses_no_nanosecond_over_many_frames() {
     // 1500 bytes at 7 Mbit/s take 1,714,285.71… ns; 7,000 of them exactly 12 s.
-    let mut link = engine(Link {
+    let mut link = engine(LinkModel {
         rate_bps: 7_000_000,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     });
     offer_burst(&mut link, Direction::Forward, 7_000, 1_500);
     assert_eq!(
@@ -76,9 +76,9 @@ fn serialization_loses_no_nanosecond_over_many_frames() {
 
 #[test]
 fn the_two_directions_of_a_wire_do_not_wait_for_each_other() {
-    let mut link = engine(Link {
+    let mut link = engine(LinkModel {
         rate_bps: 1_000_000,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     });
     offer_burst(&mut link, Direction::Forward, 1, 125);
     offer_burst(&mut link, Direction::Back, 1, 125);
@@ -91,10 +91,10 @@ fn the_two_directions_of_a_wire_do_not_wait_for_each_other() {
 
 #[test]
 fn jitter_spreads_arrivals_but_keeps_their_order() {
-    let mut link = engine(Link {
+    let mut link = engine(LinkModel {
         delay_us: 100,
         jitter_us: 1_000,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     });
     for mark in 0..200u8 {
         let now = Instant::from_micros(u64::from(mark) * 10);
@@ -121,9 +121,9 @@ fn jitter_spreads_arrivals_but_keeps_their_order() {
 #[test]
 fn random_losses_come_as_often_as_asked() {
     for (probability, low, high) in [(0.0, 0, 0), (0.1, 900, 1_100), (1.0, 10_000, 10_000)] {
-        let mut link = engine(Link {
+        let mut link = engine(LinkModel {
             loss: probability,
-            ..Link::ideal()
+            ..LinkModel::ideal()
         });
         offer_burst(&mut link, Direction::Forward, 10_000, 60);
         let arrived = arrivals(&mut link).len() as u64;
@@ -144,9 +144,9 @@ fn bursty_losses_come_in_runs_of_the_mean_length() {
         loss_good: 0.0,
         loss_bad: 1.0,
     };
-    let mut link = engine(Link {
+    let mut link = engine(LinkModel {
         burst_loss: Some(burst),
-        ..Link::ideal()
+        ..LinkModel::ideal()
     });
     let mut runs = Vec::new();
     let mut run = 0_u32;
@@ -172,10 +172,10 @@ fn a_reordered_frame_is_overtaken_and_the_others_keep_their_times() {
         chance: 0.2,
         late_us: 5_000,
     };
-    let link = Link {
+    let link = LinkModel {
         rate_bps: 8_000_000,
         reordering: Some(reordering),
-        ..Link::ideal()
+        ..LinkModel::ideal()
     };
     let mut link = engine(link);
     offer_burst(&mut link, Direction::Forward, 100, 100);
@@ -195,9 +195,9 @@ fn a_reordered_frame_is_overtaken_and_the_others_keep_their_times() {
 
 #[test]
 fn a_duplicate_follows_its_original() {
-    let mut link = engine(Link {
+    let mut link = engine(LinkModel {
         duplication: 0.5,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     });
     offer_burst(&mut link, Direction::Forward, 200, 60);
     let arrived = arrivals(&mut link);
@@ -213,9 +213,9 @@ fn a_duplicate_follows_its_original() {
 
 #[test]
 fn corruption_flips_one_byte_of_an_ip_packet_and_spares_arp() {
-    let mut link = engine(Link {
+    let mut link = engine(LinkModel {
         corruption: 1.0,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     });
     let mut arp = frame(60, 1);
     arp[13] = 0x06;
@@ -243,10 +243,10 @@ fn a_full_queue_drops_the_last() {
         (Queue::Bytes(1_000), 6),
         (Queue::Bytes(999), 5),
     ] {
-        let mut link = engine(Link {
+        let mut link = engine(LinkModel {
             rate_bps: 1_000_000,
             queue,
-            ..Link::ideal()
+            ..LinkModel::ideal()
         });
         offer_burst(&mut link, Direction::Forward, 20, 200);
         let arrived = arrivals(&mut link).len();
@@ -258,10 +258,10 @@ fn a_full_queue_drops_the_last() {
 
 #[test]
 fn a_sender_that_holds_its_frames_is_told_when_there_is_room() {
-    let link = Link {
+    let link = LinkModel {
         rate_bps: 1_000_000,
         queue: Queue::Device,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     };
     let mut link = engine(link);
     let mut now = Instant::ZERO;
@@ -288,9 +288,9 @@ fn a_token_bucket_lets_a_burst_through_and_then_the_rate() {
         burst_bytes: 3_000,
         limit_bytes: 100_000,
     };
-    let mut link = engine(Link {
+    let mut link = engine(LinkModel {
         token_bucket: Some(bucket),
-        ..Link::ideal()
+        ..LinkModel::ideal()
     });
     offer_burst(&mut link, Direction::Forward, 6, 1_000);
     let at: Vec<u64> = arrivals(&mut link).iter().map(micros).collect();
@@ -312,9 +312,9 @@ fn a_token_bucket_drops_what_would_wait_longer_than_its_latency() {
     // 500 kbit/s, 15 kB burst, 50 ms: 3125 bytes may wait beside a burst.
     let bucket = TokenBucket::with_latency(500_000, 15_000, 50_000);
     assert_eq!(bucket.limit_bytes, 18_125);
-    let mut link = engine(Link {
+    let mut link = engine(LinkModel {
         token_bucket: Some(bucket),
-        ..Link::ideal()
+        ..LinkModel::ideal()
     });
     offer_burst(&mut link, Direction::Forward, 60, 1_000);
     assert_eq!(arrivals(&mut link).len(), 15 + 18);
@@ -329,10 +329,10 @@ fn on_a_radio_a_frame_on_air_blocks_the_other_direction() {
         access_us: 100,
         backoff_us: 0,
     };
-    let mut link = engine(Link {
+    let mut link = engine(LinkModel {
         rate_bps: 1_000_000,
         radio: Some(radio),
-        ..Link::ideal()
+        ..LinkModel::ideal()
     });
     link.offer(Direction::Forward, frame(125, 1), Instant::ZERO);
     link.offer(Direction::Back, frame(125, 2), Instant::from_micros(1));
@@ -350,10 +350,10 @@ fn on_a_radio_both_ends_get_their_share_of_the_air() {
         access_us: 50,
         backoff_us: 100,
     };
-    let mut link = engine(Link {
+    let mut link = engine(LinkModel {
         rate_bps: 10_000_000,
         radio: Some(radio),
-        ..Link::ideal()
+        ..LinkModel::ideal()
     });
     offer_burst(&mut link, Direction::Forward, 2_000, 1_000);
     offer_burst(&mut link, Direction::Back, 2_000, 1_000);
@@ -377,9 +377,9 @@ fn on_a_radio_both_ends_get_their_share_of_the_air() {
 
 #[test]
 fn a_link_that_is_down_drops_and_one_that_is_too_narrow_does_too() {
-    let mut link = engine(Link {
+    let mut link = engine(LinkModel {
         mtu: 100,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     });
     link.offer(Direction::Forward, frame(115, 0), Instant::ZERO);
     assert_eq!(link.counters(Direction::Forward).dropped_too_long, 1);
@@ -393,7 +393,7 @@ fn a_link_that_is_down_drops_and_one_that_is_too_narrow_does_too() {
 
 #[test]
 fn switching_one_impairment_on_does_not_move_another() {
-    let lost = |link: Link| {
+    let lost = |link: LinkModel| {
         let mut link = engine(link);
         offer_burst(&mut link, Direction::Forward, 256, 60);
         let mut marks: Vec<u8> = arrivals(&mut link).iter().map(|d| d.frame[2]).collect();
@@ -401,11 +401,11 @@ fn switching_one_impairment_on_does_not_move_another() {
         marks.dedup();
         marks
     };
-    let plain = Link {
+    let plain = LinkModel {
         loss: 0.1,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     };
-    let more = Link {
+    let more = LinkModel {
         duplication: 0.3,
         jitter_us: 50,
         ..plain
@@ -415,7 +415,7 @@ fn switching_one_impairment_on_does_not_move_another() {
 
 #[test]
 fn the_same_seed_gives_the_same_arrivals() {
-    let link = Link {
+    let link = LinkModel {
         rate_bps: 3_000_000,
         delay_us: 2_000,
         jitter_us: 700,
@@ -426,7 +426,7 @@ fn the_same_seed_gives_the_same_arrivals() {
         }),
         duplication: 0.05,
         corruption: 0.05,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     };
     let run = || {
         let mut link = engine(link);
@@ -441,30 +441,30 @@ fn a_description_out_of_range_is_refused_by_name() {
     for (field, link) in [
         (
             "loss",
-            Link {
+            LinkModel {
                 loss: 1.5,
-                ..Link::ideal()
+                ..LinkModel::ideal()
             },
         ),
         (
             "corruption",
-            Link {
+            LinkModel {
                 corruption: f64::NAN,
-                ..Link::ideal()
+                ..LinkModel::ideal()
             },
         ),
         (
             "mtu",
-            Link {
+            LinkModel {
                 mtu: 20,
-                ..Link::ideal()
+                ..LinkModel::ideal()
             },
         ),
         (
             "token_bucket.rate_bps",
-            Link {
+            LinkModel {
                 token_bucket: Some(TokenBucket::with_latency(0, 1, 1)),
-                ..Link::ideal()
+                ..LinkModel::ideal()
             },
         ),
     ] {
@@ -503,10 +503,10 @@ fn beyond_the_threshold_who_takes_part_is_marked_and_who_does_not_is_dropped() {
         (Ecn::Ect1, 10, 6),
         (Ecn::Ce, 10, 6),
     ] {
-        let mut link = engine(Link {
+        let mut link = engine(LinkModel {
             rate_bps: 1_000_000,
             ecn_threshold: Some(EcnThreshold::Packets(3)),
-            ..Link::ideal()
+            ..LinkModel::ideal()
         });
         for _ in 0..10 {
             link.offer(Direction::Forward, ipv4_frame(500, ecn), Instant::ZERO);
@@ -527,10 +527,10 @@ fn beyond_the_threshold_who_takes_part_is_marked_and_who_does_not_is_dropped() {
 #[test]
 fn codel_keeps_a_standing_queue_near_its_target() {
     let run = |codel| {
-        let mut link = engine(Link {
+        let mut link = engine(LinkModel {
             rate_bps: 8_000_000,
             codel,
-            ..Link::ideal()
+            ..LinkModel::ideal()
         });
         // 10 % more than the wire takes, for two seconds.
         let mut longest = Duration::ZERO;
@@ -561,10 +561,10 @@ fn codel_keeps_a_standing_queue_near_its_target() {
 fn a_hop_stops_what_is_too_long_and_must_not_be_cut() {
     use fullpipe_wire::{ChecksumPolicy, Ecn, Icmpv4Message, UnreachableCode};
     for silent in [false, true] {
-        let mut link = engine(Link {
+        let mut link = engine(LinkModel {
             delay_us: 1_000,
             hop: Some(Hop { mtu: 1_000, silent }),
-            ..Link::ideal()
+            ..LinkModel::ideal()
         });
         for len in [1_000, 1_014, 1_015, 1_500] {
             link.offer(
@@ -602,15 +602,15 @@ fn a_hop_stops_what_is_too_long_and_must_not_be_cut() {
 
 #[test]
 fn in_an_outage_one_direction_loses_everything_and_the_other_nothing() {
-    let broken = Link {
+    let broken = LinkModel {
         delay_us: 500,
         outage: Some(Outage {
             after_us: 1_000,
             length_us: 2_000,
         }),
-        ..Link::ideal()
+        ..LinkModel::ideal()
     };
-    let mut link = LinkEngine::asymmetric(broken, Link::ideal(), &Rng::seeded(7));
+    let mut link = LinkEngine::asymmetric(broken, LinkModel::ideal(), &Rng::seeded(7));
     for at in [0, 999, 1_000, 2_999, 3_000] {
         for direction in Direction::ALL {
             link.offer(direction, frame(100, 1), Instant::from_micros(at));

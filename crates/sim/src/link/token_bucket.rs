@@ -35,13 +35,13 @@ impl TokenBucket {
 
 /// One direction's bucket. It starts full.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Bucket {
+pub(super) struct BucketState {
     /// Billionths of a bit that are missing from a full bucket, at `at`.
     missing: u128,
     at: Instant,
 }
 
-impl Bucket {
+impl BucketState {
     fn missing_at(&self, model: TokenBucket, now: Instant) -> u128 {
         let filled = u128::from(now.since(self.at).as_nanos()) * u128::from(model.rate_bps);
         self.missing.saturating_sub(filled)

@@ -6,7 +6,7 @@ use fullpipe_wire::{TcpHeader, TcpOptions, Timestamps};
 
 use super::*;
 
-fn send(meter: &mut Meter, at_ms: u64, seq: u32, text_len: u32) {
+fn send(meter: &mut Meter, at_ms: u64, seq: u32, payload_len: u32) {
     let nobody = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0);
     let header = TcpHeader {
         seq,
@@ -17,7 +17,7 @@ fn send(meter: &mut Meter, at_ms: u64, seq: u32, text_len: u32) {
         src: nobody,
         dst: nobody,
         header,
-        text_len,
+        payload_len,
     };
     meter.segment(Instant::from_millis(at_ms), &packet);
 }
@@ -26,9 +26,9 @@ fn send(meter: &mut Meter, at_ms: u64, seq: u32, text_len: u32) {
 fn the_end_of_the_stream_does_not_count_as_a_small_segment() {
     let mut meter = Meter::default();
     let start = u32::MAX - 1_500; // the sequence space wraps
-    for (number, text_len) in [1_000, 1_000, 400, 1_000, 77].into_iter().enumerate() {
+    for (number, payload_len) in [1_000, 1_000, 400, 1_000, 77].into_iter().enumerate() {
         let seq = start.wrapping_add([0, 1_000, 2_000, 2_400, 3_400][number]);
-        send(&mut meter, number as u64, seq, text_len);
+        send(&mut meter, number as u64, seq, payload_len);
     }
     assert_eq!(meter.full_sized(1_000), (3, 4));
     send(&mut meter, 9, start.wrapping_add(3_400), 77); // the end again
@@ -42,9 +42,9 @@ fn the_end_of_the_stream_does_not_count_as_a_small_segment() {
 #[test]
 fn a_gap_is_the_time_between_segments_with_text() {
     let mut meter = Meter::default();
-    for (at_ms, text_len) in [(0, 0), (5, 10), (8, 10), (100, 0), (120, 10)] {
-        let seq = meter.text_end.unwrap_or(0);
-        send(&mut meter, at_ms, seq, text_len);
+    for (at_ms, payload_len) in [(0, 0), (5, 10), (8, 10), (100, 0), (120, 10)] {
+        let seq = meter.payload_end.unwrap_or(0);
+        send(&mut meter, at_ms, seq, payload_len);
     }
     assert_eq!(meter.longest_data_gap, Duration::from_millis(112));
 }
@@ -68,7 +68,7 @@ fn the_full_size_is_what_the_peer_the_mtu_and_the_options_leave() {
             src: nobody,
             dst: nobody,
             header,
-            text_len: 0,
+            payload_len: 0,
         };
         let mut meter = Meter::default();
         meter.segment(Instant::ZERO, &packet);
@@ -93,7 +93,7 @@ fn the_full_size_is_what_the_peer_the_mtu_and_the_options_leave() {
 #[test]
 fn probes_of_a_closed_window_do_not_end_a_pause() {
     let mut meter = Meter::default();
-    for (at_ms, seq, text_len) in [
+    for (at_ms, seq, payload_len) in [
         (0, 0, 1_000),
         (10, 1_000, 1_000),
         (300, 2_000, 1),
@@ -101,7 +101,7 @@ fn probes_of_a_closed_window_do_not_end_a_pause() {
         (6_010, 2_000, 1_000),
         (6_020, 3_000, 1_000),
     ] {
-        send(&mut meter, at_ms, seq, text_len);
+        send(&mut meter, at_ms, seq, payload_len);
     }
     assert_eq!(meter.longest_pause, Duration::from_secs(6));
     assert_eq!(meter.longest_data_gap, Duration::from_millis(5_310));

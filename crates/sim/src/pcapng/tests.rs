@@ -45,7 +45,7 @@ fn a_capture_is_a_section_its_taps_and_their_frames() {
         .frame(first, Instant::ZERO, None, &[1, 2, 3, 4, 5])
         .unwrap();
     capture
-        .frame(second, at, Some(Passage::Outbound), &[9; 8])
+        .frame(second, at, Some(CaptureDirection::Outbound), &[9; 8])
         .unwrap();
     capture.flush().unwrap();
     let blocks = blocks(&file.0.lock().unwrap());

@@ -3,7 +3,7 @@
 use fullpipe_pool::{Duration, Rng};
 
 use super::*;
-use crate::{Cost, CpuModel};
+use crate::{CpuModel, FrameCost};
 
 #[test]
 fn a_handful_of_random_worlds_hold_every_checker() {
@@ -20,7 +20,7 @@ fn draw_cpu(rng: &mut Rng) -> CpuModel {
         let octave = rng.between(low, high);
         rng.below(1 << octave)
     };
-    let mut cost = || Cost {
+    let mut cost = || FrameCost {
         packet: Duration::from_nanos(up_to(8, 17)),
         byte_ps: up_to(4, 16),
     };

@@ -9,9 +9,11 @@ use fullpipe_pool::{Duration, Instant};
 use fullpipe_wire::{Ipv4Header, UdpHeader};
 
 use super::{Host, HostId, World};
-use crate::account::{DatagramAccount, Demand, Level, Overflow, Receiving, Sending};
+use crate::account::{
+    DatagramAccount, DatagramReceiveLimit, DatagramSendLimit, Overflow, QueueDemand, QueueLevel,
+};
 use crate::cpu::Cpu;
-use crate::datagrams::{Datagrams, DatagramsId};
+use crate::datagrams::{DatagramFlow, DatagramFlowId};
 use crate::link::ETHERNET_HEADER_LEN;
 
 /// Bytes of a frame beside a datagram's text: Ethernet, IP and UDP.
@@ -19,9 +21,9 @@ const HEADERS: usize = ETHERNET_HEADER_LEN + Ipv4Header::LEN + UdpHeader::LEN;
 
 /// Where something was lost for want of room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Overflowing {
+pub enum OverflowPlace {
     /// The receive queue of these datagrams' socket.
-    ReceiveQueue(DatagramsId),
+    ReceiveQueue(DatagramFlowId),
     /// The receive ring of the host.
     Ring,
 }
@@ -44,8 +46,8 @@ pub struct DatagramDemand {
 
 /// The receive ring and the processor of a host that receives datagrams.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ReceiverWatch {
-    ring: Demand,
+pub(super) struct ReceiverLoad {
+    ring: QueueDemand,
     /// Of the last look.
     at: Instant,
     /// Time in which the processor was at work until then.
@@ -60,18 +62,18 @@ impl World {
     }
 
     /// Overflows that were remembered, in the order of time.
-    pub fn overflows(&self) -> Vec<(HostId, Overflowing, Overflow)> {
+    pub fn overflows(&self) -> Vec<(HostId, OverflowPlace, Overflow)> {
         let mut all = self.overflows.clone().unwrap_or_default();
         for (number, datagrams) in self.datagrams.iter().enumerate() {
             if let Some(open) = datagrams.demand.open() {
-                let place = Overflowing::ReceiveQueue(DatagramsId(number));
+                let place = OverflowPlace::ReceiveQueue(DatagramFlowId(number));
                 all.push((datagrams.hosts[1], place, open));
             }
         }
         for host in self.hosts() {
             let watch = self.hosts[host.0].receiver;
             if let Some(open) = watch.and_then(|watch| watch.ring.open()) {
-                all.push((host, Overflowing::Ring, open));
+                all.push((host, OverflowPlace::Ring, open));
             }
         }
         all.sort_by_key(|(.., overflow)| overflow.from);
@@ -80,12 +82,12 @@ impl World {
 
     /// Time and bytes of what held datagrams back so far: until the time that their
     /// plan gives, or until the last of them was read.
-    pub fn datagram_account(&self, id: DatagramsId) -> DatagramAccount {
+    pub fn datagram_account(&self, id: DatagramFlowId) -> DatagramAccount {
         self.datagrams[id.0].account_at(self.now)
     }
 
     /// What datagrams have asked of their receiver so far.
-    pub fn datagram_demand(&self, id: DatagramsId) -> DatagramDemand {
+    pub fn datagram_demand(&self, id: DatagramFlowId) -> DatagramDemand {
         let datagrams = &self.datagrams[id.0];
         let [sender, host] = datagrams.hosts.map(|host| &self.hosts[host.0]);
         let unknown = [
@@ -106,7 +108,7 @@ impl World {
     /// Looks at everyone who sends or receives datagrams.
     pub(super) fn watch_datagrams(&mut self) {
         for number in 0..self.datagrams.len() {
-            let Datagrams { hosts, .. } = self.datagrams[number];
+            let DatagramFlow { hosts, .. } = self.datagrams[number];
             let sending = sending(&self.hosts[hosts[0].0], &self.datagrams[number], self.now);
             let receiving = receiving(&self.hosts[hosts[1].0], &self.datagrams[number], self.now);
             self.datagrams[number].account_until(sending, receiving, self.now);
@@ -144,13 +146,13 @@ impl World {
             };
             longest = longest.max(own.plan.size as usize);
             let size = u64::from(own.plan.size);
-            let queue = Level {
+            let queue = QueueLevel {
                 waiting: info.unread.datagrams as u64,
                 most: (memory / size).min(info.unread.most_of(size) as u64),
                 lost: info.drops,
                 cost: model.call,
             };
-            let place = Overflowing::ReceiveQueue(DatagramsId(number));
+            let place = OverflowPlace::ReceiveQueue(DatagramFlowId(number));
             over.extend(
                 own.demand
                     .look(now, idle, queue)
@@ -158,7 +160,7 @@ impl World {
             );
         }
         let (waiting, most) = host.device.ring();
-        let ring = Level {
+        let ring = QueueLevel {
             waiting: waiting as u64,
             most: most as u64,
             lost: host.device.ring_drops(),
@@ -168,7 +170,7 @@ impl World {
                 + model.call,
         };
         let rung = watch.ring.look(now, idle, ring);
-        over.extend(rung.map(|over| (id, Overflowing::Ring, over)));
+        over.extend(rung.map(|over| (id, OverflowPlace::Ring, over)));
         if let Some(overflows) = &mut self.overflows {
             overflows.extend(over);
         }
@@ -176,40 +178,40 @@ impl World {
 }
 
 /// What holds the sender back.
-fn sending(host: &Host, datagrams: &Datagrams, now: Instant) -> Sending {
+fn sending(host: &Host, datagrams: &DatagramFlow, now: Instant) -> DatagramSendLimit {
     let unsent = host.stack.udp_info(datagrams.sockets[0]);
     let is_queued = unsent.is_ok_and(|info| info.unsent.datagrams > 0);
     let is_made = host.device.making().is_some();
     if datagrams.is_due(now) || is_queued || is_made {
         if is_made {
-            Sending::Processor
+            DatagramSendLimit::Processor
         } else if !host.device.has_room() {
-            Sending::Device
+            DatagramSendLimit::Device
         } else if is_busy(host, now) {
-            Sending::Processor
+            DatagramSendLimit::Processor
         } else {
-            Sending::Device
+            DatagramSendLimit::Device
         }
     } else if datagrams.facts.is_sent {
-        Sending::Closing
+        DatagramSendLimit::Closing
     } else {
-        Sending::Application
+        DatagramSendLimit::Application
     }
 }
 
 /// What the receiver is at.
-fn receiving(host: &Host, datagrams: &Datagrams, now: Instant) -> Receiving {
+fn receiving(host: &Host, datagrams: &DatagramFlow, now: Instant) -> DatagramReceiveLimit {
     let unread = host.stack.udp_info(datagrams.sockets[1]);
     let size = datagrams.plan.size.into();
     let (waiting, most) = host.device.ring();
     if waiting >= most {
-        Receiving::Descriptors
+        DatagramReceiveLimit::Descriptors
     } else if unread.is_ok_and(|info| info.unread.is_full(size)) {
-        Receiving::ReceiveQueue
+        DatagramReceiveLimit::ReceiveQueue
     } else if is_busy(host, now) {
-        Receiving::Processor
+        DatagramReceiveLimit::Processor
     } else {
-        Receiving::None
+        DatagramReceiveLimit::None
     }
 }
 

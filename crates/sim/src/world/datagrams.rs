@@ -9,9 +9,9 @@ use std::net::SocketAddr;
 use fullpipe::{UdpId, UdpInfo};
 use fullpipe_pool::Duration;
 
-use super::{Event, HostId, World, address_of};
-use crate::cpu::Task;
-use crate::datagrams::{DatagramFacts, DatagramPlan, Datagrams, DatagramsId, Then};
+use super::{HostId, World, WorldEvent, address_of};
+use crate::cpu::AppTask;
+use crate::datagrams::{DatagramFacts, DatagramFlow, DatagramFlowId, DatagramPlan, DatagramStep};
 use crate::failure::WorldFailure;
 use crate::flow::Side;
 
@@ -31,8 +31,8 @@ impl World {
         to: HostId,
         plan: DatagramPlan,
         delay: Duration,
-    ) -> DatagramsId {
-        let id = DatagramsId(self.datagrams.len());
+    ) -> DatagramFlowId {
+        let id = DatagramFlowId(self.datagrams.len());
         let port = FIRST_PORT + u16::try_from(id.0).expect("a port for each receiver");
         let address = SocketAddr::new(address_of(to), port);
         let any = SocketAddr::new(address_of(from), 0);
@@ -42,9 +42,9 @@ impl World {
         });
         let key = self.rng.fork(0x44_0000 + id.0 as u64).next_u64();
         let started = self.now + delay;
-        let mut datagrams = Datagrams::new(plan, [from, to], sockets, address, key, started);
-        if let Some(at) = datagrams.alarm.set(Some(started)) {
-            self.agenda.add(at, Event::Datagrams(id));
+        let mut datagrams = DatagramFlow::new(plan, [from, to], sockets, address, key, started);
+        if let Some(at) = datagrams.wakeup.set(Some(started)) {
+            self.events.add(at, WorldEvent::Datagrams(id));
         }
         self.datagrams.push(datagrams);
         self.hosts[to.0].receiver.get_or_insert_default();
@@ -52,13 +52,13 @@ impl World {
     }
 
     /// What datagrams have come to so far.
-    pub fn datagram_facts(&self, id: DatagramsId) -> DatagramFacts {
+    pub fn datagram_facts(&self, id: DatagramFlowId) -> DatagramFacts {
         self.datagrams[id.0].facts
     }
 
     /// The sockets of datagrams: who sends, and who receives.
-    pub fn datagram_sockets(&self, id: DatagramsId) -> [UdpInfo; 2] {
-        let Datagrams { hosts, sockets, .. } = &self.datagrams[id.0];
+    pub fn datagram_sockets(&self, id: DatagramFlowId) -> [UdpInfo; 2] {
+        let DatagramFlow { hosts, sockets, .. } = &self.datagrams[id.0];
         Side::ALL.map(|side| {
             let stack = &self.hosts[hosts[side.index()].0].stack;
             let info = stack.udp_info(sockets[side.index()]);
@@ -67,11 +67,11 @@ impl World {
     }
 
     /// Datagrams whose time has come.
-    pub(super) fn datagrams_due(&mut self, id: DatagramsId) -> Result<(), WorldFailure> {
+    pub(super) fn datagrams_due(&mut self, id: DatagramFlowId) -> Result<(), WorldFailure> {
         let host = self.datagrams[id.0].hosts[Side::Client.index()];
         self.hosts[host.0].idle_wakes = 0;
         match &mut self.hosts[host.0].cpu {
-            Some(cpu) => cpu.wait(Task::Datagrams(id, Side::Client)),
+            Some(cpu) => cpu.wait(AppTask::Datagrams(id, Side::Client)),
             None => self.run_datagrams(id, Side::Client)?,
         }
         self.work(host)
@@ -85,7 +85,7 @@ impl World {
     ) -> Result<(), WorldFailure> {
         let found = self.datagrams.iter().enumerate().find_map(|(number, own)| {
             let side = own.side_of(host, socket)?;
-            Some((DatagramsId(number), side))
+            Some((DatagramFlowId(number), side))
         });
         match found {
             Some((id, side)) => self.run_datagrams(id, side),
@@ -96,7 +96,7 @@ impl World {
     /// Sends or reads.
     pub(super) fn run_datagrams(
         &mut self,
-        id: DatagramsId,
+        id: DatagramFlowId,
         side: Side,
     ) -> Result<(), WorldFailure> {
         let host = self.datagrams[id.0].hosts[side.index()];
@@ -104,7 +104,7 @@ impl World {
         while self.one_datagram(id, side)? {
             if one_a_call {
                 if let Some(cpu) = &mut self.hosts[host.0].cpu {
-                    cpu.wait(Task::Datagrams(id, side));
+                    cpu.wait(AppTask::Datagrams(id, side));
                 }
                 break;
             }
@@ -113,7 +113,7 @@ impl World {
     }
 
     /// Sends or reads one. Returns whether there may be another at once.
-    fn one_datagram(&mut self, id: DatagramsId, side: Side) -> Result<bool, WorldFailure> {
+    fn one_datagram(&mut self, id: DatagramFlowId, side: Side) -> Result<bool, WorldFailure> {
         let now = self.now;
         let datagrams = &mut self.datagrams[id.0];
         let host = datagrams.hosts[side.index()];
@@ -123,17 +123,17 @@ impl World {
             Side::Server => datagrams.read_one(stack, now),
         };
         match outcome {
-            Ok(Then::More) => {
+            Ok(DatagramStep::More) => {
                 self.watch.progress(now);
                 Ok(true)
             }
-            Ok(Then::At(at)) => {
-                if let Some(at) = datagrams.alarm.set(Some(at)) {
-                    self.agenda.add(at, Event::Datagrams(id));
+            Ok(DatagramStep::At(at)) => {
+                if let Some(at) = datagrams.wakeup.set(Some(at)) {
+                    self.events.add(at, WorldEvent::Datagrams(id));
                 }
                 Ok(false)
             }
-            Ok(Then::Blocked | Then::Done) => Ok(false),
+            Ok(DatagramStep::Blocked | DatagramStep::Done) => Ok(false),
             Err(finding) => {
                 let place = format!("datagrams {}, {side:?} on host {}", id.0, host.0);
                 Err(self.failure(place, finding))

@@ -14,12 +14,12 @@ use fullpipe::{
 use fullpipe_pool::Instant;
 use rustc_hash::FxHashMap;
 
-use super::account::ReceiverWatch;
-use super::{Event, HostId, LinkId, SERVER_PORT, World, address_of};
-use crate::agenda::Alarm;
-use crate::app::Next;
+use super::account::ReceiverLoad;
+use super::{HostId, LinkId, SERVER_PORT, World, WorldEvent, address_of};
+use crate::app::NextRun;
 use crate::cpu::Cpu;
 use crate::device::SimDevice;
+use crate::event_queue::Wakeup;
 use crate::failure::WorldFailure;
 use crate::flow::{EndId, FlowId, Side, Stage};
 use crate::link::Direction;
@@ -37,9 +37,9 @@ pub(super) struct Host {
     pub link: LinkId,
     /// The way from here.
     pub direction: Direction,
-    pub alarm: Alarm,
+    pub wakeup: Wakeup,
     /// For what the device holds for merging.
-    pub interrupt: Alarm,
+    pub interrupt: Wakeup,
     pub tap: Option<TapId>,
     /// The ends whose connections live here. Only looked up.
     ends: FxHashMap<ConnectionId, EndId>,
@@ -47,7 +47,7 @@ pub(super) struct Host {
     /// When it last sent something that is no TCP segment.
     pub last_sent_other: Option<Instant>,
     /// Where it receives datagrams.
-    pub receiver: Option<ReceiverWatch>,
+    pub receiver: Option<ReceiverLoad>,
     /// Wake-ups by its own timers since anything came of one.
     pub idle_wakes: u32,
     /// Steps until memory is looked at again.
@@ -69,8 +69,8 @@ impl Host {
             config,
             link,
             direction,
-            alarm: Alarm::default(),
-            interrupt: Alarm::default(),
+            wakeup: Wakeup::default(),
+            interrupt: Wakeup::default(),
             tap: None,
             ends: FxHashMap::default(),
             listener: None,
@@ -172,12 +172,12 @@ impl World {
         let busy = host.cpu.as_ref().is_some_and(|cpu| cpu.is_busy(self.now));
         let due = host.stack.next_timeout().filter(|_| !busy);
         let due = due.map(|due| due.max(self.now));
-        if let Some(at) = host.alarm.set(due) {
-            self.agenda.add(at, Event::Host(id));
+        if let Some(at) = host.wakeup.set(due) {
+            self.events.add(at, WorldEvent::Host(id));
         }
         let due = host.device.next_interrupt();
         if let Some(at) = host.interrupt.set(due) {
-            self.agenda.add(at.max(self.now), Event::Interrupt(id));
+            self.events.add(at.max(self.now), WorldEvent::Interrupt(id));
         }
         Ok(())
     }
@@ -236,7 +236,7 @@ impl World {
             self.hosts[id.0].ends.insert(connection, end);
             self.end_mut(end).connection = Some(connection);
             self.run_end(end)?;
-            self.reap(end.flow)?;
+            self.reset_rest(end.flow)?;
         }
     }
 
@@ -347,16 +347,16 @@ impl World {
         self.settle(end, stage)
     }
 
-    /// Puts the application at `end` on the agenda.
-    fn wake_end(&mut self, end: EndId, next: Next) {
+    /// Puts the application at `end` on the event queue.
+    fn wake_end(&mut self, end: EndId, next: NextRun) {
         let now = self.now;
         let own = self.end_mut(end);
         let due = match next {
-            Next::At(at) => Some(at.max(now)),
-            Next::Event | Next::Done => None,
+            NextRun::At(at) => Some(at.max(now)),
+            NextRun::OnEvent | NextRun::Done => None,
         };
-        if let Some(at) = own.alarm.set(due) {
-            self.agenda.add(at, Event::End(end));
+        if let Some(at) = own.wakeup.set(due) {
+            self.events.add(at, WorldEvent::End(end));
         }
     }
 
@@ -376,10 +376,10 @@ impl World {
             flow.finished = Some(now);
             self.done += 1;
         }
-        self.reap(end.flow)
+        self.reset_rest(end.flow)
     }
 
-    pub(super) fn end_mut(&mut self, end: EndId) -> &mut crate::flow::End {
+    pub(super) fn end_mut(&mut self, end: EndId) -> &mut crate::flow::FlowEnd {
         &mut self.flows[end.flow.0].ends[end.side.index()]
     }
 }

@@ -7,7 +7,7 @@
 
 use fullpipe_pool::{Duration, Holder, Instant};
 
-use super::{Event, HostId, World};
+use super::{HostId, World, WorldEvent};
 use crate::check::silence;
 use crate::failure::WorldFailure;
 use crate::flow::{EndId, Flow, FlowId, Side, Stage};
@@ -15,7 +15,7 @@ use crate::soak::WorldSummary;
 
 /// What the watch over a whole world remembers.
 #[derive(Debug, Default)]
-pub(super) struct Watch {
+pub(super) struct ProgressChecker {
     /// Bytes were read, or an end came further.
     last_progress: Instant,
     /// How long a world with work to do may go without progress.
@@ -42,7 +42,7 @@ const SHOWN: usize = 8;
 /// Connections are looked at this often.
 const INSPECTION_INTERVAL: Duration = Duration::from_secs(1);
 
-impl Watch {
+impl ProgressChecker {
     pub fn progress(&mut self, now: Instant) {
         self.last_progress = now;
         self.frames_in_vain = 0;
@@ -135,7 +135,7 @@ impl World {
         }
         let idle = self.now.since(self.watch.last_progress);
         let over = self.watch.patience.is_some_and(|patience| idle > patience);
-        if over && self.done < self.flows.len() && !self.reap_unheard()? {
+        if over && self.done < self.flows.len() && !self.reset_unreachable_ends()? {
             return Err(self.unfinished(&format!("no progress for {idle}")));
         }
         Ok(())
@@ -168,7 +168,7 @@ impl World {
             .last_sent
             .max(host.last_sent_other)
             .max(end.ledger.last_written);
-        let seen = silence::Seen {
+        let seen = silence::ConnectionView {
             now: self.now,
             spoke: spoke.unwrap_or(info.born),
             timer: host.stack.next_timeout(),
@@ -181,10 +181,10 @@ impl World {
 
     /// From now on an application whose peer was cut short gives up too, as
     /// people do who wait for nothing; its connection is reset.
-    pub fn give_up_the_abandoned(&mut self) -> Result<(), WorldFailure> {
-        self.reaps = true;
+    pub fn reset_abandoned_ends(&mut self) -> Result<(), WorldFailure> {
+        self.resets_abandoned = true;
         for number in 0..self.flows.len() {
-            self.reap(FlowId(number))?;
+            self.reset_rest(FlowId(number))?;
         }
         Ok(())
     }
@@ -194,7 +194,7 @@ impl World {
     /// segment of the handshake was lost and it has forgotten the first; or its
     /// stack gave the rest up after its application had closed, and the word of
     /// that was lost. Returns whether there was one.
-    pub(super) fn reap_unheard(&mut self) -> Result<bool, WorldFailure> {
+    pub(super) fn reset_unreachable_ends(&mut self) -> Result<bool, WorldFailure> {
         let mut found = false;
         let ends = (0..self.flows.len()).flat_map(|flow| Side::ALL.map(|side| (flow, side)));
         for (flow, side) in ends {
@@ -202,7 +202,7 @@ impl World {
                 flow: FlowId(flow),
                 side,
             };
-            if self.reaps && self.is_abandoned(id) {
+            if self.resets_abandoned && self.is_abandoned(id) {
                 found = true;
                 self.reset(id)?;
             }
@@ -231,8 +231,8 @@ impl World {
     }
 
     /// Resets what is open of a conversation that is over.
-    pub(super) fn reap(&mut self, id: FlowId) -> Result<(), WorldFailure> {
-        if !self.reaps || self.flows[id.0].finished.is_none() {
+    pub(super) fn reset_rest(&mut self, id: FlowId) -> Result<(), WorldFailure> {
+        if !self.resets_abandoned || self.flows[id.0].finished.is_none() {
             return Ok(());
         }
         for side in Side::ALL {
@@ -252,7 +252,7 @@ impl World {
         if let Err(error) = self.hosts[host.0].stack.tcp_abort(connection, now) {
             return Err(self.refused(host, "an abort", error));
         }
-        self.agenda.add(now, Event::Poke(host));
+        self.events.add(now, WorldEvent::Poke(host));
         self.settle(end, Stage::Left)
     }
 

@@ -34,18 +34,18 @@ use fullpipe_wire::{ArpOperation, ArpPacket, EtherType, EthernetHeader, MacAddre
 use rustc_hash::FxHashMap;
 
 use crate::account::Overflow;
-use crate::agenda::{Agenda, Alarm};
 use crate::app::{Application, ReadPlan, Transfer, WritePlan};
-use crate::check::Judged;
-use crate::datagrams::{Datagrams, DatagramsId};
+use crate::check::CheckCoverage;
+use crate::datagrams::{DatagramFlow, DatagramFlowId};
 use crate::device::{DeviceModel, SimDevice};
+use crate::event_queue::{EventQueue, Wakeup};
 use crate::failure::WorldFailure;
-use crate::flow::{End, EndId, Flow, FlowId};
-use crate::link::{Direction, Link, LinkEngine};
+use crate::flow::{EndId, Flow, FlowEnd, FlowId};
+use crate::link::{Direction, LinkEngine, LinkModel};
 use crate::pcapng::{Capture, LinkType, TapId};
 use crate::rule::Rule;
 use crate::socket::Scratch;
-pub use account::{DatagramDemand, Overflowing};
+pub use account::{DatagramDemand, OverflowPlace};
 use host::Host;
 
 /// What a world's chance comes from.
@@ -82,7 +82,7 @@ impl Deadline {
 
 /// What can happen next.
 #[derive(Debug)]
-enum Event {
+enum WorldEvent {
     /// A link has a frame to move or to deliver.
     Link(LinkId),
     /// A stack's timer.
@@ -94,7 +94,7 @@ enum Event {
     /// An application's timer.
     End(EndId),
     /// Datagrams are due.
-    Datagrams(DatagramsId),
+    Datagrams(DatagramFlowId),
     /// A client opens its connection.
     Start(FlowId),
     /// A frame that a rule held back reaches the link.
@@ -110,11 +110,11 @@ enum Node {
 
 /// A link and what it joins.
 #[derive(Debug)]
-struct Cable {
+struct WorldLink {
     engine: LinkEngine,
     /// What its first and its second end are plugged into.
     ends: [Option<Node>; 2],
-    alarm: Alarm,
+    wakeup: Wakeup,
     tap: Option<TapId>,
 }
 
@@ -125,14 +125,14 @@ pub struct World {
     random: bool,
     rng: Rng,
     now: Instant,
-    agenda: Agenda<Event>,
+    events: EventQueue<WorldEvent>,
     hosts: Vec<Host>,
-    cables: Vec<Cable>,
+    cables: Vec<WorldLink>,
     switches: Vec<switch::Switch>,
     flows: Vec<Flow>,
-    datagrams: Vec<Datagrams>,
+    datagrams: Vec<DatagramFlow>,
     /// Those of queues and rings, where they are remembered.
-    overflows: Option<Vec<(HostId, Overflowing, Overflow)>>,
+    overflows: Option<Vec<(HostId, OverflowPlace, Overflow)>>,
     done: usize,
     rules: Vec<Rule>,
     /// Conversations by the addresses of client and server. Only looked up.
@@ -140,13 +140,13 @@ pub struct World {
     capture: Option<Capture>,
     capture_error: Option<io::Error>,
     scratch: Scratch,
-    watch: inspect::Watch,
+    watch: inspect::ProgressChecker,
     /// Ends whose peer was cut short give up.
-    reaps: bool,
+    resets_abandoned: bool,
     /// A link is no longer what it was made as.
     links_changed: bool,
     /// Checkers that had something to judge.
-    judged: Judged,
+    judged: CheckCoverage,
     steps: u64,
     frames: u64,
 }
@@ -166,7 +166,7 @@ impl World {
             random: false,
             rng: Rng::seeded(seed.0),
             now: Instant::ZERO,
-            agenda: Agenda::default(),
+            events: EventQueue::default(),
             hosts: Vec::new(),
             cables: Vec::new(),
             switches: Vec::new(),
@@ -179,10 +179,10 @@ impl World {
             capture: None,
             capture_error: None,
             scratch: Scratch::default(),
-            watch: inspect::Watch::default(),
-            reaps: false,
+            watch: inspect::ProgressChecker::default(),
+            resets_abandoned: false,
             links_changed: false,
-            judged: Judged::default(),
+            judged: CheckCoverage::default(),
             steps: 0,
             frames: 0,
         }
@@ -200,16 +200,16 @@ impl World {
     /// [`pair`](Self::pair) or [`host`](Self::host).
     ///
     /// # Panics
-    /// If the description is out of range ([`Link::check`]).
-    pub fn link(&mut self, link: Link) -> LinkId {
+    /// If the description is out of range ([`LinkModel::check`]).
+    pub fn link(&mut self, link: LinkModel) -> LinkId {
         self.link_asymmetric(link, link)
     }
 
     /// A link whose two directions differ.
     ///
     /// # Panics
-    /// If a description is out of range ([`Link::check`]).
-    pub fn link_asymmetric(&mut self, forward: Link, back: Link) -> LinkId {
+    /// If a description is out of range ([`LinkModel::check`]).
+    pub fn link_asymmetric(&mut self, forward: LinkModel, back: LinkModel) -> LinkId {
         for link in [forward, back] {
             if let Err(error) = link.check() {
                 panic!("{error}");
@@ -217,10 +217,10 @@ impl World {
         }
         let id = LinkId(self.cables.len());
         let rng = self.rng.fork(0x11_0000 + id.0 as u64);
-        self.cables.push(Cable {
+        self.cables.push(WorldLink {
             engine: LinkEngine::asymmetric(forward, back, &rng),
             ends: [None; 2],
-            alarm: Alarm::default(),
+            wakeup: Wakeup::default(),
             tap: None,
         });
         id
@@ -354,17 +354,17 @@ impl World {
         self.hosts[server.0].listen(own);
         let id = FlowId(self.flows.len());
         let keys = self.rng.fork(0x33_0000 + id.0 as u64);
-        let end = |host, app, label| End::new(host, app, keys.fork(label).next_u64());
+        let end = |host, app, label| FlowEnd::new(host, app, keys.fork(label).next_u64());
         self.flows.push(Flow {
             ends: [end(client, client_app, 0), end(server, server_app, 1)],
             arrivals: Default::default(),
-            watch: crate::check::windows::WindowWatch::default(),
+            watch: crate::check::windows::WindowChecker::default(),
             started: self.now + delay,
             finished: None,
             last_frame: None,
             longest_silence: Duration::ZERO,
         });
-        self.agenda.add(self.now + delay, Event::Start(id));
+        self.events.add(self.now + delay, WorldEvent::Start(id));
         id
     }
 
@@ -432,7 +432,7 @@ impl World {
     }
 
     /// Changes what a link does, in both directions, from now on.
-    pub fn change_link(&mut self, link: LinkId, to: Link) {
+    pub fn change_link(&mut self, link: LinkId, to: LinkModel) {
         self.links_changed = true;
         for direction in Direction::ALL {
             self.cables[link.0].engine.change(direction, to);
@@ -446,7 +446,7 @@ impl World {
     }
 
     /// Switches every impairment of every link off, and forgets the rules.
-    pub fn heal(&mut self) {
+    pub fn remove_impairments(&mut self) {
         self.rules.clear();
         for number in 0..self.cables.len() {
             let engine = &mut self.cables[number].engine;

@@ -10,8 +10,8 @@
 use fullpipe::turn;
 use fullpipe_pool::Duration;
 
-use super::{Event, HostId, World};
-use crate::cpu::{Cpu, CpuModel, Task};
+use super::{HostId, World, WorldEvent};
+use crate::cpu::{AppTask, Cpu, CpuModel};
 use crate::failure::WorldFailure;
 
 impl World {
@@ -85,7 +85,7 @@ impl World {
             return false;
         }
         let free = cpu.begin(self.now, cost);
-        self.agenda.add(free, Event::Poke(id));
+        self.events.add(free, WorldEvent::Poke(id));
         true
     }
 
@@ -107,11 +107,11 @@ impl World {
     fn one_application(&mut self, id: HostId) -> Result<bool, WorldFailure> {
         let waiting = self.hosts[id.0].cpu.as_mut();
         let served = match waiting.and_then(Cpu::next_task) {
-            Some(Task::End(end)) => {
+            Some(AppTask::End(end)) => {
                 self.run_end(end)?;
                 true
             }
-            Some(Task::Datagrams(datagrams, side)) => {
+            Some(AppTask::Datagrams(datagrams, side)) => {
                 self.run_datagrams(datagrams, side)?;
                 true
             }

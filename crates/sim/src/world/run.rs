@@ -30,7 +30,7 @@ impl World {
     pub fn try_run_until(&mut self, goal: Goal, deadline: Deadline) -> Result<(), WorldFailure> {
         let end = self.now + deadline.0;
         while !self.is_reached(goal) {
-            match self.agenda.next_at() {
+            match self.events.next_at() {
                 Some(at) if at <= end => {
                     self.step()?;
                 }
@@ -39,7 +39,7 @@ impl World {
                     let what = format!("{goal:?} not reached in {}", deadline.0);
                     return Err(self.unfinished(&what));
                 }
-                None if self.reap_unheard()? => {}
+                None if self.reset_unreachable_ends()? => {}
                 None => return Err(self.unfinished("nothing will ever happen again")),
             }
         }
@@ -73,7 +73,7 @@ impl World {
     /// When a checker finds something.
     pub fn try_pass(&mut self, length: Duration) -> Result<(), WorldFailure> {
         let end = self.now + length;
-        while self.agenda.next_at().is_some_and(|at| at <= end) {
+        while self.events.next_at().is_some_and(|at| at <= end) {
             self.step()?;
         }
         self.pass_to(end);

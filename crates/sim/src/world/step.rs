@@ -1,59 +1,59 @@
 //! One step: the next event, and everything it causes at its time.
 //!
 //! Rule: an event is handled completely before the next is taken; whoever was
-//! touched is put on the agenda again.
+//! touched is put on the event queue again.
 
-use super::{Event, Host, HostId, LinkId, Node, World};
-use crate::cpu::Task;
+use super::{Host, HostId, LinkId, Node, World, WorldEvent};
+use crate::cpu::AppTask;
 use crate::failure::WorldFailure;
 use crate::link::Direction;
 
 impl World {
     /// Lets the next event happen. False when there is none.
     pub(super) fn step(&mut self) -> Result<bool, WorldFailure> {
-        let Some((at, event)) = self.agenda.take() else {
+        let Some((at, event)) = self.events.take() else {
             return Ok(false);
         };
         self.watch.passed(self.now, at);
         self.now = at;
         self.steps += 1;
         match event {
-            Event::Link(link) => {
-                if self.cables[link.0].alarm.rang(at) {
+            WorldEvent::Link(link) => {
+                if self.cables[link.0].wakeup.fired(at) {
                     self.move_link(link)?;
                 }
             }
-            Event::Host(host) => {
-                if self.hosts[host.0].alarm.rang(at) {
+            WorldEvent::Host(host) => {
+                if self.hosts[host.0].wakeup.fired(at) {
                     self.count_wake(host)?;
                     self.work(host)?;
                 }
             }
-            Event::Interrupt(host) => {
-                if self.hosts[host.0].interrupt.rang(at) {
+            WorldEvent::Interrupt(host) => {
+                if self.hosts[host.0].interrupt.fired(at) {
                     self.hosts[host.0].device.interrupt(at);
                     self.work(host)?;
                 }
             }
-            Event::Poke(host) => self.work(host)?,
-            Event::End(end) => {
-                if self.end_mut(end).alarm.rang(at) {
+            WorldEvent::Poke(host) => self.work(host)?,
+            WorldEvent::End(end) => {
+                if self.end_mut(end).wakeup.fired(at) {
                     let host = self.end_mut(end).host;
                     self.hosts[host.0].idle_wakes = 0;
                     match &mut self.hosts[host.0].cpu {
-                        Some(cpu) => cpu.wait(Task::End(end)),
+                        Some(cpu) => cpu.wait(AppTask::End(end)),
                         None => self.run_end(end)?,
                     }
                     self.work(host)?;
                 }
             }
-            Event::Datagrams(id) => {
-                if self.datagrams[id.0].alarm.rang(at) {
+            WorldEvent::Datagrams(id) => {
+                if self.datagrams[id.0].wakeup.fired(at) {
                     self.datagrams_due(id)?;
                 }
             }
-            Event::Start(flow) => self.start(flow)?,
-            Event::Release(host, frame) => {
+            WorldEvent::Start(flow) => self.start(flow)?,
+            WorldEvent::Release(host, frame) => {
                 let Host {
                     link, direction, ..
                 } = &self.hosts[host.0];
@@ -94,11 +94,11 @@ impl World {
         Ok(())
     }
 
-    /// Puts `link` on the agenda for when it has something to do.
+    /// Puts `link` on the event queue for when it has something to do.
     pub(super) fn schedule_link(&mut self, link: LinkId) {
         let cable = &mut self.cables[link.0];
-        if let Some(at) = cable.alarm.set(cable.engine.next_event()) {
-            self.agenda.add(at.max(self.now), Event::Link(link));
+        if let Some(at) = cable.wakeup.set(cable.engine.next_event()) {
+            self.events.add(at.max(self.now), WorldEvent::Link(link));
         }
     }
 }

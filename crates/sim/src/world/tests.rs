@@ -10,7 +10,7 @@ use fullpipe_pool::Duration;
 use fullpipe_tcp::CloseReason;
 
 use super::*;
-use crate::app::{Answerer, Asker, Ending, Requester, Requests, Responder};
+use crate::app::{Ending, QueryClient, QueryServer, Requester, Requests, Responder};
 use crate::flow::{Goal, Stage};
 use crate::link::{Outage, Queue, Radio};
 use crate::rule::{delay_nth_data_packet, drop_nth_data_packet, drop_when};
@@ -20,9 +20,9 @@ use crate::{KIB, MIB};
 #[test]
 fn a_single_loss_is_repaired_without_a_timeout() {
     let mut world = World::new(Seed(7));
-    let link = world.link(Link {
+    let link = world.link(LinkModel {
         delay_us: 10_000,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     });
     let (client, server) = world.pair(&link, Config::default());
     world.rule(drop_nth_data_packet(40));
@@ -37,9 +37,9 @@ fn throughput_is_the_window_over_the_round_trip_time() {
     config.tcp.receive_buffer = 16 << 10;
     config.tcp.send_buffer = 64 << 10;
     let mut world = World::new(Seed(1));
-    let link = world.link(Link {
+    let link = world.link(LinkModel {
         delay_us: 20_000,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     });
     let (client, server) = world.pair(&link, config);
     let flow = world.send(client, server, 2 * MIB);
@@ -60,11 +60,11 @@ fn throughput_is_the_window_over_the_round_trip_time() {
 #[test]
 fn a_bulk_transfer_fills_a_bottleneck() {
     let mut world = World::new(Seed(2));
-    let link = world.link(Link {
+    let link = world.link(LinkModel {
         rate_bps: 10_000_000,
         delay_us: 2_000,
         queue: Queue::Device,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     });
     let (client, server) = world.pair(&link, Config::default());
     let flow = world.send(client, server, 4 * MIB);
@@ -83,11 +83,11 @@ fn a_bulk_transfer_fills_a_bottleneck() {
 fn the_same_seed_gives_the_same_world_and_another_seed_another() {
     let run = |seed| {
         let mut world = World::new(Seed(seed));
-        let link = Link {
+        let link = LinkModel {
             delay_us: 5_000,
             loss: 0.05,
             jitter_us: 900,
-            ..Link::ideal()
+            ..LinkModel::ideal()
         };
         let link = world.link(link);
         let (client, server) = world.pair(&link, Config::default());
@@ -107,10 +107,10 @@ fn the_same_seed_gives_the_same_world_and_another_seed_another() {
 #[test]
 fn limits_add_up_to_the_lifetime_of_each_end() {
     let mut world = World::new(Seed(3));
-    let link = world.link(Link {
+    let link = world.link(LinkModel {
         delay_us: 3_000,
         loss: 0.02,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     });
     let (client, server) = world.pair(&link, Config::default());
     let flow = world.send(client, server, 500 * KIB);
@@ -135,7 +135,7 @@ fn a_radio_with_a_delayed_ack_peer_carries_a_writer_from_a_tiny_pool() {
     let mut peer = Config::default();
     peer.tcp.delayed_ack = Duration::from_millis(200);
     let mut world = World::new(Seed(4));
-    let link = world.link(Link {
+    let link = world.link(LinkModel {
         rate_bps: 6_000_000,
         delay_us: 1_000,
         queue: Queue::Device,
@@ -143,7 +143,7 @@ fn a_radio_with_a_delayed_ack_peer_carries_a_writer_from_a_tiny_pool() {
             access_us: 300,
             backoff_us: 200,
         }),
-        ..Link::ideal()
+        ..LinkModel::ideal()
     });
     let (client, server) = (world.host(&link, tiny), world.host(&link, peer));
     let flow = world.send(client, server, MIB);
@@ -159,9 +159,9 @@ fn requests_and_answers_take_a_round_trip_each() {
     let mut config = Config::default();
     config.tcp.nagle = false;
     let mut world = World::new(Seed(5));
-    let link = world.link(Link {
+    let link = world.link(LinkModel {
         delay_us: 1_000,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     });
     let (client, server) = world.pair(&link, config);
     let plan = Requests {
@@ -196,9 +196,9 @@ fn a_stalled_reader_closes_the_window_and_the_transfer_goes_on_afterwards() {
     let mut config = Config::default();
     config.tcp.receive_buffer = 8 << 10;
     let mut world = World::new(Seed(6));
-    let link = world.link(Link {
+    let link = world.link(LinkModel {
         delay_us: 100,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     });
     let (client, server) = world.pair(&link, config);
     let stall = (Duration::ZERO, Duration::from_secs(6));
@@ -223,9 +223,9 @@ fn a_stalled_reader_closes_the_window_and_the_transfer_goes_on_afterwards() {
 #[test]
 fn a_late_packet_is_no_loss() {
     let mut world = World::new(Seed(8));
-    let link = world.link(Link {
+    let link = world.link(LinkModel {
         delay_us: 10_000,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     });
     let (client, server) = world.pair(&link, Config::default());
     world.rule(delay_nth_data_packet(20, Duration::from_millis(1)));
@@ -237,9 +237,9 @@ fn a_late_packet_is_no_loss() {
 #[test]
 fn a_client_that_vanished_leaves_the_server_waiting() {
     let mut world = World::new(Seed(9));
-    let link = world.link(Link {
+    let link = world.link(LinkModel {
         delay_us: 1_000,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     });
     let (client, server) = world.pair(&link, Config::default());
     let ending = Ending::Vanish { after: 30_000 };
@@ -273,10 +273,10 @@ fn a_switch_joins_many_hosts() {
     let switch = world.switch();
     let hosts: Vec<HostId> = (0..5)
         .map(|_| {
-            let link = world.link(Link {
+            let link = world.link(LinkModel {
                 rate_bps: 100_000_000,
                 delay_us: 50,
-                ..Link::ideal()
+                ..LinkModel::ideal()
             });
             let host = world.host(&link, Config::default());
             world.plug(&link, switch);
@@ -294,7 +294,7 @@ fn a_switch_joins_many_hosts() {
 #[test]
 fn a_world_in_which_nothing_can_happen_says_so() {
     let mut world = World::new(Seed(11));
-    let link = world.link(Link::ideal());
+    let link = world.link(LinkModel::ideal());
     let (client, server) = world.pair(&link, Config::default());
     world.rule(drop_when(|_| true));
     let flow = world.send(client, server, 1_000);
@@ -311,9 +311,9 @@ fn a_world_in_which_nothing_can_happen_says_so() {
 #[test]
 fn an_answer_is_measured_like_any_stream_once_the_facts_are_turned() {
     let mut world = World::new(Seed(8));
-    let link = world.link(Link {
+    let link = world.link(LinkModel {
         delay_us: 10_000,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     });
     let (client, server) = world.pair(&link, Config::default());
     let think = Duration::from_millis(800);
@@ -321,8 +321,8 @@ fn an_answer_is_measured_like_any_stream_once_the_facts_are_turned() {
     let flow = world.converse(
         client,
         server,
-        Box::new(Asker::new(300, Transfer::sink(ReadPlan::Eager))),
-        Box::new(Answerer::new(300, think, answer)),
+        Box::new(QueryClient::new(300, Transfer::sink(ReadPlan::Eager))),
+        Box::new(QueryServer::new(300, think, answer)),
         Duration::ZERO,
     );
     world.run_until(flow.done(), Deadline::secs(60));
@@ -346,17 +346,17 @@ fn an_answer_is_measured_like_any_stream_once_the_facts_are_turned() {
 #[test]
 fn a_sender_whose_probes_are_lost_goes_without_a_word_and_answers_with_a_reset_later() {
     let mut world = World::new(Seed(9));
-    let back = Link {
+    let back = LinkModel {
         delay_us: 1_000,
         outage: Some(Outage {
             after_us: 1_000_000,
             length_us: 1_700_000_000,
         }),
-        ..Link::ideal()
+        ..LinkModel::ideal()
     };
-    let forward = Link {
+    let forward = LinkModel {
         delay_us: 1_000,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     };
     let link = world.link_asymmetric(forward, back);
     let (client, server) = world.pair(&link, Config::default());
@@ -396,9 +396,9 @@ fn a_linux_host_offers_ten_segments_and_then_the_windows_share_of_its_buffer() {
         ("1", "1", 128 * KIB, 3 * MIB),
     ] {
         let mut world = World::new(Seed(11));
-        let link = world.link(Link {
+        let link = world.link(LinkModel {
             delay_us: 10_000,
-            ..Link::ideal()
+            ..LinkModel::ideal()
         });
         let mut linux = presets::find("linux").unwrap().config();
         linux.set("tcp_moderate_rcvbuf", moderate).unwrap();

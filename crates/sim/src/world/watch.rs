@@ -9,11 +9,11 @@ use super::{HostId, World};
 use crate::check::{pace, rate};
 use crate::failure::WorldFailure;
 use crate::flow::{EndId, Side};
-use crate::link::{Direction, ETHERNET_HEADER_LEN, Link};
+use crate::link::{Direction, ETHERNET_HEADER_LEN, LinkModel};
 use crate::packet::{Packet, TcpPacket};
 
 /// Text that one end of a conversation has sent in a turn.
-struct Made {
+struct SentPayload {
     end: EndId,
     texts: Vec<u32>,
 }
@@ -46,7 +46,7 @@ impl World {
         let segments: Vec<TcpPacket> = frames
             .filter_map(|frame| Packet::parse(self.now, frame).tcp)
             .collect();
-        let mut made: Vec<Made> = Vec::new();
+        let mut made: Vec<SentPayload> = Vec::new();
         for tcp in segments {
             let Some(end) = self.end_of(&tcp) else {
                 continue;
@@ -57,14 +57,14 @@ impl World {
                 let told = verdict.map_err(|finding| self.failure(self.place_of(end), finding))?;
                 self.judged.repeats |= told;
             }
-            if tcp.text_len == 0 {
+            if tcp.payload_len == 0 {
                 continue;
             }
             match made.iter_mut().find(|made| made.end == end) {
-                Some(made) => made.texts.push(tcp.text_len),
-                None => made.push(Made {
+                Some(made) => made.texts.push(tcp.payload_len),
+                None => made.push(SentPayload {
                     end,
-                    texts: vec![tcp.text_len],
+                    texts: vec![tcp.payload_len],
                 }),
             }
         }
@@ -75,7 +75,7 @@ impl World {
     fn watch_rates(
         &mut self,
         id: HostId,
-        made: &Made,
+        made: &SentPayload,
         knows_all: bool,
     ) -> Result<(), WorldFailure> {
         let (now, end) = (self.now, made.end);
@@ -87,7 +87,7 @@ impl World {
             return Ok(());
         };
         if host.config.tcp.pacing && knows_all {
-            let pacing = pace::Pacing {
+            let pacing = pace::PacingState {
                 now,
                 rate: info.pacing_rate,
                 mss: info.mss,
@@ -114,14 +114,14 @@ impl World {
 
     /// The way that text from `end` takes, if nothing there can overtake and it
     /// has a rate. What is between two switches can only make it slower.
-    fn bare_path(&self, end: EndId) -> Option<rate::Path> {
+    fn bare_path(&self, end: EndId) -> Option<rate::PathCapacity> {
         if !self.rules.is_empty() || self.links_changed {
             return None;
         }
         let ends = &self.flows[end.flow.0].ends;
         let [from, to] =
             [end.side, end.side.other()].map(|side: Side| &self.hosts[ends[side.index()].host.0]);
-        let leg = |host: &super::Host, away: bool| -> Link {
+        let leg = |host: &super::Host, away: bool| -> LinkModel {
             let direction = if away {
                 host.direction
             } else {
@@ -133,7 +133,7 @@ impl World {
         let forward = [leg(from, true), leg(to, false)];
         let back = [leg(to, true), leg(from, false)];
         let legs = if one_link { 1 } else { 2 };
-        let overtakes = |link: &Link| link.jitter_us > 0 || link.reordering.is_some();
+        let overtakes = |link: &LinkModel| link.jitter_us > 0 || link.reordering.is_some();
         // Which links are between the switches is not known here: none may.
         let crossed = Direction::ALL.map(|way| {
             let mut links = self.cables.iter().map(|cable| cable.engine.link(way));
@@ -150,7 +150,7 @@ impl World {
         let rates = forward[..legs].iter().map(|link| link.rate_bps);
         let rate_bps = rates.filter(|&rate| rate > 0).min()?;
         let both = forward[..legs].iter().chain(&back[..legs]);
-        Some(rate::Path {
+        Some(rate::PathCapacity {
             rate_bps,
             round_trip_us: both.map(|link| link.delay_us).sum(),
             frame: (forward[0].mtu + ETHERNET_HEADER_LEN) as u64,

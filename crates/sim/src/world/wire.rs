@@ -4,13 +4,13 @@
 //! before anything can happen to it, and then meets the rules. What arrives at
 //! a host is counted and not judged.
 
-use super::{Event, HostId, LinkId, World, address_of};
+use super::{HostId, LinkId, World, WorldEvent, address_of};
 use crate::failure::WorldFailure;
 use crate::flow::{EndId, FlowId, Side, Stage};
 use crate::link::Direction;
 use crate::packet::{Packet, TcpPacket};
-use crate::pcapng::{Passage, TapId};
-use crate::rule::Fate;
+use crate::pcapng::{CaptureDirection, TapId};
+use crate::rule::RuleAction;
 
 impl World {
     /// Puts what the host has sent on its link, as far as there is room.
@@ -32,7 +32,11 @@ impl World {
         self.watch.frames_in_vain += 1;
         self.hosts[id.0].idle_wakes = 0;
         let (link, direction) = (self.hosts[id.0].link, self.hosts[id.0].direction);
-        self.record(self.hosts[id.0].tap, Some(Passage::Outbound), &frame);
+        self.record(
+            self.hosts[id.0].tap,
+            Some(CaptureDirection::Outbound),
+            &frame,
+        );
         let packet = Packet::parse(self.now, &frame);
         if packet.tcp.is_none() {
             self.hosts[id.0].last_sent_other = Some(self.now);
@@ -45,13 +49,15 @@ impl World {
         if let Some(tcp) = packet.tcp
             && !self.watch_segment(&tcp)?
         {
-            fate = Some(Fate::Drop);
+            fate = Some(RuleAction::Drop);
         }
         match fate {
             None => self.offer(link, direction, frame),
-            Some(Fate::Drop) => self.hosts[id.0].device.recycle(frame),
-            Some(Fate::Delay(by)) => self.agenda.add(self.now + by, Event::Release(id, frame)),
-            Some(Fate::Duplicate) => {
+            Some(RuleAction::Drop) => self.hosts[id.0].device.recycle(frame),
+            Some(RuleAction::Delay(by)) => self
+                .events
+                .add(self.now + by, WorldEvent::Release(id, frame)),
+            Some(RuleAction::Duplicate) => {
                 self.offer(link, direction, frame.clone());
                 self.offer(link, direction, frame);
             }
@@ -68,7 +74,11 @@ impl World {
 
     /// A frame comes out of a link at a host.
     pub(super) fn deliver(&mut self, host: HostId, frame: Vec<u8>) {
-        self.record(self.hosts[host.0].tap, Some(Passage::Inbound), &frame);
+        self.record(
+            self.hosts[host.0].tap,
+            Some(CaptureDirection::Inbound),
+            &frame,
+        );
         self.hosts[host.0].idle_wakes = 0;
         if !self.hosts[host.0].device.has_descriptor() {
             return;
@@ -98,7 +108,7 @@ impl World {
         let own = &mut flow.ends[end.side.index()];
         own.last_sent = Some(now);
         own.meter.segment(now, tcp);
-        own.ledger.waits.left(own.meter.new_text, now);
+        own.ledger.waits.left(own.meter.new_payload, now);
         if flow.ends.iter().any(|end| end.stage == Stage::Vanished) {
             return Ok(false);
         }
@@ -127,7 +137,12 @@ impl World {
     }
 
     /// Writes a frame to the capture, if there is a tap.
-    pub(super) fn record(&mut self, tap: Option<TapId>, passage: Option<Passage>, frame: &[u8]) {
+    pub(super) fn record(
+        &mut self,
+        tap: Option<TapId>,
+        passage: Option<CaptureDirection>,
+        frame: &[u8],
+    ) {
         if let (Some(tap), Some(capture)) = (tap, &mut self.capture)
             && let Err(error) = capture.frame(tap, self.now, passage, frame)
         {

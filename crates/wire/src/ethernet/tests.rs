@@ -73,7 +73,7 @@ fn an_address_is_printed_as_it_is_read() {
     ] {
         assert_eq!(
             wrong.parse::<MacAddress>(),
-            Err(MacAddressSyntax),
+            Err(ParseMacAddressError),
             "{wrong}"
         );
     }

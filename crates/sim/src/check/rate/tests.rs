@@ -2,7 +2,7 @@
 
 use super::*;
 
-const PATH: Path = Path {
+const PATH: PathCapacity = PathCapacity {
     rate_bps: 8_000_000,
     round_trip_us: 10_000,
     frame: 1_514,

@@ -4,7 +4,7 @@ use fullpipe_wire::{SackBlock, TcpHeader};
 
 use super::*;
 
-fn packet(seq: u32, ack: u32, text_len: u32, sack: &[(u32, u32)]) -> TcpPacket {
+fn packet(seq: u32, ack: u32, payload_len: u32, sack: &[(u32, u32)]) -> TcpPacket {
     let mut header = TcpHeader {
         seq,
         ack,
@@ -19,13 +19,13 @@ fn packet(seq: u32, ack: u32, text_len: u32, sack: &[(u32, u32)]) -> TcpPacket {
         src: nobody,
         dst: nobody,
         header,
-        text_len,
+        payload_len,
     }
 }
 
 /// An end that has sent 10 segments of 100 bytes from 1 on, and expects 500.
-fn sender() -> RepeatWatch {
-    let mut watch = RepeatWatch::default();
+fn sender() -> RepeatChecker {
+    let mut watch = RepeatChecker::default();
     let mut syn = packet(0, 500, 0, &[]);
     syn.header.flags = TcpFlags::SYN | TcpFlags::ACK;
     assert!(watch.sent(&syn, Instant::ZERO).is_ok());
@@ -37,7 +37,7 @@ fn sender() -> RepeatWatch {
     watch
 }
 
-fn again(watch: &mut RepeatWatch, segment: u32, at_ms: u64) -> bool {
+fn again(watch: &mut RepeatChecker, segment: u32, at_ms: u64) -> bool {
     let text = packet(1 + segment * 100, 500, 100, &[]);
     watch.sent(&text, Instant::from_millis(at_ms)).is_ok()
 }

@@ -6,7 +6,7 @@ use fullpipe_wire::{TcpHeader, TcpOptions};
 
 use super::*;
 
-fn segment(flags: TcpFlags, seq: u32, ack: u32, window: u16, text_len: u32) -> TcpPacket {
+fn segment(flags: TcpFlags, seq: u32, ack: u32, window: u16, payload_len: u32) -> TcpPacket {
     let nobody = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0);
     let scale = flags.contains(TcpFlags::SYN).then_some(2);
     let options = TcpOptions {
@@ -25,14 +25,14 @@ fn segment(flags: TcpFlags, seq: u32, ack: u32, window: u16, text_len: u32) -> T
         src: nobody,
         dst: nobody,
         header,
-        text_len,
+        payload_len,
     }
 }
 
 /// A connection whose client starts at 100 and whose server at u32::MAX,
 /// both with windows of 1,000 bytes.
-fn established() -> WindowWatch {
-    let mut watch = WindowWatch::default();
+fn established() -> WindowChecker {
+    let mut watch = WindowChecker::default();
     let syn_ack = TcpFlags::SYN.union(TcpFlags::ACK);
     watch
         .segment(0, &segment(TcpFlags::SYN, 100, 0, 1_000, 0))
@@ -68,10 +68,10 @@ fn an_edge_may_stand_or_advance_but_not_retreat() {
 
 #[test]
 fn text_beyond_the_edge_is_found_but_a_probe_is_none() {
-    for (text_len, wrong) in [(1_000, false), (1_001, false), (1_002, true)] {
+    for (payload_len, wrong) in [(1_000, false), (1_001, false), (1_002, true)] {
         let mut watch = established();
-        let result = watch.segment(0, &segment(TcpFlags::ACK, 101, 0, 250, text_len));
-        assert_eq!(result.is_err(), wrong, "{text_len} bytes");
+        let result = watch.segment(0, &segment(TcpFlags::ACK, 101, 0, 250, payload_len));
+        assert_eq!(result.is_err(), wrong, "{payload_len} bytes");
     }
 }
 
@@ -117,7 +117,7 @@ fn a_new_incarnation_starts_anew() {
 
 #[test]
 fn of_two_answers_to_one_syn_the_one_that_is_used_counts() {
-    let mut watch = WindowWatch::default();
+    let mut watch = WindowChecker::default();
     let syn_ack = TcpFlags::SYN.union(TcpFlags::ACK);
     for (end, flags, seq, ack, window, retreats) in [
         (0, TcpFlags::SYN, 100, 0, 1_000, false),
@@ -135,7 +135,7 @@ fn of_two_answers_to_one_syn_the_one_that_is_used_counts() {
 
 /// Both ends have said all and know it; then a late duplicate of what opened the
 /// connection is answered, with `flags`.
-fn answer_from_the_beginning(forgets: bool, flags: TcpFlags) -> Result<(), Finding> {
+fn answer_from_the_beginning(forgets: bool, flags: TcpFlags) -> Result<(), Violation> {
     let mut watch = established();
     let fin = TcpFlags::ACK.union(TcpFlags::FIN);
     watch.segment(0, &segment(fin, 101, 0, 250, 500)).unwrap();
@@ -168,7 +168,7 @@ fn only_who_forgets_may_begin_again_after_the_end() {
 #[test]
 fn a_window_is_read_by_the_answer_that_it_acknowledges() {
     let syn_ack = TcpFlags::SYN.union(TcpFlags::ACK);
-    let mut watch = WindowWatch::default();
+    let mut watch = WindowChecker::default();
     let syn = segment(TcpFlags::SYN, 100, 0, 1_000, 0);
     watch.segment(0, &syn).unwrap();
     let mut first = segment(syn_ack, 5_000, 101, 1_000, 0);

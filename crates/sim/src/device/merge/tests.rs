@@ -83,7 +83,7 @@ impl Segment {
 /// Takes the segments a microsecond apart, and then lets time pass. Returns how
 /// many segments each frame that arrived was made of.
 fn merged(segments: &[Segment]) -> Vec<u16> {
-    let (mut merger, mut arrived) = (Merger::new(MODEL), Arrived::new());
+    let (mut merger, mut arrived) = (Merger::new(MODEL), ReceivedFrames::new());
     for (number, segment) in segments.iter().enumerate() {
         merger.take(
             segment.frame(),
@@ -98,7 +98,7 @@ fn merged(segments: &[Segment]) -> Vec<u16> {
 
 #[test]
 fn segments_in_order_become_one_sound_frame() {
-    let (mut merger, mut arrived) = (Merger::new(MODEL), Arrived::new());
+    let (mut merger, mut arrived) = (Merger::new(MODEL), ReceivedFrames::new());
     for seq in [u32::MAX - 999, 0, 1_000] {
         merger.take(Segment::new(seq).frame(), Instant::ZERO, &mut arrived);
     }
@@ -153,7 +153,7 @@ fn only_what_could_have_been_sent_as_one_is_merged() {
 fn what_may_not_wait_does_not_overtake_what_was_held() {
     let mut acknowledgment = Segment::new(1_000);
     acknowledgment.len = 0;
-    let (mut merger, mut arrived) = (Merger::new(MODEL), Arrived::new());
+    let (mut merger, mut arrived) = (Merger::new(MODEL), ReceivedFrames::new());
     merger.take(Segment::new(0).frame(), Instant::ZERO, &mut arrived);
     merger.take(acknowledgment.frame(), Instant::ZERO, &mut arrived);
     let lens: Vec<usize> = arrived.iter().map(|(frame, _)| frame.len()).collect();
@@ -164,7 +164,7 @@ fn what_may_not_wait_does_not_overtake_what_was_held() {
 fn damaged_segments_pass_unmerged_and_unverified() {
     let mut damaged = Segment::new(1_000).frame();
     *damaged.last_mut().unwrap() ^= 1;
-    let (mut merger, mut arrived) = (Merger::new(MODEL), Arrived::new());
+    let (mut merger, mut arrived) = (Merger::new(MODEL), ReceivedFrames::new());
     merger.take(Segment::new(0).frame(), Instant::ZERO, &mut arrived);
     merger.take(damaged, Instant::ZERO, &mut arrived);
     assert_eq!(arrived.len(), 2);
@@ -173,7 +173,7 @@ fn damaged_segments_pass_unmerged_and_unverified() {
 
 #[test]
 fn nothing_is_held_longer_than_the_longest_and_no_frame_grows_too_long() {
-    let (mut merger, mut arrived) = (Merger::new(MODEL), Arrived::new());
+    let (mut merger, mut arrived) = (Merger::new(MODEL), ReceivedFrames::new());
     for number in 0..11 {
         let now = Instant::from_micros(u64::from(number) * 9);
         merger.take(Segment::new(number * 1_000).frame(), now, &mut arrived);

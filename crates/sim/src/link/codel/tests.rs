@@ -11,9 +11,9 @@ fn at(ms: u64) -> Instant {
 
 /// A queue of which a frame leaves every millisecond, `sojourn_ms` after it
 /// joined, and in which others always wait. Returns when frames were dropped.
-fn drops(control: &mut Control, from: u64, until: u64, sojourn_ms: u64) -> Vec<u64> {
+fn drops(control: &mut CodelState, from: u64, until: u64, sojourn_ms: u64) -> Vec<u64> {
     let mut dropped = Vec::new();
-    let mut line = Line::default();
+    let mut line = FrameQueue::default();
     for now in from..until {
         // As many as can be dropped, one that leaves, two that stay behind.
         while line.len() < 6 {
@@ -29,12 +29,12 @@ fn drops(control: &mut Control, from: u64, until: u64, sojourn_ms: u64) -> Vec<u
 
 #[test]
 fn a_queue_below_the_target_is_left_alone() {
-    assert_eq!(drops(&mut Control::default(), 1_000, 9_000, 4), []);
+    assert_eq!(drops(&mut CodelState::default(), 1_000, 9_000, 4), []);
 }
 
 #[test]
 fn a_standing_queue_is_dropped_from_ever_sooner_by_the_square_root() {
-    let dropped = drops(&mut Control::default(), 1_000, 1_600, 20);
+    let dropped = drops(&mut CodelState::default(), 1_000, 1_600, 20);
     // 100 ms above the target, then 100/√1, 100/√2, 100/√3 … ms apart, each time
     // on the next millisecond that is not before it.
     let mut expected = vec![1_100];
@@ -51,7 +51,7 @@ fn a_standing_queue_is_dropped_from_ever_sooner_by_the_square_root() {
 
 #[test]
 fn one_short_sojourn_ends_the_dropping_and_a_soon_return_goes_on_near_where_it_was() {
-    let mut control = Control::default();
+    let mut control = CodelState::default();
     let before = drops(&mut control, 1_000, 1_800, 20);
     assert!(before.len() > 8);
     assert_eq!(drops(&mut control, 1_800, 1_810, 1), []);
@@ -65,21 +65,21 @@ fn one_short_sojourn_ends_the_dropping_and_a_soon_return_goes_on_near_where_it_w
 
 #[test]
 fn the_last_frame_is_never_dropped() {
-    let mut control = Control::default();
-    let mut line = Line::default();
+    let mut control = CodelState::default();
+    let mut line = FrameQueue::default();
     for now in 0..2_000 {
         line.join(vec![0; FRAME], at(now));
         let (first, toll) = control.deque(MODEL, &mut line, FRAME, at(now + 50));
-        assert!(first.is_some() && toll == Toll::default());
+        assert!(first.is_some() && toll == CodelCounts::default());
     }
 }
 
 #[test]
 fn what_can_be_marked_is_marked_and_leaves() {
     let model = Codel { ecn: true, ..MODEL };
-    let mut control = Control::default();
-    let mut line = Line::default();
-    let mut total = Toll::default();
+    let mut control = CodelState::default();
+    let mut line = FrameQueue::default();
+    let mut total = CodelCounts::default();
     for now in 1_000..1_500 {
         while line.len() < 4 {
             let mut frame = vec![0; FRAME];

@@ -2,16 +2,16 @@
 
 use super::*;
 use crate::app::Amount;
-use crate::{Cost, CpuModel, DatagramPlan, Pace};
+use crate::{CpuModel, DatagramPlan, FrameCost, Pace};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn gigabit() -> Link {
-    Link {
+fn gigabit() -> LinkModel {
+    LinkModel {
         rate_bps: 1_000_000_000,
         delay_us: 50,
         queue: Queue::Device,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     }
 }
 
@@ -90,7 +90,7 @@ fn what_a_slow_reader_has_no_queue_for_is_lost_and_counted() {
 
 #[test]
 fn an_unpaced_sender_is_as_fast_as_the_link_or_its_processor() {
-    let cost = Cost {
+    let cost = FrameCost {
         packet: Duration::from_micros(20),
         byte_ps: 0,
     };
@@ -117,7 +117,7 @@ fn an_unpaced_sender_is_as_fast_as_the_link_or_its_processor() {
 #[test]
 fn what_held_datagrams_back_adds_up_and_is_what_was_built() {
     let work = |us| CpuModel {
-        send: Cost {
+        send: FrameCost {
             packet: Duration::from_micros(us),
             byte_ps: 0,
         },

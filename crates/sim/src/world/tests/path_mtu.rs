@@ -8,13 +8,13 @@ use crate::link::Hop;
 /// IP and TCP header with timestamps.
 const HEADERS: u32 = 52;
 
-fn path(hop: Option<Hop>) -> Link {
-    Link {
+fn path(hop: Option<Hop>) -> LinkModel {
+    LinkModel {
         rate_bps: 50_000_000,
         delay_us: 5_000,
         queue: Queue::Packets(200),
         hop,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     }
 }
 

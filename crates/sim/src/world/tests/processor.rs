@@ -3,11 +3,11 @@
 use super::*;
 use crate::app::Amount;
 use crate::device::DeviceModel;
-use crate::{Cost, CpuModel, DatagramPlan, Pace};
+use crate::{CpuModel, DatagramPlan, FrameCost, Pace};
 
 /// A processor that a frame of any length costs `us` microseconds one way.
-fn cost(us: u64) -> Cost {
-    Cost {
+fn cost(us: u64) -> FrameCost {
+    FrameCost {
         packet: Duration::from_micros(us),
         byte_ps: 0,
     }
@@ -17,11 +17,11 @@ fn cost(us: u64) -> Cost {
 /// receive rings of four frames.
 fn transfer(client_cpu: CpuModel, server_cpu: CpuModel) -> (World, [HostId; 2], crate::FlowId) {
     let mut world = World::new(Seed(11));
-    let link = world.link(Link {
+    let link = world.link(LinkModel {
         rate_bps: 1_000_000_000,
         delay_us: 50,
         queue: Queue::Device,
-        ..Link::ideal()
+        ..LinkModel::ideal()
     });
     let mut config = Config::default();
     config.tcp.pacing = false;
@@ -39,13 +39,13 @@ fn transfer(client_cpu: CpuModel, server_cpu: CpuModel) -> (World, [HostId; 2], 
 
 #[test]
 fn a_frame_costs_what_it_is_and_what_it_weighs() {
-    let weighs = Cost {
+    let weighs = FrameCost {
         packet: Duration::from_nanos(100),
         byte_ps: 1_500,
     };
     assert_eq!(weighs.of(1_000), Duration::from_nanos(1_600));
     assert_eq!(weighs.of(1), Duration::from_nanos(102), "rounded up");
-    assert_eq!(Cost::default().of(1_514), Duration::ZERO);
+    assert_eq!(FrameCost::default().of(1_514), Duration::ZERO);
 }
 
 #[test]
@@ -108,10 +108,10 @@ fn where_a_burst_waits_depends_on_who_goes_first() {
         let mut config = Config::default();
         config.udp.receive_queue = 2;
         let mut world = World::new(Seed(11));
-        let link = world.link(Link {
+        let link = world.link(LinkModel {
             rate_bps: 1_000_000_000,
             queue: Queue::Device,
-            ..Link::ideal()
+            ..LinkModel::ideal()
         });
         let device = DeviceModel {
             receive_ring: 2,

@@ -4,12 +4,12 @@ use super::*;
 use crate::link::{Codel, EcnThreshold};
 
 /// 20 Mbit/s and a round trip of 20 ms: 50 KB are on their way.
-fn bottleneck() -> Link {
-    Link {
+fn bottleneck() -> LinkModel {
+    LinkModel {
         rate_bps: 20_000_000,
         delay_us: 10_000,
         queue: Queue::Packets(1_000),
-        ..Link::ideal()
+        ..LinkModel::ideal()
     }
 }
 
@@ -27,7 +27,11 @@ fn config(congestion: &str, ecn: &str) -> Config {
 }
 
 /// Sends 16 MB; returns what the sender and the queue say of it.
-fn transfer(link: Link, congestion: &str, ecn: &str) -> (crate::Facts, crate::link::LinkCounters) {
+fn transfer(
+    link: LinkModel,
+    congestion: &str,
+    ecn: &str,
+) -> (crate::Facts, crate::link::LinkCounters) {
     let mut world = World::new(Seed(5));
     let link = world.link(link);
     let (client, server) = world.pair(&link, config(congestion, ecn));
@@ -39,11 +43,11 @@ fn transfer(link: Link, congestion: &str, ecn: &str) -> (crate::Facts, crate::li
 
 #[test]
 fn a_marking_queue_loses_nothing_and_stays_full_and_short() {
-    let threshold = Link {
+    let threshold = LinkModel {
         ecn_threshold: Some(EcnThreshold::Packets(25)),
         ..bottleneck()
     };
-    let codel = Link {
+    let codel = LinkModel {
         codel: Some(Codel {
             ecn: true,
             ..Codel::internet()
@@ -66,7 +70,7 @@ fn a_marking_queue_loses_nothing_and_stays_full_and_short() {
 
 #[test]
 fn who_takes_no_part_is_dropped() {
-    let link = Link {
+    let link = LinkModel {
         ecn_threshold: Some(EcnThreshold::Bytes(40_000)),
         ..bottleneck()
     };

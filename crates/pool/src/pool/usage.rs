@@ -55,14 +55,14 @@ impl Holder {
 
 /// One holder's line: blocks held, blocks promised, blocks guaranteed.
 #[derive(Clone, Copy, Debug, Default)]
-struct Account {
+struct HolderUsage {
     held: u32,
     promised: u32,
     floor: u32,
 }
 
 #[derive(Debug)]
-pub(super) struct Ledger {
+pub(super) struct PoolUsage {
     count: u32,
     /// What held and promised blocks together may come to.
     limit: u64,
@@ -71,12 +71,12 @@ pub(super) struct Ledger {
     /// Blocks held and promised, by everybody.
     committed: u64,
     gauge: Gauge,
-    accounts: [Account; Holder::ALL.len()],
+    accounts: [HolderUsage; Holder::ALL.len()],
 }
 
-impl Ledger {
+impl PoolUsage {
     pub(super) fn new(config: &PoolConfig) -> Self {
-        let mut accounts = [Account::default(); Holder::ALL.len()];
+        let mut accounts = [HolderUsage::default(); Holder::ALL.len()];
         accounts[Holder::Send as usize].floor = config.send_floor;
         accounts[Holder::Receive as usize].floor = config.receive_floor;
         // No account can pass the limit, so none can overflow.
@@ -117,7 +117,7 @@ impl Ledger {
         self.gauge.level()
     }
 
-    fn others(&self, holder: Holder) -> impl Iterator<Item = &Account> {
+    fn others(&self, holder: Holder) -> impl Iterator<Item = &HolderUsage> {
         let own = holder as usize;
         self.accounts
             .iter()
@@ -143,7 +143,7 @@ impl Ledger {
 
     /// Blocks that `holder` can take or be promised beyond its promises.
     pub(super) fn room(&self, holder: Holder) -> u32 {
-        let kept: u64 = self.others(holder).map(Account::unused_floor).sum();
+        let kept: u64 = self.others(holder).map(HolderUsage::unused_floor).sum();
         let room = self.uncommitted().saturating_sub(kept);
         // Overcommitted, a promise may go beyond the free blocks.
         u32::try_from(room).unwrap_or(u32::MAX)
@@ -200,7 +200,7 @@ impl Ledger {
             .iter()
             .map(|account| u64::from(account.promised))
             .sum();
-        let unused: u64 = self.accounts.iter().map(Account::unused_floor).sum();
+        let unused: u64 = self.accounts.iter().map(HolderUsage::unused_floor).sum();
         assert_eq!(
             held + u64::from(self.free),
             u64::from(self.count),
@@ -224,7 +224,7 @@ impl Ledger {
     }
 }
 
-impl Account {
+impl HolderUsage {
     /// The part of the floor that is neither held nor promised.
     fn unused_floor(&self) -> u64 {
         u64::from(self.floor).saturating_sub(u64::from(self.held) + u64::from(self.promised))

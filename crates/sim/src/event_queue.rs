@@ -11,39 +11,39 @@ use fullpipe_pool::Instant;
 
 /// Events to come, in order.
 #[derive(Debug)]
-pub struct Agenda<E> {
-    heap: BinaryHeap<Reverse<Entry<E>>>,
+pub struct EventQueue<E> {
+    heap: BinaryHeap<Reverse<ScheduledEvent<E>>>,
     sequence: u64,
 }
 
 #[derive(Debug)]
-struct Entry<E> {
+struct ScheduledEvent<E> {
     at: Instant,
     sequence: u64,
     event: E,
 }
 
-impl<E> PartialEq for Entry<E> {
+impl<E> PartialEq for ScheduledEvent<E> {
     fn eq(&self, other: &Self) -> bool {
         (self.at, self.sequence) == (other.at, other.sequence)
     }
 }
 
-impl<E> Eq for Entry<E> {}
+impl<E> Eq for ScheduledEvent<E> {}
 
-impl<E> PartialOrd for Entry<E> {
+impl<E> PartialOrd for ScheduledEvent<E> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<E> Ord for Entry<E> {
+impl<E> Ord for ScheduledEvent<E> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         (self.at, self.sequence).cmp(&(other.at, other.sequence))
     }
 }
 
-impl<E> Default for Agenda<E> {
+impl<E> Default for EventQueue<E> {
     fn default() -> Self {
         Self {
             heap: BinaryHeap::new(),
@@ -52,12 +52,12 @@ impl<E> Default for Agenda<E> {
     }
 }
 
-impl<E> Agenda<E> {
+impl<E> EventQueue<E> {
     /// Puts `event` in at `at`, behind what is there for that time already.
     pub fn add(&mut self, at: Instant, event: E) {
         let sequence = self.sequence;
         self.sequence += 1;
-        self.heap.push(Reverse(Entry {
+        self.heap.push(Reverse(ScheduledEvent {
             at,
             sequence,
             event,
@@ -75,17 +75,17 @@ impl<E> Agenda<E> {
     }
 }
 
-/// When something that can be woken is on the agenda next.
+/// When something that can be woken is on the event queue next.
 ///
 /// A wake-up that moves to a later time stays where it is: it is then early,
 /// finds nothing to do, and is put in again. So a timer that every packet
 /// moves costs no event each time.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Alarm {
+pub struct Wakeup {
     at: Option<Instant>,
 }
 
-impl Alarm {
+impl Wakeup {
     /// Makes sure that there is a wake-up at `due` or before. Returns when to
     /// add one, if one is missing.
     pub fn set(&mut self, due: Option<Instant>) -> Option<Instant> {
@@ -97,9 +97,9 @@ impl Alarm {
         self.at
     }
 
-    /// A wake-up for `at` has come out of the agenda. Returns whether it
+    /// A wake-up for `at` has come out of the event queue. Returns whether it
     /// counts; one that an earlier replaced does not.
-    pub fn rang(&mut self, at: Instant) -> bool {
+    pub fn fired(&mut self, at: Instant) -> bool {
         let counts = self.at == Some(at);
         if counts {
             self.at = None;
