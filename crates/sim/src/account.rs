@@ -133,12 +133,12 @@ impl DatagramAccount {
 
     /// A datagram of so many bytes was handed over.
     pub(crate) fn sent(&mut self, bytes: u32) {
-        self.sending.moved(bytes);
+        self.sending.charge_bytes(bytes);
     }
 
     /// A datagram of so many bytes was read.
     pub(crate) fn read(&mut self, bytes: u32) {
-        self.receiving.moved(bytes);
+        self.receiving.charge_bytes(bytes);
     }
 
     /// Name, time and bytes of what held the sender.

@@ -11,7 +11,7 @@ mod segment;
 use core::net::IpAddr;
 
 use fullpipe_pool::Instant;
-use fullpipe_tcp::{Connection, Env, IcmpError, SegmentOut, State};
+use fullpipe_tcp::{Connection, Env, IcmpError, SegmentOut, TcpState};
 use fullpipe_wire::{MacAddress, TcpHeader};
 
 use crate::{
@@ -160,7 +160,7 @@ impl Stack {
         slot.below = change(slot.below);
         let held = slot.below;
         let is_full = tcp.run(owner.index, &mut host, |connection, env| {
-            connection.on_held_below(held, device_max, env)
+            connection.on_device_backlog(held, device_max, env)
         });
         if is_full {
             self.below.note_full();
@@ -514,7 +514,7 @@ impl TcpLayer {
 /// What is known at once of a segment that cannot be sent. Not news to a
 /// connection that has just ended.
 fn report_unreachable(connection: &mut Connection, segment: &SegmentOut, env: &mut Env<'_>) {
-    if connection.state() != State::Closed && !segment.is_empty() {
+    if connection.state() != TcpState::Closed && !segment.is_empty() {
         connection.on_icmp(IcmpError::Unreachable { hard: false }, segment.seq, env);
     }
 }

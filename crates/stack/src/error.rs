@@ -48,11 +48,11 @@ pub enum TcpError {
     Ended(CloseReason),
 }
 
-impl From<fullpipe_tcp::TcpError> for TcpError {
-    fn from(error: fullpipe_tcp::TcpError) -> Self {
+impl From<fullpipe_tcp::ConnectionError> for TcpError {
+    fn from(error: fullpipe_tcp::ConnectionError) -> Self {
         match error {
-            fullpipe_tcp::TcpError::Shutdown => Self::Shutdown,
-            fullpipe_tcp::TcpError::Ended(reason) => Self::Ended(reason),
+            fullpipe_tcp::ConnectionError::Shutdown => Self::Shutdown,
+            fullpipe_tcp::ConnectionError::Ended(reason) => Self::Ended(reason),
         }
     }
 }
@@ -90,8 +90,8 @@ impl fmt::Display for TcpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoSuchHandle => f.write_str("no open connection or listener has this id"),
-            Self::Shutdown => fullpipe_tcp::TcpError::Shutdown.fmt(f),
-            Self::Ended(reason) => fullpipe_tcp::TcpError::Ended(*reason).fmt(f),
+            Self::Shutdown => fullpipe_tcp::ConnectionError::Shutdown.fmt(f),
+            Self::Ended(reason) => fullpipe_tcp::ConnectionError::Ended(*reason).fmt(f),
         }
     }
 }

@@ -145,7 +145,8 @@ mod udp;
 /// methods take.
 pub mod congestion {
     pub use fullpipe_tcp::congestion::{
-        AckSample, Congestion, CongestionControl, FastestSample, FlightStart, LostRange, RateSample,
+        AckSample, CongestionControl, CongestionEvent, FastestSample, FlightStart, LostRange,
+        RateSample,
     };
 }
 
@@ -157,7 +158,7 @@ pub mod limit {
 /// The trace: a ring of records of what happened, for
 /// [`Stack::trace`] and [`Stack::drain_trace`].
 pub mod trace {
-    pub use fullpipe_tcp::trace::{Event, Record, Trace};
+    pub use fullpipe_tcp::trace::{Trace, TraceEvent, TraceRecord};
     pub use fullpipe_wire::TcpFlags;
 }
 
@@ -166,7 +167,7 @@ pub use describe::Description;
 pub use error::{ConfigError, OpenError, TcpError};
 pub use fullpipe_pool::{Duration, Holder, Instant, ParseDurationError, Pool, Pressure, Rng};
 pub use fullpipe_tcp::{
-    Agreed, CloseReason, Info, Read, Ready, RecoveryPhase, SocketOption, State, Tuning,
+    Agreed, CloseReason, Info, Read, Ready, RecoveryPhase, SocketOption, TcpState, Tuning,
 };
 pub use fullpipe_wire::MacAddress;
 pub use icmp::PathError;

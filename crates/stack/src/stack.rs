@@ -20,7 +20,7 @@ use core::net::IpAddr;
 pub use handles::{ConnectOptions, ConnectionId, ListenOptions, ListenerId, SocketEvent};
 
 use fullpipe_pool::{Instant, Pool, Rng};
-use fullpipe_tcp::{Discards, TcpCounters, Trace, trace::Record};
+use fullpipe_tcp::{Discards, TcpCounters, Trace, trace::TraceRecord};
 use fullpipe_wire::{MacAddress, TcpHeader};
 
 use crate::{
@@ -252,8 +252,8 @@ impl Stack {
 
     /// Hands every record of the trace to `take`, oldest first, and forgets
     /// them. Returns how many had been overwritten before.
-    pub fn drain_trace(&mut self, take: impl FnMut(&Record)) -> u64 {
-        let forgotten = self.tcp.trace.forgotten();
+    pub fn drain_trace(&mut self, take: impl FnMut(&TraceRecord)) -> u64 {
+        let forgotten = self.tcp.trace.overwritten();
         self.tcp.trace.iter().for_each(take);
         self.tcp.trace.clear();
         forgotten
@@ -270,7 +270,7 @@ impl Stack {
     /// Nodes of such lists that were looked at so far, for all packets: a measure
     /// of work that is the same on every machine.
     pub fn nodes_walked(&self) -> u64 {
-        self.pool.ranges_walked() + self.tcp.sent.walked()
+        self.pool.ranges_walked() + self.tcp.sent.nodes_visited()
     }
 
     /// Packet memory, for its accounts.

@@ -5,7 +5,7 @@ mod pair;
 use std::{cell::RefCell, net::SocketAddr, rc::Rc};
 
 use fullpipe::{
-    CloseReason, ConnectOptions, ConnectionId, Duration, OpenError, Read, State, TcpError,
+    CloseReason, ConnectOptions, ConnectionId, Duration, OpenError, Read, TcpError, TcpState,
 };
 use fullpipe_wire::{TcpFlags, TcpHeader, TcpOptions, Timestamps};
 use pair::{A, B, PORT, Pair, Seen, Side, config, frame, has};
@@ -28,8 +28,8 @@ fn a_half_closed_connection_still_carries_text_the_other_way() {
     let mut text = [0; 16];
     assert_eq!(pair.read(Side::B, accepted, &mut text), Read::Data(8));
     assert_eq!(pair.read(Side::B, accepted, &mut text), Read::End);
-    assert_eq!(pair.state(Side::A, client), State::FinWait2);
-    assert_eq!(pair.state(Side::B, accepted), State::CloseWait);
+    assert_eq!(pair.state(Side::A, client), TcpState::FinWait2);
+    assert_eq!(pair.state(Side::B, accepted), TcpState::CloseWait);
     let now = pair.now;
     assert_eq!(
         pair.a.stack.tcp_write(client, b"x", now),
@@ -342,7 +342,7 @@ fn a_port_can_be_used_again_after_the_wait_and_not_before() {
         .tcp_connect(server(), Some(local), options, now)
         .unwrap();
     pair.settle();
-    assert_eq!(pair.state(Side::A, again), State::Established);
+    assert_eq!(pair.state(Side::A, again), TcpState::Established);
     pair.verify();
 }
 

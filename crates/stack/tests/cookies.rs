@@ -4,7 +4,7 @@ mod pair;
 
 use std::net::SocketAddr;
 
-use fullpipe::{CloseReason, Config, Duration, ListenOptions, State, counters::Discard};
+use fullpipe::{CloseReason, Config, Duration, ListenOptions, TcpState, counters::Discard};
 use fullpipe_wire::{TcpFlags, TcpHeader, TcpOptions};
 use pair::{B, PORT, Pair, Side, config, frame};
 
@@ -92,7 +92,7 @@ fn a_full_queue_answers_with_cookies_and_a_real_connection_still_opens() {
     assert_eq!(mib(&pair, "TcpExtSyncookiesSent"), 96);
     let client = pair.connect(Side::A, SocketAddr::from((B, PORT)));
     pair.settle();
-    assert_eq!(pair.state(Side::A, client), State::Established);
+    assert_eq!(pair.state(Side::A, client), TcpState::Established);
     let accepted = pair.b.stack.tcp_accept(listener, pair.now).expect("open");
     assert!(accepted.is_some());
     pair.verify();
@@ -172,7 +172,7 @@ fn a_proven_ack_without_memory_is_dropped_and_tried_again() {
     }
     let client = pair.connect(Side::A, to);
     pair.settle();
-    assert_eq!(pair.state(Side::A, client), State::Established);
+    assert_eq!(pair.state(Side::A, client), TcpState::Established);
     pair.write(Side::A, client, b"hello");
     pair.pass(Duration::from_secs(5));
     assert!(accept(&mut pair).is_none());
@@ -203,7 +203,7 @@ fn a_lost_last_ack_is_made_up_for_by_whatever_comes_next() {
             let accepted = pair.b.stack.tcp_accept(listener, pair.now);
             accepted.expect("it listens").is_some()
         });
-        assert_eq!(pair.state(Side::A, client), State::Established);
+        assert_eq!(pair.state(Side::A, client), TcpState::Established);
         pair.verify();
     }
 }

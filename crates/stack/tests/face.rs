@@ -11,19 +11,20 @@ use fullpipe::{
     Agreed, CloseReason, Config, ConfigError, ConnectOptions, ConnectionId, Description, Duration,
     Holder, Info, Instant, Interface, Limit, LimitClock, ListenOptions, ListenerId, MacAddress,
     Nodes, OpenError, PathError, Pool, Pressure, Read, Ready, ReceiveClock, ReceiveLimit,
-    RecoveryPhase, Rng, Route, RouteError, Routes, SocketEvent, SocketOption, Stack, State, Subnet,
-    TcpError, Tuning, Turn, UdpError, UdpId, UdpInfo, UdpQueue, UdpReady, UdpReceived,
+    RecoveryPhase, Rng, Route, RouteError, Routes, SocketEvent, SocketOption, Stack, Subnet,
+    TcpError, TcpState, Tuning, Turn, UdpError, UdpId, UdpInfo, UdpQueue, UdpReady, UdpReceived,
     config::{
         ArpConfig, CongestionAlgorithm, EcnMode, IcmpConfig, IpConfig, KnobError, KnobInfo,
         KnobTable, MtuProbing, PoolConfig, SegmentSizing, StackConfig, SynCookieUse, TcpConfig,
         TraceConfig, UdpConfig,
     },
     congestion::{
-        AckSample, Congestion, CongestionControl, FastestSample, FlightStart, LostRange, RateSample,
+        AckSample, CongestionControl, CongestionEvent, FastestSample, FlightStart, LostRange,
+        RateSample,
     },
     counters::{Counters, Discard, DiscardReason, Discards, MibCounters, TcpCounters},
     device::{Capabilities, Device, Medium, Received, RxMeta, TxChecksum, TxMeta},
-    trace::{Event, Record, TcpFlags, Trace},
+    trace::{TcpFlags, Trace, TraceEvent, TraceRecord},
     turn,
 };
 
@@ -67,7 +68,7 @@ fn name_info(info: Info) {
         close_reason,
         born,
         at,
-        heard,
+        last_received_at,
         tuning,
         agreed,
         mss,
@@ -114,8 +115,8 @@ fn name_info(info: Info) {
         limit,
         receive_limit,
     } = info;
-    let _: (State, Option<CloseReason>) = (state, close_reason);
-    let _: [Instant; 3] = [born, at, heard];
+    let _: (TcpState, Option<CloseReason>) = (state, close_reason);
+    let _: [Instant; 3] = [born, at, last_received_at];
     let _: (Tuning, Agreed, RecoveryPhase) = (tuning, agreed, recovery);
     let _: [u32; 6] = [mss, iss, snd_una, snd_nxt, in_flight, snd_wnd];
     let _: [u32; 6] = [max_snd_wnd, irs, rcv_nxt, rcv_wnd, send_queue, unsent];
@@ -164,52 +165,54 @@ fn name_event(event: SocketEvent) {
     }
 }
 
-fn name_record(record: Record) {
-    let Record {
+fn name_record(record: TraceRecord) {
+    let TraceRecord {
         at,
         connection,
         event,
     } = record;
     let _: (Instant, u32) = (at, connection);
     match event {
-        Event::Opened { passive, iss, irs } => typed::<(bool, u32, u32)>((passive, iss, irs)),
-        Event::State(state) => typed::<State>(state),
-        Event::SegmentIn {
+        TraceEvent::Opened { passive, iss, irs } => typed::<(bool, u32, u32)>((passive, iss, irs)),
+        TraceEvent::State(state) => typed::<TcpState>(state),
+        TraceEvent::SegmentIn {
             flags,
             seq,
             ack,
             window,
             len,
         }
-        | Event::SegmentOut {
+        | TraceEvent::SegmentOut {
             flags,
             seq,
             ack,
             window,
             len,
         } => typed::<(TcpFlags, [u32; 4])>((flags, [seq, ack, window, len])),
-        Event::Sack { left, right } => typed::<[u32; 2]>([left, right]),
-        Event::Retransmission { seq, len } => typed::<[u32; 2]>([seq, len]),
-        Event::Limit(limit) => typed::<Limit>(limit),
-        Event::ReceiveLimit(limit) => typed::<ReceiveLimit>(limit),
-        Event::Window {
+        TraceEvent::Sack { left, right } => typed::<[u32; 2]>([left, right]),
+        TraceEvent::Retransmission { seq, len } => typed::<[u32; 2]>([seq, len]),
+        TraceEvent::Limit(limit) => typed::<Limit>(limit),
+        TraceEvent::ReceiveLimit(limit) => typed::<ReceiveLimit>(limit),
+        TraceEvent::Window {
             cwnd,
             ssthresh,
             in_flight,
         } => typed::<[u32; 3]>([cwnd, ssthresh, in_flight]),
-        Event::Rtt {
+        TraceEvent::Rtt {
             sample_us,
             srtt_us,
             rttvar_us,
             rto_us,
         } => typed::<[u32; 4]>([sample_us, srtt_us, rttvar_us, rto_us]),
-        Event::Discard(reason) => typed::<DiscardReason>(reason),
-        Event::Timeout(count) | Event::WriterResumed(count) | Event::MemoryPressure(count) => {
+        TraceEvent::Discard(reason) => typed::<DiscardReason>(reason),
+        TraceEvent::Timeout(count)
+        | TraceEvent::WriterResumed(count)
+        | TraceEvent::MemoryPressure(count) => {
             typed::<u32>(count);
         }
-        Event::WriterBlocked { asked, taken } => typed::<[u32; 2]>([asked, taken]),
-        Event::Pressure(level) => typed::<Pressure>(level),
-        Event::Pool {
+        TraceEvent::WriterBlocked { asked, taken } => typed::<[u32; 2]>([asked, taken]),
+        TraceEvent::Pressure(level) => typed::<Pressure>(level),
+        TraceEvent::Pool {
             holder,
             held,
             promised,
@@ -273,11 +276,11 @@ impl CongestionControl for Fixed {
 
     fn on_range_lost(&mut self, _lost: &LostRange) {}
 
-    fn on_loss(&mut self, _event: &Congestion) {}
+    fn on_loss(&mut self, _event: &CongestionEvent) {}
 
-    fn on_ecn(&mut self, _event: &Congestion) {}
+    fn on_ecn(&mut self, _event: &CongestionEvent) {}
 
-    fn on_timeout(&mut self, _event: &Congestion, _first: bool) {}
+    fn on_timeout(&mut self, _event: &CongestionEvent, _first: bool) {}
 
     fn on_undo(&mut self) {}
 

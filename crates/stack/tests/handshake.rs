@@ -5,8 +5,8 @@ mod pair;
 use std::{cell::RefCell, net::SocketAddr, rc::Rc};
 
 use fullpipe::{
-    CloseReason, ConnectOptions, Duration, ListenOptions, OpenError, Read, SocketEvent, State,
-    TcpError,
+    CloseReason, ConnectOptions, Duration, ListenOptions, OpenError, Read, SocketEvent, TcpError,
+    TcpState,
 };
 use fullpipe_pool::Holder;
 use fullpipe_wire::{TcpFlags, TcpHeader};
@@ -35,8 +35,8 @@ fn three_segments_open_a_connection() {
     let flags: Vec<_> = log.borrow().iter().map(|seen| seen.header.flags).collect();
     let syn_ack = TcpFlags::SYN | TcpFlags::ACK;
     assert_eq!(flags, [TcpFlags::SYN, syn_ack, TcpFlags::ACK]);
-    assert_eq!(pair.state(Side::A, client), State::Established);
-    assert_eq!(pair.state(Side::B, accepted), State::Established);
+    assert_eq!(pair.state(Side::A, client), TcpState::Established);
+    assert_eq!(pair.state(Side::B, accepted), TcpState::Established);
     assert!(pair.ready(Side::A, client).writable);
     assert_eq!(pair.a.stack.tcp_counts(), (1, 0, 0));
     assert_eq!(pair.b.stack.tcp_counts(), (1, 0, 0));
@@ -136,7 +136,7 @@ fn a_full_backlog_drops_and_never_resets() {
     let connected = |pair: &mut Pair| {
         clients
             .iter()
-            .filter(|id| pair.state(Side::A, **id) == State::Established)
+            .filter(|id| pair.state(Side::A, **id) == TcpState::Established)
             .count()
     };
     assert!(connected(&mut pair) >= 2);
@@ -301,7 +301,7 @@ fn an_unknown_neighbour_holds_back_only_its_own_connections() {
     pair.write(Side::A, client, b"hello");
     pair.settle();
     assert!(pair.ready(Side::B, accepted).readable);
-    assert_eq!(pair.state(Side::A, lost), State::SynSent);
+    assert_eq!(pair.state(Side::A, lost), TcpState::SynSent);
     pair.until("it was given up", |pair| {
         pair.ready(Side::A, lost).closed.is_some()
     });

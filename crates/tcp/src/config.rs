@@ -6,7 +6,7 @@
 
 use fullpipe_pool::{Duration, knob_choice, knobs};
 
-use crate::receive::BehindGaps;
+use crate::receive::OutOfOrderLimits;
 
 knob_choice! {
     /// Which algorithm sizes the congestion window.
@@ -235,8 +235,8 @@ knobs! {
 
 impl TcpConfig {
     /// What a connection may keep of text that arrived ahead of its turn.
-    pub(crate) const fn behind_gaps(&self) -> BehindGaps {
-        BehindGaps {
+    pub(crate) const fn out_of_order_limits(&self) -> OutOfOrderLimits {
+        OutOfOrderLimits {
             pieces: self.holes,
             bytes: self.out_of_order,
         }

@@ -133,7 +133,7 @@ discard_reasons! {
     /// It acknowledges what was acknowledged more than a window ago. RFC 5961 §5.
     AckTooOld = "TcpDiscardAckTooOld",
     /// Text after the peer's FIN.
-    TextAfterFin = "TcpDiscardTextAfterFin",
+    PayloadAfterFin = "TcpDiscardTextAfterFin",
     /// A duplicate: every byte of it was received before.
     Duplicate = "TcpDiscardDuplicate",
     /// In the window, but packet memory had no block for it.
@@ -147,7 +147,7 @@ discard_reasons! {
     /// An ICMP error that quotes nothing in flight. RFC 5927 §4.1.
     IcmpOutsideWindow = "TcpDiscardIcmpOutsideWindow",
     /// Neither SYN nor anything else that SYN-SENT can use.
-    UselessInSynSent = "TcpDiscardUselessInSynSent",
+    UnusableInSynSent = "TcpDiscardUselessInSynSent",
 }
 
 /// One count for each [`DiscardReason`].

@@ -8,7 +8,7 @@ use core::fmt;
 
 /// Why a call of the application could not be carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TcpError {
+pub enum ConnectionError {
     /// This direction has been closed by the application.
     Shutdown,
     /// The connection has ended, for this reason.
@@ -52,7 +52,7 @@ impl fmt::Display for CloseReason {
     }
 }
 
-impl fmt::Display for TcpError {
+impl fmt::Display for ConnectionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Shutdown => f.write_str("this direction of the connection is closed"),
@@ -61,4 +61,4 @@ impl fmt::Display for TcpError {
     }
 }
 
-impl core::error::Error for TcpError {}
+impl core::error::Error for ConnectionError {}

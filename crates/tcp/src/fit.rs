@@ -57,14 +57,14 @@ pub fn even_fit(text: u32, room: u32, segments: u32) -> u32 {
 /// before, one segment always waits at the peer for a whole round trip, and the
 /// memory it takes with it. Three segments in place of two, once, put that right.
 #[derive(Clone, Copy, Debug)]
-pub struct Pairs {
+pub struct AckPairs {
     /// Of the three, those that have not left.
     of_three: u32,
     /// What was answered before this was sent before it could help.
     look_after: Instant,
 }
 
-impl Pairs {
+impl AckPairs {
     /// Nothing known.
     pub const fn new() -> Self {
         Self {

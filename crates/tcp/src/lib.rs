@@ -31,7 +31,7 @@
 //! [`Connection::connect`] opens one; a listener keeps a [`HalfOpen`], which
 //! holds no memory, until the handshake is complete and [`Connection::accepted`]
 //! makes one of it. What is left at the end is a [`TimeWait`]. The transitions
-//! are a table, [`State::next`].
+//! are a table, [`TcpState::next`].
 //!
 //! What is not here: addresses, ports, listeners, checksums and headers, which
 //! are `fullpipe`'s and `fullpipe-wire`'s.
@@ -61,13 +61,13 @@ mod tuned;
 pub use config::{CongestionAlgorithm, EcnMode, MtuProbing, SegmentSizing, TcpConfig};
 pub use connection::{
     ActiveOpen, Connection, Env, Events, HalfOpen, IcmpError, IllegalTransition, Info, Read, Ready,
-    SocketOption, State, TimeWait, Trigger, Tuning,
+    SocketOption, TcpState, TimeWait, Trigger, Tuning,
 };
 pub use counters::{DiscardReason, Discards, TcpCounters};
-pub use error::{CloseReason, TcpError};
+pub use error::{CloseReason, ConnectionError};
 pub use limit::{Allowance, Limit, LimitClock, ReceiveClock, ReceiveLimit};
 pub use options::{Agreed, DEFAULT_MSS};
-pub use recovery::{Phase as RecoveryPhase, SentArena};
+pub use recovery::{RecoveryPhase, SentArena};
 pub use segment::{Segment, SegmentOut};
 pub use seq::SeqNum;
 pub use trace::Trace;

@@ -151,7 +151,7 @@ impl<R: Reason, const N: usize> Clock<R, N> {
     }
 
     /// Charges `bytes` to the reason that held until they moved.
-    pub fn moved(&mut self, bytes: u32) {
+    pub fn charge_bytes(&mut self, bytes: u32) {
         self.bytes[self.current.index()] += u64::from(bytes);
     }
 

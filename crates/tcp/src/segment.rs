@@ -69,7 +69,7 @@ impl<'a> Segment<'a> {
     }
 
     /// Sequence number of the first byte of text: SYN comes before it.
-    pub fn text_seq(&self) -> SeqNum {
+    pub fn payload_seq(&self) -> SeqNum {
         self.seq + u32::from(self.flags.contains(TcpFlags::SYN))
     }
 
@@ -105,7 +105,7 @@ pub struct SegmentOut {
 
 impl SegmentOut {
     /// Bytes of text.
-    pub fn text_len(&self) -> u32 {
+    pub fn payload_len(&self) -> u32 {
         (self.payload.end - self.payload.start) as u32
     }
 
@@ -113,13 +113,13 @@ impl SegmentOut {
     pub fn segments(&self) -> u32 {
         match u32::from(self.segment_size) {
             0 => 1,
-            size => self.text_len().div_ceil(size).max(1),
+            size => self.payload_len().div_ceil(size).max(1),
         }
     }
 
     /// SEG.LEN: text plus one each for SYN and FIN.
     pub fn len(&self) -> u32 {
-        self.text_len()
+        self.payload_len()
             + u32::from(self.flags.contains(TcpFlags::SYN))
             + u32::from(self.flags.contains(TcpFlags::FIN))
     }

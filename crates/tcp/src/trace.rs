@@ -9,11 +9,11 @@ use alloc::{boxed::Box, vec};
 use fullpipe_pool::{Holder, Instant, Pressure};
 use fullpipe_wire::TcpFlags;
 
-use crate::{DiscardReason, Limit, ReceiveLimit, State};
+use crate::{DiscardReason, Limit, ReceiveLimit, TcpState};
 
 /// What a record tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum TraceEvent {
     /// The connection came to be; from here on its number means this one.
     /// Its sender's limit is the handshake, and its receiver has none.
     Opened {
@@ -26,7 +26,7 @@ pub enum Event {
         irs: u32,
     },
     /// The connection changed its state.
-    State(State),
+    State(TcpState),
     /// A segment arrived: sequence number, acknowledgment, scaled window, bytes of text.
     SegmentIn {
         /// Control bits.
@@ -122,19 +122,19 @@ pub enum Event {
 
 /// One record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct TraceRecord {
     /// When.
     pub at: Instant,
     /// Which connection, as the host numbers them.
     pub connection: u32,
     /// What.
-    pub event: Event,
+    pub event: TraceEvent,
 }
 
 /// A ring of records. Off when it has no room.
 #[derive(Debug)]
 pub struct Trace {
-    ring: Box<[Option<Record>]>,
+    ring: Box<[Option<TraceRecord>]>,
     /// Records ever written; the next one goes to this index modulo the size.
     written: u64,
 }
@@ -154,12 +154,12 @@ impl Trace {
     }
 
     /// Records `event`.
-    pub fn record(&mut self, at: Instant, connection: u32, event: Event) {
+    pub fn record(&mut self, at: Instant, connection: u32, event: TraceEvent) {
         if self.ring.is_empty() {
             return;
         }
         let slot = (self.written % self.ring.len() as u64) as usize;
-        self.ring[slot] = Some(Record {
+        self.ring[slot] = Some(TraceRecord {
             at,
             connection,
             event,
@@ -168,14 +168,14 @@ impl Trace {
     }
 
     /// How many records have been overwritten.
-    pub fn forgotten(&self) -> u64 {
+    pub fn overwritten(&self) -> u64 {
         self.written.saturating_sub(self.ring.len() as u64)
     }
 
     /// The records held, oldest first.
-    pub fn iter(&self) -> impl Iterator<Item = &Record> {
+    pub fn iter(&self) -> impl Iterator<Item = &TraceRecord> {
         let held = self.written.min(self.ring.len() as u64) as usize;
-        let oldest = if self.forgotten() == 0 {
+        let oldest = if self.overwritten() == 0 {
             0
         } else {
             (self.written % self.ring.len() as u64) as usize

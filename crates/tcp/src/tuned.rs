@@ -10,7 +10,7 @@ use fullpipe_pool::Pressure;
 mod tests;
 
 /// Fewest bytes of text that any buffer has.
-const LEAST_TEXT: u32 = 128;
+const LEAST_PAYLOAD: u32 = 128;
 
 /// A buffer's size in bytes, and its bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,10 +33,10 @@ impl TunedSize {
 
     /// What text may have of a buffer that was set to `set` bytes and may grow to
     /// `max`: `share` percent. One that does not grow counts no more than `limit`.
-    pub const fn for_text(set: u32, max: u32, limit: u32, share: u32) -> Self {
+    pub const fn for_payload(set: u32, max: u32, limit: u32, share: u32) -> Self {
         let is_tuned = max > set;
         let set = if is_tuned || set < limit { set } else { limit };
-        Self::new(text_of(set, share), text_of(max, share))
+        Self::new(payload_of(set, share), payload_of(max, share))
     }
 
     /// Bytes that the buffer may hold now.
@@ -67,11 +67,11 @@ impl TunedSize {
 }
 
 /// `share` percent of a buffer of `bytes`, if there is one.
-const fn text_of(bytes: u32, share: u32) -> u32 {
+const fn payload_of(bytes: u32, share: u32) -> u32 {
     let text = (bytes as u64 * share as u64 / 100) as u32;
-    if text < LEAST_TEXT && LEAST_TEXT < bytes {
-        LEAST_TEXT
-    } else if text < LEAST_TEXT {
+    if text < LEAST_PAYLOAD && LEAST_PAYLOAD < bytes {
+        LEAST_PAYLOAD
+    } else if text < LEAST_PAYLOAD {
         bytes
     } else {
         text

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use fullpipe_tcp::{
     Limit, ReceiveLimit,
-    trace::{Event, Record},
+    trace::{TraceEvent, TraceRecord},
 };
 use fullpipe_wire::TcpFlags;
 
@@ -58,9 +58,9 @@ impl Assembly {
     ///
     /// # Panics
     /// If there is no such host.
-    pub fn record(&mut self, host: usize, record: &Record) {
+    pub fn record(&mut self, host: usize, record: &TraceRecord) {
         let at_ns = record.at.as_nanos();
-        if let Event::Pool {
+        if let TraceEvent::Pool {
             holder,
             held,
             promised,
@@ -69,7 +69,7 @@ impl Assembly {
             let pool = &mut self.hosts[host].pool;
             return pool.push(at_ns, holder as u8, held, promised);
         }
-        if let Event::Opened { passive, iss, irs } = record.event {
+        if let TraceEvent::Opened { passive, iss, irs } = record.event {
             self.numbers
                 .insert((host, record.connection), self.ends.len());
             self.ends.push(Open::new(host, at_ns, passive, iss, irs));
@@ -149,52 +149,55 @@ impl Open {
         self.end
     }
 
-    fn record(&mut self, at_ns: u64, event: Event) {
+    fn record(&mut self, at_ns: u64, event: TraceEvent) {
         let end = &mut self.end;
         match event {
-            Event::SegmentIn {
+            TraceEvent::SegmentIn {
                 flags,
                 seq,
                 ack,
                 window,
                 len,
             } => self.received(at_ns, flags, [seq, ack], window, len),
-            Event::SegmentOut {
+            TraceEvent::SegmentOut {
                 flags,
                 seq,
                 ack,
                 window,
                 len,
             } => self.sent(at_ns, flags, [seq, ack], window, len),
-            Event::Sack { left, right } => self.sack(at_ns, left, right),
-            Event::Retransmission { .. } => {
+            TraceEvent::Sack { left, right } => self.sack(at_ns, left, right),
+            TraceEvent::Retransmission { .. } => {
                 if let Some(fate) = end.sent.fate.last_mut() {
                     *fate |= Segments::AGAIN;
                 }
             }
-            Event::Limit(limit) => end.limits.begin(at_ns, limit as u8),
-            Event::ReceiveLimit(limit) => end.receive_limits.begin(at_ns, limit as u8),
-            Event::Window {
+            TraceEvent::Limit(limit) => end.limits.begin(at_ns, limit as u8),
+            TraceEvent::ReceiveLimit(limit) => end.receive_limits.begin(at_ns, limit as u8),
+            TraceEvent::Window {
                 cwnd,
                 ssthresh,
                 in_flight,
             } => end.windows.push(at_ns, cwnd, ssthresh, in_flight),
-            Event::Rtt {
+            TraceEvent::Rtt {
                 sample_us,
                 srtt_us,
                 rto_us,
                 rttvar_us: _,
             } => end.rtts.push(at_ns, sample_us, srtt_us, rto_us),
-            Event::Discard(reason) => end.marks.push(at_ns, Mark::Discard, reason as u32),
-            Event::Timeout(count) => end.marks.push(at_ns, Mark::Timeout, count),
-            Event::WriterBlocked { asked, taken } => {
+            TraceEvent::Discard(reason) => end.marks.push(at_ns, Mark::Discard, reason as u32),
+            TraceEvent::Timeout(count) => end.marks.push(at_ns, Mark::Timeout, count),
+            TraceEvent::WriterBlocked { asked, taken } => {
                 end.marks.push(at_ns, Mark::WriterBlocked, asked - taken);
             }
-            Event::WriterResumed(room) => end.marks.push(at_ns, Mark::WriterResumed, room),
-            Event::MemoryPressure(wanted) => {
+            TraceEvent::WriterResumed(room) => end.marks.push(at_ns, Mark::WriterResumed, room),
+            TraceEvent::MemoryPressure(wanted) => {
                 end.marks.push(at_ns, Mark::MemoryPressure, wanted);
             }
-            Event::Opened { .. } | Event::Pool { .. } | Event::Pressure(_) | Event::State(_) => {}
+            TraceEvent::Opened { .. }
+            | TraceEvent::Pool { .. }
+            | TraceEvent::Pressure(_)
+            | TraceEvent::State(_) => {}
         }
     }
 

@@ -3,7 +3,7 @@
 use fullpipe_pool::{Holder, Instant};
 use fullpipe_tcp::{
     Limit,
-    trace::{Event, Record},
+    trace::{TraceEvent, TraceRecord},
 };
 use fullpipe_wire::TcpFlags;
 
@@ -35,14 +35,14 @@ impl Script {
         script.out(CLIENT, TcpFlags::SYN, ISS, 0, 0);
         let syn_ack = TcpFlags::SYN | TcpFlags::ACK;
         script.arrives(CLIENT, syn_ack, IRS, ISS.wrapping_add(1), 0);
-        script.says(CLIENT, Event::Limit(Limit::Application));
+        script.says(CLIENT, TraceEvent::Limit(Limit::Application));
         script.says(SERVER, opened(true, IRS, ISS));
         script
     }
 
-    fn says(&mut self, host: usize, event: Event) {
+    fn says(&mut self, host: usize, event: TraceEvent) {
         self.now_us += 1;
-        let record = Record {
+        let record = TraceRecord {
             at: Instant::from_micros(self.now_us),
             connection: 3,
             event,
@@ -51,7 +51,7 @@ impl Script {
     }
 
     fn out(&mut self, host: usize, flags: TcpFlags, seq: u32, ack: u32, len: u32) {
-        let event = Event::SegmentOut {
+        let event = TraceEvent::SegmentOut {
             flags,
             seq,
             ack,
@@ -62,7 +62,7 @@ impl Script {
     }
 
     fn arrives(&mut self, host: usize, flags: TcpFlags, seq: u32, ack: u32, len: u32) {
-        let event = Event::SegmentIn {
+        let event = TraceEvent::SegmentIn {
             flags,
             seq,
             ack,
@@ -94,8 +94,8 @@ impl Script {
     }
 }
 
-fn opened(passive: bool, iss: u32, irs: u32) -> Event {
-    Event::Opened { passive, iss, irs }
+fn opened(passive: bool, iss: u32, irs: u32) -> TraceEvent {
+    TraceEvent::Opened { passive, iss, irs }
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn of_a_segment_that_was_sent_twice_and_arrived_once_the_first_is_lost() {
     script.text(1_000);
     script.says(
         CLIENT,
-        Event::Retransmission {
+        TraceEvent::Retransmission {
             seq: ISS.wrapping_add(1_001),
             len: 1_000,
         },
@@ -153,7 +153,7 @@ fn of_a_segment_that_was_sent_twice_and_arrived_once_the_first_is_lost() {
 fn bands_fill_the_time_and_are_charged_what_waited_in_them() {
     let mut script = Script::new();
     script.text(0);
-    script.says(CLIENT, Event::Limit(Limit::ReceiveWindow));
+    script.says(CLIENT, TraceEvent::Limit(Limit::ReceiveWindow));
     script.text(1_000);
     // A retransmission moves nothing.
     script.text(1_000);
@@ -187,7 +187,7 @@ fn a_closed_window_is_marked_when_it_closes_and_when_it_opens() {
     for window in [0, 0, 500] {
         script.says(
             CLIENT,
-            Event::SegmentIn {
+            TraceEvent::SegmentIn {
                 flags: TcpFlags::ACK,
                 seq: IRS + 1,
                 ack: ISS.wrapping_add(1),
@@ -207,7 +207,7 @@ fn a_closed_window_is_marked_when_it_closes_and_when_it_opens() {
 #[test]
 fn the_pool_is_the_hosts_and_its_holders_have_the_pools_names() {
     let mut script = Script::new();
-    let event = Event::Pool {
+    let event = TraceEvent::Pool {
         holder: Holder::Receive,
         held: 2,
         promised: 5,

@@ -105,10 +105,10 @@ impl Scene<'_> {
             }
             let config = &self.setup.hosts[plan.from].config;
             let known = &mut self.listener.heard[number];
-            if info.heard != known.0 {
-                *known = (info.heard, info.timeouts);
+            if info.last_received_at != known.0 {
+                *known = (info.last_received_at, info.timeouts);
             }
-            let silent = info.at.since(info.heard);
+            let silent = info.at.since(info.last_received_at);
             if info.send_queue > 0 && silent >= first_timeout(&info, &config.tcp) {
                 let blocks = u64::from(info.send_blocks + info.receive_blocks);
                 held += blocks * u64::from(config.pool.block_size);
@@ -192,8 +192,8 @@ impl Silence {
         if self.connections == 0 {
             self.host = end.plan.from;
         }
-        let heard_s = info.heard.since(begun).as_secs_f64();
-        let silent_s = info.at.since(info.heard).as_secs_f64();
+        let heard_s = info.last_received_at.since(begun).as_secs_f64();
+        let silent_s = info.at.since(info.last_received_at).as_secs_f64();
         self.connections += 1;
         self.closed += usize::from(info.snd_wnd == 0);
         self.heard_s = [self.heard_s[0].min(heard_s), self.heard_s[1].max(heard_s)];
@@ -208,7 +208,7 @@ impl Silence {
 /// Whether the stack waits for a peer that it has long not heard, or has given it up.
 fn is_silent(end: &Ended<'_>, info: &Info, config: &TcpConfig) -> bool {
     let has_tried = info.bytes_sent > 0 && info.timeouts + info.zero_window_probes > 0;
-    let silent = info.at.since(info.heard);
+    let silent = info.at.since(info.last_received_at);
     let first = first_timeout(info, config);
     match end.facts.client.stage {
         Stage::Broken(CloseReason::TimedOut) => has_tried && silent >= first,

@@ -9,8 +9,8 @@ use std::{collections::HashMap, fmt};
 
 use fullpipe_pool::Pressure;
 use fullpipe_tcp::{
-    DiscardReason, State,
-    trace::{Event, Record},
+    DiscardReason, TcpState,
+    trace::{TraceEvent, TraceRecord},
 };
 use fullpipe_wire::TcpFlags;
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -40,7 +40,7 @@ pub enum What {
         passive: bool,
     },
     /// It went into another state.
-    State(State),
+    State(TcpState),
     /// A write found less room than it needed: the application waits.
     WriterBlocked {
         /// Bytes that it wanted to write.
@@ -279,14 +279,14 @@ impl Log {
     }
 
     /// Takes the next record of the trace of host number `host`.
-    pub fn record(&mut self, host: usize, record: &Record) {
+    pub fn record(&mut self, host: usize, record: &TraceRecord) {
         let at_ns = record.at.as_nanos();
         let key = (host, record.connection);
         let what = match record.event {
-            Event::Pressure(level) => {
+            TraceEvent::Pressure(level) => {
                 return self.push(at_ns, host, None, What::Pressure(level));
             }
-            Event::Opened { passive, .. } => {
+            TraceEvent::Opened { passive, .. } => {
                 self.opened[host] += 1;
                 let end = End {
                     number: self.opened[host],
@@ -298,31 +298,31 @@ impl Log {
                 self.ends.insert(key, end);
                 Some(What::Opened { passive })
             }
-            Event::State(state) => Some(What::State(state)),
-            Event::WriterBlocked { asked, taken } => {
+            TraceEvent::State(state) => Some(What::State(state)),
+            TraceEvent::WriterBlocked { asked, taken } => {
                 let again = self.set_blocked(key, true);
                 (!again).then_some(What::WriterBlocked { asked, taken })
             }
-            Event::WriterResumed(room) => {
+            TraceEvent::WriterResumed(room) => {
                 self.set_blocked(key, false);
                 Some(What::WriterReleased { room })
             }
-            Event::MemoryPressure(wanted) => Some(What::NoMemory { wanted }),
-            Event::Timeout(count) => Some(What::Timeout { count }),
-            Event::SegmentIn { flags, window, .. } => {
+            TraceEvent::MemoryPressure(wanted) => Some(What::NoMemory { wanted }),
+            TraceEvent::Timeout(count) => Some(What::Timeout { count }),
+            TraceEvent::SegmentIn { flags, window, .. } => {
                 self.end(key).and_then(|end| end.received(flags, window))
             }
-            Event::SegmentOut {
+            TraceEvent::SegmentOut {
                 flags, window, len, ..
             } => self.end(key).and_then(|end| end.sent(flags, window, len)),
-            Event::Discard(reason) => Some(What::Discarded(reason)),
-            Event::Sack { .. }
-            | Event::Retransmission { .. }
-            | Event::Limit(_)
-            | Event::ReceiveLimit(_)
-            | Event::Window { .. }
-            | Event::Rtt { .. }
-            | Event::Pool { .. } => None,
+            TraceEvent::Discard(reason) => Some(What::Discarded(reason)),
+            TraceEvent::Sack { .. }
+            | TraceEvent::Retransmission { .. }
+            | TraceEvent::Limit(_)
+            | TraceEvent::ReceiveLimit(_)
+            | TraceEvent::Window { .. }
+            | TraceEvent::Rtt { .. }
+            | TraceEvent::Pool { .. } => None,
         };
         if let Some(what) = what {
             let number = self.end(key).map(|end| end.number);

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use fullpipe_tcp::{Info, Limit, State};
+use fullpipe_tcp::{Info, Limit, TcpState};
 use serde::Serialize;
 
 use super::seconds;
@@ -315,17 +315,17 @@ impl Socket {
 }
 
 /// A state as `ss` calls it.
-pub const fn state_name(state: State) -> &'static str {
+pub const fn state_name(state: TcpState) -> &'static str {
     match state {
-        State::SynSent => "SYN-SENT",
-        State::SynReceived => "SYN-RECV",
-        State::Established => "ESTAB",
-        State::FinWait1 => "FIN-WAIT-1",
-        State::FinWait2 => "FIN-WAIT-2",
-        State::CloseWait => "CLOSE-WAIT",
-        State::Closing => "CLOSING",
-        State::LastAck => "LAST-ACK",
-        State::TimeWait => "TIME-WAIT",
-        State::Closed => "UNCONN",
+        TcpState::SynSent => "SYN-SENT",
+        TcpState::SynReceived => "SYN-RECV",
+        TcpState::Established => "ESTAB",
+        TcpState::FinWait1 => "FIN-WAIT-1",
+        TcpState::FinWait2 => "FIN-WAIT-2",
+        TcpState::CloseWait => "CLOSE-WAIT",
+        TcpState::Closing => "CLOSING",
+        TcpState::LastAck => "LAST-ACK",
+        TcpState::TimeWait => "TIME-WAIT",
+        TcpState::Closed => "UNCONN",
     }
 }

@@ -1,7 +1,7 @@
 //! Events, sockets and counters tell what the result tells.
 
 use fullpipe_pool::{Duration, Instant};
-use fullpipe_tcp::trace::{Event, Record};
+use fullpipe_tcp::trace::{TraceEvent, TraceRecord};
 use fullpipe_wire::TcpFlags;
 
 use super::{
@@ -163,12 +163,12 @@ fn a_connection_that_ends_at_once_says_so_and_its_state_is_the_last_but_the_rese
 #[test]
 fn a_reset_that_arrives_is_told_whatever_window_it_carries() {
     let mut log = Log::new(vec!["a".to_string()]);
-    let opened = Event::Opened {
+    let opened = TraceEvent::Opened {
         passive: false,
         iss: 1,
         irs: 0,
     };
-    let reset = Event::SegmentIn {
+    let reset = TraceEvent::SegmentIn {
         flags: TcpFlags::RST | TcpFlags::ACK,
         seq: 1,
         ack: 1,
@@ -178,7 +178,7 @@ fn a_reset_that_arrives_is_told_whatever_window_it_carries() {
     for (at, event) in [(0, opened), (7, reset)] {
         log.record(
             0,
-            &Record {
+            &TraceRecord {
                 at: Instant::from_nanos(at),
                 connection: 3,
                 event,

@@ -32,7 +32,7 @@ const SLACK: Duration = Duration::from_secs(5);
 /// # Errors
 /// When it is silent although it has work to do.
 pub fn check(info: &Info, config: &TcpConfig, seen: &ConnectionView) -> Result<(), Violation> {
-    if info.send_queue == 0 || seen.device_moves || info.state == fullpipe_tcp::State::Closed {
+    if info.send_queue == 0 || seen.device_moves || info.state == fullpipe_tcp::TcpState::Closed {
         return Ok(());
     }
     let holds = || {

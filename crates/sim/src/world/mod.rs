@@ -29,7 +29,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use fullpipe::{Config, Interface, Stack, device::RxMeta};
 use fullpipe_pool::{Duration, Instant, Rng};
-use fullpipe_tcp::trace::Record;
+use fullpipe_tcp::trace::TraceRecord;
 use fullpipe_wire::{ArpOperation, ArpPacket, EtherType, EthernetHeader, MacAddress};
 use rustc_hash::FxHashMap;
 
@@ -408,7 +408,7 @@ impl World {
 
     /// Hands what a host's trace holds to `take`, oldest first, and empties it.
     /// Returns how many records had been overwritten before.
-    pub fn drain_trace(&mut self, host: HostId, take: impl FnMut(&Record)) -> u64 {
+    pub fn drain_trace(&mut self, host: HostId, take: impl FnMut(&TraceRecord)) -> u64 {
         self.hosts[host.0].stack.drain_trace(take)
     }
 

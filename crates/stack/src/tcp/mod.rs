@@ -26,8 +26,8 @@ use core::net::IpAddr;
 
 use fullpipe_pool::{Holder as PoolHolder, Instant, Pool, Pressure};
 use fullpipe_tcp::{
-    Connection, Discards, Env, SegmentOut, SentArena, State, TcpConfig, TcpCounters, Trace,
-    trace::Event,
+    Connection, Discards, Env, SegmentOut, SentArena, TcpConfig, TcpCounters, TcpState, Trace,
+    trace::TraceEvent,
 };
 
 pub(crate) use demux::Demux;
@@ -184,7 +184,7 @@ impl TcpLayer {
             pool_traced: [(0, 0); PoolHolder::ALL.len()],
             pressure_told: Pressure::Low,
             sent: SentArena::new(sizes.sent_ranges, sizes.connections)
-                .bounded(sizes.sent_ranges_each),
+                .with_max_cuts(sizes.sent_ranges_each),
             slots: Slab::new(sizes.connections),
             listeners: Listeners::new(sizes.listeners, sizes.connections, secret),
             parking: Parking::new(config.arp.entries, sizes.connections),
@@ -284,7 +284,9 @@ impl TcpLayer {
 
     /// Ends an orphan so that others can live.
     fn reset_orphan(&mut self, index: u32, host: &mut Host<'_>) {
-        self.run(index, host, |connection, env| connection.sacrifice(env));
+        self.run(index, host, |connection, env| {
+            connection.abort_for_memory(env)
+        });
     }
 
     /// What a call on a connection that has no slot yet is handed.
@@ -312,7 +314,7 @@ impl TcpLayer {
             if *seen != now {
                 *seen = now;
                 let (held, promised) = now;
-                let event = Event::Pool {
+                let event = TraceEvent::Pool {
                     holder,
                     held,
                     promised,
@@ -330,7 +332,8 @@ impl TcpLayer {
         }
         self.counters.memory_pressures += u64::from(self.pressure_told == Pressure::Low);
         self.pressure_told = now;
-        self.trace.record(host.now, index, Event::Pressure(now));
+        self.trace
+            .record(host.now, index, TraceEvent::Pressure(now));
     }
 
     /// Files what became of connection `index`.
@@ -345,7 +348,7 @@ impl TcpLayer {
         let connection = &self.slots[index].connection;
         let (state, wants_output) = (connection.state(), connection.wants_output());
         let waits = connection.waits_for_memory();
-        let ended = matches!(state, State::TimeWait | State::Closed);
+        let ended = matches!(state, TcpState::TimeWait | TcpState::Closed);
         let is_orphan = self.slots[index].holder == Holder::Nobody && !ended;
         let orphan = is_orphan.then(|| match connection.is_stalled(&self.config) {
             true => Orphan::Stalled {
@@ -360,17 +363,17 @@ impl TcpLayer {
             self.parking.wants(index);
         }
         match state {
-            State::Closed => self.end(index, host),
-            State::TimeWait if !wants_output => self.compress(index, host),
-            State::SynSent
-            | State::SynReceived
-            | State::Established
-            | State::FinWait1
-            | State::FinWait2
-            | State::CloseWait
-            | State::Closing
-            | State::LastAck
-            | State::TimeWait => {}
+            TcpState::Closed => self.end(index, host),
+            TcpState::TimeWait if !wants_output => self.compress(index, host),
+            TcpState::SynSent
+            | TcpState::SynReceived
+            | TcpState::Established
+            | TcpState::FinWait1
+            | TcpState::FinWait2
+            | TcpState::CloseWait
+            | TcpState::Closing
+            | TcpState::LastAck
+            | TcpState::TimeWait => {}
         }
     }
 

@@ -9,7 +9,7 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use fullpipe::{
     Config, ConnectOptions, ConnectionId, Duration, Instant, Interface, ListenOptions, ListenerId,
-    MacAddress, Read, Ready, Stack, State,
+    MacAddress, Read, Ready, Stack, TcpState,
     device::{Capabilities, Device, Medium, Received, RxMeta, TxMeta},
     turn,
 };
@@ -365,7 +365,7 @@ impl Pair {
             .expect("an open connection")
     }
 
-    pub fn state(&mut self, side: Side, id: ConnectionId) -> State {
+    pub fn state(&mut self, side: Side, id: ConnectionId) -> TcpState {
         let now = self.now;
         self.host(side)
             .stack

@@ -55,7 +55,7 @@ impl AckSample {
 
 /// Something was lost, a timer ran out, or a mark came back.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Congestion {
+pub struct CongestionEvent {
     /// When that was found.
     pub now: Instant,
     /// Bytes sent and not cumulatively acknowledged: RFC 5681's FlightSize.
@@ -68,7 +68,7 @@ pub struct Congestion {
     pub total_delivered: u64,
 }
 
-impl Congestion {
+impl CongestionEvent {
     /// The window that was really in use, of `cwnd` bytes: a window that the
     /// application never filled says nothing. RFC 9438 §4.6, RFC 5681 §3.1.
     pub fn used(&self, cwnd: u32) -> u32 {
@@ -128,18 +128,18 @@ pub trait CongestionControl {
     fn on_range_lost(&mut self, _lost: &LostRange) {}
 
     /// Fast recovery begins: once for a window of data.
-    fn on_loss(&mut self, event: &Congestion);
+    fn on_loss(&mut self, event: &CongestionEvent);
 
     /// Everything that recovery began with is repaired, after fast recovery or
     /// after a timeout.
     fn on_recovery_exit(&mut self) {}
 
     /// A mark came back: once for a window of data. RFC 3168 §6.1.2.
-    fn on_ecn(&mut self, event: &Congestion);
+    fn on_ecn(&mut self, event: &CongestionEvent);
 
     /// The retransmission timer ran out; `first` is false for the second and
     /// later timeouts of the same data. One segment leaves next.
-    fn on_timeout(&mut self, event: &Congestion, first: bool);
+    fn on_timeout(&mut self, event: &CongestionEvent, first: bool);
 
     /// The last `on_loss` or `on_timeout` was wrong, nothing had been lost:
     /// restores what was before, if nothing has changed it since.
@@ -246,7 +246,7 @@ impl Controller {
     /// 5681's. Returns whether the window was reduced because of ECE: then the
     /// next segment with new text carries CWR.
     pub fn on_ack(&mut self, sample: &AckSample, flight_size: u32) -> bool {
-        let event = Congestion {
+        let event = CongestionEvent {
             now: sample.now,
             flight_size,
             in_flight: sample.in_flight,
@@ -270,7 +270,7 @@ impl Controller {
     }
 
     /// Fast recovery begins: once for a window of data.
-    pub fn on_loss(&mut self, event: &Congestion) {
+    pub fn on_loss(&mut self, event: &CongestionEvent) {
         // A window that has just been reduced because of a mark is not reduced
         // again because of a loss. RFC 3168 §6.1.2. Once only: what is lost never
         // counts as delivered, so under heavy loss the window would not end.
@@ -288,7 +288,7 @@ impl Controller {
 
     /// The retransmission timer ran out; `first` is false for the second and
     /// later timeouts of the same data.
-    pub fn on_timeout(&mut self, event: &Congestion, first: bool) {
+    pub fn on_timeout(&mut self, event: &CongestionEvent, first: bool) {
         self.answered_mark = false;
         self.answer(event);
         self.algorithm_mut().on_timeout(event, first);
@@ -305,11 +305,11 @@ impl Controller {
         self.algorithm_mut().on_idle(restart_window);
     }
 
-    fn is_answered(&self, event: &Congestion) -> bool {
+    fn is_answered(&self, event: &CongestionEvent) -> bool {
         event.total_delivered < self.answered_until
     }
 
-    fn answer(&mut self, event: &Congestion) {
+    fn answer(&mut self, event: &CongestionEvent) {
         // The echo goes on until something sent after the reduction arrives, and
         // CWR with it: the last ACK of the window is answered for too.
         self.answered_until = event.total_delivered + u64::from(event.in_flight) + 1;

@@ -15,8 +15,8 @@
 use fullpipe_pool::{Duration, Instant};
 
 use super::{
-    control::{AckSample, Congestion, CongestionControl, FlightStart},
-    hystart::{CSS_GROWTH_DIVISOR, HyStart, Verdict},
+    control::{AckSample, CongestionControl, CongestionEvent, FlightStart},
+    hystart::{CSS_GROWTH_DIVISOR, HyStart, SlowStartPhase},
 };
 
 /// Share of the window kept after a loss, in percent: beta_cubic. RFC 9438 §4.6.
@@ -98,14 +98,14 @@ impl Cubic {
             L_UNPACED * sample.mss
         };
         let acked = sample.rate.newly_acked.min(most);
-        let verdict = match &mut self.hystart {
-            None => Verdict::SlowStart,
+        let phase = match &mut self.hystart {
+            None => SlowStartPhase::Standard,
             Some(hystart) => hystart.on_ack(sample.rate.rtt_us, sample.rate.round_start),
         };
-        let grown = match verdict {
-            Verdict::SlowStart => acked,
-            Verdict::Conservative => acked / CSS_GROWTH_DIVISOR,
-            Verdict::Leave => {
+        let grown = match phase {
+            SlowStartPhase::Standard => acked,
+            SlowStartPhase::Conservative => acked / CSS_GROWTH_DIVISOR,
+            SlowStartPhase::Over => {
                 self.curve.ssthresh = self.curve.cwnd;
                 self.hystart = None;
                 0
@@ -124,7 +124,7 @@ impl Cubic {
 
     /// A reduction to `percent`: W_max, with fast convergence (§4.7), and
     /// `ssthresh`.
-    fn reduce(&mut self, event: &Congestion, percent: u32) {
+    fn reduce(&mut self, event: &CongestionEvent, percent: u32) {
         let curve = &mut self.curve;
         let used = event.used(curve.cwnd);
         curve.cwnd_prior = used;
@@ -251,19 +251,19 @@ impl CongestionControl for Cubic {
         self.last_ack_at = sample.now;
     }
 
-    fn on_loss(&mut self, event: &Congestion) {
+    fn on_loss(&mut self, event: &CongestionEvent) {
         self.before = Some(self.curve);
         self.reduce(event, BETA);
         self.curve.cwnd = self.curve.ssthresh;
     }
 
-    fn on_ecn(&mut self, event: &Congestion) {
+    fn on_ecn(&mut self, event: &CongestionEvent) {
         self.before = None;
         self.reduce(event, BETA_ECN);
         self.curve.cwnd = self.curve.ssthresh;
     }
 
-    fn on_timeout(&mut self, event: &Congestion, first: bool) {
+    fn on_timeout(&mut self, event: &CongestionEvent, first: bool) {
         if first {
             self.before = Some(self.curve);
             self.reduce(event, BETA);

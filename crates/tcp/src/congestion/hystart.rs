@@ -20,15 +20,16 @@ const CSS_ROUNDS: u8 = 5;
 
 const NONE: u32 = u32::MAX;
 
-/// How slow start should go on.
+/// Growth of the window that HyStart++ asks for after an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The window grows by what was delivered.
-    SlowStart,
-    /// By a [`CSS_GROWTH_DIVISOR`]th of that: conservative slow start.
+pub enum SlowStartPhase {
+    /// Slow start: the window grows by the bytes delivered.
+    Standard,
+    /// Conservative slow start (CSS): the window grows by a
+    /// [`CSS_GROWTH_DIVISOR`]th of the bytes delivered.
     Conservative,
-    /// Not exponentially any more: `ssthresh` is the window.
-    Leave,
+    /// Slow start is over: `ssthresh` becomes the window.
+    Over,
 }
 
 /// The state of HyStart++. Microseconds.
@@ -61,7 +62,7 @@ impl HyStart {
     }
 
     /// An ACK in slow start, with its round-trip time if it gave one.
-    pub fn on_ack(&mut self, rtt_us: Option<u32>, round_start: bool) -> Verdict {
+    pub fn on_ack(&mut self, rtt_us: Option<u32>, round_start: bool) -> SlowStartPhase {
         if round_start {
             self.last_round_min_rtt_us = self.current_round_min_rtt_us;
             self.current_round_min_rtt_us = NONE;
@@ -75,14 +76,14 @@ impl HyStart {
             self.rtt_sample_count = self.rtt_sample_count.saturating_add(1);
         }
         if self.rtt_sample_count >= N_RTT_SAMPLE {
-            self.judge();
+            self.check_round();
         }
         if !self.in_css() {
-            Verdict::SlowStart
+            SlowStartPhase::Standard
         } else if self.css_rounds < CSS_ROUNDS {
-            Verdict::Conservative
+            SlowStartPhase::Conservative
         } else {
-            Verdict::Leave
+            SlowStartPhase::Over
         }
     }
 
@@ -90,7 +91,7 @@ impl HyStart {
         self.css_baseline_min_rtt_us != NONE
     }
 
-    fn judge(&mut self) {
+    fn check_round(&mut self) {
         let current_us = self.current_round_min_rtt_us;
         if self.in_css() {
             if current_us < self.css_baseline_min_rtt_us {

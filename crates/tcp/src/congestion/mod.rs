@@ -16,9 +16,9 @@ pub mod pacing;
 mod tests;
 pub mod window_use;
 
-pub use control::{AckSample, Congestion, CongestionControl, Controller, FlightStart};
+pub use control::{AckSample, CongestionControl, CongestionEvent, Controller, FlightStart};
 pub use delivery_rate::{DeliveryRate, FastestSample, LostRange, RateSample, Snapshot};
-pub use pacing::Pacer;
+pub use pacing::SegmentPacer;
 pub use window_use::WindowUse;
 
 use crate::TcpConfig;

@@ -7,7 +7,7 @@
 //! releases from being a burst. What fast recovery does meanwhile is not this
 //! file's.
 
-use super::control::{AckSample, Congestion, CongestionControl};
+use super::control::{AckSample, CongestionControl, CongestionEvent};
 
 /// Share of the window kept after a mark, in percent. RFC 8511 §3.1.
 const BETA_ECN: u32 = 80;
@@ -57,7 +57,7 @@ impl NewReno {
         });
     }
 
-    fn lower_ssthresh(&mut self, event: &Congestion, percent: u32) {
+    fn lower_ssthresh(&mut self, event: &CongestionEvent, percent: u32) {
         let kept = percent_of(event.used(self.cwnd), percent);
         self.ssthresh = kept.max(2 * event.mss);
         self.bytes_acked = 0;
@@ -99,19 +99,19 @@ impl CongestionControl for NewReno {
         }
     }
 
-    fn on_loss(&mut self, event: &Congestion) {
+    fn on_loss(&mut self, event: &CongestionEvent) {
         self.remember();
         self.lower_ssthresh(event, BETA_LOSS);
         self.cwnd = self.ssthresh;
     }
 
-    fn on_ecn(&mut self, event: &Congestion) {
+    fn on_ecn(&mut self, event: &CongestionEvent) {
         self.before = None;
         self.lower_ssthresh(event, BETA_ECN);
         self.cwnd = self.ssthresh;
     }
 
-    fn on_timeout(&mut self, event: &Congestion, first: bool) {
+    fn on_timeout(&mut self, event: &CongestionEvent, first: bool) {
         if first {
             self.remember();
             self.lower_ssthresh(event, BETA_LOSS);

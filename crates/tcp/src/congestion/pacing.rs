@@ -20,13 +20,13 @@ const NANOS_PER_SEC: u64 = 1_000_000_000;
 /// The pacer of one connection. Rates are bytes a second; `u64::MAX` is
 /// unlimited.
 #[derive(Clone, Debug, Default)]
-pub struct Pacer {
+pub struct SegmentPacer {
     release_at: Instant,
     /// Bytes of the current burst that may still leave free.
     burst: u32,
 }
 
-impl Pacer {
+impl SegmentPacer {
     /// Anything may leave.
     pub const fn new() -> Self {
         Self {

@@ -6,12 +6,12 @@
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_wire::TcpFlags;
 
-use super::{Connection, Env, State, Trigger};
+use super::{Connection, Env, TcpState, Trigger};
 use crate::{
     CloseReason, DiscardReason, Limit, Segment, SeqNum,
-    congestion::{AckSample, Congestion, initial_window},
-    recovery::{AckIn, AckOut, Phase, Surroundings, TailLoss, Verdict, tick},
-    trace::Event,
+    congestion::{AckSample, CongestionEvent, initial_window},
+    recovery::{AckIn, AckOut, PathState, RecoveryChange, RecoveryPhase, TailLoss, tick},
+    trace::TraceEvent,
 };
 
 impl Connection {
@@ -25,7 +25,7 @@ impl Connection {
             return Err(DiscardReason::NoAck);
         }
         let ack = segment.ack;
-        if self.state == State::SynReceived {
+        if self.state == TcpState::SynReceived {
             if !(ack.after(self.send.snd_una) && ack.at_or_before(self.send.snd_nxt)) {
                 self.pending.reset = Some((ack, None));
                 self.wants_output = true;
@@ -46,7 +46,7 @@ impl Connection {
         let window = u32::from(segment.window) << scale;
         if ack.at_or_after(self.send.snd_una) && self.send.outstanding() > 0 {
             self.on_ack(segment, env);
-            if self.state == State::Closed {
+            if self.state == TcpState::Closed {
                 return Ok(());
             }
         }
@@ -90,28 +90,28 @@ impl Connection {
         let advanced = segment.ack.after(self.send.snd_una);
         let oldest = self.recovery.board().iter(env.sent).next();
         let oldest = oldest.map_or(env.now, |oldest| oldest.sent_at);
-        let out = self.tell_recovery(segment, env);
+        let out = self.update_recovery(segment, env);
         let fin_acked = advanced && self.send.fin_acked_by(segment.ack);
         if advanced {
             let acked = self.send.acknowledge(segment.ack, env.pool);
-            self.tally.bytes_acked += u64::from(acked);
-            self.progress = env.now;
+            self.totals.bytes_acked += u64::from(acked);
+            self.progress_at = env.now;
             self.note_arrival(env);
         }
-        if let Some(look_again) = out.look_again {
-            self.set_reordering_deadline(look_again);
+        if let Some(reordering_deadline) = out.reordering_deadline {
+            self.set_reordering_deadline(reordering_deadline);
         }
         let sample = self.sample(segment, advanced, env);
         if let Some(rtt_us) = sample.rtt_us.filter(|_| advanced) {
             self.pairs.on_ack(oldest, rtt_us, env.now);
         }
-        self.follow_verdict(out.verdict, flight_size, env);
+        self.follow_recovery(out.change, flight_size, env);
         if out.probe_repaired {
             self.congestion
                 .on_loss(&self.congestion_event(flight_size, env));
         }
         env.counters.dsack_recv += u64::from(out.dsack);
-        let recovering = self.recovery.phase() == Phase::Fast;
+        let recovering = self.recovery.phase() == RecoveryPhase::Fast;
         if recovering {
             let ssthresh = self.congestion.ssthresh();
             self.recovery.pace(&out, advanced, ssthresh, mss);
@@ -124,7 +124,7 @@ impl Connection {
             srtt_us: self.rtt.srtt().as_micros() as u32,
             cwnd_limited: self.window_use.on_ack(sample.round_start),
             recovering,
-            ece: self.is_told_of_mark(segment, out.delivered, env),
+            ece: self.reports_congestion_mark(segment, out.delivered, env),
         };
         if self.congestion.on_ack(&sample, flight_size) {
             self.owe_cwr();
@@ -142,7 +142,7 @@ impl Connection {
     }
 
     /// Hands an ACK to recovery.
-    pub(super) fn tell_recovery(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) -> AckOut {
+    pub(super) fn update_recovery(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) -> AckOut {
         let echoed_at = self
             .echo_age(segment, env.now)
             .map(|age| tick(env.now) - age);
@@ -171,7 +171,7 @@ impl Connection {
             sack: None,
             is_duplicate: false,
             echoed_at: None,
-            around: Surroundings {
+            path: PathState {
                 mss: self.mss(env),
                 srtt: self.rtt.srtt(),
                 min_rtt: self.rtt.min_rtt(),
@@ -201,28 +201,33 @@ impl Connection {
     }
 
     /// Tells congestion control what recovery concluded.
-    pub(super) fn follow_verdict(&mut self, verdict: Verdict, flight_size: u32, env: &mut Env<'_>) {
-        match verdict {
-            Verdict::Nothing => {}
-            Verdict::LossFound => {
+    pub(super) fn follow_recovery(
+        &mut self,
+        change: RecoveryChange,
+        flight_size: u32,
+        env: &mut Env<'_>,
+    ) {
+        match change {
+            RecoveryChange::Unchanged => {}
+            RecoveryChange::LossFound => {
                 env.counters.fast_retrans += 1;
-                self.tally.fast_recoveries += 1;
+                self.totals.fast_recoveries += 1;
                 self.timers.tail.clear();
                 self.owe_cwr();
                 self.congestion
                     .on_loss(&self.congestion_event(flight_size, env));
             }
-            Verdict::ProbeLost => self.on_probe_lost(env),
-            Verdict::Recovered => self.congestion.on_recovery_exit(),
-            Verdict::Needless => {
+            RecoveryChange::MtuProbeLost => self.on_probe_lost(env),
+            RecoveryChange::Recovered => self.congestion.on_recovery_exit(),
+            RecoveryChange::Spurious => {
                 env.counters.undos += 1;
                 self.congestion.on_undo();
             }
         }
     }
 
-    pub(super) fn congestion_event(&self, flight_size: u32, env: &Env<'_>) -> Congestion {
-        Congestion {
+    pub(super) fn congestion_event(&self, flight_size: u32, env: &Env<'_>) -> CongestionEvent {
+        CongestionEvent {
             now: env.now,
             flight_size,
             in_flight: self.recovery.board().in_flight(),
@@ -231,29 +236,29 @@ impl Connection {
         }
     }
 
-    pub(super) fn set_reordering_deadline(&mut self, look_again: Option<Instant>) {
+    pub(super) fn set_reordering_deadline(&mut self, reordering_deadline: Option<Instant>) {
         self.timers.reordering.clear();
-        if let Some(at) = look_again {
+        if let Some(at) = reordering_deadline {
             self.timers.reordering.set(at);
         }
     }
 
     fn on_fin_acked(&mut self, env: &mut Env<'_>) {
         match self.state {
-            State::FinWait1 | State::Closing => self.transition(Trigger::FinAcked, env),
-            State::LastAck => {
+            TcpState::FinWait1 | TcpState::Closing => self.transition(Trigger::FinAcked, env),
+            TcpState::LastAck => {
                 self.transition(Trigger::FinAcked, env);
                 self.end(CloseReason::Finished, env);
             }
-            State::SynSent
-            | State::SynReceived
-            | State::Established
-            | State::FinWait2
-            | State::CloseWait
-            | State::TimeWait
-            | State::Closed => {}
+            TcpState::SynSent
+            | TcpState::SynReceived
+            | TcpState::Established
+            | TcpState::FinWait2
+            | TcpState::CloseWait
+            | TcpState::TimeWait
+            | TcpState::Closed => {}
         }
-        if self.state == State::TimeWait {
+        if self.state == TcpState::TimeWait {
             self.finish_sending(env);
         }
     }
@@ -270,13 +275,13 @@ impl Connection {
     /// RFC 6298 §5.2 and §5.3: the timer runs while something is outstanding,
     /// and starts anew with each ACK that moves `snd_una`.
     fn rearm_after_ack(&mut self, env: &mut Env<'_>) {
-        if self.progress == env.now {
+        if self.progress_at == env.now {
             self.timers.retransmit.clear();
             if self.send.outstanding() > 0 {
                 self.arm_retransmit(env);
             }
         }
-        if self.progress == env.now || self.send.window_room() > 0 {
+        if self.progress_at == env.now || self.send.window_room() > 0 {
             self.probes = 0;
         }
         if self.send.window_room() > 0 && !self.timers.persist.is_set() {
@@ -307,7 +312,7 @@ impl Connection {
         let board = self.recovery.board();
         let useful = self.agreed.sack
             && env.config.tail_loss_probe
-            && self.recovery.phase() != Phase::Timeout
+            && self.recovery.phase() != RecoveryPhase::Timeout
             && !self.recovery.is_probing()
             && board.in_flight() > 0;
         if useful {
@@ -323,7 +328,7 @@ impl Connection {
 
     /// Something is missing, or was.
     pub(super) fn is_repairing(&self) -> bool {
-        self.recovery.phase() == Phase::Fast || self.recovery.board().sacked() > 0
+        self.recovery.phase() == RecoveryPhase::Fast || self.recovery.board().sacked() > 0
     }
 
     /// `deadline`, or when the user timeout runs out if that is sooner.
@@ -332,7 +337,7 @@ impl Connection {
         if user_timeout.is_zero() {
             return deadline;
         }
-        deadline.min((self.progress + user_timeout).max(env.now))
+        deadline.min((self.progress_at + user_timeout).max(env.now))
     }
 
     /// How long ago the timestamp left that `segment` echoes.
@@ -345,7 +350,7 @@ impl Connection {
     }
 
     pub(super) fn record_rtt(&self, sample: Duration, env: &mut Env<'_>) {
-        env.record(Event::Rtt {
+        env.record(TraceEvent::Rtt {
             sample_us: sample.as_micros() as u32,
             srtt_us: self.rtt.srtt().as_micros() as u32,
             rttvar_us: self.rtt.rttvar().as_micros() as u32,
@@ -357,7 +362,7 @@ impl Connection {
     /// window stale. RFC 5681 §4.1.
     pub(super) fn restart_after_idle(&mut self, env: &mut Env<'_>) {
         let idle = self.send.outstanding() == 0;
-        if idle && env.now.since(self.spoke) > self.rtt.rto(env.config) {
+        if idle && env.now.since(self.last_sent_at) > self.rtt.rto(env.config) {
             let mss = self.mss(env);
             self.congestion.on_idle(initial_window(env.config, mss));
         }

@@ -15,7 +15,7 @@ const ASKING_SYNS: u32 = 2;
 
 /// What one end remembers of the marks that it saw and that it was told of.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Marks {
+pub(super) struct EcnState {
     /// A SYN of ours asked for ECN.
     asked: bool,
     /// A SYN of ours did not: no packet of ours may claim that it can be marked.
@@ -26,7 +26,7 @@ pub(super) struct Marks {
     cwr: bool,
 }
 
-impl Marks {
+impl EcnState {
     /// Whether `syn` asks for ECN, of a host that agrees. A SYN that is itself
     /// marked as capable shows a path that meddles with the field.
     pub(super) fn are_asked_for_by(syn: &Segment<'_>, config: &TcpConfig) -> bool {
@@ -75,7 +75,7 @@ impl Connection {
     /// `segment` carries text that was never sent: a router may mark it, and it
     /// says that the window was reduced. Nothing else may: not ACKs, SYNs,
     /// retransmissions or probes. RFC 3168 §6.1.4 to §6.1.6.
-    pub(super) fn mark_capable(&mut self, segment: &mut SegmentOut) {
+    pub(super) fn mark_ect(&mut self, segment: &mut SegmentOut) {
         if !self.may_be_marked() {
             return;
         }
@@ -114,7 +114,7 @@ impl Connection {
 
     /// Whether an ACK says that text of ours was marked; `delivered` bytes are
     /// new with it.
-    pub(super) fn is_told_of_mark(
+    pub(super) fn reports_congestion_mark(
         &self,
         segment: &Segment<'_>,
         delivered: u32,

@@ -7,16 +7,16 @@
 use fullpipe_pool::{Holder, Instant, Pool};
 use fullpipe_wire::{TcpFlags, TcpOptions};
 
-use super::{Connection, Env, Events, Marks, Pending, State, Tally, Timers, Tuning};
+use super::{Connection, EcnState, Env, Events, Pending, TcpState, Timers, Totals, Tuning};
 use crate::{
     Limit, LimitClock, ReceiveClock, ReceiveLimit, Segment, SegmentOut, SeqNum, TcpConfig,
-    congestion::{Controller, DeliveryRate, Pacer, WindowUse},
-    fit::Pairs,
+    congestion::{Controller, DeliveryRate, SegmentPacer, WindowUse},
+    fit::AckPairs,
     options::{Agreed, Offer, TimestampClock},
-    receive::{FEWEST_BLOCKS, LargestWindow, Receive, WindowRoom, fair_bytes},
+    receive::{FEWEST_BLOCKS, LargestWindow, ReceiveHalf, WindowRoom, fair_bytes},
     recovery::{Recovery, Rtt},
-    send::{PathMtu, Send, SmallQueue},
-    trace::Event,
+    send::{PathMtu, SendHalf, SmallQueue},
+    trace::TraceEvent,
 };
 
 /// What opening a connection from this side needs to know.
@@ -81,7 +81,7 @@ impl HalfOpen {
             ts_recent: syn.options.timestamps.map_or(0, |ts| ts.value),
             timestamp_offset: open.timestamp_offset,
             agreed: Agreed {
-                ecn: Marks::are_asked_for_by(syn, config),
+                ecn: EcnState::are_asked_for_by(syn, config),
                 ..Agreed::new(offer, &syn.options, config)
             },
             offer,
@@ -170,14 +170,14 @@ impl Connection {
             env.pool,
         );
         let offer = Offer::new(env.config, open.mss_limit, window);
-        let mut connection = Self::new(State::SynSent, open, offer, Agreed::nothing(), env);
+        let mut connection = Self::new(TcpState::SynSent, open, offer, Agreed::nothing(), env);
         connection.pending.syn = true;
-        env.record(Event::Opened {
+        env.record(TraceEvent::Opened {
             passive: false,
             iss: open.iss.0,
             irs: 0,
         });
-        env.record(Event::State(State::SynSent));
+        env.record(TraceEvent::State(TcpState::SynSent));
         env.counters.active_opens += 1;
         connection
     }
@@ -201,20 +201,20 @@ impl Connection {
             tuning,
         };
         let mut connection = Self::new(
-            State::SynReceived,
+            TcpState::SynReceived,
             open,
             half_open.offer,
             half_open.agreed,
             env,
         );
-        connection.receive = Receive::new(half_open.irs, env.config.quick_acks);
+        connection.receive = ReceiveHalf::new(half_open.irs, env.config.quick_acks);
         if !connection.back_first_window(half_open.window, env) {
             return None;
         }
         connection.receive.rcv_adv = connection.receive.rcv_nxt + u32::from(half_open.window);
         connection.timestamps =
             TimestampClock::new(half_open.timestamp_offset, half_open.ts_recent, env.now);
-        env.record(Event::Opened {
+        env.record(TraceEvent::Opened {
             passive: true,
             iss: half_open.iss.0,
             irs: half_open.irs.0,
@@ -243,7 +243,7 @@ impl Connection {
     }
 
     fn new(
-        state: State,
+        state: TcpState,
         open: ActiveOpen,
         offer: Offer,
         agreed: Agreed,
@@ -252,16 +252,16 @@ impl Connection {
         let now = env.now;
         Self {
             state,
-            send: Send::new(open.iss),
-            receive: Receive::new(SeqNum(0), env.config.quick_acks),
+            send: SendHalf::new(open.iss),
+            receive: ReceiveHalf::new(SeqNum(0), env.config.quick_acks),
             recovery: Recovery::new(open.iss),
             rtt: Rtt::new(env.config),
             congestion: Controller::new(env.config, open.mss_limit.into(), open.iss.0),
             rate: DeliveryRate::new(),
-            pacer: Pacer::new(),
+            pacer: SegmentPacer::new(),
             window_use: WindowUse::new(),
             small_queue: SmallQueue::new(),
-            pairs: Pairs::new(),
+            pairs: AckPairs::new(),
             offer,
             agreed,
             timestamps: TimestampClock::new(open.timestamp_offset, 0, now),
@@ -271,21 +271,21 @@ impl Connection {
             receive_size: open.tuning.receive_size(env.config),
             limit: LimitClock::start(Limit::Handshake, now),
             receive_limit: ReceiveClock::start(ReceiveLimit::None, now),
-            ecn: Marks::default(),
+            ecn: EcnState::default(),
             pending: Pending::default(),
             events: Events::default(),
             close_reason: None,
             born: now,
-            heard: now,
-            spoke: now,
-            progress: now,
+            last_received_at: now,
+            last_sent_at: now,
+            progress_at: now,
             challenge_after: now,
             path: PathMtu::new(open.mss_limit, env.config),
             unanswered: 0,
             probes: 0,
             orphan: false,
             wants_output: true,
-            tally: Tally::default(),
+            totals: Totals::default(),
         }
     }
 
@@ -295,7 +295,7 @@ impl Connection {
         let next = self.send.iss + 1;
         let retried = self.recovery.timeouts() > 0;
         if self.send.outstanding() > 0 {
-            self.tell_recovery(segment, env);
+            self.update_recovery(segment, env);
         }
         self.sample(segment, true, env);
         if retried {
@@ -312,7 +312,7 @@ impl Connection {
             .set_window(segment.seq, segment.ack, u32::from(segment.window) << scale);
         self.timers.retransmit.clear();
         self.congestion = Controller::new(env.config, self.mss(env), self.send.iss.0);
-        self.progress = env.now;
+        self.progress_at = env.now;
         self.transition(super::Trigger::HandshakeDone, env);
         self.restart_keepalive(env);
         self.set_limit(Limit::Application, env);
@@ -328,7 +328,7 @@ impl Connection {
         if !self.pending.syn {
             return None;
         }
-        let simultaneous = self.state == State::SynReceived;
+        let simultaneous = self.state == TcpState::SynReceived;
         let room = WindowRoom {
             scale: 0,
             ..self.window_room(env)

@@ -4,19 +4,19 @@
 
 use fullpipe_pool::{Duration, Instant, Pool};
 
-use super::{Connection, Env, State, Tuning};
+use super::{Connection, Env, TcpState, Tuning};
 use crate::{
     CloseReason, LimitClock, ReceiveClock,
     congestion::FastestSample,
     options::Agreed,
-    recovery::{Phase, SentArena},
+    recovery::{RecoveryPhase, SentArena},
 };
 
 /// A connection at one moment. Sequence numbers as on the wire, the rest bytes.
 #[derive(Clone, Debug)]
 pub struct Info {
     /// Where the connection stands.
-    pub state: State,
+    pub state: TcpState,
     /// How it ended, if it has.
     pub close_reason: Option<CloseReason>,
     /// When it was opened.
@@ -24,7 +24,7 @@ pub struct Info {
     /// When this was taken.
     pub at: Instant,
     /// When a segment of the peer last came; before the first, when it was opened.
-    pub heard: Instant,
+    pub last_received_at: Instant,
     /// What the application set.
     pub tuning: Tuning,
     /// What both SYNs agreed on.
@@ -83,7 +83,7 @@ pub struct Info {
     /// The fastest delivery rate sample taken.
     pub fastest_sample: FastestSample,
     /// What is being done about loss.
-    pub recovery: Phase,
+    pub recovery: RecoveryPhase,
     /// Smoothed round-trip time; zero before the first sample.
     pub srtt: Duration,
     /// Its mean deviation.
@@ -128,14 +128,14 @@ impl Info {
 impl Connection {
     /// Everything there is to know at this moment.
     pub fn info(&self, env: &Env<'_>) -> Info {
-        let (send, receive, tally) = (&self.send, &self.receive, &self.tally);
+        let (send, receive, totals) = (&self.send, &self.receive, &self.totals);
         let read_up_to = receive.rcv_nxt - receive.readable();
         Info {
             state: self.state,
             close_reason: self.close_reason,
             born: self.born,
             at: env.now,
-            heard: self.heard,
+            last_received_at: self.last_received_at,
             tuning: self.tuning,
             agreed: self.agreed,
             mss: self.mss(env),
@@ -170,16 +170,16 @@ impl Connection {
             rttvar: self.rtt.rttvar(),
             min_rtt: self.rtt.min_rtt(),
             rto: self.rtt.rto(env.config),
-            bytes_sent: tally.bytes_sent,
-            bytes_retransmitted: tally.bytes_retransmitted,
-            bytes_acked: tally.bytes_acked,
-            bytes_received: tally.bytes_received,
-            segments_sent: tally.segments_sent,
-            segments_retransmitted: tally.segments_retransmitted,
-            full_sized_sent: tally.full_sized_sent,
-            timeouts: tally.timeouts,
-            fast_recoveries: tally.fast_recoveries,
-            zero_window_probes: tally.zero_window_probes,
+            bytes_sent: totals.bytes_sent,
+            bytes_retransmitted: totals.bytes_retransmitted,
+            bytes_acked: totals.bytes_acked,
+            bytes_received: totals.bytes_received,
+            segments_sent: totals.segments_sent,
+            segments_retransmitted: totals.segments_retransmitted,
+            full_sized_sent: totals.full_sized_sent,
+            timeouts: totals.timeouts,
+            fast_recoveries: totals.fast_recoveries,
+            zero_window_probes: totals.zero_window_probes,
             limit: self.limit.clone(),
             receive_limit: self.receive_limit.clone(),
         }
@@ -213,7 +213,7 @@ impl Connection {
         assert_eq!(received, age, "times over the receiver's limits");
         let bytes: u64 = self.limit.shares(now).map(|(_, _, bytes)| bytes).sum();
         assert_eq!(
-            bytes, self.tally.bytes_sent,
+            bytes, self.totals.bytes_sent,
             "bytes over the sender's limits"
         );
     }

@@ -6,12 +6,12 @@
 
 use fullpipe_wire::TcpFlags;
 
-use super::{Connection, Env, State, Trigger};
+use super::{Connection, Env, TcpState, Trigger};
 use crate::{
     CloseReason, DiscardReason, Segment, SeqNum,
     options::{Agreed, TimestampClock},
-    receive::{Receive, acceptable},
-    trace::Event,
+    receive::{ReceiveHalf, acceptable},
+    trace::TraceEvent,
 };
 
 /// An ICMP error about a segment of this connection.
@@ -37,7 +37,7 @@ impl Connection {
     /// A segment has arrived.
     pub fn on_segment(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         env.counters.in_segs += u64::from(segment.merged.max(1));
-        env.record(Event::SegmentIn {
+        env.record(TraceEvent::SegmentIn {
             seq: segment.seq.0,
             ack: segment.ack.0,
             window: u32::from(segment.window) << self.agreed.snd_wscale,
@@ -45,18 +45,18 @@ impl Connection {
             flags: segment.flags,
         });
         env.record_sack(&segment.options.sack);
-        self.heard = env.now;
+        self.last_received_at = env.now;
         match self.state {
-            State::Closed => {}
-            State::SynSent => self.on_segment_in_syn_sent(segment, env),
-            State::SynReceived
-            | State::Established
-            | State::FinWait1
-            | State::FinWait2
-            | State::CloseWait
-            | State::Closing
-            | State::LastAck
-            | State::TimeWait => {
+            TcpState::Closed => {}
+            TcpState::SynSent => self.on_segment_in_syn_sent(segment, env),
+            TcpState::SynReceived
+            | TcpState::Established
+            | TcpState::FinWait1
+            | TcpState::FinWait2
+            | TcpState::CloseWait
+            | TcpState::Closing
+            | TcpState::LastAck
+            | TcpState::TimeWait => {
                 if let Err(reason) = self.process(segment, env) {
                     env.discard(reason);
                 }
@@ -84,7 +84,7 @@ impl Connection {
             return env.discard(DiscardReason::InexactReset);
         }
         if !segment.has(TcpFlags::SYN) {
-            return env.discard(DiscardReason::UselessInSynSent);
+            return env.discard(DiscardReason::UnusableInSynSent);
         }
         let room = self.window_room(env);
         if !self.receive.admit(&room, env.pool) {
@@ -95,7 +95,7 @@ impl Connection {
         if acceptable_ack {
             self.establish(segment, env);
             self.demand_ack();
-            self.take_text_and_fin(segment, env);
+            self.take_payload_and_fin(segment, env);
         } else {
             self.transition(Trigger::SynArrived, env);
             self.pending.syn = true;
@@ -111,7 +111,7 @@ impl Connection {
     fn take_syn(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         let advertised = self.receive.rcv_adv;
         let promised = SeqNum(1).room_to(advertised);
-        let mut receive = Receive::new(segment.seq, env.config.quick_acks);
+        let mut receive = ReceiveHalf::new(segment.seq, env.config.quick_acks);
         // The window that our SYN advertised was reserved already.
         core::mem::swap(&mut receive.stream, &mut self.receive.stream);
         receive.rcv_adv = receive.rcv_nxt + promised;
@@ -136,15 +136,15 @@ impl Connection {
         self.check_sequence(segment, env)?; // first
         self.check_reset(segment, env)?; // second
         self.check_syn(segment, env)?; // fourth; the third, security, is gone
-        if self.state == State::Closed {
+        if self.state == TcpState::Closed {
             return Ok(());
         }
         self.check_ack(segment, env)?; // fifth
-        if self.state == State::Closed {
+        if self.state == TcpState::Closed {
             return Ok(());
         }
         self.check_urgent(segment); // sixth
-        self.take_text_and_fin(segment, env); // seventh and eighth
+        self.take_payload_and_fin(segment, env); // seventh and eighth
         Ok(())
     }
 
@@ -179,7 +179,7 @@ impl Connection {
         segment: &Segment<'_>,
         env: &mut Env<'_>,
     ) -> Result<(), DiscardReason> {
-        if self.state == State::SynReceived
+        if self.state == TcpState::SynReceived
             && segment.has(TcpFlags::SYN)
             && segment.seq == self.receive.irs
         {
@@ -208,7 +208,7 @@ impl Connection {
         if segment.has(TcpFlags::RST) {
             return Err(DiscardReason::OutsideWindow);
         }
-        if self.state == State::TimeWait && segment.has(TcpFlags::FIN) {
+        if self.state == TcpState::TimeWait && segment.has(TcpFlags::FIN) {
             self.timers.linger.set(env.now + env.config.time_wait);
         }
         self.answer_unacceptable(segment, env);
@@ -252,10 +252,10 @@ impl Connection {
         if !self.agreed.sack || segment.payload.is_empty() {
             return;
         }
-        let arrival = self.receive.on_text(
-            segment.text_seq(),
+        let arrival = self.receive.on_payload(
+            segment.payload_seq(),
             segment.payload,
-            env.config.behind_gaps(),
+            env.config.out_of_order_limits(),
             env.pool,
         );
         debug_assert_eq!(
@@ -279,8 +279,8 @@ impl Connection {
             return Err(DiscardReason::InexactReset);
         }
         let reason = match self.state {
-            State::SynReceived => CloseReason::Refused,
-            State::Closing | State::LastAck | State::TimeWait => CloseReason::Finished,
+            TcpState::SynReceived => CloseReason::Refused,
+            TcpState::Closing | TcpState::LastAck | TcpState::TimeWait => CloseReason::Finished,
             _ => CloseReason::Reset,
         };
         self.end(reason, env);
@@ -289,10 +289,10 @@ impl Connection {
 
     /// RFC 9293 §3.10.7.4 fourth, RFC 5961 §4.
     fn check_syn(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) -> Result<(), DiscardReason> {
-        if !segment.has(TcpFlags::SYN) || self.state == State::Closed {
+        if !segment.has(TcpFlags::SYN) || self.state == TcpState::Closed {
             return Ok(());
         }
-        if self.state == State::SynReceived && segment.seq == self.receive.irs {
+        if self.state == TcpState::SynReceived && segment.seq == self.receive.irs {
             return Ok(());
         }
         env.counters.syn_challenge += 1;
@@ -314,7 +314,7 @@ impl Connection {
     /// ends nothing that is established.
     pub fn on_icmp(&mut self, error: IcmpError, seq: SeqNum, env: &mut Env<'_>) {
         let in_flight = seq.at_or_after(self.send.snd_una) && seq.before(self.send.snd_nxt);
-        if !in_flight || self.state == State::Closed {
+        if !in_flight || self.state == TcpState::Closed {
             return env.discard(DiscardReason::IcmpOutsideWindow);
         }
         match error {
@@ -323,7 +323,7 @@ impl Connection {
             }
             IcmpError::Unreachable { .. } | IcmpError::TimeExceeded => {}
             IcmpError::FragmentationNeeded { mss_limit } => {
-                self.on_claim(mss_limit, seq, env);
+                self.on_packet_too_big(mss_limit, seq, env);
             }
         }
         self.note_readiness(env);

@@ -8,15 +8,15 @@
 //! `poll_segment` until it returns `None`; then sleep until `next_timeout`.
 
 mod ack;
-mod arrival;
 mod buffers;
 mod ecn;
-mod fit;
 mod handshake;
 mod info;
 mod input;
+mod mtu_probing;
 mod output;
-mod path_mtu;
+mod payload;
+mod segment_size;
 mod state;
 mod super_segment;
 mod time_wait;
@@ -27,25 +27,25 @@ mod user;
 pub use handshake::{ActiveOpen, HalfOpen};
 pub use info::Info;
 pub use input::IcmpError;
-pub use state::{IllegalTransition, State, Trigger};
+pub use state::{IllegalTransition, TcpState, Trigger};
 pub use time_wait::TimeWait;
 pub use timers::Timers;
 pub use user::{Events, Read, Ready, SocketOption, Tuning};
 
-use ecn::Marks;
+use ecn::EcnState;
 use fullpipe_pool::{Duration, Instant, Pool};
 use fullpipe_wire::SackBlocks;
 
 use crate::{
     CloseReason, DiscardReason, Discards, Limit, LimitClock, ReceiveClock, ReceiveLimit,
     SegmentOut, SeqNum, TcpConfig, TcpCounters, Trace,
-    congestion::{Controller, DeliveryRate, Pacer, WindowUse},
-    fit::{Pairs, two_fit},
+    congestion::{Controller, DeliveryRate, SegmentPacer, WindowUse},
+    fit::{AckPairs, two_fit},
     options::{Agreed, Offer, TimestampClock},
-    receive::{Receive, WindowRoom},
-    recovery::{Phase, Recovery, Rtt, SentArena},
-    send::{PathMtu, Send, SmallQueue},
-    trace::Event,
+    receive::{ReceiveHalf, WindowRoom},
+    recovery::{Recovery, RecoveryPhase, Rtt, SentArena},
+    send::{PathMtu, SendHalf, SmallQueue},
+    trace::TraceEvent,
     tuned::TunedSize,
 };
 
@@ -71,13 +71,13 @@ pub struct Env<'a> {
 }
 
 impl Env<'_> {
-    fn record(&mut self, event: Event) {
+    fn record(&mut self, event: TraceEvent) {
         self.trace.record(self.now, self.connection, event);
     }
 
     fn record_sack(&mut self, blocks: &SackBlocks) {
         for block in blocks.iter() {
-            self.record(Event::Sack {
+            self.record(TraceEvent::Sack {
                 left: block.left,
                 right: block.right,
             });
@@ -86,7 +86,7 @@ impl Env<'_> {
 
     fn discard(&mut self, reason: DiscardReason) {
         self.discards.count(reason);
-        self.record(Event::Discard(reason));
+        self.record(TraceEvent::Discard(reason));
     }
 }
 
@@ -114,17 +114,17 @@ struct Pending {
 /// part of one since.
 #[derive(Debug)]
 pub struct Connection {
-    state: State,
-    send: Send,
-    receive: Receive,
+    state: TcpState,
+    send: SendHalf,
+    receive: ReceiveHalf,
     recovery: Recovery,
     rtt: Rtt,
     congestion: Controller,
     rate: DeliveryRate,
-    pacer: Pacer,
+    pacer: SegmentPacer,
     window_use: WindowUse,
     small_queue: SmallQueue,
-    pairs: Pairs,
+    pairs: AckPairs,
     offer: Offer,
     agreed: Agreed,
     timestamps: TimestampClock,
@@ -136,17 +136,17 @@ pub struct Connection {
     receive_size: TunedSize,
     limit: LimitClock,
     receive_limit: ReceiveClock,
-    ecn: Marks,
+    ecn: EcnState,
     pending: Pending,
     events: Events,
     close_reason: Option<CloseReason>,
     born: Instant,
     /// When a segment last arrived.
-    heard: Instant,
+    last_received_at: Instant,
     /// When a segment with text last left.
-    spoke: Instant,
+    last_sent_at: Instant,
     /// When `snd_una` last advanced, or text was first sent after a pause.
-    progress: Instant,
+    progress_at: Instant,
     /// No challenge ACK before this. RFC 5961 §7.
     challenge_after: Instant,
     path: PathMtu,
@@ -159,12 +159,12 @@ pub struct Connection {
     /// `poll_segment` may have something to say.
     wants_output: bool,
     /// Text and segments sent and received, for `info`.
-    tally: Tally,
+    totals: Totals,
 }
 
 /// What moved, over the connection's lifetime.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct Totals {
     pub bytes_sent: u64,
     pub bytes_retransmitted: u64,
     pub bytes_acked: u64,
@@ -179,7 +179,7 @@ pub(crate) struct Tally {
 
 impl Connection {
     /// Where the connection stands.
-    pub const fn state(&self) -> State {
+    pub const fn state(&self) -> TcpState {
         self.state
     }
 
@@ -196,7 +196,7 @@ impl Connection {
     /// Whether the connection is over and has nothing more to say: call
     /// [`release`](Self::release) and forget it.
     pub const fn is_gone(&self) -> bool {
-        matches!(self.state, State::Closed) && self.pending.reset.is_none() && self.orphan
+        matches!(self.state, TcpState::Closed) && self.pending.reset.is_none() && self.orphan
     }
 
     /// Whether R1 timeouts in a row suggest that the path itself has changed:
@@ -266,7 +266,7 @@ impl Connection {
 
     fn window_room(&self, env: &Env<'_>) -> WindowRoom {
         let mss = self.full_segment();
-        let (capacity, share) = if self.tally.bytes_received > 0 {
+        let (capacity, share) = if self.totals.bytes_received > 0 {
             (self.receive_size.get(), env.config.window_share)
         } else {
             // A peer that may never send holds no more than it could use at first.
@@ -281,7 +281,7 @@ impl Connection {
             share,
             mss,
             scale: self.agreed.rcv_wscale,
-            in_demand: self.receive.edges.is_in_demand(self.receive.rcv_nxt),
+            limits_peer: self.receive.edges.limits_peer(self.receive.rcv_nxt),
         }
     }
 
@@ -308,38 +308,38 @@ impl Connection {
             return;
         }
         self.state = next;
-        env.record(Event::State(next));
+        env.record(TraceEvent::State(next));
         self.wants_output = true;
         match next {
-            State::Established => {
+            TcpState::Established => {
                 self.events.connected = true;
                 self.events.writable = true;
             }
-            State::TimeWait => self.timers.linger.set(env.now + env.config.time_wait),
-            State::FinWait2 if self.orphan => {
+            TcpState::TimeWait => self.timers.linger.set(env.now + env.config.time_wait),
+            TcpState::FinWait2 if self.orphan => {
                 self.timers.linger.set(env.now + env.config.fin_wait2);
             }
-            State::SynSent
-            | State::SynReceived
-            | State::FinWait1
-            | State::FinWait2
-            | State::CloseWait
-            | State::Closing
-            | State::LastAck
-            | State::Closed => {}
+            TcpState::SynSent
+            | TcpState::SynReceived
+            | TcpState::FinWait1
+            | TcpState::FinWait2
+            | TcpState::CloseWait
+            | TcpState::Closing
+            | TcpState::LastAck
+            | TcpState::Closed => {}
         }
     }
 
     /// Ends the connection for `reason`. What was received stays readable.
     fn end(&mut self, reason: CloseReason, env: &mut Env<'_>) {
         match self.state {
-            State::SynSent | State::SynReceived => env.counters.attempt_fails += 1,
-            State::Established | State::CloseWait if reason != CloseReason::Finished => {
+            TcpState::SynSent | TcpState::SynReceived => env.counters.attempt_fails += 1,
+            TcpState::Established | TcpState::CloseWait if reason != CloseReason::Finished => {
                 env.counters.estab_resets += 1;
             }
             _ => {}
         }
-        if self.state != State::Closed {
+        if self.state != TcpState::Closed {
             self.transition(Trigger::Reset, env);
         }
         self.close_reason.get_or_insert(reason);
@@ -356,31 +356,31 @@ impl Connection {
 
     fn set_limit(&mut self, limit: Limit, env: &mut Env<'_>) {
         if self.limit.set(limit, env.now) {
-            env.record(Event::Limit(limit));
+            env.record(TraceEvent::Limit(limit));
         }
     }
 
     fn set_receive_limit(&mut self, limit: ReceiveLimit, env: &mut Env<'_>) {
         if self.receive_limit.set(limit, env.now) {
-            env.record(Event::ReceiveLimit(limit));
+            env.record(TraceEvent::ReceiveLimit(limit));
         }
     }
 
     /// What this side does to its sender, judged by what has just arrived. It
     /// holds until something else arrives: a reader that is quick makes the
     /// window whole again at once, but the peer knows that a trip later.
-    fn judge_receiving(&mut self, env: &mut Env<'_>) {
+    fn update_receive_limit(&mut self, env: &mut Env<'_>) {
         let full = self.full_segment();
         let receive = &self.receive;
         let used_up =
-            receive.window_left() < full || receive.edges.is_in_demand(receive.rcv_nxt + full);
+            receive.window_left() < full || receive.edges.limits_peer(receive.rcv_nxt + full);
         let limit = if !self.state.may_receive() {
             ReceiveLimit::None
         } else if receive.has_hole() {
             ReceiveLimit::Hole
         } else if !used_up {
             ReceiveLimit::None
-        } else if receive.is_left_unread(self.receive_size.get()) {
+        } else if receive.reader_lags(self.receive_size.get()) {
             ReceiveLimit::Reader
         } else {
             self.size_limit()
@@ -400,9 +400,9 @@ impl Connection {
     /// The application has read: at once, it turns out, if it did so within a
     /// fraction of the round trip that the peer waits anyway, and left nothing.
     /// One that leaves some will be behind with what has just arrived, too.
-    fn judge_reader(&mut self, env: &mut Env<'_>) {
-        let patience = self.rtt.min_rtt().unwrap_or(Duration::ZERO) / 8;
-        let is_soon = env.now.since(self.receive.arrived) <= patience;
+    fn on_prompt_read(&mut self, env: &mut Env<'_>) {
+        let retries_allowed = self.rtt.min_rtt().unwrap_or(Duration::ZERO) / 8;
+        let is_soon = env.now.since(self.receive.arrived) <= retries_allowed;
         let at_once = is_soon && self.receive.readable() == 0;
         if at_once && self.receive_limit.current() == ReceiveLimit::Reader {
             self.set_receive_limit(self.size_limit(), env);
@@ -410,12 +410,12 @@ impl Connection {
     }
 
     fn is_recovering(&self) -> bool {
-        self.recovery.phase() != Phase::Open
+        self.recovery.phase() != RecoveryPhase::Open
     }
 
     /// Tells the host's trace where the congestion window stands.
     fn record_window(&self, env: &mut Env<'_>) {
-        env.record(Event::Window {
+        env.record(TraceEvent::Window {
             cwnd: self.congestion.cwnd(),
             ssthresh: self.congestion.ssthresh(),
             in_flight: self.recovery.board().in_flight(),

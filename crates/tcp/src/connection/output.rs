@@ -8,14 +8,14 @@ use core::ops::Range;
 
 use fullpipe_wire::{Ecn, SackBlocks, TcpFlags, TcpOptions};
 
-use super::{Connection, Env, State, path_mtu::Probing};
+use super::{Connection, Env, TcpState, mtu_probing::Probing};
 use crate::{
     Allowance, Limit, SegmentOut, SeqNum,
     congestion::FlightStart,
     limit::tightest,
-    recovery::{Fate, Phase},
+    recovery::{RecoveryPhase, SentStatus},
     send::{Decision, Situation},
-    trace::Event,
+    trace::TraceEvent,
 };
 
 impl Connection {
@@ -38,19 +38,19 @@ impl Connection {
             return Some(self.reset(seq, ack, env));
         }
         match self.state {
-            State::Closed => None,
-            State::SynSent | State::SynReceived => self.poll_syn(env),
-            State::Established
-            | State::FinWait1
-            | State::FinWait2
-            | State::CloseWait
-            | State::Closing
-            | State::LastAck
-            | State::TimeWait => self
-                .poll_sack_news(env)
+            TcpState::Closed => None,
+            TcpState::SynSent | TcpState::SynReceived => self.poll_syn(env),
+            TcpState::Established
+            | TcpState::FinWait1
+            | TcpState::FinWait2
+            | TcpState::CloseWait
+            | TcpState::Closing
+            | TcpState::LastAck
+            | TcpState::TimeWait => self
+                .poll_sack_ack(env)
                 .or_else(|| self.poll_lost(env))
                 .or_else(|| self.poll_tail_probe(env))
-                .or_else(|| self.poll_text(device_max, env))
+                .or_else(|| self.poll_data(device_max, env))
                 .or_else(|| self.poll_probe(env))
                 .or_else(|| self.poll_keepalive(env))
                 .or_else(|| self.poll_ack(env)),
@@ -67,8 +67,9 @@ impl Connection {
 
     /// An ACK that only SACK can say leaves on its own: a full segment has no
     /// room for the blocks.
-    fn poll_sack_news(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
-        let news = self.agreed.sack && self.receive.has_sack_news() && self.receive.ack.is_due();
+    fn poll_sack_ack(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
+        let news =
+            self.agreed.sack && self.receive.has_sack_to_report() && self.receive.ack.is_due();
         if news { self.poll_ack(env) } else { None }
     }
 
@@ -79,11 +80,11 @@ impl Connection {
         let lost = self.recovery.next_lost(env.sent)?;
         let mss = self.mss(env);
         let nothing_flies = self.recovery.board().in_flight() == 0;
-        let is_new_text_next =
-            self.recovery.prefers_new_text() && self.send_allowance(env).room >= mss;
+        let is_new_data_next =
+            self.recovery.frto_prefers_new_data() && self.send_allowance(env).room >= mss;
         // Of what no longer flies no ACK will tell anything.
-        let is_told = self.recovery.awaits_new_text() && !nothing_flies;
-        if is_new_text_next || is_told {
+        let is_told = self.recovery.frto_awaits_new_data() && !nothing_flies;
+        if is_new_data_next || is_told {
             return None;
         }
         let edge = self.send.snd_una + self.send.snd_wnd;
@@ -95,13 +96,13 @@ impl Connection {
         }
         self.timers.persist.clear();
         let end = if lost.end == self.send.snd_nxt {
-            self.send.text_end()
+            self.send.payload_end()
         } else {
-            lost.end.earliest(self.send.text_end())
+            lost.end.earliest(self.send.payload_end())
         };
         let end = end.earliest(edge);
         let len = mss.min(lost.start.room_to(end));
-        Some(self.text_segment(lost.start, len, env))
+        Some(self.data_segment(lost.start, len, env))
     }
 
     /// A tail loss probe: a new segment if there is one, the last one again if
@@ -122,14 +123,14 @@ impl Connection {
             let text = self
                 .send
                 .snd_una
-                .room_to(last.earliest(self.send.text_end()));
+                .room_to(last.earliest(self.send.payload_end()));
             let len = mss.min(text);
-            (last.earliest(self.send.text_end()) - len, len)
+            (last.earliest(self.send.payload_end()) - len, len)
         };
         env.counters.loss_probes += 1;
-        let mut segment = self.text_segment(seq, len, env);
+        let mut segment = self.data_segment(seq, len, env);
         if new > 0 {
-            self.mark_capable(&mut segment);
+            self.mark_ect(&mut segment);
         }
         let end = self.send.snd_nxt.latest(segment.seq + segment.len());
         self.recovery.on_tail_probe(end, new == 0);
@@ -141,22 +142,24 @@ impl Connection {
     /// waits for is sent once more, unless something else is to be.
     fn poll_repair_probe(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
         let head = *self.recovery.board().iter(env.sent).next()?;
-        if head.fate != Fate::InFlight || self.recovery.board().lost() > 0 {
+        if head.status != SentStatus::InFlight || self.recovery.board().lost() > 0 {
             return None;
         }
-        let text = head.start.room_to(head.end.earliest(self.send.text_end()));
+        let text = head
+            .start
+            .room_to(head.end.earliest(self.send.payload_end()));
         let len = self.mss(env).min(text);
         env.counters.loss_probes += 1;
-        let segment = self.text_segment(head.start, len, env);
+        let segment = self.data_segment(head.start, len, env);
         // In fast recovery congestion control has been told already.
-        let is_news = self.recovery.phase() == Phase::Open;
+        let is_news = self.recovery.phase() == RecoveryPhase::Open;
         self.recovery.on_tail_probe(self.send.snd_nxt, is_news);
         self.arm_retransmit(env);
         Some(segment)
     }
 
     /// Text that was never sent, or FIN.
-    fn poll_text(&mut self, device_max: u32, env: &mut Env<'_>) -> Option<SegmentOut> {
+    fn poll_data(&mut self, device_max: u32, env: &mut Env<'_>) -> Option<SegmentOut> {
         if self.send.unsent() > 0 {
             self.restart_after_idle(env);
         }
@@ -175,8 +178,8 @@ impl Connection {
                 self.end_deferral();
                 self.timers.cork.clear();
                 self.timers.persist.clear();
-                let mut segment = self.text_segment(self.send.snd_nxt, len, env);
-                self.mark_capable(&mut segment);
+                let mut segment = self.data_segment(self.send.snd_nxt, len, env);
+                self.mark_ect(&mut segment);
                 if len > situation.mss {
                     segment.segment_size = situation.mss as u16;
                 }
@@ -186,7 +189,7 @@ impl Connection {
         };
         if self.send.fin_is_next() && self.fin_may_leave() {
             self.timers.persist.clear();
-            return Some(self.text_segment(self.send.snd_nxt, 0, env));
+            return Some(self.data_segment(self.send.snd_nxt, 0, env));
         }
         self.hold(limit, &situation, env);
         None
@@ -209,7 +212,7 @@ impl Connection {
     /// Bytes that congestion control lets leave.
     fn cwnd_room(&self) -> u32 {
         let paced_by_prr =
-            self.recovery.phase() == Phase::Fast && !self.congestion.controls_recovery();
+            self.recovery.phase() == RecoveryPhase::Fast && !self.congestion.controls_recovery();
         let cwnd = if paced_by_prr {
             self.recovery.window()
         } else {
@@ -257,7 +260,8 @@ impl Connection {
         };
         // What is lost goes first: while it waits nothing new leaves, but what
         // tells whether it is lost at all.
-        let is_repair_next = self.recovery.board().lost() > 0 && !self.recovery.prefers_new_text();
+        let is_repair_next =
+            self.recovery.board().lost() > 0 && !self.recovery.frto_prefers_new_data();
         let repair = if is_repair_next { 0 } else { u32::MAX };
         let pace = if self.pacer.may_send(env.now) {
             u32::MAX
@@ -275,7 +279,7 @@ impl Connection {
             (Limit::Recovery, repair),
             (congestion, self.cwnd_room()),
             (Limit::Pacing, pace),
-            (Limit::Device, self.room_below()),
+            (Limit::Device, self.device_room()),
         ])
     }
 
@@ -326,7 +330,7 @@ impl Connection {
     pub(super) fn note_idle_path(&mut self, env: &Env<'_>) {
         let (board, mss) = (self.recovery.board(), self.mss(env));
         let is_idle = self.send.unsent() < mss
-            && self.spoke < env.now
+            && self.last_sent_at < env.now
             && board.lost() == 0
             && self.cwnd_room() >= mss
             && self.pacer.may_send(env.now);
@@ -350,7 +354,7 @@ impl Connection {
         };
         if self.send.outstanding() == 0 && !self.timers.persist.is_set() {
             // The user timeout counts from when something began to wait.
-            self.progress = env.now;
+            self.progress_at = env.now;
         }
         let deadline = self.within_user_timeout(env.now + wait, env);
         self.timers.persist.set_once(deadline);
@@ -365,11 +369,11 @@ impl Connection {
             return None;
         }
         env.counters.win_probe += 1;
-        self.tally.zero_window_probes += 1;
+        self.totals.zero_window_probes += 1;
         // While the persist timer runs, what leaves is known for a probe.
         self.arm_persist(env);
-        let text = self.send.snd_una.room_to(self.send.text_end());
-        Some(self.text_segment(self.send.snd_una, text.min(1), env))
+        let text = self.send.snd_una.room_to(self.send.payload_end());
+        Some(self.data_segment(self.send.snd_una, text.min(1), env))
     }
 
     /// A sequence number from before the window, which the peer must answer.
@@ -390,11 +394,11 @@ impl Connection {
     }
 
     /// A segment of `len` bytes of text from `seq` on, with FIN if that is next.
-    pub(super) fn text_segment(&mut self, seq: SeqNum, len: u32, env: &mut Env<'_>) -> SegmentOut {
+    pub(super) fn data_segment(&mut self, seq: SeqNum, len: u32, env: &mut Env<'_>) -> SegmentOut {
         let start = self.send.offset_of(seq);
         let end = seq + len;
         let mut flags = TcpFlags::ACK;
-        if end == self.send.text_end() {
+        if end == self.send.payload_end() {
             if len > 0 {
                 flags |= TcpFlags::PSH;
             }
@@ -445,12 +449,12 @@ impl Connection {
         }
     }
 
-    fn segment_options(&mut self, without_text: bool, env: &Env<'_>) -> TcpOptions {
+    fn segment_options(&mut self, without_payload: bool, env: &Env<'_>) -> TcpOptions {
         let timestamps = self
             .agreed
             .timestamps
             .then(|| self.timestamps.option(env.now));
-        let sack = if self.agreed.sack && without_text && self.receive.has_sack_news() {
+        let sack = if self.agreed.sack && without_payload && self.receive.has_sack_to_report() {
             let most = if timestamps.is_some() { 3 } else { 4 };
             self.receive.sack_blocks(most, env.pool)
         } else {
@@ -477,11 +481,11 @@ impl Connection {
         } else {
             env.counters.out_segs += u64::from(segment.segments());
         }
-        let len = segment.text_len();
+        let len = segment.payload_len();
         if len > 0 {
             self.pairs.on_sent();
         }
-        env.record(Event::SegmentOut {
+        env.record(TraceEvent::SegmentOut {
             seq: segment.seq.0,
             ack: segment.ack.0,
             window: u32::from(segment.window) << self.agreed.rcv_wscale,
@@ -496,25 +500,25 @@ impl Connection {
 
     /// Tells recovery, moves `snd_nxt`, starts the clocks, and charges the bytes.
     fn account_sequence_space(&mut self, segment: &SegmentOut, is_again: bool, env: &mut Env<'_>) {
-        let (len, end) = (segment.text_len(), segment.seq + segment.len());
+        let (len, end) = (segment.payload_len(), segment.seq + segment.len());
         let mss = self.mss(env).max(1);
         if self.send.outstanding() == 0 {
-            self.progress = env.now;
+            self.progress_at = env.now;
         }
         if self.recovery.board().in_flight() == 0 && len > 0 {
             self.start_flight(mss, env);
         }
         let news = self.send.snd_nxt.room_to(end).min(len);
-        self.tally.bytes_sent += u64::from(news);
-        self.tally.bytes_retransmitted += u64::from(len - news);
-        self.limit.moved(news);
-        self.spoke = env.now;
+        self.totals.bytes_sent += u64::from(news);
+        self.totals.bytes_retransmitted += u64::from(len - news);
+        self.limit.charge_bytes(news);
+        self.last_sent_at = env.now;
         if is_again {
-            self.tally.segments_retransmitted += segment.segments();
-            if self.recovery.phase() == Phase::Timeout {
+            self.totals.segments_retransmitted += segment.segments();
+            if self.recovery.phase() == RecoveryPhase::Timeout {
                 env.counters.slow_start_retrans += 1;
             }
-            env.record(Event::Retransmission {
+            env.record(TraceEvent::Retransmission {
                 seq: segment.seq.0,
                 len,
             });
@@ -522,8 +526,8 @@ impl Connection {
             env.counters.orig_data_sent += u64::from(segment.segments());
         }
         if len > 0 {
-            self.tally.segments_sent += segment.segments();
-            self.tally.full_sized_sent += len / mss;
+            self.totals.segments_sent += segment.segments();
+            self.totals.full_sized_sent += len / mss;
             let rate = self.rate_now(env.config);
             if env.config.pacing {
                 self.pacer.on_sent(len, rate, mss, env.now);

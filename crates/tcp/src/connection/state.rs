@@ -3,7 +3,7 @@
 //! Rule: a pair that is not in the table does not happen. LISTEN is not here:
 //! a listener is not a connection yet, and lives with the addresses.
 
-use State::{
+use TcpState::{
     CloseWait, Closed, Closing, Established, FinWait1, FinWait2, LastAck, SynReceived, SynSent,
     TimeWait,
 };
@@ -11,7 +11,7 @@ use Trigger::{Close, FinAcked, FinArrived, HandshakeDone, Reset, SynArrived, Tim
 
 /// Where a connection stands. RFC 9293 §3.3.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum State {
+pub enum TcpState {
     /// SYN sent, nothing heard.
     SynSent,
     /// SYN sent and received (simultaneous open), not yet acknowledged.
@@ -57,12 +57,12 @@ pub enum Trigger {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IllegalTransition {
     /// The state it was in.
-    pub from: State,
+    pub from: TcpState,
     /// What happened.
     pub trigger: Trigger,
 }
 
-impl State {
+impl TcpState {
     /// Every state.
     pub const ALL: &'static [Self] = &[
         SynSent,

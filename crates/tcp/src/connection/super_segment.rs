@@ -9,7 +9,7 @@
 use super::{Connection, Env};
 use crate::{
     config::{SegmentSizing, TcpConfig},
-    recovery::{Fate, Phase},
+    recovery::{RecoveryPhase, SentStatus},
     send::{Decision, Situation, frame_goal, segmentize, whole_segments},
 };
 
@@ -21,7 +21,7 @@ impl Connection {
     /// Bytes a second at which text should leave.
     pub(super) fn rate_now(&self, config: &TcpConfig) -> u64 {
         let srtt_us = self.rtt.srtt().as_micros() as u32;
-        let recovering = self.recovery.phase() == Phase::Fast;
+        let recovering = self.recovery.phase() == RecoveryPhase::Fast;
         let rate = self.congestion.pacing_rate(srtt_us, recovering);
         match config.pacing_rate_max {
             0 => rate,
@@ -87,7 +87,10 @@ impl Connection {
         } = situation;
         let room = allowance.room;
         let falls_short = room >= mss && room < goal && room < unsent;
-        if !falls_short || self.pending.deferred_enough || self.recovery.phase() != Phase::Open {
+        if !falls_short
+            || self.pending.deferred_enough
+            || self.recovery.phase() != RecoveryPhase::Open
+        {
             return false;
         }
         let window = self.congestion.cwnd().min(self.send.snd_wnd);
@@ -95,7 +98,7 @@ impl Connection {
             return false;
         }
         let oldest = self.recovery.board().iter(env.sent).next();
-        let Some(oldest) = oldest.filter(|sent| sent.fate == Fate::InFlight) else {
+        let Some(oldest) = oldest.filter(|sent| sent.status == SentStatus::InFlight) else {
             return false;
         };
         let srtt = self.rtt.srtt();
@@ -112,7 +115,7 @@ impl Connection {
     /// to `device_max` bytes of text in a frame. To be called after each segment
     /// handed to a device that says so, and when it has sent some. Returns
     /// whether that is as much as it may hold.
-    pub fn on_held_below(&mut self, held: u32, device_max: u32, env: &mut Env<'_>) -> bool {
+    pub fn on_device_backlog(&mut self, held: u32, device_max: u32, env: &mut Env<'_>) -> bool {
         let was_full = self.small_queue.is_full();
         let mss = self.mss(env);
         let goal = self.frame_goal(device_max, mss, env);
@@ -130,7 +133,7 @@ impl Connection {
     }
 
     /// Bytes that may be handed to the device: any or none.
-    pub(super) fn room_below(&self) -> u32 {
+    pub(super) fn device_room(&self) -> u32 {
         if self.small_queue.is_full() {
             0
         } else {

@@ -5,7 +5,7 @@
 
 use fullpipe_pool::Instant;
 
-use super::{Connection, State};
+use super::{Connection, TcpState};
 use crate::SeqNum;
 
 /// The remains of a connection. RFC 9293 §3.6.1, RFC 6191.
@@ -29,7 +29,7 @@ impl Connection {
     /// The remains, if the connection is in TIME-WAIT, has said everything and
     /// nobody holds it: it may then be released and replaced by them.
     pub fn time_wait(&self, now: Instant) -> Option<TimeWait> {
-        let over = self.state == State::TimeWait && self.orphan && !self.receive.ack.is_due();
+        let over = self.state == TcpState::TimeWait && self.orphan && !self.receive.ack.is_due();
         if !over {
             return None;
         }

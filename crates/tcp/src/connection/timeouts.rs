@@ -2,8 +2,8 @@
 //!
 //! Rule: a timeout changes state and sends nothing; `poll_segment` does.
 
-use super::{Connection, Env, State, Trigger};
-use crate::{CloseReason, Limit, trace::Event};
+use super::{Connection, Env, TcpState, Trigger};
+use crate::{CloseReason, Limit, trace::TraceEvent};
 
 impl Connection {
     /// Acts on every deadline that is not after `env.now`.
@@ -49,36 +49,36 @@ impl Connection {
 
     fn on_linger_over(&mut self, env: &mut Env<'_>) {
         match self.state {
-            State::TimeWait => {
+            TcpState::TimeWait => {
                 self.transition(Trigger::TimeOver, env);
                 self.end(CloseReason::Finished, env);
             }
             // The peer never closed its side, and nobody here waits for it.
-            State::FinWait2 => self.end(CloseReason::TimedOut, env),
-            State::SynSent
-            | State::SynReceived
-            | State::Established
-            | State::FinWait1
-            | State::CloseWait
-            | State::Closing
-            | State::LastAck
-            | State::Closed => {}
+            TcpState::FinWait2 => self.end(CloseReason::TimedOut, env),
+            TcpState::SynSent
+            | TcpState::SynReceived
+            | TcpState::Established
+            | TcpState::FinWait1
+            | TcpState::CloseWait
+            | TcpState::Closing
+            | TcpState::LastAck
+            | TcpState::Closed => {}
         }
     }
 
     /// RFC 6298 §5.4 to §5.7, RFC 9293 §3.8.3.
     fn on_retransmit_timeout(&mut self, env: &mut Env<'_>) {
         env.counters.timeouts += 1;
-        self.tally.timeouts += 1;
+        self.totals.timeouts += 1;
         let first = self.recovery.timeouts() == 0;
         let flight_size = self.send.outstanding();
         self.expire_outstanding(env);
-        env.record(Event::Timeout(self.recovery.timeouts()));
+        env.record(TraceEvent::Timeout(self.recovery.timeouts()));
         let handshake = !self.state.is_synchronized();
         let retries = if handshake {
             env.config.syn_retries
         } else {
-            self.patience(env)
+            self.retries_allowed(env)
         };
         if self.recovery.timeouts() > retries || self.user_timeout_is_over(env) {
             return self.give_up(env);
@@ -93,13 +93,13 @@ impl Connection {
         let event = self.congestion_event(flight_size, env);
         self.congestion.on_timeout(&event, first);
         self.owe_cwr();
-        self.doubt_size(env);
+        self.suspect_black_hole(env);
         self.record_window(env);
         self.set_limit(Limit::Recovery, env);
     }
 
     /// Timeouts in a row that are waited out.
-    fn patience(&self, env: &Env<'_>) -> u32 {
+    fn retries_allowed(&self, env: &Env<'_>) -> u32 {
         if self.orphan {
             env.config.orphan_retries
         } else {
@@ -128,14 +128,14 @@ impl Connection {
         let flight_size = self.send.outstanding();
         let input = self.recovery_input(self.send.snd_una, env);
         let congestion = &mut self.congestion;
-        let (verdict, look_again) = self.recovery.on_reordering_timeout(
+        let (change, reordering_deadline) = self.recovery.on_reordering_timeout(
             &input,
             &mut self.rate,
             &mut |lost| congestion.on_range_lost(&lost),
             env.sent,
         );
-        self.set_reordering_deadline(look_again);
-        self.follow_verdict(verdict, flight_size, env);
+        self.set_reordering_deadline(reordering_deadline);
+        self.follow_recovery(change, flight_size, env);
         self.wants_output = true;
     }
 
@@ -146,11 +146,11 @@ impl Connection {
             self.pending.override_sws = true;
             return;
         }
-        let patience = self.patience(env);
-        if u32::from(self.unanswered) >= patience || self.user_timeout_is_over(env) {
+        let retries_allowed = self.retries_allowed(env);
+        if u32::from(self.unanswered) >= retries_allowed || self.user_timeout_is_over(env) {
             return self.give_up(env);
         }
-        if self.orphan && u32::from(self.probes) >= patience {
+        if self.orphan && u32::from(self.probes) >= retries_allowed {
             // The peer answers, and takes nothing: it must hear of the end.
             env.counters.abort_on_timeout += 1;
             return self.abort_with(CloseReason::TimedOut, env);
@@ -163,7 +163,7 @@ impl Connection {
 
     /// RFC 9293 §3.8.4.
     fn on_keepalive_timeout(&mut self, env: &mut Env<'_>) {
-        let idle = env.now.since(self.heard);
+        let idle = env.now.since(self.last_received_at);
         if idle < self.tuning.keepalive_time {
             return self.restart_keepalive(env);
         }
@@ -191,13 +191,13 @@ impl Connection {
         if !self.tuning.keepalive_time.is_zero() && self.state.is_synchronized() {
             self.timers
                 .keepalive
-                .set(self.heard + self.tuning.keepalive_time);
+                .set(self.last_received_at + self.tuning.keepalive_time);
         }
     }
 
     fn user_timeout_is_over(&self, env: &Env<'_>) -> bool {
         let user_timeout = self.tuning.user_timeout;
-        !user_timeout.is_zero() && env.now.since(self.progress) >= user_timeout
+        !user_timeout.is_zero() && env.now.since(self.progress_at) >= user_timeout
     }
 
     /// The peer does not answer: the connection ends without a word, because

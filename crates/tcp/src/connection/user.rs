@@ -5,8 +5,11 @@
 
 use fullpipe_pool::Duration;
 
-use super::{Connection, Env, State, Trigger};
-use crate::{CloseReason, Limit, TcpConfig, TcpError, send::Wake, trace::Event, tuned::TunedSize};
+use super::{Connection, Env, TcpState, Trigger};
+use crate::{
+    CloseReason, ConnectionError, Limit, TcpConfig, send::WakePolicy, trace::TraceEvent,
+    tuned::TunedSize,
+};
 
 /// What an application may set on one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +65,7 @@ impl Tuning {
     /// Text that the send buffer begins with and may grow to.
     pub(crate) const fn send_size(&self, config: &TcpConfig) -> TunedSize {
         let (limit, share) = (config.send_buffer_limit, config.send_text_share);
-        TunedSize::for_text(self.send_buffer, self.send_buffer_max, limit, share)
+        TunedSize::for_payload(self.send_buffer, self.send_buffer_max, limit, share)
     }
 
     /// Text that the receive buffer begins with and may grow to.
@@ -73,7 +76,7 @@ impl Tuning {
         } else {
             0
         };
-        TunedSize::for_text(self.receive_buffer, max, limit, share)
+        TunedSize::for_payload(self.receive_buffer, max, limit, share)
     }
 }
 
@@ -156,7 +159,7 @@ impl Connection {
     /// What the connection is ready for.
     pub fn ready(&self, env: &Env<'_>) -> Ready {
         let peer_closed = self.receive.fin_received();
-        let ended = self.state == State::Closed;
+        let ended = self.state == TcpState::Closed;
         let (room, _) = self.send.write_room(self.send_size.get(), env.pool);
         Ready {
             connected: self.state.is_synchronized(),
@@ -171,10 +174,10 @@ impl Connection {
         self.state.may_write() && !self.send.fin_queued
     }
 
-    fn check_writing(&self) -> Result<(), TcpError> {
+    fn check_writing(&self) -> Result<(), ConnectionError> {
         match self.close_reason {
-            Some(reason) if self.state == State::Closed => Err(TcpError::Ended(reason)),
-            _ if !self.may_write() => Err(TcpError::Shutdown),
+            Some(reason) if self.state == TcpState::Closed => Err(ConnectionError::Ended(reason)),
+            _ if !self.may_write() => Err(ConnectionError::Shutdown),
             _ => Ok(()),
         }
     }
@@ -185,8 +188,8 @@ impl Connection {
     /// hold the memory that the handshake needs.
     ///
     /// # Errors
-    /// [`TcpError`] when this direction is closed or the connection has ended.
-    pub fn write(&mut self, text: &[u8], env: &mut Env<'_>) -> Result<usize, TcpError> {
+    /// [`ConnectionError`] when this direction is closed or the connection has ended.
+    pub fn write(&mut self, text: &[u8], env: &mut Env<'_>) -> Result<usize, ConnectionError> {
         self.check_writing()?;
         if !self.state.is_synchronized() {
             return Ok(0);
@@ -209,7 +212,7 @@ impl Connection {
         &mut self,
         fill: &mut dyn FnMut(&mut [u8]) -> usize,
         env: &mut Env<'_>,
-    ) -> Result<usize, TcpError> {
+    ) -> Result<usize, ConnectionError> {
         self.check_writing()?;
         if !self.state.is_synchronized() {
             return Ok(0);
@@ -228,12 +231,12 @@ impl Connection {
             return self.follow_source(env);
         };
         let clamp = |bytes: usize| bytes.min(u32::MAX as usize) as u32;
-        env.record(Event::WriterBlocked {
+        env.record(TraceEvent::WriterBlocked {
             asked: clamp(asked),
             taken: clamp(taken),
         });
         if blocked.by == Limit::Memory {
-            env.record(Event::MemoryPressure(blocked.wanted));
+            env.record(TraceEvent::MemoryPressure(blocked.wanted));
         }
         self.follow_source(env);
     }
@@ -257,9 +260,9 @@ impl Connection {
     /// Copies received text into `out`.
     ///
     /// # Errors
-    /// [`TcpError::Ended`] when the connection ended other than in order and
+    /// [`ConnectionError::Ended`] when the connection ended other than in order and
     /// everything that had arrived was read.
-    pub fn read(&mut self, out: &mut [u8], env: &mut Env<'_>) -> Result<Read, TcpError> {
+    pub fn read(&mut self, out: &mut [u8], env: &mut Env<'_>) -> Result<Read, ConnectionError> {
         if self.receive.readable() == 0 {
             return self.read_nothing();
         }
@@ -278,7 +281,7 @@ impl Connection {
         &mut self,
         take: &mut dyn FnMut(&[u8]) -> usize,
         env: &mut Env<'_>,
-    ) -> Result<Read, TcpError> {
+    ) -> Result<Read, ConnectionError> {
         if self.receive.readable() == 0 {
             return self.read_nothing();
         }
@@ -288,20 +291,20 @@ impl Connection {
         Ok(Read::Data(read))
     }
 
-    fn read_nothing(&self) -> Result<Read, TcpError> {
+    fn read_nothing(&self) -> Result<Read, ConnectionError> {
         if self.receive.fin_received() {
             return Ok(Read::End);
         }
         match self.close_reason {
             Some(CloseReason::Finished) => Ok(Read::End),
-            Some(reason) => Err(TcpError::Ended(reason)),
+            Some(reason) => Err(ConnectionError::Ended(reason)),
             None => Ok(Read::Empty),
         }
     }
 
     /// Reading made room: perhaps the peer should hear of it.
     fn after_read(&mut self, env: &mut Env<'_>) {
-        self.judge_reader(env);
+        self.on_prompt_read(env);
         if !self.state.is_synchronized() || self.receive.fin_received() {
             return;
         }
@@ -331,7 +334,7 @@ impl Connection {
     pub fn close(&mut self, env: &mut Env<'_>) {
         self.orphan = true;
         if !self.state.is_synchronized() {
-            if self.state != State::Closed {
+            if self.state != TcpState::Closed {
                 self.end(CloseReason::Aborted, env);
             }
             self.receive.release(env.pool);
@@ -343,7 +346,7 @@ impl Connection {
             return;
         }
         self.shutdown(env);
-        if self.state == State::FinWait2 {
+        if self.state == TcpState::FinWait2 {
             self.timers.linger.set(env.now + env.config.fin_wait2);
         }
     }
@@ -356,7 +359,7 @@ impl Connection {
 
     /// Others need the memory or the slot more than a connection whose
     /// application has closed it: it ends at once, with a reset.
-    pub fn sacrifice(&mut self, env: &mut Env<'_>) {
+    pub fn abort_for_memory(&mut self, env: &mut Env<'_>) {
         env.counters.abort_on_memory += 1;
         self.abort(env);
     }
@@ -364,20 +367,24 @@ impl Connection {
     /// Resets the peer and ends for `reason`.
     pub(super) fn abort_with(&mut self, reason: CloseReason, env: &mut Env<'_>) {
         match self.state {
-            State::SynReceived
-            | State::Established
-            | State::FinWait1
-            | State::FinWait2
-            | State::CloseWait => {
+            TcpState::SynReceived
+            | TcpState::Established
+            | TcpState::FinWait1
+            | TcpState::FinWait2
+            | TcpState::CloseWait => {
                 // A window probe that the peer did not take does not count: beyond
                 // its window not even a reset is believed.
                 let edge = self.send.snd_una + self.send.snd_wnd;
                 let seq = self.send.snd_nxt.earliest(edge);
                 self.pending.reset = Some((seq, Some(self.receive.rcv_nxt)));
             }
-            State::SynSent | State::Closing | State::LastAck | State::TimeWait | State::Closed => {}
+            TcpState::SynSent
+            | TcpState::Closing
+            | TcpState::LastAck
+            | TcpState::TimeWait
+            | TcpState::Closed => {}
         }
-        if self.state != State::Closed {
+        if self.state != TcpState::Closed {
             self.end(reason, env);
         }
         self.receive.release(env.pool);
@@ -407,7 +414,7 @@ impl Connection {
                 self.restart_keepalive(env);
             }
             SocketOption::UserTimeout(time) => self.tuning.user_timeout = time,
-            SocketOption::Urgent => self.send.snd_up = Some(self.send.text_end()),
+            SocketOption::Urgent => self.send.snd_up = Some(self.send.payload_end()),
         }
         self.wants_output = true;
         self.note_readiness(env);
@@ -421,7 +428,7 @@ impl Connection {
 
     /// Wakes a blocked writer if there is enough room for it.
     pub(super) fn note_readiness(&mut self, env: &mut Env<'_>) {
-        let wake = Wake {
+        let wake = WakePolicy {
             atomic: env.config.write_atomic,
             low_water: self.tuning.send_low_water,
             mss: self.segment_size(env),
@@ -435,6 +442,6 @@ impl Connection {
         }
         self.events.writable = true;
         let (room, _) = self.send.write_room(capacity, env.pool);
-        env.record(Event::WriterResumed(room));
+        env.record(TraceEvent::WriterResumed(room));
     }
 }

@@ -43,7 +43,7 @@ fn a_sender_cuts_a_small_buffer_into_pairs_that_use_it_up() {
 #[test]
 fn a_segment_that_waits_a_round_trip_for_its_pair_is_answered_by_three_in_place_of_two() {
     let at = |ms: u64| Instant::ZERO + Duration::from_millis(ms);
-    let mut pairs = Pairs::new();
+    let mut pairs = AckPairs::new();
     assert_eq!(pairs.cut(800, 1_700), 850, "a rest is spread");
     assert_eq!(pairs.cut(800, 900), 900);
     assert_eq!(pairs.cut(800, 300), 800, "not enough for one");

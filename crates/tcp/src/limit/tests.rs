@@ -43,9 +43,9 @@ fn times_add_up_to_the_age_whatever_the_changes() {
 #[test]
 fn bytes_are_charged_to_the_limit_that_released_them() {
     let mut clock = LimitClock::start(SendBuffer, Instant::ZERO);
-    clock.moved(1_460);
+    clock.charge_bytes(1_460);
     clock.set(CwndSteady, Instant::from_micros(1));
-    clock.moved(40);
+    clock.charge_bytes(40);
     assert_eq!(
         (clock.bytes(SendBuffer), clock.bytes(CwndSteady)),
         (1_460, 40)

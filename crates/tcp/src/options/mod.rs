@@ -38,9 +38,9 @@ impl Offer {
         let mss = u32::from(mss_limit).min(config.mss_max);
         let options = if config.timestamps { TIMESTAMPS_LEN } else { 0 };
         let text = mss.saturating_sub(options).max(1);
-        let window_text = whole_fit(text, window.always, config.fit_segments);
+        let window_payload = whole_fit(text, window.always, config.fit_segments);
         Self {
-            mss: mss.min(window_text + options) as u16,
+            mss: mss.min(window_payload + options) as u16,
             window_scale: config.window_scaling.then(|| scale_for(window.most)),
             sack: config.sack,
             timestamps: config.timestamps,

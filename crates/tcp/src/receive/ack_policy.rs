@@ -21,7 +21,7 @@ pub struct AckPolicy {
 
 /// Whether an ACK can wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Urgency {
+pub enum AckTiming {
     /// It leaves now.
     Now,
     /// It may wait for the delay timer.
@@ -60,14 +60,14 @@ impl AckPolicy {
     /// `bytes` arrived in order. `full` is the size the peer takes for a full
     /// segment, `every` the knob, `window_left` what the peer has left of its
     /// window and `window` how large it was.
-    pub fn on_text(
+    pub fn on_payload(
         &mut self,
         bytes: u32,
         full: u32,
         every: u32,
         window_left: u32,
         window: u32,
-    ) -> Urgency {
+    ) -> AckTiming {
         self.pending = self.pending.saturating_add(bytes);
         let young = self.quick > 0;
         self.quick = self.quick.saturating_sub(1);
@@ -78,9 +78,9 @@ impl AckPolicy {
             self.now = true;
         }
         if self.now {
-            Urgency::Now
+            AckTiming::Now
         } else {
-            Urgency::Delayed
+            AckTiming::Delayed
         }
     }
 

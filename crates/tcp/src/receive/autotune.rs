@@ -33,7 +33,7 @@ pub struct RightSizing {
 
 impl RightSizing {
     /// Text arrived that echoes a timestamp of so long ago.
-    pub fn on_text(&mut self, echo_age: Option<Duration>) {
+    pub fn on_payload(&mut self, echo_age: Option<Duration>) {
         let Some(age) = echo_age else {
             return;
         };

@@ -10,7 +10,7 @@ use crate::SeqNum;
 
 /// The right edges of the last two round trips.
 #[derive(Clone, Copy, Debug)]
-pub struct Edges {
+pub struct PastEdges {
     /// When `this_round` was taken; `None` before the first text.
     since: Option<Instant>,
     this_round: SeqNum,
@@ -19,7 +19,7 @@ pub struct Edges {
     known: bool,
 }
 
-impl Edges {
+impl PastEdges {
     /// Nothing known; `next` is the first sequence number expected.
     pub const fn new(next: SeqNum) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl Edges {
 
     /// Whether a peer whose text reaches up to `end` uses at least about half of
     /// its window: it has gone beyond the edge of one to two round trips ago.
-    pub fn is_in_demand(&self, end: SeqNum) -> bool {
+    pub fn limits_peer(&self, end: SeqNum) -> bool {
         self.known && end.after(self.last_round)
     }
 }

@@ -13,10 +13,10 @@ mod reassembly;
 mod window;
 
 pub use acceptable::acceptable;
-pub use ack_policy::{AckPolicy, Urgency};
+pub use ack_policy::{AckPolicy, AckTiming};
 pub use autotune::RightSizing;
-pub use edges::Edges;
-pub use reassembly::{Arrival, BehindGaps};
+pub use edges::PastEdges;
+pub use reassembly::{Arrival, OutOfOrderLimits};
 pub use window::{FEWEST_BLOCKS, LargestWindow, WindowRoom, fair_bytes, fair_share};
 
 use core::ops::Range;
@@ -30,7 +30,7 @@ use crate::{
 
 /// Receive sequence variables and receive buffer. RFC 9293 §3.3.1.
 #[derive(Debug)]
-pub struct Receive {
+pub struct ReceiveHalf {
     /// Text not yet read, out-of-order text in its final place; offset 0 is the
     /// first byte after SYN.
     pub stream: Stream,
@@ -65,7 +65,7 @@ pub struct Receive {
     /// When to acknowledge.
     pub ack: AckPolicy,
     /// What the peer knew of the window about a round trip ago.
-    pub edges: Edges,
+    pub edges: PastEdges,
     /// How large the buffer should be.
     pub sizing: RightSizing,
     /// When text last became readable.
@@ -76,7 +76,7 @@ pub struct Receive {
     pub short_of_memory: bool,
 }
 
-impl Receive {
+impl ReceiveHalf {
     /// Nothing received; the peer's SYN has sequence number `irs`.
     pub fn new(irs: SeqNum, quick_acks: u32) -> Self {
         let next = irs + 1;
@@ -96,7 +96,7 @@ impl Receive {
             rcv_mss: 0,
             frame: 0,
             ack: AckPolicy::new(quick_acks),
-            edges: Edges::new(next),
+            edges: PastEdges::new(next),
             sizing: RightSizing::default(),
             arrived: Instant::ZERO,
             advertised_zero: false,
@@ -153,7 +153,7 @@ impl Receive {
     /// `capacity` bytes, or as much as is left of the window. Of a buffer as large
     /// as the path is long, a reader that takes less than the path brings leaves
     /// about half; one that reads at once leaves nothing.
-    pub fn is_left_unread(&self, capacity: u32) -> bool {
+    pub fn reader_lags(&self, capacity: u32) -> bool {
         let unread = self.readable();
         unread > 0 && unread >= (capacity / 4).min(self.window_left())
     }

@@ -9,7 +9,7 @@ use core::ops::Range;
 use fullpipe_pool::Pool;
 use fullpipe_wire::{SackBlock, SackBlocks};
 
-use super::Receive;
+use super::ReceiveHalf;
 use crate::{DiscardReason, SeqNum};
 
 /// What became of a segment's text.
@@ -30,21 +30,21 @@ pub enum Arrival {
 
 /// What one connection may keep of text that arrived ahead of its turn.
 #[derive(Clone, Copy, Debug)]
-pub struct BehindGaps {
+pub struct OutOfOrderLimits {
     /// Separate pieces.
     pub pieces: u32,
     /// Bytes of text.
     pub bytes: u32,
 }
 
-impl Receive {
+impl ReceiveHalf {
     /// Takes the text of a segment that starts at `seq`, within what may be kept
-    /// `behind_gaps`.
-    pub fn on_text(
+    /// `out_of_order_limits`.
+    pub fn on_payload(
         &mut self,
         seq: SeqNum,
         text: &[u8],
-        behind_gaps: BehindGaps,
+        out_of_order_limits: OutOfOrderLimits,
         pool: &mut Pool,
     ) -> Arrival {
         let next = self.next_offset();
@@ -78,7 +78,7 @@ impl Receive {
         if kept.start == next {
             self.take_next(kept, piece, pool)
         } else {
-            self.keep(kept, piece, behind_gaps, pool)
+            self.keep(kept, piece, out_of_order_limits, pool)
         }
     }
 
@@ -111,13 +111,13 @@ impl Receive {
         &mut self,
         kept: Range<u64>,
         text: &[u8],
-        behind_gaps: BehindGaps,
+        out_of_order_limits: OutOfOrderLimits,
         pool: &mut Pool,
     ) -> Arrival {
-        if self.ranges.count() >= behind_gaps.pieces && !self.touches_last(&kept, pool) {
+        if self.ranges.count() >= out_of_order_limits.pieces && !self.touches_last(&kept, pool) {
             return Arrival::Discarded(DiscardReason::NoRange);
         }
-        if self.out_of_order.saturating_add(text.len() as u32) > behind_gaps.bytes {
+        if self.out_of_order.saturating_add(text.len() as u32) > out_of_order_limits.bytes {
             return Arrival::Discarded(DiscardReason::OutOfOrderFull);
         }
         match self.ranges.insert(pool, kept.clone()) {
@@ -219,7 +219,7 @@ impl Receive {
     }
 
     /// Whether the next ACK has something to say that only SACK can.
-    pub fn has_sack_news(&self) -> bool {
+    pub fn has_sack_to_report(&self) -> bool {
         self.duplicate.is_some() || self.has_hole()
     }
 }

@@ -7,7 +7,7 @@
 
 use fullpipe_pool::{Holder, Pool, Pressure, Stream};
 
-use super::Receive;
+use super::ReceiveHalf;
 use crate::{TcpConfig, options::DEFAULT_MSS};
 
 /// What bounds the window.
@@ -22,7 +22,7 @@ pub struct WindowRoom {
     /// Shift count of the window field.
     pub scale: u8,
     /// The peer uses up the window: it waits to hear of its growth.
-    pub in_demand: bool,
+    pub limits_peer: bool,
 }
 
 /// Blocks that every connection's window is given. With a single one, the bytes
@@ -83,7 +83,7 @@ fn whole_segments(bytes: u64, mss: u32, block_size: u32) -> u64 {
     }
 }
 
-impl Receive {
+impl ReceiveHalf {
     /// Reserves what the window may grow to and returns the offset it could
     /// reach now: at least what was advertised, as long as that is backed.
     fn reachable_edge(&mut self, room: &WindowRoom, pool: &mut Pool) -> u64 {
@@ -158,7 +158,7 @@ impl Receive {
         let left = self.window_left();
         let whole = left.saturating_add(growth).saturating_add(self.readable());
         let full = room.mss.max(self.frame);
-        let step = if room.in_demand {
+        let step = if room.limits_peer {
             (whole / MANY_SEGMENTS).max(full)
         } else {
             (whole / 4).max(2 * full)

@@ -14,11 +14,11 @@ mod tail_loss;
 mod undo;
 
 pub use prr::{Prr, PrrAck};
-pub use rack::{Rack, Surroundings};
+pub use rack::{PathState, Rack};
 pub use rtt::Rtt;
-pub use sent::{Fate, Scoreboard, Sent, SentArena};
+pub use sent::{Scoreboard, Sent, SentArena, SentStatus};
 pub use tail_loss::{ProbeOutcome, TailLoss};
-pub use undo::Undo;
+pub use undo::UndoDetector;
 
 use core::ops::Range;
 
@@ -38,7 +38,7 @@ pub fn tick(at: Instant) -> Instant {
 
 /// What the connection is doing about loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum RecoveryPhase {
     /// Nothing is known to be missing.
     Open,
     /// Fast recovery: ends when everything before `recover` is acknowledged.
@@ -50,34 +50,34 @@ pub enum Phase {
 /// F-RTO's question after a timeout: did what was outstanding arrive after all?
 /// RFC 5682 §2.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Trial {
+enum Frto {
     /// It is not asked, or has been answered.
     Over,
     /// Step 1: what `snd_una` waits for has been sent again.
-    FirstAck,
+    AwaitsFirstAck,
     /// Step 2b: so many new segments go first. What the next ACK brings is then no
     /// answer to anything sent again.
-    NewText(u8),
+    SendsNewData(u8),
 }
 
 /// Segments of new text that tell whether a timeout was spurious.
 const NEW_SEGMENTS: u8 = 2;
 
-impl Trial {
-    /// An ACK in [`Phase::Timeout`].
+impl Frto {
+    /// An ACK in [`RecoveryPhase::Timeout`].
     const fn after_ack(self, advanced: bool, is_duplicate: bool) -> Self {
         match self {
-            Self::FirstAck if advanced => Self::NewText(NEW_SEGMENTS),
-            Self::FirstAck if !is_duplicate => Self::FirstAck,
-            Self::FirstAck | Self::NewText(_) | Self::Over => Self::Over,
+            Self::AwaitsFirstAck if advanced => Self::SendsNewData(NEW_SEGMENTS),
+            Self::AwaitsFirstAck if !is_duplicate => Self::AwaitsFirstAck,
+            Self::AwaitsFirstAck | Self::SendsNewData(_) | Self::Over => Self::Over,
         }
     }
 
     /// A segment of new text left.
-    const fn after_new_text(self) -> Self {
+    const fn after_new_data(self) -> Self {
         match self {
-            Self::NewText(left) => Self::NewText(left.saturating_sub(1)),
-            Self::FirstAck | Self::Over => self,
+            Self::SendsNewData(left) => Self::SendsNewData(left.saturating_sub(1)),
+            Self::AwaitsFirstAck | Self::Over => self,
         }
     }
 }
@@ -86,15 +86,15 @@ impl Trial {
 /// it is dropped: the scoreboard's nodes belong to an arena.
 #[derive(Debug)]
 pub struct Recovery {
-    phase: Phase,
+    phase: RecoveryPhase,
     /// `snd_nxt` when recovery began.
     recover: SeqNum,
     board: Scoreboard,
     rack: Rack,
     tail: TailLoss,
     prr: Prr,
-    undo: Undo,
-    trial: Trial,
+    undo: UndoDetector,
+    frto: Frto,
     /// What PRR lets be in flight in fast recovery.
     window: u32,
     /// Timeouts in a row.
@@ -123,30 +123,30 @@ pub struct AckIn<'a> {
     /// The tick in which the timestamp left that it echoes.
     pub echoed_at: Option<Instant>,
     /// Round-trip times and segment size.
-    pub around: Surroundings,
+    pub path: PathState,
 }
 
-/// What an ACK led to.
+/// Change of the recovery phase that an ACK or the reordering timer caused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Nothing that changes the phase.
-    Nothing,
+pub enum RecoveryChange {
+    /// The phase is the same as before.
+    Unchanged,
     /// A loss was found: fast recovery has begun.
     LossFound,
-    /// A probe of the path MTU was lost, and nothing else: it is sent again, and
-    /// that is all. RFC 4821 §7.6.2.
-    ProbeLost,
-    /// Everything that recovery began with has arrived.
+    /// Only a path MTU probe was lost: retransmit it without a congestion
+    /// response. RFC 4821 §7.6.2.
+    MtuProbeLost,
+    /// Everything that was outstanding when recovery began has arrived.
     Recovered,
-    /// The recovery was needless: it is undone.
-    Needless,
+    /// The recovery was spurious: undo it.
+    Spurious,
 }
 
 /// What an ACK brought.
 #[derive(Clone, Copy, Debug)]
 pub struct AckOut {
     /// What it led to.
-    pub verdict: Verdict,
+    pub change: RecoveryChange,
     /// Bytes newly delivered, by ACK or SACK.
     pub delivered: u32,
     /// Bytes newly taken for lost.
@@ -157,7 +157,7 @@ pub struct AckOut {
     pub probe_repaired: bool,
     /// RACK wants to look again then, or not; `None`: it has not looked, and
     /// what it said last holds.
-    pub look_again: Option<Option<Instant>>,
+    pub reordering_deadline: Option<Option<Instant>>,
 }
 
 /// What the ranges of one ACK add up to.
@@ -171,14 +171,14 @@ impl Recovery {
     /// Nothing sent, nothing lost; `iss` is the initial send sequence number.
     pub const fn new(iss: SeqNum) -> Self {
         Self {
-            phase: Phase::Open,
+            phase: RecoveryPhase::Open,
             recover: iss,
             board: Scoreboard::new(),
             rack: Rack::new(iss),
             tail: TailLoss::IDLE,
             prr: Prr::IDLE,
-            undo: Undo::NOTHING,
-            trial: Trial::Over,
+            undo: UndoDetector::NOTHING,
+            frto: Frto::Over,
             window: 0,
             timeouts: 0,
             duplicates: 0,
@@ -187,7 +187,7 @@ impl Recovery {
     }
 
     /// What is being done about loss.
-    pub const fn phase(&self) -> Phase {
+    pub const fn phase(&self) -> RecoveryPhase {
         self.phase
     }
 
@@ -208,14 +208,14 @@ impl Recovery {
 
     /// Whether new text goes before what is lost, because the next ACK is to tell
     /// whether anything is: RFC 5682 §2.1 step 2b.
-    pub const fn prefers_new_text(&self) -> bool {
-        matches!(self.trial, Trial::NewText(1..))
+    pub const fn frto_prefers_new_data(&self) -> bool {
+        matches!(self.frto, Frto::SendsNewData(1..))
     }
 
     /// Whether new text is on its way to tell that. Nothing is sent again before
     /// it does.
-    pub const fn awaits_new_text(&self) -> bool {
-        matches!(self.trial, Trial::NewText(0..NEW_SEGMENTS))
+    pub const fn frto_awaits_new_data(&self) -> bool {
+        matches!(self.frto, Frto::SendsNewData(0..NEW_SEGMENTS))
     }
 
     /// What PRR lets be in flight; meaningful in fast recovery.
@@ -249,9 +249,9 @@ impl Recovery {
         let first = range.start.latest(snd_nxt)..range.end;
         if first.start.before(first.end) {
             self.board.on_sent(first, now, snapshot, arena);
-            self.trial = self.trial.after_new_text();
+            self.frto = self.frto.after_new_data();
         }
-        if self.phase == Phase::Fast {
+        if self.phase == RecoveryPhase::Fast {
             self.prr.on_sent(len);
         }
     }
@@ -289,14 +289,14 @@ impl Recovery {
         }
         let bare = !advanced && news.delivered == 0;
         let outcome = self.tail.on_ack(input.ack, dsack, bare);
-        if self.phase == Phase::Fast && !bare {
+        if self.phase == RecoveryPhase::Fast && !bare {
             self.tail.cancel();
         }
-        let mut verdict = self.end_phase(input, &news, arena);
-        self.trial = if self.phase == Phase::Timeout {
-            self.trial.after_ack(advanced, input.is_duplicate)
+        let mut change = self.end_phase(input, &news, arena);
+        self.frto = if self.phase == RecoveryPhase::Timeout {
+            self.frto.after_ack(advanced, input.is_duplicate)
         } else {
-            Trial::Over
+            Frto::Over
         };
         if self.board.head_is_sacked(arena) {
             self.board.mark_all_lost(true, arena);
@@ -304,21 +304,21 @@ impl Recovery {
         // What brings nothing new tells RACK nothing: a peer that repeats itself
         // causes no search.
         let has_news = advanced || news.delivered > 0 || input.sack.is_none();
-        let (lost, look_again) = if has_news {
-            self.detect(input.around, input.now, rate, on_lost, arena)
+        let (lost, reordering_deadline) = if has_news {
+            self.detect(input.path, input.now, rate, on_lost, arena)
         } else {
             (0, None)
         };
-        if lost > 0 && self.phase == Phase::Open {
-            verdict = self.on_loss(input.ack, input.snd_nxt, lost, arena);
+        if lost > 0 && self.phase == RecoveryPhase::Open {
+            change = self.on_loss(input.ack, input.snd_nxt, lost, arena);
         }
         AckOut {
-            verdict,
+            change,
             delivered: news.delivered,
             lost,
             dsack,
             probe_repaired: outcome == ProbeOutcome::LossRepaired,
-            look_again: has_news.then_some(look_again),
+            reordering_deadline: has_news.then_some(reordering_deadline),
         }
     }
 
@@ -337,7 +337,7 @@ impl Recovery {
             phase,
             ..
         } = self;
-        let after_timeout = *phase == Phase::Timeout;
+        let after_timeout = *phase == RecoveryPhase::Timeout;
         let mut arrived = |sent: &Sent| {
             // Only an ACK of what was at `snd_una` echoes the copy that arrived.
             let echoes_original = sent.start == input.snd_una
@@ -347,8 +347,8 @@ impl Recovery {
             let ambiguous = sent.retransmissions > 0;
             news.delivered += sent.len();
             news.original_arrived |=
-                after_timeout && sent.fate == Fate::Lost && sent.retransmissions == 0;
-            let min_rtt = input.around.min_rtt;
+                after_timeout && sent.status == SentStatus::Lost && sent.retransmissions == 0;
+            let min_rtt = input.path.min_rtt;
             if rack.on_delivered(sent, echoes_original, min_rtt, input.now) {
                 undo.on_original(sent.len());
             }
@@ -385,18 +385,18 @@ impl Recovery {
             // partial ACK the next hole begins right there. RFC 6582 §3.2.
             self.board.forget_sacked(arena);
             self.duplicates = 0;
-            let partial = self.phase == Phase::Fast && input.ack.before(self.recover);
+            let partial = self.phase == RecoveryPhase::Fast && input.ack.before(self.recover);
             if partial {
-                self.board.mark_head_lost(input.around.mss, arena);
+                self.board.mark_head_lost(input.path.mss, arena);
             }
         } else if input.is_duplicate {
             self.duplicates += 1;
-            let hole = input.snd_una + input.around.mss;
-            let beyond = hole + self.duplicates * input.around.mss;
+            let hole = input.snd_una + input.path.mss;
+            let beyond = hole + self.duplicates * input.path.mss;
             let arrived = hole..beyond.earliest(input.snd_nxt);
             if arrived.start.before(arrived.end) {
                 let Self { board, rack, .. } = self;
-                let min_rtt = input.around.min_rtt;
+                let min_rtt = input.path.min_rtt;
                 board.on_sack(arrived, arena, &mut |sent| {
                     rack.on_delivered(sent, false, min_rtt, input.now);
                 });
@@ -423,34 +423,39 @@ impl Recovery {
     }
 
     /// Whether the ACK ends what is being done about loss.
-    fn end_phase(&mut self, input: &AckIn<'_>, news: &News, arena: &mut SentArena) -> Verdict {
+    fn end_phase(
+        &mut self,
+        input: &AckIn<'_>,
+        news: &News,
+        arena: &mut SentArena,
+    ) -> RecoveryChange {
         let echoed_at = input.echoed_at.filter(|_| input.ack.after(input.snd_una));
-        if self.undo.is_needless(echoed_at, news.original_arrived) {
+        if self.undo.is_spurious(echoed_at, news.original_arrived) {
             self.board.unmark_lost(arena);
             self.rack.on_undo();
-            self.phase = Phase::Open;
+            self.phase = RecoveryPhase::Open;
             self.undo.forget();
-            return Verdict::Needless;
+            return RecoveryChange::Spurious;
         }
-        if self.phase != Phase::Open && input.ack.at_or_after(self.recover) {
-            self.phase = Phase::Open;
+        if self.phase != RecoveryPhase::Open && input.ack.at_or_after(self.recover) {
+            self.phase = RecoveryPhase::Open;
             self.rack.on_recovery_over();
             self.undo.on_recovered();
-            return Verdict::Recovered;
+            return RecoveryChange::Recovered;
         }
-        Verdict::Nothing
+        RecoveryChange::Unchanged
     }
 
     /// RACK looks at what is outstanding.
     fn detect(
         &mut self,
-        around: Surroundings,
+        path: PathState,
         now: Instant,
         rate: &mut DeliveryRate,
         on_lost: &mut dyn FnMut(LostRange),
         arena: &mut SentArena,
     ) -> (u32, Option<Instant>) {
-        let recovering = self.phase != Phase::Open;
+        let recovering = self.phase != RecoveryPhase::Open;
         let probe = self.mtu_probe.clone();
         let mut lost = |sent: &Sent| {
             let range = rate.on_lost(sent.len(), sent.snapshot, now);
@@ -459,7 +464,7 @@ impl Recovery {
             }
         };
         self.rack
-            .detect(&mut self.board, around, recovering, now, &mut lost, arena)
+            .detect(&mut self.board, path, recovering, now, &mut lost, arena)
     }
 
     /// The reordering window of something has passed. Returns the verdict and
@@ -470,14 +475,14 @@ impl Recovery {
         rate: &mut DeliveryRate,
         on_lost: &mut dyn FnMut(LostRange),
         arena: &mut SentArena,
-    ) -> (Verdict, Option<Instant>) {
-        let (lost, look_again) = self.detect(input.around, input.now, rate, on_lost, arena);
+    ) -> (RecoveryChange, Option<Instant>) {
+        let (lost, reordering_deadline) = self.detect(input.path, input.now, rate, on_lost, arena);
         self.window = self.window.saturating_sub(lost);
-        if lost > 0 && self.phase == Phase::Open {
-            let verdict = self.on_loss(input.snd_una, input.snd_nxt, lost, arena);
-            return (verdict, look_again);
+        if lost > 0 && self.phase == RecoveryPhase::Open {
+            let change = self.on_loss(input.snd_una, input.snd_nxt, lost, arena);
+            return (change, reordering_deadline);
         }
-        (Verdict::Nothing, look_again)
+        (RecoveryChange::Unchanged, reordering_deadline)
     }
 
     /// RACK has just taken `lost` bytes for lost, and nothing else is.
@@ -487,19 +492,19 @@ impl Recovery {
         snd_nxt: SeqNum,
         lost: u32,
         arena: &SentArena,
-    ) -> Verdict {
+    ) -> RecoveryChange {
         if let Some(probe) = self.mtu_probe.take()
             && self.board.lost() == probe.start.room_to(probe.end)
             && self.next_lost(arena) == Some(probe)
         {
-            return Verdict::ProbeLost;
+            return RecoveryChange::MtuProbeLost;
         }
         self.begin_fast(snd_una, snd_nxt, lost);
-        Verdict::LossFound
+        RecoveryChange::LossFound
     }
 
     fn begin_fast(&mut self, snd_una: SeqNum, snd_nxt: SeqNum, lost: u32) {
-        self.phase = Phase::Fast;
+        self.phase = RecoveryPhase::Fast;
         self.recover = snd_nxt;
         self.tail.cancel();
         self.undo.start(snd_una, self.board.sent_again(), false);
@@ -545,17 +550,17 @@ impl Recovery {
         arena: &mut SentArena,
     ) {
         self.timeouts = self.timeouts.saturating_add(1);
-        if self.phase != Phase::Timeout {
+        if self.phase != RecoveryPhase::Timeout {
             let sent_again = self.board.sent_again();
             self.undo
-                .start(snd_una, sent_again, self.phase == Phase::Open);
+                .start(snd_una, sent_again, self.phase == RecoveryPhase::Open);
         }
-        self.trial = if self.phase == Phase::Open {
-            Trial::FirstAck
+        self.frto = if self.phase == RecoveryPhase::Open {
+            Frto::AwaitsFirstAck
         } else {
-            Trial::Over
+            Frto::Over
         };
-        self.phase = Phase::Timeout;
+        self.phase = RecoveryPhase::Timeout;
         self.recover = snd_nxt;
         self.duplicates = 0;
         self.tail.cancel();
@@ -570,7 +575,7 @@ impl Recovery {
     }
 
     /// A hop cannot carry what was sent: it is lost, and nobody's fault.
-    pub fn on_too_large(&mut self, arena: &mut SentArena) {
+    pub fn on_packet_too_big(&mut self, arena: &mut SentArena) {
         self.board.mark_all_lost(false, arena);
         self.undo.forget();
     }

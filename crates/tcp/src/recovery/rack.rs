@@ -36,7 +36,7 @@ pub struct Rack {
 
 /// What the reordering window depends on, besides RACK's own memory.
 #[derive(Clone, Copy, Debug)]
-pub struct Surroundings {
+pub struct PathState {
     /// Effective segment size.
     pub mss: u32,
     /// Smoothed round-trip time.
@@ -119,13 +119,13 @@ impl Rack {
     }
 
     /// RFC 8985 §6.2 step 4.
-    fn reordering_window(&self, sacked: u32, recovering: bool, around: Surroundings) -> Duration {
-        let impatient = recovering || sacked >= DUPLICATE_THRESHOLD * around.mss;
+    fn reordering_window(&self, sacked: u32, recovering: bool, path: PathState) -> Duration {
+        let impatient = recovering || sacked >= DUPLICATE_THRESHOLD * path.mss;
         if !self.reordering_seen && impatient {
             return Duration::ZERO;
         }
-        let min_rtt = around.min_rtt.unwrap_or(around.srtt);
-        (min_rtt * u32::from(self.quarters) / 4).min(around.srtt)
+        let min_rtt = path.min_rtt.unwrap_or(path.srtt);
+        (min_rtt * u32::from(self.quarters) / 4).min(path.srtt)
     }
 
     /// Marks what is lost, and returns how many bytes that are, and when to
@@ -133,14 +133,14 @@ impl Rack {
     pub fn detect(
         &self,
         board: &mut Scoreboard,
-        around: Surroundings,
+        path: PathState,
         recovering: bool,
         now: Instant,
         on_lost: &mut dyn FnMut(&Sent),
         arena: &mut SentArena,
     ) -> (u32, Option<Instant>) {
-        let window = self.reordering_window(board.sacked(), recovering, around);
-        let mut look_again: Option<Instant> = None;
+        let window = self.reordering_window(board.sacked(), recovering, path);
+        let mut reordering_deadline: Option<Instant> = None;
         let lost = board.mark_lost(arena, &mut |sent| {
             if !sent.left_before(self.sent_at, self.end) {
                 return false;
@@ -150,10 +150,10 @@ impl Rack {
             if is_due {
                 on_lost(sent);
             } else {
-                look_again = Some(deadline);
+                reordering_deadline = Some(deadline);
             }
             is_due
         });
-        (lost, look_again)
+        (lost, reordering_deadline)
     }
 }

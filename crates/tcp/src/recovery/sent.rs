@@ -12,7 +12,7 @@
 //! only what changes is visited.
 
 mod arena;
-mod fates;
+mod status_list;
 mod tree;
 
 pub use arena::SentArena;
@@ -22,13 +22,13 @@ use core::ops::Range;
 use fullpipe_pool::Instant;
 
 use crate::{SeqNum, congestion::Snapshot};
-use fates::Queue;
+use status_list::Queue;
 
 const NONE: u32 = u32::MAX;
 
 /// Where a range stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum SentStatus {
     /// On its way, as far as is known.
     InFlight,
     /// Arrived behind a gap. The peer may still take that back.
@@ -49,7 +49,7 @@ pub struct Sent {
     /// What had been delivered when it last left.
     pub snapshot: Snapshot,
     /// Where it stands.
-    pub fate: Fate,
+    pub status: SentStatus,
     /// How often it has been sent again.
     pub retransmissions: u8,
     /// It was cut off what left with it.
@@ -72,7 +72,7 @@ impl Sent {
             end: range.end,
             sent_at: now,
             snapshot,
-            fate: Fate::InFlight,
+            status: SentStatus::InFlight,
             retransmissions: 0,
             is_cut: false,
             previous: NONE,
@@ -91,7 +91,7 @@ impl Sent {
 
     /// Whether it is in flight, and not for the first time.
     const fn is_again(&self) -> bool {
-        self.retransmissions > 0 && matches!(self.fate, Fate::InFlight)
+        self.retransmissions > 0 && matches!(self.status, SentStatus::InFlight)
     }
 
     /// Whether this left before what left at `at` and ends at `end`. Of what
@@ -188,7 +188,7 @@ impl Scoreboard {
         if self.tail != NONE {
             let tail = arena.get_mut(self.tail);
             debug_assert_eq!(tail.end, node.start, "a gap in what was sent");
-            let alike = tail.fate == Fate::InFlight && tail.retransmissions == 0;
+            let alike = tail.status == SentStatus::InFlight && tail.retransmissions == 0;
             if alike && tail.sent_at == now {
                 tail.end = node.end;
                 tail.snapshot = snapshot;
@@ -199,13 +199,13 @@ impl Scoreboard {
         match arena.take(node, self.tail == NONE) {
             Some(index) => {
                 self.link_after(self.tail, index, arena);
-                self.top = arena.plant_last(self.top, index);
+                self.top = arena.insert_last(self.top, index);
                 self.add(&node, node.len());
-                self.queue(Fate::InFlight).insert(index, arena);
+                self.queue(SentStatus::InFlight).insert(index, arena);
             }
             // The last range grows, and forgets what it knew better.
             None => self.change(self.tail, arena, &|tail| {
-                tail.fate = Fate::InFlight;
+                tail.status = SentStatus::InFlight;
                 tail.end = node.end;
                 tail.sent_at = now;
             }),
@@ -225,7 +225,7 @@ impl Scoreboard {
                 ..node
             };
             self.subtract(&node, arrived.len());
-            if node.fate != Fate::Sacked {
+            if node.status != SentStatus::Sacked {
                 delivered(&arrived);
             }
             if node.end.after(ack) {
@@ -253,7 +253,7 @@ impl Scoreboard {
             if node.start.at_or_after(block.end) {
                 break;
             }
-            if node.end.at_or_before(block.start) || node.fate == Fate::Sacked {
+            if node.end.at_or_before(block.start) || node.status == SentStatus::Sacked {
                 index = node.next;
                 continue;
             }
@@ -270,7 +270,7 @@ impl Scoreboard {
                 break;
             }
             delivered(arena.known(index));
-            self.set_fate(index, Fate::Sacked, arena);
+            self.set_status(index, SentStatus::Sacked, arena);
             index = self.merge_sacked(index, arena);
             index = arena.known(index).next;
         }
@@ -293,11 +293,11 @@ impl Scoreboard {
     /// Joins a SACKed range with SACKed neighbours. Returns its node.
     fn merge_sacked(&mut self, index: u32, arena: &mut SentArena) -> u32 {
         let Sent { previous, next, .. } = *arena.known(index);
-        if next != NONE && arena.get(next).fate == Fate::Sacked {
+        if next != NONE && arena.get(next).status == SentStatus::Sacked {
             arena.get_mut(index).end = arena.known(next).end;
             self.unlink(next, arena);
         }
-        if previous != NONE && arena.get(previous).fate == Fate::Sacked {
+        if previous != NONE && arena.get(previous).status == SentStatus::Sacked {
             arena.get_mut(previous).end = arena.known(index).end;
             self.unlink(index, arena);
             return previous;
@@ -315,59 +315,59 @@ impl Scoreboard {
     ) -> u32 {
         let before = self.lost;
         loop {
-            let oldest = self.queue(Fate::InFlight).first;
+            let oldest = self.queue(SentStatus::InFlight).first;
             if oldest == NONE || !is_lost(arena.get(oldest)) {
                 return self.lost - before;
             }
-            self.set_fate(oldest, Fate::Lost, arena);
+            self.set_status(oldest, SentStatus::Lost, arena);
         }
     }
 
     /// After a timeout everything that is not SACKed is taken for lost; with
     /// `renege` what was SACKed too, because the peer has taken it back.
     pub fn mark_all_lost(&mut self, renege: bool, arena: &mut SentArena) {
-        self.all_become(Fate::InFlight, Fate::Lost, arena);
+        self.all_become(SentStatus::InFlight, SentStatus::Lost, arena);
         if renege {
-            self.all_become(Fate::Sacked, Fate::Lost, arena);
+            self.all_become(SentStatus::Sacked, SentStatus::Lost, arena);
         }
     }
 
     /// What was taken for lost is in flight after all: an undo.
     pub fn unmark_lost(&mut self, arena: &mut SentArena) {
-        self.all_become(Fate::Lost, Fate::InFlight, arena);
+        self.all_become(SentStatus::Lost, SentStatus::InFlight, arena);
     }
 
     /// What counts as SACKed is in flight again: it was only assumed.
     pub fn forget_sacked(&mut self, arena: &mut SentArena) {
-        self.all_become(Fate::Sacked, Fate::InFlight, arena);
+        self.all_become(SentStatus::Sacked, SentStatus::InFlight, arena);
     }
 
-    fn all_become(&mut self, was: Fate, fate: Fate, arena: &mut SentArena) {
+    fn all_become(&mut self, was: SentStatus, status: SentStatus, arena: &mut SentArena) {
         loop {
             let last = self.queue(was).last;
             if last == NONE {
                 return;
             }
-            self.set_fate(last, fate, arena);
+            self.set_status(last, status, arena);
         }
     }
 
     /// The oldest `bytes` that are in flight are lost.
     pub fn mark_head_lost(&mut self, bytes: u32, arena: &mut SentArena) {
-        if self.head == NONE || arena.get(self.head).fate != Fate::InFlight {
+        if self.head == NONE || arena.get(self.head).status != SentStatus::InFlight {
             return;
         }
         let head = *arena.get(self.head);
         if head.len() > bytes {
             self.split(self.head, head.start + bytes, arena);
         }
-        self.set_fate(self.head, Fate::Lost, arena);
+        self.set_status(self.head, SentStatus::Lost, arena);
     }
 
     /// Whether the oldest range is SACKed: a peer never says that of what it
     /// could acknowledge, so it has taken something back. RFC 2018 §8.
     pub fn head_is_sacked(&self, arena: &SentArena) -> bool {
-        self.head != NONE && arena.get(self.head).fate == Fate::Sacked
+        self.head != NONE && arena.get(self.head).status == SentStatus::Sacked
     }
 
     /// Sequence numbers in flight that have been sent more than once.
@@ -382,7 +382,7 @@ impl Scoreboard {
 
     /// The oldest range that is lost.
     pub fn next_lost(&self, arena: &SentArena) -> Option<Range<SeqNum>> {
-        let first = self.queues[Fate::Lost as usize].first;
+        let first = self.queues[SentStatus::Lost as usize].first;
         let lost = (first != NONE).then(|| arena.get(first))?;
         Some(lost.start..lost.end)
     }
@@ -406,7 +406,7 @@ impl Scoreboard {
                 self.split(index, range.end, arena);
             }
             self.change(index, arena, &|node| {
-                node.fate = Fate::InFlight;
+                node.status = SentStatus::InFlight;
                 node.sent_at = now;
                 node.snapshot = snapshot;
                 node.retransmissions = node.retransmissions.saturating_add(1);
@@ -440,8 +440,8 @@ impl Scoreboard {
                 "an empty range in the scoreboard"
             );
             expected = sent.end;
-            sums[sent.fate as usize] += sent.len();
-            counts[sent.fate as usize] += 1;
+            sums[sent.status as usize] += sent.len();
+            counts[sent.status as usize] += 1;
             again += if sent.is_again() { sent.len() } else { 0 };
             assert!(
                 sent.next == NONE || arena.is_neighbour(arena.get(sent.next).previous, sent.next),
@@ -454,37 +454,37 @@ impl Scoreboard {
             ([self.in_flight, self.sacked, self.lost], self.sent_again),
             "sums of the scoreboard"
         );
-        for fate in [Fate::InFlight, Fate::Sacked, Fate::Lost] {
-            self.queues[fate as usize].verify(fate, counts[fate as usize], arena);
+        for status in [SentStatus::InFlight, SentStatus::Sacked, SentStatus::Lost] {
+            self.queues[status as usize].verify(status, counts[status as usize], arena);
         }
     }
 
-    fn sum_of(&mut self, fate: Fate) -> &mut u32 {
-        match fate {
-            Fate::InFlight => &mut self.in_flight,
-            Fate::Sacked => &mut self.sacked,
-            Fate::Lost => &mut self.lost,
+    fn sum_of(&mut self, status: SentStatus) -> &mut u32 {
+        match status {
+            SentStatus::InFlight => &mut self.in_flight,
+            SentStatus::Sacked => &mut self.sacked,
+            SentStatus::Lost => &mut self.lost,
         }
     }
 
-    const fn queue(&mut self, fate: Fate) -> &mut Queue {
-        &mut self.queues[fate as usize]
+    const fn queue(&mut self, status: SentStatus) -> &mut Queue {
+        &mut self.queues[status as usize]
     }
 
     /// `len` numbers of `node` count from now on.
     fn add(&mut self, node: &Sent, len: u32) {
-        *self.sum_of(node.fate) += len;
+        *self.sum_of(node.status) += len;
         self.sent_again += if node.is_again() { len } else { 0 };
     }
 
     /// `len` numbers of `node` count no more.
     fn subtract(&mut self, node: &Sent, len: u32) {
-        *self.sum_of(node.fate) -= len;
+        *self.sum_of(node.status) -= len;
         self.sent_again -= if node.is_again() { len } else { 0 };
     }
 
-    fn set_fate(&mut self, index: u32, fate: Fate, arena: &mut SentArena) {
-        self.change(index, arena, &|node| node.fate = fate);
+    fn set_status(&mut self, index: u32, status: SentStatus, arena: &mut SentArena) {
+        self.change(index, arena, &|node| node.status = status);
     }
 
     /// Whatever `change` does to a range but move its start, sums and lists
@@ -492,11 +492,11 @@ impl Scoreboard {
     fn change(&mut self, index: u32, arena: &mut SentArena, change: &dyn Fn(&mut Sent)) {
         let before = *arena.known(index);
         self.subtract(&before, before.len());
-        self.queue(before.fate).remove(index, arena);
+        self.queue(before.status).remove(index, arena);
         change(arena.get_mut(index));
         let after = *arena.known(index);
         self.add(&after, after.len());
-        self.queue(after.fate).insert(index, arena);
+        self.queue(after.status).insert(index, arena);
     }
 
     /// Cuts a range in two at `at`. False when no node is free for it.
@@ -512,8 +512,8 @@ impl Scoreboard {
         arena.get_mut(index).end = at;
         self.cut += 1;
         self.link_after(index, new, arena);
-        self.top = arena.plant_behind(self.top, index, new);
-        self.queue(second.fate).insert_behind(index, new, arena);
+        self.top = arena.insert_after(self.top, index, new);
+        self.queue(second.status).insert_behind(index, new, arena);
         true
     }
 
@@ -540,12 +540,12 @@ impl Scoreboard {
             previous,
             next,
             is_cut,
-            fate,
+            status,
             ..
         } = *arena.known(index);
         self.cut -= u32::from(is_cut);
-        self.top = arena.uproot(self.top, index);
-        self.queue(fate).remove(index, arena);
+        self.top = arena.remove_node(self.top, index);
+        self.queue(status).remove(index, arena);
         match previous {
             NONE => self.head = next,
             _ => arena.get_mut(previous).next = next,

@@ -16,7 +16,7 @@ struct Rig {
     una: SeqNum,
     nxt: SeqNum,
     /// Nodes looked at for ACKs, those of this test's checks left out.
-    walked: u64,
+    nodes_visited: u64,
 }
 
 impl Rig {
@@ -27,7 +27,7 @@ impl Rig {
             arena: SentArena::new(ranges, 1),
             una: SeqNum(1),
             nxt: SeqNum(1),
-            walked: 0,
+            nodes_visited: 0,
         };
         for sent in 1..=count {
             rig.send(u64::from(sent));
@@ -69,19 +69,19 @@ impl Rig {
             sack: Some(blocks),
             is_duplicate: false,
             echoed_at: None,
-            around: Surroundings {
+            path: PathState {
                 mss: MSS,
                 srtt: Duration::from_millis(100),
                 min_rtt: Some(Duration::from_millis(100)),
             },
         };
-        let before = self.arena.walked();
+        let before = self.arena.nodes_visited();
         let arena = &mut self.arena;
         let out = self
             .recovery
             .on_ack(&input, &mut self.rate, &mut |_| {}, arena);
         self.una = input.ack;
-        self.walked += self.arena.walked() - before;
+        self.nodes_visited += self.arena.nodes_visited() - before;
         out
     }
 
@@ -98,7 +98,7 @@ impl Rig {
     }
 
     /// The time has come for which RACK asked.
-    fn look_again(&mut self, at_ms: u64) -> Verdict {
+    fn reordering_deadline(&mut self, at_ms: u64) -> RecoveryChange {
         let input = AckIn {
             now: Instant::from_millis(at_ms),
             ack: self.una,
@@ -107,7 +107,7 @@ impl Rig {
             sack: None,
             is_duplicate: false,
             echoed_at: None,
-            around: Surroundings {
+            path: PathState {
                 mss: MSS,
                 srtt: Duration::from_millis(100),
                 min_rtt: Some(Duration::from_millis(100)),
@@ -135,10 +135,10 @@ impl Rig {
 #[test]
 fn three_segments_sacked_beyond_a_hole_make_it_lost_at_once() {
     let mut rig = Rig::with(10, 100);
-    assert_eq!(rig.ack(102, 0, &[(1, 2)]).verdict, Verdict::Nothing);
-    assert_eq!(rig.ack(103, 0, &[(1, 3)]).verdict, Verdict::Nothing);
+    assert_eq!(rig.ack(102, 0, &[(1, 2)]).change, RecoveryChange::Unchanged);
+    assert_eq!(rig.ack(103, 0, &[(1, 3)]).change, RecoveryChange::Unchanged);
     let out = rig.ack(104, 0, &[(1, 4)]);
-    assert_eq!((out.verdict, out.lost), (Verdict::LossFound, MSS));
+    assert_eq!((out.change, out.lost), (RecoveryChange::LossFound, MSS));
     assert_eq!(rig.lost(), Some(SeqNum(1)..SeqNum(1 + MSS)));
     assert_eq!(rig.recovery.board().in_flight(), 6 * MSS);
 }
@@ -147,13 +147,13 @@ fn three_segments_sacked_beyond_a_hole_make_it_lost_at_once() {
 fn one_segment_overtaken_is_lost_only_after_a_quarter_round_trip() {
     let mut rig = Rig::with(3, 100);
     let out = rig.ack(102, 0, &[(1, 2)]);
-    assert_eq!(out.verdict, Verdict::Nothing);
-    let due = out.look_again.flatten().expect("RACK looks again");
+    assert_eq!(out.change, RecoveryChange::Unchanged);
+    let due = out.reordering_deadline.flatten().expect("RACK looks again");
     assert_eq!(due, Instant::from_millis(1 + 100 + 25));
     // What the peer says again tells nothing, and unsets nothing.
     let late = rig.ack(103, 0, &[(1, 2)]);
-    assert_eq!((late.lost, late.look_again), (0, None));
-    assert_eq!(rig.look_again(126), Verdict::LossFound);
+    assert_eq!((late.lost, late.reordering_deadline), (0, None));
+    assert_eq!(rig.reordering_deadline(126), RecoveryChange::LossFound);
     assert_eq!(rig.recovery.board().lost(), MSS);
 }
 
@@ -161,14 +161,14 @@ fn one_segment_overtaken_is_lost_only_after_a_quarter_round_trip() {
 fn recovery_ends_when_everything_it_began_with_has_arrived() {
     let mut rig = Rig::with(5, 100);
     rig.ack(104, 0, &[(1, 4)]);
-    assert_eq!(rig.recovery.phase(), Phase::Fast);
+    assert_eq!(rig.recovery.phase(), RecoveryPhase::Fast);
     let again = rig.lost().expect("lost");
     let now = Instant::from_millis(105);
     rig.recovery
         .on_sent(again, rig.nxt, now, &mut rig.rate, &mut rig.arena);
     assert_eq!(rig.lost(), None);
-    assert_eq!(rig.ack(205, 5, &[]).verdict, Verdict::Recovered);
-    assert_eq!(rig.recovery.phase(), Phase::Open);
+    assert_eq!(rig.ack(205, 5, &[]).change, RecoveryChange::Recovered);
+    assert_eq!(rig.recovery.phase(), RecoveryPhase::Open);
     assert_eq!(rig.arena.free_count(), rig.arena.capacity());
 }
 
@@ -182,7 +182,7 @@ fn a_timeout_takes_everything_for_lost_and_an_original_that_arrives_undoes_it() 
     assert_eq!(rig.recovery.board().lost(), 4 * MSS);
     // Nothing was sent again, and yet two segments arrive.
     let out = rig.ack(401, 2, &[]);
-    assert_eq!(out.verdict, Verdict::Needless);
+    assert_eq!(out.change, RecoveryChange::Spurious);
     assert_eq!(rig.recovery.board().lost(), 0);
 }
 
@@ -209,7 +209,7 @@ fn without_free_nodes_ranges_merge_and_nothing_fails() {
 #[test]
 fn a_peer_without_sack_is_believed_after_three_duplicates() {
     let mut rig = Rig::with(6, 100);
-    let mut verdicts = alloc::vec::Vec::new();
+    let mut changes = alloc::vec::Vec::new();
     for at_ms in 102..105 {
         let input = AckIn {
             now: Instant::from_millis(at_ms),
@@ -219,7 +219,7 @@ fn a_peer_without_sack_is_believed_after_three_duplicates() {
             sack: None,
             is_duplicate: true,
             echoed_at: None,
-            around: Surroundings {
+            path: PathState {
                 mss: MSS,
                 srtt: Duration::from_millis(100),
                 min_rtt: Some(Duration::from_millis(100)),
@@ -229,16 +229,16 @@ fn a_peer_without_sack_is_believed_after_three_duplicates() {
         let out = rig
             .recovery
             .on_ack(&input, &mut rig.rate, &mut |_| {}, arena);
-        verdicts.push(out.verdict);
+        changes.push(out.change);
     }
-    assert_eq!(verdicts[2], Verdict::LossFound, "{verdicts:?}");
+    assert_eq!(changes[2], RecoveryChange::LossFound, "{changes:?}");
     assert_eq!(rig.lost(), Some(SeqNum(1)..SeqNum(1 + MSS)));
 }
 
 #[test]
 fn what_a_peer_reports_cuts_off_a_bounded_number_of_pieces_and_finds_its_place() {
     let mut rig = Rig::with(0, 1_000);
-    rig.arena = SentArena::new(1_000, 1).bounded(20);
+    rig.arena = SentArena::new(1_000, 1).with_max_cuts(20);
     // Fifty segments leave together: one piece.
     for _ in 0..50 {
         rig.send(1);
@@ -250,7 +250,11 @@ fn what_a_peer_reports_cuts_off_a_bounded_number_of_pieces_and_finds_its_place()
     }
     let pieces = rig.arena.capacity() - rig.arena.free_count();
     assert!((15..=21).contains(&pieces), "{pieces}");
-    assert!(rig.walked < 72 * 30, "{} for 72 reports", rig.walked);
+    assert!(
+        rig.nodes_visited < 72 * 30,
+        "{} for 72 reports",
+        rig.nodes_visited
+    );
     rig.ack(110, 50, &[]);
     assert_eq!(rig.arena.free_count(), rig.arena.capacity());
 }
@@ -259,7 +263,7 @@ fn what_a_peer_reports_cuts_off_a_bounded_number_of_pieces_and_finds_its_place()
 fn a_report_costs_a_logarithm_of_the_pieces_in_whatever_order_they_come() {
     for (pieces, mean) in [(1_024, 40), (32_768, 60)] {
         let mut rig = Rig::with(0, 4 * pieces);
-        rig.arena = SentArena::new(4 * pieces, 1).bounded(2 * pieces);
+        rig.arena = SentArena::new(4 * pieces, 1).with_max_cuts(2 * pieces);
         for _ in 0..=4 * pieces / MSS {
             rig.send(1);
         }
@@ -270,20 +274,23 @@ fn a_report_costs_a_logarithm_of_the_pieces_in_whatever_order_they_come() {
             let right = left + 1;
             rig.hear(102, 1, &[SackBlock { left, right }]);
         }
-        let (walked, reports) = (rig.walked, u64::from(reports));
+        let (nodes_visited, reports) = (rig.nodes_visited, u64::from(reports));
         assert!(rig.recovery.board().sacked() > pieces / 2, "{pieces}");
-        assert!(walked <= mean * reports, "{pieces}: {walked} for {reports}");
+        assert!(
+            nodes_visited <= mean * reports,
+            "{pieces}: {nodes_visited} for {reports}"
+        );
         rig.verify();
     }
 }
 
 #[test]
 fn lists_tree_and_sums_agree_whatever_is_reported() {
-    let mut verdicts = [0; 5];
+    let mut changes = [0; 5];
     for seed in 0..60 {
         let mut dice = Rng::seeded(seed);
         let mut rig = Rig::with(20, 40);
-        rig.arena = core::mem::replace(&mut rig.arena, SentArena::new(0, 0)).bounded(30);
+        rig.arena = core::mem::replace(&mut rig.arena, SentArena::new(0, 0)).with_max_cuts(30);
         for step in 0..400_u64 {
             let at_ms = 110 + step / 2;
             match dice.below(12) {
@@ -307,7 +314,7 @@ fn lists_tree_and_sums_agree_whatever_is_reported() {
                         SackBlock { left, right }
                     });
                     let out = rig.hear(at_ms, ack, &blocks);
-                    verdicts[out.verdict as usize] += 1;
+                    changes[out.change as usize] += 1;
                     rig.verify();
                 }
             }
@@ -316,7 +323,11 @@ fn lists_tree_and_sums_agree_whatever_is_reported() {
         rig.hear(1_000, end, &[]);
         assert_eq!(rig.arena.free_count(), rig.arena.capacity());
     }
-    for verdict in [Verdict::LossFound, Verdict::Recovered, Verdict::Needless] {
-        assert!(verdicts[verdict as usize] > 10, "{verdict:?}: {verdicts:?}");
+    for change in [
+        RecoveryChange::LossFound,
+        RecoveryChange::Recovered,
+        RecoveryChange::Spurious,
+    ] {
+        assert!(changes[change as usize] > 10, "{change:?}: {changes:?}");
     }
 }

@@ -14,7 +14,7 @@ use crate::SeqNum;
 
 /// What must be remembered of a recovery to undo it. Bytes of sequence space.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Undo {
+pub struct UndoDetector {
     /// `snd_una` when it began; `None` when there is nothing to undo.
     marker: Option<SeqNum>,
     /// It has sent something again.
@@ -31,7 +31,7 @@ pub struct Undo {
     is_timeout: bool,
 }
 
-impl Undo {
+impl UndoDetector {
     /// Nothing to undo.
     pub const NOTHING: Self = Self {
         marker: None,
@@ -89,7 +89,7 @@ impl Undo {
     /// (RFC 3522 §3.2: a duplicate ACK echoes what came before the hole);
     /// `original_arrived` says that something taken for lost and not sent again
     /// has arrived.
-    pub fn is_needless(&self, echoed_at: Option<Instant>, original_arrived: bool) -> bool {
+    pub fn is_spurious(&self, echoed_at: Option<Instant>, original_arrived: bool) -> bool {
         if self.marker.is_none() {
             return false;
         }

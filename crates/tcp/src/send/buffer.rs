@@ -6,12 +6,12 @@
 
 use fullpipe_pool::Pool;
 
-use super::Send;
+use super::SendHalf;
 use crate::Limit;
 
 /// Why the last write was refused or cut short, and what it wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Blocked {
+pub struct BlockedWrite {
     /// Bytes the writer still wanted to write.
     pub wanted: u32,
     /// [`Limit::SendBuffer`] or [`Limit::Memory`].
@@ -22,7 +22,7 @@ pub struct Blocked {
 
 /// When a blocked writer is woken.
 #[derive(Clone, Copy, Debug)]
-pub struct Wake {
+pub struct WakePolicy {
     /// Its write is taken whole or not at all.
     pub atomic: bool,
     /// Room in bytes that it asked to wait for; 0 leaves it to us.
@@ -31,7 +31,7 @@ pub struct Wake {
     pub mss: u32,
 }
 
-impl Send {
+impl SendHalf {
     /// Bytes that a write could take now: what the buffer of `capacity` bytes
     /// and packet memory both have room for, with the one that is tighter.
     pub fn write_room(&self, capacity: u32, pool: &Pool) -> (u32, Limit) {
@@ -56,7 +56,7 @@ impl Send {
         let taken = self.stream.append(pool, &text[..take]);
         debug_assert_eq!(taken, take, "append_room promised the room");
         let missing = (text.len() - taken).min(u32::MAX as usize) as u32;
-        self.blocked = (missing > 0).then_some(Blocked {
+        self.blocked = (missing > 0).then_some(BlockedWrite {
             wanted: missing,
             by,
             woken: false,
@@ -76,7 +76,7 @@ impl Send {
         let (room, by) = self.write_room(capacity, pool);
         let written = self.stream.append_with(pool, room as usize, fill);
         // A writer that filled all the room would have gone on.
-        self.blocked = (written == room as usize).then_some(Blocked {
+        self.blocked = (written == room as usize).then_some(BlockedWrite {
             wanted: 1,
             by,
             woken: false,
@@ -88,8 +88,8 @@ impl Send {
     ///
     /// Waking for every freed byte costs a switch per segment, so a third of
     /// the buffer is awaited, unless the sender is about to run dry.
-    pub fn should_wake(&self, capacity: u32, wake: Wake, pool: &Pool) -> bool {
-        let Some(Blocked {
+    pub fn should_wake(&self, capacity: u32, wake: WakePolicy, pool: &Pool) -> bool {
+        let Some(BlockedWrite {
             wanted,
             woken: false,
             ..

@@ -10,8 +10,8 @@ mod segmentize;
 mod sizing;
 
 pub use autotune::send_goal;
-pub use buffer::{Blocked, Wake};
-pub use path_mtu::{Claim, PathMtu};
+pub use buffer::{BlockedWrite, WakePolicy};
+pub use path_mtu::{PathMtu, PtbOutcome};
 pub use segmentize::{Decision, Situation, segmentize};
 pub use sizing::{SmallQueue, WriteBuffers, frame_goal, whole_segments};
 
@@ -24,7 +24,7 @@ use crate::{
 
 /// Send sequence variables and send buffer. RFC 9293 §3.3.1.
 #[derive(Debug)]
-pub struct Send {
+pub struct SendHalf {
     /// Text from `snd_una` on; offset 0 is the first byte after SYN.
     pub stream: Stream,
     /// Initial send sequence number.
@@ -46,12 +46,12 @@ pub struct Send {
     /// The application closed: FIN follows the text.
     pub fin_queued: bool,
     /// The last write was refused or cut short.
-    pub blocked: Option<Blocked>,
+    pub blocked: Option<BlockedWrite>,
     /// Where frames end, if that is decided when the application writes.
     pub buffers: WriteBuffers,
 }
 
-impl Send {
+impl SendHalf {
     /// Nothing written; SYN not yet sent.
     pub const fn new(iss: SeqNum) -> Self {
         Self {
@@ -81,13 +81,13 @@ impl Send {
     }
 
     /// Sequence number after the last byte written; FIN's, once it is queued.
-    pub fn text_end(&self) -> SeqNum {
+    pub fn payload_end(&self) -> SeqNum {
         seq_of(self.stream.end(), self.first())
     }
 
     /// Bytes written and never sent.
     pub fn unsent(&self) -> u32 {
-        self.snd_nxt.room_to(self.text_end())
+        self.snd_nxt.room_to(self.payload_end())
     }
 
     /// Sequence numbers sent and not acknowledged: RFC 5681's FlightSize.
@@ -102,12 +102,12 @@ impl Send {
 
     /// Whether FIN is what comes next.
     pub fn fin_is_next(&self) -> bool {
-        self.fin_queued && self.snd_nxt == self.text_end()
+        self.fin_queued && self.snd_nxt == self.payload_end()
     }
 
     /// Whether `ack` acknowledges our FIN.
     pub fn fin_acked_by(&self, ack: SeqNum) -> bool {
-        self.fin_queued && ack == self.text_end() + 1
+        self.fin_queued && ack == self.payload_end() + 1
     }
 
     /// Whether anything waits to be sent or acknowledged.

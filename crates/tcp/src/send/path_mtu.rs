@@ -24,7 +24,7 @@ const LOSSES: u8 = 2;
 
 /// What came of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Claim {
+pub enum PtbOutcome {
     /// It says nothing that was not known.
     Idle,
     /// Segments of more than it says have arrived: it waits for a timeout.
@@ -35,7 +35,7 @@ pub enum Claim {
 
 /// Text on its way that says something about the path when it arrives.
 #[derive(Clone, Copy, Debug)]
-struct Witness {
+struct SizedRange {
     start: SeqNum,
     end: SeqNum,
     size: u16,
@@ -61,8 +61,8 @@ pub struct PathMtu {
     /// Probes of the size under test that were lost.
     losses: u8,
     /// A segment larger than any that is known to have arrived.
-    witness: Option<Witness>,
-    probe: Option<Witness>,
+    witness: Option<SizedRange>,
+    probe: Option<SizedRange>,
 }
 
 impl PathMtu {
@@ -95,23 +95,23 @@ impl PathMtu {
 
     /// A router claims that it dropped the segment with `seq`, because the path
     /// carries no more than `claimed`.
-    pub fn on_claim(
+    pub fn on_packet_too_big(
         &mut self,
         claimed: u16,
         seq: SeqNum,
         now: Instant,
         config: &TcpConfig,
-    ) -> Claim {
+    ) -> PtbOutcome {
         let claimed = claimed.max(LEAST_CLAIM);
         if claimed >= self.limit {
-            return Claim::Idle;
+            return PtbOutcome::Idle;
         }
         if claimed < self.proven {
             self.claim = Some((claimed, seq));
-            return Claim::Doubted;
+            return PtbOutcome::Doubted;
         }
         self.believe(claimed, now + config.probe_interval);
-        Claim::Believed
+        PtbOutcome::Believed
     }
 
     fn believe(&mut self, claimed: u16, again_at: Instant) {
@@ -183,19 +183,19 @@ impl PathMtu {
     /// Text that was never sent leaves in segments of `size`.
     pub fn on_sent(&mut self, start: SeqNum, end: SeqNum, size: u16) {
         if size > self.proven && self.witness.is_none() {
-            self.witness = Some(Witness { start, end, size });
+            self.witness = Some(SizedRange { start, end, size });
         }
     }
 
     /// A probe of `size` leaves.
     pub fn on_probe(&mut self, start: SeqNum, end: SeqNum, size: u16) {
-        self.probe = Some(Witness { start, end, size });
+        self.probe = Some(SizedRange { start, end, size });
     }
 
     /// The text from `start` to `end` leaves again: its arrival says nothing of
     /// the size that it had first. Returns whether a probe is given up for lost.
     pub fn on_sent_again(&mut self, start: SeqNum, end: SeqNum, until: Instant) -> bool {
-        let same = |witness: &Witness| start.before(witness.end) && witness.start.before(end);
+        let same = |witness: &SizedRange| start.before(witness.end) && witness.start.before(end);
         self.witness = self.witness.filter(|witness| !same(witness));
         self.probe.as_ref().is_some_and(same) && self.on_probe_lost(until)
     }
@@ -219,11 +219,11 @@ impl PathMtu {
     pub fn on_ack(&mut self, snd_una: SeqNum) -> bool {
         // What it says was dropped has arrived.
         self.claim = self.claim.filter(|(_, seq)| seq.at_or_after(snd_una));
-        let arrived = |witness: &mut Witness| witness.end.at_or_before(snd_una);
-        if let Some(Witness { size, .. }) = self.witness.take_if(arrived) {
+        let arrived = |witness: &mut SizedRange| witness.end.at_or_before(snd_una);
+        if let Some(SizedRange { size, .. }) = self.witness.take_if(arrived) {
             self.proven = self.proven.max(size.min(self.limit));
         }
-        let Some(Witness { size, .. }) = self.probe.take_if(arrived) else {
+        let Some(SizedRange { size, .. }) = self.probe.take_if(arrived) else {
             return false;
         };
         (self.limit, self.proven, self.losses) = (size, size, 0);

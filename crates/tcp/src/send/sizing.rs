@@ -4,7 +4,7 @@
 //! of the write, which sees the rate too early, is kept beside it to be
 //! compared with. Whether a frame leaves is decided elsewhere.
 
-use crate::congestion::Pacer;
+use crate::congestion::SegmentPacer;
 
 /// Changes of size that are remembered; a later one has to wait.
 const MOST_RUNS: usize = 4;
@@ -16,7 +16,7 @@ pub fn frame_goal(rate: u64, mss: u32, device_max: u32) -> u32 {
     if device_max < 2 * mss {
         return mss;
     }
-    whole_segments(Pacer::quantum(rate, mss).min(device_max), mss)
+    whole_segments(SegmentPacer::quantum(rate, mss).min(device_max), mss)
 }
 
 /// As many whole segments as `bytes` hold, at least one.

@@ -14,15 +14,15 @@ fn pool(blocks: u32) -> Pool {
     })
 }
 
-fn established() -> Send {
-    let mut send = Send::new(SeqNum(u32::MAX - 50));
+fn established() -> SendHalf {
+    let mut send = SendHalf::new(SeqNum(u32::MAX - 50));
     for seq in [&mut send.snd_una, &mut send.snd_nxt] {
         *seq = SeqNum(u32::MAX - 49);
     }
     send
 }
 
-fn transmit(send: &mut Send, bytes: u32) {
+fn transmit(send: &mut SendHalf, bytes: u32) {
     send.snd_nxt += bytes;
 }
 
@@ -80,7 +80,7 @@ fn a_write_names_what_cut_it_short() {
     assert_eq!(send.write(&[1; 900], 1_000, false, &mut pool), 400);
     assert_eq!(
         send.blocked,
-        Some(Blocked {
+        Some(BlockedWrite {
             wanted: 500,
             by: Limit::Memory,
             woken: false
@@ -96,15 +96,15 @@ fn a_blocked_writer_is_woken_at_its_low_water() {
     let mut pool = pool(16);
     let mut send = established();
     assert_eq!(send.write(&[1; 1_000], 900, false, &mut pool), 900);
-    let wakes = |send: &Send, low_water, pool: &Pool| {
-        let wake = Wake {
+    let wakes = |send: &SendHalf, low_water, pool: &Pool| {
+        let wake = WakePolicy {
             atomic: false,
             low_water,
             mss: 1,
         };
         send.should_wake(900, wake, pool)
     };
-    let room_at = |send: &mut Send, pool: &mut Pool, room: u64| {
+    let room_at = |send: &mut SendHalf, pool: &mut Pool, room: u64| {
         let held = send.stream.len();
         send.stream.advance(pool, held - (900 - room));
     };

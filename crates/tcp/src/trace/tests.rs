@@ -6,38 +6,46 @@ use super::*;
 fn the_ring_keeps_the_newest_and_counts_what_it_forgot() {
     let mut trace = Trace::new(3);
     for count in 0..5 {
-        trace.record(Instant::ZERO, 1, Event::Timeout(count));
+        trace.record(Instant::ZERO, 1, TraceEvent::Timeout(count));
     }
     let held: alloc::vec::Vec<_> = trace.iter().map(|record| record.event).collect();
     assert_eq!(
         held,
-        [Event::Timeout(2), Event::Timeout(3), Event::Timeout(4)]
+        [
+            TraceEvent::Timeout(2),
+            TraceEvent::Timeout(3),
+            TraceEvent::Timeout(4)
+        ]
     );
-    assert_eq!(trace.forgotten(), 2);
+    assert_eq!(trace.overwritten(), 2);
 }
 
 #[test]
 fn a_ring_that_was_cleared_begins_anew() {
     let mut trace = Trace::new(3);
     for count in 0..5 {
-        trace.record(Instant::ZERO, 1, Event::Timeout(count));
+        trace.record(Instant::ZERO, 1, TraceEvent::Timeout(count));
     }
     trace.clear();
-    assert_eq!((trace.iter().count(), trace.forgotten()), (0, 0));
-    trace.record(Instant::ZERO, 1, Event::Timeout(9));
+    assert_eq!((trace.iter().count(), trace.overwritten()), (0, 0));
+    trace.record(Instant::ZERO, 1, TraceEvent::Timeout(9));
     let held: alloc::vec::Vec<_> = trace.iter().map(|record| record.event).collect();
-    assert_eq!(held, [Event::Timeout(9)]);
+    assert_eq!(held, [TraceEvent::Timeout(9)]);
 }
 
 #[test]
 fn a_ring_without_room_records_nothing() {
     let mut trace = Trace::new(0);
-    trace.record(Instant::ZERO, 1, Event::Timeout(1));
+    trace.record(Instant::ZERO, 1, TraceEvent::Timeout(1));
     assert!(!trace.is_on());
     assert_eq!(trace.iter().count(), 0);
 }
 
 #[test]
 fn a_record_stays_small() {
-    assert!(size_of::<Record>() <= 32, "{}", size_of::<Record>());
+    assert!(
+        size_of::<TraceRecord>() <= 32,
+        "{}",
+        size_of::<TraceRecord>()
+    );
 }

@@ -49,7 +49,7 @@ fn text_has_its_share_of_what_counts_of_a_buffer() {
         (300, 0, 1 << 30, 25, 128, 128),
         (100, 0, 1 << 30, 25, 100, 100),
     ] {
-        let tuned = TunedSize::for_text(set, max, limit, share);
+        let tuned = TunedSize::for_payload(set, max, limit, share);
         assert_eq!((tuned.get(), tuned.most()), (size, most), "{set} {share} %");
     }
 }

@@ -14,9 +14,9 @@
 //! one threshold for both, which also gives the knob one meaning, 100 being off.
 //! Beside CUBIC or NewReno it takes the same share of a queue either way.
 
-use super::{Bbr, INFINITE, State};
+use super::{Bbr, BbrState, INFINITE};
 use crate::congestion::{
-    control::{AckSample, Congestion},
+    control::{AckSample, CongestionEvent},
     delivery_rate::LostRange,
 };
 
@@ -127,11 +127,11 @@ impl Bounds {
 
 /// What a recovery may have to give back. §5.5.11.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Undo {
+pub struct SavedBounds {
     /// The fields below are those from before this recovery.
     pub is_saved: bool,
     /// The state that loss ended.
-    pub state: Option<State>,
+    pub state: Option<BbrState>,
     bw_shortterm: u64,
     inflight_shortterm: u32,
     inflight_longterm: u32,
@@ -200,17 +200,17 @@ impl Bbr {
             let least = beta_of(self.target_inflight());
             self.bounds.inflight_longterm = tx_in_flight.max(least);
         }
-        if self.state == State::ProbeBwUp {
-            self.undo.state = Some(State::ProbeBwUp);
+        if self.state == BbrState::ProbeBwUp {
+            self.undo.state = Some(BbrState::ProbeBwUp);
             self.start_probe_bw_down(lost.now, lost.total_delivered);
         }
     }
 
     /// A congestion mark: as if too much had been lost, of what is in flight.
-    pub(super) fn handle_mark(&mut self, event: &Congestion) {
+    pub(super) fn handle_mark(&mut self, event: &CongestionEvent) {
         self.note_loss(event.total_delivered);
         self.bounds.is_loss_high = true;
-        if self.state == State::Startup {
+        if self.state == BbrState::Startup {
             self.leave_startup_on_congestion();
         } else if self.cycle.is_probe_sample {
             let lost = LostRange {
@@ -231,7 +231,7 @@ impl Bbr {
         if self.undo.is_saved {
             return;
         }
-        self.undo = Undo {
+        self.undo = SavedBounds {
             is_saved: true,
             state: None,
             bw_shortterm: self.bounds.bw_shortterm,
@@ -254,14 +254,14 @@ impl Bbr {
         bounds.inflight_shortterm = bounds.inflight_shortterm.max(undo.inflight_shortterm);
         bounds.inflight_longterm = bounds.inflight_longterm.max(undo.inflight_longterm);
         match undo.state {
-            Some(State::Startup) if self.state != State::Startup => {
+            Some(BbrState::Startup) if self.state != BbrState::Startup => {
                 self.full_pipe.reached = false;
-                if self.state != State::ProbeRtt {
+                if self.state != BbrState::ProbeRtt {
                     self.enter_startup();
                 }
             }
-            Some(State::ProbeBwUp)
-                if self.state != State::ProbeBwUp && self.state != State::ProbeRtt =>
+            Some(BbrState::ProbeBwUp)
+                if self.state != BbrState::ProbeBwUp && self.state != BbrState::ProbeRtt =>
             {
                 self.start_probe_bw_refill(self.bounds.loss_round_delivered);
             }
@@ -273,11 +273,11 @@ impl Bbr {
     /// BoundCwndForModel. §5.6.4.7.
     pub(super) fn bound_cwnd_for_model(&mut self) {
         let cap = match self.state {
-            State::Startup | State::Drain => INFINITE,
-            State::ProbeBwDown | State::ProbeBwRefill | State::ProbeBwUp => {
+            BbrState::Startup | BbrState::Drain => INFINITE,
+            BbrState::ProbeBwDown | BbrState::ProbeBwRefill | BbrState::ProbeBwUp => {
                 self.bounds.inflight_longterm
             }
-            State::ProbeBwCruise | State::ProbeRtt => self.inflight_with_headroom(),
+            BbrState::ProbeBwCruise | BbrState::ProbeRtt => self.inflight_with_headroom(),
         };
         let cap = cap.min(self.bounds.inflight_shortterm);
         self.cwnd = self.cwnd.min(cap.max(self.min_pipe_cwnd()));

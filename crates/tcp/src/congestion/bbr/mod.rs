@@ -29,16 +29,16 @@ mod probe_rtt;
 mod startup;
 
 use self::{
-    bounds::{Bounds, Undo},
+    bounds::{Bounds, SavedBounds},
     model::Model,
     probe_bw::{AckPhase, Cycle},
     probe_rtt::ProbeRtt,
     startup::FullPipe,
 };
 use super::{
-    control::{AckSample, Congestion, CongestionControl, FlightStart},
+    control::{AckSample, CongestionControl, CongestionEvent, FlightStart},
     delivery_rate::LostRange,
-    pacing::Pacer,
+    pacing::SegmentPacer,
 };
 use crate::Limit;
 
@@ -54,7 +54,7 @@ const OFFLOAD_QUANTA: u32 = 3;
 
 /// BBR.state. §5.1.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum BbrState {
     /// Doubles the rate each round trip until the pipe is full.
     Startup,
     /// Lets the queue run empty that this built.
@@ -71,7 +71,7 @@ pub enum State {
     ProbeRtt,
 }
 
-impl State {
+impl BbrState {
     /// Pacing gain and window gain in percent. §5.6.1.
     const fn gains(self) -> (u64, u64) {
         match self {
@@ -104,7 +104,7 @@ impl State {
 /// The state of BBR. Bytes, microseconds, bytes a second; gains are percent.
 #[derive(Clone, Debug)]
 pub struct Bbr {
-    state: State,
+    state: BbrState,
     ack_phase: AckPhase,
     /// RTT samples have set the pacing rate at least once.
     has_seen_rtt: bool,
@@ -121,7 +121,7 @@ pub struct Bbr {
     cycle: Cycle,
     probe_rtt: ProbeRtt,
     bounds: Bounds,
-    undo: Undo,
+    undo: SavedBounds,
 }
 
 impl Bbr {
@@ -129,7 +129,7 @@ impl Bbr {
     /// `seed` decides the chances of this connection.
     pub fn new(cwnd: u32, mss: u32, loss_threshold: u32, seed: u32) -> Self {
         let mut bbr = Self {
-            state: State::Startup,
+            state: BbrState::Startup,
             ack_phase: AckPhase::Init,
             has_seen_rtt: false,
             in_recovery: false,
@@ -144,14 +144,14 @@ impl Bbr {
             cycle: Cycle::new(seed),
             probe_rtt: ProbeRtt::new(),
             bounds: Bounds::new(loss_threshold),
-            undo: Undo::default(),
+            undo: SavedBounds::default(),
         };
         bbr.init_pacing_rate(0);
         bbr
     }
 
     /// Where the state machine is.
-    pub const fn state(&self) -> State {
+    pub const fn state(&self) -> BbrState {
         self.state
     }
 
@@ -170,7 +170,7 @@ impl Bbr {
         self.has_seen_rtt = srtt_us != 0;
         let nominal_us = if srtt_us == 0 { 1_000 } else { srtt_us };
         let nominal = u64::from(self.initial_cwnd) * 1_000_000 / u64::from(nominal_us);
-        self.pacing_rate = percent(nominal, State::Startup.gains().0);
+        self.pacing_rate = percent(nominal, BbrState::Startup.gains().0);
     }
 
     /// UpdateModelAndState. §5.2.3.
@@ -209,7 +209,7 @@ impl Bbr {
             self.cwnd = grown;
         }
         self.cwnd = self.cwnd.max(self.min_pipe_cwnd());
-        if self.state == State::ProbeRtt {
+        if self.state == BbrState::ProbeRtt {
             self.cwnd = self.cwnd.min(self.probe_rtt_cwnd());
         }
         self.bound_cwnd_for_model();
@@ -242,9 +242,9 @@ impl Bbr {
 
     /// QuantizationBudget. §5.6.4.2.
     fn with_quantization_budget(&self, cap: u32) -> u32 {
-        let quanta = OFFLOAD_QUANTA * Pacer::quantum(self.pacing_rate, self.mss);
+        let quanta = OFFLOAD_QUANTA * SegmentPacer::quantum(self.pacing_rate, self.mss);
         let cap = cap.max(quanta).max(self.min_pipe_cwnd());
-        if self.state == State::ProbeBwUp {
+        if self.state == BbrState::ProbeBwUp {
             cap.saturating_add(2 * self.mss)
         } else {
             cap
@@ -263,7 +263,7 @@ impl Bbr {
 
     /// SaveCwnd. §5.6.4.4.
     fn save_cwnd(&mut self) {
-        self.prior_cwnd = if self.in_recovery || self.state == State::ProbeRtt {
+        self.prior_cwnd = if self.in_recovery || self.state == BbrState::ProbeRtt {
             self.prior_cwnd.max(self.cwnd)
         } else {
             self.cwnd
@@ -321,7 +321,7 @@ impl CongestionControl for Bbr {
         self.model.restart_aggregation(start.now);
         if self.state.is_probe_bw() {
             self.set_pacing_rate(100);
-        } else if self.state == State::ProbeRtt {
+        } else if self.state == BbrState::ProbeRtt {
             self.check_probe_rtt_done(start.now);
         }
     }
@@ -343,7 +343,7 @@ impl CongestionControl for Bbr {
     }
 
     /// OnEnterFastRecovery. §5.6.4.4.
-    fn on_loss(&mut self, event: &Congestion) {
+    fn on_loss(&mut self, event: &CongestionEvent) {
         self.mss = event.mss;
         self.save_state_upon_loss();
         self.in_recovery = true;
@@ -356,12 +356,12 @@ impl CongestionControl for Bbr {
         self.bound_cwnd_for_model();
     }
 
-    fn on_ecn(&mut self, event: &Congestion) {
+    fn on_ecn(&mut self, event: &CongestionEvent) {
         self.handle_mark(event);
     }
 
     /// OnEnterRTO. §5.6.4.4.
-    fn on_timeout(&mut self, event: &Congestion, _first: bool) {
+    fn on_timeout(&mut self, event: &CongestionEvent, _first: bool) {
         self.mss = event.mss;
         self.save_state_upon_loss();
         self.in_recovery = true;

@@ -8,7 +8,7 @@
 
 use fullpipe_pool::{Duration, Instant, Rng};
 
-use super::{Bbr, INFINITE, State};
+use super::{Bbr, BbrState, INFINITE};
 use crate::congestion::control::AckSample;
 
 /// Round trips between two looks at most: BBR's truce with Reno. §5.3.3.8.
@@ -100,12 +100,12 @@ impl Bbr {
         self.cycle.stamp = now;
         self.ack_phase = AckPhase::ProbeStopping;
         self.model.start_round(total_delivered);
-        self.state = State::ProbeBwDown;
+        self.state = BbrState::ProbeBwDown;
     }
 
     /// StartProbeBW_CRUISE.
     pub(super) fn start_probe_bw_cruise(&mut self) {
-        self.state = State::ProbeBwCruise;
+        self.state = BbrState::ProbeBwCruise;
     }
 
     /// StartProbeBW_REFILL.
@@ -116,7 +116,7 @@ impl Bbr {
         self.cycle.prev_probe_precautionary = false;
         self.ack_phase = AckPhase::Refilling;
         self.model.start_round(total_delivered);
-        self.state = State::ProbeBwRefill;
+        self.state = BbrState::ProbeBwRefill;
     }
 
     /// StartProbeBW_UP.
@@ -124,7 +124,7 @@ impl Bbr {
         self.ack_phase = AckPhase::ProbeStarting;
         self.model.start_round(sample.rate.total_delivered);
         self.full_pipe.reset(sample.rate.rate());
-        self.state = State::ProbeBwUp;
+        self.state = BbrState::ProbeBwUp;
         self.raise_inflight_longterm_slope();
     }
 
@@ -134,27 +134,27 @@ impl Bbr {
             return;
         }
         match self.state {
-            State::ProbeBwDown => {
+            BbrState::ProbeBwDown => {
                 if !self.check_time_to_probe_bw(sample) && self.is_time_to_cruise(sample) {
                     self.start_probe_bw_cruise();
                 }
             }
-            State::ProbeBwCruise => {
+            BbrState::ProbeBwCruise => {
                 self.check_time_to_probe_bw(sample);
             }
-            State::ProbeBwRefill => {
+            BbrState::ProbeBwRefill => {
                 if self.model.round_start {
                     self.cycle.is_probe_sample = true;
                     self.start_probe_bw_up(sample);
                 }
             }
-            State::ProbeBwUp => {
+            BbrState::ProbeBwUp => {
                 if self.is_time_to_go_down(sample) {
                     self.cycle.prev_probe_too_high = false;
                     self.start_probe_bw_down(sample.now, sample.rate.total_delivered);
                 }
             }
-            State::Startup | State::Drain | State::ProbeRtt => {}
+            BbrState::Startup | BbrState::Drain | BbrState::ProbeRtt => {}
         }
     }
 
@@ -250,7 +250,7 @@ impl Bbr {
             return false;
         }
         self.bounds.inflight_longterm = longterm.max(tx_in_flight);
-        if self.state == State::ProbeBwUp {
+        if self.state == BbrState::ProbeBwUp {
             self.probe_inflight_longterm_upward(sample);
         }
         false

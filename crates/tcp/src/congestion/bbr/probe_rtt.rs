@@ -7,7 +7,7 @@
 
 use fullpipe_pool::{Duration, Instant};
 
-use super::{AckPhase, Bbr, INFINITE, State};
+use super::{AckPhase, Bbr, BbrState, INFINITE};
 use crate::congestion::control::AckSample;
 
 /// BBR.MinRTTFilterLen.
@@ -73,14 +73,14 @@ impl Bbr {
 
     /// CheckProbeRTT. §5.3.4.3.
     pub(super) fn check_probe_rtt(&mut self, sample: &AckSample) {
-        if self.state != State::ProbeRtt && self.probe_rtt.expired && !self.idle_restart {
+        if self.state != BbrState::ProbeRtt && self.probe_rtt.expired && !self.idle_restart {
             self.save_cwnd();
-            self.state = State::ProbeRtt;
+            self.state = BbrState::ProbeRtt;
             self.probe_rtt.done_stamp = None;
             self.ack_phase = AckPhase::ProbeStopping;
             self.model.start_round(sample.rate.total_delivered);
         }
-        if self.state == State::ProbeRtt {
+        if self.state == BbrState::ProbeRtt {
             self.handle_probe_rtt(sample);
         }
         if sample.rate.newly_acked > 0 {
@@ -109,7 +109,7 @@ impl Bbr {
 
     /// ProbeRTTCwnd. §5.6.4.5.
     pub(super) fn probe_rtt_cwnd(&self) -> u32 {
-        let (_, gain) = State::ProbeRtt.gains();
+        let (_, gain) = BbrState::ProbeRtt.gains();
         self.bdp_of(self.model.bw, gain).max(self.min_pipe_cwnd())
     }
 

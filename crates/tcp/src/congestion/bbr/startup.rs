@@ -5,7 +5,7 @@
 //! brought less than a quarter more, or when a whole round trip of recovery
 //! lost more than the threshold. The same detector ends ProbeBW_UP.
 
-use super::{Bbr, State};
+use super::{Bbr, BbrState};
 use crate::congestion::control::AckSample;
 
 /// Growth in percent of the last baseline that shows that there is room.
@@ -42,7 +42,7 @@ impl FullPipe {
 impl Bbr {
     /// EnterStartup. §5.3.1.1.
     pub(super) fn enter_startup(&mut self) {
-        self.state = State::Startup;
+        self.state = BbrState::Startup;
     }
 
     /// CheckFullBWReached. §5.3.1.2.
@@ -75,7 +75,7 @@ impl Bbr {
     /// CheckStartupDone. §5.3.1.1.
     pub(super) fn check_startup_done(&mut self, sample: &AckSample) {
         self.check_startup_high_loss(sample);
-        if self.state == State::Startup && self.full_pipe.reached {
+        if self.state == BbrState::Startup && self.full_pipe.reached {
             self.enter_drain();
         }
     }
@@ -93,14 +93,14 @@ impl Bbr {
             && self
                 .bounds
                 .is_too_high(sample.rate.lost, sample.rate.tx_in_flight);
-        if self.state == State::Startup && !self.full_pipe.reached && is_high {
+        if self.state == BbrState::Startup && !self.full_pipe.reached && is_high {
             self.leave_startup_on_congestion();
         }
     }
 
     /// The queue overflowed, or was marked, before the pipe was found full.
     pub(super) fn leave_startup_on_congestion(&mut self) {
-        self.undo.state = Some(State::Startup);
+        self.undo.state = Some(BbrState::Startup);
         self.full_pipe.reached = true;
         self.bounds.inflight_longterm = self.bdp().max(self.bounds.inflight_latest);
         self.enter_drain();
@@ -108,13 +108,13 @@ impl Bbr {
 
     /// EnterDrain. §5.3.2.
     fn enter_drain(&mut self) {
-        self.state = State::Drain;
+        self.state = BbrState::Drain;
         self.full_pipe.drain_start_round = self.model.round_count;
     }
 
     /// CheckDrainDone. §5.3.2.
     pub(super) fn check_drain_done(&mut self, sample: &AckSample) {
-        if self.state != State::Drain {
+        if self.state != BbrState::Drain {
             return;
         }
         let rounds = self

@@ -78,7 +78,7 @@ fn the_pipe_is_full_and_the_queue_is_not() {
 #[test]
 fn startup_ends_on_the_plateau_with_the_path_measured() {
     let mut world = world(Path::wide());
-    let mut states = vec![State::Startup];
+    let mut states = vec![BbrState::Startup];
     world.run_watched(Duration::from_secs(5), |world| {
         let state = bbr(&world.flows[0].controller).state();
         if states.last() != Some(&state) {
@@ -86,14 +86,14 @@ fn startup_ends_on_the_plateau_with_the_path_measured() {
         }
     });
     let cycle = [
-        State::Startup,
-        State::Drain,
+        BbrState::Startup,
+        BbrState::Drain,
         // DOWN is over within the ACK that begins it: Drain has left no queue.
-        State::ProbeBwCruise,
-        State::ProbeBwRefill,
-        State::ProbeBwUp,
-        State::ProbeBwDown,
-        State::ProbeBwCruise,
+        BbrState::ProbeBwCruise,
+        BbrState::ProbeBwRefill,
+        BbrState::ProbeBwUp,
+        BbrState::ProbeBwDown,
+        BbrState::ProbeBwCruise,
     ];
     assert_eq!(&states[..7], &cycle, "{states:?}");
     let bbr = bbr(&world.flows[0].controller);
@@ -115,7 +115,7 @@ fn the_round_trip_is_looked_at_every_five_seconds() {
     let (mut looks, mut was_looking, mut least) = (0, false, u32::MAX);
     world.run_watched(Duration::from_secs(30), |world| {
         let flow = &world.flows[0];
-        let looking = bbr(&flow.controller).state() == State::ProbeRtt;
+        let looking = bbr(&flow.controller).state() == BbrState::ProbeRtt;
         looks += u32::from(looking && !was_looking);
         was_looking = looking;
         if looking {
@@ -236,12 +236,12 @@ fn the_threshold_is_a_share_of_what_was_in_flight_and_100_is_off() {
 fn probing_too_high() -> Bbr {
     let mut bbr = Bbr::new(200 * MSS, MSS, 2, 1);
     bbr.full_pipe.reached = true;
-    bbr.state = State::ProbeBwUp;
+    bbr.state = BbrState::ProbeBwUp;
     bbr.cycle.is_probe_sample = true;
     bbr.handle_lost_range(&lost(100 * MSS, 3 * MSS, MSS));
-    bbr.on_loss(&Congestion {
+    bbr.on_loss(&CongestionEvent {
         mss: MSS,
-        ..Congestion::default()
+        ..CongestionEvent::default()
     });
     bbr
 }
@@ -249,7 +249,7 @@ fn probing_too_high() -> Bbr {
 #[test]
 fn a_probe_that_lost_too_much_bounds_what_may_be_in_flight() {
     let bbr = probing_too_high();
-    assert_eq!(bbr.state, State::ProbeBwDown);
+    assert_eq!(bbr.state, BbrState::ProbeBwDown);
     // 99 segments came before the one that crossed the threshold, but 0.7 of the
     // target is kept: 140 segments.
     assert_eq!(bbr.bounds.inflight_longterm, 200 * MSS / 10 * 7);
@@ -259,7 +259,7 @@ fn a_probe_that_lost_too_much_bounds_what_may_be_in_flight() {
 fn a_probe_that_lost_nothing_after_all_is_begun_again_without_the_bound() {
     let mut bbr = probing_too_high();
     bbr.on_undo();
-    assert_eq!(bbr.state, State::ProbeBwRefill);
+    assert_eq!(bbr.state, BbrState::ProbeBwRefill);
     assert_eq!(bbr.bounds.inflight_longterm, INFINITE);
     bbr.bounds.inflight_longterm = 50 * MSS;
     bbr.on_undo();
@@ -269,9 +269,9 @@ fn a_probe_that_lost_nothing_after_all_is_begun_again_without_the_bound() {
 #[test]
 fn a_timeout_lets_one_segment_out_and_the_window_returns_after_it() {
     let mut bbr = Bbr::new(100 * MSS, MSS, 2, 1);
-    let event = Congestion {
+    let event = CongestionEvent {
         mss: MSS,
-        ..Congestion::default()
+        ..CongestionEvent::default()
     };
     bbr.on_timeout(&event, true);
     assert_eq!(bbr.cwnd(), MSS);
@@ -307,7 +307,7 @@ fn after_idleness_it_goes_on_at_the_bandwidth_and_skips_the_look_at_the_round_tr
         srtt_us: 40_000,
         ..AckSample::default()
     });
-    assert_ne!(bbr.state, State::ProbeRtt);
+    assert_ne!(bbr.state, BbrState::ProbeRtt);
     assert_eq!(bbr.min_rtt_us(), 41_000, "the old one has expired");
 }
 

@@ -11,13 +11,13 @@ const ALL: [CongestionAlgorithm; 3] = [
     CongestionAlgorithm::Bbr,
 ];
 
-fn event(total_delivered: u64) -> Congestion {
-    Congestion {
+fn event(total_delivered: u64) -> CongestionEvent {
+    CongestionEvent {
         flight_size: 10 * MSS,
         in_flight: 10 * MSS,
         mss: MSS,
         total_delivered,
-        ..Congestion::default()
+        ..CongestionEvent::default()
     }
 }
 

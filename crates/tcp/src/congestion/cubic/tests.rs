@@ -27,11 +27,11 @@ fn ack(now_ms: u64, newly_acked: u32) -> AckSample {
     }
 }
 
-fn flight(segments: u32) -> Congestion {
-    Congestion {
+fn flight(segments: u32) -> CongestionEvent {
+    CongestionEvent {
         flight_size: segments * MSS,
         mss: MSS,
-        ..Congestion::default()
+        ..CongestionEvent::default()
     }
 }
 

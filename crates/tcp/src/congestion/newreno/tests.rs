@@ -17,11 +17,11 @@ fn ack(newly_acked: u32) -> AckSample {
     }
 }
 
-fn flight(flight_size: u32) -> Congestion {
-    Congestion {
+fn flight(flight_size: u32) -> CongestionEvent {
+    CongestionEvent {
         flight_size,
         mss: MSS,
-        ..Congestion::default()
+        ..CongestionEvent::default()
     }
 }
 

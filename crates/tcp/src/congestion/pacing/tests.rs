@@ -6,7 +6,7 @@ const MSS: u32 = 1_000;
 const RATE: u64 = 10_000_000;
 
 /// Sends whenever the pacer lets it, asked every `every_us`, for `for_us`.
-fn sent(pacer: &mut Pacer, from_us: u64, every_us: u64, for_us: u64) -> u64 {
+fn sent(pacer: &mut SegmentPacer, from_us: u64, every_us: u64, for_us: u64) -> u64 {
     let mut bytes = 0;
     let mut us = from_us;
     while us < from_us + for_us {
@@ -22,7 +22,7 @@ fn sent(pacer: &mut Pacer, from_us: u64, every_us: u64, for_us: u64) -> u64 {
 
 #[test]
 fn a_flight_begins_with_ten_segments_and_goes_on_at_the_rate() {
-    let mut pacer = Pacer::new();
+    let mut pacer = SegmentPacer::new();
     pacer.on_flight_start(MSS);
     let now = Instant::from_secs(1);
     let mut burst = 0;
@@ -30,7 +30,7 @@ fn a_flight_begins_with_ten_segments_and_goes_on_at_the_rate() {
         pacer.on_sent(MSS, RATE, MSS, now);
         burst += MSS;
     }
-    let quantum = Pacer::quantum(RATE, MSS);
+    let quantum = SegmentPacer::quantum(RATE, MSS);
     assert!(
         burst >= 10 * MSS && burst <= 10 * MSS + quantum + MSS,
         "{burst}"
@@ -42,10 +42,10 @@ fn a_flight_begins_with_ten_segments_and_goes_on_at_the_rate() {
 fn no_stretch_of_time_holds_more_than_rate_and_quantum_and_burst() {
     for every_us in [10, 100, 900, 1_000, 5_000] {
         for for_us in [1_000, 20_000, 300_000] {
-            let mut pacer = Pacer::new();
+            let mut pacer = SegmentPacer::new();
             pacer.on_flight_start(MSS);
             let bytes = sent(&mut pacer, 1_000_000, every_us, for_us);
-            let quantum = Pacer::quantum(RATE, MSS);
+            let quantum = SegmentPacer::quantum(RATE, MSS);
             let most = RATE * for_us / 1_000_000 + u64::from(quantum + 11 * MSS);
             assert!(bytes <= most, "every {every_us} us: {bytes} of {most}");
         }
@@ -54,7 +54,7 @@ fn no_stretch_of_time_holds_more_than_rate_and_quantum_and_burst() {
 
 #[test]
 fn a_sender_that_is_woken_every_millisecond_still_reaches_the_rate() {
-    let mut pacer = Pacer::new();
+    let mut pacer = SegmentPacer::new();
     let bytes = sent(&mut pacer, 0, 1_000, 1_000_000);
     assert!(bytes >= RATE * 99 / 100, "{bytes}");
 }
@@ -68,13 +68,13 @@ fn a_quantum_is_a_millisecond_within_two_segments_and_64_kib() {
         (1_250_000_000, 64 << 10),
         (u64::MAX, 64 << 10),
     ] {
-        assert_eq!(Pacer::quantum(rate, MSS), expected, "{rate} B/s");
+        assert_eq!(SegmentPacer::quantum(rate, MSS), expected, "{rate} B/s");
     }
 }
 
 #[test]
 fn without_a_rate_everything_may_leave() {
-    let mut pacer = Pacer::new();
+    let mut pacer = SegmentPacer::new();
     let now = Instant::from_secs(1);
     for _ in 0..1_000 {
         assert!(pacer.may_send(now));

@@ -17,8 +17,8 @@ use fullpipe_pool::{Duration, Instant, Rng};
 use crate::{
     CongestionAlgorithm, TcpConfig,
     congestion::{
-        Pacer, Snapshot, WindowUse,
-        control::{AckSample, Congestion, Controller, FlightStart},
+        SegmentPacer, Snapshot, WindowUse,
+        control::{AckSample, CongestionEvent, Controller, FlightStart},
         delivery_rate::DeliveryRate,
     },
 };
@@ -64,7 +64,7 @@ struct Sent {
 pub struct Flow {
     pub controller: Controller,
     rate: DeliveryRate,
-    pacer: Pacer,
+    pacer: SegmentPacer,
     outstanding: BTreeMap<u64, Sent>,
     next: u64,
     highest_delivered: u64,
@@ -96,7 +96,7 @@ impl Flow {
         Self {
             controller: Controller::new(config, MSS, seed),
             rate: DeliveryRate::new(),
-            pacer: Pacer::new(),
+            pacer: SegmentPacer::new(),
             outstanding: BTreeMap::new(),
             next: 0,
             highest_delivered: 0,
@@ -141,8 +141,8 @@ impl Flow {
         (self.in_flight_sum, self.acks) = (0, 0);
     }
 
-    fn event(&self, now: Instant) -> Congestion {
-        Congestion {
+    fn event(&self, now: Instant) -> CongestionEvent {
+        CongestionEvent {
             now,
             flight_size: self.in_flight(),
             in_flight: self.in_flight(),

@@ -18,7 +18,7 @@ fn the_matrix_is_that_of_rfc_9293() {
         TimeOver,
     ];
     let mut matrix = String::new();
-    for state in State::ALL {
+    for state in TcpState::ALL {
         write!(matrix, "{}:", state.name()).unwrap();
         for trigger in triggers {
             if let Ok(next) = state.next(trigger) {

@@ -26,11 +26,11 @@ fn a_reset_must_be_exact_and_a_near_miss_is_challenged_now_and_then() {
         let reset = forged(&mut pair, TcpFlags::RST, 5, 0);
         pair.deliver(&reset);
     }
-    assert_eq!(pair.states()[SERVER], State::Established);
+    assert_eq!(pair.states()[SERVER], TcpState::Established);
     assert_eq!(pair.ends[SERVER].counters.challenge_ack, 1, "rate-limited");
     let reset = forged(&mut pair, TcpFlags::RST, 0, 0);
     pair.deliver(&reset);
-    assert_eq!(pair.states()[SERVER], State::Closed);
+    assert_eq!(pair.states()[SERVER], TcpState::Closed);
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn a_syn_inside_a_connection_changes_nothing() {
         let syn = forged(&mut pair, TcpFlags::SYN, offset, 0);
         pair.deliver(&syn);
     }
-    assert_eq!(pair.states()[SERVER], State::Established);
+    assert_eq!(pair.states()[SERVER], TcpState::Established);
     pair.transfer(CLIENT, 10_000, Duration::from_secs(2));
 }
 
@@ -110,7 +110,7 @@ fn an_icmp_error_counts_only_when_it_quotes_something_in_flight() {
     pair.at(CLIENT, |connection, env| {
         connection.on_icmp(IcmpError::Unreachable { hard: true }, SeqNum(una), env);
     });
-    assert_eq!(pair.states()[CLIENT], State::Established);
+    assert_eq!(pair.states()[CLIENT], TcpState::Established);
 }
 
 /// RFC 5927 §7.2: somebody who sees the sequence numbers still cannot make

@@ -18,7 +18,7 @@ fn a_half_closed_connection_still_carries_text_the_other_way() {
     pair.write(CLIENT, b"request");
     shutdown(&mut pair, CLIENT);
     pair.run_for(Duration::from_millis(100));
-    assert_eq!(pair.states(), [State::FinWait2, State::CloseWait]);
+    assert_eq!(pair.states(), [TcpState::FinWait2, TcpState::CloseWait]);
     assert_eq!(pair.read(SERVER), b"request");
     assert_eq!(
         pair.at(SERVER, |c, env| c.read(&mut [0; 9], env)),
@@ -27,9 +27,9 @@ fn a_half_closed_connection_still_carries_text_the_other_way() {
     pair.transfer(SERVER, 100_000, Duration::from_secs(10));
     shutdown(&mut pair, SERVER);
     pair.run_for(Duration::from_millis(100));
-    assert_eq!(pair.states(), [State::TimeWait, State::Closed]);
+    assert_eq!(pair.states(), [TcpState::TimeWait, TcpState::Closed]);
     pair.run_for(Duration::from_secs(61));
-    assert_eq!(pair.states(), [State::Closed, State::Closed]);
+    assert_eq!(pair.states(), [TcpState::Closed, TcpState::Closed]);
 }
 
 #[test]
@@ -38,9 +38,9 @@ fn two_that_close_at_once_both_wait() {
     shutdown(&mut pair, CLIENT);
     shutdown(&mut pair, SERVER);
     pair.run_for(Duration::from_millis(15));
-    assert_eq!(pair.states(), [State::Closing; 2]);
+    assert_eq!(pair.states(), [TcpState::Closing; 2]);
     pair.run_for(Duration::from_millis(100));
-    assert_eq!(pair.states(), [State::TimeWait; 2]);
+    assert_eq!(pair.states(), [TcpState::TimeWait; 2]);
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn a_lost_fin_is_sent_again() {
     pair.write(CLIENT, b"last words");
     shutdown(&mut pair, CLIENT);
     pair.run_for(Duration::from_secs(2));
-    assert_eq!(pair.states()[CLIENT], State::FinWait2);
+    assert_eq!(pair.states()[CLIENT], TcpState::FinWait2);
     assert_eq!(pair.read(SERVER), b"last words");
 }
 
@@ -88,9 +88,9 @@ fn fin_wait_2_that_nobody_waits_for_ends() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
     close(&mut pair, CLIENT);
     pair.run_for(Duration::from_secs(59));
-    assert_eq!(pair.states()[CLIENT], State::FinWait2);
+    assert_eq!(pair.states()[CLIENT], TcpState::FinWait2);
     pair.run_for(Duration::from_secs(2));
-    assert_eq!(pair.states()[CLIENT], State::Closed);
+    assert_eq!(pair.states()[CLIENT], TcpState::Closed);
 }
 
 #[test]
@@ -138,11 +138,11 @@ fn keepalive_notices_a_peer_that_vanished_and_leaves_a_quiet_one_alone() {
     };
     let mut pair = Pair::established(client, TcpConfig::default());
     pair.run_for(Duration::from_secs(300));
-    assert_eq!(pair.states(), [State::Established; 2]);
+    assert_eq!(pair.states(), [TcpState::Established; 2]);
     assert!(pair.ends[CLIENT].counters.keepalive >= 20);
     pair.lose = Box::new(|_| true);
     pair.run_for(Duration::from_secs(60));
-    assert_eq!(pair.states()[CLIENT], State::Closed);
+    assert_eq!(pair.states()[CLIENT], TcpState::Closed);
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn the_user_timeout_bounds_how_long_text_stays_unacknowledged() {
     pair.lose = Box::new(|_| true);
     pair.write(CLIENT, b"now or never");
     pair.run_for(Duration::from_millis(4_900));
-    assert_eq!(pair.states()[CLIENT], State::Established);
+    assert_eq!(pair.states()[CLIENT], TcpState::Established);
     pair.run_for(Duration::from_millis(200));
-    assert_eq!(pair.states()[CLIENT], State::Closed);
+    assert_eq!(pair.states()[CLIENT], TcpState::Closed);
 }

@@ -74,7 +74,7 @@ fn a_syn_that_claims_to_be_markable_is_answered_without_ecn() {
     let mut pair = Pair::new(config(EcnMode::On), config(EcnMode::Accept));
     pair.change = Box::new(|flying| flying.ecn = Ecn::Ect0);
     pair.run_for(Duration::from_millis(50));
-    assert_eq!(pair.states(), [State::Established; 2]);
+    assert_eq!(pair.states(), [TcpState::Established; 2]);
     assert!(!uses_ecn(&mut pair, SERVER));
 }
 
@@ -83,7 +83,7 @@ fn where_asking_syns_are_lost_the_third_does_not_ask() {
     let mut pair = Pair::new(config(EcnMode::On), config(EcnMode::Accept));
     pair.lose = Box::new(|flying| flying.flags.contains(TcpFlags::SYN | TcpFlags::ECE));
     pair.run_for(Duration::from_secs(10));
-    assert_eq!(pair.states(), [State::Established; 2]);
+    assert_eq!(pair.states(), [TcpState::Established; 2]);
     let asked = |flying: &&Flying| flying.flags.contains(TcpFlags::SYN | TcpFlags::CWR);
     assert_eq!(pair.sent.iter().filter(asked).count(), 2);
     assert!(!uses_ecn(&mut pair, CLIENT));

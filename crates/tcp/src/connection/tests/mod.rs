@@ -179,16 +179,16 @@ impl Pair {
     pub fn established(client: TcpConfig, server: TcpConfig) -> Self {
         let mut pair = Self::new(client, server);
         pair.run_for(Duration::from_millis(50));
-        assert_eq!(pair.states(), [State::Established; 2]);
+        assert_eq!(pair.states(), [TcpState::Established; 2]);
         pair
     }
 
-    pub fn states(&self) -> [State; 2] {
+    pub fn states(&self) -> [TcpState; 2] {
         [0, 1].map(|end| {
             self.ends[end]
                 .connection
                 .as_ref()
-                .map_or(State::Closed, Connection::state)
+                .map_or(TcpState::Closed, Connection::state)
         })
     }
 
@@ -248,7 +248,7 @@ impl Pair {
             for slice in connection.payload(&out, env.pool) {
                 text.extend_from_slice(slice);
             }
-            assert_eq!(text.len(), out.text_len() as usize);
+            assert_eq!(text.len(), out.payload_len() as usize);
             let SegmentOut {
                 seq,
                 ack,

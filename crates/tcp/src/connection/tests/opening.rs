@@ -22,9 +22,9 @@ fn a_lost_syn_is_sent_again_after_the_initial_timeout() {
     let mut lost = false;
     pair.lose = Box::new(move |_| !core::mem::replace(&mut lost, true));
     pair.run_for(Duration::from_millis(900));
-    assert_eq!(pair.states()[CLIENT], State::SynSent);
+    assert_eq!(pair.states()[CLIENT], TcpState::SynSent);
     pair.run_for(Duration::from_millis(200));
-    assert_eq!(pair.states(), [State::Established; 2]);
+    assert_eq!(pair.states(), [TcpState::Established; 2]);
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn a_peer_that_never_answers_is_given_up_after_three_minutes_or_more() {
     let mut pair = Pair::new(TcpConfig::default(), TcpConfig::default());
     pair.lose = Box::new(|_| true);
     pair.run_for(Duration::from_secs(180));
-    assert_eq!(pair.states()[CLIENT], State::SynSent);
+    assert_eq!(pair.states()[CLIENT], TcpState::SynSent);
     pair.run_for(Duration::from_secs(180));
     let ready = pair.at(CLIENT, |connection, env| connection.ready(env));
     assert_eq!(ready.closed, Some(CloseReason::TimedOut));
@@ -52,7 +52,7 @@ fn a_reset_in_answer_to_syn_is_a_refusal_and_a_guessed_one_is_nothing() {
         ..syn.clone()
     };
     pair.deliver(&reset(syn.seq + 7));
-    assert_eq!(pair.states()[CLIENT], State::SynSent);
+    assert_eq!(pair.states()[CLIENT], TcpState::SynSent);
     pair.deliver(&reset(syn.seq + 1));
     let ready = pair.at(CLIENT, |connection, env| connection.ready(env));
     assert_eq!(ready.closed, Some(CloseReason::Refused));
@@ -66,7 +66,7 @@ fn two_that_open_at_once_become_one_connection() {
     let open = open(&server.config, 9_999);
     server.connection = Some(Connection::connect(open, &mut server.env(now)));
     pair.run_for(Duration::from_secs(3));
-    assert_eq!(pair.states(), [State::Established; 2]);
+    assert_eq!(pair.states(), [TcpState::Established; 2]);
     pair.transfer(CLIENT, 50_000, Duration::from_secs(5));
     pair.transfer(SERVER, 50_000, Duration::from_secs(5));
 }

@@ -116,7 +116,7 @@ fn what_the_device_holds_bounds_what_it_gets() {
     pair.run_for(Duration::from_secs(1));
     let text = alloc::vec![7; 500_000];
     let held = pair.at(CLIENT, |connection, env| {
-        assert!(connection.on_held_below(1 << 20, 60_000, env));
+        assert!(connection.on_device_backlog(1 << 20, 60_000, env));
         connection.write(&text, env).expect("may write");
         let left = connection.poll_segment(60_000, env);
         assert_eq!(left, None);
@@ -124,7 +124,7 @@ fn what_the_device_holds_bounds_what_it_gets() {
     });
     assert_eq!(held, Limit::Device);
     pair.at(CLIENT, |connection, env| {
-        assert!(!connection.on_held_below(0, 60_000, env));
+        assert!(!connection.on_device_backlog(0, 60_000, env));
         assert!(connection.wants_output());
         assert!(connection.poll_segment(60_000, env).is_some());
     });

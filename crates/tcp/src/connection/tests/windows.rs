@@ -56,7 +56,7 @@ fn probes_go_on_while_they_are_answered_and_end_when_they_are_not() {
     pair.run_for(Duration::from_secs(3_600));
     assert_eq!(
         pair.states()[CLIENT],
-        State::Established,
+        TcpState::Established,
         "an hour of answered probes"
     );
     pair.lose = Box::new(|_| true);
@@ -252,7 +252,7 @@ fn an_orphan_does_not_wait_for_a_window_that_stays_zero() {
         assert_eq!(counters.abort_on_timeout, u64::from(closes));
         // The peer is alive: it hears of the end.
         let server = pair.states()[SERVER];
-        assert_eq!(server == State::Closed, closes, "{server:?}");
+        assert_eq!(server == TcpState::Closed, closes, "{server:?}");
         let held = pair.at(CLIENT, |connection, env| connection.blocks(env.pool));
         assert_eq!(held == 0, closes);
     }
@@ -271,9 +271,9 @@ fn an_orphan_whose_peer_vanished_gives_up_sooner() {
             pair.at(CLIENT, |connection, env| connection.close(env));
         }
         pair.run_for(Duration::from_secs(300));
-        assert_eq!(pair.states()[CLIENT] == State::Closed, closes);
+        assert_eq!(pair.states()[CLIENT] == TcpState::Closed, closes);
         pair.run_for(Duration::from_secs(3_600));
-        assert_eq!(pair.states()[CLIENT], State::Closed);
+        assert_eq!(pair.states()[CLIENT], TcpState::Closed);
     }
 }
 
@@ -299,7 +299,7 @@ fn the_user_timeout_also_ends_the_wait_for_a_window() {
     idle.write(CLIENT, &[5; 4_000]);
     for (name, pair, left) in [("at once", &mut pair, 20), ("after idling", &mut idle, 25)] {
         pair.run_for(Duration::from_secs(left));
-        assert_eq!(pair.states()[CLIENT], State::Established, "{name}");
+        assert_eq!(pair.states()[CLIENT], TcpState::Established, "{name}");
         pair.run_for(Duration::from_secs(15));
         let ready = pair.at(CLIENT, |connection, env| connection.ready(env));
         assert_eq!(ready.closed, Some(CloseReason::TimedOut), "{name}");

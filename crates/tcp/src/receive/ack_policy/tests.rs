@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn an_ack_waits_only_while_the_peer_has_no_need_of_it() {
-    use Urgency::{Delayed, Now};
+    use AckTiming::{Delayed, Now};
     for (name, quick, arrivals, window_left, expected) in [
         ("one segment", 0, &[1_000][..], 50_000, Delayed),
         ("two segments", 0, &[1_000, 1_000][..], 50_000, Now),
@@ -22,7 +22,7 @@ fn an_ack_waits_only_while_the_peer_has_no_need_of_it() {
         let mut policy = AckPolicy::new(quick);
         let mut last = Delayed;
         for &bytes in arrivals {
-            last = policy.on_text(bytes, 1_000, 2, window_left, 60_000);
+            last = policy.on_payload(bytes, 1_000, 2, window_left, 60_000);
         }
         assert_eq!(last, expected, "{name}");
     }
@@ -31,5 +31,8 @@ fn an_ack_waits_only_while_the_peer_has_no_need_of_it() {
 #[test]
 fn half_a_small_window_is_reason_enough() {
     let mut policy = AckPolicy::new(0);
-    assert_eq!(policy.on_text(700, 1_000, 2, 1_200, 1_400), Urgency::Now);
+    assert_eq!(
+        policy.on_payload(700, 1_000, 2, 1_200, 1_400),
+        AckTiming::Now
+    );
 }

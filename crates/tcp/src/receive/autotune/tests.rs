@@ -35,11 +35,11 @@ fn a_rate_that_doubles_is_given_room_for_two_more_doublings() {
 fn rounds_grow_with_the_echoes_but_a_pause_does_not_stretch_them_for_long() {
     let mut sizing = RightSizing::default();
     let _ = sizing.on_read(0, at(0), Some(RTT), 0);
-    sizing.on_text(Some(RTT * 50));
+    sizing.on_payload(Some(RTT * 50));
     assert!(sizing.on_read(1, at(100), Some(RTT), 0).is_some());
     // Twice the round before, and no more.
-    sizing.on_text(Some(RTT + RTT / 2));
-    sizing.on_text(Some(RTT * 50));
+    sizing.on_payload(Some(RTT + RTT / 2));
+    sizing.on_payload(Some(RTT * 50));
     assert!(sizing.on_read(1, at(299), Some(RTT), 0).is_none());
     assert!(sizing.on_read(1, at(300), Some(RTT), 0).is_some());
     // What the echoes of that round said.

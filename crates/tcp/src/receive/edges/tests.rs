@@ -11,26 +11,26 @@ fn at(ms: u64) -> Instant {
 #[test]
 fn a_peer_that_goes_beyond_the_edge_of_two_round_trips_ago_uses_its_window_up() {
     for (per_round, expected) in [(1_000, true), (600, true), (400, false), (10, false)] {
-        let mut edges = Edges::new(SeqNum(0));
+        let mut edges = PastEdges::new(SeqNum(0));
         let mut next = 0;
         for round in 0..10 {
             edges.pass(at(round * 10), RTT, SeqNum(next + 1_000));
             next += per_round;
         }
-        let in_demand = edges.is_in_demand(SeqNum(next));
-        assert_eq!(in_demand, expected, "{per_round} bytes of 1,000 a round");
+        let limits_peer = edges.limits_peer(SeqNum(next));
+        assert_eq!(limits_peer, expected, "{per_round} bytes of 1,000 a round");
     }
 }
 
 #[test]
 fn without_a_round_trip_time_or_a_second_round_nothing_is_known() {
-    let mut edges = Edges::new(SeqNum(0));
+    let mut edges = PastEdges::new(SeqNum(0));
     for ms in 0..100 {
         edges.pass(at(ms), None, SeqNum(100));
     }
-    assert!(!edges.is_in_demand(SeqNum(1 << 20)));
+    assert!(!edges.limits_peer(SeqNum(1 << 20)));
     edges.pass(at(100), RTT, SeqNum(100));
-    assert!(!edges.is_in_demand(SeqNum(1 << 20)));
+    assert!(!edges.limits_peer(SeqNum(1 << 20)));
     edges.pass(at(110), RTT, SeqNum(200));
-    assert!(edges.is_in_demand(SeqNum(101)));
+    assert!(edges.limits_peer(SeqNum(101)));
 }

@@ -4,32 +4,32 @@ use fullpipe_pool::{Pool, PoolConfig};
 
 use super::*;
 
-const ANY: BehindGaps = BehindGaps {
+const ANY: OutOfOrderLimits = OutOfOrderLimits {
     pieces: 8,
     bytes: 10_000,
 };
 
 /// A receiver that has advertised a window of 8,000 bytes behind SYN 0.
-fn receiver() -> (Receive, Pool) {
+fn receiver() -> (ReceiveHalf, Pool) {
     let mut pool = Pool::new(&PoolConfig {
         blocks: 100,
         block_size: 100,
         ..PoolConfig::default()
     });
-    let mut receive = Receive::new(SeqNum(0), 0);
+    let mut receive = ReceiveHalf::new(SeqNum(0), 0);
     assert!(receive.stream.reserve(&mut pool, 8_000) >= 8_000);
     receive.rcv_adv = receive.rcv_nxt + 8_000;
     (receive, pool)
 }
 
 fn take(
-    receive: &mut Receive,
+    receive: &mut ReceiveHalf,
     pool: &mut Pool,
     from: u32,
     len: usize,
-    room: BehindGaps,
+    room: OutOfOrderLimits,
 ) -> Arrival {
-    receive.on_text(SeqNum(1 + from), &[7; 2_000][..len], room, pool)
+    receive.on_payload(SeqNum(1 + from), &[7; 2_000][..len], room, pool)
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn text_that_covers_one_piece_and_reaches_into_the_next_makes_both_readable() {
 #[test]
 fn what_is_kept_behind_gaps_is_bounded_in_bytes_and_the_room_comes_back() {
     let (mut receive, mut pool) = receiver();
-    let room = BehindGaps { bytes: 250, ..ANY };
+    let room = OutOfOrderLimits { bytes: 250, ..ANY };
     for (from, expected) in [
         (100, Arrival::OutOfOrder),
         (200, Arrival::OutOfOrder),

@@ -20,12 +20,12 @@ pub struct SentArena {
     free_count: u32,
     /// Nodes that only a connection without one may take, so that every
     /// connection can always send.
-    kept_back: u32,
+    reserved_nodes: u32,
     refused: u64,
     /// Nodes that one connection may have because of what its peer reported.
     each: u32,
     /// Nodes looked at: the work of all boards.
-    walked: Cell<u64>,
+    nodes_visited: Cell<u64>,
 }
 
 impl SentArena {
@@ -46,25 +46,25 @@ impl SentArena {
             nodes,
             free,
             free_count: count,
-            kept_back: connections,
+            reserved_nodes: connections,
             refused: 0,
             each: u32::MAX,
-            walked: Cell::new(0),
+            nodes_visited: Cell::new(0),
         }
     }
 
     /// The same, but what a peer reports cuts no more than `each` pieces off what
     /// was sent together, so that it costs a bounded number of nodes.
     #[must_use]
-    pub fn bounded(mut self, each: u32) -> Self {
+    pub fn with_max_cuts(mut self, each: u32) -> Self {
         self.each = each.max(1);
         self
     }
 
     /// Nodes looked at so far: the work that boards caused, the same on every
     /// machine.
-    pub fn walked(&self) -> u64 {
-        self.walked.get()
+    pub fn nodes_visited(&self) -> u64 {
+        self.nodes_visited.get()
     }
 
     /// Nodes that no connection uses.
@@ -94,7 +94,7 @@ impl SentArena {
     }
 
     pub(super) fn take(&mut self, node: Sent, is_first: bool) -> Option<u32> {
-        if self.free_count == 0 || (!is_first && self.free_count <= self.kept_back) {
+        if self.free_count == 0 || (!is_first && self.free_count <= self.reserved_nodes) {
             self.refused += 1;
             return None;
         }
@@ -113,7 +113,7 @@ impl SentArena {
 
     /// The node that a walk comes to: a step.
     pub(super) fn get(&self, index: u32) -> &Sent {
-        self.walked.set(self.walked.get() + 1);
+        self.nodes_visited.set(self.nodes_visited.get() + 1);
         &self.nodes[index as usize]
     }
 

@@ -95,7 +95,7 @@ impl SentArena {
     }
 
     /// `node` starts behind all ranges of the tree. Returns the new top.
-    pub(super) fn plant_last(&mut self, top: u32, node: u32) -> u32 {
+    pub(super) fn insert_last(&mut self, top: u32, node: u32) -> u32 {
         let last = self.get_mut(node);
         (last.left, last.right) = (top, NONE);
         node
@@ -103,7 +103,7 @@ impl SentArena {
 
     /// `node` starts right behind `before`, a range of the tree. Returns the new
     /// top.
-    pub(super) fn plant_behind(&mut self, top: u32, before: u32, node: u32) -> u32 {
+    pub(super) fn insert_after(&mut self, top: u32, before: u32, node: u32) -> u32 {
         let start = self.known(before).start;
         let top = self.splay(top, start);
         let right = core::mem::replace(&mut self.get_mut(top).right, NONE);
@@ -113,7 +113,7 @@ impl SentArena {
     }
 
     /// Takes `node` out of the tree. Returns the new top.
-    pub(super) fn uproot(&mut self, top: u32, node: u32) -> u32 {
+    pub(super) fn remove_node(&mut self, top: u32, node: u32) -> u32 {
         let start = self.known(node).start;
         let top = self.splay(top, start);
         let (left, right) = (self.get_mut(top).left, self.get_mut(top).right);

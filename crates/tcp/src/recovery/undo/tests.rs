@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn recovering() -> Undo {
-    let mut undo = Undo::default();
+fn recovering() -> UndoDetector {
+    let mut undo = UndoDetector::default();
     undo.start(SeqNum(100), 0, false);
     undo.on_retransmission(true, 20, Instant::from_millis(50));
     undo
@@ -11,20 +11,20 @@ fn recovering() -> Undo {
 
 #[test]
 fn a_timestamp_from_before_the_retransmission_proves_it_needless() {
-    assert!(recovering().is_needless(Some(Instant::from_millis(40)), false));
-    assert!(!recovering().is_needless(Some(Instant::from_millis(50)), false));
+    assert!(recovering().is_spurious(Some(Instant::from_millis(40)), false));
+    assert!(!recovering().is_spurious(Some(Instant::from_millis(50)), false));
 }
 
 #[test]
 fn duplicates_of_everything_sent_again_prove_it_needless() {
     let mut undo = recovering();
     undo.on_dsack(SeqNum(100), 10);
-    assert!(!undo.is_needless(None, false));
+    assert!(!undo.is_spurious(None, false));
     undo.on_dsack(SeqNum(50), 10); // from before this recovery
-    assert!(!undo.is_needless(None, false));
+    assert!(!undo.is_spurious(None, false));
     undo.on_recovered();
     undo.on_dsack(SeqNum(110), 10);
-    assert!(undo.is_needless(None, false), "also after its end");
+    assert!(undo.is_spurious(None, false), "also after its end");
 }
 
 #[test]
@@ -32,36 +32,36 @@ fn what_arrived_too_soon_is_not_counted_again_when_a_dsack_reports_it() {
     let mut undo = recovering();
     undo.on_original(10);
     undo.on_dsack(SeqNum(100), 10);
-    assert!(!undo.is_needless(None, false));
+    assert!(!undo.is_spurious(None, false));
     undo.on_original(10);
-    assert!(undo.is_needless(None, false));
+    assert!(undo.is_spurious(None, false));
 }
 
 #[test]
 fn what_an_earlier_recovery_sent_must_be_explained_too() {
-    let mut undo = Undo::default();
+    let mut undo = UndoDetector::default();
     undo.start(SeqNum(100), 10, false);
     undo.on_retransmission(false, 10, Instant::from_millis(50));
     undo.on_dsack(SeqNum(100), 10);
-    assert!(!undo.is_needless(None, false));
+    assert!(!undo.is_spurious(None, false));
     undo.on_dsack(SeqNum(110), 10);
-    assert!(undo.is_needless(None, false));
+    assert!(undo.is_spurious(None, false));
 }
 
 #[test]
 fn the_echo_of_another_segment_proves_nothing() {
-    let mut undo = Undo::default();
+    let mut undo = UndoDetector::default();
     undo.start(SeqNum(100), 0, false);
     undo.on_retransmission(false, 10, Instant::from_millis(50));
     undo.on_retransmission(true, 10, Instant::from_millis(60));
-    assert!(!undo.is_needless(Some(Instant::from_millis(40)), false));
+    assert!(!undo.is_spurious(Some(Instant::from_millis(40)), false));
 }
 
 #[test]
 fn originals_that_arrive_late_undo_a_timeout_and_nothing_else() {
     for is_timeout in [false, true] {
-        let mut undo = Undo::default();
+        let mut undo = UndoDetector::default();
         undo.start(SeqNum(100), 0, is_timeout);
-        assert_eq!(undo.is_needless(None, true), is_timeout);
+        assert_eq!(undo.is_spurious(None, true), is_timeout);
     }
 }

@@ -87,27 +87,33 @@ fn without_probing_timeouts_change_nothing() {
 fn a_claim_counts_at_once_until_something_larger_has_arrived() {
     let config = config(MtuProbing::Off);
     let mut path = PathMtu::new(LINK, &config);
-    assert_eq!(path.on_claim(1_360, SEQ, NOW, &config), Claim::Believed);
     assert_eq!(
-        path.on_claim(1_400, SEQ, NOW, &config),
-        Claim::Idle,
+        path.on_packet_too_big(1_360, SEQ, NOW, &config),
+        PtbOutcome::Believed
+    );
+    assert_eq!(
+        path.on_packet_too_big(1_400, SEQ, NOW, &config),
+        PtbOutcome::Idle,
         "only smaller"
     );
     assert_eq!(
-        path.on_claim(1_300, SEQ, NOW, &config),
-        Claim::Believed,
+        path.on_packet_too_big(1_300, SEQ, NOW, &config),
+        PtbOutcome::Believed,
         "the next hop"
     );
     path.on_sent(SeqNum(0), SeqNum(1_300), 1_300);
     path.on_ack(SeqNum(1_300));
-    assert_eq!(path.on_claim(500, SEQ, NOW, &config), Claim::Doubted);
+    assert_eq!(
+        path.on_packet_too_big(500, SEQ, NOW, &config),
+        PtbOutcome::Doubted
+    );
     assert_eq!(path.limit(), 1_300);
     assert!(
         path.on_timeout(1, 1_300, NOW, &config),
         "now it is plausible"
     );
     assert_eq!(path.limit(), 500);
-    path.on_claim(0, SEQ, NOW, &config);
+    path.on_packet_too_big(0, SEQ, NOW, &config);
     assert_eq!(path.limit(), LEAST_CLAIM);
 }
 
@@ -117,7 +123,10 @@ fn a_doubted_claim_is_forgotten_when_what_it_quotes_arrives() {
     let mut path = PathMtu::new(LINK, &config);
     path.on_sent(SeqNum(0), SeqNum(1_460), LINK);
     path.on_ack(SeqNum(1_460));
-    assert_eq!(path.on_claim(500, SEQ, NOW, &config), Claim::Doubted);
+    assert_eq!(
+        path.on_packet_too_big(500, SEQ, NOW, &config),
+        PtbOutcome::Doubted
+    );
     path.on_ack(SEQ + 1);
     assert!(!path.on_timeout(1, LINK, NOW, &config));
     assert_eq!(path.limit(), LINK);
@@ -130,7 +139,10 @@ fn text_that_left_twice_proves_nothing() {
     path.on_sent(SeqNum(0), SeqNum(1_460), 1_460);
     path.on_sent_again(SeqNum(0), SeqNum(536), NEVER);
     path.on_ack(SeqNum(1_460));
-    assert_eq!(path.on_claim(536, SEQ, NOW, &config), Claim::Believed);
+    assert_eq!(
+        path.on_packet_too_big(536, SEQ, NOW, &config),
+        PtbOutcome::Believed
+    );
 }
 
 #[test]
@@ -142,7 +154,7 @@ fn what_was_too_large_is_tried_again_after_a_while() {
     ] {
         let config = config(mtu_probing);
         let mut path = PathMtu::new(LINK, &config);
-        path.on_claim(1_000, SEQ, NOW, &config);
+        path.on_packet_too_big(1_000, SEQ, NOW, &config);
         let again_at = NOW + config.probe_interval;
         path.on_time(again_at - Duration::from_nanos(1), &config);
         assert_eq!((path.limit(), path.candidate(LINK)), (1_000, None));

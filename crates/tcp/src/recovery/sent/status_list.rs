@@ -5,7 +5,7 @@
 //! stops at the first that is not: a peer that says little cannot make a board
 //! be searched. RFC 8985 §6.2 asks for the list by time. Sums are kept elsewhere.
 
-use super::{Fate, NONE, Sent, SentArena};
+use super::{NONE, Sent, SentArena, SentStatus};
 
 /// The ranges of one fate.
 #[derive(Clone, Copy, Debug)]
@@ -91,27 +91,31 @@ impl Queue {
     ///
     /// # Panics
     /// If not.
-    pub fn verify(&self, fate: Fate, count: u32, arena: &SentArena) {
+    pub fn verify(&self, status: SentStatus, count: u32, arena: &SentArena) {
         let (mut found, mut before, mut index) = (0, NONE, self.first);
         while index != NONE && found <= count {
             let node = arena.get(index);
-            assert_eq!((node.fate, node.older), (fate, before), "a list of fates");
+            assert_eq!(
+                (node.status, node.older),
+                (status, before),
+                "a list of status_list"
+            );
             assert!(
                 before == NONE || precedes(arena.get(before), node),
-                "the order of what is {fate:?}"
+                "the order of what is {status:?}"
             );
             (found, before, index) = (found + 1, index, node.newer);
         }
-        assert_eq!((found, self.last), (count, before), "ranges {fate:?}");
+        assert_eq!((found, self.last), (count, before), "ranges {status:?}");
     }
 }
 
 /// Whether `one` stands before `other`, which has the same fate or is to have it.
 fn precedes(one: &Sent, other: &Sent) -> bool {
-    match other.fate {
-        Fate::InFlight => one.left_before(other.sent_at, other.end),
-        Fate::Lost => one.start.before(other.start),
+    match other.status {
+        SentStatus::InFlight => one.left_before(other.sent_at, other.end),
+        SentStatus::Lost => one.start.before(other.start),
         // Nobody asks in which order they arrived.
-        Fate::Sacked => true,
+        SentStatus::Sacked => true,
     }
 }

@@ -15,7 +15,7 @@ impl Connection {
         if env.config.fit_segments < 2 || self.path_is_full() {
             return mss;
         }
-        let size = even_fit(mss, self.text_room(env), env.config.fit_segments);
+        let size = even_fit(mss, self.payload_room(env), env.config.fit_segments);
         if size == mss {
             return mss;
         }
@@ -23,7 +23,7 @@ impl Connection {
     }
 
     /// Bytes that the send buffer could hold now, wherever in a block it begins.
-    fn text_room(&self, env: &Env<'_>) -> u32 {
+    fn payload_room(&self, env: &Env<'_>) -> u32 {
         let stream = &self.send.stream;
         let free = env.pool.room(stream.holder());
         let blocks = stream.held_blocks(env.pool).saturating_add(free);

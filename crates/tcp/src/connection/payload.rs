@@ -5,16 +5,16 @@
 
 use fullpipe_wire::TcpFlags;
 
-use super::{Connection, Env, State, Trigger};
+use super::{Connection, Env, TcpState, Trigger};
 use crate::{CloseReason, DiscardReason, Segment, receive::Arrival};
 
 impl Connection {
     /// Takes what the segment carries.
-    pub(super) fn take_text_and_fin(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
+    pub(super) fn take_payload_and_fin(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         if !segment.payload.is_empty() {
-            self.take_text(segment, env);
+            self.take_payload(segment, env);
         }
-        if self.state == State::Closed {
+        if self.state == TcpState::Closed {
             return;
         }
         if segment.has(TcpFlags::FIN) {
@@ -25,12 +25,12 @@ impl Connection {
             }
         }
         self.take_fin(env);
-        self.judge_receiving(env);
+        self.update_receive_limit(env);
     }
 
-    fn take_text(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
+    fn take_payload(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         if !self.state.may_receive() || self.receive.fin_received() {
-            return env.discard(DiscardReason::TextAfterFin);
+            return env.discard(DiscardReason::PayloadAfterFin);
         }
         if self.orphan && segment.end().after(self.receive.rcv_nxt) {
             // Nobody will ever read it: the peer must know. RFC 1122 §4.2.2.13.
@@ -47,14 +47,16 @@ impl Connection {
             .edges
             .pass(env.now, self.rtt.min_rtt(), self.receive.rcv_adv);
         let age = self.echo_age(segment, env.now);
-        self.receive.sizing.on_text(age);
+        self.receive.sizing.on_payload(age);
         let text = segment.payload;
         self.receive.frame = text.len() as u32;
-        match self
-            .receive
-            .on_text(segment.text_seq(), text, env.config.behind_gaps(), env.pool)
-        {
-            Arrival::InOrder { bytes, filled } => self.on_next_text(bytes, filled, env),
+        match self.receive.on_payload(
+            segment.payload_seq(),
+            text,
+            env.config.out_of_order_limits(),
+            env.pool,
+        ) {
+            Arrival::InOrder { bytes, filled } => self.on_in_order_payload(bytes, filled, env),
             Arrival::OutOfOrder => {
                 env.counters.ofo_queue += 1;
                 if !self.agreed.sack {
@@ -79,13 +81,13 @@ impl Connection {
     }
 
     /// `bytes` of text became readable.
-    fn on_next_text(&mut self, bytes: u32, filled: bool, env: &mut Env<'_>) {
-        self.tally.bytes_received += u64::from(bytes);
-        self.receive_limit.moved(bytes);
+    fn on_in_order_payload(&mut self, bytes: u32, filled: bool, env: &mut Env<'_>) {
+        self.totals.bytes_received += u64::from(bytes);
+        self.receive_limit.charge_bytes(bytes);
         self.events.readable = true;
         self.receive.arrived = env.now;
         env.counters.hp_hits += u64::from(!filled);
-        let urgency = self.receive.ack.on_text(
+        let urgency = self.receive.ack.on_payload(
             bytes,
             self.full_segment(),
             env.config.ack_every,
@@ -96,7 +98,7 @@ impl Connection {
         if filled || self.receive.has_hole() || env.config.delayed_ack.is_zero() {
             self.receive.ack.demand();
         }
-        if self.receive.ack.is_due() || urgency == crate::receive::Urgency::Now {
+        if self.receive.ack.is_due() || urgency == crate::receive::AckTiming::Now {
             self.wants_output = true;
         } else {
             self.timers.ack.set_once(env.now + env.config.delayed_ack);
@@ -111,17 +113,20 @@ impl Connection {
         self.demand_ack();
         self.events.readable = true;
         match self.state {
-            State::SynReceived | State::Established | State::FinWait1 | State::FinWait2 => {
+            TcpState::SynReceived
+            | TcpState::Established
+            | TcpState::FinWait1
+            | TcpState::FinWait2 => {
                 self.transition(Trigger::FinArrived, env);
             }
-            State::SynSent
-            | State::CloseWait
-            | State::Closing
-            | State::LastAck
-            | State::TimeWait
-            | State::Closed => {}
+            TcpState::SynSent
+            | TcpState::CloseWait
+            | TcpState::Closing
+            | TcpState::LastAck
+            | TcpState::TimeWait
+            | TcpState::Closed => {}
         }
-        if self.state == State::TimeWait {
+        if self.state == TcpState::TimeWait {
             self.finish_sending(env);
         }
     }

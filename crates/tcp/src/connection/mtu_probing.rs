@@ -5,7 +5,7 @@
 //! nobody's congestion. What is known is `send/path_mtu.rs`'s.
 
 use super::{Connection, Env};
-use crate::{Limit, SegmentOut, SeqNum, recovery::Phase, send::Claim};
+use crate::{Limit, SegmentOut, SeqNum, recovery::RecoveryPhase, send::PtbOutcome};
 
 /// Segments that must follow a probe, so that its loss is seen without a timeout.
 const FOLLOWERS: u32 = 3;
@@ -27,19 +27,22 @@ impl Connection {
     }
 
     /// A router says that a packet of ours was too large. RFC 1191.
-    pub(super) fn on_claim(&mut self, mss_limit: u16, seq: SeqNum, env: &mut Env<'_>) {
-        match self.path.on_claim(mss_limit, seq, env.now, env.config) {
-            Claim::Idle | Claim::Doubted => {}
-            Claim::Believed => {
+    pub(super) fn on_packet_too_big(&mut self, mss_limit: u16, seq: SeqNum, env: &mut Env<'_>) {
+        match self
+            .path
+            .on_packet_too_big(mss_limit, seq, env.now, env.config)
+        {
+            PtbOutcome::Idle | PtbOutcome::Doubted => {}
+            PtbOutcome::Believed => {
                 // What was too large did not arrive: send it again, smaller.
-                self.recovery.on_too_large(env.sent);
+                self.recovery.on_packet_too_big(env.sent);
                 self.wants_output = true;
             }
         }
     }
 
     /// Timeouts may mean that segments are too large for the path.
-    pub(super) fn doubt_size(&mut self, env: &mut Env<'_>) {
+    pub(super) fn suspect_black_hole(&mut self, env: &mut Env<'_>) {
         let until = env.now + env.config.probe_interval;
         env.counters.mtup_fail += u64::from(self.path.on_probe_lost(until));
         let used = self.size_in_use(env);
@@ -63,7 +66,7 @@ impl Connection {
             return;
         }
         let text = match segment.segment_size {
-            0 => segment.text_len(),
+            0 => segment.payload_len(),
             size => size.into(),
         };
         let size = (text + self.agreed.options_len()).min(u16::MAX.into()) as u16;
@@ -87,7 +90,8 @@ impl Connection {
         };
         let (len, mss) = (u32::from(size).saturating_sub(options), self.mss(env));
         let need = len + FOLLOWERS * mss;
-        let in_order = self.recovery.phase() == Phase::Open && self.recovery.board().lost() == 0;
+        let in_order =
+            self.recovery.phase() == RecoveryPhase::Open && self.recovery.board().lost() == 0;
         let told = self.agreed.sack && in_order && !self.recovery.is_probing();
         // A writer that is held up fills whatever ACKs free.
         let (unsent, outstanding) = (self.send.unsent(), self.send.outstanding());
@@ -117,8 +121,8 @@ impl Connection {
         self.timers.cork.clear();
         self.timers.persist.clear();
         let start = self.send.snd_nxt;
-        let mut segment = self.text_segment(start, len, env);
-        self.mark_capable(&mut segment);
+        let mut segment = self.data_segment(start, len, env);
+        self.mark_ect(&mut segment);
         let size = (len + self.agreed.options_len()) as u16;
         self.path.on_probe(start, start + len, size);
         self.recovery.on_mtu_probe(start..start + len);
