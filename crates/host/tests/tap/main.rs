@@ -1,7 +1,10 @@
 //! TAP and TUN devices of the kernel: made, found, given back, refused.
 //!
 //! Rule: every test runs in a network namespace of its own, which ends with its
-//! process. Without root the tests say so and pass.
+//! process.
+
+#[path = "../apart/mod.rs"]
+mod apart;
 
 use std::{
     io::{Read as _, Write as _},
@@ -9,32 +12,8 @@ use std::{
     thread,
 };
 
+use apart::in_network_namespace;
 use fullpipe_host::{DeviceError, Runtime, Tap, TapOptions, TcpStream};
-
-/// Set in the process that is inside.
-const INSIDE: &str = "FULLPIPE_INSIDE_NAMESPACE";
-
-fn isolated(test: &str, body: fn()) {
-    if std::env::var_os(INSIDE).is_some() {
-        ip("link set lo up");
-        return body();
-    }
-    let allowed = Command::new("unshare")
-        .args(["--net", "test", "-c", "/dev/net/tun"])
-        .status();
-    assert!(
-        allowed.is_ok_and(|status| status.success()),
-        "root may make a network namespace and use /dev/net/tun"
-    );
-    let status = Command::new("unshare")
-        .arg("--net")
-        .arg(std::env::current_exe().expect("this program has a path"))
-        .args(["--include-ignored", "--exact", test, "--nocapture"])
-        .env(INSIDE, "1")
-        .status()
-        .expect("unshare runs");
-    assert!(status.success(), "{test} failed inside its namespace");
-}
 
 /// What `ip` says, or an empty text when it refuses.
 fn ip(arguments: &str) -> String {
@@ -57,7 +36,7 @@ fn refused(options: &TapOptions) -> String {
 #[test]
 #[ignore = "needs root, a TAP device and strangers' programs: cargo xtask test"]
 fn a_device_that_we_made_is_up_and_goes_with_us() {
-    isolated("a_device_that_we_made_is_up_and_goes_with_us", || {
+    in_network_namespace("a_device_that_we_made_is_up_and_goes_with_us", || {
         for device in ["tap:fpmade", "tun:fpmade"] {
             let wanted = TapOptions {
                 mtu: Some(1_400),
@@ -80,7 +59,7 @@ fn a_device_that_we_made_is_up_and_goes_with_us() {
 #[test]
 #[ignore = "needs root, a TAP device and strangers' programs: cargo xtask test"]
 fn a_device_that_was_there_is_given_back_as_it_was() {
-    isolated("a_device_that_was_there_is_given_back_as_it_was", || {
+    in_network_namespace("a_device_that_was_there_is_given_back_as_it_was", || {
         ip("tuntap add dev fpkept mode tap");
         ip("addr add 10.6.0.1/24 dev fpkept");
         let interesting = |shown: String| -> Vec<String> {
@@ -124,7 +103,7 @@ fn a_device_that_was_there_is_given_back_as_it_was() {
 #[test]
 #[ignore = "needs root, a TAP device and strangers' programs: cargo xtask test"]
 fn a_refusal_names_the_device_and_a_way_out_and_leaves_nothing_behind() {
-    isolated(
+    in_network_namespace(
         "a_refusal_names_the_device_and_a_way_out_and_leaves_nothing_behind",
         || {
             let first = Tap::open(&options("tap:fpbusy")).expect("root may");
@@ -169,7 +148,7 @@ fn a_refusal_names_the_device_and_a_way_out_and_leaves_nothing_behind() {
 #[test]
 #[ignore = "needs root, a TAP device and strangers' programs: cargo xtask test"]
 fn without_the_capability_the_error_says_which_one() {
-    isolated("without_the_capability_the_error_says_which_one", || {
+    in_network_namespace("without_the_capability_the_error_says_which_one", || {
         let test = "without_the_capability_the_error_says_which_one";
         if std::env::var_os("FULLPIPE_POWERLESS").is_some() {
             let line = refused(&options("tap:fpdenied"));
@@ -200,7 +179,7 @@ fn without_the_capability_the_error_says_which_one() {
 #[test]
 #[ignore = "needs root, a TAP device and strangers' programs: cargo xtask test"]
 fn frames_of_many_segments_go_both_ways_and_every_byte_arrives() {
-    isolated(
+    in_network_namespace(
         "frames_of_many_segments_go_both_ways_and_every_byte_arrives",
         || {
             let wanted = TapOptions {

@@ -18,16 +18,13 @@ use super::{
     pacer::{Pacer, gap},
     reporter::{Event, LimitsTold, Reporter, Screen, Summary},
     text::{self, Label},
-    traffic::{self, Flow, Kind, Sending, Until},
+    traffic::{self, Expected, Flow, Kind, Sending, Until},
 };
 use crate::{
     Stop,
     sockets::{DatagramBatch, Datagrams, SocketOptions, Sockets, Stream, is_idle},
 };
 
-/// How long the server may take to close after our end of stream, without a
-/// sign of life.
-const CLOSE_PATIENCE: Duration = Duration::from_secs(10);
 /// How often the last datagram is sent.
 const LAST_TRIES: u32 = 10;
 /// How long an answer to it is waited for.
@@ -202,16 +199,13 @@ fn run_tcp<S: Sockets>(
         screen,
         |stream, flow, tell| {
             let done = if options.reverse {
-                request_reverse(&stream, options, until).and_then(|()| {
-                    traffic::receive_stream(&stream, &flow, options.write_length(), until)
-                })
+                receive(&stream, options, &flow, until)
             } else {
                 send(&stream, options, &flow, until)
             };
             let end = flow.start.elapsed();
-            if let Err(error) = done {
-                let what = if options.reverse { "read" } else { "write" };
-                let _ = tell.send(Event::Complaint(format!("{what} failed: {error}")));
+            if let Err(complaint) = done {
+                let _ = tell.send(Event::Complaint(complaint));
             }
             let limits = limits_told(&stream, options.reverse);
             let _ = tell.send(Event::Ended(flow.id, end, limits));
@@ -224,16 +218,35 @@ fn send(
     options: &ClientOptions,
     flow: &Flow,
     until: &Until,
-) -> io::Result<()> {
+) -> Result<(), String> {
     let sending = Sending {
         amount: options.amount,
         pacer: Pacer::new(options.rate, flow.start),
         length: options.write_length(),
     };
-    traffic::send_stream(stream, flow, Some(&header(options)), sending, until)?;
+    traffic::send_stream(stream, flow, Some(&header(options)), sending, until)
+        .map_err(|error| format!("write failed: {error}"))?;
     // Only the server's end tells that everything has arrived.
-    traffic::drain(stream, CLOSE_PATIENCE, until);
-    Ok(())
+    traffic::drain(stream, options.patience, until)
+        .map_err(|error| format!("close failed: {error}"))
+}
+
+fn receive(
+    stream: &impl Stream,
+    options: &ClientOptions,
+    flow: &Flow,
+    until: &Until,
+) -> Result<(), String> {
+    let expected = Expected {
+        amount: options.amount,
+        patience: options.patience,
+    };
+    request_reverse(stream, options, until)
+        .and_then(|()| {
+            let length = options.write_length();
+            traffic::receive_stream(stream, flow, length, Some(expected), until)
+        })
+        .map_err(|error| format!("read failed: {error}"))
 }
 
 fn request_reverse(stream: &impl Stream, options: &ClientOptions, until: &Until) -> io::Result<()> {

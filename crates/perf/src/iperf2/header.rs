@@ -191,6 +191,9 @@ fn amount_from_wire(word: u32) -> Amount {
     let amount = word as i32;
     if amount < 0 {
         Amount::Time(Duration::from_millis(u64::from(amount.unsigned_abs()) * 10))
+    } else if amount == i32::MAX {
+        // The field holds no more: the stream is at least as long.
+        Amount::Bytes(u64::MAX)
     } else {
         Amount::Bytes(u64::from(amount.unsigned_abs()))
     }

@@ -14,6 +14,8 @@ pub const TCP_LENGTH: usize = 128 * 1024;
 pub const UDP_LENGTH: usize = 1470;
 /// The rate of a UDP test when `-b` is absent, in bit/s.
 pub const UDP_RATE: u64 = 1024 * 1024;
+/// Silence after the end of a TCP test for which a peer is given up.
+pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// When a test is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +60,8 @@ pub struct ClientOptions {
     pub reverse: bool,
     /// Send small segments at once (`-N`).
     pub no_delay: bool,
+    /// Silence of the server after the end of a TCP test for which it is given up.
+    pub patience: Duration,
 }
 
 impl ClientOptions {
@@ -75,6 +79,7 @@ impl ClientOptions {
             parallel: 1,
             reverse: false,
             no_delay: false,
+            patience: PATIENCE,
         }
     }
 
@@ -102,6 +107,8 @@ pub struct ServerOptions {
     pub window: Option<u32>,
     /// End after this many connections or UDP tests (`-P`).
     pub connections: Option<u32>,
+    /// Silence of a client after the end of a TCP test for which it is given up.
+    pub patience: Duration,
 }
 
 impl ServerOptions {
@@ -115,6 +122,7 @@ impl ServerOptions {
             length: None,
             window: None,
             connections: None,
+            patience: PATIENCE,
         }
     }
 }

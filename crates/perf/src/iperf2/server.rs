@@ -8,7 +8,7 @@ use std::{
     net::SocketAddr,
     sync::{Arc, mpsc},
     thread,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use super::{
@@ -20,16 +20,13 @@ use super::{
     reporter::{Event, Reporter, Screen, Summary},
     server_udp,
     text::{self, Label},
-    traffic::{self, Flow, Kind, Sending, Until},
+    traffic::{self, Expected, Flow, Kind, Sending, Until},
 };
 use crate::{
     Stop,
     sockets::{Listener, SocketOptions, Sockets, Stream, is_idle},
 };
 
-/// How long a client may take to close after our end of stream, without a sign
-/// of life.
-const CLOSE_PATIENCE: Duration = Duration::from_secs(10);
 /// Most bytes of one write that a client may ask for.
 const LENGTH_MAX: usize = 16 << 20;
 
@@ -173,7 +170,11 @@ impl<S: Stream> Client<'_, S> {
             Some(header) if reverse => self.send(&flow, &header),
             Some(_) | None => {
                 flow.count(|tally| tally.moved(head.len()));
-                if ended { Ok(()) } else { self.receive(&flow) }
+                if ended {
+                    Ok(())
+                } else {
+                    self.receive(&flow, header.as_ref())
+                }
             }
         };
         self.tell(Event::Ended(
@@ -181,11 +182,15 @@ impl<S: Stream> Client<'_, S> {
             flow.start.elapsed(),
             limits_told(self.stream, !reverse),
         ));
-        if reverse && done.is_ok() {
-            traffic::drain(self.stream, CLOSE_PATIENCE, self.until);
+        let named = |what: &str, error: io::Error| {
+            io::Error::new(error.kind(), format!("{what} failed: {error}"))
+        };
+        if !reverse {
+            return done.map_err(|error| named("read", error));
         }
-        let what = if reverse { "write" } else { "read" };
-        done.map_err(|error| io::Error::new(error.kind(), format!("{what} failed: {error}")))
+        done.map_err(|error| named("write", error))?;
+        traffic::drain(self.stream, self.options.patience, self.until)
+            .map_err(|error| named("close", error))
     }
 
     fn tell(&self, event: Event) {
@@ -231,9 +236,13 @@ impl<S: Stream> Client<'_, S> {
         flow
     }
 
-    fn receive(&self, flow: &Flow) -> io::Result<()> {
+    fn receive(&self, flow: &Flow, header: Option<&ClientHeader>) -> io::Result<()> {
         let length = self.options.length.unwrap_or(TCP_LENGTH);
-        traffic::receive_stream(self.stream, flow, length, self.until)
+        let expected = header.map(|header| Expected {
+            amount: header.amount,
+            patience: self.options.patience,
+        });
+        traffic::receive_stream(self.stream, flow, length, expected, self.until)
     }
 
     fn send(&self, flow: &Flow, header: &ClientHeader) -> io::Result<()> {

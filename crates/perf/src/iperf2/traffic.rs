@@ -191,37 +191,95 @@ pub fn send_stream(
     stream.shutdown_write()
 }
 
-/// Reads and drops what still comes until the peer ends its half, for at most
-/// `patience` without a byte.
-pub fn drain(stream: &impl Stream, patience: Duration, until: &Until) {
+/// Reads and drops what still comes until the peer ends its half.
+///
+/// # Errors
+/// `TimedOut` when the peer stays silent for `patience`. A reset is an end like
+/// any other here: everything that is counted has been counted.
+pub fn drain(stream: &impl Stream, patience: Duration, until: &Until) -> io::Result<()> {
     let mut buffer = vec![0; 16 * 1024];
     let mut heard = Instant::now();
-    while heard.elapsed() < patience && !until.over() {
+    while !until.over() {
         match stream.read(&mut buffer) {
             Ok(0) => break,
             Ok(_) => heard = Instant::now(),
-            Err(error) if is_idle(&error) => {}
+            Err(error) if is_idle(&error) => {
+                if heard.elapsed() >= patience {
+                    return Err(gave_up("did not close its half", patience));
+                }
+            }
             Err(_) => break,
         }
     }
+    Ok(())
 }
+
+fn gave_up(did: &str, silence: Duration) -> io::Error {
+    let why = format!(
+        "the peer {did} and sent nothing for {} s after the end of the test: gave up",
+        silence.as_secs_f64()
+    );
+    io::Error::new(io::ErrorKind::TimedOut, why)
+}
+
+/// Amount that a sending peer has announced, and the silence after it for which
+/// the peer is given up.
+#[derive(Clone, Copy, Debug)]
+pub struct Expected {
+    /// When the peer ends its stream.
+    pub amount: Amount,
+    /// Longest silence after that.
+    pub patience: Duration,
+}
+
+impl Expected {
+    /// Returns an error once the peer has been silent for too long after the
+    /// announced end. `heard` is the time of the last byte.
+    ///
+    /// An amount in bytes that never comes has no end in time: silence of
+    /// [`STALLED`] is taken for one.
+    fn check_silence(&self, flow: &Flow, heard: Instant) -> io::Result<()> {
+        let (end, patience) = match self.amount {
+            Amount::Time(time) => (flow.start + time, self.patience),
+            Amount::Bytes(bytes) if flow.tally().bytes >= bytes => (heard, self.patience),
+            Amount::Bytes(_) => (heard, self.patience.max(STALLED)),
+        };
+        if heard.max(end).elapsed() < patience {
+            return Ok(());
+        }
+        Err(gave_up("did not end its stream", patience))
+    }
+}
+
+/// Silence in the middle of a stream for which the peer is given up.
+const STALLED: Duration = Duration::from_secs(60);
 
 /// Receives a TCP stream to its end.
 ///
 /// # Errors
-/// When the connection ends in any other way.
+/// When the connection ends in any other way; `TimedOut` when the peer has
+/// announced an amount and stays silent after it.
 pub fn receive_stream(
     stream: &impl Stream,
     flow: &Flow,
     length: usize,
+    expected: Option<Expected>,
     until: &Until,
 ) -> io::Result<()> {
     let mut buffer = vec![0; length];
+    let mut heard = Instant::now();
     while !until.over() {
         match stream.read(&mut buffer) {
             Ok(0) => break,
-            Ok(read) => flow.count(|tally| tally.moved(read)),
-            Err(error) if is_idle(&error) => {}
+            Ok(read) => {
+                heard = Instant::now();
+                flow.count(|tally| tally.moved(read));
+            }
+            Err(error) if is_idle(&error) => {
+                if let Some(expected) = expected {
+                    expected.check_silence(flow, heard)?;
+                }
+            }
             Err(error) => return Err(error),
         }
     }

@@ -1,15 +1,21 @@
-//! Running stock iperf and reading what it counted.
+//! Runs stock iperf and reads the bytes that it counted.
 //!
-//! Rule: every child ends with its handle. Its complaints are read as well as
-//! its numbers.
+//! Rule: every child ends with its handle or at [`LIMIT`], and each line that it
+//! prints is repeated on stderr at once, so that a test that is killed has shown
+//! what iperf said.
 
 use std::{
-    io::Read,
+    io::{BufRead, BufReader, Read},
     net::SocketAddr,
     process::{Child, Command, Stdio},
+    sync::{Arc, Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
+
+/// Longest run of a stock client, and longest wait for a server's rows.
+const LIMIT: Duration = Duration::from_secs(40);
+const LOOK: Duration = Duration::from_millis(10);
 
 /// A line of iperf's `-y C`.
 pub struct Row {
@@ -17,13 +23,46 @@ pub struct Row {
     pub bytes: u64,
 }
 
-/// A stock server that is running.
-pub struct Stock(Child);
+/// A stock iperf that is running.
+pub struct Stock {
+    child: Child,
+    out: Lines,
+    err: Lines,
+}
 
 /// What a stock client printed.
 pub struct Finished {
-    /// All of it, complaints too.
+    /// Both of its streams.
     pub text: String,
+}
+
+/// Lines of one stream of a child, read by a thread.
+struct Lines {
+    text: Arc<Mutex<String>>,
+    reader: thread::JoinHandle<()>,
+}
+
+impl Lines {
+    fn read(stream: impl Read + Send + 'static) -> Self {
+        let text = Arc::new(Mutex::new(String::new()));
+        let kept = Arc::clone(&text);
+        let reader = thread::spawn(move || {
+            for line in BufReader::new(stream).lines().map_while(Result::ok) {
+                eprintln!("iperf: {line}");
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.push_str(&line);
+                kept.push('\n');
+            }
+        });
+        Self { text, reader }
+    }
+
+    fn so_far(&self) -> String {
+        self.text
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
 }
 
 pub fn is_installed() -> bool {
@@ -49,89 +88,98 @@ fn rows(text: &str) -> Vec<Row> {
         .collect()
 }
 
+/// Looks until `done`, at most for [`LIMIT`]. Returns whether it came to pass.
+fn wait_until(mut done: impl FnMut() -> bool) -> bool {
+    let started = Instant::now();
+    while !done() {
+        if started.elapsed() > LIMIT {
+            return false;
+        }
+        thread::sleep(LOOK);
+    }
+    true
+}
+
 impl Stock {
     pub fn start(flags: &[&str]) -> Self {
+        eprintln!("$ iperf {}", flags.join(" "));
         // Line by line, or a server that is stopped takes its lines with it.
-        let child = Command::new("stdbuf")
+        let mut child = Command::new("stdbuf")
             .args(["-oL", "iperf"])
             .args(flags)
+            .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .expect("iperf starts");
-        Self(child)
+        let out = Lines::read(child.stdout.take().expect("piped"));
+        let err = Lines::read(child.stderr.take().expect("piped"));
+        Self { child, out, err }
     }
 
     pub fn run_client(server: SocketAddr, flags: &str) -> Finished {
-        let output = Command::new("iperf")
-            .args([
-                "-c",
-                &server.ip().to_string(),
-                "-p",
-                &server.port().to_string(),
-                "-y",
-                "C",
-            ])
-            .args(flags.split(' '))
-            .output()
-            .expect("iperf runs");
-        let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        let (ip, port) = (server.ip().to_string(), server.port().to_string());
+        let mut all = vec!["-c", &ip, "-p", &port, "-y", "C"];
+        all.extend(flags.split(' '));
+        let mut client = Self::start(&all);
+        let ended = wait_until(|| client.child.try_wait().expect("it is our child").is_some());
+        let text = client.end();
+        assert!(ended, "iperf ran for {} s: {text}", LIMIT.as_secs());
         assert!(!text.contains("WARN") && !text.contains("failed"), "{text}");
         Finished { text }
     }
 
-    /// Waits until somebody listens, without connecting: a connection would be
+    /// Waits until the server listens, without connecting: a connection would be
     /// a test of its own.
     pub fn wait_for_tcp(&self, at: SocketAddr) {
-        let wanted = format!(":{:04X} 00000000:0000 0A", at.port());
-        for _ in 0..100 {
-            let table = std::fs::read_to_string("/proc/net/tcp").unwrap_or_default();
-            if table.contains(&wanted) {
-                return;
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
-        panic!("the stock server does not listen on {at}");
+        self.wait_for("/proc/net/tcp", at, " 00000000:0000 0A");
     }
 
-    /// Stops the server once it had time to print `wanted` rows.
-    pub fn stop_and_read_rows(mut self, wanted: usize) -> Vec<Row> {
-        let mut out = self.0.stdout.take().expect("piped");
-        let reader = thread::spawn(move || {
-            let (mut text, mut chunk, started) = (String::new(), [0; 4096], Instant::now());
-            while rows(&text).len() < wanted && started.elapsed() < Duration::from_secs(10) {
-                match out.read(&mut chunk) {
-                    Ok(0) | Err(_) => break,
-                    Ok(read) => text.push_str(&String::from_utf8_lossy(&chunk[..read])),
-                }
-            }
-            text
+    /// Waits until the server's UDP socket is bound.
+    pub fn wait_for_udp(&self, at: SocketAddr) {
+        self.wait_for("/proc/net/udp", at, " 00000000:0000");
+    }
+
+    fn wait_for(&self, table: &str, at: SocketAddr, rest: &str) {
+        let wanted = format!(":{:04X}{rest}", at.port());
+        let is_there = wait_until(|| {
+            std::fs::read_to_string(table)
+                .unwrap_or_default()
+                .contains(&wanted)
         });
-        let started = Instant::now();
-        while !reader.is_finished() && started.elapsed() < Duration::from_secs(10) {
-            thread::sleep(Duration::from_millis(10));
-        }
-        self.0.kill().expect("it runs");
-        let text = reader.join().expect("reading does not fail");
-        let mut complaints = String::new();
-        let _ = self
-            .0
-            .stderr
-            .take()
-            .expect("piped")
-            .read_to_string(&mut complaints);
+        assert!(is_there, "the stock server is not on {at}: {}", self.said());
+    }
+
+    /// Stops the server once it has printed `wanted` rows.
+    pub fn stop_and_read_rows(self, wanted: usize) -> Vec<Row> {
+        wait_until(|| rows(&self.out.so_far()).len() >= wanted);
+        let complaints = self.err.so_far();
+        let text = self.end();
         assert!(
             !text.contains("WARN") && complaints.is_empty(),
-            "{text}{complaints}"
+            "the stock server said: {text}"
         );
         rows(&text)
+    }
+
+    fn said(&self) -> String {
+        self.out.so_far() + &self.err.so_far()
+    }
+
+    /// Kills it if it still runs. Returns what it printed.
+    fn end(mut self) -> String {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        // Its end is the end of both streams.
+        wait_until(|| self.out.reader.is_finished() && self.err.reader.is_finished());
+        self.said()
     }
 }
 
 impl Drop for Stock {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

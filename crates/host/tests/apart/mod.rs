@@ -1,0 +1,126 @@
+//! A test in a process of its own, which has a limit on its time and a second try.
+//!
+//! Rule: for tests that run other programs or depend on real time. The process
+//! leads a process group; what it started is in the group and ends with it, so
+//! that a program that hangs cannot hang the tests. What was printed is shown
+//! when the test fails.
+//!
+//! Shared by the tests of several crates with `#[path]`.
+
+use std::{
+    env, fs,
+    fs::File,
+    os::unix::process::CommandExt,
+    path::PathBuf,
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::{Mutex, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Set in the process that runs the body.
+const INSIDE: &str = "FULLPIPE_TEST_APART";
+/// Longest run of one try. The tests take seconds; this is for a machine that
+/// is ten times slower, and for programs that hang.
+const LIMIT: Duration = Duration::from_secs(180);
+/// Tries before a test fails: a program of others may fail by itself.
+const TRIES: u32 = 2;
+/// One at a time: they share ports, and they would slow each other down.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Runs `body` in a process of its own that `wrapper` starts (`&[]` for none).
+/// `test` is the calling test's name, by which the process finds it again.
+///
+/// # Panics
+/// When each try failed or exceeded its limit.
+pub fn apart(test: &str, wrapper: &[&str], body: fn()) {
+    if env::var_os(INSIDE).is_some() {
+        return body();
+    }
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let said = env::temp_dir().join(format!("fullpipe-{test}-{}.txt", std::process::id()));
+    let passed = (1..=TRIES).any(|attempt| {
+        let ended = attempt_once(test, wrapper, &said);
+        let text = fs::read(&said).unwrap_or_default();
+        println!("attempt {attempt} of {test}: {ended:?}");
+        // Indented, so that no line is taken for a result of the tests out here.
+        for line in String::from_utf8_lossy(&text).lines() {
+            println!("    {line}");
+        }
+        ended.is_some_and(|status| status.success())
+    });
+    let _ = fs::remove_file(&said);
+    assert!(passed, "{test} failed {TRIES} times");
+}
+
+/// Runs the test in a process. Returns its status, or `None` when it was killed
+/// because it took too long.
+fn attempt_once(test: &str, wrapper: &[&str], said: &PathBuf) -> Option<ExitStatus> {
+    let out = File::create(said).expect("the folder for temporary files is writable");
+    let program = env::current_exe().expect("this program has a path");
+    let mut command = match wrapper {
+        [first, more @ ..] => {
+            let mut command = Command::new(first);
+            command.args(more).arg(program);
+            command
+        }
+        [] => Command::new(program),
+    };
+    let child = command
+        .args(["--include-ignored", "--exact", test, "--nocapture"])
+        .env(INSIDE, "1")
+        .stdin(Stdio::null())
+        .stdout(out.try_clone().expect("a file can be shared"))
+        .stderr(out)
+        .process_group(0)
+        .spawn()
+        .expect("the test's own program starts");
+    wait(child)
+}
+
+fn wait(mut child: Child) -> Option<ExitStatus> {
+    let started = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("it is our child") {
+            break Some(status);
+        }
+        if started.elapsed() > LIMIT {
+            println!("killed after {} s", LIMIT.as_secs());
+            break None;
+        }
+        thread::sleep(Duration::from_millis(20));
+    };
+    // Those that it started and left behind, too.
+    let _ = Command::new("sh")
+        .args([
+            "-c",
+            "kill -KILL -- -$0 2>/dev/null",
+            &child.id().to_string(),
+        ])
+        .status();
+    let _ = child.wait();
+    status
+}
+
+/// Runs `body` in a network namespace of its own, which ends with its process,
+/// and with a higher priority: senders in these tests never pause.
+// Some of the tests that share this file need no namespace.
+#[allow(dead_code)]
+pub fn in_network_namespace(test: &str, body: fn()) {
+    if env::var_os(INSIDE).is_some() {
+        // Refused to a test that gave up its rights: then it is up already.
+        let up = Command::new("ip")
+            .args(["link", "set", "lo", "up"])
+            .status();
+        up.expect("iproute2 is installed");
+    } else {
+        let allowed = Command::new("unshare")
+            .args(["--net", "test", "-c", "/dev/net/tun"])
+            .status();
+        assert!(
+            allowed.is_ok_and(|status| status.success()),
+            "root may make a network namespace and use /dev/net/tun"
+        );
+    }
+    apart(test, &["unshare", "--net", "nice", "-n", "-15"], body);
+}
