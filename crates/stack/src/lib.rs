@@ -145,8 +145,8 @@ mod udp;
 /// methods take.
 pub mod congestion {
     pub use fullpipe_tcp::congestion::{
-        AckSample, CongestionControl, CongestionEvent, FastestSample, FlightStart, LostRange,
-        RateSample,
+        AckSample, CongestionChoice, CongestionControl, CongestionEvent, CongestionStart,
+        FastestSample, FlightStart, LostRange, RateSample, RegisterError, RegisteredCongestion,
     };
 }
 

@@ -11,6 +11,7 @@
 //! [`next_timeout`](Stack::next_timeout) or the next frame.
 //! [`turn`](crate::turn()) does that in one call.
 
+mod congestion_calls;
 mod handles;
 mod tcp_calls;
 mod udp_calls;

@@ -19,8 +19,8 @@ use fullpipe::{
         TraceConfig, UdpConfig,
     },
     congestion::{
-        AckSample, CongestionControl, CongestionEvent, FastestSample, FlightStart, LostRange,
-        RateSample,
+        AckSample, CongestionChoice, CongestionControl, CongestionEvent, CongestionStart,
+        FastestSample, FlightStart, LostRange, RateSample,
     },
     counters::{Counters, Discard, DiscardReason, Discards, MibCounters, TcpCounters},
     device::{Capabilities, Device, Medium, Received, RxMeta, TxChecksum, TxMeta},
@@ -252,6 +252,7 @@ fn name_option(option: SocketOption) {
         | SocketOption::SendLowWater(bytes)
         | SocketOption::ReceiveBuffer(bytes) => typed::<u32>(bytes),
         SocketOption::Keepalive(time) | SocketOption::UserTimeout(time) => typed::<Duration>(time),
+        SocketOption::Congestion(choice) => typed::<CongestionChoice>(choice),
         SocketOption::Urgent => {}
     }
 }
@@ -260,6 +261,10 @@ fn name_option(option: SocketOption) {
 struct Fixed(u32);
 
 impl CongestionControl for Fixed {
+    fn start(&mut self, start: &CongestionStart) {
+        self.0 = start.cwnd;
+    }
+
     fn cwnd(&self) -> u32 {
         self.0
     }

@@ -6,19 +6,7 @@
 
 use fullpipe_pool::{Duration, knob_choice, knobs};
 
-use crate::receive::OutOfOrderLimits;
-
-knob_choice! {
-    /// Which algorithm sizes the congestion window.
-    pub enum CongestionAlgorithm ("newreno, cubic or bbr") {
-        /// NewReno: RFC 5681 and RFC 6582.
-        NewReno = "newreno",
-        /// CUBIC: RFC 9438.
-        Cubic = "cubic",
-        /// BBR: draft-ietf-ccwg-bbr.
-        Bbr = "bbr",
-    }
-}
+use crate::{congestion::CongestionAlgorithm, receive::OutOfOrderLimits};
 
 knob_choice! {
     /// Whether connections take part in explicit congestion notification.
@@ -179,8 +167,8 @@ knobs! {
         initial_window: u32 = 10, legal 1 => 1_000, drawn 1 => 16, "segments";
         /// Congestion control algorithm of new connections.
         congestion: CongestionAlgorithm = CongestionAlgorithm::Cubic,
-            legal CongestionAlgorithm::NewReno => CongestionAlgorithm::Bbr,
-            drawn CongestionAlgorithm::NewReno => CongestionAlgorithm::Bbr, "";
+            legal CongestionAlgorithm::FIRST => CongestionAlgorithm::LAST,
+            drawn CongestionAlgorithm::FIRST => CongestionAlgorithm::LAST, "";
         /// CUBIC leaves slow start when round trips grow longer, before a queue
         /// overflows. HyStart++, RFC 9406.
         hystart: bool = true, legal false => true, drawn false => true, "";

@@ -58,7 +58,8 @@ mod seq;
 pub mod trace;
 mod tuned;
 
-pub use config::{CongestionAlgorithm, EcnMode, MtuProbing, SegmentSizing, TcpConfig};
+pub use config::{EcnMode, MtuProbing, SegmentSizing, TcpConfig};
+pub use congestion::CongestionAlgorithm;
 pub use connection::{
     ActiveOpen, Connection, Env, Events, HalfOpen, IcmpError, IllegalTransition, Info, Read, Ready,
     SocketOption, TcpState, TimeWait, Trigger, Tuning,

@@ -27,7 +27,7 @@ use core::net::IpAddr;
 use fullpipe_pool::{Holder as PoolHolder, Instant, Pool, Pressure};
 use fullpipe_tcp::{
     Connection, Discards, Env, SegmentOut, SentArena, TcpConfig, TcpCounters, TcpState, Trace,
-    trace::TraceEvent,
+    congestion::CongestionRegistry, trace::TraceEvent,
 };
 
 pub(crate) use demux::Demux;
@@ -148,6 +148,8 @@ pub(crate) struct TcpLayer {
     /// What the trace and the counters were last told of packet memory.
     pressure_told: Pressure,
     pub(crate) sent: SentArena,
+    /// Congestion control algorithms that the application registered.
+    pub(crate) congestion: CongestionRegistry,
     pub(crate) slots: Slab<Slot>,
     pub(crate) listeners: Listeners,
     pub(crate) parking: Parking,
@@ -185,6 +187,7 @@ impl TcpLayer {
             pressure_told: Pressure::Low,
             sent: SentArena::new(sizes.sent_ranges, sizes.connections)
                 .with_max_cuts(sizes.sent_ranges_each),
+            congestion: CongestionRegistry::new(),
             slots: Slab::new(sizes.connections),
             listeners: Listeners::new(sizes.listeners, sizes.connections, secret),
             parking: Parking::new(config.arp.entries, sizes.connections),
@@ -232,6 +235,7 @@ impl TcpLayer {
             discards: &mut self.discards,
             trace: &mut self.trace,
             sent: &mut self.sent,
+            congestion: &mut self.congestion,
             connection: index,
         };
         let result = call(&mut self.slots[index].connection, &mut env);
@@ -254,6 +258,7 @@ impl TcpLayer {
             discards: &mut self.discards,
             trace: &mut self.trace,
             sent: &mut self.sent,
+            congestion: &mut self.congestion,
             connection: index,
         };
         look(&self.slots[index].connection, &env)
@@ -299,6 +304,7 @@ impl TcpLayer {
             discards: &mut self.discards,
             trace: &mut self.trace,
             sent: &mut self.sent,
+            congestion: &mut self.congestion,
             connection,
         }
     }
@@ -426,7 +432,8 @@ impl TcpLayer {
     /// Gives slot `index` back with all its memory.
     pub(crate) fn free(&mut self, index: u32, host: &mut Host<'_>) {
         let mut slot = self.slots.remove(index);
-        slot.connection.release(host.pool, &mut self.sent);
+        slot.connection
+            .release(host.pool, &mut self.sent, &mut self.congestion);
         if slot.is_found {
             self.demux
                 .remove(slot.hash, Owner::Connection(index).encode());

@@ -10,7 +10,7 @@ use fullpipe_wire::{TcpFlags, TcpOptions};
 use super::{Connection, EcnState, Env, Events, Pending, TcpState, Timers, Totals, Tuning};
 use crate::{
     Limit, LimitClock, ReceiveClock, ReceiveLimit, Segment, SegmentOut, SeqNum, TcpConfig,
-    congestion::{Controller, DeliveryRate, SegmentPacer, WindowUse},
+    congestion::{Controller, DeliveryRate, SegmentPacer, WindowUse, start_of},
     fit::AckPairs,
     options::{Agreed, Offer, TimestampClock},
     receive::{FEWEST_BLOCKS, LargestWindow, ReceiveHalf, WindowRoom, fair_bytes},
@@ -209,6 +209,7 @@ impl Connection {
         );
         connection.receive = ReceiveHalf::new(half_open.irs, env.config.quick_acks);
         if !connection.back_first_window(half_open.window, env) {
+            connection.congestion.release(env.congestion);
             return None;
         }
         connection.receive.rcv_adv = connection.receive.rcv_nxt + u32::from(half_open.window);
@@ -250,13 +251,24 @@ impl Connection {
         env: &mut Env<'_>,
     ) -> Self {
         let now = env.now;
+        let congestion = env
+            .congestion
+            .resolve(open.tuning.congestion, env.config.congestion);
+        let tuning = Tuning {
+            congestion: Some(congestion),
+            ..open.tuning
+        };
         Self {
             state,
             send: SendHalf::new(open.iss),
             receive: ReceiveHalf::new(SeqNum(0), env.config.quick_acks),
             recovery: Recovery::new(open.iss),
             rtt: Rtt::new(env.config),
-            congestion: Controller::new(env.config, open.mss_limit.into(), open.iss.0),
+            congestion: Controller::new(
+                congestion,
+                &start_of(env.config, open.mss_limit.into(), open.iss.0),
+                env.congestion,
+            ),
             rate: DeliveryRate::new(),
             pacer: SegmentPacer::new(),
             window_use: WindowUse::new(),
@@ -266,7 +278,7 @@ impl Connection {
             agreed,
             timestamps: TimestampClock::new(open.timestamp_offset, 0, now),
             timers: Timers::NONE,
-            tuning: open.tuning,
+            tuning,
             send_size: open.tuning.send_size(env.config),
             receive_size: open.tuning.receive_size(env.config),
             limit: LimitClock::start(Limit::Handshake, now),
@@ -311,7 +323,8 @@ impl Connection {
         self.send
             .set_window(segment.seq, segment.ack, u32::from(segment.window) << scale);
         self.timers.retransmit.clear();
-        self.congestion = Controller::new(env.config, self.mss(env), self.send.iss.0);
+        let start = start_of(env.config, self.mss(env), self.send.iss.0);
+        self.congestion.restart(&start);
         self.progress_at = env.now;
         self.transition(super::Trigger::HandshakeDone, env);
         self.restart_keepalive(env);

@@ -39,7 +39,7 @@ use fullpipe_wire::SackBlocks;
 use crate::{
     CloseReason, DiscardReason, Discards, Limit, LimitClock, ReceiveClock, ReceiveLimit,
     SegmentOut, SeqNum, TcpConfig, TcpCounters, Trace,
-    congestion::{Controller, DeliveryRate, SegmentPacer, WindowUse},
+    congestion::{CongestionRegistry, Controller, DeliveryRate, SegmentPacer, WindowUse},
     fit::{AckPairs, two_fit},
     options::{Agreed, Offer, TimestampClock},
     receive::{ReceiveHalf, WindowRoom},
@@ -58,6 +58,8 @@ pub struct Env<'a> {
     pub pool: &'a mut Pool,
     /// Scoreboards of all the host's connections.
     pub sent: &'a mut SentArena,
+    /// Congestion control algorithms that were registered with the host.
+    pub congestion: &'a mut CongestionRegistry,
     /// The host's knobs.
     pub config: &'a TcpConfig,
     /// The host's counters.
@@ -238,8 +240,14 @@ impl Connection {
 
     /// Returns every block to the pool, and every node to the arena. The
     /// connection is of no use afterwards.
-    pub fn release(&mut self, pool: &mut Pool, sent: &mut SentArena) {
+    pub fn release(
+        &mut self,
+        pool: &mut Pool,
+        sent: &mut SentArena,
+        congestion: &mut CongestionRegistry,
+    ) {
         self.recovery.clear(sent);
+        self.congestion.release(congestion);
         self.send.snd_nxt = self.send.snd_una;
         self.send.stream.release(pool);
         self.receive.release(pool);

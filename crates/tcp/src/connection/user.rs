@@ -7,7 +7,10 @@ use fullpipe_pool::Duration;
 
 use super::{Connection, Env, TcpState, Trigger};
 use crate::{
-    CloseReason, ConnectionError, Limit, TcpConfig, send::WakePolicy, trace::TraceEvent,
+    CloseReason, ConnectionError, Limit, TcpConfig,
+    congestion::{CongestionChoice, start_of},
+    send::WakePolicy,
+    trace::TraceEvent,
     tuned::TunedSize,
 };
 
@@ -34,6 +37,9 @@ pub struct Tuning {
     pub keepalive_time: Duration,
     /// Longest time data may stay unacknowledged; zero leaves it to `retries2`.
     pub user_timeout: Duration,
+    /// Congestion control algorithm; `None` is the host's default. Of an open
+    /// connection: the algorithm in use.
+    pub congestion: Option<CongestionChoice>,
 }
 
 impl Tuning {
@@ -49,6 +55,7 @@ impl Tuning {
             corked: false,
             keepalive_time: config.keepalive_time,
             user_timeout: config.user_timeout,
+            congestion: None,
         }
     }
 
@@ -100,6 +107,9 @@ pub enum SocketOption {
     Keepalive(Duration),
     /// `TCP_USER_TIMEOUT`; zero leaves it to `retries2`.
     UserTimeout(Duration),
+    /// `TCP_CONGESTION`: congestion control algorithm. It starts with the
+    /// congestion window and the slow-start threshold of the one it replaces.
+    Congestion(CongestionChoice),
     /// Everything written so far is urgent. RFC 9293 §3.8.5.
     Urgent,
 }
@@ -414,6 +424,11 @@ impl Connection {
                 self.restart_keepalive(env);
             }
             SocketOption::UserTimeout(time) => self.tuning.user_timeout = time,
+            SocketOption::Congestion(choice) => {
+                self.tuning.congestion = Some(choice);
+                let start = start_of(env.config, self.mss(env), self.send.iss.0);
+                self.congestion.change(choice, &start, env.congestion);
+            }
             SocketOption::Urgent => self.send.snd_up = Some(self.send.payload_end()),
         }
         self.wants_output = true;

@@ -24,7 +24,7 @@ fn shares(first: CongestionAlgorithm, second: CongestionAlgorithm) -> (f64, f64)
 
 #[test]
 fn two_of_a_kind_fill_the_link_and_share_it() {
-    for algorithm in [NewReno, Cubic, Bbr] {
+    for algorithm in CongestionAlgorithm::ALL.iter().copied() {
         let (a, b) = shares(algorithm, algorithm);
         let jain = (a + b).powi(2) / (2.0 * (a * a + b * b));
         assert!(a + b > 0.94, "{algorithm}: {a} and {b}");

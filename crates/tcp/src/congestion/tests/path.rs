@@ -17,8 +17,9 @@ use fullpipe_pool::{Duration, Instant, Rng};
 use crate::{
     CongestionAlgorithm, TcpConfig,
     congestion::{
-        SegmentPacer, Snapshot, WindowUse,
-        control::{AckSample, CongestionEvent, Controller, FlightStart},
+        CongestionRegistry, SegmentPacer, Snapshot, WindowUse,
+        control::{AckSample, CongestionEvent, FlightStart},
+        controller::{Controller, start_of},
         delivery_rate::DeliveryRate,
     },
 };
@@ -94,7 +95,11 @@ pub struct Flow {
 impl Flow {
     fn new(config: &TcpConfig, seed: u32) -> Self {
         Self {
-            controller: Controller::new(config, MSS, seed),
+            controller: Controller::new(
+                config.congestion.into(),
+                &start_of(config, MSS, seed),
+                &mut CongestionRegistry::new(),
+            ),
             rate: DeliveryRate::new(),
             pacer: SegmentPacer::new(),
             outstanding: BTreeMap::new(),

@@ -118,10 +118,11 @@ fn every_block_returns_however_the_connection_ends() {
         ending(&mut pair);
         pair.run_for(Duration::from_secs(3_600));
         for end in &mut pair.ends {
-            end.connection
-                .as_mut()
-                .expect("still held")
-                .release(&mut end.pool, &mut end.sent);
+            end.connection.as_mut().expect("still held").release(
+                &mut end.pool,
+                &mut end.sent,
+                &mut end.congestion,
+            );
             assert_eq!(end.pool.free_blocks(), end.pool.block_count(), "{name}");
             assert_eq!(end.pool.promised(), 0, "{name}");
             assert_eq!(end.sent.free_count(), end.sent.capacity(), "{name}");

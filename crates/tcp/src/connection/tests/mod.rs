@@ -30,6 +30,7 @@ pub(super) struct End {
     pub discards: Discards,
     pub trace: Trace,
     pub sent: SentArena,
+    pub congestion: CongestionRegistry,
 }
 
 impl End {
@@ -42,6 +43,7 @@ impl End {
             discards: Discards::default(),
             trace: Trace::new(4_096),
             sent: SentArena::new(1_000, 4),
+            congestion: CongestionRegistry::new(),
         }
     }
 
@@ -60,6 +62,7 @@ impl End {
             discards: &mut self.discards,
             trace: &mut self.trace,
             sent: &mut self.sent,
+            congestion: &mut self.congestion,
             connection: 0,
         };
         f(connection, &mut env)
@@ -74,6 +77,7 @@ impl End {
             discards: &mut self.discards,
             trace: &mut self.trace,
             sent: &mut self.sent,
+            congestion: &mut self.congestion,
             connection: 0,
         }
     }

@@ -1,15 +1,22 @@
 //! What holds for every algorithm.
 
 use super::*;
-use crate::congestion::tests::path::{Path, World, config};
+use crate::congestion::{
+    RateSample,
+    tests::path::{Path, World, config},
+};
 use fullpipe_pool::Duration;
 
 const MSS: u32 = 1_448;
-const ALL: [CongestionAlgorithm; 3] = [
-    CongestionAlgorithm::NewReno,
-    CongestionAlgorithm::Cubic,
-    CongestionAlgorithm::Bbr,
-];
+
+/// A controller with the initial window.
+fn started(algorithm: CongestionAlgorithm) -> Controller {
+    Controller::new(
+        algorithm.into(),
+        &start_of(&config(algorithm), MSS, 1),
+        &mut CongestionRegistry::new(),
+    )
+}
 
 fn event(total_delivered: u64) -> CongestionEvent {
     CongestionEvent {
@@ -36,8 +43,8 @@ fn marked(total_delivered: u64) -> AckSample {
 
 #[test]
 fn a_window_of_marks_is_answered_for_once() {
-    for algorithm in ALL {
-        let mut controller = Controller::new(&config(algorithm), MSS, 1);
+    for algorithm in CongestionAlgorithm::ALL.iter().copied() {
+        let mut controller = started(algorithm);
         let answers = (0..30).filter(|n| controller.on_ack(&marked(n * u64::from(MSS)), 10 * MSS));
         assert_eq!(
             answers.count(),
@@ -49,7 +56,7 @@ fn a_window_of_marks_is_answered_for_once() {
 
 #[test]
 fn a_loss_in_a_window_that_was_marked_is_not_answered_for_again() {
-    let mut controller = Controller::new(&config(CongestionAlgorithm::NewReno), MSS, 1);
+    let mut controller = started(CongestionAlgorithm::NewReno);
     controller.on_ack(&marked(0), 10 * MSS);
     let cwnd = controller.cwnd();
     assert!(cwnd < initial_window(&TcpConfig::default(), MSS));
@@ -64,7 +71,7 @@ fn a_loss_in_a_window_that_was_marked_is_not_answered_for_again() {
 
 #[test]
 fn pacing_doubles_in_slow_start_and_has_a_fifth_to_spare_afterwards() {
-    let mut controller = Controller::new(&config(CongestionAlgorithm::NewReno), MSS, 1);
+    let mut controller = started(CongestionAlgorithm::NewReno);
     let window = u64::from(controller.cwnd());
     assert_eq!(controller.pacing_rate(0, false), u64::MAX);
     assert_eq!(controller.pacing_rate(100_000, false), window * 2 * 10);
@@ -75,8 +82,8 @@ fn pacing_doubles_in_slow_start_and_has_a_fifth_to_spare_afterwards() {
 
 #[test]
 fn a_full_window_is_a_limit_with_a_name() {
-    for algorithm in ALL {
-        let mut controller = Controller::new(&config(algorithm), MSS, 1);
+    for algorithm in CongestionAlgorithm::ALL.iter().copied() {
+        let mut controller = started(algorithm);
         assert_eq!(controller.limit(), Limit::CwndSlowStart, "{algorithm}");
         if algorithm != CongestionAlgorithm::Bbr {
             controller.on_loss(&event(0));
@@ -87,7 +94,7 @@ fn a_full_window_is_a_limit_with_a_name() {
 
 #[test]
 fn marks_keep_the_queue_short_without_a_drop() {
-    for algorithm in ALL {
+    for algorithm in CongestionAlgorithm::ALL.iter().copied() {
         let path = Path {
             mark_above: 125_000,
             ..Path::wide()
@@ -110,7 +117,7 @@ fn marks_keep_the_queue_short_without_a_drop() {
 
 #[test]
 fn an_application_that_writes_little_does_not_make_the_window_grow() {
-    for algorithm in ALL {
+    for algorithm in CongestionAlgorithm::ALL.iter().copied() {
         let mut world = World::with(Path::wide(), algorithm);
         // A tenth of the link: 50,000 bytes in flight, and what had piled up while
         // the initial window was smaller; twice that is as far as slow start goes.

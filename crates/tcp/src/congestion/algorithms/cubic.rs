@@ -14,9 +14,9 @@
 
 use fullpipe_pool::{Duration, Instant};
 
-use super::{
-    control::{AckSample, CongestionControl, CongestionEvent, FlightStart},
-    hystart::{CSS_GROWTH_DIVISOR, HyStart, SlowStartPhase},
+use super::hystart::{CSS_GROWTH_DIVISOR, HyStart, SlowStartPhase};
+use crate::congestion::control::{
+    AckSample, CongestionControl, CongestionEvent, CongestionStart, FlightStart,
 };
 
 /// Share of the window kept after a loss, in percent: beta_cubic. RFC 9438 §4.6.
@@ -64,24 +64,24 @@ pub struct Cubic {
 }
 
 impl Cubic {
-    /// In slow start with a window of `cwnd` bytes; `paced` if what one ACK
-    /// releases does not leave as a burst.
-    pub fn new(cwnd: u32, hystart: bool, paced: bool) -> Self {
+    /// Starts with the window and the threshold of `start`.
+    pub fn new(start: &CongestionStart) -> Self {
+        let is_first_slow_start = start.ssthresh == u32::MAX;
         Self {
             curve: Curve {
-                cwnd,
-                ssthresh: u32::MAX,
+                cwnd: start.cwnd,
+                ssthresh: start.ssthresh,
                 w_max: 0,
                 cwnd_prior: 0,
-                w_est: cwnd,
+                w_est: start.cwnd,
                 k_ms: 0,
                 epoch_start: None,
                 cwnd_rest: 0,
                 w_est_rest: 0,
             },
             before: None,
-            hystart: hystart.then(HyStart::new),
-            paced,
+            hystart: (start.hystart && is_first_slow_start).then(HyStart::new),
+            paced: start.paced,
             last_ack_at: Instant::ZERO,
         }
     }
@@ -224,6 +224,10 @@ fn scale(bytes: u32, num: u32, den: u32) -> u32 {
 }
 
 impl CongestionControl for Cubic {
+    fn start(&mut self, start: &CongestionStart) {
+        *self = Self::new(start);
+    }
+
     fn cwnd(&self) -> u32 {
         self.curve.cwnd
     }

@@ -7,7 +7,7 @@
 //! releases from being a burst. What fast recovery does meanwhile is not this
 //! file's.
 
-use super::control::{AckSample, CongestionControl, CongestionEvent};
+use crate::congestion::control::{AckSample, CongestionControl, CongestionEvent, CongestionStart};
 
 /// Share of the window kept after a mark, in percent. RFC 8511 §3.1.
 const BETA_ECN: u32 = 80;
@@ -38,14 +38,13 @@ pub struct NewReno {
 }
 
 impl NewReno {
-    /// In slow start with a window of `cwnd` bytes; `paced` if what one ACK
-    /// releases does not leave as a burst.
-    pub const fn new(cwnd: u32, paced: bool) -> Self {
+    /// Starts with the window and the threshold of `start`.
+    pub const fn new(start: &CongestionStart) -> Self {
         Self {
-            cwnd,
-            ssthresh: u32::MAX,
+            cwnd: start.cwnd,
+            ssthresh: start.ssthresh,
             bytes_acked: 0,
-            paced,
+            paced: start.paced,
             before: None,
         }
     }
@@ -70,6 +69,10 @@ fn percent_of(bytes: u32, percent: u32) -> u32 {
 }
 
 impl CongestionControl for NewReno {
+    fn start(&mut self, start: &CongestionStart) {
+        *self = Self::new(start);
+    }
+
     fn cwnd(&self) -> u32 {
         self.cwnd
     }

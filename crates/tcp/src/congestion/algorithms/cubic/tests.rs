@@ -27,6 +27,16 @@ fn ack(now_ms: u64, newly_acked: u32) -> AckSample {
     }
 }
 
+fn cubic(segments: u32) -> Cubic {
+    Cubic::new(&CongestionStart {
+        cwnd: segments * MSS,
+        ssthresh: u32::MAX,
+        mss: MSS,
+        paced: true,
+        ..CongestionStart::default()
+    })
+}
+
 fn flight(segments: u32) -> CongestionEvent {
     CongestionEvent {
         flight_size: segments * MSS,
@@ -69,7 +79,7 @@ fn cube_roots_are_whole_parts() {
 fn the_window_follows_the_cubic_function() {
     // Large windows, so that the Reno-friendly region stays out of it.
     for w_max in [1_000_u32, 4_000] {
-        let mut cubic = Cubic::new(w_max * MSS, false, true);
+        let mut cubic = self::cubic(w_max);
         cubic.on_loss(&flight(w_max));
         let k = (f64::from(w_max) * 0.3 / 0.4).cbrt();
         let mut ms = 1_000;
@@ -92,7 +102,7 @@ fn the_window_follows_the_cubic_function() {
 
 #[test]
 fn a_small_window_grows_as_reno_would() {
-    let mut cubic = Cubic::new(20 * MSS, false, true);
+    let mut cubic = self::cubic(20);
     cubic.on_loss(&flight(20));
     assert_eq!(cubic.cwnd(), 14 * MSS);
     // 20 ms a round trip would make W_cubic crawl; here a whole round trip
@@ -127,7 +137,7 @@ fn a_reduction_keeps_seven_tenths_and_a_mark_seventeen_twentieths() {
         ("marked", true, 100, 85, 100),
         ("lost, half the window in use", false, 50, 35, 50),
     ] {
-        let mut cubic = Cubic::new(100 * MSS, false, true);
+        let mut cubic = self::cubic(100);
         if marked {
             cubic.on_ecn(&flight(used));
         } else {
@@ -140,7 +150,7 @@ fn a_reduction_keeps_seven_tenths_and_a_mark_seventeen_twentieths() {
 
 #[test]
 fn a_second_loss_below_the_last_maximum_makes_room() {
-    let mut cubic = Cubic::new(100 * MSS, false, true);
+    let mut cubic = self::cubic(100);
     cubic.on_loss(&flight(100));
     cubic.on_loss(&flight(70));
     assert_eq!(cubic.w_max(), 59_500, "0.85 of 70 segments");
@@ -148,7 +158,7 @@ fn a_second_loss_below_the_last_maximum_makes_room() {
 
 #[test]
 fn time_in_which_the_window_was_not_tested_does_not_count() {
-    let mut steady = Cubic::new(1_000 * MSS, false, true);
+    let mut steady = self::cubic(1_000);
     steady.on_loss(&flight(1_000));
     let mut paused = steady.clone();
     run(&mut steady, 1_000, 1_990);
@@ -176,7 +186,7 @@ fn time_in_which_the_window_was_not_tested_does_not_count() {
 
 #[test]
 fn what_proves_wrong_leaves_no_trace() {
-    let mut cubic = Cubic::new(1_000 * MSS, false, true);
+    let mut cubic = self::cubic(1_000);
     cubic.on_loss(&flight(1_000));
     run(&mut cubic, 1_000, 3_000);
     let before = cubic.curve;
@@ -191,7 +201,7 @@ fn what_proves_wrong_leaves_no_trace() {
 
 #[test]
 fn after_a_timeout_the_curve_begins_flat() {
-    let mut cubic = Cubic::new(100 * MSS, false, true);
+    let mut cubic = self::cubic(100);
     cubic.on_timeout(&flight(100), true);
     assert_eq!((cubic.cwnd(), cubic.ssthresh()), (MSS, 70 * MSS));
     while cubic.cwnd() < cubic.ssthresh() {

@@ -17,6 +17,16 @@ fn ack(newly_acked: u32) -> AckSample {
     }
 }
 
+fn reno(segments: u32, paced: bool) -> NewReno {
+    NewReno::new(&CongestionStart {
+        cwnd: segments * MSS,
+        ssthresh: u32::MAX,
+        mss: MSS,
+        paced,
+        ..CongestionStart::default()
+    })
+}
+
 fn flight(flight_size: u32) -> CongestionEvent {
     CongestionEvent {
         flight_size,
@@ -28,7 +38,7 @@ fn flight(flight_size: u32) -> CongestionEvent {
 #[test]
 fn slow_start_doubles_a_window_each_round_trip_however_acks_are_cut() {
     for acks in [1, 5, 20] {
-        let mut reno = NewReno::new(20 * MSS, true);
+        let mut reno = self::reno(20, true);
         for _ in 0..acks {
             reno.on_ack(&ack(20 * MSS / acks));
         }
@@ -38,14 +48,14 @@ fn slow_start_doubles_a_window_each_round_trip_however_acks_are_cut() {
 
 #[test]
 fn without_pacing_one_ack_adds_two_segments_at_most() {
-    let mut reno = NewReno::new(20 * MSS, false);
+    let mut reno = self::reno(20, false);
     reno.on_ack(&ack(20 * MSS));
     assert_eq!(reno.cwnd(), 22 * MSS);
 }
 
 #[test]
 fn slow_start_ends_at_its_threshold_and_not_beyond() {
-    let mut reno = NewReno::new(20 * MSS, true);
+    let mut reno = self::reno(20, true);
     reno.on_timeout(&flight(20 * MSS), true);
     reno.on_ack(&ack(30 * MSS));
     assert_eq!(reno.cwnd(), 10 * MSS);
@@ -53,7 +63,7 @@ fn slow_start_ends_at_its_threshold_and_not_beyond() {
 
 #[test]
 fn congestion_avoidance_adds_one_segment_each_round_trip() {
-    let mut reno = NewReno::new(20 * MSS, true);
+    let mut reno = self::reno(20, true);
     reno.on_loss(&flight(20 * MSS));
     for _ in 0..5 {
         reno.on_ack(&ack(2 * MSS));
@@ -71,7 +81,7 @@ fn loss_halves_what_was_in_use_and_a_mark_takes_a_fifth() {
         ("two segments are the floor", 2, false, 2),
         ("recovery inflated the flight", 60, false, 20),
     ] {
-        let mut reno = NewReno::new(40 * MSS, true);
+        let mut reno = self::reno(40, true);
         if marked {
             reno.on_ecn(&flight(used * MSS));
         } else {
@@ -84,7 +94,7 @@ fn loss_halves_what_was_in_use_and_a_mark_takes_a_fifth() {
 
 #[test]
 fn a_timeout_starts_over_and_punishes_the_same_data_once() {
-    let mut reno = NewReno::new(20 * MSS, true);
+    let mut reno = self::reno(20, true);
     reno.on_timeout(&flight(20 * MSS), true);
     assert_eq!((reno.cwnd(), reno.ssthresh()), (MSS, 10 * MSS));
     reno.on_timeout(&flight(MSS), false);
@@ -93,7 +103,7 @@ fn a_timeout_starts_over_and_punishes_the_same_data_once() {
 
 #[test]
 fn what_proves_wrong_is_taken_back_once_and_a_mark_is_not() {
-    let mut reno = NewReno::new(20 * MSS, true);
+    let mut reno = self::reno(20, true);
     reno.on_loss(&flight(20 * MSS));
     reno.on_undo();
     assert_eq!((reno.cwnd(), reno.ssthresh()), (20 * MSS, u32::MAX));
@@ -104,7 +114,7 @@ fn what_proves_wrong_is_taken_back_once_and_a_mark_is_not() {
 
 #[test]
 fn a_window_that_was_not_tested_does_not_grow() {
-    let mut reno = NewReno::new(20 * MSS, true);
+    let mut reno = self::reno(20, true);
     for (in_flight, cwnd) in [(9, 20), (10, 22)] {
         let mut sample = ack(2 * MSS);
         sample.cwnd_limited = false;
@@ -116,11 +126,11 @@ fn a_window_that_was_not_tested_does_not_grow() {
 
 #[test]
 fn after_idleness_slow_start_leads_back_to_three_quarters() {
-    let mut reno = NewReno::new(40 * MSS, true);
+    let mut reno = self::reno(40, true);
     reno.on_loss(&flight(40 * MSS));
     reno.on_idle(10 * MSS);
     assert_eq!((reno.cwnd(), reno.ssthresh()), (10 * MSS, 20 * MSS));
-    let mut larger = NewReno::new(40 * MSS, true);
+    let mut larger = self::reno(40, true);
     larger.on_loss(&flight(10 * MSS));
     larger.cwnd = 40 * MSS;
     larger.on_idle(10 * MSS);

@@ -35,12 +35,14 @@ use self::{
     probe_rtt::ProbeRtt,
     startup::FullPipe,
 };
-use super::{
-    control::{AckSample, CongestionControl, CongestionEvent, FlightStart},
-    delivery_rate::LostRange,
-    pacing::SegmentPacer,
+use crate::{
+    Limit,
+    congestion::{
+        control::{AckSample, CongestionControl, CongestionEvent, CongestionStart, FlightStart},
+        delivery_rate::LostRange,
+        pacing::SegmentPacer,
+    },
 };
-use crate::Limit;
 
 /// No bound.
 const INFINITE: u32 = u32::MAX;
@@ -125,25 +127,24 @@ pub struct Bbr {
 }
 
 impl Bbr {
-    /// In Startup with a window of `cwnd` bytes. `loss_threshold` is in percent;
-    /// `seed` decides the chances of this connection.
-    pub fn new(cwnd: u32, mss: u32, loss_threshold: u32, seed: u32) -> Self {
+    /// Starts in Startup with the window of `start`.
+    pub fn new(start: &CongestionStart) -> Self {
         let mut bbr = Self {
             state: BbrState::Startup,
             ack_phase: AckPhase::Init,
             has_seen_rtt: false,
             in_recovery: false,
             idle_restart: false,
-            cwnd,
+            cwnd: start.cwnd,
             prior_cwnd: 0,
-            initial_cwnd: cwnd,
-            mss,
+            initial_cwnd: start.cwnd,
+            mss: start.mss,
             pacing_rate: 0,
             model: Model::new(),
             full_pipe: FullPipe::default(),
-            cycle: Cycle::new(seed),
+            cycle: Cycle::new(start.seed),
             probe_rtt: ProbeRtt::new(),
-            bounds: Bounds::new(loss_threshold),
+            bounds: Bounds::new(start.bbr_loss_threshold),
             undo: SavedBounds::default(),
         };
         bbr.init_pacing_rate(0);
@@ -277,6 +278,10 @@ impl Bbr {
 }
 
 impl CongestionControl for Bbr {
+    fn start(&mut self, start: &CongestionStart) {
+        *self = Self::new(start);
+    }
+
     fn cwnd(&self) -> u32 {
         self.cwnd
     }

@@ -9,7 +9,8 @@ use crate::{
     CongestionAlgorithm, TcpConfig,
     congestion::{
         RateSample,
-        control::Controller,
+        algorithms::BuiltIn,
+        controller::Controller,
         tests::path::{Path, World, config},
     },
 };
@@ -21,7 +22,22 @@ fn world(path: Path) -> World {
 }
 
 fn bbr(controller: &Controller) -> &Bbr {
-    controller.as_bbr().expect("these worlds run BBR")
+    match controller.built_in() {
+        Some(BuiltIn::Bbr(bbr)) => bbr,
+        other => panic!("these worlds run BBR, not {other:?}"),
+    }
+}
+
+/// BBR with an initial window of so many segments.
+fn started(segments: u32) -> Bbr {
+    Bbr::new(&CongestionStart {
+        cwnd: segments * MSS,
+        ssthresh: u32::MAX,
+        mss: MSS,
+        seed: 1,
+        bbr_loss_threshold: 2,
+        ..CongestionStart::default()
+    })
 }
 
 fn lossy(loss: f64, bbr_loss_threshold: u32, seed: u64) -> f64 {
@@ -234,7 +250,7 @@ fn the_threshold_is_a_share_of_what_was_in_flight_and_100_is_off() {
 
 /// A BBR in ProbeBW_UP, whose probe lost too much.
 fn probing_too_high() -> Bbr {
-    let mut bbr = Bbr::new(200 * MSS, MSS, 2, 1);
+    let mut bbr = started(200);
     bbr.full_pipe.reached = true;
     bbr.state = BbrState::ProbeBwUp;
     bbr.cycle.is_probe_sample = true;
@@ -268,7 +284,7 @@ fn a_probe_that_lost_nothing_after_all_is_begun_again_without_the_bound() {
 
 #[test]
 fn a_timeout_lets_one_segment_out_and_the_window_returns_after_it() {
-    let mut bbr = Bbr::new(100 * MSS, MSS, 2, 1);
+    let mut bbr = started(100);
     let event = CongestionEvent {
         mss: MSS,
         ..CongestionEvent::default()
@@ -313,7 +329,7 @@ fn after_idleness_it_goes_on_at_the_bandwidth_and_skips_the_look_at_the_round_tr
 
 #[test]
 fn what_holds_it_back_is_named_after_what_loss_said() {
-    let mut bbr = Bbr::new(200 * MSS, MSS, 2, 1);
+    let mut bbr = started(200);
     assert_eq!(bbr.limit(), Limit::CwndSlowStart);
     bbr.full_pipe.reached = true;
     assert_eq!(bbr.limit(), Limit::CwndSteady);

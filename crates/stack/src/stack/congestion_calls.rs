@@ -1,0 +1,53 @@
+//! The application's calls about congestion control algorithms.
+//!
+//! Rule: registration belongs to the construction of a stack: it allocates one
+//! instance for each connection, and nothing later does. An algorithm that was
+//! registered stays; connections choose it as they choose a built-in one.
+
+use fullpipe_tcp::congestion::{CongestionChoice, CongestionControl, RegisterError};
+
+use super::Stack;
+
+impl Stack {
+    /// Adds a congestion control algorithm under `name`.
+    ///
+    /// Calls `make` once for each connection that the stack can have (knob
+    /// `stack.connections`). A connection that chooses the algorithm takes one of
+    /// these instances, calls its [`start`](CongestionControl::start), and gives
+    /// it back at its end, so that opening a connection allocates nothing.
+    ///
+    /// Returns the value by which [`set_default_congestion`],
+    /// [`Tuning::congestion`](crate::Tuning::congestion) and
+    /// [`SocketOption::Congestion`](crate::SocketOption::Congestion) choose it. It
+    /// is valid for this stack only.
+    ///
+    /// [`set_default_congestion`]: Self::set_default_congestion
+    ///
+    /// # Errors
+    /// The name is that of a built-in or of a registered algorithm.
+    pub fn register_congestion<A: CongestionControl + Send + 'static>(
+        &mut self,
+        name: &str,
+        make: impl FnMut() -> A,
+    ) -> Result<CongestionChoice, RegisterError> {
+        let instances = self.tcp.slots.capacity();
+        self.tcp.congestion.register(name, instances, make)
+    }
+
+    /// Returns the built-in or registered algorithm called `name`, as
+    /// `tcp_congestion_control` of Linux names it: `cubic`.
+    pub fn congestion(&self, name: &str) -> Option<CongestionChoice> {
+        self.tcp.congestion.find(name)
+    }
+
+    /// Returns the name of `choice`; `None` if another stack registered it.
+    pub fn congestion_name(&self, choice: CongestionChoice) -> Option<&str> {
+        self.tcp.congestion.name(choice)
+    }
+
+    /// Sets the algorithm of new connections that choose none, in place of the
+    /// knob `tcp.congestion`. Open connections keep theirs.
+    pub const fn set_default_congestion(&mut self, choice: CongestionChoice) {
+        self.tcp.congestion.set_default(choice);
+    }
+}

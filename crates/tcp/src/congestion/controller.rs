@@ -1,0 +1,286 @@
+//! The congestion control of one connection: the algorithm, and what applies to
+//! every algorithm.
+//!
+//! Rule: the default pacing rate is computed here, and a window of data causes
+//! one reduction, whether it was marked or lost. Recovery decides which segments
+//! are lost, and how fast the window falls to the new one (PRR), unless the
+//! algorithm [controls recovery](CongestionControl::controls_recovery).
+
+use core::fmt;
+
+use super::{
+    algorithms::{BuiltIn, CongestionAlgorithm},
+    control::{AckSample, CongestionControl, CongestionEvent, CongestionStart, FlightStart},
+    delivery_rate::LostRange,
+    registry::{CongestionChoice, CongestionRegistry, Instance, RegisteredCongestion},
+};
+use crate::{Limit, TcpConfig};
+
+/// Returns the initial congestion window in bytes. RFC 6928 §2: ten segments,
+/// and no more than 14,600 bytes unless two segments are.
+pub fn initial_window(config: &TcpConfig, mss: u32) -> u32 {
+    let segments = config.initial_window;
+    let ceiling = (segments * 1_460).max(2 * mss);
+    (segments * mss).min(ceiling)
+}
+
+/// Returns the start of a connection with segments of `mss` bytes. `seed`
+/// differs between connections.
+pub fn start_of(config: &TcpConfig, mss: u32, seed: u32) -> CongestionStart {
+    CongestionStart {
+        cwnd: initial_window(config, mss),
+        ssthresh: u32::MAX,
+        mss,
+        paced: config.pacing,
+        seed,
+        hystart: config.hystart,
+        bbr_loss_threshold: config.bbr_loss_threshold,
+    }
+}
+
+/// The algorithm's state.
+enum Algorithm {
+    BuiltIn(BuiltIn),
+    Registered(RegisteredCongestion, Instance),
+}
+
+/// The congestion control of one connection. [`release`](Self::release) must be
+/// called before it is dropped: the instance of a registered algorithm belongs
+/// to the host.
+pub struct Controller {
+    algorithm: Algorithm,
+    /// Number of bytes delivered at which the window of data ends whose
+    /// congestion was last responded to.
+    response_until: u64,
+    /// That response was to a mark, and no loss of the same window came yet.
+    responded_to_mark: bool,
+}
+
+impl Controller {
+    /// Starts the algorithm of `choice`.
+    ///
+    /// Starts CUBIC instead if `choice` is an algorithm that `registry` has no
+    /// free instance of.
+    pub fn new(
+        choice: CongestionChoice,
+        start: &CongestionStart,
+        registry: &mut CongestionRegistry,
+    ) -> Self {
+        let built_in = |algorithm| Algorithm::BuiltIn(BuiltIn::new(algorithm, start));
+        let algorithm = match choice {
+            CongestionChoice::BuiltIn(algorithm) => built_in(algorithm),
+            CongestionChoice::Registered(id) => match registry.take(id) {
+                None => built_in(CongestionAlgorithm::Cubic),
+                Some(mut instance) => {
+                    instance.start(start);
+                    Algorithm::Registered(id, instance)
+                }
+            },
+        };
+        Self {
+            algorithm,
+            response_until: 0,
+            responded_to_mark: false,
+        }
+    }
+
+    /// Starts the same algorithm anew.
+    pub fn restart(&mut self, start: &CongestionStart) {
+        self.algorithm_mut().start(start);
+        self.response_until = 0;
+        self.responded_to_mark = false;
+    }
+
+    /// Replaces the algorithm by that of `choice`, which starts with the window
+    /// and the slow-start threshold of the present one.
+    pub fn change(
+        &mut self,
+        choice: CongestionChoice,
+        start: &CongestionStart,
+        registry: &mut CongestionRegistry,
+    ) {
+        let start = CongestionStart {
+            cwnd: self.cwnd(),
+            ssthresh: self.ssthresh(),
+            ..*start
+        };
+        self.release(registry);
+        *self = Self::new(choice, &start, registry);
+    }
+
+    /// Gives the instance of a registered algorithm back to `registry`.
+    pub fn release(&mut self, registry: &mut CongestionRegistry) {
+        if let Algorithm::Registered(..) = self.algorithm {
+            let start = CongestionStart::default();
+            let placeholder = BuiltIn::new(CongestionAlgorithm::NewReno, &start);
+            let replaced = core::mem::replace(&mut self.algorithm, Algorithm::BuiltIn(placeholder));
+            if let Algorithm::Registered(id, instance) = replaced {
+                registry.give_back(id, instance);
+            }
+        }
+    }
+
+    /// Returns the limit to which time with a full congestion window is charged.
+    pub fn limit(&self) -> Limit {
+        self.algorithm().limit()
+    }
+
+    /// Returns the rate in bytes a second at which segments should leave.
+    ///
+    /// It is the algorithm's own rate, or, for an algorithm that has none, a
+    /// share of cwnd / SRTT that spreads the window without bounding it: 200 % in
+    /// slow start, 120 % afterwards. In fast recovery it is 100 %: what is in
+    /// flight is no longer spread over the round trip, and the rest of the window
+    /// sent faster than the path carries would overflow a short queue long before
+    /// the queue is full. `u64::MAX` before the first round-trip time.
+    pub fn pacing_rate(&self, srtt_us: u32, recovering: bool) -> u64 {
+        if let Some(rate) = self.algorithm().pacing_rate() {
+            return rate;
+        }
+        // 200 % only while the window will still double: in the last round trip
+        // of slow start it already is what the path carried before.
+        let percent = if recovering {
+            100
+        } else if self.cwnd() < self.ssthresh() / 2 {
+            200
+        } else {
+            120
+        };
+        let scaled = u64::from(self.cwnd()) * percent * 10_000;
+        scaled.checked_div(u64::from(srtt_us)).unwrap_or(u64::MAX)
+    }
+
+    /// Returns true if `cwnd` also applies during fast recovery, instead of PRR.
+    pub fn controls_recovery(&self) -> bool {
+        self.algorithm().controls_recovery()
+    }
+
+    /// Returns the congestion window in bytes.
+    pub fn cwnd(&self) -> u32 {
+        self.algorithm().cwnd()
+    }
+
+    /// Returns the slow-start threshold in bytes; `u32::MAX` until a congestion
+    /// event sets it.
+    pub fn ssthresh(&self) -> u32 {
+        self.algorithm().ssthresh()
+    }
+
+    /// Notes that data is about to leave while nothing is in flight.
+    pub fn on_flight_start(&mut self, start: FlightStart) {
+        self.algorithm_mut().on_flight_start(start);
+    }
+
+    /// Takes an ACK that reports something new, also during recovery.
+    /// `flight_size` is RFC 5681's. Returns true if the window was reduced
+    /// because of ECE: the next segment with new payload must carry CWR.
+    pub fn on_ack(&mut self, sample: &AckSample, flight_size: u32) -> bool {
+        let event = CongestionEvent {
+            now: sample.now,
+            flight_size,
+            in_flight: sample.in_flight,
+            mss: sample.mss,
+            total_delivered: sample.rate.total_delivered,
+        };
+        let reduced = sample.ece && !sample.recovering && !self.has_responded(&event);
+        if reduced {
+            self.note_response(&event);
+            self.responded_to_mark = true;
+            self.algorithm_mut().on_ecn(&event);
+        }
+        self.algorithm_mut().on_ack(sample);
+        reduced
+    }
+
+    /// Takes one range that is newly considered lost.
+    pub fn on_range_lost(&mut self, lost: &LostRange) {
+        self.algorithm_mut().on_range_lost(lost);
+    }
+
+    /// Responds to loss: fast recovery begins. Called once for a window of data.
+    pub fn on_loss(&mut self, event: &CongestionEvent) {
+        // A window that a mark has just reduced is not reduced again by a loss
+        // (RFC 3168 §6.1.2). Once only: lost bytes never count as delivered, so
+        // under heavy loss the window of data would not end.
+        let marked = core::mem::take(&mut self.responded_to_mark) && self.has_responded(event);
+        if self.controls_recovery() || !marked {
+            self.algorithm_mut().on_loss(event);
+        }
+        self.note_response(event);
+    }
+
+    /// Notes that everything outstanding when recovery began is repaired.
+    pub fn on_recovery_exit(&mut self) {
+        self.algorithm_mut().on_recovery_exit();
+    }
+
+    /// Responds to a retransmission timeout; `first` is false for the second and
+    /// later timeouts of the same data.
+    pub fn on_timeout(&mut self, event: &CongestionEvent, first: bool) {
+        self.responded_to_mark = false;
+        self.note_response(event);
+        self.algorithm_mut().on_timeout(event, first);
+    }
+
+    /// Restores the state from before a spurious recovery or timeout.
+    pub fn on_undo(&mut self) {
+        self.response_until = 0;
+        self.algorithm_mut().on_undo();
+    }
+
+    /// Lowers a window that nothing used for a retransmission timeout.
+    pub fn on_idle(&mut self, restart_window: u32) {
+        self.algorithm_mut().on_idle(restart_window);
+    }
+
+    /// Returns true if the congestion of this window of data was responded to.
+    fn has_responded(&self, event: &CongestionEvent) -> bool {
+        event.total_delivered < self.response_until
+    }
+
+    fn note_response(&mut self, event: &CongestionEvent) {
+        // The peer echoes the mark until something sent after the reduction
+        // arrives with CWR, so the last ACK of the window is included.
+        self.response_until = event.total_delivered + u64::from(event.in_flight) + 1;
+    }
+
+    /// Returns the state of the algorithm if it is a built-in one.
+    #[cfg(test)]
+    pub fn built_in(&self) -> Option<&BuiltIn> {
+        match &self.algorithm {
+            Algorithm::BuiltIn(built_in) => Some(built_in),
+            Algorithm::Registered(..) => None,
+        }
+    }
+
+    fn algorithm(&self) -> &dyn CongestionControl {
+        match &self.algorithm {
+            Algorithm::BuiltIn(built_in) => built_in.get(),
+            Algorithm::Registered(_, instance) => &**instance,
+        }
+    }
+
+    fn algorithm_mut(&mut self) -> &mut dyn CongestionControl {
+        match &mut self.algorithm {
+            Algorithm::BuiltIn(built_in) => built_in.get_mut(),
+            Algorithm::Registered(_, instance) => &mut **instance,
+        }
+    }
+}
+
+impl fmt::Debug for Controller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("Controller");
+        match &self.algorithm {
+            Algorithm::BuiltIn(built_in) => fields.field("algorithm", built_in),
+            Algorithm::Registered(id, _) => fields.field("algorithm", id),
+        };
+        fields
+            .field("cwnd", &self.cwnd())
+            .field("ssthresh", &self.ssthresh())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

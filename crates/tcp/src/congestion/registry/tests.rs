@@ -1,0 +1,121 @@
+//! Registration, choice and reuse of algorithms that the crate does not know.
+
+use super::*;
+use crate::{
+    TcpConfig,
+    congestion::{AckSample, CongestionEvent, CongestionStart, Controller, controller::start_of},
+};
+
+const MSS: u32 = 1_000;
+
+/// Counts how often it was started; its window is that many segments.
+#[derive(Default)]
+struct CountsStarts(u32);
+
+impl CongestionControl for CountsStarts {
+    fn start(&mut self, _start: &CongestionStart) {
+        self.0 += 1;
+    }
+
+    fn cwnd(&self) -> u32 {
+        self.0 * MSS
+    }
+
+    fn ssthresh(&self) -> u32 {
+        u32::MAX
+    }
+
+    fn on_ack(&mut self, _sample: &AckSample) {}
+    fn on_loss(&mut self, _event: &CongestionEvent) {}
+    fn on_ecn(&mut self, _event: &CongestionEvent) {}
+    fn on_timeout(&mut self, _event: &CongestionEvent, _first: bool) {}
+    fn on_undo(&mut self) {}
+    fn on_idle(&mut self, _restart_window: u32) {}
+}
+
+fn start() -> CongestionStart {
+    start_of(&TcpConfig::default(), MSS, 1)
+}
+
+#[test]
+fn a_name_is_registered_once_and_never_that_of_a_built_in_algorithm() {
+    let mut registry = CongestionRegistry::new();
+    for algorithm in CongestionAlgorithm::ALL {
+        let taken = registry.register(algorithm.name(), 1, CountsStarts::default);
+        assert_eq!(taken, Err(RegisterError::NameTaken), "{algorithm}");
+        assert_eq!(registry.find(algorithm.name()), Some((*algorithm).into()));
+    }
+    let mine = registry.register("mine", 1, CountsStarts::default);
+    assert!(mine.is_ok());
+    assert_eq!(registry.find("mine"), mine.ok());
+    assert_eq!(
+        registry.register("mine", 1, CountsStarts::default),
+        Err(RegisterError::NameTaken)
+    );
+    assert_eq!(registry.find("yours"), None);
+}
+
+#[test]
+fn an_instance_goes_from_one_connection_to_the_next_and_is_started_each_time() {
+    let mut registry = CongestionRegistry::new();
+    let mine = registry
+        .register("mine", 1, CountsStarts::default)
+        .expect("the name is free");
+    for starts in 1..=3 {
+        let mut controller = Controller::new(mine, &start(), &mut registry);
+        assert_eq!(controller.cwnd(), starts * MSS);
+        controller.release(&mut registry);
+    }
+}
+
+#[test]
+fn without_a_free_instance_a_connection_starts_cubic() {
+    let mut registry = CongestionRegistry::new();
+    let mine = registry
+        .register("mine", 1, CountsStarts::default)
+        .expect("the name is free");
+    let mut first = Controller::new(mine, &start(), &mut registry);
+    let mut second = Controller::new(mine, &start(), &mut registry);
+    assert_eq!((first.cwnd(), second.cwnd()), (MSS, start().cwnd));
+    // What it never took it does not give back.
+    second.release(&mut registry);
+    first.release(&mut registry);
+    let again = Controller::new(mine, &start(), &mut registry);
+    assert_eq!(again.cwnd(), 2 * MSS);
+}
+
+#[test]
+fn an_algorithm_that_replaces_another_starts_with_its_window() {
+    let mut registry = CongestionRegistry::new();
+    let mine = registry
+        .register("mine", 1, CountsStarts::default)
+        .expect("the name is free");
+    let mut controller = Controller::new(mine, &start(), &mut registry);
+    for &algorithm in CongestionAlgorithm::ALL {
+        controller.change(algorithm.into(), &start(), &mut registry);
+        assert_eq!(controller.cwnd(), MSS, "{algorithm}");
+    }
+    controller.change(mine, &start(), &mut registry);
+    assert_eq!(
+        controller.cwnd(),
+        2 * MSS,
+        "the same instance, started again"
+    );
+}
+
+#[test]
+fn the_choice_of_a_connection_comes_before_the_default_and_that_before_the_knob() {
+    let mut registry = CongestionRegistry::new();
+    let (newreno, cubic, bbr) = (
+        CongestionAlgorithm::NewReno,
+        CongestionAlgorithm::Cubic,
+        CongestionAlgorithm::Bbr,
+    );
+    assert_eq!(registry.resolve(None, cubic), cubic.into());
+    registry.set_default(bbr.into());
+    assert_eq!(registry.resolve(None, cubic), bbr.into());
+    assert_eq!(
+        registry.resolve(Some(newreno.into()), cubic),
+        newreno.into()
+    );
+}
