@@ -493,7 +493,8 @@ impl Player {
             },
             options_malformed: false,
         };
-        let first = segment.seq.wrapping_sub(1) as usize;
+        let syn = u32::from(segment.flags.contains(TcpFlags::SYN));
+        let first = (segment.seq + syn).wrapping_sub(1) as usize;
         let payload: Vec<u8> = (0..segment.len as usize)
             .map(|index| pattern(first.wrapping_add(index)))
             .collect();

@@ -143,6 +143,7 @@ impl Connection {
         if self.state == TcpState::Closed {
             return Ok(());
         }
+        self.remember_timestamp(segment, env); // RFC 7323 §4.3, once the ACK is known to be good
         self.check_urgent(segment); // sixth
         self.take_payload_and_fin(segment, env); // seventh and eighth
         Ok(())
@@ -174,6 +175,17 @@ impl Connection {
         Ok(())
     }
 
+    /// Updates TS.Recent (RFC 7323 §4.3). Comes after the ACK check: one forged segment with a
+    /// timestamp far ahead would otherwise make PAWS reject the peer for 24 days (RFC 5961 §5.2).
+    fn remember_timestamp(&mut self, segment: &Segment<'_>, env: &Env<'_>) {
+        if let Some(stamp) = segment.options.timestamps
+            && self.agreed.timestamps
+            && segment.seq.at_or_before(self.receive.last_ack_sent)
+        {
+            self.timestamps.remember(stamp.value, env.now);
+        }
+    }
+
     fn check_sequence(
         &mut self,
         segment: &Segment<'_>,
@@ -195,14 +207,6 @@ impl Connection {
             window,
             bare_fin,
         ) {
-            if let Some(stamp) = segment
-                .options
-                .timestamps
-                .filter(|_| self.agreed.timestamps)
-                && segment.seq.at_or_before(self.receive.last_ack_sent)
-            {
-                self.timestamps.remember(stamp.value, env.now);
-            }
             return Ok(());
         }
         if segment.has(TcpFlags::RST) {
@@ -227,7 +231,8 @@ impl Connection {
 
     /// Whether the segment lies before what is expected: the peer sent it again.
     fn is_repeated(&self, segment: &Segment<'_>) -> bool {
-        segment.end().at_or_before(self.receive.rcv_nxt)
+        segment.seq.before(self.receive.rcv_nxt)
+            && segment.end().at_or_before(self.receive.rcv_nxt)
             && !segment.is_empty()
             && !segment.has(TcpFlags::SYN)
     }
@@ -252,16 +257,8 @@ impl Connection {
         if !self.agreed.sack || segment.payload.is_empty() {
             return;
         }
-        let arrival = self.receive.on_payload(
-            segment.payload_seq(),
-            segment.payload,
-            env.config.out_of_order_limits(),
-            env.pool,
-        );
-        debug_assert_eq!(
-            arrival,
-            crate::receive::Arrival::Discarded(DiscardReason::Duplicate)
-        );
+        self.receive
+            .note_repeated(segment.payload_seq(), segment.payload.len() as u32);
         env.counters.dsack_old_sent += 1;
     }
 

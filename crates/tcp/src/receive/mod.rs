@@ -109,9 +109,16 @@ impl ReceiveHalf {
         self.irs + 1
     }
 
-    /// The stream offset of `seq`.
+    /// Stream offset of `seq`, measured from `rcv_nxt`: an acceptable segment is less than 2³¹
+    /// away from it, however much payload is unread.
     fn offset_of(&self, seq: SeqNum) -> u64 {
-        offset_of(seq, self.first(), self.stream.start())
+        offset_of(seq, self.first(), self.offset_of_rcv_nxt())
+    }
+
+    /// Stream offset of `rcv_nxt`, the FIN counted. At most 1 GiB is unread, so the start of the
+    /// stream is near enough.
+    fn offset_of_rcv_nxt(&self) -> u64 {
+        offset_of(self.rcv_nxt, self.first(), self.stream.start())
     }
 
     /// The sequence number of stream offset `offset`.
@@ -121,7 +128,7 @@ impl ReceiveHalf {
 
     /// Offset of the next byte expected.
     pub fn next_offset(&self) -> u64 {
-        self.offset_of(self.rcv_nxt) - u64::from(self.fin_received)
+        self.offset_of_rcv_nxt() - u64::from(self.fin_received)
     }
 
     /// Bytes that the application could read now.

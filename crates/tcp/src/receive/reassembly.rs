@@ -157,6 +157,13 @@ impl ReceiveHalf {
             .is_some_and(|last| last.start <= kept.start && kept.start <= last.end)
     }
 
+    /// Notes that `len` bytes from `seq`, all before `rcv_nxt`, arrived again. The next ACK reports
+    /// them (RFC 2883 §4.1.1). Touches neither the stream nor the ranges.
+    pub fn note_repeated(&mut self, seq: SeqNum, len: u32) {
+        let (from, to) = (self.offset_of(seq), self.offset_of(seq + len));
+        self.note_duplicate(from..to.min(self.next_offset()));
+    }
+
     fn note_duplicate(&mut self, range: Range<u64>) {
         if !range.is_empty() {
             self.duplicate = Some(range);

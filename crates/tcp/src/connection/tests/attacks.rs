@@ -1,5 +1,7 @@
 //! Segments from somebody who guesses. RFC 5961, RFC 5927.
 
+use alloc::vec;
+
 use super::*;
 
 /// A segment to the server as a stranger would forge it.
@@ -175,5 +177,68 @@ fn text_in_any_order_and_overlap_makes_the_same_stream() {
             "round {round}"
         );
         assert_eq!(got.len(), total, "round {round}");
+    }
+}
+
+/// Sequence numbers from the whole circle, unread bytes at the server, and an ACK number that
+/// was never valid: none of the forged bytes may be read.
+#[test]
+fn forged_payload_far_from_the_window_never_enters_the_stream() {
+    for timestamps in [false, true] {
+        let config = TcpConfig {
+            timestamps,
+            ..TcpConfig::default()
+        };
+        let mut pair = Pair::established(config.clone(), config);
+        pair.write(CLIENT, b"PAY 10 to Alice;");
+        pair.run_for(Duration::from_millis(100));
+        let mut rng = fullpipe_pool::Rng::seeded(11);
+        for round in 0..20_000 {
+            let near_the_far_side = 0x8000_0000 - 2_000 + rng.below(4_000) as u32;
+            let seq_off = if round % 2 == 0 {
+                near_the_far_side
+            } else {
+                rng.below(1 << 32) as u32
+            };
+            let mut guess = forged(&mut pair, TcpFlags::ACK, seq_off, 0x0dea_dbee);
+            guess.text = vec![b'!'; 1 + rng.below(1_400) as usize];
+            pair.deliver(&guess);
+        }
+        assert_eq!(pair.read(SERVER), b"PAY 10 to Alice;");
+        pair.transfer(CLIENT, 10_000, Duration::from_secs(2));
+    }
+}
+
+/// A peer that retransmits its last segment with a byte in place of the FIN changes nothing.
+#[test]
+fn payload_in_the_place_of_a_fin_is_a_duplicate() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    let mut last = forged(&mut pair, TcpFlags::ACK | TcpFlags::FIN, 0, 0);
+    last.text = b"abc".to_vec();
+    pair.deliver(&last);
+    last.flags = TcpFlags::ACK;
+    last.text = b"abcX".to_vec();
+    pair.deliver(&last);
+    assert_eq!(pair.read(SERVER), b"abc");
+}
+
+/// RFC 5961 §5.2, RFC 7323 §4.3: a segment whose ACK is refused leaves TS.Recent alone, or PAWS
+/// would reject the peer for 24 days.
+#[test]
+fn a_refused_ack_leaves_the_recent_timestamp_alone() {
+    for (flags, ack_off) in [
+        (TcpFlags::ACK, 5_000),
+        (TcpFlags::ACK, 0x9000_0000),
+        (TcpFlags::NONE, 0),
+    ] {
+        let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+        let mut guess = forged(&mut pair, flags, 0, ack_off);
+        let recent = pair.sent.iter().rev().find(|sent| sent.to == SERVER);
+        let recent = recent.and_then(|sent| sent.options.timestamps);
+        let value = recent.expect("timestamps agreed").value + (1 << 30);
+        guess.options.timestamps = Some(fullpipe_wire::Timestamps { value, echo: 0 });
+        guess.text = b"guess".to_vec();
+        pair.deliver(&guess);
+        pair.transfer(CLIENT, 10_000, Duration::from_secs(2));
     }
 }
