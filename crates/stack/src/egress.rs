@@ -1,12 +1,12 @@
-//! The one way out: whatever leaves this host is written here, straight into
-//! the memory that the device lends.
+//! Output: every frame of this host is written here, into memory that the device
+//! lends.
 //!
-//! Rule: memory is asked for first and a connection is polled second, so that
-//! nothing counts as sent that had no place to go. Sources take turns frame by
-//! frame, and so do connections. Sending never needs packet memory, except to
-//! keep a packet for a neighbour who is not known yet.
+//! Rule: the device lends memory before a connection is polled, so nothing
+//! counts as sent unless there was room for it. Sources take turns frame by
+//! frame, and so do connections. Sending needs no packet memory, except to keep
+//! a packet for a neighbour that ARP has not resolved.
 
-mod segment;
+mod write_segment;
 
 use core::net::IpAddr;
 
@@ -17,17 +17,17 @@ use fullpipe_wire::{MacAddress, TcpHeader};
 use crate::{
     counters::Discard,
     device::{Device, Medium, TxChecksum, TxMeta},
-    ip::{Built, Route, Sender},
+    ip::{BuiltPacket, IpSender, Route},
     link::{Resolution, multicast_station},
     slab::Key,
     stack::Stack,
-    tcp::{FourTuple, Host, TcpLayer},
+    tcp::{FourTuple, HostContext, TcpLayer},
 };
-use segment::{complete, shifted, write_ip, write_segment};
+use write_segment::{complete, shifted, write_ip, write_segment};
 
-/// Who may have something to send, in the order in which they are asked.
+/// The sources of output, in the order in which they are polled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+enum OutputSource {
     Neighbours,
     Errors,
     Echo,
@@ -38,7 +38,7 @@ enum Source {
     Udp,
 }
 
-impl Source {
+impl OutputSource {
     const ALL: [Self; 8] = [
         Self::Neighbours,
         Self::Errors,
@@ -51,51 +51,57 @@ impl Source {
     ];
 }
 
-/// What came of asking a source.
+/// The outcome of polling a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
+enum SendOutcome {
     /// A frame left.
     Sent,
-    /// Something was dealt with, and no frame left.
-    Dealt,
-    /// It has nothing to say.
-    Silent,
-    /// The device takes no more.
-    Full,
+    /// A packet or a connection was dealt with, but no frame left.
+    Handled,
+    /// The source has nothing to send.
+    Idle,
+    /// The device lent no memory.
+    DeviceFull,
 }
 
-/// Where a packet goes.
+/// The next hop of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NextHop {
-    /// To this station.
+    /// The station with this address.
     Station(MacAddress),
-    /// To this neighbour, as soon as its station is known.
-    Asked(IpAddr),
-    /// Nowhere.
-    Nowhere(Discard),
+    /// This neighbour, whose station address ARP has not resolved yet.
+    Unresolved(IpAddr),
+    /// None: the packet is discarded for this reason.
+    None(Discard),
 }
 
 impl Stack {
-    /// Sends what is due, at most `budget` frames. Returns how many left.
+    /// Sends due frames through `device`, at most `budget`, and returns how many
+    /// it handed over. Memory freed since the last call is first offered to
+    /// connections that wait for it.
+    ///
+    /// Call it after [`receive`](Self::receive) and
+    /// [`on_timeouts`](Self::on_timeouts), as [`turn`](crate::turn()) does, and
+    /// again at once if it used up its budget.
     pub fn transmit(&mut self, device: &mut impl Device, now: Instant, budget: usize) -> usize {
         self.device_full = false;
-        self.learn_sent(device, now);
+        self.take_completed(device, now);
         let (tcp, host) = self.tcp_and_host(now);
         tcp.trace_pool(u32::MAX, &host);
         self.share_memory(now, budget);
-        self.wake_parked(now);
+        self.wake_resolved(now);
         let (mut sent, mut steps) = (0, 0);
         loop {
             let before = steps;
-            for source in Source::ALL {
+            for source in OutputSource::ALL {
                 if steps >= budget {
                     return sent;
                 }
                 match self.send_from(source, device, now) {
-                    Outcome::Sent => (sent, steps) = (sent + 1, steps + 1),
-                    Outcome::Dealt => steps += 1,
-                    Outcome::Silent => {}
-                    Outcome::Full => {
+                    SendOutcome::Sent => (sent, steps) = (sent + 1, steps + 1),
+                    SendOutcome::Handled => steps += 1,
+                    SendOutcome::Idle => {}
+                    SendOutcome::DeviceFull => {
                         self.on_device_full(now, budget);
                         return sent;
                     }
@@ -107,110 +113,117 @@ impl Stack {
         }
     }
 
-    /// The device takes no more: whoever is ready learns what holds it back, as
-    /// far as the budget goes.
+    /// Charges the device limit to at most `budget` queued connections, because
+    /// the device lent no memory.
     fn on_device_full(&mut self, now: Instant, budget: usize) {
         self.device_full = true;
         let (tcp, mut host) = self.tcp_and_host(now);
-        let mut next = tcp.parking.first();
+        let mut next = tcp.transmit_queue.first();
         for _ in 0..budget {
             let Some(index) = next else {
                 return;
             };
-            next = tcp.parking.after(index);
+            next = tcp.transmit_queue.next_after(index);
             tcp.run(index, &mut host, |connection, env| {
                 connection.on_device_full(env);
             });
         }
     }
 
-    /// Whether the device took no more when it was asked last.
+    /// Returns whether the device last lent no memory.
     pub(crate) const fn device_is_full(&self) -> bool {
         self.device_full
     }
 
-    /// The device has sent more: whose it was may hand more down.
-    fn learn_sent(&mut self, device: &mut impl Device, now: Instant) {
-        if !self.below.is_told() {
+    /// Takes the frames that the device has completed off the backlog of their
+    /// connections.
+    fn take_completed(&mut self, device: &mut impl Device, now: Instant) {
+        if !self.device_backlog.is_tracked() {
             return;
         }
-        let sent = device.sent_bytes();
-        while let Some(frame) = self.below.next_sent(sent) {
-            self.change_below(frame.owner, |held| held - frame.len, now);
+        let completed = device.sent_bytes();
+        while let Some(frame) = self.device_backlog.take_completed(completed) {
+            self.change_backlog(frame.owner, |held| held - frame.len, now);
         }
     }
 
-    /// A frame with text of `owner` was handed to a device that will say when
-    /// it has left.
-    fn note_below(&mut self, len: usize, owner: Key, now: Instant) {
-        if let Some(forgotten) = self.below.push(len, owner) {
-            self.change_below(forgotten.owner, |held| held - forgotten.len, now);
+    /// Adds a frame with payload of `owner`, just handed to a device that reports
+    /// completions, to the backlog.
+    fn add_to_backlog(&mut self, len: usize, owner: Key, now: Instant) {
+        if let Some(forgotten) = self.device_backlog.add(len, owner) {
+            self.change_backlog(forgotten.owner, |held| held - forgotten.len, now);
         }
-        self.change_below(owner, |held| held + len as u32, now);
+        self.change_backlog(owner, |held| held + len as u32, now);
     }
 
-    /// The device holds more or less of what `owner` sent, if that still is.
-    fn change_below(&mut self, owner: Key, change: impl FnOnce(u32) -> u32, now: Instant) {
+    /// Changes the device backlog of connection `owner`, unless it is gone.
+    fn change_backlog(&mut self, owner: Key, change: impl FnOnce(u32) -> u32, now: Instant) {
         let device_max = self.device_max();
         let (tcp, mut host) = self.tcp_and_host(now);
         if tcp.slots.get(owner).is_none() {
             return;
         }
         let slot = &mut tcp.slots[owner.index];
-        slot.below = change(slot.below);
-        let held = slot.below;
+        slot.in_device = change(slot.in_device);
+        let held = slot.in_device;
         let is_full = tcp.run(owner.index, &mut host, |connection, env| {
             connection.on_device_backlog(held, device_max, env)
         });
         if is_full {
-            self.below.note_full();
+            self.device_backlog.note_limited();
         }
     }
 
-    /// Whether some connection sends no more until the device has sent some of
-    /// what it holds: turn again when it has.
+    /// Returns whether a connection has as much payload in the device as it may
+    /// (knob `tcp.small_queue`): call [`transmit`](Self::transmit) again when
+    /// the device has completed some.
     pub const fn waits_for_device(&self) -> bool {
-        self.below.is_waited_for()
+        self.device_backlog.is_awaited()
     }
 
-    /// Most text in one frame that the device cuts; 0 where it cuts nothing, and
-    /// then no more than a segment leaves.
+    /// Returns the largest payload of a super-segment in bytes; 0 if the device
+    /// does not segment.
     fn device_max(&self) -> u32 {
-        self.interface.capabilities.super_segment.min(MOST_TEXT) as u32
+        self.interface.capabilities.super_segment.min(MOST_PAYLOAD) as u32
     }
 
-    /// Memory that became free goes to those who wait for it.
+    /// Offers freed memory to connections that wait for it.
     fn share_memory(&mut self, now: Instant, budget: usize) {
         let (tcp, mut host) = self.tcp_and_host(now);
         tcp.share_memory(&mut host, budget as u32);
     }
 
-    /// Connections whose next hop has settled may be polled again.
-    fn wake_parked(&mut self, now: Instant) {
+    /// Requeues connections whose next hop is resolved or unreachable.
+    fn wake_resolved(&mut self, now: Instant) {
         if !core::mem::take(&mut self.neighbours_changed) {
             return;
         }
         let (neighbours, pool, counters) =
             (&mut self.neighbours, &mut self.pool, &mut self.counters);
-        self.tcp
-            .parking
-            .wake(|hop| match neighbours.resolve(hop, now, pool, counters) {
+        self.tcp.transmit_queue.wake_resolved(|hop| {
+            match neighbours.resolve(hop, now, pool, counters) {
                 Resolution::Known(_) | Resolution::Unreachable => true,
-                Resolution::Waiting => false,
-            });
+                Resolution::Pending => false,
+            }
+        });
     }
 
-    fn send_from(&mut self, source: Source, device: &mut impl Device, now: Instant) -> Outcome {
+    fn send_from(
+        &mut self,
+        source: OutputSource,
+        device: &mut impl Device,
+        now: Instant,
+    ) -> SendOutcome {
         match source {
-            Source::Neighbours => self.send_for_neighbours(device, now),
-            Source::Errors if self.errors.wants_output() => {
+            OutputSource::Neighbours => self.send_for_neighbours(device, now),
+            OutputSource::Errors if self.errors.wants_output() => {
                 self.send_packet(device, now, |stack, packet| {
                     stack
                         .errors
                         .poll_packet(&mut stack.sender, packet, &mut stack.counters)
                 })
             }
-            Source::Echo if self.echo.wants_output() => {
+            OutputSource::Echo if self.echo.wants_output() => {
                 self.send_packet(device, now, |stack, packet| {
                     let Self {
                         echo,
@@ -222,21 +235,21 @@ impl Stack {
                     echo.poll_packet(sender, pool, packet, counters)
                 })
             }
-            Source::Resets if !self.tcp.resets.is_empty() => {
+            OutputSource::Resets if !self.tcp.resets.is_empty() => {
                 self.send_packet(device, now, Self::write_reset)
             }
-            Source::SynAcks if self.tcp.has_syn_ack() => {
+            OutputSource::SynAcks if self.tcp.has_syn_ack() => {
                 self.send_packet(device, now, |stack, packet| {
                     stack.write_syn_ack(packet, now)
                 })
             }
-            Source::WaitAcks if self.tcp.first_wait_ack(now).is_some() => {
+            OutputSource::WaitAcks if self.tcp.first_wait_ack(now).is_some() => {
                 self.send_packet(device, now, |stack, packet| {
                     stack.write_wait_ack(packet, now)
                 })
             }
-            Source::Connections => self.send_for_connections(device, now),
-            Source::Udp if self.udp.wants_output() => {
+            OutputSource::Connections => self.send_for_connections(device, now),
+            OutputSource::Udp if self.udp.wants_output() => {
                 self.send_packet(device, now, |stack, packet| {
                     let Self {
                         udp,
@@ -253,47 +266,48 @@ impl Stack {
                     Some(built)
                 })
             }
-            Source::Errors
-            | Source::Echo
-            | Source::Resets
-            | Source::SynAcks
-            | Source::WaitAcks
-            | Source::Udp => Outcome::Silent,
+            OutputSource::Errors
+            | OutputSource::Echo
+            | OutputSource::Resets
+            | OutputSource::SynAcks
+            | OutputSource::WaitAcks
+            | OutputSource::Udp => SendOutcome::Idle,
         }
     }
 
-    /// ARP, and packets that waited for it.
-    fn send_for_neighbours(&mut self, device: &mut impl Device, now: Instant) -> Outcome {
+    /// Sends ARP, and packets that waited for it.
+    fn send_for_neighbours(&mut self, device: &mut impl Device, now: Instant) -> SendOutcome {
         if !self.neighbours.wants_output(now) {
-            return Outcome::Silent;
+            return SendOutcome::Idle;
         }
         let Some(frame) = device.lend(self.frame_len()) else {
-            return Outcome::Full;
+            return SendOutcome::DeviceFull;
         };
         let (pool, counters) = (&mut self.pool, &mut self.counters);
         match self.neighbours.poll_packet(now, pool, frame, counters) {
             Some(len) => {
                 device.send(len, TxMeta::default());
-                self.below.pass(len);
-                Outcome::Sent
+                self.device_backlog.add_bare(len);
+                SendOutcome::Sent
             }
-            None => Outcome::Silent,
+            None => SendOutcome::Idle,
         }
     }
 
-    /// Sends the packet that `build` writes, or keeps it for its neighbour.
+    /// Sends the packet that `build` writes, or keeps it until ARP has resolved
+    /// its next hop.
     fn send_packet(
         &mut self,
         device: &mut impl Device,
         now: Instant,
-        build: impl FnOnce(&mut Self, &mut [u8]) -> Option<Built>,
-    ) -> Outcome {
+        build: impl FnOnce(&mut Self, &mut [u8]) -> Option<BuiltPacket>,
+    ) -> SendOutcome {
         let Some(frame) = device.lend(self.frame_len()) else {
-            return Outcome::Full;
+            return SendOutcome::DeviceFull;
         };
         let at = self.link.header_len();
         let Some(built) = build(self, &mut frame[at..]) else {
-            return Outcome::Silent;
+            return SendOutcome::Idle;
         };
         match self.next_hop(built.dst, now) {
             NextHop::Station(station) => {
@@ -306,45 +320,50 @@ impl Stack {
                         ..TxMeta::default()
                     },
                 );
-                self.below.pass(at + built.len);
-                Outcome::Sent
+                self.device_backlog.add_bare(at + built.len);
+                SendOutcome::Sent
             }
-            NextHop::Asked(neighbour) => {
+            NextHop::Unresolved(neighbour) => {
                 let packet = &mut frame[at..at + built.len];
                 complete(packet, built.checksum);
                 self.neighbours
                     .hold(neighbour, packet, &mut self.pool, &mut self.counters);
-                Outcome::Dealt
+                SendOutcome::Handled
             }
-            NextHop::Nowhere(reason) => {
+            NextHop::None(reason) => {
                 self.counters.discard(reason);
-                Outcome::Dealt
+                SendOutcome::Handled
             }
         }
     }
 
-    fn write_reset(&mut self, packet: &mut [u8]) -> Option<Built> {
+    fn write_reset(&mut self, packet: &mut [u8]) -> Option<BuiltPacket> {
         let reset = self.tcp.resets.first()?.clone();
         self.tcp.resets.pop();
-        self.tcp.counters.out_rsts += 1;
+        self.tcp.shared.counters.out_rsts += 1;
         Some(self.write_bare(&reset.tuple, &reset.segment, packet))
     }
 
-    fn write_syn_ack(&mut self, packet: &mut [u8], now: Instant) -> Option<Built> {
+    fn write_syn_ack(&mut self, packet: &mut [u8], now: Instant) -> Option<BuiltPacket> {
         let (tuple, segment) = self.tcp.take_syn_ack(now)?;
         Some(self.write_bare(&tuple, &segment, packet))
     }
 
-    fn write_wait_ack(&mut self, packet: &mut [u8], now: Instant) -> Option<Built> {
+    fn write_wait_ack(&mut self, packet: &mut [u8], now: Instant) -> Option<BuiltPacket> {
         let (index, tuple, segment) = self.tcp.first_wait_ack(now)?;
         self.tcp.wait_ack_left(index);
         Some(self.write_bare(&tuple, &segment, packet))
     }
 
-    /// Writes a segment without text that is of no connection.
-    fn write_bare(&mut self, tuple: &FourTuple, segment: &SegmentOut, packet: &mut [u8]) -> Built {
-        self.tcp.counters.out_segs += 1;
-        let at = Sender::header_len(tuple.remote_ip);
+    /// Writes a segment without payload that belongs to no connection.
+    fn write_bare(
+        &mut self,
+        tuple: &FourTuple,
+        segment: &SegmentOut,
+        packet: &mut [u8],
+    ) -> BuiltPacket {
+        self.tcp.shared.counters.out_segs += 1;
+        let at = IpSender::header_len(tuple.remote_ip);
         let written = write_segment(&mut packet[at..], tuple, segment, [].into_iter(), false);
         let len = write_ip(
             &mut self.sender,
@@ -353,52 +372,52 @@ impl Stack {
             &written,
             &mut self.counters,
         );
-        Built {
+        BuiltPacket {
             len,
             dst: tuple.remote_ip,
             checksum: TxChecksum::Complete,
         }
     }
 
-    /// One frame of the connection whose turn it is; those that cannot go on or
-    /// have nothing to say are passed over.
-    fn send_for_connections(&mut self, device: &mut impl Device, now: Instant) -> Outcome {
-        let Some(index) = self.tcp.parking.first() else {
-            return Outcome::Silent;
+    /// Sends one frame of the first connection in the transmit queue. It leaves
+    /// the queue if its next hop is unknown or it has nothing to send.
+    fn send_for_connections(&mut self, device: &mut impl Device, now: Instant) -> SendOutcome {
+        let Some(index) = self.tcp.transmit_queue.first() else {
+            return SendOutcome::Idle;
         };
         let dst = self.tcp.slots[index].tuple.remote_ip;
         let hop = self.next_hop(dst, now);
         let station = match hop {
             NextHop::Station(station) => station,
-            NextHop::Asked(neighbour) => {
+            NextHop::Unresolved(neighbour) => {
                 let (tcp, mut host) = self.tcp_and_host(now);
                 tcp.run(index, &mut host, |connection, env| {
                     connection.on_device_full(env)
                 });
-                tcp.parking.park(index, neighbour);
-                return Outcome::Dealt;
+                tcp.transmit_queue.wait_for(index, neighbour);
+                return SendOutcome::Handled;
             }
-            NextHop::Nowhere(reason) => {
-                self.send_nowhere(index, reason, now);
-                return Outcome::Dealt;
+            NextHop::None(reason) => {
+                self.drop_unroutable(index, reason, now);
+                return SendOutcome::Handled;
             }
         };
         let largest = self.frame_len().max(self.super_frame_len());
         let Some(frame) = device.lend(largest) else {
-            return Outcome::Full;
+            return SendOutcome::DeviceFull;
         };
         let owner = self.tcp.key(index);
         let Some((len, meta)) = self.write_from(index, frame, now) else {
-            return Outcome::Dealt;
+            return SendOutcome::Handled;
         };
         self.link.write_header(frame, station, dst);
         device.send(len, meta);
-        if len > usize::from(meta.header_len) && self.below.is_told() {
-            self.note_below(len, owner, now);
+        if len > usize::from(meta.header_len) && self.device_backlog.is_tracked() {
+            self.add_to_backlog(len, owner, now);
         } else {
-            self.below.pass(len);
+            self.device_backlog.add_bare(len);
         }
-        Outcome::Sent
+        SendOutcome::Sent
     }
 
     /// Writes the next segment of connection `index` into `frame`, all but the
@@ -411,15 +430,15 @@ impl Stack {
     ) -> Option<(usize, TxMeta)> {
         let at = self.link.header_len();
         let tuple = self.tcp.slots[index].tuple;
-        let tcp_at = at + Sender::header_len(tuple.remote_ip);
+        let tcp_at = at + IpSender::header_len(tuple.remote_ip);
         let offload = self.sender.checksum_tx();
         let device_max = self.device_max();
         let (tcp, mut host) = self.tcp_and_host(now);
         let segment = tcp.poll(index, &mut host, |connection, env| {
             let segment = connection.poll_segment(device_max, env)?;
-            let text = connection.payload(&segment, env.pool);
+            let payload = connection.payload(&segment, env.pool);
             let room = &mut frame[tcp_at..];
-            let written = write_segment(room, &tuple, &segment, text, offload);
+            let written = write_segment(room, &tuple, &segment, payload, offload);
             Some((written, segment.segment_size))
         });
         let (written, segment_size) = segment?;
@@ -439,17 +458,17 @@ impl Stack {
         Some((at + len, meta))
     }
 
-    /// Lets connection `index` send into the void: it must learn that its
-    /// segments do not arrive, and give up in its own time.
-    fn send_nowhere(&mut self, index: u32, reason: Discard, now: Instant) {
+    /// Polls connection `index` and drops the segment: there is no route. The
+    /// connection still runs its timers and times out.
+    fn drop_unroutable(&mut self, index: u32, reason: Discard, now: Instant) {
         let (tcp, mut host) = self.tcp_and_host(now);
         let device_max = u32::from(u16::MAX);
-        let said = tcp.poll(index, &mut host, |connection, env| {
+        let dropped = tcp.poll(index, &mut host, |connection, env| {
             let segment = connection.poll_segment(device_max, env)?;
             report_unreachable(connection, &segment, env);
             Some(())
         });
-        if said.is_some() {
+        if dropped.is_some() {
             self.counters.discard(reason);
         }
     }
@@ -463,56 +482,58 @@ impl Stack {
                 let (pool, counters) = (&mut self.pool, &mut self.counters);
                 match self.neighbours.resolve(neighbour, now, pool, counters) {
                     Resolution::Known(station) => NextHop::Station(station),
-                    Resolution::Waiting => NextHop::Asked(neighbour),
-                    Resolution::Unreachable => NextHop::Nowhere(Discard::NeighbourUnreachable),
+                    Resolution::Pending => NextHop::Unresolved(neighbour),
+                    Resolution::Unreachable => NextHop::None(Discard::NeighbourUnreachable),
                 }
             }
             Some(Route::Broadcast) => NextHop::Station(MacAddress::BROADCAST),
             Some(Route::Multicast(group)) => NextHop::Station(multicast_station(group)),
-            None => NextHop::Nowhere(Discard::IpNoRoute),
+            None => NextHop::None(Discard::IpNoRoute),
         }
     }
 
-    /// Bytes of the largest frame on the wire.
+    /// Returns the length of the largest frame on the wire, in bytes.
     fn frame_len(&self) -> usize {
         self.link.header_len() + self.interface.capabilities.mtu
     }
 
-    /// Bytes of the largest frame that the device cuts; 0 when it cuts none.
+    /// Returns the length of the largest super-segment's frame in bytes; 0 if the
+    /// device does not segment.
     fn super_frame_len(&self) -> usize {
         match self.device_max() as usize {
             0 => 0,
-            text => {
-                let ip = Sender::header_len(self.interface.address);
-                self.link.header_len() + ip + TcpHeader::MAX_LEN + text
+            payload => {
+                let ip = IpSender::header_len(self.interface.address);
+                self.link.header_len() + ip + TcpHeader::MAX_LEN + payload
             }
         }
     }
 }
 
-/// Most text in one IP packet, whatever a device could cut.
-const MOST_TEXT: usize = u16::MAX as usize - 40 - TcpHeader::MAX_LEN;
+/// Largest TCP payload of one IP packet, whatever a device could segment.
+const MOST_PAYLOAD: usize = u16::MAX as usize - 40 - TcpHeader::MAX_LEN;
 
 impl TcpLayer {
-    /// Polls connection `index`, whose turn it is, and ends its turn.
+    /// Polls connection `index`, the first in the transmit queue, and requeues
+    /// it if it has more to send.
     fn poll<R>(
         &mut self,
         index: u32,
-        host: &mut Host<'_>,
+        host: &mut HostContext<'_>,
         poll: impl FnOnce(&mut Connection, &mut Env<'_>) -> Option<R>,
     ) -> Option<R> {
         let result = self.run(index, host, poll);
-        let wants_more = self
+        let has_more = self
             .slots
             .at(index)
             .is_some_and(|slot| slot.connection.wants_output());
-        self.parking.had_its_turn(index, wants_more);
+        self.transmit_queue.requeue(index, has_more);
         result
     }
 }
 
-/// What is known at once of a segment that cannot be sent. Not news to a
-/// connection that has just ended.
+/// Reports to a connection that `segment` could not be sent, as a router's ICMP
+/// error would. A connection that has just ended does not need it.
 fn report_unreachable(connection: &mut Connection, segment: &SegmentOut, env: &mut Env<'_>) {
     if connection.state() != TcpState::Closed && !segment.is_empty() {
         connection.on_icmp(IcmpError::Unreachable { hard: false }, segment.seq, env);

@@ -4,7 +4,7 @@
 //! the first change, and an event says only *that* something changed: what, the
 //! handle's `ready` says. Nothing is lost and nothing is searched for.
 
-use crate::ready::Queues;
+use crate::queues::Queues;
 
 /// The one queue.
 const CHANGED: u32 = 0;

@@ -7,7 +7,8 @@ use fullpipe_pool::Instant;
 use fullpipe_wire::{Protocol, TcpHeader};
 
 use crate::{
-    device::RxMeta, icmp, ip::Sender, link::Inbound, stack::Stack, tcp::Host, udp::Delivery,
+    device::RxMeta, icmp, ip::IpSender, link::Inbound, stack::Stack, tcp::HostContext,
+    udp::Delivery,
 };
 
 impl Stack {
@@ -41,7 +42,7 @@ impl Stack {
                     .saturating_sub(TcpHeader::LEN);
                 let mss_limit = text.clamp(1, usize::from(u16::MAX)) as u16;
                 let events = &mut self.events;
-                let mut host = Host {
+                let mut host = HostContext {
                     now,
                     pool,
                     events,
@@ -71,7 +72,7 @@ impl Stack {
     fn on_icmp_event(&mut self, event: &icmp::IcmpEvent, now: Instant) {
         match event.protocol {
             Protocol::Tcp => {
-                let headers = Sender::header_len(event.remote.ip()) + TcpHeader::LEN;
+                let headers = IpSender::header_len(event.remote.ip()) + TcpHeader::LEN;
                 let (tcp, mut host) = self.tcp_and_host(now);
                 tcp.on_icmp(event, headers as u16, &mut host);
             }

@@ -118,21 +118,23 @@
 
 extern crate alloc;
 
-mod below;
 pub mod config;
 pub mod counters;
 mod describe;
 pub mod device;
+mod device_backlog;
 mod egress;
 mod error;
 mod events;
+mod hash_index;
 mod icmp;
 mod ingress;
 mod ip;
 mod link;
 pub mod presets;
+mod queues;
 mod rate_limit;
-mod ready;
+mod secret;
 mod slab;
 mod sources;
 mod stack;

@@ -23,7 +23,7 @@ pub(crate) struct Key {
 }
 
 #[derive(Debug)]
-enum Slot<T> {
+enum SlabSlot<T> {
     Free { next: u32 },
     Used(T),
 }
@@ -31,7 +31,7 @@ enum Slot<T> {
 /// A fixed number of slots.
 #[derive(Debug)]
 pub(crate) struct Slab<T> {
-    slots: Vec<Slot<T>>,
+    slots: Vec<SlabSlot<T>>,
     /// Apart from the slots, so that they survive their tenants.
     generations: Vec<u32>,
     first_free: u32,
@@ -42,7 +42,7 @@ impl<T> Slab<T> {
     /// A slab of `capacity` free slots. Allocates here and only here.
     pub(crate) fn new(capacity: u32) -> Self {
         let slots = (1..=capacity)
-            .map(|next| Slot::Free {
+            .map(|next| SlabSlot::Free {
                 next: if next == capacity { NONE } else { next },
             })
             .collect();
@@ -82,10 +82,10 @@ impl<T> Slab<T> {
         }
         let slot = &mut self.slots[index as usize];
         match *slot {
-            Slot::Free { next } => self.first_free = next,
-            Slot::Used(_) => unreachable!("the free list holds free slots"),
+            SlabSlot::Free { next } => self.first_free = next,
+            SlabSlot::Used(_) => unreachable!("the free list holds free slots"),
         }
-        *slot = Slot::Used(tenant);
+        *slot = SlabSlot::Used(tenant);
         self.used += 1;
         Ok(self.key(index))
     }
@@ -95,18 +95,18 @@ impl<T> Slab<T> {
     /// # Panics
     /// If the slot is free: its tenant would be ended twice.
     pub(crate) fn remove(&mut self, index: u32) -> T {
-        let free = Slot::Free {
+        let free = SlabSlot::Free {
             next: self.first_free,
         };
         match core::mem::replace(&mut self.slots[index as usize], free) {
-            Slot::Used(tenant) => {
+            SlabSlot::Used(tenant) => {
                 self.first_free = index;
                 self.used -= 1;
                 let generation = &mut self.generations[index as usize];
                 *generation = generation.wrapping_add(1);
                 tenant
             }
-            Slot::Free { .. } => panic!("slot {index} was free already"),
+            SlabSlot::Free { .. } => panic!("slot {index} was free already"),
         }
     }
 
@@ -129,16 +129,16 @@ impl<T> Slab<T> {
     /// The tenant of slot `index`, if it has one.
     pub(crate) fn at(&self, index: u32) -> Option<&T> {
         match self.slots.get(index as usize)? {
-            Slot::Used(tenant) => Some(tenant),
-            Slot::Free { .. } => None,
+            SlabSlot::Used(tenant) => Some(tenant),
+            SlabSlot::Free { .. } => None,
         }
     }
 
     /// The tenant of slot `index`, if it has one, to be changed.
     pub(crate) fn at_mut(&mut self, index: u32) -> Option<&mut T> {
         match self.slots.get_mut(index as usize)? {
-            Slot::Used(tenant) => Some(tenant),
-            Slot::Free { .. } => None,
+            SlabSlot::Used(tenant) => Some(tenant),
+            SlabSlot::Free { .. } => None,
         }
     }
 
@@ -156,8 +156,8 @@ impl<T> core::ops::Index<u32> for Slab<T> {
     /// If the slot is free.
     fn index(&self, index: u32) -> &T {
         match &self.slots[index as usize] {
-            Slot::Used(tenant) => tenant,
-            Slot::Free { .. } => panic!("slot {index} is free"),
+            SlabSlot::Used(tenant) => tenant,
+            SlabSlot::Free { .. } => panic!("slot {index} is free"),
         }
     }
 }
@@ -167,8 +167,8 @@ impl<T> core::ops::IndexMut<u32> for Slab<T> {
     /// If the slot is free.
     fn index_mut(&mut self, index: u32) -> &mut T {
         match &mut self.slots[index as usize] {
-            Slot::Used(tenant) => tenant,
-            Slot::Free { .. } => panic!("slot {index} is free"),
+            SlabSlot::Used(tenant) => tenant,
+            SlabSlot::Free { .. } => panic!("slot {index} is free"),
         }
     }
 }

@@ -8,35 +8,36 @@
 use core::net::IpAddr;
 
 use crate::{
+    hash_index::HashIndex,
+    secret::{HashInput, Secret},
     slab::Slab,
-    tcp::{Bytes, Demux, Secret},
 };
 
 #[cfg(test)]
 mod tests;
 
 #[derive(Clone, Copy, Debug)]
-struct Source {
+struct SourceCount {
     ip: IpAddr,
     has: u32,
 }
 
 /// Counts by source address.
 #[derive(Debug)]
-pub(crate) struct Sources {
-    sources: Slab<Source>,
-    by_ip: Demux,
+pub(crate) struct SourceCounts {
+    sources: Slab<SourceCount>,
+    by_ip: HashIndex,
     /// What one address may have.
     most_each: u32,
 }
 
-impl Sources {
+impl SourceCounts {
     /// For `most` things in all, of which one address may have `most_each`.
     /// Allocates here and only here.
     pub(crate) fn new(most: u32, most_each: u32, secret: Secret) -> Self {
         Self {
             sources: Slab::new(most),
-            by_ip: Demux::new(most, secret),
+            by_ip: HashIndex::new(most, secret),
             most_each,
         }
     }
@@ -56,7 +57,7 @@ impl Sources {
             self.sources[index].has += 1;
             return index;
         }
-        let Ok(key) = self.sources.insert(Source { ip, has: 1 }) else {
+        let Ok(key) = self.sources.insert(SourceCount { ip, has: 1 }) else {
             unreachable!("there are as many places as things");
         };
         self.by_ip.insert(self.hash(ip), key.index);
@@ -83,7 +84,7 @@ impl Sources {
     }
 
     fn hash(&self, ip: IpAddr) -> u32 {
-        let mut bytes = Bytes::new();
+        let mut bytes = HashInput::new();
         bytes.push_ip(ip);
         self.by_ip.hash(bytes.as_slice())
     }

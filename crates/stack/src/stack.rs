@@ -25,16 +25,17 @@ use fullpipe_tcp::{Discards, TcpCounters, Trace, trace::TraceRecord};
 use fullpipe_wire::{MacAddress, TcpHeader};
 
 use crate::{
-    below::Below,
     config::Config,
     counters::Counters,
     device::{Capabilities, Medium},
+    device_backlog::DeviceBacklog,
     error::ConfigError,
     events::{Changed, EventQueue},
     icmp::{Echo, ErrorQueue},
-    ip::{Receiver, Route, Routes, Sender, Subnet},
-    link::{Link, Neighbours},
-    tcp::{Host, Secret, TcpLayer},
+    ip::{IpReceiver, IpSender, Route, Routes, Subnet},
+    link::{LinkLayer, Neighbours},
+    secret::Secret,
+    tcp::{HostContext, TcpLayer},
     udp::UdpSockets,
 };
 
@@ -68,11 +69,11 @@ pub struct Nodes {
 pub struct Stack {
     pub(crate) interface: Interface,
     pub(crate) subnet: Subnet,
-    pub(crate) link: Link,
+    pub(crate) link: LinkLayer,
     pub(crate) routes: Routes,
     pub(crate) neighbours: Neighbours,
-    pub(crate) receiver: Receiver,
-    pub(crate) sender: Sender,
+    pub(crate) receiver: IpReceiver,
+    pub(crate) sender: IpSender,
     pub(crate) echo: Echo,
     pub(crate) errors: ErrorQueue,
     pub(crate) udp: UdpSockets,
@@ -84,7 +85,7 @@ pub struct Stack {
     pub(crate) neighbours_changed: bool,
     /// The device took no more when it was asked last.
     pub(crate) device_full: bool,
-    pub(crate) below: Below,
+    pub(crate) device_backlog: DeviceBacklog,
     pub(crate) path_mtu_min: u16,
     turn_budget: usize,
 }
@@ -127,14 +128,14 @@ impl Stack {
         Ok(Self {
             interface,
             subnet,
-            link: Link {
+            link: LinkLayer {
                 medium: capabilities.medium,
                 mac,
             },
             routes,
             neighbours: Neighbours::new(mac, subnet, &config.arp, rng(b"neighbours")),
-            receiver: Receiver::new(subnet, &config.ip, &secret),
-            sender: Sender::new(&capabilities, &config.ip, rng(b"identifications")),
+            receiver: IpReceiver::new(subnet, &config.ip, &secret),
+            sender: IpSender::new(&capabilities, &config.ip, rng(b"identifications")),
             echo: Echo::new(&config.icmp),
             errors: ErrorQueue::new(&config.icmp),
             udp: UdpSockets::new(address, config, rng(b"udp ports")),
@@ -144,7 +145,7 @@ impl Stack {
             events: EventQueue::new(sizes.connections, sizes.listeners, config.udp.sockets),
             neighbours_changed: false,
             device_full: false,
-            below: Below::new(capabilities.reports_sent),
+            device_backlog: DeviceBacklog::new(capabilities.reports_sent),
             path_mtu_min: config.ip.path_mtu_min.min(u16::MAX.into()) as u16,
             turn_budget: sizes.turn_budget as usize,
         })
@@ -155,10 +156,10 @@ impl Stack {
         let budget = self.turn_budget as u32;
         let (tcp, mut host) = self.tcp_and_host(now);
         tcp.on_timeouts(&mut host, budget);
-        let doubted = tcp.doubted.take();
-        let route = doubted.and_then(|peer| self.routes.lookup(peer));
+        let negative_advice = tcp.negative_advice.take();
+        let route = negative_advice.and_then(|peer| self.routes.lookup(peer));
         if let Some(Route::Neighbour(hop)) = route {
-            self.neighbours.doubt(hop, now);
+            self.neighbours.on_negative_advice(hop, now);
         }
         let pending = self.neighbours.next_timeout();
         if pending.is_some_and(|at| at <= now) {
@@ -200,7 +201,7 @@ impl Stack {
             || self.errors.wants_output();
         (to_send && !self.device_full)
             || self.neighbours_changed
-            || self.tcp.waiters.may_go_on(&self.pool)
+            || self.tcp.memory_waiters.may_go_on(&self.pool)
     }
 
     /// The handle about which something changed longest ago. Each is reported
@@ -232,31 +233,31 @@ impl Stack {
 
     /// What happened in connections.
     pub const fn tcp_counters(&self) -> &TcpCounters {
-        &self.tcp.counters
+        &self.tcp.shared.counters
     }
 
     /// How often there was no range left in which to remember what was sent: from
     /// then on what is known of it is less precise.
     pub const fn sent_ranges_refused(&self) -> u64 {
-        self.tcp.sent.refused()
+        self.tcp.shared.sent.refused()
     }
 
     /// Why connections discarded segments.
     pub const fn tcp_discards(&self) -> &Discards {
-        &self.tcp.discards
+        &self.tcp.shared.discards
     }
 
     /// The trace ring; off unless the knob `trace.records` says otherwise.
     pub const fn trace(&self) -> &Trace {
-        &self.tcp.trace
+        &self.tcp.shared.trace
     }
 
     /// Hands every record of the trace to `take`, oldest first, and forgets
     /// them. Returns how many had been overwritten before.
     pub fn drain_trace(&mut self, take: impl FnMut(&TraceRecord)) -> u64 {
-        let forgotten = self.tcp.trace.overwritten();
-        self.tcp.trace.iter().for_each(take);
-        self.tcp.trace.clear();
+        let forgotten = self.tcp.shared.trace.overwritten();
+        self.tcp.shared.trace.iter().for_each(take);
+        self.tcp.shared.trace.clear();
         forgotten
     }
 
@@ -264,14 +265,14 @@ impl Stack {
     pub fn nodes_used(&self) -> Nodes {
         Nodes {
             ranges: self.pool.range_count() - self.pool.free_ranges(),
-            pieces: self.tcp.sent.capacity() - self.tcp.sent.free_count(),
+            pieces: self.tcp.shared.sent.capacity() - self.tcp.shared.sent.free_count(),
         }
     }
 
     /// Nodes of such lists that were looked at so far, for all packets: a measure
     /// of work that is the same on every machine.
     pub fn nodes_walked(&self) -> u64 {
-        self.pool.ranges_walked() + self.tcp.sent.nodes_visited()
+        self.pool.ranges_walked() + self.tcp.shared.sent.nodes_visited()
     }
 
     /// Packet memory, for its accounts.
@@ -298,13 +299,14 @@ impl Stack {
         self.pool.verify();
         self.tcp.verify();
         for (_, slot) in self.tcp.slots.iter() {
-            slot.connection.verify(now, &self.pool, &self.tcp.sent);
+            slot.connection
+                .verify(now, &self.pool, &self.tcp.shared.sent);
         }
     }
 
     /// TCP, and what its calls need besides.
-    pub(crate) fn tcp_and_host(&mut self, now: Instant) -> (&mut TcpLayer, Host<'_>) {
-        let host = Host {
+    pub(crate) fn tcp_and_host(&mut self, now: Instant) -> (&mut TcpLayer, HostContext<'_>) {
+        let host = HostContext {
             now,
             pool: &mut self.pool,
             events: &mut self.events,

@@ -30,7 +30,7 @@ const DUE: u16 = (LEVELS * SLOTS) as u16;
 const UNSET: u16 = u16::MAX;
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct Timer {
     /// Ticks, rounded up.
     deadline: u64,
     before: u32,
@@ -42,7 +42,7 @@ struct Entry {
 /// Deadlines of the indices below a fixed number.
 #[derive(Debug)]
 pub(crate) struct TimerWheel {
-    entries: Vec<Entry>,
+    timers: Vec<Timer>,
     /// The first index of each slot's list, and of the list of those due.
     heads: Vec<u32>,
     /// Which slots of each level hold anything.
@@ -54,14 +54,14 @@ pub(crate) struct TimerWheel {
 impl TimerWheel {
     /// A wheel for the indices below `indices`. Allocates here and only here.
     pub(crate) fn new(indices: u32) -> Self {
-        let unset = Entry {
+        let unset = Timer {
             deadline: 0,
             before: NONE,
             after: NONE,
             list: UNSET,
         };
         Self {
-            entries: alloc::vec![unset; indices as usize],
+            timers: alloc::vec![unset; indices as usize],
             heads: alloc::vec![NONE; LEVELS * SLOTS + 1],
             occupied: [0; LEVELS],
             elapsed: 0,
@@ -74,12 +74,12 @@ impl TimerWheel {
             return self.unlink(index);
         };
         let deadline = at.as_nanos().div_ceil(1 << TICK_SHIFT);
-        let entry = &self.entries[index as usize];
-        if entry.list != UNSET && entry.deadline == deadline {
+        let timer = &self.timers[index as usize];
+        if timer.list != UNSET && timer.deadline == deadline {
             return;
         }
         self.unlink(index);
-        self.entries[index as usize].deadline = deadline;
+        self.timers[index as usize].deadline = deadline;
         self.link(index);
     }
 
@@ -92,9 +92,9 @@ impl TimerWheel {
         }
         let (level, slot) = self.first_slot()?;
         let head = self.heads[level * SLOTS + slot];
-        let entry = &self.entries[head as usize];
-        if entry.after == NONE {
-            return Some(instant(entry.deadline));
+        let timer = &self.timers[head as usize];
+        if timer.after == NONE {
+            return Some(instant(timer.deadline));
         }
         Some(instant(self.slot_start(level, slot)))
     }
@@ -127,7 +127,7 @@ impl TimerWheel {
         let mut index = core::mem::replace(&mut self.heads[list], NONE);
         self.occupied[list / SLOTS] &= !(1 << (list % SLOTS));
         while index != NONE {
-            let after = self.entries[index as usize].after;
+            let after = self.timers[index as usize].after;
             self.link(index);
             index = after;
         }
@@ -154,7 +154,7 @@ impl TimerWheel {
 
     /// Puts `index` where its deadline belongs.
     fn link(&mut self, index: u32) {
-        let deadline = self.entries[index as usize].deadline;
+        let deadline = self.timers[index as usize].deadline;
         let list = if deadline <= self.elapsed {
             usize::from(DUE)
         } else {
@@ -166,29 +166,29 @@ impl TimerWheel {
         };
         let after = core::mem::replace(&mut self.heads[list], index);
         if after != NONE {
-            self.entries[after as usize].before = index;
+            self.timers[after as usize].before = index;
         }
-        let entry = &mut self.entries[index as usize];
-        (entry.before, entry.after, entry.list) = (NONE, after, list as u16);
+        let timer = &mut self.timers[index as usize];
+        (timer.before, timer.after, timer.list) = (NONE, after, list as u16);
     }
 
     /// Takes `index` out of the list it is in, if any.
     fn unlink(&mut self, index: u32) {
-        let Entry {
+        let Timer {
             before,
             after,
             list,
             ..
-        } = self.entries[index as usize];
+        } = self.timers[index as usize];
         if list == UNSET {
             return;
         }
-        self.entries[index as usize].list = UNSET;
+        self.timers[index as usize].list = UNSET;
         if after != NONE {
-            self.entries[after as usize].before = before;
+            self.timers[after as usize].before = before;
         }
         if before != NONE {
-            self.entries[before as usize].after = after;
+            self.timers[before as usize].after = after;
             return;
         }
         self.heads[usize::from(list)] = after;

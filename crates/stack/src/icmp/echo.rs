@@ -11,7 +11,7 @@ use fullpipe_pool::{Holder, Pool};
 use crate::{
     config::IcmpConfig,
     counters::{Counters, Discard},
-    ip::{Built, Heading, Packet, SendQueue, Sender},
+    ip::{BuiltPacket, DatagramHeader, IpSender, Packet, SendQueue},
 };
 
 /// Echo replies that wait to be sent.
@@ -42,7 +42,7 @@ impl Echo {
             counters.discard(Discard::IcmpEchoBroadcast);
             return;
         }
-        let heading = Heading::EchoReply { ident, seq };
+        let heading = DatagramHeader::EchoReply { ident, seq };
         // The reply comes from the address that was asked.
         if !self
             .replies
@@ -61,11 +61,11 @@ impl Echo {
     /// the device's MTU.
     pub(crate) fn poll_packet(
         &mut self,
-        sender: &mut Sender,
+        sender: &mut IpSender,
         pool: &mut Pool,
         packet: &mut [u8],
         counters: &mut Counters,
-    ) -> Option<Built> {
+    ) -> Option<BuiltPacket> {
         let built = self.replies.poll_packet(sender, pool, packet, counters)?;
         if !self.replies.is_cutting() {
             counters.mib.icmp_out_msgs += 1;

@@ -19,7 +19,7 @@ use crate::{
     config::IcmpConfig,
     counters::{Counters, Discard},
     device::TxChecksum,
-    ip::{Built, IpHeader, Outgoing, Packet, Sender},
+    ip::{BuiltPacket, IpHeader, IpSender, Outgoing, Packet},
     rate_limit::RateLimit,
 };
 
@@ -27,7 +27,7 @@ use crate::{
 const QUOTED: usize = Ipv4Header::LEN + 8;
 
 #[derive(Clone, Copy, Debug)]
-struct Error {
+struct PortUnreachable {
     src: IpAddr,
     dst: IpAddr,
     quoted: [u8; QUOTED],
@@ -36,7 +36,7 @@ struct Error {
 /// Port-unreachable messages that wait to be sent.
 #[derive(Debug)]
 pub(crate) struct ErrorQueue {
-    waiting: VecDeque<Error>,
+    waiting: VecDeque<PortUnreachable>,
     most: usize,
     limit: RateLimit,
 }
@@ -79,7 +79,7 @@ impl ErrorQueue {
             IpHeader::V4(header) => header.write(&mut quoted),
         }
         quoted[Ipv4Header::LEN..].copy_from_slice(first);
-        self.waiting.push_back(Error {
+        self.waiting.push_back(PortUnreachable {
             src: packet.dst(),
             dst: packet.src(),
             quoted,
@@ -95,10 +95,10 @@ impl ErrorQueue {
     /// 56 bytes.
     pub(crate) fn poll_packet(
         &mut self,
-        sender: &mut Sender,
+        sender: &mut IpSender,
         packet: &mut [u8],
         counters: &mut Counters,
-    ) -> Option<Built> {
+    ) -> Option<BuiltPacket> {
         let error = self.waiting.pop_front()?;
         let outgoing = Outgoing {
             src: error.src,
@@ -112,14 +112,14 @@ impl ErrorQueue {
             code: UnreachableCode::Port,
             next_hop_mtu: 0,
         };
-        let body = &mut packet[Sender::header_len(error.dst)..];
+        let body = &mut packet[IpSender::header_len(error.dst)..];
         let (head, quoted) = body.split_at_mut(Icmpv4Message::LEN);
         quoted[..QUOTED].copy_from_slice(&error.quoted);
         message.write(head, Checksum::of(&error.quoted));
         counters.mib.icmp_out_msgs += 1;
         counters.mib.icmp_out_dest_unreachs += 1;
         let len = sender.write_header(packet, &outgoing, counters);
-        Some(Built {
+        Some(BuiltPacket {
             len,
             dst: error.dst,
             checksum: TxChecksum::Complete,

@@ -10,9 +10,9 @@ use core::net::SocketAddr;
 
 use fullpipe_wire::{Icmpv4Message, Ipv4Header, Protocol, UnreachableCode};
 
+use super::path_error::{IcmpEvent, PathError};
 use crate::{
     counters::Discard,
-    icmp::{IcmpEvent, PathError},
     ip::{Audience, Subnet},
 };
 

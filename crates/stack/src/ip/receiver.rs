@@ -7,21 +7,26 @@
 use fullpipe_pool::{Instant, Pool};
 use fullpipe_wire::{ChecksumPolicy, Ipv4Header, Protocol, WireError};
 
+use super::{
+    audience::Audience,
+    packet::{IpHeader, Packet},
+    subnet::Subnet,
+    v4::reassembly::Reassembler,
+};
 use crate::{
     config::IpConfig,
     counters::{Counters, Discard},
-    ip::{Audience, IpHeader, Packet, Subnet, v4::reassembly::Reassembler},
-    tcp::Secret,
+    secret::Secret,
 };
 
 /// The receiving side of a host with one address.
 #[derive(Debug)]
-pub(crate) struct Receiver {
+pub(crate) struct IpReceiver {
     subnet: Subnet,
     reassembler: Reassembler,
 }
 
-impl Receiver {
+impl IpReceiver {
     /// Receives for the address of `subnet`. All memory it will use beside the
     /// pool is allocated here.
     pub(crate) fn new(subnet: Subnet, config: &IpConfig, secret: &Secret) -> Self {

@@ -1,6 +1,6 @@
 //! Datagrams that wait to be sent: of one UDP socket, or all echo replies.
 //!
-//! Rule: a datagram is kept as its bytes in one stream and a record that says
+//! Rule: a datagram is kept as its bytes in one stream and a datagram that says
 //! where they go; headers are made when it is sent, straight in the device's
 //! frame, and so are fragments. Sending only frees memory. Full is an outcome:
 //! the datagram is not taken, and nothing has changed.
@@ -14,20 +14,16 @@ use core::net::IpAddr;
 use fullpipe_pool::{Holder, Pool, Stream};
 use fullpipe_wire::{Checksum, Ecn, Icmpv4Message, Protocol, UdpHeader, udp};
 
-use crate::{
-    counters::Counters,
-    device::TxChecksum,
-    ip::{
-        sender::{Built, Outgoing, Sender},
-        v4::fragment::Fragmenter,
-    },
-    udp::UdpQueue,
+use super::{
+    sender::{BuiltPacket, IpSender, Outgoing},
+    v4::fragment::Fragmenter,
 };
+use crate::{counters::Counters, device::TxChecksum, udp::info::UdpQueue};
 
 /// The header that a datagram begins with, less what is computed when it is
-/// sent. Every one of them is [`Heading::LEN`] bytes long.
+/// sent. Every one of them is [`DatagramHeader::LEN`] bytes long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Heading {
+pub(crate) enum DatagramHeader {
     /// RFC 768.
     Udp {
         /// Our port.
@@ -44,7 +40,7 @@ pub(crate) enum Heading {
     },
 }
 
-impl Heading {
+impl DatagramHeader {
     /// Bytes of the header.
     pub(crate) const LEN: usize = 8;
 
@@ -76,10 +72,10 @@ impl Heading {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Record {
+struct QueuedDatagram {
     src: IpAddr,
     dst: IpAddr,
-    heading: Heading,
+    heading: DatagramHeader,
     /// Bytes of text, which follow the heading.
     len: u16,
 }
@@ -88,20 +84,20 @@ struct Record {
 #[derive(Debug)]
 pub(crate) struct SendQueue {
     text: Stream,
-    records: VecDeque<Record>,
-    most_records: usize,
+    datagrams: VecDeque<QueuedDatagram>,
+    most_datagrams: usize,
     most_bytes: u64,
     /// The first datagram is on its way in pieces.
     cutting: Option<Fragmenter>,
 }
 
 impl SendQueue {
-    /// Room for `records` datagrams of `bytes` together, on `holder`'s account.
-    pub(crate) fn new(holder: Holder, records: u32, bytes: u32) -> Self {
+    /// Room for `datagrams` datagrams of `bytes` together, on `holder`'s account.
+    pub(crate) fn new(holder: Holder, datagrams: u32, bytes: u32) -> Self {
         Self {
             text: Stream::new(holder),
-            records: VecDeque::with_capacity(records as usize),
-            most_records: records as usize,
+            datagrams: VecDeque::with_capacity(datagrams as usize),
+            most_datagrams: datagrams as usize,
             most_bytes: bytes.into(),
             cutting: None,
         }
@@ -115,7 +111,7 @@ impl SendQueue {
         &mut self,
         src: IpAddr,
         dst: IpAddr,
-        heading: Heading,
+        heading: DatagramHeader,
         text: &[u8],
         pool: &mut Pool,
     ) -> bool {
@@ -125,7 +121,7 @@ impl SendQueue {
             // On the grid, so that no part of a block is out of reach.
             self.text.restart(0);
         }
-        if self.records.len() == self.most_records
+        if self.datagrams.len() == self.most_datagrams
             || self.text.len() + bytes > self.most_bytes
             || self.text.append_room(pool) < bytes
         {
@@ -137,7 +133,7 @@ impl SendQueue {
             text.len(),
             "the pool took less than it had room for"
         );
-        self.records.push_back(Record {
+        self.datagrams.push_back(QueuedDatagram {
             src,
             dst,
             heading,
@@ -148,7 +144,7 @@ impl SendQueue {
 
     /// Whether nothing waits.
     pub(crate) fn is_empty(&self) -> bool {
-        self.records.is_empty()
+        self.datagrams.is_empty()
     }
 
     /// Whether the first datagram has begun to leave and not ended.
@@ -158,14 +154,14 @@ impl SendQueue {
 
     /// Whether another datagram may be taken, if it is short enough.
     pub(crate) fn has_room(&self) -> bool {
-        self.records.len() < self.most_records && self.text.len() < self.most_bytes
+        self.datagrams.len() < self.most_datagrams && self.text.len() < self.most_bytes
     }
 
     /// How full it is: what has not left whole.
     pub(crate) fn level(&self) -> UdpQueue {
         UdpQueue {
-            datagrams: self.records.len(),
-            most_datagrams: self.most_records,
+            datagrams: self.datagrams.len(),
+            most_datagrams: self.most_datagrams,
             bytes: self.text.len(),
             most_bytes: self.most_bytes,
         }
@@ -175,29 +171,29 @@ impl SendQueue {
     /// the device's MTU. `None` when nothing waits.
     pub(crate) fn poll_packet(
         &mut self,
-        sender: &mut Sender,
+        sender: &mut IpSender,
         pool: &mut Pool,
         packet: &mut [u8],
         counters: &mut Counters,
-    ) -> Option<Built> {
-        let record = *self.records.front()?;
-        let payload_len = Heading::LEN + usize::from(record.len);
+    ) -> Option<BuiltPacket> {
+        let datagram = *self.datagrams.front()?;
+        let payload_len = DatagramHeader::LEN + usize::from(datagram.len);
         let outgoing = Outgoing {
-            src: record.src,
-            dst: record.dst,
-            protocol: record.heading.protocol(),
+            src: datagram.src,
+            dst: datagram.dst,
+            protocol: datagram.heading.protocol(),
             payload_len,
             ecn: Ecn::NotEct,
             dont_fragment: false,
         };
-        if payload_len > sender.max_payload(record.dst) {
-            return Some(self.next_piece(&record, &outgoing, sender, pool, packet, counters));
+        if payload_len > sender.max_payload(datagram.dst) {
+            return Some(self.next_piece(&datagram, &outgoing, sender, pool, packet, counters));
         }
-        let header_len = Sender::header_len(record.dst);
-        let (heading, text) = packet[header_len..].split_at_mut(Heading::LEN);
-        let checksum = match record.heading {
-            Heading::Udp { src_port, dst_port } if sender.checksum_tx() => {
-                self.take_text(&mut text[..record.len.into()], pool, None);
+        let header_len = IpSender::header_len(datagram.dst);
+        let (heading, text) = packet[header_len..].split_at_mut(DatagramHeader::LEN);
+        let checksum = match datagram.heading {
+            DatagramHeader::Udp { src_port, dst_port } if sender.checksum_tx() => {
+                self.take_text(&mut text[..datagram.len.into()], pool, None);
                 let len = payload_len as u16;
                 UdpHeader {
                     src_port,
@@ -207,8 +203,8 @@ impl SendQueue {
                 .write(heading);
                 let mut pseudo = Checksum::new();
                 pseudo.add_pseudo_header(
-                    record.src,
-                    record.dst,
+                    datagram.src,
+                    datagram.dst,
                     Protocol::Udp.into(),
                     payload_len as u32,
                 );
@@ -219,18 +215,20 @@ impl SendQueue {
                     offset,
                 }
             }
-            Heading::Udp { .. } | Heading::EchoReply { .. } => {
+            DatagramHeader::Udp { .. } | DatagramHeader::EchoReply { .. } => {
                 let mut sum = Checksum::new();
-                self.take_text(&mut text[..record.len.into()], pool, Some(&mut sum));
-                record.heading.write(heading, record.src, record.dst, sum);
+                self.take_text(&mut text[..datagram.len.into()], pool, Some(&mut sum));
+                datagram
+                    .heading
+                    .write(heading, datagram.src, datagram.dst, sum);
                 TxChecksum::Complete
             }
         };
-        self.records.pop_front();
+        self.datagrams.pop_front();
         let len = sender.write_header(packet, &outgoing, counters);
-        Some(Built {
+        Some(BuiltPacket {
             len,
-            dst: record.dst,
+            dst: datagram.dst,
             checksum,
         })
     }
@@ -239,39 +237,49 @@ impl SendQueue {
     /// fragments, so the text is read once more before the first one leaves.
     fn next_piece(
         &mut self,
-        record: &Record,
+        datagram: &QueuedDatagram,
         outgoing: &Outgoing,
-        sender: &mut Sender,
+        sender: &mut IpSender,
         pool: &mut Pool,
         packet: &mut [u8],
         counters: &mut Counters,
-    ) -> Built {
-        let header_len = Sender::header_len(record.dst);
+    ) -> BuiltPacket {
+        let header_len = IpSender::header_len(datagram.dst);
         let mut cut = match self.cutting {
             Some(cut) => cut,
             None => {
                 let mut sum = Checksum::new();
                 let start = self.text.start();
-                for slice in self.text.slices(pool, start..start + u64::from(record.len)) {
+                for slice in self
+                    .text
+                    .slices(pool, start..start + u64::from(datagram.len))
+                {
                     sum.add(slice);
                 }
-                let heading = &mut packet[header_len..][..Heading::LEN];
-                record.heading.write(heading, record.src, record.dst, sum);
+                let heading = &mut packet[header_len..][..DatagramHeader::LEN];
+                datagram
+                    .heading
+                    .write(heading, datagram.src, datagram.dst, sum);
                 sender.cut(outgoing, counters)
             }
         };
         let piece = cut.next().expect("a datagram ends with its last piece");
-        let text_at = header_len + if piece.offset == 0 { Heading::LEN } else { 0 };
+        let text_at = header_len
+            + if piece.offset == 0 {
+                DatagramHeader::LEN
+            } else {
+                0
+            };
         let end = header_len + usize::from(piece.len);
         self.take_text(&mut packet[text_at..end], pool, None);
         let len = sender.write_fragment_header(packet, outgoing, &cut, piece, counters);
         self.cutting = piece.more.then_some(cut);
         if !piece.more {
-            self.records.pop_front();
+            self.datagrams.pop_front();
         }
-        Built {
+        BuiltPacket {
             len,
-            dst: record.dst,
+            dst: datagram.dst,
             checksum: TxChecksum::Complete,
         }
     }
@@ -296,7 +304,7 @@ impl SendQueue {
     #[cfg(test)]
     pub(crate) fn clear(&mut self, pool: &mut Pool) {
         self.text.release(pool);
-        self.records.clear();
+        self.datagrams.clear();
         self.cutting = None;
     }
 }

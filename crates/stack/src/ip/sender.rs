@@ -9,14 +9,14 @@ use core::net::IpAddr;
 use fullpipe_pool::Rng;
 use fullpipe_wire::{Ecn, Ipv4Header, Protocol};
 
+use super::v4::{
+    fragment::{Fragment, Fragmenter},
+    identification::Identifications,
+};
 use crate::{
     config::IpConfig,
     counters::Counters,
     device::{Capabilities, TxChecksum},
-    ip::v4::{
-        fragment::{Fragmenter, Piece},
-        identification::Identifications,
-    },
 };
 
 /// A packet to be sent.
@@ -38,7 +38,7 @@ pub(crate) struct Outgoing {
 
 /// A packet that lies ready at the start of the memory it was built in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Built {
+pub(crate) struct BuiltPacket {
     /// Its length in bytes, IP header included.
     pub(crate) len: usize,
     /// Who it is for: what to look up a route for.
@@ -50,14 +50,14 @@ pub(crate) struct Built {
 
 /// Writes the IP headers of this host.
 #[derive(Clone, Debug)]
-pub(crate) struct Sender {
+pub(crate) struct IpSender {
     checksum_tx: bool,
     mtu: usize,
     ttl: u8,
     identifications: Identifications,
 }
 
-impl Sender {
+impl IpSender {
     /// Returns a writer for a device with these capabilities.
     pub(crate) fn new(device: &Capabilities, config: &IpConfig, rng: Rng) -> Self {
         Self {
@@ -121,7 +121,7 @@ impl Sender {
         packet: &mut [u8],
         outgoing: &Outgoing,
         cut: &Fragmenter,
-        piece: Piece,
+        piece: Fragment,
         counters: &mut Counters,
     ) -> usize {
         counters.mib.ip_frag_creates += 1;

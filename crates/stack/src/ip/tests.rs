@@ -4,6 +4,7 @@ use alloc::{vec, vec::Vec};
 use core::net::Ipv4Addr;
 
 use fullpipe_pool::{Instant, Pool, PoolConfig, Rng};
+use fullpipe_wire::{Ecn, Ipv4Header, Protocol};
 
 use super::*;
 use crate::{
@@ -31,7 +32,11 @@ fn packet(src: Ipv4Addr, dst: Ipv4Addr, protocol: Protocol) -> Vec<u8> {
 fn receive(bytes: &[u8], link_broadcast: bool) -> (Option<bool>, Counters) {
     let mut pool = Pool::new(&PoolConfig::default());
     let mut counters = Counters::default();
-    let mut receiver = Receiver::new(subnet(), &IpConfig::default(), &crate::tcp::Secret([5; 16]));
+    let mut receiver = IpReceiver::new(
+        subnet(),
+        &IpConfig::default(),
+        &crate::secret::Secret([5; 16]),
+    );
     let received = receiver.on_packet(
         bytes,
         link_broadcast,
@@ -145,7 +150,11 @@ fn arbitrary_bytes_never_panic_and_never_leak() {
         ..Default::default()
     });
     let mut counters = Counters::default();
-    let mut receiver = Receiver::new(subnet(), &IpConfig::default(), &crate::tcp::Secret([5; 16]));
+    let mut receiver = IpReceiver::new(
+        subnet(),
+        &IpConfig::default(),
+        &crate::secret::Secret([5; 16]),
+    );
     for step in 0..20_000 {
         let mut bytes = packet(PEER, US, Protocol::Udp);
         if step % 2 == 0 {
@@ -175,7 +184,7 @@ fn arbitrary_bytes_never_panic_and_never_leak() {
 #[test]
 fn a_header_is_written_in_front_of_its_payload() {
     let device = Capabilities::plain(Medium::Ethernet, 1500);
-    let mut sender = Sender::new(&device, &IpConfig::default(), Rng::seeded(1));
+    let mut sender = IpSender::new(&device, &IpConfig::default(), Rng::seeded(1));
     let mut counters = Counters::default();
     let mut packet = [7; 40];
     let outgoing = Outgoing {

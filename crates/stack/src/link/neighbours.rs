@@ -6,23 +6,23 @@
 //! bounded rate. Packets wait in a short queue for each neighbour, the oldest
 //! making room for the newest; nothing leaves but through `poll_packet`.
 
+mod pending_packets;
 #[cfg(test)]
 mod tests;
-mod waiting;
 
 use alloc::{boxed::Box, collections::VecDeque, vec};
 use core::net::{IpAddr, Ipv4Addr};
 
 use fullpipe_pool::{Instant, Pool, Rng};
 use fullpipe_wire::{ArpOperation, ArpPacket, EtherType, EthernetHeader, MacAddress};
-use waiting::Waiting;
+use pending_packets::PendingPackets;
 
 use crate::{
     config::ArpConfig,
     counters::{Counters, Discard},
     ip::{Audience, Subnet},
+    queues::Queues,
     rate_limit::RateLimit,
-    ready::Queues,
     slab::Slab,
 };
 
@@ -41,13 +41,13 @@ pub(crate) enum Resolution {
     /// Its station address.
     Known(MacAddress),
     /// It is being asked for: [hold](Neighbours::hold) the packet.
-    Waiting,
+    Pending,
     /// It did not answer a moment ago.
     Unreachable,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum State {
+enum NeighbourState {
     /// Asked for; nothing is known. `due`: when to ask again or give up.
     Incomplete { sent: u32, due: Instant },
     /// Known, and not asked again before `until`.
@@ -63,9 +63,9 @@ enum State {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct NeighbourEntry {
     ip: IpAddr,
-    state: State,
+    state: NeighbourState,
     /// Looked up since it was last considered for eviction.
     used: bool,
     /// The next entry of the same bucket.
@@ -73,7 +73,7 @@ struct Entry {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Reply {
+struct ArpReply {
     mac: MacAddress,
     ip: Ipv4Addr,
 }
@@ -83,16 +83,16 @@ struct Reply {
 pub(crate) struct Neighbours {
     mac: MacAddress,
     subnet: Subnet,
-    entries: Slab<Entry>,
+    entries: Slab<NeighbourEntry>,
     /// One for each slot of `entries`.
-    waiting: Box<[Waiting]>,
+    waiting: Box<[PendingPackets]>,
     /// First entry of each bucket; their number is a power of two.
     buckets: Box<[u32]>,
     secret: u64,
     /// Where the search for an entry to evict goes on.
     hand: u32,
     queues: Queues,
-    replies: VecDeque<Reply>,
+    replies: VecDeque<ArpReply>,
     limit: RateLimit,
     /// No entry is due earlier; exact after each `on_timeout`.
     deadline: Option<Instant>,
@@ -103,7 +103,7 @@ impl Neighbours {
     /// An empty cache for a host whose station address is `mac`.
     pub(crate) fn new(mac: MacAddress, subnet: Subnet, config: &ArpConfig, mut rng: Rng) -> Self {
         let buckets = (config.entries as usize).next_power_of_two();
-        let wait_queue = || Waiting::new(config.queue_packets);
+        let wait_queue = || PendingPackets::new(config.queue_packets);
         Self {
             mac,
             subnet,
@@ -137,28 +137,28 @@ impl Neighbours {
                 if self.entries.is_full() {
                     self.evict_for_us(pool, counters);
                 }
-                self.insert(ip, State::Incomplete { sent: 0, due: now })
+                self.insert(ip, NeighbourState::Incomplete { sent: 0, due: now })
             }
         };
         let entry = &mut self.entries[index];
         entry.used = true;
         let (resolution, ask) = match entry.state {
-            State::Incomplete { sent, .. } => (Resolution::Waiting, sent == 0),
-            State::Reachable { mac, until } if now >= until => {
-                entry.state = State::Refreshing {
+            NeighbourState::Incomplete { sent, .. } => (Resolution::Pending, sent == 0),
+            NeighbourState::Reachable { mac, until } if now >= until => {
+                entry.state = NeighbourState::Refreshing {
                     mac,
                     sent: 0,
                     due: now,
                 };
                 (Resolution::Known(mac), true)
             }
-            State::Reachable { mac, .. } => (Resolution::Known(mac), false),
-            State::Refreshing { mac, sent, .. } => (Resolution::Known(mac), sent == 0),
-            State::Failed { until } if now >= until => {
-                entry.state = State::Incomplete { sent: 0, due: now };
-                (Resolution::Waiting, true)
+            NeighbourState::Reachable { mac, .. } => (Resolution::Known(mac), false),
+            NeighbourState::Refreshing { mac, sent, .. } => (Resolution::Known(mac), sent == 0),
+            NeighbourState::Failed { until } if now >= until => {
+                entry.state = NeighbourState::Incomplete { sent: 0, due: now };
+                (Resolution::Pending, true)
             }
-            State::Failed { .. } => (Resolution::Unreachable, false),
+            NeighbourState::Failed { .. } => (Resolution::Unreachable, false),
         };
         if ask && self.queues.queue_of(index).is_none() {
             self.queues.join(ASKING, index);
@@ -168,16 +168,16 @@ impl Neighbours {
 
     /// Connections through the neighbour `ip` time out: what is known of it is
     /// asked again when it is next looked up, and used meanwhile. RFC 9293 §3.8.3.
-    pub(crate) fn doubt(&mut self, ip: IpAddr, now: Instant) {
+    pub(crate) fn on_negative_advice(&mut self, ip: IpAddr, now: Instant) {
         if let Some(index) = self.find(ip)
-            && let State::Reachable { until, .. } = &mut self.entries[index].state
+            && let NeighbourState::Reachable { until, .. } = &mut self.entries[index].state
         {
             *until = now.min(*until);
         }
     }
 
     /// Keeps an IP packet until the neighbour `ip`, for which `resolve` just
-    /// said [`Resolution::Waiting`], has answered.
+    /// said [`Resolution::Pending`], has answered.
     pub(crate) fn hold(
         &mut self,
         ip: IpAddr,
@@ -232,7 +232,7 @@ impl Neighbours {
             self.learn(sender, sender_mac, for_us, now)?
         };
         match operation {
-            ArpOperation::Request if for_us => self.queue_reply(Reply {
+            ArpOperation::Request if for_us => self.queue_reply(ArpReply {
                 mac: sender_mac,
                 ip: sender_ip,
             }),
@@ -260,7 +260,7 @@ impl Neighbours {
         for_us: bool,
         now: Instant,
     ) -> Result<bool, Discard> {
-        let state = State::Reachable {
+        let state = NeighbourState::Reachable {
             mac,
             until: now + self.config.reachable_time,
         };
@@ -282,7 +282,7 @@ impl Neighbours {
         Ok(true)
     }
 
-    fn queue_reply(&mut self, reply: Reply) -> Result<(), Discard> {
+    fn queue_reply(&mut self, reply: ArpReply) -> Result<(), Discard> {
         if self.replies.contains(&reply) {
             return Ok(());
         }
@@ -338,11 +338,11 @@ impl Neighbours {
         let next_due = now + self.config.request_interval;
         let entry = &mut self.entries[index];
         let station = match &mut entry.state {
-            State::Incomplete { sent, due } => {
+            NeighbourState::Incomplete { sent, due } => {
                 (*sent, *due) = (*sent + 1, next_due);
                 MacAddress::BROADCAST
             }
-            State::Refreshing { mac, sent, due } => {
+            NeighbourState::Refreshing { mac, sent, due } => {
                 let station = if *sent == 0 {
                     *mac
                 } else {
@@ -351,7 +351,7 @@ impl Neighbours {
                 (*sent, *due) = (*sent + 1, next_due);
                 station
             }
-            State::Reachable { .. } | State::Failed { .. } => {
+            NeighbourState::Reachable { .. } | NeighbourState::Failed { .. } => {
                 unreachable!("an entry that is not asked for is not in the queue")
             }
         };
@@ -404,10 +404,12 @@ impl Neighbours {
     /// Writes the packet that waited longest for an entry now known.
     fn release_packet(&mut self, index: u32, pool: &mut Pool, frame: &mut [u8]) -> usize {
         let entry = &self.entries[index];
-        let (State::Reachable { mac, .. } | State::Refreshing { mac, .. }) = entry.state else {
+        let (NeighbourState::Reachable { mac, .. } | NeighbourState::Refreshing { mac, .. }) =
+            entry.state
+        else {
             unreachable!("packets are released by an answer");
         };
-        let ether_type = super::ether_type_for(entry.ip);
+        let ether_type = super::framing::ether_type_for(entry.ip);
         let (header, body) = frame.split_at_mut(EthernetHeader::LEN);
         EthernetHeader {
             dst: mac,
@@ -433,8 +435,8 @@ impl Neighbours {
             let Some(entry) = self.entries.at_mut(index) else {
                 continue;
             };
-            let (State::Incomplete { sent, due } | State::Refreshing { sent, due, .. }) =
-                entry.state
+            let (NeighbourState::Incomplete { sent, due }
+            | NeighbourState::Refreshing { sent, due, .. }) = entry.state
             else {
                 continue;
             };
@@ -446,7 +448,7 @@ impl Neighbours {
             } else if sent < self.config.requests {
                 self.queues.join(ASKING, index);
             } else {
-                entry.state = State::Failed {
+                entry.state = NeighbourState::Failed {
                     until: now + self.config.failed_time,
                 };
                 self.waiting[index as usize].clear(pool, counters);
@@ -507,9 +509,9 @@ impl Neighbours {
     }
 
     /// Adds an entry; the caller has made room.
-    fn insert(&mut self, ip: IpAddr, state: State) -> u32 {
+    fn insert(&mut self, ip: IpAddr, state: NeighbourState) -> u32 {
         let bucket = self.bucket(ip);
-        let entry = Entry {
+        let entry = NeighbourEntry {
             ip,
             state,
             used: false,
@@ -547,7 +549,8 @@ impl Neighbours {
     /// we have not used for longest goes, roughly.
     fn evict_for_us(&mut self, pool: &mut Pool, counters: &mut Counters) {
         let capacity = self.entries.capacity();
-        let waits = |entry: &Entry| matches!(entry.state, State::Incomplete { .. });
+        let waits =
+            |entry: &NeighbourEntry| matches!(entry.state, NeighbourState::Incomplete { .. });
         let waiting = self
             .entries
             .iter()
@@ -570,7 +573,7 @@ impl Neighbours {
         for _ in 0..STRANGER_TRIES.min(self.entries.capacity()) {
             let index = self.advance_hand();
             let entry = &self.entries[index];
-            let waits = matches!(entry.state, State::Incomplete { .. });
+            let waits = matches!(entry.state, NeighbourState::Incomplete { .. });
             if !waits && !entry.used && self.waiting[index as usize].is_empty() {
                 self.unlink(index);
                 return true;

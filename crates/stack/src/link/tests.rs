@@ -1,12 +1,20 @@
 //! Tests of `link`: what it promises, and what the wrong input does to it.
 
+use core::net::IpAddr;
+
+use fullpipe_wire::{EtherType, EthernetHeader, MacAddress};
+
 use super::*;
+use crate::{
+    counters::{Counters, Discard},
+    device::Medium,
+};
 
 const US: MacAddress = MacAddress([2, 0, 0, 0, 0, 2]);
 const PEER: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
 
-fn link(medium: Medium) -> Link {
-    Link { medium, mac: US }
+fn link(medium: Medium) -> LinkLayer {
+    LinkLayer { medium, mac: US }
 }
 
 fn frame(dst: MacAddress, ether_type: EtherType) -> [u8; 16] {

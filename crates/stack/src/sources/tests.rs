@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn each_address_has_its_own_bound_and_is_forgotten_when_it_has_nothing() {
-    let mut sources = Sources::new(4, 2, Secret([1; 16]));
+    let mut sources = SourceCounts::new(4, 2, Secret([1; 16]));
     let ip = |last: u8| IpAddr::from([10, 0, 0, last]);
     for _ in 0..2 {
         assert_eq!(sources.full(ip(1)), None);

@@ -12,7 +12,7 @@ use super::{ConnectOptions, ConnectionId, ListenOptions, ListenerId, Stack};
 use crate::{
     describe::Description,
     error::{OpenError, TcpError},
-    tcp::{Holder, Slot},
+    tcp::{Attachment, ConnectionSlot},
 };
 
 impl Stack {
@@ -230,7 +230,7 @@ impl Stack {
             local,
             remote,
             info,
-            &self.tcp.config,
+            &self.tcp.shared.config,
             &self.pool,
         ))
     }
@@ -258,12 +258,12 @@ impl Stack {
     }
 
     /// The connection that `id` names, if the application still holds it.
-    fn slot(&self, id: ConnectionId) -> Result<&Slot, TcpError> {
+    fn slot(&self, id: ConnectionId) -> Result<&ConnectionSlot, TcpError> {
         let slot = self
             .tcp
             .slots
             .get(id.0)
-            .filter(|slot| slot.holder == Holder::User);
+            .filter(|slot| slot.attachment == Attachment::Application);
         slot.ok_or(TcpError::NoSuchHandle)
     }
 
@@ -307,6 +307,6 @@ impl Stack {
     }
 
     fn tuning(&self, asked: Option<Tuning>) -> Tuning {
-        asked.unwrap_or_else(|| Tuning::from_config(&self.tcp.config))
+        asked.unwrap_or_else(|| Tuning::from_config(&self.tcp.shared.config))
     }
 }

@@ -7,7 +7,8 @@
 use fullpipe_pool::Instant;
 use fullpipe_tcp::SeqNum;
 
-use super::tuple::{Bytes, FourTuple, Secret};
+use super::four_tuple::FourTuple;
+use crate::secret::{HashInput, Secret};
 
 #[cfg(test)]
 mod tests;
@@ -56,7 +57,7 @@ impl InitialNumbers {
     /// The same for all their connections, so that timestamps of one tuple
     /// never go back between incarnations.
     pub(crate) fn timestamp_offset(&self, tuple: &FourTuple) -> u32 {
-        let mut bytes = Bytes::new();
+        let mut bytes = HashInput::new();
         bytes.push_ip(tuple.local_ip);
         bytes.push_ip(tuple.remote_ip);
         self.timestamps.prf(bytes.as_slice()) as u32

@@ -8,12 +8,10 @@ use core::net::{IpAddr, SocketAddr};
 
 use fullpipe_tcp::Tuning;
 
-use super::{
-    demux::Demux,
-    tuple::{Bytes, Secret},
-};
 use crate::{
-    ready::Queues,
+    hash_index::HashIndex,
+    queues::Queues,
+    secret::{HashInput, Secret},
     slab::{Key, Slab},
 };
 
@@ -22,7 +20,7 @@ mod tests;
 
 /// A listening socket.
 #[derive(Clone, Debug)]
-pub(crate) struct Listener {
+pub(crate) struct ListeningSocket {
     /// Where it listens; an unspecified address is every address of ours.
     pub(crate) local: SocketAddr,
     /// Connections that may wait to be accepted.
@@ -33,26 +31,26 @@ pub(crate) struct Listener {
 
 /// All listening sockets.
 #[derive(Debug)]
-pub(crate) struct Listeners {
-    listeners: Slab<Listener>,
-    by_address: Demux,
+pub(crate) struct ListeningSockets {
+    listeners: Slab<ListeningSocket>,
+    by_address: HashIndex,
     /// A queue of connections for each listener.
     waiting: Queues,
 }
 
-impl Listeners {
+impl ListeningSockets {
     /// Room for `most` listeners, and for `connections` to wait in them.
     pub(crate) fn new(most: u32, connections: u32, secret: &Secret) -> Self {
         Self {
             listeners: Slab::new(most),
-            by_address: Demux::new(most, secret.derive(b"listeners")),
+            by_address: HashIndex::new(most, secret.derive(b"listeners")),
             waiting: Queues::new(most, connections),
         }
     }
 
     /// Adds a listener; `None` when there is no room for it. The caller has
     /// checked that nobody listens there.
-    pub(crate) fn add(&mut self, listener: Listener) -> Option<Key> {
+    pub(crate) fn add(&mut self, listener: ListeningSocket) -> Option<Key> {
         let hash = self.hash(listener.local);
         let key = self.listeners.insert(listener).ok()?;
         self.by_address.insert(hash, key.index);
@@ -82,7 +80,7 @@ impl Listeners {
     }
 
     /// The listener that `key` names, unless it was closed.
-    pub(crate) fn get(&self, key: Key) -> Option<&Listener> {
+    pub(crate) fn get(&self, key: Key) -> Option<&ListeningSocket> {
         self.listeners.get(key)
     }
 
@@ -113,7 +111,7 @@ impl Listeners {
     }
 
     fn hash(&self, local: SocketAddr) -> u32 {
-        let mut bytes = Bytes::new();
+        let mut bytes = HashInput::new();
         bytes.push_ip(local.ip());
         bytes.push(&local.port().to_be_bytes());
         self.by_address.hash(bytes.as_slice())

@@ -1,208 +1,158 @@
-//! TCP as the host sees it: who is meant by a segment, connections that do not
-//! exist yet or any more, and whose turn it is.
+//! The TCP of a host: which connection a segment belongs to, and which
+//! connection sends next.
 //!
-//! Rule: a connection is called only through [`TcpLayer::run`], and after each
-//! call [`TcpLayer::settle`] files what the call changed: its deadline, its
-//! wish to send, its events, its end. So no list can disagree with a
-//! connection, and nothing is ever searched for. What a connection does is
-//! decided in `fullpipe-tcp`; what a frame looks like, in `egress`.
+//! Rule: a connection is called only through [`TcpLayer::run`], which files its
+//! new state in every queue after the call: its timer, its place in the transmit
+//! queue, its events, its end. So no queue can disagree with a connection, and
+//! none is searched. The behaviour of a connection is in `fullpipe-tcp`, the
+//! layout of a frame in `egress`.
 
-pub(crate) mod arrival;
-mod demux;
+pub(crate) mod dispatch;
+mod four_tuple;
 mod isn;
 pub(crate) mod listener;
-pub(crate) mod memory;
+pub(crate) mod memory_waiters;
 pub(crate) mod open;
 mod orphans;
-pub(crate) mod parking;
+mod owner;
 mod ports;
 pub(crate) mod resets;
+pub(crate) mod shared;
 mod syn_cache;
 mod syn_cookie;
-mod time_wait;
-mod tuple;
+mod time_wait_table;
+pub(crate) mod transmit_queue;
 
 use core::net::IpAddr;
 
-use fullpipe_pool::{Holder as PoolHolder, Instant, Pool, Pressure};
-use fullpipe_tcp::{
-    Connection, Discards, Env, SegmentOut, SentArena, TcpConfig, TcpCounters, TcpState, Trace,
-    congestion::CongestionRegistry, trace::TraceEvent,
-};
+use fullpipe_pool::{Holder, Instant, Pressure};
+use fullpipe_tcp::{Connection, Env, SegmentOut, TcpState, trace::TraceEvent};
 
-pub(crate) use demux::Demux;
-pub(crate) use tuple::{Bytes, FourTuple, Secret};
+pub(crate) use four_tuple::FourTuple;
+pub(crate) use shared::HostContext;
 
 use crate::{
     config::{Config, SynCookieUse},
-    counters::Counters,
-    events::EventQueue,
+    hash_index::HashIndex,
+    secret::Secret,
     slab::{Key, Slab},
-    sources::Sources,
+    sources::SourceCounts,
     timer_wheel::TimerWheel,
 };
 use isn::InitialNumbers;
-use listener::Listeners;
-use memory::Waiters;
+use listener::ListeningSockets;
+use memory_waiters::MemoryWaiters;
 use orphans::{Orphan, Orphans};
-use parking::Parking;
+use owner::{Owner, OwnerNumbers};
 use ports::EphemeralPorts;
 use resets::Resets;
+use shared::Shared;
 use syn_cache::SynCache;
 use syn_cookie::SynCookies;
-use time_wait::TimeWaits;
+use time_wait_table::TimeWaitTable;
+use transmit_queue::TransmitQueue;
 
-/// Resets to strangers that wait to be sent.
+/// Resets to unknown hosts that wait to be sent.
 const RESETS: u32 = 64;
-/// Resets to strangers sent in a second.
+/// Resets to unknown hosts sent in a second.
 const RESETS_PER_SECOND: u32 = 1_000;
-/// Answers with a cookie that wait to be sent.
+/// SYN-ACKs with a cookie that wait to be sent.
 const COOKIES: u32 = 64;
 
-/// What a call needs besides TCP's own state.
-#[derive(Debug)]
-pub(crate) struct Host<'a> {
-    /// The time of this turn.
-    pub(crate) now: Instant,
-    /// Packet memory.
-    pub(crate) pool: &'a mut Pool,
-    /// Where the application learns what changed.
-    pub(crate) events: &'a mut EventQueue,
-    /// Counters of the host.
-    pub(crate) counters: &'a mut Counters,
-}
-
-/// Who holds a connection.
+/// The user of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Holder {
-    /// The application, by its id.
-    User,
-    /// A listener, until it is accepted.
+pub(crate) enum Attachment {
+    /// The application, which has its id.
+    Application,
+    /// A listener's backlog, until the connection is accepted.
     Backlog,
-    /// Nobody: the application closed it, and it finishes alone.
-    Nobody,
+    /// None: the application has closed it, and it finishes by itself.
+    Orphan,
 }
 
-/// A connection and what the host knows of it.
+/// A connection and the host's data about it.
 #[derive(Debug)]
-pub(crate) struct Slot {
-    /// Between whom.
+pub(crate) struct ConnectionSlot {
+    /// The connection's addresses and ports.
     pub(crate) tuple: FourTuple,
     /// The tuple's hash.
     hash: u32,
-    /// Who holds it.
-    pub(crate) holder: Holder,
-    /// Bytes that the device holds of what it sent, where the device says so.
-    pub(crate) below: u32,
-    /// Segments of the tuple find this connection: until it has ended.
-    is_found: bool,
+    /// The connection's user.
+    pub(crate) attachment: Attachment,
+    /// Bytes handed to the device and not yet completed, for a device that
+    /// reports completions.
+    pub(crate) in_device: u32,
+    /// Whether the tuple table leads to this connection: until the connection
+    /// has ended.
+    in_demux: bool,
     /// The connection.
     pub(crate) connection: Connection,
 }
 
-/// Whom a four-tuple leads to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Owner {
-    Connection(u32),
-    Handshake(u32),
-    TimeWait(u32),
-}
-
-const KIND_SHIFT: u32 = 30;
-const INDEX_MASK: u32 = (1 << KIND_SHIFT) - 1;
-
-impl Owner {
-    /// As the value of a [`Demux`] entry.
-    const fn encode(self) -> u32 {
-        match self {
-            Self::Connection(index) => index,
-            Self::Handshake(index) => 1 << KIND_SHIFT | index,
-            Self::TimeWait(index) => 2 << KIND_SHIFT | index,
-        }
-    }
-
-    const fn decode(value: u32) -> Self {
-        let index = value & INDEX_MASK;
-        match value >> KIND_SHIFT {
-            0 => Self::Connection(index),
-            1 => Self::Handshake(index),
-            2.. => Self::TimeWait(index),
-        }
-    }
-}
-
-/// `percent` of `blocks`, at least one.
+/// Returns `percent` of `blocks`, at least one.
 fn share_of(blocks: u32, percent: u32) -> u32 {
     ((u64::from(blocks) * u64::from(percent) / 100) as u32).max(1)
 }
 
-/// All of TCP on one host.
+/// All TCP state of one host.
 #[derive(Debug)]
 pub(crate) struct TcpLayer {
-    pub(crate) config: TcpConfig,
-    pub(crate) counters: TcpCounters,
-    pub(crate) discards: Discards,
-    pub(crate) trace: Trace,
-    /// What the trace was last told that each holder has: blocks held and promised.
-    pool_traced: [(u32, u32); PoolHolder::ALL.len()],
-    /// What the trace and the counters were last told of packet memory.
-    pressure_told: Pressure,
-    pub(crate) sent: SentArena,
-    /// Congestion control algorithms that the application registered.
-    pub(crate) congestion: CongestionRegistry,
-    pub(crate) slots: Slab<Slot>,
-    pub(crate) listeners: Listeners,
-    pub(crate) parking: Parking,
+    pub(crate) shared: Shared,
+    /// Blocks held and promised by each holder, as last recorded in the trace.
+    traced_pool: [(u32, u32); Holder::ALL.len()],
+    /// The level of packet memory, as last recorded and counted.
+    last_pressure: Pressure,
+    pub(crate) slots: Slab<ConnectionSlot>,
+    pub(crate) listeners: ListeningSockets,
+    pub(crate) transmit_queue: TransmitQueue,
     pub(crate) resets: Resets,
-    pub(crate) waiters: Waiters,
+    pub(crate) memory_waiters: MemoryWaiters,
     orphans: Orphans,
-    demux: Demux,
+    /// The number of each tuple's owner.
+    demux: HashIndex,
+    numbers: OwnerNumbers,
     syn_cache: SynCache,
     cookies: SynCookies,
     cookie_use: SynCookieUse,
-    time_waits: TimeWaits,
-    /// Connections, then handshakes, then what is in TIME-WAIT.
+    time_waits: TimeWaitTable,
+    /// One timer for each owner's number.
     timers: TimerWheel,
-    numbers: InitialNumbers,
+    initial_numbers: InitialNumbers,
     ports: EphemeralPorts,
-    /// Connections that wait in a listener that names no backlog.
+    /// Backlog of a listener that names none.
     backlog: u32,
-    /// A peer to which the path has become doubtful.
-    pub(crate) doubted: Option<IpAddr>,
+    /// A peer that R1 timeouts in a row have put in doubt.
+    pub(crate) negative_advice: Option<IpAddr>,
 }
 
 impl TcpLayer {
-    /// Takes all memory it will ever use.
+    /// Allocates all memory that TCP will use beside the pool.
     pub(crate) fn new(config: &Config, secret: &Secret) -> Self {
         let sizes = &config.stack;
-        let entries = sizes.connections + sizes.half_open + sizes.time_wait_entries;
+        let numbers =
+            OwnerNumbers::new(sizes.connections, sizes.half_open, sizes.time_wait_entries);
         let port = |port: u32| u16::try_from(port).unwrap_or(u16::MAX);
         let (low, high) = (port(sizes.ephemeral_low), port(sizes.ephemeral_high));
         Self {
-            config: config.tcp.clone(),
-            counters: TcpCounters::default(),
-            discards: Discards::default(),
-            trace: Trace::new(config.trace.records as usize),
-            pool_traced: [(0, 0); PoolHolder::ALL.len()],
-            pressure_told: Pressure::Low,
-            sent: SentArena::new(sizes.sent_ranges, sizes.connections)
-                .with_max_cuts(sizes.sent_ranges_each),
-            congestion: CongestionRegistry::new(),
+            shared: Shared::new(config),
+            traced_pool: [(0, 0); Holder::ALL.len()],
+            last_pressure: Pressure::Low,
             slots: Slab::new(sizes.connections),
-            listeners: Listeners::new(sizes.listeners, sizes.connections, secret),
-            parking: Parking::new(config.arp.entries, sizes.connections),
+            listeners: ListeningSockets::new(sizes.listeners, sizes.connections, secret),
+            transmit_queue: TransmitQueue::new(config.arp.entries, sizes.connections),
             resets: Resets::new(RESETS, RESETS_PER_SECOND),
-            waiters: Waiters::new(sizes.connections),
+            memory_waiters: MemoryWaiters::new(sizes.connections),
             orphans: Orphans::new(
                 sizes.connections,
                 sizes.orphans,
                 share_of(config.pool.blocks, sizes.orphan_share),
             ),
-            demux: Demux::new(entries, secret.derive(b"four-tuples")),
+            demux: HashIndex::new(numbers.count(), secret.derive(b"four-tuples")),
+            numbers,
             syn_cache: SynCache::new(
                 sizes.half_open,
                 share_of(config.pool.blocks, sizes.half_open_share),
-                Sources::new(
+                SourceCounts::new(
                     sizes.half_open,
                     sizes.half_open_per_source,
                     secret.derive(b"half-open sources"),
@@ -210,143 +160,113 @@ impl TcpLayer {
             ),
             cookies: SynCookies::new(secret, COOKIES),
             cookie_use: sizes.syn_cookies,
-            time_waits: TimeWaits::new(sizes.time_wait_entries),
-            timers: TimerWheel::new(entries),
-            numbers: InitialNumbers::new(secret),
+            time_waits: TimeWaitTable::new(sizes.time_wait_entries),
+            timers: TimerWheel::new(numbers.count()),
+            initial_numbers: InitialNumbers::new(secret),
             ports: EphemeralPorts::new(low, high, secret),
             backlog: sizes.backlog,
-            doubted: None,
+            negative_advice: None,
         }
     }
 
-    /// Calls connection `index` and files what the call changed. The
-    /// connection may be gone afterwards.
+    /// Calls connection `index` and files its new state. The connection may be
+    /// gone afterwards.
     pub(crate) fn run<R>(
         &mut self,
         index: u32,
-        host: &mut Host<'_>,
+        host: &mut HostContext<'_>,
         call: impl FnOnce(&mut Connection, &mut Env<'_>) -> R,
     ) -> R {
-        let mut env = Env {
-            now: host.now,
-            pool: host.pool,
-            config: &self.config,
-            counters: &mut self.counters,
-            discards: &mut self.discards,
-            trace: &mut self.trace,
-            sent: &mut self.sent,
-            congestion: &mut self.congestion,
-            connection: index,
-        };
+        let mut env = self.shared.env(index, host);
         let result = call(&mut self.slots[index].connection, &mut env);
         self.settle(index, host);
         result
     }
 
-    /// Looks at connection `index`; nothing changes that would have to be filed.
+    /// Calls connection `index` without changing it, so nothing is filed.
     pub(crate) fn look<R>(
         &mut self,
         index: u32,
-        host: &mut Host<'_>,
+        host: &mut HostContext<'_>,
         look: impl FnOnce(&Connection, &Env<'_>) -> R,
     ) -> R {
-        let env = Env {
-            now: host.now,
-            pool: host.pool,
-            config: &self.config,
-            counters: &mut self.counters,
-            discards: &mut self.discards,
-            trace: &mut self.trace,
-            sent: &mut self.sent,
-            congestion: &mut self.congestion,
-            connection: index,
-        };
+        let env = self.shared.env(index, host);
         look(&self.slots[index].connection, &env)
     }
 
-    /// Memory that became free goes to those who wait for it, at most `budget`
-    /// of them. Orphans that get nowhere with more than their share lose it.
-    pub(crate) fn share_memory(&mut self, host: &mut Host<'_>, budget: u32) {
-        if self.waiters.is_empty() {
+    /// Offers freed memory to at most `budget` connections that wait for it.
+    /// First, a stalled orphan may be aborted to free its memory.
+    pub(crate) fn share_memory(&mut self, host: &mut HostContext<'_>, budget: u32) {
+        if self.memory_waiters.is_empty() {
             return;
         }
-        self.make_way(host);
-        for _ in 0..self.waiters.count_to_ask(host.pool).min(budget) {
-            let Some(index) = self.waiters.take() else {
+        self.abort_orphan_for_memory(host);
+        for _ in 0..self.memory_waiters.count_to_ask(host.pool).min(budget) {
+            let Some(index) = self.memory_waiters.take() else {
                 break;
             };
             self.run(index, host, |connection, env| connection.on_memory(env));
-            self.waiters.asked(host.pool);
+            self.memory_waiters.asked(host.pool);
         }
     }
 
-    /// Somebody was refused memory: an orphan that gets nowhere may have to go.
-    fn make_way(&mut self, host: &mut Host<'_>) {
-        if let Some(orphan) = self.orphans.in_the_way() {
-            self.reset_orphan(orphan, host);
+    /// Aborts a stalled orphan to free its memory (Linux: TCPAbortOnMemory), if
+    /// stalled orphans hold more than their share. Called when a connection or a
+    /// handshake was refused memory.
+    fn abort_orphan_for_memory(&mut self, host: &mut HostContext<'_>) {
+        if let Some(orphan) = self.orphans.over_share() {
+            self.abort_orphan(orphan, host);
         }
     }
 
-    /// Ends an orphan so that others can live.
-    fn reset_orphan(&mut self, index: u32, host: &mut Host<'_>) {
+    /// Aborts orphan `index` with a reset.
+    fn abort_orphan(&mut self, index: u32, host: &mut HostContext<'_>) {
         self.run(index, host, |connection, env| {
-            connection.abort_for_memory(env)
+            connection.abort_for_memory(env);
         });
     }
 
-    /// What a call on a connection that has no slot yet is handed.
-    fn env<'a>(&'a mut self, connection: u32, host: &'a mut Host<'_>) -> Env<'a> {
-        Env {
-            now: host.now,
-            pool: host.pool,
-            config: &self.config,
-            counters: &mut self.counters,
-            discards: &mut self.discards,
-            trace: &mut self.trace,
-            sent: &mut self.sent,
-            congestion: &mut self.congestion,
-            connection,
-        }
-    }
-
-    /// Tells the trace, if it is on, which accounts of packet memory have
-    /// changed since it was last told.
-    pub(crate) fn trace_pool(&mut self, index: u32, host: &Host<'_>) {
-        if !self.trace.is_on() {
+    /// Records in the trace, if it is on, which accounts of packet memory have
+    /// changed since the last record.
+    pub(crate) fn trace_pool(&mut self, index: u32, host: &HostContext<'_>) {
+        let trace = &mut self.shared.trace;
+        if !trace.is_on() {
             return;
         }
-        for (seen, holder) in self.pool_traced.iter_mut().zip(PoolHolder::ALL) {
+        for (traced, holder) in self.traced_pool.iter_mut().zip(Holder::ALL) {
             let now = (host.pool.held(holder), host.pool.promised_to(holder));
-            if *seen != now {
-                *seen = now;
+            if *traced != now {
+                *traced = now;
                 let (held, promised) = now;
                 let event = TraceEvent::Pool {
                     holder,
                     held,
                     promised,
                 };
-                self.trace.record(host.now, index, event);
+                trace.record(host.now, index, event);
             }
         }
     }
 
-    /// Counts that packet memory came under pressure, whoever brought it about.
-    fn note_pressure(&mut self, index: u32, host: &Host<'_>) {
+    /// Counts and records a change of the level of packet memory.
+    fn note_pressure(&mut self, index: u32, host: &HostContext<'_>) {
         let now = host.pool.pressure();
-        if now == self.pressure_told {
+        if now == self.last_pressure {
             return;
         }
-        self.counters.memory_pressures += u64::from(self.pressure_told == Pressure::Low);
-        self.pressure_told = now;
-        self.trace
+        let shared = &mut self.shared;
+        shared.counters.memory_pressures += u64::from(self.last_pressure == Pressure::Low);
+        self.last_pressure = now;
+        shared
+            .trace
             .record(host.now, index, TraceEvent::Pressure(now));
     }
 
-    /// Files what became of connection `index`.
-    fn settle(&mut self, index: u32, host: &mut Host<'_>) {
+    /// Files the state of connection `index` after a call.
+    fn settle(&mut self, index: u32, host: &mut HostContext<'_>) {
         let slot = &mut self.slots[index];
         let changed = slot.connection.take_events().any();
-        if changed && slot.holder == Holder::User {
+        if changed && slot.attachment == Attachment::Application {
             host.events.tcp(index);
         }
         self.note_pressure(index, host);
@@ -355,18 +275,18 @@ impl TcpLayer {
         let (state, wants_output) = (connection.state(), connection.wants_output());
         let waits = connection.waits_for_memory();
         let ended = matches!(state, TcpState::TimeWait | TcpState::Closed);
-        let is_orphan = self.slots[index].holder == Holder::Nobody && !ended;
-        let orphan = is_orphan.then(|| match connection.is_stalled(&self.config) {
+        let is_orphan = self.slots[index].attachment == Attachment::Orphan && !ended;
+        let orphan = is_orphan.then(|| match connection.is_stalled(&self.shared.config) {
             true => Orphan::Stalled {
                 blocks: connection.blocks(host.pool),
             },
             false => Orphan::Finishing,
         });
         self.orphans.file(index, orphan);
-        self.waiters.file(index, waits, host.pool);
-        self.timers.set(index, connection.next_timeout());
+        self.memory_waiters.file(index, waits, host.pool);
+        self.set_timer(Owner::Connection(index), connection.next_timeout());
         if wants_output {
-            self.parking.wants(index);
+            self.transmit_queue.enqueue(index);
         }
         match state {
             TcpState::Closed => self.end(index, host),
@@ -383,165 +303,171 @@ impl TcpLayer {
         }
     }
 
-    /// Connection `index` is over: its tuple is free, and its slot too unless
-    /// somebody holds it or it has a last word to say.
-    fn end(&mut self, index: u32, host: &mut Host<'_>) {
+    /// Ends connection `index`: its tuple is free, and its slot too unless the
+    /// application still has its id or a RST is pending.
+    fn end(&mut self, index: u32, host: &mut HostContext<'_>) {
         let slot = &mut self.slots[index];
-        if slot.is_found {
-            slot.is_found = false;
-            self.demux
-                .remove(slot.hash, Owner::Connection(index).encode());
+        if slot.in_demux {
+            slot.in_demux = false;
+            let number = self.numbers.encode(Owner::Connection(index));
+            self.demux.remove(slot.hash, number);
         }
-        match slot.holder {
-            Holder::User => {}
-            Holder::Backlog => {
-                slot.holder = Holder::Nobody;
+        match slot.attachment {
+            Attachment::Application => {}
+            Attachment::Backlog => {
+                slot.attachment = Attachment::Orphan;
                 self.listeners.forget(index);
                 self.run(index, host, |connection, env| connection.close(env));
             }
-            Holder::Nobody if slot.connection.is_gone() => self.free(index, host),
-            Holder::Nobody => {}
+            Attachment::Orphan if slot.connection.is_gone() => self.free(index, host),
+            Attachment::Orphan => {}
         }
     }
 
-    /// A connection in TIME-WAIT that nobody holds needs no more than a few
-    /// numbers: it goes on in `time_waits`, where its tuple can be used again
-    /// safely.
-    fn compress(&mut self, index: u32, host: &mut Host<'_>) {
-        if self.time_waits.is_off() || !self.slots[index].is_found {
+    /// Moves connection `index`, which is in TIME-WAIT, to the table of those,
+    /// which keeps a few numbers of it, and frees its slot. An id that the
+    /// application still has is of no use from then on.
+    fn compress(&mut self, index: u32, host: &mut HostContext<'_>) {
+        if self.time_waits.is_off() || !self.slots[index].in_demux {
             return;
         }
         let wait = self.slots[index].connection.time_wait(host.now);
         let Some(wait) = wait else {
             return;
         };
-        if let Some(oldest) = self.time_waits.in_the_way() {
+        if let Some(oldest) = self.time_waits.oldest_if_full() {
             self.forget_time_wait(oldest);
             host.counters.mib.tcp_time_wait_overflows += 1;
         }
         let slot = &mut self.slots[index];
-        slot.is_found = false;
+        slot.in_demux = false;
         let until = wait.until;
-        let remains = self.time_waits.add(slot.tuple, slot.hash, wait);
-        let (from, to) = (Owner::Connection(index), Owner::TimeWait(remains));
-        self.demux.replace(slot.hash, from.encode(), to.encode());
-        self.timers.set(self.time_wait_timer(remains), Some(until));
+        let hash = slot.hash;
+        let entry = Owner::TimeWait(self.time_waits.add(slot.tuple, hash, wait));
+        let from = self.numbers.encode(Owner::Connection(index));
+        self.demux.replace(hash, from, self.numbers.encode(entry));
+        self.set_timer(entry, Some(until));
         self.free(index, host);
     }
 
-    /// Gives slot `index` back with all its memory.
-    pub(crate) fn free(&mut self, index: u32, host: &mut Host<'_>) {
+    /// Frees slot `index` with all its memory.
+    pub(crate) fn free(&mut self, index: u32, host: &mut HostContext<'_>) {
         let mut slot = self.slots.remove(index);
+        let shared = &mut self.shared;
         slot.connection
-            .release(host.pool, &mut self.sent, &mut self.congestion);
-        if slot.is_found {
-            self.demux
-                .remove(slot.hash, Owner::Connection(index).encode());
+            .release(host.pool, &mut shared.sent, &mut shared.congestion);
+        if slot.in_demux {
+            let number = self.numbers.encode(Owner::Connection(index));
+            self.demux.remove(slot.hash, number);
         }
-        self.timers.set(index, None);
-        self.parking.forget(index);
+        self.set_timer(Owner::Connection(index), None);
+        self.transmit_queue.remove(index);
         self.orphans.file(index, None);
-        self.waiters.file(index, false, host.pool);
+        self.memory_waiters.file(index, false, host.pool);
         self.listeners.forget(index);
         host.events.forget_tcp(index);
     }
 
-    /// TIME-WAIT of entry `index` is over.
+    /// Removes TIME-WAIT entry `index`.
     fn forget_time_wait(&mut self, index: u32) {
-        let remains = self.time_waits.remove(index);
-        self.demux
-            .remove(remains.hash, Owner::TimeWait(index).encode());
-        self.timers.set(self.time_wait_timer(index), None);
+        let owner = Owner::TimeWait(index);
+        let entry = self.time_waits.remove(index);
+        self.demux.remove(entry.hash, self.numbers.encode(owner));
+        self.set_timer(owner, None);
     }
 
-    /// Handshake `index` is over.
-    fn forget_handshake(&mut self, index: u32, host: &mut Host<'_>) {
+    /// Removes handshake `index`.
+    fn forget_handshake(&mut self, index: u32, host: &mut HostContext<'_>) {
+        let owner = Owner::Handshake(index);
         let handshake = self.syn_cache.remove(index, host.pool);
         self.demux
-            .remove(handshake.hash, Owner::Handshake(index).encode());
-        self.timers.set(self.handshake_timer(index), None);
+            .remove(handshake.hash, self.numbers.encode(owner));
+        self.set_timer(owner, None);
     }
 
-    fn handshake_timer(&self, index: u32) -> u32 {
-        self.slots.capacity() + index
-    }
-
-    fn time_wait_timer(&self, index: u32) -> u32 {
-        self.slots.capacity() + self.syn_cache.capacity() + index
+    fn set_timer(&mut self, owner: Owner, at: Option<Instant>) {
+        self.timers.set(self.numbers.encode(owner), at);
     }
 
     fn hash(&self, tuple: &FourTuple) -> u32 {
         tuple.with_bytes(|bytes| self.demux.hash(bytes))
     }
 
-    /// Whom segments of `tuple` are for.
+    /// Returns the owner of `tuple`, whose hash is `hash`.
     fn owner(&self, tuple: &FourTuple, hash: u32) -> Option<Owner> {
-        let is_it = |value| match Owner::decode(value) {
+        let has_tuple = |number| match self.numbers.decode(number) {
             Owner::Connection(index) => self.slots[index].tuple == *tuple,
             Owner::Handshake(index) => self.syn_cache.at(index).tuple == *tuple,
             Owner::TimeWait(index) => self.time_waits.at(index).tuple == *tuple,
         };
-        self.demux.find(hash, is_it).map(Owner::decode)
+        let number = self.demux.find(hash, has_tuple)?;
+        Some(self.numbers.decode(number))
     }
 
-    /// Lets every deadline that has come pass, at most `budget` of them.
-    pub(crate) fn on_timeouts(&mut self, host: &mut Host<'_>, budget: u32) {
+    /// Enters `owner` for a tuple whose hash is `hash` and that has none.
+    fn add_owner(&mut self, hash: u32, owner: Owner) {
+        self.demux.insert(hash, self.numbers.encode(owner));
+    }
+
+    /// Runs at most `budget` timers that have expired.
+    pub(crate) fn on_timeouts(&mut self, host: &mut HostContext<'_>, budget: u32) {
         for _ in 0..budget {
             let Some(timer) = self.timers.expire(host.now) else {
                 return;
             };
-            let (connections, handshakes) = (self.slots.capacity(), self.syn_cache.capacity());
-            if timer < connections {
-                self.run(timer, host, |connection, env| connection.on_timeout(env));
-                self.note_doubt(timer);
-            } else if timer < connections + handshakes {
-                self.on_handshake_timeout(timer - connections, host);
-            } else {
-                self.forget_time_wait(timer - connections - handshakes);
+            match self.numbers.decode(timer) {
+                Owner::Connection(index) => {
+                    self.run(index, host, |connection, env| connection.on_timeout(env));
+                    self.note_negative_advice(index);
+                }
+                Owner::Handshake(index) => self.on_handshake_timeout(index, host),
+                Owner::TimeWait(index) => self.forget_time_wait(index),
             }
         }
     }
 
-    /// After R1 timeouts in a row the next hop itself is doubtful.
-    fn note_doubt(&mut self, index: u32) {
+    /// Puts the next hop in doubt after R1 timeouts in a row.
+    /// RFC 9293 §3.8.3, RFC 1122 §3.3.1.4.
+    fn note_negative_advice(&mut self, index: u32) {
         let slot = self.slots.at(index);
-        let doubts = slot.is_some_and(|slot| slot.connection.doubts_path(&self.config));
+        let doubts = slot.is_some_and(|slot| slot.connection.doubts_path(&self.shared.config));
         if doubts {
-            self.doubted = slot.map(|slot| slot.tuple.remote().ip());
+            self.negative_advice = slot.map(|slot| slot.tuple.remote().ip());
         }
     }
 
-    fn on_handshake_timeout(&mut self, index: u32, host: &mut Host<'_>) {
-        let wanted = self
+    fn on_handshake_timeout(&mut self, index: u32, host: &mut HostContext<'_>) {
+        let listens = self
             .listeners
             .get(self.syn_cache.at(index).listener)
             .is_some();
-        if wanted && self.syn_cache.on_timeout(index, &self.config) {
-            self.counters.timeouts += 1;
-            self.counters.retrans_segs += 1;
+        let counters = &mut self.shared.counters;
+        if listens && self.syn_cache.on_timeout(index, &self.shared.config) {
+            counters.timeouts += 1;
+            counters.retrans_segs += 1;
         } else {
-            self.counters.attempt_fails += 1;
+            counters.attempt_fails += 1;
             self.forget_handshake(index, host);
         }
     }
 
-    /// The next deadline of anything in TCP.
+    /// Returns the next deadline of any timer in TCP.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         self.timers.next_deadline()
     }
 
-    /// The key that names connection `index` for its user.
+    /// Returns the key that identifies connection `index` to its user.
     pub(crate) fn key(&self, index: u32) -> Key {
         self.slots.key(index)
     }
 
-    /// Whether SYN and ACK are due to anybody.
+    /// Returns whether a SYN-ACK is due.
     pub(crate) fn has_syn_ack(&self) -> bool {
         self.syn_cache.first_due().is_some() || !self.cookies.is_empty()
     }
 
-    /// Takes the SYN and ACK that must leave first, and whose they are. Where the
-    /// handshake is remembered its timer runs, whether they leave or cannot.
+    /// Takes the SYN-ACK to be sent next and its addresses. A handshake that is
+    /// remembered starts its timer even if the SYN-ACK cannot be sent.
     pub(crate) fn take_syn_ack(&mut self, now: Instant) -> Option<(FourTuple, SegmentOut)> {
         let Some(index) = self.syn_cache.first_due() else {
             return self.cookies.pop();
@@ -549,61 +475,59 @@ impl TcpLayer {
         let handshake = self.syn_cache.at(index);
         let due = (handshake.tuple, handshake.half_open.syn_ack(now));
         self.syn_cache.answered(index);
-        let deadline = self.syn_cache.deadline(index, &self.config, now);
-        self.timers.set(self.handshake_timer(index), Some(deadline));
+        let deadline = self.syn_cache.deadline(index, &self.shared.config, now);
+        self.set_timer(Owner::Handshake(index), Some(deadline));
         Some(due)
     }
 
-    /// The ACK from TIME-WAIT that must leave first, and whose it is.
+    /// Returns the next ACK due from TIME-WAIT, with its entry and addresses.
     pub(crate) fn first_wait_ack(&self, now: Instant) -> Option<(u32, FourTuple, SegmentOut)> {
         let index = self.time_waits.first_due()?;
-        let remains = self.time_waits.at(index);
-        Some((index, remains.tuple, remains.acknowledgment(now)))
+        let entry = self.time_waits.at(index);
+        Some((index, entry.tuple, entry.acknowledgment(now)))
     }
 
-    /// The ACK of TIME-WAIT entry `index` left, or could not.
+    /// Marks the ACK of TIME-WAIT entry `index` as sent or dropped.
     pub(crate) fn wait_ack_left(&mut self, index: u32) {
         self.time_waits.answered(index);
     }
 
-    /// Whether there is something to send, or memory to share out.
+    /// Returns whether a segment may be due.
     pub(crate) fn has_work(&self) -> bool {
-        self.parking.first().is_some()
+        self.transmit_queue.first().is_some()
             || !self.resets.is_empty()
             || self.has_syn_ack()
             || self.time_waits.first_due().is_some()
     }
 
-    /// Connections whose application has closed, and that finish alone.
+    /// Counts orphans: connections that the application has closed and that
+    /// finish by themselves, those in TIME-WAIT excluded.
     pub(crate) fn orphan_count(&self) -> u32 {
         self.orphans.len()
     }
 
-    /// Handshakes under way, and connections in TIME-WAIT outside their slots.
+    /// Counts handshakes in progress, and connections in TIME-WAIT that have
+    /// left their slots.
     pub(crate) fn lesser_counts(&self) -> (u32, u32) {
         (self.syn_cache.len(), self.time_waits.len())
     }
 
-    /// Checks that every tuple leads to exactly one owner and back.
+    /// Checks that the tuple table leads to every owner, and to nothing else.
     ///
     /// # Panics
-    /// With the account that does not balance.
+    /// If it does not.
     pub(crate) fn verify(&self) {
-        let found = self.slots.iter().filter(|(_, slot)| slot.is_found).count() as u32;
-        let entries = found + self.syn_cache.len() + self.time_waits.len();
+        let listed = || self.slots.iter().filter(|(_, slot)| slot.in_demux);
+        let entries = listed().count() as u32 + self.syn_cache.len() + self.time_waits.len();
         assert_eq!(
             self.demux.len(),
             entries,
             "tuples in the table and tuples in use differ"
         );
-        for (index, slot) in self.slots.iter().filter(|(_, slot)| slot.is_found) {
+        for (index, slot) in listed() {
             let owner = self.owner(&slot.tuple, slot.hash);
-            assert_eq!(
-                owner,
-                Some(Owner::Connection(index)),
-                "{:?} is lost",
-                slot.tuple
-            );
+            let tuple = slot.tuple;
+            assert_eq!(owner, Some(Owner::Connection(index)), "{tuple:?} is lost");
         }
     }
 }

@@ -6,7 +6,9 @@ use core::net::{IpAddr, SocketAddr};
 
 use fullpipe_tcp::{ActiveOpen, Connection, Tuning};
 
-use super::{FourTuple, Holder, Host, Owner, Slot, TcpLayer, listener::Listener};
+use super::{
+    Attachment, ConnectionSlot, FourTuple, HostContext, Owner, TcpLayer, listener::ListeningSocket,
+};
 use crate::{error::OpenError, slab::Key};
 
 impl TcpLayer {
@@ -25,7 +27,7 @@ impl TcpLayer {
         }
         let backlog = backlog.unwrap_or(self.backlog).max(1);
         self.listeners
-            .add(Listener {
+            .add(ListeningSocket {
                 local,
                 backlog,
                 tuning,
@@ -35,9 +37,9 @@ impl TcpLayer {
 
     /// Stops to listen. Connections that nobody accepted are reset; handshakes
     /// under way end as their next segment or timer comes.
-    pub(crate) fn unlisten(&mut self, index: u32, host: &mut Host<'_>) {
+    pub(crate) fn unlisten(&mut self, index: u32, host: &mut HostContext<'_>) {
         while let Some(connection) = self.listeners.take(index) {
-            self.slots[connection].holder = Holder::Nobody;
+            self.slots[connection].attachment = Attachment::Orphan;
             self.run(connection, host, |connection, env| connection.abort(env));
         }
         self.listeners.remove(index);
@@ -45,9 +47,9 @@ impl TcpLayer {
     }
 
     /// The connection that waited longest in listener `index`.
-    pub(crate) fn accept(&mut self, index: u32, host: &mut Host<'_>) -> Option<u32> {
+    pub(crate) fn accept(&mut self, index: u32, host: &mut HostContext<'_>) -> Option<u32> {
         let connection = self.listeners.take(index)?;
-        self.slots[connection].holder = Holder::User;
+        self.slots[connection].attachment = Attachment::Application;
         // Text, or even the end, may have come before anybody held it.
         host.events.tcp(connection);
         Some(connection)
@@ -60,7 +62,7 @@ impl TcpLayer {
         remote: SocketAddr,
         tuning: Tuning,
         mss_limit: u16,
-        host: &mut Host<'_>,
+        host: &mut HostContext<'_>,
     ) -> Result<u32, OpenError> {
         if self.slots.is_full() {
             return Err(OpenError::TooManyConnections);
@@ -77,26 +79,25 @@ impl TcpLayer {
             return Err(OpenError::AddressInUse);
         }
         let open = ActiveOpen {
-            iss: self.numbers.sequence(&tuple, host.now),
+            iss: self.initial_numbers.sequence(&tuple, host.now),
             mss_limit,
-            timestamp_offset: self.numbers.timestamp_offset(&tuple),
+            timestamp_offset: self.initial_numbers.timestamp_offset(&tuple),
             tuning,
         };
         let index = self.slots.next_index();
-        let connection = Connection::connect(open, &mut self.env(index, host));
-        let slot = Slot {
+        let connection = Connection::connect(open, &mut self.shared.env(index, host));
+        let slot = ConnectionSlot {
             tuple,
             hash,
-            holder: Holder::User,
-            below: 0,
-            is_found: true,
+            attachment: Attachment::Application,
+            in_device: 0,
+            in_demux: true,
             connection,
         };
         let Ok(key) = self.slots.insert(slot) else {
             unreachable!("room was checked");
         };
-        self.demux
-            .insert(hash, Owner::Connection(key.index).encode());
+        self.add_owner(hash, Owner::Connection(key.index));
         self.run(key.index, host, |_, _| ());
         Ok(key.index)
     }
@@ -116,8 +117,8 @@ impl TcpLayer {
 
     /// The application lets go of connection `index`. `abort`: at once, with a
     /// reset; else as BSD's `close` does.
-    pub(crate) fn let_go(&mut self, index: u32, abort: bool, host: &mut Host<'_>) {
-        self.slots[index].holder = Holder::Nobody;
+    pub(crate) fn let_go(&mut self, index: u32, abort: bool, host: &mut HostContext<'_>) {
+        self.slots[index].attachment = Attachment::Orphan;
         host.events.forget_tcp(index);
         self.run(index, host, |connection, env| {
             if abort {
@@ -127,7 +128,7 @@ impl TcpLayer {
             }
         });
         if let Some(oldest) = self.orphans.surplus() {
-            self.reset_orphan(oldest, host);
+            self.abort_orphan(oldest, host);
         }
     }
 }

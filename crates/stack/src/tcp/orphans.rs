@@ -8,7 +8,7 @@
 
 use alloc::vec::Vec;
 
-use crate::ready::Queues;
+use crate::queues::Queues;
 
 #[cfg(test)]
 mod tests;
@@ -86,7 +86,7 @@ impl Orphans {
     }
 
     /// The orphan that has to give up its memory when others need some.
-    pub(crate) fn in_the_way(&self) -> Option<u32> {
+    pub(crate) fn over_share(&self) -> Option<u32> {
         let over = self.blocks > self.most_blocks;
         self.stalled.first(QUEUE).filter(|_| over)
     }

@@ -7,7 +7,7 @@
 
 use core::net::IpAddr;
 
-use super::tuple::{Bytes, Secret};
+use crate::secret::{HashInput, Secret};
 
 #[cfg(test)]
 mod tests;
@@ -41,14 +41,19 @@ impl EphemeralPorts {
     /// The ports to try, in order, for a connection to `remote_port` of
     /// `remote_ip`: each of them once. Hand the search back to
     /// [`searched`](Self::searched), so that the next one goes on where it ended.
-    pub(crate) fn search(&self, local_ip: IpAddr, remote_ip: IpAddr, remote_port: u16) -> Search {
-        let mut bytes = Bytes::new();
+    pub(crate) fn search(
+        &self,
+        local_ip: IpAddr,
+        remote_ip: IpAddr,
+        remote_port: u16,
+    ) -> PortSearch {
+        let mut bytes = HashInput::new();
         bytes.push_ip(local_ip);
         bytes.push_ip(remote_ip);
         bytes.push(&remote_port.to_be_bytes());
         let ports = u32::from(self.high - self.low) + 1;
         let counter = self.counter.prf(bytes.as_slice()) as usize % COUNTERS;
-        Search {
+        PortSearch {
             low: self.low,
             ports,
             left: ports,
@@ -59,14 +64,14 @@ impl EphemeralPorts {
     }
 
     /// Remembers where `search` ended.
-    pub(crate) fn searched(&mut self, search: Search) {
+    pub(crate) fn searched(&mut self, search: PortSearch) {
         self.counters[search.counter] = search.next;
     }
 }
 
 /// Ports in the order in which they are to be tried.
 #[derive(Clone, Debug)]
-pub(crate) struct Search {
+pub(crate) struct PortSearch {
     low: u16,
     ports: u32,
     left: u32,
@@ -75,7 +80,7 @@ pub(crate) struct Search {
     offset: u32,
 }
 
-impl Iterator for Search {
+impl Iterator for PortSearch {
     type Item = u16;
 
     fn next(&mut self) -> Option<u16> {

@@ -9,7 +9,7 @@ use alloc::collections::VecDeque;
 use fullpipe_pool::Instant;
 use fullpipe_tcp::{Segment, SegmentOut};
 
-use super::tuple::FourTuple;
+use super::four_tuple::FourTuple;
 use crate::rate_limit::RateLimit;
 
 #[cfg(test)]

@@ -11,11 +11,11 @@ use fullpipe_pool::{Duration, Holder, Instant, Pool};
 use fullpipe_tcp::{HalfOpen, Segment, TcpConfig};
 use fullpipe_wire::TcpFlags;
 
-use super::tuple::FourTuple;
+use super::four_tuple::FourTuple;
 use crate::{
-    ready::Queues,
+    queues::Queues,
     slab::{Key, Slab},
-    sources::Sources,
+    sources::SourceCounts,
 };
 
 #[cfg(test)]
@@ -46,19 +46,19 @@ pub(crate) struct Handshake {
     pub(crate) timeouts: u8,
 }
 
-/// What a segment means to a handshake under way.
+/// The answer to a segment of a handshake in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// It completes the handshake.
+pub(crate) enum HandshakeAction {
+    /// The handshake is complete.
     Complete,
-    /// It shows that our SYN and ACK were lost, or must be shown them.
-    Repeat,
-    /// It ends the handshake.
-    End,
-    /// It acknowledges what was never sent: a reset is due.
-    Refuse,
-    /// It means nothing.
-    Ignore,
+    /// Send the SYN-ACK again: it was lost, or the peer has to see it.
+    RepeatSynAck,
+    /// The peer reset the handshake: forget it.
+    Abort,
+    /// The segment acknowledges what was never sent: answer with a reset.
+    Reset,
+    /// Discard the segment.
+    Discard,
 }
 
 /// All handshakes under way.
@@ -71,14 +71,14 @@ pub(crate) struct SynCache {
     set_aside: u32,
     most_set_aside: u32,
     /// Handshakes of each address.
-    sources: Sources,
+    sources: SourceCounts,
 }
 
 impl SynCache {
     /// Room for `most` handshakes, whose windows together promise at most
     /// `most_set_aside` blocks, except that one is always possible; `sources`
     /// bounds what one address may have. Allocates here and only here.
-    pub(crate) fn new(most: u32, most_set_aside: u32, sources: Sources) -> Self {
+    pub(crate) fn new(most: u32, most_set_aside: u32, sources: SourceCounts) -> Self {
         Self {
             set_aside: 0,
             most_set_aside,
@@ -133,11 +133,6 @@ impl SynCache {
         &self.entries[index]
     }
 
-    /// How many may be under way.
-    pub(crate) fn capacity(&self) -> u32 {
-        self.entries.capacity()
-    }
-
     /// How many are under way.
     pub(crate) fn len(&self) -> u32 {
         self.entries.len()
@@ -185,27 +180,31 @@ impl SynCache {
 impl Handshake {
     /// What `segment` means. RFC 9293 §3.10.7.4 for SYN-RECEIVED after a
     /// passive open, with RFC 5961 §3 and §4.
-    pub(crate) fn judge(&self, segment: &Segment<'_>) -> Verdict {
+    pub(crate) fn judge(&self, segment: &Segment<'_>) -> HandshakeAction {
         let expected = self.half_open.irs + 1;
         if segment.has(TcpFlags::RST) {
             let exact = segment.seq == expected;
-            return if exact { Verdict::End } else { Verdict::Ignore };
+            return if exact {
+                HandshakeAction::Abort
+            } else {
+                HandshakeAction::Discard
+            };
         }
         if segment.has(TcpFlags::SYN) {
             // The same SYN again, or one of a peer that forgot this one: what
             // it is shown makes the latter send a reset.
-            return Verdict::Repeat;
+            return HandshakeAction::RepeatSynAck;
         }
         if !self.half_open.is_in_window(segment) {
-            return Verdict::Repeat;
+            return HandshakeAction::RepeatSynAck;
         }
         if self.half_open.is_completed_by(segment) {
-            return Verdict::Complete;
+            return HandshakeAction::Complete;
         }
         if self.half_open.refuses(segment) {
-            Verdict::Refuse
+            HandshakeAction::Reset
         } else {
-            Verdict::Ignore
+            HandshakeAction::Discard
         }
     }
 }

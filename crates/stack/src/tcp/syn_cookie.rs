@@ -15,7 +15,8 @@ use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::{Segment, SegmentOut, SeqNum};
 use fullpipe_wire::{TcpFlags, TcpOptions};
 
-use super::tuple::{Bytes, FourTuple, Secret};
+use super::four_tuple::FourTuple;
+use crate::secret::{HashInput, Secret};
 
 #[cfg(test)]
 mod tests;
@@ -38,7 +39,7 @@ const ECN_SETUP: TcpFlags = TcpFlags::ECE.union(TcpFlags::CWR);
 
 /// What a cookie can keep of a SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Remembered {
+pub(crate) struct SynSummary {
     /// Sequence number of the SYN.
     pub(crate) irs: SeqNum,
     /// SYN, and the flags that ask for ECN.
@@ -60,7 +61,7 @@ pub(crate) struct SynCookies {
     last_made: Option<Instant>,
 }
 
-impl Remembered {
+impl SynSummary {
     /// What of `syn` can be kept. Without timestamps, which `stamping` says that
     /// this side uses, there is no place for options. `None`: the peer's segments
     /// are smaller than any that can be named.
@@ -155,7 +156,7 @@ impl SynCookies {
     }
 
     /// The initial sequence number that names `syn`.
-    pub(crate) fn sequence(&self, tuple: &FourTuple, syn: &Remembered, now: Instant) -> SeqNum {
+    pub(crate) fn sequence(&self, tuple: &FourTuple, syn: &SynSummary, now: Instant) -> SeqNum {
         SeqNum(self.hash(tuple, syn.irs, period(now)) ^ syn.size)
     }
 
@@ -164,7 +165,7 @@ impl SynCookies {
     pub(crate) fn answer(
         &mut self,
         tuple: FourTuple,
-        syn: &Remembered,
+        syn: &SynSummary,
         mut syn_ack: SegmentOut,
         now: Instant,
     ) {
@@ -193,14 +194,14 @@ impl SynCookies {
         tuple: &FourTuple,
         ack: &Segment<'_>,
         now: Instant,
-    ) -> Option<Remembered> {
+    ) -> Option<SynSummary> {
         let cookie = ack.ack - 1;
         let this = period(now);
         for irs in [ack.seq - 1, ack.seq] {
             for period in [Some(this), this.checked_sub(1)].into_iter().flatten() {
                 let size = cookie.0 ^ self.hash(tuple, irs, period);
                 if (size as usize) < SIZES.len() {
-                    return Some(Remembered::restore(irs, size, ack));
+                    return Some(SynSummary::restore(irs, size, ack));
                 }
             }
         }
@@ -218,7 +219,7 @@ impl SynCookies {
     }
 
     fn hash(&self, tuple: &FourTuple, irs: SeqNum, period: u32) -> u32 {
-        let mut bytes = Bytes::new();
+        let mut bytes = HashInput::new();
         tuple.with_bytes(|tuple| bytes.push(tuple));
         bytes.push(&irs.0.to_be_bytes());
         bytes.push(&period.to_be_bytes());

@@ -4,7 +4,7 @@
 //! nor a reader ever waits for the other socket's. Headers and fragments are
 //! made when a datagram leaves. Routes and neighbours are not known here.
 
-mod info;
+pub(crate) mod info;
 mod receive_queue;
 #[cfg(test)]
 mod tests;
@@ -25,8 +25,8 @@ use crate::{
     config::Config,
     counters::{Counters, Discard},
     icmp::{IcmpEvent, PathError},
-    ip::{Built, Heading, Packet, SendQueue, Sender},
-    ready::Queues,
+    ip::{BuiltPacket, DatagramHeader, IpSender, Packet, SendQueue},
+    queues::Queues,
     slab::{Key, Slab},
 };
 
@@ -105,7 +105,7 @@ pub struct UdpReady {
 }
 
 #[derive(Debug)]
-struct Socket {
+struct UdpSocket {
     local: SocketAddr,
     /// The next socket of the same bucket.
     next: u32,
@@ -116,7 +116,7 @@ struct Socket {
 }
 
 #[derive(Debug)]
-struct Buffers {
+struct SocketQueues {
     receive: ReceiveQueue,
     send: SendQueue,
 }
@@ -125,9 +125,9 @@ struct Buffers {
 #[derive(Debug)]
 pub(crate) struct UdpSockets {
     address: IpAddr,
-    sockets: Slab<Socket>,
+    sockets: Slab<UdpSocket>,
     /// One for each slot of `sockets`.
-    buffers: Box<[Buffers]>,
+    buffers: Box<[SocketQueues]>,
     /// First socket of each bucket of ports; their number is a power of two.
     buckets: Box<[u32]>,
     sending: Queues,
@@ -141,7 +141,7 @@ impl UdpSockets {
     /// and only here.
     pub(crate) fn new(address: IpAddr, config: &Config, rng: Rng) -> Self {
         let udp = &config.udp;
-        let buffers = || Buffers {
+        let buffers = || SocketQueues {
             receive: ReceiveQueue::new(udp.receive_queue, udp.receive_buffer),
             send: SendQueue::new(Holder::Datagram, udp.send_queue, udp.send_buffer),
         };
@@ -185,7 +185,7 @@ impl UdpSockets {
             port => port,
         };
         let bucket = self.bucket(port);
-        let socket = Socket {
+        let socket = UdpSocket {
             local: SocketAddr::new(local.ip(), port),
             next: self.buckets[bucket],
             closing: false,
@@ -247,7 +247,7 @@ impl UdpSockets {
         if text.len() > self.longest {
             return Err(UdpError::TooLong { most: self.longest });
         }
-        let heading = Heading::Udp {
+        let heading = DatagramHeader::Udp {
             src_port: local.port(),
             dst_port: to.port(),
         };
@@ -382,11 +382,11 @@ impl UdpSockets {
     /// the socket when its queue has room again, unless it was closed.
     pub(crate) fn poll_datagram(
         &mut self,
-        sender: &mut Sender,
+        sender: &mut IpSender,
         pool: &mut Pool,
         packet: &mut [u8],
         counters: &mut Counters,
-    ) -> Option<(Built, Option<UdpId>)> {
+    ) -> Option<(BuiltPacket, Option<UdpId>)> {
         let index = self.sending.first(SENDING)?;
         let queue = &mut self.buffers[index as usize].send;
         let built = queue
@@ -426,7 +426,7 @@ impl UdpSockets {
         }
     }
 
-    fn open(&self, id: UdpId) -> Result<&Socket, UdpError> {
+    fn open(&self, id: UdpId) -> Result<&UdpSocket, UdpError> {
         let socket = self.sockets.get(id.0).filter(|socket| !socket.closing);
         socket.ok_or(UdpError::NoSuchSocket)
     }
@@ -436,7 +436,7 @@ impl UdpSockets {
     }
 
     /// The sockets bound to `port`.
-    fn bound_to(&self, port: u16) -> impl Iterator<Item = (u32, &Socket)> {
+    fn bound_to(&self, port: u16) -> impl Iterator<Item = (u32, &UdpSocket)> {
         let first = self.buckets[self.bucket(port)];
         core::iter::successors((first != NONE).then_some(first), |index| {
             let next = self.sockets[*index].next;
@@ -473,7 +473,7 @@ impl UdpSockets {
 
     /// Takes a socket out of its bucket.
     fn unlink(&mut self, index: u32) {
-        let Socket { local, next, .. } = self.sockets[index];
+        let UdpSocket { local, next, .. } = self.sockets[index];
         let bucket = self.bucket(local.port());
         let mut at = self.buckets[bucket];
         if at == index {

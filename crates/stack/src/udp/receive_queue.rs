@@ -8,11 +8,11 @@ use core::net::SocketAddr;
 
 use fullpipe_pool::{Holder, Pool, Stream};
 
-use super::UdpQueue;
+use super::info::UdpQueue;
 use crate::counters::Discard;
 
 #[derive(Clone, Copy, Debug)]
-struct Record {
+struct UnreadDatagram {
     from: SocketAddr,
     len: u16,
 }
@@ -31,20 +31,20 @@ pub struct UdpReceived {
 #[derive(Debug)]
 pub(super) struct ReceiveQueue {
     text: Stream,
-    records: VecDeque<Record>,
-    most_records: usize,
+    datagrams: VecDeque<UnreadDatagram>,
+    most_datagrams: usize,
     most_bytes: u64,
     /// Datagrams that found no room.
     drops: u64,
 }
 
 impl ReceiveQueue {
-    /// Room for `records` datagrams of `bytes` together.
-    pub(super) fn new(records: u32, bytes: u32) -> Self {
+    /// Room for `datagrams` datagrams of `bytes` together.
+    pub(super) fn new(datagrams: u32, bytes: u32) -> Self {
         Self {
             text: Stream::new(Holder::Datagram),
-            records: VecDeque::with_capacity(records as usize),
-            most_records: records as usize,
+            datagrams: VecDeque::with_capacity(datagrams as usize),
+            most_datagrams: datagrams as usize,
             most_bytes: bytes.into(),
             drops: 0,
         }
@@ -53,8 +53,8 @@ impl ReceiveQueue {
     /// How full it is.
     pub(super) fn level(&self) -> UdpQueue {
         UdpQueue {
-            datagrams: self.records.len(),
-            most_datagrams: self.most_records,
+            datagrams: self.datagrams.len(),
+            most_datagrams: self.most_datagrams,
             bytes: self.text.len(),
             most_bytes: self.most_bytes,
         }
@@ -66,7 +66,7 @@ impl ReceiveQueue {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.records.is_empty()
+        self.datagrams.is_empty()
     }
 
     pub(super) fn push(
@@ -87,7 +87,7 @@ impl ReceiveQueue {
         pool: &mut Pool,
     ) -> Result<(), Discard> {
         let len = u16::try_from(text.len()).expect("UDP's length field has 16 bits");
-        if self.records.len() == self.most_records
+        if self.datagrams.len() == self.most_datagrams
             || self.text.len() + u64::from(len) > self.most_bytes
         {
             return Err(Discard::UdpQueueFull);
@@ -105,12 +105,12 @@ impl ReceiveQueue {
             text.len(),
             "the pool took less than it had room for"
         );
-        self.records.push_back(Record { from, len });
+        self.datagrams.push_back(UnreadDatagram { from, len });
         Ok(())
     }
 
     pub(super) fn pop(&mut self, out: &mut [u8], pool: &mut Pool) -> Option<UdpReceived> {
-        let Record { from, len } = self.records.pop_front()?;
+        let UnreadDatagram { from, len } = self.datagrams.pop_front()?;
         let copied = out.len().min(len.into());
         let read = self
             .text
@@ -126,7 +126,7 @@ impl ReceiveQueue {
 
     pub(super) fn clear(&mut self, pool: &mut Pool) {
         self.text.release(pool);
-        self.records.clear();
+        self.datagrams.clear();
         self.drops = 0;
     }
 }

@@ -9,7 +9,7 @@ use super::*;
 use crate::{
     config::IpConfig,
     device::{Capabilities, Medium},
-    ip::{IpHeader, Receiver, Subnet},
+    ip::{IpHeader, IpReceiver, Subnet},
 };
 
 /// A host with UDP sockets and its surroundings.
@@ -19,7 +19,7 @@ struct Host {
     udp: UdpSockets,
     pool: Pool,
     counters: Counters,
-    sender: Sender,
+    sender: IpSender,
 }
 
 impl Host {
@@ -43,7 +43,7 @@ impl Host {
             udp: UdpSockets::new(address, &config, Rng::seeded(1)),
             pool: Pool::new(&config.pool),
             counters: Counters::default(),
-            sender: Sender::new(&device, &IpConfig::default(), Rng::seeded(2)),
+            sender: IpSender::new(&device, &IpConfig::default(), Rng::seeded(2)),
             config,
         }
     }
@@ -81,7 +81,7 @@ impl Host {
         Some((packet[..built.len].to_vec(), id))
     }
 
-    fn deliver(&mut self, receiver: &mut Receiver, bytes: &[u8]) -> Option<Delivery> {
+    fn deliver(&mut self, receiver: &mut IpReceiver, bytes: &[u8]) -> Option<Delivery> {
         let Self {
             udp,
             pool,
@@ -93,14 +93,14 @@ impl Host {
         Some(udp.on_datagram(&packet, false, pool, counters))
     }
 
-    fn receiver(&self) -> Receiver {
-        Receiver::new(
+    fn receiver(&self) -> IpReceiver {
+        IpReceiver::new(
             Subnet {
                 address: self.address,
                 prefix_len: 24,
             },
             &self.config.ip,
-            &crate::tcp::Secret([5; 16]),
+            &crate::secret::Secret([5; 16]),
         )
     }
 }

@@ -54,7 +54,7 @@ fn an_echo_request_is_answered_with_its_own_bytes() {
     assert!(echo.wants_output());
 
     let device = Capabilities::plain(Medium::Ip, 1500);
-    let mut sender = Sender::new(&device, &IpConfig::default(), Rng::seeded(1));
+    let mut sender = IpSender::new(&device, &IpConfig::default(), Rng::seeded(1));
     let mut counters = Counters::default();
     let mut out = [0; 1500];
     let built = echo

@@ -30,7 +30,7 @@ fn the_sender_of_a_datagram_for_nobody_is_told_so_in_its_own_words() {
     errors.on_no_port(&packet(false, &DATAGRAM), Instant::ZERO, &mut counters);
 
     let device = Capabilities::plain(Medium::Ip, 1500);
-    let mut sender = Sender::new(&device, &IpConfig::default(), Rng::seeded(1));
+    let mut sender = IpSender::new(&device, &IpConfig::default(), Rng::seeded(1));
     let mut out = [0; 100];
     let built = errors
         .poll_packet(&mut sender, &mut out, &mut counters)
@@ -66,7 +66,7 @@ fn a_flood_is_answered_at_the_rate_and_no_faster() {
     let mut errors = ErrorQueue::new(&config);
     let mut counters = Counters::default();
     let device = Capabilities::plain(Medium::Ip, 1500);
-    let mut sender = Sender::new(&device, &IpConfig::default(), Rng::seeded(1));
+    let mut sender = IpSender::new(&device, &IpConfig::default(), Rng::seeded(1));
     let mut out = [0; 100];
     for ms in 0..2_000 {
         let now = Instant::from_millis(ms);

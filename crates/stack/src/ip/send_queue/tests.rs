@@ -9,18 +9,18 @@ use super::*;
 use crate::{
     config::IpConfig,
     device::{Capabilities, Medium},
-    ip::{Receiver, Subnet},
+    ip::{IpReceiver, Subnet},
 };
 
 const HERE: IpAddr = IpAddr::V4(core::net::Ipv4Addr::new(10, 0, 0, 1));
 const THERE: IpAddr = IpAddr::V4(core::net::Ipv4Addr::new(10, 0, 0, 2));
-const UDP: Heading = Heading::Udp {
+const UDP: DatagramHeader = DatagramHeader::Udp {
     src_port: 5001,
     dst_port: 7,
 };
 
-fn sender(device: &Capabilities) -> Sender {
-    Sender::new(device, &IpConfig::default(), Rng::seeded(1))
+fn sender(device: &Capabilities) -> IpSender {
+    IpSender::new(device, &IpConfig::default(), Rng::seeded(1))
 }
 
 fn plain() -> Capabilities {
@@ -46,7 +46,7 @@ fn drain(queue: &mut SendQueue, pool: &mut Pool, counters: &mut Counters) -> Vec
 #[test]
 fn every_length_arrives_as_it_was_written() {
     for len in [0, 1, 7, 1_471, 1_472, 1_473, 5_888, 65_507] {
-        for heading in [UDP, Heading::EchoReply { ident: 3, seq: 4 }] {
+        for heading in [UDP, DatagramHeader::EchoReply { ident: 3, seq: 4 }] {
             let mut pool = Pool::new(&PoolConfig {
                 blocks: 700,
                 block_size: 196,
@@ -67,7 +67,7 @@ fn every_length_arrives_as_it_was_written() {
                 prefix_len: 24,
             };
             let mut receiver =
-                Receiver::new(there, &IpConfig::default(), &crate::tcp::Secret([5; 16]));
+                IpReceiver::new(there, &IpConfig::default(), &crate::secret::Secret([5; 16]));
             let mut whole = None;
             for packet in &packets {
                 let now = Instant::ZERO;
@@ -77,10 +77,10 @@ fn every_length_arrives_as_it_was_written() {
             let whole = whole.expect("the last packet completes the datagram");
             assert_eq!(&whole[8..], pattern(len), "{len}");
             match heading {
-                Heading::Udp { .. } => {
+                DatagramHeader::Udp { .. } => {
                     assert_eq!(udp::verify_checksum(&whole, HERE, THERE), Ok(()), "{len}");
                 }
-                Heading::EchoReply { ident, seq } => assert_eq!(
+                DatagramHeader::EchoReply { ident, seq } => assert_eq!(
                     Icmpv4Message::parse(&whole, ChecksumPolicy::Verify)
                         .unwrap()
                         .0,
@@ -93,8 +93,8 @@ fn every_length_arrives_as_it_was_written() {
 
 #[test]
 fn a_full_queue_takes_nothing_and_changes_nothing() {
-    for (name, records, bytes, blocks) in [
-        ("records", 2, 10_000, 64),
+    for (name, datagrams, bytes, blocks) in [
+        ("datagrams", 2, 10_000, 64),
         ("bytes", 9, 150, 64),
         ("blocks", 9, 10_000, 2),
     ] {
@@ -105,7 +105,7 @@ fn a_full_queue_takes_nothing_and_changes_nothing() {
             receive_floor: 0,
             ..Default::default()
         });
-        let mut queue = SendQueue::new(Holder::Datagram, records, bytes);
+        let mut queue = SendQueue::new(Holder::Datagram, datagrams, bytes);
         assert!(queue.push(HERE, THERE, UDP, &[1; 60], &mut pool), "{name}");
         assert!(queue.push(HERE, THERE, UDP, &[2; 60], &mut pool), "{name}");
         let free = pool.free_blocks();

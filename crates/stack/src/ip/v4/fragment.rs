@@ -5,7 +5,7 @@
 
 /// One fragment of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct Fragment {
     /// Where it begins in the datagram's payload, in bytes; a multiple of 8.
     pub(crate) offset: u16,
     /// Bytes of the payload in it.
@@ -46,11 +46,11 @@ impl Fragmenter {
 }
 
 impl Iterator for Fragmenter {
-    type Item = Piece;
+    type Item = Fragment;
 
-    fn next(&mut self) -> Option<Piece> {
+    fn next(&mut self) -> Option<Fragment> {
         let left = self.payload_len - self.offset;
-        let piece = Piece {
+        let piece = Fragment {
             offset: self.offset,
             len: left.min(self.step),
             more: left > self.step,

@@ -12,7 +12,7 @@ mod tests;
 
 use core::net::Ipv4Addr;
 
-use crate::ip::Audience;
+use super::audience::Audience;
 
 /// The bits of an address that name its network.
 pub(crate) const fn mask(prefix_len: u8) -> u32 {

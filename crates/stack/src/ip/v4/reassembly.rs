@@ -24,10 +24,11 @@ use fullpipe_wire::{Ecn, Ipv4Header, Protocol};
 use crate::{
     config::IpConfig,
     counters::{Counters, Discard},
-    ready::Queues,
+    hash_index::HashIndex,
+    queues::Queues,
+    secret::{HashInput, Secret},
     slab::Slab,
-    sources::Sources,
-    tcp::{Bytes, Demux, Secret},
+    sources::SourceCounts,
 };
 
 /// The one queue of ages.
@@ -35,7 +36,7 @@ const OLDEST: u32 = 0;
 
 /// What fragments of one datagram have in common. RFC 791 §3.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Key {
+struct FragmentKey {
     src: Ipv4Addr,
     dst: Ipv4Addr,
     identification: u16,
@@ -44,8 +45,8 @@ struct Key {
 
 /// A datagram of which some fragments have arrived.
 #[derive(Debug)]
-struct Partial {
-    key: Key,
+struct PartialDatagram {
+    key: FragmentKey,
     /// The header of the first fragment to arrive; of the one at offset 0, as
     /// soon as that is there.
     header: Ipv4Header,
@@ -63,7 +64,7 @@ struct Partial {
 
 /// A datagram put together.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Datagram<'a> {
+pub(crate) struct Reassembled<'a> {
     /// The header of its first fragment, with the lengths of the whole. When
     /// they would not fit, `total_len` is the largest there is.
     pub(crate) header: Ipv4Header,
@@ -74,13 +75,13 @@ pub(crate) struct Datagram<'a> {
 /// Datagrams being put together.
 #[derive(Debug)]
 pub(crate) struct Reassembler {
-    slots: Slab<Partial>,
-    by_key: Demux,
+    slots: Slab<PartialDatagram>,
+    by_key: HashIndex,
     /// All datagrams, the oldest first.
     ages: Queues,
     /// The same for each sender.
     ages_of_source: Queues,
-    sources: Sources,
+    sources: SourceCounts,
     /// Bytes held or promised for all of them.
     bytes: u64,
     most_bytes: u64,
@@ -101,10 +102,10 @@ impl Reassembler {
         };
         Self {
             slots: Slab::new(slots),
-            by_key: Demux::new(slots, secret.derive(b"fragments")),
+            by_key: HashIndex::new(slots, secret.derive(b"fragments")),
             ages: Queues::new(1, slots),
             ages_of_source: Queues::new(slots, slots),
-            sources: Sources::new(
+            sources: SourceCounts::new(
                 slots,
                 config.reassembly_per_source,
                 secret.derive(b"fragment sources"),
@@ -125,7 +126,7 @@ impl Reassembler {
         pool: &mut Pool,
         now: Instant,
         counters: &mut Counters,
-    ) -> Option<Datagram<'_>> {
+    ) -> Option<Reassembled<'_>> {
         counters.mib.ip_reasm_reqds += 1;
         let added = self
             .check_alone(header, payload)
@@ -166,7 +167,7 @@ impl Reassembler {
         now: Instant,
         counters: &mut Counters,
     ) -> Result<u32, Discard> {
-        let key = Key {
+        let key = FragmentKey {
             src: header.src,
             dst: header.dst,
             identification: header.identification,
@@ -192,7 +193,7 @@ impl Reassembler {
             return Err(Discard::FragmentNoMemory);
         }
         let source = self.sources.add(ip);
-        let partial = Partial {
+        let partial = PartialDatagram {
             key,
             header: *header,
             text: Stream::new(Holder::Fragment),
@@ -240,7 +241,7 @@ impl Reassembler {
     }
 
     /// Changes a datagram, and keeps the account of bytes.
-    fn change<R>(&mut self, slot: u32, change: impl FnOnce(&mut Partial) -> R) -> R {
+    fn change<R>(&mut self, slot: u32, change: impl FnOnce(&mut PartialDatagram) -> R) -> R {
         let partial = &mut self.slots[slot];
         let before = partial.bytes();
         let result = change(partial);
@@ -273,7 +274,7 @@ impl Reassembler {
     }
 
     /// Takes a datagram out of its slot.
-    fn remove(&mut self, slot: u32) -> Partial {
+    fn remove(&mut self, slot: u32) -> PartialDatagram {
         let partial = self.slots.remove(slot);
         self.by_key.remove(partial.key.hash(&self.by_key), slot);
         self.ages.leave(slot);
@@ -303,7 +304,7 @@ impl Reassembler {
     }
 
     /// Reads a completed datagram in one piece and returns its memory.
-    fn hand_up(&mut self, mut partial: Partial, pool: &mut Pool) -> Datagram<'_> {
+    fn hand_up(&mut self, mut partial: PartialDatagram, pool: &mut Pool) -> Reassembled<'_> {
         let len = partial.text.read_at(pool, 0, &mut self.whole);
         partial.release(pool);
         let total_len = u16::from(partial.header.header_len).saturating_add(len as u16);
@@ -314,7 +315,7 @@ impl Reassembler {
             ecn: partial.ecn,
             ..partial.header
         };
-        Datagram {
+        Reassembled {
             header,
             payload: &self.whole[..len],
         }
@@ -346,9 +347,9 @@ impl Reassembler {
     }
 }
 
-impl Key {
-    fn hash(&self, table: &Demux) -> u32 {
-        let mut bytes = Bytes::new();
+impl FragmentKey {
+    fn hash(&self, table: &HashIndex) -> u32 {
+        let mut bytes = HashInput::new();
         bytes.push_ip(IpAddr::V4(self.src));
         bytes.push_ip(IpAddr::V4(self.dst));
         bytes.push(&self.identification.to_be_bytes());
@@ -357,7 +358,7 @@ impl Key {
     }
 }
 
-impl Partial {
+impl PartialDatagram {
     /// Bytes of memory held or promised, holes included.
     fn bytes(&self) -> u64 {
         self.text.reserved_end() - self.text.start()

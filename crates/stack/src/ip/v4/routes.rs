@@ -10,7 +10,7 @@ use core::{
     net::{IpAddr, Ipv4Addr},
 };
 
-use crate::ip::{Audience, Subnet, v4};
+use crate::ip::{audience::Audience, subnet::Subnet, v4};
 
 /// Where a packet goes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl fmt::Display for RouteError {
 impl core::error::Error for RouteError {}
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct RouteEntry {
     network: Ipv4Addr,
     prefix_len: u8,
     gateway: Ipv4Addr,
@@ -55,7 +55,7 @@ struct Entry {
 pub struct Routes {
     subnet: Subnet,
     /// Longest prefix first. Never grows beyond its first capacity.
-    entries: Vec<Entry>,
+    entries: Vec<RouteEntry>,
     most: usize,
 }
 
@@ -96,12 +96,13 @@ impl Routes {
             return Err(RouteError::Family);
         };
         let network = Ipv4Addr::from_bits(address.to_bits() & v4::mask(prefix_len));
-        let entry = Entry {
+        let entry = RouteEntry {
             network,
             prefix_len,
             gateway,
         };
-        let same = |known: &&mut Entry| (known.network, known.prefix_len) == (network, prefix_len);
+        let same =
+            |known: &&mut RouteEntry| (known.network, known.prefix_len) == (network, prefix_len);
         if let Some(known) = self.entries.iter_mut().find(same) {
             *known = entry;
             return Ok(());

@@ -6,7 +6,7 @@ use core::net::IpAddr;
 use fullpipe_pool::Rng;
 
 use super::{
-    fragment::{Fragmenter, Piece},
+    fragment::{Fragment, Fragmenter},
     identification::Identifications,
     routes::{Route, RouteError, Routes},
     *,
@@ -79,7 +79,7 @@ fn a_point_to_point_network_has_no_broadcast_address() {
 fn pieces_cover_a_datagram_exactly_and_all_but_the_last_end_on_eight_bytes() {
     for payload_len in [1, 8, 1_479, 1_480, 1_481, 5_896, 65_515] {
         for most in [8, 48, 1_480, 1_485] {
-            let pieces: Vec<Piece> = Fragmenter::new(payload_len, most, 7).collect();
+            let pieces: Vec<Fragment> = Fragmenter::new(payload_len, most, 7).collect();
             let mut next = 0;
             for (position, piece) in pieces.iter().enumerate() {
                 assert_eq!(piece.offset, next, "{payload_len} in {most}");

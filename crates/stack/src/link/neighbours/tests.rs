@@ -34,7 +34,7 @@ enum Sent {
         to: MacAddress,
         target: Ipv4Addr,
     },
-    Reply {
+    ArpReply {
         to: MacAddress,
         target: Ipv4Addr,
     },
@@ -143,7 +143,7 @@ impl Rig {
                             to,
                             target: arp.target_ip,
                         },
-                        ArpOperation::Reply => Sent::Reply {
+                        ArpOperation::Reply => Sent::ArpReply {
                             to,
                             target: arp.target_ip,
                         },
@@ -164,7 +164,7 @@ impl Rig {
 #[test]
 fn a_packet_waits_for_the_answer_and_then_leaves() {
     let mut rig = Rig::new(|_| ());
-    assert_eq!(rig.resolve(7), Resolution::Waiting);
+    assert_eq!(rig.resolve(7), Resolution::Pending);
     rig.hold(7, &[1; 300]);
     let broadcast = MacAddress::BROADCAST;
     assert_eq!(
@@ -221,14 +221,14 @@ fn a_packet_larger_than_the_memory_left_is_dropped() {
 #[test]
 fn requests_leave_once_a_second_and_then_it_is_given_up() {
     let mut rig = Rig::new(|_| ());
-    assert_eq!(rig.resolve(7), Resolution::Waiting);
+    assert_eq!(rig.resolve(7), Resolution::Pending);
     rig.hold(7, &[1; 300]);
     for _ in 0..100 {
         rig.resolve(7);
     }
     assert_eq!(rig.run_until(START + Duration::from_millis(999)).len(), 1);
     assert_eq!(rig.run_until(START + Duration::from_millis(2_999)).len(), 2);
-    assert_eq!(rig.resolve(7), Resolution::Waiting);
+    assert_eq!(rig.resolve(7), Resolution::Pending);
     assert_eq!(rig.run_until(START + Duration::from_secs(3)).len(), 0);
     assert_eq!(rig.resolve(7), Resolution::Unreachable);
     assert_eq!(rig.counters.discarded(Discard::ArpUnresolved), 1);
@@ -237,7 +237,7 @@ fn requests_leave_once_a_second_and_then_it_is_given_up() {
     rig.now = START + Duration::from_secs(4);
     assert_eq!(
         rig.resolve(7),
-        Resolution::Waiting,
+        Resolution::Pending,
         "after a while it is tried again"
     );
 }
@@ -271,7 +271,7 @@ fn a_doubted_neighbour_is_asked_again_when_it_is_next_looked_up() {
     rig.arp(ArpOperation::Reply, 7, OUR_IP);
     rig.resolve(7);
     assert_eq!(rig.drain(), [], "known and trusted");
-    rig.neighbours.doubt(ip(7).into(), rig.now);
+    rig.neighbours.on_negative_advice(ip(7).into(), rig.now);
     assert_eq!(rig.resolve(7), Resolution::Known(mac(7)), "used meanwhile");
     let request = Sent::Request {
         to: mac(7),
@@ -310,7 +310,7 @@ fn who_asks_for_us_is_answered_and_remembered() {
     rig.arp(ArpOperation::Request, 7, OUR_IP);
     assert_eq!(
         rig.drain(),
-        [Sent::Reply {
+        [Sent::ArpReply {
             to: mac(7),
             target: ip(7)
         }],
@@ -318,7 +318,7 @@ fn who_asks_for_us_is_answered_and_remembered() {
     );
     assert_eq!(rig.resolve(7), Resolution::Known(mac(7)));
     rig.arp_from(ArpOperation::Request, mac(9), Ipv4Addr::UNSPECIFIED, OUR_IP);
-    let probe = Sent::Reply {
+    let probe = Sent::ArpReply {
         to: mac(9),
         target: Ipv4Addr::UNSPECIFIED,
     };
@@ -448,7 +448,7 @@ fn looking_for_addresses_that_nobody_has_does_not_push_out_known_neighbours() {
     }
     rig.drain();
     for n in 100..2_000 {
-        assert_eq!(rig.resolve(n), Resolution::Waiting);
+        assert_eq!(rig.resolve(n), Resolution::Pending);
         rig.hold(n, &[1; 100]);
         assert_eq!(rig.resolve(7), Resolution::Known(mac(7)));
         assert_eq!(rig.resolve(8), Resolution::Known(mac(8)));
@@ -501,7 +501,7 @@ fn random_use_never_panics_and_never_leaks() {
                     rig.neighbours.on_packet(&junk, rig.now, &mut rig.counters);
                 }
                 _ => {
-                    if rig.resolve(n) == Resolution::Waiting {
+                    if rig.resolve(n) == Resolution::Pending {
                         rig.hold(n, &alloc::vec![1; rng.between(1, 900) as usize]);
                     }
                 }

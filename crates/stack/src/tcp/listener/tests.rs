@@ -3,12 +3,12 @@
 use super::*;
 use fullpipe_tcp::TcpConfig;
 
-fn listeners() -> Listeners {
-    Listeners::new(4, 8, &Secret([1; 16]))
+fn listeners() -> ListeningSockets {
+    ListeningSockets::new(4, 8, &Secret([1; 16]))
 }
 
-fn at(local: &str, backlog: u32) -> Listener {
-    Listener {
+fn at(local: &str, backlog: u32) -> ListeningSocket {
+    ListeningSocket {
         local: local.parse().unwrap(),
         backlog,
         tuning: Tuning::from_config(&TcpConfig::default()),

@@ -25,18 +25,18 @@ fn the_memory_of_those_that_get_nowhere_is_counted_and_the_first_of_them_gives_i
     orphans.file(0, Some(Orphan::Finishing));
     orphans.file(3, stalled(6));
     orphans.file(1, stalled(4));
-    assert_eq!(orphans.in_the_way(), None);
+    assert_eq!(orphans.over_share(), None);
     orphans.file(3, stalled(7));
     orphans.file(0, stalled(9));
-    assert_eq!(orphans.in_the_way(), Some(3));
+    assert_eq!(orphans.over_share(), Some(3));
     // Its peer takes something again.
     orphans.file(3, Some(Orphan::Finishing));
-    assert_eq!(orphans.in_the_way(), Some(1));
+    assert_eq!(orphans.over_share(), Some(1));
     for index in 0..4 {
         orphans.file(index, None);
     }
     assert_eq!(
-        (orphans.len(), orphans.blocks, orphans.in_the_way()),
+        (orphans.len(), orphans.blocks, orphans.over_share()),
         (0, 0, None)
     );
 }

@@ -40,8 +40,8 @@ fn handshake(config: &TcpConfig) -> Handshake {
 
 /// A cache in which an address may have two handshakes.
 fn cache(most: u32, most_set_aside: u32) -> SynCache {
-    let secret = crate::tcp::Secret([3; 16]);
-    SynCache::new(most, most_set_aside, Sources::new(most, 2, secret))
+    let secret = crate::secret::Secret([3; 16]);
+    SynCache::new(most, most_set_aside, SourceCounts::new(most, 2, secret))
 }
 
 #[test]
@@ -49,21 +49,61 @@ fn a_segment_completes_repeats_or_ends_a_handshake() {
     let handshake = handshake(&TcpConfig::default());
     let (ack, rst, syn) = (TcpFlags::ACK, TcpFlags::RST, TcpFlags::SYN);
     for (name, segment, expected) in [
-        ("the last ACK", segment(ack, 101, 901), Verdict::Complete),
-        ("text first", segment(ack, 201, 901), Verdict::Complete),
+        (
+            "the last ACK",
+            segment(ack, 101, 901),
+            HandshakeAction::Complete,
+        ),
+        (
+            "text first",
+            segment(ack, 201, 901),
+            HandshakeAction::Complete,
+        ),
         (
             "with FIN",
             segment(ack | TcpFlags::FIN, 101, 901),
-            Verdict::Complete,
+            HandshakeAction::Complete,
         ),
-        ("SYN again", segment(syn, 100, 0), Verdict::Repeat),
-        ("another SYN", segment(syn, 77_000, 0), Verdict::Repeat),
-        ("outside the window", segment(ack, 99, 901), Verdict::Repeat),
-        ("ACK of nothing", segment(ack, 101, 900), Verdict::Refuse),
-        ("ACK of too much", segment(ack, 101, 902), Verdict::Refuse),
-        ("no ACK", segment(TcpFlags::NONE, 101, 0), Verdict::Ignore),
-        ("the exact reset", segment(rst, 101, 0), Verdict::End),
-        ("a guessed reset", segment(rst, 102, 0), Verdict::Ignore),
+        (
+            "SYN again",
+            segment(syn, 100, 0),
+            HandshakeAction::RepeatSynAck,
+        ),
+        (
+            "another SYN",
+            segment(syn, 77_000, 0),
+            HandshakeAction::RepeatSynAck,
+        ),
+        (
+            "outside the window",
+            segment(ack, 99, 901),
+            HandshakeAction::RepeatSynAck,
+        ),
+        (
+            "ACK of nothing",
+            segment(ack, 101, 900),
+            HandshakeAction::Reset,
+        ),
+        (
+            "ACK of too much",
+            segment(ack, 101, 902),
+            HandshakeAction::Reset,
+        ),
+        (
+            "no ACK",
+            segment(TcpFlags::NONE, 101, 0),
+            HandshakeAction::Discard,
+        ),
+        (
+            "the exact reset",
+            segment(rst, 101, 0),
+            HandshakeAction::Abort,
+        ),
+        (
+            "a guessed reset",
+            segment(rst, 102, 0),
+            HandshakeAction::Discard,
+        ),
     ] {
         assert_eq!(handshake.judge(&segment), expected, "{name}");
     }

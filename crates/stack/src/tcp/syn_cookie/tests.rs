@@ -49,7 +49,7 @@ fn answered(
     clock: u32,
     now: Instant,
 ) -> (SeqNum, Option<u32>) {
-    let remembered = Remembered::from_syn(syn, true).expect("a size that can be named");
+    let remembered = SynSummary::from_syn(syn, true).expect("a size that can be named");
     let iss = cookies.sequence(&tuple(4_000), &remembered, now);
     let stamps = remembered.options.timestamps;
     let segment = SegmentOut {
@@ -204,5 +204,5 @@ fn a_peer_with_tiny_segments_gets_no_cookie() {
         mss: Some(47),
         ..TcpOptions::NONE
     };
-    assert_eq!(Remembered::from_syn(&syn(tiny, TcpFlags::NONE), true), None);
+    assert_eq!(SynSummary::from_syn(&syn(tiny, TcpFlags::NONE), true), None);
 }

@@ -12,13 +12,13 @@ use crate::counters::{Counters, Discard};
 
 /// A queue of packets, back to back in one stream.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct PendingPackets {
     bytes: Stream,
     lens: VecDeque<u16>,
     most: usize,
 }
 
-impl Waiting {
+impl PendingPackets {
     /// Room for `most` packets.
     pub(super) fn new(most: u32) -> Self {
         let most = most as usize;

@@ -9,7 +9,7 @@
 
 use alloc::vec::Vec;
 
-use super::tuple::Secret;
+use crate::secret::Secret;
 
 #[cfg(test)]
 mod tests;
@@ -18,25 +18,25 @@ mod tests;
 const FREE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Bucket {
     hash: u32,
     value: u32,
 }
 
 /// A fixed hash table from tuples, kept elsewhere, to 32-bit values.
 #[derive(Debug)]
-pub(crate) struct Demux {
-    places: Vec<Place>,
+pub(crate) struct HashIndex {
+    places: Vec<Bucket>,
     secret: Secret,
     len: u32,
     most: u32,
 }
 
-impl Demux {
+impl HashIndex {
     /// A table for at most `most` entries. Allocates here and only here.
     pub(crate) fn new(most: u32, secret: Secret) -> Self {
         let places = (most as usize * 2).next_power_of_two().max(2);
-        let free = Place {
+        let free = Bucket {
             hash: 0,
             value: FREE,
         };
@@ -88,7 +88,7 @@ impl Demux {
         while self.places[at].value != FREE {
             at = self.after(at);
         }
-        self.places[at] = Place { hash, value };
+        self.places[at] = Bucket { hash, value };
         self.len += 1;
     }
 

@@ -13,7 +13,7 @@ fn pool(blocks: u32) -> Pool {
 }
 
 /// Asks at most `most`; all of them still wait afterwards.
-fn ask(waiters: &mut Waiters, pool: &Pool, most: u32) -> Vec<u32> {
+fn ask(waiters: &mut MemoryWaiters, pool: &Pool, most: u32) -> Vec<u32> {
     if !waiters.may_go_on(pool) {
         return Vec::new();
     }
@@ -31,7 +31,7 @@ fn everybody_is_asked_once_about_the_same_room() {
     let mut pool = pool(8);
     let mut hog = Stream::new(Holder::Send);
     hog.append(&mut pool, &[0; 800]);
-    let mut waiters = Waiters::new(8);
+    let mut waiters = MemoryWaiters::new(8);
     for index in [5, 2, 7] {
         waiters.file(index, true, &pool);
     }
@@ -53,7 +53,7 @@ fn who_waits_no_longer_is_not_asked() {
     let mut pool = pool(4);
     let mut hog = Stream::new(Holder::Send);
     hog.append(&mut pool, &[0; 400]);
-    let mut waiters = Waiters::new(4);
+    let mut waiters = MemoryWaiters::new(4);
     waiters.file(0, true, &pool);
     waiters.file(1, true, &pool);
     waiters.file(0, false, &pool);
@@ -65,7 +65,7 @@ fn who_waits_no_longer_is_not_asked() {
 fn who_was_refused_while_there_was_less_room_hears_of_more() {
     let mut pool = pool(8);
     let mut hog = Stream::new(Holder::Send);
-    let mut waiters = Waiters::new(4);
+    let mut waiters = MemoryWaiters::new(4);
     // Refused with room for all but its own wish, and asked about that room.
     waiters.file(0, true, &pool);
     assert!(ask(&mut waiters, &pool, 8).is_empty());

@@ -13,21 +13,21 @@ mod tests;
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
-struct Link {
+struct QueueLinks {
     /// The queue the index is in.
     queue: u32,
     before: u32,
     after: u32,
 }
 
-const LOOSE: Link = Link {
+const LOOSE: QueueLinks = QueueLinks {
     queue: NONE,
     before: NONE,
     after: NONE,
 };
 
 #[derive(Clone, Copy, Debug)]
-struct Ends {
+struct QueueEnds {
     first: u32,
     last: u32,
     len: u32,
@@ -36,15 +36,15 @@ struct Ends {
 /// First-in-first-out queues over one space of indices.
 #[derive(Debug)]
 pub(crate) struct Queues {
-    links: Vec<Link>,
-    ends: Vec<Ends>,
+    links: Vec<QueueLinks>,
+    ends: Vec<QueueEnds>,
 }
 
 impl Queues {
     /// `queues` empty queues for the indices below `indices`. Allocates here
     /// and only here.
     pub(crate) fn new(queues: u32, indices: u32) -> Self {
-        let empty = Ends {
+        let empty = QueueEnds {
             first: NONE,
             last: NONE,
             len: 0,
@@ -72,7 +72,7 @@ impl Queues {
         } else {
             self.links[before as usize].after = index;
         }
-        self.links[index as usize] = Link {
+        self.links[index as usize] = QueueLinks {
             queue,
             before,
             after: NONE,
@@ -82,7 +82,7 @@ impl Queues {
 
     /// Takes `index` out of whatever queue it is in.
     pub(crate) fn leave(&mut self, index: u32) {
-        let Link {
+        let QueueLinks {
             queue,
             before,
             after,

@@ -4,8 +4,8 @@ use super::*;
 use alloc::collections::BTreeMap;
 use fullpipe_pool::Rng;
 
-fn table(most: u32) -> Demux {
-    Demux::new(most, Secret([7; 16]))
+fn table(most: u32) -> HashIndex {
+    HashIndex::new(most, Secret([7; 16]))
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn entries_with_the_same_hash_are_told_apart_by_the_caller() {
 
 #[test]
 fn hashes_depend_on_the_secret() {
-    let other = Demux::new(4, Secret([8; 16]));
+    let other = HashIndex::new(4, Secret([8; 16]));
     assert_ne!(table(4).hash(b"tuple"), other.hash(b"tuple"));
     assert_eq!(table(4).hash(b"tuple"), table(9).hash(b"tuple"));
 }

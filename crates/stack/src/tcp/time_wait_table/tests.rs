@@ -36,14 +36,17 @@ fn segment(flags: TcpFlags, seq: u32, stamp: Option<u32>) -> Segment<'static> {
 }
 
 /// Shows each segment to an entry of its own.
-fn judge(cases: &[(&str, Segment<'static>, Verdict)]) {
+fn judge(cases: &[(&str, Segment<'static>, TimeWaitAction)]) {
     for (name, segment, expected) in cases {
-        let mut waits = TimeWaits::new(1);
+        let mut waits = TimeWaitTable::new(1);
         let index = waits.add(tuple(1), 0, wait(Instant::from_secs(60)));
         let now = Instant::from_secs(10);
         let verdict = waits.on_segment(index, segment, now, &TcpConfig::default());
         assert_eq!(verdict, *expected, "{name}");
-        let answers = matches!(verdict, Verdict::Restart | Verdict::Acknowledge);
+        let answers = matches!(
+            verdict,
+            TimeWaitAction::Restart | TimeWaitAction::Acknowledge
+        );
         assert_eq!(waits.first_due().is_some(), answers, "{name}");
     }
 }
@@ -55,27 +58,27 @@ fn old_segments_are_answered_and_resets_ignored() {
         (
             "FIN again",
             segment(fin | ack, NEXT - 1, Some(80)),
-            Verdict::Restart,
+            TimeWaitAction::Restart,
         ),
         (
             "a FIN elsewhere",
             segment(fin | ack, NEXT, Some(80)),
-            Verdict::Acknowledge,
+            TimeWaitAction::Acknowledge,
         ),
         (
             "an ACK in place",
             segment(ack, NEXT, Some(81)),
-            Verdict::Ignore,
+            TimeWaitAction::Ignore,
         ),
         (
             "an old ACK",
             segment(ack, NEXT - 9, Some(80)),
-            Verdict::Acknowledge,
+            TimeWaitAction::Acknowledge,
         ),
         (
             "a reset in place",
             segment(rst, NEXT, None),
-            Verdict::Ignore,
+            TimeWaitAction::Ignore,
         ),
     ]);
 }
@@ -87,44 +90,44 @@ fn a_syn_begins_a_new_incarnation_only_where_the_old_one_cannot_harm_it() {
         (
             "a later timestamp",
             segment(syn, NEXT - 9, Some(81)),
-            Verdict::Reuse,
+            TimeWaitAction::Reuse,
         ),
         (
             "an earlier timestamp",
             segment(syn, NEXT + 9, Some(79)),
-            Verdict::Acknowledge,
+            TimeWaitAction::Acknowledge,
         ),
         (
             "the same, later number",
             segment(syn, NEXT + 1, Some(80)),
-            Verdict::Reuse,
+            TimeWaitAction::Reuse,
         ),
         (
             "the same, same number",
             segment(syn, NEXT, Some(80)),
-            Verdict::Acknowledge,
+            TimeWaitAction::Acknowledge,
         ),
         (
             "no timestamp, later",
             segment(syn, NEXT + 1, None),
-            Verdict::Reuse,
+            TimeWaitAction::Reuse,
         ),
         (
             "no timestamp, earlier",
             segment(syn, NEXT - 1, None),
-            Verdict::Acknowledge,
+            TimeWaitAction::Acknowledge,
         ),
         (
             "SYN and ACK",
             segment(syn | ack, NEXT + 1, Some(81)),
-            Verdict::Acknowledge,
+            TimeWaitAction::Acknowledge,
         ),
     ]);
 }
 
 #[test]
 fn the_answer_says_where_this_end_stands() {
-    let mut waits = TimeWaits::new(1);
+    let mut waits = TimeWaitTable::new(1);
     let index = waits.add(tuple(1), 0, wait(Instant::from_secs(60)));
     let answer = waits.at(index).acknowledgment(Instant::from_millis(500));
     assert_eq!((answer.seq, answer.ack), (SeqNum(700), SeqNum(NEXT)));
@@ -138,7 +141,7 @@ fn the_answer_says_where_this_end_stands() {
 
 #[test]
 fn a_stranger_does_not_choose_how_often_this_end_speaks() {
-    let mut waits = TimeWaits::new(1);
+    let mut waits = TimeWaitTable::new(1);
     let index = waits.add(tuple(1), 0, wait(Instant::from_secs(60)));
     let config = TcpConfig::default();
     let old = segment(TcpFlags::ACK, NEXT - 9, None);
@@ -154,20 +157,20 @@ fn a_stranger_does_not_choose_how_often_this_end_speaks() {
 
 #[test]
 fn the_entry_that_waited_longest_makes_room() {
-    let mut waits = TimeWaits::new(2);
+    let mut waits = TimeWaitTable::new(2);
     let old = waits.add(tuple(1), 0, wait(Instant::from_secs(60)));
     let young = waits.add(tuple(2), 0, wait(Instant::from_secs(61)));
-    assert_eq!(waits.in_the_way(), Some(old));
+    assert_eq!(waits.oldest_if_full(), Some(old));
     // The old one starts again, so now the other one waited longer.
     let fin = segment(TcpFlags::FIN | TcpFlags::ACK, NEXT - 1, None);
     waits.on_segment(old, &fin, Instant::from_secs(50), &TcpConfig::default());
-    assert_eq!(waits.in_the_way(), Some(young));
+    assert_eq!(waits.oldest_if_full(), Some(young));
     waits.remove(young);
-    assert_eq!((waits.in_the_way(), waits.len()), (None, 1));
+    assert_eq!((waits.oldest_if_full(), waits.len()), (None, 1));
 }
 
 #[test]
 fn an_entry_is_small() {
-    let size = size_of::<Remains>();
+    let size = size_of::<TimeWaitEntry>();
     assert!(size <= 96, "{size} bytes");
 }

@@ -10,11 +10,11 @@ use fullpipe_tcp::{ActiveOpen, Connection, HalfOpen, IcmpError, Segment, SeqNum,
 use fullpipe_wire::{TcpFlags, TcpHeader, WireError, tcp::verify_checksum};
 
 use super::{
-    FourTuple, Holder, Host, Owner, Slot, TcpLayer,
+    Attachment, ConnectionSlot, FourTuple, HostContext, Owner, TcpLayer,
     resets::NoReset,
-    syn_cache::{Handshake, Verdict},
-    syn_cookie::Remembered,
-    time_wait,
+    syn_cache::{Handshake, HandshakeAction},
+    syn_cookie::SynSummary,
+    time_wait_table::TimeWaitAction,
 };
 use crate::{
     config::SynCookieUse,
@@ -27,7 +27,7 @@ use crate::{
 
 /// Somebody who has no connection with this host.
 #[derive(Clone, Copy, Debug)]
-struct Stranger {
+struct UnknownPeer {
     tuple: FourTuple,
     /// The tuple's hash.
     hash: u32,
@@ -43,7 +43,7 @@ impl TcpLayer {
         packet: &Packet<'_>,
         meta: RxMeta,
         mss_limit: u16,
-        host: &mut Host<'_>,
+        host: &mut HostContext<'_>,
     ) {
         if let Err(reason) = self.accept_packet(packet, meta, mss_limit, host) {
             host.counters.discard(reason);
@@ -55,7 +55,7 @@ impl TcpLayer {
         packet: &Packet<'_>,
         meta: RxMeta,
         mss_limit: u16,
-        host: &mut Host<'_>,
+        host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
         if packet.broadcast {
             return Err(Discard::TcpBroadcast);
@@ -77,7 +77,7 @@ impl TcpLayer {
             });
             return Ok(());
         }
-        self.counters.in_segs += u64::from(meta.merged.max(1));
+        self.shared.counters.in_segs += u64::from(meta.merged.max(1));
         match owner {
             Some(Owner::Handshake(index)) => {
                 self.on_handshake_segment(index, &segment, mss_limit, host)
@@ -87,7 +87,7 @@ impl TcpLayer {
             }
             Some(Owner::Connection(_)) => unreachable!("connections were served above"),
             None => {
-                let stranger = Stranger {
+                let stranger = UnknownPeer {
                     tuple,
                     hash,
                     mss_limit,
@@ -109,17 +109,17 @@ impl TcpLayer {
         };
         match sound.and_then(|()| TcpHeader::parse(packet.payload)) {
             Ok((header, _)) if header.src_port == 0 || header.dst_port == 0 => {
-                self.counters.in_errs += 1;
+                self.shared.counters.in_errs += 1;
                 Err(Discard::TcpMalformed)
             }
             Ok(parsed) => Ok(parsed),
             Err(WireError::BadChecksum) => {
-                self.counters.in_errs += 1;
-                self.counters.in_csum_errors += 1;
+                self.shared.counters.in_errs += 1;
+                self.shared.counters.in_csum_errors += 1;
                 Err(Discard::TcpBadChecksum)
             }
             Err(_) => {
-                self.counters.in_errs += 1;
+                self.shared.counters.in_errs += 1;
                 Err(Discard::TcpMalformed)
             }
         }
@@ -128,9 +128,9 @@ impl TcpLayer {
     /// No connection, nor anything that was or will be one.
     fn on_stranger(
         &mut self,
-        stranger: Stranger,
+        stranger: UnknownPeer,
         segment: &Segment<'_>,
-        host: &mut Host<'_>,
+        host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
         let tuple = stranger.tuple;
         let listener = self.listeners.listening_at(tuple.local());
@@ -147,7 +147,7 @@ impl TcpLayer {
         if !self.listeners.has_room(listener) {
             return Err(Discard::TcpBacklogFull);
         }
-        let iss = self.numbers.sequence(&tuple, host.now);
+        let iss = self.initial_numbers.sequence(&tuple, host.now);
         let begun = match self.cookie_use {
             SynCookieUse::Always => Err(Discard::TcpHalfOpenFull),
             SynCookieUse::Off | SynCookieUse::WhenFull => {
@@ -167,13 +167,13 @@ impl TcpLayer {
     fn answer_with_cookie(
         &mut self,
         listener: Key,
-        stranger: Stranger,
+        stranger: UnknownPeer,
         syn: &Segment<'_>,
         reason: Discard,
-        host: &mut Host<'_>,
+        host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
-        let remembered =
-            Remembered::from_syn(syn, self.config.timestamps).filter(|_| !self.cookies.is_full());
+        let remembered = SynSummary::from_syn(syn, self.shared.config.timestamps)
+            .filter(|_| !self.cookies.is_full());
         let remembered = remembered.ok_or(reason)?;
         let tuple = stranger.tuple;
         let iss = self.cookies.sequence(&tuple, &remembered, host.now);
@@ -190,11 +190,11 @@ impl TcpLayer {
     fn on_cookie(
         &mut self,
         listener: Key,
-        stranger: Stranger,
+        stranger: UnknownPeer,
         segment: &Segment<'_>,
-        host: &mut Host<'_>,
+        host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
-        let Stranger { tuple, hash, .. } = stranger;
+        let UnknownPeer { tuple, hash, .. } = stranger;
         let Some(remembered) = self.proven(&tuple, segment, host) else {
             return self.refuse(tuple, segment, host);
         };
@@ -204,7 +204,8 @@ impl TcpLayer {
         // The echo of the cookie's timestamp tells options, not a round trip.
         let mut unstamped = *segment;
         unstamped.options.timestamps = None;
-        let connection = self.found((tuple, hash), listener, &half_open, &unstamped, host)?;
+        let connection =
+            self.open_accepted((tuple, hash), listener, &half_open, &unstamped, host)?;
         host.counters.mib.tcp_syncookies_recv += 1;
         self.hand_over(connection, segment, host);
         Ok(())
@@ -215,8 +216,8 @@ impl TcpLayer {
         &self,
         tuple: &FourTuple,
         segment: &Segment<'_>,
-        host: &mut Host<'_>,
-    ) -> Option<Remembered> {
+        host: &mut HostContext<'_>,
+    ) -> Option<SynSummary> {
         let proves = !segment.flags.intersects(TcpFlags::SYN | TcpFlags::RST);
         if !proves || !self.cookies.are_out(host.now) {
             return None;
@@ -230,12 +231,12 @@ impl TcpLayer {
     fn begin(
         &mut self,
         listener: Key,
-        stranger: Stranger,
+        stranger: UnknownPeer,
         syn: &Segment<'_>,
         iss: SeqNum,
-        host: &mut Host<'_>,
+        host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
-        let Stranger { tuple, hash, .. } = stranger;
+        let UnknownPeer { tuple, hash, .. } = stranger;
         let most_blocks = self.syn_cache.most_blocks();
         let half_open = self.half_open(listener, stranger, syn, iss, most_blocks, host);
         let handshake = Handshake {
@@ -250,10 +251,10 @@ impl TcpLayer {
         }
         // A connection that could not receive what it advertises is not begun.
         let Some(index) = self.syn_cache.add(handshake, host.pool) else {
-            self.make_way(host);
+            self.abort_orphan_for_memory(host);
             return Err(Discard::TcpNoMemory);
         };
-        self.demux.insert(hash, Owner::Handshake(index).encode());
+        self.add_owner(hash, Owner::Handshake(index));
         Ok(())
     }
 
@@ -262,27 +263,27 @@ impl TcpLayer {
         index: u32,
         segment: &Segment<'_>,
         mss_limit: u16,
-        host: &mut Host<'_>,
+        host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
         match self.syn_cache.at(index).judge(segment) {
-            Verdict::Complete => {
+            HandshakeAction::Complete => {
                 let outcome = self.complete(index, segment, host);
                 if let Err(Discard::TcpBacklogFull | Discard::TcpConnectionsFull) = outcome {
                     self.syn_cache.keep_waiting(index);
                 }
                 outcome
             }
-            Verdict::Repeat => {
+            HandshakeAction::RepeatSynAck => {
                 self.syn_cache.repeat(index);
                 Ok(())
             }
-            Verdict::End => {
-                self.counters.attempt_fails += 1;
+            HandshakeAction::Abort => {
+                self.shared.counters.attempt_fails += 1;
                 self.forget_handshake(index, host);
                 Ok(())
             }
-            Verdict::Refuse => self.on_refused(index, segment, mss_limit, host),
-            Verdict::Ignore => Err(Discard::TcpUselessInHandshake),
+            HandshakeAction::Reset => self.on_refused(index, segment, mss_limit, host),
+            HandshakeAction::Discard => Err(Discard::TcpUselessInHandshake),
         }
     }
 
@@ -293,7 +294,7 @@ impl TcpLayer {
         index: u32,
         segment: &Segment<'_>,
         mss_limit: u16,
-        host: &mut Host<'_>,
+        host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
         let &Handshake {
             tuple,
@@ -306,7 +307,7 @@ impl TcpLayer {
             return self.refuse(tuple, segment, host);
         }
         self.forget_handshake(index, host);
-        let stranger = Stranger {
+        let stranger = UnknownPeer {
             tuple,
             hash,
             mss_limit,
@@ -320,7 +321,7 @@ impl TcpLayer {
         &mut self,
         index: u32,
         segment: &Segment<'_>,
-        host: &mut Host<'_>,
+        host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
         let &Handshake {
             tuple,
@@ -336,7 +337,7 @@ impl TcpLayer {
         self.check_room(listener)?;
         // The memory set aside for its window becomes its own.
         self.forget_handshake(index, host);
-        let connection = self.found((tuple, hash), listener, &half_open, segment, host)?;
+        let connection = self.open_accepted((tuple, hash), listener, &half_open, segment, host)?;
         self.hand_over(connection, segment, host);
         Ok(())
     }
@@ -354,42 +355,41 @@ impl TcpLayer {
 
     /// Makes the connection that `ack` completes the handshake of, for which
     /// there is room; it waits in `listener` to be accepted.
-    fn found(
+    fn open_accepted(
         &mut self,
         (tuple, hash): (FourTuple, u32),
         listener: Key,
         half_open: &HalfOpen,
         ack: &Segment<'_>,
-        host: &mut Host<'_>,
+        host: &mut HostContext<'_>,
     ) -> Result<u32, Discard> {
         let tuning = self.tuning_of(listener);
-        let mut env = self.env(self.slots.next_index(), host);
+        let mut env = self.shared.env(self.slots.next_index(), host);
         let Some(connection) = Connection::accepted(half_open, ack, tuning, &mut env) else {
-            self.make_way(host);
+            self.abort_orphan_for_memory(host);
             return Err(Discard::TcpNoMemory);
         };
-        let slot = Slot {
+        let slot = ConnectionSlot {
             tuple,
             hash,
-            holder: Holder::Backlog,
-            below: 0,
-            is_found: true,
+            attachment: Attachment::Backlog,
+            in_device: 0,
+            in_demux: true,
             connection,
         };
         let Ok(key) = self.slots.insert(slot) else {
             unreachable!("room was checked");
         };
-        self.demux
-            .insert(hash, Owner::Connection(key.index).encode());
+        self.add_owner(hash, Owner::Connection(key.index));
         self.listeners.push(listener.index, key.index);
         host.events.accept(listener.index);
         Ok(key.index)
     }
 
     /// The segment that made connection `index` is also its first.
-    fn hand_over(&mut self, index: u32, segment: &Segment<'_>, host: &mut Host<'_>) {
+    fn hand_over(&mut self, index: u32, segment: &Segment<'_>, host: &mut HostContext<'_>) {
         // Counted by the connection from here on.
-        self.counters.in_segs -= u64::from(segment.merged.max(1));
+        self.shared.counters.in_segs -= u64::from(segment.merged.max(1));
         self.run(index, host, |connection, env| {
             connection.on_segment(segment, env)
         });
@@ -407,19 +407,19 @@ impl TcpLayer {
     fn half_open(
         &self,
         listener: Key,
-        stranger: Stranger,
+        stranger: UnknownPeer,
         syn: &Segment<'_>,
         iss: SeqNum,
         most_blocks: u32,
-        host: &Host<'_>,
+        host: &HostContext<'_>,
     ) -> HalfOpen {
         let open = ActiveOpen {
             iss,
             mss_limit: stranger.mss_limit,
-            timestamp_offset: self.numbers.timestamp_offset(&stranger.tuple),
+            timestamp_offset: self.initial_numbers.timestamp_offset(&stranger.tuple),
             tuning: self.tuning_of(listener),
         };
-        HalfOpen::from_syn(syn, open, &self.config, host.pool, most_blocks)
+        HalfOpen::from_syn(syn, open, &self.shared.config, host.pool, most_blocks)
     }
 
     fn on_time_wait_segment(
@@ -427,20 +427,20 @@ impl TcpLayer {
         index: u32,
         segment: &Segment<'_>,
         mss_limit: u16,
-        host: &mut Host<'_>,
+        host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
         match self
             .time_waits
-            .on_segment(index, segment, host.now, &self.config)
+            .on_segment(index, segment, host.now, &self.shared.config)
         {
-            time_wait::Verdict::Restart => {
+            TimeWaitAction::Restart => {
                 let until = self.time_waits.at(index).wait.until;
-                self.timers.set(self.time_wait_timer(index), Some(until));
+                self.set_timer(Owner::TimeWait(index), Some(until));
                 Ok(())
             }
-            time_wait::Verdict::Acknowledge => Err(Discard::TcpOldInTimeWait),
-            time_wait::Verdict::Ignore => Ok(()),
-            time_wait::Verdict::Reuse => self.reuse(index, segment, mss_limit, host),
+            TimeWaitAction::Acknowledge => Err(Discard::TcpOldInTimeWait),
+            TimeWaitAction::Ignore => Ok(()),
+            TimeWaitAction::Reuse => self.reuse(index, segment, mss_limit, host),
         }
     }
 
@@ -451,7 +451,7 @@ impl TcpLayer {
         index: u32,
         segment: &Segment<'_>,
         mss_limit: u16,
-        host: &mut Host<'_>,
+        host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
         let remains = self.time_waits.at(index);
         let (tuple, hash, snd_nxt) = (remains.tuple, remains.hash, remains.wait.snd_nxt);
@@ -465,10 +465,12 @@ impl TcpLayer {
         if self.syn_cache.is_full_for(tuple.remote_ip) {
             return Err(Discard::TcpHalfOpenFull);
         }
-        let iss = self.numbers.sequence_after(&tuple, snd_nxt, host.now);
+        let iss = self
+            .initial_numbers
+            .sequence_after(&tuple, snd_nxt, host.now);
         self.forget_time_wait(index);
         host.counters.mib.tcp_time_wait_recycled += 1;
-        let stranger = Stranger {
+        let stranger = UnknownPeer {
             tuple,
             hash,
             mss_limit,
@@ -481,7 +483,7 @@ impl TcpLayer {
         &mut self,
         tuple: FourTuple,
         segment: &Segment<'_>,
-        host: &mut Host<'_>,
+        host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
         match self.resets.answer(tuple, segment, host.now) {
             Ok(()) | Err(NoReset::IsReset) => Err(Discard::TcpNoConnection),
@@ -492,7 +494,12 @@ impl TcpLayer {
 
     /// An ICMP error about a segment of ours; the connection judges whether it
     /// can be true.
-    pub(crate) fn on_icmp(&mut self, event: &IcmpEvent, headers_len: u16, host: &mut Host<'_>) {
+    pub(crate) fn on_icmp(
+        &mut self,
+        event: &IcmpEvent,
+        headers_len: u16,
+        host: &mut HostContext<'_>,
+    ) {
         let tuple = FourTuple::new(event.local, event.remote);
         let Some(Owner::Connection(index)) = self.owner(&tuple, self.hash(&tuple)) else {
             return host.counters.discard(Discard::IcmpQuoteUnmatched);

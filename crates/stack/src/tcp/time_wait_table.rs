@@ -10,8 +10,8 @@ use fullpipe_pool::Instant;
 use fullpipe_tcp::{Segment, SegmentOut, SeqNum, TcpConfig, TimeWait, options::TimestampClock};
 use fullpipe_wire::{TcpFlags, TcpOptions};
 
-use super::tuple::FourTuple;
-use crate::{ready::Queues, slab::Slab};
+use super::four_tuple::FourTuple;
+use crate::{queues::Queues, slab::Slab};
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +21,7 @@ const ONLY: u32 = 0;
 
 /// What is left of a connection.
 #[derive(Clone, Debug)]
-pub(crate) struct Remains {
+pub(crate) struct TimeWaitEntry {
     /// Between whom it was.
     pub(crate) tuple: FourTuple,
     /// The tuple's hash.
@@ -34,7 +34,7 @@ pub(crate) struct Remains {
 
 /// What a segment means to a connection in TIME-WAIT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum TimeWaitAction {
     /// The peer's FIN again: our last ACK was lost. Answer, and wait from now.
     Restart,
     /// Something old, or forged: say where this end stands.
@@ -47,15 +47,15 @@ pub(crate) enum Verdict {
 
 /// All connections in TIME-WAIT.
 #[derive(Debug)]
-pub(crate) struct TimeWaits {
-    entries: Slab<Remains>,
+pub(crate) struct TimeWaitTable {
+    entries: Slab<TimeWaitEntry>,
     /// Oldest first.
     by_age: Queues,
     /// Those that must send an ACK.
     due: Queues,
 }
 
-impl TimeWaits {
+impl TimeWaitTable {
     /// Room for `most` entries. Allocates here and only here.
     pub(crate) fn new(most: u32) -> Self {
         Self {
@@ -71,7 +71,7 @@ impl TimeWaits {
     }
 
     /// The entry to forget before another one finds room.
-    pub(crate) fn in_the_way(&self) -> Option<u32> {
+    pub(crate) fn oldest_if_full(&self) -> Option<u32> {
         if self.entries.is_full() {
             self.by_age.first(ONLY)
         } else {
@@ -84,7 +84,7 @@ impl TimeWaits {
     /// # Panics
     /// If there is no room: the caller has forgotten what was in the way.
     pub(crate) fn add(&mut self, tuple: FourTuple, hash: u32, wait: TimeWait) -> u32 {
-        let remains = Remains {
+        let remains = TimeWaitEntry {
             tuple,
             hash,
             wait,
@@ -96,14 +96,14 @@ impl TimeWaits {
     }
 
     /// Forgets an entry.
-    pub(crate) fn remove(&mut self, index: u32) -> Remains {
+    pub(crate) fn remove(&mut self, index: u32) -> TimeWaitEntry {
         self.by_age.leave(index);
         self.due.leave(index);
         self.entries.remove(index)
     }
 
     /// The entry in slot `index`.
-    pub(crate) fn at(&self, index: u32) -> &Remains {
+    pub(crate) fn at(&self, index: u32) -> &TimeWaitEntry {
         &self.entries[index]
     }
 
@@ -119,21 +119,21 @@ impl TimeWaits {
         segment: &Segment<'_>,
         now: Instant,
         config: &TcpConfig,
-    ) -> Verdict {
+    ) -> TimeWaitAction {
         let verdict = self.entries[index].judge(segment);
         let remains = &mut self.entries[index];
         match verdict {
-            Verdict::Restart => {
+            TimeWaitAction::Restart => {
                 remains.wait.until = now + config.time_wait;
                 self.by_age.leave(index);
                 self.by_age.join(ONLY, index);
                 self.due.join(ONLY, index);
             }
-            Verdict::Acknowledge if now >= remains.challenge_after => {
+            TimeWaitAction::Acknowledge if now >= remains.challenge_after => {
                 remains.challenge_after = now + config.challenge_ack_interval;
                 self.due.join(ONLY, index);
             }
-            Verdict::Acknowledge | Verdict::Reuse | Verdict::Ignore => {}
+            TimeWaitAction::Acknowledge | TimeWaitAction::Reuse | TimeWaitAction::Ignore => {}
         }
         verdict
     }
@@ -154,31 +154,31 @@ impl TimeWaits {
     }
 }
 
-impl Remains {
-    fn judge(&self, segment: &Segment<'_>) -> Verdict {
+impl TimeWaitEntry {
+    fn judge(&self, segment: &Segment<'_>) -> TimeWaitAction {
         // A reset would end the wait early and let old segments into the next
         // incarnation: RFC 1337 §3, F1.
         if segment.has(TcpFlags::RST) {
-            return Verdict::Ignore;
+            return TimeWaitAction::Ignore;
         }
         if segment.has(TcpFlags::SYN) {
             let first = !segment.flags.intersects(TcpFlags::ACK | TcpFlags::FIN);
             let new = first && self.is_new_incarnation(segment);
             return if new {
-                Verdict::Reuse
+                TimeWaitAction::Reuse
             } else {
-                Verdict::Acknowledge
+                TimeWaitAction::Acknowledge
             };
         }
         if segment.has(TcpFlags::FIN) && segment.end() == self.wait.rcv_nxt {
-            return Verdict::Restart;
+            return TimeWaitAction::Restart;
         }
         // All text was received, so whatever brings some is old, and an ACK
         // that is in its place says nothing new.
         if segment.is_empty() && segment.seq == self.wait.rcv_nxt {
-            Verdict::Ignore
+            TimeWaitAction::Ignore
         } else {
-            Verdict::Acknowledge
+            TimeWaitAction::Acknowledge
         }
     }
 

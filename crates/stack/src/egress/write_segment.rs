@@ -1,7 +1,8 @@
-//! A TCP segment on its way into a frame.
+//! Writes TCP segments into frames.
 //!
-//! Rule: text is copied once, from packet memory to the device's, and summed on
-//! the way unless the device does that. Nothing here decides what is sent.
+//! Rule: payload is copied once, from packet memory to the device's memory, and
+//! summed by the same pass unless the device computes checksums. The content of
+//! a segment is not decided here.
 
 use fullpipe_tcp::SegmentOut;
 use fullpipe_wire::{
@@ -12,32 +13,32 @@ use fullpipe_wire::{
 use crate::{
     counters::Counters,
     device::TxChecksum,
-    ip::{Outgoing, Sender},
+    ip::{IpSender, Outgoing},
     tcp::FourTuple,
 };
 
-/// A segment as it was written.
+/// The layout of a segment that was written.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Written {
-    /// Bytes of header and text.
+pub(super) struct WrittenSegment {
+    /// Bytes of header and payload.
     pub(super) len: usize,
     /// Bytes of header.
     pub(super) header_len: usize,
     /// `start` counted from the TCP header.
     pub(super) checksum: TxChecksum,
-    /// What its packet says about congestion notification.
+    /// The ECN codepoint of its packet.
     pub(super) ecn: Ecn,
 }
 
-/// Writes header and text to the start of `room`, summing the text as it is
-/// copied, unless the device completes the checksum (`offload`).
+/// Writes header and payload to the start of `room`. The payload is summed as
+/// it is copied, unless the device completes the checksum (`offload`).
 pub(super) fn write_segment<'a>(
     room: &mut [u8],
     tuple: &FourTuple,
     segment: &SegmentOut,
-    text: impl Iterator<Item = &'a [u8]>,
+    payload: impl Iterator<Item = &'a [u8]>,
     offload: bool,
-) -> Written {
+) -> WrittenSegment {
     let header = TcpHeader {
         src_port: tuple.local_port,
         dst_port: tuple.remote_port,
@@ -52,7 +53,7 @@ pub(super) fn write_segment<'a>(
     let header_len = header.write(room);
     let (head, room) = room.split_at_mut(header_len);
     let (mut sum, mut filled) = (Checksum::new(), 0);
-    for slice in text {
+    for slice in payload {
         let place = &mut room[filled..filled + slice.len()];
         if offload {
             place.copy_from_slice(slice);
@@ -75,7 +76,7 @@ pub(super) fn write_segment<'a>(
         set_checksum(head, src, dst, sum);
         TxChecksum::Complete
     };
-    Written {
+    WrittenSegment {
         len,
         header_len,
         checksum,
@@ -85,10 +86,10 @@ pub(super) fn write_segment<'a>(
 
 /// Writes the IP header in front of a segment.
 pub(super) fn write_ip(
-    sender: &mut Sender,
+    sender: &mut IpSender,
     packet: &mut [u8],
     tuple: &FourTuple,
-    written: &Written,
+    written: &WrittenSegment,
     counters: &mut Counters,
 ) -> usize {
     let outgoing = Outgoing {
@@ -102,7 +103,7 @@ pub(super) fn write_ip(
     sender.write_header(packet, &outgoing, counters)
 }
 
-/// The same checksum, its start counted from `before` bytes earlier.
+/// Returns `checksum` with its start counted from `before` bytes earlier.
 pub(super) fn shifted(checksum: TxChecksum, before: usize) -> TxChecksum {
     match checksum {
         TxChecksum::Complete => TxChecksum::Complete,
@@ -113,8 +114,8 @@ pub(super) fn shifted(checksum: TxChecksum, before: usize) -> TxChecksum {
     }
 }
 
-/// Completes a checksum that was left to the device: the packet must wait, and
-/// what is kept is whole.
+/// Completes a checksum that was left to the device, because the packet waits
+/// for ARP and is kept complete.
 pub(super) fn complete(packet: &mut [u8], checksum: TxChecksum) {
     match checksum {
         TxChecksum::Complete => {}

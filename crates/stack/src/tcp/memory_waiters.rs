@@ -8,7 +8,7 @@
 
 use fullpipe_pool::{Holder, Pool};
 
-use crate::ready::Queues;
+use crate::queues::Queues;
 
 #[cfg(test)]
 mod tests;
@@ -18,7 +18,7 @@ const WAITING: u32 = 0;
 
 /// Connections that wait for memory.
 #[derive(Debug)]
-pub(crate) struct Waiters {
+pub(crate) struct MemoryWaiters {
     queue: Queues,
     /// The least room there has been since somebody was asked.
     room_seen: u32,
@@ -26,7 +26,7 @@ pub(crate) struct Waiters {
     to_ask: u32,
 }
 
-impl Waiters {
+impl MemoryWaiters {
     /// For the connections below `connections`.
     pub(crate) fn new(connections: u32) -> Self {
         Self {

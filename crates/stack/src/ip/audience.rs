@@ -1,0 +1,17 @@
+//! The hosts that a packet is addressed to.
+//!
+//! Rule: an address is judged once, by [`Subnet::audience`](super::Subnet), and
+//! the layers match on the result. Nothing is decided here.
+
+/// Who a packet is for, as seen from one host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// This host.
+    Us,
+    /// Every host of the network.
+    Broadcast,
+    /// A group of hosts.
+    Multicast,
+    /// Some other host.
+    Other,
+}

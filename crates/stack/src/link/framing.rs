@@ -1,0 +1,123 @@
+//! Link headers: checked on receipt, written on sending.
+//!
+//! Rule: a frame for another station, or with a payload that is neither IPv4
+//! nor ARP, is discarded here. On a device without link headers
+//! ([`Medium::Ip`]) every function passes its argument through.
+
+use core::net::IpAddr;
+
+use fullpipe_wire::{EtherType, EthernetHeader, MacAddress};
+
+use crate::{
+    counters::{Counters, Discard},
+    device::Medium,
+};
+
+/// What a received frame carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Inbound<'a> {
+    /// An IP packet, perhaps followed by padding.
+    Ip {
+        /// Its bytes.
+        packet: &'a [u8],
+        /// It was sent to every station of the link.
+        broadcast: bool,
+    },
+    /// An ARP packet, perhaps followed by padding.
+    Arp(&'a [u8]),
+}
+
+/// Our end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LinkLayer {
+    /// What frames start with.
+    pub(crate) medium: Medium,
+    /// Our station address; means nothing on [`Medium::Ip`].
+    pub(crate) mac: MacAddress,
+}
+
+impl LinkLayer {
+    /// Bytes in front of the packet in every frame.
+    pub(crate) const fn header_len(&self) -> usize {
+        match self.medium {
+            Medium::Ethernet => EthernetHeader::LEN,
+            Medium::Ip => 0,
+        }
+    }
+
+    /// Looks at a received frame, whatever its bytes.
+    pub(crate) fn on_frame<'a>(
+        &self,
+        frame: &'a [u8],
+        counters: &mut Counters,
+    ) -> Option<Inbound<'a>> {
+        match self.medium {
+            Medium::Ip => Some(Inbound::Ip {
+                packet: frame,
+                broadcast: false,
+            }),
+            Medium::Ethernet => match self.on_ethernet(frame) {
+                Ok(inbound) => Some(inbound),
+                Err(reason) => {
+                    counters.discard(reason);
+                    None
+                }
+            },
+        }
+    }
+
+    fn on_ethernet<'a>(&self, frame: &'a [u8]) -> Result<Inbound<'a>, Discard> {
+        let (header, packet) = EthernetHeader::parse(frame).map_err(|_| Discard::FrameTruncated)?;
+        let broadcast = header.dst.is_broadcast();
+        if !broadcast && header.dst != self.mac {
+            return Err(Discard::FrameNotForUs);
+        }
+        match header.ether_type {
+            EtherType::Ipv4 => Ok(Inbound::Ip { packet, broadcast }),
+            EtherType::Arp => Ok(Inbound::Arp(packet)),
+            EtherType::Ipv6 | EtherType::Other(_) => Err(Discard::FrameUnknownType),
+        }
+    }
+
+    /// Writes the link header in front of an IP packet for `dst`, which the
+    /// caller put at [`header_len`](Self::header_len).
+    ///
+    /// # Panics
+    /// If `frame` is shorter than the header.
+    pub(crate) fn write_header(&self, frame: &mut [u8], station: MacAddress, dst: IpAddr) {
+        match self.medium {
+            Medium::Ethernet => {
+                let ether_type = ether_type_for(dst);
+                EthernetHeader {
+                    dst: station,
+                    src: self.mac,
+                    ether_type,
+                }
+                .write(frame);
+            }
+            Medium::Ip => {}
+        }
+    }
+}
+
+/// The type of frames that carry packets to `dst`.
+pub(super) const fn ether_type_for(dst: IpAddr) -> EtherType {
+    match dst {
+        IpAddr::V4(_) => EtherType::Ipv4,
+        IpAddr::V6(_) => EtherType::Ipv6,
+    }
+}
+
+/// The station address of an IP multicast group. RFC 1112 §6.4, RFC 2464 §7.
+pub(crate) const fn multicast_station(group: IpAddr) -> MacAddress {
+    match group {
+        IpAddr::V4(group) => {
+            let [_, b, c, d] = group.octets();
+            MacAddress([0x01, 0x00, 0x5e, b & 0x7f, c, d])
+        }
+        IpAddr::V6(group) => {
+            let [.., a, b, c, d] = group.octets();
+            MacAddress([0x33, 0x33, a, b, c, d])
+        }
+    }
+}

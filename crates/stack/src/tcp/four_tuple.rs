@@ -1,0 +1,53 @@
+//! The two addresses and two ports that identify a connection. RFC 9293 §3.3.1.
+//!
+//! Rule: `local` is always this host, in whichever direction a segment goes,
+//! and every table hashes the same bytes of a tuple.
+
+use core::net::{IpAddr, SocketAddr};
+
+use crate::secret::HashInput;
+
+/// The two ends of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FourTuple {
+    /// This host's address.
+    pub(crate) local_ip: IpAddr,
+    /// The peer's address.
+    pub(crate) remote_ip: IpAddr,
+    /// This host's port.
+    pub(crate) local_port: u16,
+    /// The peer's port.
+    pub(crate) remote_port: u16,
+}
+
+impl FourTuple {
+    /// Returns the tuple of a connection between `local` and `remote`.
+    pub(crate) fn new(local: SocketAddr, remote: SocketAddr) -> Self {
+        Self {
+            local_ip: local.ip(),
+            remote_ip: remote.ip(),
+            local_port: local.port(),
+            remote_port: remote.port(),
+        }
+    }
+
+    /// This host's end.
+    pub(crate) const fn local(&self) -> SocketAddr {
+        SocketAddr::new(self.local_ip, self.local_port)
+    }
+
+    /// The peer's end.
+    pub(crate) const fn remote(&self) -> SocketAddr {
+        SocketAddr::new(self.remote_ip, self.remote_port)
+    }
+
+    /// Calls `with` on the bytes that identify this connection, for hashing.
+    pub(crate) fn with_bytes<R>(&self, with: impl FnOnce(&[u8]) -> R) -> R {
+        let mut bytes = HashInput::new();
+        bytes.push_ip(self.local_ip);
+        bytes.push_ip(self.remote_ip);
+        bytes.push(&self.local_port.to_be_bytes());
+        bytes.push(&self.remote_port.to_be_bytes());
+        with(bytes.as_slice())
+    }
+}

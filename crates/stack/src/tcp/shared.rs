@@ -1,0 +1,72 @@
+//! The state that all connections of a host share, and the arguments of a call.
+//!
+//! Rule: [`Shared::env`] is the only place where a connection's
+//! [`Env`] is put together. Nothing is decided here.
+
+use fullpipe_pool::{Instant, Pool};
+use fullpipe_tcp::{
+    Discards, Env, SentArena, TcpConfig, TcpCounters, Trace, congestion::CongestionRegistry,
+};
+
+use crate::{config::Config, counters::Counters, events::EventQueue};
+
+/// What a call on TCP needs besides TCP's own state.
+#[derive(Debug)]
+pub(crate) struct HostContext<'a> {
+    /// The time of this turn.
+    pub(crate) now: Instant,
+    /// Packet memory.
+    pub(crate) pool: &'a mut Pool,
+    /// Changes that the application has not been told yet.
+    pub(crate) events: &'a mut EventQueue,
+    /// The counters below TCP.
+    pub(crate) counters: &'a mut Counters,
+}
+
+/// The knobs, counters, trace, sent ranges and algorithms of all connections.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// The knobs of a connection.
+    pub(crate) config: TcpConfig,
+    /// The MIB counters of TCP.
+    pub(crate) counters: TcpCounters,
+    /// Segments discarded by connections, by reason.
+    pub(crate) discards: Discards,
+    /// The trace ring.
+    pub(crate) trace: Trace,
+    /// The sent ranges of all connections.
+    pub(crate) sent: SentArena,
+    /// Congestion control algorithms that the application registered.
+    pub(crate) congestion: CongestionRegistry,
+}
+
+impl Shared {
+    /// Takes the memory for the trace and for the sent ranges.
+    pub(crate) fn new(config: &Config) -> Self {
+        let sizes = &config.stack;
+        Self {
+            config: config.tcp.clone(),
+            counters: TcpCounters::default(),
+            discards: Discards::default(),
+            trace: Trace::new(config.trace.records as usize),
+            sent: SentArena::new(sizes.sent_ranges, sizes.connections)
+                .with_max_cuts(sizes.sent_ranges_each),
+            congestion: CongestionRegistry::new(),
+        }
+    }
+
+    /// Returns the arguments of a call on the connection in slot `connection`.
+    pub(crate) fn env<'a>(&'a mut self, connection: u32, host: &'a mut HostContext<'_>) -> Env<'a> {
+        Env {
+            now: host.now,
+            pool: host.pool,
+            config: &self.config,
+            counters: &mut self.counters,
+            discards: &mut self.discards,
+            trace: &mut self.trace,
+            sent: &mut self.sent,
+            congestion: &mut self.congestion,
+            connection,
+        }
+    }
+}
