@@ -18,6 +18,7 @@ Examples:
   cargo xtask bench                     all of them
   cargo xtask bench -p fullpipe         one crate's
   cargo xtask bench -p fullpipe idle    one crate's benchmarks whose name contains `idle`
+  cargo xtask bench page                frames per second of the page (Chromium)
   cargo xtask bench kernel              fullpipe and the kernel over the same lossy link (root)
   cargo xtask bench kernel -- --help    what that one can be told")]
 pub struct Arguments {
@@ -42,6 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         (Some(package), _) => command.args(["-p", package, "--benches"]),
         // It takes minutes and arguments of its own: nothing else is built for it.
         (None, Some("kernel")) => command.args(["-p", "fullpipe-lab", "--bench", "kernel"]),
+        (None, Some("page")) => command.args(["-p", "fullpipe-report", "--bench", "page"]),
         (None, Some(_) | None) => command.args(["--workspace", "--benches"]),
     };
     command

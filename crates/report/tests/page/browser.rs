@@ -102,14 +102,18 @@ impl Browser {
     /// Opens a page and waits until its first picture stands.
     pub fn open(&mut self, url: &str) {
         self.call("Page.navigate", json!({ "url": url }));
-        let end = Instant::now() + PATIENCE;
-        let is_there = "document.readyState === 'complete'";
-        while self.evaluate(is_there) != json!(true) {
-            assert!(Instant::now() < end, "{url} does not load");
-            thread::sleep(Duration::from_millis(20));
-        }
+        self.wait_for("document.readyState === 'complete'");
         assert_eq!(self.complaints(), [""; 0], "while {url} loads");
         self.evaluate("window.fullpipe?.loaded");
+    }
+
+    /// Waits until `script` is true.
+    pub fn wait_for(&mut self, script: &str) {
+        let end = Instant::now() + PATIENCE;
+        while self.evaluate(script) != json!(true) {
+            assert!(Instant::now() < end, "never true: {script}");
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// What `script` comes to; a promise is waited for.
@@ -133,6 +137,8 @@ impl Browser {
 
     /// Seconds of processor time that the page's main thread has used. What
     /// else runs on the machine is not in it.
+    // Only the benchmark asks.
+    #[allow(dead_code)]
     pub fn busy_s(&mut self) -> f64 {
         let metrics = self.call("Performance.getMetrics", json!({}));
         let metrics = metrics["metrics"].as_array().expect("a list of metrics");
