@@ -16,7 +16,10 @@ use crate::{
     run::{RunError, RunOptions, run},
     shares::Times,
     units::{grouped, rate_text, seconds_text, three_digits},
-    verdict::{Cause, Change, Ending, Left, Narrowest, Predicted, Verdict, changed, pool_bytes},
+    verdict::{
+        Bottleneck, Cause, Predicted, Remaining, RemainingLimit, SettingChange, Verdict, changed,
+        pool_bytes,
+    },
 };
 
 /// Steps after which advice that has not ended never will.
@@ -41,7 +44,7 @@ pub struct Advice {
     pub end: End,
     /// The part of the path that lets least through, where it ends with that.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub narrowest: Option<Narrowest>,
+    pub narrowest: Option<Bottleneck>,
     /// The end with its proof, for people.
     pub ends_with: String,
 }
@@ -50,7 +53,7 @@ pub struct Advice {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Step {
     /// What was changed before it; nothing before the first.
-    pub changes: Vec<Change>,
+    pub changes: Vec<SettingChange>,
     /// What the verdict before it said would come.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted: Option<Predicted>,
@@ -198,7 +201,7 @@ fn step_text(text: &mut String, number: usize, step: &Step) {
     let _ = writeln!(text, "     {predicted}measured {came}{outcome}");
     let _ = writeln!(text, "     sender: {}", held(&step.account.sender));
     let _ = writeln!(text, "     receiver: {}", held(&step.account.receiver));
-    let _ = writeln!(text, "     {}", step.verdict.sentence);
+    let _ = writeln!(text, "     {}", step.verdict.parts.line());
 }
 
 /// Every limit that held, with its time and its bytes.
@@ -251,11 +254,11 @@ fn ended(steps: &[Step], most: usize) -> Option<End> {
     let [before @ .., last] = steps else {
         return None;
     };
-    if let Some(Ending { left, .. }) = last.verdict.ending {
-        return Some(match left {
-            Left::Path(_) => End::Path,
-            Left::Application => End::Application,
-            Left::Unmoved => End::NoKnob,
+    if let Some(RemainingLimit { kind, .. }) = last.verdict.remaining {
+        return Some(match kind {
+            Remaining::Path(_) => End::Path,
+            Remaining::Application => End::Application,
+            Remaining::NoSetting => End::NoKnob,
         });
     }
     // Another knob may move the same limit.
@@ -275,11 +278,11 @@ fn has_gained_nothing(before: &Step, last: &Step) -> bool {
     is_complete && last.goodput_mbps <= before.goodput_mbps * (1.0 + GAIN)
 }
 
-fn narrowest(steps: &[Step], end: End) -> Option<Narrowest> {
-    let ending = steps.last()?.verdict.ending.as_ref()?;
-    match ending.left {
-        Left::Path(narrowest) if end == End::Path => Some(narrowest),
-        Left::Path(_) | Left::Application | Left::Unmoved => None,
+fn narrowest(steps: &[Step], end: End) -> Option<Bottleneck> {
+    let ending = steps.last()?.verdict.remaining.as_ref()?;
+    match ending.kind {
+        Remaining::Path(narrowest) if end == End::Path => Some(narrowest),
+        Remaining::Path(_) | Remaining::Application | Remaining::NoSetting => None,
     }
 }
 
@@ -288,7 +291,7 @@ fn ends_with(steps: &[Step], end: End) -> String {
     let [before @ .., last] = steps else {
         return end.words().to_string();
     };
-    let words = match (&last.verdict.ending, end) {
+    let words = match (&last.verdict.remaining, end) {
         (Some(ending), End::Path | End::Application | End::NoKnob) => &ending.words,
         _ => end.words(),
     };

@@ -60,7 +60,7 @@ fn row(row: &mut RowReport) -> Row {
             .collect(),
         measured: figures(&|quantity| (quantity.of)(&row.measured)),
         outcome: row.measured.outcome.name().to_string(),
-        verdict: row.verdict.sentence.clone(),
+        verdict: row.verdict.parts.clone(),
         fitted: row.fitted.clone(),
         note: row.note.clone(),
         seeds: row.seeds,

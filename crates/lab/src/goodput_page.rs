@@ -73,11 +73,10 @@ fn chapter(page: &mut String, report: &Report) {
     for name in limits {
         let rows: Vec<_> = not_full.iter().filter(|row| limit(row) == name).collect();
         let labels: Vec<_> = rows.iter().map(|row| format!("`{}`", row.label)).collect();
-        let proof = rows[0]
-            .verdict
-            .sentence
-            .split_once(": ")
-            .map_or("", |(_, proof)| proof);
+        let parts = &rows[0].verdict.parts;
+        let figure = parts.limited_by.split_once(": ");
+        let figure = figure.map_or("", |(_, figure)| figure);
+        let proof = format!("{figure}. {}", parts.because.join(" "));
         let of = if rows.len() > 1 {
             format!(" Of `{}`:", rows[0].label)
         } else {

@@ -13,7 +13,7 @@ use fullpipe::{
     config::Config,
     presets::{
         PRESETS, Preset,
-        alias::{self, ALIASES, Alias, Meaning},
+        alias::{self, ALIASES, Alias, NOT_EXPRESSIBLE, NotExpressible},
     },
 };
 use fullpipe_pool::knobs::KnobInfo;
@@ -83,8 +83,8 @@ fn aliases_markdown() -> String {
          What these systems call a knob can be set by their name too, with any preset:\n\
          `--set CFG_TCP_SND_WND=16384`. What an application sets on its socket is taken as it is:\n\
          nothing of it is doubled.\n\n\
-         | knob | name | preset | value |\n\
-         | --- | --- | --- | --- |\n",
+         | knob | name | preset | value | set by | differs |\n\
+         | --- | --- | --- | --- | --- | --- |\n",
     );
     for alias in ALIASES {
         let Alias {
@@ -92,23 +92,27 @@ fn aliases_markdown() -> String {
             preset,
             knob: _,
             meaning,
+            set_by: _,
+            differs,
         } = alias;
         let knobs: Vec<_> = alias.knobs().map(|knob| format!("`{knob}`")).collect();
-        let knobs = knobs.join(", ");
-        let value = match meaning {
-            Meaning::Same => "as it is".to_string(),
-            Meaning::Pieces(size) => format!("times {size} bytes"),
-            Meaning::Inverted => "set is off".to_string(),
-            Meaning::Bounds(_) => {
-                "least, default and most; no buffer shrinks below its default, so any least is met"
-                    .to_string()
-            }
-            Meaning::Doubled => "twice as much".to_string(),
-            Meaning::DoubledForGood(_) => "twice as much; it is not tuned any more".to_string(),
-            Meaning::WindowScale => "1 leaves half of the buffer, 2 three quarters".to_string(),
-            Meaning::Memory(_) => "low, pressure and high, in pages".to_string(),
-        };
-        let _ = writeln!(page, "| {knobs} | `{name}` | {preset} | {value} |");
+        let (knobs, value) = (knobs.join(", "), meaning.doc());
+        let (paste, differs) = (alias.paste("N"), differs.unwrap_or(""));
+        let _ = writeln!(
+            page,
+            "| {knobs} | `{name}` | {preset} | {value} | `{paste}` | {differs} |"
+        );
+    }
+    page.push_str(
+        "\nNo knob expresses these:\n\n| name | preset | instead |\n| --- | --- | --- |\n",
+    );
+    for NotExpressible {
+        name,
+        preset,
+        instead,
+    } in NOT_EXPRESSIBLE
+    {
+        let _ = writeln!(page, "| `{name}` | {preset} | {instead} |");
     }
     page.push_str(
         "\nWhat belongs to a device or to an application and not to the stack is set in \
@@ -120,6 +124,7 @@ fn aliases_markdown() -> String {
         name,
         preset,
         path,
+        set_by: _,
         doc,
     } in OTHER_NAMES
     {

@@ -36,7 +36,7 @@
 //! let options = RunOptions::plain(1);
 //! let report = run(&experiment, &options).expect("every checker is content");
 //! println!("{}", report_text(&report, None));
-//! assert!(report.rows.iter().all(|row| row.verdict.sentence.starts_with("Send buffer")));
+//! assert!(report.rows.iter().all(|row| row.verdict.limit == fullpipe_lab::Cause::SendBuffer));
 //! ```
 //!
 //! # From file to sentence
@@ -94,6 +94,7 @@ pub use advise::{Advice, End, MOST_STEPS, Step, advice_json, advice_text, advise
 pub use attacks::{AttackRow, attacks, attacks_json, attacks_markdown, attacks_text};
 pub use experiment::Experiment;
 pub use facts::facts;
+pub use fullpipe_diagnose::facts::{ChangeLine, VerdictParts};
 pub use goodput_page::goodput_markdown;
 pub use knobs_page::knobs_markdown;
 pub use measured::{FlowMeasured, Form, Measured, Outcome, Quantity, Spread, Summary};
@@ -109,5 +110,7 @@ pub use size::{
 pub use sweep::{Axis, Coordinate, SweepError};
 pub use table::text as report_text;
 pub use template::template;
-pub use verdict::{Cause, Change, Narrowest, Next, Predicted, Verdict};
+pub use verdict::{
+    Bottleneck, Cause, Layout, Next, Predicted, SettingChange, Verdict, verdict_text, wrapped,
+};
 pub use watch::{Watch, Watched};

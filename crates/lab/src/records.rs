@@ -107,7 +107,7 @@ impl Records {
                 &row.limits.receiver
             }));
         }
-        columns.push(words("verdict", &|row| row.verdict.sentence.clone()));
+        columns.push(words("verdict", &|row| row.verdict.parts.line()));
         Self {
             columns,
             count: rows.len(),

@@ -16,6 +16,7 @@ use crate::{
     report::{Report, RowReport},
     shares::Shares,
     units::{grouped, three_digits},
+    verdict::{Layout, verdict_text},
 };
 
 /// Limits shown for each end; the rest is in the JSON.
@@ -52,7 +53,13 @@ pub fn text(report: &Report, width: Option<u16>) -> String {
         return out;
     }
     for row in &report.rows {
-        let _ = writeln!(out, "\u{2022} {}: {}", row.label, row.verdict.sentence);
+        let _ = writeln!(out, "\u{2022} {}", row.label);
+        let layout = Layout {
+            width: width.map(usize::from),
+            indent: 2,
+            colour: false,
+        };
+        out.push_str(&verdict_text(&row.verdict.parts, layout));
         if !row.measured.flows.is_empty() {
             let flows: Vec<_> = row.measured.flows.iter().map(flow).collect();
             let _ = writeln!(out, "  {}", flows.join("; "));

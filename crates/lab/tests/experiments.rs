@@ -120,11 +120,13 @@ fn nuttx_is_as_fast_in_a_pool_of_7_056_bytes_as_with_all_the_memory_there_is() {
         let stalled = row("36 x 196, whole writes");
         assert_eq!(stalled.measured.delivered_bytes, 0);
         assert!(
-            stalled.verdict.sentence.starts_with(
-                "Memory: a write of 16,384 bytes never fits in the pool of 7,056 bytes"
-            ),
+            stalled
+                .verdict
+                .parts
+                .line()
+                .contains("a write of 16,384 bytes never fits. The pool has 7,056 bytes"),
             "{}",
-            stalled.verdict.sentence
+            stalled.verdict.parts.line()
         );
     }
 }
@@ -369,7 +371,7 @@ fn the_json_has_the_promised_shape_and_its_shares_add_up_to_one() {
     for row in rows {
         let label = row["label"].as_str().unwrap();
         assert!(
-            row["published"].is_object() && row["verdict"]["sentence"].is_string(),
+            row["published"].is_object() && row["verdict"]["parts"]["limited_by"].is_string(),
             "{label}"
         );
         for quantity in [
@@ -448,7 +450,7 @@ fn an_amount_ends_when_it_has_arrived_and_a_lost_peer_ends_it_too() {
         (row.measured.delivered_bytes, row.measured.goodput_mbps),
         (0, 0.0)
     );
-    let said = &row.verdict.sentence;
+    let said = &row.verdict.parts.line();
     assert!(said.contains("after 0 bytes"), "{said}");
 }
 

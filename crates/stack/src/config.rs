@@ -210,6 +210,9 @@ macro_rules! config {
                     *self = changed;
                     return Ok(());
                 }
+                if let Some(known) = alias::find_not_expressible(name) {
+                    return Err(known.refusal());
+                }
                 let (group, field) = name.split_once('.').unwrap_or((name, ""));
                 let outcome = match group {
                     $( <$table as KnobTable>::GROUP => self.$field.set(field, text), )+

@@ -9,6 +9,7 @@ mod columns;
 mod lost;
 mod marks;
 mod unwrap;
+mod verdict_parts;
 
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ mod tests;
 pub use assembly::Assembly;
 pub use columns::{Bands, PoolLevels, RttSamples, SackBlocks, Segments, Windows};
 pub use marks::{Mark, Marks};
+pub use verdict_parts::{ChangeLine, VerdictParts};
 
 /// One experiment, run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -53,8 +55,8 @@ pub struct Row {
     pub measured: Vec<Figure>,
     /// How the row ended, in a word.
     pub outcome: String,
-    /// The binding limit in a sentence, with its proof.
-    pub verdict: String,
+    /// The verdict in its five parts.
+    pub verdict: VerdictParts,
     /// What was fitted on this row.
     pub fitted: Vec<String>,
     /// What the file says about the row.

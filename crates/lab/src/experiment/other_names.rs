@@ -3,6 +3,8 @@
 //! Rule: a name stands for one path that a setting may have, below a host or of
 //! every flow. Names of knobs are the stack's own table (`presets::alias`).
 
+use fullpipe::presets::alias::SetBy;
+
 /// A name of another system for a field of a device or of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OtherName {
@@ -12,6 +14,8 @@ pub struct OtherName {
     pub preset: &'static str,
     /// What it sets: a path below a host, or below `workload`.
     pub path: &'static str,
+    /// Call or configuration line that sets it.
+    pub set_by: SetBy,
     /// What it bounds, in a sentence.
     pub doc: &'static str,
 }
@@ -20,12 +24,14 @@ const fn row(
     preset: &'static str,
     name: &'static str,
     path: &'static str,
+    set_by: SetBy,
     doc: &'static str,
 ) -> OtherName {
     OtherName {
         name,
         preset,
         path,
+        set_by,
         doc,
     }
 }
@@ -36,24 +42,31 @@ pub const OTHER_NAMES: &[OtherName] = &[
         "unet3",
         "ETH1_RXDESC_CNT",
         "device.rx_descriptors",
+        SetBy::Define,
         "Frames that wait in the receive ring for the stack before more are lost.",
     ),
     row(
         "unet3",
         "ETH1_TXDESC_CNT",
         "device_queue",
+        SetBy::Define,
         "Frames that the device holds for the link before it refuses more.",
     ),
     row(
         "netburner",
         "SO_NOPUSH",
         "workload.no_push",
+        SetBy::Flag {
+            on: "setsockoption",
+            off: "clrsockoption",
+        },
         "Less than a segment is held until the sender has written everything.",
     ),
     row(
         "linux",
         "SO_SNDLOWAT",
         "workload.low_water",
+        SetBy::SocketOption("SOL_SOCKET"),
         "Room that a sender who found the send buffer full waits for.",
     ),
 ];

@@ -180,7 +180,8 @@ impl Setup {
             }
             _ if [DEVICE_QUEUE, DEVICE, CPU].contains(&first)
                 || is_knob_group(first)
-                || alias::find(path).is_some() =>
+                || alias::find(path).is_some()
+                || alias::find_not_expressible(path).is_some() =>
             {
                 self.hosts[self.subject].set(path, text)
             }

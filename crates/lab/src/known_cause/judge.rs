@@ -7,7 +7,7 @@ use super::KnownWorld;
 use crate::{
     advise::{Advice, Step, advise},
     run::{RunError, RunOptions},
-    verdict::{Cause, Change, Predicted},
+    verdict::{Cause, Predicted, SettingChange},
 };
 
 /// More than this part gained is help.
@@ -32,7 +32,7 @@ pub struct Judged {
 #[derive(Clone, Debug)]
 pub struct Treated {
     /// What was changed.
-    pub changes: Vec<Change>,
+    pub changes: Vec<SettingChange>,
     /// Goodput before, in Mbit/s.
     pub before_mbps: f64,
     /// Goodput after.
@@ -72,7 +72,7 @@ pub fn judge(number: u64) -> Result<Judged, RunError> {
         number,
         built: world.cause,
         named: first.verdict.limit,
-        sentence: first.verdict.sentence.clone(),
+        sentence: first.verdict.parts.line(),
         treated: steps.get(1).map(|second| treated(first, second)),
     })
 }

@@ -11,7 +11,7 @@ use crate::{
     experiment::{Experiment, HostPlan, Row, Setup},
     report::RowReport,
     units::grouped,
-    verdict::{Buffer, Spoken, pool_bytes, spoken},
+    verdict::{Buffer, NamedSetting, named, pool_bytes},
 };
 
 use super::{
@@ -160,7 +160,7 @@ pub fn ample(wish: &Wish, way: Way, runs: &Runs<'_>) -> Result<Ample, SizeError>
         Err(SizeError::Nothing(format!(
             "with {} bytes of packet memory and ample of everything else nothing arrives: {}",
             grouped(pool_bytes(host)),
-            found.report.verdict.sentence
+            found.report.verdict.parts.line()
         )))
     }
 }
@@ -261,14 +261,14 @@ fn present(host: &HostPlan, searched: &Searched) -> u64 {
 }
 
 /// `bytes` of the knob as the host's system says it, rounded up.
-pub fn said(host: &HostPlan, searched: &Searched, bytes: u64) -> Spoken {
+pub fn said(host: &HostPlan, searched: &Searched, bytes: u64) -> NamedSetting {
     let wanted = match (searched.what, searched.way) {
         (What::Memory, _) => bytes.div_ceil(host.config.pool.block_size.into()),
         (What::Unacknowledged | What::OutOfOrder, _) => bytes,
         (What::Buffer, Way::Send) => Buffer::sending(host).size_for(bytes),
         (What::Buffer, Way::Receive) => Buffer::receiving(host).size_for(bytes),
     };
-    spoken(host, searched.knob, wanted)
+    named(host, searched.knob, wanted)
 }
 
 /// The buffer of a direction.
@@ -339,7 +339,7 @@ impl Curve<'_> {
     fn try_all(&mut self, sizes: Vec<u64>) -> Result<Vec<f64>, SizeError> {
         let row = only(&self.ample.world);
         let mut rows: Vec<Row> = Vec::new();
-        let mut tried: Vec<Spoken> = Vec::new();
+        let mut tried: Vec<NamedSetting> = Vec::new();
         for bytes in sizes {
             let said = said(&row.setup.hosts[0], self.searched, bytes);
             let known = self.points.iter().any(|point| point.value == said.wanted)
@@ -366,7 +366,7 @@ impl Curve<'_> {
         Ok(gave.collect())
     }
 
-    fn point(&self, said: &Spoken, host: &HostPlan, report: &RowReport) -> Point {
+    fn point(&self, said: &NamedSetting, host: &HostPlan, report: &RowReport) -> Point {
         let goodput_mbps = report.measured.goodput_mbps;
         let verdict = &report.verdict;
         // The ample send buffer's low water is no matter of what may be unacknowledged.
@@ -406,7 +406,7 @@ impl Curve<'_> {
     }
 
     /// The world with a setting; `None` where a host cannot have it.
-    fn with(&self, said: &Spoken) -> Option<Setup> {
+    fn with(&self, said: &NamedSetting) -> Option<Setup> {
         let mut setup = only(&self.ample.world).setup.clone();
         setup
             .set(&format!("host.{}", said.name), &said.wanted)

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     experiment::{Row, Setup},
     report::RowReport,
-    verdict::{Spoken, pool_bytes},
+    verdict::{NamedSetting, pool_bytes},
 };
 
 /// Parts that the memory is divided into.
@@ -66,7 +66,7 @@ pub fn split(wish: &Wish, alone: &[Ample], runs: &Runs<'_>) -> Result<Split, Siz
     };
     let all_to_both = spoken([memory, memory]);
     let [send_knob, receive_knob] = all_to_both.each_ref().map(|said| said.name.clone());
-    let tried = |spoken: [Spoken; 2]| {
+    let tried = |spoken: [NamedSetting; 2]| {
         let setup = with(&both, &spoken)?;
         let row = Row {
             setup,
@@ -120,15 +120,15 @@ fn both_ways(wish: &Wish, setup: &Setup) -> Result<Setup, SizeError> {
     Ok(setup)
 }
 
-fn with(both: &Setup, spoken: &[Spoken; 2]) -> Option<Setup> {
+fn with(both: &Setup, spoken: &[NamedSetting; 2]) -> Option<Setup> {
     let mut setup = both.clone();
-    for Spoken { name, wanted, .. } in spoken {
+    for NamedSetting { name, wanted, .. } in spoken {
         setup.set(&format!("host.{name}"), wanted).ok()?;
     }
     setup.validate().ok().map(|()| setup)
 }
 
-fn divided([send, receive]: &[Spoken; 2], report: &RowReport, alone: &[Ample]) -> Divided {
+fn divided([send, receive]: &[NamedSetting; 2], report: &RowReport, alone: &[Ample]) -> Divided {
     let flows = &report.measured.flows;
     let [sent_mbps, received_mbps] = [0, 1].map(|place| flows[place].goodput_mbps);
     let kept = Way::ALL.map(|way| {

@@ -167,8 +167,8 @@ fn unet3_cannot_tell_of_more_than_64_kib() {
         buffers(&wish(100_000_000, Duration::from_millis(20), "unet3"));
     for best in [&sending, &receiving] {
         assert!(best.of_path < 0.3 && !best.reaches_path, "{best:?}");
-        let sentence = &best.verdict.sentence;
-        assert!(sentence.contains("tcp.window_scaling = true"), "{sentence}");
+        let sentence = &best.verdict.parts.line();
+        assert!(sentence.contains("tcp.window_scaling=true"), "{sentence}");
     }
     assert_eq!(found.knob, "CFG_TCP_RCV_WND");
     assert!(found.curve.iter().all(|point| point.bytes <= 65_535));

@@ -79,7 +79,7 @@ fn of_best(size: &Size, best: &Best) -> String {
             text,
             "  That is less than {} %. {}",
             percent(size.share),
-            verdict.sentence
+            verdict.parts.line()
         );
     }
     text

@@ -70,12 +70,12 @@ pub fn all(setup: &Setup, scale: &Scale) -> Vec<Bound> {
         });
     }
     bounds.extend(delayed_ack(setup, scale));
-    bounds.extend(nothing_to_turn(setup, scale));
+    bounds.extend(bounds_without_knob(setup, scale));
     bounds
 }
 
 /// What no knob of either host moves: path, applications, loss.
-pub fn nothing_to_turn(setup: &Setup, scale: &Scale) -> Vec<Bound> {
+pub fn bounds_without_knob(setup: &Setup, scale: &Scale) -> Vec<Bound> {
     let flow = setup.flow();
     let path = Path::of(setup, scale.segment as u64);
     let mut bounds = vec![Bound {

@@ -41,13 +41,13 @@ fn receive_queue(evidence: &Evidence<'_>) -> Option<Remedy> {
         raise("udp.receive_queue", udp.receive_queue, needed),
         raise("udp.receive_buffer", udp.receive_buffer, needed * size),
     ];
-    let mut spoken = raised.into_iter().flatten();
+    let mut setting = raised.into_iter().flatten();
     let mut remedy = one(
         receiver,
-        spoken.next()?,
+        setting.next()?,
         formula(evidence, needed, "datagrams", "the reader"),
     );
-    let others = spoken.map(|other| change(receiver, &other));
+    let others = setting.map(|other| change(receiver, &other));
     remedy.changes.extend(others);
     Some(remedy)
 }
@@ -56,9 +56,9 @@ fn descriptors(evidence: &Evidence<'_>) -> Option<Remedy> {
     let receiver = evidence.receiver();
     let present = u64::from(receiver.device.rx_descriptors);
     let needed = evidence.demand.ring;
-    let spoken = names::device(receiver, "device.rx_descriptors", present, needed);
+    let setting = names::device(receiver, "device.rx_descriptors", present, needed);
     let formula = formula(evidence, needed, "frames", "the driver");
-    (present > 0 && needed > present).then(|| one(receiver, spoken, formula))
+    (present > 0 && needed > present).then(|| one(receiver, setting, formula))
 }
 
 /// Blocks for what would wait, beside those that there are.
@@ -70,13 +70,13 @@ fn memory(evidence: &Evidence<'_>) -> Option<Remedy> {
         evidence.demand.queue,
     );
     let more = (demand * size).div_ceil(pool.block_size.into());
-    let spoken = names::number(receiver, "pool.blocks", u64::from(pool.blocks) + more);
+    let setting = names::number(receiver, "pool.blocks", u64::from(pool.blocks) + more);
     let formula = format!(
         "{} for {}, beside those there are",
         grouped(more),
         formula(evidence, demand, "datagrams", "the reader"),
     );
-    (more > 0).then(|| one(receiver, spoken, formula))
+    (more > 0).then(|| one(receiver, setting, formula))
 }
 
 /// How many have to wait, and of how many where they come at once.

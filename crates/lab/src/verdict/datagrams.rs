@@ -6,14 +6,15 @@
 //! longest, by its own account. Nothing is sent again and
 //! nothing waits for an acknowledgment, so no buffer at the sender ever binds.
 
+use fullpipe_diagnose::facts::VerdictParts;
 use fullpipe_sim::{Pace, link::Direction};
 
 use super::{
     Cause, Evidence, Verdict,
     bounds::{self, Bound},
     datagram_bounds::{self, Costs},
-    datagram_remedy, names, plain, with_remedy,
-    words::percent,
+    datagram_remedy, names, with_remedy, without_advice,
+    wording::percent,
 };
 use crate::{
     experiment::HostPlan,
@@ -25,18 +26,26 @@ const USED_UP: f64 = 0.95;
 /// A smaller share of all datagrams is not worth a word.
 const WORTH_SAYING: f64 = 0.001;
 
+/// A limit with its figure, and sentences that prove it.
+type Proof = (String, Vec<String>);
+
 /// The verdict on datagrams.
 pub fn of(evidence: &Evidence<'_>) -> Verdict {
     let measured = evidence.measured;
     let lost = measured.lost_share.unwrap_or(0.0);
     let sent = measured.datagrams_sent.unwrap_or(0.0);
     let later = lost * sent - at_start(evidence);
-    let (cause, sentence) = if later > sent * WORTH_SAYING {
+    let (cause, (limited_by, because)) = if later > sent * WORTH_SAYING {
         lossy(evidence, lost, later.round() as u64)
     } else {
         lossless(evidence)
     };
-    let verdict = plain(cause, format!("{}: {sentence}", cause.heading()));
+    let parts = VerdictParts {
+        limited_by,
+        because,
+        ..VerdictParts::default()
+    };
+    let verdict = without_advice(cause, parts);
     match datagram_remedy::of(evidence, cause) {
         Some(remedy) => with_remedy(evidence, verdict, remedy, outlook(evidence)),
         None => verdict,
@@ -59,14 +68,17 @@ fn at_start(evidence: &Evidence<'_>) -> f64 {
     packets.div_ceil(frames) as f64
 }
 
-/// Where most of the `later` ones that are missing were lost: those that were not lost at
-/// the start.
-fn lossy(evidence: &Evidence<'_>, lost: f64, later: u64) -> (Cause, String) {
+/// The place that lost most of the `later` datagrams: those that were not lost at the
+/// start.
+fn lossy(evidence: &Evidence<'_>, lost: f64, later: u64) -> (Cause, Proof) {
     let (measured, receiver) = (evidence.measured, evidence.receiver());
     let in_queue = measured.udp_rcvbuf_errors.unwrap_or(0.0) as u64;
     let in_ring = measured.rx_ring_drops;
-    let sent = grouped(measured.datagrams_sent.unwrap_or(0.0) as u64);
-    let share = percent(lost);
+    let all_lost = format!(
+        "{} of {} datagrams were lost.",
+        percent(lost),
+        grouped(measured.datagrams_sent.unwrap_or(0.0) as u64)
+    );
     // With each frame that the ring drops goes one datagram at most.
     let at_receiver = in_queue + in_ring;
     let on_the_way = later.saturating_sub(at_receiver);
@@ -74,40 +86,37 @@ fn lossy(evidence: &Evidence<'_>, lost: f64, later: u64) -> (Cause, String) {
         return lost_on_the_way(evidence, on_the_way, at_receiver);
     }
     if is_overloaded(evidence) {
-        let sentence = format!(
-            "{}, and {share} of {sent} datagrams were lost; no queue will help.",
-            at_work(evidence, receiver, Costs::of(evidence.setup).receiver_s)
-        );
-        return (Cause::Cpu, sentence);
+        let (limited_by, mut because) =
+            at_work(evidence, receiver, Costs::of(evidence.setup).receiver_s);
+        because.push(all_lost);
+        return (Cause::Cpu, (limited_by, because));
     }
-    let (cause, place) = if in_queue < in_ring {
+    let (cause, figure) = if in_queue < in_ring {
         (Cause::Descriptors, ring_full(evidence, in_ring))
     } else if evidence.demand.without_memory > in_queue / 2 {
         let blocks = receiver.config.pool.blocks.into();
-        let spoken = names::number(receiver, "pool.blocks", blocks);
-        let place = format!(
-            "{} datagrams found no packet memory ({} = {}",
-            grouped(in_queue),
-            spoken.name,
-            spoken.present
+        let setting = names::number(receiver, "pool.blocks", blocks);
+        let figure = format!(
+            "{} = {} had no room for {} datagrams",
+            setting.name,
+            setting.present,
+            grouped(in_queue)
         );
-        (Cause::PeerMemory, place)
+        (Cause::PeerMemory, figure)
     } else {
         (Cause::ReceiveQueue, queue_full(evidence, in_queue))
     };
-    let full = if cause == Cause::PeerMemory {
-        String::new()
-    } else {
+    let mut because = vec![all_lost];
+    if cause != Cause::PeerMemory {
         let share = evidence.limits.receiver.share(cause.name());
-        format!(", which was full for {} of the time", percent(share))
-    };
-    let sentence = format!(
-        "{place} of `{}`){full}, and {share} of {sent} datagrams were lost; its processor was busy \
-         {} of the time.",
+        because.push(format!("It was full {} of the time.", percent(share)));
+    }
+    because.push(format!(
+        "The processor of `{}` was {} busy.",
         receiver.name,
         percent(busy(evidence, receiver)),
-    );
-    (cause, sentence)
+    ));
+    (cause, (format!("{}: {figure}", cause.words()), because))
 }
 
 fn queue_full(evidence: &Evidence<'_>, lost: u64) -> String {
@@ -115,46 +124,50 @@ fn queue_full(evidence: &Evidence<'_>, lost: u64) -> String {
     let udp = &receiver.config.udp;
     let size = evidence.setup.flow().write;
     let by_bytes = udp.receive_buffer / size < udp.receive_queue;
-    let spoken = match by_bytes {
+    let setting = match by_bytes {
         true => names::number(receiver, "udp.receive_buffer", udp.receive_buffer.into()),
         false => names::number(receiver, "udp.receive_queue", udp.receive_queue.into()),
     };
     format!(
-        "{} datagrams found the receive queue full ({} = {}",
-        grouped(lost),
-        spoken.name,
-        spoken.present
+        "{} = {} had no room for {} datagrams",
+        setting.name,
+        setting.present,
+        grouped(lost)
     )
 }
 
 fn ring_full(evidence: &Evidence<'_>, lost: u64) -> String {
     let receiver = evidence.receiver();
     let present = receiver.device.rx_descriptors.into();
-    let spoken = names::device(receiver, "device.rx_descriptors", present, present);
+    let setting = names::device(receiver, "device.rx_descriptors", present, present);
     format!(
-        "{} frames found the receive ring full ({} = {}",
-        grouped(lost),
-        spoken.name,
-        spoken.present
+        "{} = {} had no room for {} frames",
+        setting.name,
+        setting.present,
+        grouped(lost)
     )
 }
 
 /// Most were lost on no host: a link's queue was full, or the path loses some.
-fn lost_on_the_way(evidence: &Evidence<'_>, lost: u64, at_receiver: u64) -> (Cause, String) {
+fn lost_on_the_way(evidence: &Evidence<'_>, lost: u64, at_receiver: u64) -> (Cause, Proof) {
     let sent = evidence.measured.datagrams_sent.unwrap_or(0.0);
-    let share = percent(lost as f64 / sent);
-    let others = match at_receiver {
-        0 => String::new(),
-        others => format!(", and {} found no room at the receiver", grouped(others)),
-    };
     let lost = format!(
-        "{share} of {} datagrams were lost on the way{others}.",
+        "{} of {} datagrams were lost on the path",
+        percent(lost as f64 / sent),
         grouped(sent as u64)
     );
+    let others = (at_receiver > 0).then(|| {
+        format!(
+            "{} more found no room at the receiver.",
+            grouped(at_receiver)
+        )
+    });
     if evidence.measured.link_busy_share > USED_UP {
-        return (Cause::Path, format!("{}; {lost}", link_busy(evidence)));
+        let because = std::iter::once(format!("{lost}.")).chain(others);
+        return (Cause::Path, (link_busy(evidence), because.collect()));
     }
-    (Cause::Loss, lost)
+    let limited_by = format!("{}: {lost}", Cause::Loss.words());
+    (Cause::Loss, (limited_by, others.into_iter().collect()))
 }
 
 /// Whether more is sent than the receiver's processor can do.
@@ -165,8 +178,8 @@ fn is_overloaded(evidence: &Evidence<'_>) -> bool {
     at_receiver && tightest.is_some_and(|bound| bound.cause == Cause::Cpu)
 }
 
-/// What held the sender, where all that was sent arrived.
-fn lossless(evidence: &Evidence<'_>) -> (Cause, String) {
+/// The limit of the sender, where everything that was sent arrived.
+fn lossless(evidence: &Evidence<'_>) -> (Cause, Proof) {
     let shares = &evidence.limits.sender;
     let held = shares.largest_first();
     let mut names = held.iter().map(|(name, _)| *name);
@@ -175,67 +188,81 @@ fn lossless(evidence: &Evidence<'_>) -> (Cause, String) {
         .unwrap_or("application");
     let full = evidence.measured.link_busy_share > USED_UP;
     if full || longest == "device" {
-        // The device's queue may take whatever comes, and still never be empty.
+        // The device's queue may take everything, and still never be empty.
         let waited = match shares.share("device") {
-            share if share < WORTH_SAYING && longest == "application" => format!(
-                ", and everything due had been handed to the device for {} of it",
+            share if share < WORTH_SAYING && longest == "application" => Some(format!(
+                "The device had accepted everything due {} of the time.",
                 percent(shares.share(longest))
-            ),
-            share if share < WORTH_SAYING => String::new(),
-            share => format!(", and the sender waited for it {} of it", percent(share)),
+            )),
+            share if share < WORTH_SAYING => None,
+            share => Some(format!(
+                "The sender waited for the device {} of the time.",
+                percent(share)
+            )),
         };
-        let sentence = format!("{}{waited}; no buffer will help.", link_busy(evidence));
-        (if full { Cause::Path } else { Cause::Device }, sentence)
+        let cause = if full { Cause::Path } else { Cause::Device };
+        (cause, (link_busy(evidence), waited.into_iter().collect()))
     } else if longest == "processor" {
         let costs = Costs::of(evidence.setup);
-        let at_work = at_work(evidence, evidence.sender(), costs.sender_s);
-        (Cause::Cpu, format!("{at_work}; no buffer will help."))
+        (
+            Cause::Cpu,
+            at_work(evidence, evidence.sender(), costs.sender_s),
+        )
     } else {
         (Cause::Application, no_more_sent(evidence))
     }
 }
 
-fn no_more_sent(evidence: &Evidence<'_>) -> String {
+fn no_more_sent(evidence: &Evidence<'_>) -> Proof {
     let rate = match evidence.setup.flow().datagram_plan().pace {
-        Pace::Rate { bps, .. } => format!("no more than {} was sent", rate_text(bps as f64)),
-        Pace::Unpaced => "no more was sent".to_string(),
+        Pace::Rate { bps, .. } => format!("it sent {}", rate_text(bps as f64)),
+        Pace::Unpaced => "it sent no more".to_string(),
     };
-    let arrived = match evidence.demand.without_neighbour {
-        0 => "all of it arrived".to_string(),
+    let lost = match evidence.demand.without_neighbour {
+        0 => "none was lost".to_string(),
         lost => format!(
-            "all of it arrived but {} packets, which were lost while the neighbour's address was \
-             asked for",
+            "only {} packets were lost, before the neighbour's address was known",
             grouped(lost)
         ),
     };
-    format!(
-        "{rate}, and {arrived}: everything due had been handed to the device for {} of the \
-         time, and link `{}` was busy {} of it.",
-        percent(evidence.limits.sender.share("application")),
-        evidence.busiest().name,
-        percent(evidence.measured.link_busy_share),
-    )
+    let because = vec![
+        "A higher rate was not tried.".to_string(),
+        format!(
+            "The device had accepted everything due {} of the time.",
+            percent(evidence.limits.sender.share("application"))
+        ),
+        format!(
+            "Link `{}` was {} busy.",
+            evidence.busiest().name,
+            percent(evidence.measured.link_busy_share)
+        ),
+    ];
+    let limited_by = format!("{}: {rate}, and {lost}", Cause::Application.words());
+    (limited_by, because)
 }
 
-/// A processor that does no more.
-fn at_work(evidence: &Evidence<'_>, host: &HostPlan, datagram_s: f64) -> String {
+/// A processor that has no time left.
+fn at_work(evidence: &Evidence<'_>, host: &HostPlan, datagram_s: f64) -> Proof {
     let size = f64::from(evidence.setup.flow().write);
-    format!(
-        "the processor of `{}` was busy {} of the time; a datagram of {} bytes takes it {} us, \
-         which is at most {}",
+    let limited_by = format!(
+        "the processor of `{}`: {} busy",
         host.name,
         percent(busy(evidence, host)),
+    );
+    let because = format!(
+        "A datagram of {} bytes takes it {} us, which is at most {}.",
         grouped(size as u64),
         three_digits(datagram_s * 1e6),
         rate_text(size * 8.0 / datagram_s),
-    )
+    );
+    (limited_by, vec![because])
 }
 
 fn link_busy(evidence: &Evidence<'_>) -> String {
     let plan = evidence.busiest();
     let rate = plan.link(Direction::Forward).rate_bps;
     format!(
-        "link `{}` (of {}) was busy {} of the time",
+        "link `{}` of {}: {} busy",
         plan.name,
         rate_text(rate as f64),
         percent(evidence.measured.link_busy_share),

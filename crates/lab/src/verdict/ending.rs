@@ -1,9 +1,9 @@
-//! What is left when no knob moves what binds.
+//! The limit that remains when no setting is advised.
 //!
-//! Rule: the path is everything between the two applications that no knob moves:
-//! its links, their length, what is lost on them, and the processors of the hosts.
-//! Losses count where the path loses by itself; applications never do. What binds
-//! is told elsewhere, and whether a knob moves it, too.
+//! Rule: the path is everything between the two applications that no setting moves:
+//! its links, their length, random losses on them, and the hosts' processors.
+//! Applications are never the path. Which limit it is, and whether a setting moves it,
+//! is decided elsewhere.
 
 use fullpipe_tcp::CongestionAlgorithm;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use super::{
     buffers::Buffer,
     cause::Cause,
     evidence::Evidence,
-    gone, processor, words,
+    gone, processor, wording,
 };
 use crate::{
     experiment::Stop,
@@ -28,64 +28,64 @@ const FEW_TRIPS: f64 = 40.0;
 /// The part of the path that lets least through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Narrowest {
+pub enum Bottleneck {
     /// A link's rate.
     Link,
     /// A host's processor.
     HostCpu,
-    /// Frames that are lost on the way.
+    /// Frames that are lost on the path.
     Loss,
-    /// The length of the path: what there is to send is on its way at once.
+    /// The round trip: the transfer is over while windows grow, or fits into one.
     RoundTrip,
 }
 
-/// Who is left to bind.
+/// Kind of limit that remains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
+pub enum Remaining {
     /// The path.
-    Path(Narrowest),
+    Path(Bottleneck),
     /// An application, which writes or reads no faster.
     Application,
-    /// Something that no knob is known for.
-    Unmoved,
+    /// A limit that no known setting moves.
+    NoSetting,
 }
 
-/// Where advice ends.
+/// The limit that remains when nothing is advised.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ending {
-    /// Who is left.
-    pub left: Left,
-    /// That with its proof, for people.
+pub struct RemainingLimit {
+    /// Its kind.
+    pub kind: Remaining,
+    /// The end of the advice for people: a sentence without its full stop.
     pub words: String,
 }
 
-/// What is left where `cause` binds and no knob moves it.
-pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Ending {
-    let left = left(evidence, cause);
-    let words = match left {
-        Left::Path(narrowest) => format!("path ({})", narrowest_words(evidence, narrowest)),
-        Left::Application => application(evidence, cause) + came_to(evidence),
-        Left::Unmoved => unmoved(evidence, cause),
+/// Returns the limit that remains where `cause` limits and nothing is advised.
+pub fn of(evidence: &Evidence<'_>, cause: Cause) -> RemainingLimit {
+    let kind = kind(evidence, cause);
+    let words = match kind {
+        Remaining::Path(bottleneck) => path_words(evidence, bottleneck),
+        Remaining::Application => application(evidence, cause) + outcome_words(evidence),
+        Remaining::NoSetting => no_setting(evidence, cause),
     };
-    Ending { left, words }
+    RemainingLimit { kind, words }
 }
 
-fn left(evidence: &Evidence<'_>, cause: Cause) -> Left {
-    let is_told = evidence.measured.outcome == Outcome::Complete && evidence.is_alone();
+fn kind(evidence: &Evidence<'_>, cause: Cause) -> Remaining {
+    let can_advise = evidence.measured.outcome == Outcome::Complete && evidence.is_alone();
     match cause {
-        Cause::Path => Left::Path(Narrowest::Link),
-        Cause::Cpu => Left::Path(Narrowest::HostCpu),
-        Cause::Application | Cause::SlowReader => Left::Application,
-        // Congestion control's own pacing is what it makes of the losses.
+        Cause::Path => Remaining::Path(Bottleneck::Link),
+        Cause::Cpu => Remaining::Path(Bottleneck::HostCpu),
+        Cause::Application | Cause::SlowReader => Remaining::Application,
+        // Congestion control derives its pacing rate from the losses.
         Cause::Loss | Cause::Reassembly | Cause::Pacing
-            if is_told && evidence.path().loss > 0.0 =>
+            if can_advise && evidence.path().loss > 0.0 =>
         {
-            Left::Path(Narrowest::Loss)
+            Remaining::Path(Bottleneck::Loss)
         }
         Cause::SlowStart | Cause::Handshake | Cause::Closing
-            if is_told && amount(evidence).is_some() =>
+            if can_advise && amount(evidence).is_some() =>
         {
-            Left::Path(Narrowest::RoundTrip)
+            Remaining::Path(Bottleneck::RoundTrip)
         }
         Cause::SendBuffer
         | Cause::SendBufferLimit
@@ -94,16 +94,16 @@ fn left(evidence: &Evidence<'_>, cause: Cause) -> Left {
         | Cause::ReceiveBufferLimit
         | Cause::Memory
         | Cause::PeerMemory
-            if is_told
+            if can_advise
                 && (fits(evidence) || is_short(evidence) && holds_the_path(evidence, cause)) =>
         {
-            Left::Path(Narrowest::RoundTrip)
+            Remaining::Path(Bottleneck::RoundTrip)
         }
         // It was still growing.
         Cause::ReceiveWindow
-            if is_told && Buffer::receiving(evidence.receiver()).tuned_to.is_some() =>
+            if can_advise && Buffer::receiving(evidence.receiver()).tuned_to.is_some() =>
         {
-            Left::Path(Narrowest::RoundTrip)
+            Remaining::Path(Bottleneck::RoundTrip)
         }
         Cause::SendBuffer
         | Cause::SendBufferLimit
@@ -127,11 +127,11 @@ fn left(evidence: &Evidence<'_>, cause: Cause) -> Left {
         | Cause::Nagle
         | Cause::Handshake
         | Cause::Closing
-        | Cause::Nothing => Left::Unmoved,
+        | Cause::Nothing => Remaining::NoSetting,
     }
 }
 
-/// Bytes that are to be sent, where that is how it ends.
+/// Bytes to send, for a transfer that ends after so many.
 fn amount(evidence: &Evidence<'_>) -> Option<u64> {
     match evidence.setup.flow().stop {
         Stop::Bytes(bytes) => Some(bytes),
@@ -139,13 +139,13 @@ fn amount(evidence: &Evidence<'_>) -> Option<u64> {
     }
 }
 
-/// Whether it took so few round trips that windows were growing for much of it.
+/// True if the transfer took so few round trips that windows grew for much of it.
 fn is_short(evidence: &Evidence<'_>) -> bool {
     let under_way = 1.0 - thinking(evidence);
     evidence.measured.elapsed_s * under_way < FEW_TRIPS * evidence.scale().rtt_s
 }
 
-/// Whether everything there is to send may be on its way at once.
+/// True if everything that is to be sent may be in flight at once.
 fn fits(evidence: &Evidence<'_>) -> bool {
     let memory = bounds::send_memory(evidence.sender())
         .min(bounds::receive_memory(evidence.receiver())) as u64;
@@ -153,44 +153,43 @@ fn fits(evidence: &Evidence<'_>) -> bool {
     amount(evidence).is_some_and(|bytes| bytes <= most)
 }
 
-fn narrowest_words(evidence: &Evidence<'_>, narrowest: Narrowest) -> String {
+fn path_words(evidence: &Evidence<'_>, bottleneck: Bottleneck) -> String {
     let link = &evidence.busiest().name;
-    let (share, of) = words::busy(evidence, evidence.measured.link_busy_share);
-    match narrowest {
-        Narrowest::Link => {
-            format!("link `{link}` is its narrowest part: busy {share} {of}")
-        }
-        Narrowest::HostCpu => {
-            let (host, busy) = processor::busiest(evidence)
+    let busy = wording::busy(evidence, evidence.measured.link_busy_share);
+    let busy = busy.trim_end_matches(',');
+    match bottleneck {
+        Bottleneck::Link => format!("Nothing left to tune: link `{link}` is {busy}"),
+        Bottleneck::HostCpu => {
+            let (host, share) = processor::busiest(evidence)
                 .map_or(("", 0.0), |(host, busy)| (host.name.as_str(), busy));
+            let own = wording::busy(evidence, share);
+            let own = own.trim_end_matches(',');
             format!(
-                "the processor of `{host}` is its narrowest part: busy {} {of}, link `{link}` {share}",
-                words::busy(evidence, busy).0,
+                "Nothing left to tune: the processor of `{host}` is {own}, link `{link}` {busy}"
             )
         }
-        Narrowest::Loss => format!(
-            "its losses are its narrowest part: {} % of the frames{}; link `{link}` was busy {share} {of}",
+        Bottleneck::Loss => format!(
+            "No single setting is predicted to help: the path loses {} % of the frames{}; link `{link}` \
+             is {busy}",
             three_digits(evidence.path().loss * 100.0),
             why_no_other(evidence),
         ),
-        Narrowest::RoundTrip => round_trip(evidence),
+        Bottleneck::RoundTrip => round_trip(evidence),
     }
 }
 
-/// Why no other congestion control is advised against losses.
+/// The reason why no other congestion control is advised against losses.
 fn why_no_other(evidence: &Evidence<'_>) -> String {
     let tcp = &evidence.sender().config.tcp;
     let threshold = tcp.bbr_loss_threshold;
     let is_much = evidence.path().loss * 100.0 >= f64::from(threshold);
     match tcp.congestion {
         CongestionAlgorithm::Bbr if is_much => {
-            format!(", above the {threshold} % (tcp.bbr_loss_threshold) that bbr takes for chance")
+            format!(", above the {threshold} % (tcp.bbr_loss_threshold) that bbr tolerates")
         }
-        CongestionAlgorithm::Bbr => {
-            ", with the congestion control that minds them least".to_string()
-        }
+        CongestionAlgorithm::Bbr => ", which bbr tolerates best".to_string(),
         CongestionAlgorithm::NewReno | CongestionAlgorithm::Cubic => {
-            ", of which bbr would make hardly more".to_string()
+            ", where bbr is predicted to gain less than 2 %".to_string()
         }
     }
 }
@@ -201,41 +200,32 @@ fn round_trip(evidence: &Evidence<'_>) -> String {
     let before_s = thinking(evidence) * evidence.measured.elapsed_s;
     let took_s = evidence.measured.elapsed_s - before_s;
     let trips = three_digits(took_s / scale.rtt_s.max(f64::MIN_POSITIVE));
-    let before = if before_s > 0.0 {
-        format!(
-            " after the {} before the first byte was written",
+    let mut words =
+        format!("Nothing left to tune: the transfer takes {trips} round trips of {rtt}");
+    if before_s > 0.0 {
+        words += &format!(
+            ", after {} before the first byte was written",
             seconds_text(before_s)
-        )
-    } else {
-        String::new()
-    };
-    let Some(bytes) = amount(evidence).filter(|_| fits(evidence)) else {
-        return format!(
-            "its length is its narrowest part: {}{before} are {trips} round trips of {rtt}, in which \
-             windows grow",
-            seconds_text(took_s)
         );
-    };
-    format!(
-        "its length is its narrowest part: all {} bytes fit into one window, and {}{before} are {trips} \
-         round trips of {rtt}",
-        grouped(bytes),
-        seconds_text(took_s),
-    )
+    }
+    match amount(evidence).filter(|_| fits(evidence)) {
+        Some(bytes) => words + &format!("; all {} bytes fit into one window", grouped(bytes)),
+        None => words + ", in which windows grow",
+    }
 }
 
 fn application(evidence: &Evidence<'_>, cause: Cause) -> String {
     let who = cause.words();
     if cause == Cause::SlowReader {
         return format!(
-            "{who} (`{}` was behind with its reading for {} of the time)",
+            "Limited by {who}: `{}` was behind with reading {} of the time",
             evidence.receiver().name,
-            words::percent(at_receiver(evidence).1),
+            wording::percent(at_receiver(evidence).1),
         );
     }
     if evidence.setup.flow().is_udp() {
         let rate = rate_text(evidence.measured.goodput_mbps * 1e6);
-        return format!("{who} (it sends no more, and all {rate} of it arrive)");
+        return format!("Limited by {who}: all {rate} that it sends arrive");
     }
     let share = evidence
         .limits
@@ -243,36 +233,38 @@ fn application(evidence: &Evidence<'_>, cause: Cause) -> String {
         .share(fullpipe_tcp::Limit::Application.name());
     let thinking = thinking(evidence);
     format!(
-        "{who} (all that it had written was sent for {} of the time)",
-        words::percent((share - thinking) / (1.0 - thinking).max(f64::MIN_POSITIVE)),
+        "Limited by {who}: it had written nothing more {} of the time",
+        wording::percent((share - thinking) / (1.0 - thinking).max(f64::MIN_POSITIVE)),
     )
 }
 
-/// Why nothing can be said, or done.
-fn unmoved(evidence: &Evidence<'_>, cause: Cause) -> String {
-    let what = cause.words();
+/// The reason why nothing is advised.
+fn no_setting(evidence: &Evidence<'_>, cause: Cause) -> String {
+    let what = format!("Limited by {}", cause.words());
     if cause == Cause::PeerGone {
         let why = if gone::is_waited_for(evidence) {
-            "whom no shorter timeout would tell from those who are slow"
+            "a shorter timeout could not tell them from slow peers"
         } else {
-            "and nobody waits for the memory that they hold"
+            "no other connection waits for their memory"
         };
-        return format!("{what}, {why}");
+        return format!("{what}: {why}");
     }
     match evidence.measured.outcome {
         Outcome::Complete if !evidence.is_alone() => {
-            format!("{what}; what one of several connections would gain is not for it alone to say")
+            format!("{what}: with several connections, the gain of one is the loss of another")
         }
         Outcome::Complete if matches!(cause, Cause::Loss | Cause::Reassembly) => {
-            format!("{what} in a queue on the way, which no knob of a host prevents")
+            format!(
+                "{what} in a queue on the path; no setting of a host is known that prevents them"
+            )
         }
-        Outcome::Complete => format!("{what}, which no knob moves"),
-        Outcome::Dropped | Outcome::Stalled => format!("{what}{}", came_to(evidence)),
+        Outcome::Complete => format!("{what}: no setting is known that moves it"),
+        Outcome::Dropped | Outcome::Stalled => format!("{what}{}", outcome_words(evidence)),
     }
 }
 
-/// What became of a transfer that did not end.
-fn came_to(evidence: &Evidence<'_>) -> &'static str {
+/// The outcome of a transfer that did not end.
+fn outcome_words(evidence: &Evidence<'_>) -> &'static str {
     match evidence.measured.outcome {
         Outcome::Complete => "",
         Outcome::Dropped => ", and the connection was dropped",

@@ -4,11 +4,12 @@
 //! connection found no memory for it; a peer that had closed its window is its
 //! reader's matter. What ends the wait is the user timeout, and no buffer.
 
+use fullpipe_diagnose::facts::VerdictParts;
 use fullpipe_pool::Duration;
 
 use super::{
-    Change, Evidence, Next, Verdict, binding, cause::Cause, changed, names, next_bound, plain,
-    predict, remedy, words,
+    Evidence, Next, SettingChange, Verdict, binding, cause::Cause, changed, changing, names,
+    next_bound, predict, remedy, without_advice, wording,
 };
 use crate::{
     experiment::{FlowPlan, HostPlan, Setup, Stop},
@@ -31,25 +32,26 @@ pub fn of(evidence: &Evidence<'_>) -> Option<Verdict> {
     is_longest(evidence, silence).then(|| verdict(evidence, silence))
 }
 
-/// What came of the probes of a window that its reader had closed, where nothing
-/// answered them.
-pub fn unanswered(evidence: &Evidence<'_>) -> String {
+/// Probes of a window that its reader had closed, where nothing answered them.
+pub fn unanswered(evidence: &Evidence<'_>) -> Vec<String> {
     let Some(silence) = evidence.silence.filter(|silence| silence.closed > 0) else {
-        return String::new();
+        return Vec::new();
     };
     let host = &evidence.setup.hosts[silence.host];
     let [first, _] = silence.heard_s.map(three_digits);
-    let probes = words::counted(silence.probes, "probe");
-    let nothing = format!(" Nor did anything come back after {first} s, in answer to {probes}");
-    if silence.given_up == 0 {
-        return format!("{nothing}.");
+    let probes = wording::counted(silence.probes, "probe");
+    let mut because = vec![format!(
+        "Nothing answered {probes} after the peer was last heard at {first} s."
+    )];
+    if silence.given_up > 0 {
+        because.push(format!(
+            "`{}` dropped the connection after {} s of silence: {}.",
+            host.name,
+            three_digits(silence.longest_s),
+            patience_words(host),
+        ));
     }
-    let after = three_digits(silence.longest_s);
-    format!(
-        "{nothing}: after {after} s of that `{}` dropped the connection without a word ({}).",
-        host.name,
-        patience_words(host),
-    )
+    because
 }
 
 /// Whether silence held longer than anything else.
@@ -108,45 +110,38 @@ fn starved(silence: &Silence) -> Vec<Waiting> {
 
 fn verdict(evidence: &Evidence<'_>, silence: &Silence) -> Verdict {
     let host = &evidence.setup.hosts[silence.host];
-    let mut sentence = format!(
-        "{}: {}",
-        Cause::PeerGone.heading(),
-        proof(evidence, silence)
-    );
+    let parts = proof(evidence, silence);
     let (needed, formula) = needed(host, silence);
     let present = host.config.tcp.user_timeout;
     let is_too_long = present > needed && !starved(silence).is_empty();
     if !present.is_zero() && !is_too_long {
-        return plain(Cause::PeerGone, sentence);
+        return without_advice(Cause::PeerGone, parts);
     }
-    let spoken = names::time(host, "tcp.user_timeout", needed);
-    let remedy = remedy::one(host, spoken, formula);
+    let setting = names::time(host, "tcp.user_timeout", needed);
+    let remedy = remedy::one(host, setting, formula);
     let outlook = outlook(evidence, silence, needed, &remedy.changes);
-    sentence += &format!(
-        " {} = {} ({}) drops who is away for longer, and frees it {} s after they were last heard",
-        remedy.knob,
-        remedy.needed,
-        remedy.formula,
+    let (predicted, next) = outlook.unzip();
+    let mut gives = format!(
+        "the memory back {} s after the peers were last heard",
         three_digits(needed.as_secs_f64())
     );
-    if let Some((predicted, next)) = outlook {
-        sentence += &format!(
-            ", and all would take about {} s; then the limit is {}",
-            three_digits(predicted.elapsed_s),
-            next.limit.words()
+    if let Some(predicted) = predicted {
+        gives += &format!(
+            ", all transfers in about {} s (predicted)",
+            three_digits(predicted.elapsed_s)
         );
     }
-    let (predicted, next) = outlook.unzip();
-    Verdict {
-        knob: Some(remedy.knob),
-        present: Some(remedy.present),
-        needed: Some(remedy.needed),
-        formula: Some(remedy.formula),
-        changes: remedy.changes,
+    let parts = VerdictParts {
+        gives: Some(gives),
+        then: next.map(|next| wording::then(&next)),
+        ..parts
+    };
+    changing(
+        without_advice(Cause::PeerGone, parts),
+        remedy,
         predicted,
         next,
-        ..plain(Cause::PeerGone, sentence + ".")
-    }
+    )
 }
 
 /// The user timeout: as short as an answer can be waited for where somebody needs the
@@ -167,7 +162,7 @@ fn needed(host: &HostPlan, silence: &Silence) -> (Duration, String) {
     (answer, formula)
 }
 
-fn proof(evidence: &Evidence<'_>, silence: &Silence) -> String {
+fn proof(evidence: &Evidence<'_>, silence: &Silence) -> VerdictParts {
     let host = &evidence.setup.hosts[silence.host];
     let [first, last] = silence.heard_s.map(three_digits);
     let since = if first == last {
@@ -179,31 +174,36 @@ fn proof(evidence: &Evidence<'_>, silence: &Silence) -> String {
         (1, 1) => "the peer".to_string(),
         (gone, of) => format!("the peers of {gone} of {of} connections"),
     };
-    let timeouts = words::counted(silence.timeouts, "timeout");
     let longest = three_digits(silence.longest_s);
     let until = if silence.given_up == silence.connections {
+        format!("`{}` gave up after {longest} s", host.name)
+    } else {
+        format!("the end, {longest} s later")
+    };
+    let mut because = vec![
         format!(
-            "`{}` gave up after {longest} s ({})",
-            host.name,
-            patience_words(host)
-        )
-    } else {
-        format!("the end, {longest} s later ({})", patience_words(host))
-    };
-    let waited = starved(silence)
-        .iter()
-        .map(|waiting| waited(evidence, waiting))
-        .collect::<Vec<_>>();
-    let waited = if waited.is_empty() {
-        "nobody waited for it".to_string()
-    } else {
-        waited.join(", ")
-    };
-    format!(
-        "nothing came from {who} any more {since}, through {timeouts}, and {} bytes of \
-         packet memory were held or promised for them until {until}; {waited}.",
-        grouped(silence.held_bytes)
-    )
+            "{} in a row had no answer.",
+            wording::counted(silence.timeouts, "timeout")
+        ),
+        format!(
+            "{} bytes of packet memory were held or promised for them until {until}.",
+            grouped(silence.held_bytes)
+        ),
+        format!("Setting that ends the wait: {}.", patience_words(host)),
+    ];
+    let starved = starved(silence);
+    if starved.is_empty() {
+        because.push("No other connection waited for that memory.".to_string());
+    }
+    because.extend(starved.iter().map(|waiting| waited(evidence, waiting)));
+    VerdictParts {
+        limited_by: format!(
+            "{}: nothing came from {who} {since}",
+            Cause::PeerGone.words()
+        ),
+        because,
+        ..VerdictParts::default()
+    }
 }
 
 fn waited(evidence: &Evidence<'_>, waiting: &Waiting) -> String {
@@ -214,7 +214,7 @@ fn waited(evidence: &Evidence<'_>, waiting: &Waiting) -> String {
         ""
     };
     format!(
-        "`{name}` found no memory for {} s{ended}",
+        "`{name}` found no memory for {} s{ended}.",
         three_digits(waiting.waited_s)
     )
 }
@@ -226,7 +226,7 @@ fn patience_words(host: &HostPlan) -> String {
     let spoken = names::number(host, "tcp.retries2", retries);
     if host.config.tcp.user_timeout.is_zero() {
         format!(
-            "{} = {} leaves that to {} = {}",
+            "{} = {} leaves it to {} = {}",
             user.name, user.present, spoken.name, spoken.present
         )
     } else {
@@ -240,7 +240,7 @@ fn outlook(
     evidence: &Evidence<'_>,
     silence: &Silence,
     needed: Duration,
-    changes: &[Change],
+    changes: &[SettingChange],
 ) -> Option<(predict::Predicted, Next)> {
     let [waiting] = *starved(silence).as_slice() else {
         return None;

@@ -1,24 +1,26 @@
-//! Which bound was binding, with the numbers that prove it, the knob that moves
-//! it, and what turning that would give.
+//! Verdict of a transfer: its limit, the proof, the setting to change, the predicted
+//! result and the next limit.
 //!
-//! Rule: the limit is the stack's own, never guessed from figures; the figures
-//! are its proof. A knob is named only where turning it can help, and never
-//! towards a smaller value.
+//! Rule: the limit is the stack's own account of its waits, never guessed from other
+//! figures; figures are its proof. A setting is named only where changing it is
+//! predicted to help, and never towards a smaller value.
 //!
-//! | question | where |
+//! | question | file |
 //! | --- | --- |
-//! | what may bind, and its names | `cause` |
-//! | what did, by the stack's account | `binding`; of datagrams, `datagrams`; of peers that are gone, `gone` |
-//! | what each would allow at most | `bounds`, of datagrams `datagram_bounds`, with `buffers` and `processor` for what those hold and cost |
-//! | which knob moves it, and how far | `remedy`, of datagrams `datagram_remedy`, and `names` for its own words |
-//! | what that would give | `predict`; over a path that loses, `lossy` |
-//! | what is left where none does | `ending` |
-//! | the sentences | `words` |
+//! | names of the limits | `cause` |
+//! | the limit of this transfer | `binding`; of datagrams, `datagrams`; of peers that are gone, `gone` |
+//! | the rate that each bound allows | `bounds`, of datagrams `datagram_bounds`, with `buffers` and `processor` |
+//! | the setting that moves it, and its value | `remedy`, of datagrams `datagram_remedy` |
+//! | the predicted result | `predict`; over a path that loses, `lossy` |
+//! | the limit that remains where no setting moves it | `ending` |
+//! | a setting's name, paste-ready form and risks | `names`, `caution` |
+//! | the words of the five parts, and their layout | `wording`, `render` |
 
 mod binding;
 mod bounds;
 mod buffers;
 mod cause;
+mod caution;
 mod datagram_bounds;
 mod datagram_remedy;
 mod datagrams;
@@ -30,87 +32,90 @@ mod names;
 mod predict;
 mod processor;
 mod remedy;
-mod words;
+mod render;
+mod wording;
 
 #[cfg(test)]
 mod tests;
 
+use fullpipe_diagnose::facts::VerdictParts;
 use serde::Serialize;
 
 pub(crate) use bounds::{low_water, most_window};
 pub(crate) use buffers::Buffer;
 pub use cause::Cause;
-pub use ending::Narrowest;
-pub(crate) use ending::{Ending, Left};
+pub use ending::Bottleneck;
+pub(crate) use ending::{Remaining, RemainingLimit};
 pub use evidence::{Evidence, pool_bytes};
-pub(crate) use names::{Spoken, number as spoken};
+pub(crate) use names::{NamedSetting, number as named};
 pub use predict::Predicted;
-pub use remedy::Change;
+pub use remedy::SettingChange;
+pub use render::{Layout, verdict_text, wrapped};
 
 use crate::{experiment::Setup, measured::Outcome, units::grouped};
 use bounds::Bound;
 use remedy::Remedy;
 
-/// What is advised is to give so many times as much, or is not worth a word.
+/// A change is advised if it is predicted to give at least this many times as much.
 const WORTH_A_STEP: f64 = 1.02;
-/// Windows that may bind alike: buffers, their caps and memory of both ends.
+/// Windows that may limit alike: buffers, their caps and memory of both ends.
 const WINDOWS: usize = 7;
 
-/// Which bound was binding, and what to do about it.
+/// The limit of a transfer, and the advice about it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
-    /// What bound.
+    /// The limit.
     pub limit: Cause,
-    /// That and its proof, and the advice, for people.
-    pub sentence: String,
-    /// The knob that moves it, by its host's own name; absent where none does.
+    /// Limit, proof, change, prediction and next limit for people.
+    pub parts: VerdictParts,
+    /// The setting to change, by its host's system's name; absent where none helps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub knob: Option<String>,
-    /// The value that it has.
+    /// Its present value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub present: Option<String>,
     /// The value that it needs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needed: Option<String>,
-    /// How that is worked out.
+    /// Origin of that value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub formula: Option<String>,
-    /// What that would give, where it can be told.
+    /// Predicted result of the change, where there is a prediction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted: Option<Predicted>,
-    /// What would bind then, where it can be told.
+    /// Limit after the change, where there is a prediction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<Next>,
     /// Every setting that the advice changes, as `--set` takes them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<Change>,
-    /// What is left where no knob moves it.
+    pub changes: Vec<SettingChange>,
+    /// The limit that remains where nothing is advised.
     #[serde(skip)]
-    pub(crate) ending: Option<Ending>,
+    pub(crate) remaining: Option<RemainingLimit>,
 }
 
-/// What would bind next.
+/// Limit after a change.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Next {
-    /// What.
+    /// The limit.
     pub limit: Cause,
-    /// Text that it lets through, in Mbit/s.
+    /// Payload that it lets through, in Mbit/s.
     pub at_most_mbps: f64,
 }
 
-/// The verdict.
+/// Returns the verdict on a run.
 pub fn of(evidence: &Evidence<'_>) -> Verdict {
-    let verdict = drawn(evidence);
+    let verdict = decide(evidence);
     Verdict {
-        ending: verdict.changes.is_empty().then(|| {
-            let known = verdict.ending.clone();
+        remaining: verdict.changes.is_empty().then(|| {
+            let known = verdict.remaining.clone();
             known.unwrap_or_else(|| ending::of(evidence, verdict.limit))
         }),
         ..verdict
     }
 }
 
-fn drawn(evidence: &Evidence<'_>) -> Verdict {
+fn decide(evidence: &Evidence<'_>) -> Verdict {
     if evidence.setup.flow().is_udp() {
         return datagrams::of(evidence);
     }
@@ -121,26 +126,27 @@ fn drawn(evidence: &Evidence<'_>) -> Verdict {
         return verdict;
     }
     let Some(binding) = binding::of(evidence) else {
-        let sentence = "No connection came about, so nothing can be said of its limits.";
-        return plain(Cause::Nothing, sentence.to_string());
+        let parts = VerdictParts::limited_by("nothing known: no connection came about");
+        return without_advice(Cause::Nothing, parts);
     };
-    let proof = words::proof(evidence, &binding);
-    let is_told = evidence.measured.outcome == Outcome::Complete && evidence.is_alone();
-    let remedy = if is_told {
+    let proof = wording::proof(evidence, &binding);
+    let can_advise = evidence.measured.outcome == Outcome::Complete && evidence.is_alone();
+    let remedy = if can_advise {
         remedy::of(evidence, binding.cause)
     } else {
         None
     };
+    let verdict = without_advice(binding.cause, proof);
     match remedy {
-        Some(remedy) => advised(evidence, plain(binding.cause, proof), remedy),
-        None => plain(binding.cause, proof),
+        Some(remedy) => advised(evidence, verdict, remedy),
+        None => verdict,
     }
 }
 
-fn plain(limit: Cause, sentence: String) -> Verdict {
+fn without_advice(limit: Cause, parts: VerdictParts) -> Verdict {
     Verdict {
         limit,
-        sentence,
+        parts,
         knob: None,
         present: None,
         needed: None,
@@ -148,12 +154,12 @@ fn plain(limit: Cause, sentence: String) -> Verdict {
         predicted: None,
         next: None,
         changes: Vec::new(),
-        ending: None,
+        remaining: None,
     }
 }
 
-/// `setup` with `changes` made, if they can be made.
-pub fn changed(setup: &Setup, changes: &[Change]) -> Option<Setup> {
+/// Returns `setup` with `changes`; `None` if one is refused.
+pub fn changed(setup: &Setup, changes: &[SettingChange]) -> Option<Setup> {
     let mut setup = setup.clone();
     let mut made = changes
         .iter()
@@ -162,7 +168,8 @@ pub fn changed(setup: &Setup, changes: &[Change]) -> Option<Setup> {
     setup.validate().ok().map(|()| setup)
 }
 
-/// The verdict with what the remedy would give. Windows that bind alike are raised together.
+/// Adds the remedy and its prediction to a verdict. Windows that limit alike are raised
+/// together.
 fn advised(evidence: &Evidence<'_>, verdict: Verdict, mut remedy: Remedy) -> Verdict {
     // The last turn of the loop has raised every window that there is.
     for _ in 0..=WINDOWS {
@@ -181,7 +188,7 @@ fn advised(evidence: &Evidence<'_>, verdict: Verdict, mut remedy: Remedy) -> Ver
     verdict
 }
 
-/// Adds what moves `next`, where that is a window too and none that is raised already.
+/// Adds the settings that move `next`, if `next` is a window too and not yet raised.
 fn extend(evidence: &Evidence<'_>, limit: Cause, remedy: &mut Remedy, next: Cause) -> bool {
     if !(binding::is_window(limit) && binding::is_window(next)) {
         return false;
@@ -198,31 +205,27 @@ fn extend(evidence: &Evidence<'_>, limit: Cause, remedy: &mut Remedy, next: Caus
     remedy.changes.len() > before
 }
 
-/// A verdict on a limit that another stands close behind, which no knob moves.
-fn without_gain(evidence: &Evidence<'_>, verdict: Verdict, next: Cause) -> Verdict {
+/// A verdict on a window whose successor, which no knob moves, allows hardly more.
+fn without_gain(evidence: &Evidence<'_>, mut verdict: Verdict, next: Cause) -> Verdict {
     if !binding::is_window(verdict.limit) {
         return verdict;
     }
-    let sentence = format!(
-        "{} More would give hardly anything: then the limit is {}.",
-        verdict.sentence,
+    verdict.parts.because.push(format!(
+        "More is predicted to give less than 2 %: then the limit is {}.",
         next.words()
-    );
-    Verdict {
-        sentence,
-        ending: Some(ending::of(evidence, next)),
-        ..verdict
-    }
+    ));
+    verdict.remaining = Some(ending::of(evidence, next));
+    verdict
 }
 
-/// Whether hardly more is to be expected than came, where advice is there for the rate.
+/// Reports a prediction of hardly more than was measured, for advice about the rate.
 fn is_no_gain(evidence: &Evidence<'_>, verdict: &Verdict, predicted: Predicted) -> bool {
     verdict.limit != Cause::Nagle
         && evidence.measured.outcome == Outcome::Complete
         && predicted.goodput_mbps < evidence.measured.goodput_mbps * WORTH_A_STEP
 }
 
-/// The verdict with advice, and with what comes of it where that can be told.
+/// The verdict with its advice, and with the prediction where there is one.
 fn with_remedy(
     evidence: &Evidence<'_>,
     verdict: Verdict,
@@ -234,9 +237,41 @@ fn with_remedy(
         limit: next.cause,
         at_most_mbps: next.bps / 1e6,
     });
-    let advice = words::advice(evidence, &remedy, predicted.as_ref(), next.as_ref());
+    let parts = VerdictParts {
+        gives: predicted.map(|predicted| wording::gives(evidence, &predicted)),
+        then: next.map(|next| wording::then(&next)),
+        ..verdict.parts
+    };
+    changing(
+        without_advice(verdict.limit, parts),
+        remedy,
+        predicted,
+        next,
+    )
+}
+
+/// The verdict with the settings of `remedy` in all its forms.
+fn changing(
+    verdict: Verdict,
+    remedy: Remedy,
+    predicted: Option<Predicted>,
+    next: Option<Next>,
+) -> Verdict {
+    let mut change: Vec<_> = remedy
+        .changes
+        .iter()
+        .map(|change| change.line.clone())
+        .collect();
+    if let Some(first) = change.first_mut().filter(|_| !remedy.formula.is_empty()) {
+        first
+            .notes
+            .insert(0, format!("Reason: {}.", remedy.formula));
+    }
     Verdict {
-        sentence: format!("{}{advice}", verdict.sentence),
+        parts: VerdictParts {
+            change,
+            ..verdict.parts
+        },
         knob: Some(remedy.knob),
         present: Some(remedy.present),
         needed: Some(remedy.needed),
@@ -253,8 +288,8 @@ fn next_bound(evidence: &Evidence<'_>, setup: &Setup) -> Option<Bound> {
     bounds::tightest(&bounds::all(setup, &evidence.scale()))
 }
 
-/// A write that is taken whole or not at all, and is larger than what could
-/// ever hold it.
+/// A write that is taken whole or not at all, and is larger than anything that could
+/// hold it.
 fn write_that_never_fits(evidence: &Evidence<'_>) -> Option<Verdict> {
     let sender = evidence.sender();
     let write = u64::from(evidence.setup.flow().write);
@@ -263,31 +298,36 @@ fn write_that_never_fits(evidence: &Evidence<'_>) -> Option<Verdict> {
     }
     let (pool, buffer) = (pool_bytes(sender), u64::from(sender.config.tcp.send_buffer));
     let knobs = &sender.config.pool;
-    let whole = names::switch(sender, "tcp.write_atomic", false).name;
-    let never = format!("a write of {} bytes never fits in", grouped(write));
-    let whole = format!("{whole} takes a write whole or not at all");
-    let (cause, why) = if write > pool {
+    let never = format!("a write of {} bytes never fits", grouped(write));
+    let (cause, holder, least) = if write > pool {
         let size = u64::from(knobs.block_size);
         let blocks = names::number(sender, "pool.blocks", write.div_ceil(size));
-        let why = format!(
-            "{never} the pool of {} bytes ({} blocks of {size} bytes), and {whole}: {} must be at least \
-             {}, unless it is sent chunk by chunk.",
+        let holder = format!(
+            "The pool has {} bytes in {} blocks of {size}.",
             grouped(pool),
             grouped(knobs.blocks.into()),
-            blocks.name,
-            blocks.wanted,
         );
-        (Cause::Memory, why)
+        (Cause::Memory, holder, blocks)
     } else if write > buffer {
-        let spoken = names::number(sender, "tcp.send_buffer", write);
-        let why = format!(
-            "{never} {} = {}, and {whole}, unless it is sent chunk by chunk.",
-            spoken.name, spoken.present
-        );
-        (Cause::SendBuffer, why)
+        let setting = names::number(sender, "tcp.send_buffer", write);
+        let holder = format!("The buffer is {} = {}.", setting.name, setting.present);
+        (Cause::SendBuffer, holder, setting)
     } else {
         return None;
     };
-    let verdict = plain(cause, format!("{}: {why}", cause.heading()));
+    let atomic = names::switch(sender, "tcp.write_atomic", false).name;
+    let parts = VerdictParts {
+        limited_by: format!("{}: {never}", cause.words()),
+        because: vec![
+            holder,
+            format!("{atomic} takes a write whole or not at all."),
+            format!(
+                "{} = {} or more would hold it too.",
+                least.name, least.wanted
+            ),
+        ],
+        ..VerdictParts::default()
+    };
+    let verdict = without_advice(cause, parts);
     Some(advised(evidence, verdict, remedy::pieces(sender)))
 }

@@ -1,144 +1,134 @@
-//! A knob and its value as the host's own system writes them.
+//! A setting in the words of its host's system.
 //!
-//! Rule: a preset's people know their names and not ours, so where there is an
-//! alias it is what is said and what is set. What a name means is the alias
-//! table's business.
+//! Rule: where the host's preset has an alias, the alias is what is printed, set and
+//! pasted; else fullpipe's own knob. Names, units and paste-ready forms are rows of
+//! the alias table.
 
-use fullpipe::presets::alias::{self, Alias, Meaning};
+use fullpipe::presets::alias;
 use fullpipe_pool::Duration;
 
+use super::caution;
 use crate::experiment::{HostPlan, other_names};
 
 /// A setting in the words of its host's system.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spoken {
-    /// The name, which `--set` takes.
+pub struct NamedSetting {
+    /// The name, as `--set` takes it.
     pub name: String,
-    /// The value it has.
+    /// Present value.
     pub present: String,
-    /// The value it should have.
+    /// Value to set.
     pub wanted: String,
+    /// The setting with that value, ready to paste.
+    pub paste: String,
+    /// Risks, and who can set it, one sentence each.
+    pub cautions: Vec<String>,
 }
 
-/// What `host` calls `knob`, with its present value and `wanted`, which is
-/// rounded up to what the system can say.
-pub fn number(host: &HostPlan, knob: &'static str, wanted: u64) -> Spoken {
-    let present = present(host, knob);
+/// Names `knob` of `host`, to be set to the number `wanted`, rounded up to a value
+/// that the system can express.
+pub fn number(host: &HostPlan, knob: &'static str, wanted: u64) -> NamedSetting {
+    setting(host, knob, &wanted.to_string())
+}
+
+/// Names a knob that is a time, to be set to `wanted`.
+pub fn time(host: &HostPlan, knob: &'static str, wanted: Duration) -> NamedSetting {
+    setting(host, knob, &wanted.to_string())
+}
+
+/// Names a knob that is on or off, to be set to `wanted`.
+pub fn switch(host: &HostPlan, knob: &'static str, wanted: bool) -> NamedSetting {
+    setting(host, knob, &wanted.to_string())
+}
+
+/// Names `knob` of `host`, to be set to `wanted` as the knob writes it.
+pub fn setting(host: &HostPlan, knob: &'static str, wanted: &str) -> NamedSetting {
+    let cautions = caution::of(host, knob, wanted);
     for name in alias::of_knob(host.preset.name, knob) {
-        let spoken = alias::find(name).and_then(|alias| with_alias(host, alias, present, wanted));
-        if let Some(spoken) = spoken {
-            return spoken;
+        let known = alias::find(name).and_then(|alias| {
+            let present = alias.present(&host.config)?;
+            let wanted = alias.value_for(&host.config, wanted)?;
+            Some((alias, present, wanted))
+        });
+        if let Some((alias, present, wanted)) = known {
+            let needs = alias.set_by.needs().map(str::to_string);
+            return NamedSetting {
+                name: alias.name.to_string(),
+                paste: alias.paste(&wanted),
+                present,
+                wanted,
+                cautions: cautions.into_iter().chain(needs).collect(),
+            };
         }
     }
-    Spoken {
+    NamedSetting {
         name: knob.to_string(),
-        present: present.to_string(),
-        wanted: wanted.to_string(),
-    }
-}
-
-/// What `host` calls a knob that is a time, to be set to `wanted`.
-pub fn time(host: &HostPlan, knob: &'static str, wanted: Duration) -> Spoken {
-    let names = alias::of_knob(host.preset.name, knob).into_iter();
-    let own = names
-        .filter_map(alias::find)
-        .find(|alias| alias.meaning == Meaning::Same);
-    Spoken {
-        name: own.map_or(knob, |alias| alias.name).to_string(),
         present: host.config.get(knob).unwrap_or_default(),
         wanted: wanted.to_string(),
+        paste: own_paste(host, knob, wanted),
+        cautions: cautions.into_iter().chain(no_name(host)).collect(),
     }
 }
 
-/// What `host` calls a field of its device, with its present value and `wanted`.
-pub fn device(host: &HostPlan, field: &str, present: u64, wanted: u64) -> Spoken {
+/// Names a field of the host's device, with its present value and `wanted`.
+pub fn device(host: &HostPlan, field: &str, present: u64, wanted: u64) -> NamedSetting {
+    let wanted = wanted.to_string();
     let own = other_names(host.preset.name).find(|known| known.path == field);
-    Spoken {
-        name: own.map_or(field, |known| known.name).to_string(),
+    let (name, paste) = match own {
+        Some(known) => (known.name, known.set_by.paste(known.name, &wanted)),
+        None => (field, own_paste(host, field, &wanted)),
+    };
+    let needs = own.and_then(|known| known.set_by.needs());
+    NamedSetting {
+        name: name.to_string(),
         present: present.to_string(),
-        wanted: wanted.to_string(),
+        wanted,
+        paste,
+        cautions: needs.map(str::to_string).into_iter().collect(),
     }
 }
 
-/// What `host` calls a field of the flow that it sends, to be set from the first value
-/// to the second, and the path that sets it: of the host's flows where its system has
-/// a name, of the one flow where not.
-pub fn of_flow(host: &HostPlan, flow: &str, field: &str, values: [&str; 2]) -> (Spoken, String) {
+/// Names a field of the flow that `host` sends, to be changed from the first value to
+/// the second, and returns the path that sets it: of the host's flows where its system
+/// has a name, of this one flow where it has none.
+pub fn of_flow(
+    host: &HostPlan,
+    flow: &str,
+    field: &str,
+    values: [&str; 2],
+) -> (NamedSetting, String) {
     let path = format!("workload.{field}");
+    let [present, wanted] = values;
     let own = other_names(host.preset.name).find(|known| known.path == path);
-    let (name, set) = match own {
+    let (name, set, paste) = match own {
         Some(known) => (
             known.name.to_string(),
             format!("{}.{}", host.name, known.name),
+            known.set_by.paste(known.name, wanted),
         ),
-        None => (format!("{flow}.{field}"), format!("{flow}.{field}")),
+        None => {
+            let name = format!("{flow}.{field}");
+            let paste = format!("--set {name}={wanted}");
+            (name.clone(), name, paste)
+        }
     };
-    let [present, wanted] = values.map(str::to_string);
-    let spoken = Spoken {
+    let setting = NamedSetting {
         name,
-        present,
-        wanted,
-    };
-    (spoken, set)
-}
-
-/// What `host` calls a knob that is on or off, to be set to `wanted`.
-pub fn switch(host: &HostPlan, knob: &'static str, wanted: bool) -> Spoken {
-    let inverted = alias::of_knob(host.preset.name, knob)
-        .into_iter()
-        .filter_map(alias::find)
-        .find(|alias| alias.meaning == Meaning::Inverted);
-    let (name, wanted) = match inverted {
-        Some(alias) => (alias.name, !wanted),
-        None => (knob, wanted),
-    };
-    Spoken {
-        name: name.to_string(),
-        present: (!wanted).to_string(),
+        present: present.to_string(),
         wanted: wanted.to_string(),
-    }
-}
-
-fn with_alias(host: &HostPlan, alias: &Alias, present: u64, wanted: u64) -> Option<Spoken> {
-    let (present, wanted) = match alias.meaning {
-        Meaning::Same => (present.to_string(), wanted.to_string()),
-        Meaning::Pieces(size) => (
-            (present / size).to_string(),
-            wanted.div_ceil(size).to_string(),
-        ),
-        // One that was set by an application stays as it was set.
-        Meaning::DoubledForGood(tuned) if self::present(host, tuned) == 0 => {
-            halves(present, wanted)
-        }
-        Meaning::Doubled => halves(present, wanted),
-        Meaning::Bounds(tuned) if self::present(host, tuned) > self::present(host, alias.knob) => {
-            let default = self::present(host, alias.knob);
-            let least = 4_096.min(default);
-            let most = self::present(host, tuned).max(default);
-            (
-                format!("{least} {default} {most}"),
-                format!("{least} {default} {}", wanted.max(default)),
-            )
-        }
-        Meaning::Bounds(_)
-        | Meaning::DoubledForGood(_)
-        | Meaning::Inverted
-        | Meaning::WindowScale
-        | Meaning::Memory(_) => return None,
+        paste,
+        cautions: Vec::new(),
     };
-    Some(Spoken {
-        name: alias.name.to_string(),
-        present,
-        wanted,
-    })
+    (setting, set)
 }
 
-fn halves(present: u64, wanted: u64) -> (String, String) {
-    ((present / 2).to_string(), wanted.div_ceil(2).to_string())
+/// The option of `fullpipe` itself.
+fn own_paste(host: &HostPlan, knob: &str, wanted: &str) -> String {
+    format!("--set {}.{knob}={wanted}", host.name)
 }
 
-/// The value that `host` has for a knob that is a number.
-fn present(host: &HostPlan, knob: &str) -> u64 {
-    let text = host.config.get(knob);
-    text.and_then(|text| text.parse().ok()).unwrap_or(0)
+/// Said of a knob for which the host's system has no name.
+fn no_name(host: &HostPlan) -> Option<String> {
+    let system = host.preset.name;
+    (system != "default").then(|| format!("A knob of fullpipe: no setting of {system} is known."))
 }

@@ -5,6 +5,7 @@
 //! helps there is no remedy. What it would give is predicted elsewhere.
 
 use fullpipe::presets::alias;
+use fullpipe_diagnose::facts::ChangeLine;
 use fullpipe_tcp::CongestionAlgorithm;
 use serde::Serialize;
 
@@ -14,7 +15,7 @@ use super::{
     buffers::{Buffer, Knobs},
     cause::Cause,
     evidence::{Evidence, Scale},
-    names::{self, Spoken},
+    names::{self, NamedSetting},
     processor,
 };
 use crate::{
@@ -37,31 +38,34 @@ const MOST_LOSS: f64 = 0.5;
 /// The most segments that a connection may begin with.
 const INITIAL_MOST: u64 = 1_000;
 
-/// One setting that is to be changed.
+/// A setting to change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Change {
-    /// What `--set` calls it.
+pub struct SettingChange {
+    /// Its path, as `--set` takes it.
     pub set: String,
-    /// The value it has.
+    /// Present value.
     pub from: String,
-    /// The value it should have.
+    /// Value to set.
     pub to: String,
+    /// The same for people, in the words of the host's system.
+    #[serde(skip)]
+    pub(crate) line: ChangeLine,
 }
 
-/// A knob to turn, and how far.
+/// A knob to change, and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remedy {
-    /// The knob, by the name that its host's system has for it.
+    /// The knob, by its host's system's name.
     pub knob: String,
-    /// The value that it has.
+    /// Present value.
     pub present: String,
-    /// The value that it needs.
+    /// Value that is needed.
     pub needed: String,
-    /// How that is worked out.
+    /// Origin of that value.
     pub formula: String,
-    /// Every setting that changes: the knob, and those that would bind at the
+    /// Every setting that changes: the knob, and those that would limit at the
     /// same size.
-    pub changes: Vec<Change>,
+    pub changes: Vec<SettingChange>,
 }
 
 /// The window that fills what nothing can be done about.
@@ -114,16 +118,16 @@ pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
 fn at_once(evidence: &Evidence<'_>) -> Option<Remedy> {
     let (sender, flow) = (evidence.sender(), evidence.setup.flow());
     let pushed = flow.is_no_push().then(|| {
-        let (spoken, set) = names::of_flow(sender, &flow.name, "no_push", ["true", "false"]);
-        (change_of(set, &spoken), spoken)
+        let (setting, set) = names::of_flow(sender, &flow.name, "no_push", ["true", "false"]);
+        (change_of(sender, set, &setting), setting)
     });
     let nagle = sender.config.tcp.nagle.then(|| {
-        let spoken = names::switch(sender, "tcp.nagle", false);
-        (change(sender, &spoken), spoken)
+        let setting = names::switch(sender, "tcp.nagle", false);
+        (change(sender, &setting), setting)
     });
-    let (changes, spoken): (Vec<_>, Vec<_>) = pushed.into_iter().chain(nagle).unzip();
+    let (changes, setting): (Vec<_>, Vec<_>) = pushed.into_iter().chain(nagle).unzip();
     let waits = evidence.measured.unsent_ms > 0.0;
-    let first = spoken.into_iter().next().filter(|_| waits)?;
+    let first = setting.into_iter().next().filter(|_| waits)?;
     Some(Remedy {
         knob: first.name,
         present: first.present,
@@ -143,26 +147,32 @@ fn switched(host: &HostPlan, knob: &'static str, on: bool, formula: &str) -> Rem
 }
 
 /// One knob of `host`, turned.
-pub fn one(host: &HostPlan, spoken: Spoken, formula: String) -> Remedy {
+pub fn one(host: &HostPlan, setting: NamedSetting, formula: String) -> Remedy {
     Remedy {
-        changes: vec![change(host, &spoken)],
-        knob: spoken.name,
-        present: spoken.present,
-        needed: spoken.wanted,
+        changes: vec![change(host, &setting)],
+        knob: setting.name,
+        present: setting.present,
+        needed: setting.wanted,
         formula,
     }
 }
 
-/// The setting that turns it.
-pub fn change(host: &HostPlan, spoken: &Spoken) -> Change {
-    change_of(format!("{}.{}", host.name, spoken.name), spoken)
+/// The change of one setting of `host`.
+pub fn change(host: &HostPlan, setting: &NamedSetting) -> SettingChange {
+    change_of(host, format!("{}.{}", host.name, setting.name), setting)
 }
 
-fn change_of(set: String, spoken: &Spoken) -> Change {
-    Change {
+fn change_of(host: &HostPlan, set: String, setting: &NamedSetting) -> SettingChange {
+    SettingChange {
         set,
-        from: spoken.present.clone(),
-        to: spoken.wanted.clone(),
+        from: setting.present.clone(),
+        to: setting.wanted.clone(),
+        line: ChangeLine {
+            host: host.name.clone(),
+            paste: setting.paste.clone(),
+            from: setting.present.clone(),
+            notes: setting.cautions.clone(),
+        },
     }
 }
 
@@ -193,7 +203,10 @@ fn window(evidence: &Evidence<'_>) -> Option<Window> {
 
 /// The tightest of what no knob moves.
 fn target(evidence: &Evidence<'_>) -> Option<Bound> {
-    bounds::tightest(&bounds::nothing_to_turn(evidence.setup, &evidence.scale()))
+    bounds::tightest(&bounds::bounds_without_knob(
+        evidence.setup,
+        &evidence.scale(),
+    ))
 }
 
 fn two_segments(scale: &Scale) -> String {
@@ -216,9 +229,9 @@ fn window_beyond(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
 fn window_by_its_turn(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
     let (scale, target) = (evidence.scale(), target(evidence)?);
     let underway = underway(evidence);
-    let is_told = evidence.is_alone() && !processor::is_free(evidence.setup) && underway > 0.0;
+    let can_advise = evidence.is_alone() && !processor::is_free(evidence.setup) && underway > 0.0;
     let bps = evidence.measured.goodput_mbps * 1e6 / underway;
-    (is_told && bps > 0.0 && bps < NEARLY * target.bps).then(|| {
+    (can_advise && bps > 0.0 && bps < NEARLY * target.bps).then(|| {
         let turn_s = present as f64 * 8.0 / bps;
         let bytes = target.bps / 8.0 * turn_s + 2.0 * scale.segment;
         let formula = format!(
@@ -308,12 +321,12 @@ fn sending(evidence: &Evidence<'_>) -> Option<Remedy> {
         ),
         raise("tcp.unacknowledged", unacknowledged, needed.bytes),
     ];
-    let mut spoken = raised.into_iter().flatten();
-    let first = spoken.next()?;
+    let mut setting = raised.into_iter().flatten();
+    let first = setting.next()?;
     let mut remedy = one(sender, first, needed.formula + &buffer.share_words());
     remedy
         .changes
-        .extend(spoken.map(|other| change(sender, &other)));
+        .extend(setting.map(|other| change(sender, &other)));
     Some(remedy)
 }
 
@@ -322,12 +335,12 @@ fn fewer_calls(evidence: &Evidence<'_>) -> Option<Remedy> {
     let sender = evidence.sender();
     let buffer = Buffer::sending(sender);
     let needed = processor::text_for_calls(evidence)?.next_multiple_of(STEP);
-    let spoken = names::number(sender, knob_of(sender, &buffer), buffer.size_for(needed));
+    let setting = names::number(sender, knob_of(sender, &buffer), buffer.size_for(needed));
     let formula = format!(
         "{} of text, for its writer's calls to cost a twentieth of what frames do",
         grouped(needed)
     );
-    Some(one(sender, spoken, formula))
+    Some(one(sender, setting, formula))
 }
 
 /// The knob that holds a buffer's size: what it tunes itself up to, where it
@@ -346,8 +359,8 @@ fn knob_of(host: &HostPlan, buffer: &Buffer) -> &'static str {
 fn cap(evidence: &Evidence<'_>, host: &HostPlan, buffer: &Buffer) -> Option<Remedy> {
     let needed = window_beyond(evidence, buffer.text())?;
     let size = buffer.size_for(needed.bytes);
-    let spoken = names::number(host, buffer.knobs.limit, size);
-    let mut remedy = one(host, spoken, needed.formula + &buffer.share_words());
+    let setting = names::number(host, buffer.knobs.limit, size);
+    let mut remedy = one(host, setting, needed.formula + &buffer.share_words());
     // What was set to the cap would bind at once.
     if buffer.set < size {
         let set = names::number(host, buffer.knobs.set, size);
@@ -371,10 +384,10 @@ fn receiving(evidence: &Evidence<'_>) -> Option<Remedy> {
     }
     needed.bytes = needed.bytes.min(most);
     let size = buffer.size_for(needed.bytes);
-    let spoken = names::number(receiver, knob_of(receiver, &buffer), size);
+    let setting = names::number(receiver, knob_of(receiver, &buffer), size);
     Some(one(
         receiver,
-        spoken,
+        setting,
         needed.formula + &buffer.share_words(),
     ))
 }
@@ -385,18 +398,24 @@ fn scaling(evidence: &Evidence<'_>, buffer: &Buffer, needed: &Window) -> Remedy 
     let without = [receiver, sender]
         .into_iter()
         .filter(|host| !host.config.tcp.window_scaling);
-    let mut changes: Vec<_> = without
-        .map(|host| change(host, &names::switch(host, "tcp.window_scaling", true)))
+    let named: Vec<_> = without
+        .map(|host| (host, names::switch(host, "tcp.window_scaling", true)))
+        .collect();
+    let mut changes: Vec<_> = named
+        .iter()
+        .map(|(host, setting)| change(host, setting))
         .collect();
     if buffer.uncapped_text() < needed.bytes {
         let size = buffer.size_for(needed.bytes);
-        let spoken = names::number(receiver, knob_of(receiver, buffer), size);
-        changes.push(change(receiver, &spoken));
+        let setting = names::number(receiver, knob_of(receiver, buffer), size);
+        changes.push(change(receiver, &setting));
     }
+    let first = named.into_iter().next().map(|(_, setting)| setting);
+    let first = first.expect("one end at least does not scale");
     Remedy {
-        knob: "tcp.window_scaling".to_string(),
-        present: "false".to_string(),
-        needed: "true".to_string(),
+        knob: first.name,
+        present: first.present,
+        needed: first.wanted,
         formula: format!(
             "{} is more than {} bytes",
             needed.formula,
@@ -453,8 +472,8 @@ fn faster(evidence: &Evidence<'_>) -> Option<Remedy> {
             rate_text(target.bps),
             target.cause.words()
         );
-        let spoken = names::number(sender, "tcp.pacing_rate_max", needed);
-        one(sender, spoken, formula)
+        let setting = names::number(sender, "tcp.pacing_rate_max", needed);
+        one(sender, setting, formula)
     })
 }
 
@@ -476,13 +495,13 @@ fn descriptors(evidence: &Evidence<'_>) -> Option<Remedy> {
     let window = bounds::largest_flight(evidence.setup);
     let needed = (window as f64 / evidence.scale().segment).ceil() as u64;
     let present = u64::from(receiver.device.rx_descriptors);
-    let spoken = names::device(receiver, "device.rx_descriptors", present, needed);
+    let setting = names::device(receiver, "device.rx_descriptors", present, needed);
     let formula = format!(
         "the window of {} bytes, which may arrive at once, in segments of {}",
         grouped(window),
         grouped(evidence.scale().segment as u64)
     );
-    (needed > present).then(|| one(receiver, spoken, formula))
+    (needed > present).then(|| one(receiver, setting, formula))
 }
 
 /// As much at the start as the path holds, or as there is to send.
@@ -536,17 +555,11 @@ fn model_instead_of_loss(evidence: &Evidence<'_>) -> Option<Remedy> {
     let sender = evidence.sender();
     let loss = evidence.path().loss;
     let threshold = f64::from(sender.config.tcp.bbr_loss_threshold) / 100.0;
-    let other = match sender.config.tcp.congestion {
-        CongestionAlgorithm::NewReno => "newreno",
-        CongestionAlgorithm::Cubic => "cubic",
-        CongestionAlgorithm::Bbr => return None,
-    };
+    if sender.config.tcp.congestion == CongestionAlgorithm::Bbr {
+        return None;
+    }
     (loss > 0.0 && loss < MOST_LOSS).then(|| {
-        let spoken = Spoken {
-            name: "tcp.congestion".to_string(),
-            present: other.to_string(),
-            wanted: "bbr".to_string(),
-        };
+        let setting = names::setting(sender, "tcp.congestion", "bbr");
         let percent = loss * 100.0;
         let lost = three_digits(percent);
         if loss < threshold {
@@ -554,7 +567,7 @@ fn model_instead_of_loss(evidence: &Evidence<'_>) -> Option<Remedy> {
                 "losses of {lost} % by chance are below the {} % that it takes for a full path",
                 sender.config.tcp.bbr_loss_threshold
             );
-            return one(sender, spoken, formula);
+            return one(sender, setting, formula);
         }
         // A per mille is as fine as the product is.
         let needed = ((percent * LOSS_HEADROOM * 10.0).round() / 10.0).ceil() as u64;
@@ -562,7 +575,7 @@ fn model_instead_of_loss(evidence: &Evidence<'_>) -> Option<Remedy> {
         let formula = format!(
             "losses of {lost} % by chance, and twice that before it takes the path for full"
         );
-        let mut remedy = one(sender, spoken, formula);
+        let mut remedy = one(sender, setting, formula);
         remedy.changes.push(change(sender, &raised));
         remedy
     })

@@ -1,4 +1,4 @@
-//! Each limit has a sentence, and each sentence its proof.
+//! Each limit has its words, and each verdict its proof.
 
 mod several;
 
@@ -88,12 +88,12 @@ fn evidence<'a>(setup: &'a Setup, measured: &'a Measured, limits: &'a Limits) ->
     }
 }
 
-fn drawn(setup: &Setup, measured: &Measured, limits: &Limits) -> Verdict {
+fn decided(setup: &Setup, measured: &Measured, limits: &Limits) -> Verdict {
     of(&evidence(setup, measured, limits))
 }
 
 fn verdict(setup: &Setup, measured: &Measured, limits: &Limits) -> String {
-    drawn(setup, measured, limits).sentence
+    decided(setup, measured, limits).parts.line()
 }
 
 #[test]
@@ -104,27 +104,23 @@ fn a_write_that_never_fits_is_named_with_the_pool_and_the_blocks_it_takes() {
         delivered_bytes: 0,
         ..measured()
     };
-    let drawn = drawn(&setup, &stalled, &limits(Limit::Memory, ReceiveLimit::None));
+    let decided = decided(&setup, &stalled, &limits(Limit::Memory, ReceiveLimit::None));
     // It is advice as any other.
     assert!(
-        drawn.predicted.is_some() && drawn.next.is_some(),
-        "{drawn:?}"
+        decided.predicted.is_some() && decided.next.is_some(),
+        "{decided:?}"
     );
-    assert_eq!(drawn.changes.len(), 1);
-    let said = drawn.sentence;
-    assert!(
-        said.contains("tcp.write_atomic = false (sent chunk by chunk) would give about")
-            && said.contains("; then the limit is"),
-        "{said}"
+    assert_eq!(decided.changes.len(), 1);
+    let parts = decided.parts;
+    assert_eq!(
+        parts.limited_by,
+        "the sender's packet memory: a write of 16,384 bytes never fits"
     );
-    assert!(
-        said.starts_with("Memory: a write of 16,384 bytes never fits in the pool of 7,056 bytes"),
-        "{said}"
-    );
-    assert!(
-        said.contains("CONFIG_IOB_NBUFFERS must be at least 84"),
-        "{said}"
-    );
+    assert_eq!(parts.change[0].paste, "--set device.tcp.write_atomic=false");
+    assert!(parts.gives.is_some() && parts.then.is_some());
+    let said = parts.because.join(" ");
+    assert!(said.contains("The pool has 7,056 bytes"), "{said}");
+    assert!(said.contains("CONFIG_IOB_NBUFFERS = 84"), "{said}");
     let buffer = [
         ("tcp.write_atomic", "true"),
         ("pool.blocks", "128"),
@@ -137,9 +133,8 @@ fn a_write_that_never_fits_is_named_with_the_pool_and_the_blocks_it_takes() {
         &limits(Limit::SendBuffer, ReceiveLimit::None),
     );
     assert!(
-        said.starts_with(
-            "Send buffer: a write of 16,384 bytes never fits in CONFIG_NET_SEND_BUFSIZE = 8192"
-        ),
+        said.contains("a write of 16,384 bytes never fits")
+            && said.contains("The buffer is CONFIG_NET_SEND_BUFSIZE = 8192"),
         "{said}"
     );
 }
@@ -148,10 +143,22 @@ fn a_write_that_never_fits_is_named_with_the_pool_and_the_blocks_it_takes() {
 fn every_limit_has_a_verdict_that_names_it_and_proves_it() {
     let setup = setup(&[]);
     for &limit in Limit::ALL {
-        let verdict = drawn(&setup, &measured(), &limits(limit, ReceiveLimit::None));
-        let said = &verdict.sentence;
-        assert!(said.starts_with(verdict.limit.heading()), "{said}");
-        assert!(said.ends_with('.') && !said.contains('\n'), "{said}");
+        let verdict = decided(&setup, &measured(), &limits(limit, ReceiveLimit::None));
+        let said = &verdict.parts.line();
+        let sentences = verdict
+            .parts
+            .because
+            .iter()
+            .chain([&verdict.parts.limited_by]);
+        for sentence in sentences {
+            assert!(
+                sentence.len() <= 160 && !sentence.contains('\n'),
+                "{sentence}"
+            );
+        }
+        if verdict.limit != Cause::Path {
+            assert!(verdict.parts.limited_by.contains(": "), "{said}");
+        }
         assert_ne!(verdict.limit, Cause::Nothing);
         let proved = said.contains("90 %") || limit == Limit::Closing || limit == Limit::Handshake;
         assert!(proved, "{said}");
@@ -185,7 +192,7 @@ fn a_buffer_is_proved_by_what_it_can_carry_in_a_round_trip() {
 fn a_knob_has_its_systems_name_its_value_a_formula_and_what_comes_next() {
     let send_buffer = limits(Limit::SendBuffer, ReceiveLimit::None);
     let setup = setup(&[("pool.blocks", "8192")]);
-    let verdict = drawn(&setup, &measured(), &send_buffer);
+    let verdict = decided(&setup, &measured(), &send_buffer);
     // 95.6 Mbit/s for 20 ms are 239,000 bytes, and two segments more.
     assert_eq!(verdict.knob.as_deref(), Some("CONFIG_NET_SEND_BUFSIZE"));
     assert_eq!(verdict.present.as_deref(), Some("16384"));
@@ -205,14 +212,17 @@ fn a_knob_has_its_systems_name_its_value_a_formula_and_what_comes_next() {
         (predicted.goodput_mbps / 26.0 - 1.0).abs() < 0.02,
         "{predicted:?}"
     );
+    let [change] = &verdict.changes[..] else {
+        panic!("{:?}", verdict.changes);
+    };
+    assert_eq!(change.set, "device.CONFIG_NET_SEND_BUFSIZE");
     assert_eq!(
-        verdict.changes,
-        [Change {
-            set: "device.CONFIG_NET_SEND_BUFSIZE".to_string(),
-            from: "16384".to_string(),
-            to: needed.to_string(),
-        }]
+        (&change.from, &change.to),
+        (&"16384".to_string(), &needed.to_string())
     );
+    let line = &verdict.parts.change[0];
+    assert_eq!(line.paste, format!("CONFIG_NET_SEND_BUFSIZE={needed}"));
+    assert_eq!(line.host, "device");
 }
 
 #[test]
@@ -226,7 +236,7 @@ fn netburners_counts_are_raised_together_and_in_buffers() {
         .rows
         .remove(0)
         .setup;
-    let verdict = drawn(
+    let verdict = decided(
         &setup,
         &measured(),
         &limits(Limit::SendBuffer, ReceiveLimit::None),
@@ -251,14 +261,15 @@ fn netburners_counts_are_raised_together_and_in_buffers() {
 fn a_value_is_never_lowered() {
     // 16 KiB at 1 Mbit/s and 20 ms: the path needs no more than two segments and a bit.
     let setup = setup(&[("wire.rate", "1mbit")]);
-    let verdict = drawn(
+    let verdict = decided(
         &setup,
         &measured(),
         &limits(Limit::SendBuffer, ReceiveLimit::None),
     );
     assert!(verdict.changes.is_empty(), "{verdict:?}");
     assert_eq!(verdict.limit, Cause::Path);
-    assert!(verdict.sentence.ends_with("more buffer will not help."));
+    let said = verdict.parts.line();
+    assert!(said.contains("more was not tried."), "{said}");
 }
 
 #[test]
@@ -268,14 +279,18 @@ fn without_window_scaling_64_kib_are_the_most_and_then_it_is_the_knob() {
         ("peer.tcp.window_scaling", "false"),
         ("peer.tcp.receive_buffer", "8K"),
     ];
-    let verdict = drawn(&setup(&small), &measured(), &receive);
+    let verdict = decided(&setup(&small), &measured(), &receive);
     assert_eq!(verdict.needed.as_deref(), Some("65535"));
     let large = [
         ("peer.tcp.window_scaling", "false"),
         ("peer.tcp.receive_buffer", "64K"),
     ];
-    let verdict = drawn(&setup(&large), &measured(), &receive);
-    assert_eq!(verdict.knob.as_deref(), Some("tcp.window_scaling"));
+    let verdict = decided(&setup(&large), &measured(), &receive);
+    assert_eq!(
+        verdict.knob.as_deref(),
+        Some("tcp.window_scaling"),
+        "{verdict:?}"
+    );
     let set: Vec<_> = verdict
         .changes
         .iter()
@@ -301,29 +316,29 @@ fn a_buffer_of_less_than_two_segments_is_paced_by_the_peers_timer() {
         goodput_mbps: 0.041,
         ..measured()
     };
-    let verdict = drawn(
+    let verdict = decided(
         &setup(&small),
         &paced,
         &limits(Limit::SendBuffer, ReceiveLimit::None),
     );
     assert_eq!(verdict.limit, Cause::DelayedAck);
     assert!(
-        verdict.sentence.contains("the timer of `peer` (200 ms)"),
+        verdict.parts.limited_by.contains("`peer` waits 200 ms"),
         "{}",
-        verdict.sentence
+        verdict.parts.line()
     );
     assert_eq!(verdict.knob.as_deref(), Some("CONFIG_NET_SEND_BUFSIZE"));
 }
 
 #[test]
-fn a_slow_reader_is_not_told_to_buy_a_buffer() {
+fn a_slow_reader_is_given_no_advice_about_buffers() {
     let said = verdict(
         &setup(&[]),
         &measured(),
         &limits(Limit::ZeroWindow, ReceiveLimit::Reader),
     );
     assert!(
-        said.contains("by not reading for 90 %") && said.contains("No buffer"),
+        said.contains("by not reading 90 %") && !said.contains("Change"),
         "{said}"
     );
 }
@@ -339,19 +354,19 @@ fn a_full_link_is_the_path_whatever_the_sender_waited_for() {
         &full,
         &limits(Limit::Memory, ReceiveLimit::None),
     );
-    assert!(said.starts_with("Path: link `wire`"), "{said}");
+    assert!(said.starts_with("Limited by link `wire`"), "{said}");
     assert!(
         said.contains("99 %") && said.contains("packet memory 90 %"),
         "{said}"
     );
-    assert!(said.ends_with("more buffer will not help."), "{said}");
+    assert!(said.contains("more was not tried."), "{said}");
 }
 
 #[test]
 fn a_transfer_that_did_not_end_says_how_far_it_came() {
     for (outcome, word) in [
-        (Outcome::Stalled, "stalled"),
-        (Outcome::Dropped, "was dropped"),
+        (Outcome::Stalled, "transfer stalled"),
+        (Outcome::Dropped, "connection was dropped"),
     ] {
         let measured = Measured {
             outcome,
@@ -364,7 +379,7 @@ fn a_transfer_that_did_not_end_says_how_far_it_came() {
             &limits(Limit::ZeroWindow, ReceiveLimit::Reader),
         );
         assert!(
-            said.contains(&format!("the transfer {word} after 1,000 bytes")),
+            said.contains(&format!("The {word} after 1,000 bytes")),
             "{said}"
         );
     }
@@ -393,7 +408,7 @@ fn pacing_belongs_to_the_window_that_was_used_up_too() {
             sender: Shares::of(times.map(|(name, s)| (name, Duration::from_secs(s)))),
             receiver: Shares::default(),
         };
-        let verdict = drawn(&setup, &measured, &limits);
+        let verdict = decided(&setup, &measured, &limits);
         assert_eq!(verdict.limit, expected);
     }
 }
@@ -437,13 +452,14 @@ fn a_server_that_thinks_is_given_its_time() {
     assert!((more - 12.01).abs() < 1e-9, "{more}");
     // What it thinks about is neither its application's doing nor the link's.
     assert!((binding::thinking(&asked) - 0.4).abs() < 1e-9);
-    let verdict = drawn(asked.setup, &measured, &limits);
+    let verdict = decided(asked.setup, &measured, &limits);
     assert!(
-        verdict.sentence.starts_with(
-            "Send buffer: 12 s went by before the first byte was written; after that CONFIG_NET"
-        ),
+        verdict
+            .parts
+            .line()
+            .contains("The first 12 s, before the first byte was written, are excluded."),
         "{}",
-        verdict.sentence
+        verdict.parts.line()
     );
     // Of 30 seconds: a tenth to open, and 12 for the server.
     assert!((binding::underway(&told) - 0.9).abs() < 1e-9);

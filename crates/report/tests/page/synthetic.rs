@@ -6,6 +6,7 @@
 
 use fullpipe_diagnose::facts::{
     Bands, Connection, End, Figure, Host, Observed, Peer, PoolLevels, Row, Run, Segments,
+    VerdictParts,
 };
 
 const TEXT: u32 = 1_448;
@@ -133,7 +134,7 @@ fn row(observed: Observed) -> Run {
                 value: 1_000.0,
             }],
             outcome: "complete".to_string(),
-            verdict: "None: it is synthetic.".to_string(),
+            verdict: VerdictParts::limited_by("nothing: it is synthetic"),
             seeds: 1,
             observed,
             ..Row::default()

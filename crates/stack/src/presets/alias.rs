@@ -1,13 +1,17 @@
-//! The names that other systems give to what a knob bounds.
+//! Names that other systems give to a knob.
 //!
-//! Rule: an alias is a way of writing rows, so whatever it sets can be seen and
-//! undone knob by knob. A name belongs to one system and means the same with
-//! every preset. What a knob does is not known here.
+//! Rule: an alias is another way to write rows of the knob table, so whatever it
+//! sets can be seen and undone knob by knob. A name belongs to one system and
+//! means the same with every preset. The table's rows are in `alias/table`, the
+//! paste-ready forms in `alias/set_by`.
 
+mod set_by;
+mod table;
 #[cfg(test)]
 mod tests;
 
 use alloc::{
+    format,
     string::{String, ToString},
     vec,
     vec::Vec,
@@ -15,34 +19,49 @@ use alloc::{
 
 use fullpipe_pool::knobs::{KnobError, parse_count};
 
-/// Payload of one of netburner's buffers, in which it counts everything.
-const NETBURNER_BUFFER: u64 = 1_500;
-/// Bytes of a page, in which linux counts `tcp_mem`.
+pub use set_by::SetBy;
+pub use table::{ALIASES, NOT_EXPRESSIBLE};
+
+use crate::config::Config;
+
+/// Bytes of a page, in which Linux counts `tcp_mem`.
 const PAGE: u64 = 4_096;
 /// Bytes of each block of a pool that `tcp_mem` has sized.
 const BLOCK: u64 = 2_048;
+/// Smallest first number of `tcp_wmem` and `tcp_rmem`, in bytes.
+const LEAST_BUFFER: u64 = 4_096;
 
-/// How the value of an alias becomes the value of a knob.
+/// Relation between the value of an alias and the value of its knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
-    /// It is the knob's value.
+    /// The same value.
     Same,
-    /// It counts pieces of so many bytes each.
+    /// A number of pieces of this many bytes each.
     Pieces(u64),
-    /// Set is off and cleared is on.
-    Inverted,
-    /// Least, default and most, in bytes: the knob is the default, and this one
-    /// the most. Nothing is taken from what was set, so the least is met.
+    /// A whole number of time units: the unit that follows the number.
+    Time(&'static str),
+    /// On and off as the system writes them.
+    Switch {
+        /// Value that turns the knob on.
+        on: &'static str,
+        /// Value that turns it off.
+        off: &'static str,
+    },
+    /// One word for another: the alias's value and the knob's.
+    Words(&'static [(&'static str, &'static str)]),
+    /// "least default most" in bytes: the knob is the default, and the knob named
+    /// here the most. No buffer shrinks below its default, so any least is met.
     Bounds(&'static str),
-    /// Twice as many bytes.
+    /// Half of the knob's bytes: the system doubles what is set.
     Doubled,
-    /// Twice as many bytes, and this knob, which would let them grow, is cleared.
+    /// Half of the knob's bytes; the knob named here, which would let the buffer
+    /// grow, is cleared.
     DoubledForGood(&'static str),
-    /// What is left of a hundred percent when its part of 2 to this power is taken;
-    /// below zero and at zero, what is left is that part.
+    /// Percent of a buffer that is window, as a power of two: 1 is half of it, 2
+    /// three quarters; 0 is all of it, and below zero it is that power.
     WindowScale,
-    /// Pages of memory without pressure, with it, and at most. The knob is the
-    /// number of blocks; these are their size and the percentages of them.
+    /// "low pressure high" in pages of memory. The knob is the number of blocks;
+    /// these are their size and the percentages of them.
     Memory([&'static str; 4]),
 }
 
@@ -51,114 +70,41 @@ pub enum Meaning {
 pub struct Alias {
     /// The name, spelled as that system spells it.
     pub name: &'static str,
-    /// The preset that is like that system.
+    /// The preset of that system.
     pub preset: &'static str,
     /// The knob, the first of two where the meaning names another.
     pub knob: &'static str,
-    /// How a value is read.
+    /// Relation between the alias's value and the knob's.
     pub meaning: Meaning,
+    /// Command, call or configuration line that sets it.
+    pub set_by: SetBy,
+    /// Difference between the system's behaviour and the knob's, where the knob
+    /// cannot express it exactly.
+    pub differs: Option<&'static str>,
 }
 
-const fn same(preset: &'static str, name: &'static str, knob: &'static str) -> Alias {
-    Alias {
-        name,
-        preset,
-        knob,
-        meaning: Meaning::Same,
-    }
+/// A setting of another system that no knob expresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotExpressible {
+    /// The name, spelled as that system spells it.
+    pub name: &'static str,
+    /// The preset of that system.
+    pub preset: &'static str,
+    /// Behaviour of the stack instead, in a sentence.
+    pub instead: &'static str,
 }
 
-const fn buffers(name: &'static str, knob: &'static str) -> Alias {
-    Alias {
-        name,
-        preset: "netburner",
-        knob,
-        meaning: Meaning::Pieces(NETBURNER_BUFFER),
-    }
-}
-
-const fn linux(name: &'static str, knob: &'static str, meaning: Meaning) -> Alias {
-    Alias {
-        name,
-        preset: "linux",
-        knob,
-        meaning,
-    }
-}
-
-/// Every alias, system by system.
-pub const ALIASES: &[Alias] = &[
-    same("nuttx", "CONFIG_IOB_NBUFFERS", "pool.blocks"),
-    same("nuttx", "CONFIG_IOB_BUFSIZE", "pool.block_size"),
-    // Receivers are refused blocks before writers are.
-    same("nuttx", "CONFIG_IOB_THROTTLE", "pool.send_floor"),
-    same("nuttx", "CONFIG_NET_SEND_BUFSIZE", "tcp.send_buffer"),
-    same("nuttx", "CONFIG_NET_RECV_BUFSIZE", "tcp.receive_buffer"),
-    same("unet3", "CFG_TCP_SND_WND", "tcp.send_buffer"),
-    same("unet3", "CFG_TCP_RCV_WND", "tcp.receive_buffer"),
-    same("unet3", "CFG_PKT_RCV_QUE", "udp.receive_queue"),
-    buffers("SetSocketTxBuffers", "tcp.send_buffer"),
-    buffers("SetSocketRxBuffers", "tcp.receive_buffer"),
-    buffers("SetSocketUnackBuffers", "tcp.unacknowledged"),
-    buffers("SetOutOfOrderBuffers", "tcp.out_of_order"),
-    Alias {
-        name: "SO_NONAGLE",
-        preset: "netburner",
-        knob: "tcp.nagle",
-        meaning: Meaning::Inverted,
-    },
-    linux(
-        "tcp_wmem",
-        "tcp.send_buffer",
-        Meaning::Bounds("tcp.send_buffer_max"),
-    ),
-    linux(
-        "tcp_rmem",
-        "tcp.receive_buffer",
-        Meaning::Bounds("tcp.receive_buffer_max"),
-    ),
-    linux(
-        "SO_SNDBUF",
-        "tcp.send_buffer",
-        Meaning::DoubledForGood("tcp.send_buffer_max"),
-    ),
-    linux(
-        "SO_RCVBUF",
-        "tcp.receive_buffer",
-        Meaning::DoubledForGood("tcp.receive_buffer_max"),
-    ),
-    // What an application may set, whenever it does.
-    linux("wmem_max", "tcp.send_buffer_limit", Meaning::Doubled),
-    linux("rmem_max", "tcp.receive_buffer_limit", Meaning::Doubled),
-    linux(
-        "tcp_adv_win_scale",
-        "tcp.receive_text_share",
-        Meaning::WindowScale,
-    ),
-    linux(
-        "tcp_mem",
-        "pool.blocks",
-        Meaning::Memory([
-            "pool.block_size",
-            "pool.pressure_low",
-            "pool.pressure",
-            "pool.pressure_high",
-        ]),
-    ),
-    same("linux", "tcp_moderate_rcvbuf", "tcp.receive_tuning"),
-    same("linux", "SO_MAX_PACING_RATE", "tcp.pacing_rate_max"),
-    same("linux", "tcp_retries1", "tcp.retries1"),
-    same("linux", "tcp_retries2", "tcp.retries2"),
-    same("linux", "tcp_syn_retries", "tcp.syn_retries"),
-    same("linux", "tcp_synack_retries", "tcp.synack_retries"),
-];
-
-/// The alias called `name`.
+/// Returns the alias called `name`.
 pub fn find(name: &str) -> Option<&'static Alias> {
     ALIASES.iter().find(|alias| alias.name == name)
 }
 
-/// The aliases of the knob called `knob` in the system that `preset` is like.
+/// Returns the setting called `name` that no knob expresses.
+pub fn find_not_expressible(name: &str) -> Option<&'static NotExpressible> {
+    NOT_EXPRESSIBLE.iter().find(|known| known.name == name)
+}
+
+/// Returns the aliases of the knob called `knob` in the system of `preset`.
 pub fn of_knob(preset: &str, knob: &str) -> Vec<&'static str> {
     ALIASES
         .iter()
@@ -167,13 +113,50 @@ pub fn of_knob(preset: &str, knob: &str) -> Vec<&'static str> {
         .collect()
 }
 
+impl NotExpressible {
+    /// The error for an attempt to set it.
+    pub fn refusal(&self) -> KnobError {
+        KnobError::Contradiction {
+            why: format!("{}: no knob expresses it. {}", self.name, self.instead),
+        }
+    }
+}
+
+impl Meaning {
+    /// Describes the value for a table of aliases.
+    pub fn doc(&self) -> String {
+        match self {
+            Self::Same => "the same value".to_string(),
+            Self::Pieces(size) => format!("a number of buffers of {size} bytes"),
+            Self::Time(unit) => format!("a whole number of {unit}"),
+            Self::Switch { on, off } => format!("`{on}` is on, `{off}` is off"),
+            Self::Words(words) => {
+                let pairs = words.iter().map(|(own, knob)| format!("`{own}` is {knob}"));
+                pairs.collect::<Vec<_>>().join(", ")
+            }
+            Self::Bounds(_) => {
+                "least, default and most; no buffer shrinks below its default, so any least is met"
+                    .to_string()
+            }
+            Self::Doubled => "half of the knob's bytes".to_string(),
+            Self::DoubledForGood(_) => {
+                "half of the knob's bytes; the buffer is no longer tuned".to_string()
+            }
+            Self::WindowScale => "1 leaves half of the buffer, 2 three quarters".to_string(),
+            Self::Memory(_) => "low, pressure and high, in pages".to_string(),
+        }
+    }
+}
+
 impl Alias {
     /// The knobs that it sets.
     pub fn knobs(&self) -> impl Iterator<Item = &'static str> {
         let others = match &self.meaning {
             Meaning::Same
             | Meaning::Pieces(_)
-            | Meaning::Inverted
+            | Meaning::Time(_)
+            | Meaning::Switch { .. }
+            | Meaning::Words(_)
             | Meaning::Doubled
             | Meaning::WindowScale => &[],
             Meaning::Bounds(most) | Meaning::DoubledForGood(most) => core::slice::from_ref(most),
@@ -182,11 +165,17 @@ impl Alias {
         core::iter::once(self.knob).chain(others.iter().copied())
     }
 
-    /// The values that `text` stands for, one for each of [`knobs`](Self::knobs).
+    /// The setting with `value`, ready to paste.
+    pub fn paste(&self, value: &str) -> String {
+        self.set_by.paste(self.name, value)
+    }
+
+    /// Reads `text` as the alias's value and returns the knobs' values, one for each
+    /// of [`knobs`](Self::knobs).
     ///
     /// # Errors
-    /// [`KnobError::NotAValue`] under the alias's own name. What the knob itself
-    /// refuses is said by the knob.
+    /// [`KnobError::NotAValue`] under the alias's own name. A value that the knob
+    /// itself refuses is left to the knob.
     pub fn values(&self, text: &str) -> Result<Vec<String>, KnobError> {
         let refused = |expected| KnobError::NotAValue {
             name: self.name.to_string(),
@@ -199,11 +188,28 @@ impl Alias {
                 .and_then(|pieces| pieces.checked_mul(size))
                 .map(|bytes| vec![bytes.to_string()])
                 .ok_or_else(|| refused("a number of buffers such as 20")),
-            Meaning::Inverted => match text.trim() {
-                "true" | "1" => Ok(vec!["false".to_string()]),
-                "false" | "0" => Ok(vec!["true".to_string()]),
-                _ => Err(refused("true or false")),
-            },
+            Meaning::Time(unit) => whole_number(text)
+                .map(|number| vec![format!("{number}{unit}")])
+                .ok_or_else(|| {
+                    refused(match unit {
+                        "ms" => "a whole number of milliseconds such as 5000",
+                        _ => "a whole number of seconds such as 60",
+                    })
+                }),
+            Meaning::Switch { on, off } => switched(text, on, off)
+                .map(|is_on| vec![is_on.to_string()])
+                .ok_or_else(|| {
+                    refused(match on {
+                        "1" => "1 or 0",
+                        "y" => "y or n",
+                        _ => "true or false",
+                    })
+                }),
+            Meaning::Words(words) => words
+                .iter()
+                .find(|(own, _)| *own == text.trim())
+                .map(|(_, knob)| vec![knob.to_string()])
+                .ok_or_else(|| refused(self.words_expected())),
             Meaning::Bounds(_) => {
                 bounds(text).ok_or_else(|| refused("three numbers of bytes that do not fall"))
             }
@@ -221,13 +227,94 @@ impl Alias {
             }
         }
     }
+
+    /// Returns the alias's value under `config`; `None` where it cannot express what
+    /// is set.
+    pub fn present(&self, config: &Config) -> Option<String> {
+        let knob = match self.meaning {
+            Meaning::Bounds(most) => most,
+            _ => self.knob,
+        };
+        self.value_for(config, &config.get(knob)?)
+    }
+
+    /// Returns the alias's value that gives its knob `wanted`, rounded up to a value
+    /// that the system can express, everything else as in `config`; `None` where it
+    /// cannot.
+    pub fn value_for(&self, config: &Config, wanted: &str) -> Option<String> {
+        let number = || wanted.parse::<u64>().ok();
+        let knob = |name| config.get(name)?.parse::<u64>().ok();
+        match self.meaning {
+            Meaning::Same => Some(wanted.to_string()),
+            Meaning::Pieces(size) => Some(number()?.div_ceil(size).to_string()),
+            Meaning::Time(unit) => {
+                let time: fullpipe_pool::Duration = wanted.parse().ok()?;
+                let each = if unit == "ms" { 1_000 } else { 1_000_000 };
+                Some(time.as_micros().div_ceil(each).to_string())
+            }
+            Meaning::Switch { on, off } => Some(
+                match wanted.parse::<bool>().ok()? {
+                    true => on,
+                    false => off,
+                }
+                .to_string(),
+            ),
+            Meaning::Words(words) => {
+                let found = words.iter().find(|(_, knob)| *knob == wanted);
+                found.map(|(own, _)| own.to_string())
+            }
+            Meaning::Doubled => Some(number()?.div_ceil(2).to_string()),
+            // A buffer that an application has set stays so.
+            Meaning::DoubledForGood(tuned) => {
+                (knob(tuned)? == 0).then_some(number()?.div_ceil(2).to_string())
+            }
+            Meaning::Bounds(tuned) => {
+                let (default, most) = (knob(self.knob)?, number()?);
+                let is_tuned = knob(tuned)? > default;
+                let least = LEAST_BUFFER.min(default);
+                is_tuned.then(|| format!("{least} {default} {}", most.max(default)))
+            }
+            Meaning::WindowScale | Meaning::Memory(_) => None,
+        }
+    }
+
+    fn words_expected(&self) -> &'static str {
+        match self.knob {
+            "tcp.congestion" => "reno, cubic or bbr",
+            "tcp.tail_loss_probe" => "0 or 3",
+            "tcp.ack_every" => "0 or 1",
+            _ => "0, 1 or 2",
+        }
+    }
+}
+
+/// Reads digits and nothing else.
+fn whole_number(text: &str) -> Option<u64> {
+    text.trim().parse().ok()
+}
+
+/// Reads a switch as its system writes it, or as a knob does.
+fn switched(text: &str, on: &str, off: &str) -> Option<bool> {
+    let text = text.trim();
+    if text == on {
+        return Some(true);
+    }
+    if text == off {
+        return Some(false);
+    }
+    let is_inverted = on == "false" || on == "0";
+    match text {
+        "true" | "1" => Some(!is_inverted),
+        "false" | "0" => Some(is_inverted),
+        _ => None,
+    }
 }
 
 fn doubled(text: &str) -> Option<String> {
     Some(parse_count(text)?.checked_mul(2)?.to_string())
 }
 
-/// Percent of a buffer that are window.
+/// Returns the percent of a buffer that is window.
 fn window_share(text: &str) -> Option<u32> {
     match text.trim().parse::<i32>().ok()? {
         scale @ 1..=6 => Some(100 - (100 >> scale)),
@@ -236,20 +323,20 @@ fn window_share(text: &str) -> Option<u32> {
     }
 }
 
-/// Three numbers that do not fall.
+/// Reads three numbers that do not fall.
 fn three(text: &str) -> Option<[u64; 3]> {
     let numbers: Option<Vec<u64>> = text.split_whitespace().map(parse_count).collect();
     let three: [u64; 3] = numbers?.try_into().ok()?;
     three.is_sorted().then_some(three)
 }
 
-/// Default and most of "least default most".
+/// Reads default and most of "least default most".
 fn bounds(text: &str) -> Option<Vec<String>> {
     let [_, default, most] = three(text)?;
     Some(vec![default.to_string(), most.to_string()])
 }
 
-/// Blocks, their size, and the three percentages of "low pressure high".
+/// Reads blocks, their size, and the three percentages of "low pressure high".
 fn memory(text: &str) -> Option<Vec<String>> {
     let [low, pressure, high] = three(text)?;
     let blocks = high

@@ -73,7 +73,12 @@ fn room_for_what_waits_is_found_in_one_step_and_what_it_gives_is_predicted() {
         let [before, after] = &steps[..] else {
             panic!("{knob}: {} steps", steps.len());
         };
-        assert_eq!(before.verdict.limit, cause, "{}", before.verdict.sentence);
+        assert_eq!(
+            before.verdict.limit,
+            cause,
+            "{}",
+            before.verdict.parts.line()
+        );
         assert_eq!(before.verdict.knob.as_deref(), Some(knob));
         assert!(after.goodput_mbps > before.goodput_mbps * 1.2, "{knob}");
         let predicted = after.predicted.unwrap().goodput_mbps;
@@ -114,7 +119,7 @@ fn what_no_queue_helps_against_has_no_advice() {
         let Advice { steps, .. } = advised(settings);
         assert_eq!(steps.len(), 1);
         let verdict = &steps[0].verdict;
-        assert_eq!(verdict.limit, cause, "{}", verdict.sentence);
+        assert_eq!(verdict.limit, cause, "{}", verdict.parts.line());
         assert!(verdict.knob.is_none() && verdict.changes.is_empty());
     }
 }
@@ -148,9 +153,12 @@ fn what_the_path_loses_is_the_bound_where_a_queue_lost_less() {
             ("workload.duration", "2s"),
         ];
         let verdict = &advised(&settings).steps[0].verdict;
-        assert_eq!(verdict.limit, cause, "{}", verdict.sentence);
-        let beside = verdict.sentence.contains("found no room at the receiver");
-        assert_eq!(beside, cause == Cause::Loss, "{}", verdict.sentence);
+        assert_eq!(verdict.limit, cause, "{}", verdict.parts.line());
+        let beside = verdict
+            .parts
+            .line()
+            .contains("found no room at the receiver");
+        assert_eq!(beside, cause == Cause::Loss, "{}", verdict.parts.line());
     }
 }
 
@@ -165,9 +173,14 @@ fn fragments_that_were_lost_before_the_address_was_known_hide_no_losses() {
             ("wire.forward.loss", loss),
         ];
         let verdict = &advised(&settings).steps[0].verdict;
-        assert_eq!(verdict.limit, cause, "{}", verdict.sentence);
-        let told = verdict.sentence.contains("the neighbour's address");
-        assert_eq!(told, cause == Cause::Application, "{}", verdict.sentence);
+        assert_eq!(verdict.limit, cause, "{}", verdict.parts.line());
+        let told = verdict.parts.line().contains("the neighbour's address");
+        assert_eq!(
+            told,
+            cause == Cause::Application,
+            "{}",
+            verdict.parts.line()
+        );
     }
 }
 
@@ -181,12 +194,16 @@ fn more_than_come_at_once_are_not_said_to_be_some_of_them() {
             ("workload.count", count),
         ];
         let verdict = &advised(&settings).steps[0].verdict;
-        assert_eq!(verdict.limit, Cause::Descriptors, "{}", verdict.sentence);
-        let is_said = verdict.sentence.contains("at once, of which");
-        assert_eq!(is_said, at_once, "{}", verdict.sentence);
-        let other = verdict
-            .sentence
-            .contains("as many frames of datagrams of 1,000 bytes");
-        assert_eq!(other, !at_once, "{}", verdict.sentence);
+        assert_eq!(
+            verdict.limit,
+            Cause::Descriptors,
+            "{}",
+            verdict.parts.line()
+        );
+        let is_said = verdict.parts.change[0].notes[0].contains("at once, of which");
+        assert_eq!(is_said, at_once, "{}", verdict.parts.line());
+        let other =
+            verdict.parts.change[0].notes[0].contains("as many frames of datagrams of 1,000 bytes");
+        assert_eq!(other, !at_once, "{}", verdict.parts.line());
     }
 }

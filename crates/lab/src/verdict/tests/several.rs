@@ -31,21 +31,21 @@ fn windows_that_fill_the_path_together_leave_it_the_bound_whoever_rests_meanwhil
     // 32 KiB every 40 ms are 6.5 Mbit/s, and eight of them more than there is; the ninth
     // comes when the path has long been idle.
     let verdict = verdict(&[("last.bytes", "20000")]);
-    assert_eq!(verdict.limit, Cause::Path, "{}", verdict.sentence);
-    assert!(verdict.sentence.contains("which 9 connections shared"));
+    assert_eq!(verdict.limit, Cause::Path, "{}", verdict.parts.line());
+    assert!(verdict.parts.line().contains("shared by 9 connections"));
     assert!(verdict.changes.is_empty());
 }
 
 #[test]
 fn windows_that_do_not_are_each_connections_own() {
     let verdict = verdict(&[("first.count", "2")]);
-    assert_eq!(verdict.limit, Cause::SendBuffer, "{}", verdict.sentence);
-    assert!(verdict.sentence.contains("for each connection"));
+    assert_eq!(verdict.limit, Cause::SendBuffer, "{}", verdict.parts.line());
+    assert!(verdict.parts.line().contains("for each connection"));
 }
 
 #[test]
 fn a_processor_that_all_share_binds_before_what_each_may_send() {
     let verdict = verdict(&[("near.cpu.send_packet", "1ms"), ("last.bytes", "20000")]);
-    assert_eq!(verdict.limit, Cause::Cpu, "{}", verdict.sentence);
-    assert!(verdict.sentence.contains("which 9 connections shared"));
+    assert_eq!(verdict.limit, Cause::Cpu, "{}", verdict.parts.line());
+    assert!(verdict.parts.line().contains("shared by 9 connections"));
 }

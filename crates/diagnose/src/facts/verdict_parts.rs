@@ -1,0 +1,71 @@
+//! A verdict as people read it: five short parts.
+//!
+//! Rule: a part is plain text without markup, and a part that does not apply is
+//! absent. How a verdict was reached and how it is laid out is not known here.
+
+use serde::Serialize;
+
+/// The five parts of a verdict: limit, proof, change, prediction, next limit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct VerdictParts {
+    /// The limit and its figure, to be read after "Limited by":
+    /// ``link `wifi`: 100 % busy at 5.04 Mbit/s``.
+    pub limited_by: String,
+    /// Figures that prove the limit, one sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub because: Vec<String>,
+    /// Settings to change, all of them together.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub change: Vec<ChangeLine>,
+    /// Predicted result of the change: `3.78 s instead of 24.3 s`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gives: Option<String>,
+    /// Limit after the change: `the cap on send buffers, at most 9.3 Mbit/s`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub then: Option<String>,
+}
+
+/// One setting to change.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ChangeLine {
+    /// Host on which it is set.
+    pub host: String,
+    /// The setting in the words of the host's system, ready to paste:
+    /// `sysctl -w net.core.wmem_max=210097`.
+    pub paste: String,
+    /// Present value, in the same unit.
+    pub from: String,
+    /// Origin of the value, and risks, one sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+impl VerdictParts {
+    /// A verdict that names its limit and nothing else.
+    pub fn limited_by(limit: impl Into<String>) -> Self {
+        Self {
+            limited_by: limit.into(),
+            ..Self::default()
+        }
+    }
+
+    /// All parts as one line of prose, for a cell of a table or a log.
+    pub fn line(&self) -> String {
+        let Self {
+            limited_by,
+            because,
+            change,
+            gives,
+            then,
+        } = self;
+        let mut sentences = vec![format!("Limited by {limited_by}.")];
+        sentences.extend(because.iter().cloned());
+        let change: Vec<_> = change.iter().map(|line| line.paste.as_str()).collect();
+        if !change.is_empty() {
+            sentences.push(format!("Change: {}.", change.join("; ")));
+        }
+        sentences.extend(gives.as_ref().map(|gives| format!("Gives {gives}.")));
+        sentences.extend(then.as_ref().map(|then| format!("Then limited by {then}.")));
+        sentences.join(" ")
+    }
+}

@@ -1,0 +1,78 @@
+//! Risks of a setting, and caps that it runs into.
+//!
+//! Rule: a caution is a sentence about the value that is to be set, from the host's
+//! other settings and published recommendations. Nothing is predicted here.
+
+use fullpipe::presets::alias;
+
+use super::evidence::pool_bytes;
+use crate::{experiment::HostPlan, units::grouped};
+
+/// Initial windows above this many segments are risky.
+const RISKY_WINDOW: u64 = 32;
+/// Buffers from this size on are large for one connection, in bytes.
+const LARGE_BUFFER: u64 = 16 << 20;
+
+/// Cautions about setting `knob` of `host` to `wanted`.
+pub fn of(host: &HostPlan, knob: &str, wanted: &str) -> Vec<String> {
+    let Ok(wanted) = wanted.parse::<u64>() else {
+        return Vec::new();
+    };
+    let tcp = &host.config.tcp;
+    match knob {
+        "tcp.initial_window" if wanted > RISKY_WINDOW => vec![format!(
+            "Risky: RFC 6928 recommends 10 segments; {} at once may overflow a queue on the path.",
+            grouped(wanted)
+        )],
+        "tcp.send_buffer" => {
+            let cap = capped(host, "tcp.send_buffer_limit", tcp.send_buffer_limit, wanted);
+            cap.into_iter().chain(large(host, wanted)).collect()
+        }
+        "tcp.receive_buffer" => {
+            let limit = tcp.receive_buffer_limit;
+            let cap = capped(host, "tcp.receive_buffer_limit", limit, wanted);
+            cap.into_iter().chain(large(host, wanted)).collect()
+        }
+        "tcp.send_buffer_max" | "tcp.receive_buffer_max" => {
+            large(host, wanted).into_iter().collect()
+        }
+        "pool.blocks" => {
+            let bytes = wanted * u64::from(host.config.pool.block_size);
+            vec![format!(
+                "{} bytes of packet memory instead of {}.",
+                grouped(bytes),
+                grouped(pool_bytes(host))
+            )]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A buffer beyond the cap on what an application may set.
+fn capped(host: &HostPlan, limit: &'static str, cap: u32, wanted: u64) -> Option<String> {
+    if wanted <= u64::from(cap) {
+        return None;
+    }
+    let names = alias::of_knob(host.preset.name, limit);
+    let own = names.first().and_then(|name| alias::find(name));
+    let (name, present) = match own.and_then(|alias| Some((alias, alias.present(&host.config)?))) {
+        Some((alias, present)) => (alias.name, present),
+        None => (limit, cap.to_string()),
+    };
+    Some(format!(
+        "Beyond the cap {name} = {present}, which an application cannot exceed: raise that as well."
+    ))
+}
+
+/// A buffer that is large for one connection.
+fn large(host: &HostPlan, wanted: u64) -> Option<String> {
+    let pool = pool_bytes(host);
+    if wanted > pool {
+        return Some(format!(
+            "Risky: more than the host's {} bytes of packet memory.",
+            grouped(pool)
+        ));
+    }
+    (wanted >= LARGE_BUFFER)
+        .then(|| format!("Risky: each connection may hold {} bytes.", grouped(wanted)))
+}

@@ -1,0 +1,75 @@
+//! Command, call or configuration line by which a system sets one of its names.
+//!
+//! Rule: the form is data of the alias's row; a caller gives the value and gets
+//! text that can be pasted as it is.
+
+use alloc::{format, string::String};
+
+/// Way in which a system sets one of its names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetBy {
+    /// `sysctl -w`, with the part of the key before the name.
+    Sysctl(&'static str),
+    /// An integer or a word by `setsockopt`, with the level.
+    SocketOption(&'static str),
+    /// An attribute of the default route.
+    Route,
+    /// A line of a Kconfig file.
+    Kconfig,
+    /// A macro of the C preprocessor.
+    Define,
+    /// A C function that takes the socket and the value.
+    Call,
+    /// A C function that turns an option on, and one that turns it off.
+    Flag {
+        /// Function that turns it on.
+        on: &'static str,
+        /// Function that turns it off.
+        off: &'static str,
+    },
+}
+
+impl SetBy {
+    /// The setting of `name` to `value`, ready to paste. Where a socket is needed it
+    /// is called `fd`.
+    pub fn paste(self, name: &str, value: &str) -> String {
+        match self {
+            Self::Sysctl(prefix) if value.contains(' ') => {
+                format!("sysctl -w {prefix}.{name}=\"{value}\"")
+            }
+            Self::Sysctl(prefix) => format!("sysctl -w {prefix}.{name}={value}"),
+            Self::SocketOption(level) => match value.parse::<u64>() {
+                Ok(number) => {
+                    let kind = match i32::try_from(number) {
+                        Ok(_) => "int",
+                        Err(_) => "unsigned",
+                    };
+                    format!("setsockopt(fd, {level}, {name}, &({kind}){{{value}}}, sizeof(int))")
+                }
+                Err(_) => {
+                    let length = value.len();
+                    format!("setsockopt(fd, {level}, {name}, \"{value}\", {length})")
+                }
+            },
+            Self::Route => format!("ip route change $(ip route show default) {name} {value}"),
+            Self::Kconfig => format!("{name}={value}"),
+            Self::Define => format!("#define {name} {value}"),
+            Self::Call => format!("{name}(fd, {value})"),
+            Self::Flag { on, off } => {
+                let function = if value == "true" { on } else { off };
+                format!("{function}(fd, {name})")
+            }
+        }
+    }
+
+    /// Rights or work that the setting takes, in a sentence, where an application
+    /// cannot make it while it runs.
+    pub const fn needs(self) -> Option<&'static str> {
+        match self {
+            Self::Sysctl(_) => Some("Needs root; holds for every connection of the host."),
+            Self::Route => Some("Needs root; holds for every connection over the route."),
+            Self::Kconfig | Self::Define => Some("Needs a new build."),
+            Self::SocketOption(_) | Self::Call | Self::Flag { .. } => None,
+        }
+    }
+}
