@@ -110,7 +110,5 @@ pub use size::{
 pub use sweep::{Axis, Coordinate, SweepError};
 pub use table::text as report_text;
 pub use template::template;
-pub use verdict::{
-    Bottleneck, Cause, Layout, Next, Predicted, SettingChange, Verdict, verdict_text, wrapped,
-};
+pub use verdict::{Bottleneck, Cause, Next, Predicted, SettingChange, Verdict, verdict_text};
 pub use watch::{Watch, Watched};

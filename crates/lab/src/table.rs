@@ -12,11 +12,12 @@ use comfy_table::{
 };
 
 use crate::{
+    layout::Layout,
     measured::{FlowMeasured, Measured, Outcome, Quantity},
     report::{Report, RowReport},
     shares::Shares,
     units::{grouped, three_digits},
-    verdict::{Layout, verdict_text},
+    verdict::verdict_text,
 };
 
 /// Limits shown for each end; the rest is in the JSON.
@@ -54,11 +55,7 @@ pub fn text(report: &Report, width: Option<u16>) -> String {
     }
     for row in &report.rows {
         let _ = writeln!(out, "\u{2022} {}", row.label);
-        let layout = Layout {
-            width: width.map(usize::from),
-            indent: 2,
-            colour: false,
-        };
+        let layout = width.map_or_else(Layout::default, |width| Layout::plain(width.into()));
         out.push_str(&verdict_text(&row.verdict.parts, layout));
         if !row.measured.flows.is_empty() {
             let flows: Vec<_> = row.measured.flows.iter().map(flow).collect();

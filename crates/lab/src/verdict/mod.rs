@@ -50,7 +50,7 @@ pub use evidence::{Evidence, pool_bytes};
 pub(crate) use names::{NamedSetting, number as named};
 pub use predict::Predicted;
 pub use remedy::SettingChange;
-pub use render::{Layout, verdict_text, wrapped};
+pub use render::verdict_text;
 
 use crate::{experiment::Setup, measured::Outcome, units::grouped};
 use bounds::Bound;
