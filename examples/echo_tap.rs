@@ -1,20 +1,17 @@
 //! An echo server on a TAP device, made here and gone with the program.
 //!
-//! As root: `cargo run --example echo_tap`, and from another terminal
-//! `echo hello | nc -N 10.9.0.2 7`. When a client has gone it prints what held
-//! the connection back. What to do with a device that exists: `TapOptions`.
+//! As root: `cargo run --release -p fullpipe-host --example echo_tap`, and from
+//! another terminal `echo hello | nc -N 10.9.0.2 7`. When a client has gone, the
+//! program prints what limited the connection.
 
 use std::{error::Error, io, net::Shutdown, thread};
 
-use fullpipe::Config;
-use fullpipe_host::{Runtime, Tap, TapOptions, TcpListener, TcpStream};
+use fullpipe_host::{DeviceOptions, Runtime, TcpListener, TcpStream};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut options = TapOptions::new("tap:fpecho".parse()?);
+    let mut options = DeviceOptions::new("tap:fpecho".parse()?);
     options.host_address = Some("10.9.0.1/24".parse()?); // the kernel's end
-    let tap = Tap::open(&options)?;
-    let ours = "10.9.0.2/24".parse()?;
-    let runtime = Runtime::start(&Config::default(), Box::new(tap), ours, None)?;
+    let runtime = Runtime::builder("10.9.0.2/24".parse()?).start(options.open()?)?;
     let listener = TcpListener::bind(&runtime, ([10, 9, 0, 2], 7).into())?;
     println!("echo server at 10.9.0.2, port 7");
     loop {

@@ -402,7 +402,7 @@ impl std::str::FromStr for Between {
         if ends[0].name == ends[1].name {
             return Err(format!("both ends are called {}", ends[0].name));
         }
-        if ends[0].medium != ends[1].medium {
+        if ends[0].kind.medium() != ends[1].kind.medium() {
             return Err("a link is between two TAP or two TUN devices".to_string());
         }
         Ok(Self(ends))

@@ -9,12 +9,12 @@ use std::{
     fs,
     io::{self, BufWriter},
     net::{IpAddr, SocketAddr, ToSocketAddrs},
-    path::{Path, PathBuf},
+    path::PathBuf,
     time::Duration,
 };
 
-use fullpipe::{Config, device::Medium, presets};
-use fullpipe_host::{Capture, DeviceSpec, HostDevice, Prefix, Runtime, Tap, TapOptions};
+use fullpipe::{Config, presets};
+use fullpipe_host::{DeviceKind, DeviceOptions, DeviceSpec, Prefix, Runtime};
 use fullpipe_perf::{
     FullpipeSockets, KernelSockets, Stop,
     fullpipe_sockets::suit_datagrams,
@@ -176,32 +176,29 @@ impl Plan {
 
     /// Opens the device and starts the stack on it.
     fn start(&self) -> Result<Runtime, Failure> {
-        let options = TapOptions {
+        let options = DeviceOptions {
             host_address: self.host_address,
             // A capture has to show what a wire would.
-            checksum_offload: self.capture.is_none() && self.device.medium == Medium::Ethernet,
-            ..TapOptions::new(self.device.clone())
+            checksum_offload: self.capture.is_none() && self.device.kind != DeviceKind::Tun,
+            ..DeviceOptions::new(self.device.clone())
         };
-        let tap = Tap::open(&options).map_err(Failure::failed)?;
+        let device = options.open().map_err(Failure::failed)?;
+        let mut builder = Runtime::builder(self.address).config(self.config.clone());
+        if let Some(gateway) = self.gateway {
+            builder = builder.gateway(gateway);
+        }
         let Some(file) = &self.capture else {
-            return self.start_on(Box::new(tap));
+            return builder.start(device).map_err(Failure::failed);
         };
-        let device = capture(tap, file)
+        let out = fs::File::create(file)
             .map_err(|error| Failure::failed(format!("--pcap {}: {error}", file.display())))?;
-        self.start_on(device).inspect_err(|_| {
+        builder = builder.capture(BufWriter::with_capacity(1 << 18, out));
+        builder.start(device).map_err(|error| {
             // A capture of nothing is not worth keeping.
             let _ = fs::remove_file(file);
+            Failure::failed(error)
         })
     }
-
-    fn start_on(&self, device: Box<dyn HostDevice>) -> Result<Runtime, Failure> {
-        Runtime::start(&self.config, device, self.address, self.gateway).map_err(Failure::failed)
-    }
-}
-
-fn capture(tap: Tap, file: &Path) -> io::Result<Box<dyn HostDevice>> {
-    let out = BufWriter::with_capacity(1 << 18, fs::File::create(file)?);
-    Ok(Box::new(Capture::new(tap, out)?))
 }
 
 /// What only a stack of our own can do is refused for the kernel's, not ignored.

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fullpipe_host::{DeviceSpec, Tap, TapOptions};
+use fullpipe_host::{DeviceOptions, DeviceSpec};
 use fullpipe_lab::{
     experiment::{LinkPlan, Place},
     live::{LiveEnd, LiveLink, LiveReport},
@@ -81,15 +81,14 @@ fn link(arguments: &LinkArguments) -> Result<LinkModel, Failure> {
 /// One end. Its frames are what a wire would carry: of one packet each, with
 /// their checksums.
 fn open(spec: &DeviceSpec, link: &LinkModel) -> Result<LiveEnd, Failure> {
-    let options = TapOptions {
+    let options = DeviceOptions {
         mtu: Some(link.mtu),
         checksum_offload: false,
-        ..TapOptions::new(spec.clone())
+        ..DeviceOptions::new(spec.clone())
     };
-    let tap = Tap::open(&options).map_err(Failure::failed)?;
     Ok(LiveEnd {
         name: spec.name.clone(),
-        device: Box::new(tap),
+        device: options.open().map_err(Failure::failed)?,
     })
 }
 

@@ -1,18 +1,24 @@
-//! A device that wraps a device and writes every frame to a pcapng file.
+//! A device that wraps a device and records every frame to a pcapng file.
 //!
-//! Rule: what passes is recorded as it is and passed on; a file that cannot be
-//! written ends the recording, never the traffic. Checksum offload is not passed
-//! on, so that recorded frames are complete.
+//! Rule: frames pass unchanged. A thread of its own writes the file; if it cannot,
+//! the recording ends and the traffic goes on. Offloads are not passed on, so that
+//! recorded frames are complete.
 
 use std::{
+    fmt,
     io::{self, Write},
     os::fd::{AsFd, BorrowedFd},
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        mpsc::{self, Receiver, SyncSender},
+    },
+    thread::{self, JoinHandle},
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use fullpipe::device::{Capabilities, Device, Medium, Received, TxMeta};
+use fullpipe::device::{Capabilities, Medium, RxMeta, TxMeta};
 
-use crate::runtime::HostDevice;
+use crate::device::HostDevice;
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
@@ -20,46 +26,104 @@ const INTERFACE: u32 = 1;
 const PACKET: u32 = 6;
 const LINK_ETHERNET: u16 = 1;
 const LINK_RAW_IP: u16 = 101;
-/// Option: what a packet's direction was.
+/// Option: a packet's direction.
 const OPTION_FLAGS: u16 = 2;
 /// Option: the unit of times, as a negative power of ten.
 const OPTION_RESOLUTION: u16 = 9;
 const INBOUND: u32 = 1;
 const OUTBOUND: u32 = 2;
+/// Frames that may wait to be written; beyond that the device waits too.
+const QUEUE: usize = 1_024;
 
-/// A device and the record of what passed it.
-#[derive(Debug)]
-pub struct Capture<D, W: Write> {
+/// A device and the recording of its frames.
+///
+/// The file is complete when this value has been dropped. Open the device
+/// without checksum offload: the kernel would leave out checksums of the frames
+/// that it sends.
+pub struct Capture<D> {
     device: D,
-    record: Record<W>,
+    /// `None` when the recording has ended.
+    frames: Option<SyncSender<RecordedFrame>>,
+    writer: Option<JoinHandle<()>>,
+    /// The next frame to be sent found the device full and is recorded already.
+    is_recorded: AtomicBool,
 }
 
-#[derive(Debug)]
-struct Record<W: Write> {
-    /// `None` once it could not be written.
-    out: Option<W>,
-    block: Vec<u8>,
-}
-
-impl<D: HostDevice, W: Write> Capture<D, W> {
-    /// Wraps `device`; `out` should be buffered.
-    ///
-    /// # Errors
-    /// When the head of the file cannot be written.
-    pub fn new(device: D, out: W) -> io::Result<Self> {
-        let medium = device.capabilities().medium;
-        let mut record = Record {
-            out: None,
-            block: Vec::with_capacity(2048),
-        };
-        let mut out = out;
-        out.write_all(record.head(medium))?;
-        record.out = Some(out);
-        Ok(Self { device, record })
+impl<D: fmt::Debug> fmt::Debug for Capture<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Capture")
+            .field("device", &self.device)
+            .finish_non_exhaustive()
     }
 }
 
-impl<W: Write> Record<W> {
+/// A frame that waits to be written.
+struct RecordedFrame {
+    /// Time of day, in nanoseconds.
+    time_ns: u64,
+    direction: u32,
+    bytes: Vec<u8>,
+}
+
+impl<D: HostDevice> Capture<D> {
+    /// Wraps `device` and records to `out`, which should be buffered.
+    ///
+    /// # Errors
+    /// The head of the file cannot be written, or the system refuses a thread.
+    pub fn new(device: D, out: impl Write + Send + 'static) -> io::Result<Self> {
+        let mut file = CaptureFile::begin(out, device.capabilities().medium)?;
+        let (frames, recorded) = mpsc::sync_channel(QUEUE);
+        let writer = thread::Builder::new()
+            .name("capture".into())
+            .spawn(move || file.record(&recorded))?;
+        Ok(Self {
+            device,
+            frames: Some(frames),
+            writer: Some(writer),
+            is_recorded: AtomicBool::new(false),
+        })
+    }
+
+    fn record(&self, direction: u32, frame: &[u8]) {
+        let Some(frames) = &self.frames else {
+            return;
+        };
+        let time = SystemTime::now().duration_since(UNIX_EPOCH);
+        // After a failure nothing reads the channel, and the frame is dropped.
+        let _ = frames.send(RecordedFrame {
+            time_ns: time.unwrap_or_default().as_nanos() as u64,
+            direction,
+            bytes: frame.to_vec(),
+        });
+    }
+}
+
+/// A pcapng file of one section and one interface.
+struct CaptureFile<W> {
+    out: W,
+    block: Vec<u8>,
+}
+
+impl<W: Write> CaptureFile<W> {
+    fn begin(out: W, medium: Medium) -> io::Result<Self> {
+        let block = Vec::with_capacity(2048);
+        let mut file = Self { out, block };
+        file.head(medium);
+        file.out.write_all(&file.block)?;
+        Ok(file)
+    }
+
+    /// Writes frames until no more will come, or one cannot be written.
+    fn record(&mut self, frames: &Receiver<RecordedFrame>) {
+        for frame in frames {
+            if self.packet(&frame).is_err() {
+                return;
+            }
+        }
+        // Nobody is left to whom an error could be returned.
+        let _ = self.out.flush();
+    }
+
     fn word(&mut self, word: u32) {
         self.block.extend(word.to_ne_bytes());
     }
@@ -83,7 +147,7 @@ impl<W: Write> Record<W> {
         self.word(len);
     }
 
-    fn head(&mut self, medium: Medium) -> &[u8] {
+    fn head(&mut self, medium: Medium) {
         let link = match medium {
             Medium::Ethernet => LINK_ETHERNET,
             Medium::Ip => LINK_RAW_IP,
@@ -100,42 +164,29 @@ impl<W: Write> Record<W> {
         self.word(0);
         self.block.extend(link.to_ne_bytes());
         self.block.extend(0u16.to_ne_bytes());
-        self.word(0); // frames are whole, whatever their length
+        self.word(0); // no limit on a frame's length
         self.option(OPTION_RESOLUTION, &[9]);
         self.finish(start);
-        &self.block
     }
 
-    fn packet(&mut self, frame: &[u8], direction: u32) {
-        if self.out.is_none() {
-            return;
-        }
-        let time = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default()
-            .as_nanos() as u64;
+    fn packet(&mut self, frame: &RecordedFrame) -> io::Result<()> {
+        let len = frame.bytes.len() as u32;
         self.block.clear();
         self.word(PACKET);
         self.word(0);
         self.word(0); // the only interface
-        self.word((time >> 32) as u32);
-        self.word(time as u32);
-        self.word(frame.len() as u32);
-        self.word(frame.len() as u32);
-        self.padded(frame);
-        self.option(OPTION_FLAGS, &direction.to_ne_bytes());
+        self.word((frame.time_ns >> 32) as u32);
+        self.word(frame.time_ns as u32);
+        self.word(len);
+        self.word(len);
+        self.padded(&frame.bytes);
+        self.option(OPTION_FLAGS, &frame.direction.to_ne_bytes());
         self.finish(0);
-        if self
-            .out
-            .as_mut()
-            .is_some_and(|out| out.write_all(&self.block).is_err())
-        {
-            self.out = None;
-        }
+        self.out.write_all(&self.block)
     }
 }
 
-impl<D: HostDevice, W: Write> Device for Capture<D, W> {
+impl<D: HostDevice> HostDevice for Capture<D> {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             checksum_tx: false,
@@ -144,50 +195,48 @@ impl<D: HostDevice, W: Write> Device for Capture<D, W> {
         }
     }
 
-    fn receive(&mut self) -> Option<Received<'_>> {
-        let received = self.device.receive()?;
-        self.record.packet(received.frame, INBOUND);
-        Some(received)
+    fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, RxMeta)> {
+        let (len, meta) = self.device.receive(buffer)?;
+        self.record(INBOUND, &buffer[..len]);
+        Ok((len, meta))
     }
 
-    fn lend(&mut self, len: usize) -> Option<&mut [u8]> {
-        self.device.lend(len)
-    }
-
-    fn send(&mut self, len: usize, meta: TxMeta) {
-        // Asking again lends the same memory, with the frame in it.
-        if let Some(frame) = self.device.lend(len) {
-            self.record.packet(&frame[..len], OUTBOUND);
+    fn send(&self, frame: &[u8], meta: TxMeta) -> io::Result<()> {
+        // Recorded before it leaves: its answer may be received at once.
+        if !self.is_recorded.swap(false, Ordering::Relaxed) {
+            self.record(OUTBOUND, frame);
         }
-        self.device.send(len, meta);
+        let outcome = self.device.send(frame, meta);
+        let is_full = matches!(&outcome, Err(error) if error.kind() == io::ErrorKind::WouldBlock);
+        self.is_recorded.store(is_full, Ordering::Relaxed);
+        outcome
     }
 
-    fn sent_bytes(&mut self) -> u64 {
+    fn flush(&self) {
+        self.device.flush();
+    }
+
+    fn sent_bytes(&self) -> u64 {
         self.device.sent_bytes()
     }
 
-    fn flush(&mut self) {
-        self.device.flush();
+    fn frame_max(&self) -> usize {
+        self.device.frame_max()
     }
 }
 
-impl<D: HostDevice, W: Write + Send> HostDevice for Capture<D, W> {
-    fn failure(&mut self) -> Option<io::Error> {
-        self.device.failure()
-    }
-}
-
-impl<D: AsFd, W: Write> AsFd for Capture<D, W> {
+impl<D: AsFd> AsFd for Capture<D> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.device.as_fd()
     }
 }
 
-impl<D, W: Write> Drop for Capture<D, W> {
+impl<D> Drop for Capture<D> {
     fn drop(&mut self) {
-        if let Some(out) = &mut self.record.out {
-            // Nobody is left to be told.
-            let _ = out.flush();
+        self.frames = None; // ends the writer
+        if let Some(writer) = self.writer.take() {
+            // A panic in the writer has been printed there.
+            let _ = writer.join();
         }
     }
 }

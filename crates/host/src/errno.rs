@@ -1,11 +1,11 @@
-//! What the kernel refused about a device, and what to do about it.
+//! Errors of devices: what failed, the kernel's reason, and what to do.
 //!
-//! Rule: one line, which names the thing and a way out. A code without a known
-//! way out is shown as the kernel words it.
+//! Rule: one line, which names the device and a remedy. A reason without a known
+//! remedy is shown as the kernel words it.
 
 use std::{fmt, io};
 
-/// Why a device could not be opened or set up.
+/// Reason why a device could not be opened or set up.
 #[derive(Debug)]
 pub struct DeviceError {
     what: String,
@@ -14,7 +14,7 @@ pub struct DeviceError {
 }
 
 impl DeviceError {
-    /// `what` failed with `source`.
+    /// An error that says that `what` failed with `source`.
     pub(crate) fn new(what: impl Into<String>, source: io::Error) -> Self {
         Self {
             what: what.into(),
@@ -23,19 +23,21 @@ impl DeviceError {
         }
     }
 
-    /// Adds what can be done.
+    /// Adds what the user can do.
     pub(crate) fn advise(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());
         self
     }
 
-    /// `what` needs a privilege that this process does not have, if that is what
-    /// `source` says.
-    pub(crate) fn privileged(what: impl Into<String>, source: io::Error) -> Self {
+    /// An error whose advice names `capability` if the kernel refused for lack of
+    /// a privilege.
+    pub(crate) fn privileged(what: impl Into<String>, capability: &str, source: io::Error) -> Self {
         let denied = matches!(source.raw_os_error(), Some(libc::EPERM | libc::EACCES));
         let error = Self::new(what, source);
         if denied {
-            error.advise("this needs the capability CAP_NET_ADMIN: run as root")
+            error.advise(format!(
+                "this needs the capability {capability}: run as root"
+            ))
         } else {
             error
         }
@@ -58,7 +60,7 @@ impl std::error::Error for DeviceError {
     }
 }
 
-/// The outcome of a system call that returns a negative number on failure.
+/// Turns the result of a system call, negative on failure, into a `Result`.
 pub(crate) fn check(status: libc::c_int) -> io::Result<libc::c_int> {
     if status < 0 {
         Err(io::Error::last_os_error())

@@ -1,7 +1,6 @@
-//! The kernel's end of a network interface: whether it is up, its MTU, its
-//! addresses.
+//! State of the kernel's network interfaces: up or down, MTU, addresses.
 //!
-//! Rule: each call reads or changes one thing by ioctl, and remembers nothing.
+//! Rule: each call reads or changes one property, and keeps nothing.
 
 use std::{
     ffi::CStr,
@@ -13,7 +12,7 @@ use std::{
 
 use crate::errno::check;
 
-/// A request about the interface called `name`, which must be shorter than
+/// An ioctl request about the interface `name`, which must be shorter than
 /// `IFNAMSIZ`.
 pub fn request(name: &str) -> libc::ifreq {
     // SAFETY: `ifreq` is plain data, for which zero is a value.
@@ -29,7 +28,7 @@ pub fn request(name: &str) -> libc::ifreq {
     request
 }
 
-/// A socket through which interfaces are asked and told.
+/// A socket for the ioctls of interfaces.
 #[derive(Debug)]
 pub struct Control(OwnedFd);
 
@@ -51,7 +50,7 @@ impl Control {
             .map(drop)
     }
 
-    /// Whether the interface is up.
+    /// Returns true if the interface is up.
     pub fn is_up(&self, name: &str) -> io::Result<bool> {
         Ok(self.flags(name)? & libc::IFF_UP as libc::c_short != 0)
     }
@@ -80,7 +79,7 @@ impl Control {
         Ok(unsafe { request.ifr_ifru.ifru_mtu } as usize)
     }
 
-    /// Sets the largest IP packet.
+    /// Sets the largest IP packet, in bytes.
     pub fn set_mtu(&self, name: &str, mtu: usize) -> io::Result<()> {
         let mut request = request(name);
         request.ifr_ifru.ifru_mtu = libc::c_int::try_from(mtu).unwrap_or(libc::c_int::MAX);
@@ -96,10 +95,10 @@ pub fn index(name: &str) -> Option<u32> {
     (index != 0).then_some(index)
 }
 
-/// Which interface of this machine has `address`, if one has.
+/// The interface of this machine that has `address`, if one has.
 pub fn holder_of(address: IpAddr) -> io::Result<Option<String>> {
     let mut first = ptr::null_mut();
-    // SAFETY: the kernel's answer is a list that we free below, exactly once.
+    // SAFETY: the call returns a list that is freed below, exactly once.
     check(unsafe { libc::getifaddrs(&raw mut first) })?;
     let mut entry = first;
     let mut holder = None;
@@ -124,7 +123,7 @@ pub fn holder_of(address: IpAddr) -> io::Result<Option<String>> {
 /// `at` is null or points to a socket address that is as long as its family
 /// says.
 unsafe fn address_at(at: *const libc::sockaddr) -> Option<IpAddr> {
-    // SAFETY: by the caller's word.
+    // SAFETY: the caller guarantees it.
     let family = i32::from(unsafe { at.as_ref() }?.sa_family);
     match family {
         // SAFETY: the family says what it points to.

@@ -1,25 +1,24 @@
-//! What the kernel knows of its own TCP connections.
+//! Properties of the kernel's own TCP connections (`TCP_INFO`).
 //!
-//! Rule: reading only. The kernel fills as much of the structure as it knows;
-//! what it does not fill stays zero.
+//! Rule: reading only. Fields that this kernel does not know stay zero.
 
 use std::{io, mem, os::fd::AsRawFd, time::Duration};
 
-/// A few of the values that the kernel keeps for a connection.
+/// Some of the kernel's values for a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelTcpInfo {
     /// The congestion window, in segments.
     pub cwnd_segments: u32,
-    /// Largest segment's text, in bytes.
+    /// Largest payload of a segment, in bytes.
     pub mss: u32,
     /// The smoothed round-trip time.
     pub rtt: Duration,
 }
 
-/// Asks the kernel about the connection behind `socket`.
+/// Reads the kernel's values for the connection of `socket`.
 ///
 /// # Errors
-/// When it is no TCP socket.
+/// It is not a TCP socket.
 pub fn tcp_info(socket: &impl AsRawFd) -> io::Result<KernelTcpInfo> {
     // SAFETY: `tcp_info` consists of integers, for which zero is a value.
     let mut info: libc::tcp_info = unsafe { mem::zeroed() };

@@ -1,8 +1,8 @@
-//! A network of one's own on this machine: a namespace of the kernel.
+//! A network namespace of the kernel, for tests and benchmarks.
 //!
-//! Rule: it has no name and is entered by threads made for it, so that it ends
-//! with this value, or with the process, however that ends, and no other
-//! thread's network changes. What devices it has is up to whoever enters.
+//! Rule: it has no name and only threads made for it enter it. So it ends with
+//! this value, or with the process, and no other thread's network changes. It
+//! makes no devices.
 
 use std::{
     fs::File,
@@ -19,7 +19,7 @@ use crate::errno::check;
 pub struct Namespace(OwnedFd);
 
 impl Namespace {
-    /// A network with nothing but a loopback device, which is down.
+    /// Makes a namespace with nothing but a loopback device, which is down.
     ///
     /// # Errors
     /// Without the capability `CAP_SYS_ADMIN` the kernel refuses.
@@ -32,14 +32,14 @@ impl Namespace {
         })?
     }
 
-    /// Runs `inside` in a thread in this network, and waits for it. Threads and
-    /// processes that it starts are in this network too.
+    /// Runs `inside` on a thread in this namespace, and waits for it. Threads and
+    /// processes that it starts are in this namespace too.
     ///
     /// # Errors
-    /// The kernel refuses the thread or its entry.
+    /// The kernel refuses the thread or its entry into the namespace.
     ///
     /// # Panics
-    /// When `inside` does.
+    /// If `inside` panics.
     pub fn enter<R: Send>(&self, inside: impl FnOnce() -> R + Send) -> io::Result<R> {
         in_a_thread(|| {
             // SAFETY: takes a descriptor, which outlives the call, and a number.

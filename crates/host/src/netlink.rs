@@ -1,7 +1,7 @@
 //! Adding and removing an address of an interface, over rtnetlink.
 //!
-//! Rule: one request, one acknowledgement, on a socket that lives no longer. The
-//! ioctl would replace an address that somebody else had set; this adds one.
+//! Rule: one request and one acknowledgement on a socket of its own. The ioctl
+//! would replace an address that was set before; this adds one.
 
 use std::{
     io,
@@ -14,10 +14,10 @@ use crate::{errno::check, spec::Prefix};
 const HEADER_LEN: usize = 16;
 const ADDRESS_HEADER_LEN: usize = 8;
 
-/// What to do with the address.
+/// A change of an interface's addresses.
 #[derive(Clone, Copy, Debug)]
 pub enum Change {
-    /// Add it; refused when it is there.
+    /// Add it; refused if the interface has it.
     Add,
     /// Remove it.
     Remove,
@@ -26,8 +26,8 @@ pub enum Change {
 /// Changes the addresses of interface number `index`.
 ///
 /// # Errors
-/// `AlreadyExists` when the interface has the address already; what else the
-/// kernel refuses.
+/// `AlreadyExists` when the interface has the address already; any other
+/// refusal of the kernel.
 pub fn change_address(change: Change, index: u32, prefix: &Prefix) -> io::Result<()> {
     let request = request(change, index, prefix);
     // SAFETY: no pointers are passed; the descriptor returned is ours alone.

@@ -1,6 +1,7 @@
-//! Waiting for a device, for two, or for a call, to the nanosecond.
+//! Waits for descriptors, with timeouts of nanoseconds.
 //!
-//! Rule: one wait, one answer. Who is woken decides what to do.
+//! Rule: each function makes one `ppoll` call and says nothing about its
+//! outcome: the caller looks at its devices and its clock.
 
 use std::{
     io,
@@ -11,65 +12,67 @@ use std::{
 
 use crate::errno::check;
 
-/// A bell that any thread may ring, and that a [`wait`] hears.
+/// An eventfd with which any thread ends a [`wait`] of another.
 #[derive(Debug)]
-pub struct Bell(OwnedFd);
+pub(crate) struct Notifier(OwnedFd);
 
-impl Bell {
-    /// A bell that was not rung.
-    pub fn new() -> io::Result<Self> {
+impl Notifier {
+    /// Makes one that has no notification pending.
+    pub(crate) fn new() -> io::Result<Self> {
         // SAFETY: no pointers are passed; the descriptor returned is ours alone.
         let fd = check(unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) })?;
         // SAFETY: as above.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// Rings. Ringing twice before anybody listens is ringing once.
-    pub fn ring(&self) {
+    /// Ends the wait under way, or the next one.
+    pub(crate) fn notify(&self) {
         let one = 1u64.to_ne_bytes();
-        // SAFETY: eight bytes, as an eventfd wants them. It can only refuse
-        // because it was rung very often, which is rung enough.
+        // SAFETY: the pointer and the length describe `one`, eight bytes as an
+        // eventfd wants them. It refuses only at its largest count, and then a
+        // notification is pending anyway.
         unsafe { libc::write(self.0.as_raw_fd(), one.as_ptr().cast(), one.len()) };
     }
 
-    /// Takes back every ring so far.
-    fn silence(&self) {
+    /// Clears all notifications.
+    fn clear(&self) {
         let mut count = [0u8; 8];
-        // SAFETY: eight bytes, as an eventfd gives them; nothing to read is fine.
+        // SAFETY: the pointer and the length describe `count`, eight bytes as an
+        // eventfd fills them; it does not wait when nothing is pending.
         unsafe { libc::read(self.0.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) };
     }
 }
 
-/// Waits until `device` can be read (or written, when `for_room`), until `bell`
-/// rings, or for `timeout`; `None` waits for ever.
-pub fn wait(
+/// Waits until `device` can be read (with `for_room` also until it can be
+/// written), until `notifier` is notified, or for `timeout` (`None`: for ever).
+pub(crate) fn wait(
     device: BorrowedFd<'_>,
     for_room: bool,
-    bell: &Bell,
+    notifier: &Notifier,
     timeout: Option<Duration>,
 ) -> io::Result<()> {
     let room = if for_room { libc::POLLOUT } else { 0 };
     let mut fds = [
         interest(device, libc::POLLIN | room),
-        interest(bell.0.as_fd(), libc::POLLIN),
+        interest(notifier.0.as_fd(), libc::POLLIN),
     ];
     poll(&mut fds, timeout)?;
     if fds[1].revents != 0 {
-        bell.silence();
+        notifier.clear();
     }
     Ok(())
 }
 
-/// Waits until one of two devices can be read, for at most `timeout`. `None`
-/// stands for a device that is not to be read now. A signal ends the wait.
+/// Waits until one of two devices can be read, for at most `timeout`. A device
+/// that is `None` is left out. A signal ends the wait.
 ///
 /// # Errors
-/// What the kernel says of a descriptor that cannot be waited for.
+/// The kernel cannot wait for a descriptor.
 pub fn wait_for_either(devices: [Option<BorrowedFd<'_>>; 2], timeout: Duration) -> io::Result<()> {
     let mut fds = devices.map(|device| match device {
         Some(device) => interest(device, libc::POLLIN),
         None => libc::pollfd {
-            fd: -1, // the kernel passes over it
+            fd: -1, // ignored by the kernel
             events: 0,
             revents: 0,
         },
@@ -108,8 +111,9 @@ fn poll(fds: &mut [libc::pollfd], timeout: Option<Duration>) -> io::Result<()> {
     }
 }
 
-/// Makes this thread's waits end when they should, not 50 us later.
+/// Sets this thread's timer slack to 1 ns, so that its waits do not end up to
+/// 50 µs late. Without effect if the kernel refuses.
 pub fn wait_precisely() {
-    // SAFETY: this option takes a number; refused, waits are merely less precise.
+    // SAFETY: this option takes a number and no pointer.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
 }

@@ -1,20 +1,20 @@
-//! Which threads of this machine go first.
+//! Real-time priority of threads.
 //!
-//! Rule: it concerns the calling thread and what it starts from then on. A
-//! kernel that refuses is no failure: work is then done later, which whoever
-//! asked has to be able to bear.
+//! Rule: it holds for the calling thread and for threads that it starts later. A
+//! caller must also work without it, only later: the kernel may refuse.
 
 use std::io;
 
 use crate::errno::check;
 
-/// Runs this thread, and every thread and process that it starts from now on, as
-/// soon as it is woken, before all of lower `priority` (1 to 99) and before all
-/// that never asked (`SCHED_FIFO`). The kernel's own network stack runs that
-/// way; whoever is measured beside it needs the same.
+/// Gives this thread, and every thread and process that it starts from now on, the
+/// real-time `priority` (1 to 99, `SCHED_FIFO`): it runs as soon as it is woken,
+/// before threads of lower priority and before all ordinary ones. The kernel's
+/// own stack runs in softirqs, before any thread; a stack that is measured beside
+/// it needs the same.
 ///
 /// # Errors
-/// Without the capability `CAP_SYS_NICE` the kernel refuses.
+/// The kernel refuses without the capability `CAP_SYS_NICE`.
 pub fn run_at_once(priority: u8) -> io::Result<()> {
     // SAFETY: `sched_param` is plain data, for which zero is a value.
     let mut param: libc::sched_param = unsafe { std::mem::zeroed() };

@@ -1,21 +1,82 @@
-//! How a device and an address are written: `tap:fp0`, `tun:fp0`, `10.0.0.1/24`.
+//! Devices and addresses as people write them: `tap:fp0`, `tun:fp0`,
+//! `packet:eth0`, `10.0.0.1/24`.
 //!
-//! Rule: text becomes a value here or one clear line; nothing is opened.
+//! Rule: a text becomes a value here, or an error of one line; nothing is opened.
 
 use std::{fmt, net::IpAddr, str::FromStr};
 
 use fullpipe::device::Medium;
 
-/// Longest name of a network interface (`IFNAMSIZ` without its end).
-pub const NAME_MAX: usize = 15;
+/// Longest name of a network interface (`IFNAMSIZ` without the final zero).
+const NAME_MAX: usize = 15;
+
+/// A way to exchange frames with the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceKind {
+    /// A TAP device: Ethernet frames to and from the kernel's own stack.
+    Tap,
+    /// A TUN device: IP packets to and from the kernel's own stack.
+    Tun,
+    /// A packet socket (`AF_PACKET`) on an interface that exists: the frames on
+    /// its wire.
+    Packet,
+}
+
+impl DeviceKind {
+    /// First bytes of the frames of such a device.
+    pub const fn medium(self) -> Medium {
+        match self {
+            Self::Tap | Self::Packet => Medium::Ethernet,
+            Self::Tun => Medium::Ip,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Tap => "tap",
+            Self::Tun => "tun",
+            Self::Packet => "packet",
+        }
+    }
+}
 
 /// A network device, by kind and name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceSpec {
-    /// Ethernet frames (TAP) or IP packets (TUN).
-    pub medium: Medium,
+    /// The kind of device.
+    pub kind: DeviceKind,
     /// The interface's name.
     pub name: String,
+}
+
+/// Settings with which a device is opened.
+#[derive(Clone, Debug)]
+pub struct DeviceOptions {
+    /// The device.
+    pub spec: DeviceSpec,
+    /// Largest IP packet in bytes; `None` keeps the device's own.
+    pub mtu: Option<usize>,
+    /// An address for the kernel's end of a TAP or TUN device.
+    pub host_address: Option<Prefix>,
+    /// Leave out checksums of frames that never leave this machine, in both
+    /// directions. A capture of such frames shows wrong checksums.
+    pub checksum_offload: bool,
+    /// Exchange frames of many segments with the kernel, which cuts them where a
+    /// wire needs it. Only together with `checksum_offload`.
+    pub segment_offload: bool,
+}
+
+impl DeviceOptions {
+    /// The device's own settings, with both offloads.
+    pub fn new(spec: DeviceSpec) -> Self {
+        Self {
+            spec,
+            mtu: None,
+            host_address: None,
+            checksum_offload: true,
+            segment_offload: true,
+        }
+    }
 }
 
 /// An address and the length of its network's prefix.
@@ -23,11 +84,11 @@ pub struct DeviceSpec {
 pub struct Prefix {
     /// The address.
     pub address: IpAddr,
-    /// Leading bits that name the network.
+    /// Length of the network's prefix in bits.
     pub len: u8,
 }
 
-/// Why a text names no device or no address.
+/// Reason why a text names no device or no address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecError(String);
 
@@ -43,28 +104,28 @@ impl FromStr for DeviceSpec {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<Self, SpecError> {
-        let (medium, name) = match text.split_once(':') {
-            Some(("tap", name)) => (Medium::Ethernet, name),
-            Some(("tun", name)) => (Medium::Ip, name),
-            Some(_) | None => {
-                return Err(SpecError(format!(
-                    "'{text}' is no device: write tap:NAME or tun:NAME"
-                )));
-            }
+        let kinds = [DeviceKind::Tap, DeviceKind::Tun, DeviceKind::Packet];
+        let named = text.split_once(':').and_then(|(word, name)| {
+            let kind = kinds.into_iter().find(|kind| kind.name() == word)?;
+            Some((kind, name))
+        });
+        let Some((kind, name)) = named else {
+            return Err(SpecError(format!("'{text}' is no device: {SYNTAX}")));
         };
         check_name(name)?;
         Ok(Self {
-            medium,
+            kind,
             name: name.into(),
         })
     }
 }
 
+/// Advice in errors.
+const SYNTAX: &str = "write tap:NAME or tun:NAME, or packet:NIC for an interface that exists";
+
 fn check_name(name: &str) -> Result<(), SpecError> {
     if name.is_empty() {
-        return Err(SpecError(
-            "the device has no name: write tap:NAME or tun:NAME".into(),
-        ));
+        return Err(SpecError(format!("the device has no name: {SYNTAX}")));
     }
     if name.len() > NAME_MAX {
         return Err(SpecError(format!(
@@ -72,7 +133,7 @@ fn check_name(name: &str) -> Result<(), SpecError> {
             name.len()
         )));
     }
-    // What the kernel refuses, and '%', which it would replace by a number.
+    // The kernel refuses the others, and would replace '%' by a number.
     let refused =
         |char: char| char.is_whitespace() || char.is_control() || matches!(char, '/' | ':' | '%');
     if name == "." || name == ".." || name.chars().any(refused) {
@@ -83,11 +144,7 @@ fn check_name(name: &str) -> Result<(), SpecError> {
 
 impl fmt::Display for DeviceSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match self.medium {
-            Medium::Ethernet => "tap",
-            Medium::Ip => "tun",
-        };
-        write!(f, "{kind}:{}", self.name)
+        write!(f, "{}:{}", self.kind.name(), self.name)
     }
 }
 

@@ -1,45 +1,31 @@
-//! Blocking TCP sockets over a running stack, shaped like the standard
-//! library's.
+//! TCP sockets of a running stack, shaped like those of the standard library.
 //!
 //! Rule: a socket is a name for something in the stack; every method is one
 //! call, or one wait. All methods take `&self`, so one thread may read while
-//! another writes.
+//! another writes. The methods named `poll_…` wait for nothing and register a
+//! waker instead; sockets for an executor are made of them.
 
 use std::{
+    fmt,
     io::{self, Read, Write},
     net::{Shutdown, SocketAddr},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::Arc,
+    task::{Context, Poll},
     time::Duration,
 };
 
 use fullpipe::{
-    CloseReason, ConnectOptions, ConnectionId, Info, ListenOptions, ListenerId, OpenError,
-    Read as Got, SocketOption, TcpError, Tuning,
+    CloseReason, ConnectOptions, ConnectionId, Info, Instant, ListenOptions, ListenerId, OpenError,
+    Read as ReadOutcome, SocketOption, Stack, TcpError, Tuning,
 };
 
-use crate::runtime::{Handle, Runtime, Shared};
-
-/// A wait's bound, which another thread may change.
-#[derive(Debug, Default)]
-pub(crate) struct Timeout(AtomicU64);
-
-impl Timeout {
-    /// `None` waits for ever.
-    pub(crate) fn set(&self, timeout: Option<Duration>) {
-        let nanos = timeout.map_or(0, |timeout| (timeout.as_nanos() as u64).max(1));
-        self.0.store(nanos, Ordering::Relaxed);
-    }
-
-    pub(crate) fn get(&self) -> Option<Duration> {
-        match self.0.load(Ordering::Relaxed) {
-            0 => None,
-            nanos => Some(Duration::from_nanos(nanos)),
-        }
-    }
-}
+use crate::{
+    driver::Driver,
+    runtime::Runtime,
+    timeout::Timeout,
+    wait::{Wait, poll_once},
+    wakers::{Handle, Interest, WaiterKey},
+};
 
 fn open_error(error: OpenError) -> io::Error {
     let kind = match error {
@@ -72,10 +58,52 @@ fn tcp_error(error: TcpError) -> io::Error {
     io::Error::new(kind, error)
 }
 
-/// A TCP connection. Dropping it closes it: what was written is still
-/// delivered while the [`Runtime`] runs.
+/// One attempt to learn that connection `id` is open.
+fn connected(id: ConnectionId, stack: &mut Stack, now: Instant) -> Option<io::Result<()>> {
+    match stack.tcp_ready(id, now) {
+        Ok(ready) => match ready.closed {
+            Some(reason) => Some(Err(io::Error::new(close_kind(reason), reason.describe()))),
+            None => ready.connected.then_some(Ok(())),
+        },
+        Err(error) => Some(Err(tcp_error(error))),
+    }
+}
+
+/// One attempt to read; `Ok(0)` is the end of the stream.
+fn read(
+    id: ConnectionId,
+    buffer: &mut [u8],
+    stack: &mut Stack,
+    now: Instant,
+) -> Option<io::Result<usize>> {
+    match stack.tcp_read(id, buffer, now) {
+        Ok(ReadOutcome::Data(read)) => Some(Ok(read)),
+        Ok(ReadOutcome::End) => Some(Ok(0)),
+        Ok(ReadOutcome::Empty) => None,
+        Err(error) => Some(Err(tcp_error(error))),
+    }
+}
+
+/// One attempt to write.
+fn write(
+    id: ConnectionId,
+    bytes: &[u8],
+    stack: &mut Stack,
+    now: Instant,
+) -> Option<io::Result<usize>> {
+    match stack.tcp_write(id, bytes, now) {
+        Ok(0) => None,
+        Ok(written) => Some(Ok(written)),
+        Err(error) => Some(Err(tcp_error(error))),
+    }
+}
+
+/// A TCP connection, used by threads that block or through `poll_…` by tasks.
+///
+/// Dropping it closes it: what was written is still delivered while the
+/// [`Runtime`] runs.
 pub struct TcpStream {
-    shared: Arc<Shared>,
+    driver: Arc<Driver>,
     id: ConnectionId,
     local: SocketAddr,
     peer: SocketAddr,
@@ -83,8 +111,8 @@ pub struct TcpStream {
     write_timeout: Timeout,
 }
 
-impl std::fmt::Debug for TcpStream {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for TcpStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TcpStream")
             .field("local", &self.local)
             .field("peer", &self.peer)
@@ -96,42 +124,28 @@ impl TcpStream {
     /// Opens a connection to `remote`, and waits until it is established.
     ///
     /// # Errors
-    /// No route, no place, refused, or no answer.
+    /// No route, no free connection or port, refused by the peer, or no answer.
     pub fn connect(runtime: &Runtime, remote: SocketAddr) -> io::Result<Self> {
         Self::connect_with(runtime, remote, None, None)
     }
 
-    /// Like [`connect`](Self::connect), with what the connection starts with
-    /// (`None`: the knobs) and how long it may take (`None`: as long as the
-    /// stack tries).
+    /// Opens a connection to `remote` that starts with the buffers and options of
+    /// `tuning` (`None`: those of the knobs), and waits for at most `timeout`
+    /// (`None`: as long as the stack retries).
     ///
     /// # Errors
-    /// As for `connect`; `TimedOut` when it took too long.
+    /// Those of [`connect`](Self::connect); `TimedOut` after the timeout.
     pub fn connect_with(
         runtime: &Runtime,
         remote: SocketAddr,
         tuning: Option<Tuning>,
         timeout: Option<Duration>,
     ) -> io::Result<Self> {
-        let shared = runtime.shared();
-        let options = ConnectOptions { tuning };
-        let id = shared
-            .call(|stack, now| stack.tcp_connect(remote, None, options, now))
-            .map_err(open_error)?;
-        // From here on dropping it lets go of the connection.
-        let stream = Self::of(shared, id)?;
-        let connected = shared.wait(Handle::Tcp(id.index()), timeout, |stack, now| {
-            match stack.tcp_ready(id, now) {
-                Ok(ready) => match ready.closed {
-                    Some(reason) => {
-                        Some(Err(io::Error::new(close_kind(reason), reason.describe())))
-                    }
-                    None => ready.connected.then_some(Ok(())),
-                },
-                Err(error) => Some(Err(tcp_error(error))),
-            }
-        });
-        match connected {
+        let stream = Self::start_connect(runtime, remote, tuning)?;
+        let (driver, id) = (&stream.driver, stream.id);
+        let attempt = |stack: &mut Stack, now| connected(id, stack, now);
+        let outcome = Wait::new(driver, stream.handle(), Interest::Connect, attempt).block(timeout);
+        match outcome {
             Ok(outcome) => outcome.map(|()| stream),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 Err(io::ErrorKind::TimedOut.into())
@@ -140,19 +154,41 @@ impl TcpStream {
         }
     }
 
-    fn of(shared: &Arc<Shared>, id: ConnectionId) -> io::Result<Self> {
-        let (local, peer) = shared
+    /// Begins to open a connection to `remote` and does not wait;
+    /// [`poll_connect`](Self::poll_connect) tells when it is open. Until then
+    /// nothing can be written.
+    ///
+    /// # Errors
+    /// No route, or no free connection or port.
+    pub fn start_connect(
+        runtime: &Runtime,
+        remote: SocketAddr,
+        tuning: Option<Tuning>,
+    ) -> io::Result<Self> {
+        let driver = runtime.driver();
+        let options = ConnectOptions { tuning };
+        let id = driver
+            .call(|stack, now| stack.tcp_connect(remote, None, options, now))
+            .map_err(open_error)?;
+        Self::of(driver, id)
+    }
+
+    fn of(driver: &Arc<Driver>, id: ConnectionId) -> io::Result<Self> {
+        let (local, peer) = driver
             .call(|stack, _| stack.tcp_ends(id))
             .map_err(tcp_error)?;
-        let shared = Arc::clone(shared);
         Ok(Self {
-            shared,
+            driver: Arc::clone(driver),
             id,
             local,
             peer,
             read_timeout: Timeout::default(),
             write_timeout: Timeout::default(),
         })
+    }
+
+    const fn handle(&self) -> Handle {
+        Handle::Tcp(self.id.index())
     }
 
     /// This end's address.
@@ -165,117 +201,164 @@ impl TcpStream {
         self.peer
     }
 
-    /// How long a read waits; `None`: for ever.
+    /// Sets the longest wait of a read; `None`: for ever.
     pub fn set_read_timeout(&self, timeout: Option<Duration>) {
         self.read_timeout.set(timeout);
     }
 
-    /// How long a write waits; `None`: for ever.
+    /// Sets the longest wait of a write; `None`: for ever.
     pub fn set_write_timeout(&self, timeout: Option<Duration>) {
         self.write_timeout.set(timeout);
     }
 
-    /// True switches Nagle's algorithm off.
+    /// Switches Nagle's algorithm off (true) or on.
     ///
     /// # Errors
-    /// When the connection is gone.
+    /// The connection is gone.
     pub fn set_nodelay(&self, no_delay: bool) -> io::Result<()> {
         self.set(SocketOption::NoDelay(no_delay))
     }
 
-    /// Changes a setting of the connection.
+    /// Changes an option of the connection.
     ///
     /// # Errors
-    /// When the connection is gone.
+    /// The connection is gone.
     pub fn set(&self, option: SocketOption) -> io::Result<()> {
-        self.shared
+        self.driver
             .call(|stack, now| stack.tcp_set(self.id, option, now))
             .map_err(tcp_error)
     }
 
-    /// Closes one direction, or both. Closing the reading one changes nothing
-    /// on the wire.
+    /// Closes one direction, or both. Closing the reading direction changes
+    /// nothing: no TCP segment says so.
     ///
     /// # Errors
-    /// When the connection is gone.
+    /// The connection is gone.
     pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         match how {
             Shutdown::Read => Ok(()),
-            Shutdown::Write | Shutdown::Both => self
-                .shared
-                .call(|stack, now| stack.tcp_shutdown(self.id, now))
-                .map_err(tcp_error),
+            Shutdown::Write | Shutdown::Both => {
+                let outcome = self
+                    .driver
+                    .call(|stack, now| stack.tcp_shutdown(self.id, now));
+                // A blocked writer can write no more, and learns it now.
+                self.driver.wake(self.handle(), Interest::Write);
+                outcome.map_err(tcp_error)
+            }
         }
     }
 
-    /// Everything there is to know of the connection, limits included.
+    /// State, counters, windows and the time charged to each limit.
     ///
     /// # Errors
-    /// When the connection is gone.
+    /// The connection is gone.
     pub fn info(&self) -> io::Result<Info> {
-        self.shared
+        self.driver
             .call(|stack, now| stack.tcp_info(self.id, now))
             .map_err(tcp_error)
     }
 
-    /// What bounds the connection to what, in lines for people.
+    /// Describes, in lines for people, which knob bounds the connection to what.
     ///
     /// # Errors
-    /// When the connection is gone.
+    /// The connection is gone.
     pub fn describe(&self) -> io::Result<String> {
         let description = self
-            .shared
+            .driver
             .call(|stack, now| stack.describe(self.id, now))
             .map_err(tcp_error)?;
         Ok(description.to_string())
     }
 
-    /// Reads what is there, at least one byte; 0 is the end.
+    /// Reads the bytes that have arrived, waiting for at least one. Returns 0 at
+    /// the end of the stream.
     ///
     /// # Errors
-    /// `WouldBlock` after the read timeout; how the connection ended.
+    /// `WouldBlock` after the read timeout; the reason why the connection ended.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
         if buffer.is_empty() {
             return Ok(0);
         }
-        let timeout = self.read_timeout.get();
-        self.shared.wait(
-            Handle::Tcp(self.id.index()),
-            timeout,
-            |stack, now| match stack.tcp_read(self.id, buffer, now) {
-                Ok(Got::Data(read)) => Some(Ok(read)),
-                Ok(Got::End) => Some(Ok(0)),
-                Ok(Got::Empty) => None,
-                Err(error) => Some(Err(tcp_error(error))),
-            },
-        )?
+        let attempt = |stack: &mut Stack, now| read(self.id, buffer, stack, now);
+        Wait::new(&self.driver, self.handle(), Interest::Read, attempt)
+            .block(self.read_timeout.get())?
     }
 
-    /// Writes what fits, at least one byte.
+    /// Writes as many bytes as fit, waiting for room for at least one.
     ///
     /// # Errors
-    /// `WouldBlock` after the write timeout; how the connection ended.
+    /// `WouldBlock` after the write timeout; the reason why the connection ended.
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         if bytes.is_empty() {
             return Ok(0);
         }
-        let timeout = self.write_timeout.get();
-        self.shared.wait(
-            Handle::Tcp(self.id.index()),
-            timeout,
-            |stack, now| match stack.tcp_write(self.id, bytes, now) {
-                Ok(0) => None,
-                Ok(written) => Some(Ok(written)),
-                Err(error) => Some(Err(tcp_error(error))),
-            },
-        )?
+        let attempt = |stack: &mut Stack, now| write(self.id, bytes, stack, now);
+        Wait::new(&self.driver, self.handle(), Interest::Write, attempt)
+            .block(self.write_timeout.get())?
+    }
+}
+
+/// For executors. Each direction has one waker, that of the last call: readers,
+/// writers and who waits for the handshake do not wake each other.
+impl TcpStream {
+    /// Ready once the connection is open.
+    ///
+    /// # Errors
+    /// Refused by the peer, or no answer.
+    pub fn poll_connect(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll(Interest::Connect, context, |stack, now| {
+            connected(self.id, stack, now)
+        })
+    }
+
+    /// Ready with the number of bytes read; 0 is the end of the stream.
+    ///
+    /// # Errors
+    /// The reason why the connection ended.
+    pub fn poll_receive(
+        &self,
+        context: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        if buffer.is_empty() {
+            return Poll::Ready(Ok(0));
+        }
+        self.poll(Interest::Read, context, |stack, now| {
+            read(self.id, buffer, stack, now)
+        })
+    }
+
+    /// Ready with the number of bytes written, at least one.
+    ///
+    /// # Errors
+    /// The reason why the connection ended.
+    pub fn poll_send(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        if bytes.is_empty() {
+            return Poll::Ready(Ok(0));
+        }
+        self.poll(Interest::Write, context, |stack, now| {
+            write(self.id, bytes, stack, now)
+        })
+    }
+
+    fn poll<R>(
+        &self,
+        interest: Interest,
+        context: &mut Context<'_>,
+        attempt: impl FnOnce(&mut Stack, Instant) -> Option<io::Result<R>>,
+    ) -> Poll<io::Result<R>> {
+        let on = (self.handle(), interest);
+        let mut key = Some(WaiterKey::POLLED);
+        poll_once(&self.driver, on, &mut key, context.waker(), attempt).map(Result::flatten)
     }
 }
 
 impl Drop for TcpStream {
     fn drop(&mut self) {
-        // A connection that is gone needs no closing.
-        let _ = self.shared.call(|stack, now| stack.tcp_close(self.id, now));
+        self.driver.close(self.handle(), |stack, now| {
+            // A connection that is gone needs no closing.
+            let _ = stack.tcp_close(self.id, now);
+        });
     }
 }
 
@@ -311,16 +394,16 @@ impl Write for TcpStream {
     }
 }
 
-/// A TCP listener. Dropping it refuses what was not accepted.
+/// A TCP listener. Dropping it resets connections that were not accepted.
 pub struct TcpListener {
-    shared: Arc<Shared>,
+    driver: Arc<Driver>,
     id: ListenerId,
     local: SocketAddr,
     timeout: Timeout,
 }
 
-impl std::fmt::Debug for TcpListener {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for TcpListener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TcpListener")
             .field("local", &self.local)
             .finish_non_exhaustive()
@@ -331,31 +414,35 @@ impl TcpListener {
     /// Listens on `local`.
     ///
     /// # Errors
-    /// An address that is in use or not the stack's, or no place.
+    /// An address that is in use or not the stack's, or no free listener.
     pub fn bind(runtime: &Runtime, local: SocketAddr) -> io::Result<Self> {
         Self::bind_with(runtime, local, ListenOptions::default())
     }
 
-    /// Like [`bind`](Self::bind), with a backlog and with what accepted
-    /// connections start with.
+    /// Listens on `local` with a backlog, and with buffers and options for its
+    /// connections.
     ///
     /// # Errors
-    /// As for `bind`.
+    /// Those of [`bind`](Self::bind).
     pub fn bind_with(
         runtime: &Runtime,
         local: SocketAddr,
         options: ListenOptions,
     ) -> io::Result<Self> {
-        let shared = runtime.shared();
-        let id = shared
+        let driver = runtime.driver();
+        let id = driver
             .call(|stack, _| stack.tcp_listen(local, options))
             .map_err(open_error)?;
         Ok(Self {
-            shared: Arc::clone(shared),
+            driver: Arc::clone(driver),
             id,
             local,
             timeout: Timeout::default(),
         })
+    }
+
+    const fn handle(&self) -> Handle {
+        Handle::Listener(self.id.index())
     }
 
     /// The address listened on.
@@ -363,32 +450,59 @@ impl TcpListener {
         self.local
     }
 
-    /// How long [`accept`](Self::accept) waits; `None`: for ever.
+    /// Sets the longest wait of [`accept`](Self::accept); `None`: for ever.
     pub fn set_timeout(&self, timeout: Option<Duration>) {
         self.timeout.set(timeout);
     }
 
-    /// The next connection, and who opened it.
+    /// Waits for the next connection. Returns it with its peer's address.
     ///
     /// # Errors
     /// `WouldBlock` after the timeout.
     pub fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
-        let timeout = self.timeout.get();
-        let accepted =
-            self.shared
-                .wait(Handle::Accept(self.id.index()), timeout, |stack, now| {
-                    stack.tcp_accept(self.id, now).transpose()
-                })?;
+        let accepted = self.accepting().block(self.timeout.get())?;
+        self.stream(accepted)
+    }
+
+    /// Ready with the next connection and its peer's address. One waker is held,
+    /// that of the last call.
+    ///
+    /// # Errors
+    /// The runtime was stopped.
+    pub fn poll_accept(
+        &self,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
+        let on = (self.handle(), Interest::Read);
+        let mut key = Some(WaiterKey::POLLED);
+        let attempt = |stack: &mut Stack, now| stack.tcp_accept(self.id, now).transpose();
+        poll_once(&self.driver, on, &mut key, context.waker(), attempt)
+            .map(|accepted| self.stream(accepted?))
+    }
+
+    /// A wait for the next connection.
+    pub(crate) fn accepting(
+        &self,
+    ) -> Wait<'_, impl FnMut(&mut Stack, Instant) -> Option<Accepted> + Unpin> {
+        let attempt = |stack: &mut Stack, now| stack.tcp_accept(self.id, now).transpose();
+        Wait::new(&self.driver, self.handle(), Interest::Read, attempt)
+    }
+
+    /// The stream of an accepted connection.
+    pub(crate) fn stream(&self, accepted: Accepted) -> io::Result<(TcpStream, SocketAddr)> {
         let (id, peer) = accepted.map_err(tcp_error)?;
-        Ok((TcpStream::of(&self.shared, id)?, peer))
+        Ok((TcpStream::of(&self.driver, id)?, peer))
     }
 }
 
+/// A connection that the stack handed over, and its peer's address.
+pub(crate) type Accepted = Result<(ConnectionId, SocketAddr), TcpError>;
+
 impl Drop for TcpListener {
     fn drop(&mut self) {
-        // One that is gone needs no closing.
-        let _ = self
-            .shared
-            .call(|stack, now| stack.tcp_close_listener(self.id, now));
+        self.driver.close(self.handle(), |stack, now| {
+            // A listener that is gone needs no closing.
+            let _ = stack.tcp_close_listener(self.id, now);
+        });
     }
 }

@@ -1,15 +1,25 @@
-//! Blocking UDP sockets over a running stack, shaped like the standard
-//! library's.
+//! UDP sockets of a running stack, shaped like those of the standard library.
 //!
-//! Rule: as for TCP: a socket is a name, every method is one call or one wait.
+//! Rule: as for TCP: a socket is a name, every method is one call or one wait,
+//! and `poll_…` registers a waker instead of waiting.
 
-use std::{io, net::SocketAddr, ops::Range, sync::Arc, time::Duration};
+use std::{
+    fmt, io,
+    net::SocketAddr,
+    ops::Range,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
 
-use fullpipe::{UdpError, UdpId};
+use fullpipe::{Instant, Stack, UdpError, UdpId};
 
 use crate::{
-    runtime::{Handle, Runtime, Shared},
-    tcp::Timeout,
+    driver::Driver,
+    runtime::Runtime,
+    timeout::Timeout,
+    wait::{Wait, poll_once},
+    wakers::{Handle, Interest, WaiterKey},
 };
 
 fn udp_error(error: UdpError) -> io::Error {
@@ -35,12 +45,11 @@ pub struct DatagramBatch {
 }
 
 impl DatagramBatch {
-    /// For at most `most` datagrams (at least one), and at least one of any size.
+    /// Memory for up to `most` datagrams (at least one) of the size of an
+    /// Ethernet frame, and for one of any size.
     pub fn new(most: usize) -> Self {
         let most = most.max(1);
         Self {
-            // Room for `most` of the size of an Ethernet frame, and one that is
-            // as large as they come.
             buffer: vec![0; DATAGRAM_MAX + most * 1_500].into(),
             datagrams: Vec::with_capacity(most),
             most,
@@ -52,15 +61,15 @@ impl DatagramBatch {
         self.datagrams.clear();
     }
 
-    /// What was received, in order, and who sent it.
+    /// The datagrams in order, each with its sender's address.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], SocketAddr)> {
         self.datagrams
             .iter()
             .map(|(range, from)| (&self.buffer[range.clone()], *from))
     }
 
-    /// Lets `receive` write one more datagram, of any size, and say how long it
-    /// is and who sent it. False when there is no room or nothing came.
+    /// Lets `receive` write one more datagram, of any size, and return its length
+    /// and sender. Returns false when there is no room or none waits.
     ///
     /// # Errors
     /// Those of `receive`.
@@ -80,18 +89,42 @@ impl DatagramBatch {
     }
 }
 
-/// A UDP socket. Dropping it loses what was not read; what was written is still
-/// sent.
+/// One attempt to send; `None` while the queue is full.
+fn send(id: UdpId, bytes: &[u8], to: SocketAddr, stack: &mut Stack) -> Option<io::Result<usize>> {
+    match stack.udp_send(id, to, bytes) {
+        Ok(true) => Some(Ok(bytes.len())),
+        Ok(false) => None,
+        Err(error) => Some(Err(udp_error(error))),
+    }
+}
+
+/// One attempt to receive; `None` while none waits.
+fn receive(
+    id: UdpId,
+    buffer: &mut [u8],
+    stack: &mut Stack,
+) -> Option<io::Result<(usize, SocketAddr)>> {
+    match stack.udp_receive(id, buffer) {
+        Ok(Some(received)) => Some(Ok((received.copied, received.from))),
+        Ok(None) => None,
+        Err(error) => Some(Err(udp_error(error))),
+    }
+}
+
+/// A UDP socket, used by threads that block or through `poll_…` by tasks.
+///
+/// Dropping it loses datagrams that were not read; those that were sent still
+/// leave.
 pub struct UdpSocket {
-    shared: Arc<Shared>,
+    driver: Arc<Driver>,
     id: UdpId,
     local: SocketAddr,
     read_timeout: Timeout,
     write_timeout: Timeout,
 }
 
-impl std::fmt::Debug for UdpSocket {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for UdpSocket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("UdpSocket")
             .field("local", &self.local)
             .finish_non_exhaustive()
@@ -99,21 +132,19 @@ impl std::fmt::Debug for UdpSocket {
 }
 
 impl UdpSocket {
-    /// Opens a socket on `local`; port 0 lets the stack choose.
+    /// Opens a socket on `local`; port 0 lets the stack choose one.
     ///
     /// # Errors
-    /// An address that is in use or not the stack's, or no place.
+    /// An address that is in use or not the stack's, or no free socket.
     pub fn bind(runtime: &Runtime, local: SocketAddr) -> io::Result<Self> {
-        let shared = runtime.shared();
-        let id = shared
-            .call(|stack, _| stack.udp_bind(local))
-            .map_err(udp_error)?;
-        let local = shared
-            .call(|stack, _| stack.udp_local(id))
-            .map_err(udp_error)?;
-        let shared = Arc::clone(shared);
+        let driver = runtime.driver();
+        let bound = driver.call(|stack, _| {
+            let id = stack.udp_bind(local)?;
+            Ok((id, stack.udp_local(id)?))
+        });
+        let (id, local) = bound.map_err(udp_error)?;
         Ok(Self {
-            shared,
+            driver: Arc::clone(driver),
             id,
             local,
             read_timeout: Timeout::default(),
@@ -121,87 +152,127 @@ impl UdpSocket {
         })
     }
 
+    const fn handle(&self) -> Handle {
+        Handle::Udp(self.id.index())
+    }
+
     /// This end's address.
     pub const fn local_addr(&self) -> SocketAddr {
         self.local
     }
 
-    /// How long [`recv_from`](Self::recv_from) waits; `None`: for ever.
+    /// Sets the longest wait of [`recv_from`](Self::recv_from); `None`: for ever.
     pub fn set_read_timeout(&self, timeout: Option<Duration>) {
         self.read_timeout.set(timeout);
     }
 
-    /// How long [`send_to`](Self::send_to) waits; `None`: for ever.
+    /// Sets the longest wait of [`send_to`](Self::send_to); `None`: for ever.
     pub fn set_write_timeout(&self, timeout: Option<Duration>) {
         self.write_timeout.set(timeout);
     }
 
-    /// Sends one datagram; waits while the queue is full.
+    /// Sends one datagram, waiting while the send queue is full.
     ///
     /// # Errors
     /// `WouldBlock` after the write timeout; a destination that cannot be sent
     /// to; a datagram that is too long.
     pub fn send_to(&self, bytes: &[u8], to: SocketAddr) -> io::Result<usize> {
-        let timeout = self.write_timeout.get();
-        self.shared.wait(
-            Handle::Udp(self.id.index()),
-            timeout,
-            |stack, _| match stack.udp_send(self.id, to, bytes) {
-                Ok(true) => Some(Ok(bytes.len())),
-                Ok(false) => None,
-                Err(error) => Some(Err(udp_error(error))),
-            },
-        )?
+        self.sending(bytes, to).block(self.write_timeout.get())?
     }
 
-    /// Receives one datagram, and who sent it. What does not fit in `buffer` is
-    /// lost.
+    /// Receives one datagram. Returns its length and its sender; bytes that do not
+    /// fit in `buffer` are lost.
     ///
     /// # Errors
     /// `WouldBlock` after the read timeout.
     pub fn recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        let timeout = self.read_timeout.get();
-        self.shared.wait(
-            Handle::Udp(self.id.index()),
-            timeout,
-            |stack, _| match stack.udp_receive(self.id, buffer) {
-                Ok(Some(received)) => Some(Ok((received.copied, received.from))),
-                Ok(None) => None,
-                Err(error) => Some(Err(udp_error(error))),
-            },
-        )?
+        self.receiving(buffer).block(self.read_timeout.get())?
     }
-}
 
-impl UdpSocket {
-    /// Receives what waits, as far as it fits in `batch`, at least one datagram.
+    /// Receives the datagrams that wait, as far as they fit in `batch`, at least
+    /// one.
     ///
     /// # Errors
     /// `WouldBlock` after the read timeout.
     pub fn recv_batch(&self, batch: &mut DatagramBatch) -> io::Result<()> {
-        let timeout = self.read_timeout.get();
         batch.clear();
-        self.shared
-            .wait(Handle::Udp(self.id.index()), timeout, |stack, _| {
-                loop {
-                    let more = batch.push_with(|buffer| {
-                        let received = stack.udp_receive(self.id, buffer)?;
-                        Ok(received.map(|received| (received.copied, received.from)))
-                    });
-                    match more {
-                        Ok(true) => {}
-                        Ok(false) if batch.datagrams.is_empty() => return None,
-                        Ok(false) => return Some(Ok(())),
-                        Err(error) => return Some(Err(udp_error(error))),
-                    }
+        let attempt = |stack: &mut Stack, _: Instant| {
+            loop {
+                let more = batch.push_with(|buffer| {
+                    let received = stack.udp_receive(self.id, buffer)?;
+                    Ok(received.map(|received| (received.copied, received.from)))
+                });
+                match more {
+                    Ok(true) => {}
+                    Ok(false) if batch.datagrams.is_empty() => return None,
+                    Ok(false) => return Some(Ok(())),
+                    Err(error) => return Some(Err(udp_error(error))),
                 }
-            })?
+            }
+        };
+        Wait::new(&self.driver, self.handle(), Interest::Read, attempt)
+            .block(self.read_timeout.get())?
+    }
+
+    /// Ready once the datagram is in the send queue. One waker of senders is
+    /// held, that of the last call.
+    ///
+    /// # Errors
+    /// A destination that cannot be sent to; a datagram that is too long.
+    pub fn poll_send_to(
+        &self,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+        to: SocketAddr,
+    ) -> Poll<io::Result<usize>> {
+        let on = (self.handle(), Interest::Write);
+        let mut key = Some(WaiterKey::POLLED);
+        let attempt = |stack: &mut Stack, _| send(self.id, bytes, to, stack);
+        poll_once(&self.driver, on, &mut key, context.waker(), attempt).map(Result::flatten)
+    }
+
+    /// Ready with a datagram's length and its sender. One waker of receivers is
+    /// held, that of the last call.
+    ///
+    /// # Errors
+    /// The runtime was stopped.
+    pub fn poll_recv_from(
+        &self,
+        context: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<(usize, SocketAddr)>> {
+        let on = (self.handle(), Interest::Read);
+        let mut key = Some(WaiterKey::POLLED);
+        let attempt = |stack: &mut Stack, _| receive(self.id, buffer, stack);
+        poll_once(&self.driver, on, &mut key, context.waker(), attempt).map(Result::flatten)
+    }
+
+    /// A wait until a datagram is in the send queue.
+    pub(crate) fn sending(
+        &self,
+        bytes: &[u8],
+        to: SocketAddr,
+    ) -> Wait<'_, impl FnMut(&mut Stack, Instant) -> Option<io::Result<usize>> + Unpin> {
+        let attempt = move |stack: &mut Stack, _| send(self.id, bytes, to, stack);
+        Wait::new(&self.driver, self.handle(), Interest::Write, attempt)
+    }
+
+    /// A wait for a datagram.
+    pub(crate) fn receiving(
+        &self,
+        buffer: &mut [u8],
+    ) -> Wait<'_, impl FnMut(&mut Stack, Instant) -> Option<io::Result<(usize, SocketAddr)>> + Unpin>
+    {
+        let attempt = |stack: &mut Stack, _| receive(self.id, buffer, stack);
+        Wait::new(&self.driver, self.handle(), Interest::Read, attempt)
     }
 }
 
 impl Drop for UdpSocket {
     fn drop(&mut self) {
-        // One that is gone needs no closing.
-        let _ = self.shared.call(|stack, _| stack.udp_close(self.id));
+        self.driver.close(self.handle(), |stack, _| {
+            // A socket that is gone needs no closing.
+            let _ = stack.udp_close(self.id);
+        });
     }
 }

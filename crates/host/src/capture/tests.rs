@@ -1,4 +1,4 @@
-//! Blocks of the file, byte by byte.
+//! Blocks of a capture, byte by byte.
 
 use super::*;
 
@@ -20,19 +20,22 @@ fn blocks(file: &[u8]) -> Vec<(u32, &[u8])> {
     blocks
 }
 
+fn frame(direction: u32, len: usize) -> RecordedFrame {
+    RecordedFrame {
+        time_ns: 1_700_000_000_123_456_789,
+        direction,
+        bytes: vec![0xab; len],
+    }
+}
+
 #[test]
 fn a_file_has_a_section_an_interface_and_its_packets() {
     for (medium, link) in [(Medium::Ethernet, LINK_ETHERNET), (Medium::Ip, LINK_RAW_IP)] {
-        let mut record = Record {
-            out: Some(Vec::new()),
-            block: Vec::new(),
-        };
-        let mut file = record.head(medium).to_vec();
+        let mut file = CaptureFile::begin(Vec::new(), medium).expect("memory takes it");
         for len in [1, 60, 1_514] {
-            record.packet(&vec![0xab; len], OUTBOUND);
+            file.packet(&frame(OUTBOUND, len)).expect("memory takes it");
         }
-        file.extend(record.out.take().expect("it is written"));
-        let blocks = blocks(&file);
+        let blocks = blocks(&file.out);
         let kinds: Vec<_> = blocks.iter().map(|(kind, _)| *kind).collect();
         assert_eq!(kinds, [SECTION, INTERFACE, PACKET, PACKET, PACKET]);
         assert_eq!(word(blocks[0].1, 0), BYTE_ORDER);
@@ -41,18 +44,15 @@ fn a_file_has_a_section_an_interface_and_its_packets() {
             assert_eq!((word(body, 12), word(body, 16)), (len, len));
             assert_eq!(body[20..20 + len as usize], vec![0xab; len as usize]);
             let nanos = u64::from(word(body, 4)) << 32 | u64::from(word(body, 8));
-            assert!(
-                nanos > 1_000_000_000_000_000_000,
-                "nanoseconds since the epoch"
-            );
+            assert_eq!(nanos, 1_700_000_000_123_456_789);
         }
     }
 }
 
-/// Refuses to be written after so many bytes.
-struct Full(usize);
+/// A file that takes a number of bytes and no more.
+struct FullDisk(usize);
 
-impl Write for Full {
+impl Write for FullDisk {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0 = self
             .0
@@ -68,12 +68,16 @@ impl Write for Full {
 
 #[test]
 fn a_full_disk_ends_the_recording_only() {
-    let mut record = Record {
-        out: Some(Full(100)),
-        block: Vec::new(),
-    };
-    for _ in 0..3 {
-        record.packet(&[0; 60], INBOUND);
-    }
-    assert!(record.out.is_none());
+    let (frames, recorded) = mpsc::sync_channel(2);
+    let mut file = CaptureFile::begin(FullDisk(100), Medium::Ip).expect("the head fits");
+    let writer = thread::spawn(move || file.record(&recorded));
+    // The first frame that does not fit ends the writer, and later ones find no
+    // reader instead of waiting for ever.
+    let sent = (0..100).take_while(|_| frames.send(frame(INBOUND, 60)).is_ok());
+    assert!(sent.count() < 100);
+    writer.join().expect("no panic");
+    let error = CaptureFile::begin(FullDisk(10), Medium::Ip)
+        .err()
+        .expect("no head");
+    assert_eq!(error.kind(), io::ErrorKind::StorageFull);
 }

@@ -1,12 +1,17 @@
-//! Names and addresses, right and wrong.
+//! Devices and addresses, right and wrong.
 
 use super::*;
 
 #[test]
 fn a_device_is_a_kind_and_a_name() {
-    for (text, medium) in [("tap:fp0", Medium::Ethernet), ("tun:fp0", Medium::Ip)] {
+    for (text, kind, medium) in [
+        ("tap:fp0", DeviceKind::Tap, Medium::Ethernet),
+        ("tun:fp0", DeviceKind::Tun, Medium::Ip),
+        ("packet:fp0", DeviceKind::Packet, Medium::Ethernet),
+    ] {
         let spec: DeviceSpec = text.parse().expect(text);
-        assert_eq!((spec.medium, spec.name.as_str()), (medium, "fp0"));
+        assert_eq!((spec.kind, spec.name.as_str()), (kind, "fp0"));
+        assert_eq!(spec.kind.medium(), medium);
         assert_eq!(spec.to_string(), text);
     }
 }
@@ -14,12 +19,18 @@ fn a_device_is_a_kind_and_a_name() {
 #[test]
 fn a_wrong_device_is_one_clear_line() {
     for (text, line) in [
-        ("fp0", "'fp0' is no device: write tap:NAME or tun:NAME"),
+        (
+            "fp0",
+            "'fp0' is no device: write tap:NAME or tun:NAME, or packet:NIC for an interface that exists",
+        ),
         (
             "veth:fp0",
-            "'veth:fp0' is no device: write tap:NAME or tun:NAME",
+            "'veth:fp0' is no device: write tap:NAME or tun:NAME, or packet:NIC for an interface that exists",
         ),
-        ("tap:", "the device has no name: write tap:NAME or tun:NAME"),
+        (
+            "tap:",
+            "the device has no name: write tap:NAME or tun:NAME, or packet:NIC for an interface that exists",
+        ),
         (
             "tap:sixteen_letters_",
             "the device name 'sixteen_letters_' is too long: 16 bytes, at most 15",

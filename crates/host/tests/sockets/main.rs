@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use fullpipe::{CloseReason, Config};
+use fullpipe::CloseReason;
 use fullpipe_host::{DatagramBatch, HostDevice, Runtime, TcpListener, TcpStream, UdpSocket};
 use wire::wire;
 
@@ -23,7 +23,9 @@ fn at(host: u8) -> SocketAddr {
 
 fn start(device: impl HostDevice + 'static, host: u8) -> Runtime {
     let prefix = format!("10.0.0.{host}/24").parse().expect("an address");
-    Runtime::start(&Config::default(), Box::new(device), prefix, None).expect("the stack starts")
+    Runtime::builder(prefix)
+        .start(device)
+        .expect("the stack starts")
 }
 
 fn pair() -> (Runtime, Runtime) {

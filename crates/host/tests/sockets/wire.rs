@@ -1,4 +1,4 @@
-//! Two devices joined by a pair of sockets of the kernel: a cable.
+//! A cable: two devices joined by a pair of the kernel's sockets.
 
 use std::{
     io,
@@ -12,43 +12,38 @@ use std::{
     },
 };
 
-use fullpipe::device::{Capabilities, Device, Medium, Received, RxMeta, TxMeta};
+use fullpipe::device::{Capabilities, Medium, RxMeta, TxMeta};
 use fullpipe_host::HostDevice;
 
 /// One end of a cable.
-pub struct End {
+pub struct CableEnd {
     socket: UnixDatagram,
-    /// Keeps the other end open for the sake of [`Breaker`].
-    incoming: Vec<u8>,
-    outgoing: Vec<u8>,
     broken: Arc<AtomicBool>,
 }
 
 /// Ends a device from outside.
 pub struct Breaker {
     broken: Arc<AtomicBool>,
-    bell: UnixDatagram,
+    reader: UnixDatagram,
 }
 
-pub fn wire() -> (End, End) {
+pub fn wire() -> (CableEnd, CableEnd) {
     let (one, other) = UnixDatagram::pair().expect("a pair of sockets");
     let end = |socket: UnixDatagram| {
         socket.set_nonblocking(true).expect("it is a socket");
-        End {
+        CableEnd {
             socket,
-            incoming: vec![0; 2048],
-            outgoing: vec![0; 2048],
             broken: Arc::default(),
         }
     };
     (end(one), end(other))
 }
 
-impl End {
+impl CableEnd {
     pub fn breaker(&self) -> Breaker {
         Breaker {
             broken: Arc::clone(&self.broken),
-            bell: self.socket.try_clone().expect("it is a socket"),
+            reader: self.socket.try_clone().expect("it is a socket"),
         }
     }
 }
@@ -56,50 +51,33 @@ impl End {
 impl Breaker {
     pub fn cut(&self) {
         self.broken.store(true, Ordering::Release);
-        // The reading half ends, which wakes who waits for it.
-        self.bell
+        // Ends the reading half, which wakes whoever waits for the device.
+        self.reader
             .shutdown(std::net::Shutdown::Both)
             .expect("it is a socket");
     }
 }
 
-impl AsFd for End {
+impl AsFd for CableEnd {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 }
 
-impl HostDevice for End {
-    fn failure(&mut self) -> Option<io::Error> {
-        self.broken
-            .load(Ordering::Acquire)
-            .then(|| io::ErrorKind::NotFound.into())
-    }
-}
-
-impl Device for End {
+impl HostDevice for CableEnd {
     fn capabilities(&self) -> Capabilities {
         Capabilities::plain(Medium::Ethernet, 1_500)
     }
 
-    fn receive(&mut self) -> Option<Received<'_>> {
-        let len = self
-            .socket
-            .recv(&mut self.incoming)
-            .ok()
-            .filter(|len| *len > 0)?;
-        Some(Received {
-            frame: &self.incoming[..len],
-            meta: RxMeta::default(),
-        })
+    fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, RxMeta)> {
+        if self.broken.load(Ordering::Acquire) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let len = self.socket.recv(buffer)?;
+        Ok((len, RxMeta::default()))
     }
 
-    fn lend(&mut self, len: usize) -> Option<&mut [u8]> {
-        self.outgoing.get_mut(..len)
-    }
-
-    fn send(&mut self, len: usize, _meta: TxMeta) {
-        // A full queue loses the frame, as a wire would.
-        let _ = self.socket.send(&self.outgoing[..len]);
+    fn send(&self, frame: &[u8], _meta: TxMeta) -> io::Result<()> {
+        self.socket.send(frame).map(drop)
     }
 }

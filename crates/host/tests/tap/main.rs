@@ -13,7 +13,7 @@ use std::{
 };
 
 use apart::in_network_namespace;
-use fullpipe_host::{DeviceError, Runtime, Tap, TapOptions, TcpStream};
+use fullpipe_host::{DeviceError, DeviceOptions, Runtime, Tap, TcpStream};
 
 /// What `ip` says, or an empty text when it refuses.
 fn ip(arguments: &str) -> String {
@@ -24,11 +24,11 @@ fn ip(arguments: &str) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn options(device: &str) -> TapOptions {
-    TapOptions::new(device.parse().expect("a device"))
+fn options(device: &str) -> DeviceOptions {
+    DeviceOptions::new(device.parse().expect("a device"))
 }
 
-fn refused(options: &TapOptions) -> String {
+fn refused(options: &DeviceOptions) -> String {
     let outcome: Result<Tap, DeviceError> = Tap::open(options);
     outcome.expect_err("it is refused").to_string()
 }
@@ -38,7 +38,7 @@ fn refused(options: &TapOptions) -> String {
 fn a_device_that_we_made_is_up_and_goes_with_us() {
     in_network_namespace("a_device_that_we_made_is_up_and_goes_with_us", || {
         for device in ["tap:fpmade", "tun:fpmade"] {
-            let wanted = TapOptions {
+            let wanted = DeviceOptions {
                 mtu: Some(1_400),
                 host_address: Some("10.5.0.1/24".parse().expect("an address")),
                 ..options(device)
@@ -72,7 +72,7 @@ fn a_device_that_was_there_is_given_back_as_it_was() {
                 .collect()
         };
         let before = interesting(ip("addr show dev fpkept"));
-        let wanted = TapOptions {
+        let wanted = DeviceOptions {
             mtu: Some(1_300),
             host_address: Some("10.5.0.1/24".parse().expect("an address")),
             ..options("tap:fpkept")
@@ -88,7 +88,7 @@ fn a_device_that_was_there_is_given_back_as_it_was() {
         drop(tap);
         assert_eq!(interesting(ip("addr show dev fpkept")), before);
 
-        let had = TapOptions {
+        let had = DeviceOptions {
             host_address: Some("10.6.0.1/24".parse().expect("an address")),
             ..options("tap:fpkept")
         };
@@ -121,7 +121,7 @@ fn a_refusal_names_the_device_and_a_way_out_and_leaves_nothing_behind() {
             assert!(refused(&options("tap:lo")).contains("lo exists and is no tap device"));
 
             ip("addr add 10.7.0.1/24 dev lo");
-            let taken = TapOptions {
+            let taken = DeviceOptions {
                 host_address: Some("10.7.0.1/24".parse().expect("an address")),
                 ..options("tap:fpaddr")
             };
@@ -129,13 +129,13 @@ fn a_refusal_names_the_device_and_a_way_out_and_leaves_nothing_behind() {
                 refused(&taken),
                 "fpaddr cannot have the address 10.7.0.1: Address already in use (os error 98); lo has it: choose another network for --host-addr"
             );
-            let oversized = TapOptions {
+            let oversized = DeviceOptions {
                 mtu: Some(70_000),
                 ..options("tap:fpaddr")
             };
             assert!(refused(&oversized).contains("use 68 to 65521"));
             // Refused by the kernel only after the device was made.
-            let multicast = TapOptions {
+            let multicast = DeviceOptions {
                 host_address: Some("224.0.0.1/24".parse().expect("an address")),
                 ..options("tap:fpaddr")
             };
@@ -182,14 +182,13 @@ fn frames_of_many_segments_go_both_ways_and_every_byte_arrives() {
     in_network_namespace(
         "frames_of_many_segments_go_both_ways_and_every_byte_arrives",
         || {
-            let wanted = TapOptions {
+            let wanted = DeviceOptions {
                 host_address: Some("10.8.0.1/24".parse().expect("an address")),
                 ..options("tap:fplarge")
             };
             let tap = Tap::open(&wanted).expect("root may");
             let address = "10.8.0.2/24".parse().expect("an address");
-            let config = fullpipe::Config::default();
-            let runtime = Runtime::start(&config, Box::new(tap), address, None).expect("it starts");
+            let runtime = Runtime::builder(address).start(tap).expect("it starts");
             let listener = std::net::TcpListener::bind("10.8.0.1:80").expect("the port is free");
             let stream = TcpStream::connect(&runtime, ([10, 8, 0, 1], 80).into())
                 .expect("the kernel listens");

@@ -15,7 +15,7 @@ use std::{
 };
 
 use fullpipe::Config;
-use fullpipe_host::{Prefix, Runtime, TapOptions};
+use fullpipe_host::{DeviceOptions, Prefix, Runtime};
 use fullpipe_perf::{
     FullpipeSockets, KernelSockets, Stop,
     iperf2::{Amount, ClientOptions, Screen, ServerOptions, Summary, run_client, run_server},
@@ -128,9 +128,9 @@ impl Round<'_> {
 
     /// A fullpipe host on `side`.
     fn stack(&self, path: &Path, side: usize) -> io::Result<Runtime> {
-        let options = TapOptions {
+        let options = DeviceOptions {
             mtu: Some(self.link.mtu),
-            ..TapOptions::new("tap:fullpipe".parse().map_err(io::Error::other)?)
+            ..DeviceOptions::new("tap:fullpipe".parse().map_err(io::Error::other)?)
         };
         let tap = path.tap(side, &options)?;
         let mut config = Config::default();
@@ -143,7 +143,10 @@ impl Round<'_> {
             address: Ipv4Addr::from(FULLPIPE[side]).into(),
             len: 24,
         };
-        Runtime::start(&config, Box::new(tap), prefix, None).map_err(io::Error::other)
+        Runtime::builder(prefix)
+            .config(config)
+            .start(tap)
+            .map_err(io::Error::other)
     }
 
     fn send(&self, stack: Option<&Runtime>, remote: SocketAddr) -> io::Result<(Summary, String)> {

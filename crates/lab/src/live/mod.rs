@@ -21,7 +21,7 @@ use std::{
     time::{Duration, Instant as Moment, SystemTime, UNIX_EPOCH},
 };
 
-use fullpipe::device::{Device, Medium, TxMeta};
+use fullpipe::device::{Medium, TxMeta};
 use fullpipe_host::{HostDevice, run_at_once, wait_for_either, wait_precisely};
 use fullpipe_pool::{Instant, Rng};
 use fullpipe_sim::{
@@ -58,6 +58,8 @@ pub struct LiveLink {
     lateness: [Lateness; 2],
     refused: [u64; 2],
     recording: Option<Recording>,
+    /// Memory for one received frame.
+    buffer: Box<[u8]>,
 }
 
 /// A capture of both ends. What it cannot write ends it, never the traffic.
@@ -88,7 +90,9 @@ impl LiveLink {
             Some(out) => Some(Recording::begin(out, medium, &ends)?),
             None => None,
         };
+        let frame_max = ends.iter().map(|end| end.device.frame_max()).max();
         Ok(Self {
+            buffer: vec![0; frame_max.unwrap_or_default()].into(),
             ends,
             engine: LinkEngine::new(link, &Rng::seeded(seed)),
             epoch: Moment::now(),
@@ -164,23 +168,21 @@ impl LiveLink {
             if !self.has_room(direction) {
                 break;
             }
-            let Some(received) = self.ends[from].device.receive() else {
-                break;
+            let frame = match self.ends[from].device.receive(&mut self.buffer) {
+                Ok((len, _)) => self.buffer[..len].to_vec(),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => {
+                    let name = &self.ends[from].name;
+                    return Err(io::Error::new(error.kind(), format!("{name}: {error}")));
+                }
             };
-            let frame = received.frame.to_vec();
             let now = self.now();
             if let Some(recording) = &mut self.recording {
                 recording.frame(from, now, CaptureDirection::Inbound, &frame);
             }
             self.engine.offer(direction, frame, now);
         }
-        match self.ends[from].device.failure() {
-            None => Ok(()),
-            Some(error) => {
-                let name = &self.ends[from].name;
-                Err(io::Error::new(error.kind(), format!("{name}: {error}")))
-            }
-        }
+        Ok(())
     }
 
     /// Writes every frame whose time has come.
@@ -200,7 +202,7 @@ impl LiveLink {
             if let Some(recording) = &mut self.recording {
                 recording.frame(to, now, CaptureDirection::Outbound, &frame);
             }
-            if !give(&mut *self.ends[to].device, &frame) {
+            if !give(&*self.ends[to].device, &frame) {
                 self.refused[direction.index()] += 1;
             }
         }
@@ -226,16 +228,12 @@ impl LiveLink {
 
 /// Writes one frame. A device that is full once may have room by the next try;
 /// then the frame is lost, as on any wire.
-fn give(device: &mut dyn HostDevice, frame: &[u8]) -> bool {
-    for _ in 0..2 {
-        if let Some(lent) = device.lend(frame.len()) {
-            lent[..frame.len()].copy_from_slice(frame);
-            device.send(frame.len(), TxMeta::default());
-            device.flush();
-            return true;
-        }
-    }
-    false
+fn give(device: &dyn HostDevice, frame: &[u8]) -> bool {
+    (0..2).any(|_| {
+        let sent = device.send(frame, TxMeta::default());
+        device.flush();
+        sent.is_ok()
+    })
 }
 
 /// The medium of both ends.

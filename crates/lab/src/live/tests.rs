@@ -13,14 +13,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fullpipe::device::{Device, TxMeta};
-use fullpipe_host::wait_for_either;
+use fullpipe::device::TxMeta;
+use fullpipe_host::{HostDevice, wait_for_either};
 use fullpipe_sim::link::{Direction, LinkEngine, LinkModel, Queue};
 
 use fullpipe_pool::{Duration as LinkTime, Instant as LinkInstant, Rng};
 
 use super::{Lateness, LiveEnd, LiveLink, LiveReport};
-use wire::End;
+use wire::CableEnd;
 
 #[path = "../../../host/tests/sockets/wire.rs"]
 mod wire;
@@ -44,7 +44,7 @@ impl Write for Page {
     }
 }
 
-fn ends(left: End, right: End) -> [LiveEnd; 2] {
+fn ends(left: CableEnd, right: CableEnd) -> [LiveEnd; 2] {
     [("left", left), ("right", right)].map(|(name, device)| LiveEnd {
         name: name.into(),
         device: Box::new(device),
@@ -55,7 +55,7 @@ fn ends(left: End, right: End) -> [LiveEnd; 2] {
 fn between<R>(
     link: LinkModel,
     page: Option<Page>,
-    body: impl FnOnce(End, End) -> R,
+    body: impl FnOnce(CableEnd, CableEnd) -> R,
 ) -> (R, LiveReport) {
     let ((near, left), (right, far)) = (wire::wire(), wire::wire());
     let capture = page.map(|page| Box::new(page) as Box<dyn Write + Send>);
@@ -82,18 +82,18 @@ fn between<R>(
     })
 }
 
-fn send(end: &mut End, number: u32) {
+fn send(end: &mut CableEnd, number: u32) {
     let frame = [[0xff; 60].as_slice(), &number.to_be_bytes()].concat();
-    end.lend(frame.len()).unwrap().copy_from_slice(&frame);
-    end.send(frame.len(), TxMeta::default());
+    end.send(&frame, TxMeta::default()).unwrap();
 }
 
 /// The number of the next frame, if one comes in time.
-fn receive(end: &mut End, patience: Duration) -> Option<u32> {
+fn receive(end: &mut CableEnd, patience: Duration) -> Option<u32> {
     let until = Instant::now() + patience;
     loop {
-        if let Some(received) = end.receive() {
-            return Some(u32::from_be_bytes(received.frame[60..].try_into().unwrap()));
+        let mut frame = [0; 2_048];
+        if let Ok((len, _)) = end.receive(&mut frame) {
+            return Some(u32::from_be_bytes(frame[60..len].try_into().unwrap()));
         }
         let left = until.checked_duration_since(Instant::now())?;
         wait_for_either([Some(end.as_fd()), None], left).unwrap();

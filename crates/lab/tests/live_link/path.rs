@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use fullpipe_host::{Namespace, Tap, TapOptions};
+use fullpipe_host::{DeviceOptions, Namespace, Tap};
 use fullpipe_lab::live::{LiveEnd, LiveLink, LiveReport};
 use fullpipe_sim::LinkModel;
 
@@ -66,7 +66,7 @@ impl Path {
     ///
     /// # Errors
     /// The kernel or `ip` refuses.
-    pub fn tap(&self, side: usize, options: &TapOptions) -> io::Result<Tap> {
+    pub fn tap(&self, side: usize, options: &DeviceOptions) -> io::Result<Tap> {
         self.sides[side].enter(|| {
             let tap = Tap::open(options).map_err(io::Error::other)?;
             ip(&format!("link set {} master {BRIDGE}", tap.name()))?;
@@ -86,10 +86,10 @@ impl Path {
             ip(&format!("addr add {a}.{b}.{c}.{d}/24 dev {BRIDGE}"))?;
             ip(&format!("link set {BRIDGE} up"))
         })??;
-        let options = TapOptions {
+        let options = DeviceOptions {
             mtu: Some(link.mtu),
             checksum_offload: false,
-            ..TapOptions::new(format!("tap:{name}").parse().map_err(io::Error::other)?)
+            ..DeviceOptions::new(format!("tap:{name}").parse().map_err(io::Error::other)?)
         };
         Ok(LiveEnd {
             name: name.into(),

@@ -14,7 +14,7 @@ use std::{
     fs::File, io::BufWriter, net::SocketAddr, path::Path, process::Command, thread, time::Duration,
 };
 
-use fullpipe_host::{Capture, HostDevice, Runtime, Tap, TapOptions};
+use fullpipe_host::{DeviceOptions, Runtime};
 use fullpipe_perf::{
     FullpipeSockets, Stop,
     fullpipe_sockets::suit_datagrams,
@@ -43,21 +43,19 @@ fn in_namespace(test: &str, body: fn()) {
 
 /// A stack on a TAP device whose other end is the kernel's.
 fn start(device: &str, capture: Option<&Path>) -> Runtime {
-    let mut options = TapOptions::new(device.parse().expect("a device"));
+    let mut options = DeviceOptions::new(device.parse().expect("a device"));
     options.host_address = Some("10.77.0.1/24".parse().expect("an address"));
     options.checksum_offload = capture.is_none();
-    let tap = Tap::open(&options).expect("the device opens");
-    let device: Box<dyn HostDevice> = match capture {
-        None => Box::new(tap),
-        Some(path) => {
-            let file = BufWriter::new(File::create(path).expect("the file is made"));
-            Box::new(Capture::new(tap, file).expect("its head is written"))
-        }
-    };
+    let device = options.open().expect("the device opens");
     let mut config = fullpipe::Config::default();
     suit_datagrams(&mut config, None);
     let address = "10.77.0.2/24".parse().expect("an address");
-    Runtime::start(&config, device, address, None).expect("the stack starts")
+    let mut builder = Runtime::builder(address).config(config);
+    if let Some(path) = capture {
+        let file = File::create(path).expect("the file is made");
+        builder = builder.capture(BufWriter::new(file));
+    }
+    builder.start(device).expect("the stack starts")
 }
 
 fn client(runtime: &Runtime, options: &ClientOptions) -> (Summary, String) {

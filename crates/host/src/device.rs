@@ -1,0 +1,81 @@
+//! The trait of a network device that a [`Runtime`](crate::Runtime) can use.
+//!
+//! Rule: a device is a pair of non-blocking system calls. It holds no frame and
+//! no state of the stack, and works through `&self`, because one thread may
+//! receive while another sends.
+
+use std::{io, os::fd::AsFd};
+
+use fullpipe::device::{Capabilities, RxMeta, TxMeta};
+
+/// Longest link header in bytes: Ethernet with a VLAN tag.
+const LINK_HEADER_MAX: usize = 18;
+
+/// A network device of this machine.
+///
+/// The descriptor becomes readable when a frame waits, and writable when a
+/// device that was full takes frames again. One thread at a time calls
+/// [`receive`](Self::receive), and one calls [`send`](Self::send) and
+/// [`flush`](Self::flush); the two may run at the same moment.
+pub trait HostDevice: AsFd + Send + Sync {
+    /// What the device can do; fixed for its lifetime.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Copies the next received frame into `buffer`, which has
+    /// [`frame_max`](Self::frame_max) bytes. Returns the frame's length.
+    ///
+    /// # Errors
+    /// `WouldBlock` when no frame waits. Any other error means that the device
+    /// will never work again, and ends the runtime.
+    fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, RxMeta)>;
+
+    /// Sends one frame.
+    ///
+    /// # Errors
+    /// `WouldBlock` when the device is full: the same frame is offered again
+    /// when the descriptor is writable or 200 µs later. After any other error
+    /// the frame counts as lost on the wire.
+    fn send(&self, frame: &[u8], meta: TxMeta) -> io::Result<()>;
+
+    /// Sends frames that [`send`](Self::send) kept back to send them together;
+    /// called after each batch.
+    fn flush(&self) {}
+
+    /// Bytes of all frames that have left the device since it was opened. Called
+    /// only if the device [reports](Capabilities::reports_sent) it.
+    fn sent_bytes(&self) -> u64 {
+        0
+    }
+
+    /// Largest frame in either direction, in bytes with its link header.
+    fn frame_max(&self) -> usize {
+        let capabilities = self.capabilities();
+        LINK_HEADER_MAX + capabilities.mtu.max(capabilities.super_segment)
+    }
+}
+
+impl HostDevice for Box<dyn HostDevice> {
+    fn capabilities(&self) -> Capabilities {
+        (**self).capabilities()
+    }
+
+    fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, RxMeta)> {
+        (**self).receive(buffer)
+    }
+
+    fn send(&self, frame: &[u8], meta: TxMeta) -> io::Result<()> {
+        (**self).send(frame, meta)
+    }
+
+    fn flush(&self) {
+        (**self).flush();
+    }
+
+    fn sent_bytes(&self) -> u64 {
+        (**self).sent_bytes()
+    }
+
+    fn frame_max(&self) -> usize {
+        (**self).frame_max()
+    }
+}

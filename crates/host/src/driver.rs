@@ -1,0 +1,372 @@
+//! The stack under its lock, the thread that drives it, and the one way in
+//! which frames leave.
+//!
+//! Rule: no system call is made under the lock. The thread receives frames into
+//! a batch before it takes the lock. Whoever changed the stack lets it write
+//! frames into a batch, releases the lock, wakes waiters, and then sends the
+//! batch, unless another thread is sending: there is one outgoing batch to
+//! fill and one to send, and who sends has taken the second out of the core. So
+//! frames leave in order, a caller's frames need no switch to the thread, and a
+//! caller never waits for the device.
+
+use std::{
+    io,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::Waker,
+    time::{Duration, Instant as Moment},
+};
+
+use fullpipe::{
+    Instant, Stack,
+    device::{Capabilities, RxMeta, TxMeta},
+};
+
+use crate::{
+    device::HostDevice,
+    frames::{FrameBatch, Outlet},
+    poll::{self, Notifier},
+    wakers::{Handle, Interest, WakerTable},
+};
+
+/// Time between tries to send to a full device, and between looks at how much
+/// a device has sent while a connection waits for that.
+const DEVICE_PAUSE: Duration = Duration::from_micros(200);
+/// Batches that a caller sends before it leaves the rest to the thread.
+const CALLER_BATCHES: u32 = 4;
+
+/// The state that the lock guards.
+pub(crate) struct Core {
+    pub(crate) stack: Stack,
+    pub(crate) wakers: WakerTable,
+    /// Frames that the stack has written and nobody is sending yet.
+    outgoing: FrameBatch<TxMeta>,
+    /// The batch to send from; `None` while a thread is sending. It holds frames
+    /// only if the device was full.
+    sending: Option<FrameBatch<TxMeta>>,
+    capabilities: Capabilities,
+    frame_max: usize,
+    /// The device refused a frame; the thread tries again.
+    device_is_full: bool,
+    /// The stack could not send because the device was full.
+    stack_is_refused: bool,
+    sent_bytes: u64,
+    /// The thread sleeps until this moment; `None`: it is awake.
+    asleep_until: Option<Instant>,
+    /// The sleeping thread looks at the device every now and then.
+    watches_device: bool,
+    /// Error that ended the device.
+    failure: Option<io::ErrorKind>,
+}
+
+impl Core {
+    /// True if the stack has something to do now.
+    fn is_due(&self, now: Instant) -> bool {
+        self.stack.next_timeout().is_some_and(|at| at <= now)
+    }
+
+    /// Lets the stack write frames while it has some, up to a turn's budget and
+    /// to the room in the batch. `must`: also if nothing seems due.
+    pub(crate) fn transmit(&mut self, now: Instant, mut must: bool) {
+        let has_leftovers = self.sending.as_ref().is_some_and(|batch| !batch.is_empty());
+        let is_full = self.device_is_full || has_leftovers;
+        must |= self.stack_is_refused && !is_full;
+        let mut budget = self.stack.turn_budget();
+        while budget > 0 && (must || self.is_due(now)) {
+            // With memory for each frame the stack never takes a batch without
+            // room for a full device, which it would charge to connections.
+            let fitting = self.outgoing.room() / self.frame_max;
+            if fitting == 0 && !is_full {
+                return;
+            }
+            must = false;
+            let most = budget.min(fitting.max(1));
+            let mut outlet = Outlet {
+                capabilities: self.capabilities,
+                batch: &mut self.outgoing,
+                is_full,
+                has_refused: false,
+                sent_bytes: self.sent_bytes,
+            };
+            let sent = self.stack.transmit(&mut outlet, now, most);
+            self.stack_is_refused = outlet.has_refused;
+            if sent == 0 {
+                return;
+            }
+            budget -= most;
+        }
+    }
+
+    /// Takes the batch to send, unless another thread has it, there is nothing to
+    /// send, or the device is full.
+    fn begin_sending(&mut self) -> Option<FrameBatch<TxMeta>> {
+        let sending = self.sending.as_ref()?;
+        if self.device_is_full || (sending.is_empty() && self.outgoing.is_empty()) {
+            return None;
+        }
+        let mut sending = self.sending.take()?;
+        if sending.is_empty() {
+            std::mem::swap(&mut sending, &mut self.outgoing);
+        }
+        Some(sending)
+    }
+
+    /// True if the thread must wake before the moment it knows of; it then counts
+    /// as awake. Work that whoever is sending will do needs no waking.
+    fn must_wake_thread(&mut self, now: Instant) -> bool {
+        let Some(asleep_until) = self.asleep_until else {
+            return false;
+        };
+        let is_sending = self.sending.is_none();
+        let next = self.stack.next_timeout();
+        let is_early = next.is_some_and(|at| at < asleep_until && !(is_sending && at <= now));
+        let must = is_early || (self.waits_for_device() && !self.watches_device);
+        if must {
+            self.asleep_until = None;
+        }
+        must
+    }
+
+    /// True if the thread must look at the device without being asked to.
+    fn waits_for_device(&self) -> bool {
+        self.device_is_full || self.stack.waits_for_device()
+    }
+
+    /// Takes out the wakers of sockets that became ready.
+    fn take_ready(&mut self, now: Instant) -> Vec<Waker> {
+        let mut ready = Vec::new();
+        self.wakers.take_ready(&mut self.stack, now, &mut ready);
+        ready
+    }
+}
+
+/// A stack, its device, and what the thread and callers need to drive them.
+pub(crate) struct Driver {
+    core: Mutex<Core>,
+    device: Box<dyn HostDevice>,
+    reports_sent: bool,
+    notifier: Notifier,
+    epoch: Moment,
+    stopped: AtomicBool,
+}
+
+impl Driver {
+    /// A driver of `stack` over `device`, whose thread is not running yet.
+    ///
+    /// # Errors
+    /// The kernel refuses a descriptor.
+    pub(crate) fn new(stack: Stack, device: Box<dyn HostDevice>) -> io::Result<Self> {
+        let capabilities = device.capabilities();
+        let frame_max = device.frame_max();
+        let core = Core {
+            stack,
+            wakers: WakerTable::default(),
+            outgoing: FrameBatch::new(frame_max),
+            sending: Some(FrameBatch::new(frame_max)),
+            capabilities,
+            frame_max,
+            device_is_full: false,
+            stack_is_refused: false,
+            sent_bytes: 0,
+            asleep_until: None,
+            watches_device: false,
+            failure: None,
+        };
+        Ok(Self {
+            core: Mutex::new(core),
+            device,
+            reports_sent: capabilities.reports_sent,
+            notifier: Notifier::new()?,
+            epoch: Moment::now(),
+            stopped: AtomicBool::new(false),
+        })
+    }
+
+    /// Time since the runtime's start, as the stack counts it. Never zero.
+    pub(crate) fn now(&self) -> Instant {
+        Instant::from_nanos(1 + self.epoch.elapsed().as_nanos() as u64)
+    }
+
+    /// Takes the lock.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Core> {
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes one call into the stack.
+    pub(crate) fn call<R>(&self, call: impl FnOnce(&mut Stack, Instant) -> R) -> R {
+        let mut core = self.lock();
+        let now = self.now();
+        let outcome = call(&mut core.stack, now);
+        core.transmit(now, false);
+        self.settle(core, now);
+        outcome
+    }
+
+    /// Makes the call that closes the socket `handle`, and forgets its waiters
+    /// before another socket can have its place.
+    pub(crate) fn close(&self, handle: Handle, close: impl FnOnce(&mut Stack, Instant)) {
+        let mut forgotten = Vec::new();
+        let mut core = self.lock();
+        let now = self.now();
+        close(&mut core.stack, now);
+        for interest in [Interest::Read, Interest::Write, Interest::Connect] {
+            core.wakers.take(handle, interest, &mut forgotten);
+        }
+        core.transmit(now, false);
+        self.settle(core, now);
+        drop(forgotten); // without the lock
+    }
+
+    /// Wakes who waits to do `interest` with `handle`.
+    pub(crate) fn wake(&self, handle: Handle, interest: Interest) {
+        let mut woken = Vec::new();
+        self.lock().wakers.take(handle, interest, &mut woken);
+        woken.into_iter().for_each(Waker::wake);
+    }
+
+    /// Checks that the runtime still runs.
+    ///
+    /// # Errors
+    /// The device is gone, or the runtime was dropped.
+    pub(crate) fn check(&self, core: &Core) -> io::Result<()> {
+        if let Some(kind) = core.failure {
+            return Err(io::Error::new(kind, "the network device is gone"));
+        }
+        if self.is_stopped() {
+            return Err(io::Error::new(
+                io::ErrorKind::NotConnected,
+                "the stack has been stopped",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Stops the thread.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Release);
+        self.notifier.notify();
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+
+    /// Ends each change of the stack, after [`Core::transmit`]: wakes waiters,
+    /// sends the frames, and wakes the thread for deadlines that come before it
+    /// would wake.
+    pub(crate) fn settle<'a>(&'a self, mut core: MutexGuard<'a, Core>, mut now: Instant) {
+        for _ in 0..CALLER_BATCHES {
+            let ready = core.take_ready(now);
+            let batch = core.begin_sending();
+            let must_wake = core.must_wake_thread(now);
+            drop(core);
+            ready.into_iter().for_each(Waker::wake);
+            if must_wake {
+                self.notifier.notify();
+            }
+            let Some(mut batch) = batch else {
+                return;
+            };
+            let is_full = batch.send_to(&self.device);
+            let sent_bytes = self.sent_bytes();
+            core = self.lock();
+            now = self.now();
+            core.sending = Some(batch);
+            core.device_is_full = is_full;
+            core.sent_bytes = core.sent_bytes.max(sent_bytes);
+            // Frames that found no room, or that others made due meanwhile.
+            core.transmit(now, false);
+        }
+        let ready = core.take_ready(now);
+        let has_frames = !core.outgoing.is_empty();
+        let must_wake =
+            core.must_wake_thread(now) | (has_frames && core.asleep_until.take().is_some());
+        drop(core);
+        ready.into_iter().for_each(Waker::wake);
+        if must_wake {
+            self.notifier.notify();
+        }
+    }
+
+    fn sent_bytes(&self) -> u64 {
+        if self.reports_sent {
+            self.device.sent_bytes()
+        } else {
+            0
+        }
+    }
+
+    /// Drives the stack until the runtime is stopped.
+    pub(crate) fn run(&self) {
+        poll::wait_precisely();
+        let _ended = Ended(self);
+        let (frame_max, budget) = {
+            let core = self.lock();
+            (core.frame_max, core.stack.turn_budget())
+        };
+        let mut incoming = FrameBatch::<RxMeta>::new(frame_max);
+        loop {
+            let received = incoming.receive_from(&self.device, frame_max, budget);
+            let sent_bytes = self.sent_bytes();
+            let mut core = self.lock();
+            let now = self.now();
+            core.asleep_until = None;
+            core.device_is_full = false; // the next frame will tell
+            core.sent_bytes = core.sent_bytes.max(sent_bytes);
+            while let Some((frame, meta)) = incoming.first() {
+                core.stack.receive(frame, meta, now);
+                incoming.remove_first();
+            }
+            core.stack.on_timeouts(now);
+            core.transmit(now, true);
+            if let Err(error) = &received {
+                core.failure = Some(error.kind());
+                self.stopped.store(true, Ordering::Release);
+            }
+            self.settle(core, now);
+            if self.is_stopped() {
+                return;
+            }
+            if !received.unwrap_or(false) {
+                self.sleep();
+            }
+        }
+    }
+
+    /// Waits for a frame, for the next deadline, or to be notified.
+    fn sleep(&self) {
+        let mut core = self.lock();
+        let now = self.now();
+        let deadline = core.stack.next_timeout();
+        let is_sending = core.sending.is_none();
+        let has_frames = !core.outgoing.is_empty() && !core.device_is_full;
+        if !is_sending && (has_frames || deadline.is_some_and(|at| at <= now)) {
+            return;
+        }
+        // Whoever is sending looks at what is due when it is done.
+        let deadline = deadline.filter(|at| *at > now);
+        core.asleep_until = Some(deadline.unwrap_or(Instant::from_nanos(u64::MAX)));
+        let (for_room, watches) = (core.device_is_full, core.waits_for_device());
+        core.watches_device = watches;
+        drop(core);
+        let mut timeout = deadline.map(|at| Duration::from(at.since(now)));
+        if watches {
+            timeout = Some(timeout.map_or(DEVICE_PAUSE, |timeout| timeout.min(DEVICE_PAUSE)));
+        }
+        let _ = poll::wait(self.device.as_fd(), for_room, &self.notifier, timeout);
+    }
+}
+
+/// Wakes every waiter when the thread ends, also by a panic.
+struct Ended<'a>(&'a Driver);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.stopped.store(true, Ordering::Release);
+        let mut waiting = Vec::new();
+        self.0.lock().wakers.take_all(&mut waiting);
+        waiting.into_iter().for_each(Waker::wake);
+    }
+}

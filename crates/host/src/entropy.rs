@@ -1,0 +1,31 @@
+//! Random bytes of the kernel's generator.
+//!
+//! Rule: drawn once for each value, never stretched.
+
+use std::{fs::File, io};
+
+use fullpipe::MacAddress;
+
+/// Draws 16 bytes that no peer can guess, for [`fullpipe::Stack::new`].
+///
+/// # Errors
+/// The kernel's generator cannot be read.
+pub fn secret() -> io::Result<[u8; 16]> {
+    use std::io::Read;
+    let mut secret = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut secret)?;
+    Ok(secret)
+}
+
+/// Draws a station address: unicast, locally administered.
+///
+/// # Errors
+/// The kernel's generator cannot be read.
+pub fn station_address() -> io::Result<MacAddress> {
+    let random = secret()?;
+    let mut address = [0; 6];
+    address.copy_from_slice(&random[..6]);
+    // Second-lowest bit of the first octet: locally administered; lowest: group.
+    address[0] = (address[0] & 0xfc) | 0x02;
+    Ok(MacAddress(address))
+}

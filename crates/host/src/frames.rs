@@ -1,0 +1,178 @@
+//! Frames packed one after the other in memory that is allocated once.
+//!
+//! Rule: a batch is filled by one thread and emptied by one, never by two at a
+//! time. It makes no system call except through the device that it is given.
+
+use std::io;
+
+use fullpipe::device::{Capabilities, Device, Received, RxMeta, TxMeta};
+
+use crate::device::HostDevice;
+
+/// Frames of the largest size that a batch has room for.
+const LARGEST_FRAMES: usize = 4;
+/// Least memory of a batch, in bytes.
+const BATCH_MIN: usize = 1 << 17;
+/// Frames start at multiples of this: a cache line.
+const ALIGNMENT: usize = 64;
+
+/// Frames with what `M` says about each, in order.
+#[derive(Debug)]
+pub(crate) struct FrameBatch<M> {
+    memory: Box<[u8]>,
+    frames: Vec<PackedFrame<M>>,
+    /// Frames at the front that have been taken out.
+    taken: usize,
+    /// Bytes of memory up to the end of the last frame.
+    used: usize,
+}
+
+#[derive(Debug)]
+struct PackedFrame<M> {
+    start: usize,
+    len: usize,
+    meta: M,
+}
+
+impl<M: Copy> FrameBatch<M> {
+    /// An empty batch with room for at least four frames of `frame_max` bytes.
+    pub(crate) fn new(frame_max: usize) -> Self {
+        let len = (LARGEST_FRAMES * (frame_max + ALIGNMENT)).max(BATCH_MIN);
+        Self {
+            memory: vec![0; len].into(),
+            frames: Vec::new(),
+            taken: 0,
+            used: 0,
+        }
+    }
+
+    /// Bytes that the next frame may have.
+    pub(crate) fn room(&self) -> usize {
+        self.memory.len() - self.used
+    }
+
+    /// Memory for the next frame, or `None` without room for `len` bytes.
+    pub(crate) fn lend(&mut self, len: usize) -> Option<&mut [u8]> {
+        self.memory.get_mut(self.used..self.used + len)
+    }
+
+    /// Adds the first `len` bytes of the memory lent last as a frame.
+    pub(crate) fn push(&mut self, len: usize, meta: M) {
+        let start = self.used;
+        self.frames.push(PackedFrame { start, len, meta });
+        let end = (start + len).next_multiple_of(ALIGNMENT);
+        self.used = end.min(self.memory.len());
+    }
+
+    /// True without frames.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.taken == self.frames.len()
+    }
+
+    /// The first frame.
+    pub(crate) fn first(&self) -> Option<(&[u8], M)> {
+        let frame = self.frames.get(self.taken)?;
+        Some((
+            &self.memory[frame.start..frame.start + frame.len],
+            frame.meta,
+        ))
+    }
+
+    /// Removes the first frame. Memory is free again when all are removed.
+    pub(crate) fn remove_first(&mut self) {
+        self.taken += 1;
+        if self.is_empty() {
+            self.frames.clear();
+            (self.taken, self.used) = (0, 0);
+        }
+    }
+}
+
+impl FrameBatch<RxMeta> {
+    /// Receives up to `frames_max` frames. Returns true if more may wait.
+    ///
+    /// # Errors
+    /// The device will never work again.
+    pub(crate) fn receive_from(
+        &mut self,
+        device: &impl HostDevice,
+        frame_max: usize,
+        frames_max: usize,
+    ) -> io::Result<bool> {
+        while self.frames.len() < frames_max {
+            let Some(buffer) = self.lend(frame_max) else {
+                break;
+            };
+            match device.receive(buffer) {
+                Ok((len, meta)) => self.push(len, meta),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl FrameBatch<TxMeta> {
+    /// Sends and removes frames until the batch is empty or the device is full.
+    /// Returns true if the device is full.
+    pub(crate) fn send_to(&mut self, device: &impl HostDevice) -> bool {
+        let mut is_full = false;
+        while let Some((frame, meta)) = self.first() {
+            match device.send(frame, meta) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    is_full = true;
+                    break;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // A refused frame is lost as on any wire: TCP retransmits it.
+                Ok(()) | Err(_) => self.remove_first(),
+            }
+        }
+        device.flush();
+        is_full
+    }
+}
+
+/// The sending side of a device as the stack sees it under the lock: memory.
+pub(crate) struct Outlet<'a> {
+    pub(crate) capabilities: Capabilities,
+    pub(crate) batch: &'a mut FrameBatch<TxMeta>,
+    /// The device takes no frames now.
+    pub(crate) is_full: bool,
+    /// The stack asked for memory and got none.
+    pub(crate) has_refused: bool,
+    pub(crate) sent_bytes: u64,
+}
+
+impl Device for Outlet<'_> {
+    fn capabilities(&self) -> Capabilities {
+        self.capabilities
+    }
+
+    fn receive(&mut self) -> Option<Received<'_>> {
+        None
+    }
+
+    fn lend(&mut self, len: usize) -> Option<&mut [u8]> {
+        let lent = if self.is_full {
+            None
+        } else {
+            self.batch.lend(len)
+        };
+        self.has_refused = lent.is_none();
+        lent
+    }
+
+    fn send(&mut self, len: usize, meta: TxMeta) {
+        self.batch.push(len, meta);
+    }
+
+    fn sent_bytes(&mut self) -> u64 {
+        self.sent_bytes
+    }
+}
+
+#[cfg(test)]
+mod tests;

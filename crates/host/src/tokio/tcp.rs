@@ -1,0 +1,183 @@
+//! TCP streams and listeners.
+//!
+//! Rule: each type wraps the blocking one of the same name and adds no state.
+
+use std::{
+    io,
+    net::{Shutdown, SocketAddr},
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use ::tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use fullpipe::{Info, ListenOptions, SocketOption, Tuning};
+
+use super::split::{self, OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
+use crate::{Runtime, tcp};
+
+/// A TCP connection. Dropping it closes it: what was written is still delivered
+/// while the [`Runtime`] runs.
+#[derive(Debug)]
+pub struct TcpStream(tcp::TcpStream);
+
+impl TcpStream {
+    /// Opens a connection to `remote`; complete once it is established.
+    ///
+    /// # Errors
+    /// No route, no free connection or port, refused by the peer, or no answer.
+    pub async fn connect(runtime: &Runtime, remote: SocketAddr) -> io::Result<Self> {
+        Self::connect_with(runtime, remote, None).await
+    }
+
+    /// Opens a connection to `remote` that starts with the buffers and options of
+    /// `tuning` (`None`: those of the knobs).
+    ///
+    /// # Errors
+    /// Those of [`connect`](Self::connect).
+    pub async fn connect_with(
+        runtime: &Runtime,
+        remote: SocketAddr,
+        tuning: Option<Tuning>,
+    ) -> io::Result<Self> {
+        let stream = tcp::TcpStream::start_connect(runtime, remote, tuning)?;
+        std::future::poll_fn(|context| stream.poll_connect(context)).await?;
+        Ok(Self(stream))
+    }
+
+    /// This end's address.
+    pub const fn local_addr(&self) -> SocketAddr {
+        self.0.local_addr()
+    }
+
+    /// The peer's address.
+    pub const fn peer_addr(&self) -> SocketAddr {
+        self.0.peer_addr()
+    }
+
+    /// Switches Nagle's algorithm off (true) or on.
+    ///
+    /// # Errors
+    /// The connection is gone.
+    pub fn set_nodelay(&self, no_delay: bool) -> io::Result<()> {
+        self.0.set_nodelay(no_delay)
+    }
+
+    /// Changes an option of the connection.
+    ///
+    /// # Errors
+    /// The connection is gone.
+    pub fn set(&self, option: SocketOption) -> io::Result<()> {
+        self.0.set(option)
+    }
+
+    /// State, counters, windows and the time charged to each limit.
+    ///
+    /// # Errors
+    /// The connection is gone.
+    pub fn info(&self) -> io::Result<Info> {
+        self.0.info()
+    }
+
+    /// Describes, in lines for people, which knob bounds the connection to what.
+    ///
+    /// # Errors
+    /// The connection is gone.
+    pub fn describe(&self) -> io::Result<String> {
+        self.0.describe()
+    }
+
+    /// The two directions, for use within one task.
+    pub const fn split(&mut self) -> (ReadHalf<'_>, WriteHalf<'_>) {
+        split::borrowed(&self.0)
+    }
+
+    /// The two directions, for two tasks. Dropping the writing half closes that
+    /// direction.
+    pub fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {
+        split::owned(self.0)
+    }
+}
+
+impl AsyncRead for TcpStream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        split::poll_read(&self.0, context, buffer)
+    }
+}
+
+impl AsyncWrite for TcpStream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.0.poll_send(context, bytes)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(self.0.shutdown(Shutdown::Write))
+    }
+}
+
+/// A TCP listener. Dropping it resets connections that were not accepted.
+#[derive(Debug)]
+pub struct TcpListener(tcp::TcpListener);
+
+impl TcpListener {
+    /// Listens on `local`.
+    ///
+    /// # Errors
+    /// An address that is in use or not the stack's, or no free listener.
+    pub fn bind(runtime: &Runtime, local: SocketAddr) -> io::Result<Self> {
+        tcp::TcpListener::bind(runtime, local).map(Self)
+    }
+
+    /// Listens on `local` with a backlog, and with buffers and options for its
+    /// connections.
+    ///
+    /// # Errors
+    /// Those of [`bind`](Self::bind).
+    pub fn bind_with(
+        runtime: &Runtime,
+        local: SocketAddr,
+        options: ListenOptions,
+    ) -> io::Result<Self> {
+        tcp::TcpListener::bind_with(runtime, local, options).map(Self)
+    }
+
+    /// The address listened on.
+    pub const fn local_addr(&self) -> SocketAddr {
+        self.0.local_addr()
+    }
+
+    /// Waits for the next connection. Returns it with its peer's address. Several
+    /// tasks may wait; each connection goes to one of them.
+    ///
+    /// # Errors
+    /// The runtime was stopped.
+    pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
+        let accepted = self.0.accepting().await?;
+        let (stream, peer) = self.0.stream(accepted)?;
+        Ok((TcpStream(stream), peer))
+    }
+
+    /// Ready with the next connection and its peer's address. One waker is held,
+    /// that of the last call.
+    ///
+    /// # Errors
+    /// The runtime was stopped.
+    pub fn poll_accept(
+        &self,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
+        let accepted = self.0.poll_accept(context);
+        accepted.map_ok(|(stream, peer)| (TcpStream(stream), peer))
+    }
+}

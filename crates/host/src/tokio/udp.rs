@@ -1,0 +1,82 @@
+//! UDP sockets.
+//!
+//! Rule: the type wraps the blocking one and adds no state.
+
+use std::{
+    io,
+    net::SocketAddr,
+    task::{Context, Poll},
+};
+
+use ::tokio::io::ReadBuf;
+
+use crate::{Runtime, udp};
+
+/// A UDP socket. All methods take `&self`: one task may send while others
+/// receive.
+#[derive(Debug)]
+pub struct UdpSocket(udp::UdpSocket);
+
+impl UdpSocket {
+    /// Opens a socket on `local`; port 0 lets the stack choose one.
+    ///
+    /// # Errors
+    /// An address that is in use or not the stack's, or no free socket.
+    pub fn bind(runtime: &Runtime, local: SocketAddr) -> io::Result<Self> {
+        udp::UdpSocket::bind(runtime, local).map(Self)
+    }
+
+    /// This end's address.
+    pub const fn local_addr(&self) -> SocketAddr {
+        self.0.local_addr()
+    }
+
+    /// Sends one datagram, waiting while the send queue is full.
+    ///
+    /// # Errors
+    /// A destination that cannot be sent to; a datagram that is too long.
+    pub async fn send_to(&self, bytes: &[u8], to: SocketAddr) -> io::Result<usize> {
+        self.0.sending(bytes, to).await?
+    }
+
+    /// Receives one datagram. Returns its length and its sender; bytes that do not
+    /// fit in `buffer` are lost.
+    ///
+    /// # Errors
+    /// The runtime was stopped.
+    pub async fn recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.0.receiving(buffer).await?
+    }
+
+    /// Ready once the datagram is in the send queue. One waker of senders is held,
+    /// that of the last call.
+    ///
+    /// # Errors
+    /// Those of [`send_to`](Self::send_to).
+    pub fn poll_send_to(
+        &self,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+        to: SocketAddr,
+    ) -> Poll<io::Result<usize>> {
+        self.0.poll_send_to(context, bytes, to)
+    }
+
+    /// Ready with the sender of a datagram that is now in `buffer`. One waker of
+    /// receivers is held, that of the last call.
+    ///
+    /// # Errors
+    /// The runtime was stopped.
+    pub fn poll_recv_from(
+        &self,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<SocketAddr>> {
+        let free = buffer.initialize_unfilled();
+        let received = self.0.poll_recv_from(context, free);
+        received.map_ok(|(len, from)| {
+            buffer.advance(len);
+            from
+        })
+    }
+}

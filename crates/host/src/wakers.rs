@@ -1,0 +1,174 @@
+//! Tasks and threads that wait for a socket, by direction.
+//!
+//! Rule: a waker is registered under the lock, right after the call that could
+//! not go on, and handed out when the direction it waits for can: a reader's
+//! waker does not wake a writer. Wakers are called and dropped without the
+//! lock, because both may run code of an executor.
+
+use std::task::Waker;
+
+use fullpipe::{Instant, SocketEvent, Stack};
+
+/// A socket's place in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Handle {
+    /// A connection, by the index of its id.
+    Tcp(u32),
+    /// A listener.
+    Listener(u32),
+    /// A UDP socket.
+    Udp(u32),
+}
+
+/// What a waiter wants to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Interest {
+    /// Read, accept or receive.
+    Read,
+    /// Write or send.
+    Write,
+    /// Learn that the handshake is complete, or failed.
+    Connect,
+}
+
+/// Names one waiter of a socket and a direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WaiterKey(u64);
+
+impl WaiterKey {
+    /// The waiter of the `poll_…` calls: the waker of the last call counts.
+    pub(crate) const POLLED: Self = Self(0);
+}
+
+/// The waiters of one socket.
+#[derive(Debug, Default)]
+struct SocketWakers([Vec<(WaiterKey, Waker)>; 3]);
+
+/// The waiters of all sockets of one runtime.
+#[derive(Debug, Default)]
+pub(crate) struct WakerTable {
+    /// By slot: connections, listeners, UDP sockets.
+    sockets: [Vec<SocketWakers>; 3],
+    last_key: u64,
+}
+
+impl WakerTable {
+    /// A key that no other waiter has.
+    pub(crate) fn new_key(&mut self) -> WaiterKey {
+        self.last_key += 1;
+        WaiterKey(self.last_key)
+    }
+
+    /// Registers `waker` under `key`. Returns the one that it replaces.
+    pub(crate) fn register(
+        &mut self,
+        handle: Handle,
+        interest: Interest,
+        key: WaiterKey,
+        waker: &Waker,
+    ) -> Option<Waker> {
+        let waiters = self.waiters(handle, interest);
+        match waiters.iter_mut().find(|(held, _)| *held == key) {
+            Some((_, held)) if held.will_wake(waker) => None,
+            Some((_, held)) => Some(std::mem::replace(held, waker.clone())),
+            None => {
+                waiters.push((key, waker.clone()));
+                None
+            }
+        }
+    }
+
+    /// Takes out the waiter `key`.
+    pub(crate) fn remove(
+        &mut self,
+        handle: Handle,
+        interest: Interest,
+        key: WaiterKey,
+    ) -> Option<Waker> {
+        let waiters = self.waiters(handle, interest);
+        let at = waiters.iter().position(|(held, _)| *held == key)?;
+        Some(waiters.swap_remove(at).1)
+    }
+
+    /// Takes out the waiters of `interest`.
+    pub(crate) fn take(&mut self, handle: Handle, interest: Interest, out: &mut Vec<Waker>) {
+        let waiters = self.waiters(handle, interest).drain(..);
+        out.extend(waiters.map(|(_, waker)| waker));
+    }
+
+    /// Takes out the waiters of every socket.
+    pub(crate) fn take_all(&mut self, out: &mut Vec<Waker>) {
+        for socket in self.sockets.iter_mut().flatten() {
+            for waiters in &mut socket.0 {
+                out.extend(waiters.drain(..).map(|(_, waker)| waker));
+            }
+        }
+    }
+
+    /// Takes out the waiters whose socket became ready for what they want.
+    pub(crate) fn take_ready(&mut self, stack: &mut Stack, now: Instant, out: &mut Vec<Waker>) {
+        while let Some(event) = stack.next_event() {
+            let (handle, [read, write, connect]) = match event {
+                SocketEvent::Tcp(id) => {
+                    let handle = Handle::Tcp(id.index());
+                    if !self.has_waiters(handle) {
+                        continue;
+                    }
+                    let ready = stack.tcp_ready(id, now).map(|ready| {
+                        let closed = ready.closed.is_some();
+                        [
+                            ready.readable || closed,
+                            ready.writable || closed,
+                            ready.connected || closed,
+                        ]
+                    });
+                    (handle, ready.unwrap_or([true; 3]))
+                }
+                SocketEvent::Accept(id) => (Handle::Listener(id.index()), [true; 3]),
+                SocketEvent::Udp(id) => {
+                    let ready = stack.udp_ready(id);
+                    let ready = ready.map(|ready| [ready.readable, ready.writable, true]);
+                    (Handle::Udp(id.index()), ready.unwrap_or([true; 3]))
+                }
+            };
+            for (interest, is_ready) in [
+                (Interest::Read, read),
+                (Interest::Write, write),
+                (Interest::Connect, connect),
+            ] {
+                if is_ready {
+                    self.take(handle, interest, out);
+                }
+            }
+        }
+    }
+
+    fn place(handle: Handle) -> (usize, usize) {
+        match handle {
+            Handle::Tcp(index) => (0, index as usize),
+            Handle::Listener(index) => (1, index as usize),
+            Handle::Udp(index) => (2, index as usize),
+        }
+    }
+
+    fn has_waiters(&self, handle: Handle) -> bool {
+        let (kind, index) = Self::place(handle);
+        self.sockets[kind]
+            .get(index)
+            .is_some_and(|socket| socket.0.iter().any(|waiters| !waiters.is_empty()))
+    }
+
+    fn waiters(&mut self, handle: Handle, interest: Interest) -> &mut Vec<(WaiterKey, Waker)> {
+        let (kind, index) = Self::place(handle);
+        let sockets = &mut self.sockets[kind];
+        if sockets.len() <= index {
+            sockets.resize_with(index + 1, SocketWakers::default);
+        }
+        let place = match interest {
+            Interest::Read => 0,
+            Interest::Write => 1,
+            Interest::Connect => 2,
+        };
+        &mut sockets[index].0[place]
+    }
+}
