@@ -15,6 +15,9 @@ use core::fmt;
 
 use crate::{Duration, Rng};
 
+#[cfg(test)]
+mod tests;
+
 /// A type that a knob's value may have.
 pub trait KnobType: Copy + PartialOrd + fmt::Display + 'static {
     /// What a value looks like, for error messages ("a number such as 16K").
@@ -135,8 +138,10 @@ pub trait KnobTable: Default {
     /// The value of the field called `field`, as `set` would read it.
     fn get(&self, field: &str) -> Option<String>;
 
-    /// Gives every field a random value from its simulation range.
-    fn draw(&mut self, rng: &mut Rng);
+    /// Gives every field a random value from its simulation range. Each value
+    /// comes from a generator forked from `rng` by the knob's full name, so a new
+    /// row changes no other value.
+    fn draw(&mut self, rng: &Rng);
 
     /// Checks every field against its legal range.
     fn validate(&self) -> Result<(), KnobError>;
@@ -358,10 +363,13 @@ macro_rules! knobs {
                 }
             }
 
-            fn draw(&mut self, rng: &mut $crate::Rng) {
+            fn draw(&mut self, rng: &$crate::Rng) {
                 $(
-                    self.$field =
-                        <$type as $crate::knobs::KnobType>::draw(rng, $sim_low, $sim_high);
+                    self.$field = <$type as $crate::knobs::KnobType>::draw(
+                        &mut rng.fork_named(concat!($group, ".", stringify!($field))),
+                        $sim_low,
+                        $sim_high,
+                    );
                 )+
             }
 

@@ -1,7 +1,7 @@
 //! The seeded generator: the only source of chance in the core crates.
 //!
-//! The one rule: the same seed gives the same draws on every machine, for
-//! ever; a recorded seed must replay. So no float enters an integer draw.
+//! The one rule: the same seed gives the same draws on every machine and in
+//! every version, so no float enters an integer draw.
 //!
 //! xoshiro256++ 1.0 (Blackman and Vigna), its state filled by splitmix64. Fast
 //! and evenly spread, but predictable: nothing secret may be made with it.
@@ -87,8 +87,8 @@ impl Rng {
         (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// The generator for the part called `label`. It leaves this one
-    /// untouched, so a part that draws more or less disturbs no other part;
+    /// The generator for the part numbered `label`. Forking leaves this generator
+    /// unchanged, so a part that draws more or less changes no other part's draws;
     /// the same label at the same state gives the same generator.
     pub const fn fork(&self, label: u64) -> Self {
         let mut state = label;
@@ -100,5 +100,19 @@ impl Rng {
             i += 1;
         }
         Self::seeded(seed)
+    }
+
+    /// The generator for the property called `name`: [`fork`](Self::fork) with the
+    /// name's FNV-1a hash. Give every property that is drawn a generator of its
+    /// own, so that a new property changes no other draw.
+    pub const fn fork_named(&self, name: &str) -> Self {
+        let bytes = name.as_bytes();
+        let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+        let mut i = 0;
+        while i < bytes.len() {
+            hash = (hash ^ bytes[i] as u64).wrapping_mul(0x0100_0000_01b3);
+            i += 1;
+        }
+        self.fork(hash)
     }
 }

@@ -5,6 +5,7 @@
 //! when that is full. A processor that costs nothing is as if there were none.
 //! What the work is, is the host's part (`world/processor.rs`).
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use fullpipe_pool::{Duration, Instant};
@@ -13,9 +14,11 @@ use crate::datagrams::DatagramFlowId;
 use crate::flow::{EndId, Side};
 
 /// What one frame costs in one direction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct FrameCost {
     /// However long it is.
+    #[serde(with = "crate::text_forms::duration")]
     pub packet: Duration,
     /// For each of its bytes, link header included, in picoseconds.
     pub byte_ps: u64,
@@ -35,13 +38,15 @@ impl FrameCost {
 }
 
 /// What work costs a host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CpuModel {
     /// A frame taken from the receive ring: driver and stack.
     pub receive: FrameCost,
     /// A frame made and put into the transmit ring.
     pub send: FrameCost,
     /// Each time that an application is run: the switch to it and its calls.
+    #[serde(with = "crate::text_forms::duration")]
     pub call: Duration,
     /// Applications go before the driver and the stack, and not after them.
     pub applications_first: bool,

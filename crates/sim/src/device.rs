@@ -9,6 +9,7 @@
 mod merge;
 mod segmenter;
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use fullpipe::device::{Capabilities, Device, Medium, Received, RxMeta, TxChecksum, TxMeta};
@@ -18,7 +19,8 @@ pub use merge::Merge;
 use merge::{Merger, ReceivedFrames};
 
 /// What a device is like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct DeviceModel {
     /// Frames held for the link before the stack is refused more: the transmit
     /// descriptors; at least 1.

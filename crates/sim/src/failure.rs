@@ -1,7 +1,8 @@
-//! How a world fails, and what to type to see it again.
+//! The failure of a world: what was wrong, where and when.
 //!
-//! Rule: whoever reads a failure can replay it. A random world is replayed from
-//! its seed alone; a world that a test built is replayed by the test.
+//! Rule: a failure names the world's seed. The command that replays the world is
+//! printed by the program that ran it; a world that a test built is replayed by
+//! the test.
 
 use std::fmt;
 
@@ -14,13 +15,11 @@ use crate::Seed;
 pub struct WorldFailure {
     /// The seed of the world.
     pub seed: Seed,
-    /// Whether the seed alone makes this world.
-    pub random: bool,
-    /// When it happened.
+    /// Time of the failure.
     pub at: Instant,
-    /// Where: a host, a conversation, or the world.
+    /// The host or the flow that failed, or the world as a whole.
     pub place: String,
-    /// What was found.
+    /// The rule that was violated, with the numbers.
     pub finding: String,
 }
 
@@ -28,17 +27,12 @@ impl fmt::Display for WorldFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             seed,
-            random,
             at,
             place,
             finding,
         } = self;
-        write!(f, "at {:.6} s, {place}: {finding}", at.as_secs_f64())?;
-        if *random {
-            write!(f, "\nreplay: cargo xtask soak --world {}", seed.0)
-        } else {
-            write!(f, " (seed {})", seed.0)
-        }
+        let secs = at.as_secs_f64();
+        write!(f, "at {secs:.6} s, {place}: {finding} (seed {})", seed.0)
     }
 }
 

@@ -40,12 +40,14 @@ mod meter;
 pub mod packet;
 mod pattern;
 pub mod pcapng;
-pub mod random_world;
+mod random_world;
 pub mod rule;
 mod soak;
 mod socket;
+mod text_forms;
 mod waits;
 mod world;
+pub mod world_plan;
 
 pub use account::{DatagramAccount, Overflow};
 pub use cpu::{CpuModel, FrameCost};
@@ -57,6 +59,7 @@ pub use flow::{FlowId, Goal, Side, Stage};
 pub use link::LinkModel;
 pub use soak::{WorldSummary, soak, soak_captured};
 pub use world::{DatagramDemand, Deadline, HostId, LinkId, OverflowPlace, Seed, SwitchId, World};
+pub use world_plan::{WorldFileError, WorldPlan};
 
 /// 1,024 bytes.
 pub const KIB: u64 = 1 << 10;

@@ -1,171 +1,88 @@
-//! A whole world drawn from one seed: hosts, knobs, links, conversations.
+//! Draws a whole world from one seed: hosts, knobs, links, applications, faults.
 //!
-//! Rule: every knob comes from its row's simulation range, and what is changed
-//! afterwards is changed only because a world without it would test nothing
-//! (no connection to open, a frame that no link carries). The same seed draws
-//! the same world for ever; so each part has a generator of its own.
+//! Rule: every property is drawn from a generator that is forked by the property's
+//! name ([`Rng::fork_named`]), and every knob by the knob's name. So a new
+//! property or knob changes no other draw, and a seed keeps its world but for what
+//! is new. A changed range or a changed way of drawing does change worlds: a world
+//! that must last is kept as a file (`world_plan.rs`), not as a seed.
+//!
+//! Knobs come from their rows' simulation ranges. A drawn value is changed
+//! afterwards only where a world would test nothing without that (no connection to
+//! open, a frame that no link carries).
 
 use fullpipe::Config;
 use fullpipe_pool::{Duration, Rng};
 
-use crate::app::{
-    Amount, Application, Ending, ReadPlan, Requester, Requests, Responder, Transfer, WritePlan,
-    WriteSize,
-};
+use crate::app::{Amount, Ending, ReadPlan, Requests, WritePlan, WriteSize};
+use crate::device::{DeviceModel, Merge};
 use crate::link::{
     BurstLoss, Codel, ETHERNET_HEADER_LEN, EcnThreshold, Hop, LinkModel, Queue, Radio, Reordering,
     TokenBucket,
 };
-use crate::rule::{Rule, RuleAction};
-use crate::{DeviceModel, HostId, LinkId, Merge, Seed, World};
+use crate::rule::RuleAction;
+use crate::world::Seed;
+use crate::world_plan::{
+    AppsPlan, FlowPlan, HostPlan, LinkPlan, OutagePlan, RulePlan, TransferPlan, WorldPlan,
+};
 
-/// A drawn world, and how it is to be lived in.
-#[derive(Debug)]
-pub struct RandomWorld {
-    /// The world at time zero.
-    pub world: World,
-    /// How long impairments last before everything must come to an end.
-    pub hardship: Duration,
-    /// A link that is plugged out: which, when, and for how long. It ends
-    /// before the hardship does.
-    pub outage: Option<(LinkId, Duration, Duration)>,
-}
-
-/// Conversations of a world, at most.
-const MOST_CONVERSATIONS: u32 = 64;
-/// Bytes that all conversations of a world move together, at most.
+/// Largest number of flows in a world.
+const MOST_FLOWS: u32 = 64;
+/// Largest number of bytes that all flows of a world move together.
 const BYTES_OF_A_WORLD: u64 = 256 << 10;
-/// Segments that the smallest segment size may cut these bytes into.
+/// Number of segments that the smallest segment size may cut these bytes into.
 const SEGMENTS_OF_A_WORLD: u64 = 2_000;
 
-/// Share of worlds in which nothing overtakes: no rule, jitter or reordering.
+/// Share of worlds in which no frame overtakes another: no rule, jitter or
+/// reordering. Only there is a rate sample bounded by the path.
 const IN_ORDER: f64 = 0.25;
 
 /// Shorter keepalive times are drawn as none.
 const SHORTEST_KEEPALIVE: Duration = Duration::from_millis(100);
 
-impl RandomWorld {
+impl WorldPlan {
     /// Draws the world of `seed`.
     pub fn draw(seed: Seed) -> Self {
         let rng = Rng::seeded(seed.0);
-        let mut world = World::random(seed);
-        // Where frames may overtake each other nothing bounds a rate sample.
-        let in_order = rng.fork(4).chance(IN_ORDER);
-        let (hosts, links) = draw_network(&mut world, in_order, &mut rng.fork(1));
-        draw_conversations(&mut world, &hosts, &mut rng.fork(2));
-        let mut rng = rng.fork(3);
-        for _ in 0..rng.below(4) {
-            let rule = draw_rule(&mut rng);
-            if !in_order {
-                world.rule(rule);
-            }
-        }
-        let hardship = Duration::from_millis(rng.between(100, 60_000));
-        let outage = rng.chance(0.2).then(|| {
-            let length = hardship / (1 + rng.below(8) as u32);
-            let begin = Duration::from_nanos(rng.between(0, (hardship - length).as_nanos()));
-            (links[rng.below(links.len() as u64) as usize], begin, length)
-        });
-        Self {
-            world,
-            hardship,
-            outage,
-        }
-    }
-}
-
-/// Two hosts on a link, or up to five around a switch.
-fn draw_network(world: &mut World, in_order: bool, rng: &mut Rng) -> (Vec<HostId>, Vec<LinkId>) {
-    let pair = rng.chance(0.6);
-    let count = if pair { 2 } else { rng.between(3, 5) };
-    let links = if pair { 1 } else { count };
-    let mtu = draw_mtu(rng);
-    let links: Vec<LinkId> = (0..links)
-        .map(|_| {
-            let forward = draw_link(rng, mtu);
-            let back = if rng.chance(0.7) {
-                forward
-            } else {
-                draw_link(rng, mtu)
-            };
-            let [forward, back] = [forward, back].map(|link| LinkModel {
-                jitter_us: if in_order { 0 } else { link.jitter_us },
-                reordering: link.reordering.filter(|_| !in_order),
-                ..link
-            });
-            world.link_asymmetric(forward, back)
-        })
-        .collect();
-    let hosts = (0..count as usize)
-        .map(|number| {
-            let link = &links[number.min(links.len() - 1)];
-            let device = draw_device(rng);
-            world.host_with(link, draw_config(rng, count as u32), device)
-        })
-        .collect();
-    if !pair {
-        let switch = world.switch();
-        for link in &links {
-            world.plug(link, switch);
-        }
-    }
-    (hosts, links)
-}
-
-/// A plain device half of the time; else one that takes work from its stack.
-fn draw_device(rng: &mut Rng) -> DeviceModel {
-    let plain = DeviceModel::plain(rng.between(1, 64) as usize);
-    // Of its own, so that what it draws moves nothing else.
-    let rng = &mut rng.fork(0xde);
-    if rng.chance(0.5) {
-        return plain;
-    }
-    let merge = rng.chance(0.5).then(|| {
-        let quiet_us = draw_spread(rng, 11);
-        Merge {
-            quiet: Duration::from_micros(quiet_us),
-            longest: Duration::from_micros(quiet_us * rng.between(1, 20)),
-            verifies: rng.chance(0.5),
-        }
-    });
-    DeviceModel {
-        checksum_tx: rng.chance(0.5),
-        super_segment: if rng.chance(0.7) {
-            draw_spread(rng, 16).min(60_000) as usize
+        let in_order = rng.fork_named("in_order").chance(IN_ORDER);
+        let pair = rng.fork_named("pair").chance(0.6);
+        let count = if pair {
+            2
         } else {
-            0
-        },
-        reports_sent: rng.chance(0.5),
-        merge,
-        ..plain
+            rng.fork_named("host_count").between(3, 5)
+        };
+        let mtu = draw_mtu(rng.fork_named("mtu"));
+        let of = rng.fork_named("links");
+        let links: Vec<LinkPlan> = (0..if pair { 1 } else { count })
+            .map(|number| draw_link(&of.fork(number), mtu, in_order))
+            .collect();
+        let of = rng.fork_named("hosts");
+        let hosts: Vec<HostPlan> = (0..count)
+            .map(|number| HostPlan {
+                link: if pair { 0 } else { number as usize },
+                ..draw_host(&of.fork(number), count as u32)
+            })
+            .collect();
+        let impaired_for =
+            Duration::from_millis(rng.fork_named("impaired_for").between(100, 60_000));
+        Self {
+            seed: seed.0,
+            impaired_for,
+            outage: draw_outage(&rng.fork_named("outage"), impaired_for, links.len()),
+            rules: draw_rules(&rng.fork_named("rules"), in_order),
+            flows: draw_flows(&rng.fork_named("flows"), &hosts),
+            links,
+            hosts,
+        }
     }
 }
 
-fn draw_mtu(rng: &mut Rng) -> usize {
-    match rng.below(4) {
-        0 => rng.between(256, 1_500) as usize,
-        1 => 9_000,
-        _ => 1_500,
-    }
-}
-
-fn draw_config(rng: &mut Rng, hosts: u32) -> Config {
-    let mut config = Config::default();
-    config.draw(rng);
-    // A client whose server has no slot for it rightly waits until its R2 is
-    // over, which is half an hour: too long to tell from a stall.
-    config.stack.connections = config.stack.connections.max(2 * MOST_CONVERSATIONS);
-    // A neighbour cache that cannot hold who is talked to asks for ever.
-    config.arp.entries = config.arp.entries.max(hosts);
-    // A probe every few microseconds is legal, and drowns everything else.
-    if config.tcp.keepalive_time < SHORTEST_KEEPALIVE {
-        config.tcp.keepalive_time = Duration::ZERO;
-    }
-    config
+/// A value in `chance` of all draws, otherwise none.
+fn sometimes<T>(mut rng: Rng, chance: f64, draw: impl FnOnce(&mut Rng) -> T) -> Option<T> {
+    rng.chance(chance).then(|| draw(&mut rng))
 }
 
 /// A probability from 0 to `most`; none at all half of the time.
-fn draw_chance(rng: &mut Rng, most: f64) -> f64 {
+fn draw_chance(mut rng: Rng, most: f64) -> f64 {
     if rng.chance(0.5) {
         0.0
     } else {
@@ -179,201 +96,281 @@ fn draw_spread(rng: &mut Rng, octaves: u64) -> u64 {
     rng.between(1, 1 << octave)
 }
 
-fn draw_link(rng: &mut Rng, mtu: usize) -> LinkModel {
-    let frame = (mtu + ETHERNET_HEADER_LEN) as u64;
-    let rate_bps = if rng.chance(0.2) {
-        0
-    } else {
-        100_000 << rng.between(0, 10)
-    };
-    let delay_us = if rng.chance(0.3) {
-        0
-    } else {
-        draw_spread(rng, 17)
-    };
-    let queue = match rng.below(4) {
-        0 => Queue::Unlimited,
-        1 => Queue::Device,
-        2 => Queue::Packets(rng.between(1, 64) as u32),
-        _ => Queue::Bytes(frame * rng.between(1, 32)),
-    };
-    let token_bucket = rng.chance(0.2).then(|| {
-        let rate_bps = 200_000 << rng.between(0, 8);
-        let burst_bytes = frame * rng.between(1, 10);
-        TokenBucket::with_latency(rate_bps, burst_bytes, rng.between(1_000, 200_000))
-    });
-    let radio = rng.chance(0.2).then(|| Radio {
-        access_us: rng.between(0, 1_000),
-        backoff_us: rng.between(0, 500),
-    });
-    let burst_loss = rng.chance(0.2).then(|| BurstLoss {
-        enter: rng.unit() * 0.02,
-        leave: 0.1 + rng.unit() * 0.9,
-        loss_good: 0.0,
-        loss_bad: rng.unit(),
-    });
-    let reordering = rng.chance(0.4).then(|| Reordering {
-        chance: rng.unit() * 0.2,
-        late_us: draw_spread(rng, 17),
-    });
-    let link = LinkModel {
-        rate_bps,
-        delay_us,
-        jitter_us: if rng.chance(0.5) {
-            0
-        } else {
-            rng.between(0, 20_000)
-        },
-        loss: draw_chance(rng, 0.1),
-        burst_loss,
-        reordering,
-        duplication: draw_chance(rng, 0.1),
-        corruption: draw_chance(rng, 0.05),
-        queue,
-        token_bucket,
-        radio,
-        mtu,
-        ..LinkModel::ideal()
-    };
-    draw_signals(rng, link)
-}
-
-/// `link` with what tells its senders to slow down or to send less at once.
-fn draw_signals(rng: &mut Rng, link: LinkModel) -> LinkModel {
-    let frame = (link.mtu + ETHERNET_HEADER_LEN) as u64;
-    let ecn_threshold = rng.chance(0.2).then(|| match rng.below(2) {
-        0 => EcnThreshold::Packets(rng.between(1, 32) as u32),
-        _ => EcnThreshold::Bytes(frame * rng.between(1, 16)),
-    });
-    let codel = rng.chance(0.2).then(|| Codel {
-        target_us: draw_spread(rng, 14),
-        interval_us: draw_spread(rng, 18),
-        ecn: rng.chance(0.5),
-    });
-    let hop = rng.chance(0.2).then(|| Hop {
-        mtu: rng.between(256, link.mtu as u64) as u16,
-        silent: rng.chance(0.5),
-    });
-    LinkModel {
-        ecn_threshold,
-        codel,
-        hop,
-        ..link
+fn draw_mtu(mut rng: Rng) -> usize {
+    match rng.below(4) {
+        0 => rng.between(256, 1_500) as usize,
+        1 => 9_000,
+        _ => 1_500,
     }
 }
 
-fn draw_rule(rng: &mut Rng) -> Rule {
-    let fate = match rng.below(3) {
-        0 => RuleAction::Drop,
-        1 => RuleAction::Delay(Duration::from_millis(rng.between(1, 2_000))),
-        _ => RuleAction::Duplicate,
-    };
-    let (first, length) = (rng.between(1, 300), rng.between(1, 12));
-    let mut seen = 0;
-    Rule::new(fate, move |packet| {
-        seen += u64::from(packet.tcp.is_some());
-        packet.tcp.is_some() && (first..first + length).contains(&seen)
+fn draw_outage(rng: &Rng, impaired_for: Duration, links: usize) -> Option<OutagePlan> {
+    let of = |name| rng.fork_named(name);
+    of("is_out").chance(0.2).then(|| {
+        let length = impaired_for / (1 + of("length").below(8) as u32);
+        let latest = (impaired_for - length).as_nanos();
+        OutagePlan {
+            link: of("link").below(links as u64) as usize,
+            begin: Duration::from_nanos(of("begin").between(0, latest)),
+            length,
+        }
     })
 }
 
-fn draw_conversations(world: &mut World, hosts: &[HostId], rng: &mut Rng) {
-    let count = match rng.below(3) {
-        0 => rng.between(1, 3),
-        1 => rng.between(1, 12),
-        _ => rng.between(1, MOST_CONVERSATIONS.into()),
+fn draw_rules(rng: &Rng, in_order: bool) -> Vec<RulePlan> {
+    let count = if in_order {
+        0
+    } else {
+        rng.fork_named("count").below(4)
+    };
+    let draw = |number| {
+        let rng = rng.fork(number);
+        let of = |name| rng.fork_named(name);
+        RulePlan {
+            action: match of("action").below(3) {
+                0 => RuleAction::Drop,
+                1 => RuleAction::Delay(Duration::from_millis(of("delay").between(1, 2_000))),
+                _ => RuleAction::Duplicate,
+            },
+            first: of("first").between(1, 300),
+            count: of("count").between(1, 12),
+        }
+    };
+    (0..count).map(draw).collect()
+}
+
+fn draw_host(rng: &Rng, hosts: u32) -> HostPlan {
+    HostPlan {
+        link: 0,
+        device: draw_device(&rng.fork_named("device")),
+        cpu: None,
+        config: draw_config(&rng.fork_named("config"), hosts),
+    }
+}
+
+/// A device that only holds frames in half of the draws; otherwise one that takes
+/// work from its stack.
+fn draw_device(rng: &Rng) -> DeviceModel {
+    let of = |name| rng.fork_named(name);
+    let plain = DeviceModel::plain(of("queue").between(1, 64) as usize);
+    if of("is_plain").chance(0.5) {
+        return plain;
+    }
+    let merge = sometimes(of("merge"), 0.5, |rng| {
+        let quiet_us = draw_spread(rng, 11);
+        Merge {
+            quiet: Duration::from_micros(quiet_us),
+            longest: Duration::from_micros(quiet_us * rng.between(1, 20)),
+            verifies: rng.chance(0.5),
+        }
+    });
+    let super_segment = sometimes(of("super_segment"), 0.7, |rng| draw_spread(rng, 16));
+    DeviceModel {
+        checksum_tx: of("checksum_tx").chance(0.5),
+        super_segment: super_segment.unwrap_or(0).min(60_000) as usize,
+        reports_sent: of("reports_sent").chance(0.5),
+        merge,
+        ..plain
+    }
+}
+
+fn draw_config(rng: &Rng, hosts: u32) -> Config {
+    let mut config = Config::default();
+    config.draw(rng);
+    // A client whose server has no slot for it waits until its R2 is over, which
+    // is half an hour: too long to tell from a stall.
+    config.stack.connections = config.stack.connections.max(2 * MOST_FLOWS);
+    // A neighbour cache smaller than the number of peers asks for ever.
+    config.arp.entries = config.arp.entries.max(hosts);
+    // A probe every few microseconds is legal, and drowns everything else.
+    if config.tcp.keepalive_time < SHORTEST_KEEPALIVE {
+        config.tcp.keepalive_time = Duration::ZERO;
+    }
+    config
+}
+
+fn draw_link(rng: &Rng, mtu: usize, in_order: bool) -> LinkPlan {
+    let draw = |name| {
+        let model = draw_direction(&rng.fork_named(name), mtu);
+        LinkModel {
+            jitter_us: if in_order { 0 } else { model.jitter_us },
+            reordering: model.reordering.filter(|_| !in_order),
+            ..model
+        }
+    };
+    let is_symmetric = rng.fork_named("is_symmetric").chance(0.7);
+    LinkPlan {
+        forward: draw("forward"),
+        back: (!is_symmetric).then(|| draw("back")),
+    }
+}
+
+fn draw_direction(rng: &Rng, mtu: usize) -> LinkModel {
+    let of = |name| rng.fork_named(name);
+    let frame = (mtu + ETHERNET_HEADER_LEN) as u64;
+    let rate_bps = sometimes(of("rate"), 0.8, |rng| 100_000 << rng.between(0, 10));
+    let delay_us = sometimes(of("delay"), 0.7, |rng| draw_spread(rng, 17));
+    let jitter_us = sometimes(of("jitter"), 0.5, |rng| rng.between(0, 20_000));
+    let queue = match of("queue").below(4) {
+        0 => Queue::Unlimited,
+        1 => Queue::Device,
+        2 => Queue::Packets(of("queue_packets").between(1, 64) as u32),
+        _ => Queue::Bytes(frame * of("queue_bytes").between(1, 32)),
+    };
+    LinkModel {
+        rate_bps: rate_bps.unwrap_or(0),
+        delay_us: delay_us.unwrap_or(0),
+        jitter_us: jitter_us.unwrap_or(0),
+        loss: draw_chance(of("loss"), 0.1),
+        burst_loss: sometimes(of("burst_loss"), 0.2, |rng| BurstLoss {
+            enter: rng.unit() * 0.02,
+            leave: 0.1 + rng.unit() * 0.9,
+            loss_good: 0.0,
+            loss_bad: rng.unit(),
+        }),
+        reordering: sometimes(of("reordering"), 0.4, |rng| Reordering {
+            chance: rng.unit() * 0.2,
+            late_us: draw_spread(rng, 17),
+        }),
+        duplication: draw_chance(of("duplication"), 0.1),
+        corruption: draw_chance(of("corruption"), 0.05),
+        queue,
+        ecn_threshold: sometimes(of("ecn_threshold"), 0.2, |rng| match rng.below(2) {
+            0 => EcnThreshold::Packets(rng.between(1, 32) as u32),
+            _ => EcnThreshold::Bytes(frame * rng.between(1, 16)),
+        }),
+        codel: sometimes(of("codel"), 0.2, |rng| Codel {
+            target_us: draw_spread(rng, 14),
+            interval_us: draw_spread(rng, 18),
+            ecn: rng.chance(0.5),
+        }),
+        token_bucket: sometimes(of("token_bucket"), 0.2, |rng| {
+            let rate_bps = 200_000 << rng.between(0, 8);
+            let burst_bytes = frame * rng.between(1, 10);
+            TokenBucket::with_latency(rate_bps, burst_bytes, rng.between(1_000, 200_000))
+        }),
+        radio: sometimes(of("radio"), 0.2, |rng| Radio {
+            access_us: rng.between(0, 1_000),
+            backoff_us: rng.between(0, 500),
+        }),
+        mtu,
+        hop: sometimes(of("hop"), 0.2, |rng| Hop {
+            mtu: rng.between(256, mtu as u64) as u16,
+            silent: rng.chance(0.5),
+        }),
+        outage: None,
+    }
+}
+
+fn draw_flows(rng: &Rng, hosts: &[HostPlan]) -> Vec<FlowPlan> {
+    let count = {
+        let mut rng = rng.fork_named("count");
+        match rng.below(3) {
+            0 => rng.between(1, 3),
+            1 => rng.between(1, 12),
+            _ => rng.between(1, MOST_FLOWS.into()),
+        }
     };
     let segment = hosts
         .iter()
-        .map(|&host| u64::from(world.config(host).tcp.mss_max))
+        .map(|host| u64::from(host.config.tcp.mss_max))
         .min();
     let bytes = (segment.unwrap_or(64) * SEGMENTS_OF_A_WORLD).min(BYTES_OF_A_WORLD);
-    for _ in 0..count {
-        let client = rng.below(hosts.len() as u64) as usize;
-        let others = hosts.len() as u64 - 1;
-        // The first host is the favourite server: memory is contended there.
-        let server = match client {
-            0 => 1 + rng.below(others) as usize,
-            _ if rng.chance(0.7) => 0,
-            _ => (client + 1 + rng.below(others) as usize) % hosts.len(),
-        };
-        let (client_app, server_app) = draw_applications(rng, bytes / count);
-        let start = Duration::from_millis(draw_spread(rng, 13));
-        let flow = world.converse(hosts[client], hosts[server], client_app, server_app, start);
-        world.set_in_place(flow, rng.chance(0.5));
-    }
+    let draw = |number| {
+        let rng = rng.fork(number);
+        let (client, server) = draw_ends(rng.fork_named("ends"), hosts.len());
+        FlowPlan {
+            client,
+            server,
+            start: Duration::from_millis(draw_spread(&mut rng.fork_named("start"), 13)),
+            in_place: rng.fork_named("in_place").chance(0.5),
+            apps: draw_apps(&rng.fork_named("apps"), bytes / count),
+        }
+    };
+    (0..count).map(draw).collect()
+}
+
+/// The hosts of client and server. Host 0 is most often the server, so that many
+/// flows contend for its memory.
+fn draw_ends(mut rng: Rng, hosts: usize) -> (usize, usize) {
+    let client = rng.below(hosts as u64) as usize;
+    let others = hosts as u64 - 1;
+    let server = match client {
+        0 => 1 + rng.below(others) as usize,
+        _ if rng.chance(0.7) => 0,
+        _ => (client + 1 + rng.below(others) as usize) % hosts,
+    };
+    (client, server)
 }
 
 /// Two applications that fit each other and move about `bytes`.
-fn draw_applications(rng: &mut Rng, bytes: u64) -> (Box<dyn Application>, Box<dyn Application>) {
-    if rng.chance(0.25) {
-        let count = rng.between(1, 8);
-        let plan = Requests {
+fn draw_apps(rng: &Rng, bytes: u64) -> AppsPlan {
+    let of = |name| rng.fork_named(name);
+    if of("are_requests").chance(0.25) {
+        let count = of("requests").between(1, 8);
+        let most = 1 + bytes / count / 2;
+        return AppsPlan::Requests(Requests {
             count,
-            request_len: rng.between(1, 1 + bytes / count / 2),
-            response_len: rng.between(1, 1 + bytes / count / 2),
-            think: Duration::from_millis(draw_spread(rng, 9)),
-        };
-        return (
-            Box::new(Requester::new(plan)),
-            Box::new(Responder::new(plan)),
-        );
+            request_len: of("request_len").between(1, most),
+            response_len: of("response_len").between(1, most),
+            think: Duration::from_millis(draw_spread(&mut of("think"), 9)),
+        });
     }
-    let ending = match rng.below(10) {
-        0 => Ending::Abort {
-            after: rng.between(0, bytes),
-        },
-        1 => Ending::Close {
-            after: rng.between(0, bytes),
-        },
-        2 => Ending::Vanish {
-            after: rng.between(0, bytes),
-        },
+    let after = of("ending_after").between(0, bytes);
+    let ending = match of("ending").below(10) {
+        0 => Ending::Abort { after },
+        1 => Ending::Close { after },
+        2 => Ending::Vanish { after },
         _ => Ending::Graceful,
     };
-    let both_ways = rng.chance(0.3);
-    let client_writes = both_ways || rng.chance(0.7);
-    let plans = [client_writes, both_ways || !client_writes];
-    let [client_plan, server_plan] = plans.map(|writes| writes.then(|| draw_writes(rng, bytes)));
-    let (client_reads, server_reads) = (draw_reads(rng, bytes), draw_reads(rng, bytes));
-    let client = Transfer::new(client_plan, client_reads, ending);
-    let server = Transfer::new(server_plan, server_reads, Ending::Graceful);
-    (Box::new(client), Box::new(server))
+    let both_write = of("both_write").chance(0.3);
+    let client_writes = both_write || of("client_writes").chance(0.7);
+    let transfer = |rng: Rng, writes: bool, ending| TransferPlan {
+        write: writes.then(|| draw_writes(&rng.fork_named("write"), bytes)),
+        read: draw_reads(&rng.fork_named("read"), bytes),
+        ending,
+    };
+    AppsPlan::Transfer {
+        client: transfer(of("client"), client_writes, ending),
+        server: transfer(of("server"), both_write || !client_writes, Ending::Graceful),
+    }
 }
 
-fn draw_writes(rng: &mut Rng, bytes: u64) -> WritePlan {
-    let max = draw_spread(rng, 15);
-    let size = if rng.chance(0.5) {
+fn draw_writes(rng: &Rng, bytes: u64) -> WritePlan {
+    let of = |name| rng.fork_named(name);
+    let max = draw_spread(&mut of("size"), 15);
+    let size = if of("is_fixed").chance(0.5) {
         WriteSize::Fixed(max)
     } else {
-        WriteSize::Odd {
-            max,
-            rng: rng.fork(9),
-        }
+        // 63 bits, which a TOML number holds.
+        let seed = of("sizes").next_u64() >> 1;
+        WriteSize::Odd { max, seed }
     };
     // A pause after each write must not make a small write size take for ever.
-    let pause = if rng.chance(0.2) {
-        Duration::from_nanos(rng.below(2_000_000_000 / (1 + bytes / (1 + max / 2))))
-    } else {
-        Duration::ZERO
-    };
+    let longest_ns = 2_000_000_000 / (1 + bytes / (1 + max / 2));
+    let pause = sometimes(of("pause"), 0.2, |rng| {
+        Duration::from_nanos(rng.below(longest_ns))
+    });
     WritePlan {
-        amount: Amount::Bytes(rng.between(0, bytes)),
+        amount: Amount::Bytes(of("amount").between(0, bytes)),
         size,
-        pause,
+        pause: pause.unwrap_or(Duration::ZERO),
         low_water: 0,
         no_push: false,
     }
 }
 
-fn draw_reads(rng: &mut Rng, bytes: u64) -> ReadPlan {
-    match rng.below(6) {
+fn draw_reads(rng: &Rng, bytes: u64) -> ReadPlan {
+    let of = |name| rng.fork_named(name);
+    match of("plan").below(6) {
         0 => ReadPlan::Rate {
-            bytes: rng.between(1 + bytes / 200, 1 + bytes / 4),
-            every: Duration::from_millis(rng.between(1, 100)),
+            bytes: of("bytes").between(1 + bytes / 200, 1 + bytes / 4),
+            every: Duration::from_millis(of("every").between(1, 100)),
         },
         1 => {
-            let begin = Duration::from_millis(rng.below(3_000));
-            ReadPlan::Stalls(vec![(begin, Duration::from_millis(rng.between(1, 5_000)))])
+            let begin = Duration::from_millis(of("stall_begin").below(3_000));
+            let length = Duration::from_millis(of("stall_length").between(1, 5_000));
+            ReadPlan::Stalls(vec![(begin, length)])
         }
         _ => ReadPlan::Eager,
     }

@@ -5,16 +5,18 @@
 //! decides its fate; the others still see it, so their counts stay right.
 
 use fullpipe_pool::Duration;
+use serde::{Deserialize, Serialize};
 
 use crate::packet::Packet;
 
 /// What becomes of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum RuleAction {
     /// It never reaches the link.
     Drop,
     /// It reaches the link this much later, behind what left meanwhile.
-    Delay(Duration),
+    Delay(#[serde(with = "crate::text_forms::duration")] Duration),
     /// It reaches the link twice.
     Duplicate,
 }

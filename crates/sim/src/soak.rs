@@ -12,8 +12,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use fullpipe_pool::{Duration, Instant};
 
 use crate::check::CheckCoverage;
-use crate::random_world::RandomWorld;
-use crate::{Deadline, Goal, HostId, Seed, WorldFailure};
+use crate::failure::WorldFailure;
+use crate::flow::Goal;
+use crate::world::{Deadline, HostId, LinkId, Seed, World};
+use crate::world_plan::{OutagePlan, WorldPlan};
 
 /// What a random world came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,52 +49,49 @@ const LIVENESS: Deadline = Deadline::secs(24 * 3_600);
 /// Longer than any connection without an application lives.
 const AFTERLIFE: Duration = Duration::from_secs(3_600);
 
-/// Lives through the random world of `seed`, with every checker.
+/// Runs the planned world to its end, with every checker.
 ///
 /// # Errors
-/// What did not hold, and how to replay it.
-pub fn soak(seed: u64) -> Result<WorldSummary, WorldFailure> {
-    live(&mut RandomWorld::draw(Seed(seed)))
+/// The first rule that was violated, with time and place.
+pub fn soak(plan: &WorldPlan) -> Result<WorldSummary, WorldFailure> {
+    run(plan, &mut plan.build())
 }
 
-/// As [`soak`], and captures what leaves and enters each host into `out`.
+/// Runs the world as [`soak`] does, and captures what leaves and enters each host
+/// into `out`.
 ///
 /// # Errors
-/// What the writer says. What did not hold is in the answer.
+/// The writer's error. A violated rule is in the inner result.
 pub fn soak_captured(
-    seed: u64,
+    plan: &WorldPlan,
     out: Box<dyn Write + Send>,
 ) -> io::Result<Result<WorldSummary, WorldFailure>> {
-    let mut drawn = RandomWorld::draw(Seed(seed));
-    drawn.world.capture(out)?;
-    for host in 0..drawn.world.host_count() {
-        drawn
-            .world
-            .tap_host(HostId(host), &format!("host {host}"))?;
+    let mut world = plan.build();
+    world.capture(out)?;
+    for host in 0..world.host_count() {
+        world.tap_host(HostId(host), &format!("host {host}"))?;
     }
-    let lived = live(&mut drawn);
-    drawn.world.finish_capture()?;
-    Ok(lived)
+    let outcome = run(plan, &mut world);
+    world.finish_capture()?;
+    Ok(outcome)
 }
 
-fn live(drawn: &mut RandomWorld) -> Result<WorldSummary, WorldFailure> {
-    let RandomWorld {
-        world,
-        hardship,
-        outage,
-    } = drawn;
-    let hardship = *hardship;
+fn run(plan: &WorldPlan, world: &mut World) -> Result<WorldSummary, WorldFailure> {
     // The stack's own assertions are checkers too.
     let outcome = catch_unwind(AssertUnwindSafe(|| {
-        match *outage {
-            Some((link, begin, length)) => {
+        match plan.outage {
+            Some(OutagePlan {
+                link,
+                begin,
+                length,
+            }) => {
                 world.try_run_for(begin)?;
-                world.set_link_up(link, false);
+                world.set_link_up(LinkId(link), false);
                 world.try_run_for(length)?;
-                world.set_link_up(link, true);
-                world.try_run_for(hardship - begin - length)?;
+                world.set_link_up(LinkId(link), true);
+                world.try_run_for(plan.impaired_for - begin - length)?;
             }
-            None => world.try_run_for(hardship)?,
+            None => world.try_run_for(plan.impaired_for)?,
         }
         world.remove_impairments();
         world.reset_abandoned_ends()?;

@@ -235,7 +235,7 @@ macro_rules! config {
                 }
             }
 
-            fn draw_each(&mut self, rng: &mut Rng) {
+            fn draw_each(&mut self, rng: &Rng) {
                 $( KnobTable::draw(&mut self.$field, rng); )+
             }
 
@@ -269,7 +269,7 @@ config! {
 impl Config {
     /// Gives every knob a random value from its simulation range, such that
     /// [`validate`](Self::validate) holds.
-    pub fn draw(&mut self, rng: &mut Rng) {
+    pub fn draw(&mut self, rng: &Rng) {
         self.draw_each(rng);
         // Rows are drawn one by one; what several rows must agree on is
         // settled by lowering the one that is easier to do without.

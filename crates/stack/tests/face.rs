@@ -385,7 +385,7 @@ fn every_account_that_a_stack_keeps_can_be_named() {
 #[test]
 fn a_configuration_is_set_drawn_and_listed_with_named_types() {
     let mut config = Config::default();
-    config.draw(&mut Rng::seeded(1));
+    config.draw(&Rng::seeded(1));
     let refused: Result<(), KnobError> = config.set("tcp.no_such_knob", "1");
     assert!(refused.is_err());
     let rows: Vec<KnobInfo> = Config::rows();

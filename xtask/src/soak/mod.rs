@@ -1,16 +1,16 @@
 //! `cargo xtask soak`: random worlds by the thousand, then the fuzzers; or worlds of
 //! known bottlenecks, for the verdicts.
 //!
-//! The one rule: a failure prints the command that replays it, and its seed is
-//! written to the seed file, which `cargo xtask test` replays from then on.
+//! The one rule: a failed world is written to a file of its own, the failure prints
+//! the command that replays that file, and `cargo xtask test` runs it from then on.
 //!
-//! What a world is and what is checked in it is the simulator's business.
+//! The simulator makes the worlds and checks them.
 
 mod fuzz;
-mod seeds;
 #[cfg(test)]
 mod tests;
 mod verdicts;
+mod world_files;
 mod worlds;
 
 use std::path::{Path, PathBuf};
@@ -18,12 +18,15 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use worlds::{Failure, Plan};
+use crate::repository;
+use worlds::{Failure, Plan, WorldSource};
 
 /// Run random worlds and the fuzzers until something breaks or the time is up.
 ///
-/// Worlds are numbered: world N is the same network, knobs and traffic every
-/// time. They run on all cores, in an optimised build with assertions.
+/// World N is drawn from seed N: the same network, knobs and traffic every time,
+/// until the way worlds are drawn changes. A world that fails is written to a file
+/// in crates/sim/worlds, which lasts. Worlds run on all cores, in an optimised build
+/// with assertions.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -31,8 +34,10 @@ Examples:
   cargo xtask soak --worlds 100 --fuzz-seconds 0
   cargo xtask soak --first 5000 --worlds 1000   other worlds
   cargo xtask soak --seconds 600                as many worlds as fit in ten minutes
-  cargo xtask soak --world 1234                 replay one world
-  cargo xtask soak --world 1234 --pcap w.pcapng and see what its hosts sent and received
+  cargo xtask soak --world 1234                 run one world
+  cargo xtask soak --replay crates/sim/worlds/old-ack.toml
+                                                replay a world that failed
+  cargo xtask soak --world 1234 --pcap w.pcapng capture the frames of its hosts
   cargo xtask soak --verdicts                   200 worlds of known bottlenecks: are they named?
   cargo xtask soak --verdicts --world 17        one of them, its file and its verdict")]
 pub struct Arguments {
@@ -42,11 +47,14 @@ pub struct Arguments {
     /// The seed of the first world; the others follow it
     #[arg(long, default_value_t = 0, value_name = "SEED")]
     first: u64,
-    /// Replay the world of this seed, and nothing else
+    /// Run the world of this seed, and nothing else
     #[arg(long, value_name = "SEED", conflicts_with_all = ["worlds", "first", "seconds", "fuzz_seconds"])]
     world: Option<u64>,
-    /// Capture the frames of the replayed world's hosts to this file
-    #[arg(long, value_name = "FILE", requires = "world")]
+    /// Run the world of this file, and nothing else
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["world", "worlds", "first", "seconds", "fuzz_seconds", "verdicts"])]
+    replay: Option<PathBuf>,
+    /// Capture the frames of this one world's hosts to a file
+    #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
     /// Start worlds for this long, however many that are
     #[arg(long, value_name = "S", conflicts_with = "worlds")]
@@ -67,9 +75,18 @@ pub struct Arguments {
 /// # Errors
 /// When a world or a fuzzer failed, or the fuzzer can't be had.
 pub fn run(arguments: &Arguments) -> Result<()> {
+    if let Some(file) = &arguments.replay {
+        return replay(&WorldSource::File(file.clone()), arguments.pcap.as_deref());
+    }
+    ensure!(
+        arguments.pcap.is_none() || (arguments.world.is_some() && !arguments.verdicts),
+        "--pcap needs --world or --replay: it captures one world"
+    );
     match (arguments.world, arguments.verdicts) {
         (Some(number), true) => return verdicts::show(number),
-        (Some(seed), false) => return replay(seed, arguments.pcap.as_deref()),
+        (Some(seed), false) => {
+            return replay(&WorldSource::Seed(seed), arguments.pcap.as_deref());
+        }
         (None, true) => {
             let worlds = arguments.worlds.unwrap_or(200);
             return verdicts::run(arguments.first, worlds, arguments.jobs);
@@ -77,7 +94,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         (None, false) => {}
     }
     let plan = Plan {
-        seeds: seeds::known()?,
+        files: world_files::all()?,
         first: arguments.first,
         worlds: arguments
             .seconds
@@ -99,13 +116,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-/// Ten worlds and every seed that ever failed: what `cargo xtask test` runs.
+/// Runs ten drawn worlds and every world file: the share of `cargo xtask test`.
 ///
 /// # Errors
 /// When a world failed.
 pub fn ten_worlds() -> Result<()> {
     let plan = Plan {
-        seeds: seeds::known()?,
+        files: world_files::all()?,
         first: 0,
         worlds: 10,
         seconds: None,
@@ -114,31 +131,33 @@ pub fn ten_worlds() -> Result<()> {
     report(&worlds::run(&plan)?)
 }
 
-fn replay(seed: u64, pcap: Option<&Path>) -> Result<()> {
-    let lived = match pcap {
-        Some(file) => worlds::world_captured(seed, file)
+fn replay(world: &WorldSource, pcap: Option<&Path>) -> Result<()> {
+    let plan = world.plan()?;
+    let outcome = match pcap {
+        Some(file) => worlds::world_captured(&plan, file)
             .with_context(|| format!("capturing to {}", file.display()))?,
-        None => worlds::world(seed),
+        None => worlds::world(&plan),
     };
-    match lived {
+    match outcome {
         Ok(summary) => {
-            println!("{}", worlds::in_a_line(&summary));
+            println!("{world} {}", worlds::in_a_line(&summary));
             Ok(())
         }
-        Err(why) => bail!("world {seed}: {why}"),
+        Err(why) => bail!("{world}: {why}"),
     }
 }
 
-/// Prints each failure with the command that replays it, and keeps its seed.
+/// Keeps each failed world in a file, and prints the command that replays it.
 fn report(failures: &[Failure]) -> Result<()> {
-    for Failure { seed, why } in failures {
-        println!("world {seed}: {why}\n  replay: cargo xtask soak --world {seed}");
+    for failure in failures {
+        let Failure { world, why } = failure;
+        let file = world_files::keep(failure)?;
+        let file = file.strip_prefix(repository::root()).unwrap_or(&file);
+        println!(
+            "{world}: {why}\n  replay: cargo xtask soak --replay {}",
+            file.display()
+        );
     }
-    seeds::add(failures)?;
-    ensure!(
-        failures.is_empty(),
-        "{} worlds did not hold",
-        failures.len()
-    );
+    ensure!(failures.is_empty(), "{} worlds failed", failures.len());
     Ok(())
 }

@@ -1,37 +1,45 @@
-//! Which worlds a plan runs, and what is written of those that failed.
+//! The order of worlds, and the files of those that failed.
 
-use super::seeds;
-use super::worlds::{Failure, Plan};
+use std::path::PathBuf;
+
+use fullpipe_sim::{Seed, WorldPlan};
+
+use super::world_files;
+use super::worlds::{Plan, WorldSource};
 
 #[test]
-fn known_seeds_run_first_and_each_world_once() {
-    for (seeds, first, worlds, expected) in [
-        (&[][..], 0, 3, &[0, 1, 2][..]),
-        (&[77, 3], 100, 2, &[77, 3, 100, 101]),
-        (&[1], 0, 3, &[1, 0, 2]),
-        (&[1], 0, 0, &[1]),
-    ] {
-        let plan = Plan {
-            seeds: seeds.to_vec(),
-            first,
-            worlds,
-            seconds: None,
-            jobs: None,
-        };
-        assert_eq!(plan.order().collect::<Vec<_>>(), expected);
-    }
+fn world_files_run_before_drawn_worlds() {
+    let plan = Plan {
+        files: vec![PathBuf::from("a.toml"), PathBuf::from("b.toml")],
+        first: 100,
+        worlds: 2,
+        seconds: None,
+        jobs: None,
+    };
+    let order: Vec<String> = plan.order().map(|world| world.to_string()).collect();
+    let expected = ["world a.toml", "world b.toml", "world 100", "world 101"];
+    assert_eq!(order, expected);
 }
 
 #[test]
-fn a_seed_file_is_read_back_as_it_was_written() {
-    let failure = Failure {
-        seed: 18_446_744_073_709_551_615,
-        why: "a leak\nin detail".to_owned(),
-    };
-    let line = seeds::line(&failure);
-    assert_eq!(line, "18446744073709551615 # a leak");
-    let text = format!("# seeds\n\n{line}\n7\n");
-    assert_eq!(seeds::parse(&text).ok(), Some(vec![failure.seed, 7]));
-    let error = seeds::parse("1\nabc # words\n").expect_err("not a number");
-    assert!(error.to_string().contains("seeds.txt:2"), "{error}");
+fn a_failed_world_is_kept_in_full_with_its_failure_in_the_comment() {
+    let text = world_files::text(7, "host 1: a leak\nin detail");
+    assert!(text.contains("# host 1: a leak\n# in detail\n"), "{text}");
+    assert_eq!(WorldPlan::from_toml(&text), Ok(WorldPlan::draw(Seed(7))));
+}
+
+#[test]
+fn every_world_file_of_the_repository_can_be_read_and_names_its_bug() {
+    let files = world_files::all().unwrap();
+    assert!(!files.is_empty());
+    for file in files {
+        world_files::read(&file).unwrap();
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(
+            !text.contains("Name the bug here"),
+            "{}: its comment names no bug",
+            file.display()
+        );
+        assert!(WorldSource::File(file).plan().is_ok());
+    }
 }

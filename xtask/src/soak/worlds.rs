@@ -1,61 +1,95 @@
 //! Many worlds on all cores, with a progress bar.
 //!
-//! The one rule: a world that panics, fails a check or never ends costs only
-//! itself; its seed is reported and the others go on.
+//! The one rule: a world that panics, fails a check or never ends is reported, and
+//! the other worlds run on.
 //!
-//! It does not look into a world: the simulator says whether it held.
+//! Nothing here looks into a world: the simulator checks it.
 
 use std::cell::RefCell;
+use std::fmt;
 use std::fs::File;
 use std::io::BufWriter;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use fullpipe_sim::{WorldFailure, WorldSummary, check::CheckCoverage};
+use fullpipe_sim::{Seed, WorldFailure, WorldPlan, WorldSummary, check::CheckCoverage};
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A world that takes longer than this on the wall clock will never end.
+use super::world_files;
+
+/// A world that takes longer than this in real time is taken for one without end.
 const NEVER_ENDS: Duration = Duration::from_secs(300);
 
-/// How often the main thread looks at the clock.
+/// Time between two looks of the main thread at the workers.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Which worlds to run.
+/// The description of a world: a file, or the seed that it is drawn from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WorldSource {
+    /// A world file.
+    File(PathBuf),
+    /// A seed.
+    Seed(u64),
+}
+
+impl WorldSource {
+    /// The world's description.
+    ///
+    /// # Errors
+    /// When it is a file and that holds no world.
+    pub fn plan(&self) -> Result<WorldPlan> {
+        match self {
+            Self::File(file) => world_files::read(file),
+            Self::Seed(seed) => Ok(WorldPlan::draw(Seed(*seed))),
+        }
+    }
+}
+
+impl fmt::Display for WorldSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(file) => write!(f, "world {}", file.display()),
+            Self::Seed(seed) => write!(f, "world {seed}"),
+        }
+    }
+}
+
+/// The worlds to run.
 pub struct Plan {
-    /// These first.
-    pub seeds: Vec<u64>,
-    /// Then `worlds` worlds from here on.
+    /// World files, which run first.
+    pub files: Vec<PathBuf>,
+    /// Seed of the first drawn world.
     pub first: u64,
-    /// See `first`.
+    /// Number of drawn worlds, of consecutive seeds.
     pub worlds: u64,
-    /// Start no world after this long.
+    /// Time after which no further world is started.
     pub seconds: Option<Duration>,
-    /// Threads; one for each core when absent.
+    /// Number of threads; one for each core when absent.
     pub jobs: Option<usize>,
 }
 
 impl Plan {
-    /// The seeds in the order in which their worlds run, each once.
-    pub fn order(&self) -> impl Iterator<Item = u64> + Send + '_ {
-        let numbered = self.first..self.first.saturating_add(self.worlds);
-        let fresh = numbered.filter(|seed| !self.seeds.contains(seed));
-        self.seeds.iter().copied().chain(fresh)
+    /// The worlds in the order in which they run.
+    pub fn order(&self) -> impl Iterator<Item = WorldSource> + Send + '_ {
+        let drawn = self.first..self.first.saturating_add(self.worlds);
+        let files = self.files.iter().cloned().map(WorldSource::File);
+        files.chain(drawn.map(WorldSource::Seed))
     }
 }
 
-/// A world that did not hold.
+/// A world that failed.
 pub struct Failure {
-    /// Its seed.
-    pub seed: u64,
-    /// What the checker or the panic said; the first line says it all.
+    /// The world.
+    pub world: WorldSource,
+    /// The message of the checker or the panic; its first line is complete.
     pub why: String,
 }
 
-/// Runs the plan's worlds; returns those that failed, sorted by seed.
+/// Runs the plan's worlds; returns those that failed, sorted.
 ///
 /// # Errors
 /// When the number of cores can't be told.
@@ -92,7 +126,7 @@ pub fn run(plan: &Plan) -> Result<Vec<Failure>> {
     panic::set_hook(hook);
     bar.finish_and_clear();
     let mut failures = run.failures.into_inner().expect("no worker died");
-    failures.sort_by_key(|failure| failure.seed);
+    failures.sort_by(|one, other| one.world.cmp(&other.world));
     println!(
         "{} worlds in {:.1} s",
         bar.position(),
@@ -110,11 +144,11 @@ pub fn run(plan: &Plan) -> Result<Vec<Failure>> {
 }
 
 thread_local! {
-    /// What the panic hook heard on this thread, with the place of the panic.
+    /// The message and place of the last panic on this thread.
     static LAST_PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// In how many worlds each checker that needs more than a frame judged.
+/// Number of worlds in which each of these checkers had something to judge.
 #[derive(Default)]
 struct JudgedIn {
     repeats: u64,
@@ -130,35 +164,35 @@ impl JudgedIn {
     }
 }
 
-/// Runs one world; `Ok` tells of it, the error is why it failed.
+/// Runs one world. Returns its summary, or the reason why it failed.
 ///
-/// The simulator catches what the stack asserts; what the simulator itself
-/// asserts is caught here.
-pub fn world(seed: u64) -> Result<WorldSummary, String> {
-    told(|| fullpipe_sim::soak(seed))
+/// The simulator catches the stack's failed assertions; its own are caught here.
+pub fn world(plan: &WorldPlan) -> Result<WorldSummary, String> {
+    caught(|| fullpipe_sim::soak(plan))
 }
 
 /// Runs one world as [`world`] does, and captures every host's frames to `file`.
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn world_captured(seed: u64, file: &Path) -> Result<Result<WorldSummary, String>> {
+pub fn world_captured(plan: &WorldPlan, file: &Path) -> Result<Result<WorldSummary, String>> {
     let out = BufWriter::new(File::create(file)?);
     let mut written = Ok(());
-    let lived = told(|| {
-        let lived = fullpipe_sim::soak_captured(seed, Box::new(out));
-        lived.unwrap_or_else(|error| {
+    let outcome = caught(|| {
+        let outcome = fullpipe_sim::soak_captured(plan, Box::new(out));
+        outcome.unwrap_or_else(|error| {
             written = Err(error);
-            fullpipe_sim::soak(seed)
+            fullpipe_sim::soak(plan)
         })
     });
     written?;
-    Ok(lived)
+    Ok(outcome)
 }
 
-fn told(live: impl FnOnce() -> Result<WorldSummary, WorldFailure>) -> Result<WorldSummary, String> {
-    let lived = panic::catch_unwind(AssertUnwindSafe(live));
-    match lived {
+fn caught(
+    run: impl FnOnce() -> Result<WorldSummary, WorldFailure>,
+) -> Result<WorldSummary, String> {
+    match panic::catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(summary)) => Ok(summary),
         Ok(Err(failure)) => Err(match LAST_PANIC.take() {
             Some(panic) => format!("{}\n{panic}", at_place(&failure)),
@@ -170,7 +204,7 @@ fn told(live: impl FnOnce() -> Result<WorldSummary, WorldFailure>) -> Result<Wor
     }
 }
 
-/// A failure in one line, without the command that replays it.
+/// A failure in one line, without the seed.
 fn at_place(failure: &WorldFailure) -> String {
     let WorldFailure {
         at, place, finding, ..
@@ -178,10 +212,10 @@ fn at_place(failure: &WorldFailure) -> String {
     format!("{place}: {finding} (at {:.6} s)", at.as_secs_f64())
 }
 
-/// What is to be told of a world that held.
+/// The summary of a world that held, in a line.
 pub fn in_a_line(summary: &WorldSummary) -> String {
     let WorldSummary {
-        seed,
+        seed: _,
         hosts,
         conversations,
         finished,
@@ -197,15 +231,14 @@ pub fn in_a_line(summary: &WorldSummary) -> String {
         rate,
     } = judged;
     format!(
-        "world {} held: {hosts} hosts, {finished} of {conversations} conversations finished, \
+        "held: {hosts} hosts, {finished} of {conversations} conversations finished, \
          {bytes} bytes in {frames} frames and {steps} steps, {:.1} s of virtual time; \
          judged: repeats {repeats}, pace {pace}, rate samples {rate}",
-        seed.0,
         lasted.as_secs_f64()
     )
 }
 
-/// What a panic said, and where.
+/// The message and the place of a panic.
 fn in_words(info: &PanicHookInfo<'_>) -> String {
     let said = info.payload_as_str().unwrap_or("panicked without words");
     match info.location() {
@@ -214,31 +247,35 @@ fn in_words(info: &PanicHookInfo<'_>) -> String {
     }
 }
 
-/// What the workers share.
+/// State that the workers share.
 struct Run<'a> {
     start: Instant,
     seconds: Option<Duration>,
-    order: Mutex<Box<dyn Iterator<Item = u64> + Send + 'a>>,
+    order: Mutex<Box<dyn Iterator<Item = WorldSource> + Send + 'a>>,
     failures: Mutex<Vec<Failure>>,
     judged: Mutex<JudgedIn>,
-    /// For each worker: the seed it is at, and since when.
-    at_work: Vec<Mutex<Option<(u64, Instant)>>>,
+    /// For each worker: its world, and the time at which that started.
+    at_work: Vec<Mutex<Option<(WorldSource, Instant)>>>,
     bar: &'a ProgressBar,
 }
 
 impl Run<'_> {
-    fn work(&self, slot: &Mutex<Option<(u64, Instant)>>) {
-        while let Some(seed) = self.take() {
-            *slot.lock().expect("only this worker writes") = Some((seed, Instant::now()));
-            match world(seed) {
+    fn work(&self, slot: &Mutex<Option<(WorldSource, Instant)>>) {
+        while let Some(source) = self.take() {
+            *slot.lock().expect("only this worker writes") = Some((source.clone(), Instant::now()));
+            let outcome = match source.plan() {
+                Ok(plan) => world(&plan),
+                Err(error) => Err(format!("{error:#}")),
+            };
+            match outcome {
                 Ok(summary) => {
                     let mut judged = self.judged.lock().expect("no worker died");
                     judged.add(summary.judged);
                 }
                 Err(why) => {
-                    self.bar.println(format!("world {seed}: {why}"));
+                    self.bar.println(format!("{source}: {why}"));
                     let mut failures = self.failures.lock().expect("no worker died");
-                    failures.push(Failure { seed, why });
+                    failures.push(Failure { world: source, why });
                 }
             }
             self.bar.inc(1);
@@ -246,7 +283,7 @@ impl Run<'_> {
         *slot.lock().expect("only this worker writes") = None;
     }
 
-    fn take(&self) -> Option<u64> {
+    fn take(&self) -> Option<WorldSource> {
         if self
             .seconds
             .is_some_and(|limit| self.start.elapsed() >= limit)
@@ -256,17 +293,17 @@ impl Run<'_> {
         self.order.lock().expect("no worker died").next()
     }
 
-    /// A thread can't be stopped, so a world without end ends the program,
-    /// after all failures so far are reported.
+    /// Ends the program when a world runs without end, after reporting all failures
+    /// so far: a thread can't be stopped.
     fn give_up_on_endless_worlds(&self) {
         for slot in &self.at_work {
-            let at = *slot.lock().expect("no worker died");
-            if let Some((seed, since)) = at
+            let at = slot.lock().expect("no worker died").clone();
+            if let Some((world, since)) = at
                 && since.elapsed() > NEVER_ENDS
             {
                 let mut failures = self.failures.lock().expect("no worker died");
                 let why = format!("still running after {} s", NEVER_ENDS.as_secs());
-                failures.push(Failure { seed, why });
+                failures.push(Failure { world, why });
                 self.bar.finish_and_clear();
                 if let Err(error) = super::report(&failures) {
                     eprintln!("xtask: {error:#}");

@@ -4,11 +4,13 @@
 //! woken, it reads no more than its plan allows.
 
 use fullpipe_pool::{Duration, Instant};
+use serde::{Deserialize, Serialize};
 
 use super::{NextRun, ReadOutcome, Socket};
 
 /// How fast a reader reads.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ReadPlan {
     /// Everything, as soon as it is there.
     Eager,
@@ -17,11 +19,12 @@ pub enum ReadPlan {
         /// Bytes of one helping.
         bytes: u64,
         /// Time between two helpings.
+        #[serde(with = "crate::text_forms::duration")]
         every: Duration,
     },
     /// Eagerly, but not at all during the stalls: pairs of when one begins,
     /// counted from the start, and how long it lasts. In order of time.
-    Stalls(Vec<(Duration, Duration)>),
+    Stalls(#[serde(with = "crate::text_forms::duration_pairs")] Vec<(Duration, Duration)>),
 }
 
 /// A reader at work.

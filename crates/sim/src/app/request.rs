@@ -4,11 +4,13 @@
 //! How long an answer took is for the measurements to say.
 
 use fullpipe_pool::{Duration, Instant};
+use serde::{Deserialize, Serialize};
 
 use super::{Application, NextRun, ReadOutcome, Socket};
 
 /// What client and server have agreed on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Requests {
     /// How many requests.
     pub count: u64,
@@ -17,6 +19,7 @@ pub struct Requests {
     /// Bytes of a response; at least 1.
     pub response_len: u64,
     /// Rest of the client between a response and the next request.
+    #[serde(with = "crate::text_forms::duration")]
     pub think: Duration,
 }
 

@@ -1,6 +1,6 @@
 //! Applications against a socket that is not there.
 
-use fullpipe_pool::{Duration, Instant, Rng};
+use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::SocketOption;
 
 use super::fake::FakeSocket;
@@ -69,7 +69,7 @@ fn a_pause_follows_each_whole_write() {
 fn odd_writes_have_many_sizes_and_the_right_sum() {
     let size = WriteSize::Odd {
         max: 3_000,
-        rng: Rng::seeded(1),
+        seed: 1,
     };
     let plan = WritePlan {
         size,

@@ -5,9 +5,11 @@
 //! to the end, and only then closes, so nothing is lost.
 
 use super::{Application, NextRun, ReadPlan, Reader, Socket, WritePlan, Writer};
+use serde::{Deserialize, Serialize};
 
 /// How a transfer ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Ending {
     /// When both directions have ended.
     Graceful,

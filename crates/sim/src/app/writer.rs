@@ -6,20 +6,23 @@
 
 use fullpipe_pool::{Duration, Instant, Rng};
 use fullpipe_tcp::SocketOption;
+use serde::{Deserialize, Serialize};
 
 use super::{NextRun, Socket};
 
 /// How much is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Amount {
     /// This many bytes.
     Bytes(u64),
     /// As much as goes, for this long from the first write on.
-    For(Duration),
+    For(#[serde(with = "crate::text_forms::duration")] Duration),
 }
 
 /// The sizes of writes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum WriteSize {
     /// All the same, in bytes.
     Fixed(u64),
@@ -27,31 +30,41 @@ pub enum WriteSize {
     Odd {
         /// Largest write.
         max: u64,
-        /// Where the sizes come from.
-        rng: Rng,
+        /// Seed of the generator that draws the sizes.
+        #[serde(with = "crate::text_forms::seed")]
+        seed: u64,
     },
 }
 
 impl WriteSize {
-    fn next(&mut self) -> u64 {
-        match self {
-            Self::Fixed(size) => *size,
-            Self::Odd { max, rng } => {
+    fn generator(&self) -> Rng {
+        match *self {
+            Self::Fixed(_) => Rng::seeded(0),
+            Self::Odd { seed, .. } => Rng::seeded(seed),
+        }
+    }
+
+    fn next(&self, rng: &mut Rng) -> u64 {
+        match *self {
+            Self::Fixed(size) => size,
+            Self::Odd { max, .. } => {
                 let octave = rng.between(0, u64::from(max.ilog2()));
-                rng.between(1, (*max).min(2 << octave))
+                rng.between(1, max.min(2 << octave))
             }
         }
     }
 }
 
 /// What a writer does.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct WritePlan {
     /// How much.
     pub amount: Amount,
     /// In which pieces.
     pub size: WriteSize,
     /// Rest after each whole write.
+    #[serde(with = "crate::text_forms::duration")]
     pub pause: Duration,
     /// Room in bytes that it waits for when the send buffer is full; 0 leaves it
     /// to the stack.
@@ -87,6 +100,8 @@ impl WritePlan {
 /// A writer at work.
 #[derive(Debug)]
 pub struct Writer {
+    /// Draws the sizes of writes.
+    sizes: Rng,
     plan: WritePlan,
     started: Option<Instant>,
     written: u64,
@@ -99,6 +114,7 @@ impl Writer {
     /// A writer that has not begun.
     pub fn new(plan: WritePlan) -> Self {
         Self {
+            sizes: plan.size.generator(),
             plan,
             started: None,
             written: 0,
@@ -135,7 +151,7 @@ impl Writer {
                 if socket.now() < self.not_before {
                     return (false, deadline.or(NextRun::At(self.not_before)));
                 }
-                self.rest = self.plan.size.next();
+                self.rest = self.plan.size.next(&mut self.sizes);
             }
             let taken = socket.write(self.rest.min(left));
             if taken == 0 {

@@ -162,7 +162,8 @@ impl RepeatChecker {
         };
         match self.sacked.iter().find(overlap) {
             Some((left, right, at)) => Err(format!(
-                "{start}..{end} was sent again although {left}..{right} was SACKed at {at:?}"
+                "{start}..{end} was sent again although {left}..{right} was SACKed at {:.6} s",
+                at.as_secs_f64()
             )),
             None => Ok(()),
         }

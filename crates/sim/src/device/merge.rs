@@ -7,6 +7,7 @@
 //! and behind what was held of its connection. Nothing is held longer than the
 //! description says. RFC 3168 marks are never mixed.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use fullpipe::device::RxMeta;
@@ -25,11 +26,14 @@ const TCP_AT: usize = EthernetHeader::LEN + Ipv4Header::LEN;
 
 /// How a device merges: like a card with two interrupt timers, one that starts
 /// anew with each frame and one that does not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Merge {
     /// What is held is given up when nothing came for so long.
+    #[serde(with = "crate::text_forms::duration")]
     pub quiet: Duration,
     /// And in any case when its first segment is so old.
+    #[serde(with = "crate::text_forms::duration")]
     pub longest: Duration,
     /// The stack is told that checksums were verified; else it looks itself.
     pub verifies: bool,

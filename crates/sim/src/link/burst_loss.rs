@@ -5,9 +5,11 @@
 //! the state, only frames do.
 
 use fullpipe_pool::Rng;
+use serde::{Deserialize, Serialize};
 
 /// The four probabilities of a channel that is good or bad.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct BurstLoss {
     /// Probability that a good channel turns bad before a frame.
     pub enter: f64,

@@ -7,12 +7,14 @@
 //! RFC's §5.
 
 use fullpipe_pool::{Duration, Instant};
+use serde::{Deserialize, Serialize};
 
 use super::mark::mark;
 use super::queue::{FrameQueue, QueuedFrame};
 
 /// The discipline's settings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Codel {
     /// A standing queue this short is good, in microseconds.
     pub target_us: u64,

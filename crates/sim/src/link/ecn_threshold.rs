@@ -5,9 +5,11 @@
 //! and nothing is averaged.
 
 use super::{mark::mark, queue::FrameQueue};
+use serde::{Deserialize, Serialize};
 
 /// How long the queue may be before congestion is reported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum EcnThreshold {
     /// So many frames.
     Packets(u32),

@@ -7,6 +7,7 @@
 use fullpipe_wire::{
     Checksum, EthernetHeader, Icmpv4Message, Ipv4Header, Protocol, UnreachableCode,
 };
+use serde::{Deserialize, Serialize};
 
 use super::ETHERNET_HEADER_LEN;
 
@@ -14,7 +15,8 @@ use super::ETHERNET_HEADER_LEN;
 const QUOTED_PAYLOAD: usize = 8;
 
 /// A hop that carries less than the link around it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Hop {
     /// Largest IP packet in bytes that it carries.
     pub mtu: u16,

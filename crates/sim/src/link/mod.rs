@@ -40,6 +40,7 @@ pub use radio::Radio;
 pub use reordering::Reordering;
 pub use token_bucket::TokenBucket;
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Bytes of an Ethernet II header, which `mtu` does not count.
@@ -80,7 +81,8 @@ impl Direction {
 /// A frame waits in the queue, is put on the wire when the token bucket and the
 /// medium allow it, takes its serialization time, may be lost, and arrives
 /// after the delay, perhaps late, twice or damaged.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct LinkModel {
     /// Bits a second on the wire, link header included; 0 when a frame takes no
     /// time.
@@ -116,6 +118,12 @@ pub struct LinkModel {
     pub hop: Option<Hop>,
     /// A time in which every frame is lost.
     pub outage: Option<Outage>,
+}
+
+impl Default for LinkModel {
+    fn default() -> Self {
+        Self::ideal()
+    }
 }
 
 impl LinkModel {

@@ -5,9 +5,11 @@
 //! it all the same; one that is on its way when the time begins still arrives.
 
 use fullpipe_pool::{Duration, Instant};
+use serde::{Deserialize, Serialize};
 
 /// From when on, and for how long, counted from the beginning of the world.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Outage {
     /// When it begins, in microseconds.
     pub after_us: u64,

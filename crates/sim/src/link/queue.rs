@@ -3,12 +3,14 @@
 //! Rule: a full queue drops the frame that comes last (drop tail). The frame on
 //! the wire is no longer in the queue.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use fullpipe_pool::Instant;
 
 /// How much may wait, for each direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Queue {
     /// Everything waits; nothing is dropped.
     Unlimited,

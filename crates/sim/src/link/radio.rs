@@ -6,11 +6,13 @@
 //! cost is part of `access_us`.
 
 use fullpipe_pool::{Duration, Rng};
+use serde::{Deserialize, Serialize};
 
 use super::Direction;
 
 /// What using the air costs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Radio {
     /// Air time of every frame beside its bits, in microseconds: turnaround,
     /// preamble and the radio's own acknowledgement.

@@ -3,9 +3,11 @@
 //! Rule: only the chosen frame is late; those behind it keep their times.
 
 use fullpipe_pool::{Duration, Rng};
+use serde::{Deserialize, Serialize};
 
 /// How often a frame is overtaken, and by how much it is late.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Reordering {
     /// Probability that a frame takes the longer way.
     pub chance: f64,

@@ -5,11 +5,13 @@
 //! rounded. What waits is held by `queue.rs`; the wire's own rate is `rate.rs`.
 
 use fullpipe_pool::{Duration, Instant};
+use serde::{Deserialize, Serialize};
 
 const NANOS_PER_SEC: u128 = 1_000_000_000;
 
 /// The shaper's settings, as `tbf` has them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TokenBucket {
     /// Tokens a second, in bits.
     pub rate_bps: u64,

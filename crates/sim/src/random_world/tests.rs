@@ -1,26 +1,47 @@
-//! What is drawn is legal, and always the same.
+//! Drawn worlds are legal, reproducible and drawn property by property.
 
 use super::*;
 
 #[test]
 fn a_seed_draws_the_same_world_each_time_and_another_seed_another() {
-    let draw = |seed| format!("{:?}", RandomWorld::draw(Seed(seed)).hardship);
+    let draw = |seed| WorldPlan::draw(Seed(seed));
     assert_eq!(draw(1), draw(1));
     assert_ne!(draw(1), draw(2));
 }
 
 #[test]
-fn every_drawn_configuration_is_legal_and_every_link_can_carry_its_mtu() {
+fn every_drawn_world_is_legal_and_every_link_can_carry_its_mtu() {
     for seed in 0..300 {
-        let mut rng = Rng::seeded(seed);
-        draw_config(&mut rng, 5).validate().unwrap();
-        let mtu = draw_mtu(&mut rng);
-        let link = draw_link(&mut rng, mtu);
-        link.check().unwrap();
-        let frame = (mtu + ETHERNET_HEADER_LEN) as u64;
-        assert!(
-            link.token_bucket
-                .is_none_or(|bucket| bucket.burst_bytes >= frame)
+        let plan = WorldPlan::draw(Seed(seed));
+        plan.check().unwrap();
+        for link in &plan.links {
+            let model = link.forward;
+            let frame = (model.mtu + ETHERNET_HEADER_LEN) as u64;
+            assert!(
+                model
+                    .token_bucket
+                    .is_none_or(|bucket| bucket.burst_bytes >= frame)
+            );
+        }
+    }
+}
+
+#[test]
+fn a_property_of_a_link_depends_on_no_other_property() {
+    for seed in 0..100 {
+        let rng = Rng::seeded(seed);
+        let model = draw_direction(&rng, 1_500);
+        assert_eq!(model.loss, draw_chance(rng.fork_named("loss"), 0.1));
+        let of_jumbo = draw_direction(&rng, 9_000);
+        let LinkModel {
+            rate_bps,
+            delay_us,
+            reordering,
+            ..
+        } = of_jumbo;
+        assert_eq!(
+            (model.rate_bps, model.delay_us, model.reordering),
+            (rate_bps, delay_us, reordering)
         );
     }
 }

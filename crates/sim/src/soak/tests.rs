@@ -8,7 +8,7 @@ use crate::{CpuModel, FrameCost};
 #[test]
 fn a_handful_of_random_worlds_hold_every_checker() {
     for seed in 0..10 {
-        if let Err(failure) = soak(seed) {
+        if let Err(failure) = soak(&WorldPlan::draw(Seed(seed))) {
             panic!("{failure}");
         }
     }
@@ -36,12 +36,12 @@ fn draw_cpu(rng: &mut Rng) -> CpuModel {
 #[test]
 fn worlds_of_slow_processors_hold_every_checker() {
     for seed in 0..10 {
-        let mut drawn = RandomWorld::draw(Seed(seed));
-        let mut rng = Rng::seeded(seed).fork(4);
-        for host in drawn.world.hosts() {
-            drawn.world.set_cpu(host, draw_cpu(&mut rng));
+        let mut plan = WorldPlan::draw(Seed(seed));
+        let mut rng = Rng::seeded(seed).fork_named("cpu");
+        for host in &mut plan.hosts {
+            host.cpu = Some(draw_cpu(&mut rng));
         }
-        if let Err(failure) = live(&mut drawn) {
+        if let Err(failure) = soak(&plan) {
             panic!("{failure}");
         }
     }
@@ -49,7 +49,8 @@ fn worlds_of_slow_processors_hold_every_checker() {
 
 #[test]
 fn a_world_is_the_same_each_time() {
-    assert_eq!(soak(3), soak(3));
+    let plan = WorldPlan::draw(Seed(3));
+    assert_eq!(soak(&plan), soak(&plan));
 }
 
 /// A writer whose bytes can be counted afterwards.
@@ -71,8 +72,9 @@ impl Write for Counted {
 #[test]
 fn capturing_a_world_changes_nothing_in_it() {
     let written = Counted::default();
-    let captured = soak_captured(3, Box::new(written.clone())).unwrap();
-    assert_eq!(captured, soak(3));
+    let plan = WorldPlan::draw(Seed(3));
+    let captured = soak_captured(&plan, Box::new(written.clone())).unwrap();
+    assert_eq!(captured, soak(&plan));
     let frames = captured.unwrap().frames as usize;
     // Each frame that left is in there, with its 14 bytes of link header at least.
     assert!(written.0.load(std::sync::atomic::Ordering::Relaxed) > 14 * frames);

@@ -122,7 +122,6 @@ struct WorldLink {
 #[derive(Debug)]
 pub struct World {
     seed: Seed,
-    random: bool,
     rng: Rng,
     now: Instant,
     events: EventQueue<WorldEvent>,
@@ -163,7 +162,6 @@ impl World {
     pub fn new(seed: Seed) -> Self {
         Self {
             seed,
-            random: false,
             rng: Rng::seeded(seed.0),
             now: Instant::ZERO,
             events: EventQueue::default(),
@@ -185,14 +183,6 @@ impl World {
             judged: CheckCoverage::default(),
             steps: 0,
             frames: 0,
-        }
-    }
-
-    /// A world whose failures say that its seed alone replays it.
-    pub(crate) fn random(seed: Seed) -> Self {
-        Self {
-            random: true,
-            ..Self::new(seed)
         }
     }
 
@@ -528,7 +518,6 @@ impl World {
     pub(crate) fn failure(&self, place: String, finding: impl Into<String>) -> WorldFailure {
         WorldFailure {
             seed: self.seed,
-            random: self.random,
             at: self.now,
             place,
             finding: finding.into(),

@@ -1,0 +1,329 @@
+//! The full description of a world, and the file that holds it.
+//!
+//! Rule: a plan holds everything that decides how a world runs, so the same plan
+//! gives the same frames at the same nanoseconds, whatever random worlds are drawn
+//! like by then. A plan is drawn from a seed (`random_world.rs`) or read from a
+//! file; how it is run is in `soak.rs`.
+//!
+//! A file lists only the knobs and link settings that differ from their defaults.
+//! A name that no longer exists is an error, so a file cannot lose a setting
+//! unnoticed.
+
+use std::fmt;
+
+use fullpipe::Config;
+use fullpipe_pool::Duration;
+use serde::{Deserialize, Serialize};
+
+use crate::app::{
+    Application, Ending, ReadPlan, Requester, Requests, Responder, Transfer, WritePlan,
+};
+use crate::cpu::CpuModel;
+use crate::device::DeviceModel;
+use crate::flow::FlowId;
+use crate::link::{Direction, LinkModel};
+use crate::rule::{Rule, RuleAction};
+use crate::world::{HostId, LinkId, Seed, World};
+
+/// A world at time zero, and the impairments that it goes through.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorldPlan {
+    /// Seed of what is random while the world runs: losses, backoffs, initial
+    /// sequence numbers, payload.
+    #[serde(with = "crate::text_forms::seed")]
+    pub seed: u64,
+    /// Time for which impairments last; after it every transfer must end.
+    #[serde(with = "crate::text_forms::duration")]
+    pub impaired_for: Duration,
+    /// A link that is unplugged for a while, inside `impaired_for`.
+    pub outage: Option<OutagePlan>,
+    /// Packets that are dropped, delayed or duplicated by their number.
+    #[serde(default)]
+    pub rules: Vec<RulePlan>,
+    /// The links. One link joins two hosts; several are joined by one switch.
+    pub links: Vec<LinkPlan>,
+    /// The hosts, each on one link.
+    pub hosts: Vec<HostPlan>,
+    /// The connections.
+    pub flows: Vec<FlowPlan>,
+}
+
+/// A link that is unplugged for a while.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OutagePlan {
+    /// Index of the link.
+    pub link: usize,
+    /// Time at which it is unplugged.
+    #[serde(with = "crate::text_forms::duration")]
+    pub begin: Duration,
+    /// Time until it is plugged in again.
+    #[serde(with = "crate::text_forms::duration")]
+    pub length: Duration,
+}
+
+/// TCP segments that meet an action, counted over all hosts in the order they leave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RulePlan {
+    /// The action.
+    pub action: RuleAction,
+    /// Number of the first segment, from 1.
+    pub first: u64,
+    /// Number of segments.
+    pub count: u64,
+}
+
+/// A link's two directions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkPlan {
+    /// From the link's first end, where its host is, to its second.
+    pub forward: LinkModel,
+    /// From its second end to its first; `None` is the same as forward.
+    pub back: Option<LinkModel>,
+}
+
+/// A host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostPlan {
+    /// Index of its link.
+    pub link: usize,
+    /// Its network device.
+    pub device: DeviceModel,
+    /// Its processor; `None` takes no time.
+    pub cpu: Option<CpuModel>,
+    /// Its knobs.
+    #[serde(with = "crate::text_forms::knobs", rename = "knobs", default)]
+    pub config: Config,
+}
+
+/// A connection and the applications at its two ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowPlan {
+    /// Index of the host that opens the connection.
+    pub client: usize,
+    /// Index of the host that accepts it.
+    pub server: usize,
+    /// Time at which the client opens it.
+    #[serde(with = "crate::text_forms::duration")]
+    pub start: Duration,
+    /// The applications write and read in the stack's blocks, without a copy.
+    pub in_place: bool,
+    /// The applications.
+    pub apps: AppsPlan,
+}
+
+/// The applications of a connection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum AppsPlan {
+    /// The client sends requests and the server answers each.
+    Requests(Requests),
+    /// Each end writes a stream, reads one, or both.
+    Transfer {
+        /// The client.
+        client: TransferPlan,
+        /// The server.
+        server: TransferPlan,
+    },
+}
+
+/// An application that writes a stream, reads one, or both.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TransferPlan {
+    /// The stream that it writes, if any.
+    pub write: Option<WritePlan>,
+    /// The pace at which it reads.
+    pub read: ReadPlan,
+    /// The way it ends.
+    pub ending: Ending,
+}
+
+/// The reason why a text is not a world file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorldFileError(String);
+
+impl fmt::Display for WorldFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for WorldFileError {}
+
+impl LinkPlan {
+    /// The model of one direction.
+    pub fn model(&self, direction: Direction) -> LinkModel {
+        match direction {
+            Direction::Forward => self.forward,
+            Direction::Back => self.back.unwrap_or(self.forward),
+        }
+    }
+}
+
+impl RulePlan {
+    fn rule(&self) -> Rule {
+        let chosen = self.first..self.first.saturating_add(self.count);
+        let mut seen = 0;
+        Rule::new(self.action, move |packet| {
+            seen += u64::from(packet.tcp.is_some());
+            packet.tcp.is_some() && chosen.contains(&seen)
+        })
+    }
+}
+
+impl AppsPlan {
+    fn applications(&self) -> (Box<dyn Application>, Box<dyn Application>) {
+        match self {
+            Self::Requests(plan) => (
+                Box::new(Requester::new(*plan)),
+                Box::new(Responder::new(*plan)),
+            ),
+            Self::Transfer { client, server } => {
+                (Box::new(client.transfer()), Box::new(server.transfer()))
+            }
+        }
+    }
+}
+
+impl TransferPlan {
+    fn transfer(&self) -> Transfer {
+        Transfer::new(self.write.clone(), self.read.clone(), self.ending)
+    }
+}
+
+impl WorldPlan {
+    /// Builds the world at time zero.
+    ///
+    /// # Panics
+    /// If the plan contradicts itself; [`check`](Self::check) tells.
+    pub fn build(&self) -> World {
+        let mut world = World::new(Seed(self.seed));
+        let links: Vec<LinkId> = self
+            .links
+            .iter()
+            .map(|plan| {
+                let [forward, back] = Direction::ALL.map(|direction| plan.model(direction));
+                world.link_asymmetric(forward, back)
+            })
+            .collect();
+        let hosts: Vec<HostId> = self
+            .hosts
+            .iter()
+            .map(|plan| {
+                let host = world.host_with(&links[plan.link], plan.config.clone(), plan.device);
+                world.set_cpu(host, plan.cpu.unwrap_or(CpuModel::FREE));
+                host
+            })
+            .collect();
+        if links.len() > 1 {
+            let switch = world.switch();
+            for link in &links {
+                world.plug(link, switch);
+            }
+        }
+        for plan in &self.flows {
+            let (client, server) = plan.apps.applications();
+            let (from, to) = (hosts[plan.client], hosts[plan.server]);
+            let flow: FlowId = world.converse(from, to, client, server, plan.start);
+            world.set_in_place(flow, plan.in_place);
+        }
+        for rule in &self.rules {
+            world.rule(rule.rule());
+        }
+        world
+    }
+
+    /// Checks that the parts fit each other and every value is in its range.
+    ///
+    /// # Errors
+    /// The first contradiction, in words.
+    pub fn check(&self) -> Result<(), WorldFileError> {
+        let refuse = |words: String| Err(WorldFileError(words));
+        for (number, link) in self.links.iter().enumerate() {
+            for direction in Direction::ALL {
+                if let Err(error) = link.model(direction).check() {
+                    return refuse(format!("links[{number}]: {error}"));
+                }
+            }
+            let ends = self.hosts.iter().filter(|host| host.link == number).count();
+            let free = if self.links.len() > 1 { 1 } else { 2 };
+            if ends > free {
+                return refuse(format!("links[{number}] has room for {free} hosts"));
+            }
+        }
+        for (number, host) in self.hosts.iter().enumerate() {
+            if host.link >= self.links.len() {
+                return refuse(format!("hosts[{number}]: no link {}", host.link));
+            }
+            if let Err(error) = host.config.validate() {
+                return refuse(format!("hosts[{number}]: {error}"));
+            }
+        }
+        for (number, flow) in self.flows.iter().enumerate() {
+            if flow.client.max(flow.server) >= self.hosts.len() || flow.client == flow.server {
+                return refuse(format!("flows[{number}]: its ends are two of the hosts"));
+            }
+        }
+        if let Some(OutagePlan {
+            link,
+            begin,
+            length,
+        }) = self.outage
+            && (link >= self.links.len() || begin + length > self.impaired_for)
+        {
+            return refuse("outage: it is of one of the links, within impaired_for".into());
+        }
+        Ok(())
+    }
+
+    /// Reads a world file.
+    ///
+    /// # Errors
+    /// What is wrong with the text, or [`check`](Self::check)'s answer.
+    pub fn from_toml(text: &str) -> Result<Self, WorldFileError> {
+        let plan: Self = toml::from_str(text).map_err(|error| WorldFileError(error.to_string()))?;
+        plan.check()?;
+        Ok(plan)
+    }
+
+    /// Writes a world file that begins with `comment`, line by line.
+    pub fn to_toml(&self, comment: &str) -> String {
+        let comment: String = comment
+            .lines()
+            .map(|line| format!("# {line}").trim_end().to_owned() + "\n")
+            .collect();
+        let table = toml::Table::try_from(self).map(|mut table| {
+            omit_link_defaults(&mut table);
+            toml::to_string(&table)
+        });
+        match table {
+            Ok(Ok(text)) => format!("{comment}\n{text}"),
+            Ok(Err(error)) | Err(error) => unreachable!("a plan is a TOML table: {error}"),
+        }
+    }
+}
+
+/// Removes link settings that an ideal link has too.
+fn omit_link_defaults(table: &mut toml::Table) {
+    let Ok(ideal) = toml::Table::try_from(LinkModel::ideal()) else {
+        return;
+    };
+    let links = table.get_mut("links").and_then(toml::Value::as_array_mut);
+    for link in links.into_iter().flatten() {
+        for direction in ["forward", "back"] {
+            let model = link.get_mut(direction);
+            if let Some(model) = model.and_then(toml::Value::as_table_mut) {
+                model.retain(|key, value| ideal.get(key) != Some(value));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! The folder of worlds that once failed, each a file that describes it in full.
+//!
+//! The one rule: every `cargo xtask test` runs each world of the folder again. A
+//! file holds its world whatever is drawn from the world's seed by now; its first
+//! lines name the bug that it guards against.
+//!
+//! The form of a file is the simulator's (`fullpipe_sim::WorldPlan`).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow};
+use fullpipe_sim::{Seed, WorldPlan};
+
+use super::worlds::{Failure, WorldSource};
+use crate::repository;
+
+/// The folder, below the root.
+const FOLDER: &str = "crates/sim/worlds";
+
+/// The world files of the repository, by name.
+///
+/// # Errors
+/// When the folder can't be read.
+pub fn all() -> Result<Vec<PathBuf>> {
+    let folder = repository::root().join(FOLDER);
+    let entries = fs::read_dir(&folder).with_context(|| format!("reading {FOLDER}"))?;
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.with_context(|| format!("reading {FOLDER}"))?.path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "toml")
+        {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Reads a world file.
+///
+/// # Errors
+/// When the file can't be read or holds no world.
+pub fn read(file: &Path) -> Result<WorldPlan> {
+    let text = fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
+    WorldPlan::from_toml(&text).map_err(|error| anyhow!("{}: {error}", file.display()))
+}
+
+/// Keeps a failed world, unless it comes from a file. Returns the file that holds it.
+///
+/// # Errors
+/// When the file can't be written.
+pub fn keep(failure: &Failure) -> Result<PathBuf> {
+    let seed = match &failure.world {
+        WorldSource::File(file) => return Ok(file.clone()),
+        WorldSource::Seed(seed) => *seed,
+    };
+    let name = format!("{FOLDER}/seed-{seed}.toml");
+    let path = repository::root().join(&name);
+    fs::write(&path, text(seed, &failure.why)).with_context(|| format!("writing {name}"))?;
+    Ok(path)
+}
+
+/// The file of a drawn world that failed.
+pub fn text(seed: u64, why: &str) -> String {
+    let comment = format!(
+        "Drawn from seed {seed}. It failed:\n{why}\n\nName the bug here and in the file's name before you commit this file."
+    );
+    WorldPlan::draw(Seed(seed)).to_toml(&comment)
+}
