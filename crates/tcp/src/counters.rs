@@ -1,7 +1,7 @@
-//! What happened, counted, over all connections of a host.
+//! Counters over all connections of a host.
 //!
-//! Rule: the names are those of the MIBs (RFC 4022) and of Linux' `TcpExt`;
-//! what they have no name for is a [`DiscardReason`], and each of those is a
+//! Rule: the names are those of the MIBs (RFC 4022) and of Linux' `TcpExt`.
+//! What these have no name for is a [`DiscardReason`], and each reason is a
 //! counter too.
 
 use fullpipe_pool::counters;
@@ -17,9 +17,9 @@ counters! {
         attempt_fails: "TcpAttemptFails",
         /// Established connections that were reset.
         estab_resets: "TcpEstabResets",
-        /// Segments received, wrong ones included.
+        /// Segments received, including those in error.
         in_segs: "TcpInSegs",
-        /// Segments sent, counted as the wire sees them; retransmissions not.
+        /// Segments sent, as the wire sees them, without retransmissions.
         out_segs: "TcpOutSegs",
         /// Segments retransmitted.
         retrans_segs: "TcpRetransSegs",
@@ -31,15 +31,15 @@ counters! {
         out_rsts: "TcpOutRsts",
         /// Retransmission timeouts.
         timeouts: "TcpExtTCPTimeouts",
-        /// Segments sent again by fast retransmit.
+        /// Segments retransmitted by fast retransmit.
         fast_retrans: "TcpExtTCPFastRetrans",
         /// Tail loss probes sent.
         loss_probes: "TcpExtTCPLossProbes",
-        /// Recoveries that were needless and undone.
+        /// Recoveries that were spurious and undone.
         undos: "TcpExtTCPFullUndo",
-        /// Segments sent again in slow start after a timeout.
+        /// Segments retransmitted in slow start after a timeout.
         slow_start_retrans: "TcpExtTCPSlowStartRetrans",
-        /// Segments that were delivered with a mark of congestion.
+        /// Segments delivered with a congestion mark.
         delivered_ce: "TcpExtTCPDeliveredCE",
         /// Data segments sent for the first time.
         orig_data_sent: "TcpExtTCPOrigDataSent",
@@ -96,7 +96,8 @@ counters! {
 /// Declares the discard reasons with their counter names.
 macro_rules! discard_reasons {
     ( $( $(#[doc = $doc:literal])+ $variant:ident = $name:literal, )+ ) => {
-        /// Why a segment from the peer went no further. Each is a counter.
+        /// Reason for which a segment from the peer was discarded. Each is a
+        /// counter.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub enum DiscardReason {
@@ -104,10 +105,10 @@ macro_rules! discard_reasons {
         }
 
         impl DiscardReason {
-            /// Every reason, in declaration order.
+            /// All reasons, in declaration order.
             pub const ALL: &'static [Self] = &[$( Self::$variant, )+];
 
-            /// The counter's name.
+            /// Returns the counter's name.
             pub const fn name(self) -> &'static str {
                 match self {
                     $( Self::$variant => $name, )+
@@ -120,33 +121,33 @@ macro_rules! discard_reasons {
 discard_reasons! {
     /// No byte is inside the receive window. RFC 9293 §3.10.7.4, first step.
     OutsideWindow = "TcpDiscardOutsideWindow",
-    /// Its timestamp is older than the last one: an old duplicate. RFC 7323 §5.
+    /// The timestamp is older than the last one: an old duplicate. RFC 7323 §5.
     OldTimestamp = "TcpDiscardOldTimestamp",
-    /// A reset whose sequence number is not exactly the next one. RFC 5961 §3.
+    /// A reset whose sequence number is not `rcv_nxt`. RFC 5961 §3.
     InexactReset = "TcpDiscardInexactReset",
     /// A SYN inside a synchronized connection. RFC 5961 §4.
     UnexpectedSyn = "TcpDiscardUnexpectedSyn",
     /// No ACK in a synchronized connection.
     NoAck = "TcpDiscardNoAck",
-    /// It acknowledges something never sent. RFC 5961 §5.
+    /// The ACK acknowledges bytes that were never sent. RFC 5961 §5.
     AckOfUnsent = "TcpDiscardAckOfUnsent",
-    /// It acknowledges what was acknowledged more than a window ago. RFC 5961 §5.
+    /// The ACK is older than the largest window. RFC 5961 §5.
     AckTooOld = "TcpDiscardAckTooOld",
-    /// Text after the peer's FIN.
+    /// Payload beyond the peer's FIN.
     PayloadAfterFin = "TcpDiscardTextAfterFin",
-    /// A duplicate: every byte of it was received before.
+    /// Every byte was received before.
     Duplicate = "TcpDiscardDuplicate",
-    /// In the window, but packet memory had no block for it.
+    /// Inside the window, but packet memory had no block for it.
     NoMemory = "TcpDiscardNoMemory",
     /// Out of order, and every range of the reassembly queue is in use.
     NoRange = "TcpDiscardNoRange",
-    /// Out of order, and `tcp.out_of_order` bytes are kept already.
+    /// Out of order, and `tcp.out_of_order` bytes are held already.
     OutOfOrderFull = "TcpDiscardOutOfOrderFull",
-    /// Text for an application that has closed; answered with a reset.
+    /// Payload for an application that has closed; answered with a reset.
     AfterClose = "TcpDiscardAfterClose",
     /// An ICMP error that quotes nothing in flight. RFC 5927 §4.1.
     IcmpOutsideWindow = "TcpDiscardIcmpOutsideWindow",
-    /// Neither SYN nor anything else that SYN-SENT can use.
+    /// In SYN-SENT, neither a SYN nor an acceptable reset.
     UnusableInSynSent = "TcpDiscardUselessInSynSent",
 }
 
@@ -166,12 +167,12 @@ impl Discards {
         self.0[reason as usize] += 1;
     }
 
-    /// How many were discarded for `reason`.
+    /// Returns the number of segments discarded for `reason`.
     pub fn get(&self, reason: DiscardReason) -> u64 {
         self.0[reason as usize]
     }
 
-    /// Every reason's name and count.
+    /// Returns each reason's name and count.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         DiscardReason::ALL
             .iter()

@@ -1,39 +1,41 @@
-//! What an application can do wrong, and how a connection can end.
+//! Errors of the application's calls, and the reasons for which a connection
+//! ends.
 //!
-//! Rule: errors are sorted by blame. These are the caller's, or news the caller
-//! must hear; what the peer does wrong is a [`DiscardReason`](crate::DiscardReason), and a full
-//! buffer is an outcome, not an error.
+//! Rule: errors are sorted by blame. These are the caller's errors, or ends
+//! that the caller must learn of. What the peer does wrong is a
+//! [`DiscardReason`](crate::DiscardReason), and a full buffer is an outcome,
+//! not an error.
 
 use core::fmt;
 
-/// Why a call of the application could not be carried out.
+/// Reason for which an application's call was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionError {
-    /// This direction has been closed by the application.
+    /// The application has closed this direction.
     Shutdown,
-    /// The connection has ended, for this reason.
+    /// The connection has ended.
     Ended(CloseReason),
 }
 
-/// How a connection ended.
+/// Reason for which a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CloseReason {
-    /// Both directions were closed in order.
+    /// Both sides closed their direction.
     Finished,
-    /// The peer reset it.
+    /// The peer reset the connection.
     Reset,
-    /// The peer refused it: reset in answer to SYN.
+    /// The peer answered the SYN with a reset.
     Refused,
-    /// Too many timeouts, or the user timeout.
+    /// Too many timeouts in a row, or the user timeout.
     TimedOut,
-    /// The network reported for good that the peer cannot be reached.
+    /// An ICMP error reported that the peer is unreachable.
     Unreachable,
-    /// This side reset it.
+    /// This side reset the connection.
     Aborted,
 }
 
 impl CloseReason {
-    /// In words.
+    /// Returns the reason in words.
     pub const fn describe(self) -> &'static str {
         match self {
             Self::Finished => "closed by both sides",

@@ -1,71 +1,73 @@
-//! How large a segment is where a buffer or a window holds only a few.
+//! Segment sizes for a buffer or a window that holds only a few segments.
 //!
-//! Rule: what does not make a whole segment is never sent, and the peer that
-//! delays its ACKs answers every second one; so a small window is cut into
-//! segments that use it up, in pairs where the sender decides. Why something is
-//! small is not asked here.
+//! Rule: a rest that is less than a segment is not sent, and a peer that delays
+//! its ACKs answers every second segment. So a small window is divided into
+//! segments that fill it, in pairs where the sender decides. This file does not
+//! ask why the buffer is small.
 
 use fullpipe_pool::{Duration, Instant};
 
-/// Below this headers would outweigh text.
+/// Smallest segment: below it headers would outweigh payload.
 const SMALLEST: u32 = 64;
 
-/// Segments are not made smaller than this for the sake of their number.
+/// Segments are not made smaller than this for an even count.
 const WORTHWHILE: u32 = 256;
 
-/// With more segments than this, what is left over is not worth the trouble.
+/// With more segments than this in a buffer, the unused rest is insignificant.
 const MANY: u32 = 64;
 
-/// As [`MANY`], for the segments that a peer is asked to send: it may have a
-/// reason of its own for large ones.
+/// [`MANY`] for the segments that the peer is asked to send: the peer may have
+/// reasons for large segments.
 const MANY_ASKED: u32 = 16;
 
-/// A segment size of at most `text` of which two fit into `room` bytes; `text`
-/// where fewer than two segments are asked for.
-pub fn two_fit(text: u32, room: u32, segments: u32) -> u32 {
+/// Returns a segment size of at most `mss` of which two fit into `room` bytes;
+/// `mss` if `segments`, the knob, is below two.
+pub fn two_fit(mss: u32, room: u32, segments: u32) -> u32 {
     if segments < 2 {
-        return text;
+        return mss;
     }
-    text.min((room / 2).max(SMALLEST))
+    mss.min((room / 2).max(SMALLEST))
 }
 
-/// A segment size of at most `text` that uses up a window of `window` bytes: what
-/// a peer is asked to send.
-pub fn whole_fit(text: u32, window: u32, segments: u32) -> u32 {
-    let count = window.div_ceil(text.max(1)).max(2);
+/// Returns a segment size of at most `mss` that fills a window of `window`
+/// bytes, to be offered to the peer.
+pub fn whole_fit(mss: u32, window: u32, segments: u32) -> u32 {
+    let count = window.div_ceil(mss.max(1)).max(2);
     if segments < 2 || count > MANY_ASKED {
-        return text;
+        return mss;
     }
-    text.min((window / count).max(SMALLEST))
+    mss.min((window / count).max(SMALLEST))
 }
 
-/// A segment size of at most `text` that uses up `room` bytes with an even number
-/// of segments, `segments` or more.
-pub fn even_fit(text: u32, room: u32, segments: u32) -> u32 {
-    let count = room.div_ceil(text.max(1));
+/// Returns a segment size of at most `mss` that fills `room` bytes with an even
+/// number of segments, `segments` or more.
+pub fn even_fit(mss: u32, room: u32, segments: u32) -> u32 {
+    let count = room.div_ceil(mss.max(1));
     if segments < 2 || count > MANY {
-        return text;
+        return mss;
     }
     let least = (room / WORTHWHILE).clamp(2, segments);
     let count = count.max(least).next_multiple_of(2);
-    text.min((room / count).max(SMALLEST))
+    mss.min((room / count).max(SMALLEST))
 }
 
-/// Whether the segments in flight are answered in the pairs in which they leave.
+/// Detection of a shifted phase between segments and ACKs.
 ///
-/// When the first of a pair is answered together with the last of the round trip
-/// before, one segment always waits at the peer for a whole round trip, and the
-/// memory it takes with it. Three segments in place of two, once, put that right.
+/// Segments leave in pairs, and a peer that delays its ACKs should answer the
+/// same pairs. If it answers the first segment of a pair together with the last
+/// one of the round trip before, one segment always waits at the peer for a
+/// whole round trip, and its memory with it. Three segments in place of two,
+/// once, shift the phase back.
 #[derive(Clone, Copy, Debug)]
 pub struct AckPairs {
-    /// Of the three, those that have not left.
+    /// Segments left to send of the three.
     of_three: u32,
-    /// What was answered before this was sent before it could help.
+    /// Earlier ACKs are for segments sent before the three.
     look_after: Instant,
 }
 
 impl AckPairs {
-    /// Nothing known.
+    /// Creates the detector.
     pub const fn new() -> Self {
         Self {
             of_three: 0,
@@ -73,8 +75,8 @@ impl AckPairs {
         }
     }
 
-    /// An ACK for text, the oldest of which left at `oldest` and the newest
-    /// `rtt_us` ago.
+    /// Takes an ACK of payload whose oldest segment left at `oldest` and whose
+    /// newest left `rtt_us` ago.
     pub fn on_ack(&mut self, oldest: Instant, rtt_us: u32, now: Instant) {
         let rtt = Duration::from_micros(rtt_us.into());
         let waited = now.since(oldest) > rtt + rtt / 2;
@@ -84,8 +86,8 @@ impl AckPairs {
         }
     }
 
-    /// How much of `unsent` bytes of text leaves as one segment that would be one
-    /// of `size`. What makes no segment of its own is spread over the others.
+    /// Returns the length of the next segment of `unsent` bytes where a segment
+    /// has `size`: a rest that is no full segment is spread over the others.
     pub fn cut(&self, size: u32, unsent: u32) -> u32 {
         let count = (unsent + size / 2) / size;
         match (self.of_three, count) {
@@ -95,7 +97,7 @@ impl AckPairs {
         }
     }
 
-    /// A segment with text left.
+    /// Notes that a segment with payload left.
     pub fn on_sent(&mut self) {
         self.of_three = self.of_three.saturating_sub(1);
     }

@@ -1,40 +1,42 @@
-//! One TCP connection: RFC 9293, and what has become part of it since.
+//! One TCP connection: RFC 9293 and its successors.
 //!
-//! The one rule: time, memory and chance are arguments. A [`Connection`] knows
-//! no address, no device and no clock; it is told what happened (`on_…`), asked
-//! what should leave (`poll_segment`) and when to wake it (`next_timeout`).
+//! Rule: time, memory and random numbers are arguments. A [`Connection`] knows
+//! no address, no device and no clock. Its owner reports events (`on_…`), takes
+//! the segments to send (`poll_segment`) and learns when to call again
+//! (`next_timeout`).
 //!
-//! The folder is the table of contents: `connection` composes the two halves
-//! `send` and `receive` with `recovery`, `congestion` and `options`; `limit`
-//! says what holds the connection back.
+//! The folders follow the RFCs: `connection` composes the two halves `send` and
+//! `receive` with `recovery`, `congestion` and `options`; `limit` names what
+//! limits the connection.
 //!
-//! # The three verbs
+//! # Calls
 //!
-//! | verb | call | what it may do |
+//! | purpose | call | effect |
 //! | --- | --- | --- |
-//! | something happened | [`Connection::on_segment`], [`Connection::on_timeout`], [`Connection::on_icmp`], the application's calls | change state, never reply |
-//! | what should leave | [`Connection::poll_segment`], until it says `None` | make a segment: the only place that does |
-//! | when to wake | [`Connection::next_timeout`] | nothing |
+//! | report an event | [`Connection::on_segment`], [`Connection::on_timeout`], [`Connection::on_icmp`], the application's calls | changes state, sends nothing |
+//! | take segments | [`Connection::poll_segment`], until it returns `None` | makes a segment; nothing else does |
+//! | learn the next deadline | [`Connection::next_timeout`] | none |
 //!
-//! Everything else a call needs is in its [`Env`]: the time, packet memory, the
-//! knobs ([`TcpConfig`]), counters, the [`Trace`].
+//! Everything else that a call needs is in its [`Env`]: the time, packet
+//! memory, the knobs ([`TcpConfig`]), counters, the [`Trace`].
 //!
-//! # What holds it back
+//! # Limits
 //!
-//! Inside `poll_segment` the bounds on what may be sent are weighed by
-//! [`limit::tightest`]; the name of the one that won is the [`Limit`], and the
-//! [`LimitClock`] is always in exactly one. [`Connection::info`] has the times,
-//! which add up to the connection's age, beside every variable of the RFCs.
+//! `poll_segment` compares the bounds on what may be sent with
+//! [`limit::tightest`]. The name of the tightest bound is the [`Limit`], and
+//! the [`LimitClock`] charges time to exactly one limit at a time.
+//! [`Connection::info`] returns these times, which add up to the connection's
+//! age, and the variables of the RFCs.
 //!
-//! # A life
+//! # Lifetime
 //!
-//! [`Connection::connect`] opens one; a listener keeps a [`HalfOpen`], which
-//! holds no memory, until the handshake is complete and [`Connection::accepted`]
-//! makes one of it. What is left at the end is a [`TimeWait`]. The transitions
-//! are a table, [`TcpState::next`].
+//! [`Connection::connect`] opens a connection actively. A listener keeps a
+//! [`HalfOpen`], which holds no packet memory, until the handshake is complete;
+//! then [`Connection::accepted`] makes a connection of it. After the end a
+//! [`TimeWait`] remains. The transitions are a table, [`TcpState::next`].
 //!
-//! What is not here: addresses, ports, listeners, checksums and headers, which
-//! are `fullpipe`'s and `fullpipe-wire`'s.
+//! This crate does not contain addresses, ports and listeners (crate
+//! `fullpipe`), or checksums and headers (crate `fullpipe-wire`).
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -1,13 +1,14 @@
-//! What is stopping a connection from sending more, and for how long.
+//! Limits: what stops a connection from sending more, and for how long.
 //!
 //! Rule: the bound that gave the minimum *is* the limit, so attribution is a
-//! by-product of the decision and cannot drift away from it. A clock is always
-//! in exactly one limit, so the times over all limits add up to its lifetime.
-//! This file measures; it decides nothing.
+//! by-product of the decision and cannot drift away from it. A clock charges
+//! time to exactly one limit at a time, so the times over all limits add up to
+//! its lifetime. This file measures; it decides nothing.
 
 use fullpipe_pool::{Duration, Instant};
 
-/// Declares an exclusive set of reasons: the enum, its names and its count.
+/// Declares a set of mutually exclusive reasons: the enum, its names and its
+/// count.
 macro_rules! reasons {
     (
         $(#[$meta:meta])*
@@ -21,12 +22,12 @@ macro_rules! reasons {
         }
 
         impl $reason {
-            /// Every variant, in declaration order.
+            /// All variants, in declaration order.
             pub const ALL: &'static [Self] = &[$( Self::$variant, )+];
-            /// How many there are.
+            /// Number of variants.
             pub const COUNT: usize = Self::ALL.len();
 
-            /// The name in tables, traces and JSON.
+            /// Returns the name used in tables, traces and JSON.
             pub const fn name(self) -> &'static str {
                 match self {
                     $( Self::$variant => $name, )+
@@ -46,62 +47,62 @@ macro_rules! reasons {
     };
 }
 
-/// A set of reasons that a [`Clock`] can tell apart.
+/// A set of mutually exclusive reasons by which a [`Clock`] charges time.
 pub trait Reason: Copy + PartialEq + 'static {
-    /// The reason's place in [`all`](Self::all).
+    /// Returns the reason's index in [`all`](Self::all).
     fn index(self) -> usize;
 
-    /// Every reason.
+    /// Returns all reasons.
     fn all() -> &'static [Self];
 }
 
 reasons! {
-    /// What holds a sender back. One at a time, always exactly one.
+    /// The bound that stops a sender from sending more. Exactly one at a time.
     pub enum Limit {
         /// Everything written has been sent; the application writes no more.
         Application = "application",
         /// Everything written has been sent, and the last write was refused or
         /// cut short because the send buffer was full.
         SendBuffer = "send_buffer",
-        /// The peer's receive window is used up.
+        /// The peer's receive window is full.
         ReceiveWindow = "receive_window",
-        /// The peer advertises no window at all.
+        /// The peer advertises a window of zero.
         ZeroWindow = "zero_window",
-        /// The congestion window is used up while it grows exponentially.
+        /// The congestion window is full, in slow start.
         CwndSlowStart = "congestion_window_slow_start",
-        /// The congestion window is used up; no loss has been seen yet.
+        /// The congestion window is full; no congestion event has set its size.
         CwndSteady = "congestion_window_steady",
-        /// The congestion window is used up, and a loss set its size.
+        /// The congestion window is full, and a congestion event set its size.
         CwndAfterLoss = "congestion_window_after_loss",
-        /// The pacing rate allows the next segment only later.
+        /// The pacing rate delays the next segment.
         Pacing = "pacing",
         /// The device's queue is full, or the neighbour is not resolved yet.
         Device = "device",
-        /// Less than a segment is waiting, and Nagle or a cork holds it.
+        /// Less than a segment is unsent, and Nagle or a cork delays it.
         Nagle = "nagle",
-        /// Lost segments are being repaired.
+        /// Lost segments are being retransmitted.
         Recovery = "recovery",
-        /// Like [`SendBuffer`](Self::SendBuffer), but it was packet memory that
-        /// had no block for the write.
+        /// Everything written has been sent, and the last write was refused or
+        /// cut short because packet memory had no free block.
         Memory = "memory",
         /// The connection is not established yet.
         Handshake = "handshake",
-        /// Everything has been sent, FIN too.
+        /// Everything has been sent, including FIN.
         Closing = "closing",
     }
 }
 
 reasons! {
-    /// What a receiver does to its sender. One at a time, always exactly one.
+    /// What the receiver does to limit its sender. Exactly one at a time.
     pub enum ReceiveLimit {
-        /// The window has room for a segment: whatever holds the sender back,
-        /// it is not this end.
+        /// The window has room for a segment: the receiver does not limit the
+        /// sender.
         None = "none",
-        /// The whole window is in use although the application reads in time.
+        /// The window is full although the application reads in time.
         Buffer = "receive_buffer",
-        /// The window is closed by data that the application has not read.
+        /// The window is full of payload that the application has not read.
         Reader = "slow_reader",
-        /// Data waits behind a gap that a lost or late segment left.
+        /// Payload waits behind a hole.
         Hole = "reassembly_hole",
         /// The window is smaller than the buffer allows, because packet memory
         /// could not back more.
@@ -109,7 +110,7 @@ reasons! {
     }
 }
 
-/// Time and bytes by reason; the times add up to the clock's age exactly.
+/// Time and bytes by reason. The times add up to the clock's age exactly.
 #[derive(Clone, Debug)]
 pub struct Clock<R: Reason, const N: usize> {
     current: R,
@@ -118,13 +119,13 @@ pub struct Clock<R: Reason, const N: usize> {
     bytes: [u64; N],
 }
 
-/// The sender's clock.
+/// Clock of a sender.
 pub type LimitClock = Clock<Limit, { Limit::COUNT }>;
-/// The receiver's clock.
+/// Clock of a receiver.
 pub type ReceiveClock = Clock<ReceiveLimit, { ReceiveLimit::COUNT }>;
 
 impl<R: Reason, const N: usize> Clock<R, N> {
-    /// A clock that starts at `now` with `reason`.
+    /// Creates a clock that charges time to `reason` from `now` on.
     pub const fn start(reason: R, now: Instant) -> Self {
         Self {
             current: reason,
@@ -134,12 +135,13 @@ impl<R: Reason, const N: usize> Clock<R, N> {
         }
     }
 
-    /// The reason that holds now.
+    /// Returns the current reason.
     pub const fn current(&self) -> R {
         self.current
     }
 
-    /// From `now` on, `reason` holds. Returns whether that is a change.
+    /// Charges time to `reason` from `now` on. Returns true if the reason
+    /// changed.
     pub fn set(&mut self, reason: R, now: Instant) -> bool {
         if reason == self.current {
             return false;
@@ -150,12 +152,12 @@ impl<R: Reason, const N: usize> Clock<R, N> {
         true
     }
 
-    /// Charges `bytes` to the reason that held until they moved.
+    /// Charges `bytes` that just moved to the current reason.
     pub fn charge_bytes(&mut self, bytes: u32) {
         self.bytes[self.current.index()] += u64::from(bytes);
     }
 
-    /// How long `reason` has held in all, as of `now`.
+    /// Returns the time charged to `reason` as of `now`.
     pub fn time_at(&self, reason: R, now: Instant) -> Duration {
         let running = if reason == self.current {
             now.since(self.since)
@@ -165,12 +167,12 @@ impl<R: Reason, const N: usize> Clock<R, N> {
         self.time[reason.index()] + running
     }
 
-    /// Bytes charged to `reason`.
+    /// Returns the bytes charged to `reason`.
     pub fn bytes(&self, reason: R) -> u64 {
         self.bytes[reason.index()]
     }
 
-    /// Every reason with its time as of `now` and its bytes.
+    /// Returns each reason with its time as of `now` and its bytes.
     pub fn shares(&self, now: Instant) -> impl Iterator<Item = (R, Duration, u64)> + '_ {
         R::all()
             .iter()
@@ -178,20 +180,20 @@ impl<R: Reason, const N: usize> Clock<R, N> {
     }
 }
 
-/// The outcome of weighing bounds against each other.
+/// Bytes that may be sent, and the bound that allows no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allowance {
     /// Bytes that may be sent.
     pub room: u32,
-    /// The bound that allows no more than that.
+    /// The tightest bound.
     pub bound_by: Limit,
 }
 
-/// The tightest of `bounds`, which are pairs of a limit and the bytes it
-/// allows. Where two are equally tight the first wins.
+/// Returns the tightest of `bounds`, pairs of a limit and the bytes that it
+/// allows. Of two equally tight bounds the first wins.
 ///
 /// # Panics
-/// If there is no bound: nothing would ever stop the sender.
+/// If `bounds` is empty: nothing would ever stop the sender.
 pub fn tightest(bounds: &[(Limit, u32)]) -> Allowance {
     let (bound_by, room) = *bounds
         .iter()

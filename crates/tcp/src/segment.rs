@@ -1,7 +1,7 @@
-//! A segment as a connection sees it: no ports, no addresses, no checksum.
+//! A segment as a connection sees it: without ports, addresses and checksum.
 //!
-//! Rule: a received segment borrows its text from the frame; a segment to be
-//! sent names its text by stream offsets, so that the bytes are copied once,
+//! Rule: a received segment borrows its payload from the frame. A segment to be
+//! sent names its payload by stream offsets, so that the bytes are copied once,
 //! into the frame. Neither is ever stored.
 
 use core::ops::Range;
@@ -13,11 +13,12 @@ use crate::SeqNum;
 /// A received segment. RFC 9293 §3.1.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment<'a> {
-    /// Sequence number of the first byte of text, or of SYN.
+    /// Sequence number of the SYN, or else of the first byte of payload.
     pub seq: SeqNum,
-    /// Next byte the sender of this segment expects; meaningful with ACK.
+    /// Next sequence number that the segment's sender expects; meaningful with
+    /// ACK.
     pub ack: SeqNum,
-    /// Control bits.
+    /// Control flags.
     pub flags: TcpFlags,
     /// The window field, not scaled.
     pub window: u16,
@@ -25,18 +26,18 @@ pub struct Segment<'a> {
     pub urgent: u16,
     /// Options.
     pub options: TcpOptions,
-    /// Text.
+    /// Payload.
     pub payload: &'a [u8],
-    /// How many segments a device merged into this one; 0 or 1 when none.
+    /// Number of segments that the device merged into this one; 0 or 1 if none.
     pub merged: u16,
-    /// What routers said about congestion; of merged segments, CE when any was
-    /// marked. RFC 3168 §5.
+    /// ECN field of the packet; of merged segments, CE if any had it. RFC 3168
+    /// §5.
     pub ecn: Ecn,
 }
 
 impl<'a> Segment<'a> {
-    /// The segment that `header` and `payload` make up, in a packet that does
-    /// not take part in congestion notification.
+    /// Creates a segment from `header` and `payload` with an ECN field of
+    /// Not-ECT.
     pub fn from_header(header: &TcpHeader, payload: &'a [u8], merged: u16) -> Self {
         Self {
             seq: SeqNum(header.seq),
@@ -51,29 +52,30 @@ impl<'a> Segment<'a> {
         }
     }
 
-    /// SEG.LEN: text plus one each for SYN and FIN.
+    /// Returns SEG.LEN: bytes of payload plus one each for SYN and FIN.
     pub fn len(&self) -> u32 {
         self.payload.len() as u32
             + u32::from(self.flags.contains(TcpFlags::SYN))
             + u32::from(self.flags.contains(TcpFlags::FIN))
     }
 
-    /// Whether the segment occupies no sequence space.
+    /// Returns true if the segment occupies no sequence space.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The sequence number after the segment's last byte or flag.
+    /// Returns the sequence number after the segment's last byte or flag.
     pub fn end(&self) -> SeqNum {
         self.seq + self.len()
     }
 
-    /// Sequence number of the first byte of text: SYN comes before it.
+    /// Returns the sequence number of the first byte of payload, which follows
+    /// the SYN.
     pub fn payload_seq(&self) -> SeqNum {
         self.seq + u32::from(self.flags.contains(TcpFlags::SYN))
     }
 
-    /// Whether `flag` is set.
+    /// Returns true if `flag` is set.
     pub fn has(&self, flag: TcpFlags) -> bool {
         self.flags.contains(flag)
     }
@@ -82,34 +84,34 @@ impl<'a> Segment<'a> {
 /// A segment to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SegmentOut {
-    /// Sequence number of the first byte of text, or of SYN.
+    /// Sequence number of the SYN, or else of the first byte of payload.
     pub seq: SeqNum,
-    /// Next byte expected; meaningful with ACK.
+    /// Next sequence number expected; meaningful with ACK.
     pub ack: SeqNum,
-    /// Control bits.
+    /// Control flags.
     pub flags: TcpFlags,
-    /// The window field as it goes on the wire.
+    /// The window field, scaled.
     pub window: u16,
     /// Urgent pointer; meaningful with URG.
     pub urgent: u16,
     /// Options.
     pub options: TcpOptions,
-    /// Text, as offsets into the connection's send stream.
+    /// Payload, as offsets into the connection's send stream.
     pub payload: Range<u64>,
-    /// Bytes of text of each segment that the device must cut this one into; 0
-    /// when it is sent as it is.
+    /// Bytes of payload in each segment into which the device must cut this
+    /// one; 0 if it is not cut.
     pub segment_size: u16,
-    /// What its packets say about congestion notification.
+    /// ECN field of its packets.
     pub ecn: Ecn,
 }
 
 impl SegmentOut {
-    /// Bytes of text.
+    /// Returns the bytes of payload.
     pub fn payload_len(&self) -> u32 {
         (self.payload.end - self.payload.start) as u32
     }
 
-    /// How many segments of the wire this is.
+    /// Returns the number of segments on the wire.
     pub fn segments(&self) -> u32 {
         match u32::from(self.segment_size) {
             0 => 1,
@@ -117,20 +119,20 @@ impl SegmentOut {
         }
     }
 
-    /// SEG.LEN: text plus one each for SYN and FIN.
+    /// Returns SEG.LEN: bytes of payload plus one each for SYN and FIN.
     pub fn len(&self) -> u32 {
         self.payload_len()
             + u32::from(self.flags.contains(TcpFlags::SYN))
             + u32::from(self.flags.contains(TcpFlags::FIN))
     }
 
-    /// Whether the segment occupies no sequence space.
+    /// Returns true if the segment occupies no sequence space.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A reset, as RFC 9293 §3.5.2 answers a segment that belongs to nothing.
-    /// `None` when the segment is itself a reset.
+    /// Creates the reset that RFC 9293 §3.5.2 sends in answer to a segment for
+    /// which no connection exists. `None` if the segment is itself a reset.
     pub fn reset_for(segment: &Segment<'_>) -> Option<Self> {
         if segment.has(TcpFlags::RST) {
             return None;
@@ -143,7 +145,7 @@ impl SegmentOut {
         Some(Self::bare(seq, ack, flags))
     }
 
-    /// A segment of header only, without options or window.
+    /// Creates a segment without payload, options and window.
     pub fn bare(seq: SeqNum, ack: SeqNum, flags: TcpFlags) -> Self {
         Self {
             seq,

@@ -1,8 +1,8 @@
 //! Sequence numbers: 32 bits that wrap.
 //!
-//! Rule: two numbers are only comparable when less than 2³¹ apart, which the
-//! window limit of RFC 7323 §2.3 guarantees. Nothing else in the crate does
-//! arithmetic on raw sequence numbers.
+//! Rule: two numbers are comparable only if they are less than 2³¹ apart, which
+//! the window limit of RFC 7323 §2.3 guarantees for acceptable segments.
+//! Nothing else in the crate does arithmetic on raw sequence numbers.
 
 use core::{
     fmt,
@@ -14,37 +14,38 @@ use core::{
 pub struct SeqNum(pub u32);
 
 impl SeqNum {
-    /// Whether this number comes before `other`.
+    /// Returns true if this number comes before `other`.
     pub const fn before(self, other: Self) -> bool {
         (self.0.wrapping_sub(other.0) as i32) < 0
     }
 
-    /// Whether this number comes after `other`.
+    /// Returns true if this number comes after `other`.
     pub const fn after(self, other: Self) -> bool {
         other.before(self)
     }
 
-    /// Whether this number comes before `other` or is the same.
+    /// Returns true if this number comes before `other` or equals it.
     pub const fn at_or_before(self, other: Self) -> bool {
         !other.before(self)
     }
 
-    /// Whether this number comes after `other` or is the same.
+    /// Returns true if this number comes after `other` or equals it.
     pub const fn at_or_after(self, other: Self) -> bool {
         !self.before(other)
     }
 
-    /// The later of two.
+    /// Returns the later of two numbers.
     pub const fn latest(self, other: Self) -> Self {
         if self.before(other) { other } else { self }
     }
 
-    /// The earlier of two.
+    /// Returns the earlier of two numbers.
     pub const fn earliest(self, other: Self) -> Self {
         if self.before(other) { self } else { other }
     }
 
-    /// Bytes from `self` up to `later`; 0 when `later` does not come after.
+    /// Returns the bytes from `self` up to `later`; 0 if `later` does not come
+    /// after.
     pub const fn room_to(self, later: Self) -> u32 {
         if self.before(later) {
             later.0.wrapping_sub(self.0)
@@ -82,17 +83,17 @@ impl fmt::Display for SeqNum {
     }
 }
 
-/// The stream offset of sequence number `seq`, where offset 0 is the byte
-/// `first` and `near` is an offset less than 2³¹ away from the answer.
+/// Returns the stream offset of sequence number `seq`, where offset 0 is the
+/// byte `first` and `near` is an offset less than 2³¹ away from the result.
 ///
-/// Streams count in 64 bits and never wrap; the wire counts in 32 and does.
-/// A number from before the stream's first byte maps to 0.
+/// Streams count in 64 bits and never wrap; the wire counts in 32 bits and
+/// does. A number before the stream's first byte gives 0.
 pub(crate) fn offset_of(seq: SeqNum, first: SeqNum, near: u64) -> u64 {
     let distance = seq.0.wrapping_sub(first.0).wrapping_sub(near as u32) as i32;
     near.saturating_add_signed(distance.into())
 }
 
-/// The sequence number of stream offset `offset`.
+/// Returns the sequence number of stream offset `offset`.
 pub(crate) fn seq_of(offset: u64, first: SeqNum) -> SeqNum {
     first + offset as u32
 }

@@ -1,8 +1,8 @@
-//! What happened, in order: a ring of fixed-size records, one ring a host.
+//! The trace: a ring of fixed-size records of what happened, one ring a host.
 //!
-//! Rule: recording costs one comparison when it is off, a 32-byte store when it
-//! is on, and never anything else. The ring forgets the oldest first and says
-//! how many it forgot. It interprets nothing.
+//! Rule: recording costs one comparison when it is off and a 32-byte store when
+//! it is on. The ring overwrites the oldest record first and counts the records
+//! that it overwrote. It interprets nothing.
 
 use alloc::{boxed::Box, vec};
 
@@ -11,38 +11,38 @@ use fullpipe_wire::TcpFlags;
 
 use crate::{DiscardReason, Limit, ReceiveLimit, TcpState};
 
-/// What a record tells.
+/// Content of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceEvent {
-    /// The connection came to be; from here on its number means this one.
-    /// Its sender's limit is the handshake, and its receiver has none.
+    /// A connection was created; later records with its number belong to it.
+    /// Its limit is the handshake, and its receive limit is none.
     Opened {
-        /// Whether the peer asked for it.
+        /// The peer opened the connection.
         passive: bool,
         /// Initial send sequence number.
         iss: u32,
-        /// Initial receive sequence number; 0 while only the peer knows it,
-        /// which is so unless the peer asked.
+        /// Initial receive sequence number; 0 for an active open, where it is
+        /// not known yet.
         irs: u32,
     },
-    /// The connection changed its state.
+    /// The connection entered this state.
     State(TcpState),
-    /// A segment arrived: sequence number, acknowledgment, scaled window, bytes of text.
+    /// A segment arrived.
     SegmentIn {
-        /// Control bits.
+        /// Control flags.
         flags: TcpFlags,
         /// Sequence number of the first byte.
         seq: u32,
         /// Acknowledgment number.
         ack: u32,
-        /// Window in bytes.
+        /// Window in bytes, scaled.
         window: u32,
-        /// Bytes of text.
+        /// Bytes of payload.
         len: u32,
     },
-    /// A segment left: sequence number, acknowledgment, window in bytes, bytes of text.
+    /// A segment was sent.
     SegmentOut {
-        /// Control bits.
+        /// Control flags.
         flags: TcpFlags,
         /// Sequence number of the first byte.
         seq: u32,
@@ -50,34 +50,34 @@ pub enum TraceEvent {
         ack: u32,
         /// Window in bytes.
         window: u32,
-        /// Bytes of text.
+        /// Bytes of payload.
         len: u32,
     },
     /// One block of the SACK option of the segment recorded last.
     Sack {
-        /// Its first byte.
+        /// First sequence number.
         left: u32,
-        /// Behind its last byte.
+        /// One past the last sequence number.
         right: u32,
     },
-    /// The same, for a segment that left before.
+    /// The segment recorded last was a retransmission.
     Retransmission {
         /// Sequence number of the first byte.
         seq: u32,
-        /// Bytes of text.
+        /// Bytes of payload.
         len: u32,
     },
-    /// Another bound became the tightest for the sender.
+    /// The sender's limit changed.
     Limit(Limit),
-    /// The receiver does something else to its sender.
+    /// The receiver's limit changed.
     ReceiveLimit(ReceiveLimit),
-    /// What the congestion window is after an ACK or a timeout; all in bytes.
+    /// The congestion window after an ACK or a timeout, in bytes.
     Window {
         /// Congestion window.
         cwnd: u32,
         /// Slow-start threshold.
         ssthresh: u32,
-        /// On their way: neither SACKed nor taken for lost.
+        /// Bytes in flight: neither SACKed nor considered lost.
         in_flight: u32,
     },
     /// A round-trip time was measured; all in microseconds.
@@ -86,36 +86,36 @@ pub enum TraceEvent {
         sample_us: u32,
         /// Smoothed round-trip time.
         srtt_us: u32,
-        /// Its variation.
+        /// Round-trip time variation.
         rttvar_us: u32,
-        /// Retransmission timeout without backoff.
+        /// Retransmission timeout, backoff included.
         rto_us: u32,
     },
-    /// A segment from the peer went no further.
+    /// A segment from the peer was discarded.
     Discard(DiscardReason),
-    /// A retransmission timeout; how many in a row.
+    /// A retransmission timeout; the number of consecutive timeouts.
     Timeout(u32),
-    /// A write was refused or cut short: bytes asked, bytes taken.
+    /// A write was refused or cut short.
     WriterBlocked {
-        /// Bytes the application wanted to write.
+        /// Bytes that the application wanted to write.
         asked: u32,
-        /// Bytes taken.
+        /// Bytes accepted.
         taken: u32,
     },
-    /// The blocked writer was told that there is room again; bytes of room.
+    /// The blocked writer was notified; bytes of room.
     WriterResumed(u32),
-    /// Packet memory had no block: bytes asked for.
+    /// Packet memory had no free block; bytes requested.
     MemoryPressure(u32),
-    /// Packet memory came under pressure, or out of it; it is the host's.
+    /// The pressure level of packet memory changed. A record of the host.
     Pressure(Pressure),
-    /// What a holder has of packet memory changed; in blocks. It is the host's,
-    /// whichever connection brought it about.
+    /// The account of one holder of packet memory changed, in blocks. A record
+    /// of the host; `connection` is the connection whose call changed it.
     Pool {
-        /// Whose account.
+        /// The holder.
         holder: Holder,
         /// Blocks held.
         held: u32,
-        /// Blocks promised.
+        /// Blocks reserved.
         promised: u32,
     },
 }
@@ -123,24 +123,25 @@ pub enum TraceEvent {
 /// One record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceRecord {
-    /// When.
+    /// Time of the event.
     pub at: Instant,
-    /// Which connection, as the host numbers them.
+    /// Number of the connection on its host.
     pub connection: u32,
-    /// What.
+    /// The event.
     pub event: TraceEvent,
 }
 
-/// A ring of records. Off when it has no room.
+/// A ring of records. A ring without room is off.
 #[derive(Debug)]
 pub struct Trace {
     ring: Box<[Option<TraceRecord>]>,
-    /// Records ever written; the next one goes to this index modulo the size.
+    /// Records written so far; the next one goes to this index modulo the size.
     written: u64,
 }
 
 impl Trace {
-    /// A ring of `records` records; 0 is off. Allocates here and only here.
+    /// Creates a ring of `records` records; 0 is off. Allocates here and only
+    /// here.
     pub fn new(records: usize) -> Self {
         Self {
             ring: vec![None; records].into_boxed_slice(),
@@ -148,7 +149,7 @@ impl Trace {
         }
     }
 
-    /// Whether anything is recorded.
+    /// Returns true if records are kept.
     pub fn is_on(&self) -> bool {
         !self.ring.is_empty()
     }
@@ -167,12 +168,12 @@ impl Trace {
         self.written += 1;
     }
 
-    /// How many records have been overwritten.
+    /// Returns the number of records that were overwritten.
     pub fn overwritten(&self) -> u64 {
         self.written.saturating_sub(self.ring.len() as u64)
     }
 
-    /// The records held, oldest first.
+    /// Returns the records in the ring, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &TraceRecord> {
         let held = self.written.min(self.ring.len() as u64) as usize;
         let oldest = if self.overwritten() == 0 {
@@ -186,7 +187,7 @@ impl Trace {
             .flatten()
     }
 
-    /// Forgets every record.
+    /// Removes all records.
     pub fn clear(&mut self) {
         self.written = 0;
     }

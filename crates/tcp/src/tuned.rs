@@ -1,18 +1,19 @@
-//! The size of a buffer that grows with what its connection needs.
+//! The size of a buffer that grows with the needs of its connection.
 //!
-//! Rule: between the size that was set and the most there may be; growth needs
-//! plenty of memory, and pressure takes it back. A smaller size revokes nothing:
-//! it is what may be taken from now on. What is needed is not decided here.
+//! Rule: the size is between the one that was set and a maximum. It grows only
+//! while memory is plentiful, and pressure takes the growth back. A smaller
+//! size takes nothing away that was promised before. The callers decide what
+//! size is needed.
 
 use fullpipe_pool::Pressure;
 
 #[cfg(test)]
 mod tests;
 
-/// Fewest bytes of text that any buffer has.
+/// Smallest number of payload bytes that a buffer has.
 const LEAST_PAYLOAD: u32 = 128;
 
-/// A buffer's size in bytes, and its bounds.
+/// The size of a buffer in bytes, and its bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TunedSize {
     least: u32,
@@ -21,8 +22,8 @@ pub struct TunedSize {
 }
 
 impl TunedSize {
-    /// Begins with `set` bytes and may grow to `most`; not at all if that is no
-    /// more.
+    /// Creates a size of `set` bytes that may grow to `most`, or not at all if
+    /// `most` is no more than `set`.
     pub const fn new(set: u32, most: u32) -> Self {
         Self {
             least: set,
@@ -31,31 +32,33 @@ impl TunedSize {
         }
     }
 
-    /// What text may have of a buffer that was set to `set` bytes and may grow to
-    /// `max`: `share` percent. One that does not grow counts no more than `limit`.
+    /// Creates the payload size of a buffer that was set to `set` bytes and may
+    /// grow to `max`: `share` percent of it. A buffer that does not grow has no
+    /// more than `limit`.
     pub const fn for_payload(set: u32, max: u32, limit: u32, share: u32) -> Self {
         let is_tuned = max > set;
         let set = if is_tuned || set < limit { set } else { limit };
         Self::new(payload_of(set, share), payload_of(max, share))
     }
 
-    /// Bytes that the buffer may hold now.
+    /// Returns the bytes that the buffer may hold now.
     pub const fn get(self) -> u32 {
         self.size
     }
 
-    /// Bytes that it may ever hold.
+    /// Returns the largest size that the buffer may reach.
     pub const fn most(self) -> u32 {
         self.most
     }
 
-    /// Whether it may be of another size than the one set.
+    /// Returns true if the size may differ from the one that was set.
     pub const fn is_tuned(self) -> bool {
         self.most > self.least
     }
 
-    /// `wanted` bytes would be right; under pressure nobody has more than `fair`
-    /// beyond what was set.
+    /// Sets the size to `wanted` bytes within its bounds. Under pressure it
+    /// does not grow, and shrinks to `fair` bytes if that is more than the set
+    /// size.
     pub fn follow(&mut self, wanted: u32, pressure: Pressure, fair: u32) {
         let wanted = wanted.clamp(self.least, self.most);
         self.size = match pressure {
@@ -66,14 +69,15 @@ impl TunedSize {
     }
 }
 
-/// `share` percent of a buffer of `bytes`, if there is one.
+/// Returns `share` percent of a buffer of `bytes`, at least [`LEAST_PAYLOAD`]
+/// if the buffer is that large.
 const fn payload_of(bytes: u32, share: u32) -> u32 {
-    let text = (bytes as u64 * share as u64 / 100) as u32;
-    if text < LEAST_PAYLOAD && LEAST_PAYLOAD < bytes {
+    let payload = (bytes as u64 * share as u64 / 100) as u32;
+    if payload < LEAST_PAYLOAD && LEAST_PAYLOAD < bytes {
         LEAST_PAYLOAD
-    } else if text < LEAST_PAYLOAD {
+    } else if payload < LEAST_PAYLOAD {
         bytes
     } else {
-        text
+        payload
     }
 }

@@ -32,8 +32,8 @@ impl Connection {
             .path
             .on_packet_too_big(mss_limit, seq, env.now, env.config)
         {
-            PtbOutcome::Idle | PtbOutcome::Doubted => {}
-            PtbOutcome::Believed => {
+            PtbOutcome::Ignored | PtbOutcome::Deferred => {}
+            PtbOutcome::Accepted => {
                 // What was too large did not arrive: send it again, smaller.
                 self.recovery.on_packet_too_big(env.sent);
                 self.wants_output = true;

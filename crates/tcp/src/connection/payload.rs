@@ -45,7 +45,7 @@ impl Connection {
         self.note_mark(segment);
         self.receive
             .edges
-            .pass(env.now, self.rtt.min_rtt(), self.receive.rcv_adv);
+            .on_payload(env.now, self.rtt.min_rtt(), self.receive.rcv_adv);
         let age = self.echo_age(segment, env.now);
         self.receive.sizing.on_payload(age);
         let text = segment.payload;

@@ -1,7 +1,7 @@
-//! What two ends agreed on when they exchanged SYNs.
+//! The options that both ends agreed on in their SYNs.
 //!
-//! Rule: an option is used only when both SYNs carried it, and never changes
-//! afterwards. How options look on the wire is `fullpipe_wire`'s part.
+//! Rule: an option is used only if both SYNs carried it, and never changes
+//! afterwards. The wire format of options is in `fullpipe_wire`.
 
 mod timestamps;
 
@@ -11,34 +11,35 @@ use fullpipe_wire::TcpOptions;
 
 use crate::{TcpConfig, fit::whole_fit, receive::LargestWindow};
 
-/// The MSS of a peer that names none. RFC 9293 §3.7.1.
+/// MSS of a peer whose SYN has no MSS option. RFC 9293 §3.7.1.
 pub const DEFAULT_MSS: u16 = 536;
-/// Bytes that the timestamps option takes in every segment, with its padding.
+/// Bytes that the timestamps option takes in each segment, with padding.
 const TIMESTAMPS_LEN: u32 = 12;
 /// Largest shift count. RFC 7323 §2.3.
 pub const MAX_WINDOW_SCALE: u8 = 14;
 
-/// What this side offers in its SYN.
+/// Options that this side offers in its SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer {
-    /// Largest segment this side wants to receive.
+    /// Largest segment that this side wants to receive.
     pub mss: u16,
-    /// Shift count this side would use for its own window.
+    /// Shift count that this side would use for its own window.
     pub window_scale: Option<u8>,
-    /// Selective acknowledgments.
+    /// Selective acknowledgments are offered.
     pub sack: bool,
-    /// Timestamps.
+    /// Timestamps are offered.
     pub timestamps: bool,
 }
 
 impl Offer {
-    /// What `config` offers on a path that carries `mss_limit` bytes of text
-    /// without options, where no window will ever be larger than `window`.
+    /// Creates the offer of `config` for a path that carries `mss_limit` bytes
+    /// of payload without options. `window` is the largest window that will
+    /// ever be advertised.
     pub fn new(config: &TcpConfig, mss_limit: u16, window: LargestWindow) -> Self {
         let mss = u32::from(mss_limit).min(config.mss_max);
         let options = if config.timestamps { TIMESTAMPS_LEN } else { 0 };
-        let text = mss.saturating_sub(options).max(1);
-        let window_payload = whole_fit(text, window.always, config.fit_segments);
+        let payload = mss.saturating_sub(options).max(1);
+        let window_payload = whole_fit(payload, window.always, config.fit_segments);
         Self {
             mss: mss.min(window_payload + options) as u16,
             window_scale: config.window_scaling.then(|| scale_for(window.most)),
@@ -48,29 +49,29 @@ impl Offer {
     }
 }
 
-/// What both sides agreed on.
+/// Options that both sides agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Agreed {
-    /// Largest segment the peer wants to receive, options not counted.
+    /// Largest segment that the peer wants to receive, options not counted.
     pub peer_mss: u16,
     /// Both SYNs carried the window scale option.
     pub scaling: bool,
-    /// Shift count of the windows the peer sends.
+    /// Shift count of the windows that the peer sends.
     pub snd_wscale: u8,
-    /// Shift count of the windows this side sends.
+    /// Shift count of the windows that this side sends.
     pub rcv_wscale: u8,
     /// Selective acknowledgments are used.
     pub sack: bool,
     /// Timestamps are used.
     pub timestamps: bool,
-    /// Marks of congestion are reported and heeded; flags agree on it, not
+    /// Congestion marks are reported and answered. Agreed by flags, not by
     /// options. RFC 3168 §6.1.1.
     pub ecn: bool,
 }
 
 impl Agreed {
-    /// What follows from this side's `offer` and the options of the peer's SYN,
-    /// without ECN.
+    /// Combines this side's `offer` with the options of the peer's SYN. ECN is
+    /// left off.
     pub fn new(offer: Offer, peer: &TcpOptions, config: &TcpConfig) -> Self {
         let peer_mss = u32::from(peer.mss.unwrap_or(DEFAULT_MSS)).max(config.mss_min);
         let scales = offer.window_scale.zip(peer.window_scale);
@@ -85,7 +86,7 @@ impl Agreed {
         }
     }
 
-    /// Before the peer's SYN: nothing is agreed.
+    /// Returns the state before the peer's SYN: nothing is agreed.
     pub const fn nothing() -> Self {
         Self {
             peer_mss: DEFAULT_MSS,
@@ -98,14 +99,14 @@ impl Agreed {
         }
     }
 
-    /// Bytes of options that every segment carries.
+    /// Returns the bytes of options that every segment carries.
     pub const fn options_len(&self) -> u32 {
         if self.timestamps { TIMESTAMPS_LEN } else { 0 }
     }
 }
 
-/// The smallest shift count with which a window of `buffer` bytes fits the
-/// field, rounded up to the next unit.
+/// Returns the smallest shift count with which a window of `buffer` bytes,
+/// rounded up to the next unit, fits the field.
 fn scale_for(buffer: u32) -> u8 {
     let mut scale = 0;
     while scale < MAX_WINDOW_SCALE && u64::from(buffer) + (1 << scale) - 1 > 0xffff << scale {

@@ -1,8 +1,8 @@
-//! Timestamps: the clock of ours that the peer echoes, and the last of the
-//! peer's that we echo. RFC 7323 §3 to §5.
+//! Timestamps: this side's clock, which the peer echoes, and the last one of
+//! the peer, which this side echoes. RFC 7323 §3 to §5.
 //!
 //! Rule: the clock ticks once a millisecond and starts anywhere; only
-//! differences mean something. A timestamp is compared like a sequence number.
+//! differences mean something. Timestamps are compared like sequence numbers.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_wire::Timestamps;
@@ -10,21 +10,22 @@ use fullpipe_wire::Timestamps;
 use crate::SeqNum;
 
 /// A peer that was silent for this long may have wrapped its clock: its
-/// timestamps say nothing about age any more. RFC 7323 §5.5.
+/// timestamps prove nothing about age any more. RFC 7323 §5.5.
 const TS_RECENT_VALID: Duration = Duration::from_secs(24 * 86_400);
 
 /// Both timestamps of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct TimestampClock {
-    /// Added to the milliseconds of `now`, so that the clock tells nobody how
-    /// long this host has been up.
+    /// Added to the milliseconds of `now`, so that the clock does not reveal
+    /// the uptime of this host.
     offset: u32,
     ts_recent: u32,
     ts_recent_at: Instant,
 }
 
 impl TimestampClock {
-    /// A clock with its own `offset`; the peer's SYN carried `ts_recent`.
+    /// Creates a clock that starts at `offset`; the peer's SYN carried
+    /// `ts_recent`.
     pub const fn new(offset: u32, ts_recent: u32, now: Instant) -> Self {
         Self {
             offset,
@@ -33,7 +34,7 @@ impl TimestampClock {
         }
     }
 
-    /// The option that a segment sent at `now` carries.
+    /// Returns the option of a segment that is sent at `now`.
     pub const fn option(&self, now: Instant) -> Timestamps {
         Timestamps {
             value: self.value(now),
@@ -41,26 +42,27 @@ impl TimestampClock {
         }
     }
 
-    /// TSval at `now`.
+    /// Returns TSval at `now`.
     pub const fn value(&self, now: Instant) -> u32 {
         (now.as_millis() as u32).wrapping_add(self.offset)
     }
 
-    /// How long ago the timestamp left that came back as `echo`; `None` when it
-    /// cannot be one of ours.
+    /// Returns the age of the timestamp that the peer echoed as `echo`; `None`
+    /// if this side cannot have sent it.
     pub fn age(&self, echo: u32, now: Instant) -> Option<Duration> {
         let age_ms = self.value(now).wrapping_sub(echo);
         (age_ms < 1 << 30).then(|| Duration::from_millis(age_ms.into()))
     }
 
-    /// PAWS: whether a segment with TSval `value` is an old duplicate. RFC 7323 §5.3.
+    /// PAWS: returns true if a segment with TSval `value` is an old duplicate.
+    /// RFC 7323 §5.3.
     pub fn is_old(&self, value: u32, now: Instant) -> bool {
         SeqNum(value).before(SeqNum(self.ts_recent))
             && now.since(self.ts_recent_at) < TS_RECENT_VALID
     }
 
-    /// Remembers TSval `value` of a segment that is not from the future of the
-    /// last ACK. RFC 7323 §4.3; the caller checks SEG.SEQ ≤ Last.ACK.sent.
+    /// Sets TS.Recent to `value`, unless it is older. RFC 7323 §4.3; the caller
+    /// checks SEG.SEQ ≤ Last.ACK.sent.
     pub fn remember(&mut self, value: u32, now: Instant) {
         if !self.is_old(value, now) {
             self.ts_recent = value;
@@ -68,7 +70,7 @@ impl TimestampClock {
         }
     }
 
-    /// The last TSval of the peer.
+    /// Returns TS.Recent.
     pub const fn ts_recent(&self) -> u32 {
         self.ts_recent
     }

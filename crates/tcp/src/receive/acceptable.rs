@@ -1,13 +1,15 @@
-//! Whether any part of a segment is inside the receive window. RFC 9293
-//! §3.10.7.4, first step, table 6.
+//! The acceptability test of RFC 9293 §3.10.7.4, first step, table 6.
+//!
+//! Rule: a segment is acceptable if its first or last sequence number is inside
+//! the receive window. Nothing is changed here.
 
 use crate::SeqNum;
 
-/// Whether a segment from `seq` with `len` sequence numbers is acceptable to a
-/// window of `window` bytes that begins at `rcv_nxt`.
+/// Returns true if a segment of `len` sequence numbers from `seq` is acceptable
+/// to a window of `window` bytes that begins at `rcv_nxt`.
 ///
-/// One case goes beyond the table: a FIN alone (`bare_fin`) right at `rcv_nxt`
-/// is accepted into a closed window, because taking it needs no memory and
+/// One case goes beyond the table: a FIN without payload (`bare_fin`) at
+/// `rcv_nxt` is accepted into a closed window, because it needs no memory and
 /// lets the connection end.
 pub fn acceptable(seq: SeqNum, len: u32, rcv_nxt: SeqNum, window: u32, bare_fin: bool) -> bool {
     let inside = |number: SeqNum| number.at_or_after(rcv_nxt) && number.before(rcv_nxt + window);

@@ -1,35 +1,38 @@
-//! When an ACK leaves: at once, or later together with another. RFC 9293
-//! §3.8.6.3, RFC 5681 §4.2.
+//! Delayed acknowledgments: whether an ACK is sent at once or may wait. RFC
+//! 9293 §3.8.6.3, RFC 5681 §4.2.
 //!
-//! Rule: an ACK may wait only while the peer has no need of it. It needs it
-//! when two full segments are unacknowledged, when text is out of order, and
-//! when its window, as *it* sees it, is nearly used up. The timer is not here.
+//! Rule: an ACK may wait only while the peer does not need it. The peer needs
+//! it when two full segments are unacknowledged, when payload is out of order,
+//! and when the window, as the peer sees it, is nearly full. The timer is in
+//! `connection`.
 
-/// What is owed to the peer.
+/// ACKs owed to the peer.
 #[derive(Clone, Debug)]
 pub struct AckPolicy {
     /// Bytes received and not yet acknowledged.
     pending: u32,
-    /// Segments that are still acknowledged at once because the connection is young.
+    /// Segments still to be acknowledged at once because the connection is
+    /// young.
     quick: u32,
-    /// An ACK must leave now.
+    /// An ACK is due now.
     now: bool,
-    /// ACKs owed beyond the next, one for each segment out of order: a peer
-    /// without SACK counts them. RFC 5681 §4.2.
+    /// ACKs owed after the next one, one for each segment out of order: a peer
+    /// without SACK counts duplicate ACKs. RFC 5681 §4.2.
     duplicates: u8,
 }
 
-/// Whether an ACK can wait.
+/// Time at which an ACK leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckTiming {
-    /// It leaves now.
+    /// The ACK leaves now.
     Now,
-    /// It may wait for the delay timer.
+    /// The ACK may wait for the delay timer.
     Delayed,
 }
 
 impl AckPolicy {
-    /// Nothing owed; the first `quick` segments will not wait.
+    /// Creates a policy that owes nothing. The first `quick` segments are
+    /// acknowledged at once.
     pub const fn new(quick: u32) -> Self {
         Self {
             pending: 0,
@@ -39,12 +42,13 @@ impl AckPolicy {
         }
     }
 
-    /// An ACK must leave now, whatever arrived.
+    /// Makes an ACK due now.
     pub fn demand(&mut self) {
         self.now = true;
     }
 
-    /// An ACK must leave now, and one more for each time this was asked since.
+    /// Makes an ACK due now, and one more for each earlier call since the last
+    /// ACK.
     pub fn demand_duplicate(&mut self) {
         if self.now {
             self.duplicates = self.duplicates.saturating_add(1);
@@ -52,14 +56,16 @@ impl AckPolicy {
         self.now = true;
     }
 
-    /// Whether an ACK must leave now.
+    /// Returns true if an ACK is due now.
     pub const fn is_due(&self) -> bool {
         self.now
     }
 
-    /// `bytes` arrived in order. `full` is the size the peer takes for a full
-    /// segment, `every` the knob, `window_left` what the peer has left of its
-    /// window and `window` how large it was.
+    /// Takes `bytes` that arrived in order.
+    ///
+    /// `full` is the size of the peer's full segments, `every` the knob
+    /// `tcp.ack_every`, `window_left` the rest of the peer's window and
+    /// `window` its size before.
     pub fn on_payload(
         &mut self,
         bytes: u32,
@@ -71,7 +77,8 @@ impl AckPolicy {
         self.pending = self.pending.saturating_add(bytes);
         let young = self.quick > 0;
         self.quick = self.quick.saturating_sub(1);
-        // The last of them may be smaller: no sender fills each to the byte.
+        // The last one may be smaller: no sender fills every segment to the
+        // byte.
         let many = self.pending > full.saturating_mul(every - 1);
         let starving = window_left < full || self.pending >= window / 2;
         if young || many || starving {
@@ -84,7 +91,7 @@ impl AckPolicy {
         }
     }
 
-    /// An ACK left, alone or with text.
+    /// Notes that an ACK left, alone or with payload.
     pub fn on_sent(&mut self) {
         self.pending = 0;
         self.now = self.duplicates > 0;

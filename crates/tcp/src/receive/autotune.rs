@@ -1,38 +1,38 @@
-//! How large the receive buffer should be: dynamic right-sizing.
+//! The size that the receive buffer should have: dynamic right-sizing.
 //!
-//! Rule: what the application read in a round trip is what the peer sent in one,
-//! and twice that lets it send as much again while this is read. A peer whose
-//! rate grows has grown further by the time it hears of the window, so what was
-//! added since the round before counts twice more. How memory is shared is not
-//! known here.
+//! Rule: what the application read in a round trip is what the peer sent in
+//! one; twice that lets the peer send as much again meanwhile. A peer whose
+//! rate grows has grown further by the time the window update arrives, so the
+//! growth since the round before is added twice more. How connections share
+//! memory is decided elsewhere.
 //!
-//! A receiver that sends no text has no round-trip times but the handshake's and
-//! the echoes of its timestamps (RFC 7323 §4.1). A sender that pauses makes those
-//! too long, never too short, so the shortest of a round counts, and a round is
-//! at most twice as long as the one before.
+//! A receiver that sends no payload has no round-trip times but those of the
+//! handshake and of the peer's timestamp echoes (RFC 7323 §4.1). A sender that
+//! pauses makes the echoes too long, never too short. So the shortest of a
+//! round counts, and a round is at most twice as long as the one before.
 
 use fullpipe_pool::{Duration, Instant};
 
-/// Segments beyond what the rate asks for, so that a small window can grow.
+/// Segments beyond what the rate needs, so that a small window can grow.
 const SPARE_SEGMENTS: u32 = 16;
 
-/// What is read, round trip by round trip.
+/// Bytes read in each round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RightSizing {
-    /// When this round began; `None` before the first text was read.
+    /// Start of this round; `None` before the first read.
     since: Option<Instant>,
-    /// Bytes read in it.
+    /// Bytes read in this round.
     read: u32,
-    /// Bytes read in the one before.
+    /// Bytes read in the round before.
     read_before: u32,
-    /// Its length.
+    /// Length of a round.
     length: Duration,
-    /// The shortest echo that arrived in it.
+    /// The shortest echo age of this round.
     shortest: Option<Duration>,
 }
 
 impl RightSizing {
-    /// Text arrived that echoes a timestamp of so long ago.
+    /// Takes payload with an echoed timestamp of age `echo_age`.
     pub fn on_payload(&mut self, echo_age: Option<Duration>) {
         let Some(age) = echo_age else {
             return;
@@ -40,9 +40,9 @@ impl RightSizing {
         self.shortest = Some(self.shortest.map_or(age, |shortest| shortest.min(age)));
     }
 
-    /// The application read `bytes`. `min_rtt` is the shortest round trip known
-    /// otherwise, `mss` a full segment. At the end of a round: the buffer that
-    /// would be right, in bytes.
+    /// Takes a read of `bytes`. `min_rtt` is the shortest round-trip time of
+    /// this side's own samples, `mss` a full segment. Returns the right size of
+    /// the buffer in bytes at the end of a round.
     pub fn on_read(
         &mut self,
         bytes: u32,

@@ -1,8 +1,8 @@
-//! What the peer knew of the window about a round trip ago.
+//! The window's right edge as the peer knew it about a round trip ago.
 //!
-//! Rule: text that arrives was sent into a window that was advertised at least a
-//! round trip before. If it comes close to that window's edge, the window is what
-//! holds the peer back. How large it should be is not decided here.
+//! Rule: payload that arrives was sent into a window that was advertised at
+//! least a round trip before. If it comes close to that window's edge, the
+//! window limits the peer. The size of the window is decided elsewhere.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::SeqNum;
 /// The right edges of the last two round trips.
 #[derive(Clone, Copy, Debug)]
 pub struct PastEdges {
-    /// When `this_round` was taken; `None` before the first text.
+    /// Time at which `this_round` was taken; `None` before the first payload.
     since: Option<Instant>,
     this_round: SeqNum,
     last_round: SeqNum,
@@ -20,7 +20,8 @@ pub struct PastEdges {
 }
 
 impl PastEdges {
-    /// Nothing known; `next` is the first sequence number expected.
+    /// Creates edges of which nothing is known; `next` is the first sequence
+    /// number expected.
     pub const fn new(next: SeqNum) -> Self {
         Self {
             since: None,
@@ -30,9 +31,9 @@ impl PastEdges {
         }
     }
 
-    /// Text arrives while `edge` is advertised. `rtt` is the shortest round trip
-    /// seen; without one nothing is ever known.
-    pub fn pass(&mut self, now: Instant, rtt: Option<Duration>, edge: SeqNum) {
+    /// Notes that payload arrived while `edge` was advertised. `rtt` is the
+    /// shortest round-trip time; without one nothing is ever known.
+    pub fn on_payload(&mut self, now: Instant, rtt: Option<Duration>, edge: SeqNum) {
         let Some(rtt) = rtt else {
             return;
         };
@@ -47,8 +48,9 @@ impl PastEdges {
         }
     }
 
-    /// Whether a peer whose text reaches up to `end` uses at least about half of
-    /// its window: it has gone beyond the edge of one to two round trips ago.
+    /// Returns true if a peer whose payload ends at `end` uses at least about
+    /// half of its window: it has passed the edge of one to two round trips
+    /// ago.
     pub fn limits_peer(&self, end: SeqNum) -> bool {
         self.known && end.after(self.last_round)
     }

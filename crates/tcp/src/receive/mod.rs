@@ -1,8 +1,7 @@
-//! The receiving half: what arrived, what may still arrive, what is
-//! acknowledged.
+//! The receiving half: receive sequence variables, receive buffer, reassembly.
 //!
 //! Rule: `rcv_nxt` ≤ `rcv_adv`, the right edge never retreats, and every byte
-//! between them is backed by packet memory. Text is written into its final
+//! between them is backed by packet memory. Payload is written to its final
 //! place whether it is in order or not; reassembly is only a set of ranges.
 
 mod acceptable;
@@ -31,44 +30,43 @@ use crate::{
 /// Receive sequence variables and receive buffer. RFC 9293 §3.3.1.
 #[derive(Debug)]
 pub struct ReceiveHalf {
-    /// Text not yet read, out-of-order text in its final place; offset 0 is the
-    /// first byte after SYN.
+    /// Payload not yet read, with out-of-order payload in its final place;
+    /// offset 0 is the first byte after the SYN.
     pub stream: Stream,
-    /// Which offsets above `rcv_nxt` have arrived.
+    /// Offsets above `rcv_nxt` that have arrived.
     ranges: Ranges,
-    /// Bytes of text in them.
+    /// Bytes of payload in `ranges`.
     out_of_order: u32,
     /// Initial receive sequence number.
     pub irs: SeqNum,
     /// Next sequence number expected.
     pub rcv_nxt: SeqNum,
-    /// The right edge ever advertised.
+    /// The highest right edge that was advertised.
     pub rcv_adv: SeqNum,
     /// The last acknowledgment number sent.
     pub last_ack_sent: SeqNum,
     /// Sequence number of the peer's FIN, once seen.
     fin: Option<SeqNum>,
-    /// The peer's FIN is next and counted in `rcv_nxt`.
+    /// The peer's FIN was taken in order and counts in `rcv_nxt`.
     fin_received: bool,
-    /// Offset of the text that arrived last out of order: its range is the
+    /// Offset of the out-of-order payload that arrived last: its range is the
     /// first SACK block. RFC 2018 §4.
     newest: u64,
-    /// Text received twice, to be reported in the next ACK. RFC 2883.
+    /// Payload that arrived twice, to be reported in the next ACK. RFC 2883.
     duplicate: Option<Range<u64>>,
     /// One past the last urgent byte announced. RFC 9293 §3.8.5.
     pub rcv_up: Option<SeqNum>,
-    /// Largest segment received lately: what the peer takes for full-sized.
+    /// Largest segment received: the size of the peer's full segments.
     pub rcv_mss: u32,
-    /// Bytes of text of the last frame, segments that a device merged counted
-    /// together.
+    /// Payload of the last frame, in which a device may have merged segments.
     pub frame: u32,
-    /// When to acknowledge.
+    /// Decides when an ACK leaves.
     pub ack: AckPolicy,
-    /// What the peer knew of the window about a round trip ago.
+    /// The window as the peer knew it about a round trip ago.
     pub edges: PastEdges,
-    /// How large the buffer should be.
+    /// The size that the buffer should have.
     pub sizing: RightSizing,
-    /// When text last became readable.
+    /// Time at which payload last became readable.
     pub arrived: Instant,
     /// The last window advertised was zero.
     pub advertised_zero: bool,
@@ -77,7 +75,8 @@ pub struct ReceiveHalf {
 }
 
 impl ReceiveHalf {
-    /// Nothing received; the peer's SYN has sequence number `irs`.
+    /// Creates the half before anything was received; `irs` is the sequence
+    /// number of the peer's SYN.
     pub fn new(irs: SeqNum, quick_acks: u32) -> Self {
         let next = irs + 1;
         Self {
@@ -104,68 +103,72 @@ impl ReceiveHalf {
         }
     }
 
-    /// Sequence number of stream offset 0.
+    /// Returns the sequence number of stream offset 0.
     fn first(&self) -> SeqNum {
         self.irs + 1
     }
 
-    /// Stream offset of `seq`, measured from `rcv_nxt`: an acceptable segment is less than 2³¹
-    /// away from it, however much payload is unread.
+    /// Returns the stream offset of `seq`, measured from `rcv_nxt`: an
+    /// acceptable segment is less than 2³¹ away from it, however much payload
+    /// is unread.
     fn offset_of(&self, seq: SeqNum) -> u64 {
         offset_of(seq, self.first(), self.offset_of_rcv_nxt())
     }
 
-    /// Stream offset of `rcv_nxt`, the FIN counted. At most 1 GiB is unread, so the start of the
-    /// stream is near enough.
+    /// Returns the stream offset of `rcv_nxt`, the FIN counted. At most 1 GiB
+    /// is unread, so the start of the stream is near enough.
     fn offset_of_rcv_nxt(&self) -> u64 {
         offset_of(self.rcv_nxt, self.first(), self.stream.start())
     }
 
-    /// The sequence number of stream offset `offset`.
+    /// Returns the sequence number of stream offset `offset`.
     fn seq_of(&self, offset: u64) -> SeqNum {
         seq_of(offset, self.first())
     }
 
-    /// Offset of the next byte expected.
+    /// Returns the offset of the next byte expected.
     pub fn next_offset(&self) -> u64 {
         self.offset_of_rcv_nxt() - u64::from(self.fin_received)
     }
 
-    /// Bytes that the application could read now.
+    /// Returns the bytes that the application can read now.
     pub fn readable(&self) -> u32 {
         (self.next_offset() - self.stream.start()) as u32
     }
 
-    /// Bytes of window that the peer has left.
+    /// Returns the bytes of window that the peer has left.
     pub fn window_left(&self) -> u32 {
         self.rcv_nxt.room_to(self.rcv_adv)
     }
 
-    /// Whether the peer's FIN is next in order and was taken.
+    /// Returns true if the peer's FIN was taken.
     pub fn fin_received(&self) -> bool {
         self.fin_received
     }
 
-    /// Whether text waits behind a gap.
+    /// Returns true if payload waits behind a hole.
     pub fn has_hole(&self) -> bool {
         !self.ranges.is_empty()
     }
 
-    /// How many separate pieces wait behind gaps.
+    /// Returns the number of separate pieces that wait behind holes.
     pub fn ranges(&self) -> u32 {
         self.ranges.count()
     }
 
-    /// Whether text that nobody has read takes up a quarter of a buffer of
-    /// `capacity` bytes, or as much as is left of the window. Of a buffer as large
-    /// as the path is long, a reader that takes less than the path brings leaves
-    /// about half; one that reads at once leaves nothing.
+    /// Returns true if the reader is slow: unread payload is at least a quarter
+    /// of a buffer of `capacity` bytes, or at least what is left of the window.
+    ///
+    /// In a buffer as large as the bandwidth-delay product, a reader slower
+    /// than the path leaves about half of it unread; one that reads at once
+    /// leaves nothing.
     pub fn reader_lags(&self, capacity: u32) -> bool {
         let unread = self.readable();
         unread > 0 && unread >= (capacity / 4).min(self.window_left())
     }
 
-    /// Copies readable text into `out` and frees it. Returns bytes copied.
+    /// Copies readable payload into `out` and frees it. Returns the bytes
+    /// copied.
     pub fn read(&mut self, out: &mut [u8], pool: &mut Pool) -> usize {
         let want = out.len().min(self.readable() as usize);
         let read = self
@@ -175,8 +178,9 @@ impl ReceiveHalf {
         read
     }
 
-    /// Hands readable text to `take`, slice by slice, and frees what it took.
-    /// `take` returns how many bytes it took; fewer than all end the reading.
+    /// Passes readable payload to `take`, slice by slice, and frees what it
+    /// took. `take` returns the number of bytes that it took; fewer than all
+    /// end the read.
     pub fn read_with(&mut self, pool: &mut Pool, take: &mut dyn FnMut(&[u8]) -> usize) -> usize {
         let mut read = 0;
         for slice in self
@@ -193,16 +197,16 @@ impl ReceiveHalf {
         read
     }
 
-    /// Nothing more will arrive: gives back everything beyond the readable text.
+    /// Frees everything beyond the readable payload: nothing more will arrive.
     pub fn forget_beyond_readable(&mut self, pool: &mut Pool) {
         self.forget_out_of_order(pool);
         self.stream.unreserve(pool, self.next_offset());
     }
 
-    /// Checks the halves' own invariants.
+    /// Checks the invariants of this half.
     ///
     /// # Panics
-    /// With what is broken.
+    /// If one is broken.
     pub fn verify(&self, pool: &Pool) {
         self.stream.verify(pool);
         assert!(
@@ -215,7 +219,7 @@ impl ReceiveHalf {
         );
     }
 
-    /// Returns all memory: nothing more will be read or received.
+    /// Frees all memory: nothing more will be read or received.
     pub fn release(&mut self, pool: &mut Pool) {
         self.forget_out_of_order(pool);
         self.stream.release(pool);

@@ -1,8 +1,8 @@
-//! Putting arriving text in its place.
+//! Reassembly: arriving payload is written to its place in the stream.
 //!
-//! Rule: text is trimmed to what was promised and not yet received, written at
-//! its final offset, and only then accounted. What finds no memory has not
-//! arrived: it is never acknowledged.
+//! Rule: payload is trimmed to what was advertised and not yet received,
+//! written at its final offset, and only then accounted. Payload for which
+//! there is no memory counts as not received: it is never acknowledged.
 
 use core::ops::Range;
 
@@ -12,54 +12,54 @@ use fullpipe_wire::{SackBlock, SackBlocks};
 use super::ReceiveHalf;
 use crate::{DiscardReason, SeqNum};
 
-/// What became of a segment's text.
+/// Result of taking a segment's payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// `rcv_nxt` moved on by this many bytes; `filled` when that closed a gap.
+    /// `rcv_nxt` advanced.
     InOrder {
         /// Bytes that became readable.
         bytes: u32,
-        /// Text that waited behind the gap was among them.
+        /// A hole was filled: payload behind it became readable too.
         filled: bool,
     },
-    /// Kept behind a gap.
+    /// Stored behind a hole.
     OutOfOrder,
-    /// Went no further.
+    /// Discarded.
     Discarded(DiscardReason),
 }
 
-/// What one connection may keep of text that arrived ahead of its turn.
+/// Bounds on the out-of-order payload of one connection.
 #[derive(Clone, Copy, Debug)]
 pub struct OutOfOrderLimits {
     /// Separate pieces.
     pub pieces: u32,
-    /// Bytes of text.
+    /// Bytes of payload.
     pub bytes: u32,
 }
 
 impl ReceiveHalf {
-    /// Takes the text of a segment that starts at `seq`, within what may be kept
-    /// `out_of_order_limits`.
+    /// Takes the payload of a segment, which starts at `seq`.
     pub fn on_payload(
         &mut self,
         seq: SeqNum,
-        text: &[u8],
+        payload: &[u8],
         out_of_order_limits: OutOfOrderLimits,
         pool: &mut Pool,
     ) -> Arrival {
         let next = self.next_offset();
-        // What lies before the first byte of the stream was never text, and no
-        // offset names it.
+        // Bytes before the start of the stream were never payload and have no
+        // offset.
         let before = u64::from(seq.room_to(self.seq_of(next))).saturating_sub(next) as usize;
-        let Some(text) = text
+        let Some(payload) = payload
             .get(before..)
-            .filter(|text| before == 0 || !text.is_empty())
+            .filter(|payload| before == 0 || !payload.is_empty())
         else {
             return Arrival::Discarded(DiscardReason::Duplicate);
         };
         let from = self.offset_of(seq + before as u32);
-        let to = from + text.len() as u64;
-        // What was advertised may exceed what is backed only in an overcommitted pool.
+        let to = from + payload.len() as u64;
+        // The advertised edge is beyond the backed one only in an overcommitted
+        // pool.
         let edge = self
             .offset_of(self.rcv_adv)
             .min(self.stream.reserved_end().max(next));
@@ -74,7 +74,7 @@ impl ReceiveHalf {
         if from < next {
             self.note_duplicate(from..next);
         }
-        let piece = &text[(kept.start - from) as usize..(kept.end - from) as usize];
+        let piece = &payload[(kept.start - from) as usize..(kept.end - from) as usize];
         if kept.start == next {
             self.take_next(kept, piece, pool)
         } else {
@@ -82,10 +82,10 @@ impl ReceiveHalf {
         }
     }
 
-    /// The next bytes in order, and whatever they connect to.
-    fn take_next(&mut self, kept: Range<u64>, text: &[u8], pool: &mut Pool) -> Arrival {
+    /// Takes the next bytes in order and whatever they connect to.
+    fn take_next(&mut self, kept: Range<u64>, payload: &[u8], pool: &mut Pool) -> Arrival {
         let start = kept.start;
-        if self.stream.write_at(pool, start, text).is_err() {
+        if self.stream.write_at(pool, start, payload).is_err() {
             return Arrival::Discarded(DiscardReason::NoMemory);
         }
         let mut end = kept.end;
@@ -106,18 +106,18 @@ impl ReceiveHalf {
         }
     }
 
-    /// Bytes behind a gap.
+    /// Stores bytes behind a hole.
     fn keep(
         &mut self,
         kept: Range<u64>,
-        text: &[u8],
+        payload: &[u8],
         out_of_order_limits: OutOfOrderLimits,
         pool: &mut Pool,
     ) -> Arrival {
         if self.ranges.count() >= out_of_order_limits.pieces && !self.touches_last(&kept, pool) {
             return Arrival::Discarded(DiscardReason::NoRange);
         }
-        if self.out_of_order.saturating_add(text.len() as u32) > out_of_order_limits.bytes {
+        if self.out_of_order.saturating_add(payload.len() as u32) > out_of_order_limits.bytes {
             return Arrival::Discarded(DiscardReason::OutOfOrderFull);
         }
         match self.ranges.insert(pool, kept.clone()) {
@@ -133,11 +133,11 @@ impl ReceiveHalf {
             }
         }
         self.newest = kept.start;
-        if self.stream.write_at(pool, kept.start, text).is_err() {
-            // Only an overcommitted pool gets here, and it forgets the whole
-            // queue: a range may be taken back as long as it is not
-            // acknowledged (RFC 2018 §8), and a partial undo could not tell
-            // the bytes apart that were there before.
+        if self.stream.write_at(pool, kept.start, payload).is_err() {
+            // Only an overcommitted pool gets here. The whole queue is
+            // discarded, which is legal while it is not acknowledged (RFC 2018
+            // §8): after a partial undo the bytes that were there before could
+            // not be told apart.
             self.forget_out_of_order(pool);
             return Arrival::Discarded(DiscardReason::NoMemory);
         }
@@ -149,16 +149,17 @@ impl ReceiveHalf {
         self.out_of_order = 0;
     }
 
-    /// Whether `kept` continues the highest piece, as the next segment of a
-    /// burst does: that needs no further range.
+    /// Returns true if `kept` continues the highest piece, as the next segment
+    /// of a burst does: that needs no further range.
     fn touches_last(&self, kept: &Range<u64>, pool: &Pool) -> bool {
         self.ranges
             .last(pool)
             .is_some_and(|last| last.start <= kept.start && kept.start <= last.end)
     }
 
-    /// Notes that `len` bytes from `seq`, all before `rcv_nxt`, arrived again. The next ACK reports
-    /// them (RFC 2883 §4.1.1). Touches neither the stream nor the ranges.
+    /// Notes that `len` bytes from `seq`, all before `rcv_nxt`, arrived again.
+    /// The next ACK reports them (RFC 2883 §4.1.1). Touches neither the stream
+    /// nor the ranges.
     pub fn note_repeated(&mut self, seq: SeqNum, len: u32) {
         let (from, to) = (self.offset_of(seq), self.offset_of(seq + len));
         self.note_duplicate(from..to.min(self.next_offset()));
@@ -170,8 +171,8 @@ impl ReceiveHalf {
         }
     }
 
-    /// Remembers where the peer's FIN is. Returns false when it contradicts one
-    /// seen before.
+    /// Stores the sequence number of the peer's FIN. Returns false if it
+    /// contradicts an earlier one.
     pub fn note_fin(&mut self, seq: SeqNum) -> bool {
         *self.fin.get_or_insert(seq) == seq
     }
@@ -181,7 +182,7 @@ impl ReceiveHalf {
         if self.fin_received || self.fin != Some(self.rcv_nxt) {
             return false;
         }
-        // Nothing can follow: the rest of the window is given back.
+        // Nothing can follow: free the rest of the window.
         self.forget_out_of_order(pool);
         self.stream.unreserve(pool, self.offset_of(self.rcv_nxt));
         self.rcv_nxt += 1;
@@ -190,9 +191,9 @@ impl ReceiveHalf {
         true
     }
 
-    /// The blocks of the next ACK: a duplicate first (RFC 2883), then the range
-    /// that changed last, then the others. At most `most`, fewer when they are
-    /// fewer. The duplicate is reported once.
+    /// Returns at most `most` blocks for the next ACK: a duplicate first (RFC
+    /// 2883), then the range that changed last, then the others. A duplicate is
+    /// reported once.
     pub fn sack_blocks(&mut self, most: usize, pool: &Pool) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;
         let block = |range: Range<u64>, this: &Self| SackBlock {
@@ -218,14 +219,15 @@ impl ReceiveHalf {
         blocks
     }
 
-    /// Where the text before `end` ends, with the FIN if that has arrived behind
-    /// it: the peer may have nothing else from which to learn what it must repair.
+    /// Returns the sequence number of offset `end`, plus one if the FIN follows
+    /// there: SACK may be the only way for the peer to learn that its FIN
+    /// arrived.
     fn end_with_fin(&self, end: u64) -> SeqNum {
         let end = self.seq_of(end);
         if self.fin == Some(end) { end + 1 } else { end }
     }
 
-    /// Whether the next ACK has something to say that only SACK can.
+    /// Returns true if the next ACK has SACK blocks to report.
     pub fn has_sack_to_report(&self) -> bool {
         self.duplicate.is_some() || self.has_hole()
     }

@@ -1,61 +1,62 @@
-//! The window this side advertises.
+//! The window that this side advertises.
 //!
 //! Rule: an advertised byte is a reserved byte, and the right edge never
-//! retreats. It moves out in steps worth a segment or half the buffer
-//! (RFC 9293 §3.8.6.2.2), so that the peer is never lured into sending a
-//! small one.
+//! retreats. It advances in steps of a segment or half the buffer (RFC 9293
+//! §3.8.6.2.2), so that the peer does not send small segments.
 
 use fullpipe_pool::{Holder, Pool, Pressure, Stream};
 
 use super::ReceiveHalf;
 use crate::{TcpConfig, options::DEFAULT_MSS};
 
-/// What bounds the window.
+/// The bounds on the window.
 #[derive(Clone, Copy, Debug)]
 pub struct WindowRoom {
     /// Bytes that may be received and not yet read.
     pub capacity: u32,
     /// Largest share of the memory within reach, in percent.
     pub share: u32,
-    /// The largest segment expected from the peer.
+    /// Size of the peer's full segments.
     pub mss: u32,
     /// Shift count of the window field.
     pub scale: u8,
-    /// The peer uses up the window: it waits to hear of its growth.
+    /// The window limits the peer, so that it waits for updates.
     pub limits_peer: bool,
 }
 
-/// Blocks that every connection's window is given. With a single one, the bytes
-/// left at its end could be fewer than the window field can express, and
-/// nothing would ever move it on.
+/// Fewest blocks that the window of a connection is given. In a single block
+/// the rest at its end could be smaller than one unit of the window field, and
+/// the window would never advance.
 pub const FEWEST_BLOCKS: u64 = 2;
 
-/// The part of `within_reach` bytes of memory that one window may have: `share`
-/// percent, and at least what any peer may send at once, the default MSS.
+/// Returns the share of `within_reach` bytes of memory that one window may
+/// have: `share` percent, and at least the default MSS, which any peer may send
+/// at once.
 pub fn fair_bytes(within_reach: u64, share: u32) -> u64 {
     let share = within_reach * u64::from(share) / 100;
     share.max(within_reach.min(DEFAULT_MSS.into()))
 }
 
-/// Bytes that `stream` may have by that rule now: of its own blocks and of those
-/// that it could get.
+/// Returns the bytes that `stream` may have by [`fair_bytes`]: a share of its
+/// own blocks and of those that it could get.
 pub fn fair_share(stream: &Stream, share: u32, pool: &Pool) -> u64 {
     let own = stream.held_blocks(pool) + stream.promised_blocks(pool);
     let within_reach = u64::from(own) + u64::from(pool.room(stream.holder()));
     fair_bytes(within_reach * u64::from(pool.block_size()), share)
 }
 
-/// The largest window there can ever be.
+/// The largest window that a connection can ever advertise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LargestWindow {
-    /// Bytes when it begins where a block does.
+    /// Bytes, if the window begins at the start of a block.
     pub most: u32,
-    /// Bytes wherever in a block it begins.
+    /// Bytes, wherever in a block the window begins.
     pub always: u32,
 }
 
 impl LargestWindow {
-    /// Of a buffer of `buffer` bytes in `pool`, whoever else holds memory.
+    /// Creates the largest window of a buffer of `buffer` bytes if no other
+    /// connection holds memory.
     pub fn new(buffer: u32, config: &TcpConfig, pool: &Pool) -> Self {
         let size = u64::from(pool.block_size());
         let memory = u64::from(pool.most(Holder::Receive)) * size;
@@ -67,12 +68,13 @@ impl LargestWindow {
     }
 }
 
-/// With more segments than this in a window, part of one more is no loss.
+/// With more segments than this in a window, the loss of a partial segment is
+/// insignificant.
 const MANY_SEGMENTS: u32 = 64;
 
-/// The whole segments of `mss` bytes in a window of `bytes` that ends where a
-/// block of `block_size` bytes does: a peer leaves the rest unused, and an edge
-/// that moves by blocks would cost it a segment now and then.
+/// Returns the whole segments of `mss` bytes in a window of `bytes` that ends
+/// at the end of a block of `block_size` bytes. A peer leaves a rest unused,
+/// and an edge that advances by blocks would cost it a segment now and then.
 fn whole_segments(bytes: u64, mss: u32, block_size: u32) -> u64 {
     let size = u64::from(block_size);
     let always = (bytes.div_ceil(size).max(1) - 1) * size + 1;
@@ -84,20 +86,21 @@ fn whole_segments(bytes: u64, mss: u32, block_size: u32) -> u64 {
 }
 
 impl ReceiveHalf {
-    /// Reserves what the window may grow to and returns the offset it could
-    /// reach now: at least what was advertised, as long as that is backed.
+    /// Reserves memory for the largest window, and returns the offset that the
+    /// right edge could reach now: at least the advertised one, as long as that
+    /// is backed.
     fn reachable_edge(&mut self, room: &WindowRoom, pool: &mut Pool) -> u64 {
         let start = self.stream.start();
         let size = u64::from(pool.block_size());
         let fair = fair_share(&self.stream, room.share, pool);
         let fair_end = (start / size + fair.div_ceil(size).max(FEWEST_BLOCKS)) * size;
-        // A buffer may hold more than the field can tell of.
-        let told = self.next_offset() + (u64::from(u16::MAX) << room.scale);
-        let wanted = (start + u64::from(room.capacity)).min(told);
+        // The buffer may be larger than the window field can express.
+        let field_max = self.next_offset() + (u64::from(u16::MAX) << room.scale);
+        let wanted = (start + u64::from(room.capacity)).min(field_max);
         let advertised = self.offset_of(self.rcv_adv);
         let goal = wanted.min(fair_end).max(advertised);
         if pool.pressure() != Pressure::Low {
-            // Others need what no peer has been told of.
+            // Blocks beyond the advertised window are needed elsewhere.
             self.stream.unreserve(pool, goal);
         }
         let backed = self.stream.reserve(pool, goal);
@@ -110,14 +113,16 @@ impl ReceiveHalf {
         edge.max(advertised.min(backed))
     }
 
-    /// Blocks that a first window would take if memory were plenty.
+    /// Returns the blocks that a first window would take if memory were
+    /// plentiful.
     pub fn first_blocks(&self, room: &WindowRoom, pool: &Pool) -> u32 {
         let window = room.capacity.min(u16::MAX.into());
         (u64::from(window.div_ceil(pool.block_size())) + FEWEST_BLOCKS - 1) as u32
     }
 
-    /// Reserves a first window, if the fewest blocks are to be had; otherwise
-    /// nothing, because a connection that cannot receive is not begun.
+    /// Reserves a first window. Returns false, and reserves nothing, if there
+    /// is not enough memory to receive at all: the connection is then not
+    /// opened.
     pub fn admit(&mut self, room: &WindowRoom, pool: &mut Pool) -> bool {
         self.reachable_edge(room, pool);
         let blocks = self.stream.held_blocks(pool) + self.stream.promised_blocks(pool);
@@ -128,7 +133,7 @@ impl ReceiveHalf {
         admitted
     }
 
-    /// How far the right edge could move out now. Bytes.
+    /// Returns the bytes by which the right edge could advance now.
     pub fn window_growth(&mut self, room: &WindowRoom, pool: &mut Pool) -> u32 {
         if self.fin_received {
             return 0;
@@ -138,19 +143,20 @@ impl ReceiveHalf {
             .min(u32::MAX.into()) as u32
     }
 
-    /// Whether a growth by `growth` bytes is worth showing to the peer:
-    /// a segment, or half of what the window can be. RFC 9293 §3.8.6.2.2.
+    /// Returns true if a growth by `growth` bytes is worth advertising: a
+    /// segment, or half of the largest window. RFC 9293 §3.8.6.2.2.
     pub fn is_worth_showing(&self, growth: u32, room: &WindowRoom) -> bool {
         let left = self.window_left();
         let whole = left.saturating_add(growth).saturating_add(self.readable());
         growth > 0 && growth >= room.mss.min(whole / 2)
     }
 
-    /// Whether the peer should hear of the growth now, without other reason to
-    /// send. A peer that may be waiting hears of any useful amount; one that uses
-    /// up its window as it grows hears of what makes a difference to it; to any
-    /// other a quarter is soon enough. Where a device merges segments, frames
-    /// count as they arrive: one ACK for each is enough.
+    /// Returns true if a growth by `growth` bytes deserves an ACK of its own.
+    ///
+    /// A peer that may be stopped by a full window gets any useful growth. A
+    /// peer that the window limits gets growth by a segment or a 64th of the
+    /// window; any other peer by a quarter. Where a device merges segments, a
+    /// frame counts as a segment: one ACK a frame is enough.
     pub fn update_is_due(&self, growth: u32, room: &WindowRoom) -> bool {
         if !self.is_worth_showing(growth, room) {
             return false;
@@ -166,13 +172,14 @@ impl ReceiveHalf {
         left < room.mss || growth >= step.min(whole / 2)
     }
 
-    /// The window field of a segment that leaves now. Moves `rcv_adv`.
+    /// Returns the window field of a segment that leaves now, and advances
+    /// `rcv_adv`.
     ///
-    /// The field counts in units of 2^scale from `rcv_nxt`, so an edge that is
-    /// not a whole number of units away is rounded up, and the bytes this adds
-    /// are reserved first. Only when memory refuses them is it rounded down;
-    /// the edge then shows less than one unit lower than before, while
-    /// everything advertised so far is still accepted (RFC 7323 §2.4).
+    /// The field counts in units of 2^scale from `rcv_nxt`. An edge that is not
+    /// a whole number of units away is rounded up, and the bytes this adds are
+    /// reserved first. It is rounded down only if memory refuses them; the edge
+    /// then appears less than one unit lower than before, while everything
+    /// advertised so far is still accepted (RFC 7323 §2.4).
     pub fn window_field(&mut self, room: &WindowRoom, pool: &mut Pool) -> u16 {
         if self.fin_received {
             return self.field_for(self.window_left(), room.scale);

@@ -1,9 +1,9 @@
-//! How large the send buffer should be.
+//! The size that the send buffer should have.
 //!
-//! Rule: what congestion control lets be in flight, twice: one window on its way,
-//! and one written meanwhile. How memory is shared is not known here.
+//! Rule: twice the congestion window: one window in flight, and one written
+//! meanwhile. How connections share memory is decided elsewhere.
 
-/// Bytes of send buffer that use up a congestion window of `cwnd` bytes.
+/// Returns the send buffer size in bytes that a window of `cwnd` bytes needs.
 pub const fn send_goal(cwnd: u32) -> u32 {
     cwnd.saturating_mul(2)
 }

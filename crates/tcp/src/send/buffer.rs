@@ -1,39 +1,40 @@
 //! Writing into the send buffer.
 //!
 //! Rule: a write is cut by free blocks and by the buffer's size, never by
-//! segments. What did not fit is remembered with its cause, because that cause
-//! is the sender's limit once the buffer has drained.
+//! segments. The cause of a cut write is stored, because it is the sender's
+//! limit once the buffer has drained.
 
 use fullpipe_pool::Pool;
 
 use super::SendHalf;
 use crate::Limit;
 
-/// Why the last write was refused or cut short, and what it wanted.
+/// A write that was refused or cut short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockedWrite {
-    /// Bytes the writer still wanted to write.
+    /// Bytes that the application still wants to write.
     pub wanted: u32,
     /// [`Limit::SendBuffer`] or [`Limit::Memory`].
     pub by: Limit,
-    /// The writer was told that there is room again, and has not written since.
+    /// The application was notified of room and has not written since.
     pub woken: bool,
 }
 
-/// When a blocked writer is woken.
+/// Conditions on which a blocked writer is woken.
 #[derive(Clone, Copy, Debug)]
 pub struct WakePolicy {
-    /// Its write is taken whole or not at all.
+    /// A write is taken whole or not at all.
     pub atomic: bool,
-    /// Room in bytes that it asked to wait for; 0 leaves it to us.
+    /// Room in bytes that the application asked to wait for; 0 leaves it to the
+    /// stack.
     pub low_water: u32,
     /// Bytes of a full segment.
     pub mss: u32,
 }
 
 impl SendHalf {
-    /// Bytes that a write could take now: what the buffer of `capacity` bytes
-    /// and packet memory both have room for, with the one that is tighter.
+    /// Returns the bytes that a write could take now, given a buffer of
+    /// `capacity` bytes and packet memory, and the tighter of these two bounds.
     pub fn write_room(&self, capacity: u32, pool: &Pool) -> (u32, Limit) {
         let held = self.stream.len().min(u32::MAX.into()) as u32;
         let buffer = capacity.saturating_sub(held);
@@ -45,17 +46,17 @@ impl SendHalf {
         }
     }
 
-    /// Takes as much of `text` as there is room for; all of it or nothing when
-    /// `atomic`. Returns bytes taken.
-    pub fn write(&mut self, text: &[u8], capacity: u32, atomic: bool, pool: &mut Pool) -> usize {
+    /// Takes as much of `payload` as there is room for; all of it or nothing if
+    /// `atomic`. Returns the bytes taken.
+    pub fn write(&mut self, payload: &[u8], capacity: u32, atomic: bool, pool: &mut Pool) -> usize {
         let (room, by) = self.write_room(capacity, pool);
-        let mut take = text.len().min(room as usize);
-        if atomic && take < text.len() {
+        let mut take = payload.len().min(room as usize);
+        if atomic && take < payload.len() {
             take = 0;
         }
-        let taken = self.stream.append(pool, &text[..take]);
+        let taken = self.stream.append(pool, &payload[..take]);
         debug_assert_eq!(taken, take, "append_room promised the room");
-        let missing = (text.len() - taken).min(u32::MAX as usize) as u32;
+        let missing = (payload.len() - taken).min(u32::MAX as usize) as u32;
         self.blocked = (missing > 0).then_some(BlockedWrite {
             wanted: missing,
             by,
@@ -64,9 +65,9 @@ impl SendHalf {
         taken
     }
 
-    /// Lets `fill` write in place, slice by slice, up to the room there is.
-    /// `fill` returns how many bytes of the slice it wrote; fewer than all end
-    /// the write. Returns bytes written.
+    /// Lets `fill` write in place, slice by slice, as far as there is room.
+    /// `fill` returns the number of bytes that it wrote; fewer than the slice
+    /// has end the write. Returns the bytes written.
     pub fn write_with(
         &mut self,
         capacity: u32,
@@ -75,7 +76,7 @@ impl SendHalf {
     ) -> usize {
         let (room, by) = self.write_room(capacity, pool);
         let written = self.stream.append_with(pool, room as usize, fill);
-        // A writer that filled all the room would have gone on.
+        // A writer that filled all the room would have written more.
         self.blocked = (written == room as usize).then_some(BlockedWrite {
             wanted: 1,
             by,
@@ -84,10 +85,11 @@ impl SendHalf {
         written
     }
 
-    /// Whether a blocked writer should be woken, given what it could write now.
+    /// Returns true if a blocked writer should be woken.
     ///
-    /// Waking for every freed byte costs a switch per segment, so a third of
-    /// the buffer is awaited, unless the sender is about to run dry.
+    /// A wake-up for each freed byte would cost a context switch a segment. So
+    /// the writer waits for a third of the buffer, unless the sender is about
+    /// to run out of payload.
     pub fn should_wake(&self, capacity: u32, wake: WakePolicy, pool: &Pool) -> bool {
         let Some(BlockedWrite {
             wanted,

@@ -1,7 +1,8 @@
-//! The sending half: what was written, what is in flight, what the peer allows.
+//! The sending half: send sequence variables and send buffer.
 //!
-//! Rule: `snd_una` ≤ `snd_nxt`, which never falls back, and the stream holds exactly the
-//! text from `snd_una` on. Congestion and loss are not known here.
+//! Rule: `snd_una` ≤ `snd_nxt`, `snd_nxt` never decreases, and the stream holds
+//! exactly the payload from `snd_una` on. Congestion control and recovery are
+//! separate.
 
 mod autotune;
 mod buffer;
@@ -25,7 +26,7 @@ use crate::{
 /// Send sequence variables and send buffer. RFC 9293 §3.3.1.
 #[derive(Debug)]
 pub struct SendHalf {
-    /// Text from `snd_una` on; offset 0 is the first byte after SYN.
+    /// Payload from `snd_una` on; offset 0 is the first byte after the SYN.
     pub stream: Stream,
     /// Initial send sequence number.
     pub iss: SeqNum,
@@ -35,24 +36,25 @@ pub struct SendHalf {
     pub snd_nxt: SeqNum,
     /// The peer's window in bytes, counted from `snd_una`.
     pub snd_wnd: u32,
-    /// Largest window the peer ever advertised.
+    /// Largest window that the peer ever advertised.
     pub max_snd_wnd: u32,
     /// Sequence number of the segment that last changed the window.
     snd_wl1: SeqNum,
     /// Acknowledgment number of that segment.
     snd_wl2: SeqNum,
-    /// One past the last urgent byte, once there was one. RFC 9293 §3.8.5.
+    /// One past the last urgent byte, if there was one. RFC 9293 §3.8.5.
     pub snd_up: Option<SeqNum>,
-    /// The application closed: FIN follows the text.
+    /// The application closed its direction: FIN follows the payload.
     pub fin_queued: bool,
     /// The last write was refused or cut short.
     pub blocked: Option<BlockedWrite>,
-    /// Where frames end, if that is decided when the application writes.
+    /// Ends of the buffers that were sized at the write (knob
+    /// `tcp.segment_sizing`).
     pub buffers: WriteBuffers,
 }
 
 impl SendHalf {
-    /// Nothing written; SYN not yet sent.
+    /// Creates the half before SYN was sent.
     pub const fn new(iss: SeqNum) -> Self {
         Self {
             stream: Stream::new(Holder::Send),
@@ -70,55 +72,58 @@ impl SendHalf {
         }
     }
 
-    /// Sequence number of stream offset 0.
+    /// Returns the sequence number of stream offset 0.
     fn first(&self) -> SeqNum {
         self.iss + 1
     }
 
-    /// The stream offset of `seq`.
+    /// Returns the stream offset of `seq`.
     pub fn offset_of(&self, seq: SeqNum) -> u64 {
         offset_of(seq, self.first(), self.stream.start())
     }
 
-    /// Sequence number after the last byte written; FIN's, once it is queued.
+    /// Returns the sequence number after the last byte written: FIN's, once it
+    /// is queued.
     pub fn payload_end(&self) -> SeqNum {
         seq_of(self.stream.end(), self.first())
     }
 
-    /// Bytes written and never sent.
+    /// Returns the bytes written and never sent.
     pub fn unsent(&self) -> u32 {
         self.snd_nxt.room_to(self.payload_end())
     }
 
-    /// Sequence numbers sent and not acknowledged: RFC 5681's FlightSize.
+    /// Returns the sequence numbers sent and not acknowledged: RFC 5681's
+    /// FlightSize.
     pub fn outstanding(&self) -> u32 {
         self.snd_una.room_to(self.snd_nxt)
     }
 
-    /// Bytes the peer's window still allows.
+    /// Returns the bytes that the peer's window still allows.
     pub fn window_room(&self) -> u32 {
         self.snd_nxt.room_to(self.snd_una + self.snd_wnd)
     }
 
-    /// Whether FIN is what comes next.
+    /// Returns true if only FIN is left to send.
     pub fn fin_is_next(&self) -> bool {
         self.fin_queued && self.snd_nxt == self.payload_end()
     }
 
-    /// Whether `ack` acknowledges our FIN.
+    /// Returns true if `ack` acknowledges this side's FIN.
     pub fn fin_acked_by(&self, ack: SeqNum) -> bool {
         self.fin_queued && ack == self.payload_end() + 1
     }
 
-    /// Whether anything waits to be sent or acknowledged.
+    /// Returns true if nothing waits to be sent or acknowledged.
     pub fn is_idle(&self) -> bool {
         self.snd_una == self.snd_nxt && self.unsent() == 0 && !self.fin_is_next()
     }
 
-    /// Advances `snd_una` to `ack` and frees the text below it.
+    /// Advances `snd_una` to `ack` and frees the payload below it.
     ///
-    /// The caller has checked snd_una < ack ≤ snd_nxt (RFC 9293 §3.10.7.4, fifth
-    /// step). Returns bytes of text newly acknowledged; SYN and FIN not counted.
+    /// The caller has checked snd_una < ack ≤ snd_nxt (RFC 9293 §3.10.7.4,
+    /// fifth step). Returns the bytes of payload newly acknowledged; SYN and
+    /// FIN are not counted.
     ///
     /// # Panics
     /// If `ack` is outside that range: accepting it would free unsent bytes.
@@ -129,14 +134,16 @@ impl SendHalf {
         );
         let acked = self.offset_of(ack).min(self.stream.end()) - self.stream.start();
         self.stream.advance(pool, acked);
-        // The window counts from snd_una: what was acknowledged used it up.
+        // The window counts from snd_una, so acknowledged bytes no longer use
+        // it.
         self.snd_wnd = self.snd_wnd.saturating_sub(self.snd_una.room_to(ack));
         self.snd_una = ack;
         acked as u32
     }
 
-    /// Takes the window of a segment, unless it is older than the last one that
-    /// did. RFC 9293 §3.10.7.4. Returns whether the right edge moved out.
+    /// Takes the window of a segment, unless the segment is older than the last
+    /// one that changed the window. RFC 9293 §3.10.7.4. Returns true if the
+    /// right edge advanced.
     pub fn update_window(&mut self, seq: SeqNum, ack: SeqNum, window: u32) -> bool {
         let newer =
             self.snd_wl1.before(seq) || (self.snd_wl1 == seq && self.snd_wl2.at_or_before(ack));
@@ -148,7 +155,7 @@ impl SendHalf {
         edge.before(ack + window)
     }
 
-    /// Takes a window without looking at its age: the handshake's.
+    /// Sets the window without checking its age: for the handshake.
     pub fn set_window(&mut self, seq: SeqNum, ack: SeqNum, window: u32) {
         self.snd_wnd = window;
         self.max_snd_wnd = self.max_snd_wnd.max(window);

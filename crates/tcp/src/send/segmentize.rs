@@ -1,15 +1,16 @@
-//! How much of the text leaves now, as one segment, or why nothing does.
+//! Segmentation: the amount of payload that leaves now, or the limit that stops
+//! it.
 //!
-//! Rule: segments are cut here, at transmit, when everything that bounds them
-//! is known. A segment is full-sized, or it is the end of what was written, or
-//! waiting for a full-sized one would be in vain. RFC 9293 §3.8.6.2.1.
+//! Rule: segments are cut here, at transmit, when all bounds are known. A
+//! segment is full-sized, or the end of what was written, or sent because no
+//! ACK is due that could make room for a full one. RFC 9293 §3.8.6.2.1.
 
 use crate::{Allowance, Limit};
 
-/// Everything the decision depends on. Bytes throughout.
+/// Inputs of the decision, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation {
-    /// What all bounds together allow.
+    /// Bytes that all bounds together allow.
     pub allowance: Allowance,
     /// Written and not sent.
     pub unsent: u32,
@@ -17,31 +18,32 @@ pub struct Situation {
     pub outstanding: u32,
     /// Effective segment size.
     pub mss: u32,
-    /// Most text that the next frame should carry; ≥ `mss`, and more only for a
-    /// device that cuts.
+    /// Most payload that the next frame should carry; ≥ `mss`, and more only
+    /// for a device that cuts segments.
     pub goal: u32,
-    /// Largest window the peer ever advertised.
+    /// Largest window that the peer ever advertised.
     pub max_snd_wnd: u32,
     /// Nagle's algorithm is on.
     pub nagle: bool,
-    /// The application asked to hold less than a segment.
+    /// The application has corked the connection.
     pub corked: bool,
-    /// What is left of the peer's window leaves, too, behind full segments.
+    /// A rest of the peer's window smaller than a segment is filled too, behind
+    /// full segments.
     pub uses_up_window: bool,
-    /// FIN follows: nothing will be added to the tail.
+    /// FIN follows: no more payload will be written.
     pub fin_queued: bool,
-    /// The writer that was refused has been told that there is room.
+    /// The blocked writer was notified of room.
     pub writer_woken: bool,
-    /// The override timer ran out: send what the window takes.
+    /// The override timer expired: send what the window takes.
     pub override_sws: bool,
 }
 
-/// The outcome.
+/// Result of the decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Send this many bytes now.
     Send(u32),
-    /// Send nothing, because of this.
+    /// Send nothing, because of this limit.
     Hold(Limit),
 }
 
@@ -67,8 +69,9 @@ pub fn segmentize(situation: &Situation) -> Decision {
     if room == unsent {
         return send_tail(situation, bound_by);
     }
-    // A window has room for less than a segment while more text waits: sending
-    // it would make the window silly, unless no ACK is due that could open it.
+    // A window has room for less than a segment while more payload waits. To
+    // send it would be a silly window, unless no ACK is due that could open the
+    // window.
     let in_vain = situation.outstanding == 0
         && match bound_by {
             Limit::ReceiveWindow | Limit::ZeroWindow => room >= situation.max_snd_wnd / 2,
@@ -86,15 +89,16 @@ pub fn segmentize(situation: &Situation) -> Decision {
     }
 }
 
-/// Whether the last bytes written, less than a segment, leave in the frame of
-/// the full segments before them. With those in flight Nagle would hold them.
+/// Returns true if the last bytes written, less than a segment, leave in one
+/// frame with the full segments before them. Sent after these, they would wait
+/// for Nagle.
 fn tail_goes_along(situation: &Situation, bound_by: Limit) -> bool {
     let writer_waits = matches!(bound_by, Limit::SendBuffer | Limit::Memory);
     let held = situation.nagle || situation.corked || (writer_waits && situation.writer_woken);
     situation.fin_queued || situation.override_sws || !held
 }
 
-/// The last bytes written are less than a segment: Nagle and the cork decide.
+/// Decides by Nagle and cork on the last bytes written, less than a segment.
 fn send_tail(situation: &Situation, bound_by: Limit) -> Decision {
     let Situation {
         unsent,
@@ -110,9 +114,9 @@ fn send_tail(situation: &Situation, bound_by: Limit) -> Decision {
     if fin_queued || override_sws {
         return Decision::Send(unsent);
     }
-    // A writer that waits for room will complete the segment once it has been
-    // woken. It has not been while an ACK is needed to make room, and with
-    // nothing in flight no ACK will come, cork or not.
+    // A blocked writer will complete the segment once it is woken. If it was
+    // not woken, an ACK must make room first; and with nothing in flight no ACK
+    // will come, cork or not.
     let completed_soon = writer_waits && writer_woken;
     if outstanding == 0 && !completed_soon && (writer_waits || !corked) {
         return Decision::Send(unsent);

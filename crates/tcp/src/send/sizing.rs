@@ -1,17 +1,19 @@
-//! How much text one frame of a device that cuts segments should carry.
+//! Sizes of the frames for a device that cuts segments, and of the device
+//! backlog.
 //!
-//! Rule: the size comes from the rate when the text leaves. Sizing at the time
-//! of the write, which sees the rate too early, is kept beside it to be
-//! compared with. Whether a frame leaves is decided elsewhere.
+//! Rule: the size follows from the rate at transmit. Sizing at the write, where
+//! the rate is out of date, exists for comparison. Whether a frame leaves is
+//! decided elsewhere.
 
 use crate::congestion::SegmentPacer;
 
-/// Changes of size that are remembered; a later one has to wait.
+/// Changes of size that are stored; a later one is ignored until one is used
+/// up.
 const MOST_RUNS: usize = 4;
 
-/// Bytes of text that should leave as one at `rate` bytes a second: a
-/// millisecond, at least two segments, at most `device_max`, whole segments.
-/// One segment where the device takes no two.
+/// Returns the payload that should leave as one frame at `rate` bytes a second:
+/// a millisecond of the rate in whole segments, at least two of them, at most
+/// `device_max`. One segment if the device takes no two.
 pub fn frame_goal(rate: u64, mss: u32, device_max: u32) -> u32 {
     if device_max < 2 * mss {
         return mss;
@@ -19,22 +21,21 @@ pub fn frame_goal(rate: u64, mss: u32, device_max: u32) -> u32 {
     whole_segments(SegmentPacer::quantum(rate, mss).min(device_max), mss)
 }
 
-/// As many whole segments as `bytes` hold, at least one.
+/// Returns the whole segments in `bytes`, in bytes, at least one.
 pub fn whole_segments(bytes: u32, mss: u32) -> u32 {
     (bytes - bytes % mss).max(mss)
 }
 
-/// Buffers of one size, one behind the other.
+/// Consecutive buffers of one size.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
     /// Stream offset at which the first begins.
     start: u64,
-    /// Bytes of each.
+    /// Bytes in each.
     size: u32,
 }
 
-/// Where the buffers end that were sized when the application wrote. A frame
-/// is made of one of them.
+/// Ends of the buffers that were sized at the write. A frame takes one buffer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriteBuffers {
     runs: [Run; MOST_RUNS],
@@ -42,7 +43,7 @@ pub struct WriteBuffers {
 }
 
 impl WriteBuffers {
-    /// Nothing written.
+    /// Creates an empty list.
     pub const fn new() -> Self {
         const NONE: Run = Run { start: 0, size: 0 };
         Self {
@@ -51,9 +52,9 @@ impl WriteBuffers {
         }
     }
 
-    /// What was written from `start` on goes into buffers of `size` bytes; what
-    /// lies before `sent` has left. As in a list of buffers, text goes on
-    /// filling the last one while the size stays the same.
+    /// Notes that payload from `start` on was written into buffers of `size`
+    /// bytes; what lies before `sent` has left. While the size stays the same,
+    /// payload goes on filling the last buffer.
     pub fn wrote(&mut self, start: u64, size: u32, sent: u64) {
         while self.used > 1 && self.runs[1].start <= sent {
             self.runs.rotate_left(1);
@@ -62,7 +63,7 @@ impl WriteBuffers {
         let used = usize::from(self.used);
         match used.checked_sub(1).map(|last| &mut self.runs[last]) {
             Some(last) if last.size == size => {}
-            // Everything before it has left: the size counts from here.
+            // Everything before has left: the size counts from here.
             Some(last) if used == 1 && sent >= start => *last = Run { start, size },
             Some(_) if used == MOST_RUNS => {}
             Some(_) | None => {
@@ -72,7 +73,7 @@ impl WriteBuffers {
         }
     }
 
-    /// Bytes from `offset` to the end of its buffer.
+    /// Returns the bytes from `offset` to the end of its buffer.
     pub fn left(&self, offset: u64) -> u32 {
         let runs = &self.runs[..usize::from(self.used)];
         let behind = runs.iter().position(|run| run.start > offset);
@@ -86,7 +87,8 @@ impl WriteBuffers {
     }
 }
 
-/// What of one connection lies below it: handed to the device and not sent yet.
+/// The device backlog of one connection: bytes handed to the device and not yet
+/// completed (Linux: TCP small queues).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SmallQueue {
     held: u32,
@@ -94,14 +96,14 @@ pub struct SmallQueue {
 }
 
 impl SmallQueue {
-    /// Nothing lies below.
+    /// Creates an empty backlog.
     pub const fn new() -> Self {
         Self { held: 0, most: 0 }
     }
 
-    /// The device holds `held` bytes. A millisecond of `rate` may lie there, or
-    /// two frames of `goal` bytes if that is more, but no more than `cap`; a
-    /// `cap` of 0 is no limit.
+    /// Sets the backlog to `held` bytes and its bound to a millisecond of
+    /// `rate` or two frames of `goal` bytes if that is more, at most `cap`; a
+    /// `cap` of 0 is unlimited.
     pub fn set(&mut self, held: u32, rate: u64, goal: u32, cap: u32) {
         let millisecond = rate / 1_000;
         let most = millisecond.max(2 * u64::from(goal));
@@ -112,13 +114,13 @@ impl SmallQueue {
         };
     }
 
-    /// Bytes that the device holds.
+    /// Returns the bytes that the device holds.
     pub const fn held(&self) -> u32 {
         self.held
     }
 
-    /// Whether nothing more may be handed down. What may is not cut short: the
-    /// last frame may reach beyond the limit.
+    /// Returns true if the backlog has reached its bound. The last frame may
+    /// exceed it.
     pub const fn is_full(&self) -> bool {
         self.held > 0 && self.held >= self.most
     }

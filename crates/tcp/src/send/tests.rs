@@ -1,4 +1,4 @@
-//! The sending half on its own: sequence variables, writes, and what leaves.
+//! The sending half alone: sequence variables, writes, and what leaves.
 
 use fullpipe_pool::PoolConfig;
 
@@ -89,8 +89,8 @@ fn a_write_names_what_cut_it_short() {
     send.stream.release(&mut pool);
 }
 
-/// A writer that found a buffer of 900 bytes full waits for a third of it, or for
-/// as much as it asked for.
+/// A writer that found a buffer of 900 bytes full waits for a third of it, or
+/// for the room that it asked for.
 #[test]
 fn a_blocked_writer_is_woken_at_its_low_water() {
     let mut pool = pool(16);
@@ -300,7 +300,8 @@ fn what_is_left_of_a_window_leaves_behind_full_segments_where_that_is_asked_for(
     assert_eq!(changed(|rest| rest.uses_up_window = false), hold);
     assert_eq!(changed(|rest| rest.nagle = true), hold);
     assert_eq!(changed(|rest| rest.corked = true), hold);
-    // What is in flight is itself such a rest: windows would become ever smaller.
+    // The segment in flight is itself such a rest: windows would get ever
+    // smaller.
     assert_eq!(changed(|rest| rest.outstanding = 400), hold);
     let by_congestion = changed(|rest| rest.allowance.bound_by = CwndSteady);
     assert_eq!(by_congestion, Hold(CwndSteady));

@@ -14,7 +14,7 @@ fn a_peer_that_goes_beyond_the_edge_of_two_round_trips_ago_uses_its_window_up() 
         let mut edges = PastEdges::new(SeqNum(0));
         let mut next = 0;
         for round in 0..10 {
-            edges.pass(at(round * 10), RTT, SeqNum(next + 1_000));
+            edges.on_payload(at(round * 10), RTT, SeqNum(next + 1_000));
             next += per_round;
         }
         let limits_peer = edges.limits_peer(SeqNum(next));
@@ -26,11 +26,11 @@ fn a_peer_that_goes_beyond_the_edge_of_two_round_trips_ago_uses_its_window_up() 
 fn without_a_round_trip_time_or_a_second_round_nothing_is_known() {
     let mut edges = PastEdges::new(SeqNum(0));
     for ms in 0..100 {
-        edges.pass(at(ms), None, SeqNum(100));
+        edges.on_payload(at(ms), None, SeqNum(100));
     }
     assert!(!edges.limits_peer(SeqNum(1 << 20)));
-    edges.pass(at(100), RTT, SeqNum(100));
+    edges.on_payload(at(100), RTT, SeqNum(100));
     assert!(!edges.limits_peer(SeqNum(1 << 20)));
-    edges.pass(at(110), RTT, SeqNum(200));
+    edges.on_payload(at(110), RTT, SeqNum(200));
     assert!(edges.limits_peer(SeqNum(101)));
 }

@@ -89,23 +89,23 @@ fn a_claim_counts_at_once_until_something_larger_has_arrived() {
     let mut path = PathMtu::new(LINK, &config);
     assert_eq!(
         path.on_packet_too_big(1_360, SEQ, NOW, &config),
-        PtbOutcome::Believed
+        PtbOutcome::Accepted
     );
     assert_eq!(
         path.on_packet_too_big(1_400, SEQ, NOW, &config),
-        PtbOutcome::Idle,
+        PtbOutcome::Ignored,
         "only smaller"
     );
     assert_eq!(
         path.on_packet_too_big(1_300, SEQ, NOW, &config),
-        PtbOutcome::Believed,
+        PtbOutcome::Accepted,
         "the next hop"
     );
     path.on_sent(SeqNum(0), SeqNum(1_300), 1_300);
     path.on_ack(SeqNum(1_300));
     assert_eq!(
         path.on_packet_too_big(500, SEQ, NOW, &config),
-        PtbOutcome::Doubted
+        PtbOutcome::Deferred
     );
     assert_eq!(path.limit(), 1_300);
     assert!(
@@ -114,7 +114,7 @@ fn a_claim_counts_at_once_until_something_larger_has_arrived() {
     );
     assert_eq!(path.limit(), 500);
     path.on_packet_too_big(0, SEQ, NOW, &config);
-    assert_eq!(path.limit(), LEAST_CLAIM);
+    assert_eq!(path.limit(), LEAST_REPORTED);
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn a_doubted_claim_is_forgotten_when_what_it_quotes_arrives() {
     path.on_ack(SeqNum(1_460));
     assert_eq!(
         path.on_packet_too_big(500, SEQ, NOW, &config),
-        PtbOutcome::Doubted
+        PtbOutcome::Deferred
     );
     path.on_ack(SEQ + 1);
     assert!(!path.on_timeout(1, LINK, NOW, &config));
@@ -141,7 +141,7 @@ fn text_that_left_twice_proves_nothing() {
     path.on_ack(SeqNum(1_460));
     assert_eq!(
         path.on_packet_too_big(536, SEQ, NOW, &config),
-        PtbOutcome::Believed
+        PtbOutcome::Accepted
     );
 }
 
