@@ -340,7 +340,7 @@ impl Stack {
     fn write_reset(&mut self, packet: &mut [u8]) -> Option<BuiltPacket> {
         let reset = self.tcp.resets.first()?.clone();
         self.tcp.resets.pop();
-        self.tcp.shared.counters.out_rsts += 1;
+        self.tcp.host_state.counters.out_rsts += 1;
         Some(self.write_bare(&reset.tuple, &reset.segment, packet))
     }
 
@@ -362,7 +362,7 @@ impl Stack {
         segment: &SegmentOut,
         packet: &mut [u8],
     ) -> BuiltPacket {
-        self.tcp.shared.counters.out_segs += 1;
+        self.tcp.host_state.counters.out_segs += 1;
         let at = IpSender::header_len(tuple.remote_ip);
         let written = write_segment(&mut packet[at..], tuple, segment, [].into_iter(), false);
         let len = write_ip(

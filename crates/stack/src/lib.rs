@@ -1,15 +1,60 @@
-//! A TCP/IP stack that moves bytes as fast as the path allows in the memory it
-//! is given, and says of every connection which bound held it back.
+//! A TCP/IP stack that works in the packet memory it is given and tells which
+//! limit stops each connection from sending more.
 //!
-//! The one rule: a [`Stack`] is told what happened and asked what should leave;
-//! it reads no clock, draws no random number, allocates nothing after
-//! [`Stack::new`] and waits for nobody. A [`Device`](device::Device) lends it
-//! frames, and [`turn`] moves them.
+//! It does no I/O of its own: a program hands it received frames and the time,
+//! and takes frames to be sent. So the same stack runs over a TAP device, in
+//! firmware and in a simulator. It is `no_std`, has no `unsafe`, and allocates
+//! only in [`Stack::new`] and [`Stack::register_congestion`].
+//!
+//! # Guide
+//!
+//! ## Calling order
+//!
+//! One [`Stack`] is one host with one interface. A program repeats:
+//!
+//! 1. [`Stack::receive`] for each frame that arrived;
+//! 2. [`Stack::on_timeouts`];
+//! 3. the application's calls (`tcp_…`, `udp_…`), in any order, for instance for
+//!    each [`Stack::next_event`];
+//! 4. [`Stack::transmit`];
+//! 5. sleep until [`Stack::next_timeout`] or the next frame.
+//!
+//! [`turn()`] does steps 1, 2 and 4 with a [`Device`](device::Device). Calls change
+//! state and send nothing: a write, a read that opens the window, a close leave in
+//! the next `transmit`. No call blocks. Every call that depends on the time takes
+//! it as an [`Instant`], which never decreases and counts from any moment.
+//!
+//! ## Ownership
+//!
+//! - The stack owns all packet memory, a [`Pool`] of equal blocks
+//!   (`pool.blocks` × `pool.block_size`), and every table. Sizes are knobs.
+//! - The device owns the frames. The stack reads a received frame in place and
+//!   writes a frame to be sent into memory that the device lends.
+//! - The application owns ids: [`ConnectionId`], [`ListenerId`], [`UdpId`]. An id
+//!   names one socket until it is closed; afterwards it is refused, never reused.
+//! - The secret of [`Stack::new`] belongs to one start of one host. It has to be
+//!   random if peers are not trusted.
+//!
+//! ## Errors
+//!
+//! | cause | result |
+//! | --- | --- |
+//! | the caller: wrong id, port in use, no route | `Err` with [`OpenError`], [`TcpError`] or [`UdpError`] |
+//! | a knob out of range, an interface that cannot work | [`ConfigError`] |
+//! | a full or an empty buffer | an outcome: 0 bytes, [`Read::Empty`], `Ok(false)` |
+//! | the peer or the network: a malformed or unwanted packet | discarded and counted, see [`counters`] |
+//! | the end of a connection | [`TcpError::Ended`] with a [`CloseReason`] |
+//! | a bug in the stack | panic |
+//!
+//! ## Limits
+//!
+//! [`Stack::tcp_info`] returns every variable of a connection and the time and
+//! bytes by [`Limit`] and [`ReceiveLimit`]; the times add up to the connection's
+//! age. [`Stack::describe`] prints the same with the knob behind each bound.
 //!
 //! # Quick start
 //!
-//! Two stacks and a cable, in virtual time. Of a device the stack asks four
-//! things; this one is a pair of queues:
+//! Two stacks and a cable, in virtual time. The device is a pair of queues:
 //!
 //! ```
 //! use core::net::IpAddr;
@@ -48,22 +93,22 @@
 //!     };
 //!     let mut config = Config::default();
 //!     config.set("tcp.send_buffer", "8K").expect("in range"); // any knob, by its name
-//!     // The secret must be random where peers are not ours.
+//!     // The secret must be random if peers are not trusted.
 //!     Stack::new(&config, interface, [last; 16]).expect("the configuration is sound")
 //! };
 //! let (mut client, mut server) = (host(1), host(2));
 //! let (mut near, mut far) = (Port::default(), Port::default());
 //!
 //! let mut now = Instant::ZERO;
-//! let at = (IpAddr::from([10, 0, 0, 2]), 7).into();
-//! let listener = server.tcp_listen(at, Default::default()).expect("the port is free");
-//! let connection = client.tcp_connect(at, None, Default::default(), now).expect("there is a route");
+//! let remote = (IpAddr::from([10, 0, 0, 2]), 7).into();
+//! let listener = server.tcp_listen(remote, Default::default()).expect("the port is free");
+//! let connection = client.tcp_connect(remote, None, Default::default(), now).expect("there is a route");
 //!
-//! let text = vec![b'x'; 100_000];
+//! let payload = vec![b'x'; 100_000];
 //! let (mut written, mut read, mut accepted) = (0, 0, None);
-//! while read < text.len() {
-//!     // No call waits: a full buffer takes 0 bytes, an empty one gives none.
-//!     written += client.tcp_write(connection, &text[written..], now).expect("it is open");
+//! while read < payload.len() {
+//!     // No call blocks: a full buffer takes 0 bytes, an empty one returns none.
+//!     written += client.tcp_write(connection, &payload[written..], now).expect("it is open");
 //!     if let Some((id, _peer)) = server.tcp_accept(listener, now).expect("it listens") {
 //!         accepted = Some(id);
 //!     }
@@ -75,14 +120,14 @@
 //!     }
 //!     turn(&mut client, &mut near, now);
 //!     turn(&mut server, &mut far, now);
-//!     // The cable: whatever was sent arrives 10 ms later.
+//!     // The cable delays each frame by 10 ms.
 //!     far.arrived.append(&mut near.sent);
 //!     near.arrived.append(&mut far.sent);
 //!     now += Duration::from_millis(10);
-//!     assert!(now < Instant::from_secs(60), "it takes far less");
+//!     assert!(now < Instant::from_secs(60), "the transfer takes about 2 s");
 //! }
 //!
-//! // What held it back, and for how long: the times add up to its age.
+//! // The limit of most of the time: a send buffer of 8 KiB for 20 ms of round trip.
 //! let info = client.tcp_info(connection, now).expect("it is open");
 //! let (limit, time, _bytes) = info.limit.shares(now).max_by_key(|share| share.1).unwrap();
 //! assert_eq!(limit.name(), "send_buffer");
@@ -90,33 +135,159 @@
 //! println!("{}", client.describe(connection, now).expect("it is open"));
 //! ```
 //!
-//! A program sleeps until [`Stack::next_timeout`] or the next frame instead of
-//! counting milliseconds; `fullpipe-host` does that on a thread over a TAP
-//! device, with blocking sockets, and `fullpipe-sim` does it for whole networks
-//! with links that lose, delay and reorder.
+//! # On a TAP device
 //!
-//! # What is where
+//! The crate `fullpipe-host` has TAP, TUN and packet devices for Linux, a thread
+//! that calls [`turn()`], and blocking and async sockets:
 //!
-//! - [`config`]: every knob, one row each; [`presets`]: named sets of values.
-//! - [`device`]: what a network device must do, and what it may offer.
-//! - [`Stack`]: the calls of an application (`tcp_…`, `udp_…`) and of whoever
-//!   drives it (`receive`, `on_timeouts`, `transmit`, `next_timeout`).
-//! - [`counters`]: standard MIB names, and one counter for each reason to
-//!   discard.
-//! - [`congestion`], [`limit`], [`trace`]: the types of a congestion control
-//!   algorithm, of the limit clocks and of the trace.
+//! ```ignore
+//! use fullpipe_host::{DeviceOptions, Runtime, TcpStream};
+//! use std::io::Write;
+//!
+//! let mut options = DeviceOptions::new("tap:fp0".parse()?);
+//! options.host_address = Some("10.9.0.1/24".parse()?); // the kernel's end
+//! let runtime = Runtime::builder("10.9.0.2/24".parse()?).start(options.open()?)?;
+//! let mut stream = TcpStream::connect(&runtime, "10.9.0.1:7".parse()?)?;
+//! stream.write_all(b"hello")?;
+//! println!("{}", stream.describe()?);
+//! ```
+//!
+//! # On a TUN device
+//!
+//! Frames of a [`Medium::Ip`](device::Medium::Ip) device begin with the IP header:
+//! no station addresses, no ARP. `file` is an open, non-blocking TUN device:
+//!
+//! ```no_run
+//! use fullpipe::device::{Capabilities, Device, Medium, Received, RxMeta, TxMeta};
+//! use fullpipe::{Config, Instant, Interface, MacAddress, Stack, turn};
+//! use std::{fs::File, io::{Read, Write}, thread, time};
+//!
+//! struct Tun { file: File, reading: [u8; 1500], lent: [u8; 1500] }
+//!
+//! impl Device for Tun {
+//!     fn capabilities(&self) -> Capabilities { Capabilities::plain(Medium::Ip, 1500) }
+//!     fn receive(&mut self) -> Option<Received<'_>> {
+//!         let len = self.file.read(&mut self.reading).ok()?; // WouldBlock: none now
+//!         Some(Received { frame: &self.reading[..len], meta: RxMeta::default() })
+//!     }
+//!     fn lend(&mut self, len: usize) -> Option<&mut [u8]> { self.lent.get_mut(..len) }
+//!     fn send(&mut self, len: usize, _: TxMeta) {
+//!         let _ = self.file.write(&self.lent[..len]); // an error is a lost packet
+//!     }
+//! }
+//!
+//! # fn secret() -> [u8; 16] { [0; 16] }
+//! # fn open_tun() -> File { File::open("/dev/net/tun").expect("TUN is there") }
+//! let mut device = Tun { file: open_tun(), reading: [0; 1500], lent: [0; 1500] };
+//! let interface = Interface {
+//!     mac: MacAddress::UNSPECIFIED,
+//!     address: [10, 9, 0, 2].into(),
+//!     prefix_len: 24,
+//!     gateway: None,
+//!     capabilities: device.capabilities(),
+//! };
+//! let mut stack = Stack::new(&Config::default(), interface, secret())?;
+//! let start = time::Instant::now();
+//! loop {
+//!     let now = Instant::ZERO + start.elapsed().into();
+//!     while let Some(_event) = stack.next_event() { /* the application's calls */ }
+//!     if !turn(&mut stack, &mut device, now).more_work {
+//!         thread::sleep(time::Duration::from_millis(1)); // or poll(2) until next_timeout
+//!     }
+//! }
+//! # #[allow(unreachable_code)]
+//! # Ok::<(), fullpipe::ConfigError>(())
+//! ```
+//!
+//! # With static buffers
+//!
+//! A device in firmware lends its DMA buffers. This one has four frames for each
+//! direction in static memory, and the stack 36 blocks of 196 bytes:
+//!
+//! ```
+//! use fullpipe::device::{Capabilities, Device, Medium, Received, RxMeta, TxMeta};
+//! use fullpipe::{Config, Instant, Interface, MacAddress, Stack, turn};
+//!
+//! const FRAMES: usize = 4;
+//!
+//! /// Frames of one direction, as a DMA controller would share them.
+//! struct Ring { frames: [[u8; 1514]; FRAMES], lens: [usize; FRAMES], first: usize, len: usize }
+//!
+//! impl Ring {
+//!     const EMPTY: Self = Self { frames: [[0; 1514]; FRAMES], lens: [0; FRAMES], first: 0, len: 0 };
+//! }
+//!
+//! struct Nic { rx: Ring, tx: Ring }
+//!
+//! impl Device for Nic {
+//!     fn capabilities(&self) -> Capabilities { Capabilities::plain(Medium::Ethernet, 1500) }
+//!     fn receive(&mut self) -> Option<Received<'_>> {
+//!         let ring = &mut self.rx;
+//!         ring.len = ring.len.checked_sub(1)?;
+//!         let at = ring.first;
+//!         ring.first = (at + 1) % FRAMES;
+//!         Some(Received { frame: &ring.frames[at][..ring.lens[at]], meta: RxMeta::default() })
+//!     }
+//!     fn lend(&mut self, len: usize) -> Option<&mut [u8]> {
+//!         let ring = &mut self.tx;
+//!         let at = (ring.first + ring.len) % FRAMES;
+//!         if ring.len == FRAMES { None } else { Some(&mut ring.frames[at][..len]) }
+//!     }
+//!     fn send(&mut self, len: usize, _: TxMeta) {
+//!         let ring = &mut self.tx;
+//!         ring.lens[(ring.first + ring.len) % FRAMES] = len;
+//!         ring.len += 1; // the interrupt handler takes it from here
+//!     }
+//! }
+//!
+//! static NIC: std::sync::Mutex<Nic> = std::sync::Mutex::new(Nic { rx: Ring::EMPTY, tx: Ring::EMPTY });
+//! let mut nic = NIC.lock().unwrap();
+//! let mut config = Config::default();
+//! for (knob, value) in [("pool.blocks", "36"), ("pool.block_size", "196"), ("stack.connections", "2"),
+//!     ("stack.half_open", "2"), ("stack.time_wait_entries", "4"), ("ip.reassembly_datagrams", "0"),
+//!     ("udp.sockets", "1"), ("udp.receive_queue", "4"), ("udp.send_queue", "4")] {
+//!     config.set(knob, value).expect("in range");
+//! }
+//! let interface = Interface {
+//!     mac: MacAddress([2, 0, 0, 0, 0, 1]),
+//!     address: [10, 0, 0, 1].into(),
+//!     prefix_len: 24,
+//!     gateway: Some([10, 0, 0, 254].into()),
+//!     capabilities: nic.capabilities(),
+//! };
+//! let mut stack = Stack::new(&config, interface, [7; 16]).expect("the configuration is sound");
+//! let remote = ([192, 0, 2, 1], 80).into();
+//! stack.tcp_connect(remote, None, Default::default(), Instant::ZERO).expect("there is a route");
+//! let turned = turn(&mut stack, &mut *nic, Instant::ZERO);
+//! assert_eq!(turned.sent, 1); // the ARP request for the gateway
+//! ```
+//!
+//! # Modules
+//!
+//! - [`config`]: every knob, one row each; [`presets`]: the knobs of known systems.
+//! - [`device`]: the trait of a network device and its offloads.
+//! - [`counters`]: MIB counters, and one counter for each reason to discard.
+//! - [`limit`] and [`trace`]: limit clocks, and the ring of records.
+//! - [`congestion`]: the trait of a congestion control algorithm, which may be
+//!   [registered](Stack::register_congestion) from outside.
 //!
 //! # Features
 //!
 //! `simd` (default): checksums with vector instructions, chosen at run time on
-//! x86-64; needs std. Without it the crate and everything below is `no_std`.
+//! x86-64. It needs std; without it this crate and those below are `no_std`.
+//! The minimum Rust version is 1.95.
 //!
-//! What is not here: IPv6, which will be folders beside `v4`; loss of packets on
-//! purpose, captures and clocks, which belong to devices and those who drive.
+//! Not here: IPv6, several interfaces or addresses, and packet captures, which
+//! `fullpipe-host` and `fullpipe-sim` write.
 #![no_std]
 #![forbid(unsafe_code)]
 
 extern crate alloc;
+
+/// The example of the package page, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 pub mod config;
 pub mod counters;
@@ -143,37 +314,50 @@ mod timer_wheel;
 mod turn;
 mod udp;
 
-/// Congestion control: the trait of an algorithm, and the values that its
-/// methods take.
+/// Congestion control: the trait of an algorithm, the values that its methods
+/// take, and the choice of one.
 pub mod congestion {
+    #[doc(inline)]
     pub use fullpipe_tcp::congestion::{
         AckSample, CongestionChoice, CongestionControl, CongestionEvent, CongestionStart,
         FastestSample, FlightStart, LostRange, RateSample, RegisterError, RegisteredCongestion,
     };
 }
 
-/// Time and bytes by limit: the bounds on a sender, and those on a receiver.
+/// Limit clocks: time and bytes by limit, of a sender and of a receiver.
 pub mod limit {
+    #[doc(inline)]
     pub use fullpipe_tcp::limit::{Clock, Limit, LimitClock, Reason, ReceiveClock, ReceiveLimit};
 }
 
-/// The trace: a ring of records of what happened, for
-/// [`Stack::trace`] and [`Stack::drain_trace`].
+/// The trace: a ring of fixed-size records, one for each event of a connection.
+///
+/// The knob `trace.records` sets its size; [`Stack::trace`] and
+/// [`Stack::drain_trace`] read it.
 pub mod trace {
+    #[doc(inline)]
     pub use fullpipe_tcp::trace::{Trace, TraceEvent, TraceRecord};
+    #[doc(inline)]
     pub use fullpipe_wire::TcpFlags;
+
+    #[cfg(doc)]
+    use crate::Stack;
 }
 
 pub use config::Config;
 pub use describe::Description;
 pub use error::{ConfigError, OpenError, TcpError};
+#[doc(inline)]
 pub use fullpipe_pool::{Duration, Holder, Instant, ParseDurationError, Pool, Pressure, Rng};
+#[doc(inline)]
 pub use fullpipe_tcp::{
     Agreed, CloseReason, Info, Read, Ready, RecoveryPhase, SocketOption, TcpState, Tuning,
 };
+#[doc(inline)]
 pub use fullpipe_wire::MacAddress;
 pub use icmp::PathError;
 pub use ip::{Route, RouteError, Routes, Subnet};
+#[doc(inline)]
 pub use limit::{Limit, LimitClock, ReceiveClock, ReceiveLimit};
 pub use stack::{
     ConnectOptions, ConnectionId, Interface, ListenOptions, ListenerId, Nodes, SocketEvent, Stack,

@@ -233,31 +233,31 @@ impl Stack {
 
     /// What happened in connections.
     pub const fn tcp_counters(&self) -> &TcpCounters {
-        &self.tcp.shared.counters
+        &self.tcp.host_state.counters
     }
 
     /// How often there was no range left in which to remember what was sent: from
     /// then on what is known of it is less precise.
     pub const fn sent_ranges_refused(&self) -> u64 {
-        self.tcp.shared.sent.refused()
+        self.tcp.host_state.sent.refused()
     }
 
     /// Why connections discarded segments.
     pub const fn tcp_discards(&self) -> &Discards {
-        &self.tcp.shared.discards
+        &self.tcp.host_state.discards
     }
 
     /// The trace ring; off unless the knob `trace.records` says otherwise.
     pub const fn trace(&self) -> &Trace {
-        &self.tcp.shared.trace
+        &self.tcp.host_state.trace
     }
 
     /// Hands every record of the trace to `take`, oldest first, and forgets
     /// them. Returns how many had been overwritten before.
     pub fn drain_trace(&mut self, take: impl FnMut(&TraceRecord)) -> u64 {
-        let forgotten = self.tcp.shared.trace.overwritten();
-        self.tcp.shared.trace.iter().for_each(take);
-        self.tcp.shared.trace.clear();
+        let forgotten = self.tcp.host_state.trace.overwritten();
+        self.tcp.host_state.trace.iter().for_each(take);
+        self.tcp.host_state.trace.clear();
         forgotten
     }
 
@@ -265,14 +265,14 @@ impl Stack {
     pub fn nodes_used(&self) -> Nodes {
         Nodes {
             ranges: self.pool.range_count() - self.pool.free_ranges(),
-            pieces: self.tcp.shared.sent.capacity() - self.tcp.shared.sent.free_count(),
+            pieces: self.tcp.host_state.sent.capacity() - self.tcp.host_state.sent.free_count(),
         }
     }
 
     /// Nodes of such lists that were looked at so far, for all packets: a measure
     /// of work that is the same on every machine.
     pub fn nodes_walked(&self) -> u64 {
-        self.pool.ranges_walked() + self.tcp.shared.sent.nodes_visited()
+        self.pool.ranges_walked() + self.tcp.host_state.sent.nodes_visited()
     }
 
     /// Packet memory, for its accounts.
@@ -300,7 +300,7 @@ impl Stack {
         self.tcp.verify();
         for (_, slot) in self.tcp.slots.iter() {
             slot.connection
-                .verify(now, &self.pool, &self.tcp.shared.sent);
+                .verify(now, &self.pool, &self.tcp.host_state.sent);
         }
     }
 

@@ -128,11 +128,15 @@ fn name_info(info: Info) {
     let _: [u32; 3] = [segments_sent, segments_retransmitted, full_sized_sent];
     let _: [u32; 3] = [timeouts, fast_recoveries, zero_window_probes];
     let _: (LimitClock, ReceiveClock) = (limit, receive_limit);
+    name_sample(fastest_sample);
+}
+
+fn name_sample(sample: FastestSample) {
     let FastestSample {
         delivered,
         interval_us,
         rtt_us,
-    } = fastest_sample;
+    } = sample;
     let _: [u32; 3] = [delivered, interval_us, rtt_us];
 }
 

@@ -31,23 +31,26 @@ impl Stack {
         make: impl FnMut() -> A,
     ) -> Result<CongestionChoice, RegisterError> {
         let instances = self.tcp.slots.capacity();
-        self.tcp.shared.congestion.register(name, instances, make)
+        self.tcp
+            .host_state
+            .congestion
+            .register(name, instances, make)
     }
 
     /// Returns the built-in or registered algorithm called `name`, as
     /// `tcp_congestion_control` of Linux names it: `cubic`.
     pub fn congestion(&self, name: &str) -> Option<CongestionChoice> {
-        self.tcp.shared.congestion.find(name)
+        self.tcp.host_state.congestion.find(name)
     }
 
     /// Returns the name of `choice`; `None` if another stack registered it.
     pub fn congestion_name(&self, choice: CongestionChoice) -> Option<&str> {
-        self.tcp.shared.congestion.name(choice)
+        self.tcp.host_state.congestion.name(choice)
     }
 
     /// Sets the algorithm of new connections that choose none, in place of the
     /// knob `tcp.congestion`. Open connections keep theirs.
     pub const fn set_default_congestion(&mut self, choice: CongestionChoice) {
-        self.tcp.shared.congestion.set_default(choice);
+        self.tcp.host_state.congestion.set_default(choice);
     }
 }

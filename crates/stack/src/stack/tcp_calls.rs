@@ -230,7 +230,7 @@ impl Stack {
             local,
             remote,
             info,
-            &self.tcp.shared.config,
+            &self.tcp.host_state.config,
             &self.pool,
         ))
     }
@@ -307,6 +307,6 @@ impl Stack {
     }
 
     fn tuning(&self, asked: Option<Tuning>) -> Tuning {
-        asked.unwrap_or_else(|| Tuning::from_config(&self.tcp.shared.config))
+        asked.unwrap_or_else(|| Tuning::from_config(&self.tcp.host_state.config))
     }
 }

@@ -77,7 +77,7 @@ impl TcpLayer {
             });
             return Ok(());
         }
-        self.shared.counters.in_segs += u64::from(meta.merged.max(1));
+        self.host_state.counters.in_segs += u64::from(meta.merged.max(1));
         match owner {
             Some(Owner::Handshake(index)) => {
                 self.on_handshake_segment(index, &segment, mss_limit, host)
@@ -109,17 +109,17 @@ impl TcpLayer {
         };
         match sound.and_then(|()| TcpHeader::parse(packet.payload)) {
             Ok((header, _)) if header.src_port == 0 || header.dst_port == 0 => {
-                self.shared.counters.in_errs += 1;
+                self.host_state.counters.in_errs += 1;
                 Err(Discard::TcpMalformed)
             }
             Ok(parsed) => Ok(parsed),
             Err(WireError::BadChecksum) => {
-                self.shared.counters.in_errs += 1;
-                self.shared.counters.in_csum_errors += 1;
+                self.host_state.counters.in_errs += 1;
+                self.host_state.counters.in_csum_errors += 1;
                 Err(Discard::TcpBadChecksum)
             }
             Err(_) => {
-                self.shared.counters.in_errs += 1;
+                self.host_state.counters.in_errs += 1;
                 Err(Discard::TcpMalformed)
             }
         }
@@ -172,7 +172,7 @@ impl TcpLayer {
         reason: Discard,
         host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
-        let remembered = SynSummary::from_syn(syn, self.shared.config.timestamps)
+        let remembered = SynSummary::from_syn(syn, self.host_state.config.timestamps)
             .filter(|_| !self.cookies.is_full());
         let remembered = remembered.ok_or(reason)?;
         let tuple = stranger.tuple;
@@ -278,7 +278,7 @@ impl TcpLayer {
                 Ok(())
             }
             HandshakeAction::Abort => {
-                self.shared.counters.attempt_fails += 1;
+                self.host_state.counters.attempt_fails += 1;
                 self.forget_handshake(index, host);
                 Ok(())
             }
@@ -364,7 +364,7 @@ impl TcpLayer {
         host: &mut HostContext<'_>,
     ) -> Result<u32, Discard> {
         let tuning = self.tuning_of(listener);
-        let mut env = self.shared.env(self.slots.next_index(), host);
+        let mut env = self.host_state.env(self.slots.next_index(), host);
         let Some(connection) = Connection::accepted(half_open, ack, tuning, &mut env) else {
             self.abort_orphan_for_memory(host);
             return Err(Discard::TcpNoMemory);
@@ -389,7 +389,7 @@ impl TcpLayer {
     /// The segment that made connection `index` is also its first.
     fn hand_over(&mut self, index: u32, segment: &Segment<'_>, host: &mut HostContext<'_>) {
         // Counted by the connection from here on.
-        self.shared.counters.in_segs -= u64::from(segment.merged.max(1));
+        self.host_state.counters.in_segs -= u64::from(segment.merged.max(1));
         self.run(index, host, |connection, env| {
             connection.on_segment(segment, env)
         });
@@ -419,7 +419,7 @@ impl TcpLayer {
             timestamp_offset: self.initial_numbers.timestamp_offset(&stranger.tuple),
             tuning: self.tuning_of(listener),
         };
-        HalfOpen::from_syn(syn, open, &self.shared.config, host.pool, most_blocks)
+        HalfOpen::from_syn(syn, open, &self.host_state.config, host.pool, most_blocks)
     }
 
     fn on_time_wait_segment(
@@ -431,7 +431,7 @@ impl TcpLayer {
     ) -> Result<(), Discard> {
         match self
             .time_waits
-            .on_segment(index, segment, host.now, &self.shared.config)
+            .on_segment(index, segment, host.now, &self.host_state.config)
         {
             TimeWaitAction::Restart => {
                 let until = self.time_waits.at(index).wait.until;

@@ -9,6 +9,7 @@
 
 pub(crate) mod dispatch;
 mod four_tuple;
+pub(crate) mod host_state;
 mod isn;
 pub(crate) mod listener;
 pub(crate) mod memory_waiters;
@@ -17,7 +18,6 @@ mod orphans;
 mod owner;
 mod ports;
 pub(crate) mod resets;
-pub(crate) mod shared;
 mod syn_cache;
 mod syn_cookie;
 mod time_wait_table;
@@ -29,7 +29,7 @@ use fullpipe_pool::{Holder, Instant, Pressure};
 use fullpipe_tcp::{Connection, Env, SegmentOut, TcpState, trace::TraceEvent};
 
 pub(crate) use four_tuple::FourTuple;
-pub(crate) use shared::HostContext;
+pub(crate) use host_state::HostContext;
 
 use crate::{
     config::{Config, SynCookieUse},
@@ -39,6 +39,7 @@ use crate::{
     sources::SourceCounts,
     timer_wheel::TimerWheel,
 };
+use host_state::HostState;
 use isn::InitialNumbers;
 use listener::ListeningSockets;
 use memory_waiters::MemoryWaiters;
@@ -46,7 +47,6 @@ use orphans::{Orphan, Orphans};
 use owner::{Owner, OwnerNumbers};
 use ports::EphemeralPorts;
 use resets::Resets;
-use shared::Shared;
 use syn_cache::SynCache;
 use syn_cookie::SynCookies;
 use time_wait_table::TimeWaitTable;
@@ -97,7 +97,7 @@ fn share_of(blocks: u32, percent: u32) -> u32 {
 /// All TCP state of one host.
 #[derive(Debug)]
 pub(crate) struct TcpLayer {
-    pub(crate) shared: Shared,
+    pub(crate) host_state: HostState,
     /// Blocks held and promised by each holder, as last recorded in the trace.
     traced_pool: [(u32, u32); Holder::ALL.len()],
     /// The level of packet memory, as last recorded and counted.
@@ -134,7 +134,7 @@ impl TcpLayer {
         let port = |port: u32| u16::try_from(port).unwrap_or(u16::MAX);
         let (low, high) = (port(sizes.ephemeral_low), port(sizes.ephemeral_high));
         Self {
-            shared: Shared::new(config),
+            host_state: HostState::new(config),
             traced_pool: [(0, 0); Holder::ALL.len()],
             last_pressure: Pressure::Low,
             slots: Slab::new(sizes.connections),
@@ -177,7 +177,7 @@ impl TcpLayer {
         host: &mut HostContext<'_>,
         call: impl FnOnce(&mut Connection, &mut Env<'_>) -> R,
     ) -> R {
-        let mut env = self.shared.env(index, host);
+        let mut env = self.host_state.env(index, host);
         let result = call(&mut self.slots[index].connection, &mut env);
         self.settle(index, host);
         result
@@ -190,7 +190,7 @@ impl TcpLayer {
         host: &mut HostContext<'_>,
         look: impl FnOnce(&Connection, &Env<'_>) -> R,
     ) -> R {
-        let env = self.shared.env(index, host);
+        let env = self.host_state.env(index, host);
         look(&self.slots[index].connection, &env)
     }
 
@@ -229,7 +229,7 @@ impl TcpLayer {
     /// Records in the trace, if it is on, which accounts of packet memory have
     /// changed since the last record.
     pub(crate) fn trace_pool(&mut self, index: u32, host: &HostContext<'_>) {
-        let trace = &mut self.shared.trace;
+        let trace = &mut self.host_state.trace;
         if !trace.is_on() {
             return;
         }
@@ -254,10 +254,10 @@ impl TcpLayer {
         if now == self.last_pressure {
             return;
         }
-        let shared = &mut self.shared;
-        shared.counters.memory_pressures += u64::from(self.last_pressure == Pressure::Low);
+        let host_state = &mut self.host_state;
+        host_state.counters.memory_pressures += u64::from(self.last_pressure == Pressure::Low);
         self.last_pressure = now;
-        shared
+        host_state
             .trace
             .record(host.now, index, TraceEvent::Pressure(now));
     }
@@ -276,7 +276,7 @@ impl TcpLayer {
         let waits = connection.waits_for_memory();
         let ended = matches!(state, TcpState::TimeWait | TcpState::Closed);
         let is_orphan = self.slots[index].attachment == Attachment::Orphan && !ended;
-        let orphan = is_orphan.then(|| match connection.is_stalled(&self.shared.config) {
+        let orphan = is_orphan.then(|| match connection.is_stalled(&self.host_state.config) {
             true => Orphan::Stalled {
                 blocks: connection.blocks(host.pool),
             },
@@ -353,9 +353,9 @@ impl TcpLayer {
     /// Frees slot `index` with all its memory.
     pub(crate) fn free(&mut self, index: u32, host: &mut HostContext<'_>) {
         let mut slot = self.slots.remove(index);
-        let shared = &mut self.shared;
+        let host_state = &mut self.host_state;
         slot.connection
-            .release(host.pool, &mut shared.sent, &mut shared.congestion);
+            .release(host.pool, &mut host_state.sent, &mut host_state.congestion);
         if slot.in_demux {
             let number = self.numbers.encode(Owner::Connection(index));
             self.demux.remove(slot.hash, number);
@@ -430,7 +430,7 @@ impl TcpLayer {
     /// RFC 9293 §3.8.3, RFC 1122 §3.3.1.4.
     fn note_negative_advice(&mut self, index: u32) {
         let slot = self.slots.at(index);
-        let doubts = slot.is_some_and(|slot| slot.connection.doubts_path(&self.shared.config));
+        let doubts = slot.is_some_and(|slot| slot.connection.doubts_path(&self.host_state.config));
         if doubts {
             self.negative_advice = slot.map(|slot| slot.tuple.remote().ip());
         }
@@ -441,8 +441,8 @@ impl TcpLayer {
             .listeners
             .get(self.syn_cache.at(index).listener)
             .is_some();
-        let counters = &mut self.shared.counters;
-        if listens && self.syn_cache.on_timeout(index, &self.shared.config) {
+        let counters = &mut self.host_state.counters;
+        if listens && self.syn_cache.on_timeout(index, &self.host_state.config) {
             counters.timeouts += 1;
             counters.retrans_segs += 1;
         } else {
@@ -475,7 +475,7 @@ impl TcpLayer {
         let handshake = self.syn_cache.at(index);
         let due = (handshake.tuple, handshake.half_open.syn_ack(now));
         self.syn_cache.answered(index);
-        let deadline = self.syn_cache.deadline(index, &self.shared.config, now);
+        let deadline = self.syn_cache.deadline(index, &self.host_state.config, now);
         self.set_timer(Owner::Handshake(index), Some(deadline));
         Some(due)
     }

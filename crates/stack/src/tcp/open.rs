@@ -85,7 +85,7 @@ impl TcpLayer {
             tuning,
         };
         let index = self.slots.next_index();
-        let connection = Connection::connect(open, &mut self.shared.env(index, host));
+        let connection = Connection::connect(open, &mut self.host_state.env(index, host));
         let slot = ConnectionSlot {
             tuple,
             hash,

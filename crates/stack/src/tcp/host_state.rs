@@ -1,6 +1,6 @@
 //! The state that all connections of a host share, and the arguments of a call.
 //!
-//! Rule: [`Shared::env`] is the only place where a connection's
+//! Rule: [`HostState::env`] is the only place where a connection's
 //! [`Env`] is put together. Nothing is decided here.
 
 use fullpipe_pool::{Instant, Pool};
@@ -25,7 +25,7 @@ pub(crate) struct HostContext<'a> {
 
 /// The knobs, counters, trace, sent ranges and algorithms of all connections.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct HostState {
     /// The knobs of a connection.
     pub(crate) config: TcpConfig,
     /// The MIB counters of TCP.
@@ -40,7 +40,7 @@ pub(crate) struct Shared {
     pub(crate) congestion: CongestionRegistry,
 }
 
-impl Shared {
+impl HostState {
     /// Takes the memory for the trace and for the sent ranges.
     pub(crate) fn new(config: &Config) -> Self {
         let sizes = &config.stack;
