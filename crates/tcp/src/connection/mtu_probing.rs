@@ -57,11 +57,16 @@ impl Connection {
     }
 
     /// `segment`, with text, leaves; `is_again`: not for the first time.
-    pub(super) fn note_size(&mut self, segment: &SegmentOut, is_again: bool, env: &mut Env<'_>) {
+    pub(super) fn note_size(
+        &mut self,
+        segment: &SegmentOut,
+        is_retransmission: bool,
+        env: &mut Env<'_>,
+    ) {
         let (start, end) = (segment.seq, segment.seq + segment.len());
-        if is_again || start.before(self.send.snd_nxt) {
+        if is_retransmission || start.before(self.send.snd_nxt) {
             let until = env.now + env.config.probe_interval;
-            let failed = self.path.on_sent_again(start, end, until);
+            let failed = self.path.on_retransmitted(start, end, until);
             env.counters.mtup_fail += u64::from(failed);
             return;
         }

@@ -474,9 +474,9 @@ impl Connection {
             self.receive.last_ack_sent = segment.ack;
             self.timers.ack.clear();
         }
-        let is_again =
+        let is_retransmission =
             !segment.is_empty() && (segment.seq + segment.len()).at_or_before(self.send.snd_nxt);
-        if is_again {
+        if is_retransmission {
             env.counters.retrans_segs += u64::from(segment.segments());
         } else {
             env.counters.out_segs += u64::from(segment.segments());
@@ -494,12 +494,17 @@ impl Connection {
         });
         env.record_sack(&segment.options.sack);
         if !segment.is_empty() && !segment.flags.contains(TcpFlags::RST) {
-            self.account_sequence_space(segment, is_again, env);
+            self.account_sequence_space(segment, is_retransmission, env);
         }
     }
 
     /// Tells recovery, moves `snd_nxt`, starts the clocks, and charges the bytes.
-    fn account_sequence_space(&mut self, segment: &SegmentOut, is_again: bool, env: &mut Env<'_>) {
+    fn account_sequence_space(
+        &mut self,
+        segment: &SegmentOut,
+        is_retransmission: bool,
+        env: &mut Env<'_>,
+    ) {
         let (len, end) = (segment.payload_len(), segment.seq + segment.len());
         let mss = self.mss(env).max(1);
         if self.send.outstanding() == 0 {
@@ -513,7 +518,7 @@ impl Connection {
         self.totals.bytes_retransmitted += u64::from(len - news);
         self.limit.charge_bytes(news);
         self.last_sent_at = env.now;
-        if is_again {
+        if is_retransmission {
             self.totals.segments_retransmitted += segment.segments();
             if self.recovery.phase() == RecoveryPhase::Timeout {
                 env.counters.slow_start_retrans += 1;
@@ -534,7 +539,7 @@ impl Connection {
             }
         }
         if len > 0 {
-            self.note_size(segment, is_again, env);
+            self.note_size(segment, is_retransmission, env);
         }
         let range = segment.seq..end;
         let snd_nxt = self.send.snd_nxt;
@@ -548,11 +553,11 @@ impl Connection {
         }
         // What is oldest has left again, perhaps long after it first did: its ACK
         // has a whole timeout to come, or it would leave a third time for nothing.
-        let is_oldest_again = is_again && segment.seq == self.send.snd_una;
+        let is_oldest_again = is_retransmission && segment.seq == self.send.snd_una;
         if is_oldest_again || !self.timers.retransmit.is_set() {
             self.arm_retransmit(env);
         }
-        if !is_again || self.is_repairing() {
+        if !is_retransmission || self.is_repairing() {
             self.arm_tail(env);
         }
     }

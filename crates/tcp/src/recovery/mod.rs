@@ -1,10 +1,10 @@
-//! Noticing that something was lost, and deciding what is sent again: one
-//! engine for every congestion control. RFC 8985 (RACK-TLP), RFC 9937 (PRR),
-//! RFC 6298, with undo.
+//! Loss recovery: detection of losses and the choice of what to retransmit. One
+//! engine for all congestion control algorithms. RFC 8985 (RACK-TLP), RFC 9937
+//! (PRR), RFC 6298 (RTO), RFC 5682 (F-RTO), and undo.
 //!
-//! Rule: this part knows what is outstanding and where each piece stands; it
-//! holds no text and makes no segments. How much may be in flight is congestion
-//! control's word, except that PRR paces fast recovery.
+//! Rule: this part knows which ranges are outstanding and the status of each;
+//! it holds no payload and makes no segments. Congestion control decides how
+//! much may be in flight, except in fast recovery, where PRR does.
 
 mod prr;
 mod rack;
@@ -30,60 +30,62 @@ use crate::{
     congestion::{DeliveryRate, LostRange},
 };
 
-/// The tick of the timestamp clock in which `at` lies. Times that came back as
-/// timestamps are compared in ticks, or rounding would pass for evidence.
+/// Returns the tick of the timestamp clock at `at`. Times that are echoed as
+/// timestamps are compared in ticks; otherwise rounding would count as
+/// evidence.
 pub fn tick(at: Instant) -> Instant {
     Instant::from_millis(at.as_millis())
 }
 
-/// What the connection is doing about loss.
+/// Phase of loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryPhase {
-    /// Nothing is known to be missing.
+    /// No loss is known.
     Open,
-    /// Fast recovery: ends when everything before `recover` is acknowledged.
+    /// Fast recovery, until everything before `recover` is acknowledged.
     Fast,
-    /// After a timeout: what was outstanding is sent again in slow start.
+    /// After a timeout: what was outstanding is retransmitted in slow start.
     Timeout,
 }
 
-/// F-RTO's question after a timeout: did what was outstanding arrive after all?
-/// RFC 5682 §2.1.
+/// State of F-RTO, which finds out after a timeout whether it was spurious. RFC
+/// 5682 §2.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Frto {
-    /// It is not asked, or has been answered.
-    Over,
-    /// Step 1: what `snd_una` waits for has been sent again.
+    /// F-RTO does not run, or has finished.
+    Inactive,
+    /// Step 1: the segment at `snd_una` was retransmitted.
     AwaitsFirstAck,
-    /// Step 2b: so many new segments go first. What the next ACK brings is then no
-    /// answer to anything sent again.
+    /// Step 2b: this many new segments are sent before any other
+    /// retransmission. The next ACK is then caused by an original or by new
+    /// data.
     SendsNewData(u8),
 }
 
-/// Segments of new text that tell whether a timeout was spurious.
+/// New segments in step 2b.
 const NEW_SEGMENTS: u8 = 2;
 
 impl Frto {
-    /// An ACK in [`RecoveryPhase::Timeout`].
+    /// Returns the state after an ACK in [`RecoveryPhase::Timeout`].
     const fn after_ack(self, advanced: bool, is_duplicate: bool) -> Self {
         match self {
             Self::AwaitsFirstAck if advanced => Self::SendsNewData(NEW_SEGMENTS),
             Self::AwaitsFirstAck if !is_duplicate => Self::AwaitsFirstAck,
-            Self::AwaitsFirstAck | Self::SendsNewData(_) | Self::Over => Self::Over,
+            Self::AwaitsFirstAck | Self::SendsNewData(_) | Self::Inactive => Self::Inactive,
         }
     }
 
-    /// A segment of new text left.
+    /// Returns the state after a segment of new data left.
     const fn after_new_data(self) -> Self {
         match self {
             Self::SendsNewData(left) => Self::SendsNewData(left.saturating_sub(1)),
-            Self::AwaitsFirstAck | Self::Over => self,
+            Self::AwaitsFirstAck | Self::Inactive => self,
         }
     }
 }
 
-/// Loss recovery of one connection. [`clear`](Self::clear) must be called before
-/// it is dropped: the scoreboard's nodes belong to an arena.
+/// Loss recovery of one connection. [`clear`](Self::clear) must be called
+/// before it is dropped: the scoreboard's nodes belong to an arena.
 #[derive(Debug)]
 pub struct Recovery {
     phase: RecoveryPhase,
@@ -95,32 +97,32 @@ pub struct Recovery {
     prr: Prr,
     undo: UndoDetector,
     frto: Frto,
-    /// What PRR lets be in flight in fast recovery.
+    /// Bytes that PRR allows in flight during fast recovery.
     window: u32,
-    /// Timeouts in a row.
+    /// Consecutive timeouts.
     timeouts: u32,
     /// Duplicate ACKs of a peer without SACK, as segments beyond the first hole.
     duplicates: u32,
-    /// A probe of the path MTU, until something is known of it.
+    /// The path MTU probe in flight.
     mtu_probe: Option<Range<SeqNum>>,
 }
 
-/// An ACK, as far as recovery is concerned.
+/// Inputs from one ACK.
 #[derive(Clone, Copy, Debug)]
 pub struct AckIn<'a> {
-    /// When it arrived.
+    /// Arrival time.
     pub now: Instant,
     /// SEG.ACK.
     pub ack: SeqNum,
-    /// `snd_una` before it.
+    /// `snd_una` before the ACK.
     pub snd_una: SeqNum,
     /// One past the highest sequence number sent.
     pub snd_nxt: SeqNum,
-    /// Its SACK blocks; `None` when SACK is not used.
+    /// SACK blocks; `None` if SACK is not used.
     pub sack: Option<&'a [SackBlock]>,
-    /// A duplicate in the sense of RFC 5681 §2.
+    /// The ACK is a duplicate by RFC 5681 §2.
     pub is_duplicate: bool,
-    /// The tick in which the timestamp left that it echoes.
+    /// Tick of the timestamp that the ACK echoes.
     pub echoed_at: Option<Instant>,
     /// Round-trip times and segment size.
     pub path: PathState,
@@ -142,33 +144,34 @@ pub enum RecoveryChange {
     Spurious,
 }
 
-/// What an ACK brought.
+/// Results of one ACK.
 #[derive(Clone, Copy, Debug)]
 pub struct AckOut {
-    /// What it led to.
+    /// Change of the recovery phase.
     pub change: RecoveryChange,
     /// Bytes newly delivered, by ACK or SACK.
     pub delivered: u32,
-    /// Bytes newly taken for lost.
+    /// Bytes newly considered lost.
     pub lost: u32,
-    /// It reported something received twice.
+    /// The ACK carried a DSACK block.
     pub dsack: bool,
     /// A tail loss probe had repaired a loss.
     pub probe_repaired: bool,
-    /// RACK wants to look again then, or not; `None`: it has not looked, and
-    /// what it said last holds.
+    /// New deadline of the reordering timer, or `Some(None)` to stop it; `None`
+    /// if RACK did not run and the timer stays as it is.
     pub reordering_deadline: Option<Option<Instant>>,
 }
 
-/// What the ranges of one ACK add up to.
+/// Ranges that one ACK newly delivered.
 #[derive(Default)]
-struct News {
-    delivered: u32,
+struct NewlyDelivered {
+    bytes: u32,
     original_arrived: bool,
 }
 
 impl Recovery {
-    /// Nothing sent, nothing lost; `iss` is the initial send sequence number.
+    /// Creates the engine before anything was sent; `iss` is the initial send
+    /// sequence number.
     pub const fn new(iss: SeqNum) -> Self {
         Self {
             phase: RecoveryPhase::Open,
@@ -178,7 +181,7 @@ impl Recovery {
             tail: TailLoss::IDLE,
             prr: Prr::IDLE,
             undo: UndoDetector::NOTHING,
-            frto: Frto::Over,
+            frto: Frto::Inactive,
             window: 0,
             timeouts: 0,
             duplicates: 0,
@@ -186,49 +189,51 @@ impl Recovery {
         }
     }
 
-    /// What is being done about loss.
+    /// Returns the phase.
     pub const fn phase(&self) -> RecoveryPhase {
         self.phase
     }
 
-    /// Timeouts in a row.
+    /// Returns the number of consecutive timeouts.
     pub const fn timeouts(&self) -> u32 {
         self.timeouts
     }
 
-    /// What is outstanding.
+    /// Returns the scoreboard.
     pub const fn board(&self) -> &Scoreboard {
         &self.board
     }
 
-    /// Whether a tail loss probe is under way.
+    /// Returns true if a tail loss probe is in flight.
     pub const fn is_probing(&self) -> bool {
         self.tail.is_probing()
     }
 
-    /// Whether new text goes before what is lost, because the next ACK is to tell
-    /// whether anything is: RFC 5682 §2.1 step 2b.
+    /// Returns true if F-RTO sends new data before retransmissions. RFC 5682
+    /// §2.1 step 2b.
     pub const fn frto_prefers_new_data(&self) -> bool {
         matches!(self.frto, Frto::SendsNewData(1..))
     }
 
-    /// Whether new text is on its way to tell that. Nothing is sent again before
-    /// it does.
+    /// Returns true if F-RTO's new data is in flight. Nothing is retransmitted
+    /// before an ACK resolves F-RTO.
     pub const fn frto_awaits_new_data(&self) -> bool {
         matches!(self.frto, Frto::SendsNewData(0..NEW_SEGMENTS))
     }
 
-    /// What PRR lets be in flight; meaningful in fast recovery.
+    /// Returns the bytes that PRR allows in flight; meaningful in fast
+    /// recovery.
     pub const fn window(&self) -> u32 {
         self.window
     }
 
-    /// The oldest piece that is to be sent again.
+    /// Returns the oldest range to retransmit.
     pub fn next_lost(&self, arena: &SentArena) -> Option<Range<SeqNum>> {
         self.board.next_lost(arena)
     }
 
-    /// `range` leaves. Where it lies before `snd_nxt` it leaves again.
+    /// Notes that `range` leaves. The part before `snd_nxt` is a
+    /// retransmission.
     pub fn on_sent(
         &mut self,
         range: Range<SeqNum>,
@@ -244,7 +249,7 @@ impl Recovery {
             let is_head = self.board.starts_at(again.start, arena);
             let bytes = again.start.room_to(again.end);
             self.undo.on_retransmission(is_head, bytes, tick(now));
-            self.board.on_sent_again(again, now, snapshot, arena);
+            self.board.on_retransmitted(again, now, snapshot, arena);
         }
         let first = range.start.latest(snd_nxt)..range.end;
         if first.start.before(first.end) {
@@ -256,24 +261,25 @@ impl Recovery {
         }
     }
 
-    /// What just left is beyond the peer's window: a probe, not to be counted
-    /// on. It is sent again with what follows once there is room.
+    /// Marks the segment that just left as lost: it is a probe beyond the
+    /// peer's window, so that no ACK is expected. It is retransmitted once the
+    /// window opens.
     pub fn on_window_probe(&mut self, arena: &mut SentArena) {
         self.board.mark_all_lost(false, arena);
     }
 
-    /// A tail loss probe left; `snd_nxt` is what it is after it.
+    /// Notes that a tail loss probe left; `snd_nxt` is the value after it.
     pub fn on_tail_probe(&mut self, snd_nxt: SeqNum, is_retransmission: bool) {
         self.tail.on_probe(snd_nxt, is_retransmission);
     }
 
-    /// `range` is a probe of the path MTU: its loss is not congestion.
+    /// Notes that `range` is a path MTU probe, whose loss is not congestion.
     pub fn on_mtu_probe(&mut self, range: Range<SeqNum>) {
         self.mtu_probe = Some(range);
     }
 
-    /// An ACK, with SACK blocks or without. `on_lost` is told of each range
-    /// that is newly taken for lost.
+    /// Takes an ACK. Calls `on_lost` for each range that is newly considered
+    /// lost.
     pub fn on_ack(
         &mut self,
         input: &AckIn<'_>,
@@ -281,29 +287,29 @@ impl Recovery {
         on_lost: &mut dyn FnMut(LostRange),
         arena: &mut SentArena,
     ) -> AckOut {
-        let news = self.take_arrivals(input, rate, arena);
-        let dsack = self.take_duplicate_report(input);
+        let newly = self.take_delivered(input, rate, arena);
+        let dsack = self.take_dsack(input);
         let advanced = input.ack.after(input.snd_una);
         if advanced {
             self.timeouts = 0;
         }
-        let bare = !advanced && news.delivered == 0;
+        let bare = !advanced && newly.bytes == 0;
         let outcome = self.tail.on_ack(input.ack, dsack, bare);
         if self.phase == RecoveryPhase::Fast && !bare {
             self.tail.cancel();
         }
-        let mut change = self.end_phase(input, &news, arena);
+        let mut change = self.end_phase(input, &newly, arena);
         self.frto = if self.phase == RecoveryPhase::Timeout {
             self.frto.after_ack(advanced, input.is_duplicate)
         } else {
-            Frto::Over
+            Frto::Inactive
         };
         if self.board.head_is_sacked(arena) {
             self.board.mark_all_lost(true, arena);
         }
-        // What brings nothing new tells RACK nothing: a peer that repeats itself
-        // causes no search.
-        let has_news = advanced || news.delivered > 0 || input.sack.is_none();
+        // An ACK without news starts no search, so that a peer cannot cause
+        // work by repeating itself.
+        let has_news = advanced || newly.bytes > 0 || input.sack.is_none();
         let (lost, reordering_deadline) = if has_news {
             self.detect(input.path, input.now, rate, on_lost, arena)
         } else {
@@ -314,7 +320,7 @@ impl Recovery {
         }
         AckOut {
             change,
-            delivered: news.delivered,
+            delivered: newly.bytes,
             lost,
             dsack,
             probe_repaired: outcome == ProbeOutcome::LossRepaired,
@@ -322,14 +328,15 @@ impl Recovery {
         }
     }
 
-    /// Tells scoreboard, RACK and the rate estimator what has arrived.
-    fn take_arrivals(
+    /// Passes what the ACK newly delivered to the scoreboard, RACK and the rate
+    /// estimator.
+    fn take_delivered(
         &mut self,
         input: &AckIn<'_>,
         rate: &mut DeliveryRate,
         arena: &mut SentArena,
-    ) -> News {
-        let mut news = News::default();
+    ) -> NewlyDelivered {
+        let mut newly = NewlyDelivered::default();
         let Self {
             board,
             rack,
@@ -339,14 +346,15 @@ impl Recovery {
         } = self;
         let after_timeout = *phase == RecoveryPhase::Timeout;
         let mut arrived = |sent: &Sent| {
-            // Only an ACK of what was at `snd_una` echoes the copy that arrived.
+            // Only an ACK of the range at `snd_una` echoes the copy that
+            // arrived.
             let echoes_original = sent.start == input.snd_una
                 && input
                     .echoed_at
                     .is_some_and(|echoed| echoed < tick(sent.sent_at));
             let ambiguous = sent.retransmissions > 0;
-            news.delivered += sent.len();
-            news.original_arrived |=
+            newly.bytes += sent.len();
+            newly.original_arrived |=
                 after_timeout && sent.status == SentStatus::Lost && sent.retransmissions == 0;
             let min_rtt = input.path.min_rtt;
             if rack.on_delivered(sent, echoes_original, min_rtt, input.now) {
@@ -373,16 +381,16 @@ impl Recovery {
             }
             None => self.count_duplicates(input, arena),
         }
-        news
+        newly
     }
 
-    /// A peer without SACK: each duplicate ACK stands for one segment beyond
-    /// the first hole, and is treated as if it had said so. RFC 6675 §1's
-    /// reading of RFC 5681 §3.2.
+    /// Takes an ACK of a peer without SACK: each duplicate counts as a SACK of
+    /// one segment beyond the first hole. RFC 6675 §1's reading of RFC 5681
+    /// §3.2.
     fn count_duplicates(&mut self, input: &AckIn<'_>, arena: &mut SentArena) {
         if input.ack.after(input.snd_una) {
-            // Whatever was assumed to have arrived is in flight again; after a
-            // partial ACK the next hole begins right there. RFC 6582 §3.2.
+            // Segments assumed to be SACKed are in flight again. After a
+            // partial ACK the next hole begins at the ACK. RFC 6582 §3.2.
             self.board.forget_sacked(arena);
             self.duplicates = 0;
             let partial = self.phase == RecoveryPhase::Fast && input.ack.before(self.recover);
@@ -404,8 +412,9 @@ impl Recovery {
         }
     }
 
-    /// RFC 2883: the first block lies below the ACK, or inside the second.
-    fn take_duplicate_report(&mut self, input: &AckIn<'_>) -> bool {
+    /// Takes a DSACK: the first block is below the ACK or inside the second
+    /// block. RFC 2883.
+    fn take_dsack(&mut self, input: &AckIn<'_>) -> bool {
         let Some([first, rest @ ..]) = input.sack else {
             return false;
         };
@@ -422,15 +431,15 @@ impl Recovery {
         true
     }
 
-    /// Whether the ACK ends what is being done about loss.
+    /// Ends the phase if the ACK completes it or shows that it was spurious.
     fn end_phase(
         &mut self,
         input: &AckIn<'_>,
-        news: &News,
+        newly: &NewlyDelivered,
         arena: &mut SentArena,
     ) -> RecoveryChange {
         let echoed_at = input.echoed_at.filter(|_| input.ack.after(input.snd_una));
-        if self.undo.is_spurious(echoed_at, news.original_arrived) {
+        if self.undo.is_spurious(echoed_at, newly.original_arrived) {
             self.board.unmark_lost(arena);
             self.rack.on_undo();
             self.phase = RecoveryPhase::Open;
@@ -446,7 +455,7 @@ impl Recovery {
         RecoveryChange::Unchanged
     }
 
-    /// RACK looks at what is outstanding.
+    /// Runs RACK's loss detection.
     fn detect(
         &mut self,
         path: PathState,
@@ -467,8 +476,8 @@ impl Recovery {
             .detect(&mut self.board, path, recovering, now, &mut lost, arena)
     }
 
-    /// The reordering window of something has passed. Returns the verdict and
-    /// when to look again.
+    /// Takes an expiry of the reordering timer. Returns the change of phase and
+    /// the timer's next deadline.
     pub fn on_reordering_timeout(
         &mut self,
         input: &AckIn<'_>,
@@ -485,7 +494,7 @@ impl Recovery {
         (RecoveryChange::Unchanged, reordering_deadline)
     }
 
-    /// RACK has just taken `lost` bytes for lost, and nothing else is.
+    /// Responds to `lost` bytes that RACK found while nothing else was lost.
     fn on_loss(
         &mut self,
         snd_una: SeqNum,
@@ -507,18 +516,19 @@ impl Recovery {
         self.phase = RecoveryPhase::Fast;
         self.recover = snd_nxt;
         self.tail.cancel();
-        self.undo.start(snd_una, self.board.sent_again(), false);
+        self.undo.start(snd_una, self.board.retransmitted(), false);
         self.prr = Prr::start(self.board.in_flight() + lost);
         self.window = self.board.in_flight();
     }
 
-    /// Fast recovery: how much may be in flight after this ACK.
+    /// Updates the window of fast recovery after an ACK.
     ///
-    /// PRR grants what leaves with each ACK, and expects it to leave at once. What
-    /// the pacer holds back of it must not be forgotten, or a recovery that lost
-    /// much grows by what pacing exceeds the ACKs' rate by, and not twofold in a
-    /// round trip: below `ssthresh` the window is never less than it was, plus the
-    /// segment that a safe ACK adds, minus what was found lost.
+    /// PRR computes what may leave with this ACK and expects it to leave at
+    /// once. What the pacer delays must stay granted; otherwise a recovery
+    /// after many losses would grow only by the difference between pacing rate
+    /// and ACK rate, and not double in a round trip. So below `ssthresh` the
+    /// window is at least its previous value, plus the segment that a safe ACK
+    /// adds, minus what was newly lost.
     pub fn pace(&mut self, out: &AckOut, advanced: bool, ssthresh: u32, mss: u32) {
         let in_flight = self.board.in_flight();
         let is_safe = advanced && out.lost == 0;
@@ -539,7 +549,8 @@ impl Recovery {
         self.window = granted.max(kept);
     }
 
-    /// The retransmission timer ran out: all that is in flight is taken for lost.
+    /// Takes an expiry of the retransmission timer: all bytes in flight are
+    /// considered lost.
     pub fn on_timeout(
         &mut self,
         snd_una: SeqNum,
@@ -551,14 +562,14 @@ impl Recovery {
     ) {
         self.timeouts = self.timeouts.saturating_add(1);
         if self.phase != RecoveryPhase::Timeout {
-            let sent_again = self.board.sent_again();
+            let retransmitted = self.board.retransmitted();
             self.undo
-                .start(snd_una, sent_again, self.phase == RecoveryPhase::Open);
+                .start(snd_una, retransmitted, self.phase == RecoveryPhase::Open);
         }
         self.frto = if self.phase == RecoveryPhase::Open {
             Frto::AwaitsFirstAck
         } else {
-            Frto::Over
+            Frto::Inactive
         };
         self.phase = RecoveryPhase::Timeout;
         self.recover = snd_nxt;
@@ -574,13 +585,14 @@ impl Recovery {
         });
     }
 
-    /// A hop cannot carry what was sent: it is lost, and nobody's fault.
+    /// Marks all bytes in flight as lost because a packet was too big. The
+    /// retransmission is without a congestion response.
     pub fn on_packet_too_big(&mut self, arena: &mut SentArena) {
         self.board.mark_all_lost(false, arena);
         self.undo.forget();
     }
 
-    /// Forgets everything and returns the nodes.
+    /// Clears the scoreboard and frees its nodes.
     pub fn clear(&mut self, arena: &mut SentArena) {
         self.board.clear(arena);
     }

@@ -1,46 +1,45 @@
-//! How much may leave with each ACK of a recovery. Proportional Rate Reduction,
-//! RFC 9937 (which replaces RFC 6937).
+//! Proportional Rate Reduction: how much may leave with each ACK of a fast
+//! recovery. RFC 9937 (which replaces RFC 6937).
 //!
-//! Rule: what leaves is in proportion to what arrives, so that the window has
-//! shrunk to `ssthresh` exactly when the recovery is over, without a pause and
+//! Rule: bytes leave in proportion to the bytes delivered, so that the window
+//! reaches `ssthresh` exactly at the end of the recovery, without a pause and
 //! without a burst.
 
-/// The state of one recovery. Bytes throughout.
+/// State of one recovery, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prr {
-    /// In flight when the recovery began.
+    /// Bytes in flight when the recovery began.
     recover_fs: u32,
-    /// Arrived since.
+    /// Bytes delivered since.
     delivered: u32,
-    /// Left since.
+    /// Bytes sent since.
     out: u32,
 }
 
-/// What one ACK of a recovery tells.
+/// Inputs from one ACK, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct PrrAck {
-    /// Newly arrived, cumulatively or by SACK.
+    /// Bytes newly delivered, cumulatively or by SACK.
     pub delivered: u32,
-    /// On its way now.
+    /// Bytes in flight.
     pub in_flight: u32,
-    /// What congestion control wants the window to be.
+    /// Target of the reduction.
     pub ssthresh: u32,
     /// Effective segment size.
     pub mss: u32,
-    /// `snd_una` moved and nothing more was found lost: the path is not worse
-    /// than thought.
+    /// `snd_una` advanced and no further loss was found.
     pub is_safe: bool,
 }
 
 impl Prr {
-    /// No recovery.
+    /// State outside of a recovery.
     pub const IDLE: Self = Self {
         recover_fs: 1,
         delivered: 0,
         out: 0,
     };
 
-    /// A recovery begins with `in_flight` bytes on their way.
+    /// Starts a recovery with `in_flight` bytes in flight.
     pub fn start(in_flight: u32) -> Self {
         Self {
             recover_fs: in_flight.max(1),
@@ -49,7 +48,7 @@ impl Prr {
         }
     }
 
-    /// The congestion window after an ACK.
+    /// Returns the window after an ACK.
     pub fn on_ack(&mut self, ack: PrrAck) -> u32 {
         let PrrAck {
             delivered,
@@ -74,12 +73,12 @@ impl Prr {
             };
             limit.min(ssthresh - in_flight)
         };
-        // The first retransmission leaves in any case: it is what the peer waits for.
+        // The first retransmission always leaves: the peer waits for it.
         let send = if self.out == 0 { send.max(mss) } else { send };
         in_flight.saturating_add(send)
     }
 
-    /// `bytes` have left.
+    /// Notes that `bytes` left.
     pub fn on_sent(&mut self, bytes: u32) {
         self.out = self.out.saturating_add(bytes);
     }

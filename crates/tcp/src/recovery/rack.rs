@@ -1,40 +1,41 @@
-//! RACK: lost is what left before something that has arrived, by more than a
-//! reordering window. RFC 8985 §6.
+//! RACK: a segment is lost if it left before a segment that was delivered, by
+//! more than a reordering window. RFC 8985 §6.
 //!
-//! Rule: time decides, not counting. The window starts at nothing and grows
-//! with each sign that the path reorders; it never exceeds a round trip. This
-//! part marks; what is sent again and when is not its business.
+//! Rule: time decides, not a count of duplicates. The window starts at zero,
+//! grows with each sign of reordering and never exceeds a round trip. This file
+//! marks losses; others decide what to retransmit and when.
 
 use fullpipe_pool::{Duration, Instant};
 
 use super::sent::{Scoreboard, Sent, SentArena};
 use crate::SeqNum;
 
-/// Recoveries after which a widened window is forgotten. RFC 8985 §6.2 step 4.
+/// Recoveries after which a widened window shrinks back. RFC 8985 §6.2 step 4.
 const REORDERING_PERSISTS: u8 = 16;
-/// Segments SACKed that stand for a loss while no reordering was ever seen.
+/// SACKed segments that prove a loss as long as no reordering was seen.
 const DUPLICATE_THRESHOLD: u32 = 3;
 
-/// RACK's view of one connection.
+/// RACK's state of one connection.
 #[derive(Clone, Debug)]
 pub struct Rack {
-    /// When the segment left that left last of those that arrived.
+    /// RACK.xmit_ts: send time of the delivered segment that was sent last.
     sent_at: Instant,
-    /// Where it ends.
+    /// RACK.end_seq: its end.
     end: SeqNum,
-    /// Its round-trip time.
+    /// RACK.rtt: its round-trip time.
     rtt: Duration,
-    /// One past the highest sequence number that arrived.
+    /// RACK.fack: one past the highest sequence number delivered.
     fack: SeqNum,
     reordering_seen: bool,
-    /// The reordering window in quarters of the smallest round-trip time.
+    /// Reordering window in quarters of the smallest round-trip time.
     quarters: u8,
     persist: u8,
-    /// No second widening before everything up to here is acknowledged.
+    /// The window is not widened again before this sequence number is
+    /// acknowledged.
     dsack_round: Option<SeqNum>,
 }
 
-/// What the reordering window depends on, besides RACK's own memory.
+/// Segment size and round-trip times, on which the reordering window depends.
 #[derive(Clone, Copy, Debug)]
 pub struct PathState {
     /// Effective segment size.
@@ -46,7 +47,7 @@ pub struct PathState {
 }
 
 impl Rack {
-    /// Nothing has arrived.
+    /// Creates the state before anything was delivered.
     pub const fn new(iss: SeqNum) -> Self {
         Self {
             sent_at: Instant::ZERO,
@@ -60,9 +61,11 @@ impl Rack {
         }
     }
 
-    /// `sent` has arrived. `echoes_original` says that the timestamp which came
-    /// back is older than the last retransmission. Returns whether it is known
-    /// to have been an earlier copy than the last. RFC 8985 §6.2 steps 1 to 3.
+    /// Takes a delivered range. RFC 8985 §6.2 steps 1 to 3.
+    ///
+    /// `echoes_original` says that the echoed timestamp is older than the last
+    /// retransmission. Returns true if the delivered copy is known to be an
+    /// earlier one than the last.
     pub fn on_delivered(
         &mut self,
         sent: &Sent,
@@ -71,12 +74,12 @@ impl Rack {
         now: Instant,
     ) -> bool {
         let rtt = now.since(sent.sent_at);
-        let sent_again = sent.retransmissions > 0;
-        // Which transmission arrived is not known; one that came back faster
-        // than anything ever did was the earlier one.
+        let retransmitted = sent.retransmissions > 0;
+        // Which transmission was delivered is ambiguous; an ACK that came
+        // faster than the smallest round-trip time belongs to an earlier one.
         let too_soon = min_rtt.is_some_and(|min_rtt| rtt < min_rtt);
-        let was_original = sent_again && (echoes_original || too_soon);
-        if (!sent_again || was_original) && sent.end.before(self.fack) {
+        let was_original = retransmitted && (echoes_original || too_soon);
+        if (!retransmitted || was_original) && sent.end.before(self.fack) {
             self.reordering_seen = true;
         }
         if was_original {
@@ -91,8 +94,8 @@ impl Rack {
         false
     }
 
-    /// A DSACK says that something was sent again in vain: the window was too
-    /// small. At most once a round trip. RFC 8985 §6.2 step 4.
+    /// Takes a DSACK: a retransmission was spurious, so the window is widened,
+    /// at most once a round trip. RFC 8985 §6.2 step 4.
     pub fn on_dsack(&mut self, snd_una: SeqNum, snd_max: SeqNum) {
         if self.dsack_round.is_some_and(|round| snd_una.before(round)) {
             return;
@@ -103,14 +106,15 @@ impl Rack {
         self.reordering_seen = true;
     }
 
-    /// What was sent again had arrived the first time. When the copy left that
-    /// counts as the latest arrival is then not known, and what left before it
-    /// must not pass for lost: the next arrival tells.
+    /// Takes an undo: the retransmitted segments had arrived the first time.
+    /// The send time of the delivered copy is then not known, so it must not
+    /// make earlier segments count as lost: the next delivery sets it.
     pub fn on_undo(&mut self) {
         self.sent_at = Instant::ZERO;
     }
 
-    /// A recovery is over: a window that was not needed for long shrinks back.
+    /// Takes the end of a recovery: a window that was not widened for long
+    /// shrinks back.
     pub fn on_recovery_over(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
@@ -118,7 +122,7 @@ impl Rack {
         }
     }
 
-    /// RFC 8985 §6.2 step 4.
+    /// Returns the reordering window. RFC 8985 §6.2 step 4.
     fn reordering_window(&self, sacked: u32, recovering: bool, path: PathState) -> Duration {
         let impatient = recovering || sacked >= DUPLICATE_THRESHOLD * path.mss;
         if !self.reordering_seen && impatient {
@@ -128,8 +132,8 @@ impl Rack {
         (min_rtt * u32::from(self.quarters) / 4).min(path.srtt)
     }
 
-    /// Marks what is lost, and returns how many bytes that are, and when to
-    /// look again if nothing else happens. RFC 8985 §6.2 step 5.
+    /// Marks lost ranges. Returns their bytes and the deadline of the
+    /// reordering timer. RFC 8985 §6.2 step 5.
     pub fn detect(
         &self,
         board: &mut Scoreboard,

@@ -1,7 +1,8 @@
-//! Round-trip time and retransmission timeout. RFC 6298, in microseconds.
+//! Round-trip time estimate and retransmission timeout. RFC 6298, in
+//! microseconds.
 //!
-//! Rule: backoff belongs to the timeout, not to the estimate: a new sample ends
-//! it. Which segments may be timed (Karn) is the scoreboard's business.
+//! Rule: backoff applies to the timeout, not to the estimate: a new sample ends
+//! it. Which segments may be timed (Karn's algorithm) is decided by the caller.
 
 use fullpipe_pool::Duration;
 
@@ -19,7 +20,7 @@ pub struct Rtt {
 }
 
 impl Rtt {
-    /// No sample yet.
+    /// Creates an estimate without samples.
     pub fn new(config: &TcpConfig) -> Self {
         Self {
             srtt_us: 0,
@@ -30,22 +31,22 @@ impl Rtt {
         }
     }
 
-    /// Smoothed round-trip time; zero before the first sample.
+    /// Returns the smoothed round-trip time; zero before the first sample.
     pub const fn srtt(&self) -> Duration {
         Duration::from_micros(self.srtt_us as u64)
     }
 
-    /// Its mean deviation.
+    /// Returns the round-trip time variation.
     pub const fn rttvar(&self) -> Duration {
         Duration::from_micros(self.rttvar_us as u64)
     }
 
-    /// The smallest sample; `None` before the first.
+    /// Returns the smallest sample; `None` before the first.
     pub fn min_rtt(&self) -> Option<Duration> {
         (self.min_rtt_us != u32::MAX).then(|| Duration::from_micros(self.min_rtt_us.into()))
     }
 
-    /// The retransmission timeout, backoff included.
+    /// Returns the retransmission timeout, backoff included.
     pub fn rto(&self, config: &TcpConfig) -> Duration {
         let backed_off = u64::from(self.rto_us) << self.backoff.min(30);
         Duration::from_micros(backed_off).min(config.rto_max)
@@ -56,19 +57,20 @@ impl Rtt {
         self.backoff = self.backoff.saturating_add(1);
     }
 
-    /// The peer answered: the next timeout is not backed off any more.
+    /// Ends the backoff.
     pub fn end_backoff(&mut self) {
         self.backoff = 0;
     }
 
-    /// The SYN was lost: without a better estimate data starts at 3 s. RFC 6298 §5.7.
+    /// Raises the timeout to 3 s if the SYN was lost and there is no sample.
+    /// RFC 6298 §5.7.
     pub fn distrust_handshake(&mut self) {
         if self.srtt_us == 0 {
             self.rto_us = self.rto_us.max(3_000_000);
         }
     }
 
-    /// Folds one sample in. RFC 6298 §2.
+    /// Takes one sample. RFC 6298 §2.
     pub fn add_sample(&mut self, sample: Duration, config: &TcpConfig) {
         let sample_us = micros(sample).max(1);
         self.min_rtt_us = self.min_rtt_us.min(sample_us);
@@ -80,8 +82,9 @@ impl Rtt {
             self.rttvar_us = weigh(self.rttvar_us, error_us, 4);
             self.srtt_us = weigh(self.srtt_us, sample_us, 8).max(1);
         }
-        // A path that never varies leaves no deviation, and a timeout of one round
-        // trip would run out just before every ACK: the floor is the margin's.
+        // A path that never varies has no variation, and a timeout of one round
+        // trip would expire just before every ACK. So the minimum applies to
+        // the margin, not to the sum.
         let margin_us = self.rttvar_us.saturating_mul(4).max(micros(config.rto_min));
         let rto_us = self.srtt_us.saturating_add(margin_us);
         self.rto_us = rto_us.min(micros(config.rto_max));
@@ -89,12 +92,13 @@ impl Rtt {
     }
 }
 
-/// The average of `old` and `new`, in which `new` weighs one part in `parts`.
+/// Returns the average of `old` and `new`, in which `new` has a weight of one
+/// in `parts`.
 fn weigh(old: u32, new: u32, parts: u64) -> u32 {
     ((u64::from(old) * (parts - 1) + u64::from(new)) / parts) as u32
 }
 
-/// Whole microseconds, at most 71 minutes.
+/// Returns whole microseconds, at most 71 minutes.
 fn micros(time: Duration) -> u32 {
     time.as_micros().min(u32::MAX.into()) as u32
 }

@@ -1,15 +1,15 @@
-//! What has been sent and not acknowledged: the scoreboard. RFC 6675, RFC 8985.
+//! The scoreboard: what has been sent and not acknowledged. RFC 6675, RFC 8985.
 //!
-//! Rule: the ranges of a connection are in order, touch each other and cover
-//! exactly `snd_una..snd_max`. Each is in flight, delivered out of order
-//! (SACKed), or lost and not sent again yet; the bytes in flight are a running
-//! sum, never a walk. The nodes come from one arena that all connections of a
-//! host share; when it is empty ranges are merged, which loses precision and
-//! nothing else. No text is kept here, and nothing is decided.
+//! Rule: the ranges of a connection are in order, adjacent, and cover exactly
+//! `snd_una..snd_nxt`. Each is in flight, SACKed, or lost and not yet
+//! retransmitted; the bytes of each status are running sums. The nodes come
+//! from one arena that all connections of a host share. When it is empty ranges
+//! are merged, which loses precision and nothing else. No payload is kept here,
+//! and nothing is decided.
 //!
-//! What a packet costs is not its sender's choice: a range is found by its
-//! number in a tree, and those of one fate are a list of their own, so that
-//! only what changes is visited.
+//! A peer chooses the packets that it sends, so their cost is bounded: a range
+//! is found by sequence number in a tree, and the ranges of one status form a
+//! list, so that only ranges that change are visited.
 
 mod arena;
 mod status_list;
@@ -22,45 +22,45 @@ use core::ops::Range;
 use fullpipe_pool::Instant;
 
 use crate::{SeqNum, congestion::Snapshot};
-use status_list::Queue;
+use status_list::StatusList;
 
 const NONE: u32 = u32::MAX;
 
-/// Where a range stands.
+/// Status of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SentStatus {
-    /// On its way, as far as is known.
+    /// In flight, as far as is known.
     InFlight,
-    /// Arrived behind a gap. The peer may still take that back.
+    /// Delivered out of order. The peer may still discard it (RFC 2018 §8).
     Sacked,
-    /// Taken for lost, and not sent again since.
+    /// Considered lost, and not retransmitted since.
     Lost,
 }
 
-/// A range of sequence numbers that left together and share their fate.
+/// A range of sequence numbers that left together and has one status.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     /// First sequence number.
     pub start: SeqNum,
     /// One past the last.
     pub end: SeqNum,
-    /// When it last left.
+    /// Time of the last transmission.
     pub sent_at: Instant,
-    /// What had been delivered when it last left.
+    /// State of the delivery rate estimator at the last transmission.
     pub snapshot: Snapshot,
-    /// Where it stands.
+    /// Status.
     pub status: SentStatus,
-    /// How often it has been sent again.
+    /// Number of retransmissions.
     pub retransmissions: u8,
-    /// It was cut off what left with it.
+    /// The range was split off another one.
     is_cut: bool,
-    /// Neighbours by number.
+    /// Neighbours by sequence number.
     previous: u32,
     next: u32,
-    /// Neighbours of the same fate.
+    /// Neighbours in the list of the same status.
     older: u32,
     newer: u32,
-    /// Below it in the tree.
+    /// Children in the tree.
     left: u32,
     right: u32,
 }
@@ -84,24 +84,26 @@ impl Sent {
         }
     }
 
-    /// Sequence numbers covered.
+    /// Returns the number of sequence numbers covered.
     pub fn len(&self) -> u32 {
         self.start.room_to(self.end)
     }
 
-    /// Whether it is in flight, and not for the first time.
-    const fn is_again(&self) -> bool {
+    /// Returns true if a retransmission of the range is in flight.
+    const fn is_retransmission(&self) -> bool {
         self.retransmissions > 0 && matches!(self.status, SentStatus::InFlight)
     }
 
-    /// Whether this left before what left at `at` and ends at `end`. Of what
-    /// left in the same instant, whatever ends sooner. RFC 8985 §6.2.
+    /// Returns true if this range left before one that left at `at` and ends at
+    /// `end`; at the same time the one that ends earlier comes first. RFC 8985
+    /// §6.2.
     pub fn left_before(&self, at: Instant, end: SeqNum) -> bool {
         self.sent_at < at || (self.sent_at == at && self.end.before(end))
     }
 
-    /// Whether this left after `other` did; of what left in the same instant,
-    /// whatever ends later. RFC 8985 §6.2.
+    /// Returns true if this range left after one that left at `at` and ends at
+    /// `end`; at the same time the one that ends later comes last. RFC 8985
+    /// §6.2.
     pub fn left_after(&self, at: Instant, end: SeqNum) -> bool {
         self.sent_at > at || (self.sent_at == at && self.end.after(end))
     }
@@ -113,21 +115,21 @@ impl Sent {
 pub struct Scoreboard {
     head: u32,
     tail: u32,
-    /// Of the tree.
+    /// Root of the tree.
     top: u32,
     in_flight: u32,
     sacked: u32,
     lost: u32,
-    /// Of what is in flight, what has been sent more than once.
-    sent_again: u32,
-    /// Nodes cut off because of what the peer reported.
+    /// Bytes in flight that were retransmitted.
+    retransmitted: u32,
+    /// Nodes split off because of the peer's SACK blocks.
     cut: u32,
-    /// The ranges of each fate.
-    queues: [Queue; 3],
+    /// The ranges of each status.
+    lists: [StatusList; 3],
 }
 
 impl Scoreboard {
-    /// Nothing sent.
+    /// Creates an empty scoreboard.
     pub const fn new() -> Self {
         Self {
             head: NONE,
@@ -136,28 +138,28 @@ impl Scoreboard {
             in_flight: 0,
             sacked: 0,
             lost: 0,
-            sent_again: 0,
+            retransmitted: 0,
             cut: 0,
-            queues: [Queue::EMPTY; 3],
+            lists: [StatusList::EMPTY; 3],
         }
     }
 
-    /// Sequence numbers on their way: the pipe of RFC 6675.
+    /// Returns the sequence numbers in flight: the pipe of RFC 6675.
     pub const fn in_flight(&self) -> u32 {
         self.in_flight
     }
 
-    /// Sequence numbers that arrived behind a gap.
+    /// Returns the sequence numbers that are SACKed.
     pub const fn sacked(&self) -> u32 {
         self.sacked
     }
 
-    /// Sequence numbers taken for lost and not sent again yet.
+    /// Returns the sequence numbers that are lost and not yet retransmitted.
     pub const fn lost(&self) -> u32 {
         self.lost
     }
 
-    /// The ranges from the oldest on.
+    /// Returns the ranges, lowest sequence number first.
     pub fn iter<'a>(&self, arena: &'a SentArena) -> impl Iterator<Item = &'a Sent> {
         self.iter_from(self.head, arena)
     }
@@ -171,12 +173,13 @@ impl Scoreboard {
         })
     }
 
-    /// The range sent last, by sequence number.
+    /// Returns the range with the highest sequence numbers.
     pub fn last<'a>(&self, arena: &'a SentArena) -> Option<&'a Sent> {
         (self.tail != NONE).then(|| arena.get(self.tail))
     }
 
-    /// `range`, which begins where the last one ended, leaves for the first time.
+    /// Adds `range`, which begins where the last one ended and leaves for the
+    /// first time.
     pub fn on_sent(
         &mut self,
         range: Range<SeqNum>,
@@ -196,14 +199,14 @@ impl Scoreboard {
                 return;
             }
         }
-        match arena.take(node, self.tail == NONE) {
+        match arena.allocate(node, self.tail == NONE) {
             Some(index) => {
                 self.link_after(self.tail, index, arena);
                 self.top = arena.insert_last(self.top, index);
                 self.add(&node, node.len());
-                self.queue(SentStatus::InFlight).insert(index, arena);
+                self.list(SentStatus::InFlight).insert(index, arena);
             }
-            // The last range grows, and forgets what it knew better.
+            // Merge with the last range, which loses the send time of that one.
             None => self.change(self.tail, arena, &|tail| {
                 tail.status = SentStatus::InFlight;
                 tail.end = node.end;
@@ -212,8 +215,8 @@ impl Scoreboard {
         }
     }
 
-    /// Everything before `ack` arrived. `delivered` is told of each range that
-    /// was not SACKed before, oldest first.
+    /// Removes everything before `ack`. Calls `delivered` for each range that
+    /// was not SACKed before, lowest first.
     pub fn on_ack(&mut self, ack: SeqNum, arena: &mut SentArena, delivered: &mut dyn FnMut(&Sent)) {
         while self.head != NONE {
             let node = *arena.get(self.head);
@@ -236,11 +239,11 @@ impl Scoreboard {
         }
     }
 
-    /// The peer reports `block` as arrived. `delivered` is told of each part
-    /// that is news, oldest first.
+    /// Marks `block` as SACKed. Calls `delivered` for each part that was not
+    /// SACKed before, lowest first.
     ///
-    /// The walk begins where the block does. What is SACKed is merged on the
-    /// way, so that each range is passed once.
+    /// The walk begins at the start of the block and merges SACKed ranges on
+    /// its way, so that each range is passed once.
     pub fn on_sack(
         &mut self,
         block: Range<SeqNum>,
@@ -257,57 +260,57 @@ impl Scoreboard {
                 index = node.next;
                 continue;
             }
-            // Without a node for the other part the news is forgotten, which is
-            // always safe: a later ACK brings it again.
+            // Without a node to split with the block is ignored, which is safe:
+            // a later ACK repeats it.
             if node.start.before(block.start) {
                 if !self.split(index, block.start, arena) {
                     break;
                 }
-                index = arena.known(index).next;
+                index = arena.visited(index).next;
                 continue;
             }
             if node.end.after(block.end) && !self.split(index, block.end, arena) {
                 break;
             }
-            delivered(arena.known(index));
+            delivered(arena.visited(index));
             self.set_status(index, SentStatus::Sacked, arena);
             index = self.merge_sacked(index, arena);
-            index = arena.known(index).next;
+            index = arena.visited(index).next;
         }
     }
 
-    /// The last range that begins at `start` or before it; the oldest, if all
-    /// begin later.
+    /// Returns the last range that begins at or before `start`, or the first
+    /// one if all begin later.
     fn find(&mut self, start: SeqNum, arena: &mut SentArena) -> u32 {
         if self.top == NONE {
             return NONE;
         }
         self.top = arena.splay(self.top, start);
-        let found = arena.known(self.top);
+        let found = arena.visited(self.top);
         if found.start.after(start) && found.previous != NONE {
             return found.previous;
         }
         self.top
     }
 
-    /// Joins a SACKed range with SACKed neighbours. Returns its node.
+    /// Merges a SACKed range with its SACKed neighbours. Returns its node.
     fn merge_sacked(&mut self, index: u32, arena: &mut SentArena) -> u32 {
-        let Sent { previous, next, .. } = *arena.known(index);
+        let Sent { previous, next, .. } = *arena.visited(index);
         if next != NONE && arena.get(next).status == SentStatus::Sacked {
-            arena.get_mut(index).end = arena.known(next).end;
+            arena.get_mut(index).end = arena.visited(next).end;
             self.unlink(next, arena);
         }
         if previous != NONE && arena.get(previous).status == SentStatus::Sacked {
-            arena.get_mut(previous).end = arena.known(index).end;
+            arena.get_mut(previous).end = arena.visited(index).end;
             self.unlink(index, arena);
             return previous;
         }
         index
     }
 
-    /// Asks `is_lost` about the ranges in flight, in the order in which they
-    /// left, until it says no: what left later cannot be lost either. Returns the
-    /// bytes that are newly taken for lost.
+    /// Marks ranges in flight as lost, in the order in which they left, until
+    /// `is_lost` returns false: what left later cannot be lost either. Returns
+    /// the bytes newly lost.
     pub fn mark_lost(
         &mut self,
         arena: &mut SentArena,
@@ -315,7 +318,7 @@ impl Scoreboard {
     ) -> u32 {
         let before = self.lost;
         loop {
-            let oldest = self.queue(SentStatus::InFlight).first;
+            let oldest = self.list(SentStatus::InFlight).first;
             if oldest == NONE || !is_lost(arena.get(oldest)) {
                 return self.lost - before;
             }
@@ -323,8 +326,8 @@ impl Scoreboard {
         }
     }
 
-    /// After a timeout everything that is not SACKed is taken for lost; with
-    /// `renege` what was SACKed too, because the peer has taken it back.
+    /// Marks everything in flight as lost; with `renege` also what is SACKed,
+    /// because the peer has discarded it.
     pub fn mark_all_lost(&mut self, renege: bool, arena: &mut SentArena) {
         self.all_become(SentStatus::InFlight, SentStatus::Lost, arena);
         if renege {
@@ -332,19 +335,20 @@ impl Scoreboard {
         }
     }
 
-    /// What was taken for lost is in flight after all: an undo.
+    /// Marks everything lost as in flight: an undo.
     pub fn unmark_lost(&mut self, arena: &mut SentArena) {
         self.all_become(SentStatus::Lost, SentStatus::InFlight, arena);
     }
 
-    /// What counts as SACKed is in flight again: it was only assumed.
+    /// Marks everything SACKed as in flight: without the SACK option it was
+    /// only assumed.
     pub fn forget_sacked(&mut self, arena: &mut SentArena) {
         self.all_become(SentStatus::Sacked, SentStatus::InFlight, arena);
     }
 
     fn all_become(&mut self, was: SentStatus, status: SentStatus, arena: &mut SentArena) {
         loop {
-            let last = self.queue(was).last;
+            let last = self.list(was).last;
             if last == NONE {
                 return;
             }
@@ -352,7 +356,7 @@ impl Scoreboard {
         }
     }
 
-    /// The oldest `bytes` that are in flight are lost.
+    /// Marks the lowest `bytes` as lost if they are in flight.
     pub fn mark_head_lost(&mut self, bytes: u32, arena: &mut SentArena) {
         if self.head == NONE || arena.get(self.head).status != SentStatus::InFlight {
             return;
@@ -364,33 +368,34 @@ impl Scoreboard {
         self.set_status(self.head, SentStatus::Lost, arena);
     }
 
-    /// Whether the oldest range is SACKed: a peer never says that of what it
-    /// could acknowledge, so it has taken something back. RFC 2018 §8.
+    /// Returns true if the lowest range is SACKed: the peer could acknowledge
+    /// it and does not, so it has discarded it. RFC 2018 §8.
     pub fn head_is_sacked(&self, arena: &SentArena) -> bool {
         self.head != NONE && arena.get(self.head).status == SentStatus::Sacked
     }
 
-    /// Sequence numbers in flight that have been sent more than once.
-    pub const fn sent_again(&self) -> u32 {
-        self.sent_again
+    /// Returns the sequence numbers in flight that were retransmitted.
+    pub const fn retransmitted(&self) -> u32 {
+        self.retransmitted
     }
 
-    /// Whether the oldest range begins at `seq`.
+    /// Returns true if the lowest range begins at `seq`.
     pub fn starts_at(&self, seq: SeqNum, arena: &SentArena) -> bool {
         self.head != NONE && arena.get(self.head).start == seq
     }
 
-    /// The oldest range that is lost.
+    /// Returns the lowest range that is lost.
     pub fn next_lost(&self, arena: &SentArena) -> Option<Range<SeqNum>> {
-        let first = self.queues[SentStatus::Lost as usize].first;
+        let first = self.lists[SentStatus::Lost as usize].first;
         let lost = (first != NONE).then(|| arena.get(first))?;
         Some(lost.start..lost.end)
     }
 
-    /// `range`, the beginning of a range of the board, leaves again. Needs no
-    /// memory: without a node to split with, the rest counts as sent, too, and
-    /// is found missing later.
-    pub fn on_sent_again(
+    /// Marks `range`, the beginning of a range of the board, as retransmitted.
+    ///
+    /// Needs no memory: without a node to split with, the rest counts as
+    /// retransmitted too and is found lost later.
+    pub fn on_retransmitted(
         &mut self,
         range: Range<SeqNum>,
         now: Instant,
@@ -398,11 +403,11 @@ impl Scoreboard {
         arena: &mut SentArena,
     ) {
         let mut index = self.find(range.start, arena);
-        if index != NONE && arena.known(index).start.before(range.start) {
-            index = arena.known(index).next;
+        if index != NONE && arena.visited(index).start.before(range.start) {
+            index = arena.visited(index).next;
         }
         while index != NONE && arena.get(index).start.before(range.end) {
-            if arena.known(index).end.after(range.end) {
+            if arena.visited(index).end.after(range.end) {
                 self.split(index, range.end, arena);
             }
             self.change(index, arena, &|node| {
@@ -411,11 +416,11 @@ impl Scoreboard {
                 node.snapshot = snapshot;
                 node.retransmissions = node.retransmissions.saturating_add(1);
             });
-            index = arena.known(index).next;
+            index = arena.visited(index).next;
         }
     }
 
-    /// Forgets everything and returns the nodes.
+    /// Removes all ranges and frees their nodes.
     pub fn clear(&mut self, arena: &mut SentArena) {
         while self.head != NONE {
             let node = *arena.get(self.head);
@@ -424,10 +429,10 @@ impl Scoreboard {
         }
     }
 
-    /// Checks that the ranges cover `una..max` and the sums are theirs.
+    /// Checks that the ranges cover `una..max` and that the sums are right.
     ///
     /// # Panics
-    /// With what is broken.
+    /// If not.
     pub fn verify(&self, una: SeqNum, max: SeqNum, arena: &SentArena) {
         let cut = self.iter(arena).filter(|sent| sent.is_cut).count();
         assert_eq!(self.cut as usize, cut, "ranges cut off by reports");
@@ -442,7 +447,11 @@ impl Scoreboard {
             expected = sent.end;
             sums[sent.status as usize] += sent.len();
             counts[sent.status as usize] += 1;
-            again += if sent.is_again() { sent.len() } else { 0 };
+            again += if sent.is_retransmission() {
+                sent.len()
+            } else {
+                0
+            };
             assert!(
                 sent.next == NONE || arena.is_neighbour(arena.get(sent.next).previous, sent.next),
                 "the tree and the list of the scoreboard"
@@ -451,11 +460,11 @@ impl Scoreboard {
         assert_eq!(expected, max, "the scoreboard ends elsewhere");
         assert_eq!(
             (sums, again),
-            ([self.in_flight, self.sacked, self.lost], self.sent_again),
+            ([self.in_flight, self.sacked, self.lost], self.retransmitted),
             "sums of the scoreboard"
         );
         for status in [SentStatus::InFlight, SentStatus::Sacked, SentStatus::Lost] {
-            self.queues[status as usize].verify(status, counts[status as usize], arena);
+            self.lists[status as usize].verify(status, counts[status as usize], arena);
         }
     }
 
@@ -467,60 +476,60 @@ impl Scoreboard {
         }
     }
 
-    const fn queue(&mut self, status: SentStatus) -> &mut Queue {
-        &mut self.queues[status as usize]
+    const fn list(&mut self, status: SentStatus) -> &mut StatusList {
+        &mut self.lists[status as usize]
     }
 
-    /// `len` numbers of `node` count from now on.
+    /// Adds `len` sequence numbers of `node` to the sums.
     fn add(&mut self, node: &Sent, len: u32) {
         *self.sum_of(node.status) += len;
-        self.sent_again += if node.is_again() { len } else { 0 };
+        self.retransmitted += if node.is_retransmission() { len } else { 0 };
     }
 
-    /// `len` numbers of `node` count no more.
+    /// Subtracts `len` sequence numbers of `node` from the sums.
     fn subtract(&mut self, node: &Sent, len: u32) {
         *self.sum_of(node.status) -= len;
-        self.sent_again -= if node.is_again() { len } else { 0 };
+        self.retransmitted -= if node.is_retransmission() { len } else { 0 };
     }
 
     fn set_status(&mut self, index: u32, status: SentStatus, arena: &mut SentArena) {
         self.change(index, arena, &|node| node.status = status);
     }
 
-    /// Whatever `change` does to a range but move its start, sums and lists
-    /// follow.
+    /// Changes a range with `change`, which must not move its start, and
+    /// updates sums and lists.
     fn change(&mut self, index: u32, arena: &mut SentArena, change: &dyn Fn(&mut Sent)) {
-        let before = *arena.known(index);
+        let before = *arena.visited(index);
         self.subtract(&before, before.len());
-        self.queue(before.status).remove(index, arena);
+        self.list(before.status).remove(index, arena);
         change(arena.get_mut(index));
-        let after = *arena.known(index);
+        let after = *arena.visited(index);
         self.add(&after, after.len());
-        self.queue(after.status).insert(index, arena);
+        self.list(after.status).insert(index, arena);
     }
 
-    /// Cuts a range in two at `at`. False when no node is free for it.
+    /// Splits a range at `at`. Returns false if no node is free.
     fn split(&mut self, index: u32, at: SeqNum, arena: &mut SentArena) -> bool {
         let second = Sent {
             start: at,
             is_cut: true,
-            ..*arena.known(index)
+            ..*arena.visited(index)
         };
-        let Some(new) = arena.take_cut(second, self.cut) else {
+        let Some(new) = arena.allocate_cut(second, self.cut) else {
             return false;
         };
         arena.get_mut(index).end = at;
         self.cut += 1;
         self.link_after(index, new, arena);
         self.top = arena.insert_after(self.top, index, new);
-        self.queue(second.status).insert_behind(index, new, arena);
+        self.list(second.status).insert_behind(index, new, arena);
         true
     }
 
     fn link_after(&mut self, previous: u32, index: u32, arena: &mut SentArena) {
         let next = match previous {
             NONE => NONE,
-            _ => arena.known(previous).next,
+            _ => arena.visited(previous).next,
         };
         let node = arena.get_mut(index);
         (node.previous, node.next) = (previous, next);
@@ -534,7 +543,7 @@ impl Scoreboard {
         }
     }
 
-    /// Takes a range, whose numbers are accounted for, off the board.
+    /// Removes a range that is no longer in the sums.
     fn unlink(&mut self, index: u32, arena: &mut SentArena) {
         let Sent {
             previous,
@@ -542,10 +551,10 @@ impl Scoreboard {
             is_cut,
             status,
             ..
-        } = *arena.known(index);
+        } = *arena.visited(index);
         self.cut -= u32::from(is_cut);
         self.top = arena.remove_node(self.top, index);
-        self.queue(status).remove(index, arena);
+        self.list(status).remove(index, arena);
         match previous {
             NONE => self.head = next,
             _ => arena.get_mut(previous).next = next,
@@ -554,6 +563,6 @@ impl Scoreboard {
             NONE => self.tail = previous,
             _ => arena.get_mut(next).previous = previous,
         }
-        arena.give_back(index);
+        arena.free_node(index);
     }
 }

@@ -1,17 +1,18 @@
-//! The tail loss probe: when the last segments of a flight are lost nothing
-//! arrives that could tell; a probe after two round trips asks. RFC 8985 §7.
+//! Tail loss probe: a segment that is sent after two round trips without an
+//! ACK, because the loss of a flight's last segments causes no duplicate ACKs.
+//! RFC 8985 §7.
 //!
-//! Rule: one probe at a time, never instead of the timeout, which it delays by
-//! nothing. The probe is new text if there is any, or the last segment again.
+//! Rule: one probe at a time, and it does not delay the retransmission timeout.
+//! The probe is new payload if there is any, otherwise the last segment.
 
 use fullpipe_pool::Duration;
 
 use crate::SeqNum;
 
-/// How long a peer may hold back the ACK of a lone segment. RFC 8985 §7.2.
+/// WCDelAckT: longest delay of the ACK of a single segment. RFC 8985 §7.2.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
 
-/// The probe under way, if any.
+/// The probe in flight, if any.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TailLoss {
     probe: Option<Probe>,
@@ -19,20 +20,21 @@ pub struct TailLoss {
 
 #[derive(Clone, Copy, Debug)]
 struct Probe {
-    /// `snd_max` after the probe left.
+    /// `snd_nxt` after the probe left.
     end: SeqNum,
-    /// The last segment was sent again, rather than something new.
+    /// The probe was a retransmission of the last segment.
     is_retransmission: bool,
 }
 
-/// What an ACK says of a probe.
+/// Information about the probe in an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeOutcome {
-    /// No probe, or it is still under way.
+    /// No probe is in flight, or its fate is not known yet.
     Nothing,
-    /// Both the segment and the probe arrived, or the probe was new.
+    /// Both the segment and the probe were delivered, or the probe was new
+    /// payload.
     NoLoss,
-    /// The probe repaired a loss: congestion control must hear of it.
+    /// The probe repaired a loss, to which congestion control must respond.
     LossRepaired,
 }
 
@@ -40,12 +42,12 @@ impl TailLoss {
     /// No probe.
     pub const IDLE: Self = Self { probe: None };
 
-    /// Whether a probe is under way.
+    /// Returns true if a probe is in flight.
     pub const fn is_probing(&self) -> bool {
         self.probe.is_some()
     }
 
-    /// How long to wait for an ACK before probing; at most `rto`.
+    /// Returns the time to wait for an ACK before a probe, at most `rto`.
     /// `lone` says that at most one segment is in flight.
     pub fn timeout(srtt: Duration, lone: bool, rto: Duration) -> Duration {
         if srtt.is_zero() {
@@ -60,7 +62,7 @@ impl TailLoss {
         wait.min(rto)
     }
 
-    /// A probe leaves; `end` is `snd_max` after it.
+    /// Notes that a probe leaves; `end` is `snd_nxt` after it.
     pub fn on_probe(&mut self, end: SeqNum, is_retransmission: bool) {
         self.probe = Some(Probe {
             end,
@@ -68,8 +70,8 @@ impl TailLoss {
         });
     }
 
-    /// An ACK up to `ack`; `dsack` when it reports a segment that came twice,
-    /// `is_bare` when it brings nothing else. RFC 8985 §7.4.
+    /// Takes an ACK up to `ack`; `dsack` if it carries a DSACK block, `is_bare`
+    /// if it reports nothing else. RFC 8985 §7.4.
     pub fn on_ack(&mut self, ack: SeqNum, dsack: bool, is_bare: bool) -> ProbeOutcome {
         let Some(probe) = self.probe.filter(|probe| ack.at_or_after(probe.end)) else {
             return ProbeOutcome::Nothing;
@@ -79,15 +81,15 @@ impl TailLoss {
             return ProbeOutcome::NoLoss;
         }
         if ack.after(probe.end) || !is_bare {
-            // Something later arrived in order, and no duplicate was reported:
-            // the probe filled a gap.
+            // A later segment arrived in order and no duplicate was reported:
+            // the probe repaired a loss.
             self.probe = None;
             return ProbeOutcome::LossRepaired;
         }
         ProbeOutcome::Nothing
     }
 
-    /// Recovery or a timeout takes over.
+    /// Ends the probe: recovery or a timeout takes over.
     pub fn cancel(&mut self) {
         self.probe = None;
     }

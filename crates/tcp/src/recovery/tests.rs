@@ -1,5 +1,5 @@
-//! The scoreboard and the engine over it, without a connection: what they
-//! conclude from ACKs, SACK blocks, time and timeouts.
+//! The scoreboard and the recovery engine without a connection: their
+//! conclusions from ACKs, SACK blocks, time and timeouts.
 
 use fullpipe_pool::{Duration, Rng};
 
@@ -7,15 +7,15 @@ use super::*;
 
 const MSS: u32 = 1_000;
 
-/// An engine with `count` segments in flight, one sent each millisecond from
-/// 1 ms on, and a round-trip time of 100 ms.
+/// An engine with segments in flight, one sent each millisecond from 1 ms on,
+/// and a round-trip time of 100 ms.
 struct Rig {
     recovery: Recovery,
     rate: DeliveryRate,
     arena: SentArena,
     una: SeqNum,
     nxt: SeqNum,
-    /// Nodes looked at for ACKs, those of this test's checks left out.
+    /// Nodes visited for ACKs, without those of this test's own checks.
     nodes_visited: u64,
 }
 
@@ -45,7 +45,8 @@ impl Rig {
         self.verify();
     }
 
-    /// An ACK of the first `acked` segments, with the given segments SACKed.
+    /// Takes an ACK of the first `acked` segments, with the given segments
+    /// SACKed.
     fn ack(&mut self, at_ms: u64, acked: u32, sacked: &[(u32, u32)]) -> AckOut {
         let blocks: alloc::vec::Vec<SackBlock> = sacked
             .iter()
@@ -54,13 +55,13 @@ impl Rig {
                 right: 1 + end * MSS,
             })
             .collect();
-        let out = self.hear(at_ms, 1 + acked * MSS, &blocks);
+        let out = self.ack_with(at_ms, 1 + acked * MSS, &blocks);
         self.verify();
         out
     }
 
-    /// An ACK with these numbers.
-    fn hear(&mut self, at_ms: u64, ack: u32, blocks: &[SackBlock]) -> AckOut {
+    /// Takes an ACK with these sequence numbers.
+    fn ack_with(&mut self, at_ms: u64, ack: u32, blocks: &[SackBlock]) -> AckOut {
         let input = AckIn {
             now: Instant::from_millis(at_ms),
             ack: SeqNum(ack),
@@ -85,7 +86,7 @@ impl Rig {
         out
     }
 
-    /// What is lost first leaves again.
+    /// Retransmits the first lost segment.
     fn repair(&mut self, at_ms: u64) {
         if let Some(again) = self.lost() {
             let (now, nxt) = (Instant::from_millis(at_ms), self.nxt);
@@ -97,7 +98,7 @@ impl Rig {
         self.verify();
     }
 
-    /// The time has come for which RACK asked.
+    /// Lets RACK's reordering timer expire.
     fn reordering_deadline(&mut self, at_ms: u64) -> RecoveryChange {
         let input = AckIn {
             now: Instant::from_millis(at_ms),
@@ -150,7 +151,7 @@ fn one_segment_overtaken_is_lost_only_after_a_quarter_round_trip() {
     assert_eq!(out.change, RecoveryChange::Unchanged);
     let due = out.reordering_deadline.flatten().expect("RACK looks again");
     assert_eq!(due, Instant::from_millis(1 + 100 + 25));
-    // What the peer says again tells nothing, and unsets nothing.
+    // An ACK without news changes nothing, and leaves the timer alone.
     let late = rig.ack(103, 0, &[(1, 2)]);
     assert_eq!((late.lost, late.reordering_deadline), (0, None));
     assert_eq!(rig.reordering_deadline(126), RecoveryChange::LossFound);
@@ -180,7 +181,7 @@ fn a_timeout_takes_everything_for_lost_and_an_original_that_arrives_undoes_it() 
     rig.recovery
         .on_timeout(una, nxt, now, &mut rig.rate, &mut |_| {}, &mut rig.arena);
     assert_eq!(rig.recovery.board().lost(), 4 * MSS);
-    // Nothing was sent again, and yet two segments arrive.
+    // Nothing was retransmitted, and yet two segments arrive.
     let out = rig.ack(401, 2, &[]);
     assert_eq!(out.change, RecoveryChange::Spurious);
     assert_eq!(rig.recovery.board().lost(), 0);
@@ -190,7 +191,7 @@ fn a_timeout_takes_everything_for_lost_and_an_original_that_arrives_undoes_it() 
 fn a_peer_that_takes_a_block_back_gets_it_again() {
     let mut rig = Rig::with(4, 100);
     rig.ack(102, 0, &[(1, 3)]);
-    // The ACK stops right before what was SACKed: it has been dropped there.
+    // The ACK stops where the SACKed range begins: the peer has discarded it.
     rig.ack(103, 1, &[]);
     assert_eq!(rig.lost().map(|range| range.start), Some(SeqNum(1 + MSS)));
 }
@@ -239,7 +240,7 @@ fn a_peer_without_sack_is_believed_after_three_duplicates() {
 fn what_a_peer_reports_cuts_off_a_bounded_number_of_pieces_and_finds_its_place() {
     let mut rig = Rig::with(0, 1_000);
     rig.arena = SentArena::new(1_000, 1).with_max_cuts(20);
-    // Fifty segments leave together: one piece.
+    // Fifty segments leave together: one range.
     for _ in 0..50 {
         rig.send(1);
     }
@@ -272,7 +273,7 @@ fn a_report_costs_a_logarithm_of_the_pieces_in_whatever_order_they_come() {
         for _ in 0..reports {
             let left = 2 + 2 * dice.below(u64::from(2 * pieces)) as u32;
             let right = left + 1;
-            rig.hear(102, 1, &[SackBlock { left, right }]);
+            rig.ack_with(102, 1, &[SackBlock { left, right }]);
         }
         let (nodes_visited, reports) = (rig.nodes_visited, u64::from(reports));
         assert!(rig.recovery.board().sacked() > pieces / 2, "{pieces}");
@@ -313,14 +314,14 @@ fn lists_tree_and_sums_agree_whatever_is_reported() {
                         let right = left + 1 + dice.below(1_500) as u32;
                         SackBlock { left, right }
                     });
-                    let out = rig.hear(at_ms, ack, &blocks);
+                    let out = rig.ack_with(at_ms, ack, &blocks);
                     changes[out.change as usize] += 1;
                     rig.verify();
                 }
             }
         }
         let end = rig.nxt.0;
-        rig.hear(1_000, end, &[]);
+        rig.ack_with(1_000, end, &[]);
         assert_eq!(rig.arena.free_count(), rig.arena.capacity());
     }
     for change in [

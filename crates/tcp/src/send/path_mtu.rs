@@ -198,7 +198,7 @@ impl PathMtu {
     /// Notes that the payload from `start` to `end` is retransmitted: its
     /// acknowledgment then proves nothing about the first size. Returns true if
     /// that gives up a probe as lost.
-    pub fn on_sent_again(&mut self, start: SeqNum, end: SeqNum, until: Instant) -> bool {
+    pub fn on_retransmitted(&mut self, start: SeqNum, end: SeqNum, until: Instant) -> bool {
         let same = |evidence: &SizedRange| start.before(evidence.end) && evidence.start.before(end);
         self.evidence = self.evidence.filter(|evidence| !same(evidence));
         self.probe.as_ref().is_some_and(same) && self.on_probe_lost(until)

@@ -1,8 +1,9 @@
-//! The nodes of every scoreboard of a host, linked by index.
+//! The nodes of all scoreboards of a host, linked by index.
 //!
-//! Rule: a node is on the free list or in one scoreboard, never both, and
-//! whoever looks at one counts it: the work of all boards is a number that is
-//! the same on every machine. What the links mean is the neighbours' business.
+//! Rule: a node is on the free list or in one scoreboard, never both. Each
+//! visit of a node is counted, so that the work of all boards is a number that
+//! is the same on every machine. The meaning of the links is known to the
+//! scoreboard, its lists and its tree.
 
 use alloc::{boxed::Box, vec};
 use core::cell::Cell;
@@ -18,19 +19,19 @@ pub struct SentArena {
     nodes: Box<[Sent]>,
     free: u32,
     free_count: u32,
-    /// Nodes that only a connection without one may take, so that every
-    /// connection can always send.
+    /// Nodes that only a connection without any node may take, so that every
+    /// connection can send.
     reserved_nodes: u32,
     refused: u64,
-    /// Nodes that one connection may have because of what its peer reported.
+    /// Nodes that one connection may have because of the peer's SACK blocks.
     each: u32,
-    /// Nodes looked at: the work of all boards.
+    /// Nodes visited: the work of all boards.
     nodes_visited: Cell<u64>,
 }
 
 impl SentArena {
-    /// Room for `ranges` ranges, and one more for each of `connections`.
-    /// Allocates here and only here.
+    /// Creates an arena with `ranges` nodes and one more for each of
+    /// `connections`. Allocates here and only here.
     pub fn new(ranges: u32, connections: u32) -> Self {
         let count = ranges + connections;
         let unused = Sent::new(SeqNum(0)..SeqNum(0), Instant::ZERO, Snapshot::default());
@@ -53,47 +54,47 @@ impl SentArena {
         }
     }
 
-    /// The same, but what a peer reports cuts no more than `each` pieces off what
-    /// was sent together, so that it costs a bounded number of nodes.
+    /// Limits the ranges that SACK blocks may split off in one connection to
+    /// `each`, so that a peer costs a bounded number of nodes.
     #[must_use]
     pub fn with_max_cuts(mut self, each: u32) -> Self {
         self.each = each.max(1);
         self
     }
 
-    /// Nodes looked at so far: the work that boards caused, the same on every
-    /// machine.
+    /// Returns the number of nodes visited so far, a measure of work that is
+    /// the same on every machine.
     pub fn nodes_visited(&self) -> u64 {
         self.nodes_visited.get()
     }
 
-    /// Nodes that no connection uses.
+    /// Returns the number of free nodes.
     pub const fn free_count(&self) -> u32 {
         self.free_count
     }
 
-    /// How often none was left, and something was known less precisely from then
-    /// on: what was SACKed may be sent again.
+    /// Returns how often no node was free: the scoreboard lost precision, and
+    /// SACKed payload may be retransmitted.
     pub const fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// Nodes in all.
+    /// Returns the number of nodes.
     pub fn capacity(&self) -> u32 {
         self.nodes.len() as u32
     }
 
-    /// A node for the second part of a range of a connection that has cut off
-    /// `cut` already.
-    pub(super) fn take_cut(&mut self, node: Sent, cut: u32) -> Option<u32> {
+    /// Allocates a node for the second part of a range of a connection that has
+    /// split off `cut` parts already.
+    pub(super) fn allocate_cut(&mut self, node: Sent, cut: u32) -> Option<u32> {
         if cut >= self.each {
             self.refused += 1;
             return None;
         }
-        self.take(node, false)
+        self.allocate(node, false)
     }
 
-    pub(super) fn take(&mut self, node: Sent, is_first: bool) -> Option<u32> {
+    pub(super) fn allocate(&mut self, node: Sent, is_first: bool) -> Option<u32> {
         if self.free_count == 0 || (!is_first && self.free_count <= self.reserved_nodes) {
             self.refused += 1;
             return None;
@@ -105,24 +106,24 @@ impl SentArena {
         Some(index)
     }
 
-    pub(super) fn give_back(&mut self, index: u32) {
+    pub(super) fn free_node(&mut self, index: u32) {
         self.nodes[index as usize].next = self.free;
         self.free = index;
         self.free_count += 1;
     }
 
-    /// The node that a walk comes to: a step.
+    /// Returns a node that a walk visits, and counts the visit.
     pub(super) fn get(&self, index: u32) -> &Sent {
         self.nodes_visited.set(self.nodes_visited.get() + 1);
         &self.nodes[index as usize]
     }
 
-    /// A node that a walk has come to already.
-    pub(super) fn known(&self, index: u32) -> &Sent {
+    /// Returns a node that was counted already.
+    pub(super) fn visited(&self, index: u32) -> &Sent {
         &self.nodes[index as usize]
     }
 
-    /// The same, to be changed.
+    /// Returns a node to be changed, without counting it.
     pub(super) fn get_mut(&mut self, index: u32) -> &mut Sent {
         &mut self.nodes[index as usize]
     }

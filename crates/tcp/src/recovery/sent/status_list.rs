@@ -1,36 +1,38 @@
-//! The ranges of one board that share a fate, as a list: what is in flight by
-//! the time it left, what is lost by its number.
+//! The ranges of one board that have the same status, as a list: ranges in
+//! flight by send time, lost ranges by sequence number.
 //!
-//! Rule: whoever looks for what may be lost, or is, looks at that alone and
-//! stops at the first that is not: a peer that says little cannot make a board
-//! be searched. RFC 8985 §6.2 asks for the list by time. Sums are kept elsewhere.
+//! Rule: a search for ranges that are lost, or may be, visits only these and
+//! stops at the first that is not, so that a peer cannot make a whole board be
+//! searched. RFC 8985 §6.2 asks for the list by time. The sums are kept by the
+//! scoreboard.
 
 use super::{NONE, Sent, SentArena, SentStatus};
 
-/// The ranges of one fate.
+/// The ranges of one status.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Queue {
-    /// The one that left first, or with the lowest number.
+pub(super) struct StatusList {
+    /// The range that left first, or has the lowest sequence number.
     pub first: u32,
-    /// The other end.
+    /// The other end of the list.
     pub last: u32,
-    /// Where the last one was put: the next one usually belongs beside it.
+    /// The range inserted last: the next one usually belongs beside it.
     near: u32,
 }
 
-impl Queue {
+impl StatusList {
     pub const EMPTY: Self = Self {
         first: NONE,
         last: NONE,
         near: NONE,
     };
 
-    /// Puts `index` in its place among those of its fate.
+    /// Inserts `index` at its place.
     ///
-    /// What leaves now, and what is lost in the order in which it left, belongs
-    /// at an end. Else the walk begins where the last one was put.
+    /// A range that leaves now, and ranges that are lost in the order in which
+    /// they left, belong at an end. Otherwise the walk begins at the range
+    /// inserted last.
     pub fn insert(&mut self, index: u32, arena: &mut SentArena) {
-        let node = *arena.known(index);
+        let node = *arena.visited(index);
         let after = self.place_of(&node, arena);
         self.insert_behind(after, index, arena);
     }
@@ -40,15 +42,15 @@ impl Queue {
         if is_last {
             return self.last;
         }
-        if !precedes(arena.known(self.first), node) {
+        if !precedes(arena.visited(self.first), node) {
             return NONE;
         }
         let mut after = self.near;
         while !precedes(arena.get(after), node) {
-            after = arena.known(after).older;
+            after = arena.visited(after).older;
         }
         loop {
-            let newer = arena.known(after).newer;
+            let newer = arena.visited(after).newer;
             if newer == NONE || !precedes(arena.get(newer), node) {
                 return after;
             }
@@ -56,7 +58,7 @@ impl Queue {
         }
     }
 
-    /// Puts `index` right behind `after`, or first.
+    /// Inserts `index` right after `after`, or first.
     pub fn insert_behind(&mut self, after: u32, index: u32, arena: &mut SentArena) {
         let newer = match after {
             NONE => core::mem::replace(&mut self.first, index),
@@ -71,9 +73,9 @@ impl Queue {
         self.near = index;
     }
 
-    /// Takes `index` out.
+    /// Removes `index`.
     pub fn remove(&mut self, index: u32, arena: &mut SentArena) {
-        let Sent { older, newer, .. } = *arena.known(index);
+        let Sent { older, newer, .. } = *arena.visited(index);
         if self.near == index {
             self.near = if older == NONE { newer } else { older };
         }
@@ -87,7 +89,7 @@ impl Queue {
         }
     }
 
-    /// Checks that these are `count` ranges of this fate, in their order.
+    /// Checks that the list has `count` ranges of this status, in order.
     ///
     /// # Panics
     /// If not.
@@ -110,12 +112,12 @@ impl Queue {
     }
 }
 
-/// Whether `one` stands before `other`, which has the same fate or is to have it.
+/// Returns true if `one` comes before `other`, whose status decides the order.
 fn precedes(one: &Sent, other: &Sent) -> bool {
     match other.status {
         SentStatus::InFlight => one.left_before(other.sent_at, other.end),
         SentStatus::Lost => one.start.before(other.start),
-        // Nobody asks in which order they arrived.
+        // The order of SACKed ranges has no meaning.
         SentStatus::Sacked => true,
     }
 }

@@ -1,17 +1,17 @@
-//! Finding a range by its number: a splay tree over the ranges of one board.
-//! Sleator and Tarjan, "Self-adjusting binary search trees", 1985.
+//! Search of a range by sequence number: a splay tree over the ranges of one
+//! board. Sleator and Tarjan, "Self-adjusting binary search trees", 1985.
 //!
-//! Rule: the tree holds what the list holds, in the same order, and whatever
-//! was looked for last is on top. So a report next to the last one costs a step
-//! or two, and reports in the worst order cost a logarithm of the number of
-//! ranges, amortised: a peer chooses the order. Nothing is known here but where
-//! ranges start.
+//! Rule: the tree has the ranges of the list in the same order, and the range
+//! searched last is the root. So a SACK block next to the last one costs a step
+//! or two, and blocks in the worst order cost a logarithm of the number of
+//! ranges, amortised: a peer chooses the order. Only the starts of ranges are
+//! known here.
 
 use super::{NONE, SentArena};
 use crate::SeqNum;
 
-/// The ranges below or above all that is being looked at: its top, and the node
-/// where the next one hangs.
+/// The ranges below, or above, all that the search still has to visit: the root
+/// of their tree, and the node under which the next one is linked.
 #[derive(Clone, Copy)]
 struct Side {
     top: u32,
@@ -26,8 +26,8 @@ impl Side {
 }
 
 impl SentArena {
-    /// Turns the tree under `top` until the range that starts at `key`, or else
-    /// a neighbour of where it would be, is on top. Returns it.
+    /// Rotates the tree under `top` until the range that starts at `key`, or
+    /// else a neighbour of its place, is the root. Returns the root.
     pub(super) fn splay(&mut self, mut top: u32, key: SeqNum) -> u32 {
         let (mut below, mut above) = (Side::EMPTY, Side::EMPTY);
         loop {
@@ -76,7 +76,7 @@ impl SentArena {
         top
     }
 
-    /// `node`, and what is left of it, is the highest of what lies below.
+    /// Links `node` and its left subtree as the highest of the ranges below.
     fn hang_below(&mut self, side: &mut Side, node: u32) {
         match side.open {
             NONE => side.top = node,
@@ -85,7 +85,7 @@ impl SentArena {
         side.open = node;
     }
 
-    /// `node`, and what is right of it, is the lowest of what lies above.
+    /// Links `node` and its right subtree as the lowest of the ranges above.
     fn hang_above(&mut self, side: &mut Side, node: u32) {
         match side.open {
             NONE => side.top = node,
@@ -94,17 +94,18 @@ impl SentArena {
         side.open = node;
     }
 
-    /// `node` starts behind all ranges of the tree. Returns the new top.
+    /// Inserts `node`, which starts after all ranges of the tree. Returns the
+    /// new root.
     pub(super) fn insert_last(&mut self, top: u32, node: u32) -> u32 {
         let last = self.get_mut(node);
         (last.left, last.right) = (top, NONE);
         node
     }
 
-    /// `node` starts right behind `before`, a range of the tree. Returns the new
-    /// top.
+    /// Inserts `node`, which starts right after `before`, a range of the tree.
+    /// Returns the new root.
     pub(super) fn insert_after(&mut self, top: u32, before: u32, node: u32) -> u32 {
-        let start = self.known(before).start;
+        let start = self.visited(before).start;
         let top = self.splay(top, start);
         let right = core::mem::replace(&mut self.get_mut(top).right, NONE);
         let second = self.get_mut(node);
@@ -112,21 +113,22 @@ impl SentArena {
         node
     }
 
-    /// Takes `node` out of the tree. Returns the new top.
+    /// Removes `node`. Returns the new root.
     pub(super) fn remove_node(&mut self, top: u32, node: u32) -> u32 {
-        let start = self.known(node).start;
+        let start = self.visited(node).start;
         let top = self.splay(top, start);
         let (left, right) = (self.get_mut(top).left, self.get_mut(top).right);
         if left == NONE {
             return right;
         }
-        // All of it starts before, so that its highest comes out on top.
+        // All of it starts before `node`, so that its highest range becomes the
+        // root.
         let left = self.splay(left, start);
         self.get_mut(left).right = right;
         left
     }
 
-    /// Whether `one` comes right before `other` in the tree.
+    /// Returns true if `one` is the predecessor of `other` in the tree.
     pub(super) fn is_neighbour(&self, one: u32, other: u32) -> bool {
         let right = self.get(one).right;
         if right != NONE {

@@ -137,7 +137,7 @@ fn text_that_left_twice_proves_nothing() {
     let config = config(MtuProbing::Off);
     let mut path = PathMtu::new(LINK, &config);
     path.on_sent(SeqNum(0), SeqNum(1_460), 1_460);
-    path.on_sent_again(SeqNum(0), SeqNum(536), NEVER);
+    path.on_retransmitted(SeqNum(0), SeqNum(536), NEVER);
     path.on_ack(SeqNum(1_460));
     assert_eq!(
         path.on_packet_too_big(536, SEQ, NOW, &config),
