@@ -1,25 +1,26 @@
-//! How fast the network delivers: one rate sample per ACK.
-//! draft-ietf-ccwg-bbr-06 §4.1 (before: draft-cheng-iccrg-delivery-rate-estimation).
+//! The delivery rate: one rate sample per ACK. draft-ietf-ccwg-bbr-06 §4.1
+//! (before: draft-cheng-iccrg-delivery-rate-estimation).
 //!
 //! ```text
-//! send_elapsed = sent_at(P) − first_sent_at(P)     the flight that P ended, as sent
+//! send_elapsed = sent_at(P) − first_sent_at(P)            the flight that P ended, as sent
 //! ack_elapsed  = delivered_at(now) − delivered_at(P)      the same, as acknowledged
 //! rate         = (delivered(now) − delivered(P)) / max(send_elapsed, ack_elapsed)
 //! ```
 //!
-//! P is the range most recently sent of those that this ACK reports. The longer
+//! P is the range sent most recently of those that this ACK reports. The longer
 //! of the two times is taken because neither compressed ACKs nor a burst of
-//! ours can make the network faster than it is.
+//! this sender can make the network faster than it is.
 //!
-//! Rule: only what was delivered counts, by SACK or cumulatively, once. This
-//! file keeps no ranges, smooths nothing and decides nothing.
+//! Rule: each byte counts once, when it is SACKed or cumulatively acknowledged.
+//! This file keeps no ranges, smooths nothing and decides nothing.
 
 use fullpipe_pool::{Duration, Instant};
 
-/// The top bit of [`Snapshot::in_flight`]: sent while the application was slow.
+/// Flag in [`Snapshot::in_flight`]: sent while the application limited the
+/// sender.
 const APP_LIMITED: u32 = 1 << 31;
 
-/// What the connection had delivered when a range left; kept with the range.
+/// State of the estimator when a range left; kept with the range.
 ///
 /// 20 bytes: counters are modulo 2^32 and times are microseconds modulo 71
 /// minutes, because only differences over one flight are ever taken.
@@ -29,71 +30,75 @@ pub struct Snapshot {
     lost: u32,
     delivered_at_us: u32,
     first_sent_at_us: u32,
-    /// Bytes in flight with this range, and `APP_LIMITED`.
+    /// Bytes in flight with this range, and [`APP_LIMITED`].
     in_flight: u32,
 }
 
 impl Snapshot {
-    /// Bytes in flight when the range had left, itself included; below 2 GiB.
+    /// Returns the bytes in flight after the range left, itself included; below
+    /// 2 GiB.
     pub const fn tx_in_flight(&self) -> u32 {
         self.in_flight & !APP_LIMITED
     }
 
-    /// Whether the path was not full because the application was slow.
+    /// Returns true if the application limited the sender when the range left.
     pub const fn is_app_limited(&self) -> bool {
         self.in_flight & APP_LIMITED != 0
     }
 }
 
-/// What one ACK says about the path. Bytes and microseconds.
+/// The rate sample of one ACK. Bytes and microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RateSample {
     /// Bytes delivered during `interval_us`.
     pub delivered: u32,
-    /// Length of the sample; 0 when there is none to be relied on.
+    /// Length of the sample; 0 if there is no reliable one.
     pub interval_us: u32,
-    /// From sending the newest range that this ACK reports to now; `None` when
-    /// it may have been an earlier copy that arrived.
+    /// Time since the newest range reported was sent; `None` if an earlier copy
+    /// of it may have arrived.
     pub rtt_us: Option<u32>,
-    /// The sample says what the application sent, not what the path can carry.
+    /// The application limited the sender: the sample is a lower bound of the
+    /// path's rate.
     pub app_limited: bool,
     /// The newest range reported left after the last round trip ended: a new
-    /// one begins.
+    /// round trip begins.
     pub round_start: bool,
     /// Bytes that this ACK reports for the first time.
     pub newly_acked: u32,
-    /// Bytes taken for lost since the last sample.
+    /// Bytes newly considered lost since the last sample.
     pub newly_lost: u32,
-    /// Bytes in flight when the newest range had left, itself included.
+    /// Bytes in flight after the newest range left, itself included.
     pub tx_in_flight: u32,
-    /// Bytes lost since then.
+    /// Bytes lost since the newest range left.
     pub lost: u32,
-    /// Bytes delivered in the connection's life before the newest range left.
+    /// Bytes delivered over the connection's lifetime before the newest range
+    /// left.
     pub prior_delivered: u64,
-    /// Bytes delivered in the connection's life, this ACK included.
+    /// Bytes delivered over the connection's lifetime, this ACK included.
     pub total_delivered: u64,
 }
 
 impl RateSample {
-    /// The delivery rate in bytes a second; 0 when there is none to be relied on.
+    /// Returns the delivery rate in bytes a second; 0 if there is no reliable
+    /// one.
     pub fn rate(&self) -> u64 {
         rate_of(self.delivered, self.interval_us)
     }
 }
 
-/// The sample with the highest rate that a connection has taken.
+/// The fastest rate sample of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FastestSample {
     /// Bytes delivered during `interval_us`.
     pub delivered: u32,
-    /// Length of the sample, microseconds; 0 when there is none.
+    /// Length of the sample in microseconds; 0 if there is none.
     pub interval_us: u32,
-    /// The round trip with which it ended, microseconds.
+    /// Round-trip time of the sample in microseconds.
     pub rtt_us: u32,
 }
 
 impl FastestSample {
-    /// Its rate in bytes a second.
+    /// Returns the rate in bytes a second.
     pub fn rate(&self) -> u64 {
         rate_of(self.delivered, self.interval_us)
     }
@@ -111,7 +116,7 @@ impl FastestSample {
     }
 }
 
-/// `bytes` in `interval_us` as bytes a second; 0 in no time.
+/// Returns `bytes` in `interval_us` as bytes a second; 0 if the time is 0.
 fn rate_of(bytes: u32, interval_us: u32) -> u64 {
     let scaled = u64::from(bytes) * 1_000_000;
     scaled
@@ -119,24 +124,24 @@ fn rate_of(bytes: u32, interval_us: u32) -> u64 {
         .unwrap_or_default()
 }
 
-/// A range taken for lost, as congestion control sees it.
+/// A range that is newly considered lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LostRange {
-    /// When that was found.
+    /// Time at which the loss was found.
     pub now: Instant,
-    /// Its length.
+    /// Length of the range.
     pub bytes: u32,
-    /// Bytes in flight when it had left, itself included.
+    /// Bytes in flight after the range left, itself included.
     pub tx_in_flight: u32,
-    /// Bytes lost since it left, itself included.
+    /// Bytes lost since the range left, itself included.
     pub lost: u32,
-    /// It left while the application was slow.
+    /// The application limited the sender when the range left.
     pub app_limited: bool,
-    /// Bytes delivered in the connection's life.
+    /// Bytes delivered over the connection's lifetime.
     pub total_delivered: u64,
 }
 
-/// The newest of the ranges that the ACK being processed reports.
+/// The newest of the ranges that the present ACK reports.
 #[derive(Clone, Copy, Debug)]
 struct Newest {
     sent_at: Instant,
@@ -146,26 +151,26 @@ struct Newest {
 
 /// The estimator of one connection.
 ///
-/// Per ACK: [`on_delivered`](Self::on_delivered) for each range, oldest first,
-/// then [`on_lost`](Self::on_lost) for each loss found, then one
-/// [`sample`](Self::sample).
+/// For each ACK, call [`on_delivered`](Self::on_delivered) for each range,
+/// oldest first, then [`on_lost`](Self::on_lost) for each loss found, then
+/// [`sample`](Self::sample) once.
 #[derive(Clone, Debug)]
 pub struct DeliveryRate {
     delivered: u64,
     lost: u64,
     delivered_at: Instant,
-    /// When the flight that is being measured began to leave.
+    /// Send time of the first range in the flight that is being measured.
     first_sent_at: Instant,
-    /// Samples are the application's until more than this is delivered; 0 is
-    /// not at all.
+    /// Samples are application-limited until more bytes than this are
+    /// delivered; 0 is never.
     app_limited_until: u64,
     next_round_delivered: u64,
     newly_acked: u32,
     newly_lost: u32,
     newest: Option<Newest>,
     fastest: FastestSample,
-    /// Bytes and microseconds of the last sample that said something of the path,
-    /// and whether the application was slower than the path then, too.
+    /// Bytes and microseconds of the last sample that says something about the
+    /// path, and its application-limited flag.
     latest: (u32, u32, bool),
 }
 
@@ -176,7 +181,7 @@ impl Default for DeliveryRate {
 }
 
 impl DeliveryRate {
-    /// Nothing sent yet.
+    /// Creates an estimator before anything was sent.
     pub const fn new() -> Self {
         Self {
             delivered: 0,
@@ -197,38 +202,39 @@ impl DeliveryRate {
         }
     }
 
-    /// The rate of the last sample in bytes a second, but for those that an
-    /// application's pause made slower than the one before; 0 before the first.
+    /// Returns the rate of the last sample in bytes a second; 0 before the
+    /// first. Ignores application-limited samples that are slower than the one
+    /// before.
     pub fn latest(&self) -> u64 {
         let (delivered, interval_us, _) = self.latest;
         rate_of(delivered, interval_us)
     }
 
-    /// Whether that is what the application sent, and not what the path can carry.
+    /// Returns true if [`latest`](Self::latest) is application-limited.
     pub const fn latest_is_app_limited(&self) -> bool {
         self.latest.2
     }
 
-    /// The fastest sample so far.
+    /// Returns the fastest sample so far.
     pub const fn fastest(&self) -> FastestSample {
         self.fastest
     }
 
-    /// Bytes delivered in the connection's life.
+    /// Returns the bytes delivered over the connection's lifetime.
     pub const fn delivered(&self) -> u64 {
         self.delivered
     }
 
-    /// Bytes taken for lost in the connection's life.
+    /// Returns the bytes lost over the connection's lifetime.
     pub const fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// `bytes` leave, for the first time or again, with `in_flight` bytes before
-    /// them on their way. What is returned stays with the range.
+    /// Notes that `bytes` leave, with `in_flight` bytes before them in flight.
+    /// Returns the snapshot to keep with the range.
     pub fn on_sent(&mut self, bytes: u32, in_flight: u32, now: Instant) -> Snapshot {
         if in_flight == 0 {
-            // An empty pipe measures nothing: the flight begins here.
+            // Nothing is in flight: the measured flight begins here.
             self.first_sent_at = now;
             self.delivered_at = now;
         }
@@ -246,9 +252,9 @@ impl DeliveryRate {
         }
     }
 
-    /// `bytes` of a range that last left at `sent_at` are reported for the first
-    /// time. `ambiguous`: the range was sent more than once, and nothing says
-    /// that it was the last copy that arrived.
+    /// Notes that `bytes` of a range last sent at `sent_at` are reported for
+    /// the first time. `ambiguous` says that the range was retransmitted and
+    /// that any copy may have arrived.
     pub fn on_delivered(
         &mut self,
         bytes: u32,
@@ -271,7 +277,7 @@ impl DeliveryRate {
         self.first_sent_at = sent_at;
     }
 
-    /// `bytes` of a range that left with `snapshot` are taken for lost.
+    /// Notes that `bytes` of a range that left with `snapshot` are lost.
     pub fn on_lost(&mut self, bytes: u32, snapshot: Snapshot, now: Instant) -> LostRange {
         self.lost += u64::from(bytes);
         self.newly_lost = self.newly_lost.saturating_add(bytes);
@@ -285,19 +291,18 @@ impl DeliveryRate {
         }
     }
 
-    /// The window and the pacing rate would let more leave, and there is nothing
-    /// to send: until what is in flight now has been delivered, samples say
-    /// nothing about the path.
+    /// Marks samples as application-limited until the bytes in flight now are
+    /// delivered: the window and the pacing rate allow more, and there is
+    /// nothing to send.
     ///
-    /// To be asked before each write is taken and before each ACK and timer is
-    /// processed.
+    /// The caller checks this before each write, ACK and timer.
     pub fn mark_app_limited(&mut self, in_flight: u32) {
         self.app_limited_until = (self.delivered + u64::from(in_flight)).max(1);
     }
 
-    /// The sample of the ACK whose ranges have been told, which is over with
-    /// it. `min_rtt_us` is the connection's smallest round-trip time, this ACK's
-    /// included; no flight is measured in less.
+    /// Completes the sample of the present ACK. `min_rtt_us` is the
+    /// connection's smallest round-trip time, this ACK's included; a flight
+    /// measured in less is unreliable.
     pub fn sample(&mut self, min_rtt_us: u32) -> RateSample {
         if self.app_limited_until != 0 && self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
@@ -319,7 +324,8 @@ impl DeliveryRate {
         sample.delivered = (self.delivered as u32).wrapping_sub(snapshot.delivered);
         sample.prior_delivered = self.delivered - u64::from(sample.delivered);
         sample.interval_us = if interval_us < min_rtt_us {
-            // An earlier copy was delivered: the time is too short by a round trip.
+            // An earlier copy was delivered: the time is too short by a round
+            // trip.
             0
         } else {
             interval_us
@@ -344,7 +350,7 @@ fn wrapped_us(at: Instant) -> u32 {
     at.as_micros() as u32
 }
 
-/// Whole microseconds, at most 71 minutes.
+/// Returns whole microseconds, at most 71 minutes.
 fn micros(time: Duration) -> u32 {
     time.as_micros().min(u32::MAX.into()) as u32
 }

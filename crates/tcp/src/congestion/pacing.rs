@@ -1,15 +1,15 @@
-//! When the next segment may leave.
+//! Pacing: the time at which the next segment may leave.
 //!
-//! Rule: what leaves pushes the release time on by its length over the rate; a
-//! sender that comes late may catch up by one quantum and no more, and a flight
-//! that begins in an empty pipe has a burst of ten segments free. So in any
-//! stretch of time no more leaves than the rate allows plus a quantum and a
-//! burst. The rate is an argument; this file does not choose it.
+//! Rule: each segment moves the release time on by its length over the rate. A
+//! sender that is late may catch up by one quantum, and a flight that starts
+//! while nothing is in flight has a burst of ten segments free. So in any
+//! interval no more leaves than the rate allows plus a quantum and a burst. The
+//! rate is an argument.
 
 use fullpipe_pool::{Duration, Instant};
 
-/// Segments that may leave at once when nothing is in flight. RFC 6928's window,
-/// so that pacing never makes a short answer slower.
+/// Segments that may leave at once when nothing is in flight: RFC 6928's
+/// window, so that pacing does not delay a short response.
 pub const BURST_SEGMENTS: u32 = 10;
 
 /// Largest quantum in bytes: no device takes a larger super-segment.
@@ -22,12 +22,12 @@ const NANOS_PER_SEC: u64 = 1_000_000_000;
 #[derive(Clone, Debug, Default)]
 pub struct SegmentPacer {
     release_at: Instant,
-    /// Bytes of the current burst that may still leave free.
+    /// Bytes of the present burst that are still free.
     burst: u32,
 }
 
 impl SegmentPacer {
-    /// Anything may leave.
+    /// Creates a pacer that delays nothing.
     pub const fn new() -> Self {
         Self {
             release_at: Instant::ZERO,
@@ -35,31 +35,30 @@ impl SegmentPacer {
         }
     }
 
-    /// Bytes that should leave as one: a millisecond of `rate`, at least two
-    /// segments, at most 64 KiB.
+    /// Returns the bytes that should leave as one: a millisecond of `rate`, at
+    /// least two segments, at most 64 KiB.
     pub fn quantum(rate: u64, mss: u32) -> u32 {
         let millisecond = (rate / 1_000).min(QUANTUM_MAX.into()) as u32;
         millisecond.max(2 * mss)
     }
 
-    /// When the next segment may leave: for `next_timeout`.
+    /// Returns the time at which the next segment may leave.
     pub const fn release_at(&self) -> Instant {
         self.release_at
     }
 
-    /// Whether a segment may leave now.
+    /// Returns true if a segment may leave now.
     pub fn may_send(&self, now: Instant) -> bool {
         self.burst > 0 || self.release_at <= now
     }
 
-    /// Data is about to leave and nothing is in flight: the initial or restart
-    /// burst.
+    /// Grants the burst of a flight that starts while nothing is in flight.
     pub fn on_flight_start(&mut self, mss: u32) {
         self.burst = BURST_SEGMENTS * mss;
     }
 
-    /// `bytes` left at `rate`. The release time is at most one quantum of the
-    /// rate in the past before they are charged.
+    /// Charges `bytes` that leave at `rate`. The release time is at most one
+    /// quantum in the past before they are charged.
     pub fn on_sent(&mut self, bytes: u32, rate: u64, mss: u32, now: Instant) {
         let charged = bytes.saturating_sub(self.burst);
         self.burst = self.burst.saturating_sub(bytes);
@@ -69,7 +68,8 @@ impl SegmentPacer {
     }
 }
 
-/// How long `bytes` take at `rate` bytes a second; a rate of 0 counts as 1.
+/// Returns the time that `bytes` take at `rate` bytes a second; a rate of 0
+/// counts as 1.
 fn duration_of(bytes: u32, rate: u64) -> Duration {
     Duration::from_nanos(u64::from(bytes) * NANOS_PER_SEC / rate.max(1))
 }

@@ -1,10 +1,10 @@
-//! Whether the congestion window is what holds the sender back. RFC 7661's
-//! intent: a window that was not tested must not grow.
+//! Validation of the congestion window: a window that did not stop the sender
+//! must not grow (RFC 7661).
 //!
-//! Rule: being stopped once counts for the rest of that round trip and for the
-//! next, because an ACK tells of what left a round trip ago, and pacing and
-//! super-segments make the moment itself a matter of luck. What stopped the
-//! sender is not decided here.
+//! Rule: one stop counts for the rest of that round trip and for the next. An
+//! ACK reports what left a round trip ago, and pacing and super-segments make
+//! the exact moment of a stop random. The caller decides what stopped the
+//! sender.
 
 /// The last two round trips of one connection.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,7 +14,7 @@ pub struct WindowUse {
 }
 
 impl WindowUse {
-    /// Not stopped yet.
+    /// Creates a record without a stop.
     pub const fn new() -> Self {
         Self {
             this_round: false,
@@ -22,13 +22,13 @@ impl WindowUse {
         }
     }
 
-    /// There was something to send, and the congestion window was the bound.
+    /// Notes that the congestion window stopped the sender.
     pub fn on_full(&mut self) {
         self.this_round = true;
     }
 
-    /// An ACK has arrived; `round_start` is its rate sample's. Returns whether
-    /// the window was the bound: [`AckSample::cwnd_limited`].
+    /// Takes an ACK; `round_start` is that of its rate sample. Returns
+    /// [`AckSample::cwnd_limited`].
     ///
     /// [`AckSample::cwnd_limited`]: super::control::AckSample::cwnd_limited
     pub fn on_ack(&mut self, round_start: bool) -> bool {

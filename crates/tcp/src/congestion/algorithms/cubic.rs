@@ -1,16 +1,17 @@
-//! CUBIC: the window is a cubic function of the time since congestion. RFC 9438.
+//! CUBIC: the window is a cubic function of the time since the last congestion
+//! event. RFC 9438.
 //!
 //! ```text
 //! W_cubic(t) = C·(t − K)³ + W_max        K = ∛((W_max − cwnd_epoch) / C)
-//! W_est      = W_est + α·delivered/cwnd   what Reno would have by now
+//! W_est      = W_est + α·delivered/cwnd  Reno's window at the same time
 //! ```
 //!
 //! Rule: the window moves towards W_cubic one round trip ahead, and is never
-//! below W_est. C is 0.4 segments/s³, β is 0.7; after a congestion mark β is
-//! 0.85 (RFC 8511, ABE). Integers only: bytes, and milliseconds since the
-//! epoch began, from which time is taken in which the window was not what held
-//! the sender back (§4.2, §5.8). Slow start is HyStart++'s, the way down to a
-//! smaller window is PRR's.
+//! below W_est. C is 0.4 segments/s³, β is 0.7, and 0.85 after a congestion
+//! mark (RFC 8511, ABE). Integers only: bytes, and milliseconds since the start
+//! of the epoch, without the time in which the window did not limit the sender
+//! (§4.2, §5.8). HyStart++ ends slow start, and PRR lowers the window
+//! gradually.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -23,28 +24,28 @@ use crate::congestion::control::{
 const BETA: u32 = 70;
 /// Share of the window kept after a mark, in percent. RFC 8511 §3.1.
 const BETA_ECN: u32 = 85;
-/// Segments that one ACK may add in slow start where nothing spreads what it
-/// releases: L of RFC 9406 §4.2.
+/// Segments that one ACK may add in slow start without pacing: L of RFC 9406
+/// §4.2.
 const L_UNPACED: u32 = 8;
-/// α = 3·(1 − β)/(1 + β) = 9/17 until W_est is back where the window was.
-/// RFC 9438 §4.3.
+/// α = 3·(1 − β)/(1 + β) = 9/17 until W_est has reached the window before the
+/// reduction. RFC 9438 §4.3.
 const ALPHA: (u64, u64) = (9, 17);
 
-/// The curve being followed, and where it came from. Bytes.
+/// The cubic curve and its parameters, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Curve {
     cwnd: u32,
     ssthresh: u32,
-    /// Where the curve is flat.
+    /// W_max: the window at which the curve is flat.
     w_max: u32,
     /// The window before the last reduction.
     cwnd_prior: u32,
-    /// What Reno's window would be.
+    /// Reno's window at the same time.
     w_est: u32,
     /// K in milliseconds.
     k_ms: u32,
-    /// When congestion avoidance began, moved on by the time that does not
-    /// count; `None` until it begins.
+    /// Start of congestion avoidance, moved on by the time that does not count;
+    /// `None` until it starts.
     epoch_start: Option<Instant>,
     /// Remainders of the divisions by which the two windows grow.
     cwnd_rest: u64,
@@ -55,9 +56,9 @@ struct Curve {
 #[derive(Clone, Debug)]
 pub struct Cubic {
     curve: Curve,
-    /// What `curve` was before a reduction that may prove wrong. RFC 9438 §4.9.
+    /// The curve before the last reduction, for an undo. RFC 9438 §4.9.
     before: Option<Curve>,
-    /// `None` after the first slow start, or if switched off.
+    /// `None` after the first slow start, or if the knob is off.
     hystart: Option<HyStart>,
     paced: bool,
     last_ack_at: Instant,
@@ -86,7 +87,7 @@ impl Cubic {
         }
     }
 
-    /// The window that the curve was bent around at the last reduction: W_max.
+    /// Returns W_max.
     pub const fn w_max(&self) -> u32 {
         self.curve.w_max
     }
@@ -115,21 +116,23 @@ impl Cubic {
         curve.cwnd += grown.min(curve.ssthresh - curve.cwnd);
     }
 
-    /// Time in which the window was not tested does not bend the curve.
+    /// Moves the start of the epoch on by a time in which the window was not
+    /// tested.
     fn skip_time(&mut self, now: Instant) {
         if let Some(start) = &mut self.curve.epoch_start {
             *start += now.since(self.last_ack_at);
         }
     }
 
-    /// A reduction to `percent`: W_max, with fast convergence (§4.7), and
+    /// Reduces to `percent`: sets W_max, with fast convergence (§4.7), and
     /// `ssthresh`.
     fn reduce(&mut self, event: &CongestionEvent, percent: u32) {
         let curve = &mut self.curve;
         let used = event.used(curve.cwnd);
         curve.cwnd_prior = used;
         curve.w_max = if used < curve.w_max {
-            // A flow that lost its place makes room for the one that took it.
+            // Fast convergence: a flow whose share shrinks leaves room for the
+            // others.
             scale(used, 100 + percent, 200)
         } else {
             used
@@ -141,10 +144,10 @@ impl Cubic {
 }
 
 impl Curve {
-    /// Congestion avoidance begins at `now`.
+    /// Starts congestion avoidance at `now`.
     fn begin(&mut self, mss: u32, now: Instant) {
         self.epoch_start = Some(now);
-        // After slow start, and after a timeout, the curve begins at its flat
+        // After slow start and after a timeout the curve starts at its flat
         // point: K is 0. RFC 9438 §4.8, §4.10.
         self.w_max = self.w_max.max(self.cwnd);
         self.k_ms = k_ms(self.w_max - self.cwnd, mss);
@@ -153,7 +156,7 @@ impl Curve {
         self.w_est_rest = 0;
     }
 
-    /// `acked` bytes more were delivered in congestion avoidance.
+    /// Grows the window for `acked` bytes delivered in congestion avoidance.
     fn advance(&mut self, acked: u32, mss: u32, srtt_us: u32, now: Instant) {
         if self.epoch_start.is_none() {
             self.begin(mss, now);
@@ -182,12 +185,13 @@ impl Curve {
         }
     }
 
-    /// Half as much again: the most that a round trip may add. RFC 9438 §4.4.
+    /// Returns 1.5 times the window: the most that a round trip may reach. RFC
+    /// 9438 §4.4.
     fn half_more(&self) -> u32 {
         self.cwnd.saturating_add(self.cwnd / 2)
     }
 
-    /// W_cubic(t).
+    /// Returns W_cubic(t).
     fn at(&self, t: Duration, mss: u32) -> u32 {
         let t_ms = t.as_millis().min(1 << 20) as i64 - i64::from(self.k_ms);
         // 0.4·mss·(t/1000)³, divided in two steps to stay within 64 bits.
@@ -197,18 +201,19 @@ impl Curve {
     }
 }
 
-/// K in milliseconds for `gap` bytes to climb. RFC 9438 §4.2.
+/// Returns K in milliseconds for a climb of `gap` bytes. RFC 9438 §4.2.
 fn k_ms(gap: u32, mss: u32) -> u32 {
     // gap/mss segments over 0.4 segments/s³, in ms³.
     let cube = u64::from(gap) * 2_500_000_000 / u64::from(mss.max(1));
     cube_root(cube)
 }
 
-/// The largest number whose cube is not above `value`: bit by bit, from above.
+/// Returns the largest number whose cube is at most `value`, computed bit by
+/// bit.
 fn cube_root(value: u64) -> u32 {
     let mut root: u64 = 0;
-    // The cube of a number of 21 bits fits in 64; that is 35 minutes, and more
-    // than that is none of any use.
+    // The cube of a number of 21 bits fits in 64 bits. 21 bits of milliseconds
+    // are 35 minutes, more than any K of use.
     for bit in (0..21).rev() {
         let tried = root | 1 << bit;
         if tried.pow(3) <= value {
@@ -218,7 +223,7 @@ fn cube_root(value: u64) -> u32 {
     root as u32
 }
 
-/// `bytes` times `num` over `den`.
+/// Returns `bytes` times `num` over `den`.
 fn scale(bytes: u32, num: u32, den: u32) -> u32 {
     (u64::from(bytes) * u64::from(num) / u64::from(den)) as u32
 }
@@ -272,7 +277,8 @@ impl CongestionControl for Cubic {
             self.before = Some(self.curve);
             self.reduce(event, BETA);
         }
-        // The next curve begins where slow start will end. RFC 9438 §4.8.
+        // The next curve starts at the window that slow start reaches. RFC 9438
+        // §4.8.
         self.curve.w_max = 0;
         self.curve.epoch_start = None;
         self.curve.cwnd = event.mss;
@@ -287,7 +293,8 @@ impl CongestionControl for Cubic {
     }
 
     fn on_idle(&mut self, restart_window: u32) {
-        // What the path once carried is worth slow-starting towards. RFC 7661 §4.4.
+        // Slow start towards a window that the path carried before. RFC 7661
+        // §4.4.
         let curve = &mut self.curve;
         curve.ssthresh = curve.ssthresh.max(scale(curve.cwnd, 3, 4));
         curve.cwnd = curve.cwnd.min(restart_window);

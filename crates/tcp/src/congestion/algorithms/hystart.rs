@@ -1,21 +1,22 @@
-//! HyStart++: leaving slow start before a queue overflows. RFC 9406.
+//! HyStart++: ends slow start before a queue overflows. RFC 9406.
 //!
-//! Rule: round-trip times are compared with those of the round trip before.
-//! When eight samples agree that they grow, the window grows a quarter as fast
-//! (CSS); if that was jitter slow start goes on, else it ends after five rounds.
-//! Only the first slow start of a connection is watched: later ones know where
-//! to stop. This file holds no window.
+//! Rule: the round-trip times of a round are compared with those of the round
+//! before. When eight samples are longer, conservative slow start (CSS) begins:
+//! the window grows a quarter as fast. If the round-trip time falls again slow
+//! start resumes; otherwise it ends after five rounds. Used in the first slow
+//! start of a connection only. This file holds no window.
 
-/// MIN_RTT_THRESH and MAX_RTT_THRESH: growth of the round trip in microseconds
-/// that counts, at least and at most.
+/// MIN_RTT_THRESH and MAX_RTT_THRESH: smallest and largest significant growth
+/// of the round-trip time, in microseconds.
 const RTT_THRESH_US: (u32, u32) = (4_000, 16_000);
-/// MIN_RTT_DIVISOR: between the two, this part of the round trip counts.
+/// MIN_RTT_DIVISOR: between these bounds, the part of the round-trip time that
+/// is significant growth.
 const MIN_RTT_DIVISOR: u32 = 8;
-/// N_RTT_SAMPLE: samples in a round before it is judged.
+/// N_RTT_SAMPLE: samples in a round before it is checked.
 const N_RTT_SAMPLE: u8 = 8;
-/// CSS_GROWTH_DIVISOR: how much slower the window grows while in doubt.
+/// CSS_GROWTH_DIVISOR: divisor of the window's growth in CSS.
 pub const CSS_GROWTH_DIVISOR: u32 = 4;
-/// CSS_ROUNDS: rounds of doubt that end slow start.
+/// CSS_ROUNDS: rounds of CSS that end slow start.
 const CSS_ROUNDS: u8 = 5;
 
 const NONE: u32 = u32::MAX;
@@ -37,7 +38,8 @@ pub enum SlowStartPhase {
 pub struct HyStart {
     last_round_min_rtt_us: u32,
     current_round_min_rtt_us: u32,
-    /// The round trip that led into conservative slow start; `NONE` outside of it.
+    /// Smallest round-trip time of the round that started CSS; `NONE` outside
+    /// of CSS.
     css_baseline_min_rtt_us: u32,
     rtt_sample_count: u8,
     css_rounds: u8,
@@ -50,7 +52,7 @@ impl Default for HyStart {
 }
 
 impl HyStart {
-    /// Before the first round.
+    /// Creates the state before the first round.
     pub const fn new() -> Self {
         Self {
             last_round_min_rtt_us: NONE,
@@ -61,7 +63,7 @@ impl HyStart {
         }
     }
 
-    /// An ACK in slow start, with its round-trip time if it gave one.
+    /// Takes an ACK in slow start, with its round-trip time if it has one.
     pub fn on_ack(&mut self, rtt_us: Option<u32>, round_start: bool) -> SlowStartPhase {
         if round_start {
             self.last_round_min_rtt_us = self.current_round_min_rtt_us;

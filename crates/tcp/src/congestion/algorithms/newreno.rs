@@ -1,11 +1,12 @@
-//! NewReno: slow start, congestion avoidance, half on loss. RFC 5681; 0.8 on a
-//! congestion mark (RFC 8511, ABE), because a queue that marks is a short one.
+//! NewReno: slow start, congestion avoidance, half the window on loss (RFC
+//! 5681), 0.8 of it on a congestion mark (RFC 8511, ABE), because a queue that
+//! marks is short.
 //!
-//! Rule: window = window + delivered in slow start, + one segment a round trip
-//! after it. Bytes delivered are counted, by SACK too, so neither split nor
-//! stretched nor lost ACKs change the pace; pacing keeps what a stretched one
-//! releases from being a burst. What fast recovery does meanwhile is not this
-//! file's.
+//! Rule: the window grows by the bytes delivered in slow start and by one
+//! segment a round trip afterwards. Bytes delivered are counted, also by SACK,
+//! so that split, stretched and lost ACKs do not change the growth; pacing
+//! spreads what a stretched ACK releases. PRR sets the window during fast
+//! recovery.
 
 use crate::congestion::control::{AckSample, CongestionControl, CongestionEvent, CongestionStart};
 
@@ -15,18 +16,18 @@ const BETA_ECN: u32 = 80;
 /// Share of the window kept after a loss, in percent. RFC 5681 equation 4.
 const BETA_LOSS: u32 = 50;
 
-/// Segments that one ACK may add in slow start where nothing spreads what it
-/// releases: L of RFC 3465 §2.2.
+/// Segments that one ACK may add in slow start without pacing: L of RFC 3465
+/// §2.2.
 const L_UNPACED: u32 = 2;
 
-/// The window before a reduction that may prove wrong.
+/// The window before a reduction, for an undo.
 #[derive(Clone, Copy, Debug)]
 struct Before {
     cwnd: u32,
     ssthresh: u32,
 }
 
-/// The state of NewReno. Bytes throughout.
+/// The state of NewReno, in bytes.
 #[derive(Clone, Debug)]
 pub struct NewReno {
     cwnd: u32,
@@ -63,7 +64,7 @@ impl NewReno {
     }
 }
 
-/// `percent` of `bytes`.
+/// Returns `percent` of `bytes`.
 fn percent_of(bytes: u32, percent: u32) -> u32 {
     (u64::from(bytes) * u64::from(percent) / 100) as u32
 }
@@ -130,7 +131,8 @@ impl CongestionControl for NewReno {
     }
 
     fn on_idle(&mut self, restart_window: u32) {
-        // What the path once carried is worth slow-starting towards. RFC 7661 §4.4.
+        // Slow start towards a window that the path carried before. RFC 7661
+        // §4.4.
         self.ssthresh = self.ssthresh.max(percent_of(self.cwnd, 75));
         self.cwnd = self.cwnd.min(restart_window);
     }

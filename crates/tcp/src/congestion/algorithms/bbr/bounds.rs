@@ -1,18 +1,19 @@
-//! What loss says about how far the model may be trusted.
-//! draft-ietf-ccwg-bbr-06 §5.5.10 and §5.5.11.
+//! Bounds that losses set on BBR's model. draft-ietf-ccwg-bbr-06 §5.5.10 and
+//! §5.5.11.
 //!
-//! Rule: loss found while probing bounds what may be in flight for good
-//! (`inflight_longterm`); loss found at other times bounds rate and volume until
-//! the next probe (`…_shortterm`), by what was delivered during the round trip
-//! and by no more than 30 %. Up to a threshold, a share of what was in flight,
-//! loss says nothing.
+//! Rule: loss while probing sets a lasting bound on the bytes in flight
+//! (`inflight_longterm`). Loss at other times bounds rate and bytes in flight
+//! until the next probe (`…_shortterm`), at the values delivered during the
+//! round trip and at no less than 70 % of the previous bound. Loss up to a
+//! threshold, a share of the bytes in flight, changes nothing.
 //!
-//! The draft has that threshold for probing only, and answers for every round
-//! trip with a loss otherwise, so that random loss takes its share in each of
-//! the sixty round trips between two probes. On 100 Mbit/s and 40 ms that left
-//! 89 % of the path at 0.1 % of loss and 81 % at 1 %, against 97 and 91 % with
-//! one threshold for both, which also gives the knob one meaning, 100 being off.
-//! Beside CUBIC or NewReno it takes the same share of a queue either way.
+//! The draft has that threshold for probing only, and otherwise responds to
+//! every round trip with a loss, so that random loss lowers the bounds in each
+//! of the sixty round trips between two probes. On 100 Mbit/s and 40 ms that
+//! left 89 % of the path at 0.1 % of loss and 81 % at 1 %, against 97 and 91 %
+//! with one threshold for both, which also gives the knob one meaning, 100
+//! being off. Beside CUBIC or NewReno BBR takes the same share of a queue
+//! either way.
 
 use super::{Bbr, BbrState, INFINITE};
 use crate::congestion::{
@@ -20,31 +21,32 @@ use crate::congestion::{
     delivery_rate::LostRange,
 };
 
-/// BBR.Beta in percent: what is kept at least. §5.5.10.2.
+/// BBR.Beta in percent: smallest factor of a reduction. §5.5.10.2.
 const BETA: u64 = 70;
-/// A threshold that nothing reaches.
+/// Threshold that switches the response to loss off.
 const OFF: u32 = 100;
 
-/// Bounds on rate and volume, and the signals they follow from.
+/// Bounds on rate and bytes in flight, and the signals from which they follow.
 #[derive(Clone, Debug)]
 pub struct Bounds {
     /// BBR.LossThresh in percent.
     loss_threshold: u32,
-    /// Most that was safe to have in flight.
+    /// Most bytes in flight that were safe.
     pub inflight_longterm: u32,
     pub inflight_shortterm: u32,
     pub bw_shortterm: u64,
-    /// Highest delivery rate and volume of the round trip.
+    /// Highest delivery rate of the round trip; `inflight_latest` is the most
+    /// bytes delivered in it.
     bw_latest: u64,
     pub inflight_latest: u32,
-    /// The round trip that loss is counted over ends when something arrives
-    /// that left after so many bytes had been delivered.
+    /// Number of bytes delivered at which a range must have left to end the
+    /// round trip over which loss is counted.
     loss_round_delivered: u64,
     pub loss_round_start: bool,
     is_loss_in_round: bool,
-    /// A mark, or more loss than the threshold, fell into the round trip.
+    /// The round trip had a mark, or more loss than the threshold.
     is_loss_high: bool,
-    /// Ranges lost in it.
+    /// Ranges lost in the round trip.
     pub loss_events_in_round: u8,
 }
 
@@ -65,15 +67,15 @@ impl Bounds {
         }
     }
 
-    /// Whether loss bounds neither what may be in flight nor the rate.
+    /// Returns true if loss bounds neither the bytes in flight nor the rate.
     pub fn are_loose(&self) -> bool {
         self.inflight_longterm == INFINITE
             && self.inflight_shortterm == INFINITE
             && self.bw_shortterm == u64::MAX
     }
 
-    /// IsInflightTooHigh: `lost` of `tx_in_flight` bytes are more than the
-    /// threshold allows. §5.5.10.2.
+    /// IsInflightTooHigh: returns true if `lost` of `tx_in_flight` bytes are
+    /// more than the threshold allows. §5.5.10.2.
     pub fn is_too_high(&self, lost: u32, tx_in_flight: u32) -> bool {
         let share = u64::from(tx_in_flight) * u64::from(self.loss_threshold);
         self.loss_threshold < OFF && u64::from(lost) * 100 > share
@@ -113,8 +115,8 @@ impl Bounds {
         self.inflight_shortterm = self.inflight_latest.max(beta_of(inflight));
     }
 
-    /// InflightAtLoss: what was in flight when losses crossed the threshold,
-    /// which may be in the middle of `lost`. §5.5.10.2.
+    /// InflightAtLoss: returns the bytes in flight at which losses crossed the
+    /// threshold, which may be in the middle of `lost`. §5.5.10.2.
     fn inflight_at_loss(&self, lost: &LostRange) -> u32 {
         let inflight_prev = lost.tx_in_flight.saturating_sub(lost.bytes);
         let lost_prev = lost.lost.saturating_sub(lost.bytes);
@@ -125,10 +127,10 @@ impl Bounds {
     }
 }
 
-/// What a recovery may have to give back. §5.5.11.
+/// State from before a recovery, for an undo. §5.5.11.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SavedBounds {
-    /// The fields below are those from before this recovery.
+    /// The fields below are set.
     pub is_saved: bool,
     /// The state that loss ended.
     pub state: Option<BbrState>,
@@ -206,7 +208,8 @@ impl Bbr {
         }
     }
 
-    /// A congestion mark: as if too much had been lost, of what is in flight.
+    /// Responds to a congestion mark as to too much loss of the bytes in
+    /// flight.
     pub(super) fn handle_mark(&mut self, event: &CongestionEvent) {
         self.note_loss(event.total_delivered);
         self.bounds.is_loss_high = true;
@@ -220,12 +223,12 @@ impl Bbr {
             };
             self.handle_inflight_too_high(event.in_flight, &lost);
         }
-        // It is no recovery that could prove wrong.
+        // A mark is not a recovery that could prove spurious.
         self.undo.is_saved = self.in_recovery;
     }
 
-    /// SaveStateUponLoss. §5.5.11.1. Once for a recovery: the second time would
-    /// save what the first loss has already lowered.
+    /// SaveStateUponLoss. §5.5.11.1. Once for a recovery: a second time would
+    /// save values that the first loss has lowered.
     pub(super) fn save_state_upon_loss(&mut self) {
         self.save_cwnd();
         if self.undo.is_saved {
@@ -284,7 +287,7 @@ impl Bbr {
     }
 }
 
-/// BBR.Beta of `bytes`.
+/// Returns BBR.Beta of `bytes`.
 fn beta_of(bytes: u32) -> u32 {
     (u64::from(bytes) * BETA / 100) as u32
 }

@@ -1,26 +1,28 @@
 //! BBR (version 3): draft-ietf-ccwg-bbr-06, July 2026.
 //!
-//! Rule: the window and the rate follow from a model of the path, the highest
-//! bandwidth seen lately and the shortest round trip, and from what loss said
-//! about how far that model may be trusted. This file holds the order of the
-//! steps (§5.2) and the control parameters (§5.6); the ideas are one file each:
-//! `model` (bandwidth, round trips, aggregation), `startup` (Startup, Drain and
-//! the full pipe), `probe_bw`, `probe_rtt`, and `bounds` (loss).
+//! Rule: window and rate follow from a model of the path, which is the highest
+//! bandwidth seen lately and the shortest round trip, within bounds that losses
+//! set. This file holds the order of the steps (§5.2) and the control
+//! parameters (§5.6). `model` has bandwidth, round trips and aggregation;
+//! `startup` has Startup, Drain and the full pipe; `probe_bw`, `probe_rtt` and
+//! `bounds` (loss) have the rest. Comments name the draft's functions and
+//! sections.
 //!
-//! Different from the draft:
+//! Differences from the draft:
 //! - `BBR.LossThresh` is a knob, and 100 % switches off every response to loss
-//!   but the retransmission timeout's;
-//! - loss below that threshold does not lower the short-term bounds either
-//!   (see `bounds`);
-//! - a round trip in which the application was slow still shows that the pipe is
-//!   full, if enough was in flight (see `startup`): else a send buffer of two
-//!   bandwidth-delay products and some loss keep Startup going;
-//! - a connection without SACK is not treated specially: what its duplicate
-//!   ACKs say is little, and the full pipe is found without;
-//! - state for undo is saved once in a recovery, not in each of its round trips;
-//! - a congestion mark, of which the draft says only that it is congestion,
-//!   counts as a round trip with too much loss;
-//! - chance is a generator seeded for the connection, not a source of entropy.
+//!   except that to a retransmission timeout.
+//! - Loss below that threshold does not lower the short-term bounds either (see
+//!   `bounds`).
+//! - An application-limited round trip still shows a full pipe if enough was in
+//!   flight (see `startup`). Otherwise a send buffer of two bandwidth-delay
+//!   products and some loss keep Startup going.
+//! - A connection without SACK is not treated specially: its duplicate ACKs say
+//!   little, and the full pipe is found without them.
+//! - The state for an undo is saved once in a recovery, not in each of its
+//!   round trips.
+//! - A congestion mark counts as a round trip with too much loss; the draft
+//!   says only that it is congestion.
+//! - Random choices come from a generator with the connection's seed.
 
 mod bounds;
 mod model;
@@ -44,14 +46,15 @@ use crate::{
     },
 };
 
-/// No bound.
+/// Value of a bound that is not set.
 const INFINITE: u32 = u32::MAX;
-/// BBR.MinPipeCwnd in segments: so that a peer that acknowledges every second
-/// segment never stops the pipe. §5.6.4.3.
+/// BBR.MinPipeCwnd in segments: enough for a peer that acknowledges every
+/// second segment. §5.6.4.3.
 const MIN_PIPE_SEGMENTS: u32 = 4;
-/// BBR.PacingMarginPercent: how far below the bandwidth to pace. §5.6.2.
+/// BBR.PacingMarginPercent: margin of the pacing rate below the bandwidth.
+/// §5.6.2.
 const PACING_MARGIN: u64 = 1;
-/// The quanta that may be held up in either host. §5.5.8.1.
+/// Quanta that may wait in either host. §5.5.8.1.
 const OFFLOAD_QUANTA: u32 = 3;
 
 /// BBR.state. §5.1.1.
@@ -59,22 +62,22 @@ const OFFLOAD_QUANTA: u32 = 3;
 pub enum BbrState {
     /// Doubles the rate each round trip until the pipe is full.
     Startup,
-    /// Lets the queue run empty that this built.
+    /// Drains the queue that Startup built.
     Drain,
-    /// Sends less than the path carries, to leave room.
+    /// Sends less than the path's rate, to leave headroom.
     ProbeBwDown,
-    /// Sends what the path carries.
+    /// Sends at the path's rate.
     ProbeBwCruise,
-    /// Fills the pipe, without a queue, for one round trip.
+    /// Fills the pipe without building a queue, for one round trip.
     ProbeBwRefill,
-    /// Sends more than the path is known to carry.
+    /// Sends more than the known rate of the path.
     ProbeBwUp,
-    /// Sends little, to see the round trip without a queue.
+    /// Sends little, to measure the round trip without a queue.
     ProbeRtt,
 }
 
 impl BbrState {
-    /// Pacing gain and window gain in percent. §5.6.1.
+    /// Returns pacing gain and window gain in percent. §5.6.1.
     const fn gains(self) -> (u64, u64) {
         match self {
             Self::Startup => (277, 200),
@@ -94,7 +97,7 @@ impl BbrState {
         }
     }
 
-    /// IsProbingBW: loss is expected and answered for differently.
+    /// IsProbingBW: loss is expected, and the response to it differs.
     const fn is_accelerating(self) -> bool {
         match self {
             Self::Startup | Self::ProbeBwRefill | Self::ProbeBwUp => true,
@@ -108,12 +111,12 @@ impl BbrState {
 pub struct Bbr {
     state: BbrState,
     ack_phase: AckPhase,
-    /// RTT samples have set the pacing rate at least once.
+    /// An RTT sample has set the pacing rate.
     has_seen_rtt: bool,
     in_recovery: bool,
     idle_restart: bool,
     cwnd: u32,
-    /// The last window that neither loss nor ProbeRTT had a say in.
+    /// The last window that neither loss nor ProbeRTT had reduced.
     prior_cwnd: u32,
     initial_cwnd: u32,
     mss: u32,
@@ -151,17 +154,17 @@ impl Bbr {
         bbr
     }
 
-    /// Where the state machine is.
+    /// Returns the state of the state machine.
     pub const fn state(&self) -> BbrState {
         self.state
     }
 
-    /// BBR.max_bw in bytes a second.
+    /// Returns BBR.max_bw in bytes a second.
     pub fn max_bw(&self) -> u64 {
         self.model.max_bw()
     }
 
-    /// BBR.min_rtt in microseconds; `u32::MAX` before the first sample.
+    /// Returns BBR.min_rtt in microseconds; `u32::MAX` before the first sample.
     pub const fn min_rtt_us(&self) -> u32 {
         self.model.min_rtt_us
     }
@@ -286,8 +289,8 @@ impl CongestionControl for Bbr {
         self.cwnd
     }
 
-    /// BBR has no such threshold: in Startup there is none yet, afterwards the
-    /// window is above what it would be.
+    /// Returns a substitute, because BBR has no slow-start threshold: unset in
+    /// Startup, the window afterwards.
     fn ssthresh(&self) -> u32 {
         if self.full_pipe.reached {
             self.cwnd
@@ -377,17 +380,17 @@ impl CongestionControl for Bbr {
         self.handle_spurious_loss();
     }
 
-    /// The model does not age while nothing is sent, and pacing takes the burst
-    /// out of going on where it was. §5.4.2.
+    /// Does nothing: the model does not age while nothing is sent, and pacing
+    /// spreads the window at the restart. §5.4.2.
     fn on_idle(&mut self, _restart_window: u32) {}
 }
 
-/// `gain` percent of `value`.
+/// Returns `gain` percent of `value`.
 fn percent(value: u64, gain: u64) -> u64 {
     value.saturating_mul(gain) / 100
 }
 
-/// `value`, or the largest window.
+/// Returns `value`, at most the largest window.
 fn saturate(value: u64) -> u32 {
     value.min(u64::from(INFINITE - 1)) as u32
 }

@@ -1,9 +1,9 @@
-//! The path as it is measured: its bandwidth, its round trip, how ACKs clump.
+//! BBR's model of the path: bandwidth, round-trip time, ACK aggregation.
 //! draft-ietf-ccwg-bbr-06 §5.5.1 to §5.5.9.
 //!
-//! Rule: filters only. A bandwidth is the highest of two probing cycles, a
-//! round trip the shortest of ten seconds, an aggregation the largest of ten
-//! round trips. What to do about them is not decided here.
+//! Rule: filters only. The bandwidth is the highest of two probing cycles, the
+//! round-trip time the shortest of ten seconds, the aggregation the largest of
+//! ten round trips. Nothing is decided here.
 
 use fullpipe_pool::Instant;
 
@@ -14,23 +14,23 @@ use crate::congestion::control::AckSample;
 /// halves make BBR.ExtraAckedFilterLen = 10 round trips.
 const EXTRA_ACKED_ROUNDS: u8 = 5;
 
-/// What is known about the path.
+/// The model of one path.
 #[derive(Clone, Debug)]
 pub struct Model {
     /// Highest delivery rate of the last probing cycle and of this one.
     max_bw: [u64; 2],
-    /// BBR.bw: the bandwidth that the path is taken to have now.
+    /// BBR.bw: the present estimate of the bandwidth.
     pub bw: u64,
     /// BBR.min_rtt in microseconds; `INFINITE` before the first sample.
     pub min_rtt_us: u32,
-    /// When that was measured.
+    /// Time of that measurement.
     pub min_rtt_stamp: Instant,
-    /// Packet-timed round trips in the connection's life.
+    /// Round trips over the connection's lifetime.
     pub round_count: u32,
-    /// The round trip ends when something arrives that left after so many
-    /// bytes had been delivered.
+    /// Number of bytes delivered at which a range must have left to end the
+    /// round trip.
     next_round_delivered: u64,
-    /// The ACK being processed began a round trip.
+    /// The present ACK began a round trip.
     pub round_start: bool,
     extra_acked: [u32; 2],
     extra_acked_rounds: u8,
@@ -55,12 +55,13 @@ impl Model {
         }
     }
 
-    /// BBR.max_bw.
+    /// Returns BBR.max_bw.
     pub fn max_bw(&self) -> u64 {
         self.max_bw[0].max(self.max_bw[1])
     }
 
-    /// `bw` times the round trip in bytes; `None` before the first sample.
+    /// Returns `bw` times the round-trip time in bytes; `None` before the first
+    /// sample.
     pub fn bdp(&self, bw: u64) -> Option<u64> {
         let rtt_us = u64::from(self.min_rtt_us);
         (self.min_rtt_us != INFINITE).then(|| bw.saturating_mul(rtt_us) / 1_000_000)
@@ -88,8 +89,8 @@ impl Model {
         }
     }
 
-    /// AdvanceMaxBwFilter. §5.5.6. A cycle that measured nothing is not a
-    /// reason to forget.
+    /// AdvanceMaxBwFilter. §5.5.6. A cycle without a measurement does not
+    /// advance the filter.
     pub fn advance_max_bw_filter(&mut self) {
         if self.max_bw[1] != 0 {
             self.max_bw = [self.max_bw[1], 0];
@@ -101,12 +102,12 @@ impl Model {
         self.bw = self.max_bw().min(bw_shortterm);
     }
 
-    /// BBR.extra_acked.
+    /// Returns BBR.extra_acked.
     pub fn extra_acked(&self) -> u32 {
         self.extra_acked[0].max(self.extra_acked[1])
     }
 
-    /// The pipe was empty: no ACK was due.
+    /// Restarts the measurement of ACK aggregation: nothing was in flight.
     pub fn restart_aggregation(&mut self, now: Instant) {
         self.extra_acked_interval_start = now;
         self.extra_acked_delivered = 0;

@@ -1,57 +1,57 @@
-//! ProbeBW: the cycle of sending more, less and as much as the path carries.
+//! ProbeBW: the cycle of sending more than, less than and at the path's rate.
 //! draft-ietf-ccwg-bbr-06 §5.3.3.
 //!
-//! Rule: DOWN leaves room, CRUISE keeps it, REFILL uses it up, UP looks for
-//! more; how long to wait between looks is chance, within 2 to 3 seconds and 63
-//! round trips, so that Reno finds time to grow and flows do not march in step.
-//! A look that lost too much is followed by a cautious one.
+//! Rule: DOWN makes headroom, CRUISE keeps it, REFILL fills it, UP probes for
+//! more. The time between probes is random, within 2 to 3 seconds and 63 round
+//! trips, so that Reno flows have time to grow and BBR flows do not
+//! synchronise. A probe that lost too much is followed by a cautious one.
 
 use fullpipe_pool::{Duration, Instant, Rng};
 
 use super::{Bbr, BbrState, INFINITE};
 use crate::congestion::control::AckSample;
 
-/// Round trips between two looks at most: BBR's truce with Reno. §5.3.3.8.
+/// Most round trips between two probes, for coexistence with Reno. §5.3.3.8.
 const RENO_ROUNDS: u32 = 63;
-/// Wall-clock time between two looks, and what chance adds at most.
+/// Time between two probes, and the most that is added at random.
 const PROBE_WAIT_US: (u64, u64) = (2_000_000, 1_000_000);
-/// BBR.Headroom in percent: what is left free of the highest safe volume.
+/// BBR.Headroom in percent of the most bytes in flight that were safe.
 const HEADROOM: u32 = 15;
-/// Doublings of the slope by which that volume is raised, at most.
+/// Most doublings of the slope at which UP raises `inflight_longterm`.
 const PROBE_UP_ROUNDS: u32 = 30;
 
-/// BBR.ack_phase: what the ACKs that arrive now are about.
+/// BBR.ack_phase: the phase in which the ranges left that are acknowledged now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckPhase {
-    /// Not about a probe.
+    /// No probe.
     Init,
     /// REFILL.
     Refilling,
-    /// UP has begun; what arrives left before.
+    /// UP has begun; the ranges acknowledged left before.
     ProbeStarting,
-    /// What left in UP.
+    /// The ranges acknowledged left in UP.
     ProbeFeedback,
-    /// UP is over; what arrives left in it.
+    /// UP is over; the ranges acknowledged left in it.
     ProbeStopping,
 }
 
-/// Where in the cycle the connection is.
+/// State of the cycle.
 #[derive(Clone, Debug)]
 pub struct Cycle {
     seed: u32,
-    /// How often chance was asked.
+    /// Number of random choices so far.
     draws: u32,
-    /// When this cycle began.
+    /// Start of this cycle.
     stamp: Instant,
-    /// Wall-clock time to wait in it, microseconds.
+    /// Time to wait in this cycle, in microseconds.
     probe_wait_us: u32,
     rounds_since_probe_up: u32,
     probe_up_rounds: u32,
-    /// Bytes acknowledged in UP that have not raised the volume yet.
+    /// Bytes acknowledged in UP that have not raised `inflight_longterm` yet.
     probe_up_acked: u32,
     /// Bytes acknowledged that raise it by a segment.
     probe_up_acked_per_inc: u32,
-    /// Losses may still be answered for as the probe's.
+    /// Losses still count as losses of the probe.
     pub is_probe_sample: bool,
     /// The last UP lost too much.
     pub prev_probe_too_high: bool,
@@ -76,7 +76,7 @@ impl Cycle {
         }
     }
 
-    /// Another round trip has begun.
+    /// Counts a round trip.
     pub fn count_round(&mut self) {
         self.rounds_since_probe_up = self.rounds_since_probe_up.saturating_add(1);
     }
@@ -185,7 +185,7 @@ impl Bbr {
             return true;
         }
         if sample.cwnd_limited && self.cwnd >= longterm {
-            // It is the bound that holds the bandwidth, not the path.
+            // The bound limits the bandwidth, not the path.
             self.full_pipe.reset(sample.rate.rate());
             return false;
         }

@@ -1,9 +1,9 @@
-//! ProbeRTT: sending little for 200 ms, to see the round trip without a queue.
-//! draft-ietf-ccwg-bbr-06 §5.3.4.
+//! ProbeRTT: little in flight for 200 ms, to measure the round trip without a
+//! queue. draft-ietf-ccwg-bbr-06 §5.3.4.
 //!
-//! Rule: it happens when five seconds have brought no shorter round trip, and
-//! not when the connection has just been idle, which is as good. The estimate
-//! lives for ten seconds, so that it spans two of these.
+//! Rule: it starts when five seconds have brought no shorter round trip, unless
+//! the connection has just been idle, which has the same effect. The estimate
+//! lasts ten seconds, so that it spans two such phases.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -17,18 +17,18 @@ const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
 /// BBR.ProbeRTTDuration.
 const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
 
-/// When to look at the round trip, and whether that is going on.
+/// State of ProbeRTT and its timing.
 #[derive(Clone, Debug)]
 pub struct ProbeRtt {
-    /// Shortest round trip of the last interval, microseconds.
+    /// Shortest round trip of the last interval, in microseconds.
     min_delay_us: u32,
     min_stamp: Instant,
-    /// The interval is over without a shorter one.
+    /// The interval ended without a shorter one.
     expired: bool,
-    /// When to stop; `None` until little enough is in flight.
+    /// End of the phase; `None` until little enough is in flight.
     done_stamp: Option<Instant>,
     round_done: bool,
-    /// What left before so many bytes had been delivered measures this state
+    /// Ranges that left before this many bytes were delivered measure ProbeRTT
     /// and not the path.
     starved_until: u64,
 }
@@ -47,7 +47,7 @@ impl ProbeRtt {
 }
 
 impl Bbr {
-    /// Whether the sample measures the application, or ProbeRTT.
+    /// Returns true if the sample measures the application or ProbeRTT.
     pub(super) fn is_app_limited(&self, sample: &AckSample) -> bool {
         sample.rate.app_limited || sample.rate.prior_delivered < self.probe_rtt.starved_until
     }
@@ -91,7 +91,7 @@ impl Bbr {
     /// HandleProbeRTT. §5.3.4.3.
     fn handle_probe_rtt(&mut self, sample: &AckSample) {
         let delivered = sample.rate.total_delivered;
-        // MarkConnectionAppLimited: the low rate is our own doing.
+        // MarkConnectionAppLimited: the low rate is ProbeRTT's own effect.
         self.probe_rtt.starved_until = delivered + u64::from(sample.in_flight).max(1);
         if self.probe_rtt.done_stamp.is_none() {
             if sample.in_flight <= self.probe_rtt_cwnd() {

@@ -1,31 +1,32 @@
-//! Startup, Drain, and noticing that the pipe is full.
-//! draft-ietf-ccwg-bbr-06 §5.3.1 and §5.3.2.
+//! Startup, Drain, and detection of a full pipe. draft-ietf-ccwg-bbr-06 §5.3.1
+//! and §5.3.2.
 //!
-//! Rule: the pipe is full when three round trips of trying to send more have
-//! brought less than a quarter more, or when a whole round trip of recovery
-//! lost more than the threshold. The same detector ends ProbeBW_UP.
+//! Rule: the pipe is full when three round trips of sending more have raised
+//! the rate by less than a quarter, or when a whole round trip of recovery lost
+//! more than the threshold. The same detector ends ProbeBW_UP.
 
 use super::{Bbr, BbrState};
 use crate::congestion::control::AckSample;
 
-/// Growth in percent of the last baseline that shows that there is room.
+/// Growth of the rate, in percent of the last baseline, that shows that there
+/// is room.
 const FULL_BW_GROWTH: u64 = 125;
-/// Round trips without it that show that there is none.
+/// Round trips without that growth that show a full pipe.
 const FULL_BW_ROUNDS: u8 = 3;
-/// BBRStartupFullLossCnt: ranges that must be lost in a round trip.
+/// BBRStartupFullLossCnt: ranges lost in a round trip that end Startup.
 const STARTUP_FULL_LOSS_COUNT: u8 = 6;
-/// Round trips after which Drain ends, empty queue or not.
+/// Round trips after which Drain ends, whatever the queue.
 const DRAIN_ROUNDS: u32 = 3;
 
 /// The full-pipe detector.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FullPipe {
-    /// The baseline, bytes a second.
+    /// The baseline in bytes a second.
     pub bw: u64,
     count: u8,
     /// The pipe was found full since the last reset.
     pub now: bool,
-    /// It was ever.
+    /// The pipe was ever found full.
     pub reached: bool,
     drain_start_round: u32,
 }
@@ -60,9 +61,9 @@ impl Bbr {
         self.full_pipe.reached |= self.full_pipe.now;
     }
 
-    /// Whether the sample cannot tell if the pipe is full, because too little was
-    /// sent. As much in flight as a quarter more bandwidth would need brings it,
-    /// if it is there: then the sample can tell, even if more might have been sent.
+    /// Returns true if the sample is application-limited and cannot show
+    /// whether the pipe is full. If as much was in flight as a quarter more
+    /// bandwidth needs, the sample can show it.
     fn is_starved(&self, sample: &AckSample) -> bool {
         let needed = self.full_pipe.bw.saturating_mul(FULL_BW_GROWTH) / 100;
         let filled = self
@@ -87,8 +88,8 @@ impl Bbr {
         } else {
             return;
         };
-        // A round trip counted from the first loss is over, so recovery has gone on
-        // for one.
+        // The round trip is counted from the first loss, so recovery has lasted
+        // one.
         let is_high = loss_events >= STARTUP_FULL_LOSS_COUNT
             && self
                 .bounds
@@ -98,7 +99,8 @@ impl Bbr {
         }
     }
 
-    /// The queue overflowed, or was marked, before the pipe was found full.
+    /// Leaves Startup because the queue overflowed or was marked before the
+    /// pipe was found full.
     pub(super) fn leave_startup_on_congestion(&mut self) {
         self.undo.state = Some(BbrState::Startup);
         self.full_pipe.reached = true;
