@@ -1,38 +1,39 @@
 //! The knobs of packet memory.
 //!
-//! The one rule: a configuration says how much memory there is and how it is
-//! shared, never how it is used. Nothing is allocated here.
+//! The one rule: a configuration states how much memory there is and how it is
+//! shared. Nothing is allocated here.
 
 crate::knobs! {
-    /// How much packet memory there is, and how it is shared.
+    /// The size of packet memory, and how it is shared.
     pub struct PoolConfig in "pool" {
         /// Blocks of packet memory.
         blocks: u32 = 4096, legal 1 => u32::MAX - 1, drawn 4 => 256, "blocks";
         /// Size of a block.
         block_size: u32 = 2048, legal 1 => 1 << 30, drawn 64 => 2048, "bytes";
         /// Blocks guaranteed to senders: no other holder can take the last of them.
-        /// Without any, windows promised to peers that wait for an answer could
-        /// hold all the memory that the answer needs.
+        /// Without any, windows promised to peers that wait for an answer could use
+        /// all the memory that the answer needs.
         send_floor: u32 = 2, legal 1 => u32::MAX - 1, drawn 1 => 8, "blocks";
         /// Blocks guaranteed to receivers: no other holder can take the last of them.
         receive_floor: u32 = 2, legal 1 => u32::MAX - 1, drawn 1 => 8, "blocks";
-        /// What may be promised and held together, in percent of the blocks; at 100 a promise is always kept.
+        /// Limit on blocks held and promised together, in percent of all blocks; at
+        /// 100 every promise can be kept.
         overcommit_percent: u32 = 100, legal 100 => 100_000, drawn 100 => 100, "%";
-        /// Held and promised blocks below which memory is plenty again.
+        /// Share of blocks held and promised below which pressure ends.
         pressure_low: u32 = 70, legal 1 => 100, drawn 30 => 70, "%";
-        /// Held and promised blocks from which memory is under pressure: buffers
-        /// that tuned themselves stop growing, and the largest give some back.
+        /// Share of blocks held and promised from which memory is under pressure:
+        /// autotuned buffers stop growing, and the largest shrink.
         pressure: u32 = 80, legal 1 => 100, drawn 70 => 90, "%";
-        /// Held and promised blocks from which buffers that tuned themselves go
-        /// back to the size they began with.
+        /// Share of blocks held and promised from which autotuned buffers shrink to
+        /// their initial size.
         pressure_high: u32 = 95, legal 1 => 100, drawn 90 => 100, "%";
-        /// Ranges that all reassembly queues and scoreboards may hold together.
+        /// Ranges that all reassembly queues and scoreboards together may use.
         ranges: u32 = 1024, legal 0 => u32::MAX - 1, drawn 16 => 1024, "ranges";
     }
 }
 
 impl PoolConfig {
-    /// Says in words what makes this configuration impossible, if anything.
+    /// Returns the reason why this configuration is impossible, if it is.
     pub fn contradiction(&self) -> Option<&'static str> {
         if self.blocks == 0 || self.blocks == u32::MAX {
             return Some("a pool needs at least 1 and at most 2^32 - 2 blocks");
@@ -50,7 +51,7 @@ impl PoolConfig {
             return Some("send_floor and receive_floor together exceed the number of blocks");
         }
         if self.overcommit_percent < 100 {
-            return Some("overcommit_percent below 100 would leave blocks that nobody can take");
+            return Some("overcommit_percent below 100 would leave blocks that no holder can take");
         }
         if self.pressure_low > self.pressure || self.pressure > self.pressure_high {
             return Some("pressure_low, pressure and pressure_high must not fall");

@@ -1,10 +1,9 @@
-//! Every knob is one row: name, default, legal range, simulation range, unit and
-//! one line of documentation.
+//! The grammar of knob rows and the text forms of their values.
 //!
-//! Rule: whatever else needs to know about a knob (the struct's field, its
-//! validation, `--set`, TOML keys, the printed table, the simulator's random
-//! draw) is derived from its row. This file holds the row's grammar and the
-//! values' text forms; it holds no knob.
+//! Rule: every knob is one row (name, default, legal range, simulation range, unit,
+//! one line of documentation), and everything else about it is derived from the
+//! row: the struct's field, validation, `--set`, TOML keys, the printed table and
+//! the simulator's random draw. No knob is declared here.
 
 use alloc::{
     format,
@@ -18,12 +17,12 @@ use crate::{Duration, Rng};
 #[cfg(test)]
 mod tests;
 
-/// A type that a knob's value may have.
+/// A type of knob values.
 pub trait KnobType: Copy + PartialOrd + fmt::Display + 'static {
-    /// What a value looks like, for error messages ("a number such as 16K").
+    /// The form of a value, for error messages ("a number such as 16K").
     const EXPECTED: &'static str;
 
-    /// Reads a value from text; `None` when it is not one.
+    /// Reads a value from text; `None` when the text is no value of this type.
     fn parse(text: &str) -> Option<Self>;
 
     /// A random value in `low..=high`, spread over orders of magnitude where
@@ -44,11 +43,11 @@ pub struct KnobInfo {
     pub legal: (String, String),
     /// Smallest and largest value the simulator draws.
     pub simulated: (String, String),
-    /// What the knob bounds, in a sentence or two.
+    /// The quantity that the knob bounds, in a sentence or two.
     pub doc: String,
 }
 
-/// Why a setting was refused.
+/// The reason why a setting was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KnobError {
     /// No knob has this name.
@@ -64,7 +63,7 @@ pub enum KnobError {
         name: String,
         /// The text as given.
         given: String,
-        /// What would have been accepted.
+        /// The accepted form.
         expected: &'static str,
     },
     /// The value is outside the legal range.
@@ -80,7 +79,7 @@ pub enum KnobError {
     },
     /// Two knobs contradict each other.
     Contradiction {
-        /// Which, why, and what to change.
+        /// The two knobs, the reason, and what to change.
         why: String,
     },
 }
@@ -183,7 +182,7 @@ pub fn check_in<T: KnobType>(
     Ok(())
 }
 
-/// The candidate that is most like `name`, if one is close enough to be meant.
+/// Returns the candidate most like `name`, if one is close enough.
 pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .map(|candidate| (edit_distance(name, candidate), candidate))
@@ -192,7 +191,7 @@ pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
         .map(|(_, candidate)| candidate)
 }
 
-/// How many single-character edits turn `a` into `b`.
+/// Number of single-character edits that turn `a` into `b`.
 fn edit_distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.chars().count()).collect();
     for (i, from) in a.chars().enumerate() {
@@ -432,9 +431,9 @@ macro_rules! knob_choice {
     };
 }
 
-/// What [`KnobTable::rows`] returns; named so that the macro needs no `alloc`.
+/// The result of [`KnobTable::rows`], named so that the macro needs no `alloc`.
 pub type Rows = Vec<KnobInfo>;
-/// What [`KnobTable::get`] returns; named so that the macro needs no `alloc`.
+/// The result of [`KnobTable::get`], named so that the macro needs no `alloc`.
 pub type Text = String;
 
 /// Builds a row's text form. Called by [`knobs!`](crate::knobs!).

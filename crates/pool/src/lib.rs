@@ -1,4 +1,4 @@
-//! Packet memory, and the two other things every layer is handed: time and
+//! Packet memory, and two other values that every layer takes as arguments: time and
 //! random numbers.
 //!
 //! The one rule: everything is allocated by [`Pool::new`]; from then on bytes
@@ -17,9 +17,9 @@
 //! assert_eq!(window_end, 1_000);
 //! receive.write_at(&mut pool, 500, b"second").unwrap(); // out of order, in its final place
 //! receive.write_at(&mut pool, 494, b"first ").unwrap();
-//! let mut text = [0; 12];
-//! receive.read_at(&pool, 494, &mut text);
-//! assert_eq!(&text, b"first second");
+//! let mut bytes = [0; 12];
+//! receive.read_at(&pool, 494, &mut bytes);
+//! assert_eq!(&bytes, b"first second");
 //! receive.release(&mut pool);
 //! assert_eq!(pool.free_blocks(), 36);
 //! ```

@@ -1,10 +1,10 @@
-//! The seeded generator: the only source of chance in the core crates.
+//! The seeded generator: the only source of randomness in the core crates.
 //!
-//! The one rule: the same seed gives the same draws on every machine and in
-//! every version, so no float enters an integer draw.
+//! The one rule: the same seed gives the same draws on every machine and in every
+//! version, so no float enters an integer draw.
 //!
-//! xoshiro256++ 1.0 (Blackman and Vigna), its state filled by splitmix64. Fast
-//! and evenly spread, but predictable: nothing secret may be made with it.
+//! xoshiro256++ 1.0 (Blackman and Vigna), its state filled by splitmix64. It is
+//! fast and evenly distributed but predictable: never derive a secret from it.
 
 #[cfg(test)]
 mod tests;
@@ -34,7 +34,7 @@ impl Rng {
         ])
     }
 
-    /// Any of the 2^64 words, evenly.
+    /// Any of the 2^64 words, with equal probability.
     pub const fn next_u64(&mut self) -> u64 {
         let s = &mut self.0;
         let result = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
@@ -48,14 +48,14 @@ impl Rng {
         result
     }
 
-    /// A number in 0..n, every one equally likely.
+    /// A number in 0..n, each with equal probability.
     ///
     /// # Panics
-    /// If `n` is 0: there is no such number.
+    /// If `n` is 0.
     pub const fn below(&mut self, n: u64) -> u64 {
         assert!(n > 0, "no number is below 0");
-        // The high half of word x n is the draw. Words whose low half falls in
-        // the first 2^64 mod n would favour some draws and are thrown away.
+        // The high half of word x n is the draw. Words whose low half falls in the
+        // first 2^64 mod n would favour some draws and are rejected.
         let uneven = n.wrapping_neg() % n;
         loop {
             let product = self.next_u64() as u128 * n as u128;
@@ -65,7 +65,7 @@ impl Rng {
         }
     }
 
-    /// A number in low..=high, every one equally likely.
+    /// A number in low..=high, each with equal probability.
     ///
     /// # Panics
     /// If `low` exceeds `high`.
@@ -103,8 +103,8 @@ impl Rng {
     }
 
     /// The generator for the property called `name`: [`fork`](Self::fork) with the
-    /// name's FNV-1a hash. Give every property that is drawn a generator of its
-    /// own, so that a new property changes no other draw.
+    /// name's FNV-1a hash. Draw each property from its own generator, so that a new
+    /// property changes no other draw.
     pub const fn fork_named(&self, name: &str) -> Self {
         let bytes = name.as_bytes();
         let mut hash: u64 = 0xcbf2_9ce4_8422_2325;

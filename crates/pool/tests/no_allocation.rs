@@ -1,8 +1,7 @@
 //! Nothing is allocated after `Pool::new`, whatever streams and ranges do.
 //!
-//! The one rule: the count is taken from the process's allocator, not from
-//! what the crate says of itself. That the results are right is tested beside
-//! the code.
+//! The one rule: allocations are counted by the process's allocator, not by the
+//! crate. The correctness of results is tested beside the code.
 
 use fullpipe_pool::{Holder, Pool, PoolConfig, Ranges, Rng, Stream};
 

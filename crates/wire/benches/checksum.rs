@@ -1,8 +1,8 @@
-//! How many bytes per second are summed, and copied while being summed.
+//! Bytes per second that are summed, and copied while being summed.
 //!
-//! The one rule: one row per length a stack meets (a header, a block of 196
-//! bytes, a frame, a super-segment); a plain copy stands beside them as the
-//! bound. Compare with `--no-default-features` for the portable code.
+//! The one rule: one row per length that a stack meets (a header, a block of 196
+//! bytes, a frame, a super-segment), beside a plain copy as the bound. Run it with
+//! `--no-default-features` for the portable code.
 
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};

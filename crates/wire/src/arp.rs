@@ -1,8 +1,8 @@
 //! ARP for IPv4 over Ethernet. RFC 826.
 //!
-//! The one rule: only requests and replies, only between Ethernet and IPv4;
-//! everything else is refused by reason. Does not know the neighbour table or
-//! decide whether an answer is due.
+//! The one rule: only requests and replies between Ethernet and IPv4 are read;
+//! everything else is refused with a reason. The neighbour table and the decision
+//! to answer are not here.
 
 use core::net::Ipv4Addr;
 
@@ -13,19 +13,19 @@ use crate::{EtherType, MacAddress, WireError};
 
 const HARDWARE_ETHERNET: u16 = 1;
 
-/// Whether an ARP packet asks or answers.
+/// The operation of an ARP packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ArpOperation {
-    /// Who has `target_ip`? `target_mac` means nothing.
+    /// Asks for the address of `target_ip`; `target_mac` has no meaning.
     Request,
-    /// `sender_ip` is at `sender_mac`.
+    /// States that `sender_ip` is at `sender_mac`.
     Reply,
 }
 
 /// One ARP packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArpPacket {
-    /// Asks or answers.
+    /// Request or reply.
     pub operation: ArpOperation,
     /// Link address of the sender.
     pub sender_mac: MacAddress,

@@ -1,25 +1,26 @@
-//! Why bytes were not the header they were taken for.
+//! Reasons why bytes are not the header that they were parsed as.
 //!
-//! The one rule: a variant is a reason, and a reason is a counter above. It
-//! does not say at which layer it happened; the caller knows what it parsed.
+//! The one rule: each variant is a reason, and each reason is a counter in the
+//! crates above. The layer is not named; the caller knows what it parsed.
 
 use core::fmt;
 
-/// Why a header was refused. The peer's or the path's doing, never ours.
+/// The reason why a header was refused. The peer or the path caused it, never this
+/// host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum WireError {
     /// The bytes end before the header, or before the length it claims.
     Truncated,
-    /// The one's-complement sum over the covered bytes does not come out.
+    /// The one's-complement sum over the covered bytes is wrong.
     BadChecksum,
-    /// The IP version field is not that of the protocol.
+    /// The IP version field is not the protocol's.
     BadVersion,
     /// The header-length field is below the minimum or beyond the packet.
     BadHeaderLength,
     /// The total-length field contradicts the header or the enclosing packet,
     /// or a fragment would end past the largest datagram.
     BadLength,
-    /// A TCP option has a length that cannot be. RFC 9293 §3.1, MUST-7.
+    /// A TCP option has an impossible length. RFC 9293 §3.1, MUST-7.
     BadOption,
     /// ARP for something other than IPv4 over Ethernet. RFC 826.
     BadAddressFormat,
@@ -28,7 +29,7 @@ pub enum WireError {
 }
 
 impl WireError {
-    /// How many reasons there are.
+    /// Number of reasons.
     pub const COUNT: usize = Self::ALL.len();
 
     /// Every reason, in the order of [`WireError::index`].
@@ -43,7 +44,7 @@ impl WireError {
         Self::BadOperation,
     ];
 
-    /// Place of this reason in [`WireError::ALL`], for arrays of counters.
+    /// Index of this reason in [`WireError::ALL`], for arrays of counters.
     pub const fn index(self) -> usize {
         self as usize
     }

@@ -1,8 +1,8 @@
-//! Ethernet II framing: two addresses and the type of what follows.
+//! Ethernet II framing: two addresses and the type of the payload.
 //!
-//! The one rule: the header is 14 bytes and says nothing about length, so the
-//! payload returned may end in padding; the protocol above cuts it. Does not
-//! do 802.1Q tags, 802.3 length framing or the frame check sequence.
+//! The one rule: the header is 14 bytes and has no length, so the returned payload
+//! may end in padding, which the protocol above cuts off. 802.1Q tags, 802.3 length
+//! framing and the frame check sequence are not handled.
 
 use core::fmt;
 use core::str::FromStr;
@@ -22,20 +22,20 @@ pub struct MacAddress(
 impl MacAddress {
     /// Every station on the link.
     pub const BROADCAST: Self = Self([0xff; 6]);
-    /// No station: what a request for an unknown address carries. RFC 826.
+    /// No station: the target address in a request for an unknown address. RFC 826.
     pub const UNSPECIFIED: Self = Self([0; 6]);
 
-    /// Whether it names every station.
+    /// Returns true for the broadcast address.
     pub fn is_broadcast(self) -> bool {
         self == Self::BROADCAST
     }
 
-    /// Whether the group bit is set; broadcast is one such address.
+    /// Returns true if the group bit is set, as in the broadcast address.
     pub const fn is_multicast(self) -> bool {
         self.0[0] & 1 != 0
     }
 
-    /// Whether it can be the address of one station.
+    /// Returns true if it can be the address of one station.
     pub fn is_unicast(self) -> bool {
         !self.is_multicast() && self != Self::UNSPECIFIED
     }
@@ -54,7 +54,8 @@ impl fmt::Debug for MacAddress {
     }
 }
 
-/// The text was not six pairs of hexadecimal digits separated by colons.
+/// The error of a text that is not six pairs of hexadecimal digits separated by
+/// colons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParseMacAddressError;
 
@@ -87,7 +88,7 @@ impl FromStr for MacAddress {
     }
 }
 
-/// What the frame carries.
+/// The protocol of the frame's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EtherType {
     /// 0x0800.
@@ -125,11 +126,11 @@ impl From<EtherType> for u16 {
 /// The header of an Ethernet II frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EthernetHeader {
-    /// The station the frame is for.
+    /// Address of the receiving station.
     pub dst: MacAddress,
-    /// The station that sent it.
+    /// Address of the sending station.
     pub src: MacAddress,
-    /// What the frame carries.
+    /// Protocol of the payload.
     pub ether_type: EtherType,
 }
 

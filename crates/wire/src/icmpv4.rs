@@ -1,8 +1,8 @@
 //! ICMP messages for IPv4. RFC 792, RFC 1191.
 //!
-//! The one rule: every message is eight bytes of header and a payload: echo
-//! data, or the start of the packet an error is about. Does not decide whether
-//! an error is believed or an echo answered.
+//! The one rule: every message is eight bytes of header and a payload: echo data,
+//! or the start of the packet that an error is about. Whether an error is believed
+//! or an echo answered is decided above.
 
 use zerocopy::byteorder::network_endian::U16;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -14,7 +14,7 @@ const UNREACHABLE: u8 = 3;
 const ECHO_REQUEST: u8 = 8;
 const TIME_EXCEEDED: u8 = 11;
 
-/// Why a destination could not be reached.
+/// The reason why a destination could not be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum UnreachableCode {
     /// 0.
@@ -25,7 +25,7 @@ pub enum UnreachableCode {
     Protocol,
     /// 3.
     Port,
-    /// 4: too long for the next hop, and not to be cut. RFC 1191.
+    /// 4: too long for the next hop, and fragmentation is forbidden. RFC 1191.
     FragmentationNeeded,
     /// 5.
     SourceRouteFailed,
@@ -61,10 +61,10 @@ impl From<UnreachableCode> for u8 {
     }
 }
 
-/// Which time ran out.
+/// The time that was exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TimeExceededCode {
-    /// 0: the hops, in transit.
+    /// 0: the hops in transit.
     Ttl,
     /// 1: the time to reassemble a datagram.
     Reassembly,
@@ -95,14 +95,14 @@ impl From<TimeExceededCode> for u8 {
 /// The header of an ICMP message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Icmpv4Message {
-    /// Asks for its payload back.
+    /// Asks the receiver to return its payload.
     EchoRequest {
-        /// Names the asking program.
+        /// Identifies the asking program.
         ident: u16,
-        /// Names the request.
+        /// Identifies the request.
         seq: u16,
     },
-    /// Brings the payload back.
+    /// Returns the payload.
     EchoReply {
         /// As in the request.
         ident: u16,
@@ -111,15 +111,15 @@ pub enum Icmpv4Message {
     },
     /// A packet was not delivered; the payload quotes it.
     Unreachable {
-        /// Why.
+        /// The reason.
         code: UnreachableCode,
-        /// Bytes the next hop takes, for `FragmentationNeeded`; 0 when the
-        /// router does not say (RFC 1191 §5), and with every other code.
+        /// Largest packet the next hop takes in bytes, with `FragmentationNeeded`;
+        /// 0 when the router does not say (RFC 1191 §5), and with every other code.
         next_hop_mtu: u16,
     },
-    /// A packet ran out of time; the payload quotes it.
+    /// A packet exceeded a time; the payload quotes it.
     TimeExceeded {
-        /// Which time.
+        /// The time that it exceeded.
         code: TimeExceededCode,
     },
     /// A message of any other type.

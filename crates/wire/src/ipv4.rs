@@ -1,8 +1,8 @@
 //! The IPv4 header. RFC 791.
 //!
-//! The one rule: the payload returned is exactly what the header claims, so
-//! link padding never reaches a protocol. Options are stepped over, never kept
-//! and never written. Does not route, reassemble, or judge addresses.
+//! The one rule: the returned payload is exactly as long as the header claims, so
+//! link padding never reaches a protocol. Options are skipped, never kept and never
+//! written. Routing, reassembly and the validity of addresses are decided above.
 
 use core::net::Ipv4Addr;
 
@@ -15,7 +15,7 @@ const DONT_FRAGMENT: u16 = 0x4000;
 const MORE_FRAGMENTS: u16 = 0x2000;
 const OFFSET_MASK: u16 = 0x1fff;
 
-/// What an IP packet carries; the number space IPv4 and IPv6 share.
+/// The protocol of an IP packet's payload; IPv4 and IPv6 share its numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Protocol {
     /// 1, ICMP for IPv4.
@@ -55,14 +55,14 @@ impl From<Protocol> for u8 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(u8)]
 pub enum Ecn {
-    /// The sender does not take part.
+    /// Not-ECT: the sender does not use ECN.
     #[default]
     NotEct = 0,
     /// ECT(1).
     Ect1 = 1,
     /// ECT(0).
     Ect0 = 2,
-    /// A router on the path is congested.
+    /// CE: a router on the path is congested.
     Ce = 3,
 }
 
@@ -86,23 +86,23 @@ pub struct Ipv4Header {
     pub ecn: Ecn,
     /// Bytes of header and payload. Written as `payload_len() + 20`.
     pub total_len: u16,
-    /// Names the datagram a fragment belongs to.
+    /// Identifies the datagram that a fragment belongs to.
     pub identification: u16,
-    /// Routers must not cut this packet.
+    /// Routers must not fragment this packet.
     pub dont_fragment: bool,
     /// This is not the last fragment of its datagram.
     pub more_fragments: bool,
-    /// Where the payload belongs in the datagram, in bytes; a multiple of 8.
+    /// Offset of the payload in the datagram, in bytes; a multiple of 8.
     pub fragment_offset: u16,
     /// Hops left.
     pub ttl: u8,
-    /// What the payload is.
+    /// Protocol of the payload.
     pub protocol: Protocol,
-    /// Sender.
+    /// Address of the sender.
     pub src: Ipv4Addr,
-    /// Receiver.
+    /// Address of the receiver.
     pub dst: Ipv4Addr,
-    /// Bytes of header found, options included: 20 to 60. Written as 20.
+    /// Bytes of the parsed header, options included: 20 to 60. Written as 20.
     pub header_len: u8,
 }
 
@@ -160,7 +160,7 @@ impl Ipv4Header {
     /// contradict each other or a fragment would end past 65,535 bytes.
     pub fn parse(packet: &[u8], checksum: ChecksumPolicy) -> Result<(Self, &[u8]), WireError> {
         let (header, options_end) = Self::parse_header(packet)?;
-        // Before any length is believed: a flipped bit there is a bad checksum.
+        // Before any length is believed: a flipped bit in one is a bad checksum.
         if checksum == ChecksumPolicy::Verify && !Checksum::of(options_end.header).is_valid() {
             return Err(WireError::BadChecksum);
         }
@@ -178,9 +178,9 @@ impl Ipv4Header {
         Ok((header, payload))
     }
 
-    /// Reads a header quoted in an ICMP error, which carries only the start of
-    /// the packet and may have been changed on its way (RFC 1812 §4.3.2.3):
-    /// neither the checksum nor `total_len` is held against it.
+    /// Reads a header quoted in an ICMP error, which carries only the start of the
+    /// packet and may have been changed in transit (RFC 1812 §4.3.2.3). Neither the
+    /// checksum nor `total_len` is checked.
     ///
     /// # Errors
     /// `Truncated`, `BadVersion`, `BadHeaderLength`.
@@ -231,7 +231,7 @@ impl Ipv4Header {
         self.total_len.saturating_sub(self.header_len as u16) as usize
     }
 
-    /// Whether the packet holds less than its whole datagram.
+    /// Returns true if the packet holds less than its whole datagram.
     pub const fn is_fragment(&self) -> bool {
         self.more_fragments || self.fragment_offset != 0
     }
@@ -271,7 +271,7 @@ impl Ipv4Header {
     }
 }
 
-/// A packet cut where its options end.
+/// A packet, cut at the end of its options.
 struct HeaderSplit<'a> {
     header: &'a [u8],
     rest: &'a [u8],

@@ -1,10 +1,9 @@
 //! The headers of the wire: parse, check, write.
 //!
-//! The one rule: bytes become typed values here or they are refused with a
-//! [`WireError`]; no byte sequence makes a parser panic. Nothing here keeps
-//! state, allocates, or decides what to do with a header: whether an address
-//! is ours, a port open or a sequence number in the window is for the crates
-//! above.
+//! The one rule: bytes become typed values here, or they are refused with a
+//! [`WireError`]; no byte sequence makes a parser panic. Nothing here keeps state,
+//! allocates, or decides what to do with a header: the crates above know the
+//! host's addresses, open ports and receive windows.
 //!
 //! Parsers take the bytes of their layer and return the header with the bytes
 //! that follow it, already cut to the length the header claims. Writers take a

@@ -1,8 +1,8 @@
 //! The UDP header. RFC 768.
 //!
-//! The one rule: the length field decides where the datagram ends, never the
-//! packet around it. Parsing does not look at the checksum, because it covers
-//! addresses and a device may have verified it: [`verify_checksum`] does.
+//! The one rule: the length field decides where the datagram ends, never the packet
+//! around it. Parsing does not check the checksum, because that covers addresses
+//! and a device may have verified it: [`verify_checksum`] does.
 
 use core::net::IpAddr;
 
@@ -11,7 +11,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::{Checksum, Protocol, WireError};
 
-/// Where the checksum field lies in the header, in bytes.
+/// Offset of the checksum field in the header, in bytes.
 pub const CHECKSUM_OFFSET: usize = 6;
 
 /// The header of a UDP datagram.
@@ -85,8 +85,8 @@ impl UdpHeader {
     }
 }
 
-/// Fills the checksum of a written header, given the sum of its payload. A sum
-/// that comes out as 0 is sent as 0xffff, since 0 means absent.
+/// Fills in the checksum of a written header, given the sum of its payload. A sum
+/// of 0 is sent as 0xffff, because 0 means that there is no checksum.
 ///
 /// # Panics
 /// If `header` is shorter than eight bytes.
@@ -102,8 +102,8 @@ pub fn set_checksum(header: &mut [u8], src: IpAddr, dst: IpAddr, payload: Checks
     header[CHECKSUM_OFFSET..].copy_from_slice(&u16::to_be_bytes(value));
 }
 
-/// Checks the checksum of the datagram that starts at `datagram` and ends
-/// where its length field says. Absent is good over IPv4 and bad over IPv6
+/// Checks the checksum of the datagram that starts at `datagram` and ends where its
+/// length field says. A missing checksum is valid over IPv4 and invalid over IPv6
 /// (RFC 8200 §8.1).
 ///
 /// # Errors

@@ -1,11 +1,12 @@
-//! The pool: equal blocks of packet memory, a free list, and the accounts.
+//! The pool: equal blocks of packet memory, a free list, and the count of blocks by
+//! holder.
 //!
-//! The one rule: blocks free and blocks held are always all blocks, and what
-//! is promised is always covered. Every block that moves passes through the
-//! accounts in `usage`, so they cannot drift from the free list.
+//! The one rule: free blocks and held blocks are together all blocks, and every
+//! promise is covered. Each block that moves is counted in `usage`, so the counts
+//! cannot drift from the free list.
 //!
-//! Blocks are chained by index in one table. The pool does not know in which
-//! order a holder uses its blocks, nor what is in them: that is `stream`.
+//! Blocks are chained by index in one table. The order in which a holder uses its
+//! blocks, and their content, belong to `stream`.
 
 mod pressure;
 #[cfg(test)]
@@ -69,7 +70,7 @@ impl Pool {
         self.usage.count()
     }
 
-    /// Blocks nobody holds. Some of them may be promised.
+    /// Blocks that no holder has. Some of them may be promised.
     pub fn free_blocks(&self) -> u32 {
         self.usage.free()
     }
@@ -92,24 +93,24 @@ impl Pool {
         self.usage.promised(holder)
     }
 
-    /// Blocks that `holder` could take or be promised now: neither promised
-    /// already nor needed to honour another holder's floor.
+    /// Blocks that `holder` could take or be promised now: those neither promised
+    /// already nor needed for another holder's floor.
     pub fn room(&self, holder: Holder) -> u32 {
         self.usage.room(holder)
     }
 
-    /// Blocks that `holder` could have if nobody else held any beyond their floors.
+    /// Blocks that `holder` could have if no other holder had more than its floor.
     pub fn most(&self, holder: Holder) -> u32 {
         self.usage.most(holder)
     }
 
-    /// How short memory is: what is held and promised together, against
+    /// The pressure level of memory: blocks held and promised, against
     /// `pool.pressure_low`, `pool.pressure` and `pool.pressure_high`.
     pub fn pressure(&self) -> Pressure {
         self.usage.pressure()
     }
 
-    /// The most blocks that were ever held at one time.
+    /// Largest number of blocks held at one time.
     pub fn peak_blocks(&self) -> u32 {
         self.usage.peak()
     }
@@ -124,17 +125,17 @@ impl Pool {
         self.ranges.count()
     }
 
-    /// Steps that were taken along lists of ranges so far: the work that they
-    /// caused, the same on every machine.
+    /// Steps taken along lists of ranges since the pool was made: a measure of work
+    /// that is the same on every machine.
     pub fn ranges_walked(&self) -> u64 {
         self.ranges.walked()
     }
 
-    /// Checks that no block or range was lost or counted twice, that promises
-    /// are covered and floors honoured. Walks the free lists.
+    /// Checks that no block or range is lost or counted twice, that promises are
+    /// covered and floors honoured. Walks the free lists.
     ///
     /// # Panics
-    /// With the account that does not balance.
+    /// With the count that does not balance.
     pub fn verify(&self) {
         self.usage.verify();
         let (mut listed, mut block) = (0, self.first_free);
@@ -177,9 +178,9 @@ impl Pool {
         &mut self.bytes[range]
     }
 
-    /// Promises `blocks` more to `holder`, all or none, before there is a stream
-    /// to reserve them; [`take_back`](Self::take_back) is owed. Whether they
-    /// were to be had.
+    /// Promises `blocks` more to `holder`, all or none, before there is a stream to
+    /// reserve them. Returns whether it did; if so, the caller must call
+    /// [`take_back`](Self::take_back).
     pub fn set_aside(&mut self, holder: Holder, blocks: u32) -> bool {
         let had = blocks <= self.room(holder);
         if had {
@@ -204,14 +205,15 @@ impl Pool {
     }
 
     /// Free blocks that can be handed to `holder` now, promised or not. Without
-    /// overcommitment that is never less than what it was promised.
+    /// overcommitment it is never less than the holder's promise.
     pub(crate) fn physical_room(&self, holder: Holder) -> u32 {
         self.usage.physical_room(holder)
     }
 
-    /// Hands one block to `holder`, against its promise or from the room that
-    /// is left. `None` when there is no such room, or, when overcommitted, no
-    /// block to keep the promise with. The block ends its chain.
+    /// Hands one block to `holder`, against its promise or from the room that is
+    /// left. Returns `None` when there is no room, or when the pool is
+    /// overcommitted and no block is left for the promise. The block ends its
+    /// chain.
     pub(crate) fn take(&mut self, holder: Holder, promised: bool) -> Option<u32> {
         if self.usage.physical_room(holder) == 0 || (!promised && self.usage.room(holder) == 0) {
             return None;

@@ -1,24 +1,24 @@
-//! How much of packet memory is spoken for, in three levels.
+//! The level of memory use, in three steps.
 //!
-//! Rule: a level is left only well below where it was entered, so that what is
-//! done because of it does not undo it at once. What is done is not known here.
+//! Rule: a level is left only well below where it was entered, so that the buffers
+//! that shrink because of it do not end it at once. The reaction of buffers is not
+//! known here.
 
 use crate::config::PoolConfig;
 
 #[cfg(test)]
 mod tests;
 
-/// How short packet memory is: blocks held and promised against the knobs.
+/// The level of packet memory: blocks held and promised, compared with the knobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Pressure {
-    /// There is plenty: buffers may grow.
+    /// Memory is plentiful: buffers may grow.
     #[default]
     Low,
-    /// Buffers that have grown stop growing, and those with more than their
-    /// share shrink.
+    /// Autotuned buffers stop growing, and those with more than their share shrink.
     Pressure,
-    /// Buffers that have grown go back to where they began.
+    /// Autotuned buffers shrink to their initial size.
     High,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Gauge {
 }
 
 impl Gauge {
-    /// Nothing is spoken for of `limit` blocks.
+    /// The gauge of a pool of `limit` blocks, none of them held or promised.
     pub(super) fn new(config: &PoolConfig, limit: u64) -> Self {
         let blocks = |percent: u32| (limit * u64::from(percent)).div_ceil(100);
         Self {
@@ -58,7 +58,7 @@ impl Gauge {
         self.level
     }
 
-    /// `committed` blocks are held or promised now.
+    /// Updates the level: `committed` blocks are held or promised now.
     pub(super) fn follow(&mut self, committed: u64) {
         self.level = if committed >= self.high {
             Pressure::High

@@ -1,4 +1,4 @@
-//! The accounts under every mix of holders, floors and overcommitment.
+//! Use of blocks under every mix of holders, floors and overcommitment.
 
 use super::*;
 use crate::stream::Stream;
@@ -89,7 +89,7 @@ fn a_contradictory_configuration_is_named() {
 }
 
 #[test]
-fn every_holder_has_its_own_name_and_account() {
+fn every_holder_has_its_own_name_and_count() {
     let mut pool = Pool::new(&config(12, 0, 0, 100));
     let mut streams = Holder::ALL.map(Stream::new);
     let mut names: [String; 6] = Holder::ALL.map(|holder| holder.name().to_string());
@@ -109,7 +109,7 @@ fn every_holder_has_its_own_name_and_account() {
 
 #[test]
 fn a_floor_is_a_share_that_its_owner_may_use_up() {
-    // Ten blocks, three for senders whatever happens, four for receivers.
+    // Ten blocks: three guaranteed to senders, four to receivers.
     let mut pool = Pool::new(&config(10, 3, 4, 100));
     assert_eq!(
         Holder::ALL.map(|holder| pool.room(holder)),
@@ -149,7 +149,7 @@ fn other_holders_leave_both_floors_alone() {
 }
 
 #[test]
-fn overcommitment_promises_more_and_admits_it_when_blocks_run_out() {
+fn an_overcommitted_pool_reports_when_no_block_is_left() {
     let mut pool = Pool::new(&config(4, 1, 0, 300));
     let mut windows = [0; 4].map(|_: u8| Stream::new(Holder::Receive));
     for window in &mut windows[..3] {
@@ -187,7 +187,7 @@ enum Step {
     Append(usize),
     Reserve(u64),
     Unreserve(u64),
-    /// How far into the window, and how much of what follows, in 256ths.
+    /// Offset into the window, and length within the rest, in 256ths.
     Write(u64, u64),
     Advance(u64),
     Release,
@@ -205,7 +205,7 @@ fn steps() -> impl Strategy<Value = Vec<(usize, Step)>> {
     proptest::collection::vec((0..8_usize, step), 1..120)
 }
 
-/// Runs `step` on `stream` and says whether a promise was broken.
+/// Runs `step` on `stream`; returns true if a promise was broken.
 fn run(step: &Step, stream: &mut Stream, pool: &mut Pool) -> bool {
     let (start, window) = (stream.start(), stream.reserved_end() - stream.start());
     match *step {
@@ -241,7 +241,7 @@ fn run(step: &Step, stream: &mut Stream, pool: &mut Pool) -> bool {
 
 proptest! {
     #[test]
-    fn streams_fighting_for_a_tiny_pool_conserve_it_at_every_step(
+    fn streams_contending_for_a_tiny_pool_conserve_it_at_every_step(
         geometry in (1..12_u32, 1..20_u32),
         floors in (0..=256_u32, 0..=256_u32),
         overcommit in prop_oneof![Just(100_u32), 100..400_u32],
@@ -279,7 +279,7 @@ proptest! {
         prop_assert_eq!((pool.free_blocks(), pool.promised()), (blocks, 0));
     }
 
-    /// Whatever the others did, a floor's owner gets it.
+    /// The owner of a floor gets it whatever the other holders did.
     #[test]
     fn a_sender_always_reaches_its_floor(
         blocks in 2..12_u32, floor in 1..256_u32, overcommit in 100..300_u32, steps in steps(),

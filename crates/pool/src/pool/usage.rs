@@ -1,17 +1,16 @@
-//! The accounts of the pool: who holds what, what is promised to whom, and
-//! what each may still take.
+//! The use of blocks by holder: held, promised, and still available to each.
 //!
-//! The one rule: blocks held plus blocks promised never exceed the pool
-//! (times the overcommitment), and the unused part of each floor fits in what
-//! is left. Every operation keeps that true, so a promise can be kept.
+//! The one rule: blocks held plus blocks promised never exceed the pool (times the
+//! overcommitment), and the unused part of each floor fits in the rest. Every
+//! operation keeps this true, so a promise can be kept.
 //!
-//! A floor is a share, not a reserve: blocks that its owner already holds or
-//! was promised count towards it. No block is touched here, only counted.
+//! A floor is a share, not a reserve: blocks that its owner already holds or was
+//! promised count towards it. Blocks are only counted here, never touched.
 
 use super::pressure::{Gauge, Pressure};
 use crate::config::PoolConfig;
 
-/// Who holds a block.
+/// The kind of buffer or queue that has a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Holder {
@@ -30,7 +29,7 @@ pub enum Holder {
 }
 
 impl Holder {
-    /// Every holder, in the order of the accounts.
+    /// Every holder, in index order.
     pub const ALL: [Self; 6] = [
         Self::Send,
         Self::Receive,
@@ -53,7 +52,7 @@ impl Holder {
     }
 }
 
-/// One holder's line: blocks held, blocks promised, blocks guaranteed.
+/// One holder's blocks: held, promised, guaranteed.
 #[derive(Clone, Copy, Debug, Default)]
 struct HolderUsage {
     held: u32,
@@ -64,11 +63,11 @@ struct HolderUsage {
 #[derive(Debug)]
 pub(super) struct PoolUsage {
     count: u32,
-    /// What held and promised blocks together may come to.
+    /// Limit on blocks held and promised together.
     limit: u64,
     free: u32,
     peak: u32,
-    /// Blocks held and promised, by everybody.
+    /// Blocks held and promised, over all holders.
     committed: u64,
     gauge: Gauge,
     accounts: [HolderUsage; Holder::ALL.len()],
@@ -79,7 +78,7 @@ impl PoolUsage {
         let mut accounts = [HolderUsage::default(); Holder::ALL.len()];
         accounts[Holder::Send as usize].floor = config.send_floor;
         accounts[Holder::Receive as usize].floor = config.receive_floor;
-        // No account can pass the limit, so none can overflow.
+        // No count can pass the limit, so none can overflow.
         let limit = (u64::from(config.blocks) * u64::from(config.overcommit_percent) / 100)
             .min(u64::from(u32::MAX));
         Self {
@@ -126,13 +125,13 @@ impl PoolUsage {
             .map(|(_, account)| account)
     }
 
-    /// Blocks neither held nor promised, in the terms of the limit.
+    /// Blocks neither held nor promised, counted against the limit.
     fn uncommitted(&self) -> u64 {
         self.limit.saturating_sub(self.committed)
     }
 
-    /// Free blocks that `holder` can be handed without breaking into what is
-    /// missing from another's floor.
+    /// Free blocks that `holder` can be handed without taking what is missing from
+    /// another holder's floor.
     pub(super) fn physical_room(&self, holder: Holder) -> u32 {
         let kept: u32 = self
             .others(holder)
@@ -145,12 +144,12 @@ impl PoolUsage {
     pub(super) fn room(&self, holder: Holder) -> u32 {
         let kept: u64 = self.others(holder).map(HolderUsage::unused_floor).sum();
         let room = self.uncommitted().saturating_sub(kept);
-        // Overcommitted, a promise may go beyond the free blocks.
+        // In an overcommitted pool a promise may exceed the free blocks.
         u32::try_from(room).unwrap_or(u32::MAX)
     }
 
-    /// Blocks that `holder` could hold and be promised if nobody else held more
-    /// than their floors.
+    /// Blocks that `holder` could hold and be promised if no other holder had more
+    /// than its floor.
     pub(super) fn most(&self, holder: Holder) -> u32 {
         let floors: u64 = self
             .others(holder)

@@ -1,15 +1,15 @@
 //! The nodes of every set of ranges, linked by index.
 //!
-//! The one rule: a node is on the free list or in one set, never both. What
-//! order the ranges of a set are in is the parent's business.
+//! The one rule: a node is on the free list or in one set, never both. The order of
+//! a set's ranges is kept by the parent.
 
 use crate::pool::NONE;
 use alloc::vec::Vec;
 use core::{cell::Cell, ops::Range};
 
-/// Ranges that a set may have whatever the others hold.
+/// Ranges that a set may have however many the others use.
 const FEW: u32 = 4;
-/// One part in this many of the arena is kept for sets with fewer.
+/// One part in this many of the arena is kept for sets with fewer than [`FEW`].
 const KEPT_PART: u32 = 16;
 
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ pub(crate) struct RangeArena {
 }
 
 impl RangeArena {
-    /// Allocates `count` nodes; none is a legal number.
+    /// Allocates `count` nodes, which may be 0.
     pub(crate) fn new(count: u32) -> Self {
         let mut nodes: Vec<Node> = (1..=count)
             .map(|next| Node {
@@ -65,8 +65,9 @@ impl RangeArena {
         self.walked.get()
     }
 
-    /// Whether a set of `count` ranges must leave what there is to those that
-    /// have fewer: one peer's gaps cannot use up the ranges that all share.
+    /// Returns true if a set of `count` ranges must leave the free nodes to sets
+    /// with fewer: one peer's holes cannot use up the ranges that all connections
+    /// share.
     pub(super) fn is_kept_from(&self, count: u32) -> bool {
         count >= FEW && self.free <= self.count() / KEPT_PART
     }
@@ -110,7 +111,7 @@ impl RangeArena {
         self.free += count;
     }
 
-    /// Checks that the free list is as long as the account says.
+    /// Checks that the free list is as long as the count of free nodes.
     pub(crate) fn verify(&self) {
         let (mut listed, mut node) = (0, self.first_free);
         while node != NONE && listed <= self.nodes.len() {

@@ -1,10 +1,10 @@
-//! Sets of byte ranges: what a reassembly queue or a scoreboard remembers.
+//! Sets of byte ranges, for reassembly queues and scoreboards.
 //!
-//! The one rule: the ranges of a set are in order, apart and not empty; two
-//! that touch are one. So a hole is exactly the gap between two of them.
+//! The one rule: the ranges of a set are ordered, disjoint and not empty; two that
+//! touch are one. So a hole is exactly the gap between two of them.
 //!
-//! The nodes of all sets come from one arena inside the pool, allocated with
-//! it. No bytes are kept here: they are in a [`Stream`](crate::Stream).
+//! The nodes of all sets come from one arena inside the pool, allocated with it.
+//! The bytes themselves are in a [`Stream`](crate::Stream).
 
 mod arena;
 #[cfg(test)]
@@ -28,15 +28,15 @@ pub struct Ranges {
     count: u32,
 }
 
-/// What [`Ranges::insert`] did.
+/// The result of [`Ranges::insert`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inserted {
     /// The range of the set that now contains the one inserted.
     pub merged: Range<u64>,
     /// Bytes that were not in the set before.
     pub new_bytes: u64,
-    /// The lowest part of the inserted range that was in the set already:
-    /// what a duplicate report names (RFC 2883 §4).
+    /// The lowest part of the inserted range that was in the set before: the range
+    /// that a duplicate report names (RFC 2883 §4).
     pub overlap: Option<Range<u64>>,
 }
 
@@ -68,12 +68,12 @@ impl Ranges {
         }
     }
 
-    /// How many separate ranges there are.
+    /// Number of separate ranges.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// Whether there are none.
+    /// Returns true if the set has no range.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -96,7 +96,7 @@ impl Ranges {
         }
     }
 
-    /// Whether every byte of `range` is in the set.
+    /// Returns true if every byte of `range` is in the set.
     pub fn covers(&self, pool: &Pool, range: Range<u64>) -> bool {
         range.is_empty()
             || self
@@ -108,11 +108,11 @@ impl Ranges {
     /// Adds the bytes of `range`.
     ///
     /// # Errors
-    /// [`RangesFull`] when it touches no range of the set and no node is left, or the
-    /// last ones are kept for sets with fewer.
+    /// [`RangesFull`] when it touches no range of the set and no node is left for
+    /// this set; the last nodes are kept for sets with few ranges.
     ///
     /// # Panics
-    /// If `range` is empty: there is no place for it in the set.
+    /// If `range` is empty.
     pub fn insert(&mut self, pool: &mut Pool, range: Range<u64>) -> Result<Inserted, RangesFull> {
         assert!(range.start < range.end, "{range:?} has no bytes");
         let arena = &mut pool.ranges;
@@ -162,8 +162,8 @@ impl Ranges {
         *self = Self::new();
     }
 
-    /// The highest node, if `range` begins in it or right behind it: the next
-    /// segment of a burst needs no walk.
+    /// The highest node, if `range` begins in it or right behind it: consecutive
+    /// segments need no walk.
     fn touched_tail(&self, arena: &RangeArena, range: &Range<u64>) -> Option<u32> {
         let tail = (self.tail != NONE).then(|| arena.get(self.tail))?;
         (tail.start <= range.start && range.start <= tail.end).then_some(self.tail)

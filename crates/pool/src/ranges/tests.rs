@@ -35,7 +35,7 @@ fn a_handle_is_twelve_bytes() {
 }
 
 #[test]
-fn ranges_that_touch_become_one_and_what_was_known_is_reported() {
+fn touching_ranges_merge_and_known_bytes_are_reported() {
     for (name, added, expected, count) in [
         ("apart, below", 1..5, inserted(1..5, 4, None), 4),
         ("apart, between", 22..28, inserted(22..28, 6, None), 4),
@@ -102,7 +102,7 @@ fn ranges_that_touch_become_one_and_what_was_known_is_reported() {
 }
 
 #[test]
-fn a_full_arena_refuses_what_needs_a_node_and_takes_what_does_not() {
+fn a_full_arena_refuses_only_ranges_that_need_a_node() {
     let mut pool = pool_with(2);
     let (mut one, mut other) = (Ranges::new(), Ranges::new());
     one.insert(&mut pool, 0..10).unwrap();
@@ -151,7 +151,7 @@ fn removing_below_cuts_the_range_it_falls_into() {
 
 #[test]
 #[should_panic(expected = "has no bytes")]
-fn an_empty_range_has_no_place() {
+fn inserting_an_empty_range_panics() {
     _ = Ranges::new().insert(&mut pool_with(1), 5..5);
 }
 

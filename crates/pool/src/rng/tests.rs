@@ -47,7 +47,7 @@ fn draws_stay_in_their_range_and_reach_all_of_it() {
 }
 
 #[test]
-fn a_chance_comes_true_as_often_as_it_says() {
+fn a_chance_is_true_in_its_share_of_draws() {
     let mut rng = Rng::seeded(11);
     for (p, expected) in [(0.0, 0..=0), (0.25, 2_300..=2_700), (1.0, 10_000..=10_000)] {
         let hits = (0..10_000).filter(|_| rng.chance(p)).count();

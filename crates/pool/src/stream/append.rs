@@ -7,8 +7,8 @@ use super::Stream;
 use crate::pool::Pool;
 
 impl Stream {
-    /// Appends as much of `bytes` as there are blocks for; returns how much
-    /// that was. 0 is an outcome, not an error: the memory is in use.
+    /// Appends as much of `bytes` as there are blocks for. Returns the number of
+    /// bytes appended; 0 is an outcome, not an error: memory is in use.
     pub fn append(&mut self, pool: &mut Pool, bytes: &[u8]) -> usize {
         let mut rest = bytes;
         self.append_with(pool, bytes.len(), |space| {
@@ -19,13 +19,13 @@ impl Stream {
         })
     }
 
-    /// Appends up to `max` bytes written in place: `fill` is handed one free
-    /// space after the other and says how much of it it filled. Ends when
-    /// memory or `max` is used up, or when a space was not filled. Returns the
-    /// bytes appended.
+    /// Appends up to `max` bytes written in place: `fill` is handed one free space
+    /// after another and returns the number of bytes that it filled. Ends when
+    /// memory or `max` is used up, or when a space was not filled completely.
+    /// Returns the bytes appended.
     ///
     /// # Panics
-    /// If `fill` claims more than it was given.
+    /// If `fill` returns more than the space has.
     pub fn append_with(
         &mut self,
         pool: &mut Pool,

@@ -1,12 +1,11 @@
 //! The chain of blocks under a stream: finding, adding and dropping blocks.
 //!
-//! The one rule: work that goes on where it stopped finds its block at once.
-//! A search starts at the nearest of four places in front of it (head, two
-//! cursors, tail) and leaves a cursor where it ended. Two cursors, because a
-//! sender in recovery works in two places: on a hole, and on new bytes.
+//! The one rule: sequential work finds its block at once. A search starts at the
+//! nearest of four places in front of it (head, two cursors, tail) and leaves a
+//! cursor where it ended. There are two cursors because a sender in recovery works
+//! in two places: on a hole, and on new bytes.
 //!
-//! Blocks are named by their distance from the head here; which bytes are in
-//! them is the parent's arithmetic.
+//! A block is named by its distance from the head; the parent maps bytes to blocks.
 
 use super::Stream;
 use crate::pool::{NONE, Pool};
@@ -25,7 +24,7 @@ impl Cursor {
         index: 0,
     };
 
-    /// Where the cursor is after `dropped` blocks left the front.
+    /// The cursor after `dropped` blocks were removed from the front.
     fn shifted(self, dropped: u32, head: u32) -> Self {
         match self.index.checked_sub(dropped) {
             Some(index) if index > 0 => Self { index, ..self },
@@ -44,8 +43,8 @@ impl Stream {
             return 0;
         }
         let size = u64::from(pool.block_size());
-        // Callers ask only for what is held or promised, which the pool counts
-        // in 32 bits.
+        // Callers ask only about held or promised bytes, which the pool counts in
+        // 32 bits.
         (end.div_ceil(size) - self.start / size) as u32
     }
 
@@ -77,7 +76,7 @@ impl Stream {
         at.block
     }
 
-    /// The place nearest in front of distance `index`, where a search begins.
+    /// The place nearest in front of distance `index`, from which a search begins.
     pub(super) fn nearest(&self, pool: &Pool, index: u32) -> Cursor {
         let (low, high) = (self.low.get(), self.high.get());
         let mut at = if index >= high.index {

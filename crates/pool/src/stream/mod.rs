@@ -1,13 +1,13 @@
 //! A window of a byte stream, laid over blocks on a fixed grid.
 //!
-//! The one rule: the chain holds exactly the blocks that `start..end` touches,
-//! where byte `k x block_size` of the stream starts a block; an empty stream
-//! holds none. So a byte has one place, wherever and whenever it arrives, and
-//! reassembly moves nothing.
+//! The one rule: the chain has exactly the blocks that `start..end` touches, where
+//! byte `k x block_size` of the stream starts a block; an empty stream has none. So
+//! each byte has one place, whatever the order of arrival, and reassembly moves
+//! nothing.
 //!
-//! A stream does not know which of its bytes are holes (that is a
-//! [`Ranges`](crate::Ranges)), and does not release itself when dropped: the
-//! pool is an argument, so [`Stream::release`] must be called.
+//! Holes are not known here; a [`Ranges`](crate::Ranges) holds them. A stream does
+//! not release itself when dropped, because the pool is an argument: call
+//! [`Stream::release`].
 
 mod append;
 mod chain;
@@ -48,7 +48,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// An empty stream at offset 0, whose blocks will be on `holder`'s account.
+    /// An empty stream at offset 0, whose blocks count as `holder`'s.
     pub const fn new(holder: Holder) -> Self {
         Self {
             start: 0,
@@ -62,7 +62,7 @@ impl Stream {
         }
     }
 
-    /// The account its blocks are on.
+    /// The holder that its blocks count for.
     pub fn holder(&self) -> Holder {
         self.holder
     }
@@ -82,7 +82,7 @@ impl Stream {
         self.end - self.start
     }
 
-    /// Whether nothing is held.
+    /// Returns true if no byte is held.
     pub fn is_empty(&self) -> bool {
         self.start == self.end
     }
@@ -102,8 +102,8 @@ impl Stream {
         self.blocks_up_to(pool, self.reserved_end()) - self.held_blocks(pool)
     }
 
-    /// Drops `n` bytes at the front and returns the blocks this leaves unused.
-    /// A promise that covers the rest of a block so returned stays in force.
+    /// Drops `n` bytes at the front and returns the blocks that become unused. A
+    /// promise that covers the rest of a returned block stays in force.
     ///
     /// # Panics
     /// If the stream is shorter than `n`.
@@ -116,20 +116,20 @@ impl Stream {
         let promised = self.promised_blocks(pool);
         let held = self.held_blocks(pool);
         self.start += n;
-        // Moving `start` alone leaves `held` wrong only by the blocks in front
-        // of it, so the two counts differ by what there is to return.
+        // Moving `start` alone makes `held` wrong by the blocks in front of it, so
+        // the difference of the two counts is the number of blocks to return.
         let kept = self.held_blocks(pool);
         self.drop_front(pool, held - kept, kept);
         let still_promised = self.promised_blocks(pool);
-        // Only emptying the stream inside a block that is reserved further
-        // turns a held block into a promised one; the block was just freed.
+        // A held block becomes a promised one only when the stream is emptied
+        // inside a block that is reserved further; that block was just freed.
         pool.promise(self.holder, still_promised - promised);
     }
 
     /// Moves an empty stream to `offset`.
     ///
     /// # Panics
-    /// If it holds bytes or a reservation: they would be lost from the accounts.
+    /// If it holds bytes or a reservation: their blocks would be lost.
     pub fn restart(&mut self, offset: u64) {
         assert!(
             self.is_empty() && self.reserved <= self.end,
@@ -140,18 +140,18 @@ impl Stream {
         self.reserved = offset;
     }
 
-    /// Returns every block and promise. The stream is then empty at what was
-    /// its end, and can be used again.
+    /// Returns every block and promise. The stream is then empty at its former end
+    /// and can be used again.
     pub fn release(&mut self, pool: &mut Pool) {
         self.unreserve(pool, self.end);
         self.advance(pool, self.len());
     }
 
-    /// Checks that the chain is as long as the offsets say and that the
-    /// cursors are on it. Walks the chain.
+    /// Checks that the chain is as long as the offsets say and that the cursors are
+    /// on it. Walks the chain.
     ///
     /// # Panics
-    /// With what is wrong.
+    /// With the contradiction.
     pub fn verify(&self, pool: &Pool) {
         assert!(self.start <= self.end, "the stream ends before it starts");
         self.verify_chain(pool);

@@ -1,10 +1,10 @@
 //! Reservations and writing inside them: the receive buffer's side.
 //!
-//! The one rule: what was granted is kept. A reservation counts the blocks
-//! that `start..reserved_end` touches, those on the chain included; the others
-//! are promised by the pool until they are taken or given back.
+//! The one rule: what was granted is kept. A reservation counts the blocks that
+//! `start..reserved_end` touches, those on the chain included; the others are
+//! promised by the pool until they are taken or given back.
 //!
-//! Which bytes of the window have arrived is not known here.
+//! Holes in the window are not known here.
 
 use super::Stream;
 use crate::pool::Pool;
@@ -24,9 +24,9 @@ impl fmt::Display for NoBlock {
 impl core::error::Error for NoBlock {}
 
 impl Stream {
-    /// Asks that `start..end` be backed by blocks. Returns the offset up to
-    /// which it now is: `end`, or less when the pool has no more to promise,
-    /// or more when more was reserved before. It never goes down.
+    /// Asks that `start..end` be backed by blocks. Returns the offset up to which
+    /// it now is: `end`, less when the pool cannot promise more, or more when more
+    /// was reserved before. It never decreases.
     pub fn reserve(&mut self, pool: &mut Pool, end: u64) -> u64 {
         if end <= self.reserved_end() {
             return self.reserved_end();
@@ -88,7 +88,7 @@ impl Stream {
         }
     }
 
-    /// Makes the chain reach `end`, all or nothing.
+    /// Extends the chain to `end`, completely or not at all.
     fn lengthen(&mut self, pool: &mut Pool, end: u64) -> Result<(), NoBlock> {
         if end <= self.end {
             return Ok(());

@@ -1,7 +1,7 @@
-//! Reading a stream: its bytes as slices of the blocks they are in.
+//! Reading a stream: its bytes as slices of its blocks.
 //!
-//! The one rule: reading changes nothing but where the next search begins, so
-//! the same bytes can be read, sent and sent again through `&Stream`.
+//! The one rule: reading moves only the cursors, so the same bytes can be read,
+//! sent and retransmitted through `&Stream`.
 
 use super::Stream;
 use crate::pool::{NONE, Pool};
@@ -75,7 +75,8 @@ impl Stream {
         }
     }
 
-    /// Copies bytes from `offset` on into `out`; returns how many there were.
+    /// Copies bytes from `offset` on into `out`. Returns the number of bytes
+    /// copied.
     ///
     /// # Panics
     /// If `offset` is not inside `start..=end`.

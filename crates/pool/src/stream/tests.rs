@@ -1,4 +1,4 @@
-//! Streams against a plain list of bytes, on every geometry that matters.
+//! Streams compared with a plain list of bytes, on many geometries.
 
 extern crate std;
 
@@ -20,7 +20,7 @@ fn pool_of(blocks: u32, block_size: u32) -> Pool {
     })
 }
 
-fn text(len: usize) -> Vec<u8> {
+fn bytes_of_length(len: usize) -> Vec<u8> {
     (0..len).map(|n| (n * 7 + n / 251) as u8).collect()
 }
 
@@ -29,7 +29,7 @@ fn read(stream: &Stream, pool: &Pool, range: Range<u64>) -> Vec<u8> {
 }
 
 #[test]
-fn a_stream_is_small_because_every_idle_connection_has_two() {
+fn a_stream_handle_is_small() {
     assert_eq!(size_of::<Stream>(), 56);
 }
 
@@ -37,7 +37,7 @@ fn a_stream_is_small_because_every_idle_connection_has_two() {
 fn written_bytes_are_read_back_across_block_boundaries() {
     let mut pool = pool_of(36, 196);
     let mut stream = Stream::new(Holder::Send);
-    let written = text(1000);
+    let written = bytes_of_length(1000);
     assert_eq!(stream.append(&mut pool, &written), 1000);
     assert_eq!(pool.held(Holder::Send), 6);
     for range in [0..1000, 195..197, 196..392, 391..393, 999..1000, 500..500] {
@@ -59,7 +59,7 @@ fn bytes_out_of_order_land_in_their_final_place_and_holes_are_filled_later() {
     let mut pool = pool_of(16, 10);
     let mut stream = Stream::new(Holder::Receive);
     stream.restart(1007);
-    let whole = text(80);
+    let whole = bytes_of_length(80);
     let part = |from: usize, to: usize| &whole[from..to];
     assert_eq!(stream.reserve(&mut pool, 1087), 1087);
     // 1007..1087 touches nine blocks of the grid: 1000, 1010, ... 1080.
@@ -139,7 +139,7 @@ fn a_reservation_is_cut_at_the_grid_when_blocks_run_out_and_grows_when_they_retu
     stream.restart(7);
     assert_eq!(stream.reserve(&mut pool, 1000), 40);
     assert_eq!(stream.reserve(&mut pool, 12), 40, "it never goes down");
-    stream.write_at(&mut pool, 7, &text(15)).unwrap();
+    stream.write_at(&mut pool, 7, &bytes_of_length(15)).unwrap();
     // The first block is given back, the third is partly filled and stays.
     stream.advance(&mut pool, 14);
     assert_eq!((stream.reserve(&mut pool, 1000), pool.promised()), (60, 3));
@@ -156,11 +156,11 @@ fn emptying_a_stream_inside_a_reserved_block_keeps_the_promise() {
     let mut pool = pool_of(4, 10);
     let (mut window, mut rival) = (Stream::new(Holder::Receive), Stream::new(Holder::Send));
     window.reserve(&mut pool, 18);
-    window.write_at(&mut pool, 0, &text(15)).unwrap();
+    window.write_at(&mut pool, 0, &bytes_of_length(15)).unwrap();
     assert_eq!(pool.promised(), 0);
     window.advance(&mut pool, 15);
     assert_eq!((pool.held(Holder::Receive), pool.promised()), (0, 1));
-    assert_eq!(rival.append(&mut pool, &text(100)), 30);
+    assert_eq!(rival.append(&mut pool, &bytes_of_length(100)), 30);
     window.write_at(&mut pool, 15, b"abc").unwrap();
     assert_eq!(read(&window, &pool, 15..18), b"abc");
     window.advance(&mut pool, 3);
@@ -179,9 +179,11 @@ fn appends_and_reservations_share_one_pool_without_touching_each_other() {
     let (mut send, mut receive) = (Stream::new(Holder::Send), Stream::new(Holder::Receive));
     assert_eq!(receive.reserve(&mut pool, 25), 25);
     assert_eq!(send.append_room(&pool), 10);
-    assert_eq!(send.append(&mut pool, &text(99)), 10);
-    assert_eq!(send.append(&mut pool, &text(99)), 0);
-    receive.write_at(&mut pool, 0, &text(25)).unwrap();
+    assert_eq!(send.append(&mut pool, &bytes_of_length(99)), 10);
+    assert_eq!(send.append(&mut pool, &bytes_of_length(99)), 0);
+    receive
+        .write_at(&mut pool, 0, &bytes_of_length(25))
+        .unwrap();
     assert_eq!(pool.free_blocks(), 0);
     send.advance(&mut pool, 10);
     assert_eq!(receive.reserve(&mut pool, 99), 40);
@@ -196,9 +198,9 @@ fn a_stream_may_append_into_its_own_reservation() {
     let mut pool = pool_of(4, 10);
     let (mut stream, mut rival) = (Stream::new(Holder::Send), Stream::new(Holder::Send));
     assert_eq!(stream.reserve(&mut pool, 20), 20);
-    assert_eq!(rival.append(&mut pool, &text(99)), 20);
+    assert_eq!(rival.append(&mut pool, &bytes_of_length(99)), 20);
     assert_eq!(stream.append_room(&pool), 20);
-    assert_eq!(stream.append(&mut pool, &text(99)), 20);
+    assert_eq!(stream.append(&mut pool, &bytes_of_length(99)), 20);
     assert_eq!((pool.promised(), pool.free_blocks()), (0, 0));
     stream.release(&mut pool);
     rival.release(&mut pool);
@@ -223,7 +225,7 @@ fn writing_in_place_fills_space_by_space_and_stops_where_the_writer_stops() {
     );
     assert_eq!(stream.end(), 29);
     stream.append(&mut pool, b"z");
-    // A writer with nothing to say leaves no block behind.
+    // A writer that fills nothing leaves no block behind.
     assert_eq!(stream.append_with(&mut pool, 9, |_| 0), 0);
     assert_eq!(pool.held(Holder::Send), 3);
     stream.verify(&pool);
@@ -267,7 +269,7 @@ fn expect_panic(words: &str, act: impl FnOnce(&mut Stream, &mut Pool) + std::pan
 }
 
 #[test]
-fn a_caller_that_loses_count_is_stopped_before_memory_is() {
+fn a_caller_that_exceeds_its_bounds_panics_before_memory_changes() {
     expect_panic("outside the reservation", |s, p| {
         _ = s.write_at(p, 19, b"ab")
     });
@@ -293,14 +295,15 @@ fn walk(stream: &Stream, pool: &Pool, offset: u64) -> u32 {
 fn sequential_work_never_walks_more_than_the_last_piece() {
     let mut pool = pool_of(4096, 16);
     let mut stream = Stream::new(Holder::Send);
-    stream.append(&mut pool, &text(65_536));
+    stream.append(&mut pool, &bytes_of_length(65_536));
     assert_eq!(
         walk(&stream, &pool, 65_535),
         0,
         "the tail is known from the start"
     );
-    // New bytes are sent in two-block pieces while a hole far below is sent
-    // again in as many, and the head follows: the two places a sender works at.
+    // New bytes are sent in two-block pieces while a hole far below is
+    // retransmitted in as many, and the head follows: the two places a sender works
+    // at.
     let (mut new, mut hole) = (32_768, 96);
     while new + 32 <= stream.end() {
         for at in [&mut new, &mut hole] {
@@ -335,16 +338,16 @@ fn bytes_arriving_above_a_hole_and_in_it_are_placed_without_a_walk() {
     stream.release(&mut pool);
 }
 
-/// What the property test does; amounts are in 64ths of a block.
+/// A step of the property test; amounts are in 64ths of a block.
 #[derive(Clone, Debug)]
 enum Step {
     Append(u64),
     Fill(u64),
     Reserve(u64),
     Unreserve(u64),
-    /// Where in the window (256ths), and how much.
+    /// Offset in the window (256ths), and length.
     Write(u64, u64),
-    /// Where in the stream (256ths), and how much.
+    /// Offset in the stream (256ths), and length.
     Read(u64, u64),
     Advance(u64),
     Release(u64),
@@ -399,7 +402,7 @@ impl Model {
         }
     }
 
-    fn check_text(&self, stream: &Stream, pool: &Pool, range: Range<u64>) {
+    fn check_bytes(&self, stream: &Stream, pool: &Pool, range: Range<u64>) {
         let from = (range.start - self.start) as usize;
         let known = self.bytes.iter().skip(from);
         let found = stream.slices(pool, range.clone()).flatten();
@@ -460,7 +463,7 @@ impl Model {
             }
             Step::Read(at, amount) => {
                 let offset = self.start + self.bytes.len() as u64 * at / 256;
-                self.check_text(
+                self.check_bytes(
                     stream,
                     pool,
                     offset..self.end().min(offset + bytes_of(amount)),
@@ -512,7 +515,7 @@ fn check_against_model(blocks: u32, block_size: u32, start: u64, steps: &[Step])
         stream.verify(&pool);
         pool.verify();
     }
-    model.check_text(&stream, &pool, model.start..model.end());
+    model.check_bytes(&stream, &pool, model.start..model.end());
     stream.release(&mut pool);
     pool.verify();
     assert_eq!((pool.free_blocks(), pool.promised()), (blocks, 0));

@@ -1,4 +1,4 @@
-//! Requests, replies, and what is neither.
+//! Requests, replies, and packets that are neither.
 
 use super::*;
 
@@ -33,7 +33,7 @@ fn padding_after_the_packet_is_ignored() {
 }
 
 #[test]
-fn what_is_not_ipv4_over_ethernet_is_refused_by_reason() {
+fn packets_other_than_ipv4_over_ethernet_are_refused_with_a_reason() {
     for (name, place, value, expected) in [
         ("another hardware", 1, 6, WireError::BadAddressFormat),
         ("another protocol", 2, 0x86, WireError::BadAddressFormat),

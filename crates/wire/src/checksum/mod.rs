@@ -1,9 +1,9 @@
 //! The Internet checksum. RFC 1071.
 //!
-//! The one rule: a sum does not depend on how the bytes were cut. Slices of any
-//! length, odd ones too, added in order, give what one slice would. Which code
-//! adds the bytes (portable, or vector instructions found at run time) never
-//! shows in a result.
+//! The one rule: a sum does not depend on how the bytes are cut into slices. Slices
+//! of any length, odd ones too, added in order, give the sum of the whole. The code
+//! that adds the bytes (portable, or vector instructions found at run time) never
+//! changes a result.
 
 mod portable;
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
@@ -11,21 +11,21 @@ mod simd;
 
 use core::net::IpAddr;
 
-/// Whether a parser checks the checksum or was told it has been checked, as a
-/// device with receive offload says.
+/// A parser's treatment of the checksum: verified here, or known to be verified by
+/// a device with receive offload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ChecksumPolicy {
-    /// Sum the bytes and refuse a packet that does not come out.
+    /// Sums the bytes and refuses a packet whose checksum is wrong.
     #[default]
     Verify,
-    /// Do not look.
+    /// Does not look at the checksum.
     Trust,
 }
 
-/// A one's-complement sum under way.
+/// A one's-complement sum in progress.
 ///
-/// Holds the sum of 16-bit big-endian words so far and how many bytes went in,
-/// so that a slice which starts at an odd place is added the right way round.
+/// It keeps the sum of 16-bit big-endian words so far and the number of bytes, so
+/// that a slice which starts at an odd offset is added with its bytes swapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Checksum {
     /// Folded after every step: at most 0xffff.
@@ -34,7 +34,7 @@ pub struct Checksum {
 }
 
 impl Checksum {
-    /// The sum of nothing.
+    /// The sum of no bytes.
     pub const fn new() -> Self {
         Self { sum: 0, len: 0 }
     }
@@ -60,15 +60,15 @@ impl Checksum {
         self.append(big_endian_sum(copy_words(dst, src)), src.len());
     }
 
-    /// Adds a 16-bit field at an even place, as two bytes in network order.
+    /// Adds a 16-bit field at an even offset, as two bytes in network order.
     pub fn add_u16(&mut self, value: u16) {
         self.append(value, 2);
     }
 
     /// Adds the pseudo-header of an upper-layer protocol: both addresses, the
-    /// protocol, and `len` in bytes of its header and data. RFC 9293 §3.1,
-    /// RFC 8200 §8.1. It is no part of [`Checksum::len`] and may be added at
-    /// any moment.
+    /// protocol, and the length `len` of its header and data in bytes. RFC 9293
+    /// §3.1, RFC 8200 §8.1. It does not count in [`Checksum::len`] and may be added
+    /// at any point.
     pub fn add_pseudo_header(&mut self, src: IpAddr, dst: IpAddr, protocol: u8, len: u32) {
         for address in [src, dst] {
             self.sum = match address {
@@ -93,13 +93,13 @@ impl Checksum {
         self.len
     }
 
-    /// Whether no byte was added.
+    /// Returns true if no byte was added.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The sum itself, not complemented: what a device that completes a
-    /// checksum wants to find in the field.
+    /// The sum itself, not complemented: the field value that a device expects
+    /// which completes the checksum.
     pub const fn sum(&self) -> u16 {
         self.sum
     }
@@ -109,14 +109,14 @@ impl Checksum {
         !self.sum
     }
 
-    /// Whether bytes summed with their checksum field come out right.
+    /// Returns true if bytes that were summed with their checksum field are valid.
     pub const fn is_valid(&self) -> bool {
         self.sum == 0xffff
     }
 
     fn append(&mut self, sum: u16, len: usize) {
         let at_odd_place = !self.len.is_multiple_of(2);
-        // Shifting every byte by one place swaps the halves of the sum.
+        // An odd offset swaps the halves of every word, and so those of the sum.
         let sum = if at_odd_place { sum.swap_bytes() } else { sum };
         self.sum = add_folded(self.sum, sum);
         self.len += len;
@@ -136,8 +136,8 @@ fn add_folded(a: u16, b: u16) -> u16 {
     sum + u16::from(carry)
 }
 
-/// Folds a sum of native-endian words to 16 bits of the sum in network order.
-/// The order of bytes may be settled last: RFC 1071 §2 (B).
+/// Folds a sum of native-endian words to 16 bits in network order. Byte order may
+/// be settled last: RFC 1071 §2 (B).
 fn big_endian_sum(words: u64) -> u16 {
     let sum = (words & 0xffff_ffff) + (words >> 32);
     let sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);

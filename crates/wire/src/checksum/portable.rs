@@ -1,18 +1,18 @@
 //! Sums of 32-bit words in plain integer arithmetic.
 //!
-//! The one rule: the result is congruent, modulo 0xffff, to the sum of the
-//! 16-bit words in native order, and 0 only when every byte is 0. It is not
-//! folded and does not know where in a packet the bytes stand.
+//! The one rule: the result is congruent, modulo 0xffff, to the sum of the 16-bit
+//! words in native order, and 0 only when every byte is 0. It is not folded;
+//! offsets in the packet are not known here.
 
 /// Bytes taken per step: eight lanes of 64 bits.
 const STEP: usize = 64;
 const LANES: usize = STEP / 8;
 
-/// Per lane, the 64-bit words and their upper halves are summed apart.
+/// Sums of one lane: the 64-bit words, and separately their upper halves.
 ///
-/// With `whole = Σ(low + 2³²·high)` modulo 2⁶⁴ and `high` exact, the exact sum
-/// of the lower halves is `whole − 2³²·high`: one shift and two additions per
-/// word, and no carry to look after. Good for 2³² words per lane.
+/// With `whole = Σ(low + 2³²·high)` modulo 2⁶⁴ and `high` exact, the exact sum of
+/// the lower halves is `whole − 2³²·high`: one shift and two additions per word,
+/// and no carry. Exact for 2³² words per lane.
 struct Lanes {
     whole: [u64; LANES],
     high: [u64; LANES],
@@ -73,8 +73,8 @@ pub fn copy_words(dst: &mut [u8], src: &[u8]) -> u64 {
 
 /// The sum of the fewer than 64 bytes that do not fill a step.
 ///
-/// Taken by value in halving pieces: a loop would be too short to be worth its
-/// set-up, and a buffer would make the load wait for the stores.
+/// Taken by value in halving pieces: a loop would be too short for its set-up, and
+/// a buffer would make the load wait for the stores.
 #[inline(always)]
 pub fn sum_tail(bytes: &[u8]) -> u64 {
     let (mut sum, mut rest) = (0, bytes);

@@ -1,8 +1,9 @@
-//! The same sums with 256-bit vectors, when the processor has them.
+//! The sums of [`super::portable`] with 256-bit vectors, where the processor has
+//! them.
 //!
-//! The one rule: what [`super::portable`] promises, faster. The processor is
-//! asked at run time; short slices and processors without AVX2 take the
-//! portable way.
+//! The one rule: the results equal those of the portable code. The processor is
+//! asked at run time; short slices and processors without AVX2 use the portable
+//! code.
 
 use pulp::x86::V3;
 use pulp::{cast, u64x4};
@@ -17,7 +18,7 @@ const LANES: usize = 4;
 /// Shorter slices cost less than the call into vector code.
 const WORTH_IT: usize = VECTOR * LANES;
 
-/// Whole words and their upper halves apart, as in the portable lanes.
+/// Sums of whole words and of their upper halves, as in the portable lanes.
 struct Lanes {
     whole: [u64x4; LANES],
     high: [u64x4; LANES],
@@ -29,7 +30,7 @@ impl Lanes {
         high: [u64x4(0, 0, 0, 0); LANES],
     };
 
-    /// Adds one vector to the lane of its place.
+    /// Adds one vector to its lane.
     #[inline(always)]
     fn add(&mut self, v3: V3, lane: usize, bytes: [u8; VECTOR]) {
         let vector: u64x4 = cast(bytes);
@@ -54,7 +55,7 @@ impl Lanes {
     }
 }
 
-/// Whether this processor takes the fast way.
+/// Returns true if this processor uses the vector code.
 #[cfg(test)]
 pub fn is_available() -> bool {
     V3::is_available()
@@ -122,7 +123,7 @@ impl pulp::NullaryFnOnce for Copy<'_> {
         let (dst_vectors, dst_tail) = self.dst.as_chunks_mut::<VECTOR>();
         let (src_steps, src_vectors) = src_vectors.as_chunks::<LANES>();
         let (dst_steps, dst_vectors) = dst_vectors.as_chunks_mut::<LANES>();
-        // First, because a call in their midst would spill the lanes.
+        // First, because a call between the lanes' steps would spill the lanes.
         dst_tail.copy_from_slice(src_tail);
         let mut lanes = Lanes::ZERO;
         for (dst_step, src_step) in dst_steps.iter_mut().zip(src_steps) {

@@ -1,5 +1,5 @@
-//! The sum against its definition, against itself cut into pieces, and the
-//! fast code against the portable.
+//! The sum against its definition, against itself cut into pieces, and the vector
+//! code against the portable code.
 
 extern crate std;
 
@@ -32,7 +32,7 @@ fn pattern(len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn known_sums_come_out() {
+fn known_sums_are_reproduced() {
     for (name, bytes, expected) in [
         ("nothing", &[][..], 0),
         (
@@ -91,7 +91,7 @@ fn a_copy_of_another_length_is_refused() {
     Checksum::new().copy(&mut [0; 3], &[0; 4]);
 }
 
-/// Lanes may be full to the brim: the largest sum has no carry to lose.
+/// In the largest sum every lane is full and no carry is lost.
 #[test]
 fn a_super_segment_of_ones_does_not_overflow() {
     for len in [65_535, 65_536, 1 << 20] {
@@ -109,7 +109,7 @@ fn the_pseudo_header_is_the_one_of_the_rfc() {
     let (src, dst) = (Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::new(198, 51, 100, 7));
     checksum.add_pseudo_header(src.into(), dst.into(), 17, 0x1234);
     assert_eq!(checksum.sum(), by_definition(&v4));
-    assert!(checksum.is_empty(), "it is not part of the text");
+    assert!(checksum.is_empty(), "it is not part of the payload");
 
     let (src, dst): (Ipv6Addr, Ipv6Addr) = ([0xfe; 16].into(), [0x31; 16].into());
     let mut v6 = [src.octets(), dst.octets()].concat();
@@ -120,7 +120,7 @@ fn the_pseudo_header_is_the_one_of_the_rfc() {
 }
 
 #[test]
-fn a_pseudo_header_may_come_at_an_odd_place() {
+fn a_pseudo_header_may_be_added_at_an_odd_offset() {
     let (src, dst) = (
         IpAddr::V4(Ipv4Addr::LOCALHOST),
         IpAddr::V4(Ipv4Addr::BROADCAST),
@@ -136,7 +136,7 @@ fn a_pseudo_header_may_come_at_an_odd_place() {
 
 proptest! {
     #[test]
-    fn how_the_bytes_were_cut_does_not_show(pieces in bytes_of(bytes_of(any::<u8>(), 0..300), 0..8)) {
+    fn the_sum_is_independent_of_the_cuts(pieces in bytes_of(bytes_of(any::<u8>(), 0..300), 0..8)) {
         let whole: Vec<u8> = pieces.concat();
         let mut added = Checksum::new();
         let mut copied = Checksum::new();
@@ -175,7 +175,7 @@ proptest! {
 
     #[cfg(all(feature = "simd", target_arch = "x86_64"))]
     #[test]
-    fn the_fast_sum_and_the_portable_sum_agree(
+    fn the_vector_sum_and_the_portable_sum_agree(
         bytes in bytes_of(any::<u8>(), 0..5000), skip in 0..64usize,
     ) {
         use super::simd;
@@ -192,10 +192,10 @@ proptest! {
     }
 }
 
-/// Without this the tests above could compare the portable code with itself.
+/// Without this test those above could compare the portable code with itself.
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
 #[test]
-fn the_fast_code_runs_wherever_the_processor_has_avx2_and_fma() {
+fn the_vector_code_runs_wherever_the_processor_has_avx2_and_fma() {
     let has_v3 = std::is_x86_feature_detected!("avx2")
         && std::is_x86_feature_detected!("fma")
         && std::is_x86_feature_detected!("bmi2");

@@ -1,4 +1,4 @@
-//! The list of reasons is whole.
+//! The list of reasons is complete.
 
 extern crate std;
 
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::WireError;
 
 #[test]
-fn every_reason_has_its_place_and_a_name_of_its_own() {
+fn every_reason_has_its_own_index_and_name() {
     for (place, reason) in WireError::ALL.into_iter().enumerate() {
         assert_eq!(reason.index(), place);
     }

@@ -23,14 +23,14 @@ fn a_frame_is_read_with_its_padding() {
 }
 
 #[test]
-fn a_frame_of_nothing_but_its_header_has_an_empty_payload() {
+fn a_frame_of_only_a_header_has_an_empty_payload() {
     let (_, payload) = EthernetHeader::parse(&[0; 14]).unwrap();
     assert!(payload.is_empty());
     assert_eq!(EthernetHeader::parse(&[0; 13]), Err(WireError::Truncated));
 }
 
 #[test]
-fn every_type_survives_the_number_and_back() {
+fn every_type_converts_to_its_number_and_back() {
     for value in 0..=u16::MAX {
         assert_eq!(u16::from(EtherType::from(value)), value);
     }
@@ -38,7 +38,7 @@ fn every_type_survives_the_number_and_back() {
 }
 
 #[test]
-fn addresses_are_told_apart() {
+fn broadcast_multicast_and_unicast_addresses_are_distinguished() {
     for (address, broadcast, multicast, unicast) in [
         (MacAddress::BROADCAST, true, true, false),
         (MacAddress::UNSPECIFIED, false, false, false),

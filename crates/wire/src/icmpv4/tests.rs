@@ -15,7 +15,7 @@ fn message(header: Icmpv4Message, payload: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn every_message_has_its_bytes_and_comes_back() {
+fn every_message_is_written_as_in_the_rfc_and_read_back() {
     use Icmpv4Message::*;
     for (header, [kind, code, a, b, c, d]) in [
         (
@@ -92,7 +92,7 @@ fn every_message_has_its_bytes_and_comes_back() {
 }
 
 #[test]
-fn codes_survive_the_number_and_back() {
+fn every_code_converts_to_its_number_and_back() {
     for value in 0..=u8::MAX {
         assert_eq!(u8::from(UnreachableCode::from(value)), value);
         assert_eq!(u8::from(TimeExceededCode::from(value)), value);
@@ -119,7 +119,7 @@ fn fewer_than_eight_bytes_are_truncated() {
 }
 
 #[test]
-fn an_mtu_is_believed_only_where_the_rfc_puts_one() {
+fn an_mtu_is_read_only_from_fragmentation_needed() {
     let bytes = [3, 1, 0, 0, 0, 0, 5, 120];
     let (header, _) = Icmpv4Message::parse(&bytes, ChecksumPolicy::Trust).unwrap();
     let expected = Icmpv4Message::Unreachable {

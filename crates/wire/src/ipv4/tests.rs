@@ -1,4 +1,4 @@
-//! Lengths that agree and lengths that do not, options, padding, fragments.
+//! Consistent and inconsistent lengths, options, padding, fragments.
 
 extern crate std;
 
@@ -20,7 +20,7 @@ fn packet(payload: &[u8], change: impl FnOnce(&mut Ipv4Header)) -> Vec<u8> {
     bytes
 }
 
-/// Overwrites header bytes and makes the checksum right again.
+/// Overwrites header bytes and corrects the checksum.
 fn patch(bytes: &mut [u8], header_len: usize, place: usize, value: &[u8]) {
     bytes[place..place + value.len()].copy_from_slice(value);
     bytes[10..12].fill(0);
@@ -57,14 +57,14 @@ fn link_padding_is_not_payload() {
 }
 
 #[test]
-fn a_packet_may_be_nothing_but_its_header() {
+fn a_packet_may_have_an_empty_payload() {
     let bytes = packet(&[], |_| {});
     let (header, payload) = Ipv4Header::parse(&bytes, ChecksumPolicy::Verify).unwrap();
     assert_eq!((header.payload_len(), payload), (0, &[][..]));
 }
 
 #[test]
-fn options_are_summed_and_stepped_over() {
+fn options_are_summed_and_skipped() {
     for option_words in 1..=10 {
         let header_len = 20 + 4 * option_words;
         let mut bytes = packet(&[], |_| {});
@@ -94,7 +94,7 @@ fn options_are_summed_and_stepped_over() {
 }
 
 #[test]
-fn a_wrong_header_is_refused_by_reason() {
+fn a_wrong_header_is_refused_with_a_reason() {
     for (name, place, value, expected) in [
         ("version 6", 0, &[0x65][..], WireError::BadVersion),
         (
@@ -150,7 +150,7 @@ fn a_trusted_checksum_is_not_looked_at() {
 }
 
 #[test]
-fn fragments_say_where_they_belong() {
+fn a_fragment_has_its_offset_and_its_flag() {
     for (offset, more, is_fragment) in [
         (0, false, false),
         (0, true, true),
@@ -199,18 +199,18 @@ fn the_largest_packet_can_be_written() {
 
 #[test]
 #[should_panic(expected = "do not fit")]
-fn a_larger_packet_cannot_be_named() {
+fn a_payload_above_the_largest_panics() {
     Ipv4Header::new(SRC, DST, Protocol::Tcp, Ipv4Header::MAX_PAYLOAD_LEN + 1);
 }
 
 #[test]
 #[should_panic(expected = "multiple of 8")]
-fn an_offset_between_eights_is_not_written() {
+fn an_offset_that_is_no_multiple_of_eight_panics() {
     packet(&[], |header| header.fragment_offset = 4);
 }
 
 #[test]
-fn every_protocol_survives_the_number_and_back() {
+fn every_protocol_converts_to_its_number_and_back() {
     for value in 0..=u8::MAX {
         assert_eq!(u8::from(Protocol::from(value)), value);
     }

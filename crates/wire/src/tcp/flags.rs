@@ -1,7 +1,7 @@
 //! The nine control bits of TCP. RFC 9293 §3.1, RFC 3168 §6.1, RFC 9768.
 //!
-//! The one rule: a set holds the nine bits and no other, so the reserved bits
-//! of a segment never travel further. Does not say which sets make sense.
+//! The one rule: a set holds the nine bits and no other, so the reserved bits of a
+//! segment never get past this crate. The meaning of combinations is decided above.
 
 use core::fmt;
 use core::ops::{BitAnd, BitOr, BitOrAssign};
@@ -57,17 +57,17 @@ impl TcpFlags {
         self.0
     }
 
-    /// Whether every bit of `other` is set.
+    /// Returns true if every bit of `other` is set.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether any bit of `other` is set.
+    /// Returns true if any bit of `other` is set.
     pub const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// Whether no bit is set.
+    /// Returns true if no bit is set.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }

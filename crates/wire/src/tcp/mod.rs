@@ -1,10 +1,9 @@
 //! The TCP header. RFC 9293 §3.1.
 //!
-//! The one rule: a header is a value; what goes in comes out, options
-//! included. Sequence numbers are plain `u32` here: their order is the
-//! business of the crate above. Parsing does not look at the checksum, because
-//! it covers addresses and a device may have verified it: [`verify_checksum`]
-//! does.
+//! The one rule: a header is a value, and parsing a written header gives the same
+//! value, options included. Sequence numbers are plain `u32` here; `fullpipe-tcp`
+//! orders them. Parsing does not check the checksum, because that covers addresses
+//! and a device may have verified it: [`verify_checksum`] does.
 
 mod flags;
 mod options;
@@ -19,7 +18,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::{Checksum, Protocol, WireError};
 
-/// Where the checksum field lies in the header, in bytes.
+/// Offset of the checksum field in the header, in bytes.
 pub const CHECKSUM_OFFSET: usize = 16;
 
 /// The header of a TCP segment.
@@ -29,21 +28,21 @@ pub struct TcpHeader {
     pub src_port: u16,
     /// Port of the receiver.
     pub dst_port: u16,
-    /// SEG.SEQ: of the first byte of text, or of SYN when that is set.
+    /// SEG.SEQ: of the first payload byte, or of SYN when that is set.
     pub seq: u32,
-    /// SEG.ACK: the next byte the sender expects; means nothing without ACK.
+    /// SEG.ACK: the next byte the sender expects; without ACK it has no meaning.
     pub ack: u32,
     /// The control bits.
     pub flags: TcpFlags,
     /// SEG.WND as sent, before scaling.
     pub window: u16,
-    /// Urgent pointer; means nothing without URG.
+    /// Urgent pointer; without URG it has no meaning.
     pub urgent: u16,
-    /// The options understood here.
+    /// The options that this crate reads.
     pub options: TcpOptions,
-    /// Set by [`TcpHeader::parse`] when an option had an impossible length and
-    /// was not read. The segment stands (RFC 9293 §3.1, MUST-7); the caller
-    /// counts it as [`WireError::BadOption`]. Not written.
+    /// Set by [`TcpHeader::parse`] when an option had an impossible length and was
+    /// not read. The segment is valid all the same (RFC 9293 §3.1, MUST-7); the
+    /// caller counts [`WireError::BadOption`]. Not written.
     pub options_malformed: bool,
 }
 
@@ -60,7 +59,7 @@ struct Layout {
     urgent: U16,
 }
 
-/// What an ICMP error must quote of a segment: its first eight bytes.
+/// The part of a segment that an ICMP error must quote: its first eight bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuotedTcp {
     /// Port of the sender of the quoted segment.
@@ -93,17 +92,17 @@ impl TcpHeader {
     /// Bytes of the longest header.
     pub const MAX_LEN: usize = Self::LEN + TcpOptions::MAX_LEN;
 
-    /// Reads the header and its options; returns it with the text.
+    /// Reads the header and its options; returns it with the payload.
     ///
     /// The four reserved bits are ignored.
     ///
     /// # Errors
-    /// `Truncated` below 20 bytes; `BadHeaderLength` when the data offset is
-    /// below 20 bytes or beyond the segment.
+    /// `Truncated` below 20 bytes; `BadHeaderLength` when the data offset is below
+    /// 20 bytes or beyond the segment.
     pub fn parse(segment: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let (layout, after) = Layout::ref_from_prefix(segment).map_err(|_| WireError::Truncated)?;
         let offset_flags = layout.offset_flags.get();
-        let (option_bytes, text) = usize::from(offset_flags >> 12)
+        let (option_bytes, payload) = usize::from(offset_flags >> 12)
             .checked_mul(4)
             .and_then(|header_len| header_len.checked_sub(Self::LEN))
             .and_then(|options_len| after.split_at_checked(options_len))
@@ -120,7 +119,7 @@ impl TcpHeader {
             options,
             options_malformed: problem.is_err(),
         };
-        Ok((header, text))
+        Ok((header, payload))
     }
 
     /// Bytes [`TcpHeader::write`] fills: 20 to 60, a multiple of 4.
@@ -152,21 +151,21 @@ impl TcpHeader {
     }
 }
 
-/// Fills the checksum of a written header, given the sum of its text.
+/// Fills in the checksum of a written header, given the sum of its payload.
 ///
 /// `header` is exactly the header with its options.
 ///
 /// # Panics
 /// If `header` is shorter than 20 bytes.
-pub fn set_checksum(header: &mut [u8], src: IpAddr, dst: IpAddr, text: Checksum) {
+pub fn set_checksum(header: &mut [u8], src: IpAddr, dst: IpAddr, payload: Checksum) {
     let field = CHECKSUM_OFFSET..CHECKSUM_OFFSET + 2;
     header[field.clone()].fill(0);
-    let mut checksum = Checksum::of(header).then(text);
+    let mut checksum = Checksum::of(header).then(payload);
     checksum.add_pseudo_header(src, dst, Protocol::Tcp.into(), checksum.len() as u32);
     header[field].copy_from_slice(&checksum.finish().to_be_bytes());
 }
 
-/// Checks the checksum of a whole segment, header and text.
+/// Checks the checksum of a whole segment, header and payload.
 ///
 /// # Errors
 /// `Truncated` below 20 bytes, `BadChecksum`.

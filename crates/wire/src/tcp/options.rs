@@ -1,10 +1,10 @@
-//! TCP options: MSS, window scale, SACK-permitted, SACK, timestamps.
-//! RFC 9293 §3.2, RFC 7323, RFC 2018.
+//! TCP options: MSS, window scale, SACK-permitted, SACK, timestamps. RFC 9293 §3.2,
+//! RFC 7323, RFC 2018.
 //!
 //! The one rule: reading is tolerant, writing is strict. Unknown options are
-//! stepped over, impossible lengths end the reading and are reported, and what
-//! is written is aligned and never longer than 40 bytes. Does not judge where
-//! an option may appear or whether its value is sensible.
+//! skipped; an impossible length ends the reading and is reported; written options
+//! are aligned and never exceed 40 bytes. Whether an option may appear in a
+//! segment, or its value makes sense, is decided above.
 
 use core::fmt;
 
@@ -53,7 +53,7 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// What the option space of one segment can carry.
+    /// Number of blocks that the option space of one segment can carry.
     pub const CAPACITY: usize = 4;
     /// No block.
     pub const NONE: Self = Self {
@@ -81,12 +81,12 @@ impl SackBlocks {
         self.as_slice().iter()
     }
 
-    /// How many blocks are held, 0 to 4.
+    /// Number of blocks, 0 to 4.
     pub const fn len(&self) -> usize {
         self.count as usize
     }
 
-    /// Whether none is held.
+    /// Returns true if there is no block.
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -107,18 +107,18 @@ impl fmt::Debug for SackBlocks {
     }
 }
 
-/// The options of one segment that are understood here.
+/// The options of one segment that this crate reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TcpOptions {
-    /// Largest segment the sender takes, in bytes of text.
+    /// Largest segment the sender accepts, in bytes of payload.
     pub mss: Option<u16>,
     /// Left shift of the sender's windows, as sent: may exceed 14.
     pub window_scale: Option<u8>,
     /// The sender understands SACK.
     pub sack_permitted: bool,
-    /// The two clocks.
+    /// The sender's clock, and the clock it echoes.
     pub timestamps: Option<Timestamps>,
-    /// Runs held out of order.
+    /// Runs received out of order.
     pub sack: SackBlocks,
 }
 
@@ -135,12 +135,11 @@ impl TcpOptions {
         sack: SackBlocks::NONE,
     };
 
-    /// Reads the option bytes of a header, as far as they make sense.
+    /// Reads the option bytes of a header, as far as they are valid.
     ///
-    /// Of an option that comes twice the last is kept. `Err(BadOption)` beside
-    /// the options says that a length was impossible: one that runs out of the
-    /// header ends the reading, one that does not fit its kind loses that
-    /// option.
+    /// Of an option that occurs twice the last one is kept. `Err(BadOption)` beside
+    /// the options reports an impossible length: one beyond the header ends the
+    /// reading, one that does not fit its kind drops that option.
     pub fn parse(bytes: &[u8]) -> (Self, Result<(), WireError>) {
         let mut options = Self::NONE;
         let mut problem = Ok(());
@@ -169,7 +168,7 @@ impl TcpOptions {
         (options, problem)
     }
 
-    /// Takes one option's value; `None` when it is not as long as its kind.
+    /// Reads one option's value; `None` when its length does not fit its kind.
     fn read_one(&mut self, kind: u8, value: &[u8]) -> Option<()> {
         match kind {
             MSS => self.mss = Some(u16::from_be_bytes(value.try_into().ok()?)),
@@ -213,8 +212,8 @@ impl TcpOptions {
         self.len_before_sack() + 4 + blocks * SACK_BLOCK_LEN
     }
 
-    /// How many SACK blocks the other options leave room for; the rest are the
-    /// oldest and are not written.
+    /// Number of SACK blocks that the other options leave room for; further blocks
+    /// are the oldest and are not written.
     pub const fn sack_blocks_that_fit(&self) -> usize {
         let room = (Self::MAX_LEN - self.len_before_sack() - 4) / SACK_BLOCK_LEN;
         if self.sack.len() < room {
@@ -237,9 +236,8 @@ impl TcpOptions {
         mss + sack_permitted_and_timestamps + window_scale
     }
 
-    /// Writes the options to the first [`TcpOptions::encoded_len`] bytes of
-    /// `bytes` and returns that length. Every option starts so that its value
-    /// is aligned, with no-operations before it where needed.
+    /// Writes the options to the first [`TcpOptions::encoded_len`] bytes of `bytes`
+    /// and returns that length. No-operations align the value of every option.
     ///
     /// # Panics
     /// If `bytes` is shorter.

@@ -1,4 +1,4 @@
-//! Flags, options in every combination, and headers that cannot be.
+//! Flags, options in every combination, and impossible headers.
 
 extern crate std;
 
@@ -63,7 +63,7 @@ fn a_header_has_the_bytes_of_the_rfc() {
 }
 
 #[test]
-fn all_512_sets_of_flags_come_back_and_reserved_bits_do_not() {
+fn all_512_sets_of_flags_are_read_back_without_reserved_bits() {
     for bits in 0..512 {
         let header = TcpHeader {
             flags: TcpFlags::from_bits(bits),
@@ -95,7 +95,7 @@ fn flags_are_sets() {
 }
 
 #[test]
-fn every_combination_of_options_comes_back_aligned() {
+fn every_combination_of_options_is_aligned_and_read_back() {
     for choice in 0..16 {
         for blocks in 0..=4 {
             let options = TcpOptions {
@@ -117,9 +117,10 @@ fn every_combination_of_options_comes_back_aligned() {
     }
 }
 
-/// The lengths every stack uses; a longer header would be a smaller segment.
+/// The option lengths that every stack uses; a longer header would make segments
+/// smaller.
 #[test]
-fn options_take_no_more_room_than_they_must() {
+fn options_are_encoded_as_short_as_possible() {
     let none = TcpOptions::NONE;
     let with_ts = TcpOptions {
         timestamps: Some(TS),
@@ -290,7 +291,7 @@ fn reading_is_tolerant() {
 }
 
 #[test]
-fn a_malformed_option_does_not_cost_the_segment() {
+fn a_malformed_option_does_not_invalidate_the_segment() {
     let mut bytes = [0; 28];
     TcpHeader {
         seq: 9,
@@ -299,15 +300,15 @@ fn a_malformed_option_does_not_cost_the_segment() {
     .write(&mut bytes);
     bytes[12] = 6 << 4;
     bytes[20..].copy_from_slice(&[8, 0, 1, 1, b't', b'e', b'x', b't']);
-    let (header, text) = TcpHeader::parse(&bytes).unwrap();
+    let (header, payload) = TcpHeader::parse(&bytes).unwrap();
     assert_eq!(
-        (header.seq, header.options_malformed, text),
+        (header.seq, header.options_malformed, payload),
         (9, true, &b"text"[..])
     );
 }
 
 #[test]
-fn a_data_offset_that_cannot_be_is_refused() {
+fn an_impossible_data_offset_is_refused() {
     for (words, len, expected) in [
         (0, 20, Err(WireError::BadHeaderLength)),
         (4, 60, Err(WireError::BadHeaderLength)),
@@ -321,13 +322,13 @@ fn a_data_offset_that_cannot_be_is_refused() {
     ] {
         let mut bytes = [1; 60];
         bytes[12] = words << 4;
-        let verdict = TcpHeader::parse(&bytes[..len]).map(|(_, text)| text.len());
+        let verdict = TcpHeader::parse(&bytes[..len]).map(|(_, payload)| payload.len());
         assert_eq!(verdict, expected, "{words} words in {len} bytes");
     }
 }
 
 #[test]
-fn the_checksum_covers_addresses_header_options_and_text() {
+fn the_checksum_covers_addresses_header_options_and_payload() {
     let header = TcpHeader {
         options: TcpOptions {
             mss: Some(536),
@@ -335,11 +336,11 @@ fn the_checksum_covers_addresses_header_options_and_text() {
         },
         ..TcpHeader::default()
     };
-    let text = b"an odd number of bytes.";
+    let payload = b"an odd number of bytes.";
     let mut good = vec![0xee; 24];
     header.write(&mut good);
-    set_checksum(&mut good, SRC, DST, Checksum::of(text));
-    good.extend(text);
+    set_checksum(&mut good, SRC, DST, Checksum::of(payload));
+    good.extend(payload);
     assert_eq!(verify_checksum(&good, SRC, DST), Ok(()));
     for place in 0..good.len() {
         let mut bytes = good.clone();

@@ -25,7 +25,7 @@ fn datagram(payload: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_written_is_read_and_verified() {
+fn a_written_datagram_is_read_back_and_verified() {
     for payload in [&b""[..], b"odd", b"even"] {
         let bytes = datagram(payload);
         let expected = UdpHeader {
@@ -47,7 +47,7 @@ fn bytes_after_the_length_are_neither_payload_nor_summed() {
 }
 
 #[test]
-fn lengths_that_cannot_be_are_refused() {
+fn impossible_lengths_are_refused() {
     for (len_field, expected) in [(0, false), (7, false), (8, true), (11, true), (12, false)] {
         let mut bytes = datagram(b"abc");
         bytes[4..6].copy_from_slice(&u16::to_be_bytes(len_field));
@@ -65,7 +65,7 @@ fn lengths_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn an_absent_checksum_is_good_over_ipv4_and_bad_over_ipv6() {
+fn a_missing_checksum_is_valid_over_ipv4_and_invalid_over_ipv6() {
     let mut bytes = datagram(b"abc");
     bytes[6..8].fill(0);
     assert_eq!(verify_checksum(&bytes, SRC, DST), Ok(()));

@@ -1,7 +1,7 @@
-//! Round trips of our own, and bytes that are no header.
+//! Round trips of our own headers, and random bytes.
 //!
-//! The one rule: no bytes make a parser panic, and what a parser returns lies
-//! inside what it was given.
+//! The one rule: no bytes make a parser panic, and everything a parser returns lies
+//! inside its input.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -36,8 +36,8 @@ fn every_parser(bytes: &[u8]) {
     }
     let _ = UdpHeader::parse_quoted(bytes);
     let _ = udp::verify_checksum(bytes, address, address);
-    if let Ok((header, text)) = TcpHeader::parse(bytes) {
-        within(text);
+    if let Ok((header, data)) = TcpHeader::parse(bytes) {
+        within(data);
         let mut again = [0; TcpHeader::MAX_LEN];
         let header_len = header.write(&mut again);
         let (reread, _) = TcpHeader::parse(&again[..header_len]).unwrap();
@@ -54,15 +54,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn noise_never_panics(bytes in vec(any::<u8>(), 0..120)) {
+    fn random_bytes_never_panic(bytes in vec(any::<u8>(), 0..120)) {
         every_parser(&bytes);
     }
 
     #[test]
-    fn almost_good_packets_never_panic(
+    fn slightly_damaged_packets_never_panic(
         bytes in mutated(prop_oneof![
-            (tcp(), payload()).prop_map(|(header, text)| {
-                segment(&header, Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST, &text)
+            (tcp(), payload()).prop_map(|(header, data)| {
+                segment(&header, Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST, &data)
             }),
             ipv4_with_payload().prop_map(|(header, payload)| packet(&header, &payload)),
             (icmpv4(), payload()).prop_map(|(message, payload)| icmp(&message, &payload)),
@@ -72,7 +72,7 @@ proptest! {
     }
 
     #[test]
-    fn headers_of_the_link_come_back(ethernet in ethernet(), arp in arp(), payload in payload()) {
+    fn link_headers_are_read_back(ethernet in ethernet(), arp in arp(), payload in payload()) {
         let mut frame = vec![0; EthernetHeader::LEN];
         ethernet.write(&mut frame);
         frame.extend(&payload);
@@ -85,7 +85,7 @@ proptest! {
     }
 
     #[test]
-    fn ipv4_comes_back_without_its_padding(
+    fn ipv4_is_read_back_without_padding(
         (header, payload) in ipv4_with_payload(), padding in 0..50usize,
     ) {
         let mut bytes = packet(&header, &payload);
@@ -95,23 +95,23 @@ proptest! {
     }
 
     #[test]
-    fn icmp_comes_back(message in icmpv4(), payload in payload()) {
+    fn icmp_is_read_back(message in icmpv4(), payload in payload()) {
         let bytes = icmp(&message, &payload);
         let back = Icmpv4Message::parse(&bytes, ChecksumPolicy::Verify);
         prop_assert_eq!(back, Ok((message, &payload[..])));
     }
 
     #[test]
-    fn tcp_comes_back_and_is_valid(
-        header in tcp(), src: Ipv4Addr, dst: Ipv4Addr, text in payload(),
+    fn tcp_is_read_back_and_valid(
+        header in tcp(), src: Ipv4Addr, dst: Ipv4Addr, data in payload(),
     ) {
-        let bytes = segment(&header, src, dst, &text);
-        prop_assert_eq!(TcpHeader::parse(&bytes), Ok((header, &text[..])));
+        let bytes = segment(&header, src, dst, &data);
+        prop_assert_eq!(TcpHeader::parse(&bytes), Ok((header, &data[..])));
         prop_assert_eq!(tcp::verify_checksum(&bytes, src.into(), dst.into()), Ok(()));
     }
 
     #[test]
-    fn udp_comes_back_and_is_valid(
+    fn udp_is_read_back_and_valid(
         ports: (u16, u16), src: Ipv4Addr, dst: Ipv4Addr, payload in payload(),
     ) {
         let bytes = datagram(ports, src, dst, &payload);

@@ -1,8 +1,7 @@
-//! Against `etherparse`, whose headers keep every field.
+//! Our headers compared with those of `etherparse`, which keep every field.
 //!
-//! The one rule: a header of ours has one counterpart of theirs; both write
-//! the same bytes (TCP options apart, whose order is free) and read the same
-//! values.
+//! The one rule: each of our headers has one counterpart; both write the same bytes
+//! (except for the order of TCP options, which is free) and read the same values.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -119,7 +118,7 @@ fn flags_of(header: &theirs::TcpHeader) -> TcpFlags {
     .fold(TcpFlags::NONE, |flags, flag| flags | flag)
 }
 
-/// Everything of theirs as ours.
+/// Their header converted to ours.
 fn tcp_from(header: &theirs::TcpHeader) -> TcpHeader {
     TcpHeader {
         src_port: header.source_port,
@@ -134,7 +133,7 @@ fn tcp_from(header: &theirs::TcpHeader) -> TcpHeader {
     }
 }
 
-/// Everything of ours as theirs; `None` when their layout needs more room.
+/// Our header converted to theirs; `None` when theirs needs more room.
 fn tcp_of(header: &TcpHeader) -> Option<theirs::TcpHeader> {
     let has = |flag| header.flags.contains(flag);
     let mut other =
@@ -197,7 +196,7 @@ proptest! {
     }
 
     #[test]
-    fn their_ipv4_options_are_stepped_over(
+    fn their_ipv4_options_are_skipped(
         (header, payload) in ipv4_with_payload(), words in 1..=10usize,
     ) {
         let mut other = ipv4_of(&header);
@@ -249,39 +248,39 @@ proptest! {
 
     #[test]
     fn what_we_write_as_tcp_they_read(
-        header in tcp(), src: Ipv4Addr, dst: Ipv4Addr, text in payload(),
+        header in tcp(), src: Ipv4Addr, dst: Ipv4Addr, data in payload(),
     ) {
-        let bytes = segment(&header, src, dst, &text);
+        let bytes = segment(&header, src, dst, &data);
         let (read, rest) = theirs::TcpHeader::from_slice(&bytes).unwrap();
         prop_assert_eq!(tcp_from(&read), header);
-        prop_assert_eq!(rest, &text[..]);
-        let sum = read.calc_checksum_ipv4_raw(src.octets(), dst.octets(), &text).unwrap();
+        prop_assert_eq!(rest, &data[..]);
+        let sum = read.calc_checksum_ipv4_raw(src.octets(), dst.octets(), &data).unwrap();
         prop_assert_eq!(read.checksum, sum);
     }
 
     #[test]
     fn what_they_write_as_tcp_we_read(
-        header in tcp(), src: Ipv4Addr, dst: Ipv4Addr, text in payload(),
+        header in tcp(), src: Ipv4Addr, dst: Ipv4Addr, data in payload(),
     ) {
         let Some(mut written) = tcp_of(&header) else { return Ok(()) };
         written.checksum =
-            written.calc_checksum_ipv4_raw(src.octets(), dst.octets(), &text).unwrap();
-        let bytes = [&written.to_bytes()[..], &text].concat();
-        prop_assert_eq!(TcpHeader::parse(&bytes), Ok((header, &text[..])));
+            written.calc_checksum_ipv4_raw(src.octets(), dst.octets(), &data).unwrap();
+        let bytes = [&written.to_bytes()[..], &data].concat();
+        prop_assert_eq!(TcpHeader::parse(&bytes), Ok((header, &data[..])));
         prop_assert_eq!(tcp::verify_checksum(&bytes, src.into(), dst.into()), Ok(()));
     }
 
     #[test]
     fn both_refuse_the_same_segments(
-        bytes in mutated((tcp(), payload()).prop_map(|(header, text)| {
-            segment(&header, Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST, &text)
+        bytes in mutated((tcp(), payload()).prop_map(|(header, data)| {
+            segment(&header, Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST, &data)
         })),
     ) {
         let theirs = theirs::TcpHeader::from_slice(&bytes);
         let ours = TcpHeader::parse(&bytes);
         prop_assert_eq!(ours.is_ok(), theirs.is_ok());
-        if let (Ok((ours, text)), Ok((theirs, rest))) = (ours, theirs) {
-            prop_assert_eq!(text, rest);
+        if let (Ok((ours, data)), Ok((theirs, rest))) = (ours, theirs) {
+            prop_assert_eq!(data, rest);
             prop_assert_eq!(ours.flags, flags_of(&theirs));
             if theirs.options_iterator().all(|element| element.is_ok()) {
                 prop_assert_eq!(ours, tcp_from(&theirs));

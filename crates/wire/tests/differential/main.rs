@@ -1,7 +1,7 @@
-//! Our headers against those of strangers, over random values and bytes.
+//! Our headers compared with those of other crates, over random values and bytes.
 //!
-//! The one rule: whatever one side writes the other reads to the same values,
-//! and what is not a header at all is refused without a panic.
+//! The one rule: each side reads the values that the other wrote, and bytes that
+//! are no header are refused without a panic.
 
 mod arbitrary;
 mod etherparse;

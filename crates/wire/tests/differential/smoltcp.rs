@@ -1,7 +1,8 @@
-//! Against `smoltcp::wire`, which checks lengths and checksums by itself.
+//! Our headers compared with `smoltcp::wire`, which checks lengths and checksums
+//! itself.
 //!
-//! The one rule: their accessors read from our bytes what we wrote, their
-//! writers' bytes we read, and both refuse the same packets.
+//! The one rule: their accessors read the values we wrote, our parsers read the
+//! bytes they wrote, and both refuse the same packets.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -40,9 +41,9 @@ fn timestamps_of(ts: Timestamps) -> (u32, u32) {
     (ts.value, ts.echo)
 }
 
-/// What one of our headers looks like through their writer, which knows one
-/// control bit at a time and sends SACK only with ACK.
-fn repr_of<'a>(header: &TcpHeader, text: &'a [u8]) -> theirs::TcpRepr<'a> {
+/// One of our headers in the form of their writer, which takes one control bit at a
+/// time and sends SACK only with ACK.
+fn repr_of<'a>(header: &TcpHeader, data: &'a [u8]) -> theirs::TcpRepr<'a> {
     let control = [
         (TcpFlags::SYN, TcpControl::Syn),
         (TcpFlags::FIN, TcpControl::Fin),
@@ -68,7 +69,7 @@ fn repr_of<'a>(header: &TcpHeader, text: &'a [u8]) -> theirs::TcpRepr<'a> {
             .options
             .timestamps
             .map(|ts| theirs::TcpTimestampRepr::new(ts.value, ts.echo)),
-        payload: text,
+        payload: data,
     }
 }
 
@@ -149,8 +150,8 @@ proptest! {
         prop_assert_eq!((header, rest), (expected, &payload[..]));
     }
 
-    /// Ours refuses two things more: a wrong version (theirs looks at it one
-    /// step later) and a fragment past the largest datagram.
+    /// Our parser refuses two more: a wrong version (theirs checks it one step
+    /// later) and a fragment past the largest datagram.
     #[test]
     fn both_refuse_the_same_ipv4_packets(
         bytes in mutated(ipv4_with_payload().prop_map(|(header, payload)| packet(&header, &payload))),
@@ -257,9 +258,9 @@ proptest! {
 
     #[test]
     fn what_we_write_as_tcp_they_read(
-        header in tcp(), src: Ipv4Addr, dst: Ipv4Addr, text in payload(),
+        header in tcp(), src: Ipv4Addr, dst: Ipv4Addr, data in payload(),
     ) {
-        let bytes = segment(&header, src, dst, &text);
+        let bytes = segment(&header, src, dst, &data);
         let read = theirs::TcpPacket::new_checked(&bytes[..]).unwrap();
         prop_assert!(read.verify_checksum(&src.into(), &dst.into()));
         prop_assert_eq!((read.src_port(), read.dst_port()), (header.src_port, header.dst_port));
@@ -267,7 +268,7 @@ proptest! {
         prop_assert_eq!(read.ack_number().0 as u32, header.ack);
         prop_assert_eq!(flags_of(&read), header.flags);
         prop_assert_eq!((read.window_len(), read.urgent_at()), (header.window, header.urgent));
-        prop_assert_eq!(read.payload(), &text[..]);
+        prop_assert_eq!(read.payload(), &data[..]);
         let seen = read.options_summary().unwrap();
         let options = header.options;
         prop_assert_eq!(seen.max_segment_size, options.mss);
@@ -279,9 +280,9 @@ proptest! {
 
     #[test]
     fn what_they_write_as_tcp_we_read(
-        header in tcp(), src: Ipv4Addr, dst: Ipv4Addr, text in payload(),
+        header in tcp(), src: Ipv4Addr, dst: Ipv4Addr, data in payload(),
     ) {
-        let repr = repr_of(&header, &text);
+        let repr = repr_of(&header, &data);
         let mut bytes = vec![0; repr.buffer_len()];
         if repr.header_len() > TcpHeader::MAX_LEN {
             return Ok(());
@@ -297,7 +298,7 @@ proptest! {
         let wrote_sack = repr.ack_number.is_some() && !repr.sack_permitted;
         let expected_sack = if wrote_sack { repr.sack_ranges } else { [None; 3] };
         prop_assert!(!seen.options_malformed);
-        prop_assert_eq!((seen.seq, rest), (header.seq, &text[..]));
+        prop_assert_eq!((seen.seq, rest), (header.seq, &data[..]));
         prop_assert_eq!(seen.options.mss, header.options.mss);
         prop_assert_eq!(seen.options.window_scale, header.options.window_scale);
         prop_assert_eq!(seen.options.sack_permitted, header.options.sack_permitted);
@@ -307,8 +308,8 @@ proptest! {
 
     #[test]
     fn both_refuse_the_same_segments(
-        bytes in mutated((tcp(), payload()).prop_map(|(header, text)| {
-            segment(&header, Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST, &text)
+        bytes in mutated((tcp(), payload()).prop_map(|(header, data)| {
+            segment(&header, Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST, &data)
         })),
     ) {
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);

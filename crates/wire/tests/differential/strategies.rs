@@ -1,7 +1,7 @@
-//! Random headers, every value a writer accepts.
+//! Random headers with any value that a writer accepts.
 //!
-//! The one rule: what is drawn here is in canonical form, so that writing and
-//! reading gives back the same value.
+//! The one rule: drawn headers are in canonical form, so that writing and reading
+//! gives back the same value.
 
 use std::net::Ipv4Addr;
 
@@ -156,8 +156,8 @@ pub fn tcp() -> impl Strategy<Value = TcpHeader> {
         )
 }
 
-/// Bytes that look like a packet more often than noise does: `good` with a few
-/// bytes changed and the end cut off or grown.
+/// Bytes that resemble a packet: `good` with a few bytes changed and the end cut
+/// off or extended.
 pub fn mutated(good: impl Strategy<Value = Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     let changes = vec((any::<prop::sample::Index>(), any::<u8>()), 0..4);
     (good, changes, 0..100usize, 0..100usize).prop_map(|(mut bytes, changes, cut, grow)| {
@@ -179,11 +179,11 @@ pub fn mutated(good: impl Strategy<Value = Vec<u8>>) -> impl Strategy<Value = Ve
 }
 
 /// A TCP segment as we write it, checksum included.
-pub fn segment(header: &TcpHeader, src: Ipv4Addr, dst: Ipv4Addr, text: &[u8]) -> Vec<u8> {
+pub fn segment(header: &TcpHeader, src: Ipv4Addr, dst: Ipv4Addr, data: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; header.header_len()];
     header.write(&mut bytes);
-    tcp::set_checksum(&mut bytes, src.into(), dst.into(), Checksum::of(text));
-    bytes.extend(text);
+    tcp::set_checksum(&mut bytes, src.into(), dst.into(), Checksum::of(data));
+    bytes.extend(data);
     bytes
 }
 

@@ -1,9 +1,9 @@
-//! Levels are entered and left where the knobs say.
+//! Pressure levels begin and end at the knobs' values.
 
 use super::*;
 
 #[test]
-fn a_level_is_entered_above_where_it_is_left() {
+fn a_level_begins_above_the_point_where_it_ends() {
     let config = PoolConfig::default();
     let mut gauge = Gauge::new(&config, 1_000);
     for (committed, expected) in [
