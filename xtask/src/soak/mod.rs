@@ -116,21 +116,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-/// Runs ten drawn worlds and every world file: the share of `cargo xtask test`.
-///
-/// # Errors
-/// When a world failed.
-pub fn ten_worlds() -> Result<()> {
-    let plan = Plan {
-        files: world_files::all()?,
-        first: 0,
-        worlds: 10,
-        seconds: None,
-        jobs: None,
-    };
-    report(&worlds::run(&plan)?)
-}
-
 fn replay(world: &WorldSource, pcap: Option<&Path>) -> Result<()> {
     let plan = world.plan()?;
     let outcome = match pcap {

@@ -1,14 +1,17 @@
 //! A command run as a step: its output passes through and is read on the way.
 //!
-//! The one rule: a person sees what the command prints, as it prints it.
+//! The one rule: a person sees what the command prints, as it prints it, and
+//! the command ends within its limit: it is killed with all that it started.
 //!
-//! It keeps no log and sets no limit on time: CI has its own.
+//! It keeps no log.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 
+use super::limit::Limit;
 use super::outcome::Outcome;
 use crate::repository;
 
@@ -16,15 +19,20 @@ use crate::repository;
 pub struct Child {
     command: Command,
     shown: String,
+    limit: Duration,
 }
 
 impl Child {
     /// A command without arguments yet; it reads no standard input.
-    pub fn new(program: &str) -> Child {
+    pub fn new(program: &str, limit: Duration) -> Child {
         let mut command = Command::new(program);
         command.current_dir(repository::root()).stdin(Stdio::null());
         let shown = program.rsplit('/').next().unwrap_or(program).to_owned();
-        Child { command, shown }
+        Child {
+            command,
+            shown,
+            limit,
+        }
     }
 
     /// Appends arguments.
@@ -46,22 +54,22 @@ impl Child {
     /// Runs it; it passes when it exits with 0.
     pub fn outcome(mut self) -> Outcome {
         println!("$ {}", self.shown);
-        let result = self
-            .command
-            .status()
-            .with_context(|| format!("starting {}", self.shown));
-        Outcome::of_check(result.and_then(|status| self.judge(status)))
+        Outcome::of_check(self.run(|_| ()))
     }
 
     /// Runs it as a test program: each test counts by itself.
     pub fn tests(mut self) -> Outcome {
         println!("$ {}", self.shown);
+        self.command.stdout(Stdio::piped());
         let mut outcome = Outcome::default();
-        let result = self.read_tests(&mut outcome);
+        let result = self.run(|line| {
+            println!("{line}");
+            outcome.read_line(line.trim_end());
+        });
         // A failing test explains a failing exit; without one, the build or the
         // test program itself went wrong.
         if let Err(error) = result
-            && outcome.failed.is_empty()
+            && (outcome.failed.is_empty() || error.is::<TookTooLong>())
         {
             outcome.failed.push(format!("{error:#}"));
         }
@@ -71,20 +79,27 @@ impl Child {
         outcome
     }
 
-    fn read_tests(&mut self, outcome: &mut Outcome) -> Result<()> {
+    /// Runs it to its end or its limit; gives each line of its standard output
+    /// to `line`, if that was asked for.
+    fn run(&mut self, mut line: impl FnMut(&str)) -> Result<()> {
         let mut running = self
             .command
-            .stdout(Stdio::piped())
             .spawn()
             .with_context(|| format!("starting {}", self.shown))?;
-        let output = running.stdout.take().expect("stdout was asked for");
-        for line in BufReader::new(output).split(b'\n') {
-            let line = line?;
-            let line = String::from_utf8_lossy(&line);
-            println!("{line}");
-            outcome.read_line(line.trim_end());
+        let limit = Limit::start(running.id(), self.limit);
+        if let Some(output) = running.stdout.take() {
+            for bytes in BufReader::new(output).split(b'\n') {
+                line(&String::from_utf8_lossy(&bytes?));
+            }
         }
         let status = running.wait()?;
+        if limit.is_over() {
+            return Err(TookTooLong {
+                command: self.shown.clone(),
+                limit: self.limit,
+            }
+            .into());
+        }
         self.judge(status)
     }
 
@@ -93,3 +108,23 @@ impl Child {
         Ok(())
     }
 }
+
+/// A command that was killed at its limit.
+#[derive(Debug)]
+struct TookTooLong {
+    command: String,
+    limit: Duration,
+}
+
+impl std::fmt::Display for TookTooLong {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "`{}` was killed with its children after {} s",
+            self.command,
+            self.limit.as_secs()
+        )
+    }
+}
+
+impl std::error::Error for TookTooLong {}

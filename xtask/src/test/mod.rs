@@ -6,6 +6,7 @@
 //! What a step checks is decided elsewhere; this file only says which there are.
 
 mod child;
+mod limit;
 mod outcome;
 pub mod tools;
 
@@ -13,14 +14,12 @@ pub mod tools;
 mod tests;
 
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 
 use child::Child;
 use outcome::{Outcome, Summary};
-
-use crate::{soak, tidy};
 
 /// Run every check and every test; the last line counts what passed and failed.
 ///
@@ -82,11 +81,40 @@ impl Step {
             .to_owned()
     }
 
+    /// Time after which a step is killed and has failed: several times what it
+    /// takes on two slow cores with nothing built, so that only what hangs is hit.
+    fn limit(self) -> Duration {
+        let minutes = match self {
+            Step::Fmt => 5,
+            Step::Tidy | Step::NoStd => 15,
+            Step::Clippy | Step::DocTests | Step::Examples | Step::Doc | Step::Soak => 40,
+            Step::Page | Step::Interop => 40,
+            Step::Tests | Step::Lab => 80,
+        };
+        Duration::from_secs(60 * minutes)
+    }
+
+    /// A cargo command of this step.
+    fn cargo(self, arguments: &str) -> Child {
+        Child::new(env!("CARGO"), self.limit()).args(arguments.split(' '))
+    }
+
+    /// Another task of this program.
+    fn xtask(self, arguments: &str) -> Outcome {
+        match std::env::current_exe() {
+            Ok(program) => Child::new(&program.to_string_lossy(), self.limit())
+                .args(arguments.split(' '))
+                .outcome(),
+            Err(error) => Outcome::of_check(Err(error.into())),
+        }
+    }
+
     /// `missing`: what [`tools::prepare`] could not put in place.
     fn run(self, missing: &[String]) -> Outcome {
+        let cargo = |arguments: &str| self.cargo(arguments);
         match self {
             Step::Fmt => cargo("fmt --all --check").outcome(),
-            Step::Tidy => Outcome::of_check(tidy::run(&tidy::Arguments::default())),
+            Step::Tidy => self.xtask("tidy"),
             Step::Clippy => {
                 cargo("clippy --quiet --workspace --all-targets -- -D warnings").outcome()
             }
@@ -98,41 +126,48 @@ impl Step {
                 .env("RUSTDOCFLAGS", "-D warnings")
                 .outcome(),
             Step::Lab => cargo("test --release -p fullpipe-lab --test tables -- --ignored").tests(),
-            Step::Soak => Outcome::of_check(soak::ten_worlds()),
-            Step::Page => page(),
-            Step::Interop => interop(missing),
+            Step::Soak => self.xtask("soak --worlds 10 --fuzz-seconds 0"),
+            Step::Page => self.page(),
+            Step::Interop => self.interop(missing),
         }
+    }
+
+    /// The tests of the page. They need a browser, which may fail by itself: a
+    /// test that fails is tried once more.
+    fn page(self) -> Outcome {
+        let missing = tools::prepare_browser();
+        if !missing.is_empty() {
+            return Outcome::left_out(missing);
+        }
+        let tests = "test -p fullpipe-report --test page -- --ignored --test-threads=1";
+        let first = self.cargo(tests).tests();
+        let again = first.to_try_again();
+        if again.is_empty() {
+            return first;
+        }
+        let names = again.join(" ");
+        println!("once more: {names}");
+        first.with_second_try(self.cargo(&format!("{tests} --exact {names}")).tests())
+    }
+
+    /// The tests marked `#[ignore]`: they need root, namespaces and other programs.
+    ///
+    /// They run one at a time, because they measure rates and own network names.
+    /// Each tries once more by itself.
+    fn interop(self, missing: &[String]) -> Outcome {
+        if !missing.is_empty() {
+            return Outcome::left_out(missing.to_vec());
+        }
+        let tests = "test --workspace --exclude fullpipe-report --tests --no-fail-fast";
+        let skipped = MANY.map(|name| format!("--skip {name}")).join(" ");
+        self.cargo(&format!("{tests} -- --ignored --test-threads=1 {skipped}"))
+            .tests()
     }
 }
 
 /// In the names of the ignored tests that [`Step::Lab`] runs, and no other: they
 /// need nothing but time and an optimised build.
 const MANY: [&str; 3] = ["many_seeds", "tuned_buffers", "a_thousand_connections"];
-
-fn cargo(arguments: &str) -> Child {
-    Child::new(env!("CARGO")).args(arguments.split(' '))
-}
-
-/// The tests of the page, which need a browser.
-fn page() -> Outcome {
-    let missing = tools::prepare_browser();
-    if !missing.is_empty() {
-        return Outcome::left_out(missing);
-    }
-    cargo("test -p fullpipe-report --test page -- --ignored --test-threads=1").tests()
-}
-
-/// The tests marked `#[ignore]`: they need root, namespaces and strangers' programs.
-///
-/// They run one at a time, because they measure rates and own network names.
-fn interop(missing: &[String]) -> Outcome {
-    if !missing.is_empty() {
-        return Outcome::left_out(missing.to_vec());
-    }
-    let tests = "test --workspace --exclude fullpipe-report --tests --no-fail-fast";
-    let skipped = MANY.map(|name| format!("--skip {name}")).join(" ");
-    cargo(&format!("{tests} -- --ignored --test-threads=1 {skipped}")).tests()
-}
 
 /// Runs the steps and prints the table and the closing line `N passed, N failed`.
 ///
@@ -155,7 +190,9 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         println!("\n=== {} ===", step.name());
         let start = Instant::now();
         let outcome = step.run(&missing);
-        summary.add(&step.name(), start.elapsed(), outcome);
+        let took = start.elapsed();
+        println!("=== {}: {:.1} s ===", step.name(), took.as_secs_f64());
+        summary.add(&step.name(), took, outcome);
     }
     print!("\n{summary}");
     match summary.failed() {

@@ -52,6 +52,20 @@ impl Outcome {
         }
     }
 
+    /// The tests that failed, if each failure is one of a test that ran.
+    pub fn to_try_again(&self) -> Vec<String> {
+        let ran = self.failed.iter().all(|name| self.ran.contains(name));
+        if ran { self.failed.clone() } else { Vec::new() }
+    }
+
+    /// Counts tests that passed in a second try as passed.
+    pub fn with_second_try(mut self, second: Outcome) -> Outcome {
+        self.failed
+            .retain(|name| !second.ran.contains(name) || second.failed.contains(name));
+        self.passed += second.passed;
+        self
+    }
+
     /// Takes in one line of a test program's output.
     pub fn read_line(&mut self, line: &str) {
         let Some((name, verdict)) = line

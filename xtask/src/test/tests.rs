@@ -1,7 +1,10 @@
 //! What is counted, and what is named as left out.
 
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
+use super::child::Child;
+use super::limit;
 use super::outcome::{Outcome, Summary};
 
 const UNIT_TESTS: &str = "\
@@ -73,4 +76,45 @@ fn an_ignored_test_that_a_later_step_ran_is_not_left_out() {
     summary.add("interop", Duration::ZERO, outcome_of("test a::b ... ok"));
     assert_eq!(summary.left_out(), Vec::<String>::new());
     assert_eq!((summary.passed(), summary.failed()), (1, 0));
+}
+
+#[test]
+fn a_test_that_passes_in_its_second_try_has_passed() {
+    let first = outcome_of("test a ... ok\ntest b ... FAILED\ntest c ... FAILED");
+    assert_eq!(first.to_try_again(), ["b", "c"]);
+    let outcome = first.with_second_try(outcome_of("test b ... ok\ntest c ... FAILED"));
+    assert_eq!((outcome.passed, outcome.failed), (2, vec!["c".to_owned()]));
+}
+
+#[test]
+fn a_build_that_fails_is_not_tried_again() {
+    let outcome = Outcome::of_check(Err(anyhow::anyhow!("it does not build")));
+    assert_eq!(outcome.to_try_again(), Vec::<String>::new());
+}
+
+#[test]
+fn a_tree_of_processes_has_children_of_children_and_no_others() {
+    let parents = BTreeMap::from([(2, 1), (3, 2), (4, 3), (5, 1), (6, 3)]);
+    assert_eq!(limit::tree(2, &parents), [2, 3, 4, 6]);
+    let stat = "17 (a name) with) S 4 17 17 0 -1";
+    assert_eq!(limit::parent(stat), Some(4));
+}
+
+/// The grandchild would keep the output open, and the step with it.
+#[test]
+fn a_step_that_exceeds_its_limit_is_killed_with_its_children_and_has_failed() {
+    let started = Instant::now();
+    let limit = Duration::from_millis(300);
+    let script = "echo 'test a ... ok'; sh -c 'sleep 1000; true' & sleep 1000";
+    let outcome = Child::new("sh", limit).args(["-c", script]).tests();
+    assert!(
+        started.elapsed() < Duration::from_secs(900),
+        "it was killed"
+    );
+    assert_eq!(outcome.passed, 1);
+    assert!(
+        outcome.failed[0].ends_with("was killed with its children after 0 s"),
+        "{:?}",
+        outcome.failed
+    );
 }
