@@ -86,7 +86,7 @@ counters! {
         abort_on_memory: "TcpExtTCPAbortOnMemory",
         /// Segments that took the fast path: in order, nothing unusual.
         hp_hits: "TcpExtTCPHPHits",
-        /// ACKs without text.
+        /// ACKs without payload.
         pure_acks: "TcpExtTCPPureAcks",
         /// Times that packet memory came under pressure.
         memory_pressures: "TcpExtTCPMemoryPressures",

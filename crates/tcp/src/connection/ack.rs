@@ -1,7 +1,7 @@
 //! The acknowledgment field: RFC 9293 §3.10.7.4, fifth step.
 //!
-//! Rule: recovery hears of it first, then the send buffer gives up what arrived,
-//! then congestion control. Nothing is sent from here.
+//! Rule: recovery takes an ACK first, then the send buffer frees acknowledged
+//! payload, then congestion control responds. Nothing is sent from here.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_wire::TcpFlags;
@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Connection {
-    /// The fifth step.
+    /// Takes the fifth step.
     pub(super) fn check_ack(
         &mut self,
         segment: &Segment<'_>,
@@ -50,8 +50,9 @@ impl Connection {
                 return Ok(());
             }
         }
-        // RFC 9293 §3.10.7.4: only from an ACK that is not old. The window counts
-        // from SEG.ACK, and what came after it may have used it up.
+        // Only an ACK that is not old updates the window (RFC 9293 §3.10.7.4):
+        // the window counts from SEG.ACK, and later segments may have used it
+        // up.
         let current = ack.at_or_after(self.send.snd_una);
         if current && self.send.update_window(segment.seq, ack, window) {
             self.wants_output = true;
@@ -60,8 +61,8 @@ impl Connection {
         Ok(())
     }
 
-    /// RFC 5961 §5: an ACK of something never sent, or of something far too
-    /// old, is a guess.
+    /// Discards an ACK of bytes that were never sent, or one that is far too
+    /// old. RFC 5961 §5.
     fn check_ack_range(&mut self, ack: SeqNum, env: &mut Env<'_>) -> Result<(), DiscardReason> {
         if ack.after(self.send.snd_nxt) {
             self.challenge(env);
@@ -75,14 +76,14 @@ impl Connection {
         Ok(())
     }
 
-    /// RFC 5681 §2: text outstanding, nothing else in the segment, the same
-    /// acknowledgment and the same window.
+    /// Returns true if the ACK is a duplicate: no payload, the same
+    /// acknowledgment number and the same window. RFC 5681 §2.
     fn is_duplicate_ack(&self, segment: &Segment<'_>) -> bool {
         let window = u32::from(segment.window) << self.agreed.snd_wscale;
         segment.ack == self.send.snd_una && segment.is_empty() && window == self.send.snd_wnd
     }
 
-    /// An ACK while something is outstanding.
+    /// Takes an ACK while sequence numbers are outstanding.
     fn on_ack(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         self.note_idle_path(env);
         let mss = self.mss(env);
@@ -132,7 +133,7 @@ impl Connection {
         self.size_send_buffer(env);
         self.record_window(env);
         self.wants_output = true;
-        // A SACK changes what a probe would ask, too.
+        // A SACK changes when a tail loss probe is due, too.
         if advanced || out.delivered > 0 {
             self.arm_tail(env);
         }
@@ -141,7 +142,7 @@ impl Connection {
         }
     }
 
-    /// Hands an ACK to recovery.
+    /// Passes an ACK to recovery.
     pub(super) fn update_recovery(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) -> AckOut {
         let echoed_at = self
             .echo_age(segment, env.now)
@@ -161,7 +162,8 @@ impl Connection {
         )
     }
 
-    /// What recovery is told when nothing arrived but time.
+    /// Returns recovery's inputs without an ACK's contents, as for an expired
+    /// timer.
     pub(super) fn recovery_input(&self, ack: SeqNum, env: &Env<'_>) -> AckIn<'static> {
         AckIn {
             now: env.now,
@@ -179,7 +181,7 @@ impl Connection {
         }
     }
 
-    /// Takes the rate and round-trip samples of an ACK.
+    /// Takes the rate sample and the round-trip time sample of an ACK.
     pub(super) fn sample(
         &mut self,
         segment: &Segment<'_>,
@@ -200,7 +202,7 @@ impl Connection {
         sample
     }
 
-    /// Tells congestion control what recovery concluded.
+    /// Lets congestion control respond to a change of the recovery phase.
     pub(super) fn follow_recovery(
         &mut self,
         change: RecoveryChange,
@@ -263,7 +265,7 @@ impl Connection {
         }
     }
 
-    /// Everything this side had to send is acknowledged for good.
+    /// Stops the timers of the sending half: everything is acknowledged.
     pub(super) fn finish_sending(&mut self, env: &mut Env<'_>) {
         self.timers.retransmit.clear();
         self.timers.persist.clear();
@@ -272,8 +274,9 @@ impl Connection {
         self.set_limit(Limit::Closing, env);
     }
 
-    /// RFC 6298 §5.2 and §5.3: the timer runs while something is outstanding,
-    /// and starts anew with each ACK that moves `snd_una`.
+    /// Restarts the retransmission timer after an ACK: it runs while something
+    /// is outstanding, and anew from each ACK that advances `snd_una`. RFC 6298
+    /// §5.2, §5.3.
     fn rearm_after_ack(&mut self, env: &mut Env<'_>) {
         if self.progress_at == env.now {
             self.timers.retransmit.clear();
@@ -287,11 +290,12 @@ impl Connection {
         if self.send.window_room() > 0 && !self.timers.persist.is_set() {
             return;
         }
-        // The persist timer is set again by `poll_segment` if it is still needed.
+        // `poll_segment` sets the persist timer again if it is still needed.
         self.timers.persist.clear();
         self.wants_output = true;
-        // It had stopped the other timer (RFC 6298 §5.2), which what an undo has put
-        // back in flight, a probe's byte perhaps, needs again.
+        // The persist timer had stopped the retransmission timer (RFC 6298
+        // §5.2), which bytes that an undo put back in flight, such as a
+        // probe's, need again.
         if self.recovery.board().in_flight() > 0 && !self.timers.retransmit.is_set() {
             self.arm_retransmit(env);
         }
@@ -304,9 +308,9 @@ impl Connection {
         self.timers.retransmit.set(deadline);
     }
 
-    /// Sets the tail loss probe, with SACK: nothing is missing yet (RFC 8985
-    /// §7.2), or the last thing sent again may be lost and nothing behind it could
-    /// tell.
+    /// Starts the timer of the tail loss probe, if SACK is in use: while no
+    /// loss is known (RFC 8985 §7.2), or when the last retransmission may be
+    /// lost and nothing sent after it could show that.
     pub(super) fn arm_tail(&mut self, env: &mut Env<'_>) {
         self.timers.tail.clear();
         let board = self.recovery.board();
@@ -316,7 +320,7 @@ impl Connection {
             && !self.recovery.is_probing()
             && board.in_flight() > 0;
         if useful {
-            // What fills a gap is acknowledged at once.
+            // A retransmission that fills a hole is acknowledged at once.
             let lone = !self.is_repairing() && board.in_flight() <= self.mss(env);
             let rto = self.rtt.rto(env.config);
             let wait = TailLoss::timeout(self.rtt.srtt(), lone, rto);
@@ -326,12 +330,12 @@ impl Connection {
         }
     }
 
-    /// Something is missing, or was.
+    /// Returns true during fast recovery, or while ranges are SACKed.
     pub(super) fn is_repairing(&self) -> bool {
         self.recovery.phase() == RecoveryPhase::Fast || self.recovery.board().sacked() > 0
     }
 
-    /// `deadline`, or when the user timeout runs out if that is sooner.
+    /// Returns `deadline`, or the end of the user timeout if that is earlier.
     pub(super) fn within_user_timeout(&self, deadline: Instant, env: &Env<'_>) -> Instant {
         let user_timeout = self.tuning.user_timeout;
         if user_timeout.is_zero() {
@@ -340,7 +344,7 @@ impl Connection {
         deadline.min((self.progress_at + user_timeout).max(env.now))
     }
 
-    /// How long ago the timestamp left that `segment` echoes.
+    /// Returns the age of the timestamp that `segment` echoes.
     pub(super) fn echo_age(&self, segment: &Segment<'_>, now: Instant) -> Option<Duration> {
         let stamp = segment
             .options
@@ -358,8 +362,8 @@ impl Connection {
         });
     }
 
-    /// A pause of more than a retransmission timeout makes the congestion
-    /// window stale. RFC 5681 §4.1.
+    /// Lowers the congestion window after a pause of more than a retransmission
+    /// timeout. RFC 5681 §4.1.
     pub(super) fn restart_after_idle(&mut self, env: &mut Env<'_>) {
         let idle = self.send.outstanding() == 0;
         if idle && env.now.since(self.last_sent_at) > self.rtt.rto(env.config) {

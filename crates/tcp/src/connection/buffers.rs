@@ -1,8 +1,8 @@
-//! The sizes of the two buffers, where they follow what the connection needs.
+//! Autotuning of the two buffers.
 //!
-//! Rule: what is needed is said by congestion control and by the application's
-//! reading; whether it can be had, by packet memory. What a peer was promised
-//! stays promised: a smaller buffer takes effect as text is acknowledged or read.
+//! Rule: congestion control and the application's reads ask for a size; packet
+//! memory decides whether it can be had. The advertised window stays: a smaller
+//! buffer takes effect as payload is acknowledged or read.
 
 use fullpipe_pool::Stream;
 
@@ -10,7 +10,7 @@ use super::{Connection, Env};
 use crate::{receive::fair_share, send::send_goal};
 
 impl Connection {
-    /// The congestion window may have changed.
+    /// Adjusts the send buffer after a change of the congestion window.
     pub(super) fn size_send_buffer(&mut self, env: &Env<'_>) {
         if self.send_size.is_tuned() {
             let goal = send_goal(self.congestion.cwnd());
@@ -19,7 +19,7 @@ impl Connection {
         }
     }
 
-    /// The application has read `bytes`.
+    /// Adjusts the receive buffer after a read of `bytes`.
     pub(super) fn size_receive_buffer(&mut self, bytes: usize, env: &Env<'_>) {
         if !self.receive_size.is_tuned() {
             return;
@@ -29,14 +29,14 @@ impl Connection {
             .receive
             .sizing
             .on_read(bytes as u32, env.now, min_rtt, full);
-        // A slow peer may be fast again before the next round trip is over.
+        // A slow peer may be fast again before the next round trip ends.
         let goal = goal.unwrap_or(0).max(self.receive_size.get());
         let fair = fair(&self.receive.stream, env);
         self.receive_size.follow(goal, env.pool.pressure(), fair);
     }
 }
 
-/// What a buffer may have under pressure, in bytes.
+/// Returns a buffer's fair share under pressure, in bytes.
 fn fair(stream: &Stream, env: &Env<'_>) -> u32 {
     fair_share(stream, env.config.window_share, env.pool).min(u32::MAX.into()) as u32
 }

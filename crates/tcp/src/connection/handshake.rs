@@ -1,8 +1,8 @@
-//! Opening a connection: from this side, or from a half-open entry that a
-//! listener kept while the handshake was under way.
+//! Opening a connection: actively, or passively from the half-open entry of a
+//! listener.
 //!
-//! Rule: a connection exists only when somebody here wants it. Until the last
-//! ACK of a passive open there is only a [`HalfOpen`], which holds no memory.
+//! Rule: until the last ACK of a passive open there is only a [`HalfOpen`],
+//! which holds no packet memory.
 
 use fullpipe_pool::{Holder, Instant, Pool};
 use fullpipe_wire::{TcpFlags, TcpOptions};
@@ -19,43 +19,45 @@ use crate::{
     trace::TraceEvent,
 };
 
-/// What opening a connection from this side needs to know.
+/// Inputs of an open.
 #[derive(Clone, Copy, Debug)]
 pub struct ActiveOpen {
     /// Initial send sequence number. RFC 6528.
     pub iss: SeqNum,
-    /// Text without options that one packet of the path carries: MTU less headers.
+    /// Payload without options that one packet of the path carries: MTU less
+    /// headers.
     pub mss_limit: u16,
-    /// Start of the timestamp clock, secret.
+    /// Start of the timestamp clock; secret.
     pub timestamp_offset: u32,
-    /// What the application set on the socket.
+    /// Settings of the socket.
     pub tuning: Tuning,
 }
 
-/// What a listener keeps of a SYN until the handshake is complete. No memory of
-/// the pool is held: a flood of SYNs costs only these entries.
+/// Half-open connection of a listener: what it keeps of a SYN until the
+/// handshake is complete. It holds no packet memory, so a SYN flood costs only
+/// these entries.
 #[derive(Clone, Copy, Debug)]
 pub struct HalfOpen {
     /// Initial receive sequence number: that of the SYN.
     pub irs: SeqNum,
     /// Initial send sequence number. RFC 6528.
     pub iss: SeqNum,
-    /// The window that SYN and ACK advertised, not scaled.
+    /// The window that the SYN-ACK advertises, not scaled.
     pub window: u16,
-    /// Text without options that one packet of the path carries.
+    /// Payload without options that one packet of the path carries.
     pub mss_limit: u16,
     /// TSval of the SYN.
     pub ts_recent: u32,
-    /// Start of the timestamp clock, secret.
+    /// Start of the timestamp clock; secret.
     pub timestamp_offset: u32,
     agreed: Agreed,
     offer: Offer,
 }
 
 impl HalfOpen {
-    /// What follows from `syn`. The window is what `tuning` and the free memory
-    /// of `pool` allow, at most `most_blocks` of it, so that the promise can be
-    /// kept when the ACK comes.
+    /// Creates the entry for `syn`. Its window is what `tuning` and the free
+    /// memory of `pool` allow, in at most `most_blocks`, so that the advertised
+    /// window can be backed when the ACK comes.
     pub fn from_syn(
         syn: &Segment<'_>,
         open: ActiveOpen,
@@ -81,21 +83,21 @@ impl HalfOpen {
             ts_recent: syn.options.timestamps.map_or(0, |ts| ts.value),
             timestamp_offset: open.timestamp_offset,
             agreed: Agreed {
-                ecn: EcnState::are_asked_for_by(syn, config),
+                ecn: EcnState::are_requested_by(syn, config),
                 ..Agreed::new(offer, &syn.options, config)
             },
             offer,
         }
     }
 
-    /// Blocks that back the advertised window. Whoever sends SYN and ACK sets
-    /// them aside, so that the promise can be kept when the ACK comes.
+    /// Returns the blocks that back the advertised window. The host reserves
+    /// them until the ACK comes.
     pub fn blocks(&self, pool: &Pool) -> u32 {
         let size = u64::from(pool.block_size());
         backing(self.window, size).div_ceil(size) as u32
     }
 
-    /// SYN and ACK, as they leave at `now`.
+    /// Returns the SYN-ACK as it leaves at `now`.
     pub fn syn_ack(&self, now: Instant) -> SegmentOut {
         let timestamps = TimestampClock::new(self.timestamp_offset, self.ts_recent, now);
         SegmentOut {
@@ -105,32 +107,34 @@ impl HalfOpen {
         }
     }
 
-    /// Whether `segment` is the ACK that completes the handshake.
+    /// Returns true if `segment` is the ACK that completes the handshake.
     pub fn is_completed_by(&self, segment: &Segment<'_>) -> bool {
         segment.has(TcpFlags::ACK)
             && !segment.flags.intersects(TcpFlags::SYN | TcpFlags::RST)
             && segment.ack == self.iss + 1
     }
 
-    /// Whether `segment` is inside the window that SYN and ACK advertised.
+    /// Returns true if `segment` is inside the window that the SYN-ACK
+    /// advertised.
     pub fn is_in_window(&self, segment: &Segment<'_>) -> bool {
         let next = self.irs + 1;
         segment.seq.at_or_after(next) && segment.seq.before(next + u32::from(self.window).max(1))
     }
 
-    /// A reset for an ACK that acknowledges something else. RFC 9293 §3.10.7.4.
+    /// Returns true if `segment` acknowledges anything but this SYN-ACK: it is
+    /// answered with a reset. RFC 9293 §3.10.7.4.
     pub fn refuses(&self, segment: &Segment<'_>) -> bool {
         segment.has(TcpFlags::ACK) && segment.ack != self.iss + 1
     }
 }
 
-/// Bytes that are reserved for a first window of `window` bytes, so that it can
-/// move on from wherever in a block it ends.
+/// Returns the bytes to reserve for a first window of `window` bytes, wherever
+/// in a block it ends.
 fn backing(window: u16, block_size: u64) -> u64 {
     u64::from(window) + (FEWEST_BLOCKS - 1) * block_size
 }
 
-/// SYN and ACK, with the consent to ECN. RFC 3168 §6.1.1.
+/// Returns the flags of a SYN-ACK, with ECE if ECN is agreed. RFC 3168 §6.1.1.
 fn syn_ack_flags(agreed: Agreed) -> TcpFlags {
     if agreed.ecn {
         TcpFlags::SYN | TcpFlags::ACK | TcpFlags::ECE
@@ -139,7 +143,8 @@ fn syn_ack_flags(agreed: Agreed) -> TcpFlags {
     }
 }
 
-/// The options of a SYN: what is offered, or in answer to a SYN what both want.
+/// Returns the options of a SYN: those offered, or in answer to a SYN those
+/// agreed.
 fn syn_options(
     offer: Offer,
     agreed: Option<Agreed>,
@@ -162,7 +167,7 @@ fn syn_options(
 }
 
 impl Connection {
-    /// Opens a connection from this side: SYN-SENT. RFC 9293 §3.10.1.
+    /// Opens a connection actively: SYN-SENT. RFC 9293 §3.10.1.
     pub fn connect(open: ActiveOpen, env: &mut Env<'_>) -> Self {
         let window = LargestWindow::new(
             open.tuning.receive_size(env.config).most(),
@@ -183,11 +188,11 @@ impl Connection {
     }
 
     /// Completes a passive open: ESTABLISHED. `ack` is the segment that
-    /// [completes](HalfOpen::is_completed_by) the handshake; hand it to
-    /// [`on_segment`](Self::on_segment) afterwards, since it may carry text.
+    /// [completes](HalfOpen::is_completed_by) the handshake. Pass it to
+    /// [`on_segment`](Self::on_segment) afterwards, since it may carry payload.
     ///
-    /// `None` when packet memory cannot back the window that was advertised:
-    /// the ACK is then to be ignored, as if it had been lost.
+    /// `None` if packet memory cannot back the window that was advertised:
+    /// ignore the ACK then, as if it had been lost.
     pub fn accepted(
         half_open: &HalfOpen,
         ack: &Segment<'_>,
@@ -227,8 +232,8 @@ impl Connection {
         Some(connection)
     }
 
-    /// Backs the `window` that SYN and ACK advertised. After none at all the
-    /// peer waits to hear of the first. False: memory does not suffice.
+    /// Backs the `window` that the SYN-ACK advertised. If it was zero, a window
+    /// update is due. Returns false if memory does not suffice.
     fn back_first_window(&mut self, window: u16, env: &mut Env<'_>) -> bool {
         if window == 0 {
             let room = self.window_room(env);
@@ -301,8 +306,8 @@ impl Connection {
         }
     }
 
-    /// The handshake is complete: `segment` carries the ACK of our SYN and the
-    /// first window that counts.
+    /// Completes the handshake: `segment` carries the ACK of this side's SYN
+    /// and the first window.
     pub(super) fn establish(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         let next = self.send.iss + 1;
         let retried = self.recovery.timeouts() > 0;
@@ -331,12 +336,13 @@ impl Connection {
         self.set_limit(Limit::Application, env);
         self.wants_output = true;
         if self.send.fin_queued {
-            // The application closed its direction while the handshake was under way.
+            // The application closed its direction during the handshake.
             self.transition(super::Trigger::Close, env);
         }
     }
 
-    /// SYN, with ACK once the peer's SYN is here. RFC 9293 §3.10.1, §3.5.
+    /// Returns a SYN, or a SYN-ACK once the peer's SYN has arrived. RFC 9293
+    /// §3.10.1, §3.5.
     pub(super) fn poll_syn(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
         if !self.pending.syn {
             return None;
@@ -346,9 +352,9 @@ impl Connection {
             scale: 0,
             ..self.window_room(env)
         };
-        // Nothing can arrive before our ACK of the peer's SYN, so a window may
-        // wait for that; memory that is short is not held for somebody who may
-        // never answer.
+        // Nothing can arrive before the ACK of the peer's SYN, so the window
+        // may wait for that ACK: scarce memory is not reserved for a peer that
+        // may never answer.
         let plenty =
             env.pool.room(Holder::Receive) / 4 >= self.receive.first_blocks(&room, env.pool);
         let window = if simultaneous || plenty || self.receive.window_left() > 0 {

@@ -1,6 +1,7 @@
-//! Everything there is to know of one connection at one moment.
+//! The state of one connection at one moment.
 //!
-//! Rule: a copy, not a view; RFC names; times and bytes by limit add up.
+//! Rule: a copy, not a view; names as in the RFCs; times and bytes by limit add
+//! up.
 
 use fullpipe_pool::{Duration, Instant, Pool};
 
@@ -12,24 +13,25 @@ use crate::{
     recovery::{RecoveryPhase, SentArena},
 };
 
-/// A connection at one moment. Sequence numbers as on the wire, the rest bytes.
+/// State of a connection at one moment. Sequence numbers as on the wire, the
+/// rest in bytes unless the field says otherwise.
 #[derive(Clone, Debug)]
 pub struct Info {
-    /// Where the connection stands.
+    /// State of the connection.
     pub state: TcpState,
-    /// How it ended, if it has.
+    /// Reason for which the connection ended, if it has.
     pub close_reason: Option<CloseReason>,
-    /// When it was opened.
+    /// Time at which the connection was opened.
     pub born: Instant,
-    /// When this was taken.
+    /// Time of this copy.
     pub at: Instant,
-    /// When a segment of the peer last came; before the first, when it was opened.
+    /// Time at which a segment last arrived; before the first, `born`.
     pub last_received_at: Instant,
-    /// What the application set.
+    /// Settings of the connection.
     pub tuning: Tuning,
-    /// What both SYNs agreed on.
+    /// Options that both SYNs agreed on.
     pub agreed: Agreed,
-    /// Effective segment size: bytes of text in a full segment.
+    /// Effective segment size: bytes of payload in a full segment.
     pub mss: u32,
     /// Initial send sequence number.
     pub iss: u32,
@@ -37,27 +39,27 @@ pub struct Info {
     pub snd_una: u32,
     /// Next sequence number to send for the first time.
     pub snd_nxt: u32,
-    /// Bytes on their way: neither SACKed nor taken for lost.
+    /// Bytes in flight: neither SACKed nor considered lost.
     pub in_flight: u32,
     /// The peer's window.
     pub snd_wnd: u32,
-    /// The largest window it ever advertised.
+    /// The largest window that the peer advertised.
     pub max_snd_wnd: u32,
     /// Initial receive sequence number.
     pub irs: u32,
     /// Next sequence number expected.
     pub rcv_nxt: u32,
-    /// What is left of the window that was advertised.
+    /// Rest of the window that was advertised.
     pub rcv_wnd: u32,
-    /// Written and not acknowledged.
+    /// Bytes written and not acknowledged.
     pub send_queue: u32,
-    /// Written and not sent.
+    /// Bytes written and not sent.
     pub unsent: u32,
-    /// Received in order and not read.
+    /// Bytes received in order and not read.
     pub receive_queue: u32,
-    /// Separate pieces that wait behind gaps.
+    /// Separate pieces of out-of-order payload.
     pub holes: u32,
-    /// Urgent text not yet read. RFC 9293 §3.8.5.
+    /// Urgent bytes not yet read. RFC 9293 §3.8.5.
     pub urgent_left: u32,
     /// Bytes that the send buffer may hold now.
     pub send_buffer: u32,
@@ -65,46 +67,48 @@ pub struct Info {
     pub receive_buffer: u32,
     /// Blocks of packet memory that the send buffer holds.
     pub send_blocks: u32,
-    /// Blocks that the receive buffer holds or was promised.
+    /// Blocks that the receive buffer holds or has reserved.
     pub receive_blocks: u32,
     /// Congestion window.
     pub cwnd: u32,
-    /// Slow-start threshold; `u32::MAX` before the first loss.
+    /// Slow-start threshold; `u32::MAX` before the first congestion event.
     pub ssthresh: u32,
-    /// Bytes a second at which segments leave; `u64::MAX` is unlimited.
+    /// Pacing rate in bytes a second; `u64::MAX` is unlimited.
     pub pacing_rate: u64,
-    /// Bytes a second that the last sample of the delivery rate had, unless the
-    /// application's pauses made it slower; 0 before the first.
+    /// Rate of the last delivery rate sample in bytes a second, without
+    /// application-limited samples that are slower than the one before; 0
+    /// before the first.
     pub delivery_rate: u64,
-    /// That is what the application sent, and not what the path can carry.
+    /// The application limited `delivery_rate`.
     pub app_limited: bool,
-    /// Bytes handed to the device that it has not sent yet, where devices tell.
+    /// Device backlog: bytes handed to the device and not yet completed, if it
+    /// reports completions.
     pub in_device: u32,
-    /// The fastest delivery rate sample taken.
+    /// The fastest delivery rate sample.
     pub fastest_sample: FastestSample,
-    /// What is being done about loss.
+    /// Phase of loss recovery.
     pub recovery: RecoveryPhase,
     /// Smoothed round-trip time; zero before the first sample.
     pub srtt: Duration,
-    /// Its mean deviation.
+    /// Round-trip time variation.
     pub rttvar: Duration,
-    /// Smallest round-trip time seen.
+    /// Smallest round-trip time; `None` before the first sample.
     pub min_rtt: Option<Duration>,
     /// Retransmission timeout, backoff included.
     pub rto: Duration,
-    /// Text sent for the first time.
+    /// Payload bytes sent for the first time.
     pub bytes_sent: u64,
-    /// Text sent again.
+    /// Payload bytes retransmitted.
     pub bytes_retransmitted: u64,
-    /// Text acknowledged by the peer.
+    /// Payload bytes acknowledged by the peer.
     pub bytes_acked: u64,
-    /// Text received in order.
+    /// Payload bytes received in order.
     pub bytes_received: u64,
-    /// Segments with text sent, retransmissions included.
+    /// Segments with payload sent, retransmissions included.
     pub segments_sent: u32,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub segments_retransmitted: u32,
-    /// Segments with text that were full-sized.
+    /// Full-sized segments sent.
     pub full_sized_sent: u32,
     /// Retransmission timeouts.
     pub timeouts: u32,
@@ -112,21 +116,22 @@ pub struct Info {
     pub fast_recoveries: u32,
     /// Zero-window probes sent.
     pub zero_window_probes: u32,
-    /// What held the sender back, for how long.
+    /// Time and bytes by the sender's limit.
     pub limit: LimitClock,
-    /// What the receiver did to its sender, for how long.
+    /// Time and bytes by the receiver's limit.
     pub receive_limit: ReceiveClock,
 }
 
 impl Info {
-    /// Age of the connection: what the times of each clock add up to.
+    /// Returns the age of the connection, to which the times of each clock add
+    /// up.
     pub fn age(&self) -> Duration {
         self.at.since(self.born)
     }
 }
 
 impl Connection {
-    /// Everything there is to know at this moment.
+    /// Returns the state of the connection.
     pub fn info(&self, env: &Env<'_>) -> Info {
         let (send, receive, totals) = (&self.send, &self.receive, &self.totals);
         let read_up_to = receive.rcv_nxt - receive.readable();
@@ -185,10 +190,10 @@ impl Connection {
         }
     }
 
-    /// Checks what must hold between any two calls.
+    /// Checks the invariants that hold between any two calls.
     ///
     /// # Panics
-    /// With what is broken.
+    /// If one is broken.
     pub fn verify(&self, now: Instant, pool: &Pool, sent: &SentArena) {
         let send = &self.send;
         assert!(

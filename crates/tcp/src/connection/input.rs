@@ -1,8 +1,8 @@
-//! A segment arrives: the eight steps of RFC 9293 §3.10.7.
+//! An arriving segment: the eight steps of RFC 9293 §3.10.7.
 //!
-//! Rule: each step either passes the segment on or ends its journey with a
-//! counted reason; none of them replies. What must be answered is remembered,
-//! and `poll_segment` answers.
+//! Rule: each step either passes the segment on or discards it with a counted
+//! reason; none of them sends. An answer that is due is stored, and
+//! `poll_segment` sends it.
 
 use fullpipe_wire::TcpFlags;
 
@@ -17,24 +17,24 @@ use crate::{
 /// An ICMP error about a segment of this connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IcmpError {
-    /// The network or host, or with `hard` the protocol or port, cannot be
-    /// reached. RFC 1122 §4.2.3.9.
+    /// The network or host, or with `hard` the protocol or port, is
+    /// unreachable. RFC 1122 §4.2.3.9.
     Unreachable {
-        /// Nothing will change by waiting.
+        /// The error is permanent.
         hard: bool,
     },
-    /// A packet was too large for a hop. RFC 1191.
+    /// A packet was too big for a hop. RFC 1191.
     FragmentationNeeded {
-        /// Text without options that one packet of the path carries: the
+        /// Payload without options that one packet of the path carries: the
         /// hop's MTU less headers.
         mss_limit: u16,
     },
-    /// A packet died on the way.
+    /// The hop limit of a packet was exceeded.
     TimeExceeded,
 }
 
 impl Connection {
-    /// A segment has arrived.
+    /// Takes a segment.
     pub fn on_segment(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         env.counters.in_segs += u64::from(segment.merged.max(1));
         env.record(TraceEvent::SegmentIn {
@@ -65,7 +65,7 @@ impl Connection {
         self.note_readiness(env);
     }
 
-    /// RFC 9293 §3.10.7.3.
+    /// Takes a segment in SYN-SENT. RFC 9293 §3.10.7.3.
     fn on_segment_in_syn_sent(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         let acceptable_ack = segment.has(TcpFlags::ACK)
             && segment.ack.after(self.send.iss)
@@ -112,7 +112,7 @@ impl Connection {
         let advertised = self.receive.rcv_adv;
         let promised = SeqNum(1).room_to(advertised);
         let mut receive = ReceiveHalf::new(segment.seq, env.config.quick_acks);
-        // The window that our SYN advertised was reserved already.
+        // The window that this side's SYN advertised is reserved already.
         core::mem::swap(&mut receive.stream, &mut self.receive.stream);
         receive.rcv_adv = receive.rcv_nxt + promised;
         self.receive = receive;
@@ -130,7 +130,7 @@ impl Connection {
         );
     }
 
-    /// RFC 9293 §3.10.7.4: every state from SYN-RECEIVED on.
+    /// Takes a segment in any state from SYN-RECEIVED on. RFC 9293 §3.10.7.4.
     fn process(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) -> Result<(), DiscardReason> {
         self.check_timestamp(segment, env)?; // RFC 7323 §5.3, before the first
         self.check_sequence(segment, env)?; // first
@@ -163,8 +163,8 @@ impl Connection {
         };
         if self.timestamps.is_old(stamp.value, env.now) && !segment.has(TcpFlags::RST) {
             env.counters.paws_estab_rejected += 1;
-            // A retransmission that was itself overtaken is too old, and yet a
-            // duplicate that its sender must hear of to undo what it did.
+            // A retransmission that was overtaken is too old, but its sender
+            // must learn that it was a duplicate, for an undo.
             if self.is_repeated(segment) {
                 self.report_repeated(segment, env);
             } else {
@@ -175,8 +175,9 @@ impl Connection {
         Ok(())
     }
 
-    /// Updates TS.Recent (RFC 7323 §4.3). Comes after the ACK check: one forged segment with a
-    /// timestamp far ahead would otherwise make PAWS reject the peer for 24 days (RFC 5961 §5.2).
+    /// Updates TS.Recent (RFC 7323 §4.3). Comes after the ACK check: one forged
+    /// segment with a timestamp far ahead would otherwise make PAWS reject the
+    /// peer for 24 days (RFC 5961 §5.2).
     fn remember_timestamp(&mut self, segment: &Segment<'_>, env: &Env<'_>) {
         if let Some(stamp) = segment.options.timestamps
             && self.agreed.timestamps
@@ -216,7 +217,7 @@ impl Connection {
             self.timers.linger.set(env.now + env.config.time_wait);
         }
         self.answer_unacceptable(segment, env);
-        // A segment into a closed window may still carry the ACK that counts.
+        // A segment into a closed window may still carry a valid ACK.
         if window == 0 && segment.seq == self.receive.rcv_nxt && segment.has(TcpFlags::ACK) {
             self.check_ack(segment, env)?;
         }
@@ -229,7 +230,8 @@ impl Connection {
         )
     }
 
-    /// Whether the segment lies before what is expected: the peer sent it again.
+    /// Returns true if the whole segment lies before `rcv_nxt`: a
+    /// retransmission of what was received.
     fn is_repeated(&self, segment: &Segment<'_>) -> bool {
         segment.seq.before(self.receive.rcv_nxt)
             && segment.end().at_or_before(self.receive.rcv_nxt)
@@ -237,9 +239,9 @@ impl Connection {
             && !segment.has(TcpFlags::SYN)
     }
 
-    /// Text that arrives a second time is a peer that lost our ACK: it is told
-    /// at once. Anything else that is outside the window may come from a third
-    /// party that wants to provoke answers.
+    /// Answers a segment outside the window. Repeated payload is acknowledged
+    /// at once, because the peer has lost an ACK. Anything else may come from
+    /// an off-path attacker that provokes answers, so it gets a challenge ACK.
     fn answer_unacceptable(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         let probe = segment.end().at_or_after(self.receive.rcv_nxt) && !segment.payload.is_empty();
         if self.is_repeated(segment) {
@@ -251,7 +253,8 @@ impl Connection {
         }
     }
 
-    /// The ACK of a repeated segment says what came twice. RFC 2883 §4.
+    /// Makes an ACK due that reports the repeated segment with a DSACK block.
+    /// RFC 2883 §4.
     fn report_repeated(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         self.demand_ack();
         if !self.agreed.sack || segment.payload.is_empty() {
@@ -262,7 +265,7 @@ impl Connection {
         env.counters.dsack_old_sent += 1;
     }
 
-    /// RFC 9293 §3.10.7.4 second, RFC 5961 §3.
+    /// Second step: RST. RFC 9293 §3.10.7.4, RFC 5961 §3.
     fn check_reset(
         &mut self,
         segment: &Segment<'_>,
@@ -284,7 +287,7 @@ impl Connection {
         Ok(())
     }
 
-    /// RFC 9293 §3.10.7.4 fourth, RFC 5961 §4.
+    /// Fourth step: SYN. RFC 9293 §3.10.7.4, RFC 5961 §4.
     fn check_syn(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) -> Result<(), DiscardReason> {
         if !segment.has(TcpFlags::SYN) || self.state == TcpState::Closed {
             return Ok(());
@@ -297,7 +300,7 @@ impl Connection {
         Err(DiscardReason::UnexpectedSyn)
     }
 
-    /// RFC 9293 §3.10.7.4 sixth: remember how far the urgent text goes.
+    /// Sixth step: stores the end of urgent payload. RFC 9293 §3.10.7.4.
     fn check_urgent(&mut self, segment: &Segment<'_>) {
         if segment.has(TcpFlags::URG) && self.state.may_receive() {
             let up = segment.seq + u32::from(segment.urgent);
@@ -306,9 +309,9 @@ impl Connection {
         }
     }
 
-    /// An ICMP error quotes sequence number `seq` of a segment of ours. It
-    /// counts only when that is in flight (RFC 5927 §4.1), and even then it
-    /// ends nothing that is established.
+    /// Takes an ICMP error that quotes sequence number `seq` of one of this
+    /// side's segments. It counts only if that is in flight (RFC 5927 §4.1),
+    /// and it never ends an established connection.
     pub fn on_icmp(&mut self, error: IcmpError, seq: SeqNum, env: &mut Env<'_>) {
         let in_flight = seq.at_or_after(self.send.snd_una) && seq.before(self.send.snd_nxt);
         if !in_flight || self.state == TcpState::Closed {

@@ -1,11 +1,11 @@
 //! One connection. It knows no address, no device and no clock.
 //!
 //! Rule: three kinds of input (`on_segment`, `on_timeout`, the application's
-//! calls) change state and never reply; one output, `poll_segment`, makes every
-//! segment. So windows, limits and traces are decided in one place.
+//! calls) change state and send nothing; one output, `poll_segment`, makes
+//! every segment. So windows, limits and traces are decided in one place.
 //!
-//! Calling order, by whoever owns the connection: any number of inputs; then
-//! `poll_segment` until it returns `None`; then sleep until `next_timeout`.
+//! Calling order for the owner: any number of inputs; `poll_segment` until it
+//! returns `None`; sleep until `next_timeout`.
 
 mod ack;
 mod buffers;
@@ -49,16 +49,16 @@ use crate::{
     tuned::TunedSize,
 };
 
-/// Everything a connection is handed with each call, because it owns none of it.
+/// Everything that a connection needs in a call and does not own.
 #[derive(Debug)]
 pub struct Env<'a> {
-    /// The time of this turn.
+    /// Current time.
     pub now: Instant,
     /// Packet memory.
     pub pool: &'a mut Pool,
     /// Scoreboards of all the host's connections.
     pub sent: &'a mut SentArena,
-    /// Congestion control algorithms that were registered with the host.
+    /// Congestion control algorithms registered with the host.
     pub congestion: &'a mut CongestionRegistry,
     /// The host's knobs.
     pub config: &'a TcpConfig,
@@ -68,7 +68,7 @@ pub struct Env<'a> {
     pub discards: &'a mut Discards,
     /// The host's trace.
     pub trace: &'a mut Trace,
-    /// How the host numbers this connection in the trace.
+    /// Number of this connection in the host's trace.
     pub connection: u32,
 }
 
@@ -92,13 +92,13 @@ impl Env<'_> {
     }
 }
 
-/// What `poll_segment` has to say besides text, FIN and ACK.
+/// Segments that are due besides data, FIN and ACK.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pending {
     /// A reset with this sequence number and, for a SYN without ACK, this
     /// acknowledgment number. RFC 9293 §3.5.2.
     reset: Option<(SeqNum, Option<SeqNum>)>,
-    /// SYN, or SYN and ACK, must leave (again).
+    /// A SYN or a SYN-ACK is due.
     syn: bool,
     /// A zero-window probe is due.
     probe: bool,
@@ -106,14 +106,14 @@ struct Pending {
     tail_probe: bool,
     /// A keepalive probe is due.
     keepalive: bool,
-    /// The override timer ran out: the next segment may be silly.
+    /// The override timer expired: the next segment may be smaller than a full
+    /// one.
     override_sws: bool,
-    /// Text has waited long enough for a fuller frame.
+    /// Payload has waited long enough for a fuller frame.
     deferred_enough: bool,
 }
 
-/// A connection: RFC 9293's transmission control block, and what has become
-/// part of one since.
+/// A connection: RFC 9293's transmission control block and its extensions.
 #[derive(Debug)]
 pub struct Connection {
     state: TcpState,
@@ -132,9 +132,9 @@ pub struct Connection {
     timestamps: TimestampClock,
     timers: Timers,
     tuning: Tuning,
-    /// What the send buffer may hold now.
+    /// Bytes that the send buffer may hold now.
     send_size: TunedSize,
-    /// What the receive buffer may hold now.
+    /// Bytes that the receive buffer may hold now.
     receive_size: TunedSize,
     limit: LimitClock,
     receive_limit: ReceiveClock,
@@ -143,28 +143,29 @@ pub struct Connection {
     events: Events,
     close_reason: Option<CloseReason>,
     born: Instant,
-    /// When a segment last arrived.
+    /// Time at which a segment last arrived.
     last_received_at: Instant,
-    /// When a segment with text last left.
+    /// Time at which a segment with payload last left.
     last_sent_at: Instant,
-    /// When `snd_una` last advanced, or text was first sent after a pause.
+    /// Time at which `snd_una` last advanced, or at which payload left after a
+    /// pause.
     progress_at: Instant,
-    /// No challenge ACK before this. RFC 5961 §7.
+    /// No challenge ACK is sent before this time. RFC 5961 §7.
     challenge_after: Instant,
     path: PathMtu,
-    /// Zero-window and keepalive probes in a row without an answer.
+    /// Consecutive zero-window and keepalive probes without an answer.
     unanswered: u8,
-    /// Window probes sent in a row without progress, answered or not.
+    /// Consecutive window probes without progress, answered or not.
     probes: u8,
-    /// The application has let go of the connection.
+    /// The application has closed the connection.
     orphan: bool,
-    /// `poll_segment` may have something to say.
+    /// `poll_segment` may return a segment.
     wants_output: bool,
-    /// Text and segments sent and received, for `info`.
+    /// Payload and segments sent and received, for `info`.
     totals: Totals,
 }
 
-/// What moved, over the connection's lifetime.
+/// Payload and segments moved over the connection's lifetime.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Totals {
     pub bytes_sent: u64,
@@ -180,35 +181,36 @@ pub(crate) struct Totals {
 }
 
 impl Connection {
-    /// Where the connection stands.
+    /// Returns the state of the connection.
     pub const fn state(&self) -> TcpState {
         self.state
     }
 
-    /// The first deadline; `None` when only input can wake the connection.
+    /// Returns the first deadline; `None` if only input can wake the
+    /// connection.
     pub fn next_timeout(&self) -> Option<Instant> {
         self.timers.next()
     }
 
-    /// Whether `poll_segment` may have something to say.
+    /// Returns true if `poll_segment` may return a segment.
     pub const fn wants_output(&self) -> bool {
         self.wants_output
     }
 
-    /// Whether the connection is over and has nothing more to say: call
-    /// [`release`](Self::release) and forget it.
+    /// Returns true if the connection has ended, is an orphan and has no reset
+    /// to send: call [`release`](Self::release) and drop it.
     pub const fn is_gone(&self) -> bool {
         matches!(self.state, TcpState::Closed) && self.pending.reset.is_none() && self.orphan
     }
 
-    /// Whether R1 timeouts in a row suggest that the path itself has changed:
-    /// the next hop should be looked up anew. RFC 9293 §3.8.3.
+    /// Returns true after R1 consecutive timeouts: the path may have changed,
+    /// and the next hop should be resolved anew. RFC 9293 §3.8.3.
     pub const fn doubts_path(&self, config: &TcpConfig) -> bool {
         self.recovery.timeouts() >= config.retries1
     }
 
-    /// Whether memory is what a writer or the window waits for: call
-    /// [`on_memory`](Self::on_memory) when blocks have become free.
+    /// Returns true if a blocked writer or the receive window waits for packet
+    /// memory: call [`on_memory`](Self::on_memory) when blocks become free.
     pub fn waits_for_memory(&self) -> bool {
         let writer = self
             .send
@@ -218,7 +220,7 @@ impl Connection {
         writer || (reader && self.receive.window_left() < u32::from(self.offer.mss))
     }
 
-    /// The bytes of text that `segment` names.
+    /// Returns the payload of `segment`.
     pub fn payload<'a>(&self, segment: &SegmentOut, pool: &'a Pool) -> fullpipe_pool::Slices<'a> {
         let stream = &self.send.stream;
         if segment.payload.is_empty() {
@@ -227,19 +229,21 @@ impl Connection {
         stream.slices(pool, segment.payload.clone())
     }
 
-    /// Whether the peer has taken nothing for R1 timeouts or window probes.
+    /// Returns true if the peer has accepted nothing for R1 timeouts or window
+    /// probes.
     pub fn is_stalled(&self, config: &TcpConfig) -> bool {
         self.recovery.timeouts().max(self.probes.into()) >= config.retries1
     }
 
-    /// Blocks of packet memory that the connection holds or was promised.
+    /// Returns the blocks of packet memory that the connection holds or has
+    /// reserved.
     pub fn blocks(&self, pool: &Pool) -> u32 {
         let (send, receive) = (&self.send.stream, &self.receive.stream);
         send.held_blocks(pool) + receive.held_blocks(pool) + receive.promised_blocks(pool)
     }
 
-    /// Returns every block to the pool, and every node to the arena. The
-    /// connection is of no use afterwards.
+    /// Frees all blocks, scoreboard nodes and the instance of a registered
+    /// congestion control algorithm. The connection cannot be used afterwards.
     pub fn release(
         &mut self,
         pool: &mut Pool,
@@ -253,23 +257,23 @@ impl Connection {
         self.receive.release(pool);
     }
 
-    /// Effective segment size: text that fits beside the options that every
-    /// segment carries. RFC 9293 §3.7.1, RFC 6691.
+    /// Returns the effective segment size: payload that fits beside the options
+    /// that every segment carries. RFC 9293 §3.7.1, RFC 6691.
     pub fn mss(&self, env: &Env<'_>) -> u32 {
         let negotiated =
             u32::from(self.agreed.peer_mss.min(self.path.limit())).min(env.config.mss_max);
         let memory = u64::from(env.pool.block_count()) * u64::from(env.pool.block_size());
         let buffer = self.send_size.get().min(env.config.unacknowledged);
         let buffer = u64::from(buffer).min(memory) as u32;
-        let text = negotiated.saturating_sub(self.agreed.options_len()).max(1);
-        // A window smaller than two segments is as bad as such a buffer, but
+        let payload = negotiated.saturating_sub(self.agreed.options_len()).max(1);
+        // A window below two segments has the same effect as such a buffer, but
         // only once the peer has shown how large its windows get.
         let room = if self.send.max_snd_wnd == 0 {
             buffer
         } else {
             buffer.min(self.send.max_snd_wnd)
         };
-        two_fit(text, room, env.config.fit_segments)
+        two_fit(payload, room, env.config.fit_segments)
     }
 
     fn window_room(&self, env: &Env<'_>) -> WindowRoom {
@@ -277,7 +281,8 @@ impl Connection {
         let (capacity, share) = if self.totals.bytes_received > 0 {
             (self.receive_size.get(), env.config.window_share)
         } else {
-            // A peer that may never send holds no more than it could use at first.
+            // A peer that may never send reserves no more than it could use at
+            // first.
             let first = mss.saturating_mul(env.config.initial_receive_window);
             (
                 self.receive_size.get().min(first),
@@ -293,7 +298,8 @@ impl Connection {
         }
     }
 
-    /// What the peer takes for a full segment: the largest seen, or what it may send.
+    /// Returns the size of the peer's full segments: the largest one seen, or
+    /// the MSS offered to it.
     fn full_segment(&self) -> u32 {
         let offered = u32::from(self.offer.mss)
             .saturating_sub(self.agreed.options_len())
@@ -305,11 +311,11 @@ impl Connection {
         }
     }
 
-    /// Moves to the state that `trigger` leads to.
+    /// Enters the state that `trigger` leads to.
     ///
     /// # Panics
-    /// If RFC 9293 knows no such transition: our own mistake, since the callers
-    /// look at the state first.
+    /// If RFC 9293 has no such transition: a mistake of this crate, since the
+    /// callers check the state first.
     fn transition(&mut self, trigger: Trigger, env: &mut Env<'_>) {
         let next = self.state.next(trigger).expect("a transition of RFC 9293");
         if next == self.state {
@@ -338,7 +344,8 @@ impl Connection {
         }
     }
 
-    /// Ends the connection for `reason`. What was received stays readable.
+    /// Ends the connection for `reason`. Payload received in order stays
+    /// readable.
     fn end(&mut self, reason: CloseReason, env: &mut Env<'_>) {
         match self.state {
             TcpState::SynSent | TcpState::SynReceived => env.counters.attempt_fails += 1,
@@ -374,9 +381,9 @@ impl Connection {
         }
     }
 
-    /// What this side does to its sender, judged by what has just arrived. It
-    /// holds until something else arrives: a reader that is quick makes the
-    /// window whole again at once, but the peer knows that a trip later.
+    /// Updates the receive-side limit after a segment. It is sampled on
+    /// arrival, not on read: the sender learns of a window update one round
+    /// trip later.
     fn update_receive_limit(&mut self, env: &mut Env<'_>) {
         let full = self.full_segment();
         let receive = &self.receive;
@@ -396,7 +403,7 @@ impl Connection {
         self.set_receive_limit(limit, env);
     }
 
-    /// What keeps the window as small as it is.
+    /// Returns the limit that keeps the window small.
     fn size_limit(&self) -> ReceiveLimit {
         if self.receive.short_of_memory {
             ReceiveLimit::Memory
@@ -405,9 +412,9 @@ impl Connection {
         }
     }
 
-    /// The application has read: at once, it turns out, if it did so within a
-    /// fraction of the round trip that the peer waits anyway, and left nothing.
-    /// One that leaves some will be behind with what has just arrived, too.
+    /// Corrects the receive-side limit from slow reader to buffer if the
+    /// application read everything within an eighth of a round trip after its
+    /// arrival. A reader that leaves payload behind is slow.
     fn on_prompt_read(&mut self, env: &mut Env<'_>) {
         let retries_allowed = self.rtt.min_rtt().unwrap_or(Duration::ZERO) / 8;
         let is_soon = env.now.since(self.receive.arrived) <= retries_allowed;
@@ -421,7 +428,7 @@ impl Connection {
         self.recovery.phase() != RecoveryPhase::Open
     }
 
-    /// Tells the host's trace where the congestion window stands.
+    /// Records the congestion window in the trace.
     fn record_window(&self, env: &mut Env<'_>) {
         env.record(TraceEvent::Window {
             cwnd: self.congestion.cwnd(),
@@ -430,8 +437,8 @@ impl Connection {
         });
     }
 
-    /// Demands an ACK that proves nothing to a blind attacker, not too often.
-    /// RFC 5961 §7.
+    /// Makes an ACK due that lets a genuine peer correct itself, at a limited
+    /// rate. RFC 5961 §7.
     fn challenge(&mut self, env: &mut Env<'_>) {
         if env.now < self.challenge_after {
             return;

@@ -1,32 +1,33 @@
-//! The path MTU of a connection: what is heard of it, and probes for more.
+//! Path MTU discovery of a connection: packet-too-big messages and probes.
 //!
-//! Rule: a probe is new text in a segment larger than the path is known to
-//! carry, sent only when enough follows to tell that it was lost. Its loss is
-//! nobody's congestion. What is known is `send/path_mtu.rs`'s.
+//! Rule: a probe is new payload in a segment larger than the known path MTU,
+//! sent only if enough payload follows to detect its loss. Its loss is no
+//! congestion. The knowledge of the path is in `send/path_mtu.rs`.
 
 use super::{Connection, Env};
 use crate::{Limit, SegmentOut, SeqNum, recovery::RecoveryPhase, send::PtbOutcome};
 
-/// Segments that must follow a probe, so that its loss is seen without a timeout.
+/// Segments that must follow a probe so that its loss is detected without a
+/// timeout.
 const FOLLOWERS: u32 = 3;
 
-/// What is to be done about probing before other text leaves.
+/// Decision about a probe before other payload leaves.
 pub(super) enum Probing {
-    /// Nothing.
+    /// No probe.
     Idle,
-    /// A probe is due, and waits for ACKs to make room or to bring text.
+    /// A probe is due and waits for an ACK, because of this limit.
     Waits(Limit),
-    /// A segment with so many bytes of text is to leave.
+    /// A probe with this many bytes of payload leaves now.
     Due(u32),
 }
 
 impl Connection {
-    /// Text and options of a full segment as they are now.
+    /// Returns the present size of a full segment, payload and options.
     fn size_in_use(&self, env: &Env<'_>) -> u16 {
         (self.mss(env) + self.agreed.options_len()).min(u16::MAX.into()) as u16
     }
 
-    /// A router says that a packet of ours was too large. RFC 1191.
+    /// Takes a packet-too-big message. RFC 1191.
     pub(super) fn on_packet_too_big(&mut self, mss_limit: u16, seq: SeqNum, env: &mut Env<'_>) {
         match self
             .path
@@ -34,14 +35,16 @@ impl Connection {
         {
             PtbOutcome::Ignored | PtbOutcome::Deferred => {}
             PtbOutcome::Accepted => {
-                // What was too large did not arrive: send it again, smaller.
+                // The segment that was too big is lost: retransmit it in
+                // smaller ones.
                 self.recovery.on_packet_too_big(env.sent);
                 self.wants_output = true;
             }
         }
     }
 
-    /// Timeouts may mean that segments are too large for the path.
+    /// Takes a timeout, which may mean that segments are too large for the
+    /// path.
     pub(super) fn suspect_black_hole(&mut self, env: &mut Env<'_>) {
         let until = env.now + env.config.probe_interval;
         env.counters.mtup_fail += u64::from(self.path.on_probe_lost(until));
@@ -50,13 +53,13 @@ impl Connection {
             .on_timeout(self.recovery.timeouts(), used, env.now, env.config);
     }
 
-    /// What RACK found missing is the probe, and nothing else.
+    /// Takes the loss of a probe alone.
     pub(super) fn on_probe_lost(&mut self, env: &mut Env<'_>) {
         let until = env.now + env.config.probe_interval;
         env.counters.mtup_fail += u64::from(self.path.on_probe_lost(until));
     }
 
-    /// `segment`, with text, leaves; `is_again`: not for the first time.
+    /// Notes that `segment`, with payload, leaves.
     pub(super) fn note_size(
         &mut self,
         segment: &SegmentOut,
@@ -70,22 +73,22 @@ impl Connection {
             env.counters.mtup_fail += u64::from(failed);
             return;
         }
-        let text = match segment.segment_size {
+        let payload = match segment.segment_size {
             0 => segment.payload_len(),
             size => size.into(),
         };
-        let size = (text + self.agreed.options_len()).min(u16::MAX.into()) as u16;
+        let size = (payload + self.agreed.options_len()).min(u16::MAX.into()) as u16;
         self.path.on_sent(start, end, size);
     }
 
-    /// `snd_una` has advanced.
+    /// Takes an advance of `snd_una`.
     pub(super) fn note_arrival(&mut self, env: &mut Env<'_>) {
         if self.path.on_ack(self.send.snd_una) {
             env.counters.mtup_success += 1;
         }
     }
 
-    /// Whether a probe should leave before what else is there.
+    /// Decides whether a probe leaves before other payload.
     pub(super) fn probing(&mut self, env: &Env<'_>) -> Probing {
         self.path.on_time(env.now, env.config);
         let options = self.agreed.options_len();
@@ -97,8 +100,8 @@ impl Connection {
         let need = len + FOLLOWERS * mss;
         let in_order =
             self.recovery.phase() == RecoveryPhase::Open && self.recovery.board().lost() == 0;
-        let told = self.agreed.sack && in_order && !self.recovery.is_probing();
-        // A writer that is held up fills whatever ACKs free.
+        let loss_is_detectable = self.agreed.sack && in_order && !self.recovery.is_probing();
+        // A blocked writer fills the room that ACKs make.
         let (unsent, outstanding) = (self.send.unsent(), self.send.outstanding());
         let coming = if self.send.blocked.is_some() {
             unsent + outstanding
@@ -106,7 +109,7 @@ impl Connection {
             unsent
         };
         let possible = coming.min(self.send.snd_wnd).min(self.congestion.cwnd()) >= need;
-        if !told || !possible || len <= mss {
+        if !loss_is_detectable || !possible || len <= mss {
             return Probing::Idle;
         }
         let allowance = self.send_allowance(env);
@@ -119,7 +122,7 @@ impl Connection {
         }
     }
 
-    /// The probe of `len` bytes of new text.
+    /// Returns the probe of `len` bytes of new payload.
     pub(super) fn mtu_probe(&mut self, len: u32, env: &mut Env<'_>) -> SegmentOut {
         self.pending.override_sws = false;
         self.end_deferral();

@@ -1,8 +1,8 @@
-//! The one way out: every segment of a connection is made here.
+//! The only output: every segment of a connection is made here.
 //!
-//! Rule: the order of what is tried is the order of importance, and whatever
-//! leaves carries the latest ACK and window. When nothing may leave, the bound
-//! that forbids it becomes the limit.
+//! Rule: segments are tried in the order of their importance, and each carries
+//! the latest ACK and window. When nothing may leave, the bound that stops it
+//! becomes the limit.
 
 use core::ops::Range;
 
@@ -19,11 +19,11 @@ use crate::{
 };
 
 impl Connection {
-    /// The next segment to send, or `None`: then the limit says why. At most
-    /// `device_max` bytes of text in one frame; where that is more than a
-    /// segment, the device cuts it (`segment_size`).
+    /// Returns the next segment to send, or `None` after it has set the limit.
+    /// A frame carries at most `device_max` bytes of payload; if that is more
+    /// than a segment, the device cuts the frame (`segment_size`).
     ///
-    /// The caller has room for the segment: it counts as sent.
+    /// The segment counts as sent: the caller must have room for it.
     pub fn poll_segment(&mut self, device_max: u32, env: &mut Env<'_>) -> Option<SegmentOut> {
         let segment = self.next_segment(device_max, env);
         match &segment {
@@ -65,31 +65,31 @@ impl Connection {
         }
     }
 
-    /// An ACK that only SACK can say leaves on its own: a full segment has no
-    /// room for the blocks.
+    /// Returns an ACK with SACK blocks of its own: a full segment has no room
+    /// for the blocks.
     fn poll_sack_ack(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
-        let news =
+        let new_bytes =
             self.agreed.sack && self.receive.has_sack_to_report() && self.receive.ack.is_due();
-        if news { self.poll_ack(env) } else { None }
+        if new_bytes { self.poll_ack(env) } else { None }
     }
 
-    /// The oldest piece that is taken for lost, as far as the congestion window,
-    /// the pacer and the peer's window let it leave. What follows it and was
-    /// never sent fills the segment up.
+    /// Returns a retransmission of the lowest lost range, as far as the
+    /// congestion window, the pacer and the peer's window allow. New payload
+    /// that follows the range fills the segment up.
     fn poll_lost(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
         let lost = self.recovery.next_lost(env.sent)?;
         let mss = self.mss(env);
-        let nothing_flies = self.recovery.board().in_flight() == 0;
+        let nothing_in_flight = self.recovery.board().in_flight() == 0;
         let is_new_data_next =
             self.recovery.frto_prefers_new_data() && self.send_allowance(env).room >= mss;
-        // Of what no longer flies no ACK will tell anything.
-        let is_told = self.recovery.frto_awaits_new_data() && !nothing_flies;
-        if is_new_data_next || is_told {
+        // While nothing is in flight no ACK can resolve F-RTO: retransmit.
+        let frto_waits = self.recovery.frto_awaits_new_data() && !nothing_in_flight;
+        if is_new_data_next || frto_waits {
             return None;
         }
         let edge = self.send.snd_una + self.send.snd_wnd;
         let blocked = lost.start.at_or_after(edge)
-            || !(self.cwnd_room() >= mss || nothing_flies)
+            || !(self.cwnd_room() >= mss || nothing_in_flight)
             || !self.may_leave_now(env);
         if blocked {
             return None;
@@ -105,8 +105,8 @@ impl Connection {
         Some(self.data_segment(lost.start, len, env))
     }
 
-    /// A tail loss probe: a new segment if there is one, the last one again if
-    /// not. RFC 8985 §7.3.
+    /// Returns a tail loss probe: a new segment if there is one, otherwise the
+    /// last one. RFC 8985 §7.3.
     fn poll_tail_probe(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
         if !core::mem::take(&mut self.pending.tail_probe) {
             return None;
@@ -120,11 +120,11 @@ impl Connection {
         let (seq, len) = if new > 0 {
             (self.send.snd_nxt, new)
         } else {
-            let text = self
+            let available = self
                 .send
                 .snd_una
                 .room_to(last.earliest(self.send.payload_end()));
-            let len = mss.min(text);
+            let len = mss.min(available);
             (last.earliest(self.send.payload_end()) - len, len)
         };
         env.counters.loss_probes += 1;
@@ -138,27 +138,28 @@ impl Connection {
         Some(segment)
     }
 
-    /// Two round trips brought nothing while something was missing: what `snd_una`
-    /// waits for is sent once more, unless something else is to be.
+    /// Returns a retransmission of the segment at `snd_una` after two round
+    /// trips of recovery without an ACK, unless a lost range is due.
     fn poll_repair_probe(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
         let head = *self.recovery.board().iter(env.sent).next()?;
         if head.status != SentStatus::InFlight || self.recovery.board().lost() > 0 {
             return None;
         }
-        let text = head
+        let available = head
             .start
             .room_to(head.end.earliest(self.send.payload_end()));
-        let len = self.mss(env).min(text);
+        let len = self.mss(env).min(available);
         env.counters.loss_probes += 1;
         let segment = self.data_segment(head.start, len, env);
-        // In fast recovery congestion control has been told already.
-        let is_news = self.recovery.phase() == RecoveryPhase::Open;
-        self.recovery.on_tail_probe(self.send.snd_nxt, is_news);
+        // In fast recovery congestion control has responded already.
+        let needs_response = self.recovery.phase() == RecoveryPhase::Open;
+        self.recovery
+            .on_tail_probe(self.send.snd_nxt, needs_response);
         self.arm_retransmit(env);
         Some(segment)
     }
 
-    /// Text that was never sent, or FIN.
+    /// Returns a segment with new payload, or FIN.
     fn poll_data(&mut self, device_max: u32, env: &mut Env<'_>) -> Option<SegmentOut> {
         if self.send.unsent() > 0 {
             self.restart_after_idle(env);
@@ -195,12 +196,14 @@ impl Connection {
         None
     }
 
-    /// FIN takes one sequence number of the peer's window.
+    /// Returns true if the peer's window has room for FIN, which takes one
+    /// sequence number, or if an ACK is due.
     fn fin_may_leave(&self) -> bool {
         self.send.window_room() > 0 || self.send.outstanding() > 0
     }
 
-    /// Whether the pacer lets something leave now; if not, when.
+    /// Returns true if the pacer lets a segment leave now; otherwise sets the
+    /// timer.
     fn may_leave_now(&mut self, env: &Env<'_>) -> bool {
         if !env.config.pacing || self.pacer.may_send(env.now) {
             return true;
@@ -209,7 +212,7 @@ impl Connection {
         false
     }
 
-    /// Bytes that congestion control lets leave.
+    /// Returns the bytes that the congestion window, or PRR, lets leave.
     fn cwnd_room(&self) -> u32 {
         let paced_by_prr =
             self.recovery.phase() == RecoveryPhase::Fast && !self.congestion.controls_recovery();
@@ -221,10 +224,10 @@ impl Connection {
         cwnd.saturating_sub(self.recovery.board().in_flight())
     }
 
-    /// Everything that bounds what may leave now.
+    /// Returns the inputs of segmentation.
     fn situation(&self, device_max: u32, env: &Env<'_>) -> Situation {
         let full = self.mss(env);
-        // A device that cuts is given as much as it takes, in full segments.
+        // A device that cuts segments is given full segments.
         let mss = if device_max > full {
             full
         } else {
@@ -246,7 +249,7 @@ impl Connection {
         }
     }
 
-    /// The tightest of the bounds, which names the limit.
+    /// Returns the tightest of the bounds, which names the limit.
     pub(super) fn send_allowance(&self, env: &Env<'_>) -> Allowance {
         let window = if self.send.snd_wnd == 0 && self.recovery.board().in_flight() == 0 {
             Limit::ZeroWindow
@@ -258,8 +261,8 @@ impl Connection {
         } else {
             (self.congestion.limit(), self.source_limit())
         };
-        // What is lost goes first: while it waits nothing new leaves, but what
-        // tells whether it is lost at all.
+        // Lost ranges go first: while they wait nothing new leaves, except the
+        // new data of F-RTO.
         let is_repair_next =
             self.recovery.board().lost() > 0 && !self.recovery.frto_prefers_new_data();
         let repair = if is_repair_next { 0 } else { u32::MAX };
@@ -283,7 +286,7 @@ impl Connection {
         ])
     }
 
-    /// What it means that everything written has been sent.
+    /// Returns the limit of a sender that has sent everything written.
     fn source_limit(&self) -> Limit {
         match self.send.blocked {
             _ if self.send.fin_queued => Limit::Closing,
@@ -292,8 +295,8 @@ impl Connection {
         }
     }
 
-    /// Nothing leaves, because of `limit`: charge it, and make sure that
-    /// something will end it.
+    /// Charges time to `limit` while nothing leaves, and starts the timers that
+    /// will end it.
     fn hold(&mut self, limit: Limit, situation: &Situation, env: &mut Env<'_>) {
         self.set_limit(limit, env);
         self.pending.override_sws = false;
@@ -323,10 +326,10 @@ impl Connection {
         }
     }
 
-    /// Something is about to happen. Where there has been nothing to send for some
-    /// time, though congestion window and pacer would have let a segment leave,
-    /// what is in flight measures the application and not the path.
-    /// draft-ietf-ccwg-bbr-06 §4.1.2.4: asked before each write, ACK and timer.
+    /// Marks rate samples as application-limited if there was nothing to send
+    /// although congestion window and pacer would have let a segment leave.
+    /// Called before each write, ACK and timer. draft-ietf-ccwg-bbr-06
+    /// §4.1.2.4.
     pub(super) fn note_idle_path(&mut self, env: &Env<'_>) {
         let (board, mss) = (self.recovery.board(), self.mss(env));
         let is_idle = self.send.unsent() < mss
@@ -339,7 +342,8 @@ impl Connection {
         }
     }
 
-    /// Nothing is in flight, so no ACK will come unless it is asked for.
+    /// Starts the persist timer: nothing is in flight, so no ACK will come
+    /// unasked.
     fn arm_persist(&mut self, env: &mut Env<'_>) {
         let wait = if self.send.snd_wnd == 0 || self.send.window_room() == 0 {
             self.rtt.rto(env.config)
@@ -347,37 +351,38 @@ impl Connection {
             self.limit.current(),
             Limit::ReceiveWindow | Limit::SendBuffer | Limit::Memory
         ) {
-            // A silly window, or a tail whose writer was woken and may not come.
+            // A silly window, or the end of a write whose writer was woken and
+            // may not write again.
             env.config.sws_override
         } else {
             return;
         };
         if self.send.outstanding() == 0 && !self.timers.persist.is_set() {
-            // The user timeout counts from when something began to wait.
+            // The user timeout counts from the start of the wait.
             self.progress_at = env.now;
         }
         let deadline = self.within_user_timeout(env.now + wait, env);
         self.timers.persist.set_once(deadline);
-        // What is outstanding waits for the window, not for an ACK.
+        // Outstanding payload waits for the window, not for an ACK.
         self.timers.retransmit.clear();
     }
 
-    /// One byte beyond the window, or FIN, to make the peer say how large its
-    /// window is. RFC 9293 §3.8.6.1.
+    /// Returns a window probe: one byte beyond the window, or FIN. RFC 9293
+    /// §3.8.6.1.
     fn poll_probe(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
         if !core::mem::take(&mut self.pending.probe) {
             return None;
         }
         env.counters.win_probe += 1;
         self.totals.zero_window_probes += 1;
-        // While the persist timer runs, what leaves is known for a probe.
+        // A segment that leaves while the persist timer runs counts as a probe.
         self.arm_persist(env);
-        let text = self.send.snd_una.room_to(self.send.payload_end());
-        Some(self.data_segment(self.send.snd_una, text.min(1), env))
+        let available = self.send.snd_una.room_to(self.send.payload_end());
+        Some(self.data_segment(self.send.snd_una, available.min(1), env))
     }
 
-    /// A sequence number from before the window, which the peer must answer.
-    /// RFC 9293 §3.8.4.
+    /// Returns a keepalive probe: a sequence number before the window, which
+    /// the peer must answer. RFC 9293 §3.8.4.
     fn poll_keepalive(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
         if !core::mem::take(&mut self.pending.keepalive) {
             return None;
@@ -393,7 +398,8 @@ impl Connection {
         Some(self.segment(self.send.snd_nxt, TcpFlags::ACK, 0..0, env))
     }
 
-    /// A segment of `len` bytes of text from `seq` on, with FIN if that is next.
+    /// Returns a segment of `len` bytes of payload from `seq` on, with FIN if
+    /// that follows.
     pub(super) fn data_segment(&mut self, seq: SeqNum, len: u32, env: &mut Env<'_>) -> SegmentOut {
         let start = self.send.offset_of(seq);
         let end = seq + len;
@@ -409,7 +415,7 @@ impl Connection {
         self.segment(seq, flags, start..start + u64::from(len), env)
     }
 
-    /// A segment with the latest ACK, window and options.
+    /// Returns a segment with the latest ACK, window and options.
     fn segment(
         &mut self,
         seq: SeqNum,
@@ -467,7 +473,7 @@ impl Connection {
         }
     }
 
-    /// The segment leaves: everything that counts it.
+    /// Counts and records a segment that leaves.
     fn on_sent(&mut self, segment: &SegmentOut, env: &mut Env<'_>) {
         if segment.flags.contains(TcpFlags::ACK) {
             self.receive.ack.on_sent();
@@ -498,7 +504,8 @@ impl Connection {
         }
     }
 
-    /// Tells recovery, moves `snd_nxt`, starts the clocks, and charges the bytes.
+    /// Updates recovery, `snd_nxt`, timers and totals for a segment that
+    /// occupies sequence space.
     fn account_sequence_space(
         &mut self,
         segment: &SegmentOut,
@@ -513,10 +520,10 @@ impl Connection {
         if self.recovery.board().in_flight() == 0 && len > 0 {
             self.start_flight(mss, env);
         }
-        let news = self.send.snd_nxt.room_to(end).min(len);
-        self.totals.bytes_sent += u64::from(news);
-        self.totals.bytes_retransmitted += u64::from(len - news);
-        self.limit.charge_bytes(news);
+        let new_bytes = self.send.snd_nxt.room_to(end).min(len);
+        self.totals.bytes_sent += u64::from(new_bytes);
+        self.totals.bytes_retransmitted += u64::from(len - new_bytes);
+        self.limit.charge_bytes(new_bytes);
         self.last_sent_at = env.now;
         if is_retransmission {
             self.totals.segments_retransmitted += segment.segments();
@@ -546,13 +553,14 @@ impl Connection {
         self.recovery
             .on_sent(range, snd_nxt, env.now, &mut self.rate, env.sent);
         self.send.snd_nxt = snd_nxt.latest(end);
-        // The persist timer runs only while nothing may leave but a probe, which
-        // is beyond the window: nothing is to be expected of it.
+        // While the persist timer runs only a probe may leave, and it is beyond
+        // the window: no ACK is expected.
         if self.timers.persist.is_set() {
             return self.recovery.on_window_probe(env.sent);
         }
-        // What is oldest has left again, perhaps long after it first did: its ACK
-        // has a whole timeout to come, or it would leave a third time for nothing.
+        // The oldest segment was retransmitted, perhaps long after its first
+        // transmission: it gets a full timeout, or it would be sent a third
+        // time before its ACK could arrive.
         let is_oldest_again = is_retransmission && segment.seq == self.send.snd_una;
         if is_oldest_again || !self.timers.retransmit.is_set() {
             self.arm_retransmit(env);
@@ -562,7 +570,7 @@ impl Connection {
         }
     }
 
-    /// Text is about to leave while nothing is on its way.
+    /// Notes that payload leaves while nothing is in flight.
     fn start_flight(&mut self, mss: u32, env: &Env<'_>) {
         self.pacer.on_flight_start(mss);
         self.congestion.on_flight_start(FlightStart {
@@ -572,7 +580,8 @@ impl Connection {
         });
     }
 
-    /// Something waits to be sent, but the device or the next hop cannot take it.
+    /// Notes that the device or the next hop cannot take the segment that is
+    /// due.
     pub fn on_device_full(&mut self, env: &mut Env<'_>) {
         if self.wants_output && self.state.is_synchronized() && self.send_allowance(env).room > 0 {
             self.set_limit(Limit::Device, env);

@@ -1,7 +1,8 @@
-//! Text and FIN of an acceptable segment: RFC 9293 §3.10.7.4, seventh and
+//! Payload and FIN of an acceptable segment: RFC 9293 §3.10.7.4, seventh and
 //! eighth step.
 //!
-//! Rule: what is taken is owed an ACK; when it leaves is `AckPolicy`'s word.
+//! Rule: payload that is taken is owed an ACK; `AckPolicy` decides when it
+//! leaves.
 
 use fullpipe_wire::TcpFlags;
 
@@ -9,7 +10,7 @@ use super::{Connection, Env, TcpState, Trigger};
 use crate::{CloseReason, DiscardReason, Segment, receive::Arrival};
 
 impl Connection {
-    /// Takes what the segment carries.
+    /// Takes payload and FIN of a segment.
     pub(super) fn take_payload_and_fin(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         if !segment.payload.is_empty() {
             self.take_payload(segment, env);
@@ -19,7 +20,7 @@ impl Connection {
         }
         if segment.has(TcpFlags::FIN) {
             let fin = segment.end() - 1;
-            // A FIN outside the window is known by its text being refused.
+            // A FIN beyond the window came with payload that was refused.
             if fin.at_or_before(self.receive.rcv_adv) && self.receive.note_fin(fin) {
                 self.demand_ack();
             }
@@ -33,7 +34,8 @@ impl Connection {
             return env.discard(DiscardReason::PayloadAfterFin);
         }
         if self.orphan && segment.end().after(self.receive.rcv_nxt) {
-            // Nobody will ever read it: the peer must know. RFC 1122 §4.2.2.13.
+            // No application will read it, so the peer gets a reset. RFC 1122
+            // §4.2.2.13.
             env.counters.abort_on_data += 1;
             env.discard(DiscardReason::AfterClose);
             return self.abort_with(CloseReason::Aborted, env);
@@ -42,17 +44,17 @@ impl Connection {
             let each = segment.payload.len() as u32 / u32::from(segment.merged.max(1));
             self.receive.rcv_mss = self.receive.rcv_mss.max(each.min(self.offer.mss.into()));
         }
-        self.note_mark(segment);
+        self.take_ecn(segment);
         self.receive
             .edges
             .on_payload(env.now, self.rtt.min_rtt(), self.receive.rcv_adv);
         let age = self.echo_age(segment, env.now);
         self.receive.sizing.on_payload(age);
-        let text = segment.payload;
-        self.receive.frame = text.len() as u32;
+        let payload = segment.payload;
+        self.receive.frame = payload.len() as u32;
         match self.receive.on_payload(
             segment.payload_seq(),
-            text,
+            payload,
             env.config.out_of_order_limits(),
             env.pool,
         ) {
@@ -80,7 +82,7 @@ impl Connection {
         }
     }
 
-    /// `bytes` of text became readable.
+    /// Takes `bytes` that became readable; `filled` if they filled a hole.
     fn on_in_order_payload(&mut self, bytes: u32, filled: bool, env: &mut Env<'_>) {
         self.totals.bytes_received += u64::from(bytes);
         self.receive_limit.charge_bytes(bytes);
@@ -94,7 +96,7 @@ impl Connection {
             self.receive.window_left(),
             self.receive.window_left() + bytes + self.receive.readable(),
         );
-        // RFC 5681 §4.2: a segment that fills a gap is acknowledged at once.
+        // A segment that fills a hole is acknowledged at once. RFC 5681 §4.2.
         if filled || self.receive.has_hole() || env.config.delayed_ack.is_zero() {
             self.receive.ack.demand();
         }
@@ -105,7 +107,7 @@ impl Connection {
         }
     }
 
-    /// The peer's FIN, if everything before it has arrived.
+    /// Takes the peer's FIN if everything before it has arrived.
     fn take_fin(&mut self, env: &mut Env<'_>) {
         if !self.receive.take_fin(env.pool) {
             return;

@@ -1,14 +1,14 @@
-//! The size of the segments that leave: full ones, except where memory holds
-//! only a few and the path could carry more.
+//! The size of new segments: full, except where memory holds only a few
+//! segments and the path could carry more.
 //!
-//! Rule: what is made smaller here is only how text is cut. Congestion control
-//! and recovery go on counting full segments.
+//! Rule: only the cutting of payload changes here. Congestion control and
+//! recovery count full segments.
 
 use super::{Connection, Env};
 use crate::fit::even_fit;
 
 impl Connection {
-    /// Bytes of text in the segments that leave now, at most
+    /// Returns the bytes of payload in the segments that leave now, at most
     /// [`mss`](Self::mss).
     pub(super) fn segment_size(&self, env: &Env<'_>) -> u32 {
         let mss = self.mss(env);
@@ -22,7 +22,8 @@ impl Connection {
         self.pairs.cut(size, self.send.unsent()).clamp(1, mss)
     }
 
-    /// Bytes that the send buffer could hold now, wherever in a block it begins.
+    /// Returns the bytes that the send buffer could hold now, wherever in a
+    /// block it begins.
     fn payload_room(&self, env: &Env<'_>) -> u32 {
         let stream = &self.send.stream;
         let free = env.pool.room(stream.holder());
@@ -31,8 +32,9 @@ impl Connection {
         u64::from(self.send_size.get()).min(memory.max(1)) as u32
     }
 
-    /// Whether round trips have grown by half: segments wait in a queue, and
-    /// smaller ones would only cost more headers.
+    /// Returns true if the smoothed round-trip time is over 1.5 times the
+    /// smallest: segments wait in a queue, and smaller ones would only cost
+    /// more headers.
     fn path_is_full(&self) -> bool {
         let srtt = self.rtt.srtt();
         self.rtt

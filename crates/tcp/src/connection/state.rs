@@ -1,7 +1,7 @@
-//! The states of a connection and the transitions RFC 9293 allows.
+//! The states of a connection and the transitions that RFC 9293 allows.
 //!
-//! Rule: a pair that is not in the table does not happen. LISTEN is not here:
-//! a listener is not a connection yet, and lives with the addresses.
+//! Rule: a pair that is not in the table is an error. LISTEN is missing:
+//! listeners are in crate `fullpipe`.
 
 use TcpState::{
     CloseWait, Closed, Closing, Established, FinWait1, FinWait2, LastAck, SynReceived, SynSent,
@@ -9,32 +9,32 @@ use TcpState::{
 };
 use Trigger::{Close, FinAcked, FinArrived, HandshakeDone, Reset, SynArrived, TimeOver};
 
-/// Where a connection stands. RFC 9293 §3.3.2.
+/// State of a connection. RFC 9293 §3.3.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TcpState {
-    /// SYN sent, nothing heard.
+    /// SYN sent, no answer yet.
     SynSent,
     /// SYN sent and received (simultaneous open), not yet acknowledged.
     SynReceived,
-    /// Data flows both ways.
+    /// Data may flow in both directions.
     Established,
-    /// Closed here; FIN not yet acknowledged.
+    /// This side closed; its FIN is not yet acknowledged.
     FinWait1,
-    /// Closed here and acknowledged; the peer may still send.
+    /// This side closed and its FIN is acknowledged; the peer may still send.
     FinWait2,
     /// The peer closed; this side may still send.
     CloseWait,
-    /// Both closed at once; FIN not yet acknowledged.
+    /// Both closed at the same time; this side's FIN is not yet acknowledged.
     Closing,
-    /// The peer closed first, then this side; FIN not yet acknowledged.
+    /// The peer closed first, then this side; its FIN is not yet acknowledged.
     LastAck,
-    /// Both closed; waits for old segments to die.
+    /// Both closed; waits until old segments have left the network.
     TimeWait,
     /// No connection.
     Closed,
 }
 
-/// What moves a connection from one state to another.
+/// Event that moves a connection from one state to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
     /// A SYN without ACK arrived in SYN-SENT: simultaneous open.
@@ -53,17 +53,17 @@ pub enum Trigger {
     TimeOver,
 }
 
-/// A transition that RFC 9293 does not know.
+/// A transition that RFC 9293 does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IllegalTransition {
-    /// The state it was in.
+    /// State before the event.
     pub from: TcpState,
-    /// What happened.
+    /// The event.
     pub trigger: Trigger,
 }
 
 impl TcpState {
-    /// Every state.
+    /// All states.
     pub const ALL: &'static [Self] = &[
         SynSent,
         SynReceived,
@@ -77,7 +77,7 @@ impl TcpState {
         Closed,
     ];
 
-    /// The state after `trigger`. RFC 9293 figure 5.
+    /// Returns the state after `trigger`. RFC 9293 figure 5.
     pub const fn next(self, trigger: Trigger) -> Result<Self, IllegalTransition> {
         Ok(match (self, trigger) {
             (SynSent, SynArrived) => SynReceived,
@@ -97,7 +97,7 @@ impl TcpState {
         })
     }
 
-    /// Whether both SYNs have been exchanged and acknowledged.
+    /// Returns true if both SYNs have been exchanged and acknowledged.
     pub const fn is_synchronized(self) -> bool {
         match self {
             SynSent | SynReceived | Closed => false,
@@ -105,12 +105,12 @@ impl TcpState {
         }
     }
 
-    /// Whether the application may still write.
+    /// Returns true if the application may still write.
     pub const fn may_write(self) -> bool {
         matches!(self, SynSent | SynReceived | Established | CloseWait)
     }
 
-    /// Whether the peer may still send text.
+    /// Returns true if the peer may still send payload.
     pub const fn may_receive(self) -> bool {
         matches!(
             self,
@@ -118,7 +118,7 @@ impl TcpState {
         )
     }
 
-    /// The name of RFC 9293.
+    /// Returns the name in RFC 9293.
     pub const fn name(self) -> &'static str {
         match self {
             SynSent => "SYN-SENT",

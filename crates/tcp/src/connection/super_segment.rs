@@ -1,10 +1,11 @@
-//! Frames that the device cuts into segments: how large, and whether to wait
-//! for a larger one.
+//! Frames that the device cuts into segments: their size, and the wait for a
+//! fuller one.
 //!
-//! Rule: size, deferral and small queue go by the same goal, which is decided
-//! after congestion control has spoken. What waits for more room waits for an
-//! ACK that is due, for half a round trip at most, and is charged to the bound
-//! that left too little room. A device that cuts nothing changes nothing here.
+//! Rule: frame size, deferral and the bound of the device backlog follow from
+//! one goal, which is computed after congestion control has set the rate.
+//! Payload that waits for a fuller frame waits for an ACK that is due, at most
+//! for half a round trip, and the time is charged to the bound that left too
+//! little room. Without such a device nothing here takes effect.
 
 use super::{Connection, Env};
 use crate::{
@@ -13,12 +14,12 @@ use crate::{
     send::{Decision, Situation, frame_goal, segmentize, whole_segments},
 };
 
-/// A frame that uses up this part of the window need not be fuller: the ACKs of
-/// as many are enough to keep the pipe full.
+/// A frame that takes this part of the window need not be fuller: that many
+/// frames a round trip keep ACKs coming.
 const WINDOW_PARTS: u32 = 3;
 
 impl Connection {
-    /// Bytes a second at which text should leave.
+    /// Returns the pacing rate in bytes a second.
     pub(super) fn rate_now(&self, config: &TcpConfig) -> u64 {
         let srtt_us = self.rtt.srtt().as_micros() as u32;
         let recovering = self.recovery.phase() == RecoveryPhase::Fast;
@@ -29,16 +30,16 @@ impl Connection {
         }
     }
 
-    /// Most text that the next frame should carry: one segment, unless the
-    /// device cuts frames of up to `device_max` bytes.
+    /// Returns the most payload that the next frame should carry: one segment,
+    /// unless the device cuts frames of up to `device_max` bytes.
     pub(super) fn frame_goal(&self, device_max: u32, mss: u32, env: &Env<'_>) -> u32 {
-        // The urgent pointer counts from a segment's own sequence number, which
-        // a device that cuts does not know.
+        // The urgent pointer counts from the sequence number of each segment,
+        // which a device that cuts segments does not adjust.
         let is_urgent = self
             .send
             .snd_up
             .is_some_and(|up| up.after(self.send.snd_nxt));
-        // And of what a device cuts, each part could repeat the CWR.
+        // Each part of a frame that the device cuts would repeat the CWR.
         if device_max < 2 * mss || is_urgent || self.ecn.owes_cwr() {
             return mss;
         }
@@ -51,7 +52,7 @@ impl Connection {
         }
     }
 
-    /// The application has just written `taken` bytes.
+    /// Notes that the application wrote `taken` bytes, for sizing at the write.
     pub(super) fn note_write(&mut self, taken: usize, env: &Env<'_>) {
         match env.config.segment_sizing {
             SegmentSizing::Write if taken > 0 => {
@@ -64,7 +65,7 @@ impl Connection {
         }
     }
 
-    /// What leaves now, or why nothing does.
+    /// Decides what leaves now.
     pub(super) fn decide(&mut self, situation: &Situation, env: &Env<'_>) -> Decision {
         if self.should_defer(situation, env) {
             let wait = self.rtt.srtt() / 2;
@@ -74,9 +75,9 @@ impl Connection {
         segmentize(situation)
     }
 
-    /// Whether a fuller frame is worth waiting for: the window has less room
-    /// than a frame should carry, more text waits than it has room for, and the
-    /// next ACK is due within half a round trip.
+    /// Returns true if a fuller frame is worth waiting for: the window has less
+    /// room than a frame should carry, more payload waits than there is room
+    /// for, and the next ACK is due within half a round trip.
     fn should_defer(&self, situation: &Situation, env: &Env<'_>) -> bool {
         let &Situation {
             allowance,
@@ -105,16 +106,18 @@ impl Connection {
         oldest.sent_at + srtt <= env.now + srtt / 2
     }
 
-    /// Text leaves: nothing is deferred any more.
+    /// Ends a deferral: payload leaves.
     pub(super) fn end_deferral(&mut self) {
         self.timers.deferral.clear();
         self.pending.deferred_enough = false;
     }
 
-    /// The device holds `held` bytes of what this connection sent, and takes up
-    /// to `device_max` bytes of text in a frame. To be called after each segment
-    /// handed to a device that says so, and when it has sent some. Returns
-    /// whether that is as much as it may hold.
+    /// Sets the device backlog of this connection to `held` bytes, for a device
+    /// that takes up to `device_max` bytes of payload in a frame.
+    ///
+    /// Call it after each segment that was handed to a device that reports
+    /// completions, and after each completion. Returns true if the backlog is
+    /// full.
     pub fn on_device_backlog(&mut self, held: u32, device_max: u32, env: &mut Env<'_>) -> bool {
         let was_full = self.small_queue.is_full();
         let mss = self.mss(env);
@@ -132,7 +135,7 @@ impl Connection {
         is_full
     }
 
-    /// Bytes that may be handed to the device: any or none.
+    /// Returns the bytes that the backlog has room for: any or none.
     pub(super) fn device_room(&self) -> u32 {
         if self.small_queue.is_full() {
             0

@@ -1,33 +1,33 @@
-//! What is left of a connection in TIME-WAIT once nobody reads from it.
+//! A connection in TIME-WAIT that the application has closed and read.
 //!
-//! Rule: enough to answer an old segment and to recognise a new SYN, and
-//! nothing more; the host keeps these by the thousand.
+//! Rule: it keeps what answers an old segment and recognises a new SYN, and
+//! nothing more; a host may have thousands of these.
 
 use fullpipe_pool::Instant;
 
 use super::{Connection, TcpState};
 use crate::SeqNum;
 
-/// The remains of a connection. RFC 9293 §3.6.1, RFC 6191.
+/// State of a connection in TIME-WAIT. RFC 9293 §3.6.1, RFC 6191.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeWait {
-    /// Next sequence number this side would have sent.
+    /// Next sequence number that this side would have sent.
     pub snd_nxt: SeqNum,
     /// Next sequence number expected: after the peer's FIN.
     pub rcv_nxt: SeqNum,
-    /// The window field as it was last advertised: no edge retreats.
+    /// The window field as last advertised: the right edge does not retreat.
     pub window: u16,
     /// The peer's last TSval, if timestamps were used.
     pub ts_recent: Option<u32>,
     /// Start of this side's timestamp clock.
     pub timestamp_offset: u32,
-    /// When it is over.
+    /// End of TIME-WAIT.
     pub until: Instant,
 }
 
 impl Connection {
-    /// The remains, if the connection is in TIME-WAIT, has said everything and
-    /// nobody holds it: it may then be released and replaced by them.
+    /// Returns the state to keep if the connection is an orphan in TIME-WAIT
+    /// without an ACK due; it may then be released.
     pub fn time_wait(&self, now: Instant) -> Option<TimeWait> {
         let over = self.state == TcpState::TimeWait && self.orphan && !self.receive.ack.is_due();
         if !over {

@@ -1,6 +1,6 @@
-//! A deadline has come.
+//! Expired timers.
 //!
-//! Rule: a timeout changes state and sends nothing; `poll_segment` does.
+//! Rule: a timeout changes state and sends nothing; `poll_segment` sends.
 
 use super::{Connection, Env, TcpState, Trigger};
 use crate::{CloseReason, Limit, trace::TraceEvent};
@@ -53,7 +53,8 @@ impl Connection {
                 self.transition(Trigger::TimeOver, env);
                 self.end(CloseReason::Finished, env);
             }
-            // The peer never closed its side, and nobody here waits for it.
+            // The peer never closed its direction, and no application waits for
+            // it.
             TcpState::FinWait2 => self.end(CloseReason::TimedOut, env),
             TcpState::SynSent
             | TcpState::SynReceived
@@ -66,7 +67,8 @@ impl Connection {
         }
     }
 
-    /// RFC 6298 §5.4 to §5.7, RFC 9293 §3.8.3.
+    /// Takes an expiry of the retransmission timer. RFC 6298 §5.4 to §5.7, RFC
+    /// 9293 §3.8.3.
     fn on_retransmit_timeout(&mut self, env: &mut Env<'_>) {
         env.counters.timeouts += 1;
         self.totals.timeouts += 1;
@@ -98,7 +100,7 @@ impl Connection {
         self.set_limit(Limit::Recovery, env);
     }
 
-    /// Timeouts in a row that are waited out.
+    /// Returns R2: the number of consecutive timeouts that are tolerated.
     fn retries_allowed(&self, env: &Env<'_>) -> u32 {
         if self.orphan {
             env.config.orphan_retries
@@ -107,7 +109,7 @@ impl Connection {
         }
     }
 
-    /// What is outstanding is to be sent again.
+    /// Marks all bytes in flight as lost.
     fn expire_outstanding(&mut self, env: &mut Env<'_>) {
         self.timers.tail.clear();
         self.timers.reordering.clear();
@@ -123,7 +125,7 @@ impl Connection {
         );
     }
 
-    /// What RACK waited for has not come.
+    /// Takes an expiry of RACK's reordering timer.
     fn on_reordering_timeout(&mut self, env: &mut Env<'_>) {
         let flight_size = self.send.outstanding();
         let input = self.recovery_input(self.send.snd_una, env);
@@ -139,7 +141,7 @@ impl Connection {
         self.wants_output = true;
     }
 
-    /// The peer's window has been too small for long.
+    /// Takes an expiry of the persist timer.
     fn on_persist_timeout(&mut self, env: &mut Env<'_>) {
         self.wants_output = true;
         if self.send.window_room() > 0 {
@@ -151,7 +153,7 @@ impl Connection {
             return self.give_up(env);
         }
         if self.orphan && u32::from(self.probes) >= retries_allowed {
-            // The peer answers, and takes nothing: it must hear of the end.
+            // The peer answers and opens no window: it gets a reset.
             env.counters.abort_on_timeout += 1;
             return self.abort_with(CloseReason::TimedOut, env);
         }
@@ -161,15 +163,15 @@ impl Connection {
         self.pending.probe = true;
     }
 
-    /// RFC 9293 §3.8.4.
+    /// Takes an expiry of the keepalive timer. RFC 9293 §3.8.4.
     fn on_keepalive_timeout(&mut self, env: &mut Env<'_>) {
         let idle = env.now.since(self.last_received_at);
         if idle < self.tuning.keepalive_time {
             return self.restart_keepalive(env);
         }
         if !self.send.is_idle() {
-            // Retransmission and persist watch over the connection meanwhile, and
-            // nothing is to be done before one of them has had its turn.
+            // The retransmission or persist timer watches the connection
+            // meanwhile; wait until that has expired once more.
             let next = env.now + self.tuning.keepalive_time;
             let watch = self.timers.next().unwrap_or(next);
             return self.timers.keepalive.set(next.max(watch));
@@ -185,7 +187,7 @@ impl Connection {
             .set(env.now + env.config.keepalive_interval);
     }
 
-    /// Awaits silence from when the peer was last heard.
+    /// Starts the keepalive timer from the last segment that arrived.
     pub(super) fn restart_keepalive(&mut self, _env: &mut Env<'_>) {
         self.timers.keepalive.clear();
         if !self.tuning.keepalive_time.is_zero() && self.state.is_synchronized() {
@@ -200,8 +202,8 @@ impl Connection {
         !user_timeout.is_zero() && env.now.since(self.progress_at) >= user_timeout
     }
 
-    /// The peer does not answer: the connection ends without a word, because
-    /// nobody would hear it. RFC 9293 §3.8.3.
+    /// Ends the connection without a reset, because the peer does not answer.
+    /// RFC 9293 §3.8.3.
     fn give_up(&mut self, env: &mut Env<'_>) {
         env.counters.abort_on_timeout += 1;
         self.end(CloseReason::TimedOut, env);

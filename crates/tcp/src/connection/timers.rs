@@ -1,8 +1,7 @@
-//! The deadlines of a connection.
+//! The timers of a connection.
 //!
-//! Rule: a deadline only says *when*; what happens then is decided by who set
-//! it. All of them share the one entry that the connection has in its host's
-//! timer wheel.
+//! Rule: a timer is only a deadline; its owner decides what happens then. A
+//! connection has one entry in its host's timer wheel, for the first of them.
 
 use fullpipe_pool::Instant;
 
@@ -14,7 +13,7 @@ impl Deadline {
     /// Not set.
     pub const NEVER: Self = Self(Instant::from_nanos(u64::MAX));
 
-    /// Whether it is set.
+    /// Returns true if it is set.
     pub fn is_set(self) -> bool {
         self != Self::NEVER
     }
@@ -31,12 +30,12 @@ impl Deadline {
         }
     }
 
-    /// Unsets it.
+    /// Clears it.
     pub fn clear(&mut self) {
         *self = Self::NEVER;
     }
 
-    /// Unsets it and says true if it has come.
+    /// Clears it and returns true if it has expired.
     pub fn take_if_due(&mut self, now: Instant) -> bool {
         let due = self.0 <= now && self.is_set();
         if due {
@@ -45,40 +44,40 @@ impl Deadline {
         due
     }
 
-    /// The point in time, if set.
+    /// Returns the point in time, if set.
     pub fn get(self) -> Option<Instant> {
         self.is_set().then_some(self.0)
     }
 }
 
-/// Every deadline of a connection.
+/// All timers of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Timers {
-    /// SYN, text or FIN is unacknowledged: send it again. RFC 6298.
+    /// SYN, payload or FIN is unacknowledged: retransmit. RFC 6298.
     pub retransmit: Deadline,
-    /// Nothing was heard of the last segments: probe. RFC 8985 §7.
+    /// The last segments of a flight are unacknowledged: probe. RFC 8985 §7.
     pub tail: Deadline,
-    /// What was overtaken has had its time to arrive. RFC 8985 §6.2.
+    /// The reordering window of an overtaken segment ends. RFC 8985 §6.2.
     pub reordering: Deadline,
     /// The pacer lets the next segment leave.
     pub pacing: Deadline,
-    /// Text has waited long enough for a fuller frame.
+    /// Payload has waited long enough for a fuller frame.
     pub deferral: Deadline,
-    /// The window is too small to send and nothing is in flight: probe it, or
-    /// send into it. RFC 9293 §3.8.6.1 and §3.8.6.2.1.
+    /// The window is too small and nothing is in flight: probe it, or send into
+    /// it. RFC 9293 §3.8.6.1 and §3.8.6.2.1.
     pub persist: Deadline,
-    /// An ACK has waited long enough. RFC 9293 §3.8.6.3.
+    /// A delayed ACK is due. RFC 9293 §3.8.6.3.
     pub ack: Deadline,
-    /// A cork has held less than a segment for long enough.
+    /// A cork has held less than a segment long enough.
     pub cork: Deadline,
-    /// Nothing was heard for long: probe the peer. RFC 9293 §3.8.4.
+    /// No segment has arrived for long: probe the peer. RFC 9293 §3.8.4.
     pub keepalive: Deadline,
-    /// TIME-WAIT, or FIN-WAIT-2 that nobody waits for, is over.
+    /// TIME-WAIT ends, or FIN-WAIT-2 of an orphan.
     pub linger: Deadline,
 }
 
 impl Timers {
-    /// None set.
+    /// No timer is set.
     pub const NONE: Self = Self {
         retransmit: Deadline::NEVER,
         tail: Deadline::NEVER,
@@ -92,7 +91,7 @@ impl Timers {
         linger: Deadline::NEVER,
     };
 
-    /// The first of them.
+    /// Returns the first deadline.
     pub fn next(&self) -> Option<Instant> {
         let Self {
             retransmit,

@@ -1,7 +1,7 @@
 //! The application's calls.
 //!
 //! Rule: a full buffer and an empty one are outcomes; only calls that can never
-//! succeed are errors. After a call the owner asks `poll_segment`.
+//! succeed are errors. After a call the owner calls `poll_segment`.
 
 use fullpipe_pool::Duration;
 
@@ -14,7 +14,7 @@ use crate::{
     tuned::TunedSize,
 };
 
-/// What an application may set on one connection.
+/// Settings of one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tuning {
     /// `tcp.send_buffer` of this connection, in bytes.
@@ -25,13 +25,13 @@ pub struct Tuning {
     pub receive_buffer: u32,
     /// `tcp.receive_buffer_max` of this connection, in bytes.
     pub receive_buffer_max: u32,
-    /// Room in bytes that a writer who found the send buffer full waits for, as
-    /// far as there can be so much; 0: a third of it, or less when there is
-    /// little left to send.
+    /// Room in bytes for which a writer waits that found the send buffer full,
+    /// at most the buffer's size; 0 is a third of the buffer, or less when
+    /// little is left to send.
     pub send_low_water: u32,
     /// Nagle's algorithm.
     pub nagle: bool,
-    /// Less than a segment is held until this is taken back.
+    /// Less than a segment is held until the cork is removed.
     pub corked: bool,
     /// Idle time before the first keepalive probe; zero is off.
     pub keepalive_time: Duration,
@@ -43,7 +43,7 @@ pub struct Tuning {
 }
 
 impl Tuning {
-    /// What the host's knobs say.
+    /// Creates the settings that the host's knobs ask for.
     pub const fn from_config(config: &TcpConfig) -> Self {
         Self {
             send_buffer: config.send_buffer,
@@ -59,23 +59,23 @@ impl Tuning {
         }
     }
 
-    /// A send buffer of `bytes` that stays so.
+    /// Sets the send buffer to `bytes`, without autotuning.
     pub const fn fix_send_buffer(&mut self, bytes: u32) {
         (self.send_buffer, self.send_buffer_max) = (bytes, 0);
     }
 
-    /// A receive buffer of `bytes` that stays so.
+    /// Sets the receive buffer to `bytes`, without autotuning.
     pub const fn fix_receive_buffer(&mut self, bytes: u32) {
         (self.receive_buffer, self.receive_buffer_max) = (bytes, 0);
     }
 
-    /// Text that the send buffer begins with and may grow to.
+    /// Returns the payload that the send buffer may hold, now and at most.
     pub(crate) const fn send_size(&self, config: &TcpConfig) -> TunedSize {
         let (limit, share) = (config.send_buffer_limit, config.send_text_share);
         TunedSize::for_payload(self.send_buffer, self.send_buffer_max, limit, share)
     }
 
-    /// Text that the receive buffer begins with and may grow to.
+    /// Returns the payload that the receive buffer may hold, now and at most.
     pub(crate) const fn receive_size(&self, config: &TcpConfig) -> TunedSize {
         let (limit, share) = (config.receive_buffer_limit, config.receive_text_share);
         let max = if config.receive_tuning {
@@ -94,14 +94,15 @@ pub enum SocketOption {
     NoDelay(bool),
     /// `TCP_CORK`, `SO_NOPUSH`: true holds less than a segment.
     Cork(bool),
-    /// Send buffer in bytes, at most `tcp.send_buffer_limit`; no preset doubles it. It
-    /// is no longer tuned.
+    /// Send buffer in bytes, at most `tcp.send_buffer_limit`; no preset doubles
+    /// it. Switches its autotuning off.
     SendBuffer(u32),
     /// `SO_SNDLOWAT`: room in bytes that a blocked writer waits for; 0 leaves it
     /// to the stack.
     SendLowWater(u32),
-    /// Receive buffer in bytes, like the send buffer. It is no longer tuned. A smaller one than before takes effect as the
-    /// application reads: what was promised is kept.
+    /// Receive buffer in bytes, at most `tcp.receive_buffer_limit`. Switches
+    /// its autotuning off. A smaller size than before takes effect as the
+    /// application reads: the right edge does not retreat.
     ReceiveBuffer(u32),
     /// Idle time before the first keepalive probe; zero is off.
     Keepalive(Duration),
@@ -114,59 +115,59 @@ pub enum SocketOption {
     Urgent,
 }
 
-/// What reading gave.
+/// Result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
     /// This many bytes.
     Data(usize),
-    /// Nothing now.
+    /// Nothing to read now.
     Empty,
     /// The peer closed its direction, and everything was read.
     End,
 }
 
-/// What a connection is ready for.
+/// Readiness of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ready {
     /// The handshake is complete.
     pub connected: bool,
-    /// Reading gives data, the end, or an error.
+    /// A read returns data, the end or an error.
     pub readable: bool,
-    /// Writing would take something.
+    /// A write would take something.
     pub writable: bool,
-    /// The peer closed its direction; what it sent before may still be unread.
+    /// The peer closed its direction; earlier payload may still be unread.
     pub peer_closed: bool,
     /// The connection has ended.
     pub closed: Option<CloseReason>,
 }
 
-/// What has changed since the owner last asked.
+/// Changes since the owner last asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Events {
     /// The handshake is complete.
     pub connected: bool,
-    /// There is more to read, or the end.
+    /// More can be read, or the end was reached.
     pub readable: bool,
-    /// A writer that was refused may write again.
+    /// A blocked writer may write again.
     pub writable: bool,
     /// The connection has ended.
     pub closed: bool,
 }
 
 impl Events {
-    /// Whether anything has changed.
+    /// Returns true if anything has changed.
     pub const fn any(self) -> bool {
         self.connected || self.readable || self.writable || self.closed
     }
 }
 
 impl Connection {
-    /// What has changed since the last call.
+    /// Returns the changes since the last call.
     pub fn take_events(&mut self) -> Events {
         core::mem::take(&mut self.events)
     }
 
-    /// What the connection is ready for.
+    /// Returns the readiness of the connection.
     pub fn ready(&self, env: &Env<'_>) -> Ready {
         let peer_closed = self.receive.fin_received();
         let ended = self.state == TcpState::Closed;
@@ -192,14 +193,17 @@ impl Connection {
         }
     }
 
-    /// Takes as much of `text` as there is room for and returns how much that
-    /// was. 0 is an outcome: the connection says when there is room again. Before
-    /// the handshake is complete it takes nothing, because text that waits could
+    /// Takes as much of `payload` as there is room for. Returns the bytes
+    /// taken.
+    ///
+    /// 0 is an outcome: an event reports when there is room again. Before the
+    /// handshake is complete it takes nothing, because unsent payload could
     /// hold the memory that the handshake needs.
     ///
     /// # Errors
-    /// [`ConnectionError`] when this direction is closed or the connection has ended.
-    pub fn write(&mut self, text: &[u8], env: &mut Env<'_>) -> Result<usize, ConnectionError> {
+    /// [`ConnectionError`] if this direction is closed or the connection has
+    /// ended.
+    pub fn write(&mut self, payload: &[u8], env: &mut Env<'_>) -> Result<usize, ConnectionError> {
         self.check_writing()?;
         if !self.state.is_synchronized() {
             return Ok(0);
@@ -208,13 +212,13 @@ impl Connection {
         let capacity = self.send_size.get();
         let taken = self
             .send
-            .write(text, capacity, env.config.write_atomic, env.pool);
-        self.after_write(text.len(), taken, env);
+            .write(payload, capacity, env.config.write_atomic, env.pool);
+        self.after_write(payload.len(), taken, env);
         Ok(taken)
     }
 
-    /// Like [`write`](Self::write), but `fill` writes in place, slice by slice,
-    /// and returns how many bytes of each slice it wrote.
+    /// Lets `fill` write in place, slice by slice; `fill` returns the number of
+    /// bytes that it wrote. Otherwise like [`write`](Self::write).
     ///
     /// # Errors
     /// As for `write`.
@@ -251,8 +255,8 @@ impl Connection {
         self.follow_source(env);
     }
 
-    /// The application's last call may have changed what it means that
-    /// everything written has been sent.
+    /// Updates the limit of a sender that has sent everything written, after a
+    /// call that may have changed it.
     fn follow_source(&mut self, env: &mut Env<'_>) {
         let source = matches!(
             self.limit.current(),
@@ -267,11 +271,11 @@ impl Connection {
         }
     }
 
-    /// Copies received text into `out`.
+    /// Copies received payload into `out`.
     ///
     /// # Errors
-    /// [`ConnectionError::Ended`] when the connection ended other than in order and
-    /// everything that had arrived was read.
+    /// [`ConnectionError::Ended`] if the connection ended other than by FINs
+    /// and everything that had arrived was read.
     pub fn read(&mut self, out: &mut [u8], env: &mut Env<'_>) -> Result<Read, ConnectionError> {
         if self.receive.readable() == 0 {
             return self.read_nothing();
@@ -282,8 +286,8 @@ impl Connection {
         Ok(Read::Data(read))
     }
 
-    /// Hands received text to `take`, slice by slice, in place; `take` returns
-    /// how many bytes of each slice it took.
+    /// Passes received payload to `take` in place, slice by slice; `take`
+    /// returns the number of bytes that it took.
     ///
     /// # Errors
     /// As for [`read`](Self::read).
@@ -312,7 +316,7 @@ impl Connection {
         }
     }
 
-    /// Reading made room: perhaps the peer should hear of it.
+    /// Makes a window update due if the read made enough room.
     fn after_read(&mut self, env: &mut Env<'_>) {
         self.on_prompt_read(env);
         if !self.state.is_synchronized() || self.receive.fin_received() {
@@ -325,7 +329,7 @@ impl Connection {
         }
     }
 
-    /// Closes this direction: FIN follows what was written. RFC 9293 §3.6.
+    /// Closes this direction: FIN follows the payload written. RFC 9293 §3.6.
     pub fn shutdown(&mut self, env: &mut Env<'_>) {
         if !self.may_write() {
             return;
@@ -338,9 +342,9 @@ impl Connection {
         }
     }
 
-    /// The application lets go: both directions. What it has not read is lost,
-    /// and the peer is told so with a reset (RFC 9293 §3.6, RFC 1122 §4.2.2.13);
-    /// otherwise FIN follows what was written.
+    /// Closes the connection: it becomes an orphan. Unread payload is discarded
+    /// and the peer gets a reset (RFC 9293 §3.6, RFC 1122 §4.2.2.13); otherwise
+    /// FIN follows the payload written.
     pub fn close(&mut self, env: &mut Env<'_>) {
         self.orphan = true;
         if !self.state.is_synchronized() {
@@ -367,14 +371,14 @@ impl Connection {
         self.abort_with(CloseReason::Aborted, env);
     }
 
-    /// Others need the memory or the slot more than a connection whose
-    /// application has closed it: it ends at once, with a reset.
+    /// Aborts an orphan to free its memory or its slot (Linux:
+    /// TCPAbortOnMemory).
     pub fn abort_for_memory(&mut self, env: &mut Env<'_>) {
         env.counters.abort_on_memory += 1;
         self.abort(env);
     }
 
-    /// Resets the peer and ends for `reason`.
+    /// Resets the peer and ends the connection for `reason`.
     pub(super) fn abort_with(&mut self, reason: CloseReason, env: &mut Env<'_>) {
         match self.state {
             TcpState::SynReceived
@@ -382,8 +386,8 @@ impl Connection {
             | TcpState::FinWait1
             | TcpState::FinWait2
             | TcpState::CloseWait => {
-                // A window probe that the peer did not take does not count: beyond
-                // its window not even a reset is believed.
+                // A window probe that the peer did not take does not count:
+                // beyond its window even a reset is discarded.
                 let edge = self.send.snd_una + self.send.snd_wnd;
                 let seq = self.send.snd_nxt.earliest(edge);
                 self.pending.reset = Some((seq, Some(self.receive.rcv_nxt)));
@@ -401,7 +405,7 @@ impl Connection {
         self.wants_output = true;
     }
 
-    /// Changes a setting. What was promised to the peer stays promised.
+    /// Changes a setting. The window that was advertised stays.
     pub fn set(&mut self, option: SocketOption, env: &mut Env<'_>) {
         match option {
             SocketOption::NoDelay(on) => self.tuning.nagle = !on,
@@ -435,7 +439,7 @@ impl Connection {
         self.note_readiness(env);
     }
 
-    /// Packet memory has free blocks again.
+    /// Notes that packet memory has free blocks again.
     pub fn on_memory(&mut self, env: &mut Env<'_>) {
         self.note_readiness(env);
         self.after_read(env);

@@ -215,7 +215,7 @@ impl ReceiveHalf {
         );
         assert!(
             self.next_offset() <= self.stream.end().max(self.stream.start()),
-            "unwritten text counts as received"
+            "unwritten payload counts as received"
         );
     }
 
