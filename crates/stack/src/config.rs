@@ -1,8 +1,8 @@
-//! The knobs of a whole stack, one table for each part.
+//! The knobs of a stack, one table for each part.
 //!
-//! Rule: a knob is a row in one of the tables; names, text forms, validation
-//! and random draws follow from the row. What is written out here is only what
-//! no row can say alone: which knobs contradict each other.
+//! Rule: a knob is a row of one table; its name, text form, validation and random
+//! draw follow from the row. This file adds only the checks that concern several
+//! rows.
 
 #[cfg(test)]
 mod tests;
@@ -23,68 +23,68 @@ pub use fullpipe_tcp::{CongestionAlgorithm, EcnMode, MtuProbing, SegmentSizing, 
 use crate::presets::alias::{self, ALIASES};
 
 knob_choice! {
-    /// When a listener answers a SYN without remembering it.
+    /// Use of SYN cookies: SYN-ACKs for which no state is kept. RFC 4987 §3.6.
     pub enum SynCookieUse ("off, when_full or always") {
-        /// Never: a SYN that finds no room is dropped.
+        /// Never: a SYN that finds the table of handshakes full is dropped.
         Off = "off",
-        /// When the SYN finds no room, or no memory for its window.
+        /// If that table is full, or packet memory cannot back the window.
         WhenFull = "when_full",
-        /// Always: no SYN is remembered.
+        /// Always: no state is kept for any SYN.
         Always = "always",
     }
 }
 
 fullpipe_pool::knobs! {
-    /// How many of each thing the stack can hold, and how much it does in a turn.
+    /// Sizes of the tables, and the work of a turn.
     pub struct StackConfig in "stack" {
-        /// Connections that exist at the same time, those in TIME-WAIT not counted.
+        /// Connections at the same time, those in TIME-WAIT excluded.
         connections: u32 = 256, legal 1 => 1_048_576, drawn 1 => 64, "connections";
         /// Listening sockets.
         listeners: u32 = 16, legal 0 => 65_536, drawn 1 => 4, "listeners";
-        /// Connections whose handshake a listener has begun to answer.
+        /// Handshakes in progress at listeners: SYNs answered and not yet acknowledged.
         half_open: u32 = 256, legal 1 => 1_048_576, drawn 1 => 16, "connections";
-        /// The same from one address; what it asks for beyond is treated as if
-        /// there were no room.
+        /// Handshakes in progress from one address. A SYN beyond is treated as if
+        /// `half_open` were reached.
         half_open_per_source: u32 = 64, legal 1 => 1_048_576, drawn 1 => 16, "connections";
-        /// Pieces of what is in flight, with their send times and fates, that all
-        /// connections remember together, besides one each. When they run out
-        /// pieces are merged.
+        /// Ranges in flight that all connections together track with their send
+        /// times, besides one range each. If none is left, neighbouring ranges are
+        /// merged.
         sent_ranges: u32 = 4_096, legal 0 => 1_048_576, drawn 0 => 256, "pieces";
-        /// The same that one connection may have; what its peer reports beyond is
-        /// forgotten, and reported again.
+        /// Ranges in flight that one connection may track. SACK blocks of its peer
+        /// beyond that are ignored until the peer reports them again.
         sent_ranges_each: u32 = 1_024, legal 1 => 1_048_576, drawn 1 => 256, "pieces";
-        /// Largest part of packet memory that the windows of half-open
-        /// connections may promise together; a SYN that would promise more is
-        /// dropped.
+        /// Largest share of packet memory that the windows of all handshakes in
+        /// progress may reserve. A SYN that would need more is dropped.
         half_open_share: u32 = 25, legal 1 => 100, drawn 1 => 50, "percent";
-        /// When a SYN is answered with a cookie instead of being remembered. The
-        /// connection then begins with a window of zero, and without window scale,
-        /// SACK and ECN where the peer offers no timestamps. RFC 4987 §3.6.
+        /// Use of SYN cookies. Such a connection begins with a window of zero, and
+        /// without window scale, SACK and ECN if the peer offers no timestamps.
+        /// RFC 4987 §3.6.
         syn_cookies: SynCookieUse = SynCookieUse::WhenFull,
             legal SynCookieUse::Off => SynCookieUse::Always,
             drawn SynCookieUse::Off => SynCookieUse::WhenFull, "";
-        /// Established connections that wait to be accepted, for each listener that does not say otherwise.
+        /// Established connections that wait to be accepted, for each listener that sets no backlog.
         backlog: u32 = 128, legal 1 => 65_536, drawn 1 => 8, "connections";
-        /// Connections that finish alone after their application has closed them;
-        /// one more, and the oldest is reset.
+        /// Orphans: connections that finish by themselves after the application has
+        /// closed them. If there is one more, the oldest is reset.
         orphans: u32 = 128, legal 0 => 1_048_576, drawn 128 => 256, "connections";
-        /// Largest part of packet memory that those of them may hold together whose
-        /// peers have taken nothing for `tcp.retries1` timeouts or probes, while
-        /// others are refused memory; beyond it the first of them is reset.
+        /// Largest share of packet memory that stalled orphans may hold while other
+        /// connections are refused memory: orphans whose peer has acknowledged
+        /// nothing for `tcp.retries1` timeouts or probes. Beyond it the first of
+        /// them is reset.
         orphan_share: u32 = 25, legal 1 => 100, drawn 100 => 100, "percent";
-        /// Connections in TIME-WAIT that are remembered; the oldest is forgotten first.
+        /// Connections in TIME-WAIT. If there is one more, the oldest is forgotten.
         time_wait_entries: u32 = 256, legal 0 => 1_048_576, drawn 0 => 16, "connections";
-        /// Frames received, and frames sent, before a turn ends.
+        /// Frames received in a turn, and frames sent.
         turn_budget: u32 = 64, legal 1 => 65_536, drawn 1 => 64, "frames";
-        /// Lowest port chosen for a socket that names none. RFC 6056 §3.2.
+        /// Lowest ephemeral port, for a socket that names none. RFC 6056 §3.2.
         ephemeral_low: u32 = 49_152, legal 1 => 65_535, drawn 40_000 => 50_000, "";
-        /// Highest port chosen for a socket that names none.
+        /// Highest ephemeral port.
         ephemeral_high: u32 = 65_535, legal 1 => 65_535, drawn 50_000 => 65_535, "";
     }
 }
 
 fullpipe_pool::knobs! {
-    /// What is recorded of what happens.
+    /// The knobs of the trace.
     pub struct TraceConfig in "trace" {
         /// Records that the trace ring holds; 0 turns tracing off.
         records: u32 = 0, legal 0 => 16_777_216, drawn 0 => 1_024, "records";
@@ -94,25 +94,25 @@ fullpipe_pool::knobs! {
 fullpipe_pool::knobs! {
     /// The knobs of IP.
     pub struct IpConfig in "ip" {
-        /// Hops that a packet may take. RFC 1122 §3.2.1.7.
+        /// Time to live of packets sent. RFC 1122 §3.2.1.7.
         ttl: u32 = 64, legal 1 => 255, drawn 1 => 255, "hops";
-        /// Routes besides the one to the local network, the default included.
+        /// Routes besides the one to the local network, the default route included.
         routes: u32 = 8, legal 0 => 1_024, drawn 1 => 8, "routes";
-        /// Datagrams being put together from fragments at the same time; 0 refuses fragments.
+        /// Datagrams in reassembly at the same time; 0 discards fragments.
         reassembly_datagrams: u32 = 16, legal 0 => 1_024, drawn 0 => 8, "datagrams";
-        /// The same from one sender; one more, and its oldest is given up.
+        /// Datagrams of one sender in reassembly. If there is one more, its oldest is dropped.
         reassembly_per_source: u32 = 8, legal 1 => 1_024, drawn 1 => 8, "datagrams";
-        /// Separate pieces of one datagram; with one more it is given up.
+        /// Separate ranges of one datagram. If there is one more, it is dropped.
         reassembly_pieces: u32 = 64, legal 1 => 8_192, drawn 1 => 64, "pieces";
-        /// Bytes that all datagrams being put together may take from the pool, holes included.
+        /// Bytes of packet memory for all datagrams in reassembly, holes included.
         reassembly_bytes: u32 = 262_144, legal 0 => 1_073_741_824, drawn 1_024 => 262_144, "bytes";
-        /// Largest payload put together from fragments. A buffer of this size is set aside beside the pool, for handing the result up in one piece.
+        /// Largest payload that is reassembled. A buffer of this size, beside the pool, holds the complete datagram.
         reassembly_largest: u32 = 65_515, legal 8 => 65_515, drawn 512 => 65_515, "bytes";
-        /// How long the rest of a datagram is waited for after its first fragment. RFC 1122 §3.3.2.
+        /// Time from the first fragment until the datagram is dropped if incomplete. RFC 1122 §3.3.2.
         reassembly_timeout: Duration = Duration::from_secs(30),
             legal Duration::from_millis(1) => Duration::from_secs(600),
             drawn Duration::from_millis(100) => Duration::from_secs(30), "";
-        /// Smallest path MTU that a router's message is believed about.
+        /// Smallest path MTU that is accepted from a router's message.
         path_mtu_min: u32 = 552, legal 68 => 65_535, drawn 68 => 1_280, "bytes";
     }
 }
@@ -120,27 +120,27 @@ fullpipe_pool::knobs! {
 fullpipe_pool::knobs! {
     /// The knobs of the neighbour cache.
     pub struct ArpConfig in "arp" {
-        /// Neighbours remembered at the same time.
+        /// Neighbours in the cache.
         entries: u32 = 64, legal 1 => 65_536, drawn 1 => 16, "neighbours";
-        /// Packets that wait for one neighbour's answer; the oldest makes room for the newest.
+        /// Packets that wait for one neighbour's reply. If there is one more, the oldest is dropped.
         queue_packets: u32 = 16, legal 1 => 1_024, drawn 1 => 16, "packets";
-        /// Requests sent before a neighbour is given up.
+        /// Requests without a reply after which a neighbour is unreachable.
         requests: u32 = 3, legal 1 => 255, drawn 1 => 10, "requests";
-        /// Time between two requests for the same neighbour. RFC 1122 §2.3.2.1 asks for a second.
+        /// Time between two requests for one neighbour. RFC 1122 §2.3.2.1 recommends a second.
         request_interval: Duration = Duration::from_secs(1),
             legal Duration::from_millis(1) => Duration::from_secs(60),
             drawn Duration::from_millis(50) => Duration::from_secs(1), "";
-        /// Requests sent in a second for all neighbours together.
+        /// Requests sent in a second, for all neighbours together.
         requests_per_second: u32 = 100, legal 1 => 1_000_000, drawn 10 => 1_000, "requests/s";
-        /// How long an answer is good before the neighbour is asked again.
+        /// Time after a reply until the neighbour is probed again.
         reachable_time: Duration = Duration::from_secs(60),
             legal Duration::from_millis(10) => Duration::from_secs(86_400),
             drawn Duration::from_secs(1) => Duration::from_secs(60), "";
-        /// How long packets to a neighbour that did not answer are refused at once.
+        /// Time for which packets to an unreachable neighbour are dropped at once.
         failed_time: Duration = Duration::from_secs(1),
             legal Duration::ZERO => Duration::from_secs(3_600),
             drawn Duration::ZERO => Duration::from_secs(3), "";
-        /// Replies that wait to be sent.
+        /// ARP replies that wait to be sent.
         replies: u32 = 16, legal 1 => 65_536, drawn 1 => 16, "replies";
     }
 }
@@ -162,7 +162,7 @@ fullpipe_pool::knobs! {
 fullpipe_pool::knobs! {
     /// The knobs of UDP.
     pub struct UdpConfig in "udp" {
-        /// UDP sockets open at the same time.
+        /// UDP sockets.
         sockets: u32 = 16, legal 0 => 65_536, drawn 1 => 8, "sockets";
         /// Datagrams received and not yet read, for each socket.
         receive_queue: u32 = 256, legal 1 => 65_536, drawn 1 => 64, "datagrams";
@@ -178,16 +178,18 @@ fullpipe_pool::knobs! {
 /// Declares [`Config`]: a field for each table.
 macro_rules! config {
     ($( $(#[doc = $doc:literal])+ $field:ident: $table:ty, )+) => {
-        /// Every knob of a stack. Start from [`Config::default`] or a
-        /// [preset](crate::presets), change fields or [`set`](Self::set) them
-        /// by name, then [`validate`](Self::validate).
+        /// Every knob of a stack.
+        ///
+        /// Start from [`Config::default`] or a [preset](crate::presets), then
+        /// change fields or [`set`](Self::set) them by name.
+        /// [`Stack::new`](crate::Stack::new) [validates](Self::validate) it.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Config {
             $( $(#[doc = $doc])+ pub $field: $table, )+
         }
 
         impl Config {
-            /// Every knob's row, table by table, in declaration order.
+            /// Returns every knob's row, table by table, in declaration order.
             pub fn rows() -> Vec<KnobInfo> {
                 let mut rows = Vec::new();
                 $( rows.extend(<$table as KnobTable>::rows()); )+
@@ -195,12 +197,13 @@ macro_rules! config {
             }
 
             /// Sets the knob called `name` (`tcp.send_buffer`, or an
-            /// [alias](crate::presets::alias) of it) from text.
+            /// [alias](crate::presets::alias) of it) from text: `64K`, `200ms`,
+            /// `true`, `cubic`.
             ///
             /// # Errors
-            /// An unknown name (with the nearest known one), a text that is no
-            /// value, a value out of range. The configuration is then
-            /// unchanged. Contradictions are left to `validate`.
+            /// An unknown name (with the nearest known one), a text that is not
+            /// a value, or a value out of range; the configuration is then
+            /// unchanged. Only `validate` detects contradictions.
             pub fn set(&mut self, name: &str, text: &str) -> Result<(), KnobError> {
                 if let Some(alias) = alias::find(name) {
                     let mut changed = self.clone();
@@ -226,7 +229,8 @@ macro_rules! config {
                 })
             }
 
-            /// The value of the knob called `name`, as `set` would read it.
+            /// Returns the value of the knob called `name` as text that `set`
+            /// accepts; `None` for an unknown name.
             pub fn get(&self, name: &str) -> Option<String> {
                 let (group, field) = name.split_once('.')?;
                 match group {
@@ -248,31 +252,31 @@ macro_rules! config {
 }
 
 config! {
-    /// Packet memory.
+    /// The knobs of packet memory.
     pool: PoolConfig,
-    /// Connections.
+    /// The knobs of a connection.
     tcp: TcpConfig,
-    /// Counts and budgets.
+    /// Sizes of tables, and the work of a turn.
     stack: StackConfig,
-    /// Routes, fragments.
+    /// The knobs of IP: routes, fragments.
     ip: IpConfig,
-    /// Neighbours.
+    /// The knobs of the neighbour cache.
     arp: ArpConfig,
-    /// Echo and errors.
+    /// The knobs of ICMP.
     icmp: IcmpConfig,
-    /// Datagram sockets.
+    /// The knobs of UDP.
     udp: UdpConfig,
-    /// The trace ring.
+    /// The knobs of the trace.
     trace: TraceConfig,
 }
 
 impl Config {
-    /// Gives every knob a random value from its simulation range, such that
-    /// [`validate`](Self::validate) holds.
+    /// Gives every knob a random value from its simulation range, so that
+    /// [`validate`](Self::validate) succeeds.
     pub fn draw(&mut self, rng: &Rng) {
         self.draw_each(rng);
-        // Rows are drawn one by one; what several rows must agree on is
-        // settled by lowering the one that is easier to do without.
+        // Rows are drawn one by one. Where two contradict each other the less
+        // important one is lowered.
         let pool = &mut self.pool;
         pool.send_floor = pool.send_floor.min(pool.blocks / 2);
         pool.receive_floor = pool.receive_floor.min(pool.blocks / 2);
@@ -287,7 +291,7 @@ impl Config {
     /// Checks every knob against its range, and the knobs against each other.
     ///
     /// # Errors
-    /// The first knob out of range, or a contradiction in words.
+    /// The first knob out of range, or the first contradiction.
     pub fn validate(&self) -> Result<(), KnobError> {
         self.validate_each()?;
         match self.contradiction() {
@@ -323,14 +327,14 @@ impl Config {
         if reassembly_datagrams > 0 && reassembly_largest > reassembly_bytes {
             return Some(format!(
                 "ip.reassembly_largest = {reassembly_largest} is above ip.reassembly_bytes = \
-                 {reassembly_bytes}: such a datagram could never be put together"
+                 {reassembly_bytes}: such a datagram could never be reassembled"
             ));
         }
         None
     }
 }
 
-/// What no timer or segment could obey.
+/// Returns a contradiction between knobs of TCP.
 fn tcp_contradiction(tcp: &TcpConfig) -> Option<String> {
     let TcpConfig {
         rto_min,
@@ -354,8 +358,8 @@ fn tcp_contradiction(tcp: &TcpConfig) -> Option<String> {
     }
     if retries1 > retries2 {
         return Some(format!(
-            "tcp.retries1 = {retries1} is above tcp.retries2 = {retries2}: a connection would be \
-             given up before its route is doubted"
+            "tcp.retries1 = {retries1} is above tcp.retries2 = {retries2}: a connection would \
+             be dropped before its next hop is probed"
         ));
     }
     if mss_min > mss_max {
@@ -366,7 +370,7 @@ fn tcp_contradiction(tcp: &TcpConfig) -> Option<String> {
     None
 }
 
-/// The error for a name that no row has, with the nearest that some row has.
+/// Returns the error for an unknown name, with the most similar known one.
 fn unknown(name: &str) -> KnobError {
     let rows = Config::rows();
     let known = rows.iter().map(|row| row.name.as_str());

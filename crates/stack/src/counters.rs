@@ -1,9 +1,9 @@
-//! What happened, counted: the standard MIB names, and every reason for which
-//! something went no further.
+//! Counters: standard MIB names, and one counter for each reason to discard.
 //!
-//! Rule: whoever discards names the reason, once, with [`Counters::discard`];
-//! the MIB counters that the reason belongs to follow from it here, so the two
-//! can never disagree. TCP's own counters live in `fullpipe-tcp`.
+//! Rule: each discard is counted once, by its reason, with
+//! [`Counters::discard`]. The MIB counters of a reason follow from it here, so
+//! they cannot disagree. The counters of connections are [`TcpCounters`] and
+//! [`Discards`].
 
 use core::fmt;
 
@@ -22,29 +22,29 @@ fullpipe_pool::counters! {
         ip_in_hdr_errors: "IpInHdrErrors",
         /// Packets dropped because of an address in their header.
         ip_in_addr_errors: "IpInAddrErrors",
-        /// Packets for us whose protocol we do not speak.
+        /// Packets for this host with an unsupported protocol.
         ip_in_unknown_protos: "IpInUnknownProtos",
-        /// Sound packets dropped for want of memory.
+        /// Valid packets dropped because memory was full.
         ip_in_discards: "IpInDiscards",
         /// Datagrams handed to a protocol, after reassembly.
         ip_in_delivers: "IpInDelivers",
-        /// Datagrams that protocols asked to send, before fragmentation.
+        /// Datagrams that protocols sent, before fragmentation.
         ip_out_requests: "IpOutRequests",
-        /// Packets to be sent that were dropped with nothing wrong in them.
+        /// Valid outgoing packets that were dropped.
         ip_out_discards: "IpOutDiscards",
-        /// Packets to be sent for which no route was found.
+        /// Outgoing packets dropped because no route was found.
         ip_out_no_routes: "IpOutNoRoutes",
-        /// Reassemblies given up for time.
+        /// Reassemblies that timed out.
         ip_reasm_timeout: "IpReasmTimeout",
         /// Fragments received.
         ip_reasm_reqds: "IpReasmReqds",
-        /// Datagrams put together from fragments.
+        /// Datagrams reassembled.
         ip_reasm_oks: "IpReasmOKs",
-        /// Times that reassembly failed, for whatever reason.
+        /// Reassemblies that failed, for any reason.
         ip_reasm_fails: "IpReasmFails",
-        /// Datagrams cut into fragments.
+        /// Datagrams fragmented.
         ip_frag_oks: "IpFragOKs",
-        /// Fragments made.
+        /// Fragments sent.
         ip_frag_creates: "IpFragCreates",
         /// Bytes of IP packets received, IP headers included.
         ip_ext_in_octets: "IpExtInOctets",
@@ -52,17 +52,17 @@ fullpipe_pool::counters! {
         ip_ext_out_octets: "IpExtOutOctets",
         /// Broadcast packets received.
         ip_ext_in_bcast_pkts: "IpExtInBcastPkts",
-        /// IP packets received that take no part in congestion notification.
+        /// IP packets received with Not-ECT.
         ip_ext_in_no_ect_pkts: "IpExtInNoECTPkts",
         /// IP packets received with ECT(1).
         ip_ext_in_ect1_pkts: "IpExtInECT1Pkts",
         /// IP packets received with ECT(0).
         ip_ext_in_ect0_pkts: "IpExtInECT0Pkts",
-        /// IP packets received that a router marked. RFC 3168.
+        /// IP packets received with CE: marked by a router. RFC 3168.
         ip_ext_in_ce_pkts: "IpExtInCEPkts",
         /// ICMP messages received, errors included. RFC 4293.
         icmp_in_msgs: "IcmpInMsgs",
-        /// ICMP messages dropped for a fault in them.
+        /// ICMP messages dropped because they were malformed.
         icmp_in_errors: "IcmpInErrors",
         /// ICMP messages with a wrong checksum.
         icmp_in_csum_errors: "IcmpInCsumErrors",
@@ -82,9 +82,9 @@ fullpipe_pool::counters! {
         icmp_out_echo_reps: "IcmpOutEchoReps",
         /// Messages not sent because of the rate limit.
         icmp_out_rate_limit_global: "IcmpOutRateLimitGlobal",
-        /// UDP datagrams put into a socket's queue. RFC 4113.
+        /// UDP datagrams queued at a socket. RFC 4113.
         udp_in_datagrams: "UdpInDatagrams",
-        /// UDP datagrams for a port that nobody is bound to.
+        /// UDP datagrams for a port without a socket.
         udp_no_ports: "UdpNoPorts",
         /// UDP datagrams dropped for any other reason.
         udp_in_errors: "UdpInErrors",
@@ -92,25 +92,25 @@ fullpipe_pool::counters! {
         udp_out_datagrams: "UdpOutDatagrams",
         /// UDP datagrams dropped because a socket's queue or the pool was full.
         udp_rcvbuf_errors: "UdpRcvbufErrors",
-        /// Times that a UDP socket refused a datagram because its send queue or the pool was full.
+        /// UDP datagrams refused because a socket's send queue or the pool was full.
         udp_sndbuf_errors: "UdpSndbufErrors",
         /// UDP datagrams with a wrong checksum.
         udp_in_csum_errors: "UdpInCsumErrors",
         /// SYNs and last ACKs dropped because a backlog was full.
         tcp_listen_overflows: "TcpExtListenOverflows",
-        /// SYNs and last ACKs dropped by listeners for whatever reason.
+        /// SYNs and last ACKs dropped by listeners, for any reason.
         tcp_listen_drops: "TcpExtListenDrops",
         /// SYNs answered with a cookie.
         tcp_syncookies_sent: "TcpExtSyncookiesSent",
-        /// Connections that a cookie began.
+        /// Connections opened by an ACK with a valid cookie.
         tcp_syncookies_recv: "TcpExtSyncookiesRecv",
-        /// ACKs to listeners whose cookie is forged or too old.
+        /// ACKs to listeners with an invalid or expired cookie.
         tcp_syncookies_failed: "TcpExtSyncookiesFailed",
-        /// Connections in TIME-WAIT whose four-tuple began a new one.
+        /// Connections in TIME-WAIT replaced by a new one with the same four-tuple.
         tcp_time_wait_recycled: "TcpExtTWRecycled",
-        /// Connections in TIME-WAIT that were forgotten early for want of room.
+        /// Connections in TIME-WAIT forgotten early because the table was full.
         tcp_time_wait_overflows: "TcpExtTCPTimeWaitOverflow",
-        /// ARP requests received that asked for our address.
+        /// ARP requests received for this host's address.
         arp_in_requests: "ArpInRequests",
         /// ARP replies received.
         arp_in_replies: "ArpInReplies",
@@ -124,7 +124,7 @@ fullpipe_pool::counters! {
 /// Declares the discard reasons and their names.
 macro_rules! discards {
     ($( $(#[doc = $doc:literal])+ $reason:ident, )+) => {
-        /// Why something went no further. Each is a counter.
+        /// The reason that a frame, packet or segment was discarded. Each is a counter.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Discard {
             $( $(#[doc = $doc])+ $reason, )+
@@ -134,7 +134,7 @@ macro_rules! discards {
             /// Every reason, in declaration order.
             pub const ALL: &'static [Self] = &[$( Self::$reason, )+];
 
-            /// The counter's name.
+            /// Returns the counter's name.
             pub const fn name(self) -> &'static str {
                 match self {
                     $( Self::$reason => stringify!($reason), )+
@@ -159,29 +159,29 @@ discards! {
     FrameUnknownType,
     /// An ARP packet is not Ethernet/IPv4, or too short. RFC 826.
     ArpMalformed,
-    /// An ARP sender address that no station can have.
+    /// An ARP sender address is not a valid station address.
     ArpBadSender,
-    /// An ARP sender outside our prefix.
+    /// An ARP sender is outside the local network.
     ArpOffLink,
-    /// Somebody else claims our address. RFC 5227.
+    /// Another station claims this host's address. RFC 5227.
     ArpConflict,
-    /// Not about us and not about anybody we know.
+    /// An ARP packet is not for this host, nor from a known neighbour.
     ArpNotForUs,
-    /// No entry could be given up for a sender we never asked for.
+    /// The neighbour cache is full, for a sender that was not asked for.
     ArpTableFull,
     /// More replies are due than `arp.replies`.
     ArpReplyQueueFull,
-    /// A waiting packet made room for a newer one. RFC 1122 §2.3.2.2.
+    /// A packet waiting for ARP was dropped for a newer one. RFC 1122 §2.3.2.2.
     ArpWaitQueueFull,
-    /// The pool had no block for a packet that waits for a neighbour.
+    /// The pool had no block for a packet waiting for ARP.
     ArpWaitNoMemory,
-    /// A packet waited for a neighbour that never answered.
+    /// A packet waited for a neighbour that did not reply.
     ArpUnresolved,
-    /// A packet to a neighbour that did not answer a moment ago.
+    /// A packet to a neighbour that ARP found unreachable.
     NeighbourUnreachable,
     /// A packet is shorter than its IP header says.
     IpTruncated,
-    /// The IP version is not the one that the link header promised.
+    /// The IP version differs from that of the link header.
     IpBadVersion,
     /// The IP header's length field is below its minimum.
     IpBadHeaderLength,
@@ -189,61 +189,61 @@ discards! {
     IpBadLength,
     /// The IP header checksum is wrong.
     IpBadChecksum,
-    /// A source address that no host can have, or our own. RFC 1122 §3.2.1.3.
+    /// The source address is not that of another host. RFC 1122 §3.2.1.3.
     IpBadSource,
-    /// A destination that is not ours.
+    /// The destination is not an address of this host.
     IpNotForUs,
-    /// For us alone, in a frame for every station. RFC 1122 §3.3.6.
+    /// A packet to this host alone in a broadcast frame. RFC 1122 §3.3.6.
     IpUnicastInBroadcast,
-    /// A protocol that we do not speak.
+    /// The protocol is not supported.
     IpUnknownProtocol,
     /// No route leads to the destination.
     IpNoRoute,
-    /// A fragment with data after it is no multiple of 8 bytes, or holds nothing.
+    /// A fragment is empty, or not the last and no multiple of 8 bytes.
     FragmentMisaligned,
-    /// A fragment reaches beyond the largest datagram that is put together.
+    /// A fragment reaches beyond `ip.reassembly_largest`.
     FragmentTooLong,
-    /// A fragment disagrees with bytes already there. RFC 5722.
+    /// A fragment differs from bytes received before. RFC 5722.
     FragmentOverlap,
-    /// Two fragments disagree about the datagram's length.
+    /// Two fragments imply different lengths of the datagram.
     FragmentBadEnd,
-    /// A fragment of a datagram that was already given up.
+    /// A fragment of a datagram that was dropped before.
     FragmentOfGivenUp,
-    /// Congestion marks and their absence in one datagram. RFC 3168 §5.3.
+    /// CE and Not-ECT in fragments of one datagram. RFC 3168 §5.3.
     FragmentMixedEcn,
-    /// A datagram was given up so that a newer one finds room.
+    /// A datagram in reassembly was dropped for a newer one.
     FragmentEvicted,
-    /// A datagram in more pieces than `ip.reassembly_pieces`.
+    /// A datagram has more separate ranges than `ip.reassembly_pieces`.
     FragmentTooManyPieces,
-    /// No block, or no range, for a fragment.
+    /// No block or no range was left for a fragment.
     FragmentNoMemory,
-    /// A datagram was given up because its fragments did not arrive in time.
+    /// A datagram in reassembly timed out.
     FragmentTimeout,
     /// An ICMP message is shorter than its header.
     IcmpTruncated,
     /// An ICMP checksum is wrong.
     IcmpBadChecksum,
-    /// A kind of ICMP message that nobody here waits for.
+    /// An ICMP message of a type that this host does not use.
     IcmpUnwanted,
     /// An echo request to more than one host. RFC 1122 §3.2.2.6.
     IcmpEchoBroadcast,
-    /// More echo replies are due than memory was set aside for.
+    /// The queue of echo replies is full.
     IcmpEchoQueueFull,
-    /// An ICMP error quotes something that is no packet.
+    /// An ICMP error quotes a malformed packet.
     IcmpQuoteMalformed,
-    /// An ICMP error quotes a packet that we cannot have sent.
+    /// An ICMP error quotes a packet of another source.
     IcmpQuoteNotOurs,
     /// An ICMP error quotes a packet of no open socket or connection.
     IcmpQuoteUnmatched,
-    /// More ICMP errors are due than `icmp.errors`.
+    /// The queue of ICMP errors is full (knob `icmp.errors`).
     IcmpErrorQueueFull,
-    /// An ICMP error was not sent because of its rate limit. RFC 1812 §4.3.2.8.
+    /// An ICMP error was not sent because of the rate limit. RFC 1812 §4.3.2.8.
     IcmpErrorRateLimited,
     /// A UDP datagram is shorter than its header, or than its length field says.
     UdpMalformed,
     /// A UDP checksum is wrong.
     UdpBadChecksum,
-    /// Nobody is bound to the UDP port.
+    /// No socket is bound to the UDP port.
     UdpNoPort,
     /// The socket's receive queue is full.
     UdpQueueFull,
@@ -255,36 +255,37 @@ discards! {
     TcpBadChecksum,
     /// A TCP segment to more than one host. RFC 9293 §3.9.2.3.
     TcpBroadcast,
-    /// No connection has this four-tuple, and nobody listens; answered with a
-    /// reset unless it was one.
+    /// No connection has this four-tuple and no listener its port. Answered with
+    /// a reset unless the segment is one.
     TcpNoConnection,
-    /// The same, but more resets are due than memory was set aside for.
+    /// The same, but the queue of resets is full, so none is sent.
     TcpResetQueueFull,
-    /// The same, but the rate limit of resets is used up.
+    /// The same, but the rate limit of resets is reached, so none is sent.
     TcpResetRateLimited,
-    /// A segment to a listener that begins nothing. RFC 9293 §3.10.7.2.
+    /// A segment to a listener that is neither a SYN nor an ACK with a cookie.
+    /// RFC 9293 §3.10.7.2.
     TcpUselessInListen,
-    /// A segment to a handshake under way that neither completes nor ends it.
+    /// A segment to a handshake in progress that neither completes nor ends it.
     TcpUselessInHandshake,
     /// A SYN, or the ACK that completes a handshake, while `backlog` connections
     /// wait to be accepted.
     TcpBacklogFull,
-    /// A SYN while `stack.half_open` handshakes are under way, or
-    /// `stack.half_open_per_source` of its sender, and answers with a cookie are off, or more of them wait than memory was set aside for.
+    /// A SYN while `stack.half_open` handshakes are in progress, or
+    /// `stack.half_open_per_source` of its sender, and no cookie was sent.
     TcpHalfOpenFull,
-    /// The ACK that completes a handshake, while every connection is in use.
+    /// The ACK that completes a handshake, while `stack.connections` are open.
     TcpConnectionsFull,
-    /// A SYN, or the ACK that completes a handshake, but memory cannot back its
-    /// window.
+    /// A SYN, or the ACK that completes a handshake, while packet memory cannot
+    /// back its window.
     TcpNoMemory,
     /// An old segment to a connection in TIME-WAIT.
     TcpOldInTimeWait,
 }
 
-/// Everything that is counted below TCP.
+/// The counters below TCP and of demultiplexing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counters {
-    /// The counters that have standard names.
+    /// Counters with standard names.
     pub mib: MibCounters,
     discards: [u64; Discard::ALL.len()],
 }
@@ -299,7 +300,7 @@ impl Default for Counters {
 }
 
 impl Counters {
-    /// Counts one discard, and what the MIBs call it.
+    /// Counts one discard, and its MIB counters.
     pub fn discard(&mut self, reason: Discard) {
         self.discards[reason as usize] += 1;
         for counter in self.mib.of(reason).into_iter().flatten() {
@@ -307,26 +308,26 @@ impl Counters {
         }
     }
 
-    /// How often something went no further for `reason`.
+    /// Returns the number of discards for `reason`.
     pub const fn discarded(&self, reason: Discard) -> u64 {
         self.discards[reason as usize]
     }
 
-    /// Every reason and how often it occurred, in a fixed order.
+    /// Returns every reason with its count, in a fixed order.
     pub fn discards(&self) -> impl Iterator<Item = (&'static str, u64)> {
         Discard::ALL
             .iter()
             .map(|reason| (reason.name(), self.discarded(*reason)))
     }
 
-    /// Every counter: those with standard names, then the discards.
+    /// Returns every counter: those with standard names, then the discards.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
         self.mib.iter().chain(self.discards())
     }
 }
 
 impl MibCounters {
-    /// The counter of packets received with this codepoint.
+    /// Returns the counter of packets received with this codepoint.
     pub(crate) fn received_with(&mut self, ecn: Ecn) -> &mut u64 {
         match ecn {
             Ecn::NotEct => &mut self.ip_ext_in_no_ect_pkts,
@@ -336,7 +337,7 @@ impl MibCounters {
         }
     }
 
-    /// The counters that a discard belongs to.
+    /// Returns the MIB counters of a discard.
     fn of(&mut self, reason: Discard) -> [Option<&mut u64>; 2] {
         use Discard::*;
         match reason {
@@ -379,8 +380,8 @@ impl MibCounters {
             TcpHalfOpenFull | TcpConnectionsFull | TcpNoMemory => {
                 [Some(&mut self.tcp_listen_drops), None]
             }
-            // Sound messages that we choose not to answer; and what TCP's own
-            // counters have, or have no name for.
+            // Valid messages that are not answered, and discards that TCP's
+            // counters include or that have no MIB name.
             IcmpUnwanted
             | IcmpEchoBroadcast
             | IcmpErrorQueueFull
@@ -398,7 +399,7 @@ impl MibCounters {
     }
 }
 
-/// Two counters that a discard belongs to.
+/// Returns two MIB counters of a discard.
 fn two<'a>(one: &'a mut u64, other: &'a mut u64) -> [Option<&'a mut u64>; 2] {
     [Some(one), Some(other)]
 }

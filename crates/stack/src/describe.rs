@@ -1,14 +1,14 @@
-//! What bounds a connection to what, in words.
+//! A connection's bounds as lines of text.
 //!
-//! Rule: every line names the bound, its value now, and the knob behind it.
-//! Nothing is decided here.
+//! Rule: each line names a bound, its present value and its knob. Nothing is
+//! decided here.
 
 use core::{fmt, net::SocketAddr};
 
 use fullpipe_pool::Pool;
 use fullpipe_tcp::{Info, TcpConfig};
 
-/// A connection described for people. Made by
+/// The bounds of a connection, to be printed. Returned by
 /// [`Stack::describe`](crate::Stack::describe).
 #[derive(Clone, Debug)]
 pub struct Description {
@@ -16,7 +16,7 @@ pub struct Description {
     remote: SocketAddr,
     info: Info,
     mss_max: u32,
-    /// Blocks: in all, free, and bytes in one.
+    /// Blocks in all, free blocks, and bytes of a block.
     pool: (u32, u32, u32),
 }
 
@@ -41,30 +41,30 @@ impl Description {
     fn write_bounds(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "  segments of {} bytes (peer takes {}; tcp.mss_max = {})",
+            "  segments: {} bytes (peer's MSS {}; tcp.mss_max = {})",
             self.info.mss, self.info.agreed.peer_mss, self.mss_max
         )?;
         writeln!(
             f,
-            "  writes: {} of {} bytes of send buffer used (tcp.send_buffer), {} not sent yet",
+            "  send buffer: {} of {} bytes used (tcp.send_buffer), {} not sent yet",
             self.info.send_queue, self.info.send_buffer, self.info.unsent
         )?;
         writeln!(
             f,
-            "  peer's window: {} bytes, largest seen {}",
+            "  peer's receive window: {} bytes, largest {}",
             self.info.snd_wnd, self.info.max_snd_wnd
         )?;
         writeln!(f, "  congestion window: {} bytes", self.info.cwnd)?;
         writeln!(
             f,
-            "  our window: {} of {} bytes (tcp.receive_buffer), {} received and not read",
+            "  receive window: {} of {} bytes (tcp.receive_buffer), {} received and not read",
             self.info.rcv_wnd, self.info.receive_buffer, self.info.receive_queue
         )?;
         let (blocks, free, size) = self.pool;
         writeln!(
             f,
-            "  packet memory: {} + {} of {blocks} blocks of {size} bytes here, {free} free \
-             (pool.blocks, pool.block_size)",
+            "  packet memory: {} + {} of {blocks} blocks of {size} bytes (send + receive), {free} \
+             free (pool.blocks, pool.block_size)",
             self.info.send_blocks, self.info.receive_blocks
         )
     }
@@ -75,7 +75,7 @@ impl Description {
             self.info.limit.current().name(),
             self.info.receive_limit.current().name(),
         );
-        write!(f, "  held back by {} now; so far", now.0)?;
+        write!(f, "  limited by {} now; in all", now.0)?;
         for (limit, time, _) in self
             .info
             .limit
@@ -84,7 +84,11 @@ impl Description {
         {
             write!(f, " {} {time}", limit.name())?;
         }
-        write!(f, "\n  as receiver: {} now; so far", now.1)?;
+        write!(
+            f,
+            "\n  as receiver, limits the peer by {} now; in all",
+            now.1
+        )?;
         let shares = self.info.receive_limit.shares(at);
         for (limit, time, _) in shares.filter(|share| !share.1.is_zero()) {
             write!(f, " {} {time}", limit.name())?;

@@ -1,15 +1,15 @@
-//! What the stack asks of a network device, and what a device may offer.
+//! The interface of a network device, and the offloads that it may offer.
 //!
-//! Rule: a frame is never owned by two sides. The stack reads a received frame
-//! in place, and writes a frame to be sent into memory that the device lends.
-//! This file does not know what a frame holds.
+//! Rule: one side at a time owns a frame. The stack reads a received frame in
+//! place and writes a frame to be sent into memory that the device lends. This
+//! file does not know the contents of a frame.
 
 use core::fmt;
 
-/// What a frame starts with.
+/// The first header of each frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
-    /// An Ethernet II header; neighbours are found with ARP.
+    /// An Ethernet II header; ARP resolves neighbours.
     Ethernet,
     /// An IP header (TUN devices); there are no neighbours.
     Ip,
@@ -24,26 +24,28 @@ impl fmt::Display for Medium {
     }
 }
 
-/// What a device can do, fixed for its lifetime.
+/// The abilities of a device, fixed for its lifetime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// What frames start with.
+    /// First header of each frame.
     pub medium: Medium,
     /// Largest IP packet in bytes, link header not counted.
     pub mtu: usize,
     /// The device fills in TCP and UDP checksums of frames it sends
     /// ([`TxChecksum::Partial`]).
     pub checksum_tx: bool,
-    /// Largest TCP payload in bytes of one frame that the device cuts into
-    /// segments itself; 0 when it takes only frames of `mtu`.
+    /// Largest TCP payload in bytes of a super-segment: a frame that the device
+    /// cuts into segments (TSO). 0 if it takes only frames of `mtu`. Needs
+    /// `checksum_tx`.
     pub super_segment: usize,
-    /// [`Device::sent_bytes`] says how much has been sent, and frames leave in
-    /// the order in which they were handed over.
+    /// [`Device::sent_bytes`] reports completions, and frames leave in the order
+    /// in which they were handed over. The stack then limits the payload of one
+    /// connection in the device (knob `tcp.small_queue`).
     pub reports_sent: bool,
 }
 
 impl Capabilities {
-    /// A plain device: no offloads.
+    /// Returns the abilities of a device without offloads.
     pub const fn plain(medium: Medium, mtu: usize) -> Self {
         Self {
             medium,
@@ -55,81 +57,85 @@ impl Capabilities {
     }
 }
 
-/// What the device knows of a received frame.
+/// Metadata of a received frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RxMeta {
-    /// TCP and UDP checksums were verified below, or the frame never left this
-    /// machine: they need not be looked at.
+    /// The device has verified the TCP or UDP checksum, or the frame never left
+    /// this machine: the stack does not verify it.
     pub checksum_verified: bool,
-    /// How many segments the device merged into this frame; 0 or 1 when none.
+    /// Segments that the device merged into this frame (GRO, LRO); 0 or 1: none.
     pub merged: u16,
 }
 
-/// A received frame, readable until the device is used again.
+/// A received frame, readable until the next call on the device.
 #[derive(Debug)]
 pub struct Received<'a> {
-    /// The frame, starting as [`Capabilities::medium`] says.
+    /// The frame, which begins with the header of [`Capabilities::medium`].
     pub frame: &'a [u8],
-    /// What the device knows of it.
+    /// Metadata of the frame.
     pub meta: RxMeta,
 }
 
 /// The state of the transport checksum of a frame to be sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TxChecksum {
-    /// It is filled in.
+    /// The stack has computed it.
     #[default]
     Complete,
-    /// The field holds the pseudo-header's sum; the device adds the bytes from
-    /// `start` to the end of the frame and writes the result at
-    /// `start + offset`. Both in bytes from the start of the frame.
+    /// The checksum field holds the sum of the pseudo-header. The device adds the
+    /// bytes from `start` to the end of the frame and writes the result at
+    /// `start + offset`.
     Partial {
-        /// First byte that the checksum covers.
+        /// First byte that the checksum covers, from the start of the frame.
         start: u16,
-        /// The field's place, counted from `start`.
+        /// Offset of the checksum field, from `start`.
         offset: u16,
     },
 }
 
-/// What the device must know of a frame to be sent.
+/// Metadata of a frame to be sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TxMeta {
-    /// Who completes the transport checksum.
+    /// State of the transport checksum.
     pub checksum: TxChecksum,
-    /// Payload bytes of each segment the device must cut from this frame; 0
-    /// when the frame is sent as it is.
+    /// Payload bytes of each segment that the device cuts from this
+    /// super-segment; 0 if the frame is sent unchanged.
     pub segment_size: u16,
-    /// Bytes of headers that the device repeats before each segment it cuts.
+    /// Bytes of headers that the device repeats in front of each segment.
     pub header_len: u16,
 }
 
 /// A network device, polled.
 ///
-/// The order of calls in a turn: [`receive`](Self::receive) until it returns
-/// `None`; then [`lend`](Self::lend), [`send`](Self::send) in pairs until there
-/// is nothing to say or `lend` returns `None`; then [`flush`](Self::flush).
+/// [`turn`](crate::turn()) calls [`receive`](Self::receive) until it returns
+/// `None`, then [`lend`](Self::lend) and [`send`](Self::send) in pairs until
+/// nothing is left to send or `lend` returns `None`, then
+/// [`flush`](Self::flush). No call blocks. A device that loses a frame reports
+/// nothing: transports repair losses.
 pub trait Device {
-    /// What the device can do.
+    /// Returns the abilities of the device; the same at each call.
     fn capabilities(&self) -> Capabilities;
 
-    /// The next received frame, or `None` when there is none now.
+    /// Returns the next received frame, or `None` if there is none now.
     fn receive(&mut self) -> Option<Received<'_>>;
 
-    /// Memory for one frame of up to `len` bytes, or `None` while the device's
-    /// queue is full. Asking twice without sending lends the same memory again.
+    /// Lends memory of exactly `len` bytes for one frame, or `None` while the
+    /// device's queue is full. Two calls without [`send`](Self::send) between
+    /// them lend the same memory.
     fn lend(&mut self, len: usize) -> Option<&mut [u8]>;
 
-    /// Sends the first `len` bytes of what was lent last.
+    /// Sends the first `len` bytes of the memory lent last.
     fn send(&mut self, len: usize, meta: TxMeta);
 
-    /// Bytes of the frames that have left the device since it was made, each
-    /// counted as long as it was handed over, once all of it has left. The
-    /// difference to what was handed over is what the device still holds.
-    /// Asked only of a device that [reports](Capabilities::reports_sent).
+    /// Returns the bytes of all frames that the device has completed since it was
+    /// made: each frame counts with the length passed to [`send`](Self::send),
+    /// once all of it has left. Called only if
+    /// [`Capabilities::reports_sent`] is set.
     fn sent_bytes(&mut self) -> u64 {
         0
     }
 
-    /// The turn is over: whatever was held back to be sent together leaves now.
+    /// Sends every frame that the device has collected to send in one batch. Called
+    /// at the end of a turn.
     fn flush(&mut self) {}
 }

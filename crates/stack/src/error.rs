@@ -1,35 +1,37 @@
-//! What an application, or a configuration, can ask for in vain.
+//! Errors of the caller: a configuration, an open, a call on a TCP socket.
 //!
-//! Rule: errors are sorted by blame. These are the caller's; what peers do
-//! wrong is discarded and counted, what we do wrong panics, and a full buffer
-//! or an empty one is an outcome. UDP's are [`UdpError`](crate::udp::UdpError).
+//! Rule: errors are sorted by blame. A peer's error is discarded and counted, a
+//! bug in the stack panics, and a full or empty buffer is an outcome. UDP's
+//! errors are in [`UdpError`](crate::udp::UdpError).
 
 use core::fmt;
 
 use fullpipe_pool::knobs::KnobError;
 use fullpipe_tcp::CloseReason;
 
-/// Why a stack could not be made.
+/// The reason that [`Stack::new`](crate::Stack::new) refused its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigError {
     /// A knob is out of range, or two contradict each other.
     Knob(KnobError),
-    /// The interface cannot work.
+    /// The interface cannot work, for this reason.
     Interface(&'static str),
 }
 
-/// Why a listener or a connection could not be opened.
+/// The reason that a listener or a connection was not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenError {
-    /// The local address is not this host's.
+    /// The local address is not an address of this host.
     AddressNotOurs,
-    /// Somebody has this address and port, or this pair of them.
+    /// Another socket has this local address and port, or this four-tuple.
     AddressInUse,
-    /// A listener, or the other end, must have a port.
+    /// The port of a listener or of a destination is 0.
     NoPort,
-    /// Every ephemeral port to this destination is taken.
+    /// Every ephemeral port (knobs `stack.ephemeral_low` and `_high`) is in use to
+    /// this destination.
     NoFreePort,
-    /// No route leads to the destination, or it is not one host.
+    /// No route leads to the destination, or it is a broadcast or multicast
+    /// address.
     NoRoute,
     /// Every connection is in use (knob `stack.connections`).
     TooManyConnections,
@@ -37,12 +39,12 @@ pub enum OpenError {
     TooManyListeners,
 }
 
-/// Why a call on a connection or listener was refused.
+/// The reason that a call on a connection or listener was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TcpError {
     /// No open connection or listener has this id.
     NoSuchHandle,
-    /// This direction has been closed by the application.
+    /// The application has closed this direction.
     Shutdown,
     /// The connection has ended, for this reason.
     Ended(CloseReason),

@@ -1,15 +1,15 @@
-//! What changed, for the application to look at.
+//! Sockets that have changed and that the application has not looked at yet.
 //!
-//! Rule: a handle is queued once however much changes about it, in the order of
-//! the first change, and an event says only *that* something changed: what, the
-//! handle's `ready` says. Nothing is lost and nothing is searched for.
+//! Rule: a socket is queued once however much changes, in the order of its first
+//! change. An event tells only that a socket changed; its `ready` call tells its
+//! state. So the queue never overflows and loses nothing.
 
 use crate::queues::Queues;
 
 /// The one queue.
 const CHANGED: u32 = 0;
 
-/// A handle about which something changed, by slot.
+/// A socket that changed, by its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Changed {
     /// A connection.
@@ -20,7 +20,7 @@ pub(crate) enum Changed {
     Udp(u32),
 }
 
-/// The handles about which something changed.
+/// The queue of sockets that changed.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
     queue: Queues,
@@ -29,7 +29,7 @@ pub(crate) struct EventQueue {
 }
 
 impl EventQueue {
-    /// For so many handles of each kind.
+    /// Returns an empty queue for these numbers of sockets.
     pub(crate) fn new(connections: u32, listeners: u32, sockets: u32) -> Self {
         let queue = Queues::new(1, connections + listeners + sockets);
         Self {
@@ -39,38 +39,38 @@ impl EventQueue {
         }
     }
 
-    /// Something changed about connection `index`.
+    /// Queues connection `index`.
     pub(crate) fn tcp(&mut self, index: u32) {
         self.queue.join(CHANGED, index);
     }
 
-    /// A connection waits in listener `index`.
+    /// Queues listener `index`: a connection waits in it.
     pub(crate) fn accept(&mut self, index: u32) {
         self.queue.join(CHANGED, self.connections + index);
     }
 
-    /// Something changed about UDP socket `index`.
+    /// Queues UDP socket `index`.
     pub(crate) fn udp(&mut self, index: u32) {
         self.queue
             .join(CHANGED, self.connections + self.listeners + index);
     }
 
-    /// Connection `index` has no holder any more.
+    /// Removes connection `index`: the application has closed it.
     pub(crate) fn forget_tcp(&mut self, index: u32) {
         self.queue.leave(index);
     }
 
-    /// Listener `index` is gone.
+    /// Removes listener `index`.
     pub(crate) fn forget_accept(&mut self, index: u32) {
         self.queue.leave(self.connections + index);
     }
 
-    /// UDP socket `index` is gone.
+    /// Removes UDP socket `index`.
     pub(crate) fn forget_udp(&mut self, index: u32) {
         self.queue.leave(self.connections + self.listeners + index);
     }
 
-    /// Takes the first change.
+    /// Takes the first socket.
     pub(crate) fn take(&mut self) -> Option<Changed> {
         let place = self.queue.take(CHANGED)?;
         let after_connections = place.checked_sub(self.connections);

@@ -1,7 +1,7 @@
-//! The way in: from a frame to whoever it is for.
+//! Input: a received frame passes the link layer and IP to its protocol.
 //!
-//! Rule: a frame changes state and is never answered from here; what it makes
-//! due is queued, bounded, and leaves through `egress`. Any bytes may come.
+//! Rule: a frame changes state and is not answered from here; answers wait in
+//! bounded queues and leave through `egress`. Any bytes are a valid argument.
 
 use fullpipe_pool::Instant;
 use fullpipe_wire::{Protocol, TcpHeader};
@@ -12,7 +12,9 @@ use crate::{
 };
 
 impl Stack {
-    /// Takes one received frame, whatever its bytes.
+    /// Processes one received frame. It need not be well-formed: malformed and
+    /// unwanted frames are discarded and counted (see
+    /// [`counters`](Self::counters)). The stack keeps no reference to `frame`.
     pub fn receive(&mut self, frame: &[u8], meta: RxMeta, now: Instant) {
         match self.link.on_frame(frame, &mut self.counters) {
             Some(Inbound::Ip { packet, broadcast }) => {
@@ -36,11 +38,11 @@ impl Stack {
         };
         match packet.protocol() {
             Protocol::Tcp => {
-                let text = self
+                let payload = self
                     .sender
                     .max_payload(packet.src())
                     .saturating_sub(TcpHeader::LEN);
-                let mss_limit = text.clamp(1, usize::from(u16::MAX)) as u16;
+                let mss_limit = payload.clamp(1, usize::from(u16::MAX)) as u16;
                 let events = &mut self.events;
                 let mut host = HostContext {
                     now,
@@ -59,13 +61,14 @@ impl Stack {
                 }
             }
             Protocol::Icmp => {
-                let (subnet, least) = (&self.subnet, self.path_mtu_min);
-                let event = icmp::on_packet(&packet, subnet, least, &mut self.echo, pool, counters);
+                let (subnet, mtu_min) = (&self.subnet, self.path_mtu_min);
+                let event =
+                    icmp::on_packet(&packet, subnet, mtu_min, &mut self.echo, pool, counters);
                 if let Some(event) = event {
                     self.on_icmp_event(&event, now);
                 }
             }
-            Protocol::Other(_) => unreachable!("the receiver passes on what we speak"),
+            Protocol::Other(_) => unreachable!("the receiver discards other protocols"),
         }
     }
 

@@ -1,9 +1,8 @@
-//! The stack: one host with one interface, composed.
+//! The stack: one host with one interface, composed of its layers.
 //!
-//! Rule: all memory is taken by [`Stack::new`]. Input only changes state;
-//! everything that leaves, leaves through [`Stack::transmit`]. Time is an
-//! argument of every call that depends on it. What the layers do is in their
-//! folders; this one only brings them together.
+//! Rule: [`Stack::new`] allocates all memory. Input only changes state, and
+//! [`Stack::transmit`] is the only output. Time is an argument of every call that
+//! depends on it. Each layer decides in its own folder; this file connects them.
 //!
 //! Calling order: [`receive`](Stack::receive) for each frame,
 //! [`on_timeouts`](Stack::on_timeouts), the application's calls in any order,
@@ -39,32 +38,38 @@ use crate::{
     udp::UdpSockets,
 };
 
-/// Where a stack is attached to a network.
+/// The attachment of a stack to a network: addresses and device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// Station address; means nothing on [`Medium::Ip`].
+    /// Station (MAC) address; unused on [`Medium::Ip`].
     pub mac: MacAddress,
-    /// This host's address.
+    /// IP address of this host.
     pub address: IpAddr,
-    /// Leading bits of the address that name the network.
+    /// Length of the network prefix in bits.
     pub prefix_len: u8,
-    /// Where packets to other networks go.
+    /// Next hop of packets to other networks; `None`: they are unreachable.
     pub gateway: Option<IpAddr>,
-    /// What the device can do.
+    /// Abilities of the device.
     pub capabilities: Capabilities,
 }
 
-/// Nodes of lists in use.
+/// List nodes in use: state that peers can make this host keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Nodes {
-    /// Ranges that have arrived behind gaps, of TCP and of fragments, and such
-    /// that wait for the rest of a datagram.
+    /// Ranges received out of order: of TCP payload and of IP fragments (knob
+    /// `pool.ranges`).
     pub ranges: u32,
-    /// Pieces in flight that are remembered one by one.
+    /// Ranges in flight that are tracked one by one (knob `stack.sent_ranges`).
     pub pieces: u32,
 }
 
 /// A TCP/IP stack: one host with one interface.
+///
+/// Calling order: [`receive`](Self::receive) for each frame,
+/// [`on_timeouts`](Self::on_timeouts), the application's calls in any order,
+/// [`transmit`](Self::transmit), sleep until
+/// [`next_timeout`](Self::next_timeout) or the next frame.
+/// [`turn`](crate::turn()) combines the calls that need no application.
 #[derive(Debug)]
 pub struct Stack {
     pub(crate) interface: Interface,
@@ -81,9 +86,9 @@ pub struct Stack {
     pub(crate) pool: Pool,
     pub(crate) counters: Counters,
     pub(crate) events: EventQueue,
-    /// A neighbour may have become known, or given up.
+    /// ARP may have resolved a neighbour, or given one up.
     pub(crate) neighbours_changed: bool,
-    /// The device took no more when it was asked last.
+    /// The device last lent no memory.
     pub(crate) device_full: bool,
     pub(crate) device_backlog: DeviceBacklog,
     pub(crate) path_mtu_min: u16,
@@ -91,14 +96,16 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// A stack that holds everything `config` allows it to, and takes no more
-    /// memory ever. `secret` must be unknown to peers and different at each
-    /// start: sequence numbers, ports and hash tables depend on it. The same
-    /// secret and the same calls give the same frames.
+    /// Creates a stack with the tables and the packet memory of `config`. It
+    /// allocates no more memory afterwards.
+    ///
+    /// `secret` keys sequence numbers (RFC 6528), ports (RFC 6056) and hash
+    /// tables: 16 bytes that peers do not know, different at each start. The same
+    /// secret and the same calls produce the same frames.
     ///
     /// # Errors
-    /// A knob is out of range or contradicts another, or the interface cannot
-    /// work.
+    /// [`ConfigError::Knob`] if a knob is out of range or contradicts another;
+    /// [`ConfigError::Interface`] if the interface cannot work.
     pub fn new(
         config: &Config,
         interface: Interface,
@@ -151,7 +158,8 @@ impl Stack {
         })
     }
 
-    /// Lets every deadline that has come pass.
+    /// Runs the timers that have expired at `now`, at most `stack.turn_budget` of
+    /// TCP's; the rest stay due, see [`next_timeout`](Self::next_timeout).
     pub fn on_timeouts(&mut self, now: Instant) {
         let budget = self.turn_budget as u32;
         let (tcp, mut host) = self.tcp_and_host(now);
@@ -171,14 +179,16 @@ impl Stack {
             .on_timeout(&mut self.pool, now, &mut self.counters);
     }
 
-    /// When the stack next has something to do: a moment not after now means
-    /// at once, `None` that only input or a call can wake it. What a full
-    /// device holds back is not counted: turn again when the device has room.
+    /// Returns the time at which the stack next has something to do. A time not
+    /// after now means at once; `None` means that only a frame or a call can
+    /// cause more work. It may be early, never late. Output that a full device
+    /// blocks does not count: call [`transmit`](Self::transmit) when the device
+    /// has room.
     pub fn next_timeout(&self) -> Option<Instant> {
         if self.has_work() {
             return Some(Instant::ZERO);
         }
-        // A request that a full device holds back is not due, however late.
+        // An ARP request that the full device blocks is not due, however late.
         let neighbours = match self.device_full {
             true => self.neighbours.next_deadline(),
             false => self.neighbours.next_timeout(),
@@ -193,7 +203,7 @@ impl Stack {
         .min()
     }
 
-    /// Whether something can be done at once.
+    /// Returns whether there is work at once.
     fn has_work(&self) -> bool {
         let to_send = self.tcp.has_work()
             || self.udp.wants_output()
@@ -201,11 +211,13 @@ impl Stack {
             || self.errors.wants_output();
         (to_send && !self.device_full)
             || self.neighbours_changed
-            || self.tcp.memory_waiters.may_go_on(&self.pool)
+            || self.tcp.memory_waiters.can_ask(&self.pool)
     }
 
-    /// The handle about which something changed longest ago. Each is reported
-    /// once however much changed; its `ready` call says what.
+    /// Returns the socket that changed longest ago, and forgets its change. A
+    /// socket is reported once however much changed:
+    /// [`tcp_ready`](Self::tcp_ready) or [`udp_ready`](Self::udp_ready) tells its
+    /// state.
     pub fn next_event(&mut self) -> Option<SocketEvent> {
         Some(match self.events.take()? {
             Changed::Tcp(index) => SocketEvent::Tcp(ConnectionId(self.tcp.key(index))),
@@ -216,44 +228,46 @@ impl Stack {
         })
     }
 
-    /// Where the stack is attached.
+    /// Returns the interface given to [`new`](Self::new).
     pub const fn interface(&self) -> &Interface {
         &self.interface
     }
 
-    /// Frames received, and frames sent, in one [`turn`](crate::turn()) at most.
+    /// Returns the knob `stack.turn_budget`: the largest number of frames received,
+    /// and of frames sent, in one [`turn`](crate::turn()).
     pub const fn turn_budget(&self) -> usize {
         self.turn_budget
     }
 
-    /// What happened below TCP and in demultiplexing, and every discard.
+    /// Returns the counters below TCP and of demultiplexing, with every discard.
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// What happened in connections.
+    /// Returns the counters of all connections.
     pub const fn tcp_counters(&self) -> &TcpCounters {
         &self.tcp.host_state.counters
     }
 
-    /// How often there was no range left in which to remember what was sent: from
-    /// then on what is known of it is less precise.
+    /// Returns how often no range was left to track payload in flight (knobs
+    /// `stack.sent_ranges` and `sent_ranges_each`). Neighbouring ranges are then
+    /// merged, so loss detection is less precise.
     pub const fn sent_ranges_refused(&self) -> u64 {
         self.tcp.host_state.sent.refused()
     }
 
-    /// Why connections discarded segments.
+    /// Returns the segments that connections discarded, by reason.
     pub const fn tcp_discards(&self) -> &Discards {
         &self.tcp.host_state.discards
     }
 
-    /// The trace ring; off unless the knob `trace.records` says otherwise.
+    /// Returns the trace ring, which is off unless the knob `trace.records` is above 0.
     pub const fn trace(&self) -> &Trace {
         &self.tcp.host_state.trace
     }
 
-    /// Hands every record of the trace to `take`, oldest first, and forgets
-    /// them. Returns how many had been overwritten before.
+    /// Passes every record of the trace to `take`, oldest first, and clears the
+    /// trace. Returns the number of records overwritten since it was last clear.
     pub fn drain_trace(&mut self, take: impl FnMut(&TraceRecord)) -> u64 {
         let forgotten = self.tcp.host_state.trace.overwritten();
         self.tcp.host_state.trace.iter().for_each(take);
@@ -261,7 +275,7 @@ impl Stack {
         forgotten
     }
 
-    /// Nodes of lists that are in use: what peers can make this host remember.
+    /// Returns the list nodes in use, which peers can make this host keep.
     pub fn nodes_used(&self) -> Nodes {
         Nodes {
             ranges: self.pool.range_count() - self.pool.free_ranges(),
@@ -269,32 +283,32 @@ impl Stack {
         }
     }
 
-    /// Nodes of such lists that were looked at so far, for all packets: a measure
-    /// of work that is the same on every machine.
+    /// Returns the list nodes visited since the start: a measure of work that is
+    /// the same on every machine.
     pub fn nodes_walked(&self) -> u64 {
         self.pool.ranges_walked() + self.tcp.host_state.sent.nodes_visited()
     }
 
-    /// Packet memory, for its accounts.
+    /// Returns packet memory, to read how much each holder has.
     pub const fn pool(&self) -> &Pool {
         &self.pool
     }
 
-    /// The routes.
+    /// Returns the routing table.
     pub const fn routes(&self) -> &Routes {
         &self.routes
     }
 
-    /// The routes, to add some.
+    /// Returns the routing table, to add routes to it (knob `ip.routes`).
     pub const fn routes_mut(&mut self) -> &mut Routes {
         &mut self.routes
     }
 
-    /// Checks what must hold between any two calls: memory, tables and every
-    /// connection. For tests and checkers; its cost grows with everything held.
+    /// Checks the invariants of memory, tables and every connection. For tests
+    /// and checkers: its cost grows with the number of connections and blocks.
     ///
     /// # Panics
-    /// With what is broken.
+    /// If an invariant is broken.
     pub fn verify(&self, now: Instant) {
         self.pool.verify();
         self.tcp.verify();
@@ -304,7 +318,7 @@ impl Stack {
         }
     }
 
-    /// TCP, and what its calls need besides.
+    /// Borrows TCP and the other arguments of its calls.
     pub(crate) fn tcp_and_host(&mut self, now: Instant) -> (&mut TcpLayer, HostContext<'_>) {
         let host = HostContext {
             now,
@@ -315,16 +329,16 @@ impl Stack {
         (&mut self.tcp, host)
     }
 
-    /// Bytes of text without options that one packet to `remote` carries.
+    /// Returns the largest TCP payload of one packet to `remote`, without options.
     pub(crate) fn mss_limit(&self, remote: IpAddr) -> u16 {
-        let text = self
+        let payload = self
             .sender
             .max_payload(remote)
             .saturating_sub(TcpHeader::LEN);
-        text.clamp(1, (u16::MAX - 60) as usize) as u16
+        payload.clamp(1, (u16::MAX - 60) as usize) as u16
     }
 
-    /// Whether packets to `remote` go to one other host.
+    /// Returns whether a route leads to `remote` and it is one other host.
     pub(crate) fn is_reachable(&self, remote: IpAddr) -> bool {
         match self.routes.lookup(remote) {
             Some(Route::Neighbour(_)) => true,
@@ -333,7 +347,7 @@ impl Stack {
     }
 }
 
-/// The smallest MTU that every IPv4 host must take. RFC 791 §3.2.
+/// Smallest MTU that an IPv4 link may have. RFC 791 §3.2.
 const MIN_MTU: usize = 68;
 
 fn check(interface: &Interface) -> Result<(), ConfigError> {

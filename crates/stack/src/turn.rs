@@ -1,28 +1,32 @@
-//! One turn: what arrived, what is due, what must leave.
+//! One turn of a stack: receive frames, run timers, send frames.
 //!
-//! Rule: a turn is bounded by the stack's budget in each direction, so that one
-//! busy stack cannot hold up who drives it; what is left over is for the next
+//! Rule: the knob `stack.turn_budget` bounds the frames of a turn in each
+//! direction, so a busy stack returns to its caller; the rest is left to the next
 //! turn. The same turn runs in virtual time, on a thread and in an executor.
 
 use fullpipe_pool::Instant;
 
 use crate::{device::Device, stack::Stack};
 
-/// What a turn did.
+/// The outcome of a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Turn {
     /// Frames received.
     pub received: usize,
     /// Frames sent.
     pub sent: usize,
-    /// There is more to do at once: turn again.
+    /// The budget was used up or a timer is due: call [`turn()`] again at once.
     pub more_work: bool,
-    /// The device took no more, or holds as much of a connection's text as it
-    /// may: turn again when it has sent some.
+    /// The device lent no memory, or holds as much payload of a connection as it
+    /// may: call [`turn()`] again when the device has sent some.
     pub device_full: bool,
 }
 
-/// Moves frames both ways between `stack` and `device`, and lets deadlines pass.
+/// Hands received frames of `device` to `stack`, runs the timers that have
+/// expired at `now`, and sends due frames.
+///
+/// Sleep until [`Stack::next_timeout`] or the next frame if neither
+/// [`more_work`](Turn::more_work) nor [`device_full`](Turn::device_full) is set.
 pub fn turn(stack: &mut Stack, device: &mut impl Device, now: Instant) -> Turn {
     let budget = stack.turn_budget();
     let mut received = 0;

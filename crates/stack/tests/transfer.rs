@@ -269,7 +269,7 @@ fn a_connection_says_what_bounds_it() {
         "ESTABLISHED",
         "tcp.send_buffer",
         "pool.blocks",
-        "held back by",
+        "limited by",
     ] {
         assert!(words.contains(part), "{part} is missing in:\n{words}");
     }

@@ -7,20 +7,21 @@ use core::{fmt, net::SocketAddr};
 
 use fullpipe_wire::Protocol;
 
-/// What a router or host reports about a packet that we may have sent.
+/// An error that a router or host reported about a packet of this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathError {
-    /// It could not be delivered.
+    /// The packet could not be delivered.
     Unreachable {
-        /// It never will be: no such protocol, no such port. RFC 1122 §4.2.3.9.
+        /// Whether a repetition would fail, too: no such protocol or port.
+        /// RFC 1122 §4.2.3.9.
         hard: bool,
     },
-    /// It was too long for a link on the way. RFC 1191.
+    /// The packet was too long for a link of the path. RFC 1191.
     FragmentationNeeded {
-        /// Bytes that the link takes; never below `ip.path_mtu_min`.
+        /// MTU of that link in bytes; not below the knob `ip.path_mtu_min`.
         mtu: u16,
     },
-    /// It was on its way for too long.
+    /// The packet exceeded its time to live.
     TimeExceeded,
 }
 
@@ -39,17 +40,17 @@ impl fmt::Display for PathError {
 
 impl core::error::Error for PathError {}
 
-/// An ICMP error about one of our packets, to be validated by whoever sent it.
+/// An unverified ICMP error about a packet of this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IcmpEvent {
-    /// What went wrong.
+    /// The error.
     pub(crate) error: PathError,
-    /// What the packet carried.
+    /// Protocol of the packet.
     pub(crate) protocol: Protocol,
-    /// Our side of the packet.
+    /// Source of the packet: a local address and port.
     pub(crate) local: SocketAddr,
-    /// The other side.
+    /// Destination of the packet.
     pub(crate) remote: SocketAddr,
-    /// The quoted sequence number; means something for TCP only.
+    /// Quoted sequence number; meaningful for TCP only.
     pub(crate) seq: u32,
 }

@@ -3,7 +3,7 @@
 //! Rule: an address is judged once, by [`Subnet::audience`](super::Subnet), and
 //! the layers match on the result. Nothing is decided here.
 
-/// Who a packet is for, as seen from one host.
+/// The hosts that a packet is addressed to, as seen from this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Audience {
     /// This host.

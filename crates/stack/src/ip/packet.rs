@@ -13,40 +13,40 @@ pub(crate) enum IpHeader {
     V4(Ipv4Header),
 }
 
-/// A whole datagram received: no fragment, sound, and for us.
+/// A complete datagram that was received for this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Packet<'a> {
-    /// Its header; of the first fragment, when it came in several.
+    /// The header; of the first fragment, if there were several.
     pub(crate) header: IpHeader,
-    /// Whether it was for every host of the network.
+    /// Whether it was addressed to every host of the network.
     pub(crate) broadcast: bool,
-    /// What it carries, starting with the header of its protocol.
+    /// The payload, which begins with the header of its protocol.
     pub(crate) payload: &'a [u8],
 }
 
 impl Packet<'_> {
-    /// Who sent it.
+    /// Returns the source address.
     pub(crate) const fn src(&self) -> IpAddr {
         match &self.header {
             IpHeader::V4(header) => IpAddr::V4(header.src),
         }
     }
 
-    /// Who it is for.
+    /// Returns the destination address.
     pub(crate) const fn dst(&self) -> IpAddr {
         match &self.header {
             IpHeader::V4(header) => IpAddr::V4(header.dst),
         }
     }
 
-    /// What the payload is.
+    /// Returns the protocol of the payload.
     pub(crate) const fn protocol(&self) -> Protocol {
         match &self.header {
             IpHeader::V4(header) => header.protocol,
         }
     }
 
-    /// What routers said about congestion.
+    /// Returns the ECN codepoint. RFC 3168 §5.
     pub(crate) const fn ecn(&self) -> Ecn {
         match &self.header {
             IpHeader::V4(header) => header.ecn,

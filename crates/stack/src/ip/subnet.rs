@@ -7,17 +7,17 @@ use core::net::IpAddr;
 
 use super::{audience::Audience, v4};
 
-/// This host's address, and how much of it names the network.
+/// An address and the length of its network's prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subnet {
-    /// This host's address.
+    /// Address of this host, or of any host in the network.
     pub address: IpAddr,
-    /// Leading bits that all hosts of the network share.
+    /// Length of the prefix that all hosts of the network share, in bits.
     pub prefix_len: u8,
 }
 
 impl Subnet {
-    /// Whether `ip` is in the same network.
+    /// Returns whether `ip` is in the network.
     pub fn contains(&self, ip: IpAddr) -> bool {
         match (self.address, ip) {
             (IpAddr::V4(own), IpAddr::V4(ip)) => {
@@ -30,7 +30,7 @@ impl Subnet {
         }
     }
 
-    /// Who a packet to `dst` is for.
+    /// Returns the audience of a packet to `dst`.
     pub(crate) fn audience(&self, dst: IpAddr) -> Audience {
         match (self.address, dst) {
             (IpAddr::V4(own), IpAddr::V4(dst)) => v4::audience(own, self.prefix_len, dst),
@@ -40,7 +40,7 @@ impl Subnet {
         }
     }
 
-    /// Whether a packet from `src` can have come from one other host.
+    /// Returns whether `src` can be the address of one other host.
     /// RFC 1122 §3.2.1.3.
     pub(crate) fn may_send_to_us(&self, src: IpAddr) -> bool {
         !src.is_unspecified() && !src.is_loopback() && self.audience(src) == Audience::Other

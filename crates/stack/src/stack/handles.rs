@@ -1,58 +1,59 @@
-//! The names of what an application holds, and what it may ask for when it
-//! opens it.
+//! The ids of sockets, events about them, and options for opening them.
 //!
-//! Rule: an id names one connection or listener for good; after that is gone
-//! the id finds nothing, whoever uses the slot next.
+//! Rule: an id identifies one socket for ever. After that socket is closed the
+//! id is refused, even if its slot is in use again.
 
 use fullpipe_tcp::Tuning;
 
 use crate::{slab::Key, udp::UdpId};
 
-/// Names a connection.
+/// Identifies a connection of one stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub(crate) Key);
 
-/// Names a listener.
+/// Identifies a listener of one stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ListenerId(pub(crate) Key);
 
 impl ConnectionId {
-    /// The connection's number in the trace; used again when it is gone.
+    /// Returns the connection's slot, which is its number in the trace. A later
+    /// connection may get the same.
     pub const fn index(self) -> u32 {
         self.0.index
     }
 }
 
 impl ListenerId {
-    /// The listener's slot; used again when it is gone.
+    /// Returns the listener's slot. A later listener may get the same.
     pub const fn index(self) -> u32 {
         self.0.index
     }
 }
 
-/// Something changed about a handle.
+/// A change of a socket, reported by [`Stack::next_event`](crate::Stack::next_event).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketEvent {
-    /// Ask [`tcp_ready`](crate::Stack::tcp_ready) what.
+    /// A connection changed: [`tcp_ready`](crate::Stack::tcp_ready) tells how.
     Tcp(ConnectionId),
     /// A connection waits to be [accepted](crate::Stack::tcp_accept).
     Accept(ListenerId),
-    /// A datagram arrived, or the queue of those to be sent has room again.
+    /// A datagram arrived, an error was reported, or the send queue has room again.
     Udp(UdpId),
 }
 
-/// What a listener may be given.
+/// Options of a listener.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ListenOptions {
-    /// Connections that may wait to be accepted; `None`: knob `stack.backlog`.
+    /// Connections that may wait to be accepted, at least 1; `None`: knob
+    /// `stack.backlog`.
     pub backlog: Option<u32>,
-    /// What its connections start with; `None`: the knobs.
+    /// Settings of its connections; `None`: those of the knobs.
     pub tuning: Option<Tuning>,
 }
 
-/// What a new connection may be given.
+/// Options of a connection to be opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectOptions {
-    /// What it starts with; `None`: the knobs.
+    /// Its settings; `None`: those of the knobs.
     pub tuning: Option<Tuning>,
 }

@@ -1,7 +1,8 @@
 //! The application's TCP calls.
 //!
-//! Rule: no call waits and none sends; what it changed leaves in the next
-//! [`transmit`](Stack::transmit). A full buffer and an empty one are outcomes.
+//! Rule: no call blocks and none sends; segments that a call makes due leave in
+//! the next [`transmit`](Stack::transmit). A full or an empty buffer is an
+//! outcome, not an error.
 
 use core::net::SocketAddr;
 
@@ -16,11 +17,16 @@ use crate::{
 };
 
 impl Stack {
-    /// Listens at `local`; an unspecified address is every address of this host.
+    /// Listens at `local`; the unspecified address stands for every address of
+    /// this host. RFC 9293 §3.9.1.1.
+    ///
+    /// [`SocketEvent::Accept`](crate::SocketEvent::Accept) reports a connection
+    /// to be [accepted](Self::tcp_accept).
     ///
     /// # Errors
-    /// The address is not ours or in use, has no port, or every listener is in
-    /// use.
+    /// [`OpenError::AddressNotOurs`], [`AddressInUse`](OpenError::AddressInUse),
+    /// [`NoPort`](OpenError::NoPort) or
+    /// [`TooManyListeners`](OpenError::TooManyListeners).
     pub fn tcp_listen(
         &mut self,
         local: SocketAddr,
@@ -35,11 +41,12 @@ impl Stack {
             .map(ListenerId)
     }
 
-    /// The connection that waited longest to be accepted, and its peer; `None`
-    /// when none waits.
+    /// Accepts the connection that has waited longest in `listener`, and returns
+    /// its id and its peer's address; `None` if none waits. Its handshake is
+    /// complete, and payload may have arrived.
     ///
     /// # Errors
-    /// No such listener.
+    /// [`TcpError::NoSuchHandle`]: the listener is closed.
     pub fn tcp_accept(
         &mut self,
         listener: ListenerId,
@@ -59,10 +66,11 @@ impl Stack {
         }))
     }
 
-    /// Stops to listen. Connections that were not accepted are reset.
+    /// Closes a listener and resets the connections that wait in it. Accepted
+    /// connections live on.
     ///
     /// # Errors
-    /// No such listener.
+    /// [`TcpError::NoSuchHandle`]: the listener is closed already.
     pub fn tcp_close_listener(
         &mut self,
         listener: ListenerId,
@@ -77,12 +85,15 @@ impl Stack {
         Ok(())
     }
 
-    /// Opens a connection to `remote`. `local`: which address and port to use;
-    /// port 0, or `None`, lets the stack choose. Events tell when it is
-    /// connected; text may be written before.
+    /// Opens a connection to `remote` from `local`; `None`, or port 0, lets the
+    /// stack choose the port (RFC 6056). The SYN leaves in the next `transmit`.
+    ///
+    /// [`SocketEvent::Tcp`](crate::SocketEvent::Tcp) reports the end of the
+    /// handshake, and [`tcp_ready`](Self::tcp_ready) then has `connected` or
+    /// `closed`. A write takes 0 bytes before that.
     ///
     /// # Errors
-    /// [`OpenError`] says which address, route or place is missing.
+    /// [`OpenError`] tells which address, port, route or slot is missing.
     pub fn tcp_connect(
         &mut self,
         remote: SocketAddr,
@@ -107,25 +118,32 @@ impl Stack {
         Ok(ConnectionId(tcp.key(index)))
     }
 
-    /// Takes as much of `text` as there is room for; returns how much that was.
-    /// 0: no room now. An event tells when there is some again.
+    /// Copies as much of `payload` into the send buffer as has room, and returns
+    /// the number of bytes. The send buffer and free packet memory bound it; with
+    /// the knob `tcp.write_atomic` it is all or nothing.
+    ///
+    /// 0 is no error: the buffer is full, or the handshake is not complete.
+    /// [`SocketEvent::Tcp`](crate::SocketEvent::Tcp) reports that there is room
+    /// again.
     ///
     /// # Errors
-    /// No such connection, this direction is closed, or the connection ended.
+    /// [`TcpError::NoSuchHandle`], [`TcpError::Shutdown`] after
+    /// [`tcp_shutdown`](Self::tcp_shutdown), or [`TcpError::Ended`].
     pub fn tcp_write(
         &mut self,
         id: ConnectionId,
-        text: &[u8],
+        payload: &[u8],
         now: Instant,
     ) -> Result<usize, TcpError> {
-        Ok(self.call(id, now, |connection, env| connection.write(text, env))??)
+        Ok(self.call(id, now, |connection, env| connection.write(payload, env))??)
     }
 
-    /// Like [`tcp_write`](Self::tcp_write), but `fill` writes in place, slice
-    /// by slice, and returns how many bytes of each slice it wrote.
+    /// Writes like [`tcp_write`](Self::tcp_write) without a copy: `fill` gets the
+    /// free slices of the send buffer one by one, and returns the number of bytes
+    /// that it wrote to each. A slice not filled to its end is the last.
     ///
     /// # Errors
-    /// As for `tcp_write`.
+    /// Those of `tcp_write`.
     pub fn tcp_write_with(
         &mut self,
         id: ConnectionId,
@@ -135,11 +153,12 @@ impl Stack {
         Ok(self.call(id, now, |connection, env| connection.write_with(fill, env))??)
     }
 
-    /// Copies received text into `out`.
+    /// Copies received payload into `out` and frees its memory, which may open the
+    /// receive window.
     ///
     /// # Errors
-    /// No such connection, or it ended other than in order and everything that
-    /// had arrived was read.
+    /// [`TcpError::NoSuchHandle`]; or [`TcpError::Ended`] if the connection ended
+    /// by a reset, a timeout or an error and all payload has been read.
     pub fn tcp_read(
         &mut self,
         id: ConnectionId,
@@ -149,11 +168,12 @@ impl Stack {
         Ok(self.call(id, now, |connection, env| connection.read(out, env))??)
     }
 
-    /// Hands received text to `take`, slice by slice, in place; `take` returns
-    /// how many bytes of each slice it took.
+    /// Reads like [`tcp_read`](Self::tcp_read) without a copy: `take` gets the
+    /// received slices one by one, and returns the number of bytes that it
+    /// consumed of each. A slice not consumed to its end is the last.
     ///
     /// # Errors
-    /// As for [`tcp_read`](Self::tcp_read).
+    /// Those of `tcp_read`.
     pub fn tcp_read_with(
         &mut self,
         id: ConnectionId,
@@ -163,37 +183,39 @@ impl Stack {
         Ok(self.call(id, now, |connection, env| connection.read_with(take, env))??)
     }
 
-    /// Closes this direction: the peer reads the end after what was written.
+    /// Closes the sending direction: a FIN follows the payload already written.
+    /// Reading goes on. RFC 9293 §3.6.
     ///
     /// # Errors
-    /// No such connection.
+    /// [`TcpError::NoSuchHandle`].
     pub fn tcp_shutdown(&mut self, id: ConnectionId, now: Instant) -> Result<(), TcpError> {
         self.call(id, now, |connection, env| connection.shutdown(env))
     }
 
-    /// Lets go of the connection, as BSD's `close` does: what was written is
-    /// still delivered, and unread text is lost, of which a reset tells the
-    /// peer. The id is of no use afterwards.
+    /// Closes the connection as BSD's `close` does. Payload already written is
+    /// still delivered, by an orphan (knobs `stack.orphans` and
+    /// `tcp.orphan_retries`). If received payload is unread the peer gets a reset
+    /// instead (RFC 2525 §2.17). The id is refused afterwards.
     ///
     /// # Errors
-    /// No such connection.
+    /// [`TcpError::NoSuchHandle`].
     pub fn tcp_close(&mut self, id: ConnectionId, now: Instant) -> Result<(), TcpError> {
         self.let_go(id, false, now)
     }
 
-    /// Ends the connection at once, with a reset. The id is of no use
-    /// afterwards.
+    /// Aborts the connection with a reset. The id is refused afterwards.
+    /// RFC 9293 §3.9.1.5.
     ///
     /// # Errors
-    /// No such connection.
+    /// [`TcpError::NoSuchHandle`].
     pub fn tcp_abort(&mut self, id: ConnectionId, now: Instant) -> Result<(), TcpError> {
         self.let_go(id, true, now)
     }
 
-    /// Changes a setting of one connection.
+    /// Sets an option of one connection; knobs set the same for all.
     ///
     /// # Errors
-    /// No such connection.
+    /// [`TcpError::NoSuchHandle`].
     pub fn tcp_set(
         &mut self,
         id: ConnectionId,
@@ -203,26 +225,28 @@ impl Stack {
         self.call(id, now, |connection, env| connection.set(option, env))
     }
 
-    /// What the connection is ready for.
+    /// Returns whether the connection is connected, readable, writable or closed.
     ///
     /// # Errors
-    /// No such connection.
+    /// [`TcpError::NoSuchHandle`].
     pub fn tcp_ready(&mut self, id: ConnectionId, now: Instant) -> Result<Ready, TcpError> {
         self.look(id, now, |connection, env| connection.ready(env))
     }
 
-    /// Everything there is to know of the connection.
+    /// Returns every variable of the connection, and time and bytes by limit, as
+    /// of `now`.
     ///
     /// # Errors
-    /// No such connection.
+    /// [`TcpError::NoSuchHandle`].
     pub fn tcp_info(&mut self, id: ConnectionId, now: Instant) -> Result<Info, TcpError> {
         self.look(id, now, |connection, env| connection.info(env))
     }
 
-    /// What bounds this connection to what, in lines for people.
+    /// Describes the connection in lines of text: each bound, its value and its
+    /// knob, and the time by limit.
     ///
     /// # Errors
-    /// No such connection.
+    /// [`TcpError::NoSuchHandle`].
     pub fn describe(&mut self, id: ConnectionId, now: Instant) -> Result<Description, TcpError> {
         let (local, remote) = self.tcp_ends(id)?;
         let info = self.tcp_info(id, now)?;
@@ -235,29 +259,29 @@ impl Stack {
         ))
     }
 
-    /// The connection's two addresses: ours, then the peer's.
+    /// Returns the connection's local and remote address.
     ///
     /// # Errors
-    /// No such connection.
+    /// [`TcpError::NoSuchHandle`].
     pub fn tcp_ends(&self, id: ConnectionId) -> Result<(SocketAddr, SocketAddr), TcpError> {
         let tuple = self.slot(id)?.tuple;
         Ok((tuple.local(), tuple.remote()))
     }
 
-    /// Connections whose application has closed them and that finish alone,
-    /// those in TIME-WAIT not counted.
+    /// Counts orphans: connections that the application has closed and that are
+    /// still delivering payload or closing, those in TIME-WAIT excluded.
     pub fn tcp_orphans(&self) -> u32 {
         self.tcp.orphan_count()
     }
 
-    /// Connections in slots, handshakes under way, and connections in
-    /// TIME-WAIT that nobody holds.
+    /// Counts connections in slots, handshakes in progress, and connections in
+    /// TIME-WAIT that have left their slots.
     pub fn tcp_counts(&self) -> (u32, u32, u32) {
         let (handshakes, time_waits) = self.tcp.lesser_counts();
         (self.tcp.slots.len(), handshakes, time_waits)
     }
 
-    /// The connection that `id` names, if the application still holds it.
+    /// Returns the connection of `id`, unless the application has closed it.
     fn slot(&self, id: ConnectionId) -> Result<&ConnectionSlot, TcpError> {
         let slot = self
             .tcp
@@ -278,7 +302,7 @@ impl Stack {
         Ok(tcp.run(id.0.index, &mut host, call))
     }
 
-    /// Looks at a connection without changing it.
+    /// Calls a connection without changing it.
     fn look<R>(
         &mut self,
         id: ConnectionId,

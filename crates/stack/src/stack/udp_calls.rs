@@ -1,6 +1,7 @@
 //! The application's UDP calls.
 //!
-//! Rule: as for TCP: no call waits and none sends.
+//! Rule: no call blocks and none sends; a queued datagram leaves in the next
+//! [`transmit`](Stack::transmit).
 
 use core::net::SocketAddr;
 
@@ -11,30 +12,41 @@ use crate::{
 };
 
 impl Stack {
-    /// Opens a socket that receives what is sent to `local`. An unspecified
-    /// address is every address of this host, port 0 a free one.
+    /// Opens a socket bound to `local`. The unspecified address stands for every
+    /// address of this host, port 0 for a free port.
     ///
     /// # Errors
-    /// The address is not ours or in use, or every port or socket is.
+    /// [`UdpError::AddressNotOurs`], [`AddressInUse`](UdpError::AddressInUse),
+    /// [`NoFreePort`](UdpError::NoFreePort) or
+    /// [`TooManySockets`](UdpError::TooManySockets).
     pub fn udp_bind(&mut self, local: SocketAddr) -> Result<UdpId, UdpError> {
         self.udp.bind(local)
     }
 
-    /// Queues a datagram. False: no room now; an event tells when there is.
+    /// Queues a datagram for `to`. Returns false, and takes nothing, if the send
+    /// queue or packet memory is full; [`SocketEvent::Udp`](crate::SocketEvent::Udp)
+    /// reports that there is room again.
     ///
     /// # Errors
-    /// No such socket, a destination that cannot be sent to, or a datagram that
-    /// no queue could ever hold.
-    pub fn udp_send(&mut self, id: UdpId, to: SocketAddr, text: &[u8]) -> Result<bool, UdpError> {
+    /// [`UdpError::NoSuchSocket`], [`BadDestination`](UdpError::BadDestination), or
+    /// [`TooLong`](UdpError::TooLong) for a datagram that no empty queue could
+    /// hold.
+    pub fn udp_send(
+        &mut self,
+        id: UdpId,
+        to: SocketAddr,
+        payload: &[u8],
+    ) -> Result<bool, UdpError> {
         self.udp
-            .send(id, to, text, &mut self.pool, &mut self.counters)
+            .send(id, to, payload, &mut self.pool, &mut self.counters)
     }
 
-    /// Takes the datagram that waited longest; what does not fit in `out` is
-    /// lost. `None`: none waits.
+    /// Takes the oldest received datagram and copies its payload to `out`; bytes
+    /// that do not fit are lost, and [`UdpReceived::len`] tells how many there
+    /// were. `None`: no datagram waits.
     ///
     /// # Errors
-    /// No such socket.
+    /// [`UdpError::NoSuchSocket`].
     pub fn udp_receive(
         &mut self,
         id: UdpId,
@@ -43,35 +55,35 @@ impl Stack {
         self.udp.receive(id, out, &mut self.pool)
     }
 
-    /// What the socket is bound to.
+    /// Returns the address and port that the socket is bound to.
     ///
     /// # Errors
-    /// No such socket.
+    /// [`UdpError::NoSuchSocket`].
     pub fn udp_local(&self, id: UdpId) -> Result<SocketAddr, UdpError> {
         self.udp.local(id)
     }
 
-    /// What the socket is ready for.
+    /// Returns whether the socket is readable or writable.
     ///
     /// # Errors
-    /// No such socket.
+    /// [`UdpError::NoSuchSocket`].
     pub fn udp_ready(&self, id: UdpId) -> Result<UdpReady, UdpError> {
         self.udp.ready(id)
     }
 
-    /// How full the socket's queues are, and what it lost.
+    /// Returns the fill of the socket's queues and the datagrams that it dropped.
     ///
     /// # Errors
-    /// No such socket.
+    /// [`UdpError::NoSuchSocket`].
     pub fn udp_info(&self, id: UdpId) -> Result<UdpInfo, UdpError> {
         self.udp.info(id)
     }
 
-    /// What the network last reported about a datagram of this socket, and to
-    /// whom that was; asking forgets it.
+    /// Takes the last error that the network reported about a datagram of this
+    /// socket, with the destination of that datagram. RFC 1122 §4.1.3.3.
     ///
     /// # Errors
-    /// No such socket.
+    /// [`UdpError::NoSuchSocket`].
     pub fn udp_take_error(
         &mut self,
         id: UdpId,
@@ -79,11 +91,10 @@ impl Stack {
         self.udp.take_error(id)
     }
 
-    /// Closes the socket. What was queued is still sent; what was not read is
-    /// lost.
+    /// Closes the socket. Queued datagrams are still sent, unread ones are lost.
     ///
     /// # Errors
-    /// No such socket.
+    /// [`UdpError::NoSuchSocket`].
     pub fn udp_close(&mut self, id: UdpId) -> Result<(), UdpError> {
         self.udp.close(id, &mut self.pool)?;
         self.events.forget_udp(id.0.index);

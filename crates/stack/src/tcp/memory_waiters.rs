@@ -51,7 +51,7 @@ impl MemoryWaiters {
     }
 
     /// Whether somebody who waits should be asked now.
-    pub(crate) fn may_go_on(&self, pool: &Pool) -> bool {
+    pub(crate) fn can_ask(&self, pool: &Pool) -> bool {
         !self.queue.is_empty(WAITING) && (self.to_ask > 0 || room(pool) > self.room_seen)
     }
 

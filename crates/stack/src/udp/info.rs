@@ -1,22 +1,22 @@
-//! A UDP socket as others may see it.
+//! The state of a UDP socket at one moment.
 //!
-//! Rule: figures only, as they are at one moment. Nothing is judged here.
+//! Rule: values only; nothing is decided here.
 
-/// How full a queue of datagrams is.
+/// The fill of a queue of datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UdpQueue {
-    /// Datagrams in it.
+    /// Datagrams in the queue.
     pub datagrams: usize,
-    /// The most that it takes.
+    /// Largest number of datagrams (knob `udp.receive_queue` or `send_queue`).
     pub most_datagrams: usize,
-    /// Bytes of their text.
+    /// Bytes of payload in the queue.
     pub bytes: u64,
-    /// The most that it takes.
+    /// Largest number of bytes (knob `udp.receive_buffer` or `send_buffer`).
     pub most_bytes: u64,
 }
 
 impl UdpQueue {
-    /// Datagrams of `size` bytes that it takes at most.
+    /// Returns the number of datagrams of `size` bytes that fill the queue.
     pub const fn most_of(&self, size: u64) -> usize {
         let by_bytes = self.most_bytes / if size > 0 { size } else { 1 };
         if by_bytes < self.most_datagrams as u64 {
@@ -26,7 +26,7 @@ impl UdpQueue {
         }
     }
 
-    /// Whether it has no room for another datagram of `size` bytes.
+    /// Returns whether the queue has no room for a datagram of `size` bytes.
     pub const fn is_full(&self, size: u64) -> bool {
         self.datagrams >= self.most_datagrams || self.bytes + size > self.most_bytes
     }
@@ -35,10 +35,10 @@ impl UdpQueue {
 /// A UDP socket at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UdpInfo {
-    /// Received and not read.
+    /// Received datagrams, not read yet.
     pub unread: UdpQueue,
-    /// Written and not sent.
+    /// Written datagrams, not sent yet.
     pub unsent: UdpQueue,
-    /// Received datagrams that were dropped because the queue or the pool was full.
+    /// Received datagrams dropped because the queue or packet memory was full.
     pub drops: u64,
 }

@@ -1,8 +1,8 @@
-//! Which neighbour a packet is handed to on its way.
+//! The routing table: from a destination to the next hop.
 //!
-//! Rule: the longest matching prefix wins (RFC 1812 §5.2.4.3), and the network
-//! we are in is a route like any other. The table does not know link addresses
-//! and is not changed by what arrives: ICMP redirects are not believed.
+//! Rule: the longest matching prefix wins (RFC 1812 §5.2.4.3), and the local
+//! network is a route like any other. The table knows no station addresses, and
+//! no received packet changes it: ICMP redirects are ignored.
 
 use alloc::vec::Vec;
 use core::{
@@ -12,23 +12,23 @@ use core::{
 
 use crate::ip::{audience::Audience, subnet::Subnet, v4};
 
-/// Where a packet goes next.
+/// The next hop of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
-    /// To this neighbour: the destination itself, or a gateway.
+    /// This neighbour: the destination itself or a gateway.
     Neighbour(IpAddr),
-    /// To every station of the link.
+    /// Every station of the link.
     Broadcast,
-    /// To the stations that listen to this group.
+    /// The stations that listen to this group.
     Multicast(IpAddr),
 }
 
-/// Why a route was not added.
+/// The reason that a route was not added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouteError {
-    /// The table has no entry left.
+    /// The table is full (knob `ip.routes`).
     Full,
-    /// Network and gateway are not both of the interface's family.
+    /// The network and the gateway are not both IPv4, as the interface is.
     Family,
 }
 
@@ -60,8 +60,8 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// A table that knows only the network of `subnet`, with room for `most`
-    /// routes more.
+    /// Returns a table with the route to the network of `subnet` and room for
+    /// `most` more.
     pub(crate) fn new(subnet: Subnet, most: u32) -> Self {
         let most = most as usize;
         Self {
@@ -71,10 +71,10 @@ impl Routes {
         }
     }
 
-    /// Routes what no other route matches to `gateway`.
+    /// Sets the default route, for destinations that no other route matches.
     ///
     /// # Errors
-    /// As [`add`](Self::add).
+    /// Those of [`add`](Self::add).
     pub fn set_default(&mut self, gateway: IpAddr) -> Result<(), RouteError> {
         self.add(
             Subnet {
@@ -85,11 +85,12 @@ impl Routes {
         )
     }
 
-    /// Routes the network of `to` to `gateway`; replaces the route to the same
-    /// network, if there is one.
+    /// Routes the network of `to` through `gateway`, in place of an earlier route
+    /// to the same network.
     ///
     /// # Errors
-    /// The table is full, or the addresses are not IPv4.
+    /// [`RouteError::Full`], or [`RouteError::Family`] for addresses that are not
+    /// IPv4.
     pub fn add(&mut self, to: Subnet, gateway: IpAddr) -> Result<(), RouteError> {
         let prefix_len = to.prefix_len.min(32);
         let (IpAddr::V4(address), IpAddr::V4(gateway)) = (to.address, gateway) else {
@@ -117,8 +118,8 @@ impl Routes {
         Ok(())
     }
 
-    /// Where a packet to `dst` goes next. `None` when no route leads there, or
-    /// when `dst` is this host: packets are not looped back.
+    /// Returns the next hop of a packet to `dst`; `None` if no route leads there
+    /// or `dst` is this host, because packets are not looped back.
     pub fn lookup(&self, dst: IpAddr) -> Option<Route> {
         match self.subnet.audience(dst) {
             Audience::Us => None,

@@ -14,7 +14,7 @@ fn pool(blocks: u32) -> Pool {
 
 /// Asks at most `most`; all of them still wait afterwards.
 fn ask(waiters: &mut MemoryWaiters, pool: &Pool, most: u32) -> Vec<u32> {
-    if !waiters.may_go_on(pool) {
+    if !waiters.can_ask(pool) {
         return Vec::new();
     }
     let count = waiters.count_to_ask(pool).min(most);
