@@ -191,6 +191,11 @@ impl TcpStream {
         Handle::Tcp(self.id.index())
     }
 
+    /// The connection's name in the stack, for [`Runtime::with_stack`].
+    pub const fn id(&self) -> ConnectionId {
+        self.id
+    }
+
     /// This end's address.
     pub const fn local_addr(&self) -> SocketAddr {
         self.local

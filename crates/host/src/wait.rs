@@ -152,3 +152,6 @@ impl Wake for Unpark {
         self.0.unpark();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -143,6 +143,13 @@ impl WakerTable {
         }
     }
 
+    /// The number of registered wakers.
+    #[cfg(test)]
+    pub(crate) fn count(&self) -> usize {
+        let sockets = self.sockets.iter().flatten();
+        sockets.flat_map(|socket| &socket.0).map(Vec::len).sum()
+    }
+
     fn place(handle: Handle) -> (usize, usize) {
         match handle {
             Handle::Tcp(index) => (0, index as usize),

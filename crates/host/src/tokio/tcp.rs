@@ -10,7 +10,7 @@ use std::{
 };
 
 use ::tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use fullpipe::{Info, ListenOptions, SocketOption, Tuning};
+use fullpipe::{ConnectionId, Info, ListenOptions, SocketOption, Tuning};
 
 use super::split::{self, OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
 use crate::{Runtime, tcp};
@@ -42,6 +42,11 @@ impl TcpStream {
         let stream = tcp::TcpStream::start_connect(runtime, remote, tuning)?;
         std::future::poll_fn(|context| stream.poll_connect(context)).await?;
         Ok(Self(stream))
+    }
+
+    /// The connection's name in the stack, for [`Runtime::with_stack`].
+    pub const fn id(&self) -> ConnectionId {
+        self.0.id()
     }
 
     /// This end's address.

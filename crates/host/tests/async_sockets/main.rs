@@ -1,0 +1,197 @@
+//! tokio's sockets of two stacks, over a cable in memory.
+//!
+//! Rule: no privilege is needed, and no assertion is about time.
+
+// No test here breaks a cable.
+#[allow(dead_code)]
+#[path = "../sockets/wire.rs"]
+mod wire;
+
+use std::{io, net::SocketAddr, time::Duration};
+
+use fullpipe_host::{
+    HostDevice, Runtime,
+    tokio::{TcpListener, TcpStream, UdpSocket},
+};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    time::timeout,
+};
+use wire::wire;
+
+const PORT: u16 = 7;
+
+fn at(host: u8) -> SocketAddr {
+    ([10, 0, 0, host], PORT).into()
+}
+
+fn start(device: impl HostDevice + 'static, host: u8) -> Runtime {
+    let prefix = format!("10.0.0.{host}/24").parse().expect("an address");
+    Runtime::builder(prefix)
+        .start(device)
+        .expect("the stack starts")
+}
+
+fn pair() -> (Runtime, Runtime) {
+    let (one, other) = wire();
+    (start(one, 1), start(other, 2))
+}
+
+fn pattern(len: usize) -> Vec<u8> {
+    (0..len)
+        .map(|offset| (offset * 7 + offset / 251) as u8)
+        .collect()
+}
+
+/// A connected pair: the client's end, and the server's.
+async fn connected(client: &Runtime, server: &Runtime) -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind(server, at(2)).expect("the port is free");
+    let stream = TcpStream::connect(client, at(2)).await;
+    let (peer, from) = listener.accept().await.expect("a client comes");
+    let stream = stream.expect("the server listens");
+    assert_eq!((from, peer.peer_addr()), (stream.local_addr(), from));
+    (stream, peer)
+}
+
+#[tokio::test]
+async fn megabytes_are_echoed_through_owned_halves() {
+    let (client, server) = pair();
+    let (stream, peer) = connected(&client, &server).await;
+    let echo = tokio::spawn(async move {
+        let (mut reader, mut writer) = peer.into_split();
+        tokio::io::copy(&mut reader, &mut writer).await
+    });
+    let sent = pattern(3_000_000);
+    let (mut reader, mut writer) = stream.into_split();
+    let payload = sent.clone();
+    let writing = tokio::spawn(async move { writer.write_all(&payload).await });
+    let mut echoed = Vec::new();
+    let read = reader.read_to_end(&mut echoed).await;
+    read.expect("the stream is sound");
+    assert!(echoed == sent, "{} bytes, or other ones", echoed.len());
+    assert_eq!(echo.await.expect("no panic").expect("sound"), 3_000_000);
+    writing.await.expect("no panic").expect("sound");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn borrowed_halves_read_and_write_at_the_same_time() {
+    let (client, server) = pair();
+    let (mut stream, mut peer) = connected(&client, &server).await;
+    let echo = tokio::spawn(async move {
+        let (mut reader, mut writer) = peer.split();
+        let echoed = tokio::io::copy(&mut reader, &mut writer).await;
+        peer.shutdown().await.and(echoed)
+    });
+    let sent = pattern(1_000_000);
+    let mut echoed = vec![0; sent.len()];
+    let (mut reader, mut writer) = stream.split();
+    let (wrote, read) = tokio::join!(writer.write_all(&sent), reader.read_exact(&mut echoed));
+    wrote.and(read).expect("the stream is sound");
+    assert!(echoed == sent, "we read what we wrote");
+    stream.shutdown().await.expect("it is open");
+    assert_eq!(stream.read(&mut [0]).await.expect("the end"), 0);
+    assert_eq!(echo.await.expect("no panic").expect("sound"), 1_000_000);
+}
+
+#[tokio::test]
+async fn a_cancelled_read_or_write_loses_no_byte() {
+    let (client, server) = pair();
+    let (mut stream, mut peer) = connected(&client, &server).await;
+    let sent = pattern(400_000);
+    let payload = sent.clone();
+    let writing = tokio::spawn(async move {
+        let mut left = &payload[..];
+        while !left.is_empty() {
+            if let Ok(written) = timeout(Duration::from_micros(50), peer.write(left)).await {
+                left = &left[written.expect("it is open")..];
+            }
+        }
+    });
+    let mut received: Vec<u8> = Vec::new();
+    let mut buffer = [0; 1_000];
+    loop {
+        match timeout(Duration::from_micros(50), stream.read(&mut buffer)).await {
+            Err(_) => {}
+            Ok(Ok(0)) => break,
+            Ok(read) => {
+                let read = read.expect("it is open");
+                received.extend(&buffer[..read]);
+            }
+        }
+    }
+    assert!(received == sent, "{} bytes, or other ones", received.len());
+    writing.await.expect("no panic");
+}
+
+#[tokio::test]
+async fn a_cancelled_accept_takes_no_connection() {
+    let (client, server) = pair();
+    let listener = TcpListener::bind(&server, at(2)).expect("the port is free");
+    for _ in 0..20 {
+        let accepted = timeout(Duration::from_micros(50), listener.accept()).await;
+        assert!(accepted.is_err(), "no client has come");
+    }
+    let stream = TcpStream::connect(&client, at(2))
+        .await
+        .expect("it listens");
+    let (_, from) = listener.accept().await.expect("the client waits");
+    assert_eq!(from, stream.local_addr());
+}
+
+#[tokio::test]
+async fn a_connect_fails_when_refused_and_ends_when_dropped() {
+    let (client, _server) = pair();
+    let refused = TcpStream::connect(&client, at(2)).await;
+    let error = refused.expect_err("nothing listens");
+    assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused, "{error}");
+    // No host has that address, so the handshake cannot end.
+    let unanswered = timeout(
+        Duration::from_millis(20),
+        TcpStream::connect(&client, at(9)),
+    )
+    .await;
+    assert!(unanswered.is_err(), "it waits");
+    let open = client.with_stack(|stack, _| stack.tcp_counts().0);
+    assert_eq!(open, 0, "the dropped future closed its connection");
+}
+
+#[tokio::test]
+async fn several_tasks_receive_from_one_udp_socket() {
+    let (one, other) = pair();
+    let sender = UdpSocket::bind(&one, at(1)).expect("the port is free");
+    let receiver = UdpSocket::bind(&other, at(2)).expect("the port is free");
+    let receiver = std::sync::Arc::new(receiver);
+    let tasks: Vec<_> = (0..3)
+        .map(|_| {
+            let receiver = std::sync::Arc::clone(&receiver);
+            tokio::spawn(async move {
+                let mut buffer = [0; 100];
+                let received = receiver.recv_from(&mut buffer).await;
+                let (len, from) = received.expect("it is open");
+                assert_eq!(from, at(1));
+                buffer[..len].to_vec()
+            })
+        })
+        .collect();
+    for number in 0..3 {
+        let sent = sender.send_to(&[number; 10], at(2)).await;
+        assert_eq!(sent.expect("there is room"), 10);
+    }
+    let mut received = Vec::new();
+    for task in tasks {
+        received.push(task.await.expect("no panic"));
+    }
+    received.sort();
+    assert_eq!(received, [vec![0; 10], vec![1; 10], vec![2; 10]]);
+}
+
+#[tokio::test]
+async fn a_stopped_runtime_ends_every_future() {
+    let (client, server) = pair();
+    let (mut stream, _peer) = connected(&client, &server).await;
+    let reading = tokio::spawn(async move { stream.read(&mut [0]).await });
+    tokio::task::yield_now().await;
+    drop(client);
+    let error = reading.await.expect("no panic").expect_err("it stopped");
+    assert_eq!(error.kind(), io::ErrorKind::NotConnected, "{error}");
+}
