@@ -98,12 +98,11 @@ fn send(id: UdpId, bytes: &[u8], to: SocketAddr, stack: &mut Stack) -> Option<io
     }
 }
 
+/// A received datagram's length and sender.
+type Received = io::Result<(usize, SocketAddr)>;
+
 /// One attempt to receive; `None` while none waits.
-fn receive(
-    id: UdpId,
-    buffer: &mut [u8],
-    stack: &mut Stack,
-) -> Option<io::Result<(usize, SocketAddr)>> {
+fn receive(id: UdpId, buffer: &mut [u8], stack: &mut Stack) -> Option<Received> {
     match stack.udp_receive(id, buffer) {
         Ok(Some(received)) => Some(Ok((received.copied, received.from))),
         Ok(None) => None,
@@ -261,8 +260,7 @@ impl UdpSocket {
     pub(crate) fn receiving(
         &self,
         buffer: &mut [u8],
-    ) -> Wait<'_, impl FnMut(&mut Stack, Instant) -> Option<io::Result<(usize, SocketAddr)>> + Unpin>
-    {
+    ) -> Wait<'_, impl FnMut(&mut Stack, Instant) -> Option<Received> + Unpin> {
         let attempt = |stack: &mut Stack, _| receive(self.id, buffer, stack);
         Wait::new(&self.driver, self.handle(), Interest::Read, attempt)
     }

@@ -118,10 +118,14 @@ impl Step {
             Step::Clippy => {
                 cargo("clippy --quiet --workspace --all-targets -- -D warnings").outcome()
             }
-            Step::Tests => cargo("test --workspace --tests --no-fail-fast").tests(),
+            Step::Tests => cargo("test --workspace --tests --no-fail-fast")
+                .tests()
+                .and(cargo(&format!("{ASYNC} --no-fail-fast")).tests()),
             Step::DocTests => cargo("test --workspace --doc --no-fail-fast").tests(),
             Step::NoStd => cargo("build -p fullpipe --no-default-features").outcome(),
-            Step::Examples => cargo("build --workspace --examples").outcome(),
+            Step::Examples => cargo("build --workspace --examples")
+                .outcome()
+                .and(cargo(&format!("build {OUTSIDE}")).outcome()),
             Step::Doc => cargo("doc --quiet --workspace --no-deps")
                 .env("RUSTDOCFLAGS", "-D warnings")
                 .outcome(),
@@ -162,12 +166,25 @@ impl Step {
         let skipped = MANY.map(|name| format!("--skip {name}")).join(" ");
         self.cargo(&format!("{tests} -- --ignored --test-threads=1 {skipped}"))
             .tests()
+            .and(
+                self.cargo(&format!("{ASYNC} -- --ignored --test-threads=1"))
+                    .tests(),
+            )
+            .and(self.cargo(&format!("test {OUTSIDE} -- --ignored")).tests())
     }
 }
 
 /// In the names of the ignored tests that [`Step::Lab`] runs, and no other: they
 /// need nothing but time and an optimised build.
 const MANY: [&str; 3] = ["many_seeds", "tuned_buffers", "a_thousand_connections"];
+
+/// The tests of sockets for tokio. They run alone, because in one command with the
+/// others the feature would compile every crate above `fullpipe-host` once more.
+const ASYNC: &str = "test -p fullpipe-host --features tokio --test async_sockets --test async_tap";
+
+/// The program that uses the published crates from outside the workspace.
+const OUTSIDE: &str =
+    "--locked --manifest-path examples/http_server/Cargo.toml --target-dir target/outside";
 
 /// Runs the steps and prints the table and the closing line `N passed, N failed`.
 ///

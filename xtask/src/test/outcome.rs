@@ -66,6 +66,16 @@ impl Outcome {
         self
     }
 
+    /// The outcome of a step of two commands: this one's and `other`'s together.
+    pub fn and(mut self, other: Outcome) -> Outcome {
+        self.passed += other.passed;
+        self.failed.extend(other.failed);
+        self.ignored.extend(other.ignored);
+        self.ran.extend(other.ran);
+        self.left_out.extend(other.left_out);
+        self
+    }
+
     /// Takes in one line of a test program's output.
     pub fn read_line(&mut self, line: &str) {
         let Some((name, verdict)) = line
