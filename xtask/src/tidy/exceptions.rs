@@ -29,7 +29,7 @@ pub const LONG: [Exception; 5] = [
         why: "one table of cases",
     },
     Exception {
-        what: "crates/tcp/src/send/tests.rs::what_leaves_is_full_sized_or_the_end_or_all_that_will_ever_fit",
+        what: "crates/tcp/src/send/tests.rs::a_segment_is_full_or_the_tail_or_all_that_the_window_will_take",
         lines: 102,
         why: "one table of cases",
     },

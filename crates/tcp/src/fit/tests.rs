@@ -1,9 +1,9 @@
-//! Tests of `fit`.
+//! Segment sizes for small buffers.
 
 use super::*;
 
 #[test]
-fn two_segments_fit_into_a_small_buffer_and_large_buffers_change_nothing() {
+fn two_segments_fit_into_a_small_buffer_and_large_buffers_keep_full_segments() {
     assert_eq!(two_fit(1_460, 1_024, 2), 512);
     assert_eq!(two_fit(1_460, 1_024, 0), 1_460);
     assert_eq!(two_fit(1_460, 65_536, 8), 1_460);
@@ -11,7 +11,7 @@ fn two_segments_fit_into_a_small_buffer_and_large_buffers_change_nothing() {
 }
 
 #[test]
-fn a_peer_is_asked_for_segments_that_use_up_a_small_window() {
+fn the_offered_mss_divides_a_small_window() {
     for (window, expected) in [
         (6_664, 1_332),
         (2_920, 1_460),
@@ -25,7 +25,7 @@ fn a_peer_is_asked_for_segments_that_use_up_a_small_window() {
 }
 
 #[test]
-fn a_sender_cuts_a_small_buffer_into_pairs_that_use_it_up() {
+fn a_small_send_buffer_is_divided_into_pairs_of_segments() {
     for (room, segments, expected) in [
         (6_664, 8, 833),
         (6_664, 2, 1_110),
@@ -41,7 +41,7 @@ fn a_sender_cuts_a_small_buffer_into_pairs_that_use_it_up() {
 }
 
 #[test]
-fn a_segment_that_waits_a_round_trip_for_its_pair_is_answered_by_three_in_place_of_two() {
+fn three_segments_in_place_of_two_restore_the_pairs() {
     let at = |ms: u64| Instant::ZERO + Duration::from_millis(ms);
     let mut pairs = AckPairs::new();
     assert_eq!(pairs.cut(800, 1_700), 850, "a rest is spread");

@@ -1,4 +1,4 @@
-//! Tests of `limit.rs`.
+//! The tightest bound, and the clock.
 
 use super::{Limit::*, *};
 
@@ -26,7 +26,7 @@ fn the_smallest_bound_wins_and_the_first_of_equals() {
 }
 
 #[test]
-fn times_add_up_to_the_age_whatever_the_changes() {
+fn the_times_of_all_limits_add_up_to_the_age() {
     let mut clock = LimitClock::start(Handshake, Instant::from_micros(5));
     for (at_us, limit) in [(7, Application), (7, Nagle), (9, Nagle), (100, Recovery)] {
         clock.set(limit, Instant::from_micros(at_us));
@@ -41,7 +41,7 @@ fn times_add_up_to_the_age_whatever_the_changes() {
 }
 
 #[test]
-fn bytes_are_charged_to_the_limit_that_released_them() {
+fn bytes_are_charged_to_the_limit_that_ended_when_they_left() {
     let mut clock = LimitClock::start(SendBuffer, Instant::ZERO);
     clock.charge_bytes(1_460);
     clock.set(CwndSteady, Instant::from_micros(1));

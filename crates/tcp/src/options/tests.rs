@@ -1,4 +1,4 @@
-//! Tests of `options`.
+//! Offers and agreements.
 
 use super::*;
 

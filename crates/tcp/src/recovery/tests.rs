@@ -145,7 +145,7 @@ fn three_segments_sacked_beyond_a_hole_make_it_lost_at_once() {
 }
 
 #[test]
-fn one_segment_overtaken_is_lost_only_after_a_quarter_round_trip() {
+fn an_overtaken_segment_is_lost_only_after_a_quarter_round_trip() {
     let mut rig = Rig::with(3, 100);
     let out = rig.ack(102, 0, &[(1, 2)]);
     assert_eq!(out.change, RecoveryChange::Unchanged);
@@ -159,7 +159,7 @@ fn one_segment_overtaken_is_lost_only_after_a_quarter_round_trip() {
 }
 
 #[test]
-fn recovery_ends_when_everything_it_began_with_has_arrived() {
+fn recovery_ends_when_everything_outstanding_at_its_start_has_arrived() {
     let mut rig = Rig::with(5, 100);
     rig.ack(104, 0, &[(1, 4)]);
     assert_eq!(rig.recovery.phase(), RecoveryPhase::Fast);
@@ -174,7 +174,7 @@ fn recovery_ends_when_everything_it_began_with_has_arrived() {
 }
 
 #[test]
-fn a_timeout_takes_everything_for_lost_and_an_original_that_arrives_undoes_it() {
+fn a_timeout_marks_everything_lost_and_an_original_that_arrives_undoes_it() {
     let mut rig = Rig::with(4, 100);
     let (una, nxt) = (rig.una, rig.nxt);
     let now = Instant::from_millis(400);
@@ -188,7 +188,7 @@ fn a_timeout_takes_everything_for_lost_and_an_original_that_arrives_undoes_it() 
 }
 
 #[test]
-fn a_peer_that_takes_a_block_back_gets_it_again() {
+fn a_sacked_range_that_the_peer_discards_is_retransmitted() {
     let mut rig = Rig::with(4, 100);
     rig.ack(102, 0, &[(1, 3)]);
     // The ACK stops where the SACKed range begins: the peer has discarded it.
@@ -208,7 +208,7 @@ fn without_free_nodes_ranges_merge_and_nothing_fails() {
 }
 
 #[test]
-fn a_peer_without_sack_is_believed_after_three_duplicates() {
+fn without_sack_three_duplicates_show_a_loss() {
     let mut rig = Rig::with(6, 100);
     let mut changes = alloc::vec::Vec::new();
     for at_ms in 102..105 {
@@ -237,7 +237,7 @@ fn a_peer_without_sack_is_believed_after_three_duplicates() {
 }
 
 #[test]
-fn what_a_peer_reports_cuts_off_a_bounded_number_of_pieces_and_finds_its_place() {
+fn sack_blocks_split_off_a_bounded_number_of_ranges() {
     let mut rig = Rig::with(0, 1_000);
     rig.arena = SentArena::new(1_000, 1).with_max_cuts(20);
     // Fifty segments leave together: one range.
@@ -261,7 +261,7 @@ fn what_a_peer_reports_cuts_off_a_bounded_number_of_pieces_and_finds_its_place()
 }
 
 #[test]
-fn a_report_costs_a_logarithm_of_the_pieces_in_whatever_order_they_come() {
+fn a_sack_block_costs_a_logarithm_of_the_ranges_in_any_order() {
     for (pieces, mean) in [(1_024, 40), (32_768, 60)] {
         let mut rig = Rig::with(0, 4 * pieces);
         rig.arena = SentArena::new(4 * pieces, 1).with_max_cuts(2 * pieces);
@@ -286,7 +286,7 @@ fn a_report_costs_a_logarithm_of_the_pieces_in_whatever_order_they_come() {
 }
 
 #[test]
-fn lists_tree_and_sums_agree_whatever_is_reported() {
+fn lists_tree_and_sums_agree_after_random_events() {
     let mut changes = [0; 5];
     for seed in 0..60 {
         let mut dice = Rng::seeded(seed);

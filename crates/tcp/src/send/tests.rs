@@ -27,7 +27,7 @@ fn transmit(send: &mut SendHalf, bytes: u32) {
 }
 
 #[test]
-fn acknowledging_frees_the_text_below_across_the_wrap() {
+fn acknowledging_frees_the_payload_below_across_the_wrap() {
     let mut pool = pool(8);
     let mut send = established();
     assert_eq!(send.write(&[7; 600], 4_000, false, &mut pool), 600);
@@ -156,7 +156,7 @@ fn tail(unsent: u32, bound_by: Limit) -> Situation {
 }
 
 #[test]
-fn what_leaves_is_full_sized_or_the_end_or_all_that_will_ever_fit() {
+fn a_segment_is_full_or_the_tail_or_all_that_the_window_will_take() {
     use Decision::{Hold, Send};
     use Limit::{Application, CwndSteady, Memory, Nagle, ReceiveWindow, SendBuffer, ZeroWindow};
 
@@ -260,7 +260,7 @@ fn what_leaves_is_full_sized_or_the_end_or_all_that_will_ever_fit() {
 }
 
 #[test]
-fn the_tail_leaves_in_the_frame_of_what_is_before_it_unless_something_holds_it() {
+fn the_tail_leaves_with_the_segments_before_it_unless_nagle_or_cork_holds_it() {
     let whole = |change: fn(&mut Situation)| {
         let mut situation = Situation {
             goal: 4_500,
@@ -280,7 +280,7 @@ fn the_tail_leaves_in_the_frame_of_what_is_before_it_unless_something_holds_it()
 }
 
 #[test]
-fn what_is_left_of_a_window_leaves_behind_full_segments_where_that_is_asked_for() {
+fn the_rest_of_a_window_is_filled_behind_full_segments_if_the_knob_is_set() {
     use Decision::{Hold, Send};
     use Limit::{CwndSteady, ReceiveWindow};
 

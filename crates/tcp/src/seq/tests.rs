@@ -1,4 +1,4 @@
-//! Tests of `seq.rs`.
+//! Comparison and offsets across the wrap.
 
 use super::*;
 

@@ -1,9 +1,9 @@
-//! Tests of `trace.rs`.
+//! The ring of records.
 
 use super::*;
 
 #[test]
-fn the_ring_keeps_the_newest_and_counts_what_it_forgot() {
+fn the_ring_keeps_the_newest_records_and_counts_the_overwritten() {
     let mut trace = Trace::new(3);
     for count in 0..5 {
         trace.record(Instant::ZERO, 1, TraceEvent::Timeout(count));
@@ -21,7 +21,7 @@ fn the_ring_keeps_the_newest_and_counts_what_it_forgot() {
 }
 
 #[test]
-fn a_ring_that_was_cleared_begins_anew() {
+fn a_cleared_ring_starts_empty() {
     let mut trace = Trace::new(3);
     for count in 0..5 {
         trace.record(Instant::ZERO, 1, TraceEvent::Timeout(count));

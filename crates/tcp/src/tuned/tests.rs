@@ -1,9 +1,9 @@
-//! A size between its bounds, with and without plenty of memory.
+//! Sizes within their bounds, with and without free memory.
 
 use super::*;
 
 #[test]
-fn a_size_follows_between_its_bounds_while_memory_is_plenty() {
+fn a_size_follows_the_need_within_its_bounds_while_memory_is_plentiful() {
     let mut size = TunedSize::new(64, 1_000);
     assert!(size.is_tuned());
     for (wanted, expected) in [(10, 64), (500, 500), (5_000, 1_000), (300, 300)] {
@@ -13,7 +13,7 @@ fn a_size_follows_between_its_bounds_while_memory_is_plenty() {
 }
 
 #[test]
-fn under_pressure_nothing_grows_and_what_is_above_its_share_shrinks() {
+fn under_pressure_no_size_grows_and_sizes_above_their_share_shrink() {
     let (mut large, mut small) = (TunedSize::new(64, 1_000), TunedSize::new(64, 1_000));
     large.follow(800, Pressure::Low, 0);
     small.follow(100, Pressure::Low, 0);
@@ -38,14 +38,15 @@ fn a_size_that_is_set_stays() {
 }
 
 #[test]
-fn text_has_its_share_of_what_counts_of_a_buffer() {
+fn payload_has_its_share_of_the_buffer() {
     for (set, max, limit, share, size, most) in [
         (32_768, 0, 1 << 30, 100, 32_768, 32_768),
-        // SO_SNDBUF of 256K and wmem_max of 130K, both doubled, descriptions counted.
+        // SO_SNDBUF of 256K and wmem_max of 130K, both doubled, packet
+        // descriptions counted.
         (524_288, 0, 266_240, 50, 133_120, 133_120),
-        // What tunes itself has no limit but its own.
+        // A buffer that grows is bounded by its own maximum alone.
         (16_384, 4 << 20, 8_192, 75, 12_288, 3 << 20),
-        // Some text always fits.
+        // Some payload always fits.
         (300, 0, 1 << 30, 25, 128, 128),
         (100, 0, 1 << 30, 25, 100, 100),
     ] {

@@ -1,4 +1,4 @@
-//! What holds for every algorithm.
+//! Properties of every algorithm.
 
 use super::*;
 use crate::congestion::{
@@ -9,7 +9,7 @@ use fullpipe_pool::Duration;
 
 const MSS: u32 = 1_448;
 
-/// A controller with the initial window.
+/// Creates a controller with the initial window.
 fn started(algorithm: CongestionAlgorithm) -> Controller {
     Controller::new(
         algorithm.into(),
@@ -42,7 +42,7 @@ fn marked(total_delivered: u64) -> AckSample {
 }
 
 #[test]
-fn a_window_of_marks_is_answered_for_once() {
+fn a_window_of_marks_causes_one_reduction() {
     for algorithm in CongestionAlgorithm::ALL.iter().copied() {
         let mut controller = started(algorithm);
         let answers = (0..30).filter(|n| controller.on_ack(&marked(n * u64::from(MSS)), 10 * MSS));
@@ -55,7 +55,7 @@ fn a_window_of_marks_is_answered_for_once() {
 }
 
 #[test]
-fn a_loss_in_a_window_that_was_marked_is_not_answered_for_again() {
+fn a_loss_in_a_window_that_was_marked_causes_no_second_reduction() {
     let mut controller = started(CongestionAlgorithm::NewReno);
     controller.on_ack(&marked(0), 10 * MSS);
     let cwnd = controller.cwnd();
@@ -70,7 +70,7 @@ fn a_loss_in_a_window_that_was_marked_is_not_answered_for_again() {
 }
 
 #[test]
-fn pacing_doubles_in_slow_start_and_has_a_fifth_to_spare_afterwards() {
+fn the_pacing_rate_is_twice_the_window_in_slow_start_and_one_fifth_above_it_afterwards() {
     let mut controller = started(CongestionAlgorithm::NewReno);
     let window = u64::from(controller.cwnd());
     assert_eq!(controller.pacing_rate(0, false), u64::MAX);
@@ -119,8 +119,8 @@ fn marks_keep_the_queue_short_without_a_drop() {
 fn an_application_that_writes_little_does_not_make_the_window_grow() {
     for algorithm in CongestionAlgorithm::ALL.iter().copied() {
         let mut world = World::with(Path::wide(), algorithm);
-        // A tenth of the link: 50,000 bytes in flight, and what had piled up while
-        // the initial window was smaller; twice that is as far as slow start goes.
+        // A tenth of the link: 50,000 bytes in flight, and what had queued
+        // while the initial window was smaller; slow start ends at twice that.
         world.flows[0].source = Some(1_250_000);
         world.run(Duration::from_secs(20));
         let flow = &world.flows[0];

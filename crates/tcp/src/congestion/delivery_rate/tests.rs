@@ -1,4 +1,4 @@
-//! Rate samples from flights whose rate is known.
+//! Rate samples from flights of known rate.
 
 use std::vec::Vec;
 
@@ -10,8 +10,8 @@ fn at_us(us: u64) -> Instant {
     Instant::from_micros(us)
 }
 
-/// Sends segments at `sent_us`, has each acknowledged at `acked_us`, and returns
-/// the sample of each ACK.
+/// Sends segments at `sent_us` and acknowledges each at `acked_us`. Returns the
+/// sample of each ACK.
 fn exchange(estimator: &mut DeliveryRate, times: &[(u64, u64)]) -> Vec<RateSample> {
     let mut events: Vec<(u64, bool, usize)> = Vec::new();
     for (index, &(sent_us, acked_us)) in times.iter().enumerate() {
@@ -42,7 +42,7 @@ fn a_snapshot_is_as_small_as_five_words() {
 }
 
 #[test]
-fn the_slower_of_sending_and_acknowledging_is_the_rate() {
+fn the_rate_is_the_slower_of_sending_and_acknowledging() {
     let steady = |count: u64, sent_gap: u64, acked_gap: u64| {
         (0..count)
             .map(|n| (n * sent_gap, 40_000 + n * acked_gap))
@@ -72,7 +72,7 @@ fn the_slower_of_sending_and_acknowledging_is_the_rate() {
 }
 
 #[test]
-fn a_round_trip_begins_when_what_left_after_the_last_one_arrives() {
+fn a_round_trip_begins_when_a_range_sent_after_the_last_one_is_acknowledged() {
     let times: Vec<_> = (0..100).map(|n| (n * 1_000, 10_500 + n * 1_000)).collect();
     let samples = exchange(&mut DeliveryRate::new(), &times);
     let starts = samples.iter().filter(|sample| sample.round_start).count();
@@ -80,7 +80,7 @@ fn a_round_trip_begins_when_what_left_after_the_last_one_arrives() {
 }
 
 #[test]
-fn samples_are_the_applications_until_its_pause_has_left_the_pipe() {
+fn samples_are_app_limited_until_the_bytes_in_flight_at_the_pause_are_delivered() {
     let mut estimator = DeliveryRate::new();
     let before = estimator.on_sent(MSS, 0, at_us(0));
     estimator.mark_app_limited(MSS);
@@ -96,7 +96,7 @@ fn samples_are_the_applications_until_its_pause_has_left_the_pipe() {
 }
 
 #[test]
-fn the_latest_rate_is_the_paths_and_not_that_of_an_applications_pause() {
+fn the_latest_rate_ignores_slower_app_limited_samples() {
     let mut estimator = DeliveryRate::new();
     assert_eq!(estimator.latest(), 0);
     let steady: Vec<_> = (0..100).map(|n| (n * 1_000, 40_000 + n * 1_000)).collect();
@@ -118,7 +118,7 @@ fn the_latest_rate_is_the_paths_and_not_that_of_an_applications_pause() {
 }
 
 #[test]
-fn an_ack_of_an_earlier_copy_gives_neither_rate_nor_round_trip() {
+fn an_ambiguous_ack_gives_neither_rate_nor_round_trip() {
     let mut estimator = DeliveryRate::new();
     estimator.on_sent(MSS, 0, at_us(0));
     let again = estimator.on_sent(MSS, 0, at_us(90_000));

@@ -1,11 +1,11 @@
-//! What leaves is never more than the rate, a quantum and a burst.
+//! The pacer's bound: the rate, a quantum and a burst.
 
 use super::*;
 
 const MSS: u32 = 1_000;
 const RATE: u64 = 10_000_000;
 
-/// Sends whenever the pacer lets it, asked every `every_us`, for `for_us`.
+/// Sends whenever the pacer allows, checked every `every_us`, for `for_us`.
 fn sent(pacer: &mut SegmentPacer, from_us: u64, every_us: u64, for_us: u64) -> u64 {
     let mut bytes = 0;
     let mut us = from_us;
@@ -21,7 +21,7 @@ fn sent(pacer: &mut SegmentPacer, from_us: u64, every_us: u64, for_us: u64) -> u
 }
 
 #[test]
-fn a_flight_begins_with_ten_segments_and_goes_on_at_the_rate() {
+fn a_flight_starts_with_a_burst_of_ten_segments_and_continues_at_the_rate() {
     let mut pacer = SegmentPacer::new();
     pacer.on_flight_start(MSS);
     let now = Instant::from_secs(1);
@@ -39,7 +39,7 @@ fn a_flight_begins_with_ten_segments_and_goes_on_at_the_rate() {
 }
 
 #[test]
-fn no_stretch_of_time_holds_more_than_rate_and_quantum_and_burst() {
+fn no_interval_sends_more_than_the_rate_plus_a_quantum_and_a_burst() {
     for every_us in [10, 100, 900, 1_000, 5_000] {
         for for_us in [1_000, 20_000, 300_000] {
             let mut pacer = SegmentPacer::new();
@@ -73,7 +73,7 @@ fn a_quantum_is_a_millisecond_within_two_segments_and_64_kib() {
 }
 
 #[test]
-fn without_a_rate_everything_may_leave() {
+fn without_a_rate_nothing_is_delayed() {
     let mut pacer = SegmentPacer::new();
     let now = Instant::from_secs(1);
     for _ in 0..1_000 {

@@ -77,7 +77,7 @@ fn without_a_free_instance_a_connection_starts_cubic() {
     let mut first = Controller::new(mine, &start(), &mut registry);
     let mut second = Controller::new(mine, &start(), &mut registry);
     assert_eq!((first.cwnd(), second.cwnd()), (MSS, start().cwnd));
-    // What it never took it does not give back.
+    // CUBIC in its place is not given back.
     second.release(&mut registry);
     first.release(&mut registry);
     let again = Controller::new(mine, &start(), &mut registry);
@@ -104,7 +104,7 @@ fn an_algorithm_that_replaces_another_starts_with_its_window() {
 }
 
 #[test]
-fn the_choice_of_a_connection_comes_before_the_default_and_that_before_the_knob() {
+fn a_connections_choice_precedes_the_default_and_the_default_the_knob() {
     let mut registry = CongestionRegistry::new();
     let (newreno, cubic, bbr) = (
         CongestionAlgorithm::NewReno,

@@ -1,4 +1,4 @@
-//! Algorithms sharing a path. Each on its own is tested beside its code.
+//! Algorithms that share a path. Each alone is tested beside its code.
 
 pub mod path;
 
@@ -7,8 +7,8 @@ use fullpipe_pool::Duration;
 use self::path::{Path, World, config};
 use crate::CongestionAlgorithm::{self, Bbr, Cubic, NewReno};
 
-/// The shares of the link that two flows get in a minute, a bandwidth-delay
-/// product of queue between them.
+/// Returns the shares of the link that two flows get in a minute, with a queue
+/// of one bandwidth-delay product.
 fn shares(first: CongestionAlgorithm, second: CongestionAlgorithm) -> (f64, f64) {
     let path = Path {
         buffer: Path::wide().bdp(),

@@ -1,10 +1,9 @@
 //! A path for congestion control alone: one bottleneck with a rate, a queue in
 //! bytes, a delay, random loss and marks; senders that always have data.
 //!
-//! Rule: nothing of the connection is used, so what is seen is the algorithm's
-//! doing. What is lost is known when three later segments have arrived; a
-//! segment sent again is a new segment, because which bytes it holds does not
-//! matter here.
+//! Rule: nothing of the connection is used, so the algorithm alone is measured.
+//! A loss is detected when three later segments have arrived. A retransmission
+//! is a new segment, because its bytes do not matter here.
 
 use std::{
     cmp::Reverse,
@@ -26,12 +25,12 @@ use crate::{
 
 pub const MSS: u32 = 1_448;
 
-/// The bottleneck and what else happens on the way.
+/// The bottleneck's properties.
 #[derive(Clone, Debug)]
 pub struct Path {
     pub rate: u64,
     pub rtt: Duration,
-    /// Queue in bytes; what does not fit is dropped.
+    /// Size of the queue in bytes; more is dropped.
     pub buffer: u64,
     /// Share of segments lost at random.
     pub loss: f64,
@@ -40,7 +39,8 @@ pub struct Path {
 }
 
 impl Path {
-    /// 100 Mbit/s and 40 ms, with a queue of twice that.
+    /// Returns 100 Mbit/s and 40 ms, with a queue of two bandwidth-delay
+    /// products.
     pub fn wide() -> Self {
         Self {
             rate: 12_500_000,
@@ -61,7 +61,7 @@ struct Sent {
     snapshot: Snapshot,
 }
 
-/// One sender, and what is counted of it.
+/// One sender and its counts.
 pub struct Flow {
     pub controller: Controller,
     rate: DeliveryRate,
@@ -70,14 +70,15 @@ pub struct Flow {
     next: u64,
     highest_delivered: u64,
     recover: Option<u64>,
-    /// Losses of segments before this one have been answered for.
+    /// Losses of segments before this one have had their response.
     answered: u64,
     srtt_us: u32,
     min_rtt_us: u32,
     window_use: WindowUse,
     last_ack: Instant,
     send_due: Option<Instant>,
-    /// Bytes a second that the application writes; `None` is always enough.
+    /// Rate in bytes a second at which the application writes; `None` is
+    /// unlimited.
     pub source: Option<u64>,
     pub delivered: u64,
     pub lost: u64,
@@ -85,9 +86,9 @@ pub struct Flow {
     pub timeouts: u32,
     pub recoveries: u32,
     pub ecn_reductions: u32,
-    /// Highest rate sample seen, bytes a second.
+    /// Highest rate sample, bytes a second.
     pub max_rate: u64,
-    /// Sum of bytes in flight over all ACKs, and their number.
+    /// Sum of the bytes in flight over all ACKs, and the number of ACKs.
     in_flight_sum: u64,
     acks: u64,
 }
@@ -129,18 +130,18 @@ impl Flow {
         self.outstanding.len() as u32 * MSS
     }
 
-    /// Average bytes in flight since `forget`.
+    /// Returns the average bytes in flight since `forget`.
     pub fn mean_in_flight(&self) -> u64 {
         self.in_flight_sum / self.acks.max(1)
     }
 
-    /// When the application will have written another segment.
+    /// Returns the time at which the application has written another segment.
     fn next_write(&self) -> Option<Instant> {
         let nanos = (self.next + 1) * u64::from(MSS) * 1_000_000_000;
         Some(Instant::from_nanos(nanos / self.source?))
     }
 
-    /// Counts from here.
+    /// Resets the counts.
     pub fn forget(&mut self) {
         (self.delivered, self.lost, self.sent) = (0, 0, 0);
         (self.in_flight_sum, self.acks) = (0, 0);
@@ -172,7 +173,7 @@ enum What {
     },
 }
 
-/// The path with its senders, in virtual time.
+/// The path and its senders in virtual time.
 pub struct World {
     pub path: Path,
     pub flows: Vec<Flow>,
@@ -217,12 +218,12 @@ impl World {
         world
     }
 
-    /// One flow.
+    /// Creates a world with one flow.
     pub fn with(path: Path, congestion: CongestionAlgorithm) -> Self {
         Self::new(path, &[config(congestion)], 1)
     }
 
-    /// Runs for `time`, and calls `each` after every event.
+    /// Runs for `time` and calls `each` after every event.
     pub fn run_watched(&mut self, time: Duration, mut each: impl FnMut(&Self)) {
         let end = self.now + time;
         while let Some(&Reverse((at, _, what))) = self.events.peek()
@@ -253,7 +254,8 @@ impl World {
         self.run_watched(time, |_| {});
     }
 
-    /// Goodput of `flow` as a share of the link, over `time` from now.
+    /// Returns the goodput of `flow` as a share of the link over `time` from
+    /// now.
     pub fn utilisation(&mut self, flow: usize, time: Duration) -> f64 {
         self.flows[flow].forget();
         self.run(time);

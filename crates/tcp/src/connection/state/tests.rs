@@ -1,11 +1,11 @@
-//! Tests of `state.rs`.
+//! The transition matrix.
 
 use alloc::string::String;
 use core::fmt::Write;
 
 use super::*;
 
-/// The whole matrix, so that a changed cell shows in review.
+/// The whole matrix, so that a review shows a changed cell.
 #[test]
 fn the_matrix_is_that_of_rfc_9293() {
     let triggers = [

@@ -1,14 +1,14 @@
-//! Segments from somebody who guesses. RFC 5961, RFC 5927.
+//! Segments of off-path attackers who guess. RFC 5961, RFC 5927.
 
 use alloc::vec;
 
 use super::*;
 
-/// A segment to the server as a stranger would forge it.
-fn forged(pair: &mut Pair, flags: TcpFlags, seq_off: u32, ack_off: u32) -> Flying {
+/// Creates a segment to the server as an off-path attacker would forge it.
+fn forged(pair: &mut Pair, flags: TcpFlags, seq_off: u32, ack_off: u32) -> InTransit {
     let now = pair.now;
     let info = pair.at(SERVER, |connection, env| connection.info(env));
-    Flying {
+    InTransit {
         due: now,
         to: SERVER,
         seq: SeqNum(info.rcv_nxt) + seq_off,
@@ -16,13 +16,13 @@ fn forged(pair: &mut Pair, flags: TcpFlags, seq_off: u32, ack_off: u32) -> Flyin
         flags,
         window: 100,
         options: TcpOptions::default(),
-        text: Vec::new(),
+        payload: Vec::new(),
         ecn: Ecn::NotEct,
     }
 }
 
 #[test]
-fn a_reset_must_be_exact_and_a_near_miss_is_challenged_now_and_then() {
+fn a_reset_must_match_rcv_nxt_and_any_other_in_the_window_gets_a_limited_challenge() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
     for _ in 0..50 {
         let reset = forged(&mut pair, TcpFlags::RST, 5, 0);
@@ -47,14 +47,14 @@ fn a_syn_inside_a_connection_changes_nothing() {
 }
 
 #[test]
-fn an_ack_of_the_unsent_frees_nothing_and_brings_no_text_along() {
+fn an_ack_of_unsent_bytes_frees_nothing_and_its_payload_is_discarded() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
     for (offset, reason) in [
         (1, DiscardReason::AckOfUnsent),
         (0x9000_0000, DiscardReason::AckTooOld),
     ] {
         let mut guess = forged(&mut pair, TcpFlags::ACK, 0, offset);
-        guess.text = b"injected".to_vec();
+        guess.payload = b"injected".to_vec();
         pair.deliver(&guess);
         assert_eq!(pair.ends[SERVER].discards.get(reason), 1, "{reason:?}");
     }
@@ -65,7 +65,7 @@ fn an_ack_of_the_unsent_frees_nothing_and_brings_no_text_along() {
 fn an_old_timestamp_is_refused() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
     let mut old = forged(&mut pair, TcpFlags::ACK, 0, 0);
-    old.text = b"from the past".to_vec();
+    old.payload = b"from the past".to_vec();
     let recent = pair
         .sent
         .iter()
@@ -115,10 +115,10 @@ fn an_icmp_error_counts_only_when_it_quotes_something_in_flight() {
     assert_eq!(pair.states()[CLIENT], TcpState::Established);
 }
 
-/// RFC 5927 §7.2: somebody who sees the sequence numbers still cannot make
-/// segments small while larger ones arrive.
+/// An attacker who knows the sequence numbers cannot make segments small while
+/// larger ones arrive. RFC 5927 §7.2.
 #[test]
-fn a_claim_of_a_small_path_does_nothing_while_large_segments_arrive() {
+fn a_packet_too_big_message_is_deferred_while_larger_segments_are_acknowledged() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
     pair.transfer(CLIENT, 20_000, Duration::from_secs(2));
     let needed = IcmpError::FragmentationNeeded { mss_limit: 68 };
@@ -133,10 +133,10 @@ fn a_claim_of_a_small_path_does_nothing_while_large_segments_arrive() {
         assert_eq!(pair.at(CLIENT, |c, env| c.info(env)).mss, 1_448);
     }
     assert_eq!(pair.ends[CLIENT].counters.retrans_segs, 0);
-    // When nothing arrives any more it may have been true.
+    // Once nothing arrives any more the message may be true.
     pair.run_for(Duration::from_secs(1));
     pair.read(SERVER);
-    pair.lose = Box::new(|flying| flying.text.len() > 1_000);
+    pair.lose = Box::new(|sent_segment| sent_segment.payload.len() > 1_000);
     pair.write(CLIENT, &[4; 3_000]);
     let una = pair.at(CLIENT, |c, env| c.info(env)).snd_una;
     let shrunk = IcmpError::FragmentationNeeded { mss_limit: 1_000 };
@@ -148,7 +148,7 @@ fn a_claim_of_a_small_path_does_nothing_while_large_segments_arrive() {
 }
 
 #[test]
-fn text_in_any_order_and_overlap_makes_the_same_stream() {
+fn payload_in_any_order_and_overlap_makes_the_same_stream() {
     let mut rng = fullpipe_pool::Rng::seeded(3);
     for round in 0..30 {
         let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
@@ -161,10 +161,10 @@ fn text_in_any_order_and_overlap_makes_the_same_stream() {
         }
         while !pieces.is_empty() {
             let (at, len) = pieces.swap_remove(rng.below(pieces.len() as u64) as usize);
-            let text = (at..at + len).map(pattern).collect();
-            pair.deliver(&Flying {
+            let payload = (at..at + len).map(pattern).collect();
+            pair.deliver(&InTransit {
                 seq: base.seq + at as u32,
-                text,
+                payload,
                 ..base.clone()
             });
             pair.transmit();
@@ -201,7 +201,7 @@ fn forged_payload_far_from_the_window_never_enters_the_stream() {
                 rng.below(1 << 32) as u32
             };
             let mut guess = forged(&mut pair, TcpFlags::ACK, seq_off, 0x0dea_dbee);
-            guess.text = vec![b'!'; 1 + rng.below(1_400) as usize];
+            guess.payload = vec![b'!'; 1 + rng.below(1_400) as usize];
             pair.deliver(&guess);
         }
         assert_eq!(pair.read(SERVER), b"PAY 10 to Alice;");
@@ -214,10 +214,10 @@ fn forged_payload_far_from_the_window_never_enters_the_stream() {
 fn payload_in_the_place_of_a_fin_is_a_duplicate() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
     let mut last = forged(&mut pair, TcpFlags::ACK | TcpFlags::FIN, 0, 0);
-    last.text = b"abc".to_vec();
+    last.payload = b"abc".to_vec();
     pair.deliver(&last);
     last.flags = TcpFlags::ACK;
-    last.text = b"abcX".to_vec();
+    last.payload = b"abcX".to_vec();
     pair.deliver(&last);
     assert_eq!(pair.read(SERVER), b"abc");
 }
@@ -237,7 +237,7 @@ fn a_refused_ack_leaves_the_recent_timestamp_alone() {
         let recent = recent.and_then(|sent| sent.options.timestamps);
         let value = recent.expect("timestamps agreed").value + (1 << 30);
         guess.options.timestamps = Some(fullpipe_wire::Timestamps { value, echo: 0 });
-        guess.text = b"guess".to_vec();
+        guess.payload = b"guess".to_vec();
         pair.deliver(&guess);
         pair.transfer(CLIENT, 10_000, Duration::from_secs(2));
     }

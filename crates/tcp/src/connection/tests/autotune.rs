@@ -1,4 +1,4 @@
-//! Buffers that follow what their connection needs.
+//! Autotuning of both buffers.
 
 use alloc::vec;
 
@@ -26,7 +26,7 @@ fn sizes(pair: &mut Pair) -> (u32, u32) {
     (send, receive)
 }
 
-/// Writes whatever is taken and reads whatever has arrived.
+/// Writes and reads as much as possible for `time`.
 fn stream_for(pair: &mut Pair, time: Duration) {
     let until = pair.now + time;
     loop {
@@ -39,7 +39,7 @@ fn stream_for(pair: &mut Pair, time: Duration) {
 }
 
 #[test]
-fn both_buffers_grow_while_text_flows_and_no_further_than_their_most() {
+fn both_buffers_grow_up_to_their_maximum_while_payload_flows() {
     let mut pair = Pair::established(tuned(), tuned());
     assert_eq!(sizes(&mut pair), (SET, SET));
     stream_for(&mut pair, Duration::from_millis(100));
@@ -50,7 +50,7 @@ fn both_buffers_grow_while_text_flows_and_no_further_than_their_most() {
 }
 
 #[test]
-fn a_size_that_the_application_sets_is_no_longer_tuned() {
+fn setting_a_size_switches_autotuning_off() {
     let mut pair = Pair::established(tuned(), tuned());
     pair.at(CLIENT, |connection, env| {
         connection.set(SocketOption::SendBuffer(20_000), env);
@@ -63,7 +63,7 @@ fn a_size_that_the_application_sets_is_no_longer_tuned() {
 }
 
 #[test]
-fn the_window_scale_is_that_of_the_largest_window_there_may_be() {
+fn the_window_scale_suits_the_largest_possible_window() {
     let mut pair = Pair::established(tuned(), tuned());
     for end in [CLIENT, SERVER] {
         let scale = pair.at(end, |connection, env| {
@@ -75,7 +75,7 @@ fn the_window_scale_is_that_of_the_largest_window_there_may_be() {
 }
 
 #[test]
-fn pressure_takes_growth_back_and_the_right_edge_stays() {
+fn pressure_shrinks_grown_buffers_and_the_right_edge_stays() {
     let mut pair = Pair::established(tuned(), tuned());
     stream_for(&mut pair, Duration::from_secs(1));
     let pool = &mut pair.ends[SERVER].pool;
@@ -87,7 +87,7 @@ fn pressure_takes_growth_back_and_the_right_edge_stays() {
     let scale = pair.at(SERVER, |connection, env| {
         connection.info(env).agreed.rcv_wscale
     });
-    let shown = |f: &&Flying| f.to == CLIENT && !f.flags.contains(TcpFlags::SYN);
+    let shown = |f: &&InTransit| f.to == CLIENT && !f.flags.contains(TcpFlags::SYN);
     let edges = pair.sent.iter().filter(shown);
     let edges: Vec<_> = edges
         .map(|f| f.ack + (u32::from(f.window) << scale))
@@ -102,14 +102,14 @@ fn pressure_takes_growth_back_and_the_right_edge_stays() {
     }
     let left = pair.at(SERVER, |connection, env| connection.info(env).rcv_wnd);
     assert!(left <= 2 * SET, "{left}");
-    // With plenty of memory again it grows again.
+    // With free memory it grows again.
     hog.release(&mut pair.ends[SERVER].pool);
     stream_for(&mut pair, Duration::from_secs(1));
     assert_eq!(sizes(&mut pair), (MOST, MOST));
 }
 
-/// What has grown far gives back, what has grown little does not; who is first
-/// among several is tested in `sim/tests/shared_memory.rs`.
+/// A buffer that has grown far shrinks, and one that has grown little does not.
+/// The order among several is tested in `sim/tests/shared_memory.rs`.
 #[test]
 fn under_pressure_a_buffer_shrinks_to_what_is_free() {
     let pool = PoolConfig {
@@ -132,7 +132,7 @@ fn under_pressure_a_buffer_shrinks_to_what_is_free() {
         stream_for(&mut pair, Duration::from_secs(1));
         let before = sizes(&mut pair).1;
         assert_eq!(before, receive_buffer_max);
-        // Pressure, but not high: 85 % are held or promised.
+        // Pressure, but not high: 85 % are held or reserved.
         let server = &mut pair.ends[SERVER].pool;
         let taken = 1_000 - server.room(Holder::Datagram);
         let mut hog = Stream::new(Holder::Datagram);

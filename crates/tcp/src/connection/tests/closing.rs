@@ -1,4 +1,4 @@
-//! Ends of connections.
+//! The ends of connections.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn close(pair: &mut Pair, end: usize) {
 }
 
 #[test]
-fn a_half_closed_connection_still_carries_text_the_other_way() {
+fn a_half_closed_connection_still_carries_payload_in_the_other_direction() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
     pair.write(CLIENT, b"request");
     shutdown(&mut pair, CLIENT);
@@ -33,7 +33,7 @@ fn a_half_closed_connection_still_carries_text_the_other_way() {
 }
 
 #[test]
-fn two_that_close_at_once_both_wait() {
+fn a_simultaneous_close_leaves_both_ends_in_time_wait() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
     shutdown(&mut pair, CLIENT);
     shutdown(&mut pair, SERVER);
@@ -57,7 +57,7 @@ fn a_lost_fin_is_sent_again() {
 }
 
 #[test]
-fn closing_with_text_unread_resets_the_peer() {
+fn closing_with_unread_payload_resets_the_peer() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
     pair.write(CLIENT, b"nobody reads this");
     pair.run_for(Duration::from_millis(100));
@@ -72,7 +72,7 @@ fn closing_with_text_unread_resets_the_peer() {
 }
 
 #[test]
-fn text_for_an_application_that_has_gone_is_answered_with_a_reset() {
+fn payload_for_an_orphan_is_answered_with_a_reset() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
     close(&mut pair, SERVER);
     pair.run_for(Duration::from_millis(50));
@@ -84,7 +84,7 @@ fn text_for_an_application_that_has_gone_is_answered_with_a_reset() {
 }
 
 #[test]
-fn fin_wait_2_that_nobody_waits_for_ends() {
+fn fin_wait_2_of_an_orphan_ends() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
     close(&mut pair, CLIENT);
     pair.run_for(Duration::from_secs(59));
@@ -131,7 +131,7 @@ fn every_block_returns_however_the_connection_ends() {
 }
 
 #[test]
-fn keepalive_notices_a_peer_that_vanished_and_leaves_a_quiet_one_alone() {
+fn keepalive_ends_a_connection_to_a_vanished_peer_and_keeps_a_quiet_one() {
     let client = TcpConfig {
         keepalive_time: Duration::from_secs(10),
         keepalive_interval: Duration::from_secs(1),
@@ -147,7 +147,7 @@ fn keepalive_notices_a_peer_that_vanished_and_leaves_a_quiet_one_alone() {
 }
 
 #[test]
-fn the_user_timeout_bounds_how_long_text_stays_unacknowledged() {
+fn the_user_timeout_bounds_the_time_payload_stays_unacknowledged() {
     let client = TcpConfig {
         user_timeout: Duration::from_secs(5),
         ..TcpConfig::default()

@@ -1,4 +1,4 @@
-//! Explicit congestion notification: who asks, who is marked, who answers.
+//! Explicit congestion notification: requests, marks, echoes.
 
 use super::*;
 use crate::{CongestionAlgorithm, EcnMode};
@@ -10,7 +10,7 @@ fn config(ecn: EcnMode) -> TcpConfig {
     }
 }
 
-/// Both ends established and agreed.
+/// Creates a pair that is established and has agreed on ECN.
 fn agreed() -> Pair {
     Pair::established(config(EcnMode::On), config(EcnMode::Accept))
 }
@@ -19,19 +19,19 @@ fn uses_ecn(pair: &mut Pair, end: usize) -> bool {
     pair.at(end, |connection, env| connection.info(env).agreed.ecn)
 }
 
-/// Marks the `nth` segment with text to the server that can be marked.
-fn mark_nth(nth: usize) -> Change {
+/// Marks the `nth` ECN-capable segment with payload to the server.
+fn mark_nth(nth: usize) -> SegmentChange {
     let mut seen = 0;
-    Box::new(move |flying| {
-        seen += usize::from(flying.ecn == Ecn::Ect0);
-        if flying.ecn == Ecn::Ect0 && seen == nth {
-            flying.ecn = Ecn::Ce;
+    Box::new(move |sent_segment| {
+        seen += usize::from(sent_segment.ecn == Ecn::Ect0);
+        if sent_segment.ecn == Ecn::Ect0 && seen == nth {
+            sent_segment.ecn = Ecn::Ce;
         }
     })
 }
 
 #[test]
-fn ecn_is_used_when_one_side_asks_and_the_other_agrees() {
+fn ecn_is_used_when_one_side_requests_and_the_other_accepts_it() {
     use EcnMode::{Accept, Off, On};
     for (client, server, expected) in [
         (On, On, true),
@@ -45,13 +45,13 @@ fn ecn_is_used_when_one_side_asks_and_the_other_agrees() {
         let both = [CLIENT, SERVER].map(|end| uses_ecn(&mut pair, end));
         assert_eq!(both, [expected; 2], "{client:?} to {server:?}");
         pair.transfer(CLIENT, 20_000, Duration::from_secs(2));
-        let marked = data_sent(&pair, CLIENT).all(|flying| flying.ecn == Ecn::Ect0);
+        let marked = data_sent(&pair, CLIENT).all(|sent_segment| sent_segment.ecn == Ecn::Ect0);
         assert_eq!(marked, expected, "{client:?} to {server:?}");
     }
 }
 
 #[test]
-fn a_peer_that_sends_the_question_back_has_not_agreed() {
+fn a_peer_that_returns_both_ecn_flags_has_not_agreed() {
     for (flags, expected) in [
         (TcpFlags::ECE, true),
         (TcpFlags::ECE | TcpFlags::CWR, false),
@@ -59,9 +59,9 @@ fn a_peer_that_sends_the_question_back_has_not_agreed() {
         (TcpFlags::NONE, false),
     ] {
         let mut pair = Pair::new(config(EcnMode::On), config(EcnMode::Accept));
-        pair.change = Box::new(move |flying| {
-            if flying.to == CLIENT && flying.flags.contains(TcpFlags::SYN) {
-                flying.flags = TcpFlags::SYN | TcpFlags::ACK | flags;
+        pair.change = Box::new(move |sent_segment| {
+            if sent_segment.to == CLIENT && sent_segment.flags.contains(TcpFlags::SYN) {
+                sent_segment.flags = TcpFlags::SYN | TcpFlags::ACK | flags;
             }
         });
         pair.run_for(Duration::from_millis(50));
@@ -70,49 +70,50 @@ fn a_peer_that_sends_the_question_back_has_not_agreed() {
 }
 
 #[test]
-fn a_syn_that_claims_to_be_markable_is_answered_without_ecn() {
+fn an_ecn_capable_syn_is_answered_without_ecn() {
     let mut pair = Pair::new(config(EcnMode::On), config(EcnMode::Accept));
-    pair.change = Box::new(|flying| flying.ecn = Ecn::Ect0);
+    pair.change = Box::new(|sent_segment| sent_segment.ecn = Ecn::Ect0);
     pair.run_for(Duration::from_millis(50));
     assert_eq!(pair.states(), [TcpState::Established; 2]);
     assert!(!uses_ecn(&mut pair, SERVER));
 }
 
 #[test]
-fn where_asking_syns_are_lost_the_third_does_not_ask() {
+fn the_third_syn_does_not_request_ecn() {
     let mut pair = Pair::new(config(EcnMode::On), config(EcnMode::Accept));
-    pair.lose = Box::new(|flying| flying.flags.contains(TcpFlags::SYN | TcpFlags::ECE));
+    pair.lose = Box::new(|sent_segment| sent_segment.flags.contains(TcpFlags::SYN | TcpFlags::ECE));
     pair.run_for(Duration::from_secs(10));
     assert_eq!(pair.states(), [TcpState::Established; 2]);
-    let asked = |flying: &&Flying| flying.flags.contains(TcpFlags::SYN | TcpFlags::CWR);
+    let asked =
+        |sent_segment: &&InTransit| sent_segment.flags.contains(TcpFlags::SYN | TcpFlags::CWR);
     assert_eq!(pair.sent.iter().filter(asked).count(), 2);
     assert!(!uses_ecn(&mut pair, CLIENT));
 }
 
 #[test]
-fn only_new_text_can_be_marked() {
+fn only_new_payload_is_ecn_capable() {
     let mut pair = agreed();
     pair.lose = lose_nth_data(SERVER, 3);
     pair.transfer(CLIENT, 100_000, Duration::from_secs(5));
     pair.at(CLIENT, |connection, env| connection.close(env));
     pair.run_for(Duration::from_secs(1));
     let mut next = None;
-    for flying in &pair.sent {
-        let new = flying.to == SERVER
-            && !flying.text.is_empty()
-            && next.is_none_or(|next| flying.seq.at_or_after(next));
+    for sent_segment in &pair.sent {
+        let new = sent_segment.to == SERVER
+            && !sent_segment.payload.is_empty()
+            && next.is_none_or(|next| sent_segment.seq.at_or_after(next));
         if new {
-            next = Some(flying.seq + flying.text.len() as u32);
+            next = Some(sent_segment.seq + sent_segment.payload.len() as u32);
         }
         let expected = if new { Ecn::Ect0 } else { Ecn::NotEct };
-        assert_eq!(flying.ecn, expected, "{flying:?}");
+        assert_eq!(sent_segment.ecn, expected, "{sent_segment:?}");
     }
     assert_eq!(pair.ends[CLIENT].counters.retrans_segs, 1);
 }
 
 #[test]
-fn a_window_probe_cannot_be_marked() {
-    // Three segments: no byte of the window is left that is not a probe.
+fn a_window_probe_is_not_ecn_capable() {
+    // Three segments: every further byte beyond the window is a probe.
     let server = TcpConfig {
         receive_buffer: 3 * 1_300,
         ..config(EcnMode::Accept)
@@ -121,8 +122,10 @@ fn a_window_probe_cannot_be_marked() {
     pair.write(CLIENT, &[1; 20_000]);
     pair.run_for(Duration::from_secs(10));
     assert!(pair.ends[CLIENT].counters.win_probe > 0);
-    for flying in data_sent(&pair, CLIENT).filter(|flying| flying.text.len() == 1) {
-        assert_eq!(flying.ecn, Ecn::NotEct);
+    for sent_segment in
+        data_sent(&pair, CLIENT).filter(|sent_segment| sent_segment.payload.len() == 1)
+    {
+        assert_eq!(sent_segment.ecn, Ecn::NotEct);
     }
 }
 
@@ -145,7 +148,7 @@ fn a_mark_is_echoed_on_every_ack_until_cwr() {
     pair.run_for(Duration::from_millis(50));
     let cwr: Vec<usize> = data_sent(&pair, CLIENT)
         .enumerate()
-        .filter(|(_, flying)| flying.flags.contains(TcpFlags::CWR))
+        .filter(|(_, sent_segment)| sent_segment.flags.contains(TcpFlags::CWR))
         .map(|(number, _)| number + 1)
         .collect();
     let [cwr] = cwr[..] else {
@@ -154,8 +157,10 @@ fn a_mark_is_echoed_on_every_ack_until_cwr() {
     let echoes: Vec<bool> = pair
         .sent
         .iter()
-        .filter(|flying| flying.to == CLIENT && !flying.flags.contains(TcpFlags::SYN))
-        .map(|flying| flying.flags.contains(TcpFlags::ECE))
+        .filter(|sent_segment| {
+            sent_segment.to == CLIENT && !sent_segment.flags.contains(TcpFlags::SYN)
+        })
+        .map(|sent_segment| sent_segment.flags.contains(TcpFlags::ECE))
         .collect();
     let expected: Vec<bool> = (1..=30).map(|number| (3..cwr).contains(&number)).collect();
     assert_eq!(echoes, expected);
@@ -202,10 +207,10 @@ fn a_mark_is_told_at_once() {
 }
 
 #[test]
-fn a_loss_is_told_with_cwr_too() {
+fn a_loss_sets_cwr_too() {
     let mut pair = agreed();
     pair.lose = lose_nth_data(SERVER, 20);
     pair.transfer(CLIENT, 200_000, Duration::from_secs(5));
-    let told = |flying: &&Flying| flying.flags.contains(TcpFlags::CWR);
+    let told = |sent_segment: &&InTransit| sent_segment.flags.contains(TcpFlags::CWR);
     assert_eq!(data_sent(&pair, CLIENT).filter(told).count(), 1);
 }

@@ -1,8 +1,8 @@
 //! Two connections and a path between them, in virtual time.
 //!
-//! Rule: what crosses the path is a copy with its text, delivered after a fixed
-//! delay unless a rule drops it. Whole networks are the simulator's part; this
-//! is just enough to watch one connection talk to another.
+//! Rule: a segment on the path is a copy with its payload, delivered after a
+//! fixed delay unless a rule drops it. Whole networks are the simulator's part;
+//! this is just enough for one connection and its peer.
 
 mod attacks;
 mod autotune;
@@ -21,8 +21,8 @@ use fullpipe_wire::{Ecn, TcpFlags, TcpOptions};
 use super::*;
 use crate::Segment;
 
-/// One end: a connection with everything it is handed.
-pub(super) struct End {
+/// One end: a connection and its environment.
+pub(super) struct Endpoint {
     pub connection: Option<Connection>,
     pub pool: Pool,
     pub config: TcpConfig,
@@ -33,7 +33,7 @@ pub(super) struct End {
     pub congestion: CongestionRegistry,
 }
 
-impl End {
+impl Endpoint {
     pub fn new(config: TcpConfig, pool: PoolConfig) -> Self {
         Self {
             connection: None,
@@ -83,9 +83,9 @@ impl End {
     }
 }
 
-/// A segment on its way.
+/// A segment in the network.
 #[derive(Clone, Debug)]
-pub(super) struct Flying {
+pub(super) struct InTransit {
     pub due: Instant,
     pub to: usize,
     pub seq: SeqNum,
@@ -93,11 +93,11 @@ pub(super) struct Flying {
     pub flags: TcpFlags,
     pub window: u16,
     pub options: TcpOptions,
-    pub text: Vec<u8>,
+    pub payload: Vec<u8>,
     pub ecn: Ecn,
 }
 
-impl Flying {
+impl InTransit {
     pub fn segment(&self) -> Segment<'_> {
         Segment {
             seq: self.seq,
@@ -106,31 +106,31 @@ impl Flying {
             window: self.window,
             urgent: 0,
             options: self.options,
-            payload: &self.text,
-            merged: self.text.len().div_ceil(MSS.into()).max(1) as u16,
+            payload: &self.payload,
+            merged: self.payload.len().div_ceil(MSS.into()).max(1) as u16,
             ecn: self.ecn,
         }
     }
 }
 
-/// Decides whether a segment is lost; it sees where it goes.
-pub(super) type Rule = Box<dyn FnMut(&Flying) -> bool>;
+/// Decides whether a segment is lost.
+pub(super) type LossRule = Box<dyn FnMut(&InTransit) -> bool>;
 
-/// Changes a segment on its way.
-pub(super) type Change = Box<dyn FnMut(&mut Flying)>;
+/// Changes a segment before it arrives.
+pub(super) type SegmentChange = Box<dyn FnMut(&mut InTransit)>;
 
 /// Two ends and the path.
 pub(super) struct Pair {
     pub now: Instant,
     pub delay: Duration,
-    pub ends: [End; 2],
-    pub path: VecDeque<Flying>,
-    pub lose: Rule,
-    /// Sees what arrives before it does.
-    pub change: Change,
-    /// Everything that was ever sent, lost or not.
-    pub sent: Vec<Flying>,
-    /// Most text in one frame of their devices; 0: they cut nothing.
+    pub ends: [Endpoint; 2],
+    pub path: VecDeque<InTransit>,
+    pub lose: LossRule,
+    /// Changes segments before they arrive.
+    pub change: SegmentChange,
+    /// Every segment that was sent, lost or not.
+    pub sent: Vec<InTransit>,
+    /// Most payload in one frame of the devices; 0 if they cut nothing.
     pub device_max: u32,
     half_open: Option<HalfOpen>,
 }
@@ -149,7 +149,7 @@ pub(super) fn open(config: &TcpConfig, iss: u32) -> ActiveOpen {
 }
 
 impl Pair {
-    /// A client that has called connect, and a server that listens.
+    /// Creates a client that has called connect and a server that listens.
     pub fn new(client: TcpConfig, server: TcpConfig) -> Self {
         let pool = PoolConfig {
             blocks: 2_048,
@@ -163,7 +163,7 @@ impl Pair {
         let mut pair = Self {
             now: Instant::from_secs(100),
             delay: Duration::from_millis(10),
-            ends: [End::new(client, a), End::new(server, b)],
+            ends: [Endpoint::new(client, a), Endpoint::new(server, b)],
             path: VecDeque::new(),
             lose: Box::new(|_| false),
             change: Box::new(|_| {}),
@@ -179,7 +179,7 @@ impl Pair {
         pair
     }
 
-    /// Both ends established.
+    /// Creates a pair of established connections.
     pub fn established(client: TcpConfig, server: TcpConfig) -> Self {
         let mut pair = Self::new(client, server);
         pair.run_for(Duration::from_millis(50));
@@ -201,15 +201,15 @@ impl Pair {
         self.ends[end].with(now, f)
     }
 
-    pub fn write(&mut self, end: usize, text: &[u8]) -> usize {
+    pub fn write(&mut self, end: usize, payload: &[u8]) -> usize {
         let taken = self
-            .at(end, |connection, env| connection.write(text, env))
+            .at(end, |connection, env| connection.write(payload, env))
             .expect("may write");
         self.transmit();
         taken
     }
 
-    /// Reads everything there is.
+    /// Reads everything that is readable.
     pub fn read(&mut self, end: usize) -> Vec<u8> {
         let mut all = Vec::new();
         let mut piece = [0; 700];
@@ -222,19 +222,19 @@ impl Pair {
         all
     }
 
-    /// Lets both ends say what they have to say, and checks their invariants.
+    /// Lets both ends send what is due, and checks their invariants.
     pub fn transmit(&mut self) {
         for from in [CLIENT, SERVER] {
             if self.ends[from].connection.is_none() {
                 continue;
             }
             let mut budget = 10_000;
-            while let Some(flying) = self.poll(from) {
+            while let Some(sent_segment) = self.poll(from) {
                 budget -= 1;
                 assert!(budget > 0, "an endless stream of segments");
-                self.sent.push(flying.clone());
-                if !(self.lose)(&flying) {
-                    self.path.push_back(flying);
+                self.sent.push(sent_segment.clone());
+                if !(self.lose)(&sent_segment) {
+                    self.path.push_back(sent_segment);
                 }
             }
             self.at(from, |connection, env| {
@@ -243,16 +243,16 @@ impl Pair {
         }
     }
 
-    fn poll(&mut self, from: usize) -> Option<Flying> {
+    fn poll(&mut self, from: usize) -> Option<InTransit> {
         let due = self.now + self.delay;
         let device_max = self.device_max;
         self.at(from, |connection, env| {
             let out = connection.poll_segment(device_max, env)?;
-            let mut text = Vec::new();
+            let mut payload = Vec::new();
             for slice in connection.payload(&out, env.pool) {
-                text.extend_from_slice(slice);
+                payload.extend_from_slice(slice);
             }
-            assert_eq!(text.len(), out.payload_len() as usize);
+            assert_eq!(payload.len(), out.payload_len() as usize);
             let SegmentOut {
                 seq,
                 ack,
@@ -262,7 +262,7 @@ impl Pair {
                 ecn,
                 ..
             } = out;
-            Some(Flying {
+            Some(InTransit {
                 due,
                 to: 1 - from,
                 seq,
@@ -270,15 +270,16 @@ impl Pair {
                 flags,
                 window,
                 options,
-                text,
+                payload,
                 ecn,
             })
         })
     }
 
-    /// Moves time to the next event, at most to `until`. False when there is none.
+    /// Moves time to the next event, at most to `until`. Returns false if there
+    /// is none.
     pub fn step(&mut self, until: Instant) -> bool {
-        let arrival = self.path.front().map(|flying| flying.due);
+        let arrival = self.path.front().map(|sent_segment| sent_segment.due);
         let timers = self
             .ends
             .iter()
@@ -296,11 +297,11 @@ impl Pair {
         while self
             .path
             .front()
-            .is_some_and(|flying| flying.due <= self.now)
+            .is_some_and(|sent_segment| sent_segment.due <= self.now)
         {
-            let mut flying = self.path.pop_front().expect("looked at");
-            (self.change)(&mut flying);
-            self.deliver(&flying);
+            let mut sent_segment = self.path.pop_front().expect("looked at");
+            (self.change)(&mut sent_segment);
+            self.deliver(&sent_segment);
         }
         for end in [CLIENT, SERVER] {
             let due = self.ends[end]
@@ -321,21 +322,21 @@ impl Pair {
         while self.step(until) {}
     }
 
-    pub fn deliver(&mut self, flying: &Flying) {
-        let segment = flying.segment();
-        if self.ends[flying.to].connection.is_some() {
-            return self.at(flying.to, |connection, env| {
+    pub fn deliver(&mut self, sent_segment: &InTransit) {
+        let segment = sent_segment.segment();
+        if self.ends[sent_segment.to].connection.is_some() {
+            return self.at(sent_segment.to, |connection, env| {
                 connection.on_segment(&segment, env)
             });
         }
-        self.listen(flying);
+        self.listen(sent_segment);
     }
 
-    /// What a listener does: keep a half-open entry, then make a connection.
-    fn listen(&mut self, flying: &Flying) {
-        let segment = flying.segment();
+    /// Acts as a listener: keeps a half-open entry, then makes a connection.
+    fn listen(&mut self, sent_segment: &InTransit) {
+        let segment = sent_segment.segment();
         let now = self.now;
-        let end = &mut self.ends[flying.to];
+        let end = &mut self.ends[sent_segment.to];
         if segment.has(TcpFlags::SYN) && !segment.has(TcpFlags::ACK) {
             let open = open(&end.config, 77);
             let half_open = HalfOpen::from_syn(&segment, open, &end.config, &end.pool, u32::MAX);
@@ -348,9 +349,9 @@ impl Pair {
                 ecn,
                 ..
             } = half_open.syn_ack(now);
-            let to = 1 - flying.to;
+            let to = 1 - sent_segment.to;
             let due = now + self.delay;
-            self.path.push_back(Flying {
+            self.path.push_back(InTransit {
                 due,
                 to,
                 seq,
@@ -358,7 +359,7 @@ impl Pair {
                 flags,
                 window,
                 options,
-                text: Vec::new(),
+                payload: Vec::new(),
                 ecn,
             });
             self.half_open = Some(half_open);
@@ -368,7 +369,7 @@ impl Pair {
             let made = Connection::accepted(&half_open, &segment, tuning, &mut end.env(now));
             end.connection = made;
             if end.connection.is_some() {
-                self.at(flying.to, |connection, env| {
+                self.at(sent_segment.to, |connection, env| {
                     connection.on_segment(&segment, env)
                 });
             }
@@ -382,10 +383,10 @@ impl Pair {
         let (mut written, mut read) = (0, 0);
         while read < total && self.now.since(start) < limit {
             while written < total {
-                let text: Vec<u8> = (written..total.min(written + 4_096)).map(pattern).collect();
-                let taken = self.write(from, &text);
+                let payload: Vec<u8> = (written..total.min(written + 4_096)).map(pattern).collect();
+                let taken = self.write(from, &payload);
                 written += taken;
-                if taken < text.len() {
+                if taken < payload.len() {
                     break;
                 }
             }
@@ -400,21 +401,21 @@ impl Pair {
     }
 }
 
-/// The byte that belongs at `position`.
+/// Returns the byte that belongs at `position`.
 pub(super) fn pattern(position: usize) -> u8 {
     (position ^ (position >> 8) ^ (position >> 16)) as u8
 }
 
-pub(super) fn data_sent(pair: &Pair, from: usize) -> impl Iterator<Item = &Flying> {
+pub(super) fn data_sent(pair: &Pair, from: usize) -> impl Iterator<Item = &InTransit> {
     pair.sent
         .iter()
-        .filter(move |flying| flying.to == 1 - from && !flying.text.is_empty())
+        .filter(move |sent_segment| sent_segment.to == 1 - from && !sent_segment.payload.is_empty())
 }
 
-pub(super) fn lose_nth_data(to: usize, nth: usize) -> Rule {
+pub(super) fn lose_nth_data(to: usize, nth: usize) -> LossRule {
     let mut seen = 0;
-    Box::new(move |flying| {
-        let counts = flying.to == to && !flying.text.is_empty();
+    Box::new(move |sent_segment| {
+        let counts = sent_segment.to == to && !sent_segment.payload.is_empty();
         seen += usize::from(counts);
         counts && seen == nth
     })

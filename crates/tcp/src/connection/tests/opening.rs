@@ -28,7 +28,7 @@ fn a_lost_syn_is_sent_again_after_the_initial_timeout() {
 }
 
 #[test]
-fn a_peer_that_never_answers_is_given_up_after_three_minutes_or_more() {
+fn a_syn_without_an_answer_is_given_up_after_three_minutes_or_more() {
     let mut pair = Pair::new(TcpConfig::default(), TcpConfig::default());
     pair.lose = Box::new(|_| true);
     pair.run_for(Duration::from_secs(180));
@@ -39,12 +39,12 @@ fn a_peer_that_never_answers_is_given_up_after_three_minutes_or_more() {
 }
 
 #[test]
-fn a_reset_in_answer_to_syn_is_a_refusal_and_a_guessed_one_is_nothing() {
+fn a_reset_that_acknowledges_the_syn_refuses_and_any_other_is_discarded() {
     let mut pair = Pair::new(TcpConfig::default(), TcpConfig::default());
     pair.lose = Box::new(|_| true);
     pair.transmit();
     let syn = pair.sent[0].clone();
-    let reset = |ack: SeqNum| Flying {
+    let reset = |ack: SeqNum| InTransit {
         to: CLIENT,
         seq: SeqNum(0),
         ack,
@@ -59,7 +59,7 @@ fn a_reset_in_answer_to_syn_is_a_refusal_and_a_guessed_one_is_nothing() {
 }
 
 #[test]
-fn two_that_open_at_once_become_one_connection() {
+fn a_simultaneous_open_makes_one_connection() {
     let mut pair = Pair::new(TcpConfig::default(), TcpConfig::default());
     let now = pair.now;
     let server = &mut pair.ends[SERVER];
@@ -72,7 +72,7 @@ fn two_that_open_at_once_become_one_connection() {
 }
 
 #[test]
-fn a_first_window_holds_as_many_segments_as_are_set_and_the_first_text_opens_it() {
+fn the_first_window_has_the_configured_segments_and_the_first_payload_opens_it() {
     let config = TcpConfig {
         initial_receive_window: 3,
         receive_buffer: 60_000,
@@ -90,7 +90,7 @@ fn a_first_window_holds_as_many_segments_as_are_set_and_the_first_text_opens_it(
 }
 
 #[test]
-fn an_ack_that_memory_cannot_back_is_as_good_as_lost() {
+fn the_last_ack_of_a_handshake_without_memory_is_ignored() {
     let tight = PoolConfig {
         blocks: 4,
         block_size: 512,
@@ -104,7 +104,7 @@ fn an_ack_that_memory_cannot_back_is_as_good_as_lost() {
     let mut pair = Pair::with_pools(TcpConfig::default(), TcpConfig::default(), roomy, tight);
     pair.transmit();
     pair.step(pair.now + Duration::from_millis(15));
-    // Between SYN and ACK somebody else takes the memory.
+    // Between SYN and ACK another holder takes the memory.
     let mut hog = fullpipe_pool::Stream::new(fullpipe_pool::Holder::Send);
     hog.append(&mut pair.ends[SERVER].pool, &[0; 2_048]);
     pair.run_for(Duration::from_millis(100));

@@ -1,9 +1,9 @@
-//! A device that cuts segments: sizes, waiting for more room, what it holds.
+//! A device that cuts segments: frame sizes, deferral, device backlog.
 
 use super::*;
 use crate::{Limit, config::SegmentSizing};
 
-/// What fits beside timestamps.
+/// Payload that fits beside timestamps.
 const FULL: usize = 1_448;
 
 fn large() -> TcpConfig {
@@ -14,7 +14,8 @@ fn large() -> TcpConfig {
     }
 }
 
-/// A pair with devices that cut frames of up to 60,000 bytes of text.
+/// Creates a pair with devices that cut frames of up to 60,000 bytes of
+/// payload.
 fn cutting(config: TcpConfig) -> Pair {
     let mut pair = Pair::established(config, large());
     pair.device_max = 60_000;
@@ -26,7 +27,7 @@ fn frames_grow_with_the_rate_and_are_whole_segments() {
     let mut pair = cutting(large());
     pair.transfer(CLIENT, 4_000_000, Duration::from_secs(20));
     let sizes: Vec<usize> = data_sent(&pair, CLIENT)
-        .map(|data| data.text.len())
+        .map(|data| data.payload.len())
         .collect();
     assert_eq!(sizes[0], 2 * FULL);
     assert!(sizes.iter().any(|len| *len > 20 * FULL), "{sizes:?}");
@@ -39,30 +40,30 @@ fn frames_grow_with_the_rate_and_are_whole_segments() {
 }
 
 #[test]
-fn what_was_sized_at_the_write_stays_two_segments() {
+fn frames_sized_at_the_write_keep_the_size_of_two_segments() {
     let config = TcpConfig {
         segment_sizing: SegmentSizing::Write,
         ..large()
     };
     let mut pair = cutting(config);
-    let text = alloc::vec![7; 900_000];
-    assert_eq!(pair.write(CLIENT, &text), text.len());
+    let payload = alloc::vec![7; 900_000];
+    assert_eq!(pair.write(CLIENT, &payload), payload.len());
     for _ in 0..100 {
         pair.run_for(Duration::from_millis(10));
         pair.read(SERVER);
     }
-    let data = data_sent(&pair, CLIENT).map(|data| data.text.len());
+    let data = data_sent(&pair, CLIENT).map(|data| data.payload.len());
     let (mut frames, mut bytes) = (0, 0);
     for len in data {
         assert!(len <= 2 * FULL, "{len}");
         (frames, bytes) = (frames + 1, bytes + len);
     }
-    assert_eq!(bytes, text.len());
+    assert_eq!(bytes, payload.len());
     assert!(frames >= bytes / (2 * FULL));
 }
 
 #[test]
-fn a_wait_for_a_fuller_frame_is_charged_to_the_window_and_ends_by_itself() {
+fn a_deferral_is_charged_to_the_window_and_ends_after_half_a_round_trip() {
     let config = TcpConfig {
         pacing: false,
         ..large()
@@ -70,11 +71,11 @@ fn a_wait_for_a_fuller_frame_is_charged_to_the_window_and_ends_by_itself() {
     let mut pair = cutting(config);
     pair.transfer(CLIENT, 300_000, Duration::from_secs(10));
     pair.run_for(Duration::from_millis(60));
-    // The window is full, and only the ACK of the first segment arrives:
-    // there is room for less than a frame.
-    let text = alloc::vec![7; 1 << 20];
+    // The window is full and only the first segment is acknowledged: there is
+    // room for less than a frame.
+    let payload = alloc::vec![7; 1 << 20];
     pair.at(CLIENT, |connection, env| {
-        connection.write(&text, env).expect("may write")
+        connection.write(&payload, env).expect("may write")
     });
     pair.transmit();
     let (goal, before) = pair.at(CLIENT, |connection, env| {
@@ -85,8 +86,8 @@ fn a_wait_for_a_fuller_frame_is_charged_to_the_window_and_ends_by_itself() {
     pair.path.clear();
     pair.now += Duration::from_millis(18);
     let una = pair.at(CLIENT, |connection, _| connection.send.snd_una);
-    let mut ack = pair.sent.last().expect("text").clone();
-    ack.text.clear();
+    let mut ack = pair.sent.last().expect("payload").clone();
+    ack.payload.clear();
     ack.to = CLIENT;
     let (seq, window) = pair.at(SERVER, |connection, _| (connection.send.snd_nxt, 1 << 15));
     (ack.seq, ack.ack, ack.window) = (seq, una + FULL as u32, window);
@@ -102,7 +103,7 @@ fn a_wait_for_a_fuller_frame_is_charged_to_the_window_and_ends_by_itself() {
             Limit::CwndSlowStart | Limit::CwndSteady | Limit::ReceiveWindow
         ));
     });
-    // Half a round trip later it waits no longer.
+    // The deferral ends half a round trip later.
     pair.run_for(Duration::from_millis(9));
     assert_eq!(pair.sent.len(), sent, "it still waits");
     pair.run_for(Duration::from_millis(4));
@@ -110,14 +111,14 @@ fn a_wait_for_a_fuller_frame_is_charged_to_the_window_and_ends_by_itself() {
 }
 
 #[test]
-fn what_the_device_holds_bounds_what_it_gets() {
+fn the_device_backlog_is_bounded() {
     let mut pair = cutting(large());
     pair.transfer(CLIENT, 1_000_000, Duration::from_secs(10));
     pair.run_for(Duration::from_secs(1));
-    let text = alloc::vec![7; 500_000];
+    let payload = alloc::vec![7; 500_000];
     let held = pair.at(CLIENT, |connection, env| {
         assert!(connection.on_device_backlog(1 << 20, 60_000, env));
-        connection.write(&text, env).expect("may write");
+        connection.write(&payload, env).expect("may write");
         let left = connection.poll_segment(60_000, env);
         assert_eq!(left, None);
         connection.limit.current()
@@ -131,13 +132,13 @@ fn what_the_device_holds_bounds_what_it_gets() {
 }
 
 #[test]
-fn urgent_text_leaves_segment_by_segment() {
+fn urgent_payload_leaves_segment_by_segment() {
     let mut pair = cutting(large());
-    let text = alloc::vec![7; 10 * FULL];
+    let payload = alloc::vec![7; 10 * FULL];
     pair.at(CLIENT, |connection, env| {
-        connection.write(&text, env).expect("may write");
+        connection.write(&payload, env).expect("may write");
         connection.set(SocketOption::Urgent, env);
     });
     pair.transmit();
-    assert!(data_sent(&pair, CLIENT).all(|data| data.text.len() <= FULL));
+    assert!(data_sent(&pair, CLIENT).all(|data| data.payload.len() <= FULL));
 }

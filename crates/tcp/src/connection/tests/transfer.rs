@@ -1,4 +1,4 @@
-//! Moving text: loss, order, segment sizes, memory, limits.
+//! Transfers: loss, order, segment sizes, memory, limits.
 
 use fullpipe_wire::SackBlocks;
 
@@ -13,7 +13,7 @@ fn small(blocks: u32) -> PoolConfig {
 }
 
 #[test]
-fn text_arrives_in_order_and_once_in_both_directions() {
+fn payload_arrives_in_order_and_once_in_both_directions() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
     pair.transfer(CLIENT, 1_000_000, Duration::from_secs(20));
     pair.transfer(SERVER, 1_000_000, Duration::from_secs(20));
@@ -40,9 +40,9 @@ fn one_loss_costs_a_fast_retransmit_and_no_timeout() {
 fn several_losses_in_a_window_are_repaired_one_a_round_trip() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
     let mut seen = 0;
-    pair.lose = Box::new(move |flying| {
-        seen += usize::from(!flying.text.is_empty());
-        !flying.text.is_empty() && [30, 33, 36].contains(&seen)
+    pair.lose = Box::new(move |sent_segment| {
+        seen += usize::from(!sent_segment.payload.is_empty());
+        !sent_segment.payload.is_empty() && [30, 33, 36].contains(&seen)
     });
     pair.transfer(CLIENT, 300_000, Duration::from_secs(10));
     let counters = &pair.ends[CLIENT].counters;
@@ -76,7 +76,7 @@ fn a_large_write_moves_through_a_tiny_pool_in_full_segments() {
     pair.run_for(Duration::from_millis(50));
     pair.transfer(CLIENT, 300_000, Duration::from_secs(60));
     let full = data_sent(&pair, CLIENT)
-        .filter(|flying| flying.text.len() == 1_448)
+        .filter(|sent_segment| sent_segment.payload.len() == 1_448)
         .count();
     let all = data_sent(&pair, CLIENT).count();
     assert!(full * 100 >= all * 98, "{full} of {all} are full-sized");
@@ -85,7 +85,7 @@ fn a_large_write_moves_through_a_tiny_pool_in_full_segments() {
 }
 
 #[test]
-fn a_write_taken_whole_or_not_at_all_never_fits_a_pool_that_is_smaller() {
+fn an_atomic_write_larger_than_the_pool_is_never_taken() {
     let config = TcpConfig {
         write_atomic: true,
         ..TcpConfig::default()
@@ -128,7 +128,7 @@ fn nagle_holds_a_tail_and_nodelay_does_not() {
 }
 
 #[test]
-fn a_cork_holds_until_it_is_pulled_or_its_time_is_over() {
+fn a_cork_holds_a_tail_until_it_is_removed_or_times_out() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
     pair.at(CLIENT, |connection, env| {
         connection.set(SocketOption::Cork(true), env)
@@ -147,7 +147,7 @@ fn a_cork_holds_until_it_is_pulled_or_its_time_is_over() {
 }
 
 #[test]
-fn the_time_of_each_limit_is_that_of_its_cause() {
+fn time_is_charged_to_the_limit_that_stopped_the_sender() {
     let sends_64k = TcpConfig {
         send_buffer: 16 << 10,
         ..TcpConfig::default()
@@ -182,7 +182,7 @@ fn the_time_of_each_limit_is_that_of_its_cause() {
 
 #[test]
 fn delayed_acks_halve_their_number_and_a_lone_segment_waits_for_the_timer() {
-    // A window that is used up would be shown as it grows.
+    // A window that limits the peer would be advertised as it grows.
     let server = TcpConfig {
         quick_acks: 0,
         receive_buffer: 1 << 20,
@@ -194,7 +194,7 @@ fn delayed_acks_halve_their_number_and_a_lone_segment_waits_for_the_timer() {
     let acks = |pair: &Pair| {
         pair.sent
             .iter()
-            .filter(|f| f.to == CLIENT && f.text.is_empty())
+            .filter(|f| f.to == CLIENT && f.payload.is_empty())
             .count()
     };
     let before = acks(&pair);
@@ -233,7 +233,7 @@ fn holes_are_reported_in_sack_blocks_and_duplicates_in_dsack() {
 }
 
 #[test]
-fn a_timeout_doubles_and_the_connection_ends_in_silence_after_retries2() {
+fn timeouts_double_and_the_connection_ends_without_a_reset_after_retries2() {
     let client = TcpConfig {
         retries2: 4,
         ..TcpConfig::default()
@@ -253,10 +253,10 @@ fn a_timeout_doubles_and_the_connection_ends_in_silence_after_retries2() {
     assert_eq!(ready.closed, Some(CloseReason::TimedOut));
 }
 
-/// Limited transmit, RFC 3042: what a duplicate ACK says has arrived is in flight
-/// no more, so something new may leave before anything is sent again.
+/// Limited transmit, RFC 3042: a segment that a duplicate ACK reports is no
+/// longer in flight, so that new payload may leave before any retransmission.
 #[test]
-fn each_of_the_first_two_duplicate_acks_lets_new_text_leave() {
+fn each_of_the_first_two_duplicate_acks_lets_new_payload_leave() {
     for sack in [true, false] {
         let config = TcpConfig {
             sack,
@@ -267,11 +267,18 @@ fn each_of_the_first_two_duplicate_acks_lets_new_text_leave() {
         let mut pair = Pair::established(config, TcpConfig::default());
         pair.transfer(CLIENT, 3_000, Duration::from_secs(1));
         pair.run_for(Duration::from_secs(1));
-        let last = pair.sent.iter().rfind(|flying| flying.to == CLIENT);
+        let last = pair
+            .sent
+            .iter()
+            .rfind(|sent_segment| sent_segment.to == CLIENT);
         let mut ack = last.expect("an ACK").clone();
-        pair.lose = Box::new(|flying| flying.to == SERVER);
+        pair.lose = Box::new(|sent_segment| sent_segment.to == SERVER);
         pair.write(CLIENT, &[7; 30_000]);
-        let full = data_sent(&pair, CLIENT).last().expect("text").text.len() as u32;
+        let full = data_sent(&pair, CLIENT)
+            .last()
+            .expect("payload")
+            .payload
+            .len() as u32;
         for duplicate in 1..=2 {
             let snd_nxt = pair.at(CLIENT, |connection, env| connection.info(env).snd_nxt);
             if sack {

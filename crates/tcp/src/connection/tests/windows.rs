@@ -11,7 +11,7 @@ fn right_edges(pair: &Pair, from: usize, scale: u8) -> Vec<SeqNum> {
 }
 
 #[test]
-fn a_reader_that_stops_closes_the_window_and_a_probe_finds_it_open_again() {
+fn a_stopped_reader_closes_the_window_and_a_probe_finds_it_open_again() {
     let server = TcpConfig {
         receive_buffer: 4_000,
         ..TcpConfig::default()
@@ -28,8 +28,8 @@ fn a_reader_that_stops_closes_the_window_and_a_probe_finds_it_open_again() {
     );
     let server = pair.at(SERVER, |connection, env| connection.info(env));
     assert_eq!(server.receive_limit.current(), ReceiveLimit::Reader);
-    // The window update is lost; the next probe asks.
-    pair.lose = Box::new(|f| f.to == CLIENT && f.text.is_empty());
+    // The window update is lost; the next probe replaces it.
+    pair.lose = Box::new(|f| f.to == CLIENT && f.payload.is_empty());
     let mut got = pair.read(SERVER).len();
     pair.lose = Box::new(|_| false);
     for _ in 0..100 {
@@ -40,7 +40,7 @@ fn a_reader_that_stops_closes_the_window_and_a_probe_finds_it_open_again() {
 }
 
 #[test]
-fn probes_go_on_while_they_are_answered_and_end_when_they_are_not() {
+fn window_probes_continue_while_they_are_answered() {
     let server = TcpConfig {
         receive_buffer: 4_000,
         ..TcpConfig::default()
@@ -66,7 +66,7 @@ fn probes_go_on_while_they_are_answered_and_end_when_they_are_not() {
 }
 
 #[test]
-fn no_right_edge_retreats_whatever_the_reader_does() {
+fn the_right_edge_never_retreats() {
     for (buffer, scale) in [(3_000, 0), (60_000, 0), (200_000, 2)] {
         let server = TcpConfig {
             receive_buffer: buffer,
@@ -107,7 +107,7 @@ fn no_right_edge_retreats_whatever_the_reader_does() {
 }
 
 #[test]
-fn a_window_of_a_few_bytes_is_not_offered() {
+fn a_window_of_a_few_bytes_is_not_advertised() {
     let server = TcpConfig {
         receive_buffer: 10_000,
         ..TcpConfig::default()
@@ -128,13 +128,13 @@ fn a_window_of_a_few_bytes_is_not_offered() {
         "500 bytes are not worth an update"
     );
     assert!(
-        data_sent(&pair, CLIENT).all(|f| f.text.len() <= 1),
+        data_sent(&pair, CLIENT).all(|f| f.payload.len() <= 1),
         "and no silly segment leaves"
     );
 }
 
 #[test]
-fn what_a_window_promises_is_kept_when_others_want_the_memory() {
+fn an_advertised_window_stays_backed_when_others_want_the_memory() {
     let pool = PoolConfig {
         blocks: 16,
         block_size: 500,
@@ -182,13 +182,14 @@ fn tiny_buffers_on_either_side_move_data_without_waiting_for_delayed_acks() {
             },
         );
         let took = pair.transfer(CLIENT, 50_000, Duration::from_secs(60));
-        // 50 round trips of 20 ms would be perfect; a delayed ACK each would add 40 ms.
+        // 50 round trips of 20 ms are optimal; a delayed ACK in each would add
+        // 40 ms.
         assert!(took < Duration::from_millis(1_700), "{name}: {took}");
     }
 }
 
 #[test]
-fn a_buffer_beyond_what_the_window_field_can_tell_brings_no_more_acks() {
+fn a_buffer_beyond_the_window_field_causes_no_more_acks() {
     let server = TcpConfig {
         receive_buffer: 1 << 20,
         window_scaling: false,
@@ -203,7 +204,7 @@ fn a_buffer_beyond_what_the_window_field_can_tell_brings_no_more_acks() {
 }
 
 #[test]
-fn what_may_be_unacknowledged_is_bounded_apart_from_what_may_be_buffered() {
+fn unacknowledged_and_buffered_bytes_have_bounds_of_their_own() {
     let client = TcpConfig {
         unacknowledged: 7_300,
         ..TcpConfig::default()
@@ -214,8 +215,8 @@ fn what_may_be_unacknowledged_is_bounded_apart_from_what_may_be_buffered() {
     let already = pair.sent.len();
     assert_eq!(pair.write(CLIENT, &[5; 40_000]), 40_000);
     pair.transmit();
-    let flying: usize = pair.sent[already..].iter().map(|f| f.text.len()).sum();
-    assert!((5_800..=7_300).contains(&flying), "{flying}");
+    let sent_segment: usize = pair.sent[already..].iter().map(|f| f.payload.len()).sum();
+    assert!((5_800..=7_300).contains(&sent_segment), "{sent_segment}");
     let info = pair.at(CLIENT, |connection, env| connection.info(env));
     assert_eq!(info.limit.current(), Limit::SendBuffer);
     pair.lose = Box::new(|_| false);
@@ -223,7 +224,8 @@ fn what_may_be_unacknowledged_is_bounded_apart_from_what_may_be_buffered() {
     assert_eq!(pair.read(SERVER).len(), 40_000);
 }
 
-/// A client with much to say to a server that takes 4,000 bytes and no more.
+/// Creates a client with much to send to a server that takes 4,000 bytes and no
+/// more.
 fn camped(client: TcpConfig) -> Pair {
     let server = TcpConfig {
         receive_buffer: 4_000,
@@ -250,7 +252,7 @@ fn an_orphan_does_not_wait_for_a_window_that_stays_zero() {
         assert_eq!(ready.closed, ended);
         let counters = &pair.ends[CLIENT].counters;
         assert_eq!(counters.abort_on_timeout, u64::from(closes));
-        // The peer is alive: it hears of the end.
+        // The peer is alive and gets a reset.
         let server = pair.states()[SERVER];
         assert_eq!(server == TcpState::Closed, closes, "{server:?}");
         let held = pair.at(CLIENT, |connection, env| connection.blocks(env.pool));
@@ -259,7 +261,7 @@ fn an_orphan_does_not_wait_for_a_window_that_stays_zero() {
 }
 
 #[test]
-fn an_orphan_whose_peer_vanished_gives_up_sooner() {
+fn an_orphan_whose_peer_vanished_times_out_sooner() {
     for closes in [false, true] {
         let mut pair = camped(TcpConfig {
             orphan_retries: 5,
@@ -283,7 +285,7 @@ fn the_user_timeout_also_ends_the_wait_for_a_window() {
         user_timeout: Duration::from_secs(30),
         ..TcpConfig::default()
     });
-    // An hour of silence beforehand does not count.
+    // An hour of idle time before does not count.
     let mut idle = Pair::established(
         TcpConfig {
             user_timeout: Duration::from_secs(30),
@@ -328,16 +330,16 @@ fn the_smallest_segments_that_a_peer_may_ask_for_have_a_floor() {
     assert!(nodes <= 20_000 / 48, "{nodes} pieces");
 }
 
-/// The byte of a probe that the peer refused does not keep the tail from leaving,
-/// as Nagle's rule would have it, once the window has opened.
+/// The probe's byte, which the peer refused, does not make Nagle delay the tail
+/// once the window has opened.
 #[test]
-fn a_lost_probe_does_not_hold_what_the_window_lets_leave_then() {
+fn a_lost_window_probe_does_not_delay_the_tail_once_the_window_opens() {
     let small = TcpConfig {
         receive_buffer: 2_000,
         ..TcpConfig::default()
     };
     let mut pair = Pair::established(TcpConfig::default(), small);
-    pair.lose = Box::new(|flying| flying.text.len() == 1);
+    pair.lose = Box::new(|sent_segment| sent_segment.payload.len() == 1);
     pair.write(CLIENT, &[7; 2_130]);
     pair.run_for(Duration::from_secs(2));
     let probes = pair.at(CLIENT, |connection, env| {

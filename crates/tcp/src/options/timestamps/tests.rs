@@ -1,4 +1,4 @@
-//! Tests of `timestamps.rs`.
+//! Ages and PAWS.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn an_older_timestamp_is_refused_until_it_may_have_wrapped() {
 }
 
 #[test]
-fn an_echo_tells_its_age_and_rubbish_tells_nothing() {
+fn an_echo_has_an_age_and_a_foreign_value_has_none() {
     let clock = TimestampClock::new(u32::MAX - 3, 0, Instant::ZERO);
     let sent = clock.value(Instant::from_millis(10));
     let age = clock.age(sent, Instant::from_millis(52));

@@ -1,4 +1,4 @@
-//! Tests of `acceptable.rs`.
+//! The acceptability table.
 
 use super::*;
 

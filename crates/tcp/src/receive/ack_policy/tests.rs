@@ -1,4 +1,4 @@
-//! Tests of `ack_policy.rs`.
+//! Due and delayed ACKs.
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn an_ack_waits_only_while_the_peer_has_no_need_of_it() {
 }
 
 #[test]
-fn half_a_small_window_is_reason_enough() {
+fn half_a_small_window_makes_an_ack_due() {
     let mut policy = AckPolicy::new(0);
     assert_eq!(
         policy.on_payload(700, 1_000, 2, 1_200, 1_400),

@@ -1,4 +1,4 @@
-//! Rounds of reading, and what follows from each.
+//! Rounds of reads and the buffer sizes that follow.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn at(ms: u64) -> Instant {
 }
 
 #[test]
-fn a_steady_rate_asks_for_twice_a_round_trip_of_it() {
+fn a_steady_rate_needs_twice_its_bytes_of_a_round_trip() {
     let mut sizing = RightSizing::default();
     assert_eq!(sizing.on_read(10_000, at(0), Some(RTT), 1_000), None);
     assert_eq!(sizing.on_read(10_000, at(50), Some(RTT), 1_000), None);
@@ -20,7 +20,7 @@ fn a_steady_rate_asks_for_twice_a_round_trip_of_it() {
 }
 
 #[test]
-fn a_rate_that_doubles_is_given_room_for_two_more_doublings() {
+fn a_rate_that_doubles_gets_room_for_two_more_doublings() {
     let mut sizing = RightSizing::default();
     for round in 0..6 {
         let read = 10_000 << round;
@@ -37,18 +37,18 @@ fn rounds_grow_with_the_echoes_but_a_pause_does_not_stretch_them_for_long() {
     let _ = sizing.on_read(0, at(0), Some(RTT), 0);
     sizing.on_payload(Some(RTT * 50));
     assert!(sizing.on_read(1, at(100), Some(RTT), 0).is_some());
-    // Twice the round before, and no more.
+    // At most twice the round before.
     sizing.on_payload(Some(RTT + RTT / 2));
     sizing.on_payload(Some(RTT * 50));
     assert!(sizing.on_read(1, at(299), Some(RTT), 0).is_none());
     assert!(sizing.on_read(1, at(300), Some(RTT), 0).is_some());
-    // What the echoes of that round said.
+    // The shortest echo of that round.
     assert!(sizing.on_read(1, at(449), Some(RTT), 0).is_none());
     assert!(sizing.on_read(1, at(450), Some(RTT), 0).is_some());
 }
 
 #[test]
-fn without_any_round_trip_time_nothing_is_asked_for() {
+fn without_any_round_trip_time_the_buffer_does_not_grow() {
     let mut sizing = RightSizing::default();
     for ms in 0..10 {
         assert_eq!(sizing.on_read(1_000, at(1_000 * ms), None, 1_000), None);

@@ -1,4 +1,4 @@
-//! Tests of `receive::edges`.
+//! Windows that limit the peer.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn at(ms: u64) -> Instant {
 }
 
 #[test]
-fn a_peer_that_goes_beyond_the_edge_of_two_round_trips_ago_uses_its_window_up() {
+fn a_peer_beyond_the_edge_of_two_round_trips_ago_is_limited_by_its_window() {
     for (per_round, expected) in [(1_000, true), (600, true), (400, false), (10, false)] {
         let mut edges = PastEdges::new(SeqNum(0));
         let mut next = 0;

@@ -1,4 +1,4 @@
-//! Text out of order: joined where it meets, refused where there is no room.
+//! Out-of-order payload: merged where it meets, refused where there is no room.
 
 use fullpipe_pool::{Pool, PoolConfig};
 
@@ -9,7 +9,7 @@ const ANY: OutOfOrderLimits = OutOfOrderLimits {
     bytes: 10_000,
 };
 
-/// A receiver that has advertised a window of 8,000 bytes behind SYN 0.
+/// Creates a receiver that has advertised a window of 8,000 bytes after SYN 0.
 fn receiver() -> (ReceiveHalf, Pool) {
     let mut pool = Pool::new(&PoolConfig {
         blocks: 100,
@@ -33,7 +33,7 @@ fn take(
 }
 
 #[test]
-fn text_that_covers_one_piece_and_reaches_into_the_next_makes_both_readable() {
+fn payload_that_covers_one_piece_and_reaches_into_the_next_makes_both_readable() {
     let (mut receive, mut pool) = receiver();
     for from in [100, 300] {
         let arrival = take(&mut receive, &mut pool, from, 100, ANY);
@@ -50,7 +50,7 @@ fn text_that_covers_one_piece_and_reaches_into_the_next_makes_both_readable() {
 }
 
 #[test]
-fn what_is_kept_behind_gaps_is_bounded_in_bytes_and_the_room_comes_back() {
+fn out_of_order_payload_is_bounded_in_bytes_and_the_room_comes_back() {
     let (mut receive, mut pool) = receiver();
     let room = OutOfOrderLimits { bytes: 250, ..ANY };
     for (from, expected) in [

@@ -1,12 +1,12 @@
-//! Tests of `prr.rs`.
+//! PRR with one loss and with many.
 
 use super::*;
 
 const MSS: u32 = 1_000;
 
-/// Twenty segments in flight, one lost, the rest arrives one by one.
+/// Twenty segments in flight, one lost, the rest is acknowledged one by one.
 #[test]
-fn the_window_shrinks_in_step_with_what_arrives() {
+fn the_window_shrinks_in_proportion_to_the_bytes_delivered() {
     let mut prr = Prr::start(20 * MSS);
     let (mut in_flight, mut sent) = (19 * MSS, 0);
     for _ in 0..19 {
@@ -33,7 +33,7 @@ fn the_window_shrinks_in_step_with_what_arrives() {
 }
 
 #[test]
-fn heavy_loss_sends_no_more_than_arrives() {
+fn after_heavy_loss_no_more_is_sent_than_delivered() {
     let mut prr = Prr::start(20 * MSS);
     let ack = PrrAck {
         delivered: 2 * MSS,

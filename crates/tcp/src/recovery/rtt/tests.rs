@@ -1,4 +1,4 @@
-//! Tests of `rtt.rs`.
+//! Samples, timeout and backoff.
 
 use super::*;
 

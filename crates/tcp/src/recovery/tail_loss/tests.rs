@@ -1,4 +1,4 @@
-//! Tests of `tail_loss.rs`.
+//! Probe timeout and probe outcome.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Tests of `undo.rs`.
+//! Proofs that a recovery was spurious.
 
 use super::*;
 
@@ -10,13 +10,13 @@ fn recovering() -> UndoDetector {
 }
 
 #[test]
-fn a_timestamp_from_before_the_retransmission_proves_it_needless() {
+fn a_timestamp_from_before_the_retransmission_proves_it_spurious() {
     assert!(recovering().is_spurious(Some(Instant::from_millis(40)), false));
     assert!(!recovering().is_spurious(Some(Instant::from_millis(50)), false));
 }
 
 #[test]
-fn duplicates_of_everything_sent_again_prove_it_needless() {
+fn dsacks_of_everything_retransmitted_prove_it_spurious() {
     let mut undo = recovering();
     undo.on_dsack(SeqNum(100), 10);
     assert!(!undo.is_spurious(None, false));
@@ -28,7 +28,7 @@ fn duplicates_of_everything_sent_again_prove_it_needless() {
 }
 
 #[test]
-fn what_arrived_too_soon_is_not_counted_again_when_a_dsack_reports_it() {
+fn an_original_known_by_its_early_ack_is_not_counted_again_by_a_dsack() {
     let mut undo = recovering();
     undo.on_original(10);
     undo.on_dsack(SeqNum(100), 10);
@@ -38,7 +38,7 @@ fn what_arrived_too_soon_is_not_counted_again_when_a_dsack_reports_it() {
 }
 
 #[test]
-fn what_an_earlier_recovery_sent_must_be_explained_too() {
+fn retransmissions_of_an_earlier_recovery_must_be_spurious_too() {
     let mut undo = UndoDetector::default();
     undo.start(SeqNum(100), 10, false);
     undo.on_retransmission(false, 10, Instant::from_millis(50));
@@ -49,7 +49,7 @@ fn what_an_earlier_recovery_sent_must_be_explained_too() {
 }
 
 #[test]
-fn the_echo_of_another_segment_proves_nothing() {
+fn the_timestamp_echo_of_another_segment_proves_nothing() {
     let mut undo = UndoDetector::default();
     undo.start(SeqNum(100), 0, false);
     undo.on_retransmission(false, 10, Instant::from_millis(50));
@@ -58,7 +58,7 @@ fn the_echo_of_another_segment_proves_nothing() {
 }
 
 #[test]
-fn originals_that_arrive_late_undo_a_timeout_and_nothing_else() {
+fn late_originals_undo_only_a_timeout() {
     for is_timeout in [false, true] {
         let mut undo = UndoDetector::default();
         undo.start(SeqNum(100), 0, is_timeout);

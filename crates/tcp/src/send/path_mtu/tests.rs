@@ -1,4 +1,4 @@
-//! Claims, timeouts and probes against paths of known size.
+//! Packet-too-big messages, timeouts and probes on paths of known MTU.
 
 use alloc::vec::Vec;
 
@@ -8,7 +8,7 @@ use super::*;
 
 const LINK: u16 = 1_460;
 const NOW: Instant = Instant::from_secs(10);
-/// A segment that claims quote.
+/// A segment that messages quote.
 const SEQ: SeqNum = SeqNum(2_000);
 const NEVER: Instant = Instant::from_secs(1_000_000);
 
@@ -20,7 +20,7 @@ fn config(mtu_probing: MtuProbing) -> TcpConfig {
 }
 
 /// Probes until nothing is left to find out, on a path that carries `truth`.
-/// Returns the limit and how many probes were lost.
+/// Returns the limit and the number of probes lost.
 fn search(path: &mut PathMtu, truth: u16) -> (u16, u32) {
     let (mut at, mut lost) = (SeqNum(0), 0);
     for _ in 0..100 {
@@ -43,7 +43,7 @@ fn search(path: &mut PathMtu, truth: u16) -> (u16, u32) {
 }
 
 #[test]
-fn a_search_ends_close_below_what_the_path_carries() {
+fn a_search_ends_close_below_the_path_mtu() {
     let config = config(MtuProbing::Always);
     for truth in (1_024..=LINK).step_by(7) {
         let mut path = PathMtu::new(LINK, &config);
@@ -84,7 +84,7 @@ fn without_probing_timeouts_change_nothing() {
 }
 
 #[test]
-fn a_claim_counts_at_once_until_something_larger_has_arrived() {
+fn a_packet_too_big_message_counts_at_once_unless_a_larger_size_was_acknowledged() {
     let config = config(MtuProbing::Off);
     let mut path = PathMtu::new(LINK, &config);
     assert_eq!(
@@ -118,7 +118,7 @@ fn a_claim_counts_at_once_until_something_larger_has_arrived() {
 }
 
 #[test]
-fn a_doubted_claim_is_forgotten_when_what_it_quotes_arrives() {
+fn a_deferred_message_is_dropped_when_the_quoted_segment_is_acknowledged() {
     let config = config(MtuProbing::Off);
     let mut path = PathMtu::new(LINK, &config);
     path.on_sent(SeqNum(0), SeqNum(1_460), LINK);
@@ -133,7 +133,7 @@ fn a_doubted_claim_is_forgotten_when_what_it_quotes_arrives() {
 }
 
 #[test]
-fn text_that_left_twice_proves_nothing() {
+fn retransmitted_payload_proves_no_size() {
     let config = config(MtuProbing::Off);
     let mut path = PathMtu::new(LINK, &config);
     path.on_sent(SeqNum(0), SeqNum(1_460), 1_460);
@@ -146,7 +146,7 @@ fn text_that_left_twice_proves_nothing() {
 }
 
 #[test]
-fn what_was_too_large_is_tried_again_after_a_while() {
+fn a_size_that_was_too_large_is_tried_again_later() {
     for (mtu_probing, expected) in [
         (MtuProbing::Off, LINK),
         (MtuProbing::BlackHole, 1_000),

@@ -1,4 +1,4 @@
-//! Sizes of frames, and what may lie in the device.
+//! Frame sizes and the device backlog.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn a_frame_is_a_millisecond_of_the_rate_in_whole_segments() {
 }
 
 #[test]
-fn buffers_end_where_they_did_when_they_were_written() {
+fn buffers_keep_the_ends_they_had_at_the_write() {
     let mut buffers = WriteBuffers::new();
     assert_eq!(buffers.left(0), u32::MAX);
     buffers.wrote(0, 2_000, 0);
@@ -35,7 +35,7 @@ fn buffers_end_where_they_did_when_they_were_written() {
 }
 
 #[test]
-fn a_size_that_finds_no_place_waits_until_text_has_left() {
+fn a_new_size_without_a_free_run_waits_until_payload_has_left() {
     let mut buffers = WriteBuffers::new();
     for (number, size) in [1_000, 2_000, 3_000, 4_000, 5_000].into_iter().enumerate() {
         buffers.wrote(10_000 * number as u64, size, 0);
@@ -44,13 +44,13 @@ fn a_size_that_finds_no_place_waits_until_text_has_left() {
     buffers.wrote(50_000, 5_000, 15_000);
     assert_eq!(buffers.left(50_000), 5_000);
     assert_eq!(buffers.left(20_500), 2_500);
-    // All has left: the size counts from the next byte.
+    // Everything has left: the size counts from the next byte.
     buffers.wrote(60_001, 7_000, 60_001);
     assert_eq!(buffers.left(60_001), 7_000);
 }
 
 #[test]
-fn a_device_holds_a_millisecond_or_two_frames_and_no_more_than_the_knob() {
+fn the_backlog_bound_is_a_millisecond_or_two_frames_within_the_knob() {
     let mut queue = SmallQueue::new();
     assert!(!queue.is_full());
     for (name, held, rate, goal, cap, full) in [

@@ -1,4 +1,4 @@
-//! BBR on a path: the draft's appendix A in small, and what loss costs.
+//! BBR on a path: the draft's appendix A in small, and the effect of loss.
 
 use std::{vec, vec::Vec};
 
@@ -28,7 +28,7 @@ fn bbr(controller: &Controller) -> &Bbr {
     }
 }
 
-/// BBR with an initial window of so many segments.
+/// Creates BBR with an initial window of this many segments.
 fn started(segments: u32) -> Bbr {
     Bbr::new(&CongestionStart {
         cwnd: segments * MSS,
@@ -68,7 +68,7 @@ fn the_state_of_a_connection_is_small() {
 }
 
 #[test]
-fn the_pipe_is_full_and_the_queue_is_not() {
+fn bbr_fills_the_pipe_without_filling_the_queue() {
     for (name, rate, rtt_ms, bdps) in [
         ("100 Mbit/s, 40 ms", 12_500_000, 40, 1.25),
         ("1 Gbit/s, 100 ms", 125_000_000, 100, 1.25),
@@ -92,7 +92,7 @@ fn the_pipe_is_full_and_the_queue_is_not() {
 }
 
 #[test]
-fn startup_ends_on_the_plateau_with_the_path_measured() {
+fn startup_ends_when_the_delivery_rate_stops_growing() {
     let mut world = world(Path::wide());
     let mut states = vec![BbrState::Startup];
     world.run_watched(Duration::from_secs(5), |world| {
@@ -104,7 +104,7 @@ fn startup_ends_on_the_plateau_with_the_path_measured() {
     let cycle = [
         BbrState::Startup,
         BbrState::Drain,
-        // DOWN is over within the ACK that begins it: Drain has left no queue.
+        // DOWN ends with the ACK that starts it: Drain has left no queue.
         BbrState::ProbeBwCruise,
         BbrState::ProbeBwRefill,
         BbrState::ProbeBwUp,
@@ -126,7 +126,7 @@ fn startup_ends_on_the_plateau_with_the_path_measured() {
 }
 
 #[test]
-fn the_round_trip_is_looked_at_every_five_seconds() {
+fn probe_rtt_starts_every_five_seconds() {
     let mut world = world(Path::wide());
     let (mut looks, mut was_looking, mut least) = (0, false, u32::MAX);
     world.run_watched(Duration::from_secs(30), |world| {
@@ -150,14 +150,14 @@ fn one_percent_of_random_loss_costs_little() {
 }
 
 #[test]
-fn three_percent_costs_little_once_the_threshold_is_off() {
+fn three_percent_of_random_loss_costs_little_with_the_threshold_off() {
     let off = median((0..3).map(|seed| lossy(0.03, 100, seed)).collect());
     let on = median((0..3).map(|seed| lossy(0.03, 2, seed)).collect());
     assert!(off > 0.85 && on < off, "{off} off, {on} on");
 }
 
 #[test]
-fn a_path_that_changes_is_followed() {
+fn bbr_follows_a_change_of_the_path_rate() {
     let mut world = world(Path::wide());
     world.run(Duration::from_secs(5));
     for (name, rate) in [("half", 6_250_000), ("four times that", 25_000_000)] {
@@ -171,7 +171,7 @@ fn a_path_that_changes_is_followed() {
 }
 
 #[test]
-fn a_shallow_queue_is_not_kept_overflowing() {
+fn bbr_does_not_keep_a_shallow_queue_overflowing() {
     // An eighth of a bandwidth-delay product.
     let mut world = world(Path {
         buffer: 62_500,
@@ -186,7 +186,7 @@ fn a_shallow_queue_is_not_kept_overflowing() {
 }
 
 #[test]
-fn no_sample_is_above_the_link() {
+fn no_rate_sample_exceeds_the_link_rate() {
     let mut world = world(Path {
         loss: 0.01,
         ..Path::wide()
@@ -231,7 +231,7 @@ fn lost(tx_in_flight: u32, lost: u32, bytes: u32) -> LostRange {
 }
 
 #[test]
-fn the_threshold_is_a_share_of_what_was_in_flight_and_100_is_off() {
+fn the_loss_threshold_is_a_share_of_the_bytes_in_flight_and_100_is_off() {
     for (threshold, lost, expected) in [
         (2, 2_000, false),
         (2, 2_001, true),
@@ -248,7 +248,7 @@ fn the_threshold_is_a_share_of_what_was_in_flight_and_100_is_off() {
     }
 }
 
-/// A BBR in ProbeBW_UP, whose probe lost too much.
+/// Returns BBR in ProbeBW_UP after a probe that lost too much.
 fn probing_too_high() -> Bbr {
     let mut bbr = started(200);
     bbr.full_pipe.reached = true;
@@ -263,7 +263,7 @@ fn probing_too_high() -> Bbr {
 }
 
 #[test]
-fn a_probe_that_lost_too_much_bounds_what_may_be_in_flight() {
+fn a_probe_that_lost_too_much_bounds_the_bytes_in_flight() {
     let bbr = probing_too_high();
     assert_eq!(bbr.state, BbrState::ProbeBwDown);
     // 99 segments came before the one that crossed the threshold, but 0.7 of the
@@ -272,7 +272,7 @@ fn a_probe_that_lost_too_much_bounds_what_may_be_in_flight() {
 }
 
 #[test]
-fn a_probe_that_lost_nothing_after_all_is_begun_again_without_the_bound() {
+fn a_probe_with_spurious_losses_restarts_without_the_bound() {
     let mut bbr = probing_too_high();
     bbr.on_undo();
     assert_eq!(bbr.state, BbrState::ProbeBwRefill);
@@ -283,7 +283,7 @@ fn a_probe_that_lost_nothing_after_all_is_begun_again_without_the_bound() {
 }
 
 #[test]
-fn a_timeout_lets_one_segment_out_and_the_window_returns_after_it() {
+fn a_timeout_sends_one_segment_and_recovery_restores_the_window() {
     let mut bbr = started(100);
     let event = CongestionEvent {
         mss: MSS,
@@ -296,7 +296,7 @@ fn a_timeout_lets_one_segment_out_and_the_window_returns_after_it() {
 }
 
 #[test]
-fn after_idleness_it_goes_on_at_the_bandwidth_and_skips_the_look_at_the_round_trip() {
+fn after_idle_time_bbr_paces_at_the_bandwidth_and_skips_probe_rtt() {
     let mut world = world(Path::wide());
     world.run(Duration::from_secs(4));
     let mut bbr = bbr(&world.flows[0].controller).clone();
@@ -328,7 +328,7 @@ fn after_idleness_it_goes_on_at_the_bandwidth_and_skips_the_look_at_the_round_tr
 }
 
 #[test]
-fn what_holds_it_back_is_named_after_what_loss_said() {
+fn the_limit_of_bbr_is_named_after_the_bounds_that_loss_set() {
     let mut bbr = started(200);
     assert_eq!(bbr.limit(), Limit::CwndSlowStart);
     bbr.full_pipe.reached = true;

@@ -1,4 +1,4 @@
-//! The window against the formulas of RFC 9438, and on a path.
+//! CUBIC's window against the formulas of RFC 9438, and on a path.
 
 use std::vec::Vec;
 
@@ -45,7 +45,8 @@ fn flight(segments: u32) -> CongestionEvent {
     }
 }
 
-/// Acknowledges a window every 100 ms until `until_ms`; the window in segments.
+/// Acknowledges a window every 100 ms until `until_ms`. Returns the window in
+/// segments.
 fn run(cubic: &mut Cubic, from_ms: u64, until_ms: u64) -> f64 {
     let mut ms = from_ms;
     while ms <= until_ms {
@@ -77,7 +78,7 @@ fn cube_roots_are_whole_parts() {
 
 #[test]
 fn the_window_follows_the_cubic_function() {
-    // Large windows, so that the Reno-friendly region stays out of it.
+    // Large windows, so that the Reno-friendly region does not apply.
     for w_max in [1_000_u32, 4_000] {
         let mut cubic = self::cubic(w_max);
         cubic.on_loss(&flight(w_max));
@@ -89,7 +90,7 @@ fn the_window_follows_the_cubic_function() {
             ms = until_ms;
             let t = seconds as f64;
             let formula = 0.4 * (t - k).powi(3) + f64::from(w_max);
-            // Between W(t) and W(t + RTT), which is where it is headed.
+            // Between W(t) and W(t + RTT), the target.
             let next = 0.4 * (t + 0.1 - k).powi(3) + f64::from(w_max);
             let slack = 0.003 * formula;
             assert!(
@@ -101,11 +102,11 @@ fn the_window_follows_the_cubic_function() {
 }
 
 #[test]
-fn a_small_window_grows_as_reno_would() {
+fn a_small_window_grows_as_renos() {
     let mut cubic = self::cubic(20);
     cubic.on_loss(&flight(20));
     assert_eq!(cubic.cwnd(), 14 * MSS);
-    // 20 ms a round trip would make W_cubic crawl; here a whole round trip
+    // At 20 ms a round trip W_cubic hardly grows; here a whole round trip
     // passes between ACKs that are 1 ms apart.
     for round in 0..11 {
         cubic.on_ack(&AckSample {
@@ -121,7 +122,7 @@ fn a_small_window_grows_as_reno_would() {
             ..ack(1_000 + round, cubic.cwnd())
         });
     }
-    // From W_est = cwnd_prior on, a whole one.
+    // From W_est = cwnd_prior on α is 1.
     let above = cubic.cwnd() / MSS;
     cubic.on_ack(&AckSample {
         srtt_us: 1_000,
@@ -149,7 +150,7 @@ fn a_reduction_keeps_seven_tenths_and_a_mark_seventeen_twentieths() {
 }
 
 #[test]
-fn a_second_loss_below_the_last_maximum_makes_room() {
+fn a_second_loss_below_w_max_lowers_w_max_further() {
     let mut cubic = self::cubic(100);
     cubic.on_loss(&flight(100));
     cubic.on_loss(&flight(70));
@@ -157,7 +158,7 @@ fn a_second_loss_below_the_last_maximum_makes_room() {
 }
 
 #[test]
-fn time_in_which_the_window_was_not_tested_does_not_count() {
+fn time_with_an_untested_window_does_not_advance_the_curve() {
     let mut steady = self::cubic(1_000);
     steady.on_loss(&flight(1_000));
     let mut paused = steady.clone();
@@ -185,7 +186,7 @@ fn time_in_which_the_window_was_not_tested_does_not_count() {
 }
 
 #[test]
-fn what_proves_wrong_leaves_no_trace() {
+fn an_undo_restores_the_curve() {
     let mut cubic = self::cubic(1_000);
     cubic.on_loss(&flight(1_000));
     run(&mut cubic, 1_000, 3_000);
@@ -200,7 +201,7 @@ fn what_proves_wrong_leaves_no_trace() {
 }
 
 #[test]
-fn after_a_timeout_the_curve_begins_flat() {
+fn after_a_timeout_the_curve_starts_at_its_flat_point() {
     let mut cubic = self::cubic(100);
     cubic.on_timeout(&flight(100), true);
     assert_eq!((cubic.cwnd(), cubic.ssthresh()), (MSS, 70 * MSS));
@@ -211,8 +212,9 @@ fn after_a_timeout_the_curve_begins_flat() {
     assert_eq!((cubic.curve.k_ms, cubic.w_max()), (0, 70 * MSS));
 }
 
-/// Three seconds from the start on 100 Mbit/s and 40 ms with a queue of `bdps`
-/// bandwidth-delay products: segments dropped, and whether slow start is over.
+/// Runs three seconds from the start on 100 Mbit/s and 40 ms with a queue of
+/// `bdps` bandwidth-delay products. Returns the segments dropped, and true if
+/// slow start is over.
 fn start(hystart: bool, bdps: u64) -> (u64, bool) {
     let mut path = Path::wide();
     path.buffer = path.bdp() * bdps;
@@ -227,9 +229,9 @@ fn start(hystart: bool, bdps: u64) -> (u64, bool) {
 }
 
 #[test]
-fn hystart_leaves_slow_start_before_a_queue_overflows_that_has_room_for_its_doubt() {
-    // It is seen in the round trip after the one that began to queue, near four
-    // BDP, and five rounds of a quarter make that eleven.
+fn hystart_leaves_slow_start_before_a_queue_with_room_for_css_overflows() {
+    // The growth is detected in the round trip after the one that began to
+    // queue, near four BDP; five rounds of CSS at a quarter lead to eleven.
     assert_eq!(start(true, 12), (0, true));
     assert!(start(false, 12).0 > 1_000);
     let (with, without) = (start(true, 2).0, start(false, 2).0);
@@ -237,7 +239,7 @@ fn hystart_leaves_slow_start_before_a_queue_overflows_that_has_room_for_its_doub
 }
 
 #[test]
-fn a_path_without_loss_is_full_and_its_queue_is_not_always() {
+fn cubic_fills_a_path_without_loss_and_drains_its_queue_at_times() {
     let mut world = World::with(Path::wide(), CongestionAlgorithm::Cubic);
     world.run(Duration::from_secs(3));
     let utilisation = world.utilisation(0, Duration::from_secs(20));

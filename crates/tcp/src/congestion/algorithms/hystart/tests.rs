@@ -1,10 +1,10 @@
-//! Rounds whose round-trip times are known.
+//! HyStart++ in rounds of known round-trip times.
 
 use std::vec::Vec;
 
 use super::*;
 
-/// A round of `samples` ACKs of `rtt_us` each; the last verdict.
+/// Runs a round of `samples` ACKs of `rtt_us` each. Returns the last phase.
 fn round(hystart: &mut HyStart, rtt_us: u32, samples: u8) -> SlowStartPhase {
     let verdicts: Vec<_> = (0..samples)
         .map(|n| hystart.on_ack(Some(rtt_us), n == 0))
@@ -13,7 +13,7 @@ fn round(hystart: &mut HyStart, rtt_us: u32, samples: u8) -> SlowStartPhase {
 }
 
 #[test]
-fn growth_counts_from_an_eighth_between_4_and_16_ms() {
+fn an_eighth_of_the_round_trip_between_4_and_16_ms_is_significant_growth() {
     use SlowStartPhase::*;
     for (first_us, second_us, expected) in [
         (40_000, 44_900, Standard),
@@ -31,14 +31,14 @@ fn growth_counts_from_an_eighth_between_4_and_16_ms() {
 }
 
 #[test]
-fn seven_samples_are_too_few_to_judge() {
+fn seven_samples_are_too_few() {
     let mut hystart = HyStart::new();
     round(&mut hystart, 40_000, 8);
     assert_eq!(round(&mut hystart, 90_000, 7), SlowStartPhase::Standard);
 }
 
 #[test]
-fn five_rounds_of_doubt_end_slow_start() {
+fn five_rounds_of_css_end_slow_start() {
     let mut hystart = HyStart::new();
     round(&mut hystart, 40_000, 8);
     for _ in 0..5 {
@@ -48,7 +48,7 @@ fn five_rounds_of_doubt_end_slow_start() {
 }
 
 #[test]
-fn jitter_that_passes_lets_slow_start_go_on() {
+fn slow_start_resumes_when_the_round_trip_falls_again() {
     let mut hystart = HyStart::new();
     round(&mut hystart, 40_000, 8);
     assert_eq!(round(&mut hystart, 50_000, 8), SlowStartPhase::Conservative);

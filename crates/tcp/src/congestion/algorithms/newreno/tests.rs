@@ -1,4 +1,4 @@
-//! The arithmetic of RFC 5681.
+//! NewReno's window against RFC 5681.
 
 use super::*;
 use crate::congestion::RateSample;
@@ -72,7 +72,7 @@ fn congestion_avoidance_adds_one_segment_each_round_trip() {
 }
 
 #[test]
-fn loss_halves_what_was_in_use_and_a_mark_takes_a_fifth() {
+fn loss_halves_the_used_window_and_a_mark_reduces_it_by_a_fifth() {
     for (name, used, marked, expected) in [
         ("full window lost from", 40, false, 20),
         ("full window marked", 40, true, 32),
@@ -93,7 +93,7 @@ fn loss_halves_what_was_in_use_and_a_mark_takes_a_fifth() {
 }
 
 #[test]
-fn a_timeout_starts_over_and_punishes_the_same_data_once() {
+fn a_timeout_restarts_slow_start_and_reduces_ssthresh_once_for_the_same_data() {
     let mut reno = self::reno(20, true);
     reno.on_timeout(&flight(20 * MSS), true);
     assert_eq!((reno.cwnd(), reno.ssthresh()), (MSS, 10 * MSS));
@@ -102,7 +102,7 @@ fn a_timeout_starts_over_and_punishes_the_same_data_once() {
 }
 
 #[test]
-fn what_proves_wrong_is_taken_back_once_and_a_mark_is_not() {
+fn a_spurious_reduction_is_undone_once_and_that_of_a_mark_never() {
     let mut reno = self::reno(20, true);
     reno.on_loss(&flight(20 * MSS));
     reno.on_undo();
@@ -125,7 +125,7 @@ fn a_window_that_was_not_tested_does_not_grow() {
 }
 
 #[test]
-fn after_idleness_slow_start_leads_back_to_three_quarters() {
+fn after_idle_time_slow_start_leads_to_three_quarters_of_the_window() {
     let mut reno = self::reno(40, true);
     reno.on_loss(&flight(40 * MSS));
     reno.on_idle(10 * MSS);
