@@ -63,6 +63,11 @@
     )
 )]
 
+/// Compiles the examples of the package's page.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod capture;
 mod device;
 mod driver;

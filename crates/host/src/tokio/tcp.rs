@@ -13,7 +13,7 @@ use ::tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use fullpipe::{ConnectionId, Info, ListenOptions, SocketOption, Tuning};
 
 use super::split::{self, OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
-use crate::{Runtime, tcp};
+use crate::{runtime::Runtime, tcp};
 
 /// A TCP connection. Dropping it closes it: what was written is still delivered
 /// while the [`Runtime`] runs.

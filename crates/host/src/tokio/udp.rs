@@ -10,7 +10,7 @@ use std::{
 
 use ::tokio::io::ReadBuf;
 
-use crate::{Runtime, udp};
+use crate::{runtime::Runtime, udp};
 
 /// A UDP socket. All methods take `&self`: one task may send while others
 /// receive.

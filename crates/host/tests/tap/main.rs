@@ -1,4 +1,5 @@
-//! TAP and TUN devices of the kernel: made, found, given back, refused.
+//! TAP and TUN devices of the kernel: made, found, given back, refused; and
+//! packet sockets.
 //!
 //! Rule: every test runs in a network namespace of its own, which ends with its
 //! process.
@@ -13,9 +14,9 @@ use std::{
 };
 
 use apart::in_network_namespace;
-use fullpipe_host::{DeviceError, DeviceOptions, Runtime, Tap, TcpStream};
+use fullpipe_host::{DeviceError, DeviceOptions, Runtime, Tap, TcpListener, TcpStream};
 
-/// What `ip` says, or an empty text when it refuses.
+/// The output of `ip`, empty when it refuses.
 fn ip(arguments: &str) -> String {
     let output = Command::new("ip")
         .args(arguments.split(' '))
@@ -35,31 +36,34 @@ fn refused(options: &DeviceOptions) -> String {
 
 #[test]
 #[ignore = "needs root, a TAP device and strangers' programs: cargo xtask test"]
-fn a_device_that_we_made_is_up_and_goes_with_us() {
-    in_network_namespace("a_device_that_we_made_is_up_and_goes_with_us", || {
-        for device in ["tap:fpmade", "tun:fpmade"] {
-            let wanted = DeviceOptions {
-                mtu: Some(1_400),
-                host_address: Some("10.5.0.1/24".parse().expect("an address")),
-                ..options(device)
-            };
-            let tap = Tap::open(&wanted).expect("root may");
-            let shown = ip("addr show dev fpmade");
-            assert!(
-                shown.contains("mtu 1400") && shown.contains("UP"),
-                "{shown}"
-            );
-            assert!(shown.contains("inet 10.5.0.1/24"), "{shown}");
-            drop(tap);
-            assert_eq!(ip("addr show dev fpmade"), "", "{device} is left behind");
-        }
-    });
+fn a_device_made_here_is_up_and_is_removed_with_its_descriptor() {
+    in_network_namespace(
+        "a_device_made_here_is_up_and_is_removed_with_its_descriptor",
+        || {
+            for device in ["tap:fpmade", "tun:fpmade"] {
+                let wanted = DeviceOptions {
+                    mtu: Some(1_400),
+                    host_address: Some("10.5.0.1/24".parse().expect("an address")),
+                    ..options(device)
+                };
+                let tap = Tap::open(&wanted).expect("root may");
+                let shown = ip("addr show dev fpmade");
+                assert!(
+                    shown.contains("mtu 1400") && shown.contains("UP"),
+                    "{shown}"
+                );
+                assert!(shown.contains("inet 10.5.0.1/24"), "{shown}");
+                drop(tap);
+                assert_eq!(ip("addr show dev fpmade"), "", "{device} is left behind");
+            }
+        },
+    );
 }
 
 #[test]
 #[ignore = "needs root, a TAP device and strangers' programs: cargo xtask test"]
-fn a_device_that_was_there_is_given_back_as_it_was() {
-    in_network_namespace("a_device_that_was_there_is_given_back_as_it_was", || {
+fn a_device_that_existed_is_given_back_as_it_was() {
+    in_network_namespace("a_device_that_existed_is_given_back_as_it_was", || {
         ip("tuntap add dev fpkept mode tap");
         ip("addr add 10.6.0.1/24 dev fpkept");
         let interesting = |shown: String| -> Vec<String> {
@@ -102,9 +106,9 @@ fn a_device_that_was_there_is_given_back_as_it_was() {
 
 #[test]
 #[ignore = "needs root, a TAP device and strangers' programs: cargo xtask test"]
-fn a_refusal_names_the_device_and_a_way_out_and_leaves_nothing_behind() {
+fn a_refusal_names_the_device_and_a_remedy_and_leaves_nothing_behind() {
     in_network_namespace(
-        "a_refusal_names_the_device_and_a_way_out_and_leaves_nothing_behind",
+        "a_refusal_names_the_device_and_a_remedy_and_leaves_nothing_behind",
         || {
             let first = Tap::open(&options("tap:fpbusy")).expect("root may");
             assert_eq!(
@@ -134,7 +138,7 @@ fn a_refusal_names_the_device_and_a_way_out_and_leaves_nothing_behind() {
                 ..options("tap:fpaddr")
             };
             assert!(refused(&oversized).contains("use 68 to 65521"));
-            // Refused by the kernel only after the device was made.
+            // The kernel refuses it only after the device was made.
             let multicast = DeviceOptions {
                 host_address: Some("224.0.0.1/24".parse().expect("an address")),
                 ..options("tap:fpaddr")
@@ -147,9 +151,9 @@ fn a_refusal_names_the_device_and_a_way_out_and_leaves_nothing_behind() {
 
 #[test]
 #[ignore = "needs root, a TAP device and strangers' programs: cargo xtask test"]
-fn without_the_capability_the_error_says_which_one() {
-    in_network_namespace("without_the_capability_the_error_says_which_one", || {
-        let test = "without_the_capability_the_error_says_which_one";
+fn an_error_names_the_capability_that_is_missing() {
+    in_network_namespace("an_error_names_the_capability_that_is_missing", || {
+        let test = "an_error_names_the_capability_that_is_missing";
         if std::env::var_os("FULLPIPE_POWERLESS").is_some() {
             let line = refused(&options("tap:fpdenied"));
             assert!(
@@ -174,8 +178,28 @@ fn without_the_capability_the_error_says_which_one() {
     });
 }
 
-/// Megabytes both ways, in frames of many segments: the kernel cuts and merges
-/// none of them on the way.
+/// Sends eight megabytes to the kernel and back over `runtime`.
+fn exchange(runtime: &Runtime, kernel: &str) {
+    let listener = std::net::TcpListener::bind(kernel).expect("the port is free");
+    let address = kernel.parse().expect("an address");
+    let stream = TcpStream::connect(runtime, address).expect("the kernel listens");
+    let (mut kernel, _) = listener.accept().expect("we come");
+    let payload: Vec<u8> = (0..8_000_000_u32).map(|n| (n ^ n >> 9) as u8).collect();
+    let mut back = vec![0; payload.len()];
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut seen = vec![0; payload.len()];
+            kernel.read_exact(&mut seen).expect("all of it comes");
+            assert!(seen == payload, "the kernel read what we wrote");
+            kernel.write_all(&seen).expect("it goes back");
+        });
+        (&stream).write_all(&payload).expect("the kernel reads");
+        (&stream).read_exact(&mut back).expect("it comes back");
+    });
+    assert!(back == payload, "we read what the kernel wrote");
+}
+
+/// Frames of many segments pass between two stacks of one machine uncut.
 #[test]
 #[ignore = "needs root, a TAP device and strangers' programs: cargo xtask test"]
 fn frames_of_many_segments_go_both_ways_and_every_byte_arrives() {
@@ -189,23 +213,7 @@ fn frames_of_many_segments_go_both_ways_and_every_byte_arrives() {
             let tap = Tap::open(&wanted).expect("root may");
             let address = "10.8.0.2/24".parse().expect("an address");
             let runtime = Runtime::builder(address).start(tap).expect("it starts");
-            let listener = std::net::TcpListener::bind("10.8.0.1:80").expect("the port is free");
-            let stream = TcpStream::connect(&runtime, ([10, 8, 0, 1], 80).into())
-                .expect("the kernel listens");
-            let (mut kernel, _) = listener.accept().expect("we come");
-            let text: Vec<u8> = (0..8_000_000_u32).map(|n| (n ^ n >> 9) as u8).collect();
-            let mut back = vec![0; text.len()];
-            thread::scope(|scope| {
-                scope.spawn(|| {
-                    let mut seen = vec![0; text.len()];
-                    kernel.read_exact(&mut seen).expect("all of it comes");
-                    assert!(seen == text, "the kernel read what we wrote");
-                    kernel.write_all(&seen).expect("it goes back");
-                });
-                (&stream).write_all(&text).expect("the kernel reads");
-                (&stream).read_exact(&mut back).expect("it comes back");
-            });
-            assert!(back == text, "we read what the kernel wrote");
+            exchange(&runtime, "10.8.0.1:80");
             let (sent, packets, received, frames) = runtime.with_stack(|stack, _| {
                 let (tcp, mib) = (stack.tcp_counters(), &stack.counters().mib);
                 (
@@ -220,6 +228,57 @@ fn frames_of_many_segments_go_both_ways_and_every_byte_arrives() {
                 frames < received,
                 "{frames} frames for {received} segments received"
             );
+        },
+    );
+}
+
+/// The stack on one end of a cable of the kernel, the kernel on the other.
+#[test]
+#[ignore = "needs root and network devices: cargo xtask test"]
+fn a_packet_socket_is_a_host_on_the_wire_of_an_interface() {
+    in_network_namespace(
+        "a_packet_socket_is_a_host_on_the_wire_of_an_interface",
+        || {
+            ip("link add fpwire0 type veth peer name fpwire1");
+            ip("addr add 10.8.2.1/24 dev fpwire1");
+            let open = |options: &DeviceOptions| options.open().err().map(|e| e.to_string());
+            let missing = open(&options("packet:fpnone")).expect("it is refused");
+            assert!(
+                missing.starts_with("there is no interface fpnone"),
+                "{missing}"
+            );
+            let down = open(&options("packet:fpwire0")).expect("it is refused");
+            assert!(down.contains("ip link set up"), "{down}");
+            ip("link set fpwire0 up");
+            ip("link set fpwire1 up");
+            let start = |options: &DeviceOptions, host: u8| {
+                let address = format!("10.8.2.{host}/24").parse();
+                Runtime::builder(address.expect("an address"))
+                    .mac(fullpipe::MacAddress([2, 0, 0, 0, 8, host]))
+                    .start(options.open().expect("root may"))
+                    .expect("it starts")
+            };
+            let near = start(&options("packet:fpwire0"), 2);
+            exchange(&near, "10.8.2.1:80");
+            let neighbour = ip("neighbour show 10.8.2.2");
+            assert!(neighbour.contains("02:00:00:00:08:02"), "{neighbour}");
+            drop(near);
+
+            // Frames as on a wire, between two stacks.
+            let plain = |device| DeviceOptions {
+                checksum_offload: false,
+                ..options(device)
+            };
+            let near = start(&plain("packet:fpwire0"), 3);
+            let far = start(&plain("packet:fpwire1"), 4);
+            let address = ([10, 8, 2, 4], 80).into();
+            let listener = TcpListener::bind(&far, address).expect("the port is free");
+            let stream = TcpStream::connect(&near, address).expect("it listens");
+            let (peer, _) = listener.accept().expect("we come");
+            (&stream).write_all(&[7; 100_000]).expect("it is open");
+            let mut seen = vec![0; 100_000];
+            (&peer).read_exact(&mut seen).expect("it comes");
+            assert_eq!(seen, [7; 100_000]);
         },
     );
 }
