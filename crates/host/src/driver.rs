@@ -2,12 +2,13 @@
 //! which frames leave.
 //!
 //! Rule: no system call is made under the lock. The thread receives frames into
-//! a batch before it takes the lock. Whoever changed the stack lets it write
+//! a batch before it takes the lock. A thread that changed the stack lets it write
 //! frames into a batch, releases the lock, wakes waiters, and then sends the
-//! batch, unless another thread is sending: there is one outgoing batch to
-//! fill and one to send, and who sends has taken the second out of the core. So
-//! frames leave in order, a caller's frames need no switch to the thread, and a
-//! caller never waits for the device.
+//! batch. There is one batch to fill and one to send from; the sender takes the
+//! second out of the core, and while it is gone other threads only fill the first.
+//! So exactly one thread sends, frames leave in order, a caller's frames need no
+//! switch to the driver's thread, and a caller never waits for another's device
+//! call.
 
 use std::{
     io,
@@ -41,7 +42,7 @@ const CALLER_BATCHES: u32 = 4;
 pub(crate) struct Core {
     pub(crate) stack: Stack,
     pub(crate) wakers: WakerTable,
-    /// Frames that the stack has written and nobody is sending yet.
+    /// Frames that the stack has written and that wait to be sent.
     outgoing: FrameBatch<TxMeta>,
     /// The batch to send from; `None` while a thread is sending. It holds frames
     /// only if the device was full.
@@ -62,21 +63,21 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    /// True if the stack has something to do now.
+    /// Returns true if the stack has something to do now.
     fn is_due(&self, now: Instant) -> bool {
         self.stack.next_timeout().is_some_and(|at| at <= now)
     }
 
     /// Lets the stack write frames while it has some, up to a turn's budget and
-    /// to the room in the batch. `must`: also if nothing seems due.
+    /// to the room in the batch. With `must` it is asked at least once.
     pub(crate) fn transmit(&mut self, now: Instant, mut must: bool) {
         let has_leftovers = self.sending.as_ref().is_some_and(|batch| !batch.is_empty());
         let is_full = self.device_is_full || has_leftovers;
         must |= self.stack_is_refused && !is_full;
         let mut budget = self.stack.turn_budget();
         while budget > 0 && (must || self.is_due(now)) {
-            // With memory for each frame the stack never takes a batch without
-            // room for a full device, which it would charge to connections.
+            // Never more frames than fit for certain: a refusal would count as a
+            // full device, and be charged to connections.
             let fitting = self.outgoing.room() / self.frame_max;
             if fitting == 0 && !is_full {
                 return;
@@ -113,8 +114,9 @@ impl Core {
         Some(sending)
     }
 
-    /// True if the thread must wake before the moment it knows of; it then counts
-    /// as awake. Work that whoever is sending will do needs no waking.
+    /// Returns true if the thread must wake before the moment it knows of; it then
+    /// counts as awake. It need not wake for work that the present sender will find
+    /// when it has sent its batch.
     fn must_wake_thread(&mut self, now: Instant) -> bool {
         let Some(asleep_until) = self.asleep_until else {
             return false;
@@ -129,7 +131,7 @@ impl Core {
         must
     }
 
-    /// True if the thread must look at the device without being asked to.
+    /// Returns true if the device must be looked at every now and then.
     fn waits_for_device(&self) -> bool {
         self.device_is_full || self.stack.waits_for_device()
     }
@@ -219,7 +221,7 @@ impl Driver {
         drop(forgotten); // without the lock
     }
 
-    /// Wakes who waits to do `interest` with `handle`.
+    /// Wakes the waiters of one direction of `handle`.
     pub(crate) fn wake(&self, handle: Handle, interest: Interest) {
         let mut woken = Vec::new();
         self.lock().wakers.take(handle, interest, &mut woken);
@@ -276,8 +278,9 @@ impl Driver {
             core.sending = Some(batch);
             core.device_is_full = is_full;
             core.sent_bytes = core.sent_bytes.max(sent_bytes);
-            // Frames that found no room, or that others made due meanwhile.
-            core.transmit(now, false);
+            // Frames that found no room before, or that became due meanwhile.
+            let must = core.stack.waits_for_device();
+            core.transmit(now, must);
         }
         let ready = core.take_ready(now);
         let has_frames = !core.outgoing.is_empty();
@@ -313,7 +316,7 @@ impl Driver {
             let mut core = self.lock();
             let now = self.now();
             core.asleep_until = None;
-            core.device_is_full = false; // the next frame will tell
+            core.device_is_full = false; // until the next frame is refused
             core.sent_bytes = core.sent_bytes.max(sent_bytes);
             while let Some((frame, meta)) = incoming.first() {
                 core.stack.receive(frame, meta, now);
@@ -345,7 +348,7 @@ impl Driver {
         if !is_sending && (has_frames || deadline.is_some_and(|at| at <= now)) {
             return;
         }
-        // Whoever is sending looks at what is due when it is done.
+        // The present sender looks at what is due when it has sent its batch.
         let deadline = deadline.filter(|at| *at > now);
         core.asleep_until = Some(deadline.unwrap_or(Instant::from_nanos(u64::MAX)));
         let (for_room, watches) = (core.device_is_full, core.waits_for_device());

@@ -64,7 +64,7 @@ impl<M: Copy> FrameBatch<M> {
         self.used = end.min(self.memory.len());
     }
 
-    /// True without frames.
+    /// Returns true if there are no frames.
     pub(crate) fn is_empty(&self) -> bool {
         self.taken == self.frames.len()
     }

@@ -1,7 +1,7 @@
 //! A running stack: the builder that starts one, and the value that stops it.
 //!
-//! Rule: time and entropy enter here, and only where the user gave none. How
-//! frames move is the driver's matter.
+//! Rule: entropy is drawn here, and only for values that the user did not give. It
+//! moves no frame; that is the driver's work.
 
 use std::{
     fmt,
@@ -199,8 +199,8 @@ impl Runtime {
         &self.config
     }
 
-    /// Calls `look` with the stack and the present moment, between two turns of
-    /// the thread. Everything waits for `look` to return: it must not block, nor
+    /// Calls `look` with the stack and the present moment, under the lock. All
+    /// sockets and the thread wait until it returns: it must not block, and must not
     /// use a socket of this runtime.
     pub fn with_stack<R>(&self, look: impl FnOnce(&mut Stack, Instant) -> R) -> R {
         self.driver.call(look)

@@ -249,7 +249,7 @@ fn refused(spec: &DeviceSpec, word: &str, existed: bool, source: io::Error) -> D
     );
     match source.raw_os_error() {
         Some(libc::EPERM) if existed => error.advise(format!(
-            "it belongs to somebody else, or this needs the capability CAP_NET_ADMIN: run as root, or let root create it for you (ip tuntap add dev {name} mode {word} user $USER)"
+            "it belongs to another user, or this needs the capability CAP_NET_ADMIN: run as root, or let root create it for you (ip tuntap add dev {name} mode {word} user $USER)"
         )),
         Some(libc::EPERM) => error.advise(format!(
             "this needs the capability CAP_NET_ADMIN: run as root, or let root create it for you (ip tuntap add dev {name} mode {word} user $USER)"

@@ -155,7 +155,7 @@ impl TcpStream {
     }
 
     /// Begins to open a connection to `remote` and does not wait;
-    /// [`poll_connect`](Self::poll_connect) tells when it is open. Until then
+    /// [`poll_connect`](Self::poll_connect) is ready once it is open. Until then
     /// nothing can be written.
     ///
     /// # Errors
@@ -303,8 +303,8 @@ impl TcpStream {
     }
 }
 
-/// For executors. Each direction has one waker, that of the last call: readers,
-/// writers and who waits for the handshake do not wake each other.
+/// Methods for executors. Each direction has one waker, that of the last call. A
+/// reader, a writer and a waiter for the handshake do not wake each other.
 impl TcpStream {
     /// Ready once the connection is open.
     ///

@@ -1,9 +1,9 @@
 //! Tasks and threads that wait for a socket, by direction.
 //!
-//! Rule: a waker is registered under the lock, right after the call that could
-//! not go on, and handed out when the direction it waits for can: a reader's
-//! waker does not wake a writer. Wakers are called and dropped without the
-//! lock, because both may run code of an executor.
+//! Rule: a waker is registered under the lock, right after an attempt that found
+//! nothing to do, and taken out when its direction is ready: room for writing
+//! wakes no reader. Wakers are called and dropped without the lock, because both
+//! may run code of an executor.
 
 use std::task::Waker;
 
@@ -20,14 +20,14 @@ pub(crate) enum Handle {
     Udp(u32),
 }
 
-/// What a waiter wants to do next.
+/// The next step of a waiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interest {
     /// Read, accept or receive.
     Read,
     /// Write or send.
     Write,
-    /// Learn that the handshake is complete, or failed.
+    /// Continue after the handshake is complete, or has failed.
     Connect,
 }
 
@@ -105,7 +105,7 @@ impl WakerTable {
         }
     }
 
-    /// Takes out the waiters whose socket became ready for what they want.
+    /// Takes out the waiters whose direction of a socket became ready.
     pub(crate) fn take_ready(&mut self, stack: &mut Stack, now: Instant, out: &mut Vec<Waker>) {
         while let Some(event) = stack.next_event() {
             let (handle, [read, write, connect]) = match event {

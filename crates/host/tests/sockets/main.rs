@@ -1,7 +1,8 @@
-//! Blocking sockets of two stacks on two threads, over a wire in memory.
+//! Sockets of two stacks on two threads, over a cable in memory.
 //!
 //! Rule: no privilege is needed, and no assertion is about time.
 
+mod full;
 mod polling;
 mod wire;
 
@@ -34,7 +35,7 @@ fn pair() -> (Runtime, Runtime) {
     (start(one, 1), start(other, 2))
 }
 
-/// What a pattern holds at `offset`.
+/// Bytes that differ from their neighbours.
 fn pattern(len: usize) -> Vec<u8> {
     (0..len)
         .map(|offset| (offset * 7 + offset / 251) as u8)
@@ -96,7 +97,7 @@ fn megabytes_are_echoed_byte_for_byte() {
 #[test]
 fn a_port_without_a_listener_refuses() {
     let (client, _server) = pair();
-    let error = TcpStream::connect(&client, at(2)).expect_err("nobody listens");
+    let error = TcpStream::connect(&client, at(2)).expect_err("nothing listens");
     assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused, "{error}");
     assert!(
         error.to_string().contains(CloseReason::Refused.describe()),
@@ -111,7 +112,7 @@ fn waits_end_with_their_timeouts() {
     let listener = TcpListener::bind(&server, at(2)).expect("the port is free");
     listener.set_timeout(short);
     assert_eq!(
-        listener.accept().expect_err("nobody comes").kind(),
+        listener.accept().expect_err("no client comes").kind(),
         io::ErrorKind::WouldBlock
     );
 
@@ -119,24 +120,27 @@ fn waits_end_with_their_timeouts() {
     stream.set_read_timeout(short);
     stream.set_write_timeout(short);
     assert_eq!(
-        stream.receive(&mut [0]).expect_err("nobody writes").kind(),
+        stream
+            .receive(&mut [0])
+            .expect_err("the peer writes nothing")
+            .kind(),
         io::ErrorKind::WouldBlock
     );
     let full = (0..1_000).find_map(|_| stream.send(&[0; 10_000]).err());
     assert_eq!(
-        full.expect("nobody reads").kind(),
+        full.expect("the peer reads nothing").kind(),
         io::ErrorKind::WouldBlock
     );
 
-    let nobody =
+    let unanswered =
         TcpStream::connect_with(&client, at(3), None, short).expect_err("there is no such host");
-    assert_eq!(nobody.kind(), io::ErrorKind::TimedOut);
+    assert_eq!(unanswered.kind(), io::ErrorKind::TimedOut);
     let socket = UdpSocket::bind(&client, at(1)).expect("the port is free");
     socket.set_read_timeout(short);
     assert_eq!(
         socket
             .recv_from(&mut [0; 10])
-            .expect_err("nobody sends")
+            .expect_err("nothing is sent")
             .kind(),
         io::ErrorKind::WouldBlock
     );
@@ -176,7 +180,7 @@ fn addresses_in_use_and_addresses_of_others_are_refused() {
 }
 
 #[test]
-fn datagrams_of_every_size_come_whole_and_from_whom() {
+fn datagrams_of_every_size_arrive_whole_with_their_sender() {
     let (one, other) = pair();
     let (sender, receiver) = (UdpSocket::bind(&one, at(1)), UdpSocket::bind(&other, at(2)));
     let (sender, receiver) = (

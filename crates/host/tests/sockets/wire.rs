@@ -21,7 +21,7 @@ pub struct CableEnd {
     broken: Arc<AtomicBool>,
 }
 
-/// Ends a device from outside.
+/// Breaks a device from outside.
 pub struct Breaker {
     broken: Arc<AtomicBool>,
     reader: UnixDatagram,
@@ -51,7 +51,7 @@ impl CableEnd {
 impl Breaker {
     pub fn cut(&self) {
         self.broken.store(true, Ordering::Release);
-        // Ends the reading half, which wakes whoever waits for the device.
+        // Ends the reading half, which ends the runtime's wait for the device.
         self.reader
             .shutdown(std::net::Shutdown::Both)
             .expect("it is a socket");
