@@ -1,7 +1,7 @@
 //! Echo replies. RFC 1122 §3.2.2.6.
 //!
-//! Rule: a request costs at most its own bytes, out of a bounded queue; what
-//! finds no room is not answered. Nothing is sent here.
+//! Rule: a request costs at most its own bytes in a bounded queue; a request that
+//! finds the queue full is not answered. Nothing is sent here.
 
 #[cfg(test)]
 mod tests;
@@ -21,20 +21,20 @@ pub(crate) struct Echo {
 }
 
 impl Echo {
-    /// An empty queue with the room that `config` gives it.
+    /// Returns an empty queue of the size in `config`.
     pub(crate) fn new(config: &IcmpConfig) -> Self {
         Self {
             replies: SendQueue::new(Holder::Echo, config.echo_replies, config.echo_bytes),
         }
     }
 
-    /// Queues the reply to a request whose text is `text`.
+    /// Queues the reply to a request with data `payload`.
     pub(crate) fn on_request(
         &mut self,
         packet: &Packet<'_>,
         ident: u16,
         seq: u16,
-        text: &[u8],
+        payload: &[u8],
         pool: &mut Pool,
         counters: &mut Counters,
     ) {
@@ -42,23 +42,23 @@ impl Echo {
             counters.discard(Discard::IcmpEchoBroadcast);
             return;
         }
-        let heading = DatagramHeader::EchoReply { ident, seq };
-        // The reply comes from the address that was asked.
+        let header = DatagramHeader::EchoReply { ident, seq };
+        // The source of the reply is the destination of the request.
         if !self
             .replies
-            .push(packet.dst(), packet.src(), heading, text, pool)
+            .push(packet.dst(), packet.src(), header, payload, pool)
         {
             counters.discard(Discard::IcmpEchoQueueFull);
         }
     }
 
-    /// Whether a reply waits.
+    /// Returns whether a reply waits.
     pub(crate) fn wants_output(&self) -> bool {
         !self.replies.is_empty()
     }
 
-    /// Builds the next packet at the start of `packet`, which holds at least
-    /// the device's MTU.
+    /// Writes the next packet to the start of `packet`, which has at least the
+    /// device's MTU.
     pub(crate) fn poll_packet(
         &mut self,
         sender: &mut IpSender,
@@ -67,14 +67,14 @@ impl Echo {
         counters: &mut Counters,
     ) -> Option<BuiltPacket> {
         let built = self.replies.poll_packet(sender, pool, packet, counters)?;
-        if !self.replies.is_cutting() {
+        if !self.replies.is_fragmenting() {
             counters.mib.icmp_out_msgs += 1;
             counters.mib.icmp_out_echo_reps += 1;
         }
         Some(built)
     }
 
-    /// Drops everything and returns its memory.
+    /// Drops every reply and frees its memory.
     #[cfg(test)]
     pub(crate) fn release(&mut self, pool: &mut Pool) {
         self.replies.clear(pool);

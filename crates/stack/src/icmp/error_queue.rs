@@ -1,10 +1,10 @@
-//! Port unreachable, for UDP datagrams that nobody is bound for.
+//! Port-unreachable messages, for UDP datagrams to a port without a socket.
 //! RFC 1122 §4.1.3.1.
 //!
 //! Rule: an error is never sent about a broadcast, a fragment other than the
 //! first, or an error, and never more often than `icmp.errors_per_second`
-//! (RFC 1812 §4.3.2.7, §4.3.2.8). The queue holds the 28 bytes that such an
-//! error quotes and needs nothing from the pool.
+//! (RFC 1812 §4.3.2.7, §4.3.2.8). The queue keeps the 28 bytes that an error
+//! quotes and takes no block of the pool.
 
 #[cfg(test)]
 mod tests;
@@ -23,7 +23,7 @@ use crate::{
     rate_limit::RateLimit,
 };
 
-/// The quoted header and eight bytes behind it: what RFC 792 asks for.
+/// Length of a quotation: the IP header and the eight bytes behind it. RFC 792.
 const QUOTED: usize = Ipv4Header::LEN + 8;
 
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ pub(crate) struct ErrorQueue {
 }
 
 impl ErrorQueue {
-    /// An empty queue with the room that `config` gives it.
+    /// Returns an empty queue of the size in `config`.
     pub(crate) fn new(config: &IcmpConfig) -> Self {
         let most = config.errors as usize;
         Self {
@@ -52,8 +52,8 @@ impl ErrorQueue {
         }
     }
 
-    /// Queues a port-unreachable message about a UDP datagram, unless it must
-    /// not or may not be sent.
+    /// Queues a port-unreachable message about a UDP datagram, unless a standard
+    /// forbids it or a bound is reached.
     pub(crate) fn on_no_port(
         &mut self,
         packet: &Packet<'_>,
@@ -86,13 +86,13 @@ impl ErrorQueue {
         });
     }
 
-    /// Whether a message waits.
+    /// Returns whether a message waits.
     pub(crate) fn wants_output(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Builds the next message at the start of `packet`, which holds at least
-    /// 56 bytes.
+    /// Writes the next message to the start of `packet`, which has at least 56
+    /// bytes.
     pub(crate) fn poll_packet(
         &mut self,
         sender: &mut IpSender,

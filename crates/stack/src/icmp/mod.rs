@@ -1,8 +1,8 @@
-//! ICMP: echo requests answered, errors understood, port unreachable told.
+//! ICMP: answers echo requests, parses errors, reports unreachable ports.
 //!
-//! Rule: an error message touches nothing here. It becomes an [`IcmpEvent`],
-//! and whoever owns the socket or connection decides whether it can be true
-//! (RFC 5927). Replies and errors wait in bounded queues until they are polled.
+//! Rule: a received error changes nothing here. It becomes an [`IcmpEvent`], and
+//! the socket or connection that sent the packet decides whether it can be true
+//! (RFC 5927). Replies and errors to be sent wait in bounded queues.
 
 pub(crate) mod echo;
 pub(crate) mod error_queue;
@@ -22,8 +22,8 @@ use crate::{
     ip::{Packet, Subnet},
 };
 
-/// Takes one ICMP message. Echo requests go to `echo`; an error that quotes one
-/// of our packets is returned.
+/// Processes one ICMP message. An echo request is queued at `echo`; an error
+/// about a packet of this host is returned.
 pub(crate) fn on_packet(
     packet: &Packet<'_>,
     subnet: &Subnet,

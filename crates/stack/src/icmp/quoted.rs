@@ -1,7 +1,7 @@
-//! Reading the packet that an ICMP error quotes.
+//! Parses the packet that an ICMP error quotes.
 //!
-//! Rule: a quotation is whatever a stranger wrote. All that is concluded from
-//! it is which socket it claims to be about; nothing in it is believed here.
+//! Rule: an off-path attacker may have written the quotation. It only selects a
+//! socket or connection, which checks it.
 
 #[cfg(test)]
 mod tests;
@@ -16,11 +16,11 @@ use crate::{
     ip::{Audience, Subnet},
 };
 
-/// Reads the quotation in an error message.
+/// Parses the quotation in an error message.
 ///
 /// # Errors
-/// The message is no error, the quotation is too short or no first fragment of
-/// a packet with ports, or its source is not our address.
+/// The message is not an error; the quotation is too short, or not the first
+/// fragment of a TCP or UDP packet; or its source is not an address of this host.
 pub(crate) fn parse(
     message: Icmpv4Message,
     quoted: &[u8],
@@ -35,10 +35,10 @@ pub(crate) fn parse(
     }
     match header.protocol {
         Protocol::Tcp | Protocol::Udp => {}
-        // We send echo replies, about which nobody waits to hear.
+        // No socket waits for errors about echo replies.
         Protocol::Icmp | Protocol::Other(_) => return Err(Discard::IcmpUnwanted),
     }
-    // Ports are only in the first fragment; both protocols begin with them.
+    // TCP and UDP begin with the ports, in the first fragment only.
     let Some(&[a, b, c, d, e, f, g, h]) = rest.first_chunk::<8>() else {
         return Err(Discard::IcmpQuoteMalformed);
     };
@@ -58,8 +58,7 @@ fn path_error(message: Icmpv4Message, path_mtu_min: u16) -> Option<PathError> {
     match message {
         Icmpv4Message::Unreachable { code, next_hop_mtu } => Some(match code {
             UnreachableCode::FragmentationNeeded => {
-                // 0 is what routers older than RFC 1191 say: nothing is known
-                // but that it was too long.
+                // Routers older than RFC 1191 report 0: the MTU is unknown.
                 PathError::FragmentationNeeded {
                     mtu: next_hop_mtu.max(path_mtu_min),
                 }

@@ -1,8 +1,7 @@
-//! The receiving side of IP: from the bytes of a packet to a whole datagram
-//! that is for us.
+//! IP input: checks a packet's header and reassembles fragments.
 //!
-//! Rule: after this, nobody checks a length, an IP checksum or an address of
-//! the header again. Bad packets end here, each with its reason counted.
+//! Rule: the layers above check no length, IP checksum or address of the header
+//! again. Invalid packets are discarded here, each with a counted reason.
 
 use fullpipe_pool::{Instant, Pool};
 use fullpipe_wire::{ChecksumPolicy, Ipv4Header, Protocol, WireError};
@@ -19,7 +18,7 @@ use crate::{
     secret::Secret,
 };
 
-/// The receiving side of a host with one address.
+/// The IP input of a host with one address.
 #[derive(Debug)]
 pub(crate) struct IpReceiver {
     subnet: Subnet,
@@ -27,8 +26,7 @@ pub(crate) struct IpReceiver {
 }
 
 impl IpReceiver {
-    /// Receives for the address of `subnet`. All memory it will use beside the
-    /// pool is allocated here.
+    /// Allocates all memory that reassembly uses beside the pool.
     pub(crate) fn new(subnet: Subnet, config: &IpConfig, secret: &Secret) -> Self {
         Self {
             subnet,
@@ -36,8 +34,9 @@ impl IpReceiver {
         }
     }
 
-    /// Takes one packet, whatever its bytes; `link_broadcast`: it came to every
-    /// station of the link. Returns the datagram that it is or completes.
+    /// Processes one packet, which need not be well-formed, and returns the
+    /// datagram that it is or completes. `link_broadcast`: its frame was addressed
+    /// to every station.
     pub(crate) fn on_packet<'a>(
         &'a mut self,
         bytes: &'a [u8],
@@ -99,17 +98,17 @@ impl IpReceiver {
         }
     }
 
-    /// Gives up what waited too long for its missing fragments.
+    /// Drops datagrams whose missing fragments did not arrive in time.
     pub(crate) fn on_timeout(&mut self, pool: &mut Pool, now: Instant, counters: &mut Counters) {
         self.reassembler.on_timeout(pool, now, counters);
     }
 
-    /// When [`on_timeout`](Self::on_timeout) next has something to do.
+    /// Returns the next time at which [`on_timeout`](Self::on_timeout) is due.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         self.reassembler.next_timeout()
     }
 
-    /// Returns all memory to the pool.
+    /// Frees all memory of the pool.
     #[cfg(test)]
     pub(crate) fn release(&mut self, pool: &mut Pool) {
         self.reassembler.release(pool);

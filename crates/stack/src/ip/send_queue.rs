@@ -1,9 +1,9 @@
-//! Datagrams that wait to be sent: of one UDP socket, or all echo replies.
+//! The send queue of datagrams: of one UDP socket, or of all echo replies.
 //!
-//! Rule: a datagram is kept as its bytes in one stream and a datagram that says
-//! where they go; headers are made when it is sent, straight in the device's
-//! frame, and so are fragments. Sending only frees memory. Full is an outcome:
-//! the datagram is not taken, and nothing has changed.
+//! Rule: payload lies in one stream, beside a queue of addresses and lengths.
+//! Headers and fragments are written into the device's frame when a datagram
+//! leaves, so sending only frees memory. A full queue is an outcome: the datagram
+//! is not taken and nothing changes.
 
 #[cfg(test)]
 mod tests;
@@ -20,28 +20,28 @@ use super::{
 };
 use crate::{counters::Counters, device::TxChecksum, udp::info::UdpQueue};
 
-/// The header that a datagram begins with, less what is computed when it is
-/// sent. Every one of them is [`DatagramHeader::LEN`] bytes long.
+/// The protocol header of a datagram, without the fields that are computed when
+/// it is sent. Each variant is [`DatagramHeader::LEN`] bytes long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DatagramHeader {
     /// RFC 768.
     Udp {
-        /// Our port.
+        /// Source port.
         src_port: u16,
-        /// Their port.
+        /// Destination port.
         dst_port: u16,
     },
     /// RFC 792.
     EchoReply {
-        /// As in the request.
+        /// Copied from the request.
         ident: u16,
-        /// As in the request.
+        /// Copied from the request.
         seq: u16,
     },
 }
 
 impl DatagramHeader {
-    /// Bytes of the header.
+    /// Length of the header in bytes.
     pub(crate) const LEN: usize = 8;
 
     const fn protocol(self) -> Protocol {
@@ -51,21 +51,21 @@ impl DatagramHeader {
         }
     }
 
-    /// Writes the header in front of bytes that sum up to `text`.
-    fn write(self, header: &mut [u8], src: IpAddr, dst: IpAddr, text: Checksum) {
+    /// Writes the header of a payload whose checksum is `payload`.
+    fn write(self, header: &mut [u8], src: IpAddr, dst: IpAddr, payload: Checksum) {
         match self {
             Self::Udp { src_port, dst_port } => {
-                let len = (Self::LEN + text.len()) as u16;
+                let len = (Self::LEN + payload.len()) as u16;
                 UdpHeader {
                     src_port,
                     dst_port,
                     len,
                 }
                 .write(header);
-                udp::set_checksum(header, src, dst, text);
+                udp::set_checksum(header, src, dst, payload);
             }
             Self::EchoReply { ident, seq } => {
-                Icmpv4Message::EchoReply { ident, seq }.write(header, text);
+                Icmpv4Message::EchoReply { ident, seq }.write(header, payload);
             }
         }
     }
@@ -75,100 +75,101 @@ impl DatagramHeader {
 struct QueuedDatagram {
     src: IpAddr,
     dst: IpAddr,
-    heading: DatagramHeader,
-    /// Bytes of text, which follow the heading.
+    header: DatagramHeader,
+    /// Bytes of payload, header excluded.
     len: u16,
 }
 
 /// Datagrams waiting to be sent, first in, first out.
 #[derive(Debug)]
 pub(crate) struct SendQueue {
-    text: Stream,
+    payload: Stream,
     datagrams: VecDeque<QueuedDatagram>,
     most_datagrams: usize,
     most_bytes: u64,
-    /// The first datagram is on its way in pieces.
-    cutting: Option<Fragmenter>,
+    /// State of the first datagram if it is partly sent in fragments.
+    fragmenting: Option<Fragmenter>,
 }
 
 impl SendQueue {
-    /// Room for `datagrams` datagrams of `bytes` together, on `holder`'s account.
+    /// Returns an empty queue for `datagrams` datagrams of `bytes` bytes together,
+    /// whose memory `holder` has.
     pub(crate) fn new(holder: Holder, datagrams: u32, bytes: u32) -> Self {
         Self {
-            text: Stream::new(holder),
+            payload: Stream::new(holder),
             datagrams: VecDeque::with_capacity(datagrams as usize),
             most_datagrams: datagrams as usize,
             most_bytes: bytes.into(),
-            cutting: None,
+            fragmenting: None,
         }
     }
 
-    /// Takes a datagram, whole or not at all. False: no room now.
+    /// Appends a datagram, or returns false if there is no room now.
     ///
     /// # Panics
-    /// If `text` is too long for any datagram.
+    /// If `payload` is too long for any datagram.
     pub(crate) fn push(
         &mut self,
         src: IpAddr,
         dst: IpAddr,
-        heading: DatagramHeader,
-        text: &[u8],
+        header: DatagramHeader,
+        payload: &[u8],
         pool: &mut Pool,
     ) -> bool {
-        let len = u16::try_from(text.len()).expect("the caller checked the length");
+        let len = u16::try_from(payload.len()).expect("the caller checked the length");
         let bytes = u64::from(len);
-        if self.text.is_empty() {
-            // On the grid, so that no part of a block is out of reach.
-            self.text.restart(0);
+        if self.payload.is_empty() {
+            // Begins at a block boundary, so that the whole block is usable.
+            self.payload.restart(0);
         }
         if self.datagrams.len() == self.most_datagrams
-            || self.text.len() + bytes > self.most_bytes
-            || self.text.append_room(pool) < bytes
+            || self.payload.len() + bytes > self.most_bytes
+            || self.payload.append_room(pool) < bytes
         {
             return false;
         }
-        let appended = self.text.append(pool, text);
+        let appended = self.payload.append(pool, payload);
         assert_eq!(
             appended,
-            text.len(),
+            payload.len(),
             "the pool took less than it had room for"
         );
         self.datagrams.push_back(QueuedDatagram {
             src,
             dst,
-            heading,
+            header,
             len,
         });
         true
     }
 
-    /// Whether nothing waits.
+    /// Returns whether the queue is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.datagrams.is_empty()
     }
 
-    /// Whether the first datagram has begun to leave and not ended.
-    pub(crate) const fn is_cutting(&self) -> bool {
-        self.cutting.is_some()
+    /// Returns whether the first datagram is partly sent in fragments.
+    pub(crate) const fn is_fragmenting(&self) -> bool {
+        self.fragmenting.is_some()
     }
 
-    /// Whether another datagram may be taken, if it is short enough.
+    /// Returns whether a datagram of some length has room.
     pub(crate) fn has_room(&self) -> bool {
-        self.datagrams.len() < self.most_datagrams && self.text.len() < self.most_bytes
+        self.datagrams.len() < self.most_datagrams && self.payload.len() < self.most_bytes
     }
 
-    /// How full it is: what has not left whole.
+    /// Returns the fill of the queue; a datagram partly sent counts.
     pub(crate) fn level(&self) -> UdpQueue {
         UdpQueue {
             datagrams: self.datagrams.len(),
             most_datagrams: self.most_datagrams,
-            bytes: self.text.len(),
+            bytes: self.payload.len(),
             most_bytes: self.most_bytes,
         }
     }
 
-    /// Builds the next packet at the start of `packet`, which holds at least
-    /// the device's MTU. `None` when nothing waits.
+    /// Writes the next packet to the start of `packet`, which has at least the
+    /// device's MTU. `None`: the queue is empty.
     pub(crate) fn poll_packet(
         &mut self,
         sender: &mut IpSender,
@@ -181,26 +182,26 @@ impl SendQueue {
         let outgoing = Outgoing {
             src: datagram.src,
             dst: datagram.dst,
-            protocol: datagram.heading.protocol(),
+            protocol: datagram.header.protocol(),
             payload_len,
             ecn: Ecn::NotEct,
             dont_fragment: false,
         };
         if payload_len > sender.max_payload(datagram.dst) {
-            return Some(self.next_piece(&datagram, &outgoing, sender, pool, packet, counters));
+            return Some(self.next_fragment(&datagram, &outgoing, sender, pool, packet, counters));
         }
         let header_len = IpSender::header_len(datagram.dst);
-        let (heading, text) = packet[header_len..].split_at_mut(DatagramHeader::LEN);
-        let checksum = match datagram.heading {
+        let (header, payload) = packet[header_len..].split_at_mut(DatagramHeader::LEN);
+        let checksum = match datagram.header {
             DatagramHeader::Udp { src_port, dst_port } if sender.checksum_tx() => {
-                self.take_text(&mut text[..datagram.len.into()], pool, None);
+                self.take_payload(&mut payload[..datagram.len.into()], pool, None);
                 let len = payload_len as u16;
                 UdpHeader {
                     src_port,
                     dst_port,
                     len,
                 }
-                .write(heading);
+                .write(header);
                 let mut pseudo = Checksum::new();
                 pseudo.add_pseudo_header(
                     datagram.src,
@@ -208,7 +209,7 @@ impl SendQueue {
                     Protocol::Udp.into(),
                     payload_len as u32,
                 );
-                heading[udp::CHECKSUM_OFFSET..].copy_from_slice(&pseudo.sum().to_be_bytes());
+                header[udp::CHECKSUM_OFFSET..].copy_from_slice(&pseudo.sum().to_be_bytes());
                 let offset = udp::CHECKSUM_OFFSET as u16;
                 TxChecksum::Partial {
                     start: header_len as u16,
@@ -217,10 +218,10 @@ impl SendQueue {
             }
             DatagramHeader::Udp { .. } | DatagramHeader::EchoReply { .. } => {
                 let mut sum = Checksum::new();
-                self.take_text(&mut text[..datagram.len.into()], pool, Some(&mut sum));
+                self.take_payload(&mut payload[..datagram.len.into()], pool, Some(&mut sum));
                 datagram
-                    .heading
-                    .write(heading, datagram.src, datagram.dst, sum);
+                    .header
+                    .write(header, datagram.src, datagram.dst, sum);
                 TxChecksum::Complete
             }
         };
@@ -233,9 +234,9 @@ impl SendQueue {
         })
     }
 
-    /// Builds the next fragment of the first datagram. Its checksum covers all
-    /// fragments, so the text is read once more before the first one leaves.
-    fn next_piece(
+    /// Writes the next fragment of the first datagram. The checksum covers all
+    /// fragments, so the payload is read an extra time before the first one.
+    fn next_fragment(
         &mut self,
         datagram: &QueuedDatagram,
         outgoing: &Outgoing,
@@ -245,36 +246,36 @@ impl SendQueue {
         counters: &mut Counters,
     ) -> BuiltPacket {
         let header_len = IpSender::header_len(datagram.dst);
-        let mut cut = match self.cutting {
+        let mut cut = match self.fragmenting {
             Some(cut) => cut,
             None => {
                 let mut sum = Checksum::new();
-                let start = self.text.start();
+                let start = self.payload.start();
                 for slice in self
-                    .text
+                    .payload
                     .slices(pool, start..start + u64::from(datagram.len))
                 {
                     sum.add(slice);
                 }
-                let heading = &mut packet[header_len..][..DatagramHeader::LEN];
+                let header = &mut packet[header_len..][..DatagramHeader::LEN];
                 datagram
-                    .heading
-                    .write(heading, datagram.src, datagram.dst, sum);
-                sender.cut(outgoing, counters)
+                    .header
+                    .write(header, datagram.src, datagram.dst, sum);
+                sender.fragment(outgoing, counters)
             }
         };
-        let piece = cut.next().expect("a datagram ends with its last piece");
-        let text_at = header_len
-            + if piece.offset == 0 {
+        let fragment = cut.next().expect("a datagram ends with its last fragment");
+        let payload_at = header_len
+            + if fragment.offset == 0 {
                 DatagramHeader::LEN
             } else {
                 0
             };
-        let end = header_len + usize::from(piece.len);
-        self.take_text(&mut packet[text_at..end], pool, None);
-        let len = sender.write_fragment_header(packet, outgoing, &cut, piece, counters);
-        self.cutting = piece.more.then_some(cut);
-        if !piece.more {
+        let end = header_len + usize::from(fragment.len);
+        self.take_payload(&mut packet[payload_at..end], pool, None);
+        let len = sender.write_fragment_header(packet, outgoing, &cut, fragment, counters);
+        self.fragmenting = fragment.more.then_some(cut);
+        if !fragment.more {
             self.datagrams.pop_front();
         }
         BuiltPacket {
@@ -284,12 +285,12 @@ impl SendQueue {
         }
     }
 
-    /// Moves the first `out.len()` bytes of text to `out`, summing them if
-    /// asked to.
-    fn take_text(&mut self, out: &mut [u8], pool: &mut Pool, mut sum: Option<&mut Checksum>) {
-        let start = self.text.start();
+    /// Moves the first `out.len()` bytes of payload to `out`, adding them to `sum`
+    /// if there is one.
+    fn take_payload(&mut self, out: &mut [u8], pool: &mut Pool, mut sum: Option<&mut Checksum>) {
+        let start = self.payload.start();
         let mut filled = 0;
-        for slice in self.text.slices(pool, start..start + out.len() as u64) {
+        for slice in self.payload.slices(pool, start..start + out.len() as u64) {
             let place = &mut out[filled..filled + slice.len()];
             match &mut sum {
                 Some(sum) => sum.copy(place, slice),
@@ -297,14 +298,14 @@ impl SendQueue {
             }
             filled += slice.len();
         }
-        self.text.advance(pool, out.len() as u64);
+        self.payload.advance(pool, out.len() as u64);
     }
 
-    /// Drops everything that waits.
+    /// Drops every datagram.
     #[cfg(test)]
     pub(crate) fn clear(&mut self, pool: &mut Pool) {
-        self.text.release(pool);
+        self.payload.release(pool);
         self.datagrams.clear();
-        self.cutting = None;
+        self.fragmenting = None;
     }
 }

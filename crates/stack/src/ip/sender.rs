@@ -1,8 +1,8 @@
-//! The sending side of IP: what all packets of this host have in common.
+//! IP output: writes and counts the IP header of every packet of this host.
 //!
-//! Rule: every packet's IP header is written here, and counted here. It is
-//! written in place, in front of a payload that is already in the frame. Where
-//! the packet goes is for the routes, and whether it may go for the caller.
+//! Rule: a header is written in place, in front of a payload that is already in
+//! the frame. The next hop is chosen by the routing table, and the permission to
+//! send by the caller.
 
 use core::net::IpAddr;
 
@@ -22,33 +22,33 @@ use crate::{
 /// A packet to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outgoing {
-    /// Our address.
+    /// Source address.
     pub(crate) src: IpAddr,
-    /// Who it is for; of the same family.
+    /// Destination address, of the same family.
     pub(crate) dst: IpAddr,
-    /// What the payload is.
+    /// Protocol of the payload.
     pub(crate) protocol: Protocol,
     /// Bytes of payload.
     pub(crate) payload_len: usize,
-    /// Whether we take part in congestion notification.
+    /// ECN codepoint. RFC 3168 §5.
     pub(crate) ecn: Ecn,
-    /// Routers must report rather than cut it.
+    /// Routers must not fragment the packet, but report that it is too long.
     pub(crate) dont_fragment: bool,
 }
 
-/// A packet that lies ready at the start of the memory it was built in.
+/// A packet that was written to the start of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BuiltPacket {
     /// Its length in bytes, IP header included.
     pub(crate) len: usize,
-    /// Who it is for: what to look up a route for.
+    /// Destination address, for the routing table.
     pub(crate) dst: IpAddr,
-    /// The state of its transport checksum. `start` is counted from the start
-    /// of the IP packet: whoever puts a link header in front adds its length.
+    /// State of its transport checksum. `start` is counted from the IP header;
+    /// the caller adds the length of a link header.
     pub(crate) checksum: TxChecksum,
 }
 
-/// Writes the IP headers of this host.
+/// Writer of this host's IP headers.
 #[derive(Clone, Debug)]
 pub(crate) struct IpSender {
     checksum_tx: bool,
@@ -68,12 +68,12 @@ impl IpSender {
         }
     }
 
-    /// Whether the device completes transport checksums of packets not cut.
+    /// Returns whether the device completes transport checksums of whole packets.
     pub(crate) const fn checksum_tx(&self) -> bool {
         self.checksum_tx
     }
 
-    /// Bytes of the IP header in front of a payload to `dst`.
+    /// Returns the length of the IP header of a packet to `dst`, in bytes.
     pub(crate) const fn header_len(dst: IpAddr) -> usize {
         match dst {
             IpAddr::V4(_) => Ipv4Header::LEN,
@@ -81,15 +81,14 @@ impl IpSender {
         }
     }
 
-    /// Largest payload of one packet to `dst`.
+    /// Returns the largest payload of one packet to `dst`, in bytes.
     pub(crate) const fn max_payload(&self, dst: IpAddr) -> usize {
         self.mtu.saturating_sub(Self::header_len(dst))
     }
 
-    /// Writes the header of a whole datagram in front of its payload, which
-    /// the caller puts at [`header_len`](Self::header_len). Returns the length
-    /// of the packet. The payload may be longer than `max_payload` only for a
-    /// device that cuts segments itself.
+    /// Writes the header of a whole datagram in front of its payload, which the
+    /// caller has written at [`header_len`](Self::header_len), and returns the
+    /// length of the packet. Only a super-segment may exceed `max_payload`.
     ///
     /// # Panics
     /// If `packet` is too short, the payload too long for any IP packet, or
@@ -105,8 +104,8 @@ impl IpSender {
         Self::finish(&header, packet, counters)
     }
 
-    /// Begins to cut a datagram that is longer than [`max_payload`](Self::max_payload).
-    pub(crate) fn cut(&mut self, outgoing: &Outgoing, counters: &mut Counters) -> Fragmenter {
+    /// Begins to fragment a datagram that is longer than [`max_payload`](Self::max_payload).
+    pub(crate) fn fragment(&mut self, outgoing: &Outgoing, counters: &mut Counters) -> Fragmenter {
         counters.mib.ip_out_requests += 1;
         counters.mib.ip_frag_oks += 1;
         let most = self.max_payload(outgoing.dst);
@@ -114,14 +113,14 @@ impl IpSender {
         Fragmenter::new(header.payload_len() as u16, most, header.identification)
     }
 
-    /// Writes the header of one fragment in front of its part of the payload.
-    /// Returns the length of the packet.
+    /// Writes the header of one fragment in front of its payload, and returns the
+    /// length of the packet.
     pub(crate) fn write_fragment_header(
         &mut self,
         packet: &mut [u8],
         outgoing: &Outgoing,
-        cut: &Fragmenter,
-        piece: Fragment,
+        fragmenter: &Fragmenter,
+        fragment: Fragment,
         counters: &mut Counters,
     ) -> usize {
         counters.mib.ip_frag_creates += 1;
@@ -129,10 +128,10 @@ impl IpSender {
         let header = Ipv4Header {
             ecn: outgoing.ecn,
             ttl: self.ttl,
-            identification: cut.identification,
-            fragment_offset: piece.offset,
-            more_fragments: piece.more,
-            ..Ipv4Header::new(src, dst, outgoing.protocol, piece.len.into())
+            identification: fragmenter.identification,
+            fragment_offset: fragment.offset,
+            more_fragments: fragment.more,
+            ..Ipv4Header::new(src, dst, outgoing.protocol, fragment.len.into())
         };
         Self::finish(&header, packet, counters)
     }

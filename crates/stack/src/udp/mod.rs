@@ -1,8 +1,8 @@
 //! UDP sockets. RFC 768, RFC 1122 §4.1.
 //!
-//! Rule: a datagram is queued whole or dropped and counted; neither a sender
-//! nor a reader ever waits for the other socket's. Headers and fragments are
-//! made when a datagram leaves. Routes and neighbours are not known here.
+//! Rule: a datagram is queued whole, or dropped and counted. No socket waits for
+//! another. Headers and fragments are written when a datagram leaves. Routes and
+//! neighbours are not known here.
 
 pub(crate) mod info;
 mod receive_queue;
@@ -35,18 +35,18 @@ const SENDING: u32 = 0;
 /// The end of a chain of sockets.
 const NONE: u32 = u32::MAX;
 
-/// Names a UDP socket. One that was closed is named by no other id again.
+/// Identifies a UDP socket of one stack. The id of a closed socket is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UdpId(pub(crate) Key);
 
 impl UdpId {
-    /// The socket's slot; used again when it is gone.
+    /// Returns the socket's slot. A later socket may get the same.
     pub const fn index(self) -> u32 {
         self.0.index
     }
 }
 
-/// Why a call on a UDP socket was refused.
+/// The reason that a call on a UDP socket was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UdpError {
     /// No open socket has this id.
@@ -55,15 +55,15 @@ pub enum UdpError {
     TooManySockets,
     /// Another socket is bound to this address and port.
     AddressInUse,
-    /// The address to bind is not this host's.
+    /// The address to bind is not an address of this host.
     AddressNotOurs,
-    /// Every ephemeral port is taken.
+    /// Every ephemeral port is in use.
     NoFreePort,
-    /// The destination has no port, or no address that can be sent to.
+    /// The destination's port is 0, or its address is unspecified or not IPv4.
     BadDestination,
-    /// The datagram can never be sent, however empty the queue.
+    /// The datagram is longer than an empty queue, or UDP, could take.
     TooLong {
-        /// The longest that can.
+        /// Largest payload in bytes.
         most: usize,
     },
 }
@@ -84,23 +84,23 @@ impl fmt::Display for UdpError {
 
 impl core::error::Error for UdpError {}
 
-/// What became of a received datagram.
+/// The outcome of delivering a received datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delivery {
-    /// It waits for the reader of this socket.
+    /// It is in the queue of this socket.
     Queued(UdpId),
-    /// Nobody is bound to its port: an ICMP error may be due.
+    /// No socket is bound to its port: an ICMP error may be due.
     NoPort,
     /// It was dropped and counted.
     Dropped,
 }
 
-/// What a UDP socket can do now.
+/// The readiness of a UDP socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpReady {
-    /// A datagram waits to be read.
+    /// A datagram can be read.
     pub readable: bool,
-    /// There is room for another datagram, if the pool has it.
+    /// The send queue has room for a datagram, if packet memory has, too.
     pub writable: bool,
 }
 
@@ -109,9 +109,9 @@ struct UdpSocket {
     local: SocketAddr,
     /// The next socket of the same bucket.
     next: u32,
-    /// Closed by its user; lives on until what was written is sent.
+    /// Closed by the application, while queued datagrams are still sent.
     closing: bool,
-    /// What was last reported about a datagram that this socket sent.
+    /// Last error reported about a datagram of this socket, and its destination.
     error: Option<(SocketAddr, PathError)>,
 }
 
@@ -126,7 +126,7 @@ struct SocketQueues {
 pub(crate) struct UdpSockets {
     address: IpAddr,
     sockets: Slab<UdpSocket>,
-    /// One for each slot of `sockets`.
+    /// Queues of each slot of `sockets`.
     buffers: Box<[SocketQueues]>,
     /// First socket of each bucket of ports; their number is a power of two.
     buckets: Box<[u32]>,
@@ -137,8 +137,7 @@ pub(crate) struct UdpSockets {
 }
 
 impl UdpSockets {
-    /// No sockets yet, for a host whose address is `address`. Allocates here
-    /// and only here.
+    /// Allocates the sockets of a host whose address is `address`.
     pub(crate) fn new(address: IpAddr, config: &Config, rng: Rng) -> Self {
         let udp = &config.udp;
         let buffers = || SocketQueues {
@@ -167,11 +166,7 @@ impl UdpSockets {
         }
     }
 
-    /// Opens a socket that receives what is sent to `local`. An unspecified
-    /// address stands for every address of this host, port 0 for a free one.
-    ///
-    /// # Errors
-    /// The address is not ours, or it, every port or every socket is in use.
+    /// Opens a socket; see [`Stack::udp_bind`](crate::Stack::udp_bind).
     pub(crate) fn bind(&mut self, local: SocketAddr) -> Result<UdpId, UdpError> {
         if !local.ip().is_unspecified() && local.ip() != self.address {
             return Err(UdpError::AddressNotOurs);
@@ -196,17 +191,17 @@ impl UdpSockets {
         Ok(UdpId(key))
     }
 
-    /// The id of the socket in slot `index`.
+    /// Returns the id of the socket in slot `index`.
     pub(crate) fn id_at(&self, index: u32) -> UdpId {
         UdpId(self.sockets.key(index))
     }
 
-    /// What the socket is bound to.
+    /// Returns the address that the socket is bound to.
     pub(crate) fn local(&self, id: UdpId) -> Result<SocketAddr, UdpError> {
         self.open(id).map(|socket| socket.local)
     }
 
-    /// What the socket can do now.
+    /// Returns the readiness of the socket.
     pub(crate) fn ready(&self, id: UdpId) -> Result<UdpReady, UdpError> {
         self.open(id)?;
         let buffers = &self.buffers[id.0.index as usize];
@@ -216,7 +211,7 @@ impl UdpSockets {
         })
     }
 
-    /// How full its queues are, and what it lost.
+    /// Returns the fill of its queues and the datagrams that it dropped.
     pub(crate) fn info(&self, id: UdpId) -> Result<UdpInfo, UdpError> {
         self.open(id)?;
         let buffers = &self.buffers[id.0.index as usize];
@@ -227,16 +222,12 @@ impl UdpSockets {
         })
     }
 
-    /// Queues a datagram. False: no room now, nothing was taken.
-    ///
-    /// # Errors
-    /// No such socket, a destination that cannot be sent to, or a datagram
-    /// that no queue could ever hold.
+    /// Queues a datagram; see [`Stack::udp_send`](crate::Stack::udp_send).
     pub(crate) fn send(
         &mut self,
         id: UdpId,
         to: SocketAddr,
-        text: &[u8],
+        payload: &[u8],
         pool: &mut Pool,
         counters: &mut Counters,
     ) -> Result<bool, UdpError> {
@@ -244,15 +235,15 @@ impl UdpSockets {
         if to.port() == 0 || to.ip().is_unspecified() || to.is_ipv4() != self.address.is_ipv4() {
             return Err(UdpError::BadDestination);
         }
-        if text.len() > self.longest {
+        if payload.len() > self.longest {
             return Err(UdpError::TooLong { most: self.longest });
         }
-        let heading = DatagramHeader::Udp {
+        let header = DatagramHeader::Udp {
             src_port: local.port(),
             dst_port: to.port(),
         };
         let send = &mut self.buffers[id.0.index as usize].send;
-        let taken = send.push(self.address, to.ip(), heading, text, pool);
+        let taken = send.push(self.address, to.ip(), header, payload, pool);
         if taken {
             self.sending.join(SENDING, id.0.index);
         } else {
@@ -261,11 +252,7 @@ impl UdpSockets {
         Ok(taken)
     }
 
-    /// Takes the datagram that waited longest; what does not fit in `out` is
-    /// lost. `None`: nothing waits.
-    ///
-    /// # Errors
-    /// No such socket.
+    /// Takes a datagram; see [`Stack::udp_receive`](crate::Stack::udp_receive).
     pub(crate) fn receive(
         &mut self,
         id: UdpId,
@@ -276,11 +263,8 @@ impl UdpSockets {
         Ok(self.buffers[id.0.index as usize].receive.pop(out, pool))
     }
 
-    /// What was last reported about a datagram that this socket sent, and to
-    /// whom it was; asking forgets it.
-    ///
-    /// # Errors
-    /// No such socket.
+    /// Takes the last error; see
+    /// [`Stack::udp_take_error`](crate::Stack::udp_take_error).
     pub(crate) fn take_error(
         &mut self,
         id: UdpId,
@@ -289,11 +273,7 @@ impl UdpSockets {
         Ok(self.sockets[id.0.index].error.take())
     }
 
-    /// Closes a socket. What was written is still sent; what was not read is
-    /// lost.
-    ///
-    /// # Errors
-    /// No such socket.
+    /// Closes a socket; see [`Stack::udp_close`](crate::Stack::udp_close).
     pub(crate) fn close(&mut self, id: UdpId, pool: &mut Pool) -> Result<(), UdpError> {
         self.open(id)?;
         let index = id.0.index;
@@ -308,8 +288,8 @@ impl UdpSockets {
         Ok(())
     }
 
-    /// Takes a datagram, whatever its bytes. `checksum_verified`: it need not
-    /// be looked at.
+    /// Queues a received datagram at its socket, unless it is malformed.
+    /// `checksum_verified`: the device has verified its checksum.
     pub(crate) fn on_datagram(
         &mut self,
         packet: &Packet<'_>,
@@ -339,7 +319,8 @@ impl UdpSockets {
         checksum_verified: bool,
         pool: &mut Pool,
     ) -> Result<UdpId, Discard> {
-        let (header, text) = UdpHeader::parse(packet.payload).map_err(|_| Discard::UdpMalformed)?;
+        let (header, payload) =
+            UdpHeader::parse(packet.payload).map_err(|_| Discard::UdpMalformed)?;
         if !checksum_verified {
             match udp::verify_checksum(packet.payload, packet.src(), packet.dst()) {
                 Ok(()) => {}
@@ -353,12 +334,12 @@ impl UdpSockets {
         let from = SocketAddr::new(packet.src(), header.src_port);
         self.buffers[index as usize]
             .receive
-            .push(from, text, pool)?;
+            .push(from, payload, pool)?;
         Ok(UdpId(self.sockets.key(index)))
     }
 
-    /// Takes an ICMP error about a UDP datagram. Returns the socket that may
-    /// have sent it.
+    /// Keeps an ICMP error for the socket that may have sent the datagram, and
+    /// returns that socket.
     pub(crate) fn on_icmp(&mut self, event: &IcmpEvent, counters: &mut Counters) -> Option<UdpId> {
         let matched = match event.protocol {
             Protocol::Udp => self.lookup(event.local.ip(), event.local.port()),
@@ -372,14 +353,14 @@ impl UdpSockets {
         Some(UdpId(self.sockets.key(index)))
     }
 
-    /// Whether a datagram waits to be sent.
+    /// Returns whether a datagram waits to be sent.
     pub(crate) fn wants_output(&self) -> bool {
         !self.sending.is_empty(SENDING)
     }
 
-    /// Builds the next packet at the start of `packet`, which holds at least
-    /// the device's MTU. Sockets take turns, datagram by datagram. The id names
-    /// the socket when its queue has room again, unless it was closed.
+    /// Writes the next packet to the start of `packet`, which has at least the
+    /// device's MTU. Sockets take turns datagram by datagram. Returns the id of
+    /// the socket if its queue has room again and it is open.
     pub(crate) fn poll_datagram(
         &mut self,
         sender: &mut IpSender,
@@ -392,7 +373,7 @@ impl UdpSockets {
         let built = queue
             .poll_packet(sender, pool, packet, counters)
             .expect("a socket that sends has something to send");
-        if queue.is_cutting() {
+        if queue.is_fragmenting() {
             return Some((built, None));
         }
         let emptied = queue.is_empty();
@@ -409,7 +390,7 @@ impl UdpSockets {
         Some((built, id))
     }
 
-    /// Closes every socket and returns all memory.
+    /// Closes every socket and frees all memory.
     #[cfg(test)]
     pub(crate) fn release(&mut self, pool: &mut Pool) {
         for index in 0..self.sockets.capacity() {
@@ -435,7 +416,7 @@ impl UdpSockets {
         usize::from(port) & (self.buckets.len() - 1)
     }
 
-    /// The sockets bound to `port`.
+    /// Returns the sockets bound to `port`.
     fn bound_to(&self, port: u16) -> impl Iterator<Item = (u32, &UdpSocket)> {
         let first = self.buckets[self.bucket(port)];
         core::iter::successors((first != NONE).then_some(first), |index| {
@@ -446,7 +427,7 @@ impl UdpSockets {
         .filter(move |(_, socket)| socket.local.port() == port)
     }
 
-    /// The socket that receives what is sent to `ip` and `port`.
+    /// Returns the socket that receives datagrams to `ip` and `port`.
     fn lookup(&self, ip: IpAddr, port: u16) -> Option<u32> {
         let receives = |local: IpAddr| local == ip || local.is_unspecified();
         let mut bound = self.bound_to(port);
@@ -455,14 +436,14 @@ impl UdpSockets {
             .map(|(index, _)| index)
     }
 
-    /// Whether a socket receives some of what one bound to `ip` would.
+    /// Returns whether an open socket conflicts with one bound to `ip` and `port`.
     fn is_taken(&self, ip: IpAddr, port: u16) -> bool {
         let shares = |local: IpAddr| local == ip || local.is_unspecified() || ip.is_unspecified();
         self.bound_to(port)
             .any(|(_, socket)| shares(socket.local.ip()))
     }
 
-    /// A free port, searched from a random place on. RFC 6056 §3.3.1.
+    /// Returns a free port: the first one from a random port on. RFC 6056 §3.3.1.
     fn free_port(&mut self, ip: IpAddr) -> Option<u16> {
         let (low, high) = self.ephemeral;
         let first = self.rng.between(low.into(), high.into()) as u16;
@@ -471,7 +452,7 @@ impl UdpSockets {
             .find(|port| !self.is_taken(ip, *port))
     }
 
-    /// Takes a socket out of its bucket.
+    /// Removes a socket from its bucket.
     fn unlink(&mut self, index: u32) {
         let UdpSocket { local, next, .. } = self.sockets[index];
         let bucket = self.bucket(local.port());

@@ -1,7 +1,8 @@
-//! Datagrams that wait for one socket's reader.
+//! The receive queue of one UDP socket.
 //!
-//! Rule: a datagram is kept whole or not at all, back to back with the others
-//! in one stream, so short ones waste nothing. Bounded in datagrams and bytes.
+//! Rule: a datagram is kept whole or dropped. Payload lies back to back in one
+//! stream, so short datagrams waste no memory. The queue is bounded in datagrams
+//! and in bytes.
 
 use alloc::collections::VecDeque;
 use core::net::SocketAddr;
@@ -17,32 +18,32 @@ struct UnreadDatagram {
     len: u16,
 }
 
-/// A datagram handed to its reader.
+/// A received datagram whose payload was copied to the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpReceived {
-    /// Bytes copied to the reader's buffer.
+    /// Bytes copied to the application's buffer.
     pub copied: usize,
-    /// Bytes the datagram had; those beyond `copied` are lost.
+    /// Bytes of payload in the datagram; those beyond `copied` are lost.
     pub len: usize,
-    /// Who sent it.
+    /// Address and port of the sender.
     pub from: SocketAddr,
 }
 
 #[derive(Debug)]
 pub(super) struct ReceiveQueue {
-    text: Stream,
+    payload: Stream,
     datagrams: VecDeque<UnreadDatagram>,
     most_datagrams: usize,
     most_bytes: u64,
-    /// Datagrams that found no room.
+    /// Datagrams dropped because the queue or the pool was full.
     drops: u64,
 }
 
 impl ReceiveQueue {
-    /// Room for `datagrams` datagrams of `bytes` together.
+    /// Returns an empty queue for `datagrams` datagrams of `bytes` bytes together.
     pub(super) fn new(datagrams: u32, bytes: u32) -> Self {
         Self {
-            text: Stream::new(Holder::Datagram),
+            payload: Stream::new(Holder::Datagram),
             datagrams: VecDeque::with_capacity(datagrams as usize),
             most_datagrams: datagrams as usize,
             most_bytes: bytes.into(),
@@ -50,17 +51,17 @@ impl ReceiveQueue {
         }
     }
 
-    /// How full it is.
+    /// Returns the fill of the queue.
     pub(super) fn level(&self) -> UdpQueue {
         UdpQueue {
             datagrams: self.datagrams.len(),
             most_datagrams: self.most_datagrams,
-            bytes: self.text.len(),
+            bytes: self.payload.len(),
             most_bytes: self.most_bytes,
         }
     }
 
-    /// Datagrams that found no room since the socket was opened.
+    /// Returns the datagrams dropped since the socket was opened.
     pub(super) fn drops(&self) -> u64 {
         self.drops
     }
@@ -72,10 +73,10 @@ impl ReceiveQueue {
     pub(super) fn push(
         &mut self,
         from: SocketAddr,
-        text: &[u8],
+        payload: &[u8],
         pool: &mut Pool,
     ) -> Result<(), Discard> {
-        let pushed = self.push_whole(from, text, pool);
+        let pushed = self.push_whole(from, payload, pool);
         self.drops += u64::from(pushed.is_err());
         pushed
     }
@@ -83,26 +84,26 @@ impl ReceiveQueue {
     fn push_whole(
         &mut self,
         from: SocketAddr,
-        text: &[u8],
+        payload: &[u8],
         pool: &mut Pool,
     ) -> Result<(), Discard> {
-        let len = u16::try_from(text.len()).expect("UDP's length field has 16 bits");
+        let len = u16::try_from(payload.len()).expect("UDP's length field has 16 bits");
         if self.datagrams.len() == self.most_datagrams
-            || self.text.len() + u64::from(len) > self.most_bytes
+            || self.payload.len() + u64::from(len) > self.most_bytes
         {
             return Err(Discard::UdpQueueFull);
         }
-        if self.text.is_empty() {
-            // On the grid, so that no part of a block is out of reach.
-            self.text.restart(0);
+        if self.payload.is_empty() {
+            // Begins at a block boundary, so that the whole block is usable.
+            self.payload.restart(0);
         }
-        if self.text.append_room(pool) < u64::from(len) {
+        if self.payload.append_room(pool) < u64::from(len) {
             return Err(Discard::UdpNoMemory);
         }
-        let appended = self.text.append(pool, text);
+        let appended = self.payload.append(pool, payload);
         assert_eq!(
             appended,
-            text.len(),
+            payload.len(),
             "the pool took less than it had room for"
         );
         self.datagrams.push_back(UnreadDatagram { from, len });
@@ -113,10 +114,10 @@ impl ReceiveQueue {
         let UnreadDatagram { from, len } = self.datagrams.pop_front()?;
         let copied = out.len().min(len.into());
         let read = self
-            .text
-            .read_at(pool, self.text.start(), &mut out[..copied]);
+            .payload
+            .read_at(pool, self.payload.start(), &mut out[..copied]);
         assert_eq!(read, copied, "a datagram is shorter than its record");
-        self.text.advance(pool, len.into());
+        self.payload.advance(pool, len.into());
         Some(UdpReceived {
             copied,
             len: len.into(),
@@ -125,7 +126,7 @@ impl ReceiveQueue {
     }
 
     pub(super) fn clear(&mut self, pool: &mut Pool) {
-        self.text.release(pool);
+        self.payload.release(pool);
         self.datagrams.clear();
         self.drops = 0;
     }

@@ -1,35 +1,35 @@
-//! Cutting a datagram that is larger than the device's packets. RFC 791 §2.3.
+//! Fragmentation of a datagram that exceeds the device's MTU. RFC 791 §2.3.
 //!
-//! Rule: a datagram is cut while it is sent, straight from where it is kept,
-//! so fragments need no memory of their own. This file only says where to cut.
+//! Rule: a datagram is fragmented while it is sent, straight from its queue, so
+//! fragments take no memory. This file only computes offsets and lengths.
 
 /// One fragment of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fragment {
-    /// Where it begins in the datagram's payload, in bytes; a multiple of 8.
+    /// Offset in the datagram's payload in bytes, a multiple of 8.
     pub(crate) offset: u16,
-    /// Bytes of the payload in it.
+    /// Bytes of payload in the fragment.
     pub(crate) len: u16,
-    /// Whether another one follows.
+    /// Whether another fragment follows.
     pub(crate) more: bool,
 }
 
-/// Where to cut one datagram, piece by piece.
+/// The fragments of one datagram, in order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fragmenter {
     payload_len: u16,
-    /// Bytes in every piece but the last.
+    /// Bytes of payload in every fragment but the last.
     step: u16,
     offset: u16,
-    /// What all pieces carry in their header.
+    /// Identification field of all fragments.
     pub(crate) identification: u16,
 }
 
 impl Fragmenter {
-    /// Cuts `payload_len` bytes into pieces of at most `most` bytes.
+    /// Splits `payload_len` bytes into fragments of at most `most` bytes.
     ///
     /// # Panics
-    /// If `most` is below 8: nothing would ever be sent.
+    /// If `most` is below 8: no fragment could carry payload.
     pub(crate) fn new(payload_len: u16, most: usize, identification: u16) -> Self {
         assert!(
             most >= 8,
@@ -50,12 +50,12 @@ impl Iterator for Fragmenter {
 
     fn next(&mut self) -> Option<Fragment> {
         let left = self.payload_len - self.offset;
-        let piece = Fragment {
+        let fragment = Fragment {
             offset: self.offset,
             len: left.min(self.step),
             more: left > self.step,
         };
-        self.offset += piece.len;
-        (piece.len > 0).then_some(piece)
+        self.offset += fragment.len;
+        (fragment.len > 0).then_some(fragment)
     }
 }

@@ -1,17 +1,17 @@
-//! The number that tells a datagram's fragments from another's.
+//! The identification field, which fragments of one datagram share.
 //!
-//! Rule: it repeats as late as 16 bits allow between the same two hosts
-//! (RFC 6864 §4.1), and a stranger cannot learn from it how much is sent to
-//! others: each pair of addresses counts in a slot chosen by a secret.
+//! Rule: between the same two hosts it repeats as late as 16 bits allow
+//! (RFC 6864 §4.1), and it tells no host how much this host sends to others: each
+//! pair of addresses counts in a slot chosen by a secret.
 
 use core::net::Ipv4Addr;
 
 use fullpipe_pool::Rng;
 
-/// Slots; pairs of hosts that share one count together.
+/// Slots; pairs of hosts in one slot share its counter.
 const SLOTS: usize = 64;
 
-/// The counters that identifications are taken from.
+/// The counters of identifications.
 #[derive(Clone, Debug)]
 pub(crate) struct Identifications {
     secret: u64,
@@ -19,7 +19,7 @@ pub(crate) struct Identifications {
 }
 
 impl Identifications {
-    /// Counters that start at random places.
+    /// Returns counters with random first values.
     pub(crate) fn new(mut rng: Rng) -> Self {
         Self {
             secret: rng.next_u64() | 1,
@@ -27,7 +27,7 @@ impl Identifications {
         }
     }
 
-    /// The identification of the next datagram from `src` to `dst`.
+    /// Returns the identification of the next datagram from `src` to `dst`.
     pub(crate) fn take(&mut self, src: Ipv4Addr, dst: Ipv4Addr) -> u16 {
         let pair = u64::from(src.to_bits()) << 32 | u64::from(dst.to_bits());
         let mixed = (pair ^ self.secret.rotate_left(32)).wrapping_mul(self.secret);

@@ -1,7 +1,7 @@
-//! IPv4: addresses, routes, cutting datagrams and putting them together.
+//! IPv4: addresses, routes, fragmentation and reassembly.
 //!
-//! Rule: this is the only folder of the stack that knows an IPv4 header's
-//! fields. What it hands up is family-neutral.
+//! Rule: only this folder depends on the fields of an IPv4 header; its results
+//! are independent of the version.
 
 pub(crate) mod fragment;
 pub(crate) mod identification;
@@ -14,7 +14,7 @@ use core::net::Ipv4Addr;
 
 use super::audience::Audience;
 
-/// The bits of an address that name its network.
+/// Returns the network mask of a prefix.
 pub(crate) const fn mask(prefix_len: u8) -> u32 {
     match prefix_len {
         0 => 0,
@@ -23,7 +23,7 @@ pub(crate) const fn mask(prefix_len: u8) -> u32 {
     }
 }
 
-/// Who a packet to `dst` is for, as seen by `own`/`prefix_len`.
+/// Returns the audience of a packet to `dst`, as seen by `own`/`prefix_len`.
 ///
 /// Networks of one or two addresses have no broadcast address (RFC 3021).
 pub(crate) fn audience(own: Ipv4Addr, prefix_len: u8, dst: Ipv4Addr) -> Audience {
