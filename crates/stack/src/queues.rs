@@ -1,20 +1,19 @@
-//! Who has something to do: queues through indices, without a scan.
+//! First-in-first-out queues of indices.
 //!
-//! Rule: an index is in at most one queue of a [`Queues`], so joining twice is
-//! joining once, and joining, leaving and taking the first cost the same
-//! however many indices there are. The queues do not know what an index means.
+//! Rule: an index is in at most one queue of a [`Queues`]. Joining, leaving and
+//! taking the first take constant time. The meaning of an index is the caller's.
 
 use alloc::vec::Vec;
 
 #[cfg(test)]
 mod tests;
 
-/// No index, no queue.
+/// No index or no queue.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
 struct QueueLinks {
-    /// The queue the index is in.
+    /// Queue of the index.
     queue: u32,
     before: u32,
     after: u32,
@@ -41,8 +40,7 @@ pub(crate) struct Queues {
 }
 
 impl Queues {
-    /// `queues` empty queues for the indices below `indices`. Allocates here
-    /// and only here.
+    /// Allocates `queues` empty queues for the indices below `indices`.
     pub(crate) fn new(queues: u32, indices: u32) -> Self {
         let empty = QueueEnds {
             first: NONE,
@@ -55,8 +53,8 @@ impl Queues {
         }
     }
 
-    /// Puts `index` at the end of `queue` unless it is in it. Returns whether
-    /// it was not in any queue; from another one it moves.
+    /// Moves `index` to the tail of `queue`, unless it is in that queue already.
+    /// Returns whether it was in no queue.
     pub(crate) fn join(&mut self, queue: u32, index: u32) -> bool {
         let held_by = self.links[index as usize].queue;
         if held_by == queue {
@@ -80,7 +78,7 @@ impl Queues {
         held_by == NONE
     }
 
-    /// Takes `index` out of whatever queue it is in.
+    /// Removes `index` from its queue, if any.
     pub(crate) fn leave(&mut self, index: u32) {
         let QueueLinks {
             queue,
@@ -107,36 +105,36 @@ impl Queues {
         }
     }
 
-    /// The first index of `queue`.
+    /// Returns the first index of `queue`.
     pub(crate) fn first(&self, queue: u32) -> Option<u32> {
         let first = self.ends[queue as usize].first;
         (first != NONE).then_some(first)
     }
 
-    /// The index that joined its queue after `index`.
+    /// Returns the index behind `index` in its queue.
     pub(crate) fn after(&self, index: u32) -> Option<u32> {
         let after = self.links[index as usize].after;
         (after != NONE).then_some(after)
     }
 
-    /// Takes the first index out of `queue`.
+    /// Takes the first index of `queue`.
     pub(crate) fn take(&mut self, queue: u32) -> Option<u32> {
         let first = self.first(queue)?;
         self.leave(first);
         Some(first)
     }
 
-    /// Indices in `queue`.
+    /// Returns the number of indices in `queue`.
     pub(crate) fn len(&self, queue: u32) -> u32 {
         self.ends[queue as usize].len
     }
 
-    /// Whether `queue` holds nothing.
+    /// Returns whether `queue` is empty.
     pub(crate) fn is_empty(&self, queue: u32) -> bool {
         self.len(queue) == 0
     }
 
-    /// The queue that `index` is in.
+    /// Returns the queue of `index`, if any.
     pub(crate) fn queue_of(&self, index: u32) -> Option<u32> {
         let queue = self.links[index as usize].queue;
         (queue != NONE).then_some(queue)

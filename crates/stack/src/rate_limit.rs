@@ -1,8 +1,7 @@
-//! How often something may happen: so many times a second, and a burst.
+//! A rate limit: events a second, with a burst.
 //!
-//! Rule: the limit is one instant (when the next event would be due if events
-//! came evenly), so it costs nothing while idle and cannot overflow. It does
-//! not know what it limits.
+//! Rule: the state is one instant, the due time of the next event if events were
+//! evenly spaced (GCRA). So an idle limit needs no timer and cannot overflow.
 
 #[cfg(test)]
 mod tests;
@@ -13,13 +12,13 @@ use fullpipe_pool::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub(crate) struct RateLimit {
     interval: Option<Duration>,
-    /// How far ahead of the even spacing events may run.
+    /// Time by which an event may precede its due time.
     slack: Duration,
     due: Instant,
 }
 
 impl RateLimit {
-    /// `per_second` = 0 allows nothing; `burst` is at least 1.
+    /// Returns a limit; `per_second` = 0 allows no event, and `burst` is at least 1.
     pub(crate) fn new(per_second: u32, burst: u32) -> Self {
         let interval = (per_second > 0).then(|| Duration::from_secs(1) / per_second);
         let slack = interval.unwrap_or(Duration::ZERO) * burst.saturating_sub(1);
@@ -30,7 +29,7 @@ impl RateLimit {
         }
     }
 
-    /// Whether an event may happen now; if so it is counted.
+    /// Returns whether an event is allowed now, and counts it if so.
     pub(crate) fn allow(&mut self, now: Instant) -> bool {
         let Some(interval) = self.interval else {
             return false;
@@ -42,7 +41,7 @@ impl RateLimit {
         true
     }
 
-    /// The earliest moment at which an event may happen, unless none ever may.
+    /// Returns the earliest time of the next event, if any is ever allowed.
     pub(crate) fn next_allowed(&self) -> Instant {
         self.due - self.slack
     }

@@ -1,9 +1,9 @@
-//! Preallocated slots with generations: where connections and other
-//! long-lived things of a stack lie.
+//! A table of preallocated slots with generations, for connections and other
+//! long-lived values.
 //!
-//! Rule: a slot's index says where, its generation says which tenant; a key
-//! that outlived its tenant finds nothing. All memory is taken by
-//! [`Slab::new`]. The slab does not order its tenants.
+//! Rule: a key has the index of a slot and the generation of its value, so the key
+//! of a removed value finds nothing. [`Slab::new`] allocates all memory. Values
+//! are not ordered.
 
 use alloc::vec::Vec;
 
@@ -13,12 +13,12 @@ mod tests;
 /// End of the free list.
 const NONE: u32 = u32::MAX;
 
-/// Names one tenant of a slab for good: its slot, and which tenant of it.
+/// Identifies one value of a slab for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key {
     /// The slot.
     pub(crate) index: u32,
-    /// How many tenants the slot had before.
+    /// Number of values that the slot had before.
     pub(crate) generation: u32,
 }
 
@@ -32,14 +32,14 @@ enum SlabSlot<T> {
 #[derive(Debug)]
 pub(crate) struct Slab<T> {
     slots: Vec<SlabSlot<T>>,
-    /// Apart from the slots, so that they survive their tenants.
+    /// Generation of each slot.
     generations: Vec<u32>,
     first_free: u32,
     used: u32,
 }
 
 impl<T> Slab<T> {
-    /// A slab of `capacity` free slots. Allocates here and only here.
+    /// Allocates a slab of `capacity` free slots.
     pub(crate) fn new(capacity: u32) -> Self {
         let slots = (1..=capacity)
             .map(|next| SlabSlot::Free {
@@ -54,63 +54,63 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Slots, free and used.
+    /// Returns the number of slots.
     pub(crate) fn capacity(&self) -> u32 {
         self.slots.len() as u32
     }
 
-    /// Tenants.
+    /// Returns the number of values.
     pub(crate) fn len(&self) -> u32 {
         self.used
     }
 
-    /// Whether no slot is free.
+    /// Returns whether no slot is free.
     pub(crate) fn is_full(&self) -> bool {
         self.first_free == NONE
     }
 
-    /// The slot that the next tenant gets; means nothing when all are full.
+    /// Returns the slot of the next value; meaningless if no slot is free.
     pub(crate) fn next_index(&self) -> u32 {
         self.first_free
     }
 
-    /// Gives `tenant` a slot; hands it back when none is free.
-    pub(crate) fn insert(&mut self, tenant: T) -> Result<Key, T> {
+    /// Inserts `value`, or returns it if no slot is free.
+    pub(crate) fn insert(&mut self, value: T) -> Result<Key, T> {
         let index = self.first_free;
         if index == NONE {
-            return Err(tenant);
+            return Err(value);
         }
         let slot = &mut self.slots[index as usize];
         match *slot {
             SlabSlot::Free { next } => self.first_free = next,
             SlabSlot::Used(_) => unreachable!("the free list holds free slots"),
         }
-        *slot = SlabSlot::Used(tenant);
+        *slot = SlabSlot::Used(value);
         self.used += 1;
         Ok(self.key(index))
     }
 
-    /// Ends the tenancy of slot `index`.
+    /// Removes the value of slot `index`.
     ///
     /// # Panics
-    /// If the slot is free: its tenant would be ended twice.
+    /// If the slot is free.
     pub(crate) fn remove(&mut self, index: u32) -> T {
         let free = SlabSlot::Free {
             next: self.first_free,
         };
         match core::mem::replace(&mut self.slots[index as usize], free) {
-            SlabSlot::Used(tenant) => {
+            SlabSlot::Used(value) => {
                 self.first_free = index;
                 self.used -= 1;
                 let generation = &mut self.generations[index as usize];
                 *generation = generation.wrapping_add(1);
-                tenant
+                value
             }
             SlabSlot::Free { .. } => panic!("slot {index} was free already"),
         }
     }
 
-    /// The key of the tenant of slot `index`.
+    /// Returns the key of the value in slot `index`.
     pub(crate) fn key(&self, index: u32) -> Key {
         Key {
             index,
@@ -118,7 +118,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// The tenant that `key` names, unless it has gone.
+    /// Returns the value of `key`, unless it was removed.
     pub(crate) fn get(&self, key: Key) -> Option<&T> {
         if *self.generations.get(key.index as usize)? != key.generation {
             return None;
@@ -126,24 +126,24 @@ impl<T> Slab<T> {
         self.at(key.index)
     }
 
-    /// The tenant of slot `index`, if it has one.
+    /// Returns the value in slot `index`, if any.
     pub(crate) fn at(&self, index: u32) -> Option<&T> {
         match self.slots.get(index as usize)? {
-            SlabSlot::Used(tenant) => Some(tenant),
+            SlabSlot::Used(value) => Some(value),
             SlabSlot::Free { .. } => None,
         }
     }
 
-    /// The tenant of slot `index`, if it has one, to be changed.
+    /// Returns the value in slot `index`, if any.
     pub(crate) fn at_mut(&mut self, index: u32) -> Option<&mut T> {
         match self.slots.get_mut(index as usize)? {
-            SlabSlot::Used(tenant) => Some(tenant),
+            SlabSlot::Used(value) => Some(value),
             SlabSlot::Free { .. } => None,
         }
     }
 
-    /// Every tenant with its index, in the order of slots. For checkers: costs
-    /// a step for every slot.
+    /// Returns every value with its index, in the order of slots. For checkers: it
+    /// visits every slot.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         (0..self.capacity()).filter_map(|index| Some((index, self.at(index)?)))
     }
@@ -156,7 +156,7 @@ impl<T> core::ops::Index<u32> for Slab<T> {
     /// If the slot is free.
     fn index(&self, index: u32) -> &T {
         match &self.slots[index as usize] {
-            SlabSlot::Used(tenant) => tenant,
+            SlabSlot::Used(value) => value,
             SlabSlot::Free { .. } => panic!("slot {index} is free"),
         }
     }
@@ -167,7 +167,7 @@ impl<T> core::ops::IndexMut<u32> for Slab<T> {
     /// If the slot is free.
     fn index_mut(&mut self, index: u32) -> &mut T {
         match &mut self.slots[index as usize] {
-            SlabSlot::Used(tenant) => tenant,
+            SlabSlot::Used(value) => value,
             SlabSlot::Free { .. } => panic!("slot {index} is free"),
         }
     }

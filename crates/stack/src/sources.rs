@@ -1,9 +1,8 @@
-//! How much each source address has of something that all share.
+//! Counts of entries by source address.
 //!
-//! Rule: what one address may have is bounded, so that one sender cannot take
-//! what others need; counting costs the same however many addresses there are.
-//! An address that has nothing is not remembered. What is counted is the
-//! caller's affair.
+//! Rule: the entries of one address are bounded, so that one sender cannot use up
+//! a shared table. A count takes constant time; an address without entries takes
+//! no memory. The meaning of an entry is the caller's.
 
 use core::net::IpAddr;
 
@@ -22,18 +21,18 @@ struct SourceCount {
     has: u32,
 }
 
-/// Counts by source address.
+/// The counts of all source addresses.
 #[derive(Debug)]
 pub(crate) struct SourceCounts {
     sources: Slab<SourceCount>,
     by_ip: HashIndex,
-    /// What one address may have.
+    /// Largest count of one address.
     most_each: u32,
 }
 
 impl SourceCounts {
-    /// For `most` things in all, of which one address may have `most_each`.
-    /// Allocates here and only here.
+    /// Allocates counts for `most` entries in all, of which one address may have
+    /// `most_each`.
     pub(crate) fn new(most: u32, most_each: u32, secret: Secret) -> Self {
         Self {
             sources: Slab::new(most),
@@ -42,32 +41,33 @@ impl SourceCounts {
         }
     }
 
-    /// Where `ip` is counted, if it may have no more.
+    /// Returns the slot of `ip` if it has reached its bound.
     pub(crate) fn full(&self, ip: IpAddr) -> Option<u32> {
         self.find(ip)
             .filter(|index| self.sources[*index].has >= self.most_each)
     }
 
-    /// `ip` has one more. Returns where it is counted until it has none.
+    /// Counts one more entry of `ip`, and returns the slot of `ip`, which stays the
+    /// same until its count is 0.
     ///
     /// # Panics
-    /// If there are more things than were said.
+    /// If there are more than `most` entries in all.
     pub(crate) fn add(&mut self, ip: IpAddr) -> u32 {
         if let Some(index) = self.find(ip) {
             self.sources[index].has += 1;
             return index;
         }
         let Ok(key) = self.sources.insert(SourceCount { ip, has: 1 }) else {
-            unreachable!("there are as many places as things");
+            unreachable!("there is a slot for each entry");
         };
         self.by_ip.insert(self.hash(ip), key.index);
         key.index
     }
 
-    /// `ip` has one less.
+    /// Counts one entry of `ip` less.
     ///
     /// # Panics
-    /// If it had none.
+    /// If its count is 0.
     pub(crate) fn remove(&mut self, ip: IpAddr) {
         let index = self.find(ip).expect("it was added");
         let source = &mut self.sources[index];

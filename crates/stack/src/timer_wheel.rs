@@ -1,15 +1,14 @@
-//! When is the next deadline, and whose is it: a hierarchical timer wheel.
+//! A hierarchical timer wheel.
 //!
-//! Rule: one deadline an index; setting, cancelling and finding the next cost
-//! the same however many are set. A deadline never fires early, and at most
-//! one tick (1.024 µs) late. Indices that share a tick fire in no promised
-//! order, but the same calls give the same order. The wheel does not know what
-//! a deadline is for.
+//! Rule: each index has at most one deadline. Setting, cancelling and finding the
+//! next take constant time. A timer never expires early, and at most one tick
+//! (1.024 µs) late. Timers of one tick expire in an unspecified order, which is the
+//! same for the same calls. The purpose of a timer is the caller's.
 //!
 //! Level *l* has 64 slots of 64^l ticks. An index lies on the level of the
 //! highest group of six bits in which its deadline differs from the wheel's
-//! time, so everything on a lower level is due before anything on a higher
-//! one. When time reaches a slot of a higher level its indices move down.
+//! time, so each timer on a lower level is due before those on a higher one. When
+//! time reaches a slot of a higher level its indices move down.
 
 use alloc::vec::Vec;
 use fullpipe_pool::Instant;
@@ -24,7 +23,7 @@ const SLOT_BITS: u32 = 6;
 const SLOTS: usize = 1 << SLOT_BITS;
 /// 64^9 ticks are 2^54: with the tick's ten bits, all of an `Instant`.
 const LEVELS: usize = 9;
-/// The list of what is due already comes after all slots.
+/// The list of timers already due, behind all slots.
 const DUE: u16 = (LEVELS * SLOTS) as u16;
 /// An index without a deadline.
 const UNSET: u16 = u16::MAX;
@@ -35,24 +34,24 @@ struct Timer {
     deadline: u64,
     before: u32,
     after: u32,
-    /// The list it is in.
+    /// List of this timer.
     list: u16,
 }
 
-/// Deadlines of the indices below a fixed number.
+/// The timers of the indices below a fixed number.
 #[derive(Debug)]
 pub(crate) struct TimerWheel {
     timers: Vec<Timer>,
-    /// The first index of each slot's list, and of the list of those due.
+    /// First index of each slot's list, and of the list of those due.
     heads: Vec<u32>,
-    /// Which slots of each level hold anything.
+    /// Bit mask of the slots in use, for each level.
     occupied: [u64; LEVELS],
-    /// The wheel's time in ticks: nothing before it is waiting.
+    /// Time of the wheel in ticks; no timer before it is in a slot.
     elapsed: u64,
 }
 
 impl TimerWheel {
-    /// A wheel for the indices below `indices`. Allocates here and only here.
+    /// Allocates a wheel for the indices below `indices`.
     pub(crate) fn new(indices: u32) -> Self {
         let unset = Timer {
             deadline: 0,
@@ -68,7 +67,7 @@ impl TimerWheel {
         }
     }
 
-    /// Gives `index` the deadline `at`, or none; what it had is forgotten.
+    /// Sets the deadline of `index` to `at`, or cancels it.
     pub(crate) fn set(&mut self, index: u32, at: Option<Instant>) {
         let Some(at) = at else {
             return self.unlink(index);
@@ -83,9 +82,9 @@ impl TimerWheel {
         self.link(index);
     }
 
-    /// A time no later than the next deadline at which the wheel must be asked
-    /// again; exact when that deadline is near or alone in its slot. `None`
-    /// when nothing is set.
+    /// Returns a time not after the next deadline, at which to call
+    /// [`expire`](Self::expire). It is exact if that deadline is near or alone in
+    /// its slot. `None`: no timer is set.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         if self.heads[usize::from(DUE)] != NONE {
             return Some(instant(self.elapsed));
@@ -99,8 +98,7 @@ impl TimerWheel {
         Some(instant(self.slot_start(level, slot)))
     }
 
-    /// Takes one index whose deadline is not after `now`; `None` when there is
-    /// no more.
+    /// Takes one index whose deadline is not after `now`; `None` if there is none.
     pub(crate) fn expire(&mut self, now: Instant) -> Option<u32> {
         let now = now.as_nanos() >> TICK_SHIFT;
         loop {
@@ -121,8 +119,8 @@ impl TimerWheel {
         }
     }
 
-    /// Links every index of the slot again, as seen from the time reached: to
-    /// a lower level, or to those due.
+    /// Moves every index of a slot that time has reached to a lower level, or to the
+    /// list of those due.
     fn empty_slot(&mut self, list: usize) {
         let mut index = core::mem::replace(&mut self.heads[list], NONE);
         self.occupied[list / SLOTS] &= !(1 << (list % SLOTS));
@@ -133,7 +131,7 @@ impl TimerWheel {
         }
     }
 
-    /// The level and slot that come due first.
+    /// Returns the level and slot that are due first.
     fn first_slot(&self) -> Option<(usize, usize)> {
         self.occupied
             .iter()
@@ -145,14 +143,14 @@ impl TimerWheel {
             })
     }
 
-    /// The first tick of a slot.
+    /// Returns the first tick of a slot.
     fn slot_start(&self, level: usize, slot: usize) -> u64 {
         let shift = SLOT_BITS * level as u32;
         let above = self.elapsed >> shift >> SLOT_BITS << SLOT_BITS;
         (above | slot as u64) << shift
     }
 
-    /// Puts `index` where its deadline belongs.
+    /// Links `index` to the list of its deadline.
     fn link(&mut self, index: u32) {
         let deadline = self.timers[index as usize].deadline;
         let list = if deadline <= self.elapsed {
@@ -172,7 +170,7 @@ impl TimerWheel {
         (timer.before, timer.after, timer.list) = (NONE, after, list as u16);
     }
 
-    /// Takes `index` out of the list it is in, if any.
+    /// Removes `index` from its list, if any.
     fn unlink(&mut self, index: u32) {
         let Timer {
             before,
@@ -198,7 +196,7 @@ impl TimerWheel {
     }
 }
 
-/// The instant at which tick `tick` begins.
+/// Returns the instant at which tick `tick` begins.
 fn instant(tick: u64) -> Instant {
     Instant::from_nanos(tick.saturating_mul(1 << TICK_SHIFT))
 }

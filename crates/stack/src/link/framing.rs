@@ -13,31 +13,31 @@ use crate::{
     device::Medium,
 };
 
-/// What a received frame carries.
+/// The payload of a received frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Inbound<'a> {
     /// An IP packet, perhaps followed by padding.
     Ip {
-        /// Its bytes.
+        /// The packet.
         packet: &'a [u8],
-        /// It was sent to every station of the link.
+        /// Whether the frame was addressed to every station.
         broadcast: bool,
     },
     /// An ARP packet, perhaps followed by padding.
     Arp(&'a [u8]),
 }
 
-/// Our end of a link.
+/// The link layer of this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LinkLayer {
-    /// What frames start with.
+    /// First header of each frame.
     pub(crate) medium: Medium,
-    /// Our station address; means nothing on [`Medium::Ip`].
+    /// Station address of this host; unused on [`Medium::Ip`].
     pub(crate) mac: MacAddress,
 }
 
 impl LinkLayer {
-    /// Bytes in front of the packet in every frame.
+    /// Returns the length of the link header in bytes.
     pub(crate) const fn header_len(&self) -> usize {
         match self.medium {
             Medium::Ethernet => EthernetHeader::LEN,
@@ -45,7 +45,7 @@ impl LinkLayer {
         }
     }
 
-    /// Looks at a received frame, whatever its bytes.
+    /// Parses a received frame, which need not be well-formed.
     pub(crate) fn on_frame<'a>(
         &self,
         frame: &'a [u8],
@@ -80,7 +80,7 @@ impl LinkLayer {
     }
 
     /// Writes the link header in front of an IP packet for `dst`, which the
-    /// caller put at [`header_len`](Self::header_len).
+    /// caller has written at [`header_len`](Self::header_len).
     ///
     /// # Panics
     /// If `frame` is shorter than the header.
@@ -100,7 +100,7 @@ impl LinkLayer {
     }
 }
 
-/// The type of frames that carry packets to `dst`.
+/// Returns the EtherType of packets to `dst`.
 pub(super) const fn ether_type_for(dst: IpAddr) -> EtherType {
     match dst {
         IpAddr::V4(_) => EtherType::Ipv4,
@@ -108,7 +108,7 @@ pub(super) const fn ether_type_for(dst: IpAddr) -> EtherType {
     }
 }
 
-/// The station address of an IP multicast group. RFC 1112 §6.4, RFC 2464 §7.
+/// Returns the station address of an IP multicast group. RFC 1112 §6.4, RFC 2464 §7.
 pub(crate) const fn multicast_station(group: IpAddr) -> MacAddress {
     match group {
         IpAddr::V4(group) => {

@@ -1,10 +1,10 @@
-//! Which station of the link has which address: the neighbour cache, filled by
-//! ARP. RFC 826, RFC 1122 §2.3.2.
+//! The neighbour cache: from IP addresses to station addresses, filled by ARP.
+//! RFC 826, RFC 1122 §2.3.2.
 //!
-//! Rule: what strangers send can refresh an entry or take an unused one, never
-//! push out one that we use; and whatever we look for, requests leave at a
-//! bounded rate. Packets wait in a short queue for each neighbour, the oldest
-//! making room for the newest; nothing leaves but through `poll_packet`.
+//! Rule: an unasked packet may refresh an entry or replace an unused one, never
+//! one in use. Requests leave at a bounded rate. Packets for an unresolved
+//! neighbour wait in a short queue, which drops the oldest if it is full. Frames
+//! leave through `poll_packet` only.
 
 mod pending_packets;
 #[cfg(test)]
@@ -28,37 +28,37 @@ use crate::{
 
 /// Entries for which a request is due.
 const ASKING: u32 = 0;
-/// Entries that are known and for which packets wait.
+/// Resolved entries with waiting packets.
 const RELEASED: u32 = 1;
 /// The end of a chain of entries.
 const NONE: u32 = u32::MAX;
-/// Entries looked at for one that a stranger's address may take.
+/// Entries examined for one that an unasked sender may replace.
 const STRANGER_TRIES: u32 = 8;
 
-/// What is known of a neighbour.
+/// The outcome of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resolution {
-    /// Its station address.
+    /// The neighbour has this station address.
     Known(MacAddress),
-    /// It is being asked for: [hold](Neighbours::hold) the packet.
+    /// A request is due or was sent: [hold](Neighbours::hold) the packet.
     Pending,
-    /// It did not answer a moment ago.
+    /// The neighbour did not reply, less than `arp.failed_time` ago.
     Unreachable,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum NeighbourState {
-    /// Asked for; nothing is known. `due`: when to ask again or give up.
+    /// Unresolved; `due` is the time of the next request or of failure.
     Incomplete { sent: u32, due: Instant },
-    /// Known, and not asked again before `until`.
+    /// Resolved, and not probed before `until`.
     Reachable { mac: MacAddress, until: Instant },
-    /// Known for so long that it is asked again; used meanwhile.
+    /// Resolved, and probed because the reply is old; still in use.
     Refreshing {
         mac: MacAddress,
         sent: u32,
         due: Instant,
     },
-    /// It did not answer; not asked again before `until`.
+    /// Without a reply; not asked again before `until`.
     Failed { until: Instant },
 }
 
@@ -84,23 +84,23 @@ pub(crate) struct Neighbours {
     mac: MacAddress,
     subnet: Subnet,
     entries: Slab<NeighbourEntry>,
-    /// One for each slot of `entries`.
+    /// Waiting packets of each slot of `entries`.
     waiting: Box<[PendingPackets]>,
     /// First entry of each bucket; their number is a power of two.
     buckets: Box<[u32]>,
     secret: u64,
-    /// Where the search for an entry to evict goes on.
+    /// Position of the clock hand that searches an entry to evict.
     hand: u32,
     queues: Queues,
     replies: VecDeque<ArpReply>,
     limit: RateLimit,
-    /// No entry is due earlier; exact after each `on_timeout`.
+    /// Lower bound of all `due` times; exact after each `on_timeout`.
     deadline: Option<Instant>,
     config: ArpConfig,
 }
 
 impl Neighbours {
-    /// An empty cache for a host whose station address is `mac`.
+    /// Allocates an empty cache for a host whose station address is `mac`.
     pub(crate) fn new(mac: MacAddress, subnet: Subnet, config: &ArpConfig, mut rng: Rng) -> Self {
         let buckets = (config.entries as usize).next_power_of_two();
         let wait_queue = || PendingPackets::new(config.queue_packets);
@@ -123,7 +123,7 @@ impl Neighbours {
         }
     }
 
-    /// What is known of the neighbour `ip`; begins to ask for it if nothing is.
+    /// Looks up the neighbour `ip`, and makes a request due if it is unknown.
     pub(crate) fn resolve(
         &mut self,
         ip: IpAddr,
@@ -166,8 +166,8 @@ impl Neighbours {
         resolution
     }
 
-    /// Connections through the neighbour `ip` time out: what is known of it is
-    /// asked again when it is next looked up, and used meanwhile. RFC 9293 §3.8.3.
+    /// Notes that connections through the neighbour `ip` time out: it is probed at
+    /// its next lookup, and used meanwhile. RFC 9293 §3.8.3, RFC 1122 §3.3.1.4.
     pub(crate) fn on_negative_advice(&mut self, ip: IpAddr, now: Instant) {
         if let Some(index) = self.find(ip)
             && let NeighbourState::Reachable { until, .. } = &mut self.entries[index].state
@@ -176,8 +176,8 @@ impl Neighbours {
         }
     }
 
-    /// Keeps an IP packet until the neighbour `ip`, for which `resolve` just
-    /// said [`Resolution::Pending`], has answered.
+    /// Keeps an IP packet until the neighbour `ip` has replied, after
+    /// [`resolve`](Self::resolve) returned [`Resolution::Pending`].
     pub(crate) fn hold(
         &mut self,
         ip: IpAddr,
@@ -191,7 +191,7 @@ impl Neighbours {
         }
     }
 
-    /// Takes an ARP packet, whatever its bytes.
+    /// Processes an ARP packet, which need not be well-formed.
     pub(crate) fn on_packet(&mut self, packet: &[u8], now: Instant, counters: &mut Counters) {
         let outcome = ArpPacket::parse(packet)
             .map_err(|_| Discard::ArpMalformed)
@@ -223,7 +223,8 @@ impl Neighbours {
             ArpOperation::Request => {}
             ArpOperation::Reply => counters.mib.arp_in_replies += 1,
         }
-        // A probe (RFC 5227): answered to defend our address, not learned from.
+        // A probe (RFC 5227) is answered to defend this host's address, and teaches
+        // none.
         let known = if sender_ip.is_unspecified() {
             for_us
         } else {
@@ -251,8 +252,8 @@ impl Neighbours {
         }
     }
 
-    /// Notes a neighbour's station address. A new entry is made only for one
-    /// that spoke to us. Returns whether the neighbour is in the cache now.
+    /// Stores a neighbour's station address. Only a packet to this host makes a new
+    /// entry. Returns whether the neighbour is in the cache.
     fn learn(
         &mut self,
         ip: IpAddr,
@@ -293,17 +294,16 @@ impl Neighbours {
         Ok(())
     }
 
-    /// Whether `poll_packet` has something to say.
+    /// Returns whether `poll_packet` has a frame.
     pub(crate) fn wants_output(&self, now: Instant) -> bool {
         !self.replies.is_empty()
             || !self.queues.is_empty(RELEASED)
             || (!self.queues.is_empty(ASKING) && now >= self.limit.next_allowed())
     }
 
-    /// Builds the next frame, link header included, at the start of `frame`,
-    /// which holds at least a link header and the device's MTU. Packets that
-    /// waited leave before any later one to the same neighbour if this is
-    /// polled first in a turn.
+    /// Writes the next frame, link header included, to the start of `frame`, which
+    /// has at least a link header and the device's MTU. Polled first in a turn, so
+    /// waiting packets leave before later ones to the same neighbour.
     pub(crate) fn poll_packet(
         &mut self,
         now: Instant,
@@ -326,8 +326,8 @@ impl Neighbours {
         self.ask(index, now, frame, counters)
     }
 
-    /// Writes the next request for an entry. Only the first one of a refresh
-    /// goes to the station itself: it may have moved.
+    /// Writes the next request for an entry. The first probe of a resolved entry is
+    /// unicast; the rest are broadcast, as the address may have moved.
     fn ask(
         &mut self,
         index: u32,
@@ -401,13 +401,13 @@ impl Neighbours {
         Some(EthernetHeader::LEN + ArpPacket::LEN)
     }
 
-    /// Writes the packet that waited longest for an entry now known.
+    /// Writes the oldest waiting packet of a resolved entry.
     fn release_packet(&mut self, index: u32, pool: &mut Pool, frame: &mut [u8]) -> usize {
         let entry = &self.entries[index];
         let (NeighbourState::Reachable { mac, .. } | NeighbourState::Refreshing { mac, .. }) =
             entry.state
         else {
-            unreachable!("packets are released by an answer");
+            unreachable!("a reply releases packets");
         };
         let ether_type = super::framing::ether_type_for(entry.ip);
         let (header, body) = frame.split_at_mut(EthernetHeader::LEN);
@@ -425,7 +425,8 @@ impl Neighbours {
         EthernetHeader::LEN + len
     }
 
-    /// Asks again for neighbours that have not answered, or gives them up.
+    /// Repeats requests without a reply, and fails neighbours after
+    /// `arp.requests` of them.
     pub(crate) fn on_timeout(&mut self, now: Instant, pool: &mut Pool, counters: &mut Counters) {
         if self.deadline.is_none_or(|deadline| now < deadline) {
             return;
@@ -457,7 +458,7 @@ impl Neighbours {
         self.deadline = next;
     }
 
-    /// When there is next something to do, if nothing arrives before.
+    /// Returns the next time at which there is work.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         if !self.replies.is_empty() || !self.queues.is_empty(RELEASED) {
             return Some(Instant::ZERO);
@@ -469,13 +470,13 @@ impl Neighbours {
         }
     }
 
-    /// When somebody's answer is due: like [`next_timeout`](Self::next_timeout)
-    /// while nothing can be sent.
+    /// Returns the next deadline of a reply: like
+    /// [`next_timeout`](Self::next_timeout) while the device is full.
     pub(crate) const fn next_deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
-    /// Forgets everybody and returns all memory.
+    /// Removes every entry and frees all memory.
     #[cfg(test)]
     pub(crate) fn release(&mut self, pool: &mut Pool, counters: &mut Counters) {
         for index in 0..self.entries.capacity() {
@@ -527,7 +528,7 @@ impl Neighbours {
         self.unlink(index);
     }
 
-    /// Removes an entry for which nothing waits.
+    /// Removes an entry without waiting packets.
     fn unlink(&mut self, index: u32) {
         self.queues.leave(index);
         let removed = self.entries.remove(index);
@@ -543,10 +544,10 @@ impl Neighbours {
         self.entries[at].next = removed.next;
     }
 
-    /// Makes room for an address that we look for. At most half of the entries
-    /// wait for an answer: whoever makes us look for addresses that nobody has
-    /// pushes out the like, not the neighbours that we know. Of those, one that
-    /// we have not used for longest goes, roughly.
+    /// Evicts an entry for an address that this host looks up. Unresolved entries
+    /// take at most half of the cache, so a peer that makes this host look up
+    /// unused addresses evicts such entries, not resolved neighbours. Of the
+    /// resolved ones, one not used for about the longest time is evicted.
     fn evict_for_us(&mut self, pool: &mut Pool, counters: &mut Counters) {
         let capacity = self.entries.capacity();
         let waits =
@@ -568,7 +569,7 @@ impl Neighbours {
         unreachable!("an entry is spared once, and one half is not empty");
     }
 
-    /// Makes room for a stranger, at the cost of another that we never used.
+    /// Evicts an entry that was never used, for an unasked sender.
     fn evict_unused(&mut self) -> bool {
         for _ in 0..STRANGER_TRIES.min(self.entries.capacity()) {
             let index = self.advance_hand();

@@ -1,8 +1,8 @@
-//! A segment arrives at this host: whom is it for?
+//! Dispatch of received segments to their owners. RFC 9293 §3.10.7.
 //!
-//! Rule: every segment ends with its connection, with a handshake, with what is
-//! in TIME-WAIT, with a listener, or with a reset; or it is discarded for a
-//! reason that is a counter. Nothing is sent from here. RFC 9293 §3.10.7.
+//! Rule: each segment goes to a connection, a handshake, a TIME-WAIT entry or a
+//! listener, or is answered with a reset; otherwise it is discarded for a counted
+//! reason. Nothing is sent from here.
 
 use core::net::SocketAddr;
 
@@ -25,19 +25,19 @@ use crate::{
     slab::Key,
 };
 
-/// Somebody who has no connection with this host.
+/// A host that has no connection with this one.
 #[derive(Clone, Copy, Debug)]
 struct UnknownPeer {
     tuple: FourTuple,
     /// The tuple's hash.
     hash: u32,
-    /// Bytes of text without options that one packet to it carries.
+    /// Largest payload of one packet to it, without options.
     mss_limit: u16,
 }
 
 impl TcpLayer {
-    /// Takes a TCP segment, whatever its bytes. `mss_limit`: bytes of text
-    /// without options that one packet to its sender carries.
+    /// Processes a TCP segment, which need not be well-formed. `mss_limit`: largest
+    /// payload of one packet to its sender, without options.
     pub(crate) fn on_packet(
         &mut self,
         packet: &Packet<'_>,
@@ -60,10 +60,10 @@ impl TcpLayer {
         if packet.broadcast {
             return Err(Discard::TcpBroadcast);
         }
-        let (header, text) = self.parse(packet, meta)?;
+        let (header, payload) = self.parse(packet, meta)?;
         let segment = Segment {
             ecn: packet.ecn(),
-            ..Segment::from_header(&header, text, meta.merged)
+            ..Segment::from_header(&header, payload, meta.merged)
         };
         let tuple = FourTuple::new(
             SocketAddr::new(packet.dst(), header.dst_port),
@@ -87,12 +87,12 @@ impl TcpLayer {
             }
             Some(Owner::Connection(_)) => unreachable!("connections were served above"),
             None => {
-                let stranger = UnknownPeer {
+                let peer = UnknownPeer {
                     tuple,
                     hash,
                     mss_limit,
                 };
-                self.on_stranger(stranger, &segment, host)
+                self.on_unknown_tuple(peer, &segment, host)
             }
         }
     }
@@ -125,20 +125,20 @@ impl TcpLayer {
         }
     }
 
-    /// No connection, nor anything that was or will be one.
-    fn on_stranger(
+    /// Processes a segment whose four-tuple has no owner.
+    fn on_unknown_tuple(
         &mut self,
-        stranger: UnknownPeer,
+        peer: UnknownPeer,
         segment: &Segment<'_>,
         host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
-        let tuple = stranger.tuple;
+        let tuple = peer.tuple;
         let listener = self.listeners.listening_at(tuple.local());
         let Some(listener) = listener else {
-            return self.refuse(tuple, segment, host);
+            return self.answer_with_reset(tuple, segment, host);
         };
         if segment.has(TcpFlags::ACK) {
-            return self.on_cookie(listener, stranger, segment, host);
+            return self.on_cookie(listener, peer, segment, host);
         }
         // RFC 9293 §3.10.7.2: first RST, second ACK, third SYN, fourth the rest.
         if segment.has(TcpFlags::RST) || !segment.has(TcpFlags::SYN) || segment.has(TcpFlags::FIN) {
@@ -148,97 +148,96 @@ impl TcpLayer {
             return Err(Discard::TcpBacklogFull);
         }
         let iss = self.initial_numbers.sequence(&tuple, host.now);
-        let begun = match self.cookie_use {
+        let started = match self.cookie_use {
             SynCookieUse::Always => Err(Discard::TcpHalfOpenFull),
             SynCookieUse::Off | SynCookieUse::WhenFull => {
-                self.begin(listener, stranger, segment, iss, host)
+                self.start_handshake(listener, peer, segment, iss, host)
             }
         };
-        begun.or_else(|reason| match self.cookie_use {
+        started.or_else(|reason| match self.cookie_use {
             SynCookieUse::Off => Err(reason),
             SynCookieUse::WhenFull | SynCookieUse::Always => {
-                self.answer_with_cookie(listener, stranger, segment, reason, host)
+                self.answer_with_cookie(listener, peer, segment, reason, host)
             }
         })
     }
 
-    /// A SYN that found no room, for `reason`: its answer carries all that is
-    /// needed later.
+    /// Answers a SYN that found no room, for `reason`, with a cookie.
     fn answer_with_cookie(
         &mut self,
         listener: Key,
-        stranger: UnknownPeer,
+        peer: UnknownPeer,
         syn: &Segment<'_>,
         reason: Discard,
         host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
-        let remembered = SynSummary::from_syn(syn, self.host_state.config.timestamps)
+        let contents = SynSummary::from_syn(syn, self.host_state.config.timestamps)
             .filter(|_| !self.cookies.is_full());
-        let remembered = remembered.ok_or(reason)?;
-        let tuple = stranger.tuple;
-        let iss = self.cookies.sequence(&tuple, &remembered, host.now);
-        // No window: nothing is promised.
-        let half_open = self.half_open(listener, stranger, &remembered.syn(syn), iss, 0, host);
+        let contents = contents.ok_or(reason)?;
+        let tuple = peer.tuple;
+        let iss = self.cookies.sequence(&tuple, &contents, host.now);
+        // A window of zero reserves no memory.
+        let half_open = self.half_open(listener, peer, &contents.syn(syn), iss, 0, host);
         let syn_ack = half_open.syn_ack(host.now);
-        self.cookies.answer(tuple, &remembered, syn_ack, host.now);
+        self.cookies.answer(tuple, &contents, syn_ack, host.now);
         host.counters.mib.tcp_syncookies_sent += 1;
         Ok(())
     }
 
-    /// An ACK to a listener, of nothing that is remembered: its cookie may prove
-    /// that its sender was answered.
+    /// Processes an ACK to a listener from a peer without state: its cookie may
+    /// show that this host answered its SYN.
     fn on_cookie(
         &mut self,
         listener: Key,
-        stranger: UnknownPeer,
+        peer: UnknownPeer,
         segment: &Segment<'_>,
         host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
-        let UnknownPeer { tuple, hash, .. } = stranger;
-        let Some(remembered) = self.proven(&tuple, segment, host) else {
-            return self.refuse(tuple, segment, host);
+        let UnknownPeer { tuple, hash, .. } = peer;
+        let Some(contents) = self.verify_cookie(&tuple, segment, host) else {
+            return self.answer_with_reset(tuple, segment, host);
         };
         self.check_room(listener)?;
-        let (syn, iss) = (remembered.syn(segment), segment.ack - 1);
-        let half_open = self.half_open(listener, stranger, &syn, iss, 0, host);
-        // The echo of the cookie's timestamp tells options, not a round trip.
+        let (syn, iss) = (contents.syn(segment), segment.ack - 1);
+        let half_open = self.half_open(listener, peer, &syn, iss, 0, host);
+        // The echoed timestamp of a cookie encodes options, not a send time.
         let mut unstamped = *segment;
         unstamped.options.timestamps = None;
         let connection =
             self.open_accepted((tuple, hash), listener, &half_open, &unstamped, host)?;
         host.counters.mib.tcp_syncookies_recv += 1;
-        self.hand_over(connection, segment, host);
+        self.deliver_first(connection, segment, host);
         Ok(())
     }
 
-    /// What the SYN said whose answer `segment` acknowledges, if that had a cookie.
-    fn proven(
+    /// Returns the contents of the SYN if `segment` acknowledges a valid cookie.
+    fn verify_cookie(
         &self,
         tuple: &FourTuple,
         segment: &Segment<'_>,
         host: &mut HostContext<'_>,
     ) -> Option<SynSummary> {
-        let proves = !segment.flags.intersects(TcpFlags::SYN | TcpFlags::RST);
-        if !proves || !self.cookies.are_out(host.now) {
+        let can_complete = !segment.flags.intersects(TcpFlags::SYN | TcpFlags::RST);
+        if !can_complete || !self.cookies.may_return(host.now) {
             return None;
         }
-        let proven = self.cookies.prove(tuple, segment, host.now);
-        host.counters.mib.tcp_syncookies_failed += u64::from(proven.is_none());
-        proven
+        let contents = self.cookies.verify(tuple, segment, host.now);
+        host.counters.mib.tcp_syncookies_failed += u64::from(contents.is_none());
+        contents
     }
 
-    /// Begins to answer a SYN.
-    fn begin(
+    /// Starts a handshake in answer to a SYN.
+    fn start_handshake(
         &mut self,
         listener: Key,
-        stranger: UnknownPeer,
+        peer: UnknownPeer,
         syn: &Segment<'_>,
         iss: SeqNum,
         host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
-        let UnknownPeer { tuple, hash, .. } = stranger;
+        let UnknownPeer { tuple, hash, .. } = peer;
         let most_blocks = self.syn_cache.most_blocks();
-        let half_open = self.half_open(listener, stranger, syn, iss, most_blocks, host);
+        let half_open = self.half_open(listener, peer, syn, iss, most_blocks, host);
         let handshake = Handshake {
             tuple,
             half_open,
@@ -249,7 +248,7 @@ impl TcpLayer {
         if self.syn_cache.is_full_for(tuple.remote_ip) {
             return Err(Discard::TcpHalfOpenFull);
         }
-        // A connection that could not receive what it advertises is not begun.
+        // Without memory for its window no handshake is started.
         let Some(index) = self.syn_cache.add(handshake, host.pool) else {
             self.abort_orphan_for_memory(host);
             return Err(Discard::TcpNoMemory);
@@ -265,7 +264,7 @@ impl TcpLayer {
         mss_limit: u16,
         host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
-        match self.syn_cache.at(index).judge(segment) {
+        match self.syn_cache.at(index).action_for(segment) {
             HandshakeAction::Complete => {
                 let outcome = self.complete(index, segment, host);
                 if let Err(Discard::TcpBacklogFull | Discard::TcpConnectionsFull) = outcome {
@@ -282,14 +281,14 @@ impl TcpLayer {
                 self.forget_handshake(index, host);
                 Ok(())
             }
-            HandshakeAction::Reset => self.on_refused(index, segment, mss_limit, host),
+            HandshakeAction::Reset => self.on_unexpected_ack(index, segment, mss_limit, host),
             HandshakeAction::Discard => Err(Discard::TcpUselessInHandshake),
         }
     }
 
-    /// An ACK of something that this handshake did not send. An earlier SYN of
-    /// the same peer may have been answered with a cookie.
-    fn on_refused(
+    /// Processes an ACK of what this handshake did not send. An earlier SYN of the
+    /// same peer may have been answered with a cookie.
+    fn on_unexpected_ack(
         &mut self,
         index: u32,
         segment: &Segment<'_>,
@@ -303,20 +302,20 @@ impl TcpLayer {
             ..
         } = self.syn_cache.at(index);
         let listens = self.listeners.get(listener).is_some();
-        if !listens || self.proven(&tuple, segment, host).is_none() {
-            return self.refuse(tuple, segment, host);
+        if !listens || self.verify_cookie(&tuple, segment, host).is_none() {
+            return self.answer_with_reset(tuple, segment, host);
         }
         self.forget_handshake(index, host);
-        let stranger = UnknownPeer {
+        let peer = UnknownPeer {
             tuple,
             hash,
             mss_limit,
         };
-        self.on_cookie(listener, stranger, segment, host)
+        self.on_cookie(listener, peer, segment, host)
     }
 
-    /// The ACK that completes a handshake: it becomes a connection, which waits
-    /// to be accepted.
+    /// Completes a handshake: it becomes a connection in the backlog of its
+    /// listener.
     fn complete(
         &mut self,
         index: u32,
@@ -332,17 +331,17 @@ impl TcpLayer {
         } = self.syn_cache.at(index);
         if self.listeners.get(listener).is_none() {
             self.forget_handshake(index, host);
-            return self.refuse(tuple, segment, host);
+            return self.answer_with_reset(tuple, segment, host);
         }
         self.check_room(listener)?;
-        // The memory set aside for its window becomes its own.
+        // Frees the memory set aside for the window, which the connection takes.
         self.forget_handshake(index, host);
         let connection = self.open_accepted((tuple, hash), listener, &half_open, segment, host)?;
-        self.hand_over(connection, segment, host);
+        self.deliver_first(connection, segment, host);
         Ok(())
     }
 
-    /// Whether one more connection can wait in `listener`.
+    /// Checks that the backlog of `listener` and the slots have room.
     fn check_room(&self, listener: Key) -> Result<(), Discard> {
         if !self.listeners.has_room(listener) {
             return Err(Discard::TcpBacklogFull);
@@ -353,8 +352,8 @@ impl TcpLayer {
         Ok(())
     }
 
-    /// Makes the connection that `ack` completes the handshake of, for which
-    /// there is room; it waits in `listener` to be accepted.
+    /// Opens the connection whose handshake `ack` completes, and adds it to the
+    /// backlog of `listener`. The caller has checked that there is room.
     fn open_accepted(
         &mut self,
         (tuple, hash): (FourTuple, u32),
@@ -386,28 +385,29 @@ impl TcpLayer {
         Ok(key.index)
     }
 
-    /// The segment that made connection `index` is also its first.
-    fn hand_over(&mut self, index: u32, segment: &Segment<'_>, host: &mut HostContext<'_>) {
-        // Counted by the connection from here on.
+    /// Passes to connection `index` the segment that completed its handshake.
+    fn deliver_first(&mut self, index: u32, segment: &Segment<'_>, host: &mut HostContext<'_>) {
+        // The connection counts the segment again.
         self.host_state.counters.in_segs -= u64::from(segment.merged.max(1));
         self.run(index, host, |connection, env| {
             connection.on_segment(segment, env)
         });
     }
 
-    /// What the connections of `listener` start with.
+    /// Returns the settings of the connections of `listener`.
     fn tuning_of(&self, listener: Key) -> Tuning {
         self.listeners
             .get(listener)
-            .expect("it was found just now")
+            .expect("the caller has found it")
             .tuning
     }
 
-    /// What follows from `syn`, with a window of at most `most_blocks`.
+    /// Returns the handshake state for `syn`, with a window of at most
+    /// `most_blocks`.
     fn half_open(
         &self,
         listener: Key,
-        stranger: UnknownPeer,
+        peer: UnknownPeer,
         syn: &Segment<'_>,
         iss: SeqNum,
         most_blocks: u32,
@@ -415,8 +415,8 @@ impl TcpLayer {
     ) -> HalfOpen {
         let open = ActiveOpen {
             iss,
-            mss_limit: stranger.mss_limit,
-            timestamp_offset: self.initial_numbers.timestamp_offset(&stranger.tuple),
+            mss_limit: peer.mss_limit,
+            timestamp_offset: self.initial_numbers.timestamp_offset(&peer.tuple),
             tuning: self.tuning_of(listener),
         };
         HalfOpen::from_syn(syn, open, &self.host_state.config, host.pool, most_blocks)
@@ -444,8 +444,8 @@ impl TcpLayer {
         }
     }
 
-    /// A SYN that may begin a new incarnation of a tuple in TIME-WAIT. The old
-    /// one stays until the SYN can be answered.
+    /// Starts a new incarnation of a tuple in TIME-WAIT for a SYN. The old one
+    /// stays until the SYN can be answered.
     fn reuse(
         &mut self,
         index: u32,
@@ -453,8 +453,8 @@ impl TcpLayer {
         mss_limit: u16,
         host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
-        let remains = self.time_waits.at(index);
-        let (tuple, hash, snd_nxt) = (remains.tuple, remains.hash, remains.wait.snd_nxt);
+        let entry = self.time_waits.at(index);
+        let (tuple, hash, snd_nxt) = (entry.tuple, entry.hash, entry.wait.snd_nxt);
         let Some(listener) = self.listeners.listening_at(tuple.local()) else {
             self.time_waits.acknowledge(index);
             return Err(Discard::TcpOldInTimeWait);
@@ -470,16 +470,16 @@ impl TcpLayer {
             .sequence_after(&tuple, snd_nxt, host.now);
         self.forget_time_wait(index);
         host.counters.mib.tcp_time_wait_recycled += 1;
-        let stranger = UnknownPeer {
+        let peer = UnknownPeer {
             tuple,
             hash,
             mss_limit,
         };
-        self.begin(listener, stranger, segment, iss, host)
+        self.start_handshake(listener, peer, segment, iss, host)
     }
 
-    /// A reset for a segment that belongs to nothing.
-    fn refuse(
+    /// Answers a segment without a connection with a reset.
+    fn answer_with_reset(
         &mut self,
         tuple: FourTuple,
         segment: &Segment<'_>,
@@ -492,8 +492,8 @@ impl TcpLayer {
         }
     }
 
-    /// An ICMP error about a segment of ours; the connection judges whether it
-    /// can be true.
+    /// Passes an ICMP error to the connection that may have sent the segment, which
+    /// decides whether it can be true (RFC 5927).
     pub(crate) fn on_icmp(
         &mut self,
         event: &IcmpEvent,

@@ -1,8 +1,8 @@
 //! Initial sequence numbers and timestamp offsets. RFC 6528, RFC 7323 §5.4.
 //!
-//! Rule: a number is a clock plus a keyed hash of the connection's name. So
-//! one connection's numbers say nothing of another's, and those of the same
-//! four-tuple still grow with time. Nothing is remembered here.
+//! Rule: a number is a clock plus a keyed hash of the four-tuple. So the numbers
+//! of one connection do not reveal those of another, and the numbers of one
+//! four-tuple grow with time. Nothing is remembered here.
 
 use fullpipe_pool::Instant;
 use fullpipe_tcp::SeqNum;
@@ -15,11 +15,11 @@ mod tests;
 
 /// The clock M of RFC 6528 §3 ticks every four microseconds.
 const TICK_US: u64 = 4;
-/// How far beyond the last number of a dead incarnation the next one starts at
-/// least: more than a window without scaling.
+/// Least distance from the last number of the previous incarnation: more than a
+/// window without scaling.
 const REUSE_GAP: u32 = 0x1_0002;
 
-/// Chooses initial sequence numbers.
+/// The generator of initial sequence numbers.
 #[derive(Debug)]
 pub(crate) struct InitialNumbers {
     sequence: Secret,
@@ -27,7 +27,7 @@ pub(crate) struct InitialNumbers {
 }
 
 impl InitialNumbers {
-    /// Keys derived from `secret`.
+    /// Derives the keys from `secret`.
     pub(crate) fn new(secret: &Secret) -> Self {
         Self {
             sequence: secret.derive(b"initial sequence numbers"),
@@ -35,15 +35,15 @@ impl InitialNumbers {
         }
     }
 
-    /// ISN = M + F(tuple, key).
+    /// Returns ISN = M + F(tuple, key).
     pub(crate) fn sequence(&self, tuple: &FourTuple, now: Instant) -> SeqNum {
         let clock = (now.as_micros() / TICK_US) as u32;
         let offset = tuple.with_bytes(|bytes| self.sequence.prf(bytes)) as u32;
         SeqNum(clock.wrapping_add(offset))
     }
 
-    /// The same for a tuple whose last incarnation ended at `snd_nxt` a moment
-    /// ago: beyond everything that one sent. RFC 9293 §3.6.1, RFC 6191 §2.
+    /// Returns a number for a tuple whose previous incarnation has just ended at
+    /// `snd_nxt`: beyond everything that it sent. RFC 9293 §3.6.1, RFC 6191 §2.
     pub(crate) fn sequence_after(
         &self,
         tuple: &FourTuple,
@@ -53,9 +53,9 @@ impl InitialNumbers {
         self.sequence(tuple, now).latest(snd_nxt + REUSE_GAP)
     }
 
-    /// What is added to the clock in timestamps sent between two addresses.
-    /// The same for all their connections, so that timestamps of one tuple
-    /// never go back between incarnations.
+    /// Returns the offset of timestamps sent between two addresses. All their
+    /// connections share it, so the timestamps of one tuple never decrease
+    /// between incarnations.
     pub(crate) fn timestamp_offset(&self, tuple: &FourTuple) -> u32 {
         let mut bytes = HashInput::new();
         bytes.push_ip(tuple.local_ip);

@@ -1,8 +1,8 @@
-//! Listening sockets, and the connections that wait in them to be accepted.
+//! Listening sockets, and their backlogs of connections to be accepted.
 //!
-//! Rule: a full backlog refuses nothing and answers nothing; what does not fit
-//! is dropped, and the peer tries again. Handshakes under way are in the
-//! `syn_cache`; the connections themselves are where all connections are.
+//! Rule: a segment that finds a backlog full is dropped without an answer, and the
+//! peer retransmits it. Handshakes in progress are in `syn_cache`, and the
+//! connections of a backlog in the slots of all connections.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -21,11 +21,11 @@ mod tests;
 /// A listening socket.
 #[derive(Clone, Debug)]
 pub(crate) struct ListeningSocket {
-    /// Where it listens; an unspecified address is every address of ours.
+    /// Local address; unspecified for every address of this host.
     pub(crate) local: SocketAddr,
     /// Connections that may wait to be accepted.
     pub(crate) backlog: u32,
-    /// What its connections start with.
+    /// Settings of its connections.
     pub(crate) tuning: Tuning,
 }
 
@@ -34,12 +34,12 @@ pub(crate) struct ListeningSocket {
 pub(crate) struct ListeningSockets {
     listeners: Slab<ListeningSocket>,
     by_address: HashIndex,
-    /// A queue of connections for each listener.
+    /// The backlog of each listener.
     waiting: Queues,
 }
 
 impl ListeningSockets {
-    /// Room for `most` listeners, and for `connections` to wait in them.
+    /// Allocates `most` listeners, for the connections below `connections`.
     pub(crate) fn new(most: u32, connections: u32, secret: &Secret) -> Self {
         Self {
             listeners: Slab::new(most),
@@ -48,8 +48,8 @@ impl ListeningSockets {
         }
     }
 
-    /// Adds a listener; `None` when there is no room for it. The caller has
-    /// checked that nobody listens there.
+    /// Adds a listener; `None` if the table is full. The caller has checked that
+    /// no other listens there.
     pub(crate) fn add(&mut self, listener: ListeningSocket) -> Option<Key> {
         let hash = self.hash(listener.local);
         let key = self.listeners.insert(listener).ok()?;
@@ -57,13 +57,13 @@ impl ListeningSockets {
         Some(key)
     }
 
-    /// Removes a listener. The connections that wait in it must be taken first.
+    /// Removes a listener, whose backlog is empty.
     pub(crate) fn remove(&mut self, index: u32) {
         let listener = self.listeners.remove(index);
         self.by_address.remove(self.hash(listener.local), index);
     }
 
-    /// The listener at exactly this address and port.
+    /// Returns the listener at exactly this address and port.
     pub(crate) fn at_address(&self, local: SocketAddr) -> Option<Key> {
         let index = self.by_address.find(self.hash(local), |index| {
             self.listeners[index].local == local
@@ -71,41 +71,41 @@ impl ListeningSockets {
         Some(self.listeners.key(index))
     }
 
-    /// The listener that a SYN to `local` is for: the one at that address, else
-    /// the one at every address.
+    /// Returns the listener for a SYN to `local`: the one at that address, else the
+    /// one at every address.
     pub(crate) fn listening_at(&self, local: SocketAddr) -> Option<Key> {
         let everywhere = SocketAddr::new(unspecified(local.ip()), local.port());
         self.at_address(local)
             .or_else(|| self.at_address(everywhere))
     }
 
-    /// The listener that `key` names, unless it was closed.
+    /// Returns the listener of `key`, unless it was closed.
     pub(crate) fn get(&self, key: Key) -> Option<&ListeningSocket> {
         self.listeners.get(key)
     }
 
-    /// The key of the listener in slot `index`.
+    /// Returns the key of the listener in slot `index`.
     pub(crate) fn key(&self, index: u32) -> Key {
         self.listeners.key(index)
     }
 
-    /// Whether one more connection may wait in listener `key`.
+    /// Returns whether the backlog of listener `key` has room.
     pub(crate) fn has_room(&self, key: Key) -> bool {
         self.get(key)
             .is_some_and(|listener| self.waiting.len(key.index) < listener.backlog)
     }
 
-    /// Connection `connection` waits in listener `index` from now on.
+    /// Adds `connection` to the backlog of listener `index`.
     pub(crate) fn push(&mut self, index: u32, connection: u32) {
         self.waiting.join(index, connection);
     }
 
-    /// Takes the connection that waited longest in listener `index`.
+    /// Takes the oldest connection from the backlog of listener `index`.
     pub(crate) fn take(&mut self, index: u32) -> Option<u32> {
         self.waiting.take(index)
     }
 
-    /// Connection `connection` waits no longer: it ended.
+    /// Removes `connection` from the backlog that it is in, if any.
     pub(crate) fn forget(&mut self, connection: u32) {
         self.waiting.leave(connection);
     }
@@ -118,7 +118,7 @@ impl ListeningSockets {
     }
 }
 
-/// The address that stands for all of the same family.
+/// Returns the unspecified address of the same family.
 const fn unspecified(ip: IpAddr) -> IpAddr {
     match ip {
         IpAddr::V4(_) => IpAddr::V4(core::net::Ipv4Addr::UNSPECIFIED),

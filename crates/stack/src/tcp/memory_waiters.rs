@@ -1,10 +1,9 @@
-//! Connections that packet memory refused something: who hears first that
-//! there is room again.
+//! The queue of connections that were refused packet memory.
 //!
-//! Rule: when there is more room than when they were asked last, everybody who
-//! waits is asked once, in the order in which they were refused; so a shortage
-//! costs nothing while it lasts, and nobody is passed over. How much each takes
-//! is its own affair.
+//! Rule: when there is more room than at the last offer, each waiting connection
+//! is offered memory once, in the order of the refusals. So a shortage causes no
+//! work while it lasts, and no connection is passed over. The amount that a
+//! connection takes is its own decision.
 
 use fullpipe_pool::{Holder, Pool};
 
@@ -20,14 +19,14 @@ const WAITING: u32 = 0;
 #[derive(Debug)]
 pub(crate) struct MemoryWaiters {
     queue: Queues,
-    /// The least room there has been since somebody was asked.
+    /// Least room since the last offer, in blocks.
     room_seen: u32,
-    /// How many of those who wait have not been asked about the room there is.
+    /// Waiting connections that the present room has not been offered to.
     to_ask: u32,
 }
 
 impl MemoryWaiters {
-    /// For the connections below `connections`.
+    /// Returns an empty queue for the connections below `connections`.
     pub(crate) fn new(connections: u32) -> Self {
         Self {
             queue: Queues::new(1, connections),
@@ -36,8 +35,8 @@ impl MemoryWaiters {
         }
     }
 
-    /// Connection `index` was refused memory, given the room there is now, or
-    /// does not wait for any.
+    /// Adds connection `index` if it `waits` for memory, given the present room,
+    /// and removes it otherwise.
     pub(crate) fn file(&mut self, index: u32, waits: bool, pool: &Pool) {
         if !waits {
             return self.queue.leave(index);
@@ -50,17 +49,17 @@ impl MemoryWaiters {
         }
     }
 
-    /// Whether somebody who waits should be asked now.
+    /// Returns whether memory should be offered now.
     pub(crate) fn can_ask(&self, pool: &Pool) -> bool {
         !self.queue.is_empty(WAITING) && (self.to_ask > 0 || room(pool) > self.room_seen)
     }
 
-    /// Whether nobody waits.
+    /// Returns whether no connection waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty(WAITING)
     }
 
-    /// How many are to be asked now, given the room there is.
+    /// Returns the number of connections to be offered memory now.
     pub(crate) fn count_to_ask(&mut self, pool: &Pool) -> u32 {
         let waiting = self.queue.len(WAITING);
         if waiting == 0 {
@@ -75,19 +74,19 @@ impl MemoryWaiters {
         self.to_ask
     }
 
-    /// Takes the connection that waits longest, to be asked.
+    /// Takes the connection that has waited longest.
     pub(crate) fn take(&mut self) -> Option<u32> {
         self.to_ask = self.to_ask.saturating_sub(1);
         self.queue.take(WAITING)
     }
 
-    /// Some were asked, and took what they took.
+    /// Notes the room that an offer has left.
     pub(crate) fn asked(&mut self, pool: &Pool) {
         self.room_seen = room(pool);
     }
 }
 
-/// Blocks that a writer or a window could get.
+/// Returns the blocks that a writer or a window could get.
 fn room(pool: &Pool) -> u32 {
     let (send, receive) = (pool.room(Holder::Send), pool.room(Holder::Receive));
     send.saturating_add(receive)

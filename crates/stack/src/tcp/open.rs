@@ -1,6 +1,6 @@
-//! How connections and listeners begin on this side, and how they are let go.
+//! The application's opens and closes of connections and listeners.
 //!
-//! Rule: a call either succeeds whole or changes nothing and says why.
+//! Rule: a call succeeds or changes nothing and returns the reason.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -12,7 +12,7 @@ use super::{
 use crate::{error::OpenError, slab::Key};
 
 impl TcpLayer {
-    /// Begins to listen at `local`, which is an address of this host.
+    /// Opens a listener at `local`, which is an address of this host.
     pub(crate) fn listen(
         &mut self,
         local: SocketAddr,
@@ -35,8 +35,8 @@ impl TcpLayer {
             .ok_or(OpenError::TooManyListeners)
     }
 
-    /// Stops to listen. Connections that nobody accepted are reset; handshakes
-    /// under way end as their next segment or timer comes.
+    /// Closes a listener and resets the connections in its backlog. Handshakes in
+    /// progress end with their next segment or timeout.
     pub(crate) fn unlisten(&mut self, index: u32, host: &mut HostContext<'_>) {
         while let Some(connection) = self.listeners.take(index) {
             self.slots[connection].attachment = Attachment::Orphan;
@@ -50,12 +50,13 @@ impl TcpLayer {
     pub(crate) fn accept(&mut self, index: u32, host: &mut HostContext<'_>) -> Option<u32> {
         let connection = self.listeners.take(index)?;
         self.slots[connection].attachment = Attachment::Application;
-        // Text, or even the end, may have come before anybody held it.
+        // Payload or a FIN may have arrived before.
         host.events.tcp(connection);
         Some(connection)
     }
 
-    /// Opens a connection from `local_ip` to `remote`; port 0 lets us choose.
+    /// Opens a connection from `local` to `remote`; local port 0 stands for an
+    /// ephemeral one.
     pub(crate) fn connect(
         &mut self,
         local: SocketAddr,
@@ -102,7 +103,7 @@ impl TcpLayer {
         Ok(key.index)
     }
 
-    /// An ephemeral port that makes a four-tuple nobody has.
+    /// Chooses an ephemeral port whose four-tuple is not in use.
     fn choose_port(&mut self, local_ip: IpAddr, remote: SocketAddr) -> Option<u16> {
         let mut search = self.ports.search(local_ip, remote.ip(), remote.port());
         let free = search.find(|port| {
@@ -115,8 +116,8 @@ impl TcpLayer {
         free
     }
 
-    /// The application lets go of connection `index`. `abort`: at once, with a
-    /// reset; else as BSD's `close` does.
+    /// Closes connection `index` for the application: with a reset if `abort`,
+    /// otherwise as BSD's `close` does.
     pub(crate) fn let_go(&mut self, index: u32, abort: bool, host: &mut HostContext<'_>) {
         self.slots[index].attachment = Attachment::Orphan;
         host.events.forget_tcp(index);

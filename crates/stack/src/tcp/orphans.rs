@@ -1,10 +1,11 @@
-//! Connections whose application has closed, and that finish alone.
+//! Orphans: connections that the application has closed and that finish by
+//! themselves.
 //!
-//! Rule: nobody waits for an orphan, so it may not keep others waiting. More of
-//! them than allowed cost the oldest its life; so does more than their share of
-//! memory in the hands of those that get nowhere, while others are refused any.
-//! Who is oldest and what they hold are running accounts, never a walk. How
-//! long one may try in vain is its own knob, `tcp.orphan_retries`.
+//! Rule: an orphan may not starve other connections. The oldest is aborted if
+//! there are too many; the longest stalled is aborted if stalled orphans hold more
+//! than their share of memory while others are refused it. Age and memory are
+//! running accounts, so no table is searched. The knob `tcp.orphan_retries` bounds
+//! the retransmissions of an orphan.
 
 use alloc::vec::Vec;
 
@@ -16,14 +17,14 @@ mod tests;
 /// The one queue of each kind.
 const QUEUE: u32 = 0;
 
-/// What an orphan is like.
+/// The progress of an orphan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Orphan {
-    /// Its peer takes what is left.
+    /// Its peer acknowledges the rest of the payload.
     Finishing,
-    /// Its peer has taken nothing for long; it holds this many blocks.
+    /// Its peer has acknowledged nothing for R1 timeouts or probes.
     Stalled {
-        /// Held, or promised to it.
+        /// Blocks held by the orphan or promised to it.
         blocks: u32,
     },
 }
@@ -33,20 +34,20 @@ pub(crate) enum Orphan {
 pub(crate) struct Orphans {
     /// The oldest first.
     all: Queues,
-    /// Those that get nowhere, the one that has for longest first.
+    /// Stalled orphans, the longest stalled first.
     stalled: Queues,
-    /// Blocks that each of these holds.
+    /// Blocks of each stalled orphan.
     holds: Vec<u32>,
-    /// The sum of these.
+    /// Sum of `holds`.
     blocks: u32,
     most: u32,
     most_blocks: u32,
 }
 
 impl Orphans {
-    /// For the connections below `connections`: at most `most` orphans, with
-    /// `most_blocks` in the hands of stalled ones while others need them.
-    /// Allocates here and only here.
+    /// Allocates the queues for the connections below `connections`, with at most
+    /// `most` orphans, of which stalled ones may hold `most_blocks` while other
+    /// connections need memory.
     pub(crate) fn new(connections: u32, most: u32, most_blocks: u32) -> Self {
         Self {
             all: Queues::new(1, connections),
@@ -58,7 +59,7 @@ impl Orphans {
         }
     }
 
-    /// Connection `index` is such an orphan, or is none.
+    /// Files connection `index` as this orphan, or as none.
     pub(crate) fn file(&mut self, index: u32, orphan: Option<Orphan>) {
         match orphan {
             Some(_) => _ = self.all.join(QUEUE, index),
@@ -79,19 +80,20 @@ impl Orphans {
         *held = blocks;
     }
 
-    /// The orphan that is one too many.
+    /// Returns the oldest orphan if there are too many.
     pub(crate) fn surplus(&self) -> Option<u32> {
         let over = self.len() > self.most;
         self.all.first(QUEUE).filter(|_| over)
     }
 
-    /// The orphan that has to give up its memory when others need some.
+    /// Returns the longest stalled orphan if stalled ones hold more than their
+    /// share.
     pub(crate) fn over_share(&self) -> Option<u32> {
         let over = self.blocks > self.most_blocks;
         self.stalled.first(QUEUE).filter(|_| over)
     }
 
-    /// How many there are.
+    /// Returns the number of orphans.
     pub(crate) fn len(&self) -> u32 {
         self.all.len(QUEUE)
     }

@@ -1,9 +1,9 @@
-//! Which local port a connection gets that names none. RFC 6056 §3.3.4.
+//! Ephemeral ports. RFC 6056 §3.3.4.
 //!
-//! Rule: where the search starts is a keyed hash of the other end plus a
-//! counter, so a stranger cannot tell the next port from his own, and the
-//! same port comes back to the same peer as late as possible. Whether a port
-//! is free is for the caller to find out.
+//! Rule: the first port tried is a keyed hash of the addresses and the remote
+//! port, plus a counter. So an unknown host cannot predict the next port, and a
+//! port recurs for the same peer as late as possible. The caller checks that a
+//! port is free.
 
 use core::net::IpAddr;
 
@@ -12,11 +12,11 @@ use crate::secret::{HashInput, Secret};
 #[cfg(test)]
 mod tests;
 
-/// Counters, chosen by a second hash, so that connections to one peer say
-/// little about those to others.
+/// Number of counters. A second hash chooses one, so connections to one peer
+/// reveal little about those to others.
 const COUNTERS: usize = 64;
 
-/// Chooses ephemeral ports (algorithm 4, double hash).
+/// The generator of ephemeral ports (algorithm 4, double hash).
 #[derive(Debug)]
 pub(crate) struct EphemeralPorts {
     low: u16,
@@ -27,7 +27,8 @@ pub(crate) struct EphemeralPorts {
 }
 
 impl EphemeralPorts {
-    /// Ports `low..=high`; keys derived from `secret`.
+    /// Returns a generator of ports in `low..=high`, with keys derived from
+    /// `secret`.
     pub(crate) fn new(low: u16, high: u16, secret: &Secret) -> Self {
         Self {
             low,
@@ -38,9 +39,9 @@ impl EphemeralPorts {
         }
     }
 
-    /// The ports to try, in order, for a connection to `remote_port` of
-    /// `remote_ip`: each of them once. Hand the search back to
-    /// [`searched`](Self::searched), so that the next one goes on where it ended.
+    /// Returns the ports to try for a connection to `remote_ip` and `remote_port`,
+    /// each once. Pass the search to [`searched`](Self::searched) afterwards, so
+    /// that the next one continues behind it.
     pub(crate) fn search(
         &self,
         local_ip: IpAddr,
@@ -63,13 +64,13 @@ impl EphemeralPorts {
         }
     }
 
-    /// Remembers where `search` ended.
+    /// Keeps the position at which `search` ended.
     pub(crate) fn searched(&mut self, search: PortSearch) {
         self.counters[search.counter] = search.next;
     }
 }
 
-/// Ports in the order in which they are to be tried.
+/// Ports in the order in which they are tried.
 #[derive(Clone, Debug)]
 pub(crate) struct PortSearch {
     low: u16,

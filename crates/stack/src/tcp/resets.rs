@@ -1,8 +1,7 @@
-//! Resets to connections that do not exist. RFC 9293 §3.10.7.1.
+//! Resets in answer to segments without a connection. RFC 9293 §3.10.7.1.
 //!
-//! Rule: a stranger's segment costs an entry in a bounded queue and one reset
-//! within a rate limit; when either is used up it is dropped and nothing else
-//! happens. The queue is emptied by the one way out.
+//! Rule: such a segment costs an entry of a bounded queue and one reset of a rate
+//! limit; if either is used up the segment is dropped. `egress` empties the queue.
 
 use alloc::collections::VecDeque;
 
@@ -18,20 +17,20 @@ mod tests;
 /// A reset to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reset {
-    /// Between whom.
+    /// Addresses and ports.
     pub(crate) tuple: FourTuple,
     /// The segment.
     pub(crate) segment: SegmentOut,
 }
 
-/// Why a segment that belongs to nothing gets no reset.
+/// The reason that a segment without a connection gets no reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoReset {
-    /// It is a reset itself.
+    /// The segment is a reset.
     IsReset,
     /// The queue is full.
     QueueFull,
-    /// Too many resets lately.
+    /// The rate limit is reached.
     RateLimited,
 }
 
@@ -45,7 +44,8 @@ pub(crate) struct Resets {
 }
 
 impl Resets {
-    /// Room for `most` resets; `per_second` are sent in the long run.
+    /// Returns an empty queue for `most` resets, of which `per_second` are sent on
+    /// average.
     pub(crate) fn new(most: u32, per_second: u32) -> Self {
         Self {
             queue: VecDeque::with_capacity(most as usize),
@@ -54,7 +54,7 @@ impl Resets {
         }
     }
 
-    /// Queues the answer to a segment that belongs to nothing.
+    /// Queues the answer to a segment without a connection.
     pub(crate) fn answer(
         &mut self,
         tuple: FourTuple,
@@ -72,17 +72,17 @@ impl Resets {
         Ok(())
     }
 
-    /// The reset to be sent first.
+    /// Returns the first reset.
     pub(crate) fn first(&self) -> Option<&Reset> {
         self.queue.front()
     }
 
-    /// Forgets the first reset: it was sent, or cannot be.
+    /// Removes the first reset, which was sent or dropped.
     pub(crate) fn pop(&mut self) {
         self.queue.pop_front();
     }
 
-    /// Whether no reset waits.
+    /// Returns whether no reset waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }

@@ -1,9 +1,9 @@
-//! Handshakes that listeners have begun to answer. RFC 4987 §3.6.
+//! Handshakes in progress at listeners. RFC 4987 §3.6.
 //!
-//! Rule: a SYN costs one small entry of a fixed table and a promise of memory
-//! from a small share, no block; when either is used up a SYN is dropped, never
-//! refused. An entry ends with
-//! the ACK that completes it, a reset, or the last unanswered SYN and ACK.
+//! Rule: a SYN costs one entry of a fixed table and a reservation of memory within
+//! a small share, but no block. If either is used up the SYN is dropped without an
+//! answer. An entry ends with the ACK that completes it, a reset, or the last
+//! SYN-ACK without an answer.
 
 use core::net::IpAddr;
 
@@ -21,28 +21,28 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// The fewest blocks with which a handshake is of use.
+/// Smallest window of a handshake in blocks.
 const FEWEST_BLOCKS: u32 = 2;
 
-/// The one queue: entries whose SYN and ACK must leave.
+/// The one queue: entries whose SYN-ACK is due.
 const DUE: u32 = 0;
 
-/// Timeouts that a peer is charged with who answers and cannot be taken: it is
-/// asked again every few seconds, for as long as it answers.
-const PATIENCE: u8 = 3;
+/// Timeouts counted at most for a peer that answers while its connection finds no
+/// room: its SYN-ACK is repeated every few seconds for as long as it answers.
+const MAX_BACKOFF: u8 = 3;
 
-/// A handshake under way.
+/// A handshake in progress.
 #[derive(Clone, Debug)]
 pub(crate) struct Handshake {
-    /// Between whom.
+    /// Addresses and ports.
     pub(crate) tuple: FourTuple,
-    /// What the SYN said.
+    /// State derived from the SYN.
     pub(crate) half_open: HalfOpen,
-    /// Who wants it; may be closed by now.
+    /// Its listener, which may have been closed since.
     pub(crate) listener: Key,
     /// The tuple's hash.
     pub(crate) hash: u32,
-    /// SYN and ACKs sent without an answer, beyond the first.
+    /// Retransmissions of the SYN-ACK.
     pub(crate) timeouts: u8,
 }
 
@@ -61,23 +61,22 @@ pub(crate) enum HandshakeAction {
     Discard,
 }
 
-/// All handshakes under way.
+/// All handshakes in progress.
 #[derive(Debug)]
 pub(crate) struct SynCache {
     entries: Slab<Handshake>,
     due: Queues,
-    /// Blocks set aside for the windows that were advertised, and the most
-    /// that may be.
+    /// Blocks set aside for advertised windows, and their bound.
     set_aside: u32,
     most_set_aside: u32,
-    /// Handshakes of each address.
+    /// Handshakes by remote address.
     sources: SourceCounts,
 }
 
 impl SynCache {
-    /// Room for `most` handshakes, whose windows together promise at most
-    /// `most_set_aside` blocks, except that one is always possible; `sources`
-    /// bounds what one address may have. Allocates here and only here.
+    /// Allocates a table of `most` handshakes, whose windows together reserve at
+    /// most `most_set_aside` blocks, except that one handshake is always possible.
+    /// `sources` bounds the handshakes of one address.
     pub(crate) fn new(most: u32, most_set_aside: u32, sources: SourceCounts) -> Self {
         Self {
             set_aside: 0,
@@ -88,20 +87,20 @@ impl SynCache {
         }
     }
 
-    /// Whether no further SYN from `ip` can be answered.
+    /// Returns whether no further SYN from `ip` can be answered.
     pub(crate) fn is_full_for(&self, ip: IpAddr) -> bool {
         self.entries.is_full() || self.sources.full(ip).is_some()
     }
 
-    /// Blocks that the next handshake's window may promise: half of what is left
-    /// of the share, so that one that never completes leaves room for others.
+    /// Returns the largest window of the next handshake in blocks: half of the rest
+    /// of the share, so that a handshake that never completes leaves room.
     pub(crate) fn most_blocks(&self) -> u32 {
         let left = self.most_set_aside.saturating_sub(self.set_aside);
         left.div_ceil(2).max(FEWEST_BLOCKS)
     }
 
-    /// Adds a handshake, whose SYN and ACK are due, and sets memory aside for
-    /// its window; `None` when there is no room, or no memory.
+    /// Adds a handshake, whose SYN-ACK is due, and sets memory aside for its
+    /// window; `None` if there is no room or no memory.
     pub(crate) fn add(&mut self, handshake: Handshake, pool: &mut Pool) -> Option<u32> {
         let blocks = handshake.half_open.blocks(pool);
         let within_share = self.set_aside == 0 || self.set_aside + blocks <= self.most_set_aside;
@@ -117,7 +116,7 @@ impl SynCache {
         Some(index)
     }
 
-    /// Ends a handshake, and frees the memory set aside for it.
+    /// Removes a handshake and frees the memory set aside for it.
     pub(crate) fn remove(&mut self, index: u32, pool: &mut Pool) -> Handshake {
         self.due.leave(index);
         let handshake = self.entries.remove(index);
@@ -128,23 +127,23 @@ impl SynCache {
         handshake
     }
 
-    /// The handshake in slot `index`.
+    /// Returns the handshake in slot `index`.
     pub(crate) fn at(&self, index: u32) -> &Handshake {
         &self.entries[index]
     }
 
-    /// How many are under way.
+    /// Returns the number of handshakes in progress.
     pub(crate) fn len(&self) -> u32 {
         self.entries.len()
     }
 
-    /// SYN and ACK must leave again.
+    /// Makes the SYN-ACK due again.
     pub(crate) fn repeat(&mut self, index: u32) {
         self.due.join(DUE, index);
     }
 
-    /// The timer ran out. Whether the peer gets another SYN and ACK; false:
-    /// it had its share.
+    /// Makes the SYN-ACK due again after a timeout; returns false after
+    /// `tcp.synack_retries` of them.
     pub(crate) fn on_timeout(&mut self, index: u32, config: &TcpConfig) -> bool {
         let handshake = &mut self.entries[index];
         if u32::from(handshake.timeouts) >= config.synack_retries {
@@ -155,32 +154,33 @@ impl SynCache {
         true
     }
 
-    /// The peer has answered, but there is no room for its connection yet.
+    /// Bounds the backoff of a handshake whose peer has answered while its
+    /// connection finds no room.
     pub(crate) fn keep_waiting(&mut self, index: u32) {
         let timeouts = &mut self.entries[index].timeouts;
-        *timeouts = (*timeouts).min(PATIENCE);
+        *timeouts = (*timeouts).min(MAX_BACKOFF);
     }
 
-    /// When the timer of a handshake runs out whose SYN and ACK left at `now`.
+    /// Returns the deadline of a handshake whose SYN-ACK left at `now`.
     pub(crate) fn deadline(&self, index: u32, config: &TcpConfig, now: Instant) -> Instant {
         now + backoff(self.entries[index].timeouts, config)
     }
 
-    /// The handshake whose SYN and ACK must leave first.
+    /// Returns the handshake whose SYN-ACK is due first.
     pub(crate) fn first_due(&self) -> Option<u32> {
         self.due.first(DUE)
     }
 
-    /// SYN and ACK of handshake `index` have left, or cannot.
+    /// Notes that the SYN-ACK of handshake `index` was sent or dropped.
     pub(crate) fn answered(&mut self, index: u32) {
         self.due.leave(index);
     }
 }
 
 impl Handshake {
-    /// What `segment` means. RFC 9293 §3.10.7.4 for SYN-RECEIVED after a
-    /// passive open, with RFC 5961 §3 and §4.
-    pub(crate) fn judge(&self, segment: &Segment<'_>) -> HandshakeAction {
+    /// Returns the action for `segment`: RFC 9293 §3.10.7.4 in SYN-RECEIVED after
+    /// a passive open, with RFC 5961 §3 and §4.
+    pub(crate) fn action_for(&self, segment: &Segment<'_>) -> HandshakeAction {
         let expected = self.half_open.irs + 1;
         if segment.has(TcpFlags::RST) {
             let exact = segment.seq == expected;
@@ -191,8 +191,8 @@ impl Handshake {
             };
         }
         if segment.has(TcpFlags::SYN) {
-            // The same SYN again, or one of a peer that forgot this one: what
-            // it is shown makes the latter send a reset.
+            // The same SYN again, or one of a peer that has restarted: the SYN-ACK
+            // makes the latter send a reset.
             return HandshakeAction::RepeatSynAck;
         }
         if !self.half_open.is_in_window(segment) {
@@ -209,7 +209,7 @@ impl Handshake {
     }
 }
 
-/// The wait after `timeouts` SYN and ACKs without an answer. RFC 6298 §5.5.
+/// Returns the timeout after `timeouts` retransmissions. RFC 6298 §5.5.
 fn backoff(timeouts: u8, config: &TcpConfig) -> Duration {
     (config.rto_initial * (1 << timeouts.min(16))).min(config.rto_max)
 }

@@ -1,13 +1,13 @@
-//! SYN cookies: handshakes of which this host remembers nothing. RFC 4987 §3.6.
+//! SYN cookies: handshakes without state on this host. RFC 4987 §3.6.
 //!
-//! Rule: what a SYN said comes back with the ACK that completes the handshake:
-//! the peer's MSS in the initial sequence number, which a keyed hash of the
-//! four-tuple, the peer's own number and the time makes unguessable; window
-//! scale, SACK and ECN in the low bits of the timestamp, if the peer offers
-//! timestamps. A cookie is good until the period after the one it was made in
-//! ends. It advertises no window, so nothing is promised that is not held.
+//! Rule: the ACK that completes the handshake returns the contents of the SYN.
+//! The initial sequence number carries the peer's MSS, masked by a keyed hash of
+//! the four-tuple, the peer's sequence number and the time. The low bits of the
+//! timestamp carry window scale, SACK and ECN, if the peer offers timestamps. A
+//! cookie is valid in its period and the next. Its SYN-ACK advertises no window,
+//! so it reserves no memory.
 //!
-//! What the ACK becomes is decided in `arrival`.
+//! `dispatch` decides what becomes of the ACK.
 
 use alloc::collections::VecDeque;
 
@@ -21,50 +21,50 @@ use crate::secret::{HashInput, Secret};
 #[cfg(test)]
 mod tests;
 
-/// How long the hash of a tuple stays the same. A round trip, and a few
-/// retransmissions of a lost ACK, are far shorter.
+/// Period in which the hash of a tuple stays the same: much longer than a round
+/// trip and a few retransmissions.
 const PERIOD: Duration = Duration::from_secs(64);
-/// Segment sizes that a cookie can name: what ends of IPv4 paths say, and what
-/// tunnels make of it. Three bits of the sequence number.
+/// MSS values that a cookie can encode, in three bits: those of common IPv4 hosts
+/// and tunnels.
 const SIZES: [u16; 8] = [48, 256, 536, 1_220, 1_400, 1_440, 1_460, 8_960];
 /// Bits of the timestamp that carry options.
 const STAMP_MASK: u32 = 0x3f;
-/// In these: no window scale option.
+/// Value of the four scale bits for a SYN without window scale option.
 const NO_SCALE: u32 = 0xf;
 const SACK: u32 = 0x10;
 const ECN: u32 = 0x20;
 
-/// What a SYN asks for when it wants congestion marks. RFC 3168 §6.1.1.
+/// Flags of a SYN that offers ECN. RFC 3168 §6.1.1.
 const ECN_SETUP: TcpFlags = TcpFlags::ECE.union(TcpFlags::CWR);
 
-/// What a cookie can keep of a SYN.
+/// The contents of a SYN that a cookie can encode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SynSummary {
     /// Sequence number of the SYN.
     pub(crate) irs: SeqNum,
-    /// SYN, and the flags that ask for ECN.
+    /// SYN, and the flags that offer ECN.
     pub(crate) flags: TcpFlags,
-    /// Its options, as far as they can be kept.
+    /// The options that can be encoded.
     pub(crate) options: TcpOptions,
-    /// Which of [`SIZES`] its MSS is.
+    /// Index of its MSS in [`SIZES`].
     size: u32,
 }
 
-/// The maker and judge of cookies, and the answers that wait to be sent.
+/// The generator and verifier of cookies, with the queue of SYN-ACKs.
 #[derive(Debug)]
 pub(crate) struct SynCookies {
     secret: Secret,
     /// Never grows beyond its first capacity.
     queue: VecDeque<(FourTuple, SegmentOut)>,
     most: usize,
-    /// When the last cookie was made. Without one, no ACK can prove anything.
+    /// Time of the last cookie. Without one, no ACK can carry a valid cookie.
     last_made: Option<Instant>,
 }
 
 impl SynSummary {
-    /// What of `syn` can be kept. Without timestamps, which `stamping` says that
-    /// this side uses, there is no place for options. `None`: the peer's segments
-    /// are smaller than any that can be named.
+    /// Returns the contents of `syn` that can be encoded. Options need timestamps,
+    /// which this host uses if `stamping`. `None`: the peer's MSS is smaller than
+    /// every encodable one.
     pub(crate) fn from_syn(syn: &Segment<'_>, stamping: bool) -> Option<Self> {
         let mss = syn.options.mss.unwrap_or(fullpipe_tcp::DEFAULT_MSS);
         let size = SIZES.iter().rposition(|size| *size <= mss)?;
@@ -85,7 +85,7 @@ impl SynSummary {
         })
     }
 
-    /// The low bits of the timestamp.
+    /// Returns the low bits of the timestamp.
     fn stamp(&self) -> u32 {
         // A larger shift count means the same as the largest. RFC 7323 §2.3.
         let scale = |shift: u8| u32::from(shift).min(NO_SCALE - 1);
@@ -99,7 +99,7 @@ impl SynSummary {
         scale | sack | ecn
     }
 
-    /// What was kept, from the `size` that the sequence number names and the
+    /// Decodes the contents from the `size` in the sequence number and the
     /// timestamps of the ACK.
     fn restore(irs: SeqNum, size: u32, ack: &Segment<'_>) -> Self {
         let stamps = ack.options.timestamps;
@@ -119,7 +119,7 @@ impl SynSummary {
         }
     }
 
-    /// The SYN again. `like` is any segment of the same peer.
+    /// Rebuilds the SYN. `like` is any segment of the same peer.
     pub(crate) fn syn<'a>(&self, like: &Segment<'a>) -> Segment<'a> {
         Segment {
             seq: self.irs,
@@ -140,7 +140,7 @@ fn flags(asks_ecn: bool) -> TcpFlags {
 }
 
 impl SynCookies {
-    /// Keys derived from `secret`; room for `most` answers.
+    /// Derives the key from `secret`, and allocates a queue of `most` SYN-ACKs.
     pub(crate) fn new(secret: &Secret, most: u32) -> Self {
         Self {
             secret: secret.derive(b"syn cookies"),
@@ -150,18 +150,18 @@ impl SynCookies {
         }
     }
 
-    /// Whether no further answer can be queued.
+    /// Returns whether the queue of SYN-ACKs is full.
     pub(crate) fn is_full(&self) -> bool {
         self.queue.len() == self.most
     }
 
-    /// The initial sequence number that names `syn`.
+    /// Returns the initial sequence number that encodes `syn`.
     pub(crate) fn sequence(&self, tuple: &FourTuple, syn: &SynSummary, now: Instant) -> SeqNum {
         SeqNum(self.hash(tuple, syn.irs, period(now)) ^ syn.size)
     }
 
-    /// Queues SYN and ACK to `syn`, whose sequence number is a cookie. There is
-    /// room.
+    /// Queues the SYN-ACK to `syn`, whose sequence number is a cookie. The queue is
+    /// not full.
     pub(crate) fn answer(
         &mut self,
         tuple: FourTuple,
@@ -170,7 +170,7 @@ impl SynCookies {
         now: Instant,
     ) {
         if let Some(stamps) = &mut syn_ack.options.timestamps {
-            // Never later than the clock: what follows must not seem old.
+            // Not later than the clock: later segments must not seem old.
             let stamped = (stamps.value & !STAMP_MASK) | syn.stamp();
             let is_later = stamped & STAMP_MASK > stamps.value & STAMP_MASK;
             let back = if is_later { STAMP_MASK + 1 } else { 0 };
@@ -180,16 +180,15 @@ impl SynCookies {
         self.last_made = Some(now);
     }
 
-    /// Whether cookies that could still come back were made at all.
-    pub(crate) fn are_out(&self, now: Instant) -> bool {
+    /// Returns whether a cookie was made that is still valid.
+    pub(crate) fn may_return(&self, now: Instant) -> bool {
         self.last_made
             .is_some_and(|made| now.since(made) < PERIOD * 2)
     }
 
-    /// What the SYN said that `ack` completes a handshake with, if its cookie
-    /// is sound. A probe, of a keepalive or of the window, may stand in for a
-    /// lost ACK; its sequence number is one lower.
-    pub(crate) fn prove(
+    /// Returns the contents of the SYN if `ack` carries a valid cookie. A keepalive
+    /// or window probe may replace a lost ACK; its sequence number is one lower.
+    pub(crate) fn verify(
         &self,
         tuple: &FourTuple,
         ack: &Segment<'_>,
@@ -208,12 +207,12 @@ impl SynCookies {
         None
     }
 
-    /// The answer to be sent first.
+    /// Takes the SYN-ACK to be sent next.
     pub(crate) fn pop(&mut self) -> Option<(FourTuple, SegmentOut)> {
         self.queue.pop_front()
     }
 
-    /// Whether no answer waits.
+    /// Returns whether no SYN-ACK waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
@@ -227,7 +226,7 @@ impl SynCookies {
     }
 }
 
-/// The number of the period in which `now` lies.
+/// Returns the number of the period that contains `now`.
 fn period(now: Instant) -> u32 {
     (now.as_micros() / PERIOD.as_micros()) as u32
 }

@@ -1,10 +1,9 @@
-//! What is left of closed connections until their last segments have died.
-//! RFC 9293 §3.6.1, RFC 6191, RFC 1337.
+//! Connections in TIME-WAIT. RFC 9293 §3.6.1, RFC 6191, RFC 1337.
 //!
-//! Rule: an entry answers for its four-tuple with ACKs and nothing else, and
-//! makes way for a new incarnation only when old segments cannot be taken for
-//! new ones. It holds no packet memory. When there is no room the oldest entry
-//! is forgotten.
+//! Rule: an entry answers segments of its four-tuple with ACKs only. A new
+//! incarnation replaces it only if segments of the old one cannot be accepted by
+//! the new one. An entry holds no packet memory. If the table is full the oldest
+//! entry is forgotten.
 
 use fullpipe_pool::Instant;
 use fullpipe_tcp::{Segment, SegmentOut, SeqNum, TcpConfig, TimeWait, options::TimestampClock};
@@ -19,29 +18,29 @@ mod tests;
 /// The one queue of each kind.
 const ONLY: u32 = 0;
 
-/// What is left of a connection.
+/// A connection in TIME-WAIT.
 #[derive(Clone, Debug)]
 pub(crate) struct TimeWaitEntry {
-    /// Between whom it was.
+    /// Addresses and ports.
     pub(crate) tuple: FourTuple,
     /// The tuple's hash.
     pub(crate) hash: u32,
-    /// Where it ended.
+    /// Sequence numbers and timestamps at its end.
     pub(crate) wait: TimeWait,
-    /// Segments outside the window are not answered before this. RFC 5961 §7.
+    /// Earliest time of the next challenge ACK. RFC 5961 §7.
     challenge_after: Instant,
 }
 
-/// What a segment means to a connection in TIME-WAIT.
+/// The answer to a segment of a connection in TIME-WAIT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TimeWaitAction {
-    /// The peer's FIN again: our last ACK was lost. Answer, and wait from now.
+    /// The peer retransmitted its FIN: acknowledge it and restart the timer.
     Restart,
-    /// Something old, or forged: say where this end stands.
+    /// The segment is old or forged: send an ACK.
     Acknowledge,
-    /// A new incarnation may begin.
+    /// A SYN that may open a new incarnation.
     Reuse,
-    /// It means nothing.
+    /// Ignore the segment.
     Ignore,
 }
 
@@ -51,12 +50,12 @@ pub(crate) struct TimeWaitTable {
     entries: Slab<TimeWaitEntry>,
     /// Oldest first.
     by_age: Queues,
-    /// Those that must send an ACK.
+    /// Entries whose ACK is due.
     due: Queues,
 }
 
 impl TimeWaitTable {
-    /// Room for `most` entries. Allocates here and only here.
+    /// Allocates a table of `most` entries.
     pub(crate) fn new(most: u32) -> Self {
         Self {
             entries: Slab::new(most),
@@ -65,12 +64,12 @@ impl TimeWaitTable {
         }
     }
 
-    /// Whether there is no room for any entry at all.
+    /// Returns whether the table has no entries at all.
     pub(crate) fn is_off(&self) -> bool {
         self.entries.capacity() == 0
     }
 
-    /// The entry to forget before another one finds room.
+    /// Returns the oldest entry if the table is full.
     pub(crate) fn oldest_if_full(&self) -> Option<u32> {
         if self.entries.is_full() {
             self.by_age.first(ONLY)
@@ -82,37 +81,38 @@ impl TimeWaitTable {
     /// Adds an entry.
     ///
     /// # Panics
-    /// If there is no room: the caller has forgotten what was in the way.
+    /// If the table is full: the caller has removed the oldest entry.
     pub(crate) fn add(&mut self, tuple: FourTuple, hash: u32, wait: TimeWait) -> u32 {
-        let remains = TimeWaitEntry {
+        let entry = TimeWaitEntry {
             tuple,
             hash,
             wait,
             challenge_after: Instant::ZERO,
         };
-        let key = self.entries.insert(remains).expect("room was made");
+        let key = self.entries.insert(entry).expect("room was made");
         self.by_age.join(ONLY, key.index);
         key.index
     }
 
-    /// Forgets an entry.
+    /// Removes an entry.
     pub(crate) fn remove(&mut self, index: u32) -> TimeWaitEntry {
         self.by_age.leave(index);
         self.due.leave(index);
         self.entries.remove(index)
     }
 
-    /// The entry in slot `index`.
+    /// Returns the entry in slot `index`.
     pub(crate) fn at(&self, index: u32) -> &TimeWaitEntry {
         &self.entries[index]
     }
 
-    /// Entries.
+    /// Returns the number of entries.
     pub(crate) fn len(&self) -> u32 {
         self.entries.len()
     }
 
-    /// What `segment` means to the entry in slot `index`; an answer is made due.
+    /// Returns the action for `segment` at the entry in slot `index`, and makes an
+    /// ACK due as needed.
     pub(crate) fn on_segment(
         &mut self,
         index: u32,
@@ -120,42 +120,42 @@ impl TimeWaitTable {
         now: Instant,
         config: &TcpConfig,
     ) -> TimeWaitAction {
-        let verdict = self.entries[index].judge(segment);
-        let remains = &mut self.entries[index];
-        match verdict {
+        let action = self.entries[index].action_for(segment);
+        let entry = &mut self.entries[index];
+        match action {
             TimeWaitAction::Restart => {
-                remains.wait.until = now + config.time_wait;
+                entry.wait.until = now + config.time_wait;
                 self.by_age.leave(index);
                 self.by_age.join(ONLY, index);
                 self.due.join(ONLY, index);
             }
-            TimeWaitAction::Acknowledge if now >= remains.challenge_after => {
-                remains.challenge_after = now + config.challenge_ack_interval;
+            TimeWaitAction::Acknowledge if now >= entry.challenge_after => {
+                entry.challenge_after = now + config.challenge_ack_interval;
                 self.due.join(ONLY, index);
             }
             TimeWaitAction::Acknowledge | TimeWaitAction::Reuse | TimeWaitAction::Ignore => {}
         }
-        verdict
+        action
     }
 
-    /// An ACK is due from the entry in slot `index`, whatever was said before.
+    /// Makes an ACK of the entry in slot `index` due.
     pub(crate) fn acknowledge(&mut self, index: u32) {
         self.due.join(ONLY, index);
     }
 
-    /// The entry whose ACK must leave first.
+    /// Returns the entry whose ACK is due first.
     pub(crate) fn first_due(&self) -> Option<u32> {
         self.due.first(ONLY)
     }
 
-    /// The ACK of entry `index` has left, or cannot.
+    /// Notes that the ACK of entry `index` was sent or dropped.
     pub(crate) fn answered(&mut self, index: u32) {
         self.due.leave(index);
     }
 }
 
 impl TimeWaitEntry {
-    fn judge(&self, segment: &Segment<'_>) -> TimeWaitAction {
+    fn action_for(&self, segment: &Segment<'_>) -> TimeWaitAction {
         // A reset would end the wait early and let old segments into the next
         // incarnation: RFC 1337 §3, F1.
         if segment.has(TcpFlags::RST) {
@@ -173,8 +173,8 @@ impl TimeWaitEntry {
         if segment.has(TcpFlags::FIN) && segment.end() == self.wait.rcv_nxt {
             return TimeWaitAction::Restart;
         }
-        // All text was received, so whatever brings some is old, and an ACK
-        // that is in its place says nothing new.
+        // All payload was received: a segment with payload is old, and an ACK with
+        // the expected sequence number needs no answer.
         if segment.is_empty() && segment.seq == self.wait.rcv_nxt {
             TimeWaitAction::Ignore
         } else {
@@ -182,9 +182,9 @@ impl TimeWaitEntry {
         }
     }
 
-    /// Whether segments of the old incarnation cannot pass for segments of the
-    /// one that `syn` begins. RFC 6191 §2: by timestamps when both sides use
-    /// them, else by sequence numbers.
+    /// Returns whether the incarnation that `syn` opens cannot accept segments of
+    /// the old one. RFC 6191 §2: by timestamps if both sides use them, otherwise by
+    /// sequence numbers.
     fn is_new_incarnation(&self, syn: &Segment<'_>) -> bool {
         let beyond = syn.seq.after(self.wait.rcv_nxt);
         match (self.wait.ts_recent, syn.options.timestamps) {
@@ -196,7 +196,7 @@ impl TimeWaitEntry {
         }
     }
 
-    /// The ACK that says where this end stands.
+    /// Returns the ACK with this side's sequence numbers.
     pub(crate) fn acknowledgment(&self, now: Instant) -> SegmentOut {
         let clock = |ts_recent| TimestampClock::new(self.wait.timestamp_offset, ts_recent, now);
         let timestamps = self.wait.ts_recent.map(|recent| clock(recent).option(now));

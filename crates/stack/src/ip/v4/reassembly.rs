@@ -1,13 +1,13 @@
-//! Putting datagrams together from their fragments. RFC 791 §3.2, RFC 815.
+//! Reassembly of IPv4 datagrams. RFC 791 §3.2, RFC 815.
 //!
-//! Rule: a fragment is written once, in its final place, and never over bytes
-//! that are already there. One that disagrees with them ends the datagram
-//! (RFC 5722 §4); one that repeats them is a duplicate and harmless.
+//! Rule: a fragment is written once, in its final place, never over bytes received
+//! before. A fragment that differs from them ends the datagram (RFC 5722 §4); one
+//! that repeats them is ignored.
 //!
-//! Bounded in datagrams, also of one sender, in pieces, in bytes and in time;
-//! the oldest makes room for the newest, because one that lacks a fragment for
-//! long will not be completed. A fragment costs the same however many datagrams
-//! there are. Nothing is answered here.
+//! Reassembly is bounded in datagrams, in datagrams of one sender, in ranges, in
+//! bytes and in time. The oldest datagram is dropped for a newer one, as a datagram
+//! that lacks a fragment for long will not be completed. The work for a fragment
+//! does not depend on the number of datagrams. Nothing is answered here.
 
 #[cfg(test)]
 mod tests;
@@ -34,7 +34,7 @@ use crate::{
 /// The one queue of ages.
 const OLDEST: u32 = 0;
 
-/// What fragments of one datagram have in common. RFC 791 §3.2.
+/// The header fields that fragments of one datagram share. RFC 791 §3.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FragmentKey {
     src: Ipv4Addr,
@@ -47,47 +47,47 @@ struct FragmentKey {
 #[derive(Debug)]
 struct PartialDatagram {
     key: FragmentKey,
-    /// The header of the first fragment to arrive; of the one at offset 0, as
-    /// soon as that is there.
+    /// Header of the fragment at offset 0, or until it arrives of the fragment that
+    /// arrived first.
     header: Ipv4Header,
     /// The payload, from offset 0 on.
-    text: Stream,
+    payload: Stream,
     arrived: Ranges,
-    /// Bytes of payload, once the last fragment has arrived.
+    /// Bytes of payload in all, once the last fragment has arrived.
     total: Option<u64>,
     ecn: Ecn,
-    /// Fragments disagreed: it holds no memory, and is remembered only so that
-    /// the rest of it is thrown away too.
-    given_up: bool,
+    /// Whether a fragment was invalid: the datagram holds no memory, and the entry
+    /// stays so that its other fragments are discarded.
+    failed: bool,
     expires: Instant,
 }
 
-/// A datagram put together.
+/// A reassembled datagram.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reassembled<'a> {
-    /// The header of its first fragment, with the lengths of the whole. When
-    /// they would not fit, `total_len` is the largest there is.
+    /// Header of its first fragment with the length of the whole datagram, or with
+    /// the largest `total_len` if that would not fit.
     pub(crate) header: Ipv4Header,
-    /// Its payload, readable until the next fragment arrives.
+    /// Payload, readable until the next fragment is processed.
     pub(crate) payload: &'a [u8],
 }
 
-/// Datagrams being put together.
+/// The datagrams in reassembly.
 #[derive(Debug)]
 pub(crate) struct Reassembler {
     slots: Slab<PartialDatagram>,
     by_key: HashIndex,
-    /// All datagrams, the oldest first.
+    /// All datagrams, oldest first.
     ages: Queues,
-    /// The same for each sender.
+    /// Datagrams of each sender, oldest first.
     ages_of_source: Queues,
     sources: SourceCounts,
-    /// Bytes held or promised for all of them.
+    /// Bytes of memory held or promised for all datagrams.
     bytes: u64,
     most_bytes: u64,
     most_pieces: u32,
     timeout: Duration,
-    /// Where a completed datagram is read in one piece.
+    /// Buffer into which a complete datagram is copied.
     whole: Box<[u8]>,
 }
 
@@ -118,7 +118,7 @@ impl Reassembler {
         }
     }
 
-    /// Takes one fragment. Returns the datagram if it was the last one missing.
+    /// Processes one fragment, and returns the datagram if that is complete.
     pub(crate) fn on_fragment(
         &mut self,
         header: &Ipv4Header,
@@ -148,7 +148,7 @@ impl Reassembler {
         }
     }
 
-    /// Checks what can be known of a fragment by itself.
+    /// Checks the length and offset of a fragment.
     fn check_alone(&self, header: &Ipv4Header, payload: &[u8]) -> Result<(), Discard> {
         if payload.is_empty() || (header.more_fragments && !payload.len().is_multiple_of(8)) {
             return Err(Discard::FragmentMisaligned);
@@ -159,7 +159,7 @@ impl Reassembler {
         Ok(())
     }
 
-    /// Finds the slot of the fragment's datagram, or begins the datagram.
+    /// Finds the slot of the fragment's datagram, or takes one for it.
     fn place(
         &mut self,
         header: &Ipv4Header,
@@ -176,7 +176,7 @@ impl Reassembler {
         let hash = key.hash(&self.by_key);
         let known = self.by_key.find(hash, |slot| self.slots[slot].key == key);
         if let Some(slot) = known {
-            if self.slots[slot].given_up {
+            if self.slots[slot].failed {
                 return Err(Discard::FragmentOfGivenUp);
             }
             return Ok(slot);
@@ -196,11 +196,11 @@ impl Reassembler {
         let partial = PartialDatagram {
             key,
             header: *header,
-            text: Stream::new(Holder::Fragment),
+            payload: Stream::new(Holder::Fragment),
             arrived: Ranges::new(),
             total: None,
             ecn: header.ecn,
-            given_up: false,
+            failed: false,
             expires: now + self.timeout,
         };
         let Ok(slot) = self.slots.insert(partial) else {
@@ -212,7 +212,7 @@ impl Reassembler {
         Ok(slot.index)
     }
 
-    /// Adds a fragment to its datagram, or gives the datagram up.
+    /// Adds a fragment to its datagram, or fails the datagram.
     fn add(
         &mut self,
         slot: u32,
@@ -233,14 +233,14 @@ impl Reassembler {
             };
             if outcome.is_err() {
                 partial.release(pool);
-                partial.given_up = true;
+                partial.failed = true;
             }
             outcome
         });
         outcome.map(|()| slot)
     }
 
-    /// Changes a datagram, and keeps the account of bytes.
+    /// Changes a datagram, and updates the count of bytes.
     fn change<R>(&mut self, slot: u32, change: impl FnOnce(&mut PartialDatagram) -> R) -> R {
         let partial = &mut self.slots[slot];
         let before = partial.bytes();
@@ -249,14 +249,14 @@ impl Reassembler {
         result
     }
 
-    /// Backs the bytes below `end` of the datagram in `slot` with memory, at
-    /// the cost of older datagrams if need be.
+    /// Reserves memory for the bytes below `end` of the datagram in `slot`, and
+    /// drops older datagrams for it if needed.
     fn make_room(&mut self, slot: u32, end: u64, pool: &mut Pool, counters: &mut Counters) -> bool {
         loop {
             let own = self.slots[slot].bytes();
             let wanted = self.bytes - own + own.max(end);
             if wanted <= self.most_bytes {
-                let backed = self.change(slot, |partial| partial.text.reserve(pool, end));
+                let backed = self.change(slot, |partial| partial.payload.reserve(pool, end));
                 if backed >= end {
                     return true;
                 }
@@ -273,7 +273,7 @@ impl Reassembler {
         }
     }
 
-    /// Takes a datagram out of its slot.
+    /// Removes a datagram from its slot.
     fn remove(&mut self, slot: u32) -> PartialDatagram {
         let partial = self.slots.remove(slot);
         self.by_key.remove(partial.key.hash(&self.by_key), slot);
@@ -284,8 +284,8 @@ impl Reassembler {
         partial
     }
 
-    /// Empties a slot, if there is one; counts `reason` unless the datagram was
-    /// given up before.
+    /// Drops the datagram in `slot`, if any, and counts `reason` unless it had
+    /// failed before.
     fn forget(
         &mut self,
         slot: Option<u32>,
@@ -298,14 +298,14 @@ impl Reassembler {
         };
         let mut partial = self.remove(slot);
         partial.release(pool);
-        if !partial.given_up {
+        if !partial.failed {
             counters.discard(reason);
         }
     }
 
-    /// Reads a completed datagram in one piece and returns its memory.
+    /// Copies a complete datagram to the buffer and frees its memory.
     fn hand_up(&mut self, mut partial: PartialDatagram, pool: &mut Pool) -> Reassembled<'_> {
-        let len = partial.text.read_at(pool, 0, &mut self.whole);
+        let len = partial.payload.read_at(pool, 0, &mut self.whole);
         partial.release(pool);
         let total_len = u16::from(partial.header.header_len).saturating_add(len as u16);
         let header = Ipv4Header {
@@ -321,8 +321,8 @@ impl Reassembler {
         }
     }
 
-    /// Gives up every datagram whose time is over. All wait equally long, so
-    /// the oldest is first.
+    /// Drops every datagram that has timed out. All have the same timeout, so the
+    /// oldest is first.
     pub(crate) fn on_timeout(&mut self, pool: &mut Pool, now: Instant, counters: &mut Counters) {
         while let Some(oldest) = self.ages.first(OLDEST) {
             if self.slots[oldest].expires > now {
@@ -332,13 +332,13 @@ impl Reassembler {
         }
     }
 
-    /// When [`on_timeout`](Self::on_timeout) next has something to do.
+    /// Returns the next time at which [`on_timeout`](Self::on_timeout) is due.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         let oldest = self.ages.first(OLDEST)?;
         Some(self.slots[oldest].expires)
     }
 
-    /// Forgets everything and returns all memory.
+    /// Drops every datagram and frees all memory.
     #[cfg(test)]
     pub(crate) fn release(&mut self, pool: &mut Pool) {
         while let Some(oldest) = self.ages.first(OLDEST) {
@@ -359,12 +359,12 @@ impl FragmentKey {
 }
 
 impl PartialDatagram {
-    /// Bytes of memory held or promised, holes included.
+    /// Returns the bytes of memory held or promised, holes included.
     fn bytes(&self) -> u64 {
-        self.text.reserved_end() - self.text.start()
+        self.payload.reserved_end() - self.payload.start()
     }
 
-    /// Puts a fragment in its place, for which memory is there.
+    /// Writes a fragment to its place, for which memory is reserved.
     fn insert(
         &mut self,
         header: &Ipv4Header,
@@ -391,12 +391,12 @@ impl PartialDatagram {
         if self.arrived.count() > most_pieces {
             return Err(Discard::FragmentTooManyPieces);
         }
-        let written = self.text.write_at(pool, range.start, payload);
+        let written = self.payload.write_at(pool, range.start, payload);
         written.map_err(|_no_block| Discard::FragmentNoMemory)
     }
 
-    /// Checks a fragment that ends at `end` against what is known of the
-    /// datagram's length.
+    /// Checks a fragment that ends at `end` against the length of the datagram, as
+    /// far as that is known.
     fn check_end(&mut self, end: u64, more: bool, pool: &Pool) -> Result<(), Discard> {
         let highest = self.arrived.last(pool).map_or(0, |last| last.end);
         let agrees = match (self.total, more) {
@@ -414,13 +414,13 @@ impl PartialDatagram {
         Ok(())
     }
 
-    /// Whether the same bytes are already there.
+    /// Returns whether the same bytes were received before.
     fn repeats(&self, range: &Range<u64>, payload: &[u8], pool: &Pool) -> bool {
         if !self.arrived.covers(pool, range.clone()) {
             return false;
         }
         let mut rest = payload;
-        self.text.slices(pool, range.clone()).all(|slice| {
+        self.payload.slices(pool, range.clone()).all(|slice| {
             let (now, later) = rest.split_at(slice.len());
             rest = later;
             now == slice
@@ -433,13 +433,13 @@ impl PartialDatagram {
     }
 
     fn release(&mut self, pool: &mut Pool) {
-        self.text.release(pool);
+        self.payload.release(pool);
         self.arrived.clear(pool);
     }
 }
 
-/// The congestion mark of a whole, from those of two parts. A mark on one and
-/// no taking part on the other cannot both be meant. RFC 3168 §5.3.
+/// Returns the ECN codepoint of a datagram with these codepoints in two
+/// fragments; `None` for CE beside Not-ECT. RFC 3168 §5.3.
 const fn merged(one: Ecn, other: Ecn) -> Option<Ecn> {
     match (one, other) {
         (Ecn::Ce, Ecn::NotEct) | (Ecn::NotEct, Ecn::Ce) => None,

@@ -1,8 +1,7 @@
-//! Packets that wait for one neighbour's station address.
+//! The queue of packets that wait for one neighbour's station address.
 //!
-//! Rule: the newest packet is kept, at the cost of the oldest: a sender that
-//! repeats itself has the best use for it (RFC 1122 §2.3.2.2). Whole packets
-//! only. When they may leave is not known here.
+//! Rule: a full queue drops its oldest packet for a newer one (RFC 1122
+//! §2.3.2.2). Packets are kept whole. The cache decides when they leave.
 
 use alloc::collections::VecDeque;
 
@@ -19,7 +18,7 @@ pub(super) struct PendingPackets {
 }
 
 impl PendingPackets {
-    /// Room for `most` packets.
+    /// Returns an empty queue for `most` packets.
     pub(super) fn new(most: u32) -> Self {
         let most = most as usize;
         Self {
@@ -55,7 +54,7 @@ impl PendingPackets {
 
     fn room(&mut self, pool: &Pool) -> u64 {
         if self.bytes.is_empty() {
-            // On the grid, so that no part of a block is out of reach.
+            // Begins at a block boundary, so that the whole block is usable.
             self.bytes.restart(0);
         }
         self.bytes.append_room(pool)
@@ -64,7 +63,7 @@ impl PendingPackets {
     /// Moves the oldest packet to the start of `out`; returns its length.
     ///
     /// # Panics
-    /// If there is none, or `out` is too short.
+    /// If the queue is empty, or `out` is too short.
     pub(super) fn pop(&mut self, out: &mut [u8], pool: &mut Pool) -> usize {
         let len = self
             .lens
@@ -79,7 +78,7 @@ impl PendingPackets {
         len
     }
 
-    /// Drops every packet: the neighbour did not answer.
+    /// Drops every packet: the neighbour did not reply.
     pub(super) fn clear(&mut self, pool: &mut Pool, counters: &mut Counters) {
         for _ in self.lens.drain(..) {
             counters.discard(Discard::ArpUnresolved);

@@ -105,7 +105,7 @@ fn a_segment_completes_repeats_or_ends_a_handshake() {
             HandshakeAction::Discard,
         ),
     ] {
-        assert_eq!(handshake.judge(&segment), expected, "{name}");
+        assert_eq!(handshake.action_for(&segment), expected, "{name}");
     }
 }
 

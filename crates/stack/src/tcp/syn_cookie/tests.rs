@@ -133,7 +133,7 @@ fn what_a_syn_said_comes_back_with_the_ack() {
             let behind = stamp.map_or(0, |stamp| clock.wrapping_sub(stamp));
             assert!(behind < 64, "{name}: {clock} became {stamp:?}");
             let back = cookies
-                .prove(&tuple(4_000), &ack(5_001, iss + 1, stamp), at(1_000))
+                .verify(&tuple(4_000), &ack(5_001, iss + 1, stamp), at(1_000))
                 .expect("a sound cookie");
             let got = (
                 back.options.mss.expect("always named"),
@@ -155,7 +155,7 @@ fn a_cookie_is_good_for_its_tuple_its_numbers_and_its_time() {
         mss: Some(1_460),
         ..TcpOptions::NONE
     };
-    assert!(!cookies.are_out(at(0)), "none was made");
+    assert!(!cookies.may_return(at(0)), "none was made");
     // At the very beginning of a period.
     let (iss, _) = answered(&mut cookies, &syn(options, TcpFlags::NONE), 0, at(64));
     for (name, port, seq, off, now, sound) in [
@@ -169,14 +169,14 @@ fn a_cookie_is_good_for_its_tuple_its_numbers_and_its_time() {
         ("no size that there is", 4_000, 5_001, 9, 64, false),
     ] {
         let guess = ack(seq, iss + off, None);
-        let proven = cookies.prove(&tuple(port), &guess, at(now)).is_some();
+        let proven = cookies.verify(&tuple(port), &guess, at(now)).is_some();
         assert_eq!(proven, sound, "{name}");
     }
-    assert!(cookies.are_out(at(191)) && !cookies.are_out(at(192)));
+    assert!(cookies.may_return(at(191)) && !cookies.may_return(at(192)));
     let other = SynCookies::new(&Secret([8; 16]), 4);
     assert!(
         other
-            .prove(&tuple(4_000), &ack(5_001, iss + 1, None), at(64))
+            .verify(&tuple(4_000), &ack(5_001, iss + 1, None), at(64))
             .is_none()
     );
 }
@@ -193,7 +193,7 @@ fn a_million_guesses_prove_nothing() {
     let mut rng = fullpipe_pool::Rng::seeded(1);
     let lucky = (0..1_000_000).filter(|_| {
         let guess = ack(5_001, SeqNum(rng.below(1 << 32) as u32), None);
-        cookies.prove(&tuple(4_000), &guess, at(64)).is_some()
+        cookies.verify(&tuple(4_000), &guess, at(64)).is_some()
     });
     assert_eq!(lucky.count(), 0);
 }
