@@ -1,9 +1,9 @@
-//! What holds datagrams back at either end, for how long, and how much waited.
+//! The time and bytes of datagrams by limit, at either end, and overflows of
+//! queues.
 //!
-//! Rule: a clock of either end is always in exactly one state, which is looked
-//! up in the world and never concluded from figures; so its times add up to the
-//! time that the datagrams took, and its bytes to what was sent and what was
-//! read. Nothing here knows where the states come from (`world/account.rs`).
+//! Rule: each end's clock is always in exactly one state, which is read from the
+//! world and never inferred. So its times add up to the duration of the datagrams,
+//! and its bytes to those sent and read. The states are read in `world/account.rs`.
 
 #[cfg(test)]
 mod tests;
@@ -11,30 +11,30 @@ mod tests;
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::limit::{Clock, Reason};
 
-/// What holds a sender of datagrams back.
+/// The limit of a sender of datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DatagramSendLimit {
-    /// All that was due has been handed to the device.
+    /// Every due datagram has been handed to the device.
     Application,
-    /// Its processor is at work while a datagram waits.
+    /// The processor works while a datagram waits.
     Processor,
-    /// The device's queue is full because the link is busy, or the neighbour is
-    /// not known yet.
+    /// The device's queue is full because the link is busy, or the neighbour's
+    /// address is being resolved.
     Device,
-    /// All has been sent.
+    /// Every datagram has been sent.
     Closing,
 }
 
-/// What a receiver of datagrams is at.
+/// The limit of a receiver of datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DatagramReceiveLimit {
-    /// Nothing waits, and there is room for what comes.
+    /// Nothing waits, and there is room.
     None,
-    /// Its processor is at work.
+    /// The processor works.
     Processor,
-    /// Its queue has no room for another datagram.
+    /// The receive queue is full.
     ReceiveQueue,
-    /// Its receive ring has no room for another frame.
+    /// The receive ring is full.
     Descriptors,
 }
 
@@ -96,7 +96,7 @@ impl Reason for DatagramReceiveLimit {
     }
 }
 
-/// Time and bytes of both ends until `at`.
+/// Time and bytes of both ends by limit, until `at`.
 #[derive(Clone, Debug)]
 pub struct DatagramAccount {
     sending: Clock<DatagramSendLimit, 4>,
@@ -114,7 +114,7 @@ impl DatagramAccount {
         }
     }
 
-    /// From `now` on, these hold.
+    /// Charges the time from `now` on to these limits.
     pub(crate) fn set(
         &mut self,
         sending: DatagramSendLimit,
@@ -126,67 +126,67 @@ impl DatagramAccount {
         self.at = now;
     }
 
-    /// The time is `now`, and nothing has changed before.
+    /// Moves the end of the account to `now`; the limits have not changed.
     pub(crate) fn pass_to(&mut self, now: Instant) {
         self.at = now;
     }
 
-    /// A datagram of so many bytes was handed over.
+    /// Counts a datagram of `bytes` that was handed over.
     pub(crate) fn sent(&mut self, bytes: u32) {
         self.sending.charge_bytes(bytes);
     }
 
-    /// A datagram of so many bytes was read.
+    /// Counts a datagram of `bytes` that was read.
     pub(crate) fn read(&mut self, bytes: u32) {
         self.receiving.charge_bytes(bytes);
     }
 
-    /// Name, time and bytes of what held the sender.
+    /// Name, time and bytes of each of the sender's limits.
     pub fn sender(&self) -> impl Iterator<Item = (&'static str, Duration, u64)> + '_ {
         let shares = self.sending.shares(self.at);
         shares.map(|(held, time, bytes)| (held.name(), time, bytes))
     }
 
-    /// Name, time and bytes of what the receiver was at.
+    /// Name, time and bytes of each of the receiver's limits.
     pub fn receiver(&self) -> impl Iterator<Item = (&'static str, Duration, u64)> + '_ {
         let shares = self.receiving.shares(self.at);
         shares.map(|(held, time, bytes)| (held.name(), time, bytes))
     }
 }
 
-/// A time in which a queue or a ring was full and something was lost for it.
+/// A period in which a queue or a ring was full and dropped something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overflow {
-    /// When the first was lost.
+    /// Time of the first drop.
     pub from: Instant,
-    /// When there was room again after the last; `None`: not yet.
+    /// Time at which there was room again after the last drop; `None`: not yet.
     pub until: Option<Instant>,
-    /// How many were lost.
+    /// Number of drops.
     pub lost: u64,
 }
 
-/// A queue or a ring, as it is found.
+/// The state of a queue or a ring.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueueLevel {
-    /// What waits in it.
+    /// Number of waiting entries.
     pub waiting: u64,
-    /// The most that it holds.
+    /// Capacity.
     pub most: u64,
-    /// What was lost for want of room, ever.
+    /// Drops for want of room since the world began.
     pub lost: u64,
-    /// How long the processor takes for each.
+    /// Processor time for each entry.
     pub cost: Duration,
 }
 
-/// How much would have waited at once, had there been room for all of it.
+/// The queue length that would have been needed to drop nothing.
 ///
-/// What found no room still counts as waiting, until the processor has been idle
-/// for as long as it would have been at work with it.
+/// A dropped entry counts as waiting until the processor has been idle for as long
+/// as it would have worked on it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct QueueDemand {
-    /// Lost ones that would still be waiting.
+    /// Dropped entries that would still be waiting.
     owed: u64,
-    /// Idle time that nothing of `owed` has been charged with.
+    /// Idle time not yet charged to entries of `owed`.
     idle: Duration,
     lost: u64,
     most: u64,
@@ -194,15 +194,15 @@ pub(crate) struct QueueDemand {
 }
 
 impl QueueDemand {
-    /// The processor was idle for `idle` since the last look, and `now` this is
-    /// found. Returns what is over: there is room, and what was lost would have
-    /// been done with.
+    /// Updates the demand after `idle` processor time, with the state found at
+    /// `now`. Returns an overflow that has ended: there is room, and the dropped
+    /// entries would have been processed.
     pub fn look(&mut self, now: Instant, idle: Duration, found: QueueLevel) -> Option<Overflow> {
         self.work_off(idle, found.cost);
         let fresh = found.lost - self.lost;
         self.lost = found.lost;
         self.owed += fresh;
-        // What was lost has found no room, whatever has been made since.
+        // At the time of a drop the queue was full, even if it has room now.
         let beside = if fresh > 0 { found.most } else { found.waiting };
         self.most = self.most.max(beside + self.owed);
         if fresh > 0 {
@@ -228,7 +228,7 @@ impl QueueDemand {
         }
         self.idle += idle;
         let done = match cost.as_nanos() {
-            // At the same moment nothing is done yet.
+            // No time has passed, so nothing is processed yet.
             0 if idle.is_zero() => 0,
             0 => self.owed,
             cost => (self.idle.as_nanos() / cost).min(self.owed),
@@ -240,12 +240,12 @@ impl QueueDemand {
         };
     }
 
-    /// The most that would have waited at once.
+    /// The longest queue that would have been needed.
     pub const fn most(&self) -> u64 {
         self.most
     }
 
-    /// What is not over.
+    /// The overflow that has not ended.
     pub const fn open(&self) -> Option<Overflow> {
         self.open
     }

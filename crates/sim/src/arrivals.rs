@@ -1,8 +1,8 @@
-//! What arrives at one end of a conversation: gaps, and what comes twice.
+//! The payload that arrives at one end of a flow: gaps and duplicates.
 //!
 //! Rule: counted from the frames that reach the host's device, before its stack
-//! has seen them; nothing is asked of the stack. A frame that a link damaged is
-//! counted like any other: checksums are not looked at here.
+//! sees them. Checksums are not checked, so a corrupted frame counts like any
+//! other.
 
 use std::collections::BTreeMap;
 
@@ -14,28 +14,28 @@ use crate::packet::TcpPacket;
 #[cfg(test)]
 mod tests;
 
-/// Text further from what arrived in order than this is damage, not text.
+/// A sequence number further than this from the in-order payload is corrupt.
 const FARTHEST: i64 = 1 << 30;
 
-/// Text that arrived at one end.
+/// The payload that arrived at one end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arrivals {
-    /// Bytes of text that had arrived before.
+    /// Bytes of payload that had arrived before.
     pub received_again: u64,
-    /// Longest time between two segments with text.
+    /// Longest time between two segments with payload.
     pub longest_gap: Duration,
-    /// When the last segment with text arrived.
+    /// Time at which the last segment with payload arrived.
     pub last: Option<Instant>,
-    /// The sequence number of the first byte of text.
+    /// Sequence number of the first payload byte.
     first_seq: Option<u32>,
-    /// Bytes from the first on that have all arrived.
+    /// Bytes received in order.
     in_order: u64,
-    /// Pieces behind that, begin and end; they neither touch nor overlap.
+    /// Ranges beyond `in_order`, begin and end; they neither touch nor overlap.
     pieces: BTreeMap<u64, u64>,
 }
 
 impl Arrivals {
-    /// A segment arrives at `at`.
+    /// Counts a segment that arrives at `at`.
     pub fn segment(&mut self, at: Instant, packet: &TcpPacket) {
         let seq = packet.header.seq;
         if packet.has(TcpFlags::SYN) {
@@ -55,11 +55,11 @@ impl Arrivals {
         }
     }
 
-    /// The text from `begin` to `end` arrives.
+    /// Adds the payload from `begin` to `end`.
     fn add(&mut self, begin: u64, end: u64) {
         let mut again = self.in_order.min(end).saturating_sub(begin);
         let (mut low, mut high) = (begin.max(self.in_order), end.max(self.in_order));
-        // The last piece that begins at or before the end may touch, and so may
+        // The last range that begins at or before the end may touch, and so may
         // those before it.
         while let Some((&piece, &piece_end)) = self.pieces.range(..=high).next_back() {
             if piece_end < low {

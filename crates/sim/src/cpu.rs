@@ -1,9 +1,9 @@
-//! A host's processor: what work costs, and what it is at.
+//! A host's processor: the cost of work, and the work it does.
 //!
-//! Rule: one processor does one thing at a time, and what it has begun it
-//! finishes. Frames that arrive meanwhile wait in the receive ring, and are lost
-//! when that is full. A processor that costs nothing is as if there were none.
-//! What the work is, is the host's part (`world/processor.rs`).
+//! Rule: a processor does one thing at a time and finishes it. Frames that arrive
+//! meanwhile wait in the receive ring, which drops them when full. A processor
+//! whose work costs nothing behaves like none. The work itself is in
+//! `world/processor.rs`.
 
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -13,11 +13,11 @@ use fullpipe_pool::{Duration, Instant};
 use crate::datagrams::DatagramFlowId;
 use crate::flow::{EndId, Side};
 
-/// What one frame costs in one direction.
+/// The cost of one frame in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FrameCost {
-    /// However long it is.
+    /// For each frame.
     #[serde(with = "crate::text_forms::duration")]
     pub packet: Duration,
     /// For each of its bytes, link header included, in picoseconds.
@@ -30,14 +30,14 @@ impl FrameCost {
         byte_ps: 0,
     };
 
-    /// Time for a frame of `len` bytes.
+    /// Processor time for a frame of `len` bytes.
     pub const fn of(&self, len: usize) -> Duration {
         let bytes = Duration::from_nanos((len as u64 * self.byte_ps).div_ceil(1_000));
         Duration::from_nanos(self.packet.as_nanos() + bytes.as_nanos())
     }
 }
 
-/// What work costs a host.
+/// The cost of a host's work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CpuModel {
@@ -45,10 +45,10 @@ pub struct CpuModel {
     pub receive: FrameCost,
     /// A frame made and put into the transmit ring.
     pub send: FrameCost,
-    /// Each time that an application is run: the switch to it and its calls.
+    /// Each run of an application: the context switch and its calls.
     #[serde(with = "crate::text_forms::duration")]
     pub call: Duration,
-    /// Applications go before the driver and the stack, and not after them.
+    /// Applications run before the driver and the stack instead of after them.
     pub applications_first: bool,
 }
 
@@ -61,7 +61,7 @@ impl CpuModel {
         applications_first: false,
     };
 
-    /// Whether nothing costs anything.
+    /// Returns true if no work costs anything.
     pub fn is_free(&self) -> bool {
         let Self {
             receive,
@@ -76,20 +76,21 @@ impl CpuModel {
 /// An application that waits for the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AppTask {
-    /// Its own time has come.
+    /// Its timer has expired.
     End(EndId),
     /// It has datagrams to send or to read.
     Datagrams(DatagramFlowId, Side),
 }
 
-/// A processor at work.
+/// A processor in operation.
 #[derive(Debug)]
 pub(crate) struct Cpu {
     pub model: CpuModel,
     busy_until: Instant,
-    /// All time that was ever begun.
+    /// Processor time of all work that was started.
     spent: Duration,
-    /// Applications that wait for it, beside those that the stack has news for.
+    /// Applications that wait for the processor, besides those with events from the
+    /// stack.
     waiting: VecDeque<AppTask>,
 }
 
@@ -104,7 +105,7 @@ impl Cpu {
         }
     }
 
-    /// `task` waits, once, behind those that wait already.
+    /// Adds `task` behind those that wait, unless it waits already.
     pub fn wait(&mut self, task: AppTask) {
         if !self.waiting.contains(&task) {
             self.waiting.push_back(task);
@@ -116,17 +117,18 @@ impl Cpu {
         self.waiting.pop_front()
     }
 
-    /// Whether applications go before the driver and the stack.
+    /// Returns true if applications run before the driver and the stack.
     pub fn applications_first(&self) -> bool {
         self.model.applications_first
     }
 
-    /// Whether it is at something at `now`.
+    /// Returns true if it works at `now`.
     pub fn is_busy(&self, now: Instant) -> bool {
         self.busy_until > now
     }
 
-    /// It is at something for `cost`. Returns when it is free again.
+    /// Starts work of this cost. Returns the time at which the processor is free
+    /// again.
     pub fn begin(&mut self, now: Instant, cost: Duration) -> Instant {
         debug_assert!(!self.is_busy(now), "one thing at a time");
         self.busy_until = now + cost;
@@ -134,7 +136,7 @@ impl Cpu {
         self.busy_until
     }
 
-    /// Time in which it was at something until `now`.
+    /// Processor time spent until `now`.
     pub fn busy(&self, now: Instant) -> Duration {
         self.spent - self.busy_until.since(now)
     }

@@ -1,9 +1,8 @@
-//! Datagrams from one host to another: how they are sent, and what became of
-//! them.
+//! Datagrams from one host to another: their plan, and their counts.
 //!
-//! Rule: each datagram has its number and bytes of its own, and every one that
-//! is read is verified; what is missing was lost, and nothing is sent again.
-//! When they are sent and read is the world's part (`world/datagrams.rs`).
+//! Rule: each datagram has a number and its own bytes, and each one that is read is
+//! verified. A datagram that is not read was lost; none is retransmitted.
+//! `world/datagrams.rs` schedules sending and reading.
 
 use fullpipe::{Stack, UdpId};
 use fullpipe_pool::{Duration, Instant};
@@ -21,59 +20,59 @@ use crate::world::HostId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DatagramFlowId(pub(crate) usize);
 
-/// How fast datagrams are handed over.
+/// The rate at which datagrams are handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// As fast as they are taken.
+    /// As fast as the stack accepts them.
     Unpaced,
     /// At a rate.
     Rate {
-        /// Bits of datagrams a second.
+        /// Bits of datagrams per second.
         bps: u64,
-        /// The sender wakes so often, and sends at once what is due until it
-        /// wakes again. Zero: each datagram has a time of its own.
+        /// Interval at which the sender wakes; it then sends at once every datagram
+        /// that has become due. Zero: each datagram is sent at its own time.
         tick: Duration,
     },
 }
 
-/// What a sender of datagrams does.
+/// The plan of a sender of datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatagramPlan {
     /// Bytes of each datagram, at least 8.
     pub size: u32,
-    /// How fast.
+    /// Rate.
     pub pace: Pace,
-    /// How much; the last datagram is whole.
+    /// Total amount; the last datagram is whole.
     pub amount: Amount,
 }
 
-/// What datagrams came to.
+/// Counts of the datagrams of one flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DatagramFacts {
-    /// Datagrams that the sender's stack took.
+    /// Datagrams that the sender's stack accepted.
     pub sent: u64,
     /// Datagrams that the receiver read, each counted once; each was verified.
     pub received: u64,
-    /// Bytes of these.
+    /// Bytes of the datagrams received.
     pub received_bytes: u64,
     /// Datagrams that were read more than once.
     pub duplicates: u64,
-    /// Datagrams that were read behind one that was sent later.
+    /// Datagrams that were read after one with a higher number.
     pub reordered: u64,
-    /// When the last was read.
+    /// Time at which the last was read.
     pub last_read: Option<Instant>,
-    /// The sender has sent all it wanted to.
+    /// The sender has sent the planned amount.
     pub is_sent: bool,
 }
 
 /// Bytes at the start of a datagram that hold its number.
 const NUMBER_LEN: usize = 8;
 
-/// Datagrams under way.
+/// The state of a datagram flow.
 #[derive(Debug)]
 pub(crate) struct DatagramFlow {
     pub plan: DatagramPlan,
-    /// Who sends, and who receives.
+    /// Sender and receiver.
     pub hosts: [HostId; 2],
     pub sockets: [UdpId; 2],
     pub to: SocketAddr,
@@ -81,33 +80,33 @@ pub(crate) struct DatagramFlow {
     pub started: Instant,
     pub wakeup: Wakeup,
     pub facts: DatagramFacts,
-    /// Until now, or until the plan's time is up.
+    /// The account until now, or until the end of the plan's time.
     pub account: DatagramAccount,
-    /// The same until the last was read, where the plan gives an amount.
+    /// The account at the last datagram read, if the plan gives an amount.
     pub at_last_read: Option<DatagramAccount>,
     pub demand: QueueDemand,
     /// One bit for each datagram that was read.
     seen: Vec<u64>,
-    /// The number behind the highest that was read.
+    /// One above the highest number that was read.
     next: u64,
     buffer: Vec<u8>,
 }
 
-/// What an end does next.
+/// The next step of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DatagramStep {
-    /// There is another datagram, at once.
+    /// Another datagram can follow at once.
     More,
     /// The next is due at this time.
     At(Instant),
-    /// The stack will say when there is one, or room for one.
+    /// The stack reports when there is a datagram to read or room for one.
     Blocked,
-    /// All is sent.
+    /// Everything has been sent.
     Done,
 }
 
 impl DatagramFlow {
-    /// Datagrams that begin at `started`.
+    /// A flow whose sender starts at `started`.
     pub fn new(
         plan: DatagramPlan,
         hosts: [HostId; 2],
@@ -135,19 +134,19 @@ impl DatagramFlow {
         }
     }
 
-    /// Which side's socket `id` is.
+    /// The side whose socket is `id` on `host`, if any.
     pub fn side_of(&self, host: HostId, id: UdpId) -> Option<Side> {
         Side::ALL
             .into_iter()
             .find(|side| (self.hosts[side.index()], self.sockets[side.index()]) == (host, id))
     }
 
-    /// Whether a datagram waits for its sender to be sent.
+    /// Returns true if a datagram is due at `now`.
     pub fn is_due(&self, now: Instant) -> bool {
         now >= self.started && self.not_due(now).is_none()
     }
 
-    /// From `now` on, these hold back what is not over.
+    /// Charges the time from `now` on to these limits, unless the flow has ended.
     pub fn account_until(
         &mut self,
         sending: DatagramSendLimit,
@@ -159,8 +158,8 @@ impl DatagramFlow {
         }
     }
 
-    /// What held them back until `now`, the end of the plan's time, or the last that
-    /// was read of an amount.
+    /// The account until `now`, the end of the plan's time, or the last datagram
+    /// read of a planned amount.
     pub fn account_at(&self, now: Instant) -> DatagramAccount {
         if let Some(account) = &self.at_last_read {
             return account.clone();
@@ -170,7 +169,7 @@ impl DatagramFlow {
         account
     }
 
-    /// When the plan's time is up; an amount has none.
+    /// End of the plan's time; a planned amount has none.
     fn end(&self) -> Instant {
         match self.plan.amount {
             Amount::Bytes(_) => Instant::from_nanos(u64::MAX),
@@ -197,7 +196,7 @@ impl DatagramFlow {
         }
     }
 
-    /// What is waited for, when no datagram is due.
+    /// The next step when no datagram is due; `None` when one is.
     fn not_due(&self, now: Instant) -> Option<DatagramStep> {
         let (sent, size) = (self.facts.sent, u64::from(self.plan.size));
         let is_over = match self.plan.amount {
@@ -210,7 +209,7 @@ impl DatagramFlow {
         let Pace::Rate { bps, tick } = self.plan.pace else {
             return None;
         };
-        // When datagram number `sent` is due, to the nanosecond and rounded up.
+        // Due time of datagram number `sent`, in nanoseconds, rounded up.
         let bits = u128::from(sent) * u128::from(size) * 8;
         let nanos = (bits * 1_000_000_000).div_ceil(u128::from(bps.max(1)));
         let nanos = u64::try_from(nanos).unwrap_or(u64::MAX);
@@ -267,7 +266,7 @@ impl DatagramFlow {
         self.account_read(now);
     }
 
-    /// A datagram was read, in time or after it.
+    /// Charges a datagram that was read, unless the plan's time is over.
     fn account_read(&mut self, now: Instant) {
         if now > self.end() {
             return;
@@ -286,7 +285,7 @@ impl DatagramFlow {
         self.pattern.fill(place, text);
     }
 
-    /// Where in the pattern the text of datagram `number` begins.
+    /// Offset in the pattern at which the payload of datagram `number` begins.
     fn place(&self, number: u64) -> u64 {
         number.wrapping_mul(u64::from(self.plan.size))
     }

@@ -1,10 +1,10 @@
 //! A host's network device in the simulator.
 //!
-//! Rule: the device holds frames and decides nothing. What was sent waits here
-//! until the link takes it; when as many frames wait as the queue holds, the
-//! stack is refused memory for more, as a full transmit ring would. A plain one
-//! sends and receives frames as they are; one that cuts (`segmenter.rs`) or
-//! merges (`merge.rs`) puts nothing on the wire that a plain one could not have.
+//! Rule: the device queues frames and decides nothing. Sent frames wait here until
+//! the link takes them; when the queue is full, the stack gets no buffer for more,
+//! as with a full transmit ring. A plain device passes frames unchanged. One with
+//! segmentation (`segmenter.rs`) or merging (`merge.rs`) puts only frames on the
+//! wire that a plain device could have sent.
 
 mod merge;
 mod segmenter;
@@ -18,29 +18,29 @@ use fullpipe_pool::Instant;
 pub use merge::Merge;
 use merge::{Merger, ReceivedFrames};
 
-/// What a device is like.
+/// The properties of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceModel {
-    /// Frames held for the link before the stack is refused more: the transmit
+    /// Frames queued for the link before the stack is refused more: the transmit
     /// descriptors; at least 1.
     pub queue: usize,
-    /// Frames held for the stack before more are lost: the receive descriptors.
-    /// 0: as many as come.
+    /// Frames queued for the stack before more are dropped: the receive
+    /// descriptors; 0 is no limit.
     pub receive_ring: usize,
     /// The device completes checksums.
     pub checksum_tx: bool,
-    /// Most text of one frame that the device cuts into segments, in bytes; 0:
-    /// it cuts nothing. More than 0 makes it complete checksums too.
+    /// Largest payload of a frame that the device cuts into segments, in bytes; 0
+    /// is no segmentation. With segmentation it completes checksums, too.
     pub super_segment: usize,
-    /// The device says how much it has sent.
+    /// The device reports sent bytes.
     pub reports_sent: bool,
-    /// How received segments are merged, if they are.
+    /// Merging of received segments, if any.
     pub merge: Option<Merge>,
 }
 
 impl DeviceModel {
-    /// A device that only holds frames, up to `queue` of them.
+    /// A device that only queues frames, up to `queue` of them.
     pub const fn plain(queue: usize) -> Self {
         Self {
             queue,
@@ -52,7 +52,7 @@ impl DeviceModel {
         }
     }
 
-    /// What it tells its stack, on a link of this MTU.
+    /// The capabilities that it reports to its stack on a link of this MTU.
     pub const fn capabilities(&self, mtu: usize) -> Capabilities {
         Capabilities {
             checksum_tx: self.checksum_tx || self.super_segment > 0,
@@ -71,11 +71,11 @@ pub struct SimDevice {
     receive_ring: usize,
     /// Frames that found the receive ring full.
     ring_drops: u64,
-    /// The host works frame by frame ([`work_by_frame`](Self::work_by_frame)).
+    /// The host works frame by frame; see [`work_by_frame`](Self::work_by_frame).
     by_frame: bool,
-    /// The frame taken from the ring that the stack may read, in that case.
+    /// Frame by frame: the frame from the ring that the stack may read.
     handed: Option<(Vec<u8>, RxMeta)>,
-    /// The last frame of `sent` is still being made, in that case.
+    /// Frame by frame: the last frame of `sent` is still being made.
     making: bool,
     merger: Option<Merger>,
     /// The frame that the stack is reading.
@@ -83,20 +83,20 @@ pub struct SimDevice {
     /// The frame that the stack is writing.
     lent: Vec<u8>,
     sent: VecDeque<(Vec<u8>, TxMeta)>,
-    /// What is left of the frame that is being cut, and how long it was.
+    /// Segments left of the frame that is being cut, and that frame's length.
     cutting: VecDeque<Vec<u8>>,
     cutting_len: usize,
-    /// Bytes of the frames that the link has taken whole.
+    /// Bytes of frames that the link has taken completely.
     sent_bytes: u64,
-    /// The link has taken one since the stack asked.
+    /// The link has taken a frame since the stack last asked.
     has_news: bool,
     queue_limit: usize,
     refused: bool,
-    /// Frames to be used again.
+    /// Buffers for reuse.
     spare: Vec<Vec<u8>>,
 }
 
-/// Frames kept for use again; more are freed.
+/// Number of buffers kept for reuse.
 const SPARE_FRAMES: usize = 64;
 
 impl SimDevice {
@@ -124,20 +124,20 @@ impl SimDevice {
         }
     }
 
-    /// Whether a frame that arrives finds a place in the receive ring. If not, it
-    /// is lost and counted.
+    /// Returns true if the receive ring has room for an arriving frame. If not,
+    /// counts it as dropped.
     pub fn has_descriptor(&mut self) -> bool {
         let is_full = self.receive_ring > 0 && self.arrived.len() >= self.receive_ring;
         self.ring_drops += u64::from(is_full);
         !is_full
     }
 
-    /// Frames that found the receive ring full.
+    /// Frames dropped by the full receive ring.
     pub fn ring_drops(&self) -> u64 {
         self.ring_drops
     }
 
-    /// Frames in the receive ring, and the most that it holds.
+    /// Number of frames in the receive ring, and its capacity.
     pub fn ring(&self) -> (usize, usize) {
         let most = match self.receive_ring {
             0 => usize::MAX,
@@ -146,7 +146,7 @@ impl SimDevice {
         (self.arrived.len(), most)
     }
 
-    /// A frame arrives, for which there is a place.
+    /// Puts an arriving frame into the receive ring, which has room.
     pub fn deliver(&mut self, frame: Vec<u8>, now: Instant) {
         match &mut self.merger {
             Some(merger) => merger.take(frame, now, &mut self.arrived),
@@ -154,65 +154,64 @@ impl SimDevice {
         }
     }
 
-    /// From now on a host's processor hands up one frame at a time
+    /// From now on the host's processor hands up one frame at a time
     /// ([`hand_up`](Self::hand_up)) and makes one at a time
     /// ([`finish_making`](Self::finish_making)).
     pub fn work_by_frame(&mut self) {
         self.by_frame = true;
     }
 
-    /// The processor takes a frame from the ring, for the stack to read next.
-    /// Returns its length.
+    /// Takes a frame from the ring, for the stack to read next. Returns its length.
     pub fn hand_up(&mut self) -> Option<usize> {
         debug_assert!(self.handed.is_none(), "the last one was not read");
         self.handed = self.arrived.pop_front();
         self.handed.as_ref().map(|(frame, _)| frame.len())
     }
 
-    /// Whether a frame was handed up that the stack has not read.
+    /// Returns true if the stack has not read the frame handed up.
     pub fn has_handed(&self) -> bool {
         self.handed.is_some()
     }
 
-    /// The length of the frame that is being made, if one is.
+    /// Length of the frame that is being made, if any.
     pub fn making(&self) -> Option<usize> {
         let last = self.sent.back().filter(|_| self.making);
         last.map(|(frame, _)| frame.len())
     }
 
-    /// The frame that was being made is in the transmit ring.
+    /// Moves the frame that was being made into the transmit ring.
     pub fn finish_making(&mut self) {
         self.making = false;
     }
 
-    /// Hands up what has been held for merging for long enough.
+    /// Hands up the segments whose merging time is over.
     pub fn interrupt(&mut self, now: Instant) {
         if let Some(merger) = &mut self.merger {
             merger.interrupt(now, &mut self.arrived);
         }
     }
 
-    /// When the device wants to [`interrupt`](Self::interrupt).
+    /// Time of the next [`interrupt`](Self::interrupt).
     pub fn next_interrupt(&self) -> Option<Instant> {
         self.merger.as_ref()?.next_interrupt()
     }
 
-    /// Frames that wait for the link whole.
+    /// Number of whole frames that wait for the link.
     pub fn waiting(&self) -> usize {
         self.sent.len()
     }
 
-    /// The frames that were made since `waiting` of them waited.
+    /// The frames made since `waiting` frames waited.
     pub fn made_since(&self, waiting: usize) -> impl Iterator<Item = &[u8]> {
         self.sent.iter().skip(waiting).map(|(frame, _)| &frame[..])
     }
 
-    /// Whether it holds frames back to merge them.
+    /// Returns true if it keeps frames for merging.
     pub fn merges(&self) -> bool {
         self.merger.is_some()
     }
 
-    /// The frame that waits longest for the link.
+    /// Takes the frame that waits longest for the link.
     pub fn next_sent(&mut self) -> Option<Vec<u8>> {
         if self.cutting.is_empty() {
             if self.making && self.sent.len() == 1 {
@@ -230,27 +229,27 @@ impl SimDevice {
         frame
     }
 
-    /// The stack will be asked again what it was refused.
+    /// Clears the refusal: the stack will be asked again.
     pub fn forget_refusal(&mut self) {
         self.refused = false;
     }
 
-    /// Whether the stack was refused memory, and not asked again since.
+    /// Returns true if the stack was refused a buffer and has not been asked again.
     pub fn was_refused(&self) -> bool {
         self.refused
     }
 
-    /// Whether more has been sent than the stack knows.
+    /// Returns true if more bytes were sent than the stack knows of.
     pub fn has_news(&self) -> bool {
         self.has_news
     }
 
-    /// Whether there is room for another frame.
+    /// Returns true if the transmit queue has room for another frame.
     pub fn has_room(&self) -> bool {
         !self.making && self.sent.len() + usize::from(!self.cutting.is_empty()) < self.queue_limit
     }
 
-    /// Gives a frame's memory back.
+    /// Keeps a frame's buffer for reuse.
     pub fn recycle(&mut self, frame: Vec<u8>) {
         if self.spare.len() < SPARE_FRAMES {
             self.spare.push(frame);

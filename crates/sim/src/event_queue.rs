@@ -1,15 +1,14 @@
-//! What happens next.
+//! Events in the order in which they happen.
 //!
-//! Rule: the order is total and does not depend on memory or hashing. Events
-//! come out by time, and at one time in the order they were put in. Nothing
-//! here knows what an event does.
+//! Rule: the order is total and depends on neither memory nor hashing: by time, and
+//! at the same time in the order of insertion. Events themselves are opaque here.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use fullpipe_pool::Instant;
 
-/// Events to come, in order.
+/// Future events, in order.
 #[derive(Debug)]
 pub struct EventQueue<E> {
     heap: BinaryHeap<Reverse<ScheduledEvent<E>>>,
@@ -53,7 +52,7 @@ impl<E> Default for EventQueue<E> {
 }
 
 impl<E> EventQueue<E> {
-    /// Puts `event` in at `at`, behind what is there for that time already.
+    /// Inserts `event` at `at`, behind the events of that time.
     pub fn add(&mut self, at: Instant, event: E) {
         let sequence = self.sequence;
         self.sequence += 1;
@@ -64,30 +63,30 @@ impl<E> EventQueue<E> {
         }));
     }
 
-    /// When the next event is due.
+    /// Time of the next event.
     pub fn next_at(&self) -> Option<Instant> {
         self.heap.peek().map(|entry| entry.0.at)
     }
 
-    /// Takes the next event out.
+    /// Takes the next event.
     pub fn take(&mut self) -> Option<(Instant, E)> {
         self.heap.pop().map(|entry| (entry.0.at, entry.0.event))
     }
 }
 
-/// When something that can be woken is on the event queue next.
+/// The wake-up of one sleeper (a host, an application) in the event queue.
 ///
-/// A wake-up that moves to a later time stays where it is: it is then early,
-/// finds nothing to do, and is put in again. So a timer that every packet
-/// moves costs no event each time.
+/// When the sleeper's time moves later, its event stays: it comes early, finds
+/// nothing to do, and is inserted again. So a timer that every packet moves needs
+/// no event for each move.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wakeup {
     at: Option<Instant>,
 }
 
 impl Wakeup {
-    /// Makes sure that there is a wake-up at `due` or before. Returns when to
-    /// add one, if one is missing.
+    /// Ensures that there is an event at `due` or before. Returns the time of the
+    /// event to insert, if one is missing.
     pub fn set(&mut self, due: Option<Instant>) -> Option<Instant> {
         let due = due?;
         if self.at.is_some_and(|at| at <= due) {
@@ -97,8 +96,8 @@ impl Wakeup {
         self.at
     }
 
-    /// A wake-up for `at` has come out of the event queue. Returns whether it
-    /// counts; one that an earlier replaced does not.
+    /// Takes note that the event for `at` came. Returns true if it is current,
+    /// false if an earlier event replaced it.
     pub fn fired(&mut self, at: Instant) -> bool {
         let counts = self.at == Some(at);
         if counts {

@@ -1,8 +1,8 @@
-//! What a conversation came to: the figures that experiments and tests compare.
+//! The outcome of a flow: the results that experiments and tests compare.
 //!
-//! Rule: what the wire shows is taken from the wire, what only the stack can
-//! know is taken from its own account, and each field says which. Asking for
-//! facts changes nothing and may be done at any time.
+//! Rule: results that the wire shows are taken from the wire, others from the
+//! stack's own account; each field says which. Asking for facts changes nothing and
+//! is possible at any time.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::{Info, Limit, ReceiveLimit};
@@ -10,66 +10,66 @@ use fullpipe_tcp::{Info, Limit, ReceiveLimit};
 use crate::World;
 use crate::flow::{FlowId, Side, Stage};
 
-/// One end of a conversation.
+/// The outcome at one end of a flow.
 #[derive(Clone, Debug)]
 pub struct EndFacts {
-    /// How far it came.
+    /// The end's progress.
     pub stage: Stage,
     /// Bytes that its application wrote.
     pub written: u64,
     /// Bytes that its application read; each was verified.
     pub read: u64,
-    /// The connection's own account, as of when its application let go of it,
-    /// or of now. `None` when there was no connection.
+    /// The connection's own account, at the time when its application released it,
+    /// or now. `None` when there was no connection.
     pub info: Option<Box<Info>>,
-    /// Segments with text on the wire.
+    /// Segments with payload on the wire.
     pub data_segments: u64,
-    /// Segments on the wire that began below what was sent before.
+    /// Segments on the wire that begin below payload sent before.
     pub retransmissions: u64,
     /// Retransmission timeouts, by its own account.
     pub timeouts: u32,
-    /// Text of a full segment, as both SYNs and the MTU allow.
+    /// Payload of a full segment, as both SYNs and the MTU allow.
     pub full_size: u32,
-    /// Segments with text of at least the effective size, which the stack may
-    /// have lowered; the end of the stream not counted.
+    /// Segments with at least the payload of the effective segment size, which the
+    /// stack may have lowered; without the end of the stream.
     pub full_sized_segments: u64,
-    /// Their share of all segments with text, the end of the stream not
-    /// counted; 1 when there are none.
+    /// Share of full-sized segments in all segments with payload, without the end
+    /// of the stream; 1 when there are none.
     pub full_sized_share: f64,
-    /// Longest time between two segments with text that it sent.
+    /// Longest time between two segments with payload that it sent.
     pub longest_data_gap: Duration,
-    /// Bytes of text that it put on the wire, each time counted.
+    /// Bytes of payload that it put on the wire, retransmissions included.
     pub payload_sent: u64,
-    /// Bytes of text that arrived at its device more than once.
+    /// Bytes of payload that arrived at its device more than once.
     pub payload_received_again: u64,
-    /// Longest time between two segments with text that arrived at its device.
+    /// Longest time between two segments with payload that arrived at its device.
     pub longest_arrival_gap: Duration,
-    /// When the last segment with text arrived at its device.
+    /// Time at which the last segment with payload arrived at its device.
     pub last_arrival: Option<Instant>,
-    /// Longest time between two segments that it sent with more text than a
-    /// probe of a closed window has.
+    /// Longest time between two segments that it sent with more payload than a
+    /// zero-window probe has.
     pub longest_pause: Duration,
-    /// Mean time that a byte waited between the write and leaving for the first time.
+    /// Mean time between the write of a byte and its first transmission.
     pub mean_wait: Duration,
     /// Resets that it sent.
     pub resets: u64,
-    /// When the last of them left.
+    /// Time at which the last of them left.
     pub last_reset: Option<Instant>,
-    /// When its application had read its first byte.
+    /// Time at which its application read its first byte.
     pub first_read: Option<Instant>,
-    /// When it had read its last.
+    /// Time at which its application read its last byte.
     pub last_read: Option<Instant>,
-    /// When nothing more happened at this end.
+    /// Time at which the end was settled.
     pub settled: Option<Instant>,
-    /// The most blocks of its host's pool that were ever in use at once.
+    /// Largest number of blocks of its host's pool in use at one time.
     pub pool_peak_blocks: u32,
-    /// The same in bytes.
+    /// The same, in bytes.
     pub pool_peak_bytes: u64,
 }
 
 impl EndFacts {
-    /// What held the sender back: each limit's share of the connection's
-    /// lifetime, and its time. The shares add up to 1.
+    /// The sender's limits: each limit's share of the connection's lifetime, and
+    /// its time. The shares add up to 1.
     pub fn limits(&self) -> Vec<(Limit, f64, Duration)> {
         let Some(info) = &self.info else {
             return Vec::new();
@@ -88,8 +88,7 @@ impl EndFacts {
             .collect()
     }
 
-    /// What the receiver did to its sender: shares and times as in
-    /// [`limits`](Self::limits).
+    /// The receiver's limits: shares and times as in [`limits`](Self::limits).
     pub fn receive_limits(&self) -> Vec<(ReceiveLimit, f64, Duration)> {
         let Some(info) = &self.info else {
             return Vec::new();
@@ -109,19 +108,19 @@ impl EndFacts {
     }
 }
 
-/// A conversation, as far as it came.
+/// The outcome of a flow so far.
 #[derive(Clone, Debug)]
 pub struct Facts {
     /// Bytes that the client wrote and the server read.
     pub bytes: u64,
-    /// When the connection was to be opened.
+    /// Time at which the client was to open the connection.
     pub started: Instant,
     /// From the call that opened the connection until the server read the last
     /// of those bytes.
     pub elapsed: Duration,
     /// `bytes` over `elapsed`.
     pub goodput_bps: f64,
-    /// Segments that the client sent again.
+    /// Segments that the client retransmitted.
     pub retransmissions: u64,
     /// The client's retransmission timeouts.
     pub timeouts: u32,
@@ -158,8 +157,8 @@ impl Facts {
         }
     }
 
-    /// The same conversation, as what the server writes and the client reads: the
-    /// two have changed places.
+    /// The same flow with client and server exchanged: the payload that the server
+    /// writes and the client reads.
     #[must_use]
     pub fn turned(self) -> Self {
         Self::of(self.started, self.longest_silence, self.server, self.client)
@@ -167,7 +166,7 @@ impl Facts {
 }
 
 impl World {
-    /// What `flow` has come to so far.
+    /// The outcome of `flow` so far.
     pub fn facts(&mut self, flow: FlowId) -> Facts {
         let [client, server] = Side::ALL.map(|side| self.end_facts(flow, side));
         let conversation = self.flow(flow);
@@ -175,7 +174,7 @@ impl World {
         Facts::of(started, silence, client, server)
     }
 
-    /// The connection's account, kept or asked for now.
+    /// The connection's account, kept from its release or taken now.
     fn current_info(&mut self, flow: FlowId, side: Side) -> Option<Box<Info>> {
         let now = self.now();
         let own = &self.flow(flow).ends[side.index()];

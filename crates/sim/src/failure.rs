@@ -10,7 +10,7 @@ use fullpipe_pool::Instant;
 
 use crate::Seed;
 
-/// A world in which something did not hold.
+/// A violated rule in a world.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorldFailure {
     /// The seed of the world.

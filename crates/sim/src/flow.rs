@@ -1,7 +1,7 @@
-//! A conversation between two hosts: its two ends, and what is known of it.
+//! A flow: a connection between two hosts and the applications at its ends.
 //!
-//! Rule: the ledgers are the truth. What one end's application has written is
-//! what the other's must read, byte for byte, and nothing else.
+//! Rule: the bytes that one end's application wrote are exactly the bytes that the
+//! other's must read.
 
 use fullpipe::ConnectionId;
 use fullpipe_pool::{Duration, Instant};
@@ -16,30 +16,29 @@ use crate::meter::Meter;
 use crate::pattern::Pattern;
 use crate::waits::Waits;
 
-/// A conversation of the world.
+/// A flow of the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FlowId(pub(crate) usize);
 
 impl FlowId {
-    /// The goal that this conversation is over at both ends.
+    /// The goal that this flow is over.
     pub const fn done(self) -> Goal {
         Goal::Done(self)
     }
 }
 
-/// What a world runs for.
+/// The goal of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
-    /// This conversation is over.
+    /// This flow is over.
     Done(FlowId),
-    /// Every conversation is over.
+    /// Every flow is over.
     AllDone,
-    /// This end-to-end count has been reached: bytes that the server's
-    /// application has read.
+    /// The server's application has read this many bytes.
     Received(FlowId, u64),
 }
 
-/// One of the two ends of a conversation.
+/// One of the two ends of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
     /// It opened the connection.
@@ -69,25 +68,25 @@ impl Side {
     }
 }
 
-/// An end of a conversation.
+/// An end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct EndId {
     pub flow: FlowId,
     pub side: Side,
 }
 
-/// How far an end is.
+/// The progress of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// It has no established connection yet.
     Waiting,
-    /// Its application is at work.
+    /// Its application runs.
     Open,
     /// Its application has read to the end and closed.
     Finished,
     /// Its application closed or reset the connection before the end.
     Left,
-    /// Its application vanished.
+    /// It vanished: no packet of the connection leaves or reaches it any more.
     Vanished,
     /// The connection ended under its application, for this reason.
     Broken(CloseReason),
@@ -96,7 +95,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// Whether nothing more happens at this end.
+    /// Returns true if nothing more happens at this end.
     pub const fn is_settled(self) -> bool {
         match self {
             Self::Waiting | Self::Open => false,
@@ -104,7 +103,7 @@ impl Stage {
         }
     }
 
-    /// Whether it is settled, and not by reading to the end.
+    /// Returns true if it is settled without having read to the end.
     pub const fn is_cut_short(self) -> bool {
         match self {
             Self::Waiting | Self::Open | Self::Finished => false,
@@ -113,20 +112,20 @@ impl Stage {
     }
 }
 
-/// What an end's application has written and read.
+/// The bytes that an end's application wrote and read.
 #[derive(Clone, Debug)]
 pub(crate) struct AppProgress {
     pub pattern: Pattern,
     pub written: u64,
     pub read: u64,
     pub shut_down: bool,
-    /// When its application last wrote something, or closed.
+    /// Time at which its application last wrote or closed.
     pub last_written: Option<Instant>,
     pub first_read: Option<Instant>,
     pub last_read: Option<Instant>,
-    /// What has not left, and how long the rest waited.
+    /// Waiting times of written bytes.
     pub waits: Waits,
-    /// Whether the application writes and reads in place, without its own copy.
+    /// The application writes and reads in place, without its own copy.
     pub in_place: bool,
 }
 
@@ -146,26 +145,26 @@ impl AppProgress {
     }
 }
 
-/// One end of a conversation.
+/// The state of one end of a flow.
 #[derive(Debug)]
 pub(crate) struct FlowEnd {
     pub host: HostId,
     pub connection: Option<ConnectionId>,
-    /// Taken out while it runs.
+    /// `None` while it runs.
     pub app: Option<Box<dyn Application>>,
     pub ledger: AppProgress,
     pub stage: Stage,
-    /// When nothing more happened here.
+    /// Time at which the end was settled.
     pub settled: Option<Instant>,
     pub wakeup: Wakeup,
-    /// The connection as it was when the application let go of it.
+    /// The connection's account at the time when the application released it.
     pub info: Option<Box<Info>>,
     pub meter: Meter,
     pub repeats: RepeatChecker,
     pub pace: PaceChecker,
-    /// Its rate samples have no bound that could be told.
+    /// The path does not bound its rate samples.
     pub is_rate_unbounded: bool,
-    /// When this end last sent a frame of this conversation.
+    /// Time at which this end last sent a frame of this flow.
     pub last_sent: Option<Instant>,
 }
 
@@ -189,14 +188,14 @@ impl FlowEnd {
     }
 }
 
-/// A conversation.
+/// The state of a flow.
 #[derive(Debug)]
 pub(crate) struct Flow {
     pub ends: [FlowEnd; 2],
-    /// What arrived at each end.
+    /// The payload that arrived at each end.
     pub arrivals: [Arrivals; 2],
     pub watch: WindowChecker,
-    /// When the client opens the connection.
+    /// Time at which the client opens the connection.
     pub started: Instant,
     pub finished: Option<Instant>,
     pub last_frame: Option<Instant>,
@@ -205,8 +204,8 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// Whether nothing more can be expected of it: both ends are settled, or
-    /// one was cut short, of which the other may never hear.
+    /// Returns true if nothing more can be expected: both ends are settled, or one
+    /// was cut short, which the other may never learn.
     pub fn is_done(&self) -> bool {
         self.ends.iter().all(|end| end.stage.is_settled())
             || self.ends.iter().any(|end| end.stage.is_cut_short())

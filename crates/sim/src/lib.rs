@@ -1,10 +1,9 @@
-//! A network in virtual time: hosts with whole stacks, links with every fault
-//! there is, applications that verify every byte, and checkers that look on.
+//! A network in virtual time: hosts with whole stacks, links with impairments,
+//! applications that verify every byte, and checkers.
 //!
-//! The one rule: everything follows from a seed. A [`World`] reads no clock,
-//! draws no entropy and iterates nothing in hash order, so the same seed and
-//! the same calls give the same frames at the same nanoseconds, and a failure
-//! is replayed by its seed.
+//! The one rule: everything follows from a seed. A [`World`] reads no clock, draws
+//! no entropy and iterates nothing in hash order, so the same seed and the same
+//! calls give the same frames at the same nanoseconds.
 //!
 //! ```
 //! use fullpipe::Config;

@@ -1,7 +1,7 @@
-//! What a connection looks like from the wire: segments, sizes, gaps.
+//! The segments of one direction of a connection: counts, sizes, gaps.
 //!
-//! Rule: only what leaves a host is measured, as a capture at its device would
-//! show it; nothing is asked of the stack. So a stack cannot flatter itself.
+//! Rule: only frames that leave a host are measured, as in a capture at its device;
+//! the stack is not asked.
 
 use std::collections::BTreeMap;
 
@@ -12,41 +12,41 @@ use crate::packet::TcpPacket;
 
 /// Bytes of the timestamps option as it is sent, padding included.
 const TIMESTAMPS_LEN: u32 = 12;
-/// What may be sent to a peer that names no MSS. RFC 9293 §3.7.1.
+/// Segment size for a peer without an MSS option. RFC 9293 §3.7.1.
 const DEFAULT_MSS: u16 = 536;
 
-/// One direction of one connection.
+/// The segments of one direction of one connection.
 #[derive(Clone, Debug, Default)]
 pub struct Meter {
-    /// Segments, whatever they carry.
+    /// Segments, with or without payload.
     pub segments: u64,
-    /// Segments with text.
+    /// Segments with payload.
     pub data_segments: u64,
-    /// Bytes of text, retransmissions counted each time.
+    /// Bytes of payload, retransmissions included.
     pub payload_bytes: u64,
-    /// The same, each counted once.
+    /// Bytes of payload, each counted once.
     pub new_payload: u64,
-    /// Segments with text that begins below what was sent before.
+    /// Segments with payload that begins below payload sent before.
     pub retransmitted_segments: u64,
-    /// How many segments had how many bytes of text.
+    /// Number of segments by payload size.
     sizes: BTreeMap<u32, u64>,
-    /// Sizes of the segments that ended the stream as far as it goes.
+    /// Payload sizes of the segments at the current end of the stream.
     tail: Vec<u32>,
-    /// Behind the text sent so far.
+    /// Sequence number behind the payload sent so far.
     payload_end: Option<u32>,
     /// The MSS option of this direction's SYN.
     mss: Option<u16>,
     timestamps: bool,
     last_data: Option<Instant>,
-    /// Longest time between two segments with text.
+    /// Longest time between two segments with payload.
     pub longest_data_gap: Duration,
     last_news: Option<Instant>,
-    /// Longest time between two segments with more than the byte of text that a
-    /// probe of a closed window has.
+    /// Longest time between two segments with more payload than a zero-window probe
+    /// has.
     pub longest_pause: Duration,
     /// Resets.
     pub resets: u64,
-    /// When the last of them left.
+    /// Time at which the last of them left.
     pub last_reset: Option<Instant>,
 }
 
@@ -94,8 +94,8 @@ impl Meter {
         self.last_data = Some(at);
     }
 
-    /// Text in a full-sized segment, as the SYNs of `self` and of the other
-    /// direction and the sender's `mtu` allow.
+    /// Payload of a full-sized segment, as the SYNs of both directions and the
+    /// sender's `mtu` allow.
     pub fn full_size(&self, other: &Self, mtu: usize) -> u32 {
         let path = mtu.saturating_sub(40) as u32;
         let text = path.min(u32::from(other.mss.unwrap_or(DEFAULT_MSS)));
@@ -106,8 +106,8 @@ impl Meter {
         }
     }
 
-    /// Segments that were sent full of `full_size` bytes, and all segments with
-    /// text, both without those that ended the stream.
+    /// Number of segments with at least `full_size` bytes, and of all segments with
+    /// payload, both without the end of the stream.
     pub fn full_sized(&self, full_size: u32) -> (u64, u64) {
         let count = |sizes: &mut dyn Iterator<Item = (u32, u64)>| {
             sizes.fold((0, 0), |(full, all), (size, number)| {

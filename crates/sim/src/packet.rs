@@ -1,9 +1,7 @@
-//! A frame on the wire, parsed once for all who watch.
+//! A frame on the wire, parsed once for all checkers.
 //!
-//! Rule: watching never fails. What does not parse is a packet without the
-//! layer that is broken; whether that is right is for others to say. Checksums
-//! are not looked at: senders under test are watched before anything can damage
-//! their frames.
+//! Rule: parsing never fails; a layer that does not parse is absent. Checksums are
+//! not checked, because frames are parsed before a link can corrupt them.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -15,23 +13,23 @@ use fullpipe_wire::{
 /// A TCP segment on the wire.
 #[derive(Clone, Copy, Debug)]
 pub struct TcpPacket {
-    /// Who sent it.
+    /// Address of the sender.
     pub src: SocketAddr,
-    /// For whom it is.
+    /// Address of the receiver.
     pub dst: SocketAddr,
     /// Its header, options included.
     pub header: TcpHeader,
-    /// Bytes of text.
+    /// Bytes of payload.
     pub payload_len: u32,
 }
 
 impl TcpPacket {
-    /// Whether all of `flags` are set.
+    /// Returns true if all of `flags` are set.
     pub const fn has(&self, flags: TcpFlags) -> bool {
         self.header.flags.contains(flags)
     }
 
-    /// The sequence number behind the segment: text, SYN and FIN counted.
+    /// The sequence number behind the segment: payload, SYN and FIN counted.
     pub const fn seq_end(&self) -> u32 {
         let syn = self.has(TcpFlags::SYN) as u32;
         let fin = self.has(TcpFlags::FIN) as u32;
@@ -46,7 +44,7 @@ impl TcpPacket {
 /// A frame as it leaves a host.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
-    /// When it leaves.
+    /// Time at which it leaves.
     pub at: Instant,
     /// The whole frame, link header included.
     pub frame: &'a [u8],
@@ -93,7 +91,7 @@ impl<'a> Packet<'a> {
         packet
     }
 
-    /// Whether it is a TCP segment with text.
+    /// Returns true if it is a TCP segment with payload.
     pub fn is_data(&self) -> bool {
         self.tcp.is_some_and(|tcp| tcp.payload_len > 0)
     }

@@ -1,14 +1,13 @@
-//! The bytes that applications write: each is determined by a key and its place
-//! in the stream.
+//! The bytes that applications write, each determined by a key and its offset.
 //!
-//! Rule: a byte that is lost, moved or repeated shows. Any eight neighbouring
-//! bytes occur practically once in a stream, and other keys give other streams.
+//! Rule: a lost, moved or repeated byte is detected. Any eight neighbouring bytes
+//! occur practically once in a stream, and another key gives another stream.
 //! Nothing is stored: writer and reader compute the same bytes.
 
 #[cfg(test)]
 mod tests;
 
-/// One direction of one conversation.
+/// The byte stream of one direction of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pattern {
     key: u64,
@@ -22,9 +21,9 @@ impl Pattern {
         Self { key }
     }
 
-    /// Bytes `8 * index ..` of the stream, as a little-endian word. Other
-    /// indices give other words: a product with an odd number can be undone,
-    /// and so can the shift, which gives the low bytes what the high ones know.
+    /// Bytes `8 * index ..` of the stream, as a little-endian word. Distinct
+    /// indices give distinct words, because multiplication by an odd number and the
+    /// xor with the shifted word can be inverted.
     const fn word(self, index: u64) -> u64 {
         let word = index
             .wrapping_add(self.key)
@@ -38,8 +37,8 @@ impl Pattern {
         let first = self.word(offset / WORD).to_le_bytes();
         let (head, rest) = bytes.split_at_mut(bytes.len().min(first.len() - ahead));
         head.copy_from_slice(&first[ahead..ahead + head.len()]);
-        // Whole words apart from the last bytes: the length of a word is then
-        // known to the compiler, and most of a simulation's bytes are in here.
+        // Whole words apart from the last bytes: the compiler then knows the
+        // length, and most of a simulation's bytes are filled here.
         let mut words = (offset / WORD + 1..).map(|index| self.word(index).to_le_bytes());
         let mut chunks = rest.chunks_exact_mut(first.len());
         for (chunk, word) in chunks.by_ref().zip(words.by_ref()) {
@@ -51,8 +50,7 @@ impl Pattern {
         }
     }
 
-    /// The place in `bytes` of the first byte that is not the stream's, when
-    /// `bytes` should be those from `offset` on.
+    /// Index in `bytes` of the first byte that differs from the stream at `offset`.
     pub fn first_difference(self, offset: u64, bytes: &[u8]) -> Option<usize> {
         let ahead = (offset % WORD) as usize;
         let first = self.word(offset / WORD).to_le_bytes();

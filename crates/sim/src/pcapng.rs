@@ -1,8 +1,8 @@
-//! Writes frames to a pcapng file, as Wireshark and tshark read it.
+//! Writes frames to a pcapng file for Wireshark and tshark.
 //!
-//! Rule: a capture never changes what it captures, and times are exact: they
-//! are written in nanoseconds. Only what is needed is written: one section, an
-//! interface description for each tap, an enhanced packet for each frame.
+//! Rule: a capture changes nothing in the world, and times are exact, in
+//! nanoseconds. The file has one section, an interface description for each tap,
+//! and an enhanced packet for each frame.
 
 use std::io::{self, Write};
 
@@ -22,7 +22,7 @@ const INTERFACE_TIME_RESOLUTION: u16 = 9;
 const NANOSECONDS: u8 = 9;
 const PACKET_FLAGS: u16 = 2;
 
-/// What the frames of an interface start with.
+/// The first header of an interface's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkType {
     /// An Ethernet II header.
@@ -40,20 +40,20 @@ impl LinkType {
     }
 }
 
-/// Which way a frame passed the tap.
+/// The direction of a frame, seen from the tap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaptureDirection {
-    /// It came in.
+    /// Received.
     Inbound,
-    /// It went out.
+    /// Sent.
     Outbound,
 }
 
-/// An interface of the file, for frames to name.
+/// An interface of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TapId(u32);
 
-/// A capture being written.
+/// A capture in progress.
 pub struct Capture {
     out: Box<dyn Write + Send>,
     taps: u32,
@@ -69,10 +69,10 @@ impl std::fmt::Debug for Capture {
 }
 
 impl Capture {
-    /// Starts a capture; give it something buffered.
+    /// Starts a capture; `out` should be buffered.
     ///
     /// # Errors
-    /// What `out` says.
+    /// Those of `out`.
     pub fn new(out: Box<dyn Write + Send>) -> io::Result<Self> {
         let mut capture = Self {
             out,
@@ -90,7 +90,7 @@ impl Capture {
     /// Adds an interface called `name`.
     ///
     /// # Errors
-    /// What the writer says.
+    /// Those of the writer.
     pub fn tap(&mut self, name: &str, link_type: LinkType) -> io::Result<TapId> {
         self.u16(link_type.code());
         self.u16(0);
@@ -106,7 +106,7 @@ impl Capture {
     /// Adds a frame that passed `tap` at `at`.
     ///
     /// # Errors
-    /// What the writer says.
+    /// Those of the writer.
     pub fn frame(
         &mut self,
         tap: TapId,
@@ -132,10 +132,10 @@ impl Capture {
         self.write_block(ENHANCED_PACKET)
     }
 
-    /// Writes out what is buffered.
+    /// Flushes the writer.
     ///
     /// # Errors
-    /// What the writer says.
+    /// Those of the writer.
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }

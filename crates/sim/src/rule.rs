@@ -1,27 +1,27 @@
-//! What happens to a chosen packet as it leaves a host.
+//! Actions on chosen packets as they leave a host.
 //!
-//! Rule: a rule sees every packet of every host, in the order they leave, and
-//! before any link does anything to them. The first rule that chooses a packet
-//! decides its fate; the others still see it, so their counts stay right.
+//! Rule: a rule sees every packet of every host, in the order in which they leave,
+//! before any link changes them. The first rule that chooses a packet decides the
+//! action; later rules still see it, so their counts stay right.
 
 use fullpipe_pool::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::packet::Packet;
 
-/// What becomes of a packet.
+/// The action on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum RuleAction {
-    /// It never reaches the link.
+    /// The packet is dropped.
     Drop,
-    /// It reaches the link this much later, behind what left meanwhile.
+    /// The packet reaches the link this much later.
     Delay(#[serde(with = "crate::text_forms::duration")] Duration),
-    /// It reaches the link twice.
+    /// The packet reaches the link twice.
     Duplicate,
 }
 
-/// A choice of packets and their fate.
+/// A choice of packets, and the action on them.
 pub struct Rule {
     chooses: Box<dyn FnMut(&Packet<'_>) -> bool + Send>,
     fate: RuleAction,
@@ -36,7 +36,8 @@ impl std::fmt::Debug for Rule {
 }
 
 impl Rule {
-    /// Every packet that `chooses` says yes to meets `fate`.
+    /// A rule that applies `action` to every packet for which `chooses` returns
+    /// true.
     pub fn new(
         fate: RuleAction,
         chooses: impl FnMut(&Packet<'_>) -> bool + Send + 'static,
@@ -47,28 +48,28 @@ impl Rule {
         }
     }
 
-    /// Shows the packet to the rule.
+    /// The action on `packet`, if this rule chooses it.
     pub fn judge(&mut self, packet: &Packet<'_>) -> Option<RuleAction> {
         (self.chooses)(packet).then_some(self.fate)
     }
 }
 
-/// Drops every packet that `chooses` says yes to.
+/// Drops every packet for which `chooses` returns true.
 pub fn drop_when(chooses: impl FnMut(&Packet<'_>) -> bool + Send + 'static) -> Rule {
     Rule::new(RuleAction::Drop, chooses)
 }
 
-/// Drops the `n`th packet with text, counted from 1 over all hosts.
+/// Drops the `n`th packet with payload, counted from 1 over all hosts.
 pub fn drop_nth_data_packet(n: u64) -> Rule {
     Rule::new(RuleAction::Drop, nth_data_packet(n))
 }
 
-/// Holds the `n`th packet with text back for `by`.
+/// Delays the `n`th packet with payload by `by`.
 pub fn delay_nth_data_packet(n: u64, by: Duration) -> Rule {
     Rule::new(RuleAction::Delay(by), nth_data_packet(n))
 }
 
-/// Sends the `n`th packet with text twice.
+/// Duplicates the `n`th packet with payload.
 pub fn duplicate_nth_data_packet(n: u64) -> Rule {
     Rule::new(RuleAction::Duplicate, nth_data_packet(n))
 }

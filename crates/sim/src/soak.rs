@@ -1,9 +1,9 @@
-//! One random world, lived through to its end.
+//! Runs a planned world to its end.
 //!
-//! Rule: first safety, then liveness. While impairments last, nothing may go
-//! wrong, however slow; once they are over, everything must come to an end:
-//! each conversation reads to its end or has been cut short for a reason, and
-//! when all is closed every block is back in its pool.
+//! Rule: first safety, then liveness. While impairments last, no rule may be
+//! violated, however slow the world is. After that every flow must end: both
+//! applications read to the end, or the flow was cut short for a reason, and
+//! finally every block is back in its pool.
 
 use std::any::Any;
 use std::io::{self, Write};
@@ -17,36 +17,36 @@ use crate::flow::Goal;
 use crate::world::{Deadline, HostId, LinkId, Seed, World};
 use crate::world_plan::{OutagePlan, WorldPlan};
 
-/// What a random world came to.
+/// The summary of a world that held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorldSummary {
     /// Its seed.
     pub seed: Seed,
-    /// Hosts in it.
+    /// Number of hosts.
     pub hosts: usize,
-    /// Conversations in it.
+    /// Number of flows.
     pub conversations: usize,
-    /// Those whose applications both read to the end.
+    /// Flows whose applications both read to the end.
     pub finished: usize,
     /// Bytes read by all applications; each was verified.
     pub bytes: u64,
     /// Frames that left hosts.
     pub frames: u64,
-    /// Checkers that had something to judge.
+    /// The checkers that had something to judge.
     pub judged: CheckCoverage,
     /// Events that happened.
     pub steps: u64,
-    /// How long it lasted, in virtual time.
+    /// Virtual time at the end.
     pub lasted: Instant,
 }
 
-/// Longest time without progress once nothing hinders it: an orphan whose peer has
-/// vanished may hold the memory that others wait for through as many of the
-/// longest retransmission timeouts as are drawn.
+/// Longest time without progress after impairments end. An orphan whose peer has
+/// vanished may use the memory that others wait for during as many of the longest
+/// retransmission timeouts as are drawn.
 const PATIENCE: Duration = Duration::from_secs(20 * 120);
-/// Everything is over by then, however slow.
+/// Time by which every flow must be over.
 const LIVENESS: Deadline = Deadline::secs(24 * 3_600);
-/// Longer than any connection without an application lives.
+/// Time that outlasts every connection without an application.
 const AFTERLIFE: Duration = Duration::from_secs(3_600);
 
 /// Runs the planned world to its end, with every checker.

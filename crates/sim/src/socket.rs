@@ -1,9 +1,9 @@
-//! An application's socket, as the simulator gives it: every byte written is of
-//! the pattern, every byte read is verified.
+//! An application's socket in the simulator. It writes the pattern's bytes and
+//! verifies every byte that is read.
 //!
-//! Rule: what the stack says is compared with the other end's ledger at once:
-//! a byte read that was never written, a byte that differs, an end that comes
-//! too early. What is found is kept for the world; the application runs on.
+//! Rule: each read is compared at once with the other end's writes. A byte that was
+//! never written, a byte that differs, or an early end of stream is a violation;
+//! the world reports it after the application's run.
 
 use fullpipe::{ConnectionId, Stack, TcpError};
 use fullpipe_pool::Instant;
@@ -13,8 +13,8 @@ use crate::app::{ReadOutcome, Socket};
 use crate::check::Violation;
 use crate::flow::{AppProgress, Stage};
 
-/// Bytes of the pattern that were made last, to be written again when a write
-/// was cut short.
+/// Bytes of the pattern made last, kept because a write that was cut short is
+/// continued with them.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     out: Vec<u8>,
@@ -23,7 +23,7 @@ pub(crate) struct Scratch {
     input: Vec<u8>,
 }
 
-/// Bytes verified at once.
+/// Largest number of bytes verified at once.
 const READ_SIZE: usize = 16 << 10;
 
 /// An end's connection while its application runs.
@@ -34,10 +34,10 @@ pub(crate) struct EndSocket<'a> {
     pub own: &'a mut AppProgress,
     pub peer: &'a AppProgress,
     pub scratch: &'a mut Scratch,
-    /// What became of the end, if the application or the stack ended it.
+    /// The end's final stage, if the application or the stack ended it.
     pub outcome: Option<Stage>,
     pub info: Option<Box<Info>>,
-    /// Whether the end was read.
+    /// The end of the stream was read.
     pub read_all: bool,
     pub finding: Option<Violation>,
     /// Bytes read in this run.
@@ -45,7 +45,7 @@ pub(crate) struct EndSocket<'a> {
 }
 
 impl EndSocket<'_> {
-    /// The stack refused a call.
+    /// Handles a call that the stack refused.
     fn refused(&mut self, call: &str, error: TcpError) {
         match error {
             TcpError::Ended(reason) => {
@@ -57,7 +57,7 @@ impl EndSocket<'_> {
         }
     }
 
-    /// Takes the connection's last measurements before it is let go.
+    /// Takes the connection's last measurements before it is released.
     fn remember(&mut self) {
         if self.info.is_none() {
             self.info = self.stack.tcp_info(self.id, self.now).ok().map(Box::new);

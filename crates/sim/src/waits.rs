@@ -1,25 +1,25 @@
-//! How long written bytes wait before they leave for the first time.
+//! The time that written bytes wait before their first transmission.
 //!
-//! Rule: from the application's ledger and from the wire, as a capture beside a
-//! log of writes would show it; nothing is asked of the stack.
+//! Rule: taken from the application's writes and the wire, as from a log of writes
+//! beside a capture; the stack is not asked.
 
 use std::collections::VecDeque;
 
 use fullpipe_pool::{Duration, Instant};
 
-/// The bytes of one end that wait, and those that did.
+/// Waiting times of one end's bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Waits {
-    /// Behind what was written, and when; what has left is not here.
+    /// Stream offset behind each write and its time, as far as not sent yet.
     written: VecDeque<(u64, Instant)>,
-    /// Bytes that have left.
+    /// Bytes sent at least once.
     left: u64,
-    /// Their waiting times, in nanoseconds.
+    /// Sum of their waiting times, in nanoseconds.
     sum_ns: u128,
 }
 
 impl Waits {
-    /// At `now` the application has written `written` bytes in all.
+    /// The application has written `written` bytes in all at `now`.
     pub fn wrote(&mut self, written: u64, now: Instant) {
         match self.written.back_mut() {
             Some((end, at)) if *at == now => *end = written,
@@ -27,7 +27,7 @@ impl Waits {
         }
     }
 
-    /// At `now`, `left` bytes in all have left at least once.
+    /// The end has sent `left` bytes in all at least once at `now`.
     pub fn left(&mut self, left: u64, now: Instant) {
         while self.left < left
             && let Some(&(end, at)) = self.written.front()

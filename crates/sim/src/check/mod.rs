@@ -1,8 +1,8 @@
-//! What must hold in every world, at every step.
+//! Checkers: rules that hold in every world at every step.
 //!
-//! Rule: a checker watches and never acts; a world with checkers runs exactly
-//! as one without. Each is one file. What is wrong is said in words that name
-//! the numbers; the [`World`](crate::World) adds where, when and how to replay.
+//! Rule: a checker only observes; a world runs the same with or without it. Each
+//! checker is one file. A violation is reported in words with the numbers; the
+//! [`World`](crate::World) adds place and time.
 
 pub mod pace;
 pub mod rate;
@@ -10,17 +10,17 @@ pub mod repeats;
 pub mod silence;
 pub mod windows;
 
-/// Which of the checkers that need more than a frame found something to judge in a
-/// world. The others judge every frame of every world.
+/// The checkers that had something to judge, of those that need more than a single
+/// frame. The others judge every frame of every world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckCoverage {
-    /// [`repeats`]: text left after an ACK that its host must believe.
+    /// [`repeats`]: payload was sent after an ACK that the host must believe.
     pub repeats: bool,
-    /// [`pace`]: text left at a rate.
+    /// [`pace`]: payload was sent under a pacing rate.
     pub pace: bool,
     /// [`rate`]: a sample was taken where the path bounds it.
     pub rate: bool,
 }
 
-/// What a checker found wrong.
+/// A violated rule, in words.
 pub type Violation = String;

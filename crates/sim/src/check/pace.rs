@@ -1,51 +1,50 @@
-//! What leaves keeps to the pacing rate.
+//! Checks that segments keep to the pacing rate.
 //!
-//! Rule: each byte takes as long as the rate in force when it left says. In any
-//! stretch of time no more leaves than that time allows, plus one quantum (a
-//! millisecond, or two segments), plus ten segments for each flight that began
-//! in an empty pipe. Where two rates were in force in one turn of the host, the
-//! faster one counts.
+//! Rule: each byte takes the time that the pacing rate gives it. In any period no
+//! more is sent than that allows, plus one quantum (a millisecond, or two
+//! segments), plus ten segments for each flight that began with nothing in flight.
+//! If two rates were in force in one turn of the host, the higher one counts.
 
 use fullpipe_pool::{Duration, Instant};
 
 use super::Violation;
 
-/// Segments that are free when nothing is in flight.
+/// Unpaced segments of a flight that begins with nothing in flight.
 const BURST_SEGMENTS: u32 = 10;
-/// What rounding to nanoseconds may add up to.
+/// Bound of the accumulated rounding to nanoseconds.
 const ROUNDING: Duration = Duration::from_micros(1);
 
-/// How a connection paces, after it has sent. Bytes and bytes a second.
+/// The pacing of a connection after it has sent, in bytes and bytes per second.
 #[derive(Clone, Copy, Debug)]
 pub struct PacingState {
     /// The time.
     pub now: Instant,
-    /// The rate in force; `u64::MAX` is none.
+    /// The pacing rate; `u64::MAX` is none.
     pub rate: u64,
     /// Effective segment size.
     pub mss: u32,
-    /// On the way, what was just sent included.
+    /// Bytes in flight, including those just sent.
     pub in_flight: u32,
-    /// Bytes of text that the stack has ever sent, each time it did.
+    /// Bytes of payload that the stack has sent in all, retransmissions included.
     pub sent: u64,
 }
 
-/// The watch over one end.
+/// The checker of one end.
 #[derive(Clone, Debug, Default)]
 pub struct PaceChecker {
-    /// Time that what has left takes and that has not passed yet.
+    /// Transmission time at the pacing rate that has not passed yet.
     debt: Duration,
-    /// The longest quantum since there was no debt.
+    /// Longest quantum since the debt was last zero.
     quantum: Duration,
     at: Instant,
     rate: u64,
-    /// Bytes of the burst that are still free.
+    /// Unpaced bytes left of the current flight.
     free: u32,
-    /// Bytes of text that have been seen to leave.
+    /// Bytes of payload that this checker has seen leave.
     seen: u64,
 }
 
-/// How long `bytes` take at `rate`.
+/// Transmission time of `bytes` at `rate`.
 fn time_of(bytes: u32, rate: u64) -> Duration {
     if rate == u64::MAX {
         return Duration::ZERO;
@@ -54,10 +53,10 @@ fn time_of(bytes: u32, rate: u64) -> Duration {
 }
 
 impl PaceChecker {
-    /// Frames with texts of these lengths have left, one after the other.
+    /// Checks frames with payloads of these lengths, sent one after another.
     ///
     /// # Errors
-    /// By how much they left too early.
+    /// The time by which they left too early.
     pub fn sent(&mut self, texts: &[u32], pacing: PacingState) -> Result<(), Violation> {
         let PacingState {
             now,
@@ -67,8 +66,8 @@ impl PaceChecker {
             sent,
         } = pacing;
         let bytes: u32 = texts.iter().sum();
-        // What waits for a neighbour's address was sent when it was not seen, and
-        // a flight may have begun with it.
+        // A segment that waits for ARP counts as sent before it is seen here, and a
+        // flight may have begun with it.
         let is_unseen = sent != self.seen + u64::from(bytes);
         self.seen = sent;
         let passed = now.since(self.at);
@@ -87,7 +86,7 @@ impl PaceChecker {
         self.quantum = self.quantum.max(quantum);
         let fastest = rate.max(self.rate);
         (self.at, self.rate) = (now, rate);
-        // FIN counts one. Nothing else was on its way: a flight has begun.
+        // FIN counts one. Nothing else was in flight, so a flight has begun.
         if is_unseen || in_flight <= bytes + 1 {
             self.free = BURST_SEGMENTS * mss;
         }

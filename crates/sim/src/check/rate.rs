@@ -1,37 +1,37 @@
-//! No delivery rate sample is above what the link carries.
+//! Checks that no delivery rate sample exceeds the path's rate.
 //!
-//! Rule: what a sample counts was sent after the flight that it measures began,
-//! and had arrived one propagation delay before the sample was taken. So it
-//! crossed the slowest link within the sample's interval and what its round trip
-//! was longer than the bare path: a queue that runs empty, or ACKs held together
-//! (compressed), may bring more than the rate times the interval, but never more
-//! than the rate times both. draft-cheng-iccrg-delivery-rate-estimation §4.1.
+//! Rule: the payload of a sample was sent after the measured flight began and
+//! arrived one propagation delay before the sample was taken. So it crossed the
+//! slowest link within the sample's interval plus the part of its round trip above
+//! the bare path. A queue that runs empty, or compressed ACKs, may yield more than
+//! the rate times the interval, but never more than the rate times both.
+//! draft-cheng-iccrg-delivery-rate-estimation §4.1.
 //!
-//! That holds while nothing was sent twice and nothing overtakes; the caller
-//! asks only then.
+//! The bound holds only without retransmissions and overtaking; the caller checks
+//! that.
 
 use fullpipe_tcp::congestion::FastestSample;
 
 use super::Violation;
 
-/// The path of the data, and back.
+/// The path in both directions.
 #[derive(Clone, Copy, Debug)]
 pub struct PathCapacity {
-    /// Its slowest link, bits a second.
+    /// Rate of its slowest link, in bits per second.
     pub rate_bps: u64,
-    /// Propagation both ways, microseconds.
+    /// Propagation in both directions, in microseconds.
     pub round_trip_us: u64,
-    /// The longest frame, bytes.
+    /// Longest frame, in bytes.
     pub frame: u64,
 }
 
-/// Two times that were cut to whole microseconds each.
+/// Rounding error of two times in whole microseconds each.
 const ROUNDING_US: u64 = 4;
 
-/// Looks at the fastest sample of a connection.
+/// Checks the fastest sample of a connection.
 ///
 /// # Errors
-/// By how much it is too fast.
+/// The excess over the path's rate.
 pub fn check(sample: FastestSample, path: PathCapacity) -> Result<(), Violation> {
     let waited_us = u64::from(sample.rtt_us).saturating_sub(path.round_trip_us);
     let time_us = u64::from(sample.interval_us) + waited_us + ROUNDING_US;

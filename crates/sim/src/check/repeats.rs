@@ -1,15 +1,16 @@
-//! Nobody sends again what the other side is known to have.
+//! Checks that no payload is retransmitted that the sender must know to have
+//! arrived.
 //!
-//! Rule: an ACK counts from the moment after it has reached its host, and only
-//! if that host must believe it: a bare one that lies exactly at what the host
-//! expects next, with no timestamp older than another that has arrived, and that
-//! acknowledges no less than any other, whether that was believed or not. What it
-//! acknowledges and what it SACKs is then known, until a later ACK stops inside
-//! of what was SACKed: the peer has taken that back (RFC 2018 §8).
+//! Rule: an ACK counts from the moment after it reached its host, and only if the
+//! host must believe it: it has no payload, lies exactly at the host's next
+//! expected sequence number, has no timestamp older than another that arrived, and
+//! acknowledges no less than any other ACK, believed or not. The ranges that it
+//! acknowledges and SACKs are then known, until a later ACK stops inside a SACKed
+//! range: the peer has dropped it (RFC 2018 §8).
 //!
-//! No probe is excepted: one of a closed window or of the peer's life carries
-//! nothing that is known to have arrived, and one for a lost tail is sent only
-//! when nothing is SACKed.
+//! Probes need no exception: a zero-window or keepalive probe carries no payload
+//! that is known to have arrived, and a tail loss probe is sent only when nothing
+//! is SACKed.
 
 use fullpipe_pool::Instant;
 use fullpipe_wire::TcpFlags;
@@ -17,33 +18,34 @@ use fullpipe_wire::TcpFlags;
 use super::Violation;
 use crate::packet::TcpPacket;
 
-/// What one end of a connection must know of what has arrived at the other.
+/// The ranges that one end of a connection must know to have arrived at the other.
 #[derive(Clone, Debug, Default)]
 pub struct RepeatChecker {
     iss: Option<u32>,
-    /// Behind everything that this end has sent.
+    /// Sequence number behind everything that this end has sent.
     sent_end: u32,
     /// The last acknowledgment number that this end has sent.
     acked: Option<u32>,
-    /// Behind everything that has arrived at this end.
+    /// Sequence number behind everything that has arrived at this end.
     arrived_end: Option<u32>,
     newest_stamp: Option<u32>,
-    /// The highest acknowledgment of all that have arrived.
+    /// Highest acknowledgment number that has arrived.
     most_acked: Option<u32>,
-    /// The highest that must be believed, when it came, and the one before it.
+    /// Highest acknowledgment number to be believed and its arrival, and the one
+    /// before it.
     una: Option<(u32, Instant)>,
     una_before: Option<u32>,
-    /// SACKed, and when that was said first.
+    /// SACKed ranges, each with the time of its first report.
     sacked: Vec<(u32, u32, Instant)>,
 }
 
-/// Whether `a` comes after `b`, within half the sequence space.
+/// Returns true if `a` comes after `b`, within half the sequence space.
 const fn after(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) > 0
 }
 
 impl RepeatChecker {
-    /// A segment has reached this end, undamaged.
+    /// Takes a segment that reached this end undamaged.
     pub fn arrived(&mut self, packet: &TcpPacket, now: Instant) {
         if packet.has(TcpFlags::RST) {
             return;
@@ -114,11 +116,11 @@ impl RepeatChecker {
         }
     }
 
-    /// This end sends a segment. Returns whether there was anything to judge: text,
-    /// after an ACK that counts.
+    /// Checks a segment that this end sends. Returns true if there was something to
+    /// judge: payload, after an ACK that counts.
     ///
     /// # Errors
-    /// What of it the other side is known to have.
+    /// The range that is known to have arrived.
     pub fn sent(&mut self, packet: &TcpPacket, now: Instant) -> Result<bool, Violation> {
         let header = &packet.header;
         if packet.has(TcpFlags::RST) {

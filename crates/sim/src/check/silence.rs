@@ -1,33 +1,33 @@
-//! A connection with work to do does not stay silent longer than its timers
+//! Checks that a connection with work to do is not silent longer than its timers
 //! allow.
 //!
-//! Rule: whatever holds text back, either a timer runs or somebody else must
-//! move: the application, or the device. A sender that only its timers can move
-//! is heard at least once in the longest of them.
+//! Rule: while payload waits, either a timer runs, or the application or the device
+//! must act. A sender that only its timers can wake sends something within the
+//! longest of them.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::{Info, TcpConfig};
 
 use super::Violation;
 
-/// What is known of a connection from outside.
+/// The observable state of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionView {
     /// The time.
     pub now: Instant,
-    /// When its host last sent something for it.
+    /// Time at which its host last sent something for it.
     pub spoke: Instant,
-    /// When its stack wants to be woken.
+    /// Time at which its stack wants to be woken.
     pub timer: Option<Instant>,
-    /// Its device takes nothing, or holds what it waits to be told of: the link
-    /// moves next.
+    /// Its device is full, or keeps frames whose completion the connection waits
+    /// for: the link acts next.
     pub device_moves: bool,
 }
 
-/// Slack for what is not the connection's own timer: resolving a neighbour.
+/// Tolerance for address resolution, which has its own timers.
 const SLACK: Duration = Duration::from_secs(5);
 
-/// Looks at an established connection.
+/// Checks an established connection.
 ///
 /// # Errors
 /// When it is silent although it has work to do.
@@ -44,8 +44,8 @@ pub fn check(info: &Info, config: &TcpConfig, seen: &ConnectionView) -> Result<(
             info.limit.current().name()
         )
     };
-    // A cork without a time limit is the application's; it needs no timer, but
-    // what has been sent under it does.
+    // A cork without a time limit is the application's and needs no timer, but
+    // payload that was sent under it does.
     let waits = info.send_queue == info.unsent;
     if waits && info.tuning.corked && config.cork_timeout.is_zero() {
         return Ok(());

@@ -1,68 +1,68 @@
-//! Windows, as the segments on the wire tell them.
+//! Checks advertised windows, as segments on the wire show them.
 //!
-//! Rule: only what has left a host counts. The right edge of an advertised
-//! window never retreats (RFC 9293 §3.8.6.2.2 recommends it, here it is a
-//! must), but for what the window field cannot say: less than one unit of the
-//! scale (RFC 7323 §2.4). Nobody sends text beyond an edge, but for the byte of
-//! a window probe; nobody acknowledges what was never sent.
+//! Rule: only frames that left a host count. The right edge of an advertised window
+//! never retreats (RFC 9293 §3.8.6.2.2 recommends it, here it is required) by more
+//! than the window field cannot express: less than one unit of the scale (RFC 7323
+//! §2.4). No payload is sent beyond the edge, except the byte of a zero-window
+//! probe; no sequence number is acknowledged that was never sent.
 
 use fullpipe_wire::TcpFlags;
 
 use super::Violation;
 use crate::packet::TcpPacket;
 
-/// What one end of a connection has said.
+/// The state of one end of a connection, from the segments that it sent.
 #[derive(Clone, Copy, Debug, Default)]
 struct EndState {
     /// Its initial sequence number.
     iss: Option<u32>,
-    /// The scale it offered.
+    /// Its window scale option.
     scale: Option<u8>,
-    /// Window of its SYN, until it is known what that counts from.
+    /// Window of its SYN, until the sequence number it counts from is known.
     syn_window: Option<u16>,
     /// Right edge of the window it advertised.
     edge: Option<u32>,
-    /// Behind everything it has sent.
+    /// Sequence number behind everything it has sent.
     sent_end: u32,
     /// Sequence number of its FIN.
     fin: Option<u32>,
-    /// It acknowledged the FIN of the other end, or was sent a reset: its
-    /// connection may be over.
+    /// It acknowledged the other end's FIN, or was sent a reset: its connection may
+    /// be over.
     may_be_over: bool,
-    /// It answered one SYN twice and with different numbers, as a listener may
-    /// that remembers nothing: number and scale of the answer before this one.
-    /// Which of them the peer took is seen from what follows.
+    /// It answered one SYN twice with different sequence numbers, as a listener
+    /// with SYN cookies may: number and scale of the first answer. Later segments
+    /// show which one the peer accepted.
     other: Option<(u32, Option<u8>)>,
 }
 
-/// The watch over one connection.
+/// The checker of one connection.
 #[derive(Clone, Debug, Default)]
 pub struct WindowChecker {
     ends: [EndState; 2],
     forgets: [bool; 2],
 }
 
-/// Whether `a` comes after `b`, within half the sequence space.
+/// Returns true if `a` comes after `b`, within half the sequence space.
 const fn after(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) > 0
 }
 
 impl WindowChecker {
-    /// The host at `end` has answered SYNs that it does not remember: when a
-    /// connection is over there, a late duplicate of what opened it may open it
-    /// once more, from the same numbers.
+    /// Tells the checker that the host at `end` sends SYN cookies: after a
+    /// connection is over, a late duplicate of its ACK may open it again with the
+    /// same numbers.
     pub fn may_forget(&mut self, end: usize) {
         self.forgets[end] = true;
     }
 
-    /// Looks at a segment that `end` (0 or 1) sends.
+    /// Checks a segment that `end` (0 or 1) sends.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The violated rule.
     pub fn segment(&mut self, end: usize, packet: &TcpPacket) -> Result<(), Violation> {
         if packet.has(TcpFlags::RST) {
-            // Its connection is over. Where it answers with cookies, what is still
-            // on its way may begin another.
+            // The connection is over. With SYN cookies, a segment still in flight
+            // may open another.
             (self.ends[end].edge, self.ends[end].syn_window) = (None, None);
             self.ends[1 - end].may_be_over = true;
             return Ok(());
@@ -81,7 +81,7 @@ impl WindowChecker {
         if self.ends[end].iss == Some(packet.header.seq) {
             return;
         }
-        // A new incarnation: nothing said before counts.
+        // A new connection: earlier segments do not count.
         if !packet.has(TcpFlags::ACK) && self.ends[end].iss.is_some() {
             *self = Self::default();
         }
@@ -117,7 +117,8 @@ impl WindowChecker {
                 (said.iss, said.scale) = (Some(iss), scale);
             }
             (said.other, said.syn_window) = (None, None);
-            // Its answer to the SYN counts, even if this is a probe from before.
+            // The answer to the SYN counts, even if this segment is a probe from
+            // before.
             said.sent_end = packet.header.seq.wrapping_add(1);
         }
         if said.iss.is_some() && after(packet.seq_end(), said.sent_end) {
@@ -149,7 +150,7 @@ impl WindowChecker {
         if said.other.is_some() {
             return Ok(());
         }
-        // Of two answers, the one is meant whose number is nearer.
+        // Of two answers, the ACK refers to the one with the nearer number.
         let since = |iss: u32| ack.wrapping_sub(iss);
         let meant = peer.other.filter(|(iss, _)| since(*iss) < since(peer_iss));
         let peer_scale = meant.map_or(peer.scale, |(_, scale)| scale);

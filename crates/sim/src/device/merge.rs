@@ -1,11 +1,11 @@
-//! Merges received segments into one frame, as a network card or its driver
-//! does on the way in.
+//! Merges received segments into one frame, as a network card or its driver does
+//! (LRO, GRO).
 //!
-//! Rule: only what a sender could have sent as one is merged: text in order of
-//! one connection, with the same acknowledgment, window, options and marks,
-//! sound and without flags that mean something; anything else passes at once,
-//! and behind what was held of its connection. Nothing is held longer than the
-//! description says. RFC 3168 marks are never mixed.
+//! Rule: only segments that a sender could have sent as one are merged: in-order
+//! payload of one connection with the same acknowledgment, window, options and ECN
+//! field, valid, and without flags other than ACK and PSH or FIN. Any other frame
+//! passes at once, behind the merged segments of its connection. No segment is kept
+//! longer than the model says.
 
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -19,32 +19,32 @@ use fullpipe_wire::{
 
 use super::segmenter::{number_at, seal};
 
-/// Connections of which something is held at one time, at most.
+/// Largest number of connections with segments kept for merging.
 const MOST_FLOWS: usize = 8;
 /// Bytes of the IPv4 header and of the link header before it.
 const TCP_AT: usize = EthernetHeader::LEN + Ipv4Header::LEN;
 
-/// How a device merges: like a card with two interrupt timers, one that starts
-/// anew with each frame and one that does not.
+/// The merging of a device: a card with two interrupt timers, one that restarts
+/// with each frame and one that does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Merge {
-    /// What is held is given up when nothing came for so long.
+    /// Segments are handed up when none followed for this long.
     #[serde(with = "crate::text_forms::duration")]
     pub quiet: Duration,
-    /// And in any case when its first segment is so old.
+    /// Segments are handed up in any case when the first of them is this old.
     #[serde(with = "crate::text_forms::duration")]
     pub longest: Duration,
-    /// The stack is told that checksums were verified; else it looks itself.
+    /// The device reports verified checksums; otherwise the stack verifies them.
     pub verifies: bool,
 }
 
-/// Segments of one connection that were merged, and may go on to be.
+/// Merged segments of one connection, which others may still join.
 #[derive(Debug)]
 struct MergedFrame {
     frame: Vec<u8>,
     head_len: usize,
-    /// Bytes of text of its first segment: what a full one carries.
+    /// Payload of the first segment: that of a full one.
     size: usize,
     count: u16,
     flags: TcpFlags,
@@ -59,18 +59,18 @@ struct Candidate {
     flags: TcpFlags,
 }
 
-/// The device's receiving side.
+/// The device's receive side.
 #[derive(Debug)]
 pub struct Merger {
     model: Merge,
     held: Vec<MergedFrame>,
 }
 
-/// Where merged frames go.
+/// The frames handed up.
 pub type ReceivedFrames = VecDeque<(Vec<u8>, RxMeta)>;
 
 impl Merger {
-    /// Nothing held.
+    /// A merger without segments.
     pub fn new(model: Merge) -> Self {
         Self {
             model,
@@ -78,7 +78,7 @@ impl Merger {
         }
     }
 
-    /// A frame arrives. What need not wait goes to `arrived`.
+    /// Takes an arriving frame. Frames that need not wait go to `arrived`.
     pub fn take(&mut self, frame: Vec<u8>, now: Instant, arrived: &mut ReceivedFrames) {
         let place = self.held.iter().position(|held| held.is_of(&frame));
         let Some(piece) = Candidate::of(&frame) else {
@@ -104,7 +104,8 @@ impl Merger {
         }
     }
 
-    /// Begins to hold a frame; the oldest makes room for it. Returns its place.
+    /// Starts to merge with this frame; hands up the oldest when there is no room.
+    /// Returns its index.
     fn hold(
         &mut self,
         frame: Vec<u8>,
@@ -136,14 +137,14 @@ impl Merger {
         arrived.push_back((held.whole(), meta));
     }
 
-    /// Gives up what has been held long enough by `now`.
+    /// Hands up the segments whose time is over at `now`.
     pub fn interrupt(&mut self, now: Instant, arrived: &mut ReceivedFrames) {
         while let Some(place) = self.held.iter().position(|held| self.due(held) <= now) {
             self.give_up(place, arrived);
         }
     }
 
-    /// When something will have been held long enough.
+    /// Time at which the next segments are handed up.
     pub fn next_interrupt(&self) -> Option<Instant> {
         self.held.iter().map(|held| self.due(held)).min()
     }
@@ -154,7 +155,8 @@ impl Merger {
 }
 
 impl Candidate {
-    /// What of `frame` could be merged; `None`: it passes as it is.
+    /// The part of `frame` that can be merged; `None` if the frame passes
+    /// unchanged.
     fn of(frame: &[u8]) -> Option<Self> {
         let (ethernet, packet) = EthernetHeader::parse(frame).ok()?;
         let (ip, segment) = Ipv4Header::parse(packet, ChecksumPolicy::Verify).ok()?;
@@ -181,14 +183,13 @@ impl Candidate {
 }
 
 impl MergedFrame {
-    /// Whether `frame` is of the same connection and direction: addresses and
-    /// ports.
+    /// Returns true if `frame` has the same addresses and ports.
     fn is_of(&self, frame: &[u8]) -> bool {
         let key = EthernetHeader::LEN + 12..TCP_AT + 4;
         frame.get(key.clone()) == self.frame.get(key)
     }
 
-    /// Whether a segment of this connection continues what is held.
+    /// Returns true if a segment of this connection continues the merged payload.
     fn goes_on(&self, frame: &[u8], piece: &Candidate) -> bool {
         let next = number_at(&self.frame, TCP_AT + 4)
             .wrapping_add((self.frame.len() - self.head_len) as u32);
@@ -212,12 +213,12 @@ impl MergedFrame {
         self.last_at = now;
     }
 
-    /// Whether nothing can follow `piece`, which was merged last.
+    /// Returns true if no segment can follow `piece`, which was merged last.
     fn is_complete(&self, piece: &Candidate) -> bool {
         piece.payload_len < self.size || self.flags.intersects(TcpFlags::PSH.union(TcpFlags::FIN))
     }
 
-    /// The frame as the stack gets it.
+    /// The merged frame.
     fn whole(mut self) -> Vec<u8> {
         if self.count > 1 {
             self.frame[TCP_AT + 13] = self.flags.bits() as u8;

@@ -1,28 +1,28 @@
-//! Cuts one frame of a stack into the segments that go on the wire, as a
-//! network card with segmentation offload does.
+//! Cuts one frame of a stack into segments for the wire, as a network card with
+//! segmentation offload (TSO) does.
 //!
-//! Rule: each segment is what the stack would have made itself: its own
-//! sequence number, identification, length and checksums; FIN and PSH only on
-//! the last, CWR only on the first (RFC 3168 §6.1.2). Timestamps and everything
-//! else are repeated. How large the pieces are is the stack's word.
+//! Rule: each segment equals one that the stack would have made: its own sequence
+//! number, identification, length and checksums; FIN and PSH only on the last, CWR
+//! only on the first (RFC 3168 §6.1.2); timestamps and the rest are repeated. The
+//! stack chooses the segment size.
 
 use std::net::Ipv4Addr;
 
 use fullpipe::device::{TxChecksum, TxMeta};
 use fullpipe_wire::{Checksum, EthernetHeader, Ipv4Header, TcpFlags, tcp::set_checksum};
 
-/// Where a segment begins, counted from the start of the frame.
+/// Offset of the IP header in the frame.
 const IP_AT: usize = EthernetHeader::LEN;
 const TCP_AT: usize = IP_AT + Ipv4Header::LEN;
-/// Places in the TCP header.
+/// Offsets of TCP header fields in the frame.
 const SEQ_AT: usize = TCP_AT + 4;
 const FLAGS_AT: usize = TCP_AT + 13;
 
 /// The frames that go on the wire for `frame`, in order.
 ///
 /// # Panics
-/// If the stack asks for a cut outside of a TCP segment over plain IPv4: its
-/// own mistake.
+/// If the stack asks to cut something other than a TCP segment over IPv4 without
+/// options.
 pub fn cut(mut frame: Vec<u8>, meta: TxMeta) -> Vec<Vec<u8>> {
     let size = usize::from(meta.segment_size);
     if size == 0 {
@@ -61,8 +61,8 @@ fn segment(head: &[u8], piece: &[u8], number: usize, size: usize, is_last: bool)
     frame
 }
 
-/// Writes the length, the identification and the checksums that a TCP segment
-/// over plain IPv4 has now.
+/// Writes the length, the identification and the checksums of a TCP segment over
+/// plain IPv4.
 pub(super) fn seal(frame: &mut [u8], identification: u16) {
     let total_len = (frame.len() - IP_AT) as u16;
     let ip = &mut frame[IP_AT..TCP_AT];
@@ -90,8 +90,8 @@ fn complete(frame: &mut [u8], checksum: TxChecksum) {
         TxChecksum::Complete => {}
         TxChecksum::Partial { start, offset } => {
             let covered = &mut frame[usize::from(start)..];
-            // Of UDP, 0 would mean that there is none. RFC 768. In TCP both
-            // spellings of zero are valid.
+            // In UDP, 0 would mean that there is no checksum (RFC 768). In TCP both
+            // representations of zero are valid.
             let sum = match Checksum::of(covered).finish() {
                 0 => u16::MAX,
                 sum => sum,

@@ -1,4 +1,4 @@
-//! The two queues, from both sides.
+//! The transmit and the receive queue, from both sides.
 
 use super::*;
 

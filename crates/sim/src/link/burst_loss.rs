@@ -1,8 +1,8 @@
 //! Bursty loss: the model of Gilbert and Elliott.
 //!
-//! Rule: the channel is good or bad, and may change state before each frame;
-//! each state loses frames with a probability of its own. Time does not change
-//! the state, only frames do.
+//! Rule: the channel is good or bad and may change state before each frame; each
+//! state loses frames with its own probability. The state changes with frames, not
+//! with time.
 
 use fullpipe_pool::Rng;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub struct BurstLoss {
     pub loss_bad: f64,
 }
 
-/// One direction's channel.
+/// The state of one direction's channel.
 #[derive(Clone, Debug)]
 pub(super) struct BurstLossState {
     rng: Rng,
@@ -34,7 +34,8 @@ impl BurstLossState {
         Self { rng, bad: false }
     }
 
-    /// Whether the next frame is lost; `None` is a channel that is always good.
+    /// Returns true if the next frame is lost. With `None` the channel is always
+    /// good.
     pub fn strikes(&mut self, model: Option<BurstLoss>) -> bool {
         let Some(model) = model else {
             self.bad = false;

@@ -1,10 +1,9 @@
 //! CoDel, the controlled delay queue discipline. RFC 8289.
 //!
-//! Rule: what counts is the time a frame has waited, looked at when it leaves.
-//! Once every frame of an interval has waited longer than the target, frames
-//! are dropped (or marked), the next one sooner by the square root of how many
-//! there were. How much may wait at most is `queue.rs`'s word. Names as in the
-//! RFC's §5.
+//! Rule: a frame's waiting time is checked when it leaves. Once every frame of an
+//! interval has waited longer than the target, frames are dropped (or marked), at
+//! intervals that shrink with the square root of the number of drops. `queue.rs`
+//! limits the queue's length. Names are those of the RFC's §5.
 
 use fullpipe_pool::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -16,10 +15,10 @@ use super::queue::{FrameQueue, QueuedFrame};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Codel {
-    /// A standing queue this short is good, in microseconds.
+    /// Acceptable standing delay, in microseconds.
     pub target_us: u64,
-    /// A queue must stand for this long before anything is dropped, in
-    /// microseconds: about the longest usual round trip.
+    /// Time for which the delay must stay above the target before a frame is
+    /// dropped, in microseconds: about the longest usual round trip.
     pub interval_us: u64,
     /// Frames that can be marked are marked instead of dropped. §3.1.
     pub ecn: bool,
@@ -35,36 +34,36 @@ impl Codel {
         }
     }
 
-    /// When to drop next, `count` drops into the dropping state. §3.3.
+    /// Time of the next drop, `count` drops into the dropping state. §3.3.
     fn control_law(&self, t: Instant, count: u32) -> Instant {
         let interval = (self.interval_us * 1_000) as f64;
         t + Duration::from_nanos((interval / f64::from(count.max(1)).sqrt()) as u64)
     }
 }
 
-/// What CoDel did to frames that left.
+/// Number of frames that CoDel dropped and marked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CodelCounts {
     pub dropped: u64,
     pub marked: u64,
 }
 
-/// One direction's control.
+/// The state of one direction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CodelState {
-    /// When the queue will have stood above the target for an interval.
+    /// Time at which the delay will have been above the target for an interval.
     first_above_time: Option<Instant>,
     drop_next: Instant,
     /// Drops since the dropping state was entered.
     count: u32,
-    /// What `count` was when it was entered last.
+    /// Value of `count` when the dropping state was last entered.
     lastcount: u32,
     dropping: bool,
 }
 
 impl CodelState {
-    /// The frame that leaves `line` at `now`, and what it cost. A queue of no
-    /// more than `maxpacket` bytes is never emptied.
+    /// Takes the frame that leaves `line` at `now`; also returns the drops and
+    /// marks. A queue of at most `maxpacket` bytes is never emptied.
     pub fn deque(
         &mut self,
         model: Codel,
@@ -72,17 +71,17 @@ impl CodelState {
         maxpacket: usize,
         now: Instant,
     ) -> (Option<QueuedFrame>, CodelCounts) {
-        let mut toll = CodelCounts::default();
+        let mut counts = CodelCounts::default();
         let (mut first, mut ok_to_drop) = self.dodeque(model, line, maxpacket, now);
         if self.dropping {
             self.dropping &= ok_to_drop;
             while self.dropping && now >= self.drop_next {
                 self.count += 1;
-                if marks(model, &mut first, &mut toll) {
+                if marks(model, &mut first, &mut counts) {
                     self.drop_next = model.control_law(self.drop_next, self.count);
                     break;
                 }
-                toll.dropped += 1;
+                counts.dropped += 1;
                 (first, ok_to_drop) = self.dodeque(model, line, maxpacket, now);
                 self.dropping = ok_to_drop;
                 if self.dropping {
@@ -90,8 +89,8 @@ impl CodelState {
                 }
             }
         } else if ok_to_drop {
-            if !marks(model, &mut first, &mut toll) {
-                toll.dropped += 1;
+            if !marks(model, &mut first, &mut counts) {
+                counts.dropped += 1;
                 (first, _) = self.dodeque(model, line, maxpacket, now);
             }
             self.dropping = true;
@@ -99,11 +98,11 @@ impl CodelState {
             self.lastcount = self.count;
             self.drop_next = model.control_law(now, self.count);
         }
-        (first, toll)
+        (first, counts)
     }
 
-    /// Where the control law goes on: near where it was, if that was not long
-    /// ago. §5.4.
+    /// The first count of a dropping state: near the last one, if that ended
+    /// recently. §5.4.
     fn first_count(&self, model: Codel, now: Instant) -> u32 {
         let delta = self.count.saturating_sub(self.lastcount);
         let recent = Duration::from_micros(16 * model.interval_us);
@@ -114,7 +113,7 @@ impl CodelState {
         }
     }
 
-    /// Takes the first frame, and says whether it may be dropped. §5.6.
+    /// Takes the first frame; also returns whether it may be dropped. §5.6.
     fn dodeque(
         &mut self,
         model: Codel,
@@ -139,10 +138,10 @@ impl CodelState {
     }
 }
 
-/// Marks the frame, if both it and the discipline let it be.
-fn marks(model: Codel, first: &mut Option<QueuedFrame>, toll: &mut CodelCounts) -> bool {
+/// Marks the frame if the settings allow marking and the frame can be marked.
+fn marks(model: Codel, first: &mut Option<QueuedFrame>, counts: &mut CodelCounts) -> bool {
     let marked = model.ecn && first.as_mut().is_some_and(|first| mark(&mut first.frame));
-    toll.marked += u64::from(marked);
+    counts.marked += u64::from(marked);
     marked
 }
 

@@ -1,10 +1,10 @@
 //! Corruption: flipped bits that the frame check sequence did not catch.
 //!
-//! Rule: every corruption can be detected. The flipped bits are in one byte of
-//! an IP packet, so the Internet checksum over that byte cannot come out right;
-//! and frames without such a checksum (ARP) are left alone. The byte only grows,
-//! by less than 255: so what two links in a row do to a frame cannot cancel out.
-//! A receiver that delivers a corrupted byte is therefore always wrong.
+//! Rule: every corruption can be detected, so a receiver that delivers a corrupted
+//! byte is always wrong. The flipped bits are in one byte of an IP packet, where
+//! the Internet checksum catches them; frames without such a checksum (ARP) are not
+//! touched. The byte only grows, by less than 255, so the corruptions of two links
+//! in a row cannot cancel each other.
 
 use fullpipe_pool::Rng;
 
@@ -17,7 +17,7 @@ const IPV4: [u8; 2] = [0x08, 0x00];
 pub(super) struct Corruption(pub Rng);
 
 impl Corruption {
-    /// Perhaps flips bits in `frame`; returns whether it did.
+    /// Flips bits in `frame` with this probability; returns true if it did.
     pub fn strike(&mut self, frame: &mut [u8], probability: f64) -> bool {
         if probability <= 0.0 || !self.0.chance(probability) {
             return false;

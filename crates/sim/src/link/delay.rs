@@ -1,7 +1,7 @@
 //! Propagation delay and jitter.
 //!
-//! Rule: jitter keeps frames in order. A frame never arrives before the one
-//! sent ahead of it; it then arrives together with it.
+//! Rule: jitter keeps frames in order. A frame that would arrive before the one
+//! sent ahead of it arrives together with it.
 
 use fullpipe_pool::{Duration, Instant, Rng};
 
@@ -20,7 +20,7 @@ impl Propagation {
         }
     }
 
-    /// When a frame whose last bit left at `departure` arrives.
+    /// Arrival time of a frame whose last bit left at `departure`.
     pub fn arrival(&mut self, departure: Instant, delay_us: u64, jitter_us: u64) -> Instant {
         let jitter_ns = if jitter_us == 0 {
             0

@@ -1,6 +1,6 @@
 //! Duplication: some frames arrive twice, the copy right behind the original.
 //!
-//! Rule: a copy takes no time on the wire. It was made beyond it.
+//! Rule: a copy takes no time on the wire.
 
 use fullpipe_pool::Rng;
 
@@ -9,7 +9,7 @@ use fullpipe_pool::Rng;
 pub(super) struct Duplication(pub Rng);
 
 impl Duplication {
-    /// Whether the next frame arrives twice.
+    /// Returns true if the next frame arrives twice.
     pub fn strikes(&mut self, probability: f64) -> bool {
         probability > 0.0 && self.0.chance(probability)
     }

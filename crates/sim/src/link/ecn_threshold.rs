@@ -1,44 +1,45 @@
-//! A queue that reports congestion as soon as it is longer than a threshold.
+//! A queue that reports congestion from a threshold on.
 //!
-//! Rule: a frame that finds more waiting than the threshold is marked if it can
-//! be, and dropped if it cannot, as if the queue ended there. Nothing is random
-//! and nothing is averaged.
+//! Rule: a frame that finds the queue at the threshold is marked with CE if its
+//! sender uses ECN, and dropped otherwise. Nothing is random and nothing is
+//! averaged.
 
 use super::{mark::mark, queue::FrameQueue};
 use serde::{Deserialize, Serialize};
 
-/// How long the queue may be before congestion is reported.
+/// Length of the queue from which congestion is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum EcnThreshold {
-    /// So many frames.
+    /// This many frames.
     Packets(u32),
-    /// So many bytes of frames.
+    /// This many bytes of frames.
     Bytes(u64),
 }
 
-/// What becomes of a frame that joins a queue.
+/// The queue's action on an arriving frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QueueAction {
-    /// It waits, unchanged.
-    Alone,
-    /// It waits, marked.
-    Marked,
-    /// It is dropped.
-    Dropped,
+    /// The frame is queued unchanged.
+    Enqueue,
+    /// The frame is queued and marked.
+    EnqueueMarked,
+    /// The frame is dropped.
+    Drop,
 }
 
 impl EcnThreshold {
-    /// What becomes of `frame`, which would join `line`; marks it if need be.
+    /// Decides on `frame`, which would join `line`, and marks it if the threshold
+    /// is exceeded.
     pub(super) fn treat(self, frame: &mut [u8], line: &FrameQueue) -> QueueAction {
         let exceeded = match self {
             Self::Packets(packets) => line.len() >= packets as usize,
             Self::Bytes(bytes) => line.bytes() + frame.len() as u64 > bytes,
         };
         match exceeded {
-            false => QueueAction::Alone,
-            true if mark(frame) => QueueAction::Marked,
-            true => QueueAction::Dropped,
+            false => QueueAction::Enqueue,
+            true if mark(frame) => QueueAction::EnqueueMarked,
+            true => QueueAction::Drop,
         }
     }
 }

@@ -1,13 +1,12 @@
 //! Carries frames across a link.
 //!
-//! Rule: the only order of things is time. Frames are offered, the wire takes
-//! them from the queues as it becomes free, arrivals come out in order of time
-//! and, at one time, in the order they were sent. What each impairment does is
-//! in the file that has its name.
+//! Rule: everything is ordered by time. Frames are offered, the wire takes them
+//! from the queues as it becomes free, and arrivals come out by time and, at the
+//! same time, in the order they were sent. Each impairment is in the file that has
+//! its name.
 //!
-//! The order of calls: [`LinkEngine::offer`] whenever a frame is there;
-//! [`LinkEngine::take`] until `None`, at the time [`LinkEngine::next_event`]
-//! gives or at any other.
+//! The order of calls: [`LinkEngine::offer`] for each frame; [`LinkEngine::take`]
+//! until `None`, at the time that [`LinkEngine::next_event`] gives or at any other.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -31,15 +30,15 @@ use super::{Direction, ETHERNET_HEADER_LEN, LinkModel, Queue};
 /// A frame that arrives.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// When its last bit arrived.
+    /// Arrival time of its last bit.
     pub at: Instant,
-    /// Which way it went.
+    /// Its direction.
     pub direction: Direction,
-    /// The frame, perhaps damaged.
+    /// The frame, perhaps corrupted.
     pub frame: Vec<u8>,
 }
 
-/// What became of the frames of one direction.
+/// Counts of the frames of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCounters {
     /// Frames given to the link.
@@ -59,25 +58,25 @@ pub struct LinkCounters {
     pub dropped_by_codel: u64,
     /// Marked with CE, by CoDel or beyond the threshold.
     pub marked: u64,
-    /// Dropped because they were longer than the link, the shaper or the hop can
-    /// carry.
+    /// Dropped because they were longer than the link, the shaper or the hop
+    /// carries.
     pub dropped_too_long: u64,
     /// Dropped because the link was down, or in an outage.
     pub dropped_while_down: u64,
-    /// Delivered late, behind frames sent after them.
+    /// Delivered late, after frames sent behind them.
     pub reordered: u64,
     /// Delivered twice.
     pub duplicated: u64,
     /// Delivered with flipped bits.
     pub corrupted: u64,
-    /// The most frames that ever waited in the queue.
+    /// Largest number of frames that waited in the queue at one time.
     pub longest_queue: usize,
-    /// Time in which frames of this direction had the wire, or the air, to
-    /// themselves, backoff and access time included.
+    /// Time for which frames of this direction used the wire or the air, backoff
+    /// and access time included.
     pub busy: Duration,
 }
 
-/// A frame on its way, ordered by arrival, then by sequence number.
+/// A frame in flight, ordered by arrival, then by sequence number.
 #[derive(Debug)]
 struct InFlight {
     at: Instant,
@@ -112,20 +111,21 @@ impl Ord for InFlight {
     }
 }
 
-/// One direction's state: a queue, and each impairment's.
+/// The state of one direction: a queue, and each impairment's state.
 #[derive(Debug)]
 struct DirectionState {
     link: LinkModel,
     line: FrameQueue,
     codel: CodelState,
-    /// When the frame on the wire has left; shared by both lanes of a radio.
+    /// Time at which the wire becomes free; the same for both directions of a
+    /// radio.
     free_at: Instant,
     serializer: Serializer,
     bucket: BucketState,
     propagation: Propagation,
     loss: Loss,
     channel: BurstLossState,
-    detour: LatePath,
+    late_path: LatePath,
     duplication: Duplication,
     corruption: Corruption,
     counters: LinkCounters,
@@ -143,14 +143,14 @@ impl DirectionState {
             propagation: Propagation::new(rng.fork(1)),
             loss: Loss(rng.fork(2)),
             channel: BurstLossState::new(rng.fork(3)),
-            detour: LatePath(rng.fork(4)),
+            late_path: LatePath(rng.fork(4)),
             duplication: Duplication(rng.fork(5)),
             corruption: Corruption(rng.fork(6)),
             counters: LinkCounters::default(),
         }
     }
 
-    /// When the first frame that waits may be put on the wire.
+    /// Time at which the first waiting frame may be put on the wire.
     fn next_start(&self) -> Option<Instant> {
         let first = self.line.first()?;
         let free = self.free_at.max(first.since);
@@ -160,7 +160,7 @@ impl DirectionState {
         })
     }
 
-    /// Whether a frame of `len` bytes could ever cross.
+    /// Returns true if a frame of `len` bytes can cross at all.
     fn can_carry(&self, len: usize) -> bool {
         let fits_bucket = self
             .link
@@ -169,31 +169,31 @@ impl DirectionState {
         len <= self.link.mtu + ETHERNET_HEADER_LEN && fits_bucket
     }
 
-    /// What the length of the queue means for a frame that would join it.
+    /// The queue's action on an arriving frame.
     fn treat(&mut self, frame: &mut [u8]) -> QueueAction {
         let shaper_bytes = self.link.token_bucket.map(|bucket| bucket.limit_bytes);
         if !self.line.admits(frame.len(), self.link.queue, shaper_bytes) {
-            return QueueAction::Dropped;
+            return QueueAction::Drop;
         }
         match self.link.ecn_threshold {
             Some(threshold) => threshold.treat(frame, &self.line),
-            None => QueueAction::Alone,
+            None => QueueAction::Enqueue,
         }
     }
 
-    /// The frame that leaves the queue at `now`.
+    /// Takes the frame that leaves the queue at `now`.
     fn leave(&mut self, now: Instant) -> Option<QueuedFrame> {
         let Some(model) = self.link.codel else {
             return self.line.leave();
         };
         let maxpacket = self.link.mtu + ETHERNET_HEADER_LEN;
-        let (first, toll) = self.codel.deque(model, &mut self.line, maxpacket, now);
-        self.counters.dropped_by_codel += toll.dropped;
-        self.counters.marked += toll.marked;
+        let (first, counts) = self.codel.deque(model, &mut self.line, maxpacket, now);
+        self.counters.dropped_by_codel += counts.dropped;
+        self.counters.marked += counts.marked;
         first
     }
 
-    /// Whether the frame that has just left is lost.
+    /// Returns true if the frame that has just left is lost.
     fn loses_frame(&mut self) -> bool {
         if self.channel.strikes(self.link.burst_loss) {
             self.counters.lost_in_burst += 1;
@@ -207,113 +207,116 @@ impl DirectionState {
     }
 }
 
-/// A link at work: [`offer`](Self::offer) frames, [`take`](Self::take) what has
-/// arrived, until `None`, whenever [`next_event`](Self::next_event) says.
+/// A link in operation: [`offer`](Self::offer) frames, and [`take`](Self::take)
+/// arrivals until `None` at each [`next_event`](Self::next_event).
 #[derive(Debug)]
 pub struct LinkEngine {
-    lanes: [DirectionState; 2],
+    directions: [DirectionState; 2],
     radio: Option<Radio>,
-    air: RadioContention,
+    contention: RadioContention,
     up: bool,
     in_flight: BinaryHeap<Reverse<InFlight>>,
     sent: u64,
 }
 
 impl LinkEngine {
-    /// A link that is the same in both directions, all its chance from `rng`.
+    /// A link that is the same in both directions. All its randomness comes from
+    /// `rng`.
     pub fn new(link: LinkModel, rng: &Rng) -> Self {
         Self::asymmetric(link, link, rng)
     }
 
-    /// A link that does `forward` and `back` to the two directions. It is a
-    /// half-duplex radio when `forward` says so.
+    /// A link whose two directions differ. It is a half-duplex radio if `forward`
+    /// has a radio.
     pub fn asymmetric(forward: LinkModel, back: LinkModel, rng: &Rng) -> Self {
         Self {
-            lanes: [
+            directions: [
                 DirectionState::new(forward, &rng.fork(0)),
                 DirectionState::new(back, &rng.fork(1)),
             ],
             radio: forward.radio,
-            air: RadioContention(rng.fork(2)),
+            contention: RadioContention(rng.fork(2)),
             up: true,
             in_flight: BinaryHeap::new(),
             sent: 0,
         }
     }
 
-    /// What the link does to frames that go `direction`.
+    /// The model of `direction`.
     pub fn link(&self, direction: Direction) -> &LinkModel {
-        &self.lanes[direction.index()].link
+        &self.directions[direction.index()].link
     }
 
-    /// Replaces what the link does from now on; frames on their way keep theirs.
+    /// Replaces the model of `direction` from now on; frames in flight are not
+    /// affected.
     pub fn change(&mut self, direction: Direction, link: LinkModel) {
-        self.lanes[direction.index()].link = link;
+        self.directions[direction.index()].link = link;
         if direction == Direction::Forward {
             self.radio = link.radio;
         }
     }
 
-    /// Plugs the link in or out. While it is out, frames offered are dropped.
+    /// Plugs the link in, or unplugs it. While it is unplugged, offered frames are
+    /// dropped.
     pub fn set_up(&mut self, up: bool) {
         self.up = up;
     }
 
-    /// Whether the link is plugged in.
+    /// Returns true if the link is plugged in.
     pub fn is_up(&self) -> bool {
         self.up
     }
 
-    /// What became of the frames that went `direction`.
+    /// The counters of `direction`.
     pub fn counters(&self, direction: Direction) -> &LinkCounters {
-        &self.lanes[direction.index()].counters
+        &self.directions[direction.index()].counters
     }
 
-    /// Whether a sender that holds its frames back ([`Queue::Device`]) may
-    /// offer the next one. Always, with any other queue.
+    /// Returns true if a sender that keeps its own queue ([`Queue::Device`]) may
+    /// offer the next frame; always true with any other queue.
     pub fn has_room(&self, direction: Direction) -> bool {
-        let lane = &self.lanes[direction.index()];
-        lane.link.queue != Queue::Device || lane.line.is_empty()
+        let own = &self.directions[direction.index()];
+        own.link.queue != Queue::Device || own.line.is_empty()
     }
 
-    /// Frames inside the link: those that wait and those on their way.
+    /// Number of frames inside the link, waiting or in flight.
     pub fn held(&self) -> u64 {
-        let waiting: usize = self.lanes.iter().map(|lane| lane.line.len()).sum();
+        let waiting: usize = self.directions.iter().map(|own| own.line.len()).sum();
         (waiting + self.in_flight.len()) as u64
     }
 
-    /// Takes a frame at `now`; it is dropped when nothing can hold it.
+    /// Accepts a frame at `now`, or drops it when the queue is full.
     pub fn offer(&mut self, direction: Direction, mut frame: Vec<u8>, now: Instant) {
         self.advance(now);
-        let lane = &mut self.lanes[direction.index()];
-        lane.counters.offered += 1;
+        let own = &mut self.directions[direction.index()];
+        own.counters.offered += 1;
         if !self.up {
-            lane.counters.dropped_while_down += 1;
-        } else if !lane.can_carry(frame.len()) {
-            lane.counters.dropped_too_long += 1;
-        } else if let Some(hop) = lane.link.hop.filter(|hop| hop.stops(&frame)) {
-            lane.counters.dropped_too_long += 1;
+            own.counters.dropped_while_down += 1;
+        } else if !own.can_carry(frame.len()) {
+            own.counters.dropped_too_long += 1;
+        } else if let Some(hop) = own.link.hop.filter(|hop| hop.stops(&frame)) {
+            own.counters.dropped_too_long += 1;
             if let Some(answer) = hop.answer(&frame) {
-                let there_and_back = Duration::from_micros(lane.link.delay_us);
+                let there_and_back = Duration::from_micros(own.link.delay_us);
                 self.arrive(direction.reverse(), now + there_and_back, answer);
             }
         } else {
-            match lane.treat(&mut frame) {
-                QueueAction::Alone => {}
-                QueueAction::Marked => lane.counters.marked += 1,
-                QueueAction::Dropped => {
-                    lane.counters.dropped_by_queue += 1;
+            match own.treat(&mut frame) {
+                QueueAction::Enqueue => {}
+                QueueAction::EnqueueMarked => own.counters.marked += 1,
+                QueueAction::Drop => {
+                    own.counters.dropped_by_queue += 1;
                     return;
                 }
             }
-            lane.line.join(frame, now);
+            own.line.join(frame, now);
             self.advance(now);
-            let lane = &mut self.lanes[direction.index()];
-            lane.counters.longest_queue = lane.counters.longest_queue.max(lane.line.len());
+            let own = &mut self.directions[direction.index()];
+            own.counters.longest_queue = own.counters.longest_queue.max(own.line.len());
         }
     }
 
-    /// The next frame that has arrived by `now`.
+    /// Returns the next frame that has arrived by `now`.
     pub fn take(&mut self, now: Instant) -> Option<Delivery> {
         self.advance(now);
         if self.in_flight.peek()?.0.at > now {
@@ -325,7 +328,7 @@ impl LinkEngine {
             frame,
             ..
         } = self.in_flight.pop()?.0;
-        let counters = &mut self.lanes[direction.index()].counters;
+        let counters = &mut self.directions[direction.index()].counters;
         counters.delivered += 1;
         counters.delivered_bytes += frame.len() as u64;
         Some(Delivery {
@@ -335,8 +338,8 @@ impl LinkEngine {
         })
     }
 
-    /// When something happens next by itself: a frame arrives, or one that
-    /// waits is put on the wire. `None` when the link is empty.
+    /// Time of the next arrival or the next start of a transmission. `None` when
+    /// the link is empty.
     pub fn next_event(&self) -> Option<Instant> {
         let arrival = self.in_flight.peek().map(|first| first.0.at);
         self.next_start()
@@ -346,15 +349,18 @@ impl LinkEngine {
             .min()
     }
 
-    /// When a frame is put on the wire next, and which directions have one that
-    /// can be.
+    /// Time of the next start of a transmission, and the directions that have a
+    /// frame for it.
     fn next_start(&self) -> Option<(Instant, [bool; 2])> {
-        let starts = [self.lanes[0].next_start(), self.lanes[1].next_start()];
+        let starts = [
+            self.directions[0].next_start(),
+            self.directions[1].next_start(),
+        ];
         let first = starts.into_iter().flatten().min()?;
         Some((first, starts.map(|start| start == Some(first))))
     }
 
-    /// Puts on the wire what it has been free for by `now`.
+    /// Starts every transmission that was possible by `now`.
     fn advance(&mut self, now: Instant) {
         while let Some((start, ready)) = self.next_start() {
             if start > now {
@@ -362,10 +368,10 @@ impl LinkEngine {
             }
             match self.radio {
                 Some(radio) => {
-                    let (direction, backoff) = self.air.contest(radio, ready);
+                    let (direction, backoff) = self.contention.contest(radio, ready);
                     let bits_from = start + backoff + Duration::from_micros(radio.access_us);
                     let left = self.transmit(direction, start, bits_from);
-                    self.lanes[direction.reverse().index()].free_at = left;
+                    self.directions[direction.reverse().index()].free_at = left;
                 }
                 None => {
                     let direction = if ready[0] {
@@ -382,43 +388,43 @@ impl LinkEngine {
     /// Takes the first frame from the queue at `start`, and puts its first bit
     /// on the wire at `bits_from`. Returns when the wire is free again.
     fn transmit(&mut self, direction: Direction, start: Instant, bits_from: Instant) -> Instant {
-        let lane = &mut self.lanes[direction.index()];
-        let Some(waiting) = lane.leave(start) else {
+        let own = &mut self.directions[direction.index()];
+        let Some(waiting) = own.leave(start) else {
             unreachable!("a start without a frame, or a queue that CoDel emptied");
         };
         let mut frame = waiting.frame;
         let (mut start, mut bits_from) = (start, bits_from);
-        if let Some(model) = lane.link.token_bucket {
-            // What CoDel dropped may have been shorter than what leaves instead.
-            let ready = lane.bucket.ready(model, frame.len(), start);
+        if let Some(model) = own.link.token_bucket {
+            // The frame that CoDel dropped may have been shorter than this one.
+            let ready = own.bucket.ready(model, frame.len(), start);
             bits_from += ready.since(start);
             start = ready;
-            lane.bucket.take(model, frame.len(), start);
+            own.bucket.take(model, frame.len(), start);
         }
-        let left = bits_from + lane.serializer.time_for(frame.len(), lane.link.rate_bps);
-        lane.free_at = left;
-        lane.counters.busy += left.since(start);
-        if lane.link.outage.is_some_and(|outage| outage.strikes(start)) {
-            lane.counters.dropped_while_down += 1;
+        let left = bits_from + own.serializer.time_for(frame.len(), own.link.rate_bps);
+        own.free_at = left;
+        own.counters.busy += left.since(start);
+        if own.link.outage.is_some_and(|outage| outage.strikes(start)) {
+            own.counters.dropped_while_down += 1;
             return left;
         }
-        if lane.loses_frame() {
+        if own.loses_frame() {
             return left;
         }
-        let mut at = lane
+        let mut at = own
             .propagation
-            .arrival(left, lane.link.delay_us, lane.link.jitter_us);
-        if let Some(late) = lane.detour.late_by(lane.link.reordering) {
-            lane.counters.reordered += 1;
+            .arrival(left, own.link.delay_us, own.link.jitter_us);
+        if let Some(late) = own.late_path.late_by(own.link.reordering) {
+            own.counters.reordered += 1;
             at += late;
         }
-        let copy = lane
+        let copy = own
             .duplication
-            .strikes(lane.link.duplication)
+            .strikes(own.link.duplication)
             .then(|| frame.clone());
-        lane.counters.duplicated += u64::from(copy.is_some());
-        if lane.corruption.strike(&mut frame, lane.link.corruption) {
-            lane.counters.corrupted += 1;
+        own.counters.duplicated += u64::from(copy.is_some());
+        if own.corruption.strike(&mut frame, own.link.corruption) {
+            own.counters.corrupted += 1;
         }
         for frame in [Some(frame), copy].into_iter().flatten() {
             self.arrive(direction, at, frame);
@@ -426,7 +432,7 @@ impl LinkEngine {
         left
     }
 
-    /// `frame` will arrive at `at`.
+    /// Schedules the arrival of `frame` at `at`.
     fn arrive(&mut self, direction: Direction, at: Instant, frame: Vec<u8>) {
         let sequence = self.sent;
         self.sent += 1;

@@ -1,8 +1,8 @@
-//! A hop in the middle of the path whose links carry less than the ends' do.
+//! A hop in the middle of the path with a smaller MTU than the ends.
 //!
-//! Rule: it lies half-way, and drops what is longer than it carries and must not
-//! be cut. It says so, as RFC 1191 §4 asks, or it is silent: a black hole. What
-//! may be cut passes, because the receiver would put it together again.
+//! Rule: a packet that is too long and has DF set is dropped, with the message of
+//! RFC 1191 §4 or silently (a black hole). A packet without DF passes whole,
+//! because the receiver would reassemble its fragments.
 
 use fullpipe_wire::{
     Checksum, EthernetHeader, Icmpv4Message, Ipv4Header, Protocol, UnreachableCode,
@@ -14,24 +14,24 @@ use super::ETHERNET_HEADER_LEN;
 /// Bytes of the dropped packet's payload that an error quotes. RFC 792.
 const QUOTED_PAYLOAD: usize = 8;
 
-/// A hop that carries less than the link around it.
+/// A hop with a smaller MTU than the link around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hop {
     /// Largest IP packet in bytes that it carries.
     pub mtu: u16,
-    /// It drops without a word.
+    /// It drops packets without a message.
     pub silent: bool,
 }
 
 impl Hop {
-    /// Whether `frame` goes no further.
+    /// Returns true if `frame` is dropped.
     pub(super) fn stops(self, frame: &[u8]) -> bool {
         frame.len() > usize::from(self.mtu) + ETHERNET_HEADER_LEN
             && header_of(frame).is_some_and(|header| header.dont_fragment)
     }
 
-    /// The frame with which it answers one that it stopped.
+    /// The ICMP message for a frame that was dropped.
     pub(super) fn answer(self, frame: &[u8]) -> Option<Vec<u8>> {
         if self.silent {
             return None;
@@ -44,7 +44,7 @@ impl Hop {
             next_hop_mtu: self.mtu,
         };
         let len = Icmpv4Message::LEN + quoted.len();
-        // The address of the hop is nobody's: the other end's will do.
+        // The hop has no address of its own, so the other end's is used.
         let header = Ipv4Header::new(dropped.dst, dropped.src, Protocol::Icmp, len);
         let mut answer = vec![0; ETHERNET_HEADER_LEN + Ipv4Header::LEN + len];
         let (link, rest) = answer.split_at_mut(ETHERNET_HEADER_LEN);

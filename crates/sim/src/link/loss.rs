@@ -1,7 +1,6 @@
-//! Random loss: every frame for itself, with the same probability.
+//! Random loss: each frame independently, with the same probability.
 //!
-//! Rule: a lost frame has used the wire all the same. Bursts are in
-//! `burst_loss.rs`.
+//! Rule: a lost frame has used the wire. Bursts are in `burst_loss.rs`.
 
 use fullpipe_pool::Rng;
 
@@ -10,7 +9,7 @@ use fullpipe_pool::Rng;
 pub(super) struct Loss(pub Rng);
 
 impl Loss {
-    /// Whether the next frame is lost.
+    /// Returns true if the next frame is lost.
     pub fn strikes(&mut self, probability: f64) -> bool {
         probability > 0.0 && self.0.chance(probability)
     }

@@ -1,8 +1,7 @@
-//! A router's mark of congestion: CE in the IP header. RFC 3168 §5.
+//! The CE mark of a congested router. RFC 3168 §5.
 //!
-//! Rule: only a packet whose sender takes part is marked, and its header
-//! checksum is corrected by the difference (RFC 1624), so a checksum that was
-//! wrong before stays wrong.
+//! Rule: only a packet whose sender uses ECN is marked. Its header checksum is
+//! updated incrementally (RFC 1624), so that a wrong checksum stays wrong.
 
 use super::ETHERNET_HEADER_LEN;
 
@@ -12,8 +11,8 @@ const CE: u8 = 0b11;
 const CHECKSUM: usize = 10;
 const IPV4_HEADER_LEN: usize = 20;
 
-/// Marks the packet in `frame`. Returns false, and changes nothing, when its
-/// sender takes no part.
+/// Marks the packet in `frame`. Returns false, and changes nothing, when its sender
+/// does not use ECN.
 pub(super) fn mark(frame: &mut [u8]) -> bool {
     if frame.len() < ETHERNET_HEADER_LEN + IPV4_HEADER_LEN || frame[12..14] != IPV4 {
         return false;

@@ -1,13 +1,12 @@
-//! A link between two ends: what it does to frames, and when they arrive.
+//! A link between two ends: its model, and the engine that carries frames.
 //!
-//! Rule: a [`LinkEngine`] knows no clock. `now` is an argument, arrival times
-//! are results; so the same engine serves virtual time and, between two TAP
-//! devices, real time. Each impairment is one file of this folder and draws
-//! from a generator of its own, so that switching one on moves no other.
+//! Rule: a [`LinkEngine`] reads no clock. `now` is an argument and arrival times
+//! are results, so the same engine runs in virtual time and, between two TAP
+//! devices, in real time. Each impairment is one file of this folder and draws from
+//! its own generator, so that switching one on does not change another.
 //!
-//! A link does not look into frames beyond the IP header: corruption has to know
-//! an IP packet from a frame whose damage nothing could detect, a mark needs a
-//! packet whose sender takes part, and a hop must not drop what may be cut.
+//! A link reads no further than the IP header: corruption touches only IP packets,
+//! a mark needs a sender that uses ECN, and a hop drops only packets with DF set.
 
 mod burst_loss;
 mod codel;
@@ -46,7 +45,7 @@ use std::fmt;
 /// Bytes of an Ethernet II header, which `mtu` does not count.
 pub const ETHERNET_HEADER_LEN: usize = 14;
 
-/// Which way a frame travels.
+/// The direction of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From the link's first end to its second.
@@ -67,7 +66,7 @@ impl Direction {
         }
     }
 
-    /// The other way.
+    /// The opposite direction.
     pub const fn reverse(self) -> Self {
         match self {
             Self::Forward => Self::Back,
@@ -76,23 +75,22 @@ impl Direction {
     }
 }
 
-/// What a link does to every frame, the same in both directions.
+/// Everything that a link does to frames of one direction.
 ///
 /// A frame waits in the queue, is put on the wire when the token bucket and the
-/// medium allow it, takes its serialization time, may be lost, and arrives
-/// after the delay, perhaps late, twice or damaged.
+/// medium allow it, takes its serialization time, may be lost, and arrives after
+/// the delay, perhaps late, twice or corrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LinkModel {
-    /// Bits a second on the wire, link header included; 0 when a frame takes no
-    /// time.
+    /// Bits per second on the wire, link header included; 0 takes no time.
     pub rate_bps: u64,
-    /// Propagation, one way, in microseconds; a round trip takes twice this.
+    /// One-way propagation delay, in microseconds.
     pub delay_us: u64,
-    /// Up to this much is added to the delay of a frame, evenly drawn, in
-    /// microseconds. Frames stay in order: reordering is an impairment of its own.
+    /// Largest random addition to a frame's delay, evenly distributed, in
+    /// microseconds. Frames stay in order; reordering is a separate impairment.
     pub jitter_us: u64,
-    /// Probability that a frame is lost, each for itself.
+    /// Probability that a frame is lost, independent of other frames.
     pub loss: f64,
     /// Losses that come in bursts.
     pub burst_loss: Option<BurstLoss>,
@@ -102,11 +100,11 @@ pub struct LinkModel {
     pub duplication: f64,
     /// Probability that bits of an IP packet are flipped.
     pub corruption: f64,
-    /// What holds frames that wait for the wire.
+    /// The queue of frames that wait for the wire.
     pub queue: Queue,
-    /// The queue reports congestion from this length on.
+    /// Length of the queue from which congestion is reported.
     pub ecn_threshold: Option<EcnThreshold>,
-    /// The queue is kept short by what leaves it too late.
+    /// Drops or marks frames that waited too long.
     pub codel: Option<Codel>,
     /// A shaper in front of the wire.
     pub token_bucket: Option<TokenBucket>,
@@ -114,7 +112,7 @@ pub struct LinkModel {
     pub radio: Option<Radio>,
     /// Largest IP packet in bytes; larger frames are dropped.
     pub mtu: usize,
-    /// A hop half-way that carries less.
+    /// A hop half-way with a smaller MTU.
     pub hop: Option<Hop>,
     /// A time in which every frame is lost.
     pub outage: Option<Outage>,
@@ -149,9 +147,8 @@ impl LinkModel {
         }
     }
 
-    /// This link with everything random switched off: no loss, jitter,
-    /// reordering, duplication or corruption; nor a hop that not everything may
-    /// find a way through, nor an outage. Rate, delay and queue stay.
+    /// This link without loss, jitter, reordering, duplication, corruption, hop and
+    /// outage. Rate, delay and queue stay.
     #[must_use]
     pub const fn without_impairments(self) -> Self {
         Self {
@@ -219,12 +216,12 @@ impl LinkModel {
     }
 }
 
-/// Why a link's description was refused.
+/// The error of a field that is out of range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkError {
     /// The field that is out of range.
     pub field: &'static str,
-    /// What would have been accepted.
+    /// The accepted range.
     pub range: &'static str,
 }
 

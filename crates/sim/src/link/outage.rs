@@ -1,24 +1,24 @@
-//! A time in which one direction loses everything: a cable that is out, or
-//! something between that drops one way only.
+//! A time in which one direction loses every frame: an unplugged cable, or a device
+//! in between that drops one direction.
 //!
-//! Rule: the clock alone decides. A frame that is put on the wire then has used
-//! it all the same; one that is on its way when the time begins still arrives.
+//! Rule: the time at which a frame is put on the wire decides. A lost frame has
+//! used the wire; a frame already in flight arrives.
 
 use fullpipe_pool::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
-/// From when on, and for how long, counted from the beginning of the world.
+/// Begin and length of the outage, counted from the start of the world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Outage {
-    /// When it begins, in microseconds.
+    /// Begin, in microseconds.
     pub after_us: u64,
-    /// How long it lasts, in microseconds; 0 is none.
+    /// Length, in microseconds; 0 is no outage.
     pub length_us: u64,
 }
 
 impl Outage {
-    /// Whether a frame that is put on the wire at `at` is lost.
+    /// Returns true if a frame that is put on the wire at `at` is lost.
     pub(super) fn strikes(self, at: Instant) -> bool {
         let begin = Instant::ZERO + Duration::from_micros(self.after_us);
         begin <= at && at < begin + Duration::from_micros(self.length_us)

@@ -1,25 +1,25 @@
-//! What holds frames that wait for the wire.
+//! The queue of frames that wait for the wire.
 //!
-//! Rule: a full queue drops the frame that comes last (drop tail). The frame on
-//! the wire is no longer in the queue.
+//! Rule: a full queue drops the arriving frame (drop tail). The frame on the wire
+//! is no longer in the queue.
 
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use fullpipe_pool::Instant;
 
-/// How much may wait, for each direction.
+/// The limit of each direction's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Queue {
-    /// Everything waits; nothing is dropped.
+    /// No limit; nothing is dropped.
     Unlimited,
-    /// Nothing waits in the link: the sender's device keeps its frames until
-    /// the wire is free, and pushes back on its stack when it is full.
+    /// No queue in the link: the sender's device keeps its frames until the wire is
+    /// free, and refuses its stack more when it is full.
     Device,
-    /// At most this many frames wait; the next is dropped.
+    /// This many frames; the next is dropped.
     Packets(u32),
-    /// At most this many bytes of frames wait; what does not fit is dropped.
+    /// This many bytes of frames; a frame that does not fit is dropped.
     Bytes(u64),
 }
 
@@ -27,7 +27,7 @@ pub enum Queue {
 #[derive(Debug)]
 pub(super) struct QueuedFrame {
     pub frame: Vec<u8>,
-    /// When it joined the queue.
+    /// Time at which it joined the queue.
     pub since: Instant,
 }
 
@@ -39,8 +39,8 @@ pub(super) struct FrameQueue {
 }
 
 impl FrameQueue {
-    /// Whether a frame of `len` bytes may join under `limit`, and under
-    /// `shaper_bytes`, the token bucket's own limit.
+    /// Returns true if a frame of `len` bytes may join, within `limit` and within
+    /// `shaper_bytes`, the token bucket's limit.
     pub fn admits(&self, len: usize, limit: Queue, shaper_bytes: Option<u64>) -> bool {
         let bytes = self.bytes + len as u64;
         let in_shaper = shaper_bytes.is_none_or(|limit| bytes <= limit);

@@ -1,44 +1,45 @@
 //! A half-duplex radio: both directions share one medium.
 //!
-//! Rule: one frame is on air at a time. Whoever has a frame when the air
-//! becomes free draws a backoff; the shorter goes first and the other draws
-//! again when the air is free the next time. Collisions are not modelled: their
-//! cost is part of `access_us`.
+//! Rule: one frame is on air at a time. When the air becomes free, each end with a
+//! frame draws a backoff; the shorter goes first, and the other draws again when
+//! the air is free next. Collisions are not modelled; their cost is part of
+//! `access_us`.
 
 use fullpipe_pool::{Duration, Rng};
 use serde::{Deserialize, Serialize};
 
 use super::Direction;
 
-/// What using the air costs.
+/// The cost of using the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Radio {
     /// Air time of every frame beside its bits, in microseconds: turnaround,
     /// preamble and the radio's own acknowledgement.
     pub access_us: u64,
-    /// A contender waits up to this much before it uses free air, evenly
-    /// drawn, in microseconds.
+    /// Longest backoff before an end uses free air, evenly distributed, in
+    /// microseconds.
     pub backoff_us: u64,
 }
 
-/// The air between the two ends.
+/// Draws the backoffs of both ends.
 #[derive(Clone, Debug)]
 pub(super) struct RadioContention(pub Rng);
 
 impl RadioContention {
-    /// Who goes first of those that `contend` (by [`Direction::index`]), and
-    /// how long it backs off before.
+    /// The end that goes first of those that `contend` (by [`Direction::index`]),
+    /// and its backoff.
     ///
     /// # Panics
-    /// If nobody contends.
+    /// If no end contends.
     pub fn contest(&mut self, radio: Radio, contend: [bool; 2]) -> (Direction, Duration) {
         let winner = match contend {
             [true, false] => Direction::Forward,
             [false, true] => Direction::Back,
             [true, true] => {
                 let draws = [self.backoff(radio), self.backoff(radio)];
-                // Even draws are settled by one more, so neither end is favoured.
+                // One more draw decides between equal backoffs, so neither end is
+                // favoured.
                 let forward = match draws[0].cmp(&draws[1]) {
                     std::cmp::Ordering::Less => true,
                     std::cmp::Ordering::Greater => false,
@@ -51,7 +52,7 @@ impl RadioContention {
                 };
                 return (first, draws[first.index()]);
             }
-            [false, false] => panic!("nobody contends for the air"),
+            [false, false] => panic!("no end contends for the air"),
         };
         (winner, self.backoff(radio))
     }

@@ -1,8 +1,8 @@
-//! How long a frame is on the wire.
+//! The serialization time of a frame.
 //!
-//! Rule: nothing is rounded away. What a frame's time leaves below a
-//! nanosecond is carried to the next one, so a million frames take exactly
-//! their bits divided by the rate. Who may use the wire is not decided here.
+//! Rule: no rounding error accumulates. The fraction of a nanosecond that a frame's
+//! time leaves is carried to the next frame, so a million frames take exactly their
+//! bits divided by the rate. Access to the wire is decided elsewhere.
 
 use fullpipe_pool::Duration;
 
@@ -11,12 +11,12 @@ const NANOS_PER_SEC: u128 = 1_000_000_000;
 /// Turns frame lengths into times at one rate.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Serializer {
-    /// Not yet charged, in nanoseconds / rate.
+    /// Time not charged yet, in nanoseconds / rate.
     carry: u128,
 }
 
 impl Serializer {
-    /// Time that `bytes` take at `rate_bps` bits a second; none at rate 0.
+    /// Time that `bytes` take at `rate_bps` bits per second; none at rate 0.
     pub fn time_for(&mut self, bytes: usize, rate_bps: u64) -> Duration {
         if rate_bps == 0 {
             return Duration::ZERO;

@@ -1,26 +1,26 @@
-//! Reordering: some frames take a longer way and are overtaken.
+//! Reordering: some frames are delayed and overtaken.
 //!
-//! Rule: only the chosen frame is late; those behind it keep their times.
+//! Rule: only the chosen frame is late; frames behind it keep their times.
 
 use fullpipe_pool::{Duration, Rng};
 use serde::{Deserialize, Serialize};
 
-/// How often a frame is overtaken, and by how much it is late.
+/// Probability and size of the extra delay.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reordering {
-    /// Probability that a frame takes the longer way.
+    /// Probability that a frame is late.
     pub chance: f64,
-    /// It then arrives up to this much later, at least 1 microsecond.
+    /// Largest extra delay; at least 1 microsecond is added.
     pub late_us: u64,
 }
 
-/// One direction's longer way.
+/// Draws one direction's late frames.
 #[derive(Clone, Debug)]
 pub(super) struct LatePath(pub Rng);
 
 impl LatePath {
-    /// How much later the next frame arrives; `None` when it keeps its place.
+    /// Extra delay of the next frame; `None` when it is not late.
     pub fn late_by(&mut self, model: Option<Reordering>) -> Option<Duration> {
         let model = model?;
         self.0

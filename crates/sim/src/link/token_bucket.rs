@@ -1,8 +1,8 @@
 //! A token bucket: the shaper `tbf` of Linux traffic control.
 //!
-//! Rule: a frame leaves when the bucket holds a token for each of its bits.
-//! Tokens are counted in billionths of a bit, in integers, so nothing is
-//! rounded. What waits is held by `queue.rs`; the wire's own rate is `rate.rs`.
+//! Rule: a frame leaves when the bucket holds a token for each of its bits. Tokens
+//! are counted in billionths of a bit, in integers, so nothing is rounded. Waiting
+//! frames are in `queue.rs`; the wire's own rate is in `rate.rs`.
 
 use fullpipe_pool::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ const NANOS_PER_SEC: u128 = 1_000_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenBucket {
-    /// Tokens a second, in bits.
+    /// Tokens per second, in bits.
     pub rate_bps: u64,
     /// Bytes the bucket holds; a longer frame can never leave and is dropped.
     pub burst_bytes: u64,
@@ -22,9 +22,9 @@ pub struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// The settings `rate`, `burst` and `latency`: no frame waits longer than
-    /// `latency_us` microseconds, so as many bytes may wait as leave meanwhile,
-    /// and one burst.
+    /// The settings `rate`, `burst` and `latency` of `tbf`: no frame waits longer
+    /// than `latency_us` microseconds, so the queue holds the bytes that leave in
+    /// that time, plus one burst.
     pub const fn with_latency(rate_bps: u64, burst_bytes: u64, latency_us: u64) -> Self {
         let meanwhile = rate_bps as u128 * latency_us as u128 / 8 / 1_000_000;
         Self {
@@ -35,7 +35,7 @@ impl TokenBucket {
     }
 }
 
-/// One direction's bucket. It starts full.
+/// The state of one direction's bucket. It starts full.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BucketState {
     /// Billionths of a bit that are missing from a full bucket, at `at`.
@@ -49,8 +49,8 @@ impl BucketState {
         self.missing.saturating_sub(filled)
     }
 
-    /// The earliest time from `now` on at which `bytes` may leave. They fit
-    /// the bucket: the caller drops longer frames.
+    /// Earliest time from `now` on at which `bytes` may leave. They fit the bucket:
+    /// the caller drops longer frames.
     pub fn ready(&self, model: TokenBucket, bytes: usize, now: Instant) -> Instant {
         let room =
             (u128::from(model.burst_bytes).saturating_sub(bytes as u128)) * 8 * NANOS_PER_SEC;
