@@ -62,7 +62,7 @@ fn the_table_agrees_with_a_map_whatever_is_added_and_removed() {
 }
 
 #[test]
-#[should_panic(expected = "more entries than slots")]
+#[should_panic(expected = "more entries than the table")]
 fn more_entries_than_were_planned_for_are_a_bug_of_ours() {
     let mut demux = table(1);
     demux.insert(1, 1);
