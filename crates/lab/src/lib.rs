@@ -75,6 +75,7 @@ mod measured;
 mod mistake;
 mod observer;
 mod path;
+mod path_facts;
 mod records;
 mod report;
 mod response;

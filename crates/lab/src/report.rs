@@ -3,7 +3,7 @@
 //! Rule: the JSON is a stable interface. Fields are added, never renamed; a
 //! quantity has its unit in its name; shares add up to 1.
 
-use fullpipe_diagnose::facts::Observed;
+use fullpipe_diagnose::facts::{Observed, PathFacts};
 use serde::{Serialize, Serializer};
 
 use crate::{
@@ -79,6 +79,9 @@ pub struct RowReport {
     /// not for the JSON.
     #[serde(skip)]
     pub observed: Option<Observed>,
+    /// The path of the first flow, where the row was observed. For pages, not for the JSON.
+    #[serde(skip)]
+    pub path: Option<PathFacts>,
 }
 
 /// Both ends' limits.

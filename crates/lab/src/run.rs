@@ -16,6 +16,7 @@ use fullpipe_sim::WorldFailure;
 
 use crate::{
     experiment::{Experiment, Row},
+    path_facts::path_facts,
     report::{Account, Limits, Report, RowReport},
     scene::{Played, Scene},
     shares::Shares,
@@ -215,13 +216,18 @@ fn row_report(row: &Row, played: Played) -> RowReport {
         activity,
         silence: silence.as_ref(),
     };
+    let verdict = verdict::of(&evidence);
+    let path = observed
+        .is_some()
+        .then(|| path_facts(&evidence, verdict.limit));
     RowReport {
         label: row.label.clone(),
         point: row.point.clone(),
         seeds: row.seeds,
         peers: row.peers.clone(),
         published: row.published.clone(),
-        verdict: verdict::of(&evidence),
+        verdict,
+        path,
         measured,
         limits,
         account: Account { sender, receiver },

@@ -162,6 +162,9 @@ impl<'a> Scene<'a> {
         if watch.events {
             world.remember_overflows();
         }
+        if observe {
+            world.record_usage();
+        }
         let mut flows = Vec::new();
         let mut datagrams = Vec::new();
         for (place, plan) in setup.flows.iter().enumerate() {
@@ -185,7 +188,8 @@ impl<'a> Scene<'a> {
             datagrams,
             climb: climb(setup),
             omitted: Omitted::default(),
-            observer: traces.then(|| Observer::new(&setup.hosts, observe, watch.events)),
+            observer: traces
+                .then(|| Observer::new(&setup.hosts, &setup.links, observe, watch.events)),
             watch,
             sockets: Vec::new(),
             udp_sockets: Vec::new(),
@@ -362,7 +366,7 @@ impl<'a> Scene<'a> {
 
     fn step_for(&mut self, length: Duration) -> Result<(), WorldFailure> {
         match &mut self.observer {
-            Some(observer) => observer.run(&mut self.world, &self.hosts, length),
+            Some(observer) => observer.run(&mut self.world, &self.hosts, &self.links, length),
             None => self.world.try_pass(length),
         }
     }

@@ -46,7 +46,10 @@ fn the_segments_are_those_that_were_counted() {
         let with_text = sent.len.iter().filter(|len| **len > 0).count();
         assert_eq!(with_text as u64, measured.data_segments, "{}", row.label);
         let places = 0..sent.len();
-        let again = places.clone().filter(|place| sent.is_again(*place)).count();
+        let again = places
+            .clone()
+            .filter(|place| sent.is_retransmission(*place))
+            .count();
         assert_eq!(again as u64, measured.retransmitted_segments);
         let lost = places.filter(|place| sent.is_lost(*place)).count();
         assert!(lost > 0 && lost <= again + 1, "{lost} lost, {again} again");

@@ -89,6 +89,8 @@ pub(crate) struct Cpu {
     busy_until: Instant,
     /// Processor time of all work that was started.
     spent: Duration,
+    /// Begin and end of each piece of work since they were last taken, where they are wanted.
+    work: Option<Vec<(Instant, Instant)>>,
     /// Applications that wait for the processor, besides those with events from the
     /// stack.
     waiting: VecDeque<AppTask>,
@@ -101,8 +103,19 @@ impl Cpu {
             model,
             busy_until: Instant::ZERO,
             spent: Duration::ZERO,
+            work: None,
             waiting: VecDeque::new(),
         }
+    }
+
+    /// Records every piece of work from now on.
+    pub fn record_work(&mut self) {
+        self.work.get_or_insert_default();
+    }
+
+    /// Returns what was recorded since the last call.
+    pub fn take_work(&mut self) -> Vec<(Instant, Instant)> {
+        self.work.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Adds `task` behind those that wait, unless it waits already.
@@ -133,6 +146,9 @@ impl Cpu {
         debug_assert!(!self.is_busy(now), "one thing at a time");
         self.busy_until = now + cost;
         self.spent += cost;
+        if let Some(work) = &mut self.work {
+            work.push((now, self.busy_until));
+        }
         self.busy_until
     }
 

@@ -12,12 +12,14 @@ use fullpipe_tcp::{
 };
 use fullpipe_wire::TcpFlags;
 
-use super::{Connection, End, Host, Mark, Observed, Segments, lost, unwrap::Unwrap};
+use super::{
+    Connection, Endpoint, Host, LinkUsage, Mark, Observed, Segments, lost, unwrap::Unwrap,
+};
 
 /// One end while its records come in.
 #[derive(Debug)]
 struct Open {
-    end: End,
+    end: Endpoint,
     passive: bool,
     iss: u32,
     irs: u32,
@@ -34,6 +36,7 @@ struct Open {
 #[derive(Debug, Default)]
 pub struct Assembly {
     hosts: Vec<Host>,
+    links: Vec<LinkUsage>,
     ends: Vec<Open>,
     /// Which end a host means by a connection's number just now.
     numbers: HashMap<(usize, u32), usize>,
@@ -41,12 +44,26 @@ pub struct Assembly {
 }
 
 impl Assembly {
-    /// Nothing is known yet but the hosts.
-    pub fn new(hosts: Vec<Host>) -> Self {
+    /// An assembly without records.
+    pub fn new(hosts: Vec<Host>, links: Vec<LinkUsage>) -> Self {
         Self {
             hosts,
+            links,
             ..Self::default()
         }
+    }
+
+    /// The links, to add frames to.
+    pub fn links_mut(&mut self) -> &mut [LinkUsage] {
+        &mut self.links
+    }
+
+    /// Adds a piece of work of `host`'s processor.
+    ///
+    /// # Panics
+    /// If there is no such host.
+    pub fn worked(&mut self, host: usize, from_ns: u64, until_ns: u64) {
+        self.hosts[host].cpu.add(from_ns, until_ns);
     }
 
     /// The trace of a host had overwritten `records` records before they were read.
@@ -105,6 +122,7 @@ impl Assembly {
         let mut observed = Observed {
             end_ns,
             hosts: self.hosts,
+            links: self.links,
             connections: Vec::new(),
             forgotten: self.forgotten,
         };
@@ -122,10 +140,10 @@ impl Assembly {
 
 impl Open {
     fn new(host: usize, at_ns: u64, passive: bool, iss: u32, irs: u32) -> Self {
-        let mut end = End {
+        let mut end = Endpoint {
             host,
             opened_ns: at_ns,
-            ..End::default()
+            ..Endpoint::default()
         };
         end.limits.begin(at_ns, Limit::Handshake as u8);
         end.receive_limits.begin(at_ns, ReceiveLimit::None as u8);
@@ -143,7 +161,7 @@ impl Open {
         }
     }
 
-    fn finish(mut self, end_ns: u64) -> End {
+    fn finish(mut self, end_ns: u64) -> Endpoint {
         self.end.limits.close(end_ns);
         self.end.receive_limits.close(end_ns);
         self.end
@@ -168,8 +186,8 @@ impl Open {
             } => self.sent(at_ns, flags, [seq, ack], window, len),
             TraceEvent::Sack { left, right } => self.sack(at_ns, left, right),
             TraceEvent::Retransmission { .. } => {
-                if let Some(fate) = end.sent.fate.last_mut() {
-                    *fate |= Segments::AGAIN;
+                if let Some(status) = end.sent.status.last_mut() {
+                    *status |= Segments::RETRANSMITTED;
                 }
             }
             TraceEvent::Limit(limit) => end.limits.begin(at_ns, limit as u8),

@@ -1,9 +1,8 @@
-//! Series as columns: one vector a quantity, all of a table equally long.
+//! Series as columns: one vector for each quantity, all vectors of a table equally long.
 //!
-//! Rule: a table is in the order of time. Nothing is thinned out here: who
-//! draws decides what a pixel can show.
+//! Rule: a table is in the order of time and complete. Thinning out is left to drawing.
 
-/// Declares a table: its columns, and a row to push.
+/// Declares a table: its columns, and `push` for one row.
 macro_rules! table {
     (
         $(#[$meta:meta])*
@@ -14,18 +13,18 @@ macro_rules! table {
         pub struct $table { $( $(#[doc = $doc])+ pub $column: Vec<$type>, )+ }
 
         impl $table {
-            // A row is as wide as its table.
+            // A row has as many values as its table has columns.
             #[allow(clippy::too_many_arguments)]
             pub(super) fn push(&mut self, $( $column: $type, )+) {
                 $( self.$column.push($column); )+
             }
 
-            /// How many rows it has.
+            /// Number of rows.
             pub fn len(&self) -> usize {
                 self.at_ns.len()
             }
 
-            /// Whether it has no row.
+            /// True where the table has no row.
             pub fn is_empty(&self) -> bool {
                 self.at_ns.is_empty()
             }
@@ -34,80 +33,78 @@ macro_rules! table {
 }
 
 table! {
-    /// Segments in one direction.
+    /// Segments of one direction.
     pub struct Segments {
-        /// When.
+        /// Moment at which this end sent or received the segment.
         at_ns: u64,
         /// Sequence number of the first byte, or of SYN.
         seq: u64,
-        /// Bytes of text.
+        /// Payload in bytes.
         len: u32,
         /// Acknowledgment number; 0 without ACK.
         ack: u64,
         /// Window in bytes.
         window: u32,
-        /// Control bits, as `fullpipe_wire::TcpFlags` has them.
+        /// Control bits, as in `fullpipe_wire::TcpFlags`.
         flags: u16,
-        /// Whether it was sent before and whether it arrived:
-        /// [`Segments::is_again`], [`Segments::is_lost`].
-        fate: u8,
-        /// Sequence space that this end has sent and that is not acknowledged,
-        /// after this segment.
+        /// Bits [`RETRANSMITTED`](Self::RETRANSMITTED) and [`LOST`](Self::LOST).
+        status: u8,
+        /// Sequence space that this end has sent and that is not acknowledged, after this segment.
         outstanding: u32,
     }
 }
 
 impl Segments {
-    /// The bit of [`fate`](Self::fate) that is set when it had been sent before.
-    pub const AGAIN: u8 = 1;
-    /// The bit that is set when the other end, where it was observed, never saw it.
+    /// Bit of [`status`](Self::status): the segment had been sent before.
+    pub const RETRANSMITTED: u8 = 1;
+    /// Bit of [`status`](Self::status): the other end was observed and never received it.
     pub const LOST: u8 = 2;
 
-    /// Whether segment `place` had been sent before.
-    pub fn is_again(&self, place: usize) -> bool {
-        self.fate[place] & Self::AGAIN != 0
+    /// True where the segment at `place` is a retransmission.
+    pub fn is_retransmission(&self, place: usize) -> bool {
+        self.status[place] & Self::RETRANSMITTED != 0
     }
 
-    /// Whether the other end, where it was observed, never saw it.
+    /// True where the other end was observed and never received the segment at `place`.
     pub fn is_lost(&self, place: usize) -> bool {
-        self.fate[place] & Self::LOST != 0
+        self.status[place] & Self::LOST != 0
     }
 }
 
 table! {
     /// Blocks of SACK options.
     pub struct SackBlocks {
-        /// When.
+        /// Moment at which this end sent or received the block.
         at_ns: u64,
         /// First byte.
         left: u64,
-        /// Behind the last byte.
+        /// Byte behind the last one.
         right: u64,
     }
 }
 
 table! {
-    /// The congestion window, whenever it may have changed; in bytes.
+    /// The congestion window after each event that may have changed it, in bytes.
     pub struct Windows {
-        /// When.
+        /// Moment of the event.
         at_ns: u64,
         /// Congestion window.
         cwnd: u32,
         /// Slow-start threshold; `u32::MAX` before the first loss.
         ssthresh: u32,
-        /// On their way: neither SACKed nor taken for lost.
+        /// Bytes in flight: neither SACKed nor considered lost.
         in_flight: u32,
     }
 }
 
 table! {
-    /// Round-trip times as the end measured them; in microseconds.
+    /// Round-trip times that the end measured, in microseconds.
     pub struct RttSamples {
-        /// When.
+        /// Moment of the sample.
         at_ns: u64,
         /// The sample.
         sample_us: u32,
-        /// Smoothed.
+        /// Smoothed round-trip time.
         srtt_us: u32,
         /// Retransmission timeout, without backoff.
         rto_us: u32,
@@ -115,36 +112,35 @@ table! {
 }
 
 table! {
-    /// What held, from when until when. Each begins where the one before ends.
+    /// The limit over time. Each band begins where the one before it ends.
     pub struct Bands {
-        /// From when.
+        /// Begin.
         at_ns: u64,
-        /// Until when.
+        /// End.
         end_ns: u64,
-        /// What: an index into the vocabulary.
+        /// The limit, as an index into the vocabulary.
         reason: u8,
-        /// Bytes of text sent for the first time, charged to the band that
-        /// they waited in.
+        /// Payload sent for the first time, charged to the band in which it waited.
         bytes: u64,
     }
 }
 
 table! {
-    /// Who held and was promised how much of a pool; in blocks.
+    /// Blocks of a pool that each holder holds and has reserved.
     pub struct PoolLevels {
-        /// When it changed.
+        /// Moment of the change.
         at_ns: u64,
-        /// Whose account, an index into [`PoolLevels::HOLDERS`].
+        /// The holder, as an index into [`PoolLevels::HOLDERS`].
         holder: u8,
         /// Blocks held from then on.
         held: u32,
-        /// Blocks promised and not yet held.
-        promised: u32,
+        /// Blocks reserved and not yet held.
+        reserved: u32,
     }
 }
 
 impl PoolLevels {
-    /// The holders, as the pool names them.
+    /// The holders, by the pool's names.
     pub const HOLDERS: [&'static str; 6] = [
         "send",
         "receive",
@@ -156,7 +152,7 @@ impl PoolLevels {
 }
 
 impl Bands {
-    /// Begins a band at `at_ns`, and ends the one before.
+    /// Begins a band at `at_ns` and ends the one before it.
     pub(super) fn begin(&mut self, at_ns: u64, reason: u8) {
         self.close(at_ns);
         self.push(at_ns, at_ns, reason, 0);

@@ -17,7 +17,7 @@ pub fn find(connection: &mut Connection) {
 
 fn mark(sent: &mut Segments, arrived: &Segments) {
     let mut asked: Vec<u64> = (0..sent.len())
-        .filter(|place| sent.is_again(*place) && sent.len[*place] > 0)
+        .filter(|place| sent.is_retransmission(*place) && sent.len[*place] > 0)
         .map(|place| sent.seq[place])
         .collect();
     asked.sort_unstable();
@@ -45,7 +45,7 @@ fn mark(sent: &mut Segments, arrived: &Segments) {
             }
         }
         if is_lost {
-            sent.fate[place] |= Segments::LOST;
+            sent.status[place] |= Segments::LOST;
         }
     }
 }

@@ -1,14 +1,15 @@
-//! What is known of a run: rows, their hosts, their connections.
+//! The facts of a run: rows, their hosts, links and connections.
 //!
-//! Rule: times are nanoseconds from the start of the row, and sequence numbers
-//! are counted from the initial one, so that SYN is 0 and the first byte of
-//! text is 1; they do not wrap. What the figures mean is said elsewhere.
+//! Rule: times are nanoseconds from the start of the row. Sequence numbers count from the initial
+//! sequence number, so SYN is 0 and the first byte of payload is 1; they do not wrap. Facts are
+//! not interpreted here.
 
 mod assembly;
 mod columns;
 mod lost;
 mod marks;
 mod unwrap;
+mod usage;
 mod verdict_parts;
 
 #[cfg(test)]
@@ -17,6 +18,7 @@ mod tests;
 pub use assembly::Assembly;
 pub use columns::{Bands, PoolLevels, RttSamples, SackBlocks, Segments, Windows};
 pub use marks::{Mark, Marks};
+pub use usage::{BusyPeriods, DirectionUsage, LinkUsage, QueueLevels};
 pub use verdict_parts::{ChangeLine, VerdictParts};
 
 /// One experiment, run.
@@ -24,147 +26,185 @@ pub use verdict_parts::{ChangeLine, VerdictParts};
 pub struct Run {
     /// The experiment's name.
     pub experiment: String,
-    /// What it shows.
+    /// The experiment's title.
     pub title: String,
-    /// Where the published figures come from.
+    /// Source of the published figures.
     pub source: Option<String>,
-    /// The seed that repeats it.
+    /// The seed that repeats the run.
     pub seed: u64,
-    /// Settings that were given beside the file.
+    /// Settings given on the command line, beside the file.
     pub overrides: Vec<String>,
     /// The rows, in the order of the file.
     pub rows: Vec<Row>,
 }
 
-/// One line of the experiment's table.
+/// One row of the experiment's table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// What the line is called, with its point where there is one.
+    /// The row's label, with its point of a sweep where there is one.
     pub label: String,
-    /// What it is called in the file.
+    /// The row's label in the file.
     pub name: String,
-    /// Where in a sweep it is.
+    /// The row's point of a sweep.
     pub point: Vec<Coordinate>,
-    /// What the source says came out.
+    /// Published figures.
     pub published: Vec<Figure>,
-    /// The same in words, where the source gives no number.
+    /// The published outcome in words, where the source gives no number.
     pub published_outcome: Option<String>,
-    /// What came out for others.
+    /// Figures of other systems.
     pub peers: Vec<Peer>,
-    /// What came out here.
+    /// Figures that this run measured.
     pub measured: Vec<Figure>,
-    /// How the row ended, in a word.
+    /// The outcome in one word.
     pub outcome: String,
+    /// The name of the verdict's cause, as in the JSON of `lab run`.
+    pub cause: String,
     /// The verdict in its five parts.
     pub verdict: VerdictParts,
-    /// What was fitted on this row.
+    /// The path of the row's first flow, where there is one.
+    pub path: Option<PathFacts>,
+    /// Settings that were fitted on this row.
     pub fitted: Vec<String>,
-    /// What the file says about the row.
+    /// The file's remark on the row.
     pub note: Option<String>,
-    /// How many seeds it was run with; figures are then of all of them.
+    /// Number of seeds; with several, figures are of all of them.
     pub seeds: u32,
-    /// What was observed while it ran, of the first seed.
+    /// Series of the first seed.
     pub observed: Observed,
 }
 
-/// A quantity with its value; its unit ends its name.
+/// The path of a row's first flow, when it is idle.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PathFacts {
+    /// The sending host, as an index into [`Observed::hosts`].
+    pub sender: usize,
+    /// The receiving host, likewise.
+    pub receiver: usize,
+    /// Links from sender to receiver: index into [`Observed::links`], and whether the payload
+    /// crosses it forward.
+    pub links: Vec<(usize, bool)>,
+    /// Payload in full segments that the path carries, in bits per second, where a link has a rate.
+    pub payload_bps: Option<f64>,
+    /// Round-trip time of a full segment, in nanoseconds.
+    pub rtt_ns: u64,
+    /// The bound that limited the flow, where it is one setting.
+    pub bound: Option<SettingBound>,
+}
+
+/// A setting that bounds a flow.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SettingBound {
+    /// The setting in its host's own words, with its value.
+    pub setting: String,
+    /// The host that has it.
+    pub host: String,
+    /// Payload that may be in flight, where the setting bounds that.
+    pub bytes: Option<u64>,
+    /// Payload that it lets through at most, in bits per second, where that is known.
+    pub at_most_bps: Option<f64>,
+}
+
+/// A quantity with its value; the unit ends its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// Its name in JSON.
+    /// Name in JSON.
     pub name: &'static str,
-    /// Its heading in a table.
+    /// Heading in a table.
     pub heading: &'static str,
-    /// Its value.
+    /// Value.
     pub value: f64,
 }
 
 /// One setting of a point of a sweep.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Coordinate {
-    /// What was set.
+    /// Path of the setting.
     pub path: String,
-    /// To what, as it was written.
+    /// Its value, as written.
     pub value: String,
-    /// The same as a number, where it is one.
+    /// Its value as a number, where it is one.
     pub number: Option<f64>,
 }
 
-/// What came out of a row for somebody else.
+/// Figures of another system for a row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Peer {
-    /// Who.
+    /// Name of the system.
     pub name: String,
-    /// What.
+    /// Its figures.
     pub figures: Vec<Figure>,
 }
 
-/// What was observed of a row.
+/// Series of a row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observed {
-    /// When observation ended.
+    /// End of observation.
     pub end_ns: u64,
     /// The hosts.
     pub hosts: Vec<Host>,
+    /// The links.
+    pub links: Vec<LinkUsage>,
     /// The connections, in the order in which they were opened.
     pub connections: Vec<Connection>,
-    /// Records of the trace that were overwritten before they were read; where
-    /// this is not 0 the series have gaps.
+    /// Trace records that were overwritten before they were read. If not 0, series have gaps.
     pub forgotten: u64,
 }
 
-/// A host and its packet memory.
+/// A host with its packet memory and its processor.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Host {
-    /// Its name in the experiment.
+    /// Name in the experiment.
     pub name: String,
     /// Blocks of its pool.
     pub pool_blocks: u32,
     /// Bytes of a block.
     pub block_size: u32,
-    /// Who held what of the pool over time.
+    /// Blocks of each holder over time.
     pub pool: PoolLevels,
+    /// Periods in which its processor worked; empty where work takes no time.
+    pub cpu: BusyPeriods,
 }
 
 /// A connection, as its ends saw it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Connection {
     /// The end that opened it, or the only one observed.
-    pub first: End,
-    /// The other.
-    pub second: Option<End>,
+    pub first: Endpoint,
+    /// The other end.
+    pub second: Option<Endpoint>,
 }
 
-/// One end's view of a connection. A time in it is that of this end.
+/// One end's view of a connection, on that end's clock.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct End {
-    /// The host, by its place in [`Observed::hosts`].
+pub struct Endpoint {
+    /// The host, as an index into [`Observed::hosts`].
     pub host: usize,
-    /// When it came to be.
+    /// Moment of creation.
     pub opened_ns: u64,
-    /// What it sent. The acknowledgments are of the other direction's bytes.
+    /// Segments sent. Their acknowledgment numbers are of the other direction.
     pub sent: Segments,
-    /// What arrived.
+    /// Segments received.
     pub received: Segments,
-    /// SACK blocks that arrived: of bytes that this end sent.
+    /// SACK blocks received, about payload that this end sent.
     pub sacks_received: SackBlocks,
-    /// SACK blocks that it sent.
+    /// SACK blocks sent.
     pub sacks_sent: SackBlocks,
-    /// Its congestion window.
+    /// Congestion window.
     pub windows: Windows,
-    /// Its round-trip times.
+    /// Round-trip times.
     pub rtts: RttSamples,
-    /// What held its sender back; indices into `fullpipe_tcp::Limit::ALL`.
+    /// The limit of its sender over time, as indices into `fullpipe_tcp::Limit::ALL`.
     pub limits: Bands,
-    /// What its receiver did to the other end; indices into
+    /// The limit that its receiver set over time, as indices into
     /// `fullpipe_tcp::ReceiveLimit::ALL`.
     pub receive_limits: Bands,
-    /// What happened at one moment and is worth a mark.
+    /// Events.
     pub marks: Marks,
 }
 
 impl Connection {
-    /// Its ends, the one that opened it first.
-    pub fn ends(&self) -> impl Iterator<Item = &End> {
+    /// Both ends, the one that opened the connection first.
+    pub fn ends(&self) -> impl Iterator<Item = &Endpoint> {
         std::iter::once(&self.first).chain(&self.second)
     }
 }

@@ -28,7 +28,7 @@ impl Script {
             ..Host::default()
         };
         let mut script = Self {
-            assembly: Assembly::new(vec![host("client"), host("server")]),
+            assembly: Assembly::new(vec![host("client"), host("server")], Vec::new()),
             now_us: 0,
         };
         script.says(CLIENT, opened(false, ISS, 0));
@@ -145,7 +145,9 @@ fn of_a_segment_that_was_sent_twice_and_arrived_once_the_first_is_lost() {
     script.text_arrives(1_000);
     let sent = script.finish().first.sent;
     let lost: Vec<_> = (0..sent.len()).filter(|at| sent.is_lost(*at)).collect();
-    let again: Vec<_> = (0..sent.len()).filter(|at| sent.is_again(*at)).collect();
+    let again: Vec<_> = (0..sent.len())
+        .filter(|at| sent.is_retransmission(*at))
+        .collect();
     assert_eq!((lost, again), (vec![2], vec![4]));
 }
 
@@ -215,6 +217,6 @@ fn the_pool_is_the_hosts_and_its_holders_have_the_pools_names() {
     script.says(SERVER, event);
     let observed = script.assembly.finish(0);
     let pool = &observed.hosts[SERVER].pool;
-    assert_eq!((&pool.held[..], &pool.promised[..]), (&[2][..], &[5][..]));
+    assert_eq!((&pool.held[..], &pool.reserved[..]), (&[2][..], &[5][..]));
     assert_eq!(PoolLevels::HOLDERS, Holder::ALL.map(Holder::name));
 }

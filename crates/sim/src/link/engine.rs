@@ -25,6 +25,7 @@ use super::radio::{Radio, RadioContention};
 use super::rate::Serializer;
 use super::reordering::LatePath;
 use super::token_bucket::BucketState;
+use super::usage::Transmission;
 use super::{Direction, ETHERNET_HEADER_LEN, LinkModel, Queue};
 
 /// A frame that arrives.
@@ -217,6 +218,8 @@ pub struct LinkEngine {
     up: bool,
     in_flight: BinaryHeap<Reverse<InFlight>>,
     sent: u64,
+    /// Frames put on the wire since they were last taken, where they are wanted.
+    transmissions: Option<Vec<Transmission>>,
 }
 
 impl LinkEngine {
@@ -239,7 +242,21 @@ impl LinkEngine {
             up: true,
             in_flight: BinaryHeap::new(),
             sent: 0,
+            transmissions: None,
         }
+    }
+
+    /// Records every frame that is put on the wire from now on.
+    pub fn record_transmissions(&mut self) {
+        self.transmissions.get_or_insert_default();
+    }
+
+    /// Returns what was recorded since the last call; nothing unless recording was asked for.
+    pub fn take_transmissions(&mut self) -> Vec<Transmission> {
+        self.transmissions
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
     }
 
     /// The model of `direction`.
@@ -404,6 +421,14 @@ impl LinkEngine {
         let left = bits_from + own.serializer.time_for(frame.len(), own.link.rate_bps);
         own.free_at = left;
         own.counters.busy += left.since(start);
+        if let Some(transmissions) = &mut self.transmissions {
+            transmissions.push(Transmission {
+                direction,
+                from: start,
+                until: left,
+                waiting: own.line.len(),
+            });
+        }
         if own.link.outage.is_some_and(|outage| outage.strikes(start)) {
             own.counters.dropped_while_down += 1;
             return left;

@@ -24,6 +24,7 @@ mod radio;
 mod rate;
 mod reordering;
 mod token_bucket;
+mod usage;
 
 #[cfg(test)]
 mod tests;
@@ -38,6 +39,7 @@ pub use queue::Queue;
 pub use radio::Radio;
 pub use reordering::Reordering;
 pub use token_bucket::TokenBucket;
+pub use usage::Transmission;
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

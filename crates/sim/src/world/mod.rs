@@ -18,6 +18,7 @@ mod processor;
 mod run;
 mod step;
 mod switch;
+mod usage;
 mod watch;
 mod wire;
 

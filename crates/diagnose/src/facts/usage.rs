@@ -1,0 +1,107 @@
+//! Use of links and processors over time.
+//!
+//! Rule: exact, and no longer than it must be: periods that touch are one, and a queue has a
+//! value only where its length changes.
+
+/// Periods in which a link or a processor was in use, in the order of time, apart from each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BusyPeriods {
+    /// Begin of each period.
+    pub at_ns: Vec<u64>,
+    /// End of each period.
+    pub end_ns: Vec<u64>,
+}
+
+impl BusyPeriods {
+    /// Adds a period, which begins no earlier than the last one.
+    pub fn add(&mut self, from_ns: u64, until_ns: u64) {
+        match self.end_ns.last_mut() {
+            Some(end_ns) if *end_ns >= from_ns => *end_ns = until_ns.max(*end_ns),
+            Some(_) | None => {
+                self.at_ns.push(from_ns);
+                self.end_ns.push(until_ns);
+            }
+        }
+    }
+
+    /// Number of periods.
+    pub fn len(&self) -> usize {
+        self.at_ns.len()
+    }
+
+    /// True where there is no period.
+    pub fn is_empty(&self) -> bool {
+        self.at_ns.is_empty()
+    }
+}
+
+/// Length of a link's queue in one direction, in frames.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QueueLevels {
+    /// Moment of the change.
+    pub at_ns: Vec<u64>,
+    /// Frames that wait from then on.
+    pub frames: Vec<u32>,
+}
+
+impl QueueLevels {
+    /// Notes that `frames` wait at `at_ns`, which is no earlier than the last note.
+    pub fn note(&mut self, at_ns: u64, frames: u32) {
+        if self.frames.last().copied().unwrap_or(0) != frames {
+            self.at_ns.push(at_ns);
+            self.frames.push(frames);
+        }
+    }
+
+    /// Number of changes.
+    pub fn len(&self) -> usize {
+        self.at_ns.len()
+    }
+
+    /// True where nothing ever waited.
+    pub fn is_empty(&self) -> bool {
+        self.at_ns.is_empty()
+    }
+}
+
+/// One direction of a link over time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DirectionUsage {
+    /// Periods in which its frames had the wire or the air.
+    pub busy: BusyPeriods,
+    /// Frames that waited for it.
+    pub queue: QueueLevels,
+}
+
+/// A link over time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinkUsage {
+    /// Name in the experiment.
+    pub name: String,
+    /// Both directions share one medium, as on a radio.
+    pub is_shared: bool,
+    /// The direction from its first end to its second.
+    pub forward: DirectionUsage,
+    /// The direction back.
+    pub back: DirectionUsage,
+}
+
+impl LinkUsage {
+    /// A link that nothing has crossed yet.
+    pub fn new(name: String, is_shared: bool) -> Self {
+        Self {
+            name,
+            is_shared,
+            ..Self::default()
+        }
+    }
+}
+
+impl DirectionUsage {
+    /// Adds a frame that had the wire from `from_ns` until `until_ns`, with `waiting` frames
+    /// behind it.
+    pub fn add(&mut self, from_ns: u64, until_ns: u64, waiting: u32) {
+        self.busy.add(from_ns, until_ns);
+        self.queue.note(from_ns, waiting);
+    }
+}

@@ -1,0 +1,97 @@
+//! The path of a row's first flow, for those who draw it.
+//!
+//! Rule: nothing is measured or judged here. Capacity and round trip are those of the idle path,
+//! and the setting that bounds the flow is the one behind the verdict's cause.
+
+use fullpipe_diagnose::facts::{PathFacts, SettingBound};
+use fullpipe_sim::link::Direction;
+
+use crate::{
+    experiment::HostPlan,
+    verdict::{Buffer, Cause, Evidence, named, pool_bytes},
+};
+
+/// The path of `evidence`'s first flow, with the setting behind `cause`.
+pub fn path_facts(evidence: &Evidence<'_>, cause: Cause) -> PathFacts {
+    let flow = evidence.setup.flow();
+    // A radio carries more than its worst case, in which every second segment is acknowledged.
+    let payload_bps = evidence.path().payload_bps.max(evidence.active_bps());
+    let route = evidence.setup.route(flow.from, flow.to);
+    let forward = |(link, way)| (link, way == Direction::Forward);
+    PathFacts {
+        sender: flow.from,
+        receiver: flow.to,
+        links: route.into_iter().map(forward).collect(),
+        payload_bps: Some(payload_bps).filter(|bps| bps.is_finite()),
+        rtt_ns: (evidence.scale().rtt_s * 1e9) as u64,
+        bound: bound(evidence, cause),
+    }
+}
+
+/// The setting that bounds the flow, where `cause` is one.
+fn bound(evidence: &Evidence<'_>, cause: Cause) -> Option<SettingBound> {
+    let (sender, receiver) = (evidence.sender(), evidence.receiver());
+    let sending = Buffer::sending(sender);
+    let tcp = &sender.config.tcp;
+    let (host, knob, bytes) = match cause {
+        Cause::SendBuffer | Cause::DelayedAck => (sender, knob_of(&sending), Some(sending.text())),
+        Cause::SendBufferLimit => (sender, sending.knobs.limit, Some(sending.text())),
+        Cause::Unacknowledged => (
+            sender,
+            "tcp.unacknowledged",
+            Some(u64::from(tcp.unacknowledged)),
+        ),
+        Cause::Memory => (sender, "pool.blocks", None),
+        Cause::ReceiveWindow | Cause::SlowReader | Cause::ZeroWindow => {
+            let receiving = Buffer::receiving(receiver);
+            (receiver, knob_of(&receiving), Some(evidence.peer_window))
+        }
+        Cause::ReceiveBufferLimit => {
+            let receiving = Buffer::receiving(receiver);
+            (receiver, receiving.knobs.limit, Some(evidence.peer_window))
+        }
+        Cause::PeerMemory => (receiver, "pool.blocks", Some(evidence.peer_window)),
+        Cause::OutOfOrder => (receiver, "tcp.out_of_order", None),
+        Cause::Path
+        | Cause::Application
+        | Cause::Reassembly
+        | Cause::SlowStart
+        | Cause::Congestion
+        | Cause::Loss
+        | Cause::Pacing
+        | Cause::PeerGone
+        | Cause::Cpu
+        | Cause::Descriptors
+        | Cause::ReceiveQueue
+        | Cause::Device
+        | Cause::Nagle
+        | Cause::Handshake
+        | Cause::Closing
+        | Cause::Nothing => return None,
+    };
+    let rtt_s = evidence.scale().rtt_s;
+    let at_most = |bytes: u64| (bytes as f64 * 8.0 / rtt_s) * evidence.times();
+    // The peer's timer is part of each of its round trips.
+    let has_rate = rtt_s > 0.0 && cause != Cause::DelayedAck;
+    Some(SettingBound {
+        setting: setting(host, knob),
+        host: host.name.clone(),
+        bytes,
+        at_most_bps: bytes.filter(|_| has_rate).map(at_most),
+    })
+}
+
+/// The knob of a buffer that counts: its maximum where it tunes itself, else its cap or its size.
+fn knob_of(buffer: &Buffer) -> &'static str {
+    match buffer.tuned_to {
+        Some(_) => buffer.knobs.max,
+        None if buffer.limit < buffer.set => buffer.knobs.limit,
+        None => buffer.knobs.set,
+    }
+}
+
+/// The knob in its host's own words, with its value.
+fn setting(host: &HostPlan, knob: &'static str) -> String {
+    let named = named(host, knob, pool_bytes(host));
+    format!("{} = {}", named.name, named.present)
+}
