@@ -1,7 +1,7 @@
-// What held, from when until when: totals, look-up, and shares of any time.
+// Limits over time: totals, look-up, and shares of any time.
 //
-// Shares are exact however many bands a pixel covers: blocks of 64 bands keep
-// the time of each reason.
+// Shares are exact however many bands a pixel covers: blocks of 64 bands keep the time of each
+// reason.
 
 const BLOCK = 64;
 
@@ -27,14 +27,14 @@ class Bands {
     this.shares = new Float64Array(reasons);
   }
 
-  // The band that holds at `time`; -1 when none does.
+  // The band at `time`; -1 outside all bands.
   find(time) {
     if (this.count === 0 || time < this.from || time > this.until) return -1;
     return lastAtOrBefore(this.at, time);
   }
 
-  // Leaves in `shares` for how long each reason held between two times, and
-  // returns which held longest; -1 when none did.
+  // Leaves the time of each reason between two times in `shares`. Returns the reason with the
+  // most; -1 where there is none.
   over(from, until) {
     const { shares, reasons, at, end, reason, blocks } = this;
     shares.fill(0);
@@ -56,6 +56,17 @@ class Bands {
     let longest = -1;
     for (let which = 0; which < reasons; which++) {
       if (shares[which] > 0 && (longest < 0 || shares[which] > shares[longest])) longest = which;
+    }
+    return longest;
+  }
+
+  // The longest band with one of `reasons`; -1 where there is none.
+  longestOf(reasons) {
+    let longest = -1;
+    for (let place = 0; place < this.count; place++) {
+      if (!reasons.includes(this.reason[place])) continue;
+      const length = this.end[place] - this.at[place];
+      if (longest < 0 || length > this.end[longest] - this.at[longest]) longest = place;
     }
     return longest;
   }

@@ -1,8 +1,8 @@
-// A sweep as curves: what came out over one swept setting, a line for each row
-// and each value of the other settings.
+// A sweep as curves: a quantity over one swept setting, a line for each row and each value of the
+// other settings.
 //
-// Lines are told apart by colour and by the shape of their points; each point
-// says what it is, and shows its row when it is picked.
+// Lines differ by colour and by the shape of their points. A point names its row and shows it when
+// it is picked.
 
 const CURVES = { width: 900, height: 340, left: 64, right: 16, top: 12, bottom: 44 };
 const SHAPES = ["circle", "square", "diamond", "triangle", "cross", "ring"];
@@ -17,21 +17,6 @@ const SHAPE_PATHS = {
   ring: "M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0ZM-2,0a2,2 0 1,1 4,0a2,2 0 1,1 -4,0Z",
 };
 
-// The browser knows the name of SVG's elements' space; it looks like an address,
-// and this page has none.
-const SPACE = (() => {
-  const template = document.createElement("template");
-  template.innerHTML = "<svg></svg>";
-  return template.content.firstChild.namespaceURI;
-})();
-
-function drawn(name, attributes = {}, ...children) {
-  const made = document.createElementNS(SPACE, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
-}
-
 // The swept setting with the most values, numbers before words: the x axis.
 function sweptAlong(rows) {
   const paths = rows[0]?.point.map(({ path }) => path) ?? [];
@@ -44,7 +29,7 @@ function sweptAlong(rows) {
   return axes[0];
 }
 
-// From a number to its place, from 0 to 1: by powers where they span many.
+// From a number to its place, from 0 to 1; logarithmic where numbers span a factor of 8.
 function placing(numbers) {
   const [least, most] = [Math.min(...numbers), Math.max(...numbers)];
   if (!(most > least)) return () => 0.5;
@@ -71,10 +56,12 @@ class Curves {
     this.along = sweptAlong(rows);
     const names = new Map(rows.flatMap((row) => row.measured.map(({ name, heading }) => [name, heading])));
     const options = [...names].map(([name, heading]) => element("option", { value: name }, heading));
-    const select = element("select", { "aria-label": "what is shown", onchange: () => this.show(select.value) }, ...options);
+    const show = () => this.show(select.value);
+    const select = element("select", { "aria-label": "quantity", onchange: show }, ...options);
     this.picture = element("div", { class: "curves" });
     this.legend = element("div", { class: "legend" });
-    this.root = element("section", { "aria-label": "Sweep" }, element("p", {}, select, ` over ${this.along.path}`), this.picture, this.legend);
+    const caption = element("p", {}, select, ` over ${this.along.path}`);
+    this.root = element("section", { "aria-label": "Sweep" }, caption, this.picture, this.legend);
     this.show(select.value);
   }
 
@@ -88,25 +75,31 @@ class Curves {
     const { width, height, left, right, top, bottom } = CURVES;
     const x = (value) => left + place(numbers[keys.indexOf(value)]) * (width - left - right);
     const y = (value) => height - bottom - (value / most) * (height - top - bottom);
-    const picture = drawn("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${name} over ${along.path}` });
+    const picture = svgElement("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${name} over ${along.path}` });
     this.drawAxes(picture, keys, x, y, most);
     this.legend.replaceChildren();
     [...linesOf(rows, along)].forEach(([title, points], number) => {
       const colour = HOLDER_COLOURS[number % HOLDER_COLOURS.length];
       const shape = SHAPE_PATHS[SHAPES[(number + Math.floor(number / HOLDER_COLOURS.length)) % SHAPES.length]];
-      const shown = points.map((point) => ({ ...point, value: figureOf(point.row.measured, name) })).filter(({ value }) => value !== undefined);
+      const shown = points.map((point) => ({ ...point, value: figureOf(point.row.measured, name) }))
+        .filter(({ value }) => value !== undefined);
       shown.sort((one, other) => x(one.at.value) - x(other.at.value));
-      const path = shown.map(({ at, value }, step) => `${step === 0 ? "M" : "L"}${x(at.value)},${y(value)}`).join("");
-      picture.append(drawn("path", { d: path, fill: "none", stroke: colour, "stroke-width": 2 }));
+      const path = shown.map(({ at, value }, step) => `${step === 0 ? "M" : "L"}${x(at.value)},${y(value)}`)
+        .join("");
+      picture.append(svgElement("path", { d: path, fill: "none", stroke: colour, "stroke-width": 2 }));
       for (const { row, at, value, place: which } of shown) {
-        const point = drawn("path", { d: shape, fill: colour, class: "point", tabindex: 0, role: "button", transform: `translate(${x(at.value)},${y(value)})` });
-        point.append(drawn("title", {}, `${row.label}: ${digits(value)}${row.outcome === "complete" ? "" : `, ${row.outcome}`}`));
+        const point = svgElement("path", {
+          d: shape, fill: colour, class: "point", tabindex: 0, role: "button",
+          transform: `translate(${x(at.value)},${y(value)})`,
+        });
+        point.append(svgElement("title", {}, `${plain(row.label)}: ${digits(value)}${row.outcome === "complete" ? "" : `, ${row.outcome}`}`));
         const pick = () => this.choose(which, "a");
         point.addEventListener("click", pick);
         point.addEventListener("keydown", (event) => event.key === "Enter" && pick());
         picture.append(point);
       }
-      const sample = drawn("svg", { viewBox: "-7 -7 14 14", class: "sample", "aria-hidden": "true" }, drawn("path", { d: shape, fill: colour }));
+      const sample = svgElement("svg", { viewBox: "-7 -7 14 14", class: "sample", "aria-hidden": "true" },
+        svgElement("path", { d: shape, fill: colour }));
       this.legend.append(element("span", {}, sample, title));
     });
     this.picture.replaceChildren(picture);
@@ -115,16 +108,16 @@ class Curves {
   drawAxes(picture, keys, x, y, most) {
     const { width, height, left, right, bottom } = CURVES;
     for (const value of ticks(0, most, 6).values) {
-      picture.append(drawn("path", { d: `M${left},${y(value)}H${width - right}`, class: "line" }));
-      picture.append(drawn("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, digits(value)));
+      picture.append(svgElement("path", { d: `M${left},${y(value)}H${width - right}`, class: "line" }));
+      picture.append(svgElement("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, digits(value)));
     }
-    // Where names would cover each other, some are left out.
+    // Names that would cover each other are left out.
     let free = -Infinity;
     for (const key of [...keys].sort((one, other) => x(one) - x(other))) {
-      picture.append(drawn("path", { d: `M${x(key)},${height - bottom}v4`, class: "line" }));
+      picture.append(svgElement("path", { d: `M${x(key)},${height - bottom}v4`, class: "line" }));
       if (x(key) - key.length * 3.5 < free) continue;
       free = x(key) + key.length * 3.5 + 6;
-      picture.append(drawn("text", { x: x(key), y: height - bottom + 18, "text-anchor": "middle" }, key));
+      picture.append(svgElement("text", { x: x(key), y: height - bottom + 18, "text-anchor": "middle" }, key));
     }
   }
 }

@@ -1,8 +1,8 @@
 // From the text in the page to columns of numbers.
 //
-// A blob is deflated, then written in base64. Inside, tables follow each other,
-// and in a table its columns; a column is the differences of its values, each
-// as a zigzag number in groups of seven bits, lowest first. encode.rs writes it.
+// A blob is deflated and written in base64. It is a sequence of tables, a table a sequence of
+// columns. A column is stored as differences of its values, each as a zigzag number in groups of
+// seven bits, lowest group first. encode.rs writes it.
 
 async function inflate(id) {
   const text = document.getElementById(id).textContent.trim();
@@ -13,7 +13,7 @@ async function inflate(id) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-// Reads columns one after the other.
+// Reads one column after the other.
 class ColumnReader {
   constructor(bytes) {
     this.bytes = bytes;
@@ -37,7 +37,7 @@ class ColumnReader {
       if (byte < 128) {
         sum += (number >>> 1) ^ -(number & 1);
       } else {
-        // Above 28 bits whole numbers go on as floating point.
+        // Above 28 bits integers are computed as floating point.
         let factor = 2 ** shift;
         do {
           byte = bytes[at++];
@@ -59,10 +59,10 @@ class ColumnReader {
   }
 }
 
-// What a blob of one kind holds; the order is that of encode.rs.
+// Columns of each table, in the order of encode.rs.
 const TABLES = {
-  sent: ["at", "seq", "len", "ack", "window", "flags", "fate", "outstanding"],
-  received: ["at", "seq", "len", "ack", "window", "flags", "fate", "outstanding"],
+  sent: ["at", "seq", "len", "ack", "window", "flags", "status", "outstanding"],
+  received: ["at", "seq", "len", "ack", "window", "flags", "status", "outstanding"],
   sacksReceived: ["at", "left", "right"],
   sacksSent: ["at", "left", "right"],
   windows: ["at", "cwnd", "ssthresh", "inFlight"],
@@ -70,10 +70,15 @@ const TABLES = {
   limits: ["at", "end", "reason", "bytes"],
   receiveLimits: ["at", "end", "reason", "bytes"],
   marks: ["at", "kind", "value"],
-  pool: ["at", "holder", "held", "promised"],
+  pool: ["at", "holder", "held", "reserved"],
+  cpu: ["at", "end"],
+  forwardBusy: ["at", "end"],
+  forwardQueue: ["at", "frames"],
+  backBusy: ["at", "end"],
+  backQueue: ["at", "frames"],
 };
 
-// `counts` names the tables of the blob, in their order, and their rows.
+// `counts`: name and number of rows of each table, in their order.
 async function decodeTables(id, counts) {
   const reader = new ColumnReader(await inflate(id));
   const tables = {};

@@ -1,4 +1,4 @@
-// Numbers as people read them: three digits and a unit.
+// Numbers as people read them: three significant digits and a unit.
 
 function digits(value, count = 3) {
   if (value === 0) return "0";
@@ -7,26 +7,42 @@ function digits(value, count = 3) {
   return text.replace("-", "−");
 }
 
-function scaled(value, unit, steps) {
-  const size = Math.abs(value);
-  const [factor, prefix] = steps.find(([least]) => size >= least) || steps[steps.length - 1];
-  return `${digits(value / factor)} ${prefix}${unit}`;
+// Units of a quantity, the largest first.
+const UNITS = {
+  bytes: [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]],
+  rate: [[1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"], [1, "bit/s"]],
+  time: [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]],
+  frames: [[1, "frames"]],
+};
+
+function unitFor(units, size) {
+  // 999.6 kB would be written as 1000 kB: it is 1 MB.
+  return units.find(([factor]) => size >= factor * 0.9995) || units[units.length - 1];
 }
 
-const DECIMAL = [[1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
+function scaled(value, units) {
+  if (value === 0) return "0";
+  const [factor, unit] = unitFor(units, Math.abs(value));
+  return `${digits(value / factor)} ${unit}`;
+}
 
-const bytesText = (bytes) => (Math.abs(bytes) < 1000 ? `${digits(bytes)} B` : scaled(bytes, "B", DECIMAL));
-const rateText = (bitsPerSecond) => scaled(bitsPerSecond, "bit/s", DECIMAL);
+const bytesText = (bytes) => scaled(bytes, UNITS.bytes);
+const rateText = (bitsPerSecond) => scaled(bitsPerSecond, UNITS.rate);
+const timeText = (ns) => scaled(ns, UNITS.time);
+const framesText = (frames) => (frames === 1 ? "1 frame" : `${wholeText(frames)} frames`);
 const wholeText = (number) => Math.round(number).toLocaleString("en-US");
-const percentText = (share) => `${digits(share * 100)} %`;
 
-// A duration in nanoseconds.
-function timeText(ns) {
-  const size = Math.abs(ns);
-  if (size >= 1e9) return `${digits(ns / 1e9, 4)} s`;
-  if (size >= 1e6) return `${digits(ns / 1e6)} ms`;
-  if (size >= 1e3) return `${digits(ns / 1e3)} µs`;
-  return `${digits(ns)} ns`;
+// Labels of an axis: one unit for all of them, taken from the largest value.
+function axisLabels(units, largest) {
+  const [factor, unit] = unitFor(units, Math.abs(largest));
+  return (value) => (value === 0 ? "0" : `${digits(value / factor, 6)} ${unit}`);
+}
+
+function percentText(share) {
+  const percent = share * 100;
+  if (percent <= 0) return "0 %";
+  if (percent < 0.1) return "< 0.1 %";
+  return `${percent < 1 ? percent.toFixed(1) : digits(percent)} %`;
 }
 
 // A moment in nanoseconds, with as many digits as a step of `step` needs.

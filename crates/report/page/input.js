@@ -1,11 +1,11 @@
 // Wheel, drag, touch and keys, the same over every graph.
 //
-// A drag selects what to zoom to; with Shift, with the middle button, or when
-// the page says so, it moves. On a touch screen one finger moves and two zoom.
-// The margin left of a graph scrolls the page.
+// The wheel scrolls the page; with Ctrl it zooms, with Shift it pans. A drag selects a time to
+// zoom to; with Shift, with the middle button, or as the options say, it pans. On a touch screen
+// one finger pans and two zoom.
 
 class Input {
-  // `act`: { select(from, until), click(stack, time), say() }.
+  // `act`: { select(from, until), click(stack, time, lane), say() }.
   constructor(stage, stacks, view, act) {
     Object.assign(this, { stage, stacks, view, act });
     this.pans = false;
@@ -17,7 +17,7 @@ class Input {
     stage.addEventListener("pointerup", (event) => this.up(event));
     stage.addEventListener("pointercancel", (event) => this.cancel(event));
     stage.addEventListener("pointerleave", () => this.view.point(NaN));
-    stage.addEventListener("dblclick", () => this.view.all());
+    stage.addEventListener("dblclick", (event) => event.target.closest(".plot") && this.view.all());
     stage.addEventListener("keydown", (event) => this.key(event));
   }
 
@@ -36,22 +36,30 @@ class Input {
   wheel(event) {
     const under = this.under(event);
     if (!under) return;
-    event.preventDefault();
     const pixels = event.deltaMode === 1 ? 16 : 1;
-    if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
-      this.view.pan(((event.deltaX || event.deltaY) * pixels) / 1000);
-    } else {
+    if (event.ctrlKey || event.metaKey) {
+      event.preventDefault();
       this.view.zoom(1.0018 ** (event.deltaY * pixels), under.time);
+    } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+      event.preventDefault();
+      this.view.pan(((event.deltaX || event.deltaY) * pixels) / 1000);
     }
   }
 
   down(event) {
     const under = this.under(event);
     if (!under || event.button === 2) return;
+    const overview = event.target.closest("[data-graph=overview]") !== null;
     this.touches.set(event.pointerId, event.clientX);
     const moves = event.pointerType === "touch" || event.shiftKey || event.button === 1 || this.pans;
-    const width = event.target.closest(".plot").clientWidth - GUTTER.left - GUTTER.right;
-    this.drag = { ...under, moves, width, startX: event.clientX, from: this.view.from, until: this.view.until, spread: this.spread(), moved: false };
+    const plotWidth = event.target.closest(".plot").clientWidth;
+    const width = Math.max(1, plotWidth - gutterOf(plotWidth) - GUTTER.right);
+    const lane = under.stack.laneUnder(event);
+    this.drag = {
+      ...under, overview, moves, width, lane,
+      startX: event.clientX, from: this.view.from, until: this.view.until, spread: this.spread(), moved: false,
+    };
+    if (overview) this.view.centre(under.time);
     event.target.setPointerCapture?.(event.pointerId);
   }
 
@@ -64,8 +72,10 @@ class Input {
     const { drag, view } = this;
     if (this.touches.has(event.pointerId)) this.touches.set(event.pointerId, event.clientX);
     const time = drag ? this.timeOf(event) : this.under(event)?.time;
+    if (!drag && event.target.closest?.("[data-graph=overview]")) return view.point(NaN);
     if (time === undefined) return;
     if (!drag) return view.point(time);
+    if (drag.overview) return view.centre(time);
     const by = event.clientX - drag.startX;
     if (Math.abs(by) > 4) drag.moved = true;
     const span = drag.until - drag.from;
@@ -80,10 +90,11 @@ class Input {
     view.point(time);
   }
 
-  // The time under a pointer that may have left the graph it went down on.
+  // The time under a pointer that may have left the graph that it went down on.
   timeOf(event) {
-    const { drag } = this;
-    return drag.time + ((event.clientX - drag.startX) / drag.width) * (this.view.until - this.view.from);
+    const { drag, view } = this;
+    const [from, until] = drag.overview ? view.domain : [view.from, view.until];
+    return drag.time + ((event.clientX - drag.startX) / drag.width) * (until - from);
   }
 
   up(event) {
@@ -91,10 +102,11 @@ class Input {
     this.touches.delete(event.pointerId);
     if (!drag || this.touches.size > 0) return;
     this.drag = null;
+    if (drag.overview) return;
     if (!drag.moved) {
       this.act.select(NaN, NaN);
       this.view.point(drag.time);
-      return this.act.click(drag.stack, drag.time);
+      return this.act.click(drag.stack, drag.time, drag.lane);
     }
     if (drag.moves) return;
     const until = drag.time + ((event.clientX - drag.startX) / drag.width) * (drag.until - drag.from);
@@ -122,7 +134,7 @@ class Input {
       "=": () => view.zoom(0.7, cursor),
       "-": () => view.zoom(1 / 0.7, cursor),
       0: () => view.all(),
-      Home: () => view.all(),
+      Home: () => view.show(...view.home),
       ",": () => this.moveCursor(cursor - step),
       ".": () => this.moveCursor(cursor + step),
       "<": () => this.moveCursor(cursor - step / 10),
@@ -145,7 +157,7 @@ class Input {
     this.act.say();
   }
 
-  // The cursor goes to the next band on either side.
+  // Moves the cursor to the next band on either side.
   toBand(stack, cursor, direction) {
     const { bands } = stack;
     const place = Math.min(Math.max(bands.find(cursor) + direction, 0), bands.count - 1);

@@ -1,13 +1,14 @@
-// What the graphs draw of one connection as one of its ends saw it.
+// The series of one connection that the graphs draw, as one of its ends saw it.
 //
-// The data goes one way: from the end that sent more text, unless the other
-// direction is asked for. Times are nanoseconds, amounts bytes.
+// Times are nanoseconds, amounts bytes. Data means the direction that is shown.
 
-const AGAIN = 1;
+const RETRANSMITTED = 1;
 const LOST = 2;
 const NO_THRESHOLD = 4294967295;
 
-const FLAGS = [[1, "FIN"], [2, "SYN"], [4, "RST"], [8, "PSH"], [16, "ACK"], [32, "URG"], [64, "ECE"], [128, "CWR"], [256, "AE"]];
+const FLAGS = [
+  [1, "FIN"], [2, "SYN"], [4, "RST"], [8, "PSH"], [16, "ACK"], [32, "URG"], [64, "ECE"], [128, "CWR"], [256, "AE"],
+];
 const flagsText = (bits) => FLAGS.filter(([bit]) => bits & bit).map(([, name]) => name).join(" ");
 
 // Picks rows of a table by their places.
@@ -23,25 +24,25 @@ function placesWhere(count, holds) {
   return places;
 }
 
-// Segments with text, or that took sequence space, as bars.
-function bars(table) {
+// Segments that take sequence space.
+function dataSegments(table) {
   const takes = (place) => table.len[place] > 0 || (table.flags[place] & 3) !== 0;
   let all = true;
   for (let place = 0; place < table.count && all; place++) all = takes(place);
-  const names = ["at", "seq", "len", "flags", "fate", "ack", "window"];
+  const names = ["at", "seq", "len", "flags", "status", "ack", "window"];
   const kept = all ? table : pick(table, names, placesWhere(table.count, takes));
   const end = new Float64Array(kept.count);
   for (let place = 0; place < kept.count; place++) {
     end[place] = kept.seq[place] + kept.len[place] + (kept.flags[place] & 1) + ((kept.flags[place] >> 1) & 1);
   }
-  const special = placesWhere(kept.count, (place) => kept.fate[place] !== 0);
+  const special = placesWhere(kept.count, (place) => kept.status[place] !== 0);
   return { ...kept, end, special };
 }
 
-// Acknowledgments: the line of what is acknowledged, and that of the window.
+// Acknowledgments: the highest acknowledged byte and the window's edge over time.
 function acknowledgments(table) {
-  const places = placesWhere(table.count, (place) => (table.flags[place] & 16) !== 0 && (table.flags[place] & 4) === 0);
-  const acks = pick(table, ["at", "ack", "window"], places);
+  const isAck = (place) => (table.flags[place] & 16) !== 0 && (table.flags[place] & 4) === 0;
+  const acks = pick(table, ["at", "ack", "window"], placesWhere(table.count, isAck));
   acks.edge = new Float64Array(acks.count);
   acks.una = new Float64Array(acks.count);
   let una = 0;
@@ -53,7 +54,7 @@ function acknowledgments(table) {
   return acks;
 }
 
-// What is outstanding, as both tables of an end tell it, in the order of time.
+// Unacknowledged bytes over time, from both tables of an end.
 function outstanding(sent, received) {
   const count = sent.count + received.count;
   const [at, value] = [new Float64Array(count), new Float64Array(count)];
@@ -78,23 +79,23 @@ function runningSum(values) {
   return sums;
 }
 
-// Held and promised blocks, one on top of the other, at each change; in bytes.
+// Bytes of each holder, stacked, and of all with reservations, at each change.
 function poolLevels(table, blockSize) {
   const holders = new Set();
   for (let place = 0; place < table.count; place++) holders.add(table.holder[place]);
   const order = [...holders].sort();
   const held = new Float64Array(8);
-  const promised = new Float64Array(8);
+  const reserved = new Float64Array(8);
   const at = table.at;
   const tops = order.map(() => new Float64Array(table.count));
   const all = new Float64Array(table.count);
   for (let place = 0; place < table.count; place++) {
     held[table.holder[place]] = table.held[place];
-    promised[table.holder[place]] = table.promised[place];
+    reserved[table.holder[place]] = table.reserved[place];
     let [sum, open] = [0, 0];
     for (let which = 0; which < order.length; which++) {
       sum += held[order[which]] * blockSize;
-      open += promised[order[which]] * blockSize;
+      open += reserved[order[which]] * blockSize;
       tops[which][place] = sum;
     }
     all[place] = sum + open;
@@ -102,19 +103,22 @@ function poolLevels(table, blockSize) {
   return { at, order, tops, all, count: table.count };
 }
 
-// Bytes of text that an end sent.
-const textOf = (tables) => tables.sent.len.reduce((sum, len) => sum + len, 0);
+const EMPTY = new Float64Array(0);
+const NO_BANDS = { count: 0, at: EMPTY, end: EMPTY, reason: EMPTY, bytes: EMPTY };
 
-const NO_BANDS = { count: 0, at: new Float64Array(0), end: new Float64Array(0), reason: new Float64Array(0), bytes: new Float64Array(0) };
-
-// `own` has the tables of the end that looks; `sender`: the data is what it
-// sent. `limits` held the data's sender, `receiveLimits` its receiver; that of
-// an end that was not observed is missing.
-function makeModel({ own, limits = NO_BANDS, receiveLimits = NO_BANDS, host, pool, sender, vocabulary }) {
+// `own`: tables of the end that is shown. `sender`: that end sends the data. `limits`: of the
+// data's sender; `receiveLimits`: of its receiver; either is missing for an end that was not
+// observed. `resources`: links and processors. `path` and `cause`: the path's figures and the
+// verdict's cause, where the data takes the path that the verdict is about.
+function makeModel({ own, limits = NO_BANDS, receiveLimits = NO_BANDS, host, pool, ...rest }) {
+  const { sender, vocabulary } = rest;
   const model = {
     sender,
     host,
-    data: bars(sender ? own.sent : own.received),
+    cause: rest.cause,
+    resources: rest.resources,
+    path: rest.path,
+    data: dataSegments(sender ? own.sent : own.received),
     acks: acknowledgments(sender ? own.received : own.sent),
     sacks: sender ? own.sacksReceived : own.sacksSent,
     flight: outstanding(own.sent, own.received),
@@ -137,37 +141,75 @@ function makeModel({ own, limits = NO_BANDS, receiveLimits = NO_BANDS, host, poo
   model.srttExtent = new Extent(model.rtts.srtt);
   model.poolExtents = [...model.pool.tops, model.pool.all].map((column) => new Extent(column));
   model.sentSum = runningSum(data.len);
-  const first = lowerBound(acks.una, 2);
-  const span = acks.count > 0 ? acks.at[acks.count - 1] - acks.at[Math.min(first, acks.count - 1)] : 0;
+  const first = Math.min(lowerBound(acks.una, 2), Math.max(0, acks.count - 1));
+  const span = acks.count > 0 ? acks.at[acks.count - 1] - acks.at[first] : 0;
   const moved = acks.count > 0 ? acks.una[acks.count - 1] : 0;
   model.meanRate = span > 0 ? moved / span : 0;
-  model.origin = acks.count > 0 ? acks.at[Math.min(first, acks.count - 1)] : 0;
+  model.origin = acks.count > 0 ? acks.at[first] : 0;
+  model.rttNs = roundTrip(model);
+  model.home = firstRoundTrips(model, 20);
+  model.binding = bindingOf(model);
   return model;
 }
 
-// The same columns with the mean rate taken away, so that a plateau of some
-// milliseconds shows; made when first asked for.
-function levelled(model) {
-  if (model.levelled) return model.levelled;
-  const less = (values, at) => values.map((value, place) => value - model.meanRate * (at[place] - model.origin));
-  const { data, acks, sacks } = model;
-  const flat = {
+// A typical round trip: the middle of the smoothed samples, or the idle path's.
+function roundTrip(model) {
+  const { srtt } = model.rtts;
+  const middle = srtt.length > 0 ? srtt[srtt.length >> 1] * 1e3 : 0;
+  return middle || model.path?.rttNs || 1e6;
+}
+
+// The time of the first `count` round trips with data: each ends when everything that had been sent
+// at its beginning is acknowledged. Time in which nothing was in flight does not count.
+function firstRoundTrips(model, count) {
+  const { data, acks } = model;
+  const first = data.count > 0 ? data.at[Math.max(0, placeOfPayload(data))] : 0;
+  let until = first;
+  for (let trip = 0; trip < count; trip++) {
+    const sent = lastAtOrBefore(data.at, until);
+    if (sent < 0) break;
+    const acked = lowerBound(acks.una, data.end[sent]);
+    if (acked >= acks.count) break;
+    until = acks.at[acked] > until ? acks.at[acked] : (data.at[sent + 1] ?? until);
+  }
+  if (until === first) until = first + count * model.rttNs;
+  return [Math.max(0, first - (until - first) * 0.02), until];
+}
+
+// The first segment with payload.
+function placeOfPayload(data) {
+  for (let place = 0; place < data.count; place++) if (data.len[place] > 0) return place;
+  return -1;
+}
+
+// The columns that the time-sequence graph draws. `detrended`: without the mean rate, so that a
+// plateau of milliseconds shows in a long transfer.
+function sequenceColumns(model, detrended) {
+  const name = detrended ? "detrended" : "straight";
+  model.columns ||= {};
+  if (model.columns[name]) return model.columns[name];
+  const { data, acks, sacks, binding } = model;
+  const slope = detrended ? model.meanRate : 0;
+  const less = (values, at) =>
+    (detrended ? values.map((value, place) => value - slope * (at[place] - model.origin)) : values);
+  const columns = {
     seq: less(data.seq, data.at), end: less(data.end, data.at),
     una: less(acks.una, acks.at), edge: less(acks.edge, acks.at),
     left: less(sacks.left, sacks.at), right: less(sacks.right, sacks.at),
   };
-  flat.dataExtent = new Extent(flat.seq, flat.end);
-  flat.ackExtent = new Extent(flat.una);
-  flat.edgeExtent = new Extent(flat.edge);
-  model.levelled = flat;
-  return flat;
-}
-
-// The columns that the time-sequence graph draws, level or not.
-function sequenceColumns(model, level) {
-  if (level) return levelled(model);
-  const { data, acks, sacks, dataExtent, ackExtent, edgeExtent } = model;
-  return { seq: data.seq, end: data.end, una: acks.una, edge: acks.edge, left: sacks.left, right: sacks.right, dataExtent, ackExtent, edgeExtent };
+  columns.dataExtent = detrended ? new Extent(columns.seq, columns.end) : model.dataExtent;
+  columns.ackExtent = detrended ? new Extent(columns.una) : model.ackExtent;
+  columns.edgeExtent = detrended ? new Extent(columns.edge) : model.edgeExtent;
+  if (binding?.edge) {
+    columns.binding = less(binding.edge, binding.at);
+    columns.bindingExtent = new Extent(columns.binding);
+  }
+  if (model.path?.bdp) {
+    columns.bdp = less(acks.una.map((una) => una + model.path.bdp), acks.at);
+    columns.bdpExtent = new Extent(columns.bdp);
+  }
+  model.columns[name] = columns;
+  return columns;
 }
 
 // The value of a step series at `time`; undefined before its first.

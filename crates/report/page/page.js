@@ -1,86 +1,67 @@
 // The page: reads the facts, picks rows, and joins view, stacks and details.
 //
-// `window.fullpipe` is there for tests and for the curious: the view, the
-// stacks, and when the first picture stood.
+// `window.fullpipe` is for tests and for the browser's console.
 
 const facts = JSON.parse(document.getElementById("facts").textContent);
 const byId = (id) => document.getElementById(id);
 const decoded = new Map();
-const look = { level: false, bands: "limits", common: true };
+const settings = { detrended: false, bands: "limits", common: true };
 let selection = null;
 let ink = inks();
 
 const view = new View((graphs) => draw(graphs));
 const stacks = ["a", "b"].map((side) => new Stack(side, view, facts.vocabulary));
-const details = new Details(byId("details"), (from, until) => view.show(from, until));
+const details = new Details((from, until) => view.show(from, until));
 const chosen = { a: null, b: null };
 const input = new Input(byId("stage"), stacks, view, {
   select: (from, until) => {
     selection = Number.isNaN(from) ? null : [from, until];
     view.point(view.cursor);
   },
-  click: (stack, time) => details.band(stack, time),
+  click: (stack, time, lane) => (lane ? details.lane(stack, lane, time) : details.band(stack, time)),
   say: () => byId("spoken").replaceChildren(spokenAt(view.cursor)),
 });
 
+const shownStacks = () => stacks.filter((stack) => stack.model);
+
 function draw(graphs) {
   const scale = window.devicePixelRatio || 1;
-  const shown = stacks.filter((stack) => stack.model);
+  const shown = shownStacks();
   const fitted = shown.map((stack) => stack.fit(scale));
-  const ranges = look.common && shown.length > 1 && (graphs || fitted.includes(true)) ? commonRanges(shown) : undefined;
+  const isCommon = settings.common && shown.length > 1;
+  const ranges = isCommon && (graphs || fitted.includes(true)) ? commonRanges(shown) : undefined;
   shown.forEach((stack, place) => {
     if (fitted[place] || graphs || ranges) stack.draw(ink, ranges);
     stack.drawOver(ink, selection);
   });
-  readOut();
+  const step = (view.until - view.from) / 1e3;
+  const [from, until] = [Math.max(0, view.from), view.until].map((time) => momentText(time, step));
+  byId("range").textContent = `${from} – ${until} (${timeText(view.until - view.from)})`;
 }
 
-// Of each graph, a range that holds what every stack shows.
+// Two rows share a scale only up to this ratio: beyond it, one of them would show nothing.
+const MOST_DIFFERENT = 8;
+
+// For each graph the range that holds both rows.
 function commonRanges(shown) {
   const [first, ...others] = shown.map((stack) => stack.ranges());
   for (const [id, [least, most]] of others.flatMap((ranges) => [...ranges])) {
     // Where nothing was observed there is no range.
-    const [low, high] = first.get(id);
+    const [low, high] = first.get(id) ?? [];
+    const spans = [high - low, most - least];
     if (!(high >= low)) first.set(id, [least, most]);
+    else if (Math.max(...spans) > MOST_DIFFERENT * Math.min(...spans)) first.delete(id);
     else if (most >= least) first.set(id, [Math.min(low, least), Math.max(high, most)]);
   }
   return first;
 }
 
-// Everything at the cursor, as a table below the graphs.
-function readOut() {
-  const out = byId("readout");
-  const time = view.cursor;
-  const shown = stacks.filter((stack) => stack.model);
-  const step = (view.until - view.from) / 1e3;
-  byId("range").textContent = `${momentText(Math.max(0, view.from), step)} – ${momentText(view.until, step)} (${timeText(view.until - view.from)})`;
-  if (!Number.isFinite(time)) {
-    if (out.dataset.says !== "how") out.replaceChildren(element("span", { class: "soft" }, "Point at a graph to read it; click a band for its figures."));
-    out.dataset.says = "how";
-    return;
-  }
-  out.dataset.says = "values";
-  const parts = [element("b", {}, momentText(time, Math.max(1, (view.until - view.from) / 1e4)))];
-  for (const stack of shown) {
-    const names = ["limits", "receiveLimits"].map((which) => limitAt(stack, which, time));
-    const lists = [["Limits", [["sender", names[0]], ["receiver", names[1]]]], ...stack.read(time)].map(([graph, lines]) => {
-      const pairs = lines.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value)));
-      return element("dl", { class: "of", "data-of": graph }, ...pairs);
-    });
-    parts.push(element("div", {}, shown.length > 1 ? element("h4", {}, stack.title.textContent) : "", ...lists));
-  }
-  out.replaceChildren(...parts);
-}
-
-function limitAt(stack, which, time) {
-  const bands = stack.model[which];
-  const place = bands.find(time);
-  return place < 0 ? "–" : stack.styles[which][bands.reason[place]].label;
-}
-
 function spokenAt(time) {
-  const stack = stacks.find((candidate) => candidate.model);
-  return stack ? `${momentText(time, 1e6)}: sender ${limitAt(stack, "limits", time)}, receiver ${limitAt(stack, "receiveLimits", time)}` : "";
+  const [stack] = shownStacks();
+  if (!stack) return "";
+  const step = (view.until - view.from) / 1e3;
+  const lanes = stack.lanes.map((lane) => `${lane.name} ${laneText(lane, time, step)}`);
+  return `${momentText(time, 1e6)}: ${lanes.join(", ")}`;
 }
 
 const tablesOf = (part) => {
@@ -88,23 +69,50 @@ const tablesOf = (part) => {
   return decoded.get(part.blob);
 };
 
-// What can be looked at in a row: each connection, each direction that carried
-// text, from either end.
+// The views of a row: each connection, each direction that carried payload, from either end.
 function aspectsOf(row) {
   const aspects = [];
   row.connections.forEach((connection, number) => {
-    const name = (place) => row.hosts[connection.ends[place].host].name;
-    const far = (place) => (connection.ends.length > 1 ? name(1 - place) : "its peer");
+    const { ends } = connection;
+    const name = (place) => row.hosts[ends[place].host].name;
+    const far = (place) => (ends.length > 1 ? name(1 - place) : "its peer");
     const several = row.connections.length > 1 ? ` ${number + 1}` : "";
-    const places = connection.ends.map((_, place) => place);
-    const busiest = places.reduce((most, place) => (connection.ends[place].text > connection.ends[most].text ? place : most), 0);
+    const places = ends.map((_, place) => place);
+    const busiest = places.reduce((most, place) => (ends[place].payload > ends[most].payload ? place : most), 0);
     for (const place of [busiest, ...places.filter((other) => other !== busiest)]) {
-      if (place !== busiest && connection.ends[place].text === 0) continue;
-      aspects.push({ connection, end: place, sender: true, label: `${name(place)} → ${far(place)}${several}, seen by the sender` });
-      if (connection.ends.length > 1) aspects.push({ connection, end: 1 - place, sender: false, label: `${name(place)} → ${far(place)}${several}, seen by the receiver` });
+      if (place !== busiest && ends[place].payload === 0) continue;
+      const label = `${name(place)} → ${far(place)}${several}`;
+      aspects.push({ connection, end: place, sender: true, label: `${label}, seen by the sender` });
+      if (ends.length < 2) continue;
+      aspects.push({ connection, end: 1 - place, sender: false, label: `${label}, seen by the receiver` });
     }
   });
   return aspects;
+}
+
+// The path's figures where the data of `aspect` takes the path of the row's first flow.
+function pathOf(row, aspect) {
+  const { path } = row;
+  const { ends } = aspect.connection;
+  const from = ends[aspect.sender ? aspect.end : 1 - aspect.end]?.host;
+  if (!path || from !== path.sender) return undefined;
+  const bdp = path.bps && path.rttNs ? (path.bps * path.rttNs) / 8e9 : undefined;
+  return { ...path, bdp };
+}
+
+// Links on the path, in the direction of the data, and processors.
+async function resourcesOf(row, isForward) {
+  const links = row.path?.links ?? row.links.map((_, link) => ({ link, forward: true }));
+  const carried = await Promise.all(links.map(async ({ link, forward }) => {
+    const { name, shared, usage } = row.links[link];
+    const tables = await tablesOf(usage);
+    const way = forward === isForward ? "forward" : "back";
+    const parts = shared ? [tables.forwardBusy, tables.backBusy] : [tables[`${way}Busy`]];
+    return { kind: "link", name, usage: new Usage(parts), queue: tables[`${way}Queue`] };
+  }));
+  const worked = await Promise.all(row.hosts.map(async ({ name, usage }) =>
+    ({ kind: "cpu", name, usage: new Usage([(await tablesOf(usage)).cpu]) })));
+  return [...carried, ...worked.filter(({ usage }) => !usage.isEmpty)];
 }
 
 async function modelOf(row, aspect) {
@@ -113,9 +121,17 @@ async function modelOf(row, aspect) {
     const end = connection.ends[aspect.end];
     const far = connection.ends.length > 1 ? connection.ends[1 - aspect.end] : null;
     const host = row.hosts[end.host];
-    const [own, { pool }, ownBands, farBands] = await Promise.all([tablesOf(end.series), tablesOf(host.pool), tablesOf(end.bands), far && tablesOf(far.bands)]);
+    const path = pathOf(row, aspect);
+    const [own, { pool }, ownBands, farBands, resources] = await Promise.all([
+      tablesOf(end.series), tablesOf(host.usage), tablesOf(end.bands), far && tablesOf(far.bands),
+      resourcesOf(row, path !== undefined || !row.path),
+    ]);
     const [from, to] = sender ? [ownBands, farBands] : [farBands, ownBands];
-    return makeModel({ own, limits: from?.limits, receiveLimits: to?.receiveLimits, host, pool, sender, vocabulary: facts.vocabulary });
+    const cause = path ? row.cause : undefined;
+    const { vocabulary } = facts;
+    return makeModel({
+      own, limits: from?.limits, receiveLimits: to?.receiveLimits, host, pool, sender, vocabulary, resources, path, cause,
+    });
   })();
   return aspect.model;
 }
@@ -128,22 +144,37 @@ async function choose(place, side, number = 0) {
   if (row) row.aspects ||= aspectsOf(row);
   chosen[side] = row && { place, number };
   const aspect = row?.aspects[number];
+  stack.details.hidden = true;
+  stack.model = undefined;
   if (!aspect) {
-    stack.model = undefined;
     stack.root.remove();
   } else {
     const model = await modelOf(row, aspect);
-    byId("stage").append(...stacks.filter((other) => other === stack || other.model).map((other) => other.root));
-    stack.show(row.label, model, look, row.endNs);
+    stack.show(row.label, model, settings, row.endNs);
+    fillVerdict(stack, row, jump);
     fillTotals(stack);
+    byId("stage").append(...shownStacks().map((other) => other.root));
   }
-  const without = ["a", "b"].map((each) => chosen[each] && facts.rows[chosen[each].place]).filter((each) => each && each.aspects.length === 0);
-  byId("empty").textContent = without.map(({ label }) => `${label} has no TCP connection to draw; its figures are in the table above.`).join(" ");
-  byId("empty").hidden = without.length === 0;
-  byId("stage").style.setProperty("--stacks", stacks.filter((other) => other.model).length || 1);
+  noteRowsWithout();
   markChosen();
-  const shown = ["a", "b"].map((each) => chosen[each]).filter(Boolean).map((each) => facts.rows[each.place].endNs);
-  view.setDomain(0, Math.max(...shown, 1));
+  const shown = shownStacks();
+  byId("stage").style.setProperty("--stacks", shown.length || 1);
+  byId("stage").classList.toggle("single", shown.length < 2);
+  const ends = ["a", "b"].map((each) => chosen[each]).filter(Boolean).map((each) => facts.rows[each.place].endNs);
+  const homes = shown.map(({ model }) => model.home);
+  const home = homes.length > 0 && [Math.min(...homes.map(([from]) => from)), Math.min(...homes.map(([, until]) => until))];
+  view.setDomain(0, Math.max(...ends, 1), home);
+}
+
+// Rows without a TCP connection have a verdict and no graphs.
+function noteRowsWithout() {
+  const rows = ["a", "b"].map((side) => chosen[side] && facts.rows[chosen[side].place]);
+  const without = rows.filter((row) => row && row.aspects.length === 0);
+  byId("empty").replaceChildren(...without.flatMap(({ label, verdict }) => [
+    element("b", {}, ...prose(label)), " has no TCP connection to draw. ",
+    ...prose(`Limited by ${verdict.limited_by}. ${(verdict.because ?? []).join(" ")} `),
+  ]));
+  byId("empty").hidden = without.length === 0;
 }
 
 function markChosen() {
@@ -151,28 +182,46 @@ function markChosen() {
     const side = button.classList.contains("pick-a") ? "a" : "b";
     button.setAttribute("aria-pressed", String(chosen[side]?.place === Number(button.dataset.row)));
   }
+  byId("common").parentElement.hidden = shownStacks().length < 2;
   for (const side of ["a", "b"]) {
+    byId(`row-${side}`).value = chosen[side]?.place ?? "";
     const select = byId(`aspect-${side}`);
     const row = chosen[side] && facts.rows[chosen[side].place];
     select.parentElement.hidden = !row || row.aspects.length === 0;
-    byId("common").parentElement.hidden = stacks.filter((stack) => stack.model).length < 2;
     if (!row) continue;
-    select.replaceChildren(...row.aspects.map(({ label }, number) => element("option", { value: number, selected: number === chosen[side].number }, label)));
+    const option = ({ label }, number) => element("option", { value: number, selected: number === chosen[side].number }, label);
+    select.replaceChildren(...row.aspects.map(option));
   }
 }
 
-// The limits of a stack by time, as buttons with their share.
+// The limits of the sender by time, as buttons with their share.
 function fillTotals(stack) {
-  const { bands, bandStyles } = stack;
+  const { model } = stack;
+  const which = settings.bands === "receiveLimits" ? "receiveLimits" : "limits";
+  const bands = model[which];
   const lifetime = bands.until - bands.from;
-  const held = bandStyles.map((style, reason) => ({ style, reason, time: bands.time[reason] })).filter(({ time }) => time > 0);
-  held.sort((one, other) => other.time - one.time);
-  stack.totals.replaceChildren(...held.map(({ style, reason, time }) => element("button", { type: "button", onclick: () => details.total(stack, reason) }, swatch(style), ` ${style.label} ${percentText(time / lifetime)}`)));
+  const shares = stack.styles[which].map((style, reason) => ({ style, reason, share: bands.time[reason] / lifetime }));
+  const seen = shares.filter(({ share }) => share >= 5e-4).sort((one, other) => other.share - one.share);
+  const buttons = seen.map(({ style, reason, share }) => element("button", {
+    type: "button", onclick: () => details.total(stack, reason, which),
+  }, swatch(style), ` ${style.label} ${percentText(share)}`));
+  const title = which === "limits" ? "Sender waited for" : "Receiver's window held by";
+  stack.totals.replaceChildren(element("span", { class: "soft" }, title), ...buttons);
 }
 
-function relook() {
-  for (const stack of stacks) {
-    if (!stack.model) continue;
+// Shows the moment that shows a verdict.
+function jump(stack) {
+  const { model } = stack;
+  const moment = momentOf(model, model.cause, facts.vocabulary);
+  if (!moment) return;
+  view.show(moment.from, moment.until);
+  view.point(moment.at);
+  const lane = stack.lanes.find(({ id }) => id === moment.lane);
+  if (lane) details.lane(stack, lane, moment.at);
+}
+
+function apply() {
+  for (const stack of shownStacks()) {
     fillTotals(stack);
     stack.describe();
   }
@@ -182,34 +231,32 @@ function relook() {
 function setTheme(theme) {
   document.documentElement.dataset.theme = theme;
   ink = inks();
+  byId("theme").textContent = isDark() ? "Light theme" : "Dark theme";
+  fillLegend(byId("legend").querySelector("div"), ink, stacks[0].styles);
   for (const stack of stacks) stack.patterns.clear();
+  for (const stack of shownStacks()) fillVerdict(stack, facts.rows[chosen[stack.side].place], jump);
   view.ask();
 }
 
+const darkQuery = matchMedia("(prefers-color-scheme: dark)");
+const isDark = () => (document.documentElement.dataset.theme || (darkQuery.matches ? "dark" : "light")) === "dark";
+
 function connectControls() {
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  const current = () => document.documentElement.dataset.theme || (dark.matches ? "dark" : "light");
-  byId("theme").addEventListener("click", () => setTheme(current() === "dark" ? "light" : "dark"));
-  dark.addEventListener("change", () => setTheme(""));
-  byId("level").addEventListener("change", (event) => {
-    look.level = event.target.checked;
-    relook();
-  });
-  byId("common").addEventListener("change", (event) => {
-    look.common = event.target.checked;
-    view.ask();
-  });
-  byId("bands").addEventListener("change", (event) => {
-    look.bands = event.target.value;
-    relook();
-  });
-  byId("pans").addEventListener("change", (event) => {
-    input.pans = event.target.checked;
-  });
+  byId("theme").addEventListener("click", () => setTheme(isDark() ? "light" : "dark"));
+  darkQuery.addEventListener("change", () => setTheme(""));
+  const change = (id, act) => byId(id).addEventListener("change", (event) => act(event.target));
+  change("detrend", ({ checked }) => { settings.detrended = checked; apply(); });
+  change("common", ({ checked }) => { settings.common = checked; view.ask(); });
+  change("bands", ({ value }) => { settings.bands = value; apply(); });
+  change("pans", ({ checked }) => { input.pans = checked; });
   byId("in").addEventListener("click", () => view.zoom(0.5));
   byId("out").addEventListener("click", () => view.zoom(2));
   byId("all").addEventListener("click", () => view.all());
-  for (const side of ["a", "b"]) byId(`aspect-${side}`).addEventListener("change", (event) => choose(chosen[side].place, side, Number(event.target.value)));
+  byId("home").addEventListener("click", () => view.show(...view.home));
+  for (const side of ["a", "b"]) {
+    change(`row-${side}`, ({ value }) => choose(value === "" ? null : Number(value), side));
+    change(`aspect-${side}`, ({ value }) => choose(chosen[side].place, side, Number(value)));
+  }
   addEventListener("hashchange", () => follow(location.hash.slice(1)));
   new ResizeObserver(() => view.ask()).observe(byId("stage"));
   let before = "";
@@ -221,33 +268,42 @@ function connectControls() {
   addEventListener("afterprint", () => setTheme(before));
 }
 
-function fillHeader() {
+function fillPage() {
   document.title = `${facts.experiment} – fullpipe`;
-  byId("title").textContent = `${facts.experiment}: ${facts.title}`;
+  byId("title").replaceChildren(...prose(`${facts.experiment}: ${facts.title}`));
   const parts = [facts.source && `published: ${facts.source}`, `seed ${facts.seed}`, ...facts.overrides].filter(Boolean);
   byId("source").textContent = parts.join(" · ");
-  const swept = facts.rows[0]?.point.length > 0;
-  byId("figures").append(swept ? new Curves(facts.rows, choose).root : chart(facts.rows));
-  byId("rows").append(rowsTable(facts.rows, choose));
-  const forgotten = facts.rows.filter((row) => row.forgotten > 0).map((row) => `${row.label}: ${wholeText(row.forgotten)} records of the trace are missing.`);
-  byId("warning").textContent = forgotten.join(" ");
+  const options = () => facts.rows.map(({ label }, place) => element("option", { value: place }, plain(label)));
+  byId("row-a").append(...options());
+  byId("row-b").append(element("option", { value: "" }, "nothing"), ...options());
+  byId("beside").hidden = facts.rows.length < 2;
+  const pick = async (place, side) => {
+    await choose(place, side);
+    byId("tools").scrollIntoView({ block: "nearest" });
+  };
+  if (facts.rows[0]?.point.length > 0) byId("figures").append(new Curves(facts.rows, pick).root);
+  byId("rows").append(rowsTable(facts.rows, pick));
+  const missing = facts.rows.filter((row) => row.forgotten > 0);
+  byId("warning").textContent = missing
+    .map((row) => `${plain(row.label)}: ${wholeText(row.forgotten)} records of the trace are missing.`).join(" ");
 }
 
-// What a link to this page asks for: `#a=3&b=1&from=0.2&until=0.4&level&theme=dark`,
-// rows counted from 1, times in seconds, `at` for the cursor; with `own` each
-// side has a scale of its own, with `bare` there is nothing but the graphs.
+// Follows a link to this page: `#a=3&b=1&from=0.2&until=0.4&at=0.3&detrend&theme=dark`. Rows count
+// from 1, times are seconds, `at` is the cursor. With `own` each row has its own scale, with
+// `proof` the moment that shows the verdict is shown, with `bare` the page is verdict and graphs.
 async function follow(link) {
   const asked = new URLSearchParams(link);
   const number = (name) => (asked.has(name) ? Number(asked.get(name)) : NaN);
-  const carries = (row) => row.connections.some((connection) => connection.ends.some((end) => end.text > 0));
+  const carries = (row) => row.connections.some((connection) => connection.ends.some((end) => end.payload > 0));
   const first = Math.max(0, facts.rows.findIndex(carries));
   const row = (name, otherwise) => (facts.rows[number(name) - 1] ? number(name) - 1 : otherwise);
   document.body.classList.toggle("bare", asked.has("bare"));
-  if (asked.has("theme")) setTheme(asked.get("theme"));
-  look.level = byId("level").checked = asked.has("level");
-  look.common = byId("common").checked = !asked.has("own");
+  setTheme(asked.get("theme") ?? "");
+  settings.detrended = byId("detrend").checked = asked.has("detrend");
+  settings.common = byId("common").checked = !asked.has("own");
   if (facts.rows.length > 0) await choose(row("a", first), "a");
   if (row("b", null) !== null) await choose(row("b", null), "b");
+  if (asked.has("proof") && stacks[0].model) jump(stacks[0]);
   if (number("until") > number("from")) view.show(number("from") * 1e9, number("until") * 1e9);
   if (!Number.isFinite(number("at")) || !stacks[0].model) return;
   view.point(number("at") * 1e9);
@@ -255,11 +311,11 @@ async function follow(link) {
 }
 
 async function start() {
-  fillHeader();
+  fillPage();
   connectControls();
   await follow(location.hash.slice(1));
   view.now();
   return performance.now();
 }
 
-window.fullpipe = { view, stacks, facts, choose, details, look, loaded: start() };
+window.fullpipe = { view, stacks, facts, choose, details, settings, jump, loaded: start() };

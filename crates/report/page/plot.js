@@ -1,23 +1,22 @@
-// Drawing against axes: scales, steps, bars and dots, a column of pixels at a time.
+// Drawing against axes: scales, steps, bars and dots, one column of pixels at a time.
 //
-// Where more values than pixels are to be seen, each column of pixels shows
-// exactly the extremes of what lies in it. Marks are not thinned out, except
-// that of two of a kind on the same pixel one is drawn.
+// Where there are more values than pixels, each column shows exactly the extremes of its values.
+// Marks are not thinned out; of two of a kind on the same pixel one is drawn.
 
 class Plot {
-  // `box`: left, right, top, bottom in pixels of the canvas; `scale`: pixels a
-  // point. Nothing is known after `known`. `frame` keeps what the plots of one
-  // frame have in common.
+  // `box`: left, right, top, bottom in pixels of the canvas. `scale`: pixels a point. Series end
+  // at `known`. `frame` keeps what the plots of one frame share.
   constructor(context, box, { from, until, known }, scale, frame) {
     this.context = context;
     this.frame = frame;
     Object.assign(this, box, { from, until, scale, known: Math.min(known, until) });
-    this.perNs = (box.right - box.left) / (until - from);
-    this.least = 0;
-    this.most = 1;
+    this.right = Math.max(this.left + 1, this.right);
+    this.bottom = Math.max(this.top + 1, this.bottom);
+    this.perNs = (this.right - this.left) / (until - from);
+    this.setRange(0, 1);
   }
 
-  // The range of values; an empty one becomes something to look at.
+  // Sets the range of values; an empty one is widened.
   setRange(least, most) {
     if (!(most > least)) [least, most] = Number.isFinite(least) ? [least - 1, least + 1] : [0, 1];
     this.least = least;
@@ -37,12 +36,12 @@ class Plot {
     return this.from + (x - this.left) / this.perNs;
   }
 
-  // The places of a series that are to be seen.
+  // The places of a series that lie in the time that is shown.
   visible(at) {
     return [lowerBound(at, this.from), lowerBound(at, this.until + 1)];
   }
 
-  // Whether values have to share columns of pixels.
+  // True where values have to share columns of pixels.
   isDense(count) {
     return count > 2 * (this.right - this.left);
   }
@@ -56,8 +55,7 @@ class Plot {
     }
   }
 
-  // The first place in each column of pixels. Series of the same times, in any
-  // graph of the frame, have the same.
+  // The first place in each column of pixels; the same for all series of the same times in a frame.
   boundaries(at, begin, end) {
     const known = this.frame.get(at);
     if (known) return known;
@@ -67,8 +65,8 @@ class Plot {
     const start = this.time(Math.floor(this.left));
     const guess = Math.ceil(((end - begin) / count) * 2);
     let place = begin;
-    // With many values in a column, its bounds are those of blocks of an extent,
-    // which is a fraction of a pixel beside them and spares looking at each.
+    // With many values in a column, its bounds are those of blocks of an extent: a fraction of a
+    // pixel off, and no value has to be read.
     const whole = end - begin > 8 * FAN * count;
     for (let column = 0; column < count; column++) {
       bounds[column] = whole ? Math.max(begin, place - (place % FAN)) : place;
@@ -89,21 +87,19 @@ class Plot {
     const [begin, end] = this.visible(at);
     if (begin === 0 && end === 0) return;
     if (this.isDense(end - begin)) {
-      this.denseSteps(at, values, extent, colour, width, [begin, end]);
+      drawEnvelope(this, at, values, extent, colour, width, [begin, end]);
       return;
     }
     context.beginPath();
     let last = begin > 0 ? values[begin - 1] : undefined;
     if (last !== undefined) context.moveTo(this.left, this.y(last));
-    const to = (x, value) => {
-      if (last === undefined) context.moveTo(x, this.y(value));
-      else context.lineTo(x, this.y(value));
-      last = value;
-    };
     for (let place = begin; place < end; place++) {
       const x = this.x(at[place]);
-      if (last !== undefined) context.lineTo(x, this.y(last));
-      to(x, values[place]);
+      const y = this.y(values[place]);
+      if (last === undefined) context.moveTo(x, y);
+      else context.lineTo(x, this.y(last));
+      context.lineTo(x, y);
+      last = values[place];
     }
     if (last !== undefined) context.lineTo(Math.min(this.right, this.x(this.known)), this.y(last));
     context.setLineDash(dash.map((length) => length * this.scale));
@@ -111,26 +107,6 @@ class Plot {
     context.strokeStyle = colour;
     context.stroke();
     context.setLineDash([]);
-  }
-
-  // The same where values share columns of pixels: rectangles, because a stroke
-  // along a thousand spikes would cost more than everything else.
-  denseSteps(at, values, extent, colour, width, [begin, end]) {
-    const { context } = this;
-    const thick = Math.max(1, Math.round(width * this.scale));
-    context.fillStyle = colour;
-    let last = begin > 0 ? values[begin - 1] : values[begin];
-    let from = begin > 0 ? this.left : this.x(at[begin]);
-    this.columns(at, [begin, end], (x, first, until) => {
-      if (x > from) context.fillRect(from, Math.round(this.y(last) - thick / 2), x - from, thick);
-      extent.over(first, until);
-      const [low, high] = [Math.min(last, extent.least), Math.max(last, extent.most)];
-      this.column(x, low, high, thick);
-      last = values[until - 1];
-      from = x + 1;
-    });
-    const known = Math.min(this.right, this.x(this.known));
-    if (known > from) context.fillRect(from, this.y(last) - thick / 2, known - from, thick);
   }
 
   // A rectangle on whole pixels, which costs a fraction of one that is smoothed.
@@ -146,25 +122,22 @@ class Plot {
     const [begin, end] = this.visible(at);
     const first = Math.max(0, begin - 1);
     if (first >= end) return;
-    const box = (x0, x1, value) => {
-      const top = Math.round(this.y(value));
-      if (value > 0) context.fillRect(x0, top, Math.max(1, x1 - x0), this.bottom - top);
-    };
+    if (this.isDense(end - begin)) {
+      drawAreaEnvelope(this, at, values, extent, fill, [begin, end]);
+      return;
+    }
     context.fillStyle = fill;
     const known = this.known;
     const next = (place) => Math.min(this.right, this.x(place < at.length ? Math.min(at[place], known) : known));
-    if (!this.isDense(end - begin)) {
-      for (let place = first; place < end; place++) {
-        box(Math.max(this.left, this.x(at[place])), next(place + 1), values[place]);
-      }
-      return;
+    for (let place = first; place < end; place++) {
+      if (values[place] <= 0) continue;
+      const from = Math.max(this.left, this.x(at[place]));
+      const top = Math.round(this.y(values[place]));
+      context.fillRect(from, top, Math.max(1, next(place + 1) - from), this.bottom - top);
     }
-    this.columns(at, [begin, end], (x, from, until) => {
-      box(x, Math.round(next(until)), extent.over(from, until).most);
-    });
   }
 
-  // Bars from `low` to `high`, as segments are drawn; with room they get arrows.
+  // Bars from `low` to `high`, as segments are drawn; with room they have ends.
   bars(at, low, high, extent, colour, places) {
     const { context, scale } = this;
     context.fillStyle = colour;
@@ -190,12 +163,12 @@ class Plot {
     }
   }
 
-  bar(time, low, high, arrows) {
+  bar(time, low, high, ends) {
     const { context, scale } = this;
     const [x, top, bottom] = [this.x(time), this.y(high), this.y(low)];
-    const width = Math.max(1, Math.round(scale));
+    const width = Math.max(1, Math.round(1.5 * scale));
     context.fillRect(Math.round(x - width / 2), top, width, Math.max(1, bottom - top));
-    if (!arrows || bottom - top < 5 * scale) return;
+    if (!ends || bottom - top < 5 * scale) return;
     const size = 2.5 * scale;
     context.fillRect(x - size, top, 2 * size, width);
     context.fillRect(x - size, bottom - width, 2 * size, width);
@@ -212,16 +185,59 @@ class Plot {
       }
       return;
     }
-    this.columns(at, [begin, end], (x, first, until) => {
-      extent.over(first, until);
-      this.column(x, extent.least, extent.most, 1);
-    });
+    drawEnvelope(this, at, values, extent, colour, 1, [begin, end]);
   }
 
-  // The extremes of a step series in sight, its value at the left edge included.
+  // The extremes of a step series in the time that is shown, its value at the left edge included.
   rangeOf(at, values, extent) {
     const [begin, end] = this.visible(at);
     const { least, most } = extent.over(Math.max(0, begin - 1), end);
     return [least, most];
   }
+}
+
+// Grid and labels of both axes. `units`: see UNITS.
+function drawAxes(plot, units, ink) {
+  const { context, scale } = plot;
+  context.font = `${11 * scale}px system-ui, sans-serif`;
+  const { values } = ticks(plot.least, plot.most, (plot.bottom - plot.top) / (42 * scale));
+  const label = axisLabels(units, plot.most);
+  context.textAlign = "right";
+  for (const value of values) {
+    const y = Math.round(plot.y(value));
+    context.fillStyle = ink.grid;
+    context.fillRect(plot.left, y, plot.right - plot.left, 1);
+    context.fillStyle = ink.soft;
+    const text = label(value);
+    if (plot.left > context.measureText(text).width) context.fillText(text, plot.left - 5 * scale, y + 4 * scale);
+  }
+  drawTimeAxis(plot, ink);
+}
+
+function drawTimeAxis(plot, ink) {
+  const { context, scale } = plot;
+  context.font = `${11 * scale}px system-ui, sans-serif`;
+  const { step, values } = ticks(plot.from, plot.until, (plot.right - plot.left) / (95 * scale));
+  const width = 30 * scale;
+  for (const time of values) {
+    const x = Math.round(plot.x(time));
+    context.fillStyle = ink.grid;
+    context.fillRect(x, plot.top, 1, plot.bottom - plot.top);
+    context.fillStyle = ink.soft;
+    // At the edges the text is beside its line instead of below it.
+    context.textAlign = x < plot.left + width ? "left" : x > plot.right - width ? "right" : "center";
+    context.fillText(momentText(time, step), x, plot.bottom + 14 * scale);
+  }
+}
+
+// A range that holds all `ranges`, with a margin; `floor`: a value that it begins with at most.
+function widest(ranges, floor) {
+  let [least, most] = [Infinity, -Infinity];
+  for (const [low, high] of ranges) {
+    if (low < least) least = low;
+    if (high > most) most = high;
+  }
+  if (floor !== undefined) least = Math.min(least, floor);
+  const margin = (most - least) * 0.04;
+  return [floor === undefined ? least - margin : least, most + margin];
 }

@@ -1,80 +1,94 @@
-// One connection's graphs below each other, over one strip of limits.
+// One row's verdict beside its graphs, all over one time axis.
 //
-// Each graph has two canvases: what was observed, and over it the cursor, so
-// that moving the cursor draws no segment.
+// Each graph has two canvases: the series, and over them the cursor, so that moving the cursor
+// draws no segment.
 
 const GUTTER = { left: 64, right: 10, top: 6, bottom: 20 };
-const STRIP = { id: "strip", height: 66 };
+const OVERVIEW = { id: "overview", title: "Whole transfer", height: 46, legend: [] };
+const LANES = { id: "lanes", title: "Waited for, and busy", height: 100, legend: [] };
 
-function element(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else if (value !== undefined && value !== false) made.setAttribute(key, value === true ? "" : value);
-  }
-  made.append(...children);
-  return made;
-}
+// The gutter at the left of a plot of `width` points.
+const gutterOf = (width) => Math.min(GUTTER.left, Math.floor(width / 5));
 
 class Stack {
-  // `side`: "a" or "b". `vocabulary`: the names of everything that is a number.
+  // `side`: "a" or "b". `vocabulary`: names of the numbers in the data.
   constructor(side, view, vocabulary) {
     this.side = side;
     this.view = view;
     this.vocabulary = vocabulary;
     this.styles = { limits: stylesOf(vocabulary.limits), receiveLimits: stylesOf(vocabulary.receiveLimits) };
     this.root = element("div", { class: "stack", "data-side": side });
-    this.title = element("h3");
+    this.title = element("h2");
+    this.verdict = element("div", { class: "verdict" });
     this.totals = element("div", { class: "totals", role: "group", "aria-label": "time by limit" });
-    this.root.append(this.title, this.totals);
-    this.panes = [this.pane(STRIP, "Limits: sender above, receiver below"), ...GRAPHS.map((graph) => this.pane(graph, graph.title))];
+    this.details = element("aside", { class: "details", "aria-live": "polite", "aria-label": "Details", hidden: true });
+    const side_ = element("div", { class: "side" }, this.title, this.verdict, this.totals, this.details);
+    this.graphs = element("div", { class: "graphs" });
+    this.root.append(side_, this.graphs);
+    const [sequence, ...others] = GRAPHS;
+    this.panes = [OVERVIEW, sequence, LANES, ...others].map((graph) => this.pane(graph));
     this.patterns = new Map();
   }
 
-  pane(graph, title) {
-    const base = element("canvas", { role: "img", "aria-label": title });
+  pane(graph) {
+    const base = element("canvas", { role: "img", "aria-label": graph.title });
     const over = element("canvas", { class: "over", "aria-hidden": "true" });
-    const plot = element("div", { class: "plot", style: `height:${graph.height}px` }, base, over);
-    const caption = element("figcaption", {}, element("b", {}, title));
+    const values = element("div", { class: "values", hidden: true });
+    const plot = element("div", { class: "plot" }, base, over, values);
+    plot.style.setProperty("--height", `${graph.height}px`);
     const legend = element("span", { class: "legend" });
-    caption.append(legend);
-    const figure = element("figure", { class: "graph", "data-graph": graph.id }, caption, plot);
-    this.root.append(figure);
-    for (const [colour, text] of graph.legend || []) legend.append(element("span", { class: `key key-${colour}` }, text));
-    return { graph, base, over, plot, figure, legend, caption };
+    for (const [colour, text] of graph.legend) legend.append(element("span", { class: `key key-${colour}` }, text));
+    const caption = element("figcaption", {}, element("b", {}, graph.title), legend);
+    this.graphs.append(element("figure", { class: "graph", "data-graph": graph.id }, caption, plot));
+    return { graph, base, over, plot, values, legend };
   }
 
-  // Shows a model. `look`: the settings of the page; `known`: when the row ended.
-  show(title, model, look, known) {
-    Object.assign(this, { model, look, known });
-    this.title.textContent = title;
-    const holders = this.panes.find(({ graph }) => graph.id === "pool").legend;
-    holders.replaceChildren(...model.pool.order.map((holder) => {
+  // Shows a model. `settings`: of the page; `known`: end of the row.
+  show(title, model, settings, known) {
+    Object.assign(this, { model, settings, known });
+    this.title.replaceChildren(...prose(title));
+    this.lanes = lanesOf(model, this.styles);
+    const lanes = this.paneOf("lanes");
+    lanes.plot.style.setProperty("--height", `${lanesHeight(this.lanes) + GUTTER.top + GUTTER.bottom}px`);
+    const holders = model.pool.order.map((holder) => {
       const key = element("span", { class: "key key-holder" }, this.vocabulary.holders[holder]);
       key.style.setProperty("--key", HOLDER_COLOURS[holder % HOLDER_COLOURS.length]);
       return key;
-    }), element("span", { class: "key key-promised" }, "promised"));
+    });
+    this.paneOf("pool").legend.replaceChildren(...holders, element("span", { class: "key key-reserved" }, "reserved"));
+    this.overviewKey = undefined;
     this.describe();
   }
 
+  paneOf(id) {
+    return this.panes.find(({ graph }) => graph.id === id);
+  }
+
+  // The bands that graphs are shaded by and that a click on a graph explains.
   get bands() {
-    return this.model[this.look.bands];
+    return this.model[this.settings.bands] ?? this.model.limits;
   }
 
   get bandStyles() {
-    return this.styles[this.look.bands];
+    return this.styles[this.settings.bands] ?? this.styles.limits;
   }
 
-  // What a screen reader says of each graph.
+  // Texts for screen readers.
   describe() {
     const { model } = this;
+    const shares = this.bandStyles.map((style, reason) => [style.label, this.bands.time[reason]]);
+    const named = shares.filter(([, time]) => time > 0).sort((a, b) => b[1] - a[1]);
+    const lifetime = this.bands.until - this.bands.from;
+    const again = model.data.special.filter((place) => model.data.status[place] & RETRANSMITTED).length;
+    const most = model.flightExtent.over(0, model.flight.count).most;
     const texts = {
-      strip: `Limits over time. ${this.bandStyles.map((style, reason) => [style.label, this.bands.time[reason]]).filter(([, time]) => time > 0).sort((a, b) => b[1] - a[1]).map(([label, time]) => `${label} ${percentText(time / (this.bands.until - this.bands.from))}`).join(", ")}`,
-      sequence: `Time-sequence graph: ${wholeText(model.data.count)} segments, ${wholeText(model.data.special.filter((place) => model.data.fate[place] & AGAIN).length)} sent again, ${wholeText(model.acks.count)} acknowledgments`,
-      windows: `Windows over time; at most ${bytesText(model.flightExtent.over(0, model.flight.count).most || 0)} outstanding`,
+      overview: "Sequence numbers of the whole transfer, with the part that the graphs show",
+      lanes: `Limits over time. The sender waited for ${named.map(([label, time]) => `${label} ${percentText(time / lifetime)}`).join(", ")}`,
+      sequence: `Time-sequence graph: ${wholeText(model.data.count)} segments, ${wholeText(again)} retransmissions, ${wholeText(model.acks.count)} acknowledgments${model.binding ? `; limit: ${model.binding.label}` : ""}`,
+      windows: `Windows over time; at most ${bytesText(Math.max(0, most))} unacknowledged`,
       rtt: `Round-trip time over time: ${wholeText(model.rtts.count)} samples`,
-      throughput: `Throughput over time; ${rateText(model.meanRate * 8e9)} in the mean`,
-      pool: `Packet memory by holder over time, of ${bytesText(model.host.poolBlocks * model.host.blockSize)}`,
+      throughput: `Throughput over time; ${rateText(model.meanRate * 8e9)} on average${model.path?.bps ? ` of ${rateText(model.path.bps)}` : ""}`,
+      pool: `Packet memory by holder over time, of ${bytesText(poolSize(model))}`,
     };
     for (const { graph, base } of this.panes) base.setAttribute("aria-label", texts[graph.id]);
   }
@@ -92,50 +106,83 @@ class Stack {
     return changed;
   }
 
-  plotOf(canvas) {
+  plotOf(canvas, [from, until] = [this.view.from, this.view.until]) {
     const { scale } = this;
-    const box = { left: GUTTER.left * scale, right: canvas.width - GUTTER.right * scale, top: GUTTER.top * scale, bottom: canvas.height - GUTTER.bottom * scale };
-    // Nothing shines through the picture itself, and an opaque one costs less.
+    const box = {
+      left: gutterOf(canvas.width / scale) * scale,
+      right: canvas.width - GUTTER.right * scale,
+      top: GUTTER.top * scale,
+      bottom: canvas.height - GUTTER.bottom * scale,
+    };
+    // An opaque canvas costs less.
     const context = canvas.getContext("2d", { alpha: canvas.classList.contains("over") });
-    return new Plot(context, box, { from: this.view.from, until: this.view.until, known: this.known }, scale, (this.frame ||= new Map()));
+    return new Plot(context, box, { from, until, known: this.known }, scale, (this.frame ||= new Map()));
   }
 
-  // What each graph would show of its values, by its id.
+  // The range that each graph would choose, by its id.
   ranges() {
     this.frame = new Map();
-    const graphs = this.panes.filter(({ graph }) => graph !== STRIP);
-    return new Map(graphs.map(({ graph, base }) => [graph.id, graph.range(this.plotOf(base), this.model, this.look)]));
+    const graphs = this.panes.filter(({ graph }) => graph.range);
+    return new Map(graphs.map(({ graph, base }) => [graph.id, graph.range(this.plotOf(base), this.model, this.settings)]));
   }
 
-  // `ranges`: what graphs show of their values where it is not their own choice.
+  // `ranges`: of graphs that do not choose their own.
   draw(ink, ranges) {
     if (!this.model) return;
     this.columns = undefined;
     this.frame = new Map();
     for (const pane of this.panes) {
       const { graph, base } = pane;
+      if (graph === OVERVIEW) {
+        this.drawOverview(pane, ink);
+        continue;
+      }
       const plot = this.plotOf(base);
       plot.context.fillStyle = ink.paper;
       plot.context.fillRect(0, 0, base.width, base.height);
-      if (graph === STRIP) {
-        this.drawStrip(plot, ink);
+      if (graph === LANES) {
+        new LanePainter(plot, ink, (style) => this.fill(plot.context, style)).draw(this.lanes);
         continue;
       }
-      this.drawBackground(plot, ink);
-      pane.range = ranges?.get(graph.id) ?? graph.range(plot, this.model, this.look);
+      this.drawShade(plot, ink);
+      pane.range = ranges?.get(graph.id) ?? graph.range(plot, this.model, this.settings);
       plot.setRange(...pane.range);
-      drawAxes(plot, graph.unit, ink);
+      drawAxes(plot, graph.units, ink);
       plot.context.save();
       plot.context.beginPath();
       plot.context.rect(plot.left, plot.top, plot.right - plot.left, plot.bottom - plot.top);
       plot.context.clip();
-      graph.draw(plot, this.model, this.look, ink, this.vocabulary);
+      pane.labels = graph.draw(plot, this.model, this.settings, ink, this.vocabulary);
       plot.context.restore();
     }
   }
 
-  // Which limit holds longest in each few pixels, and its neighbours with the
-  // same: [from x, until x, reason]. Shared by all graphs of a frame.
+  // The whole transfer; drawn again only when something else than the view has changed.
+  drawOverview({ base }, ink) {
+    const key = `${base.width} ${base.height} ${ink.paper} ${this.view.domain}`;
+    if (this.overviewKey === key) return;
+    this.overviewKey = key;
+    const frame = this.frame;
+    this.frame = new Map();
+    const plot = this.plotOf(base, this.view.domain);
+    const { acks, ackExtent, data } = this.model;
+    plot.context.fillStyle = ink.paper;
+    plot.context.fillRect(0, 0, base.width, base.height);
+    plot.setRange(...widest([plot.rangeOf(acks.at, acks.una, ackExtent)], 0));
+    drawTimeAxis(plot, ink);
+    plot.context.globalAlpha = 0.35;
+    plot.area(acks.at, acks.una, ackExtent, ink.ack);
+    plot.context.globalAlpha = 1;
+    plot.steps(acks.at, acks.una, ackExtent, ink.ack, 1.25);
+    plot.context.fillStyle = ink.again;
+    for (const place of data.special) plot.context.fillRect(Math.round(plot.x(data.at[place])), plot.top, Math.max(1, plot.scale), 4 * plot.scale);
+    plot.context.strokeStyle = ink.grid;
+    plot.context.strokeRect(plot.left, plot.top, plot.right - plot.left, plot.bottom - plot.top);
+    this.frame = frame;
+  }
+
+  // The limit with the most time in each few pixels: [from x, until x, reason]. Shared by all
+  // graphs of a frame.
   longest(plot) {
     if (this.columns) return this.columns;
     const runs = [];
@@ -143,7 +190,7 @@ class Stack {
     for (let x = Math.floor(plot.left); x < plot.right; x += wide) {
       const reason = this.bands.over(plot.time(x), plot.time(x + wide));
       const next = Math.min(x + wide, plot.right);
-      const last = runs[runs.length - 1];
+      const last = runs.at(-1);
       if (last && last[2] === reason && last[1] === x) last[1] = next;
       else runs.push([x, next, reason]);
     }
@@ -151,7 +198,11 @@ class Stack {
     return runs;
   }
 
-  drawBackground(plot, ink) {
+  // Shades a graph by limit, unless the path or a processor is what limits the transfer.
+  drawShade(plot, ink) {
+    if (this.settings.bands === "none") return;
+    const isElsewhere = ["path", "host_cpu"].includes(this.model.cause);
+    if (isElsewhere && this.settings.bands === "limits") return;
     const { context } = plot;
     context.globalAlpha = ink.band;
     for (const [x0, x1, reason] of this.longest(plot)) {
@@ -162,101 +213,67 @@ class Stack {
     context.globalAlpha = 1;
   }
 
-  // Both lanes of limits; in a column of pixels each limit has its share of the height.
-  drawStrip(plot, ink) {
-    const height = (plot.bottom - plot.top) / 2;
-    this.drawLane(plot, this.model.limits, this.styles.limits, plot.top, height - plot.scale, ink);
-    this.drawLane(plot, this.model.receiveLimits, this.styles.receiveLimits, plot.top + height, height - plot.scale, ink);
-    drawTimeAxis(plot, ink);
-  }
-
-  drawLane(plot, bands, styles, top, height, ink) {
-    const { context, scale } = plot;
-    const wide = Math.max(1, Math.round(2 * scale));
-    let run = null;
-    const flush = () => {
-      if (!run) return;
-      context.fillStyle = this.fill(context, styles[run.reason]);
-      context.fillRect(run.from, top, run.until - run.from, height);
-      this.label(plot, styles[run.reason], run, top, height, ink);
-      run = null;
-    };
-    for (let x = Math.floor(plot.left); x < plot.right; x += wide) {
-      const reason = bands.over(plot.time(x), plot.time(x + wide));
-      const sum = bands.shares.reduce((all, share) => all + share, 0);
-      const alone = reason >= 0 && bands.shares[reason] > sum * 0.995;
-      if (alone && run?.reason === reason) {
-        run.until = Math.min(x + wide, plot.right);
-        continue;
-      }
-      flush();
-      if (alone) {
-        run = { from: x, until: Math.min(x + wide, plot.right), reason };
-        continue;
-      }
-      let below = top + height;
-      for (let which = 0; which < styles.length && sum > 0; which++) {
-        const part = (bands.shares[which] / sum) * height;
-        if (part < 0.3) continue;
-        context.fillStyle = styles[which].colour;
-        context.fillRect(x, below - part, wide, part);
-        below -= part;
-      }
-    }
-    flush();
-    context.strokeStyle = ink.grid;
-    context.strokeRect(plot.left, top, plot.right - plot.left, height);
-    context.textAlign = "right";
-    context.fillStyle = ink.soft;
-    context.font = `${10 * scale}px system-ui, sans-serif`;
-    context.fillText(bands === this.model.limits ? "sender" : "receiver", plot.left - 5 * scale, top + height / 2 + 3.5 * scale);
-  }
-
-  label(plot, style, run, top, height, ink) {
-    const { context, scale } = plot;
-    context.font = `${10 * scale}px system-ui, sans-serif`;
-    const width = context.measureText(style.label).width;
-    if (run.until - run.from < width + 10 * scale) return;
-    const middle = (run.from + run.until) / 2;
-    context.fillStyle = ink.paper;
-    context.globalAlpha = 0.85;
-    context.fillRect(middle - width / 2 - 3 * scale, top + 1.5 * scale, width + 6 * scale, height - 3 * scale);
-    context.globalAlpha = 1;
-    context.fillStyle = ink.text;
-    context.textAlign = "center";
-    context.fillText(style.label, middle, top + height / 2 + 3.5 * scale);
-  }
-
   fill(context, style) {
     const key = `${style.name} ${this.scale}`;
     if (!this.patterns.has(key)) this.patterns.set(key, patternFill(context, style, this.scale));
     return this.patterns.get(key);
   }
 
-  // The cursor, and what is being selected.
+  // The cursor with its values, the selection, and in the overview the part that is shown.
   drawOver(ink, selection) {
     if (!this.model) return;
     for (const pane of this.panes) {
+      if (pane.graph === OVERVIEW) {
+        this.drawShown(pane, ink);
+        continue;
+      }
       const { over } = pane;
       const empty = !selection && !Number.isFinite(this.view.cursor);
       // A canvas that is not touched costs the browser nothing.
       if (empty && !pane.marked) continue;
       pane.marked = !empty;
-      const context = over.getContext("2d");
-      context.clearRect(0, 0, over.width, over.height);
       const plot = this.plotOf(over);
-      if (selection) {
-        const [from, until] = selection.map((time) => Math.min(Math.max(plot.x(time), plot.left), plot.right));
-        context.fillStyle = ink.text;
-        context.globalAlpha = 0.14;
-        context.fillRect(Math.min(from, until), plot.top, Math.abs(until - from), plot.bottom - plot.top);
-        context.globalAlpha = 1;
-      }
+      plot.context.clearRect(0, 0, over.width, over.height);
+      if (selection) this.shadeBetween(plot, selection, ink);
       const x = plot.x(this.view.cursor);
-      if (!(x >= plot.left && x <= plot.right)) continue;
-      context.fillStyle = ink.text;
-      context.fillRect(Math.round(x), plot.top, Math.max(1, Math.round(this.scale)), plot.bottom - plot.top);
+      const isSeen = x >= plot.left && x <= plot.right;
+      showValues(pane, isSeen ? this.valuesOf(pane) : [], x / this.scale, over.width / this.scale);
+      if (!isSeen) continue;
+      plot.context.fillStyle = ink.text;
+      plot.context.fillRect(Math.round(x), plot.top, Math.max(1, Math.round(this.scale)), plot.bottom - plot.top);
     }
+  }
+
+  shadeBetween(plot, times, ink) {
+    const [from, until] = times.map((time) => Math.min(Math.max(plot.x(time), plot.left), plot.right));
+    plot.context.fillStyle = ink.text;
+    plot.context.globalAlpha = 0.14;
+    plot.context.fillRect(Math.min(from, until), plot.top, Math.abs(until - from), plot.bottom - plot.top);
+    plot.context.globalAlpha = 1;
+  }
+
+  drawShown({ over }, ink) {
+    const plot = this.plotOf(over, this.view.domain);
+    const { context, scale } = plot;
+    context.clearRect(0, 0, over.width, over.height);
+    const [from, until] = [this.view.from, this.view.until].map((time) => plot.x(time));
+    const width = Math.max(3 * scale, until - from);
+    context.fillStyle = ink.bound;
+    context.globalAlpha = 0.18;
+    context.fillRect(from, plot.top, width, plot.bottom - plot.top);
+    context.globalAlpha = 1;
+    context.strokeStyle = ink.bound;
+    context.lineWidth = 1.5 * scale;
+    context.strokeRect(from, plot.top, width, plot.bottom - plot.top);
+  }
+
+  // The values of a graph at the cursor.
+  valuesOf({ graph }) {
+    const { cursor, from, until } = this.view;
+    const step = (until - from) / 1e3;
+    if (graph === LANES) return this.lanes.map((lane) => [lane.name, laneText(lane, cursor, step)]);
+    const lines = graph.read(this.model, cursor, { vocabulary: this.vocabulary });
+    return graph.id === "sequence" ? [["at", momentText(cursor, Math.max(1, step / 10))], ...lines] : lines;
   }
 
   // The time under a pointer; undefined outside the graphs.
@@ -264,48 +281,17 @@ class Stack {
     const plot = event.target.closest?.(".plot");
     if (!plot) return undefined;
     const bounds = plot.getBoundingClientRect();
-    const share = (event.clientX - bounds.left - GUTTER.left) / (bounds.width - GUTTER.left - GUTTER.right);
+    const gutter = gutterOf(bounds.width);
+    const share = (event.clientX - bounds.left - gutter) / (bounds.width - gutter - GUTTER.right);
     if (share < -0.01 || share > 1.01) return undefined;
-    return this.view.from + share * (this.view.until - this.view.from);
+    const isOverview = plot.parentElement.dataset.graph === "overview";
+    const [from, until] = isOverview ? this.view.domain : [this.view.from, this.view.until];
+    return from + share * (until - from);
   }
 
-  // Everything to be read at `time`, by graph.
-  read(time) {
-    const lines = [];
-    for (const { graph } of this.panes) {
-      if (graph !== STRIP) lines.push([graph.title, graph.read(this.model, time, this.look, this.vocabulary)]);
-    }
-    return lines;
-  }
-}
-
-function drawAxes(plot, unit, ink) {
-  const { context, scale } = plot;
-  context.font = `${11 * scale}px system-ui, sans-serif`;
-  const { values } = ticks(plot.least, plot.most, (plot.bottom - plot.top) / (42 * scale));
-  context.textAlign = "right";
-  for (const value of values) {
-    const y = Math.round(plot.y(value));
-    context.fillStyle = ink.grid;
-    context.fillRect(plot.left, y, plot.right - plot.left, 1);
-    context.fillStyle = ink.soft;
-    context.fillText(unit(value), plot.left - 5 * scale, y + 4 * scale);
-  }
-  drawTimeAxis(plot, ink);
-}
-
-function drawTimeAxis(plot, ink) {
-  const { context, scale } = plot;
-  context.font = `${11 * scale}px system-ui, sans-serif`;
-  const { step, values } = ticks(plot.from, plot.until, (plot.right - plot.left) / (95 * scale));
-  const width = 30 * scale;
-  for (const time of values) {
-    const x = Math.round(plot.x(time));
-    context.fillStyle = ink.grid;
-    context.fillRect(x, plot.top, 1, plot.bottom - plot.top);
-    context.fillStyle = ink.soft;
-    // At the edges the text stays inside, beside its line instead of below it.
-    context.textAlign = x < plot.left + width ? "left" : x > plot.right - width ? "right" : "center";
-    context.fillText(momentText(time, step), x, plot.bottom + 14 * scale);
+  // The lane under a pointer, where it is over one.
+  laneUnder(event) {
+    const plot = event.target.closest?.("[data-graph=lanes] .plot");
+    return plot ? laneAt(this.lanes, event.clientY - plot.getBoundingClientRect().top - GUTTER.top) : undefined;
   }
 }

@@ -1,48 +1,55 @@
-// Colours, patterns and names of limits, for light and dark.
+// Colours, patterns and names, for light and dark.
 //
-// The hues are those of Okabe and Ito, which people with any colour vision tell
-// apart; limits of one family share a hue and differ by their pattern. No
-// meaning is in colour alone: bands are also labelled, and read out.
+// The hues of limits are those of Okabe and Ito, which people with any colour vision tell apart.
+// Limits of one family share a hue and differ by pattern. No meaning is in colour alone: bands
+// are labelled, and read out by screen readers.
 
 const SOLID = "solid";
-const PATTERNS = { rising: [[0, 8, 8, 0]], falling: [[0, 0, 8, 8]], cross: [[0, 8, 8, 0], [0, 0, 8, 8]], level: [[0, 4, 8, 4]], upright: [[4, 0, 4, 8]], dots: "dots" };
-
-const STYLES = {
-  application: ["#8a8a8a", SOLID],
-  send_buffer: ["#e69f00", SOLID],
-  receive_window: ["#56b4e9", SOLID],
-  zero_window: ["#0072b2", "cross"],
-  congestion_window_slow_start: ["#009e73", "rising"],
-  congestion_window_steady: ["#009e73", SOLID],
-  congestion_window_after_loss: ["#009e73", "cross"],
-  pacing: ["#f0e442", "upright"],
-  device: ["#a6761d", "level"],
-  nagle: ["#cc79a7", SOLID],
-  recovery: ["#d55e00", "falling"],
-  memory: ["#7b4fb3", "dots"],
-  handshake: ["#bdbdbd", "rising"],
-  closing: ["#bdbdbd", "falling"],
-  none: ["#bdbdbd", SOLID],
-  receive_buffer: ["#56b4e9", SOLID],
-  slow_reader: ["#0072b2", "upright"],
-  reassembly_hole: ["#d55e00", "falling"],
+const PATTERNS = {
+  rising: [[0, 8, 8, 0]],
+  falling: [[0, 0, 8, 8]],
+  cross: [[0, 8, 8, 0], [0, 0, 8, 8]],
+  level: [[0, 4, 8, 4]],
+  upright: [[4, 0, 4, 8]],
+  dots: "dots",
 };
-// What the page has no style for is told apart by these.
+
+// Colour, pattern and label of each limit.
+const STYLES = {
+  application: ["#8a8a8a", SOLID, "the application"],
+  send_buffer: ["#e69f00", SOLID, "room in the send buffer"],
+  receive_window: ["#56b4e9", SOLID, "the receive window"],
+  zero_window: ["#0072b2", "cross", "a zero window to open"],
+  congestion_window_slow_start: ["#009e73", "rising", "cwnd, in slow start"],
+  congestion_window_steady: ["#009e73", SOLID, "cwnd"],
+  congestion_window_after_loss: ["#009e73", "cross", "cwnd, after a loss"],
+  pacing: ["#f0e442", "upright", "pacing"],
+  device: ["#a6761d", "level", "the device"],
+  nagle: ["#cc79a7", SOLID, "a full segment (Nagle)"],
+  recovery: ["#d55e00", "falling", "loss recovery"],
+  memory: ["#7b4fb3", "dots", "packet memory"],
+  handshake: ["#bdbdbd", "rising", "the handshake"],
+  closing: ["#bdbdbd", "falling", "closing"],
+  none: ["#bdbdbd", SOLID, "nothing: the window was open"],
+  receive_buffer: ["#56b4e9", SOLID, "the receive buffer"],
+  slow_reader: ["#0072b2", "upright", "a slow reader"],
+  reassembly_hole: ["#d55e00", "falling", "a missing segment"],
+};
+// Styles for limits that the table does not have.
 const SPARE = [["#44aa99", "dots"], ["#882255", "level"], ["#999933", "cross"], ["#117733", "upright"]];
 
 const HOLDER_COLOURS = ["#e69f00", "#56b4e9", "#009e73", "#cc79a7", "#d55e00", "#8a8a8a"];
 
-const labelOf = (name) => name.replaceAll("_", " ").replace("congestion window", "cwnd:");
-
 function stylesOf(names) {
   let spare = 0;
   return names.map((name) => {
-    const [colour, pattern] = STYLES[name] || SPARE[spare++ % SPARE.length];
-    return { name, label: labelOf(name), colour, pattern };
+    const known = STYLES[name] || [...SPARE[spare++ % SPARE.length], name.replaceAll("_", " ")];
+    const [colour, pattern, label] = known;
+    return { name, label, colour, pattern };
   });
 }
 
-// A fill with the style's pattern, for a canvas with so many pixels a point.
+// A fill with the style's pattern, for a canvas with `scale` pixels a point.
 function patternFill(context, style, scale) {
   if (style.pattern === SOLID) return style.colour;
   const size = 8 * scale;
@@ -81,14 +88,14 @@ function swatch(style) {
   return canvas;
 }
 
-// The page's inks as its style sheet has them just now.
+const INKS = [
+  "text", "soft", "grid", "paper", "panel", "data", "again", "lost", "sack", "ack", "window",
+  "cwnd", "flight", "inflight", "second", "bound", "link", "cpu", "bdp",
+];
+
+// The colours of the style sheet as it applies now.
 function inks() {
   const style = getComputedStyle(document.documentElement);
   const ink = (name) => style.getPropertyValue(`--${name}`).trim();
-  return {
-    text: ink("text"), soft: ink("soft"), grid: ink("grid"), paper: ink("paper"),
-    data: ink("data"), again: ink("again"), lost: ink("lost"), sack: ink("sack"),
-    ack: ink("ack"), window: ink("window"), cwnd: ink("cwnd"), flight: ink("flight"), inflight: ink("inflight"), second: ink("second"),
-    band: Number(ink("band")),
-  };
+  return { ...Object.fromEntries(INKS.map((name) => [name, ink(name)])), band: Number(ink("band")) };
 }

@@ -1,6 +1,6 @@
-// What part of time is looked at, and where the cursor is: one for all graphs.
+// The part of time that is shown, and the cursor: one for all graphs.
 //
-// Whatever changes asks for one frame; a frame draws everything once.
+// A change asks for one frame; a frame draws everything once.
 
 class View {
   constructor(draw) {
@@ -10,18 +10,19 @@ class View {
     this.stale = { graphs: true, cursor: true };
     this.frames = 0;
     this.domain = [0, 1];
+    this.home = this.domain;
     [this.from, this.until] = this.domain;
   }
 
-  // All there is to look at; looks at all of it.
-  setDomain(from, until) {
+  // Sets the whole time, and the part of it that is shown first.
+  setDomain(from, until, home) {
     const margin = (until - from) * 0.01;
     this.domain = [from - margin, until + margin];
-    [this.from, this.until] = this.domain;
-    this.ask();
+    this.home = home || this.domain;
+    this.show(...this.home);
   }
 
-  // Looks at from .. until, as far as there is something.
+  // Shows from .. until, as far as there is something.
   show(from, until) {
     const [first, last] = this.domain;
     const span = Math.min(Math.max(until - from, 200), last - first);
@@ -30,15 +31,21 @@ class View {
     this.ask();
   }
 
-  // Looks at `factor` times as much, with `time` where it was.
+  // Shows `factor` times as much time; `time` stays at its place.
   zoom(factor, time = (this.from + this.until) / 2) {
     this.show(time - (time - this.from) * factor, time + (this.until - time) * factor);
   }
 
-  // Moves by a share of what is to be seen.
+  // Moves by a share of the time that is shown.
   pan(share) {
     const by = (this.until - this.from) * share;
     this.show(this.from + by, this.until + by);
+  }
+
+  // Moves so that `time` is in the middle.
+  centre(time) {
+    const half = (this.until - this.from) / 2;
+    this.show(time - half, time + half);
   }
 
   all() {
@@ -62,7 +69,7 @@ class View {
     this.pending = requestAnimationFrame(() => this.now());
   }
 
-  // Draws what is stale, at once.
+  // Draws at once what is stale.
   now() {
     cancelAnimationFrame(this.pending);
     this.pending = 0;

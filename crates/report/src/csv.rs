@@ -1,15 +1,17 @@
 //! Every series as one table of comma-separated values.
 //!
-//! Rule: one line is one value: row, connection, host, series, nanoseconds,
-//! value. Whoever reads it filters by series and needs no other description;
-//! the header names the columns, a series' name ends in its unit.
+//! Rule: one line is one value: row, connection, host or link, series, nanoseconds, value. The
+//! header names the columns, and a series' name ends in its unit, so a reader that filters by
+//! series needs no other description.
 
 use std::fmt::Write;
 
-use fullpipe_diagnose::facts::{Bands, End, Mark, PoolLevels, Run, Segments};
+use fullpipe_diagnose::facts::{
+    Bands, BusyPeriods, DirectionUsage, Endpoint, Mark, PoolLevels, Run, Segments,
+};
 use fullpipe_diagnose::vocabulary::{Limit, ReceiveLimit};
 
-/// The table of `run`, header first. Within a series lines are in the order of time.
+/// Returns the table of `run`, header first. The lines of a series are in the order of time.
 pub fn csv(run: &Run) -> String {
     let mut out = String::from("row,connection,host,series,at_ns,value\n");
     for row in &run.rows {
@@ -36,12 +38,22 @@ pub fn csv(run: &Run) -> String {
                 &host.pool,
                 host.block_size,
             );
+            let start = format!("{},,{}", quoted(&row.label), quoted(&host.name));
+            let out = &mut out;
+            busy_series(&mut Lines { out, start }, "cpu", &host.cpu);
+        }
+        for link in &row.observed.links {
+            let start = format!("{},,{}", quoted(&row.label), quoted(&link.name));
+            let out = &mut out;
+            let lines = &mut Lines { out, start };
+            link_series(lines, "link_forward", &link.forward);
+            link_series(lines, "link_back", &link.back);
         }
     }
     out
 }
 
-/// Lines that begin alike.
+/// Lines with the same beginning.
 struct Lines<'a> {
     out: &'a mut String,
     start: String,
@@ -61,7 +73,7 @@ impl Lines<'_> {
     }
 }
 
-fn end_series(lines: &mut Lines<'_>, end: &End) {
+fn end_series(lines: &mut Lines<'_>, end: &Endpoint) {
     for (name, table) in [("sent", &end.sent), ("received", &end.received)] {
         segment_series(lines, name, table);
     }
@@ -104,7 +116,7 @@ fn segment_series(lines: &mut Lines<'_>, name: &str, table: &Segments) {
     let places = 0..table.len();
     column(
         "again",
-        &mut places.clone().map(|at| table.is_again(at).into()),
+        &mut places.clone().map(|at| table.is_retransmission(at).into()),
     );
     column("lost", &mut places.map(|at| table.is_lost(at).into()));
     column(
@@ -130,13 +142,23 @@ fn pool_series(lines: &mut Lines<'_>, pool: &PoolLevels, block_size: u32) {
             .filter(|place| usize::from(pool.holder[*place]) == holder)
             .collect();
         let at_ns: Vec<_> = places.iter().map(|place| pool.at_ns[*place]).collect();
-        for (what, blocks) in [("held", &pool.held), ("promised", &pool.promised)] {
+        for (what, blocks) in [("held", &pool.held), ("promised", &pool.reserved)] {
             let bytes = places
                 .iter()
                 .map(|place| u64::from(blocks[*place]) * u64::from(block_size));
             lines.series(&format!("pool_{name}_{what}_bytes"), &at_ns, bytes);
         }
     }
+}
+
+fn link_series(lines: &mut Lines<'_>, name: &str, usage: &DirectionUsage) {
+    busy_series(lines, name, &usage.busy);
+    let queue = &usage.queue;
+    lines.series(&format!("{name}_queue_frames"), &queue.at_ns, &queue.frames);
+}
+
+fn busy_series(lines: &mut Lines<'_>, name: &str, busy: &BusyPeriods) {
+    lines.series(&format!("{name}_busy_until_ns"), &busy.at_ns, &busy.end_ns);
 }
 
 /// A field in quotes where it needs them. RFC 4180 §2.

@@ -1,30 +1,30 @@
 //! Columns as text that a page can carry.
 //!
-//! Rule: a column is the differences of its values, each as a zigzag number in
-//! groups of seven bits, lowest first; columns of a blob follow each other, and
-//! the blob is deflated and written in base64. `page/decode.js` reads it, and
-//! knows the order of the columns.
+//! Rule: a column is stored as differences of its values, each as a zigzag number in groups of
+//! seven bits, lowest group first. The columns of a blob follow each other; the blob is deflated
+//! and written in base64. `page/decode.js` reads it and knows the order of the columns.
 
 use fullpipe_diagnose::facts::{
-    Bands, End, Marks, PoolLevels, RttSamples, SackBlocks, Segments, Windows,
+    Bands, BusyPeriods, Endpoint, LinkUsage, Marks, PoolLevels, QueueLevels, RttSamples,
+    SackBlocks, Segments, Windows,
 };
 use miniz_oxide::deflate::compress_to_vec;
 
-/// How hard deflate tries: a page is written once and read a few times.
+/// Compression level of deflate: a page is written once and read a few times.
 const LEVEL: u8 = 6;
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Tables on their way into a page.
+/// Tables in the form that a page carries.
 #[derive(Debug, Default)]
 pub struct Blob {
     bytes: Vec<u8>,
-    /// Name and rows of each table, in their order.
+    /// Name and number of rows of each table, in their order.
     pub tables: Vec<(&'static str, usize)>,
 }
 
 impl Blob {
-    /// Everything that an end saw, but for what held it back.
-    pub fn of_series(end: &End) -> Self {
+    /// The series of an end, without its limits.
+    pub fn of_series(end: &Endpoint) -> Self {
         let mut blob = Self::default();
         blob.segments("sent", &end.sent);
         blob.segments("received", &end.received);
@@ -36,27 +36,38 @@ impl Blob {
         blob
     }
 
-    /// What held an end back. Apart from the series, because whoever looks from
-    /// one end wants this of both.
-    pub fn of_bands(end: &End) -> Self {
+    /// The limits of an end. They are apart from its series because the view from one end shows
+    /// the limits of both.
+    pub fn of_bands(end: &Endpoint) -> Self {
         let mut blob = Self::default();
         blob.bands("limits", &end.limits);
         blob.bands("receiveLimits", &end.receive_limits);
         blob
     }
 
-    /// Who held how much of a host's pool.
-    pub fn of_pool(pool: &PoolLevels) -> Self {
+    /// A host's pool by holder, and the work of its processor.
+    pub fn of_host(pool: &PoolLevels, cpu: &BusyPeriods) -> Self {
         let mut blob = Self::default();
         blob.tables.push(("pool", pool.len()));
         blob.column(pool.at_ns.iter().copied());
         blob.column(pool.holder.iter().copied());
         blob.column(pool.held.iter().copied());
-        blob.column(pool.promised.iter().copied());
+        blob.column(pool.reserved.iter().copied());
+        blob.busy("cpu", cpu);
         blob
     }
 
-    /// The text that stands in the page.
+    /// Both directions of a link.
+    pub fn of_link(link: &LinkUsage) -> Self {
+        let mut blob = Self::default();
+        blob.busy("forwardBusy", &link.forward.busy);
+        blob.queue("forwardQueue", &link.forward.queue);
+        blob.busy("backBusy", &link.back.busy);
+        blob.queue("backQueue", &link.back.queue);
+        blob
+    }
+
+    /// The blob as base64.
     pub fn text(&self) -> String {
         base64(&compress_to_vec(&self.bytes, LEVEL))
     }
@@ -84,8 +95,20 @@ impl Blob {
         self.column(table.ack.iter().copied());
         self.column(table.window.iter().copied());
         self.column(table.flags.iter().copied());
-        self.column(table.fate.iter().copied());
+        self.column(table.status.iter().copied());
         self.column(table.outstanding.iter().copied());
+    }
+
+    fn busy(&mut self, name: &'static str, table: &BusyPeriods) {
+        self.tables.push((name, table.len()));
+        self.column(table.at_ns.iter().copied());
+        self.column(table.end_ns.iter().copied());
+    }
+
+    fn queue(&mut self, name: &'static str, table: &QueueLevels) {
+        self.tables.push((name, table.len()));
+        self.column(table.at_ns.iter().copied());
+        self.column(table.frames.iter().copied());
     }
 
     fn sacks(&mut self, name: &'static str, table: &SackBlocks) {

@@ -1,11 +1,12 @@
 //! One HTML file with everything in it.
 //!
-//! Rule: the page loads nothing. Style, scripts and data stand in it as they
-//! are in `page/`; the only thing done to them is to be put in their places.
+//! Rule: the page loads nothing. Style, scripts and data are copied from `page/` into one frame.
 
 use std::fmt::Write;
 
-use fullpipe_diagnose::facts::{Coordinate, End, Figure, Host, Mark, Peer, PoolLevels, Row, Run};
+use fullpipe_diagnose::facts::{
+    Coordinate, Endpoint, Figure, Host, LinkUsage, Mark, PathFacts, Peer, PoolLevels, Row, Run,
+};
 use fullpipe_diagnose::vocabulary::{DiscardReason, Limit, ReceiveLimit};
 use serde_json::{Value, json};
 
@@ -13,26 +14,36 @@ use crate::encode::Blob;
 
 const FRAME: &str = include_str!("../page/page.html");
 const STYLE: &str = include_str!("../page/page.css");
-/// The scripts in the order in which they stand: each uses those before it.
-const SCRIPTS: [&str; 14] = [
+/// The scripts in dependency order: each uses only those before it.
+const SCRIPTS: [&str; 24] = [
     include_str!("../page/decode.js"),
     include_str!("../page/extent.js"),
     include_str!("../page/bands.js"),
+    include_str!("../page/usage.js"),
     include_str!("../page/format.js"),
+    include_str!("../page/elements.js"),
     include_str!("../page/theme.js"),
     include_str!("../page/model.js"),
     include_str!("../page/plot.js"),
+    include_str!("../page/envelope.js"),
+    include_str!("../page/marks.js"),
+    include_str!("../page/bounds.js"),
+    include_str!("../page/sequence.js"),
     include_str!("../page/graphs.js"),
+    include_str!("../page/lanes.js"),
     include_str!("../page/view.js"),
+    include_str!("../page/values.js"),
     include_str!("../page/stack.js"),
+    include_str!("../page/verdict.js"),
     include_str!("../page/details.js"),
+    include_str!("../page/legend.js"),
     include_str!("../page/input.js"),
-    include_str!("../page/overview.js"),
+    include_str!("../page/rows.js"),
     include_str!("../page/curves.js"),
 ];
 const START: &str = include_str!("../page/page.js");
 
-/// The page of `run`: UTF-8, complete, to be opened from anywhere.
+/// Returns the page of `run`: a complete HTML file in UTF-8.
 pub fn page(run: &Run) -> String {
     let mut blobs = Blobs::default();
     let rows: Vec<Value> = run.rows.iter().map(|row| blobs.row(row)).collect();
@@ -45,7 +56,7 @@ pub fn page(run: &Run) -> String {
         "vocabulary": vocabulary(),
         "rows": rows,
     });
-    // Inside a script element only this could end it.
+    // Only `<` could end the script element that carries the facts.
     let facts = facts.to_string().replace('<', "\\u003c");
     let scripts = SCRIPTS.join("\n") + "\n" + START;
     fill(
@@ -59,7 +70,7 @@ pub fn page(run: &Run) -> String {
     )
 }
 
-/// `frame` with each name, which stand in this order, replaced by its text.
+/// Replaces each name in `frame`, which has them in this order, by its text.
 fn fill(frame: &str, places: &[(&str, &str)]) -> String {
     let length = places.iter().map(|(_, text)| text.len()).sum::<usize>();
     let mut filled = String::with_capacity(frame.len() + length);
@@ -74,7 +85,7 @@ fn fill(frame: &str, places: &[(&str, &str)]) -> String {
     filled
 }
 
-/// The names of everything that is a number in the data.
+/// Names of the numbers in the data.
 fn vocabulary() -> Value {
     let limits: Vec<_> = Limit::ALL.iter().map(|limit| limit.name()).collect();
     let receive: Vec<_> = ReceiveLimit::ALL.iter().map(|limit| limit.name()).collect();
@@ -91,7 +102,7 @@ fn vocabulary() -> Value {
     })
 }
 
-/// The data of the page, each blob in an element of its own.
+/// The blobs of the page, each in an element of its own.
 #[derive(Default)]
 struct Blobs {
     count: usize,
@@ -99,7 +110,7 @@ struct Blobs {
 }
 
 impl Blobs {
-    /// Puts `blob` into the page; what says where it is and what is in it.
+    /// Adds `blob` to the page. Returns its element and its tables.
     fn add(&mut self, blob: &Blob) -> Value {
         let id = format!("blob-{}", self.count);
         self.count += 1;
@@ -123,6 +134,7 @@ impl Blobs {
                 json!({ "ends": ends })
             })
             .collect();
+        let links: Vec<_> = observed.links.iter().map(|link| self.link(link)).collect();
         json!({
             "label": row.label,
             "name": row.name,
@@ -132,14 +144,16 @@ impl Blobs {
             "peers": peers(&row.peers),
             "measured": figures(&row.measured),
             "outcome": row.outcome,
-            "verdict": row.verdict.line(),
-            "verdictParts": row.verdict,
+            "cause": row.cause,
+            "verdict": row.verdict,
+            "path": row.path.as_ref().map(path),
             "fitted": row.fitted,
             "note": row.note,
             "seeds": row.seeds,
             "endNs": observed.end_ns,
             "forgotten": observed.forgotten,
             "hosts": hosts,
+            "links": links,
             "connections": connections,
         })
     }
@@ -149,20 +163,52 @@ impl Blobs {
             "name": host.name,
             "poolBlocks": host.pool_blocks,
             "blockSize": host.block_size,
-            "pool": self.add(&Blob::of_pool(&host.pool)),
+            "usage": self.add(&Blob::of_host(&host.pool, &host.cpu)),
         })
     }
 
-    fn end(&mut self, end: &End) -> Value {
-        let text: u64 = end.sent.len.iter().map(|len| u64::from(*len)).sum();
+    fn link(&mut self, link: &LinkUsage) -> Value {
+        json!({
+            "name": link.name,
+            "shared": link.is_shared,
+            "usage": self.add(&Blob::of_link(link)),
+        })
+    }
+
+    fn end(&mut self, end: &Endpoint) -> Value {
+        let payload: u64 = end.sent.len.iter().map(|len| u64::from(*len)).sum();
         json!({
             "host": end.host,
             "openedNs": end.opened_ns,
-            "text": text,
+            "payload": payload,
             "series": self.add(&Blob::of_series(end)),
             "bands": self.add(&Blob::of_bands(end)),
         })
     }
+}
+
+fn path(path: &PathFacts) -> Value {
+    let bound = path.bound.as_ref().map(|bound| {
+        json!({
+            "setting": bound.setting,
+            "host": bound.host,
+            "bytes": bound.bytes,
+            "bps": bound.at_most_bps,
+        })
+    });
+    let links: Vec<_> = path
+        .links
+        .iter()
+        .map(|(link, forward)| json!({ "link": link, "forward": forward }))
+        .collect();
+    json!({
+        "sender": path.sender,
+        "receiver": path.receiver,
+        "links": links,
+        "bps": path.payload_bps,
+        "rttNs": path.rtt_ns,
+        "bound": bound,
+    })
 }
 
 fn point(point: &[Coordinate]) -> Vec<Value> {

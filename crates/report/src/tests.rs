@@ -1,18 +1,18 @@
 //! Tests of the crate; what a browser makes of a page is tested in `tests/page/`.
 
-use fullpipe_diagnose::facts::{Connection, End, Host, Mark, Observed, Row, Run, Segments};
+use fullpipe_diagnose::facts::{Connection, Endpoint, Host, Mark, Observed, Row, Run, Segments};
 
 use crate::{csv, encode::Blob, page, xplot};
 
 /// Two segments, of which the second is sent again, and an ACK of the first.
-fn end() -> End {
-    let mut end = End::default();
-    for (at_ns, seq, fate) in [
+fn end() -> Endpoint {
+    let mut end = Endpoint::default();
+    for (at_ns, seq, status) in [
         (1_000, 1, 0),
         (2_000, 101, 0),
-        (5_000_000_000, 101, Segments::AGAIN),
+        (5_000_000_000, 101, Segments::RETRANSMITTED),
     ] {
-        segment(&mut end.sent, at_ns, seq, 100, 1, fate);
+        segment(&mut end.sent, at_ns, seq, 100, 1, status);
     }
     segment(&mut end.received, 2_500, 1, 0, 101, 0);
     segment(&mut end.received, 3_500, 1, 0, 101, 0);
@@ -29,14 +29,14 @@ fn end() -> End {
     end
 }
 
-fn segment(table: &mut Segments, at_ns: u64, seq: u64, len: u32, ack: u64, fate: u8) {
+fn segment(table: &mut Segments, at_ns: u64, seq: u64, len: u32, ack: u64, status: u8) {
     table.at_ns.push(at_ns);
     table.seq.push(seq);
     table.len.push(len);
     table.ack.push(ack);
     table.window.push(8_000);
     table.flags.push(0x10);
-    table.fate.push(fate);
+    table.status.push(status);
     table.outstanding.push(200);
 }
 
@@ -54,6 +54,7 @@ fn run(label: &str) -> Run {
             observed: Observed {
                 end_ns: 9_000,
                 hosts: vec![host],
+                links: Vec::new(),
                 connections: vec![Connection {
                     first: end(),
                     second: None,

@@ -8,7 +8,7 @@
 
 use std::fmt::Write;
 
-use fullpipe_diagnose::facts::{End, Host, Mark, Run};
+use fullpipe_diagnose::facts::{Endpoint, Host, Mark, Run};
 use fullpipe_diagnose::vocabulary::TcpFlags;
 
 /// A file for xplot.
@@ -42,7 +42,7 @@ pub fn xplot(run: &Run) -> Vec<Graph> {
     graphs
 }
 
-fn graph(experiment: &str, label: &str, host: &Host, end: &End) -> String {
+fn graph(experiment: &str, label: &str, host: &Host, end: &Endpoint) -> String {
     let mut text = format!(
         "timeval unsigned\ntitle\n{experiment}, {label}: what {} sends\nxlabel\ntime\nylabel\nsequence number\n",
         host.name
@@ -51,7 +51,7 @@ fn graph(experiment: &str, label: &str, host: &Host, end: &End) -> String {
     text
 }
 
-fn write_graph(out: &mut String, end: &End) -> std::fmt::Result {
+fn write_graph(out: &mut String, end: &Endpoint) -> std::fmt::Result {
     let sent = &end.sent;
     for place in 0..sent.len() {
         let (at, seq) = (Seconds(sent.at_ns[place]), sent.seq[place]);
@@ -65,7 +65,7 @@ fn write_graph(out: &mut String, end: &End) -> std::fmt::Result {
         if top == seq {
             continue;
         }
-        let again = sent.is_again(place);
+        let again = sent.is_retransmission(place);
         let colour = if again { "red" } else { "white" };
         writeln!(out, "{colour}\ndarrow {at} {seq}\nuarrow {at} {top}")?;
         writeln!(out, "line {at} {seq} {at} {top}")?;
@@ -91,7 +91,7 @@ fn write_graph(out: &mut String, end: &End) -> std::fmt::Result {
 }
 
 /// The two step lines.
-fn acknowledgments(out: &mut String, end: &End) -> std::fmt::Result {
+fn acknowledgments(out: &mut String, end: &Endpoint) -> std::fmt::Result {
     let received = &end.received;
     let mut last: Option<(Seconds, u64, u64)> = None;
     for place in 0..received.len() {

@@ -1,133 +1,31 @@
-//! The page in a browser: it draws, it answers, it stays fluent.
+//! The page in a browser: it draws, it answers, and its work a frame is bounded.
 //!
-//! Rule: what is looked at is what a person would see or do: pixels, clicks,
-//! keys. These tests need Chromium and are run by `cargo xtask test --only page`.
+//! Rule: a test looks at pixels and texts and acts by clicks and keys, as a person does. No test
+//! judges a time. These tests need Chromium and are run by `cargo xtask test --only page`.
 
 mod browser;
+mod harness;
+mod screens;
 mod synthetic;
 
-use std::{env, fs, path::PathBuf};
+use std::fs;
 
-use fullpipe_diagnose::facts::Run;
-use fullpipe_lab::{Axis, Experiment, RunOptions, catalogue, facts, run};
+use fullpipe_lab::Axis;
 use serde_json::json;
 
 use browser::Browser;
-
-/// A page in a file that is gone when the test is over.
-struct Page(PathBuf);
-
-impl Page {
-    fn new(name: &str, run: &Run) -> Self {
-        let file = format!("fullpipe-page-{name}-{}.html", std::process::id());
-        let path = env::temp_dir().join(file);
-        fs::write(&path, fullpipe_report::page(run)).expect("a page can be written");
-        Self(path)
-    }
-
-    fn url(&self) -> String {
-        format!("file://{}", self.0.display())
-    }
-}
-
-impl Drop for Page {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
-fn nuttx() -> Experiment {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let found = catalogue::find("nuttx", &root).unwrap();
-    found.parse().unwrap()
-}
-
-fn observed(experiment: &Experiment) -> Run {
-    let options = RunOptions {
-        observe: true,
-        ..RunOptions::plain(1)
-    };
-    facts(&mut run(experiment, &options).unwrap())
-}
-
-/// `nuttx` for a second, with losses, and a row of it in a browser.
-fn opened(name: &str) -> (Browser, Page) {
-    let mut experiment = nuttx();
-    experiment.set("workload.duration", "1s").unwrap();
-    experiment.set("link.loss", "1%").unwrap();
-    let page = Page::new(name, &observed(&experiment));
-    let mut browser = Browser::start(name, 1_300, 1_000);
-    browser.open(&page.url());
-    browser.evaluate(PIXELS);
-    (browser, page)
-}
-
-/// Counts pixels of a graph that are nearly of an ink, between two times.
-const PIXELS: &str = "
-    window.pixels = (graph, name, from, until, side = 0) => {
-        const stack = fullpipe.stacks[side];
-        const { base } = stack.panes.find((pane) => pane.graph.id === graph);
-        const plot = stack.plotOf(base);
-        const style = getComputedStyle(document.documentElement);
-        const ink = name.startsWith('#') ? name : style.getPropertyValue('--' + name).trim();
-        const wanted = [1, 3, 5].map((at) => parseInt(ink.slice(at, at + 2), 16));
-        const left = Math.max(plot.left, Math.floor(plot.x(from ?? plot.from)) - 2);
-        const right = Math.min(plot.right, Math.ceil(plot.x(until ?? plot.until)) + 3);
-        const { data } = plot.context.getImageData(left, 0, right - left, base.height);
-        let count = 0;
-        for (let at = 0; at < data.length; at += 4) {
-            const far = (part) => Math.abs(data[at + part] - wanted[part]);
-            if (data[at + 3] > 200 && far(0) + far(1) + far(2) < 40) count += 1;
-        }
-        return count;
-    }";
-
-/// Where a graph lies in the window: left, top, width and height of its plot.
-fn place(browser: &mut Browser, graph: &str) -> [f64; 4] {
-    let script = format!(
-        "(() => {{ const plot = document.querySelector('[data-graph={graph}] .plot');
-            plot.scrollIntoView({{ block: 'center' }});
-            const box = plot.getBoundingClientRect();
-            return [box.left + 64, box.top, box.width - 74, box.height]; }})()"
-    );
-    let place = browser.evaluate(&script);
-    std::array::from_fn(|at| place[at].as_f64().expect("four numbers"))
-}
-
-fn frame(browser: &mut Browser) {
-    browser.evaluate(
-        "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))",
-    );
-}
-
-/// From when until when is looked at, in nanoseconds.
-fn range(browser: &mut Browser) -> [f64; 2] {
-    frame(browser);
-    [
-        browser.number("fullpipe.view.from"),
-        browser.number("fullpipe.view.until"),
-    ]
-}
-
-fn drag(browser: &mut Browser, from: (f64, f64), to: (f64, f64), modifiers: u32) {
-    let more = |buttons: u32| json!({ "modifiers": modifiers, "buttons": buttons });
-    browser.mouse("mousePressed", from.0, from.1, more(1));
-    browser.mouse("mouseMoved", (from.0 + to.0) / 2.0, to.1, more(1));
-    browser.mouse("mouseMoved", to.0, to.1, more(1));
-    browser.mouse("mouseReleased", to.0, to.1, more(0));
-}
-
-fn click(browser: &mut Browser, x: f64, y: f64) {
-    browser.mouse("mousePressed", x, y, json!({}));
-    browser.mouse("mouseReleased", x, y, json!({}));
-}
+use harness::{PIXELS, Page, click, drag, experiment, frame, observed, opened, place, range};
 
 #[test]
 #[ignore = "needs chromium"]
 fn every_graph_is_drawn_and_the_page_complains_of_nothing() {
     let (mut browser, _page) = opened("drawn");
+    browser.evaluate("fullpipe.view.all()");
+    frame(&mut browser);
     for (graph, ink) in [
-        ("strip", "#bdbdbd"),
+        ("lanes", "#bdbdbd"),
+        ("lanes", "link"),
+        ("overview", "ack"),
         ("sequence", "ack"),
         ("sequence", "again"),
         ("sequence", "lost"),
@@ -136,6 +34,7 @@ fn every_graph_is_drawn_and_the_page_complains_of_nothing() {
         ("windows", "cwnd"),
         ("rtt", "data"),
         ("throughput", "ack"),
+        ("throughput", "bound"),
         ("pool", "#e69f00"),
     ] {
         let count = browser.number(&format!("pixels('{graph}', '{ink}')"));
@@ -156,11 +55,12 @@ fn every_retransmission_is_seen_at_every_zoom() {
         for (const place of data.special) {
             const time = data.at[place];
             if (time < view.from || time > view.until) continue;
-            const ink = data.fate[place] & 1 ? 'again' : 'lost';
+            const ink = data.status[place] & 1 ? 'again' : 'lost';
             if (pixels('sequence', ink, time, time) === 0) missing.push(time);
         }
         return [data.special.length, missing.length];
     })()";
+    browser.evaluate("fullpipe.view.all()");
     for zoom in [1.0, 0.3, 0.05] {
         browser.evaluate(&format!("fullpipe.view.zoom({zoom})"));
         frame(&mut browser);
@@ -183,11 +83,11 @@ fn a_click_on_a_band_gives_its_figures() {
         "(() => {
             const { stacks: [stack], view } = fullpipe;
             const place = stack.bands.find(view.cursor);
-            const text = document.getElementById('details').textContent;
+            const text = stack.details.textContent;
             return [
                 text.includes(stack.bandStyles[stack.bands.reason[place]].label),
-                text.includes('from – to'), text.includes('bytes moved'),
-                text.includes('of the connection'), text.includes('outstanding'),
+                text.includes('from – to'), text.includes('payload sent'),
+                text.includes('of the connection'), text.includes('in flight'),
                 Math.abs((view.cursor - view.from) / (view.until - view.from) - 0.6) < 0.01,
             ];
         })()",
@@ -199,6 +99,7 @@ fn a_click_on_a_band_gives_its_figures() {
 #[ignore = "needs chromium"]
 fn wheel_drag_and_keys_zoom_and_move_every_graph() {
     let (mut browser, _page) = opened("zoom");
+    browser.evaluate("fullpipe.view.all()");
     let all = range(&mut browser);
     let [left, top, width, height] = place(&mut browser, "rtt");
     let (x, y) = (left + width / 4.0, top + height / 2.0);
@@ -206,7 +107,7 @@ fn wheel_drag_and_keys_zoom_and_move_every_graph() {
         "mouseWheel",
         x,
         y,
-        json!({ "deltaX": 0, "deltaY": -400, "button": "none" }),
+        json!({ "deltaX": 0, "deltaY": -400, "button": "none", "modifiers": 2 }),
     );
     let near = range(&mut browser);
     assert!(
@@ -253,10 +154,7 @@ fn wheel_drag_and_keys_zoom_and_move_every_graph() {
     let closer = range(&mut browser);
     assert!(closer[1] - closer[0] < 0.8 * (back[1] - back[0]));
     browser.key("]");
-    assert_eq!(
-        browser.evaluate("document.getElementById('details').hidden"),
-        false
-    );
+    assert_eq!(browser.evaluate("fullpipe.stacks[0].details.hidden"), false);
     browser.key("0");
     assert_eq!(range(&mut browser), all);
     assert_eq!(browser.complaints(), [""; 0]);
@@ -325,7 +223,7 @@ fn rows_that_are_compared_share_a_scale_until_told_otherwise() {
     );
     browser.evaluate("document.getElementById('common').click()");
     let [a, b] = scales(&mut browser, "sequence");
-    assert!(b[1] < 0.6 * a[1], "{a:?} and {b:?} are each its own");
+    assert!(b[1] < 0.9 * a[1], "{a:?} and {b:?} are each its own");
     browser.evaluate("document.querySelector('.pick-b[data-row=\"1\"]').click()");
     frame(&mut browser);
     assert_eq!(
@@ -377,7 +275,7 @@ fn a_row_without_a_connection_says_so_and_breaks_nothing() {
 #[test]
 #[ignore = "needs chromium"]
 fn a_sweep_is_curves_and_each_point_shows_its_row() {
-    let mut experiment = nuttx();
+    let mut experiment = experiment("nuttx");
     experiment.rows.drain(..2);
     experiment.set("workload.duration", "200ms").unwrap();
     let axes = [("pool.blocks", "16..128*2"), ("link.loss", "0%,2%")];
@@ -419,43 +317,50 @@ fn a_sweep_is_curves_and_each_point_shows_its_row() {
 
 #[test]
 #[ignore = "needs chromium"]
-fn figures_of_the_source_and_of_others_stand_beside_ours() {
+fn figures_are_linear_bars_with_one_scale_a_quantity() {
     let page = Page::new("chart", &synthetic::kinds());
     let mut browser = Browser::start("chart", 1_300, 1_000);
     browser.open(&page.url());
     let lines = browser.evaluate(
-        "[...document.querySelectorAll('.chart tr')].map((line) => [
-            line.querySelector('th').textContent,
-            ...[...line.querySelectorAll('.value')].map((value) => value.textContent),
-            line.querySelector('.deviation').textContent,
+        "[...document.querySelectorAll('.rows tbody tr')].map((row) => [
+            row.querySelector('th').firstChild.textContent,
+            ...[...row.querySelectorAll('.figure')].map((line) =>
+                ['source', 'value', 'deviation'].map((part) => line.querySelector('.' + part).textContent).join('|')),
+            row.querySelector('.words')?.textContent ?? '',
         ])",
     );
     assert_eq!(
         lines,
         json!([
+            ["all of them", "fullpipe|1000 Mbit/s|", ""],
             [
                 "half",
-                "published 500",
-                "linux 480",
-                "ours 450",
-                "\u{2212}10.0 %"
+                "published|500 Mbit/s|",
+                "linux|480 Mbit/s|",
+                "fullpipe|450 Mbit/s|\u{2212}10.0 %",
+                ""
             ],
-            ["datagrams", "published 0.06", "ours 0.05", "\u{2212}16.7 %"],
-            ["in words", ""],
+            [
+                "datagrams",
+                "published|0.06 Mbit/s|",
+                "fullpipe|0.05 Mbit/s|\u{2212}16.7 %",
+                ""
+            ],
+            [
+                "in words",
+                "fullpipe|1000 Mbit/s|",
+                "published: no payload arrived; fullpipe: complete"
+            ],
         ])
     );
-    let widths = browser.evaluate(
-        "[...document.querySelectorAll('.chart .bar')].map((bar) => bar.getBoundingClientRect().width)",
+    let shares = browser.evaluate(
+        "[...document.querySelectorAll('.figure .bar')].map((bar) => bar.getBoundingClientRect().width
+            / bar.parentElement.getBoundingClientRect().width)",
     );
-    let widths: Vec<f64> = (0..5).map(|at| widths[at].as_f64().unwrap()).collect();
-    assert!(
-        widths.iter().all(|width| *width > 5.0),
-        "each is seen: {widths:?}"
-    );
-    assert!(widths[0] > widths[1] && widths[1] > widths[2] && widths[3] > widths[4]);
-    let words =
-        browser.evaluate("document.querySelector('.chart tr:last-child .bars').textContent");
-    assert_eq!(words, "published: nothing came over; ours: complete");
+    for (place, expected) in [1.0, 0.5, 0.48, 0.45].into_iter().enumerate() {
+        let share = shares[place].as_f64().expect("a share");
+        assert!((share - expected).abs() < 0.02, "bar {place}: {share}");
+    }
 }
 
 #[test]
@@ -466,11 +371,11 @@ fn the_mean_rate_can_be_taken_away_and_the_colours_turned() {
         "document.querySelector('[data-graph=sequence] canvas').toDataURL().length + ' ' +
         document.querySelector('[data-graph=sequence] canvas').toDataURL().slice(-4000)";
     let before = browser.evaluate(picture);
-    let span = "(() => { const plot = fullpipe.stacks[0].plotOf(fullpipe.stacks[0].panes[1].base);
-        const [low, high] = fullpipe.stacks[0].panes[1].graph.range(plot, fullpipe.stacks[0].model, fullpipe.look);
+    let span = "(() => { const plot = fullpipe.stacks[0].plotOf(fullpipe.stacks[0].paneOf('sequence').base);
+        const [low, high] = fullpipe.stacks[0].paneOf('sequence').graph.range(plot, fullpipe.stacks[0].model, fullpipe.settings);
         return high - low; })()";
     let steep = browser.number(span);
-    browser.evaluate("document.getElementById('level').click()");
+    browser.evaluate("document.getElementById('detrend').click()");
     frame(&mut browser);
     assert_ne!(browser.evaluate(picture), before);
     assert!(
@@ -573,11 +478,16 @@ fn a_frame_of_a_million_segments_is_no_more_work_than_one_of_a_hundred_thousand(
     let few = work_of_a_frame(100_000);
     let many = work_of_a_frame(1_000_000);
     let names = ["rectangles", "line ends", "texts", "columns", "values"];
-    // Twice and a half of what six graphs of 1,226 columns ask for today.
-    let bounds = [65_000.0, 3_000.0, 500.0, 42_000.0, 600_000.0];
+    // About two and a half times the work of seven graphs of 1,226 columns as of today.
+    let bounds = [45_000.0, 1_800.0, 500.0, 35_000.0, 550_000.0];
     for (at, name) in names.into_iter().enumerate() {
         let (few, many, bound) = (few[at], many[at], bounds[at]);
         assert!(many <= bound, "{many} {name} a frame, of {bound}");
-        assert!(many <= 1.5 * few + 100.0, "{few} {name} became {many}");
+        // A bin of the throughput is at least a round trip long, so a short transfer has few.
+        let is_binned = name == "line ends";
+        assert!(
+            is_binned || many <= 1.5 * few + 100.0,
+            "{few} {name} became {many}"
+        );
     }
 }

@@ -5,8 +5,8 @@
 //! and draw better than anything observed.
 
 use fullpipe_diagnose::facts::{
-    Bands, Connection, End, Figure, Host, Observed, Peer, PoolLevels, Row, Run, Segments,
-    VerdictParts,
+    Bands, Connection, Endpoint, Figure, Host, LinkUsage, Observed, PathFacts, Peer, PoolLevels,
+    Row, Run, Segments, VerdictParts,
 };
 
 const TEXT: u32 = 1_448;
@@ -18,10 +18,10 @@ const LOST_ONE_IN: u64 = 2_000;
 
 /// A run with one row, one connection and so many segments with text.
 pub fn run(segments: u64) -> Run {
-    let mut first = End::default();
-    let mut second = End {
+    let mut first = Endpoint::default();
+    let mut second = Endpoint {
         host: 1,
-        ..End::default()
+        ..Endpoint::default()
     };
     let mut chance = 1_u64;
     let mut at_ns = 0;
@@ -34,8 +34,8 @@ pub fn run(segments: u64) -> Run {
         let seq = 1 + number * u64::from(TEXT);
         let is_lost = number % LOST_ONE_IN == LOST_ONE_IN / 2;
         let outstanding = 2_000_000 + (jitter as u32) * 500;
-        let fate = if is_lost { Segments::LOST } else { 0 };
-        segment(&mut first.sent, at_ns, (seq, 1), TEXT, fate, outstanding);
+        let status = if is_lost { Segments::LOST } else { 0 };
+        segment(&mut first.sent, at_ns, (seq, 1), TEXT, status, outstanding);
         if is_lost {
             let again = (seq, 1);
             segment(
@@ -43,7 +43,7 @@ pub fn run(segments: u64) -> Run {
                 at_ns + 1,
                 again,
                 TEXT,
-                Segments::AGAIN,
+                Segments::RETRANSMITTED,
                 outstanding,
             );
         }
@@ -76,10 +76,12 @@ pub fn run(segments: u64) -> Run {
         pool_blocks: 4_096,
         block_size: 1_548,
         pool: pool.clone(),
+        ..Host::default()
     };
     row(Observed {
         end_ns,
         hosts: vec![host("near"), host("far")],
+        links: vec![link(end_ns, segments)],
         connections: vec![Connection {
             first,
             second: Some(second),
@@ -102,7 +104,7 @@ pub fn kinds() -> Run {
     }
     let mut in_words = datagrams.clone();
     in_words.label = "in words".to_string();
-    in_words.published_outcome = Some("nothing came over".to_string());
+    in_words.published_outcome = Some("no payload arrived".to_string());
     let goodput = |value: f64| {
         vec![Figure {
             name: "goodput_mbps",
@@ -134,7 +136,17 @@ fn row(observed: Observed) -> Run {
                 value: 1_000.0,
             }],
             outcome: "complete".to_string(),
-            verdict: VerdictParts::limited_by("nothing: it is synthetic"),
+            cause: "path".to_string(),
+            verdict: VerdictParts::limited_by(
+                "the path: it is synthetic, and its link `line` was busy",
+            ),
+            path: Some(PathFacts {
+                receiver: 1,
+                links: vec![(0, true)],
+                payload_bps: Some(1.3e9),
+                rtt_ns: RTT_NS,
+                ..PathFacts::default()
+            }),
             seeds: 1,
             observed,
             ..Row::default()
@@ -148,7 +160,7 @@ fn segment(
     at_ns: u64,
     (seq, ack): (u64, u64),
     len: u32,
-    fate: u8,
+    status: u8,
     outstanding: u32,
 ) {
     table.at_ns.push(at_ns);
@@ -157,12 +169,12 @@ fn segment(
     table.ack.push(ack);
     table.window.push(WINDOW);
     table.flags.push(ACK);
-    table.fate.push(fate);
+    table.status.push(status);
     table.outstanding.push(outstanding);
 }
 
 /// Every second segment is acknowledged, and what follows from that is written down.
-fn acknowledged(first: &mut End, second: &mut End, at_ns: u64, ack: u64, jitter: u64) {
+fn acknowledged(first: &mut Endpoint, second: &mut Endpoint, at_ns: u64, ack: u64, jitter: u64) {
     let arrives_ns = at_ns + RTT_NS;
     segment(&mut second.sent, at_ns + RTT_NS / 2, (1, ack), 0, 0, 0);
     let outstanding = 2_000_000 + (jitter as u32) * 400;
@@ -195,7 +207,23 @@ fn levels(end_ns: u64, count: u64) -> PoolLevels {
         pool.at_ns.push(end_ns * number / count);
         pool.holder.push((number % 2) as u8);
         pool.held.push(1_000 + (number * 37 % 900) as u32);
-        pool.promised.push((number * 11 % 300) as u32);
+        pool.reserved.push((number * 11 % 300) as u32);
     }
     pool
+}
+
+/// A link that is busy for three quarters of the time, with a queue that comes and goes.
+fn link(end_ns: u64, periods: u64) -> LinkUsage {
+    let mut link = LinkUsage::new("line".to_string(), false);
+    for number in 0..periods {
+        let (from, until) = (end_ns * number / periods, end_ns * (number + 1) / periods);
+        let busy_until = if number % 5 == 0 {
+            from + (until - from) / 4
+        } else {
+            until
+        };
+        link.forward
+            .add(from, busy_until, (number * 13 % 40) as u32);
+    }
+    link
 }

@@ -1,0 +1,98 @@
+// The lines that explain a rate: the path's capacity, the bandwidth-delay product, and the limit
+// that binds, with its setting's name.
+
+// Causes whose limit is the window that the receiver advertises.
+const BY_RECEIVE_WINDOW = [
+  "receive_window", "receive_buffer_limit", "slow_reader", "zero_window", "peer_memory",
+];
+// Causes whose limit is the congestion window.
+const BY_CWND = ["congestion_window", "slow_start", "loss", "pacing", "reassembly", "out_of_order"];
+
+// The limit that binds as a line, where it is one: `edge` is the highest sequence number that it
+// lets leave, `bytes` what it lets be in flight, `bps` the rate that it lets through.
+function bindingOf(model) {
+  const { path, acks, windows, cause } = model;
+  const bound = path?.bound;
+  const name = bound ? plain(bound.setting) : undefined;
+  if (cause === "path" && path?.bps) {
+    return { isPath: true, bps: path.bps, label: `path: ${rateText(path.bps)}` };
+  }
+  if (BY_RECEIVE_WINDOW.includes(cause)) {
+    const { at, edge } = acks;
+    return { at, edge, isWindow: true, bps: bound?.bps, label: `receive window (${name ?? "of the peer"})` };
+  }
+  if (BY_CWND.includes(cause) && windows.count > 0) {
+    const edge = Float64Array.from(windows.at, (at, place) => (valueAt(acks.at, acks.una, at) ?? 0) + windows.cwnd[place]);
+    return { at: windows.at, edge, isCwnd: true, label: "congestion window" };
+  }
+  if (bound?.bytes) {
+    const edge = acks.una.map((una) => una + bound.bytes);
+    const { bytes, bps } = bound;
+    return { at: acks.at, edge, bytes, bps, label: `${name} (${bytesText(bytes)} of payload)` };
+  }
+  return bound ? { setting: name, label: name } : undefined;
+}
+
+// The label of the path's capacity, which says so where it is the limit.
+const capacityLabel = ({ path, binding }) => `${binding?.isPath ? "limit: " : ""}path capacity ${rateText(path.bps)}`;
+
+// Texts beside lines, none over another.
+class Labels {
+  constructor(plot, ink) {
+    Object.assign(this, { plot, ink, placed: [] });
+  }
+
+  // Puts `text` at the first of `spots` ([x, y] of its lower left corner, of its lower right one
+  // with `isEnd`) where there is room.
+  put(text, colour, spots, isEnd = false) {
+    const { context, scale, left, right, top, bottom } = this.plot;
+    context.font = `600 ${11 * scale}px system-ui, sans-serif`;
+    const width = context.measureText(text).width + 8 * scale;
+    const height = 16 * scale;
+    if (width > right - left) return;
+    for (const [x, y] of spots) {
+      const box = {
+        text,
+        x: Math.min(Math.max(isEnd ? x - width : x, left + 2 * scale), right - width - 2 * scale),
+        y: Math.min(Math.max(y - height, top + 2 * scale), bottom - height - 2 * scale),
+        width,
+        height,
+      };
+      if (this.placed.some((other) => overlap(box, other))) continue;
+      this.placed.push(box);
+      context.globalAlpha = 0.86;
+      context.fillStyle = this.ink.paper;
+      context.fillRect(box.x, box.y, width, height);
+      context.globalAlpha = 1;
+      context.fillStyle = colour;
+      context.textAlign = "left";
+      context.fillText(text, box.x + 4 * scale, box.y + 12 * scale);
+      return;
+    }
+  }
+}
+
+function overlap(one, other) {
+  return one.x < other.x + other.width && other.x < one.x + one.width
+    && one.y < other.y + other.height && other.y < one.y + one.height;
+}
+
+// A level line with its label; above the picture the label says so.
+function drawLevel(plot, labels, value, text, colour, { width = 1.5, dash = [] } = {}) {
+  const { context, scale, left, right } = plot;
+  const isAbove = value > plot.most;
+  const y = plot.y(value);
+  if (!isAbove) {
+    context.setLineDash(dash.map((length) => length * scale));
+    context.strokeStyle = colour;
+    context.lineWidth = width * scale;
+    context.beginPath();
+    context.moveTo(left, y);
+    context.lineTo(right, y);
+    context.stroke();
+    context.setLineDash([]);
+  }
+  const xs = [0.98, 0.6, 0.3, 0.02].map((share) => left + (right - left) * share);
+  const at = isAbove ? plot.top : y;
+  labels.put(isAbove ? `↑ ${text}` : text, colour, xs.flatMap((x) => [[x, at - 2 * scale], [x, at + 19 * scale]]));
+}

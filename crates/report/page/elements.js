@@ -1,0 +1,41 @@
+// Elements of the page, made by functions.
+
+function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    else if (value !== undefined && value !== false) made.setAttribute(key, value === true ? "" : value);
+  }
+  made.append(...children);
+  return made;
+}
+
+// The namespace of SVG, as the browser knows it: written out it would look like an address, and
+// this page loads none.
+const SVG_SPACE = (() => {
+  const template = document.createElement("template");
+  template.innerHTML = "<svg></svg>";
+  return template.content.firstChild.namespaceURI;
+})();
+
+function svgElement(name, attributes = {}, ...children) {
+  const made = document.createElementNS(SVG_SPACE, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+// Text with `names` in backticks, as nodes: names become code.
+function prose(text) {
+  return text.split("`").map((part, place) => (place % 2 === 1 ? element("code", {}, part) : part));
+}
+
+// The same for places that take no elements, such as canvases and titles.
+const plain = (text) => text.replaceAll("`", "");
+
+// A list of names and values.
+function pairsList(pairs, attributes = {}) {
+  const list = element("dl", attributes);
+  for (const [name, value] of pairs) list.append(element("dt", {}, name), element("dd", {}, value));
+  return list;
+}

@@ -1,0 +1,129 @@
+// The verdict in its parts, the share of the path that the transfer used, and the way to the
+// moment that shows it.
+
+// The limits of the sender that show a cause.
+const CAUSE_LIMITS = {
+  application: ["application"],
+  send_buffer: ["send_buffer"],
+  send_buffer_limit: ["send_buffer"],
+  unacknowledged: ["send_buffer"],
+  delayed_ack: ["send_buffer"],
+  memory: ["memory"],
+  receive_window: ["receive_window"],
+  receive_buffer_limit: ["receive_window"],
+  peer_memory: ["receive_window", "zero_window"],
+  slow_reader: ["zero_window", "receive_window"],
+  zero_window: ["zero_window"],
+  slow_start: ["congestion_window_slow_start"],
+  congestion_window: ["congestion_window_steady", "congestion_window_slow_start"],
+  loss: ["recovery", "congestion_window_after_loss"],
+  reassembly: ["receive_window", "recovery"],
+  out_of_order: ["recovery", "congestion_window_after_loss"],
+  pacing: ["pacing"],
+  device: ["device"],
+  nagle: ["nagle"],
+  handshake: ["handshake"],
+  closing: ["closing"],
+};
+
+// Round trips that are shown around the moment that shows a verdict.
+const SHOWN_ROUND_TRIPS = 12;
+
+const upperFirst = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+// The link or the processor that a cause names; of several the busiest.
+function resourceOf(model, cause) {
+  const kind = { path: "link", host_cpu: "cpu" }[cause];
+  const all = model.resources.filter((resource) => resource.kind === kind && !resource.usage.isEmpty);
+  const share = ({ usage }) => usage.share(model.limits.from, model.limits.until);
+  return all.sort((one, other) => share(other) - share(one))[0];
+}
+
+// The time that shows a verdict best, and the moment in it to point at.
+function momentOf(model, cause, vocabulary) {
+  const { limits, flight, data, rttNs, binding } = model;
+  const length = SHOWN_ROUND_TRIPS * rttNs;
+  const resource = resourceOf(model, cause);
+  if (resource) {
+    const from = resource.usage.busiest(limits.from, limits.until, length);
+    return { from, until: from + length, at: from + length / 2, lane: `${resource.kind} ${resource.name}` };
+  }
+  const again = cause === "loss" ? data.special.find((place) => data.status[place] & RETRANSMITTED) : undefined;
+  if (again !== undefined) return { from: data.at[again] - length / 3, until: data.at[again] + (2 * length) / 3, at: data.at[again], lane: "limits" };
+  const reasons = (CAUSE_LIMITS[cause] ?? []).map((name) => vocabulary.limits.indexOf(name));
+  const most = limits.time.indexOf(Math.max(...limits.time));
+  const place = [reasons, [most]].map((wanted) => limits.longestOf(wanted)).find((found) => found >= 0) ?? -1;
+  if (place < 0) return undefined;
+  const [begin, end] = [limits.at[place], limits.end[place]];
+  const from = Math.max(limits.from, begin - rttNs);
+  const until = Math.min(end + rttNs, from + length);
+  // Where the limit is a number of bytes, the moment is the one with most of them in flight.
+  let at = begin + Math.min(end - begin, length) / 2;
+  if (binding?.edge) {
+    let best = -1;
+    for (let where = lowerBound(flight.at, begin); where < flight.count && flight.at[where] < Math.min(end, until); where++) {
+      if (flight.value[where] > best) [best, at] = [flight.value[where], flight.at[where]];
+    }
+  }
+  return { from, until, at, lane: "limits" };
+}
+
+// The style of a cause: that of the band that shows it.
+function causeStyle(cause, styles) {
+  if (cause === "path") return { name: "path", colour: inks().link, pattern: SOLID };
+  if (cause === "host_cpu") return { name: "cpu", colour: inks().cpu, pattern: SOLID };
+  const name = (CAUSE_LIMITS[cause] ?? [])[0];
+  return styles.limits.find((style) => style.name === name) ?? styles.limits[0];
+}
+
+// The limit's name and its figure, which follows a colon.
+function headOf(limitedBy) {
+  const [head, ...figure] = limitedBy.split(": ");
+  return [upperFirst(head), upperFirst(figure.join(": "))];
+}
+
+// A setting to change: the line to paste, its place, and on demand the origin of its value.
+function changeLine({ host, paste, from, notes = [] }) {
+  const parts = [element("code", { class: "paste" }, plain(paste))];
+  const place = [host && `on ${host}`, from && `instead of ${from}`].filter(Boolean).join(", ");
+  if (notes.length === 0) return element("div", {}, ...parts, element("small", {}, place));
+  const why = element("details", { class: "why" }, element("summary", {}, place || "why"), ...prose(notes.join(" ")));
+  return element("div", {}, ...parts, why);
+}
+
+// Fills `stack.verdict` from a row; `jump` shows the moment that shows the verdict.
+function fillVerdict(stack, row, jump) {
+  const { limited_by: limitedBy, because = [], change = [], gives, then } = row.verdict;
+  const { model, styles } = stack;
+  const [head, figure] = headOf(limitedBy);
+  const limited = [swatch(causeStyle(row.cause, styles)), " ", ...prose(head), element("small", {}, ...prose(figure))];
+  const parts = [
+    ["Limited by", limited, "limited"],
+    ["Because", because.map((sentence) => element("p", {}, ...prose(sentence))), "because"],
+    ["Change", change.map(changeLine), "change"],
+    ["Gives", gives ? prose(gives) : [], "gives"],
+    ["Then", then ? prose(`limited by ${then}`) : [], "then"],
+  ].filter(([, nodes]) => nodes.length > 0);
+  const list = element("dl", {}, ...parts.flatMap(([name, nodes, kind]) =>
+    [element("dt", {}, name), element("dd", { class: kind }, ...nodes)]));
+  stack.verdict.replaceChildren(list);
+  const used = shareOfPath(row);
+  if (used) stack.verdict.append(used);
+  if (!model) return;
+  stack.verdict.append(element("button", { type: "button", class: "jump" }, "Show the moment"));
+  stack.verdict.onclick = (event) => {
+    if (!event.target.closest("details") && String(getSelection()) === "") jump(stack);
+  };
+}
+
+// The goodput as a bar of the path's capacity.
+function shareOfPath(row) {
+  const goodput = figureOf(row.measured, "goodput_mbps");
+  const capacity = row.path?.bps;
+  if (!capacity || goodput === undefined) return undefined;
+  const share = (goodput * 1e6) / capacity;
+  const fill = element("span", { class: "fill" });
+  fill.style.width = `${Math.min(1, share) * 100}%`;
+  const text = `${rateText(goodput * 1e6)} of the ${rateText(capacity)} that the path carries (${percentText(share)})`;
+  return element("div", { class: "used" }, element("div", { class: "gauge", "aria-hidden": "true" }, fill), text);
+}
