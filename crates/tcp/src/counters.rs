@@ -1,7 +1,7 @@
 //! Counters over all connections of a host.
 //!
 //! Rule: the names are those of the MIBs (RFC 4022) and of Linux' `TcpExt`.
-//! What these have no name for is a [`DiscardReason`], and each reason is a
+//! An event without such a name is a [`DiscardReason`], and each reason is a
 //! counter too.
 
 use fullpipe_pool::counters;

@@ -93,7 +93,7 @@ reasons! {
 }
 
 reasons! {
-    /// What the receiver does to limit its sender. Exactly one at a time.
+    /// The state of the receiver that limits its sender. Exactly one at a time.
     pub enum ReceiveLimit {
         /// The window has room for a segment: the receiver does not limit the
         /// sender.

@@ -10,6 +10,9 @@ use fullpipe_wire::{Ecn, TcpFlags, TcpHeader, TcpOptions};
 
 use crate::SeqNum;
 
+/// MSS of a peer whose SYN has no MSS option. RFC 9293 §3.7.1.
+pub const DEFAULT_MSS: u16 = 536;
+
 /// A received segment. RFC 9293 §3.1.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment<'a> {

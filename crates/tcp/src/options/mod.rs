@@ -7,12 +7,12 @@ mod timestamps;
 
 pub use timestamps::TimestampClock;
 
+pub use crate::segment::DEFAULT_MSS;
+
 use fullpipe_wire::TcpOptions;
 
 use crate::{TcpConfig, fit::whole_fit, receive::LargestWindow};
 
-/// MSS of a peer whose SYN has no MSS option. RFC 9293 §3.7.1.
-pub const DEFAULT_MSS: u16 = 536;
 /// Bytes that the timestamps option takes in each segment, with padding.
 const TIMESTAMPS_LEN: u32 = 12;
 /// Largest shift count. RFC 7323 §2.3.

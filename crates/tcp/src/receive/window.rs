@@ -7,7 +7,7 @@
 use fullpipe_pool::{Holder, Pool, Pressure, Stream};
 
 use super::ReceiveHalf;
-use crate::{TcpConfig, options::DEFAULT_MSS};
+use crate::{TcpConfig, segment::DEFAULT_MSS};
 
 /// The bounds on the window.
 #[derive(Clone, Copy, Debug)]

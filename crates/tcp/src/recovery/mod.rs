@@ -158,7 +158,7 @@ pub struct AckOut {
     /// A tail loss probe had repaired a loss.
     pub probe_repaired: bool,
     /// New deadline of the reordering timer, or `Some(None)` to stop it; `None`
-    /// if RACK did not run and the timer stays as it is.
+    /// if RACK did not run, so that the timer stays unchanged.
     pub reordering_deadline: Option<Option<Instant>>,
 }
 

@@ -12,102 +12,20 @@
 //! list, so that only ranges that change are visited.
 
 mod arena;
+mod range;
 mod status_list;
 mod tree;
 
 pub use arena::SentArena;
+pub use range::{Sent, SentStatus};
 
 use core::ops::Range;
 
 use fullpipe_pool::Instant;
 
 use crate::{SeqNum, congestion::Snapshot};
+use range::NONE;
 use status_list::StatusList;
-
-const NONE: u32 = u32::MAX;
-
-/// Status of a range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SentStatus {
-    /// In flight, as far as is known.
-    InFlight,
-    /// Delivered out of order. The peer may still discard it (RFC 2018 §8).
-    Sacked,
-    /// Considered lost, and not retransmitted since.
-    Lost,
-}
-
-/// A range of sequence numbers that left together and has one status.
-#[derive(Clone, Copy, Debug)]
-pub struct Sent {
-    /// First sequence number.
-    pub start: SeqNum,
-    /// One past the last.
-    pub end: SeqNum,
-    /// Time of the last transmission.
-    pub sent_at: Instant,
-    /// State of the delivery rate estimator at the last transmission.
-    pub snapshot: Snapshot,
-    /// Status.
-    pub status: SentStatus,
-    /// Number of retransmissions.
-    pub retransmissions: u8,
-    /// The range was split off another one.
-    is_cut: bool,
-    /// Neighbours by sequence number.
-    previous: u32,
-    next: u32,
-    /// Neighbours in the list of the same status.
-    older: u32,
-    newer: u32,
-    /// Children in the tree.
-    left: u32,
-    right: u32,
-}
-
-impl Sent {
-    fn new(range: Range<SeqNum>, now: Instant, snapshot: Snapshot) -> Self {
-        Self {
-            start: range.start,
-            end: range.end,
-            sent_at: now,
-            snapshot,
-            status: SentStatus::InFlight,
-            retransmissions: 0,
-            is_cut: false,
-            previous: NONE,
-            next: NONE,
-            older: NONE,
-            newer: NONE,
-            left: NONE,
-            right: NONE,
-        }
-    }
-
-    /// Returns the number of sequence numbers covered.
-    pub fn len(&self) -> u32 {
-        self.start.room_to(self.end)
-    }
-
-    /// Returns true if a retransmission of the range is in flight.
-    const fn is_retransmission(&self) -> bool {
-        self.retransmissions > 0 && matches!(self.status, SentStatus::InFlight)
-    }
-
-    /// Returns true if this range left before one that left at `at` and ends at
-    /// `end`; at the same time the one that ends earlier comes first. RFC 8985
-    /// §6.2.
-    pub fn left_before(&self, at: Instant, end: SeqNum) -> bool {
-        self.sent_at < at || (self.sent_at == at && self.end.before(end))
-    }
-
-    /// Returns true if this range left after one that left at `at` and ends at
-    /// `end`; at the same time the one that ends later comes last. RFC 8985
-    /// §6.2.
-    pub fn left_after(&self, at: Instant, end: SeqNum) -> bool {
-        self.sent_at > at || (self.sent_at == at && self.end.after(end))
-    }
-}
 
 /// The scoreboard of one connection. [`clear`](Self::clear) must be called
 /// before it is dropped.

@@ -10,7 +10,7 @@ use core::cell::Cell;
 
 use fullpipe_pool::Instant;
 
-use super::{NONE, Sent};
+use super::range::{NONE, Sent};
 use crate::{SeqNum, congestion::Snapshot};
 
 /// The nodes of all connections of a host.

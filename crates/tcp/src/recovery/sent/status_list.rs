@@ -6,7 +6,10 @@
 //! searched. RFC 8985 §6.2 asks for the list by time. The sums are kept by the
 //! scoreboard.
 
-use super::{NONE, Sent, SentArena, SentStatus};
+use super::{
+    arena::SentArena,
+    range::{NONE, Sent, SentStatus},
+};
 
 /// The ranges of one status.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@
 //! ranges, amortised: a peer chooses the order. Only the starts of ranges are
 //! known here.
 
-use super::{NONE, SentArena};
+use super::{arena::SentArena, range::NONE};
 use crate::SeqNum;
 
 /// The ranges below, or above, all that the search still has to visit: the root
