@@ -7,70 +7,7 @@
 use fullpipe_wire::{Ecn, TcpFlags};
 
 use super::{Connection, Env};
-use crate::{EcnMode, Segment, SegmentOut, TcpConfig};
-
-/// SYNs that request ECN. Some paths drop such SYNs, so that the next one does
-/// not request it. RFC 3168 §6.1.1.1.
-const REQUESTING_SYNS: u32 = 2;
-
-/// ECN state of a connection.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct EcnState {
-    /// A SYN of this side requested ECN.
-    requested: bool,
-    /// A SYN of this side did not: no packet may be ECN-capable.
-    sent_plain_syn: bool,
-    /// ECE is set on ACKs: a mark was seen, and no CWR since.
-    echo: bool,
-    /// CWR is due: the window was reduced.
-    cwr: bool,
-}
-
-impl EcnState {
-    /// Returns true if `syn` requests ECN and `config` allows it. A SYN that is
-    /// itself ECN-capable comes from a path that changes the field.
-    pub(super) fn are_requested_by(syn: &Segment<'_>, config: &TcpConfig) -> bool {
-        let both = syn.has(TcpFlags::ECE) && syn.has(TcpFlags::CWR);
-        both && syn.ecn == Ecn::NotEct && config.ecn != EcnMode::Off
-    }
-
-    /// Returns the flags of the SYN that leaves after `timeouts` without an
-    /// answer.
-    pub(super) fn syn_flags(&mut self, timeouts: u32, config: &TcpConfig) -> TcpFlags {
-        if config.ecn == EcnMode::On && timeouts < REQUESTING_SYNS {
-            self.requested = true;
-            return TcpFlags::SYN | TcpFlags::ECE | TcpFlags::CWR;
-        }
-        self.sent_plain_syn = true;
-        TcpFlags::SYN
-    }
-
-    /// Returns true if the peer's SYN agrees to the request. A SYN-ACK agrees
-    /// with ECE alone, since a peer that returns both flags does not know ECN;
-    /// a SYN without ACK, in a simultaneous open, agrees by requesting ECN too.
-    pub(super) fn are_agreed_by(&self, syn: &Segment<'_>) -> bool {
-        let (ece, cwr) = (syn.has(TcpFlags::ECE), syn.has(TcpFlags::CWR));
-        if syn.has(TcpFlags::ACK) {
-            self.requested && ece && !cwr
-        } else {
-            self.requested && !self.sent_plain_syn && ece && cwr
-        }
-    }
-
-    /// Returns the flags that every ACK carries.
-    pub(super) fn ack_flags(&self) -> TcpFlags {
-        if self.echo {
-            TcpFlags::ECE
-        } else {
-            TcpFlags::NONE
-        }
-    }
-
-    /// Returns true if the next new payload carries CWR.
-    pub(super) const fn owes_cwr(&self) -> bool {
-        self.cwr
-    }
-}
+use crate::{Segment, SegmentOut};
 
 impl Connection {
     /// Makes `segment`, which carries new payload, ECN-capable, and sets CWR if

@@ -7,7 +7,11 @@
 use fullpipe_pool::{Holder, Instant, Pool};
 use fullpipe_wire::{TcpFlags, TcpOptions};
 
-use super::{Connection, EcnState, Env, Events, Pending, TcpState, Timers, Totals, Tuning};
+use super::{
+    Connection, Env, Events, TcpState, Timers, Tuning,
+    ecn_state::EcnState,
+    tcb::{Pending, Totals},
+};
 use crate::{
     Limit, LimitClock, ReceiveClock, ReceiveLimit, Segment, SegmentOut, SeqNum, TcpConfig,
     congestion::{Controller, DeliveryRate, SegmentPacer, WindowUse, start_of},

@@ -9,7 +9,7 @@ use core::ops::Range;
 use fullpipe_pool::Pool;
 use fullpipe_wire::{SackBlock, SackBlocks};
 
-use super::ReceiveHalf;
+use super::half::ReceiveHalf;
 use crate::{DiscardReason, SeqNum};
 
 /// Result of taking a segment's payload.

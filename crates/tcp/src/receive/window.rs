@@ -6,7 +6,7 @@
 
 use fullpipe_pool::{Holder, Pool, Pressure, Stream};
 
-use super::ReceiveHalf;
+use super::half::ReceiveHalf;
 use crate::{TcpConfig, segment::DEFAULT_MSS};
 
 /// The bounds on the window.

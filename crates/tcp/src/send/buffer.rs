@@ -6,19 +6,8 @@
 
 use fullpipe_pool::Pool;
 
-use super::SendHalf;
+use super::half::{BlockedWrite, SendHalf};
 use crate::Limit;
-
-/// A write that was refused or cut short.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BlockedWrite {
-    /// Bytes that the application still wants to write.
-    pub wanted: u32,
-    /// [`Limit::SendBuffer`] or [`Limit::Memory`].
-    pub by: Limit,
-    /// The application was notified of room and has not written since.
-    pub woken: bool,
-}
 
 /// Conditions on which a blocked writer is woken.
 #[derive(Clone, Copy, Debug)]

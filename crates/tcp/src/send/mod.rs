@@ -1,168 +1,21 @@
-//! The sending half: send sequence variables and send buffer.
+//! The sending half: what was written, what is in flight, what the peer's window
+//! allows, and how payload is cut into segments.
 //!
-//! Rule: `snd_una` ≤ `snd_nxt`, `snd_nxt` never decreases, and the stream holds
-//! exactly the payload from `snd_una` on. Congestion control and recovery are
-//! separate.
+//! Rule: congestion control and recovery are separate; this part knows neither.
 
 mod autotune;
 mod buffer;
+mod half;
 mod path_mtu;
 mod segmentize;
 mod sizing;
 
 pub use autotune::send_goal;
-pub use buffer::{BlockedWrite, WakePolicy};
+pub use buffer::WakePolicy;
+pub use half::SendHalf;
 pub use path_mtu::{PathMtu, PtbOutcome};
 pub use segmentize::{Decision, Situation, segmentize};
-pub use sizing::{SmallQueue, WriteBuffers, frame_goal, whole_segments};
-
-use fullpipe_pool::{Holder, Pool, Stream};
-
-use crate::{
-    SeqNum,
-    seq::{offset_of, seq_of},
-};
-
-/// Send sequence variables and send buffer. RFC 9293 §3.3.1.
-#[derive(Debug)]
-pub struct SendHalf {
-    /// Payload from `snd_una` on; offset 0 is the first byte after the SYN.
-    pub stream: Stream,
-    /// Initial send sequence number.
-    pub iss: SeqNum,
-    /// Oldest unacknowledged sequence number.
-    pub snd_una: SeqNum,
-    /// Next sequence number to send for the first time.
-    pub snd_nxt: SeqNum,
-    /// The peer's window in bytes, counted from `snd_una`.
-    pub snd_wnd: u32,
-    /// Largest window that the peer ever advertised.
-    pub max_snd_wnd: u32,
-    /// Sequence number of the segment that last changed the window.
-    snd_wl1: SeqNum,
-    /// Acknowledgment number of that segment.
-    snd_wl2: SeqNum,
-    /// One past the last urgent byte, if there was one. RFC 9293 §3.8.5.
-    pub snd_up: Option<SeqNum>,
-    /// The application closed its direction: FIN follows the payload.
-    pub fin_queued: bool,
-    /// The last write was refused or cut short.
-    pub blocked: Option<BlockedWrite>,
-    /// Ends of the buffers that were sized at the write (knob
-    /// `tcp.segment_sizing`).
-    pub buffers: WriteBuffers,
-}
-
-impl SendHalf {
-    /// Creates the half before SYN was sent.
-    pub const fn new(iss: SeqNum) -> Self {
-        Self {
-            stream: Stream::new(Holder::Send),
-            iss,
-            snd_una: iss,
-            snd_nxt: iss,
-            snd_wnd: 0,
-            max_snd_wnd: 0,
-            snd_wl1: SeqNum(0),
-            snd_wl2: SeqNum(0),
-            snd_up: None,
-            fin_queued: false,
-            blocked: None,
-            buffers: WriteBuffers::new(),
-        }
-    }
-
-    /// Returns the sequence number of stream offset 0.
-    fn first(&self) -> SeqNum {
-        self.iss + 1
-    }
-
-    /// Returns the stream offset of `seq`.
-    pub fn offset_of(&self, seq: SeqNum) -> u64 {
-        offset_of(seq, self.first(), self.stream.start())
-    }
-
-    /// Returns the sequence number after the last byte written: FIN's, once it
-    /// is queued.
-    pub fn payload_end(&self) -> SeqNum {
-        seq_of(self.stream.end(), self.first())
-    }
-
-    /// Returns the bytes written and never sent.
-    pub fn unsent(&self) -> u32 {
-        self.snd_nxt.room_to(self.payload_end())
-    }
-
-    /// Returns the sequence numbers sent and not acknowledged: RFC 5681's
-    /// FlightSize.
-    pub fn outstanding(&self) -> u32 {
-        self.snd_una.room_to(self.snd_nxt)
-    }
-
-    /// Returns the bytes that the peer's window still allows.
-    pub fn window_room(&self) -> u32 {
-        self.snd_nxt.room_to(self.snd_una + self.snd_wnd)
-    }
-
-    /// Returns true if only FIN is left to send.
-    pub fn fin_is_next(&self) -> bool {
-        self.fin_queued && self.snd_nxt == self.payload_end()
-    }
-
-    /// Returns true if `ack` acknowledges this side's FIN.
-    pub fn fin_acked_by(&self, ack: SeqNum) -> bool {
-        self.fin_queued && ack == self.payload_end() + 1
-    }
-
-    /// Returns true if nothing waits to be sent or acknowledged.
-    pub fn is_idle(&self) -> bool {
-        self.snd_una == self.snd_nxt && self.unsent() == 0 && !self.fin_is_next()
-    }
-
-    /// Advances `snd_una` to `ack` and frees the payload below it.
-    ///
-    /// The caller has checked snd_una < ack ≤ snd_nxt (RFC 9293 §3.10.7.4,
-    /// fifth step). Returns the bytes of payload newly acknowledged; SYN and
-    /// FIN are not counted.
-    ///
-    /// # Panics
-    /// If `ack` is outside that range: accepting it would free unsent bytes.
-    pub fn acknowledge(&mut self, ack: SeqNum, pool: &mut Pool) -> u32 {
-        assert!(
-            self.snd_una.before(ack) && ack.at_or_before(self.snd_nxt),
-            "ack {ack} not in flight"
-        );
-        let acked = self.offset_of(ack).min(self.stream.end()) - self.stream.start();
-        self.stream.advance(pool, acked);
-        // The window counts from snd_una, so acknowledged bytes no longer use
-        // it.
-        self.snd_wnd = self.snd_wnd.saturating_sub(self.snd_una.room_to(ack));
-        self.snd_una = ack;
-        acked as u32
-    }
-
-    /// Takes the window of a segment, unless the segment is older than the last
-    /// one that changed the window. RFC 9293 §3.10.7.4. Returns true if the
-    /// right edge advanced.
-    pub fn update_window(&mut self, seq: SeqNum, ack: SeqNum, window: u32) -> bool {
-        let newer =
-            self.snd_wl1.before(seq) || (self.snd_wl1 == seq && self.snd_wl2.at_or_before(ack));
-        if !newer {
-            return false;
-        }
-        let edge = self.snd_una + self.snd_wnd;
-        self.set_window(seq, ack, window);
-        edge.before(ack + window)
-    }
-
-    /// Sets the window without checking its age: for the handshake.
-    pub fn set_window(&mut self, seq: SeqNum, ack: SeqNum, window: u32) {
-        self.snd_wnd = window;
-        self.max_snd_wnd = self.max_snd_wnd.max(window);
-        self.snd_wl1 = seq;
-        self.snd_wl2 = ack;
-    }
-}
+pub use sizing::{SmallQueue, frame_goal, whole_segments};
 
 #[cfg(test)]
 mod tests;

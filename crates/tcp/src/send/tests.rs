@@ -1,9 +1,9 @@
 //! The sending half alone: sequence variables, writes, and what leaves.
 
-use fullpipe_pool::PoolConfig;
+use fullpipe_pool::{Pool, PoolConfig};
 
-use super::*;
-use crate::{Allowance, Limit};
+use super::{half::BlockedWrite, *};
+use crate::{Allowance, Limit, SeqNum};
 
 fn pool(blocks: u32) -> Pool {
     Pool::new(&PoolConfig {

@@ -19,7 +19,10 @@ use fullpipe_pool::{Duration, Instant, Pool, PoolConfig};
 use fullpipe_wire::{Ecn, TcpFlags, TcpOptions};
 
 use super::*;
-use crate::Segment;
+use crate::{
+    CloseReason, DiscardReason, Discards, Limit, ReceiveLimit, Segment, SegmentOut, SeqNum,
+    TcpConfig, TcpCounters, Trace, congestion::CongestionRegistry, recovery::SentArena,
+};
 
 /// One end: a connection and its environment.
 pub(super) struct Endpoint {

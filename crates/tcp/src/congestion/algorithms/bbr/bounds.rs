@@ -15,129 +15,14 @@
 //! being off. Beside CUBIC or NewReno BBR takes the same share of a queue
 //! either way.
 
-use super::{Bbr, BbrState, INFINITE};
+use super::{
+    model::INFINITE,
+    state::{Bbr, BbrState, SavedBounds, beta_of},
+};
 use crate::congestion::{
     control::{AckSample, CongestionEvent},
     delivery_rate::LostRange,
 };
-
-/// BBR.Beta in percent: smallest factor of a reduction. §5.5.10.2.
-const BETA: u64 = 70;
-/// Threshold that switches the response to loss off.
-const OFF: u32 = 100;
-
-/// Bounds on rate and bytes in flight, and the signals from which they follow.
-#[derive(Clone, Debug)]
-pub struct Bounds {
-    /// BBR.LossThresh in percent.
-    loss_threshold: u32,
-    /// Most bytes in flight that were safe.
-    pub inflight_longterm: u32,
-    pub inflight_shortterm: u32,
-    pub bw_shortterm: u64,
-    /// Highest delivery rate of the round trip; `inflight_latest` is the most
-    /// bytes delivered in it.
-    bw_latest: u64,
-    pub inflight_latest: u32,
-    /// Number of bytes delivered at which a range must have left to end the
-    /// round trip over which loss is counted.
-    loss_round_delivered: u64,
-    pub loss_round_start: bool,
-    is_loss_in_round: bool,
-    /// The round trip had a mark, or more loss than the threshold.
-    is_loss_high: bool,
-    /// Ranges lost in the round trip.
-    pub loss_events_in_round: u8,
-}
-
-impl Bounds {
-    pub const fn new(loss_threshold: u32) -> Self {
-        Self {
-            loss_threshold,
-            inflight_longterm: INFINITE,
-            inflight_shortterm: INFINITE,
-            bw_shortterm: u64::MAX,
-            bw_latest: 0,
-            inflight_latest: 0,
-            loss_round_delivered: 0,
-            loss_round_start: false,
-            is_loss_in_round: false,
-            is_loss_high: false,
-            loss_events_in_round: 0,
-        }
-    }
-
-    /// Returns true if loss bounds neither the bytes in flight nor the rate.
-    pub fn are_loose(&self) -> bool {
-        self.inflight_longterm == INFINITE
-            && self.inflight_shortterm == INFINITE
-            && self.bw_shortterm == u64::MAX
-    }
-
-    /// IsInflightTooHigh: returns true if `lost` of `tx_in_flight` bytes are
-    /// more than the threshold allows. §5.5.10.2.
-    pub fn is_too_high(&self, lost: u32, tx_in_flight: u32) -> bool {
-        let share = u64::from(tx_in_flight) * u64::from(self.loss_threshold);
-        self.loss_threshold < OFF && u64::from(lost) * 100 > share
-    }
-
-    /// ResetCongestionSignals. §5.5.10.3.
-    pub fn reset_congestion_signals(&mut self) {
-        self.is_loss_in_round = false;
-        self.is_loss_high = false;
-        self.bw_latest = 0;
-        self.inflight_latest = 0;
-    }
-
-    /// ResetShortTermModel. §5.5.10.3.
-    pub fn reset_short_term(&mut self) {
-        self.bw_shortterm = u64::MAX;
-        self.inflight_shortterm = INFINITE;
-    }
-
-    /// AdvanceLatestDeliverySignals. §5.5.10.3.
-    pub fn advance_latest(&mut self, sample: &AckSample) {
-        if self.loss_round_start {
-            self.bw_latest = sample.rate.rate();
-            self.inflight_latest = sample.rate.delivered;
-        }
-    }
-
-    /// InitLowerBounds and LossLowerBounds. §5.5.10.3.
-    fn lower(&mut self, max_bw: u64, cwnd: u32) {
-        let bw = self.bw_shortterm.min(max_bw);
-        self.bw_shortterm = self.bw_latest.max(bw / 100 * BETA);
-        let inflight = if self.inflight_shortterm == INFINITE {
-            cwnd
-        } else {
-            self.inflight_shortterm
-        };
-        self.inflight_shortterm = self.inflight_latest.max(beta_of(inflight));
-    }
-
-    /// InflightAtLoss: returns the bytes in flight at which losses crossed the
-    /// threshold, which may be in the middle of `lost`. §5.5.10.2.
-    fn inflight_at_loss(&self, lost: &LostRange) -> u32 {
-        let inflight_prev = lost.tx_in_flight.saturating_sub(lost.bytes);
-        let lost_prev = lost.lost.saturating_sub(lost.bytes);
-        let threshold = u64::from(self.loss_threshold);
-        let allowed = u64::from(inflight_prev) * threshold;
-        let lost_prefix = allowed.saturating_sub(u64::from(lost_prev) * 100) / (100 - threshold);
-        inflight_prev.saturating_add(lost_prefix.min(lost.bytes.into()) as u32)
-    }
-}
-
-/// State from before a recovery, for an undo. §5.5.11.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SavedBounds {
-    /// The fields below are set.
-    pub is_saved: bool,
-    /// The state that loss ended.
-    pub state: Option<BbrState>,
-    bw_shortterm: u64,
-    inflight_shortterm: u32,
-    inflight_longterm: u32,
-}
 
 impl Bbr {
     /// UpdateLatestDeliverySignals. §5.5.10.3.
@@ -285,9 +170,4 @@ impl Bbr {
         let cap = cap.min(self.bounds.inflight_shortterm);
         self.cwnd = self.cwnd.min(cap.max(self.min_pipe_cwnd()));
     }
-}
-
-/// Returns BBR.Beta of `bytes`.
-fn beta_of(bytes: u32) -> u32 {
-    (u64::from(bytes) * BETA / 100) as u32
 }

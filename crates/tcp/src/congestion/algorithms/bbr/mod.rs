@@ -29,13 +29,13 @@ mod model;
 mod probe_bw;
 mod probe_rtt;
 mod startup;
+mod state;
+
+pub use state::{Bbr, BbrState};
 
 use self::{
-    bounds::{Bounds, SavedBounds},
-    model::Model,
-    probe_bw::{AckPhase, Cycle},
-    probe_rtt::ProbeRtt,
-    startup::FullPipe,
+    model::{INFINITE, Model},
+    state::{AckPhase, Bounds, Cycle, FullPipe, ProbeRtt, SavedBounds},
 };
 use crate::{
     Limit,
@@ -46,8 +46,6 @@ use crate::{
     },
 };
 
-/// Value of a bound that is not set.
-const INFINITE: u32 = u32::MAX;
 /// BBR.MinPipeCwnd in segments: enough for a peer that acknowledges every
 /// second segment. §5.6.4.3.
 const MIN_PIPE_SEGMENTS: u32 = 4;
@@ -56,78 +54,6 @@ const MIN_PIPE_SEGMENTS: u32 = 4;
 const PACING_MARGIN: u64 = 1;
 /// Quanta that may wait in either host. §5.5.8.1.
 const OFFLOAD_QUANTA: u32 = 3;
-
-/// BBR.state. §5.1.1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BbrState {
-    /// Doubles the rate each round trip until the pipe is full.
-    Startup,
-    /// Drains the queue that Startup built.
-    Drain,
-    /// Sends less than the path's rate, to leave headroom.
-    ProbeBwDown,
-    /// Sends at the path's rate.
-    ProbeBwCruise,
-    /// Fills the pipe without building a queue, for one round trip.
-    ProbeBwRefill,
-    /// Sends more than the known rate of the path.
-    ProbeBwUp,
-    /// Sends little, to measure the round trip without a queue.
-    ProbeRtt,
-}
-
-impl BbrState {
-    /// Returns pacing gain and window gain in percent. §5.6.1.
-    const fn gains(self) -> (u64, u64) {
-        match self {
-            Self::Startup => (277, 200),
-            Self::Drain => (50, 200),
-            Self::ProbeBwDown => (90, 200),
-            Self::ProbeBwCruise | Self::ProbeBwRefill => (100, 200),
-            Self::ProbeBwUp => (125, 225),
-            Self::ProbeRtt => (100, 50),
-        }
-    }
-
-    /// IsInAProbeBWState.
-    const fn is_probe_bw(self) -> bool {
-        match self {
-            Self::ProbeBwDown | Self::ProbeBwCruise | Self::ProbeBwRefill | Self::ProbeBwUp => true,
-            Self::Startup | Self::Drain | Self::ProbeRtt => false,
-        }
-    }
-
-    /// IsProbingBW: loss is expected, and the response to it differs.
-    const fn is_accelerating(self) -> bool {
-        match self {
-            Self::Startup | Self::ProbeBwRefill | Self::ProbeBwUp => true,
-            Self::Drain | Self::ProbeBwDown | Self::ProbeBwCruise | Self::ProbeRtt => false,
-        }
-    }
-}
-
-/// The state of BBR. Bytes, microseconds, bytes a second; gains are percent.
-#[derive(Clone, Debug)]
-pub struct Bbr {
-    state: BbrState,
-    ack_phase: AckPhase,
-    /// An RTT sample has set the pacing rate.
-    has_seen_rtt: bool,
-    in_recovery: bool,
-    idle_restart: bool,
-    cwnd: u32,
-    /// The last window that neither loss nor ProbeRTT had reduced.
-    prior_cwnd: u32,
-    initial_cwnd: u32,
-    mss: u32,
-    pacing_rate: u64,
-    model: Model,
-    full_pipe: FullPipe,
-    cycle: Cycle,
-    probe_rtt: ProbeRtt,
-    bounds: Bounds,
-    undo: SavedBounds,
-}
 
 impl Bbr {
     /// Starts in Startup with the window of `start`.

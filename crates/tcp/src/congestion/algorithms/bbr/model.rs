@@ -7,8 +7,10 @@
 
 use fullpipe_pool::Instant;
 
-use super::INFINITE;
 use crate::congestion::control::AckSample;
+
+/// Value of a bound that is not set.
+pub(super) const INFINITE: u32 = u32::MAX;
 
 /// Rounds after which the older half of the aggregation filter is dropped: two
 /// halves make BBR.ExtraAckedFilterLen = 10 round trips.

@@ -6,90 +6,20 @@
 //! trips, so that Reno flows have time to grow and BBR flows do not
 //! synchronise. A probe that lost too much is followed by a cautious one.
 
-use fullpipe_pool::{Duration, Instant, Rng};
+use fullpipe_pool::{Duration, Instant};
 
-use super::{Bbr, BbrState, INFINITE};
+use super::{
+    model::INFINITE,
+    state::{AckPhase, Bbr, BbrState},
+};
 use crate::congestion::control::AckSample;
 
 /// Most round trips between two probes, for coexistence with Reno. §5.3.3.8.
 const RENO_ROUNDS: u32 = 63;
-/// Time between two probes, and the most that is added at random.
-const PROBE_WAIT_US: (u64, u64) = (2_000_000, 1_000_000);
 /// BBR.Headroom in percent of the most bytes in flight that were safe.
 const HEADROOM: u32 = 15;
 /// Most doublings of the slope at which UP raises `inflight_longterm`.
 const PROBE_UP_ROUNDS: u32 = 30;
-
-/// BBR.ack_phase: the phase in which the ranges left that are acknowledged now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AckPhase {
-    /// No probe.
-    Init,
-    /// REFILL.
-    Refilling,
-    /// UP has begun; the ranges acknowledged left before.
-    ProbeStarting,
-    /// The ranges acknowledged left in UP.
-    ProbeFeedback,
-    /// UP is over; the ranges acknowledged left in it.
-    ProbeStopping,
-}
-
-/// State of the cycle.
-#[derive(Clone, Debug)]
-pub struct Cycle {
-    seed: u32,
-    /// Number of random choices so far.
-    draws: u32,
-    /// Start of this cycle.
-    stamp: Instant,
-    /// Time to wait in this cycle, in microseconds.
-    probe_wait_us: u32,
-    rounds_since_probe_up: u32,
-    probe_up_rounds: u32,
-    /// Bytes acknowledged in UP that have not raised `inflight_longterm` yet.
-    probe_up_acked: u32,
-    /// Bytes acknowledged that raise it by a segment.
-    probe_up_acked_per_inc: u32,
-    /// Losses still count as losses of the probe.
-    pub is_probe_sample: bool,
-    /// The last UP lost too much.
-    pub prev_probe_too_high: bool,
-    /// The last UP stopped early because the one before had lost too much.
-    prev_probe_precautionary: bool,
-}
-
-impl Cycle {
-    pub const fn new(seed: u32) -> Self {
-        Self {
-            seed,
-            draws: 0,
-            stamp: Instant::ZERO,
-            probe_wait_us: 0,
-            rounds_since_probe_up: 0,
-            probe_up_rounds: 0,
-            probe_up_acked: 0,
-            probe_up_acked_per_inc: INFINITE,
-            is_probe_sample: false,
-            prev_probe_too_high: false,
-            prev_probe_precautionary: false,
-        }
-    }
-
-    /// Counts a round trip.
-    pub fn count_round(&mut self) {
-        self.rounds_since_probe_up = self.rounds_since_probe_up.saturating_add(1);
-    }
-
-    /// PickProbeWait. §5.3.3.8.
-    fn pick_probe_wait(&mut self) {
-        self.draws = self.draws.wrapping_add(1);
-        let mut rng = Rng::seeded(u64::from(self.seed) << 32 | u64::from(self.draws));
-        self.rounds_since_probe_up = rng.below(2) as u32;
-        let (least_us, more_us) = PROBE_WAIT_US;
-        self.probe_wait_us = (least_us + rng.below(more_us)) as u32;
-    }
-}
 
 impl Bbr {
     /// StartProbeBW_DOWN. §5.3.3.9.

@@ -7,7 +7,10 @@
 
 use fullpipe_pool::{Duration, Instant};
 
-use super::{AckPhase, Bbr, BbrState, INFINITE};
+use super::{
+    model::INFINITE,
+    state::{AckPhase, Bbr, BbrState},
+};
 use crate::congestion::control::AckSample;
 
 /// BBR.MinRTTFilterLen.
@@ -16,35 +19,6 @@ const MIN_RTT_FILTER_LEN: Duration = Duration::from_secs(10);
 const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
 /// BBR.ProbeRTTDuration.
 const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
-
-/// State of ProbeRTT and its timing.
-#[derive(Clone, Debug)]
-pub struct ProbeRtt {
-    /// Shortest round trip of the last interval, in microseconds.
-    min_delay_us: u32,
-    min_stamp: Instant,
-    /// The interval ended without a shorter one.
-    expired: bool,
-    /// End of the phase; `None` until little enough is in flight.
-    done_stamp: Option<Instant>,
-    round_done: bool,
-    /// Ranges that left before this many bytes were delivered measure ProbeRTT
-    /// and not the path.
-    starved_until: u64,
-}
-
-impl ProbeRtt {
-    pub const fn new() -> Self {
-        Self {
-            min_delay_us: INFINITE,
-            min_stamp: Instant::ZERO,
-            expired: false,
-            done_stamp: None,
-            round_done: false,
-            starved_until: 0,
-        }
-    }
-}
 
 impl Bbr {
     /// Returns true if the sample measures the application or ProbeRTT.

@@ -5,7 +5,7 @@
 //! the rate by less than a quarter, or when a whole round trip of recovery lost
 //! more than the threshold. The same detector ends ProbeBW_UP.
 
-use super::{Bbr, BbrState};
+use super::state::{Bbr, BbrState};
 use crate::congestion::control::AckSample;
 
 /// Growth of the rate, in percent of the last baseline, that shows that there
@@ -17,28 +17,6 @@ const FULL_BW_ROUNDS: u8 = 3;
 const STARTUP_FULL_LOSS_COUNT: u8 = 6;
 /// Round trips after which Drain ends, whatever the queue.
 const DRAIN_ROUNDS: u32 = 3;
-
-/// The full-pipe detector.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct FullPipe {
-    /// The baseline in bytes a second.
-    pub bw: u64,
-    count: u8,
-    /// The pipe was found full since the last reset.
-    pub now: bool,
-    /// The pipe was ever found full.
-    pub reached: bool,
-    drain_start_round: u32,
-}
-
-impl FullPipe {
-    /// ResetFullBW, with a new baseline. §5.3.1.2.
-    pub fn reset(&mut self, bw: u64) {
-        self.bw = bw;
-        self.count = 0;
-        self.now = false;
-    }
-}
 
 impl Bbr {
     /// EnterStartup. §5.3.1.1.

@@ -1,0 +1,330 @@
+//! The state of BBR and of its parts.
+//!
+//! Rule: each part changes only itself here. The files beside this one have the
+//! draft's functions, which change several parts; `model` is the part with the
+//! filters.
+
+use fullpipe_pool::{Instant, Rng};
+
+use super::model::{INFINITE, Model};
+use crate::congestion::{control::AckSample, delivery_rate::LostRange};
+
+/// BBR.Beta in percent: smallest factor of a reduction. §5.5.10.2.
+pub(super) const BETA: u64 = 70;
+/// Threshold that switches the response to loss off.
+pub(super) const OFF: u32 = 100;
+
+/// Time between two probes, and the most that is added at random.
+pub(super) const PROBE_WAIT_US: (u64, u64) = (2_000_000, 1_000_000);
+
+/// BBR.state. §5.1.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BbrState {
+    /// Doubles the rate each round trip until the pipe is full.
+    Startup,
+    /// Drains the queue that Startup built.
+    Drain,
+    /// Sends less than the path's rate, to leave headroom.
+    ProbeBwDown,
+    /// Sends at the path's rate.
+    ProbeBwCruise,
+    /// Fills the pipe without building a queue, for one round trip.
+    ProbeBwRefill,
+    /// Sends more than the known rate of the path.
+    ProbeBwUp,
+    /// Sends little, to measure the round trip without a queue.
+    ProbeRtt,
+}
+
+impl BbrState {
+    /// Returns pacing gain and window gain in percent. §5.6.1.
+    pub(super) const fn gains(self) -> (u64, u64) {
+        match self {
+            Self::Startup => (277, 200),
+            Self::Drain => (50, 200),
+            Self::ProbeBwDown => (90, 200),
+            Self::ProbeBwCruise | Self::ProbeBwRefill => (100, 200),
+            Self::ProbeBwUp => (125, 225),
+            Self::ProbeRtt => (100, 50),
+        }
+    }
+
+    /// IsInAProbeBWState.
+    pub(super) const fn is_probe_bw(self) -> bool {
+        match self {
+            Self::ProbeBwDown | Self::ProbeBwCruise | Self::ProbeBwRefill | Self::ProbeBwUp => true,
+            Self::Startup | Self::Drain | Self::ProbeRtt => false,
+        }
+    }
+
+    /// IsProbingBW: loss is expected, and the response to it differs.
+    pub(super) const fn is_accelerating(self) -> bool {
+        match self {
+            Self::Startup | Self::ProbeBwRefill | Self::ProbeBwUp => true,
+            Self::Drain | Self::ProbeBwDown | Self::ProbeBwCruise | Self::ProbeRtt => false,
+        }
+    }
+}
+
+/// The state of BBR. Bytes, microseconds, bytes a second; gains are percent.
+#[derive(Clone, Debug)]
+pub struct Bbr {
+    pub(super) state: BbrState,
+    pub(super) ack_phase: AckPhase,
+    /// An RTT sample has set the pacing rate.
+    pub(super) has_seen_rtt: bool,
+    pub(super) in_recovery: bool,
+    pub(super) idle_restart: bool,
+    pub(super) cwnd: u32,
+    /// The last window that neither loss nor ProbeRTT had reduced.
+    pub(super) prior_cwnd: u32,
+    pub(super) initial_cwnd: u32,
+    pub(super) mss: u32,
+    pub(super) pacing_rate: u64,
+    pub(super) model: Model,
+    pub(super) full_pipe: FullPipe,
+    pub(super) cycle: Cycle,
+    pub(super) probe_rtt: ProbeRtt,
+    pub(super) bounds: Bounds,
+    pub(super) undo: SavedBounds,
+}
+
+/// Bounds on rate and bytes in flight, and the signals from which they follow.
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    /// BBR.LossThresh in percent.
+    pub(super) loss_threshold: u32,
+    /// Most bytes in flight that were safe.
+    pub inflight_longterm: u32,
+    pub inflight_shortterm: u32,
+    pub bw_shortterm: u64,
+    /// Highest delivery rate of the round trip; `inflight_latest` is the most
+    /// bytes delivered in it.
+    pub(super) bw_latest: u64,
+    pub inflight_latest: u32,
+    /// Number of bytes delivered at which a range must have left to end the
+    /// round trip over which loss is counted.
+    pub(super) loss_round_delivered: u64,
+    pub loss_round_start: bool,
+    pub(super) is_loss_in_round: bool,
+    /// The round trip had a mark, or more loss than the threshold.
+    pub(super) is_loss_high: bool,
+    /// Ranges lost in the round trip.
+    pub loss_events_in_round: u8,
+}
+
+impl Bounds {
+    pub const fn new(loss_threshold: u32) -> Self {
+        Self {
+            loss_threshold,
+            inflight_longterm: INFINITE,
+            inflight_shortterm: INFINITE,
+            bw_shortterm: u64::MAX,
+            bw_latest: 0,
+            inflight_latest: 0,
+            loss_round_delivered: 0,
+            loss_round_start: false,
+            is_loss_in_round: false,
+            is_loss_high: false,
+            loss_events_in_round: 0,
+        }
+    }
+
+    /// Returns true if loss bounds neither the bytes in flight nor the rate.
+    pub fn are_loose(&self) -> bool {
+        self.inflight_longterm == INFINITE
+            && self.inflight_shortterm == INFINITE
+            && self.bw_shortterm == u64::MAX
+    }
+
+    /// IsInflightTooHigh: returns true if `lost` of `tx_in_flight` bytes are
+    /// more than the threshold allows. §5.5.10.2.
+    pub fn is_too_high(&self, lost: u32, tx_in_flight: u32) -> bool {
+        let share = u64::from(tx_in_flight) * u64::from(self.loss_threshold);
+        self.loss_threshold < OFF && u64::from(lost) * 100 > share
+    }
+
+    /// ResetCongestionSignals. §5.5.10.3.
+    pub fn reset_congestion_signals(&mut self) {
+        self.is_loss_in_round = false;
+        self.is_loss_high = false;
+        self.bw_latest = 0;
+        self.inflight_latest = 0;
+    }
+
+    /// ResetShortTermModel. §5.5.10.3.
+    pub fn reset_short_term(&mut self) {
+        self.bw_shortterm = u64::MAX;
+        self.inflight_shortterm = INFINITE;
+    }
+
+    /// AdvanceLatestDeliverySignals. §5.5.10.3.
+    pub fn advance_latest(&mut self, sample: &AckSample) {
+        if self.loss_round_start {
+            self.bw_latest = sample.rate.rate();
+            self.inflight_latest = sample.rate.delivered;
+        }
+    }
+
+    /// InitLowerBounds and LossLowerBounds. §5.5.10.3.
+    pub(super) fn lower(&mut self, max_bw: u64, cwnd: u32) {
+        let bw = self.bw_shortterm.min(max_bw);
+        self.bw_shortterm = self.bw_latest.max(bw / 100 * BETA);
+        let inflight = if self.inflight_shortterm == INFINITE {
+            cwnd
+        } else {
+            self.inflight_shortterm
+        };
+        self.inflight_shortterm = self.inflight_latest.max(beta_of(inflight));
+    }
+
+    /// InflightAtLoss: returns the bytes in flight at which losses crossed the
+    /// threshold, which may be in the middle of `lost`. §5.5.10.2.
+    pub(super) fn inflight_at_loss(&self, lost: &LostRange) -> u32 {
+        let inflight_prev = lost.tx_in_flight.saturating_sub(lost.bytes);
+        let lost_prev = lost.lost.saturating_sub(lost.bytes);
+        let threshold = u64::from(self.loss_threshold);
+        let allowed = u64::from(inflight_prev) * threshold;
+        let lost_prefix = allowed.saturating_sub(u64::from(lost_prev) * 100) / (100 - threshold);
+        inflight_prev.saturating_add(lost_prefix.min(lost.bytes.into()) as u32)
+    }
+}
+
+/// State from before a recovery, for an undo. §5.5.11.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SavedBounds {
+    /// The fields below are set.
+    pub is_saved: bool,
+    /// The state that loss ended.
+    pub state: Option<BbrState>,
+    pub(super) bw_shortterm: u64,
+    pub(super) inflight_shortterm: u32,
+    pub(super) inflight_longterm: u32,
+}
+
+/// BBR.ack_phase: the phase in which the ranges left that are acknowledged now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckPhase {
+    /// No probe.
+    Init,
+    /// REFILL.
+    Refilling,
+    /// UP has begun; the ranges acknowledged left before.
+    ProbeStarting,
+    /// The ranges acknowledged left in UP.
+    ProbeFeedback,
+    /// UP is over; the ranges acknowledged left in it.
+    ProbeStopping,
+}
+
+/// State of the cycle.
+#[derive(Clone, Debug)]
+pub struct Cycle {
+    pub(super) seed: u32,
+    /// Number of random choices so far.
+    pub(super) draws: u32,
+    /// Start of this cycle.
+    pub(super) stamp: Instant,
+    /// Time to wait in this cycle, in microseconds.
+    pub(super) probe_wait_us: u32,
+    pub(super) rounds_since_probe_up: u32,
+    pub(super) probe_up_rounds: u32,
+    /// Bytes acknowledged in UP that have not raised `inflight_longterm` yet.
+    pub(super) probe_up_acked: u32,
+    /// Bytes acknowledged that raise it by a segment.
+    pub(super) probe_up_acked_per_inc: u32,
+    /// Losses still count as losses of the probe.
+    pub is_probe_sample: bool,
+    /// The last UP lost too much.
+    pub prev_probe_too_high: bool,
+    /// The last UP stopped early because the one before had lost too much.
+    pub(super) prev_probe_precautionary: bool,
+}
+
+impl Cycle {
+    pub const fn new(seed: u32) -> Self {
+        Self {
+            seed,
+            draws: 0,
+            stamp: Instant::ZERO,
+            probe_wait_us: 0,
+            rounds_since_probe_up: 0,
+            probe_up_rounds: 0,
+            probe_up_acked: 0,
+            probe_up_acked_per_inc: INFINITE,
+            is_probe_sample: false,
+            prev_probe_too_high: false,
+            prev_probe_precautionary: false,
+        }
+    }
+
+    /// Counts a round trip.
+    pub fn count_round(&mut self) {
+        self.rounds_since_probe_up = self.rounds_since_probe_up.saturating_add(1);
+    }
+
+    /// PickProbeWait. §5.3.3.8.
+    pub(super) fn pick_probe_wait(&mut self) {
+        self.draws = self.draws.wrapping_add(1);
+        let mut rng = Rng::seeded(u64::from(self.seed) << 32 | u64::from(self.draws));
+        self.rounds_since_probe_up = rng.below(2) as u32;
+        let (least_us, more_us) = PROBE_WAIT_US;
+        self.probe_wait_us = (least_us + rng.below(more_us)) as u32;
+    }
+}
+
+/// State of ProbeRTT and its timing.
+#[derive(Clone, Debug)]
+pub struct ProbeRtt {
+    /// Shortest round trip of the last interval, in microseconds.
+    pub(super) min_delay_us: u32,
+    pub(super) min_stamp: Instant,
+    /// The interval ended without a shorter one.
+    pub(super) expired: bool,
+    /// End of the phase; `None` until little enough is in flight.
+    pub(super) done_stamp: Option<Instant>,
+    pub(super) round_done: bool,
+    /// Ranges that left before this many bytes were delivered measure ProbeRTT
+    /// and not the path.
+    pub(super) starved_until: u64,
+}
+
+impl ProbeRtt {
+    pub const fn new() -> Self {
+        Self {
+            min_delay_us: INFINITE,
+            min_stamp: Instant::ZERO,
+            expired: false,
+            done_stamp: None,
+            round_done: false,
+            starved_until: 0,
+        }
+    }
+}
+
+/// The full-pipe detector.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FullPipe {
+    /// The baseline in bytes a second.
+    pub bw: u64,
+    pub(super) count: u8,
+    /// The pipe was found full since the last reset.
+    pub now: bool,
+    /// The pipe was ever found full.
+    pub reached: bool,
+    pub(super) drain_start_round: u32,
+}
+
+impl FullPipe {
+    /// ResetFullBW, with a new baseline. §5.3.1.2.
+    pub fn reset(&mut self, bw: u64) {
+        self.bw = bw;
+        self.count = 0;
+        self.now = false;
+    }
+}
+
+/// Returns BBR.Beta of `bytes`.
+pub(super) fn beta_of(bytes: u32) -> u32 {
+    (u64::from(bytes) * BETA / 100) as u32
+}

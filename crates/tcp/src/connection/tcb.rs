@@ -1,0 +1,434 @@
+//! The transmission control block: the state of one connection, and what the
+//! other files of this folder share.
+//!
+//! Rule: the calls of a connection are in the other files, one file a topic; each
+//! adds methods to [`Connection`]. This file has its fields, its state changes and
+//! the methods that several of them need.
+
+use fullpipe_pool::{Duration, Instant, Pool};
+use fullpipe_wire::SackBlocks;
+
+use super::{
+    ecn_state::EcnState,
+    socket::{Events, Tuning},
+    state::{TcpState, Trigger},
+    timers::Timers,
+};
+
+use crate::{
+    CloseReason, DiscardReason, Discards, Limit, LimitClock, ReceiveClock, ReceiveLimit,
+    SegmentOut, SeqNum, TcpConfig, TcpCounters, Trace,
+    congestion::{CongestionRegistry, Controller, DeliveryRate, SegmentPacer, WindowUse},
+    fit::{AckPairs, two_fit},
+    options::{Agreed, Offer, TimestampClock},
+    receive::{ReceiveHalf, WindowRoom},
+    recovery::{Recovery, RecoveryPhase, Rtt, SentArena},
+    send::{PathMtu, SendHalf, SmallQueue},
+    trace::TraceEvent,
+    tuned::TunedSize,
+};
+
+/// Everything that a connection needs in a call and does not own.
+#[derive(Debug)]
+pub struct Env<'a> {
+    /// Current time.
+    pub now: Instant,
+    /// Packet memory.
+    pub pool: &'a mut Pool,
+    /// Scoreboards of all the host's connections.
+    pub sent: &'a mut SentArena,
+    /// Congestion control algorithms registered with the host.
+    pub congestion: &'a mut CongestionRegistry,
+    /// The host's knobs.
+    pub config: &'a TcpConfig,
+    /// The host's counters.
+    pub counters: &'a mut TcpCounters,
+    /// The host's counters of discarded segments.
+    pub discards: &'a mut Discards,
+    /// The host's trace.
+    pub trace: &'a mut Trace,
+    /// Number of this connection in the host's trace.
+    pub connection: u32,
+}
+
+impl Env<'_> {
+    pub(super) fn record(&mut self, event: TraceEvent) {
+        self.trace.record(self.now, self.connection, event);
+    }
+
+    pub(super) fn record_sack(&mut self, blocks: &SackBlocks) {
+        for block in blocks.iter() {
+            self.record(TraceEvent::Sack {
+                left: block.left,
+                right: block.right,
+            });
+        }
+    }
+
+    pub(super) fn discard(&mut self, reason: DiscardReason) {
+        self.discards.count(reason);
+        self.record(TraceEvent::Discard(reason));
+    }
+}
+
+/// Segments that are due besides data, FIN and ACK.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pending {
+    /// A reset with this sequence number and, for a SYN without ACK, this
+    /// acknowledgment number. RFC 9293 §3.5.2.
+    pub(super) reset: Option<(SeqNum, Option<SeqNum>)>,
+    /// A SYN or a SYN-ACK is due.
+    pub(super) syn: bool,
+    /// A zero-window probe is due.
+    pub(super) probe: bool,
+    /// A tail loss probe is due.
+    pub(super) tail_probe: bool,
+    /// A keepalive probe is due.
+    pub(super) keepalive: bool,
+    /// The override timer expired: the next segment may be smaller than a full
+    /// one.
+    pub(super) override_sws: bool,
+    /// Payload has waited long enough for a fuller frame.
+    pub(super) deferred_enough: bool,
+}
+
+/// A connection: RFC 9293's transmission control block and its extensions.
+#[derive(Debug)]
+pub struct Connection {
+    pub(super) state: TcpState,
+    pub(super) send: SendHalf,
+    pub(super) receive: ReceiveHalf,
+    pub(super) recovery: Recovery,
+    pub(super) rtt: Rtt,
+    pub(super) congestion: Controller,
+    pub(super) rate: DeliveryRate,
+    pub(super) pacer: SegmentPacer,
+    pub(super) window_use: WindowUse,
+    pub(super) small_queue: SmallQueue,
+    pub(super) pairs: AckPairs,
+    pub(super) offer: Offer,
+    pub(super) agreed: Agreed,
+    pub(super) timestamps: TimestampClock,
+    pub(super) timers: Timers,
+    pub(super) tuning: Tuning,
+    /// Bytes that the send buffer may hold now.
+    pub(super) send_size: TunedSize,
+    /// Bytes that the receive buffer may hold now.
+    pub(super) receive_size: TunedSize,
+    pub(super) limit: LimitClock,
+    pub(super) receive_limit: ReceiveClock,
+    pub(super) ecn: EcnState,
+    pub(super) pending: Pending,
+    pub(super) events: Events,
+    pub(super) close_reason: Option<CloseReason>,
+    pub(super) born: Instant,
+    /// Time at which a segment last arrived.
+    pub(super) last_received_at: Instant,
+    /// Time at which a segment with payload last left.
+    pub(super) last_sent_at: Instant,
+    /// Time at which `snd_una` last advanced, or at which payload left after a
+    /// pause.
+    pub(super) progress_at: Instant,
+    /// No challenge ACK is sent before this time. RFC 5961 §7.
+    pub(super) challenge_after: Instant,
+    pub(super) path: PathMtu,
+    /// Consecutive zero-window and keepalive probes without an answer.
+    pub(super) unanswered: u8,
+    /// Consecutive window probes without progress, answered or not.
+    pub(super) probes: u8,
+    /// The application has closed the connection.
+    pub(super) orphan: bool,
+    /// `poll_segment` may return a segment.
+    pub(super) wants_output: bool,
+    /// Payload and segments sent and received, for `info`.
+    pub(super) totals: Totals,
+}
+
+/// Payload and segments moved over the connection's lifetime.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Totals {
+    pub bytes_sent: u64,
+    pub bytes_retransmitted: u64,
+    pub bytes_acked: u64,
+    pub bytes_received: u64,
+    pub segments_sent: u32,
+    pub segments_retransmitted: u32,
+    pub full_sized_sent: u32,
+    pub timeouts: u32,
+    pub fast_recoveries: u32,
+    pub zero_window_probes: u32,
+}
+
+impl Connection {
+    /// Returns the state of the connection.
+    pub const fn state(&self) -> TcpState {
+        self.state
+    }
+
+    /// Returns the first deadline; `None` if only input can wake the
+    /// connection.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        self.timers.next()
+    }
+
+    /// Returns true if `poll_segment` may return a segment.
+    pub const fn wants_output(&self) -> bool {
+        self.wants_output
+    }
+
+    /// Returns true if the connection has ended, is an orphan and has no reset
+    /// to send: call [`release`](Self::release) and drop it.
+    pub const fn is_gone(&self) -> bool {
+        matches!(self.state, TcpState::Closed) && self.pending.reset.is_none() && self.orphan
+    }
+
+    /// Returns true after R1 consecutive timeouts: the path may have changed,
+    /// and the next hop should be resolved anew. RFC 9293 §3.8.3.
+    pub const fn doubts_path(&self, config: &TcpConfig) -> bool {
+        self.recovery.timeouts() >= config.retries1
+    }
+
+    /// Returns true if a blocked writer or the receive window waits for packet
+    /// memory: call [`on_memory`](Self::on_memory) when blocks become free.
+    pub fn waits_for_memory(&self) -> bool {
+        let writer = self
+            .send
+            .blocked
+            .is_some_and(|blocked| blocked.by == Limit::Memory);
+        let reader = self.receive.short_of_memory && self.state.may_receive();
+        writer || (reader && self.receive.window_left() < u32::from(self.offer.mss))
+    }
+
+    /// Returns the payload of `segment`.
+    pub fn payload<'a>(&self, segment: &SegmentOut, pool: &'a Pool) -> fullpipe_pool::Slices<'a> {
+        let stream = &self.send.stream;
+        if segment.payload.is_empty() {
+            return stream.slices(pool, stream.start()..stream.start());
+        }
+        stream.slices(pool, segment.payload.clone())
+    }
+
+    /// Returns true if the peer has accepted nothing for R1 timeouts or window
+    /// probes.
+    pub fn is_stalled(&self, config: &TcpConfig) -> bool {
+        self.recovery.timeouts().max(self.probes.into()) >= config.retries1
+    }
+
+    /// Returns the blocks of packet memory that the connection holds or has
+    /// reserved.
+    pub fn blocks(&self, pool: &Pool) -> u32 {
+        let (send, receive) = (&self.send.stream, &self.receive.stream);
+        send.held_blocks(pool) + receive.held_blocks(pool) + receive.promised_blocks(pool)
+    }
+
+    /// Frees all blocks, scoreboard nodes and the instance of a registered
+    /// congestion control algorithm. The connection cannot be used afterwards.
+    pub fn release(
+        &mut self,
+        pool: &mut Pool,
+        sent: &mut SentArena,
+        congestion: &mut CongestionRegistry,
+    ) {
+        self.recovery.clear(sent);
+        self.congestion.release(congestion);
+        self.send.snd_nxt = self.send.snd_una;
+        self.send.stream.release(pool);
+        self.receive.release(pool);
+    }
+
+    /// Returns the effective segment size: payload that fits beside the options
+    /// that every segment carries. RFC 9293 §3.7.1, RFC 6691.
+    pub fn mss(&self, env: &Env<'_>) -> u32 {
+        let negotiated =
+            u32::from(self.agreed.peer_mss.min(self.path.limit())).min(env.config.mss_max);
+        let memory = u64::from(env.pool.block_count()) * u64::from(env.pool.block_size());
+        let buffer = self.send_size.get().min(env.config.unacknowledged);
+        let buffer = u64::from(buffer).min(memory) as u32;
+        let payload = negotiated.saturating_sub(self.agreed.options_len()).max(1);
+        // A window below two segments has the same effect as such a buffer, but
+        // only once the peer has shown how large its windows get.
+        let room = if self.send.max_snd_wnd == 0 {
+            buffer
+        } else {
+            buffer.min(self.send.max_snd_wnd)
+        };
+        two_fit(payload, room, env.config.fit_segments)
+    }
+
+    pub(super) fn window_room(&self, env: &Env<'_>) -> WindowRoom {
+        let mss = self.full_segment();
+        let (capacity, share) = if self.totals.bytes_received > 0 {
+            (self.receive_size.get(), env.config.window_share)
+        } else {
+            // A peer that may never send reserves no more than it could use at
+            // first.
+            let first = mss.saturating_mul(env.config.initial_receive_window);
+            (
+                self.receive_size.get().min(first),
+                env.config.idle_window_share,
+            )
+        };
+        WindowRoom {
+            capacity,
+            share,
+            mss,
+            scale: self.agreed.rcv_wscale,
+            limits_peer: self.receive.edges.limits_peer(self.receive.rcv_nxt),
+        }
+    }
+
+    /// Returns the size of the peer's full segments: the largest one seen, or
+    /// the MSS offered to it.
+    pub(super) fn full_segment(&self) -> u32 {
+        let offered = u32::from(self.offer.mss)
+            .saturating_sub(self.agreed.options_len())
+            .max(1);
+        if self.receive.rcv_mss == 0 {
+            offered
+        } else {
+            self.receive.rcv_mss.min(offered)
+        }
+    }
+
+    /// Enters the state that `trigger` leads to.
+    ///
+    /// # Panics
+    /// If RFC 9293 has no such transition: a mistake of this crate, since the
+    /// callers check the state first.
+    pub(super) fn transition(&mut self, trigger: Trigger, env: &mut Env<'_>) {
+        let next = self.state.next(trigger).expect("a transition of RFC 9293");
+        if next == self.state {
+            return;
+        }
+        self.state = next;
+        env.record(TraceEvent::State(next));
+        self.wants_output = true;
+        match next {
+            TcpState::Established => {
+                self.events.connected = true;
+                self.events.writable = true;
+            }
+            TcpState::TimeWait => self.timers.linger.set(env.now + env.config.time_wait),
+            TcpState::FinWait2 if self.orphan => {
+                self.timers.linger.set(env.now + env.config.fin_wait2);
+            }
+            TcpState::SynSent
+            | TcpState::SynReceived
+            | TcpState::FinWait1
+            | TcpState::FinWait2
+            | TcpState::CloseWait
+            | TcpState::Closing
+            | TcpState::LastAck
+            | TcpState::Closed => {}
+        }
+    }
+
+    /// Ends the connection for `reason`. Payload received in order stays
+    /// readable.
+    pub(super) fn end(&mut self, reason: CloseReason, env: &mut Env<'_>) {
+        match self.state {
+            TcpState::SynSent | TcpState::SynReceived => env.counters.attempt_fails += 1,
+            TcpState::Established | TcpState::CloseWait if reason != CloseReason::Finished => {
+                env.counters.estab_resets += 1;
+            }
+            _ => {}
+        }
+        if self.state != TcpState::Closed {
+            self.transition(Trigger::Reset, env);
+        }
+        self.close_reason.get_or_insert(reason);
+        self.timers = Timers::NONE;
+        self.recovery.clear(env.sent);
+        self.send.snd_nxt = self.send.snd_una;
+        self.send.stream.release(env.pool);
+        self.send.blocked = None;
+        self.receive.forget_beyond_readable(env.pool);
+        self.events.closed = true;
+        self.set_limit(Limit::Closing, env);
+        self.set_receive_limit(ReceiveLimit::None, env);
+    }
+
+    pub(super) fn set_limit(&mut self, limit: Limit, env: &mut Env<'_>) {
+        if self.limit.set(limit, env.now) {
+            env.record(TraceEvent::Limit(limit));
+        }
+    }
+
+    pub(super) fn set_receive_limit(&mut self, limit: ReceiveLimit, env: &mut Env<'_>) {
+        if self.receive_limit.set(limit, env.now) {
+            env.record(TraceEvent::ReceiveLimit(limit));
+        }
+    }
+
+    /// Updates the receive-side limit after a segment. It is sampled on
+    /// arrival, not on read: the sender learns of a window update one round
+    /// trip later.
+    pub(super) fn update_receive_limit(&mut self, env: &mut Env<'_>) {
+        let full = self.full_segment();
+        let receive = &self.receive;
+        let used_up =
+            receive.window_left() < full || receive.edges.limits_peer(receive.rcv_nxt + full);
+        let limit = if !self.state.may_receive() {
+            ReceiveLimit::None
+        } else if receive.has_hole() {
+            ReceiveLimit::Hole
+        } else if !used_up {
+            ReceiveLimit::None
+        } else if receive.reader_lags(self.receive_size.get()) {
+            ReceiveLimit::Reader
+        } else {
+            self.size_limit()
+        };
+        self.set_receive_limit(limit, env);
+    }
+
+    /// Returns the limit that keeps the window small.
+    pub(super) fn size_limit(&self) -> ReceiveLimit {
+        if self.receive.short_of_memory {
+            ReceiveLimit::Memory
+        } else {
+            ReceiveLimit::Buffer
+        }
+    }
+
+    /// Corrects the receive-side limit from slow reader to buffer if the
+    /// application read everything within an eighth of a round trip after its
+    /// arrival. A reader that leaves payload behind is slow.
+    pub(super) fn on_prompt_read(&mut self, env: &mut Env<'_>) {
+        let retries_allowed = self.rtt.min_rtt().unwrap_or(Duration::ZERO) / 8;
+        let is_soon = env.now.since(self.receive.arrived) <= retries_allowed;
+        let at_once = is_soon && self.receive.readable() == 0;
+        if at_once && self.receive_limit.current() == ReceiveLimit::Reader {
+            self.set_receive_limit(self.size_limit(), env);
+        }
+    }
+
+    pub(super) fn is_recovering(&self) -> bool {
+        self.recovery.phase() != RecoveryPhase::Open
+    }
+
+    /// Records the congestion window in the trace.
+    pub(super) fn record_window(&self, env: &mut Env<'_>) {
+        env.record(TraceEvent::Window {
+            cwnd: self.congestion.cwnd(),
+            ssthresh: self.congestion.ssthresh(),
+            in_flight: self.recovery.board().in_flight(),
+        });
+    }
+
+    /// Makes an ACK due that lets a genuine peer correct itself, at a limited
+    /// rate. RFC 5961 §7.
+    pub(super) fn challenge(&mut self, env: &mut Env<'_>) {
+        if env.now < self.challenge_after {
+            return;
+        }
+        self.challenge_after = env.now + env.config.challenge_ack_interval;
+        env.counters.challenge_ack += 1;
+        self.demand_ack();
+    }
+
+    pub(super) fn demand_ack(&mut self) {
+        self.receive.ack.demand();
+        self.wants_output = true;
+    }
+}

@@ -1,0 +1,214 @@
+//! The state of the receiving half: sequence variables and buffer.
+//!
+//! Rule: `rcv_nxt` ≤ `rcv_adv`, the right edge never retreats, and every byte
+//! between them is backed by packet memory. Arriving payload is taken in
+//! `reassembly`, and the window is computed in `window`.
+
+use core::ops::Range;
+
+use fullpipe_pool::{Holder, Instant, Pool, Ranges, Stream};
+
+use super::{ack_policy::AckPolicy, autotune::RightSizing, edges::PastEdges};
+use crate::{
+    SeqNum,
+    seq::{offset_of, seq_of},
+};
+
+/// Receive sequence variables and receive buffer. RFC 9293 §3.3.1.
+#[derive(Debug)]
+pub struct ReceiveHalf {
+    /// Payload not yet read, with out-of-order payload in its final place;
+    /// offset 0 is the first byte after the SYN.
+    pub stream: Stream,
+    /// Offsets above `rcv_nxt` that have arrived.
+    pub(super) ranges: Ranges,
+    /// Bytes of payload in `ranges`.
+    pub(super) out_of_order: u32,
+    /// Initial receive sequence number.
+    pub irs: SeqNum,
+    /// Next sequence number expected.
+    pub rcv_nxt: SeqNum,
+    /// The highest right edge that was advertised.
+    pub rcv_adv: SeqNum,
+    /// The last acknowledgment number sent.
+    pub last_ack_sent: SeqNum,
+    /// Sequence number of the peer's FIN, once seen.
+    pub(super) fin: Option<SeqNum>,
+    /// The peer's FIN was taken in order and counts in `rcv_nxt`.
+    pub(super) fin_received: bool,
+    /// Offset of the out-of-order payload that arrived last: its range is the
+    /// first SACK block. RFC 2018 §4.
+    pub(super) newest: u64,
+    /// Payload that arrived twice, to be reported in the next ACK. RFC 2883.
+    pub(super) duplicate: Option<Range<u64>>,
+    /// One past the last urgent byte announced. RFC 9293 §3.8.5.
+    pub rcv_up: Option<SeqNum>,
+    /// Largest segment received: the size of the peer's full segments.
+    pub rcv_mss: u32,
+    /// Payload of the last frame, in which a device may have merged segments.
+    pub frame: u32,
+    /// Decides when an ACK leaves.
+    pub ack: AckPolicy,
+    /// The window as the peer knew it about a round trip ago.
+    pub edges: PastEdges,
+    /// The size that the buffer should have.
+    pub sizing: RightSizing,
+    /// Time at which payload last became readable.
+    pub arrived: Instant,
+    /// The last window advertised was zero.
+    pub advertised_zero: bool,
+    /// The window is smaller than the buffer because memory could not back it.
+    pub short_of_memory: bool,
+}
+
+impl ReceiveHalf {
+    /// Creates the half before anything was received; `irs` is the sequence
+    /// number of the peer's SYN.
+    pub fn new(irs: SeqNum, quick_acks: u32) -> Self {
+        let next = irs + 1;
+        Self {
+            stream: Stream::new(Holder::Receive),
+            ranges: Ranges::new(),
+            out_of_order: 0,
+            irs,
+            rcv_nxt: next,
+            rcv_adv: next,
+            last_ack_sent: next,
+            fin: None,
+            fin_received: false,
+            newest: 0,
+            duplicate: None,
+            rcv_up: None,
+            rcv_mss: 0,
+            frame: 0,
+            ack: AckPolicy::new(quick_acks),
+            edges: PastEdges::new(next),
+            sizing: RightSizing::default(),
+            arrived: Instant::ZERO,
+            advertised_zero: false,
+            short_of_memory: false,
+        }
+    }
+
+    /// Returns the sequence number of stream offset 0.
+    pub(super) fn first(&self) -> SeqNum {
+        self.irs + 1
+    }
+
+    /// Returns the stream offset of `seq`, measured from `rcv_nxt`: an
+    /// acceptable segment is less than 2³¹ away from it, however much payload
+    /// is unread.
+    pub(super) fn offset_of(&self, seq: SeqNum) -> u64 {
+        offset_of(seq, self.first(), self.offset_of_rcv_nxt())
+    }
+
+    /// Returns the stream offset of `rcv_nxt`, the FIN counted. At most 1 GiB
+    /// is unread, so the start of the stream is near enough.
+    pub(super) fn offset_of_rcv_nxt(&self) -> u64 {
+        offset_of(self.rcv_nxt, self.first(), self.stream.start())
+    }
+
+    /// Returns the sequence number of stream offset `offset`.
+    pub(super) fn seq_of(&self, offset: u64) -> SeqNum {
+        seq_of(offset, self.first())
+    }
+
+    /// Returns the offset of the next byte expected.
+    pub fn next_offset(&self) -> u64 {
+        self.offset_of_rcv_nxt() - u64::from(self.fin_received)
+    }
+
+    /// Returns the bytes that the application can read now.
+    pub fn readable(&self) -> u32 {
+        (self.next_offset() - self.stream.start()) as u32
+    }
+
+    /// Returns the bytes of window that the peer has left.
+    pub fn window_left(&self) -> u32 {
+        self.rcv_nxt.room_to(self.rcv_adv)
+    }
+
+    /// Returns true if the peer's FIN was taken.
+    pub fn fin_received(&self) -> bool {
+        self.fin_received
+    }
+
+    /// Returns true if payload waits behind a hole.
+    pub fn has_hole(&self) -> bool {
+        !self.ranges.is_empty()
+    }
+
+    /// Returns the number of separate pieces that wait behind holes.
+    pub fn ranges(&self) -> u32 {
+        self.ranges.count()
+    }
+
+    /// Returns true if the reader is slow: unread payload is at least a quarter
+    /// of a buffer of `capacity` bytes, or at least what is left of the window.
+    ///
+    /// In a buffer as large as the bandwidth-delay product, a reader slower
+    /// than the path leaves about half of it unread; one that reads at once
+    /// leaves nothing.
+    pub fn reader_lags(&self, capacity: u32) -> bool {
+        let unread = self.readable();
+        unread > 0 && unread >= (capacity / 4).min(self.window_left())
+    }
+
+    /// Copies readable payload into `out` and frees it. Returns the bytes
+    /// copied.
+    pub fn read(&mut self, out: &mut [u8], pool: &mut Pool) -> usize {
+        let want = out.len().min(self.readable() as usize);
+        let read = self
+            .stream
+            .read_at(pool, self.stream.start(), &mut out[..want]);
+        self.stream.advance(pool, read as u64);
+        read
+    }
+
+    /// Passes readable payload to `take`, slice by slice, and frees what it
+    /// took. `take` returns the number of bytes that it took; fewer than all
+    /// end the read.
+    pub fn read_with(&mut self, pool: &mut Pool, take: &mut dyn FnMut(&[u8]) -> usize) -> usize {
+        let mut read = 0;
+        for slice in self
+            .stream
+            .slices(pool, self.stream.start()..self.next_offset())
+        {
+            let took = take(slice).min(slice.len());
+            read += took;
+            if took < slice.len() {
+                break;
+            }
+        }
+        self.stream.advance(pool, read as u64);
+        read
+    }
+
+    /// Frees everything beyond the readable payload: nothing more will arrive.
+    pub fn forget_beyond_readable(&mut self, pool: &mut Pool) {
+        self.forget_out_of_order(pool);
+        self.stream.unreserve(pool, self.next_offset());
+    }
+
+    /// Checks the invariants of this half.
+    ///
+    /// # Panics
+    /// If one is broken.
+    pub fn verify(&self, pool: &Pool) {
+        self.stream.verify(pool);
+        assert!(
+            self.rcv_nxt.at_or_before(self.rcv_adv),
+            "rcv_nxt beyond the advertised edge"
+        );
+        assert!(
+            self.next_offset() <= self.stream.end().max(self.stream.start()),
+            "unwritten payload counts as received"
+        );
+    }
+
+    /// Frees all memory: nothing more will be read or received.
+    pub fn release(&mut self, pool: &mut Pool) {
+        self.forget_out_of_order(pool);
+        self.stream.release(pool);
+    }
+}
