@@ -1,6 +1,7 @@
-//! The files and functions that are longer than the house allows.
+//! The files and functions that are longer than the house allows, and the one
+//! circle of imports that is not taken apart yet.
 //!
-//! The one rule: this list only shrinks. An entry states today's length; tidy
+//! The one rule: these lists only shrink. An entry states today's length; tidy
 //! fails when the thing grows, when it has shrunk (lower the number) and when
 //! it fits again or is gone (delete the entry).
 //!
@@ -34,7 +35,7 @@ pub const LONG: [Exception; 5] = [
         why: "one table of cases",
     },
     Exception {
-        what: "crates/wire/src/icmpv4/tests.rs::every_message_has_its_bytes_and_comes_back",
+        what: "crates/wire/src/icmpv4/tests.rs::every_message_is_written_as_in_the_rfc_and_read_back",
         lines: 75,
         why: "one table of cases",
     },
@@ -43,4 +44,39 @@ pub const LONG: [Exception; 5] = [
         lines: 97,
         why: "one table of cases",
     },
+];
+
+/// Files that import each other in a circle.
+pub struct Circle {
+    /// All files of the circle.
+    pub files: &'static [&'static str],
+    /// Why it is still there.
+    pub why: &'static str,
+}
+
+/// All of them.
+pub const CIRCLES: [Circle; 1] = [Circle {
+    files: &[
+        "crates/lab/src/report.rs",
+        "crates/lab/src/scene.rs",
+        "crates/lab/src/scene/activity.rs",
+        "crates/lab/src/scene/omitted.rs",
+        "crates/lab/src/scene/silence.rs",
+        "crates/lab/src/verdict/binding.rs",
+        "crates/lab/src/verdict/bounds.rs",
+        "crates/lab/src/verdict/caution.rs",
+        "crates/lab/src/verdict/evidence.rs",
+        "crates/lab/src/verdict/mod.rs",
+        "crates/lab/src/verdict/names.rs",
+        "crates/lab/src/verdict/processor.rs",
+        "crates/lab/src/verdict/remedy.rs",
+    ],
+    why: "the files of the verdict use each other's evidence until verdicts are split into parts",
+}];
+
+/// Parts of the tree that do not keep the rules of names, words and circles yet.
+/// `cargo xtask tidy --crate NAME` shows what is left there.
+pub const PENDING: [&str; 13] = [
+    "cli", "diagnose", "docs", "fuzz", "host", "lab", "perf", "pool", "report", "sim", "stack",
+    "tcp", "xtask",
 ];

@@ -5,32 +5,41 @@
 //!
 //! It judges what can be counted. Whether a name is good is for a reader.
 
+mod circles;
 mod edges;
 mod exceptions;
+mod glossary;
 mod lengths;
+mod names;
+mod openers;
 mod source;
 mod words;
 
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use syn::spanned::Spanned;
 
 use crate::{docs, repository};
 
-/// Check the rules of the house: headers, lengths, crate edges, forbidden words, generated pages.
+/// Check the rules of the house: headers, lengths, imports, names, words, generated pages.
 #[derive(Default, clap::Args)]
 #[command(after_help = "\
 Examples:
   cargo xtask tidy             check everything
+  cargo xtask tidy --crate tcp only the findings of crates/tcp
   cargo xtask tidy --longest   also list the longest files and functions")]
 pub struct Arguments {
     /// Also print the ten longest files and functions
     #[arg(long)]
     longest: bool,
+    /// Only print what is found in this folder of crates/, in xtask, in fuzz, or in the rest (docs)
+    #[arg(long = "crate", value_name = "NAME")]
+    area: Option<String>,
 }
 
 /// One broken rule at one place.
@@ -84,16 +93,70 @@ impl RustFile {
     }
 }
 
+/// Returns true for the attribute that leaves an item out of ordinary builds.
+fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        let test = |list: &syn::MetaList| list.tokens.to_string() == "test";
+        attribute.path().is_ident("cfg") && attribute.meta.require_list().is_ok_and(test)
+    })
+}
+
+/// The part of the tree to which a file belongs: a folder of `crates/`, `xtask`,
+/// `fuzz`, or `docs` for the rest.
+fn area(path: &str) -> &str {
+    let mut parts = path.split('/');
+    match (parts.next(), parts.next()) {
+        (Some("crates"), Some(name)) => name,
+        (Some("xtask"), _) => "xtask",
+        (Some("fuzz"), _) => "fuzz",
+        _ => "docs",
+    }
+}
+
+/// The path of a file below its crate's `src`, if it is part of what the crate
+/// is built of without its tests.
+fn below_src(path: &str) -> Option<&str> {
+    let (_, below) = path.split_once("/src/")?;
+    let is_test = |part: &str| part == "tests" || part == "tests.rs";
+    (!below.split('/').any(is_test)).then_some(below)
+}
+
+/// The rules about the names and imports of each crate as a whole.
+fn check_crates(rust: &[RustFile]) -> Vec<Finding> {
+    let mut crates: BTreeMap<&str, Vec<(&RustFile, &str)>> = BTreeMap::new();
+    for file in rust {
+        if let Some(below) = below_src(&file.path) {
+            crates
+                .entry(area(&file.path))
+                .or_default()
+                .push((file, below));
+        }
+    }
+    let mut findings = Vec::new();
+    for files in crates.values() {
+        let plain: Vec<&RustFile> = files.iter().map(|(file, _)| *file).collect();
+        findings.extend(names::check(&plain));
+        let modules = circles::Modules::read(files);
+        findings.extend(circles::check(&modules, &exceptions::CIRCLES));
+    }
+    findings
+}
+
 /// Checks every rule; `Ok` says how many files were looked at.
 ///
 /// # Errors
 /// The findings, printed, and one line that counts them.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let texts = repository::files(&[".rs", ".md", ".toml", ".sh", "run"])?;
+    let texts = repository::files(&[".rs", ".md", ".toml", ".sh", "run", ".js", ".html"])?;
+    let glossary = texts.iter().find(|file| file.path == glossary::FILE);
+    let replaced = glossary.map_or_else(Vec::new, |file| glossary::replaced(&file.text));
+    ensure!(!replaced.is_empty(), "{} lists no words", glossary::FILE);
     let mut findings = Vec::new();
+    let mut new_findings = Vec::new();
     let mut rust = Vec::new();
     for file in &texts {
         findings.extend(words::check(&file.path, &file.text));
+        new_findings.extend(glossary::check(&file.path, &file.text, &replaced));
         if file.path.ends_with(".rs") {
             match RustFile::parse(&file.path, &file.text) {
                 Ok(parsed) => rust.push(parsed),
@@ -103,7 +166,20 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     for file in &rust {
         findings.extend(source::check(file));
+        new_findings.extend(openers::check(&file.path, &file.text));
     }
+    new_findings.extend(check_crates(&rust));
+    let pending = |path: &str| exceptions::PENDING.contains(&area(path));
+    let asked = |path: &str| {
+        arguments
+            .area
+            .as_deref()
+            .is_none_or(|name| area(path) == name)
+    };
+    if arguments.area.is_none() {
+        new_findings.retain(|finding| !pending(&finding.path));
+    }
+    findings.extend(new_findings);
     let spans = lengths::measure(&rust);
     findings.extend(lengths::check(&spans, &exceptions::LONG));
     findings.extend(edges::check()?);
@@ -118,6 +194,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.longest {
         lengths::print_longest(&spans);
     }
+    findings.retain(|finding| asked(&finding.path));
     for finding in &findings {
         println!("{finding}");
     }

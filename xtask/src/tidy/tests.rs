@@ -4,8 +4,8 @@
 
 use serde_json::json;
 
-use super::exceptions::Exception;
-use super::{Finding, RustFile, edges, lengths, source, words};
+use super::exceptions::{Circle, Exception};
+use super::{Finding, RustFile, circles, edges, glossary, lengths, names, openers, source, words};
 
 fn parsed(path: &str, text: &str) -> RustFile {
     match RustFile::parse(path, text) {
@@ -159,5 +159,147 @@ fn a_dependency_that_points_up_is_found() {
     ] {
         let found = edges::judge(&metadata);
         assert_eq!(found.len(), expected, "{metadata}: {:?}", lines(&found));
+    }
+}
+
+#[test]
+fn a_doc_comment_that_opens_with_a_question_word_is_found() {
+    for (text, expected) in [
+        ("//! What it is.\nfn f() {}\n", 1),
+        ("/// Whether it is open.\nfn f() {}\n", 1),
+        ("    /// `Why` not.\n", 1),
+        ("/// Bytes in flight.\n/// When it is 0, nothing is.\n", 0),
+        ("/// Whatever.\n", 0),
+        ("// What follows is a table.\n", 0),
+        ("//! A file.\n\n/// How fast it is.\n", 1),
+    ] {
+        let found = openers::check("a.rs", text);
+        assert_eq!(found.len(), expected, "{text}: {:?}", lines(&found));
+    }
+}
+
+#[test]
+fn a_word_that_the_glossary_replaces_is_found_across_lines_and_in_any_case() {
+    // Other words than those of the glossary, so that this file passes too.
+    let table = "\
+| word | meaning | instead of |
+| --- | --- | --- |
+| in flight | sent | `under its wing`, travelling |
+| transmit queue | a queue | `Garage` |
+";
+    let replaced = glossary::replaced(table);
+    assert_eq!(replaced, ["garage", "under its wing"]);
+    for (text, expected) in [
+        ("// It is under its wing.", 1),
+        ("// It is under\n    // its wing.", 1),
+        ("//! under its\n//! wing", 1),
+        ("\"under its \\\n     wing\"", 1),
+        ("// Not under. Its wing", 0),
+        ("// It is under.\n// Its wing", 0),
+        ("struct Garage;", 1),
+        ("fn garage_door() {}", 0),
+        ("// travelling", 0),
+    ] {
+        let found = glossary::check("a.rs", text, &replaced);
+        assert_eq!(found.len(), expected, "{text}: {:?}", lines(&found));
+    }
+    assert!(glossary::check(glossary::FILE, table, &replaced).is_empty());
+}
+
+#[test]
+fn a_public_type_name_is_found_the_second_time_and_when_it_shadows_the_prelude() {
+    let other = "pub struct Link;\n";
+    for (text, expected) in [
+        ("pub struct Link;\n", 1),
+        ("pub(crate) enum Link {}\n", 1),
+        ("mod inner { pub trait Link {} }\n", 1),
+        ("struct Link;\n", 0),
+        ("#[cfg(test)]\nmod tests { pub struct Link; }\n", 0),
+        ("pub fn link() {}\n", 0),
+        ("pub struct Send;\n", 1),
+        ("pub enum Error { Drop }\n", 0),
+        (
+            "#[cfg(unix)]\npub type A = u8;\n#[cfg(not(unix))]\npub type A = u16;\n",
+            0,
+        ),
+    ] {
+        let (one, two) = (parsed("a.rs", other), parsed("b.rs", text));
+        let found = names::check(&[&one, &two]);
+        assert_eq!(found.len(), expected, "{text}: {:?}", lines(&found));
+    }
+}
+
+/// The circles of a crate with these files below `src`.
+fn circles_of(files: &[(&str, &str)], exceptions: &[Circle]) -> Vec<String> {
+    let parsed: Vec<_> = files
+        .iter()
+        .map(|(path, text)| parsed(path, text))
+        .collect();
+    let files: Vec<_> = parsed
+        .iter()
+        .zip(files)
+        .map(|(file, (path, _))| (file, *path))
+        .collect();
+    lines(&circles::check(&circles::Modules::read(&files), exceptions))
+}
+
+#[test]
+fn files_that_import_each_other_are_found_and_re_exports_are_no_imports() {
+    let a = ("a.rs", "use crate::b::B;\npub struct A;\n");
+    let b = ("b.rs", "use super::a::A;\npub struct B;\n");
+    let plain_b = ("b.rs", "pub struct B;\n");
+    assert_eq!(circles_of(&[a, plain_b], &[]), Vec::<String>::new());
+    let found = circles_of(&[a, b], &[]);
+    assert!(
+        found.len() == 1 && found[0].contains("a.rs uses b.rs; b.rs uses a.rs"),
+        "{found:?}"
+    );
+    let known = [Circle {
+        files: &["a.rs", "b.rs"],
+        why: "it is old",
+    }];
+    assert_eq!(circles_of(&[a, b], &known), Vec::<String>::new());
+    let gone = circles_of(&[a, plain_b], &known);
+    assert!(gone.len() == 2 && gone[0].contains("it is old"), "{gone:?}");
+
+    for (name, lib, one, two, expected) in [
+        (
+            "a child that uses its sibling through the parent's re-export",
+            "mod one;\nmod two;\npub use one::One;\npub use two::Two;\n",
+            "pub struct One;\n",
+            "use super::One;\npub struct Two;\n",
+            0,
+        ),
+        (
+            "two siblings through it",
+            "mod one;\nmod two;\npub use one::One;\npub use two::Two;\n",
+            "use super::Two;\npub struct One;\n",
+            "use super::One;\npub struct Two;\n",
+            1,
+        ),
+        (
+            "a parent and a child that use what the other defines",
+            "mod one;\nuse one::One;\npub struct Own;\n",
+            "use crate::Own;\npub struct One;\n",
+            "",
+            1,
+        ),
+        (
+            "a parent that only uses its child",
+            "mod one;\nuse self::one::One;\npub struct Own;\n",
+            "use std::fmt;\nuse one_crate::One as Other;\npub struct One;\n",
+            "use super::one::{self, One};\n",
+            0,
+        ),
+        (
+            "imports of tests",
+            "mod one;\nuse one::One;\npub struct Own;\n",
+            "pub struct One;\n#[cfg(test)]\nmod inner { use crate::Own; }\n",
+            "",
+            0,
+        ),
+    ] {
+        let found = circles_of(&[("lib.rs", lib), ("one.rs", one), ("two.rs", two)], &[]);
+        assert_eq!(found.len(), expected, "{name}: {found:?}");
     }
 }

@@ -1,0 +1,120 @@
+//! Public type names: each once in a crate, none of the prelude.
+//!
+//! The one rule: a name that a reader meets in a crate means one thing. Types,
+//! traits and aliases count that can be seen outside their module.
+//!
+//! Private types and those of tests are left to their files.
+
+use std::collections::BTreeMap;
+
+use syn::{Attribute, Ident, Visibility};
+
+use super::{Finding, RustFile, is_for_tests};
+
+/// Types and traits that each module sees without an import.
+const PRELUDE: [&str; 33] = [
+    "AsMut",
+    "AsRef",
+    "AsyncFn",
+    "AsyncFnMut",
+    "AsyncFnOnce",
+    "Box",
+    "Clone",
+    "Copy",
+    "Default",
+    "DoubleEndedIterator",
+    "Drop",
+    "Eq",
+    "ExactSizeIterator",
+    "Extend",
+    "Fn",
+    "FnMut",
+    "FnOnce",
+    "From",
+    "FromIterator",
+    "Into",
+    "IntoIterator",
+    "Iterator",
+    "Option",
+    "Ord",
+    "PartialEq",
+    "PartialOrd",
+    "Result",
+    "Send",
+    "Sized",
+    "String",
+    "Sync",
+    "ToOwned",
+    "Vec",
+];
+
+/// Where a name is defined.
+struct Place<'a> {
+    path: &'a str,
+    line: usize,
+    /// Alternatives of different platforms or features share a name.
+    is_conditional: bool,
+}
+
+/// Looks at the files of one crate's `src`.
+pub fn check(files: &[&RustFile]) -> Vec<Finding> {
+    let mut places: BTreeMap<String, Vec<Place>> = BTreeMap::new();
+    for file in files {
+        collect(&file.path, &file.syntax.items, &mut places);
+    }
+    let mut findings = Vec::new();
+    for (name, places) in &places {
+        for place in places.iter().filter(|_| PRELUDE.contains(&name.as_str())) {
+            let says = format!("`{name}` shadows the prelude: rename it");
+            findings.push(Finding::new(place.path, place.line, says));
+        }
+        let first = &places[0];
+        for place in &places[1..] {
+            if !(first.is_conditional && place.is_conditional) {
+                let says = format!(
+                    "a public type is called `{name}` here and in {}:{}: rename one",
+                    first.path, first.line
+                );
+                findings.push(Finding::new(place.path, place.line, says));
+            }
+        }
+    }
+    findings
+}
+
+fn collect<'a>(path: &'a str, items: &[syn::Item], places: &mut BTreeMap<String, Vec<Place<'a>>>) {
+    for item in items {
+        if let syn::Item::Mod(module) = item {
+            if let Some((_, items)) = &module.content
+                && !is_for_tests(&module.attrs)
+            {
+                collect(path, items, places);
+            }
+            continue;
+        }
+        let Some((ident, visibility, attributes)) = parts(item) else {
+            continue;
+        };
+        if matches!(visibility, Visibility::Inherited) || is_for_tests(attributes) {
+            continue;
+        }
+        let place = Place {
+            path,
+            line: ident.span().start().line,
+            is_conditional: attributes.iter().any(|a| a.path().is_ident("cfg")),
+        };
+        places.entry(ident.to_string()).or_default().push(place);
+    }
+}
+
+/// Name, visibility and attributes of a type, a trait or an alias.
+fn parts(item: &syn::Item) -> Option<(&Ident, &Visibility, &[Attribute])> {
+    Some(match item {
+        syn::Item::Struct(item) => (&item.ident, &item.vis, &item.attrs),
+        syn::Item::Enum(item) => (&item.ident, &item.vis, &item.attrs),
+        syn::Item::Union(item) => (&item.ident, &item.vis, &item.attrs),
+        syn::Item::Trait(item) => (&item.ident, &item.vis, &item.attrs),
+        syn::Item::Type(item) => (&item.ident, &item.vis, &item.attrs),
+        _ => return None,
+    })
+}
