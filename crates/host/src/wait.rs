@@ -87,10 +87,6 @@ impl<'a, F> Wait<'a, F> {
     where
         F: FnMut(&mut Stack, Instant) -> Option<R>,
     {
-        // Most calls need no wait, and then no waker.
-        if let Some(outcome) = self.driver.call(&mut self.attempt) {
-            return Ok(outcome);
-        }
         let deadline = timeout.and_then(|timeout| Moment::now().checked_add(timeout));
         let waker = Waker::from(Arc::new(Unpark(thread::current())));
         loop {
