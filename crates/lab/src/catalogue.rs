@@ -20,53 +20,44 @@ const LANDMARK: &str = "crates/lab/Cargo.toml";
 
 /// Name and text of the experiments that are part of the program.
 pub const BUILT_IN: &[(&str, &str)] = &[
-    (
-        "autotune",
-        include_str!("../../../experiments/autotune.toml"),
-    ),
-    ("ecn", include_str!("../../../experiments/ecn.toml")),
-    (
-        "fairness",
-        include_str!("../../../experiments/fairness.toml"),
-    ),
+    ("autotune", include_str!("../experiments/autotune.toml")),
+    ("ecn", include_str!("../experiments/ecn.toml")),
+    ("fairness", include_str!("../experiments/fairness.toml")),
     (
         "linux-buffers-a",
-        include_str!("../../../experiments/linux-buffers-a.toml"),
+        include_str!("../experiments/linux-buffers-a.toml"),
     ),
     (
         "linux-buffers-b",
-        include_str!("../../../experiments/linux-buffers-b.toml"),
+        include_str!("../experiments/linux-buffers-b.toml"),
     ),
     (
         "linux-buffers-c",
-        include_str!("../../../experiments/linux-buffers-c.toml"),
+        include_str!("../experiments/linux-buffers-c.toml"),
     ),
     (
         "linux-buffers-d",
-        include_str!("../../../experiments/linux-buffers-d.toml"),
+        include_str!("../experiments/linux-buffers-d.toml"),
     ),
     (
         "linux-buffers-e",
-        include_str!("../../../experiments/linux-buffers-e.toml"),
+        include_str!("../experiments/linux-buffers-e.toml"),
     ),
-    ("loss", include_str!("../../../experiments/loss.toml")),
-    ("memory", include_str!("../../../experiments/memory.toml")),
-    (
-        "netburner",
-        include_str!("../../../experiments/netburner.toml"),
-    ),
+    ("loss", include_str!("../experiments/loss.toml")),
+    ("memory", include_str!("../experiments/memory.toml")),
+    ("netburner", include_str!("../experiments/netburner.toml")),
     (
         "netburner-push",
-        include_str!("../../../experiments/netburner-push.toml"),
+        include_str!("../experiments/netburner-push.toml"),
     ),
     (
         "netburner-vanish",
-        include_str!("../../../experiments/netburner-vanish.toml"),
+        include_str!("../experiments/netburner-vanish.toml"),
     ),
-    ("nuttx", include_str!("../../../experiments/nuttx.toml")),
-    ("shallow", include_str!("../../../experiments/shallow.toml")),
-    ("tso", include_str!("../../../experiments/tso.toml")),
-    ("unet3", include_str!("../../../experiments/unet3.toml")),
+    ("nuttx", include_str!("../experiments/nuttx.toml")),
+    ("shallow", include_str!("../experiments/shallow.toml")),
+    ("tso", include_str!("../experiments/tso.toml")),
+    ("unet3", include_str!("../experiments/unet3.toml")),
 ];
 
 /// An experiment's text and where it was found.
