@@ -1,8 +1,8 @@
-//! What one connection costs among 100,000 idle ones, and what an idle one
-//! costs in memory.
+//! The time of a round trip beside 100,000 idle connections, and the memory of an
+//! idle connection.
 //!
-//! Rule: the same round trips are timed alone and in the crowd, by turns, and
-//! the medians are compared; nothing is asserted. `cargo bench -p fullpipe`.
+//! Rule: the same round trips are timed alone and beside idle connections, in turn,
+//! and the medians are compared; nothing is asserted. `cargo bench -p fullpipe`.
 
 #[path = "../tests/pair/mod.rs"]
 mod pair;
@@ -12,9 +12,9 @@ use std::{net::SocketAddr, time::Instant as Clock};
 use fullpipe::{Config, ConnectOptions, ConnectionId, ListenOptions, Read, Stack};
 use pair::{B, Pair, Side, ethernet, interface};
 
-/// Idle connections in the crowd.
+/// Idle connections.
 const CROWD: u32 = 100_000;
-/// Connections that one listening port serves.
+/// Connections of one listening port.
 const PER_PORT: u32 = 10_000;
 /// Round trips in one measurement.
 const TRIPS: u32 = 20_000;
@@ -30,13 +30,13 @@ fn config(connections: u32) -> Config {
     config.stack.ephemeral_low = 20_000;
     config.pool.blocks = 4_096;
     config.pool.block_size = 256;
-    // Idle connections advertise windows: more than one pool can back at once.
+    // Idle connections advertise windows, together more than one pool can back.
     config.pool.overcommit_percent = 100_000;
     config.tcp.receive_buffer = 4_096;
     config
 }
 
-/// A pair with `connections` open; the first of them is the active one.
+/// Opens a pair with `connections`, of which the first is active.
 fn crowd(connections: u32) -> (Pair, ConnectionId, ConnectionId) {
     let config = config(connections);
     let mut pair = Pair::with(&config, &config, ethernet());
@@ -65,7 +65,7 @@ fn crowd(connections: u32) -> (Pair, ConnectionId, ConnectionId) {
     (pair, client, server)
 }
 
-/// Nanoseconds for a byte there and back.
+/// Measures the round trip of one byte in nanoseconds.
 fn round_trip_ns(pair: &mut Pair, client: ConnectionId, server: ConnectionId) -> f64 {
     let mut out = [0; 16];
     let start = Clock::now();
@@ -87,7 +87,7 @@ fn median(mut times: Vec<f64>) -> f64 {
     times[times.len() / 2]
 }
 
-/// Bytes that a stack for `connections` takes.
+/// Returns the bytes that a stack for `connections` allocates.
 fn bytes_for(connections: u32) -> u64 {
     let config = config(connections);
     let secret = [1; 16];

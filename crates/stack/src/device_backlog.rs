@@ -34,7 +34,7 @@ pub(crate) struct DeviceBacklog {
     len: usize,
     /// Bytes ever handed over.
     handed: u64,
-    /// Whether some connection may be limited by its backlog.
+    /// Some connection may be limited by its backlog.
     is_awaited: bool,
 }
 

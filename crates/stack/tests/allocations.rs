@@ -1,5 +1,6 @@
-//! After [`Stack::new`](fullpipe::Stack::new) nothing is allocated, whatever
-//! happens: text both ways, loss, TIME-WAIT, datagrams, fragments and strangers.
+//! After [`Stack::new`](fullpipe::Stack::new) the stack allocates nothing: with
+//! payload in both directions, loss, TIME-WAIT, datagrams, fragments and unknown
+//! hosts.
 
 mod pair;
 
@@ -9,9 +10,9 @@ use fullpipe::{ListenOptions, Read};
 use fullpipe_wire::{TcpFlags, TcpHeader};
 use pair::{A, B, PORT, Pair, Side, config, frame};
 
-/// Connects, sends `text` both ways and closes. The peer's frames must not be
-/// looked at: that allocates.
-fn exchange(pair: &mut Pair, text: &[u8], out: &mut [u8]) {
+/// Connects, sends `payload` in both directions and closes. The test watches no
+/// frames, because that allocates.
+fn exchange(pair: &mut Pair, payload: &[u8], out: &mut [u8]) {
     let listener = pair.listen(Side::B, ListenOptions::default());
     let client = pair.connect(Side::A, SocketAddr::from((B, PORT)));
     pair.settle();
@@ -23,11 +24,11 @@ fn exchange(pair: &mut Pair, text: &[u8], out: &mut [u8]) {
     ] {
         let (mut written, mut read) = (0, 0);
         pair.until("everything arrived", |pair| {
-            written += pair.write(from.0, from.1, &text[written..]);
+            written += pair.write(from.0, from.1, &payload[written..]);
             while let Read::Data(count) = pair.read(to.0, to.1, out) {
                 read += count;
             }
-            read == text.len()
+            read == payload.len()
         });
     }
     pair.a.stack.tcp_close(client, pair.now).expect("open");
@@ -42,12 +43,12 @@ fn exchange(pair: &mut Pair, text: &[u8], out: &mut [u8]) {
     while pair.b.stack.next_event().is_some() {}
 }
 
-/// A datagram that needs fragments, there and back.
-fn datagrams(pair: &mut Pair, text: &[u8], out: &mut [u8]) {
+/// Sends a datagram that needs fragments, and its echo.
+fn datagrams(pair: &mut Pair, payload: &[u8], out: &mut [u8]) {
     let ends = [SocketAddr::from((A, 7)), SocketAddr::from((B, 7))];
     let a = pair.a.stack.udp_bind(ends[0]).expect("a free port");
     let b = pair.b.stack.udp_bind(ends[1]).expect("a free port");
-    assert_eq!(pair.a.stack.udp_send(a, ends[1], text), Ok(true));
+    assert_eq!(pair.a.stack.udp_send(a, ends[1], payload), Ok(true));
     pair.settle();
     let received = pair
         .b
@@ -55,11 +56,11 @@ fn datagrams(pair: &mut Pair, text: &[u8], out: &mut [u8]) {
         .udp_receive(b, out)
         .expect("open")
         .expect("a datagram");
-    assert_eq!((received.len, received.from), (text.len(), ends[0]));
-    assert_eq!(pair.b.stack.udp_send(b, received.from, text), Ok(true));
+    assert_eq!((received.len, received.from), (payload.len(), ends[0]));
+    assert_eq!(pair.b.stack.udp_send(b, received.from, payload), Ok(true));
     pair.settle();
     assert!(pair.a.stack.udp_receive(a, out).expect("open").is_some());
-    // Nobody is bound there any more: an ICMP error comes back.
+    // The port is closed: an ICMP error comes back.
     pair.b.stack.udp_close(b).expect("open");
     assert_eq!(pair.a.stack.udp_send(a, ends[1], b"lost"), Ok(true));
     pair.settle();
@@ -72,7 +73,7 @@ fn nothing_is_allocated_after_new() {
     let mut config = config();
     config.set("trace.records", "64").unwrap();
     let mut pair = Pair::new(&config);
-    let text: Vec<u8> = (0..200_000).map(|place| place as u8).collect();
+    let payload: Vec<u8> = (0..200_000).map(|place| place as u8).collect();
     let mut out = vec![0; 8_192];
     let stray = TcpHeader {
         src_port: 1,
@@ -83,8 +84,8 @@ fn nothing_is_allocated_after_new() {
     let stray = frame(Side::A, &stray, b"");
     let info = allocation_counter::measure(|| {
         for _ in 0..12 {
-            exchange(&mut pair, &text, &mut out);
-            datagrams(&mut pair, &text[..5_888], &mut out);
+            exchange(&mut pair, &payload, &mut out);
+            datagrams(&mut pair, &payload[..5_888], &mut out);
             for _ in 0..80 {
                 pair.b.port.inject(&stray);
             }

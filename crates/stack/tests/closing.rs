@@ -1,4 +1,4 @@
-//! How connections end, and what is left of them.
+//! The end of connections, and TIME-WAIT.
 
 mod pair;
 
@@ -19,15 +19,15 @@ fn client_port(pair: &Pair, client: ConnectionId) -> u16 {
 }
 
 #[test]
-fn a_half_closed_connection_still_carries_text_the_other_way() {
+fn a_half_closed_connection_still_carries_payload_in_the_other_direction() {
     let mut pair = Pair::new(&config());
     let (client, accepted) = pair.connected();
     pair.write(Side::A, client, b"question");
     pair.a.stack.tcp_shutdown(client, pair.now).unwrap();
     pair.settle();
-    let mut text = [0; 16];
-    assert_eq!(pair.read(Side::B, accepted, &mut text), Read::Data(8));
-    assert_eq!(pair.read(Side::B, accepted, &mut text), Read::End);
+    let mut payload = [0; 16];
+    assert_eq!(pair.read(Side::B, accepted, &mut payload), Read::Data(8));
+    assert_eq!(pair.read(Side::B, accepted, &mut payload), Read::End);
     assert_eq!(pair.state(Side::A, client), TcpState::FinWait2);
     assert_eq!(pair.state(Side::B, accepted), TcpState::CloseWait);
     let now = pair.now;
@@ -37,12 +37,12 @@ fn a_half_closed_connection_still_carries_text_the_other_way() {
     );
     pair.write(Side::B, accepted, b"answer");
     pair.settle();
-    assert_eq!(pair.read(Side::A, client, &mut text), Read::Data(6));
+    assert_eq!(pair.read(Side::A, client, &mut payload), Read::Data(6));
     pair.verify();
 }
 
 #[test]
-fn who_closes_first_waits_and_the_other_is_gone() {
+fn the_side_that_closes_first_is_in_time_wait_and_the_other_is_gone() {
     let mut pair = Pair::new(&config());
     let (client, accepted) = pair.connected();
     pair.a.stack.tcp_close(client, pair.now).unwrap();
@@ -65,7 +65,7 @@ fn who_closes_first_waits_and_the_other_is_gone() {
 }
 
 #[test]
-fn both_may_close_at_once() {
+fn both_sides_may_close_at_once() {
     let mut pair = Pair::new(&config());
     let (client, accepted) = pair.connected();
     pair.a.stack.tcp_close(client, pair.now).unwrap();
@@ -77,7 +77,7 @@ fn both_may_close_at_once() {
 }
 
 #[test]
-fn closing_with_text_unread_resets_the_peer() {
+fn closing_with_unread_payload_resets_the_peer() {
     let mut pair = Pair::new(&config());
     let (client, accepted) = pair.connected();
     pair.write(Side::A, client, b"never read");
@@ -94,7 +94,7 @@ fn closing_with_text_unread_resets_the_peer() {
 }
 
 #[test]
-fn text_written_before_closing_still_arrives() {
+fn payload_written_before_closing_still_arrives() {
     let mut pair = Pair::new(&config());
     let (client, accepted) = pair.connected();
     let written = pair.write(Side::A, client, &[9; 50_000]);
@@ -115,32 +115,32 @@ fn text_written_before_closing_still_arrives() {
 }
 
 #[test]
-fn what_was_received_before_a_reset_can_still_be_read() {
+fn payload_received_before_a_reset_can_still_be_read() {
     let mut pair = Pair::new(&config());
     let (client, accepted) = pair.connected();
     pair.write(Side::B, accepted, b"last words");
     pair.settle();
     pair.b.stack.tcp_abort(accepted, pair.now).unwrap();
     pair.settle();
-    let mut text = [0; 16];
-    assert_eq!(pair.read(Side::A, client, &mut text), Read::Data(10));
+    let mut payload = [0; 16];
+    assert_eq!(pair.read(Side::A, client, &mut payload), Read::Data(10));
     let now = pair.now;
     let ended = Err(TcpError::Ended(CloseReason::Reset));
-    assert_eq!(pair.a.stack.tcp_read(client, &mut text, now), ended);
+    assert_eq!(pair.a.stack.tcp_read(client, &mut payload, now), ended);
     pair.a.stack.tcp_close(client, now).unwrap();
     assert_eq!(pair.a.stack.tcp_counts(), (0, 0, 0));
     pair.verify();
 }
 
-/// What a connection in TIME-WAIT at B knows of A.
+/// A connection in TIME-WAIT at B.
 struct Waiting {
-    /// A's port.
+    /// Port of A.
     port: u16,
-    /// The number after A's FIN.
+    /// Sequence number behind A's FIN.
     next: u32,
-    /// The number after B's FIN.
+    /// Sequence number behind B's FIN.
     ack: u32,
-    /// A's last timestamp, if it used them.
+    /// A's last timestamp, if it uses them.
     stamp: u32,
 }
 
@@ -188,7 +188,7 @@ fn segment(port: u16, seq: u32, ack: u32, flags: TcpFlags) -> TcpHeader {
     }
 }
 
-/// What B answers to a segment from A, before anything else happens.
+/// Returns B's answer to a segment of A.
 fn answer(pair: &mut Pair, header: &TcpHeader) -> Option<Seen> {
     let now = pair.now;
     pair.b.port.inject(&frame(Side::A, header, b""));
@@ -230,7 +230,7 @@ fn time_wait_answers_old_segments_and_ignores_resets() {
 }
 
 #[test]
-fn the_peers_fin_again_starts_the_wait_again() {
+fn a_retransmitted_fin_restarts_time_wait() {
     let mut pair = Pair::new(&config());
     let Waiting {
         port, next, ack, ..
@@ -250,7 +250,7 @@ fn the_peers_fin_again_starts_the_wait_again() {
 }
 
 #[test]
-fn a_new_incarnation_begins_only_where_old_segments_cannot_harm_it() {
+fn a_new_incarnation_opens_only_if_it_cannot_accept_old_segments() {
     let stamped = |header: TcpHeader, value| TcpHeader {
         options: TcpOptions {
             timestamps: Some(Timestamps { value, echo: 0 }),
@@ -258,7 +258,7 @@ fn a_new_incarnation_begins_only_where_old_segments_cannot_harm_it() {
         },
         ..header
     };
-    // Without timestamps only sequence numbers count.
+    // Without timestamps sequence numbers decide.
     let mut plain = config();
     plain.set("tcp.timestamps", "false").unwrap();
     let with = config();
@@ -311,7 +311,7 @@ fn a_new_incarnation_begins_only_where_old_segments_cannot_harm_it() {
 }
 
 #[test]
-fn a_port_can_be_used_again_after_the_wait_and_not_before() {
+fn a_port_can_be_used_again_after_time_wait_and_not_before() {
     let mut pair = Pair::new(&config());
     let (client, accepted) = pair.connected();
     let local = SocketAddr::from((A, client_port(&pair, client)));
@@ -347,7 +347,7 @@ fn a_port_can_be_used_again_after_the_wait_and_not_before() {
 }
 
 #[test]
-fn the_oldest_wait_is_forgotten_when_there_is_no_room() {
+fn the_oldest_time_wait_entry_is_forgotten_if_the_table_is_full() {
     let mut config = config();
     config.set("stack.time_wait_entries", "2").unwrap();
     let mut pair = Pair::new(&config);
@@ -372,7 +372,7 @@ fn the_oldest_wait_is_forgotten_when_there_is_no_room() {
 }
 
 #[test]
-fn without_entries_for_it_a_connection_waits_in_its_slot() {
+fn without_time_wait_entries_a_connection_stays_in_its_slot() {
     let mut config = config();
     config.set("stack.time_wait_entries", "0").unwrap();
     let mut pair = Pair::new(&config);
@@ -388,11 +388,11 @@ fn without_entries_for_it_a_connection_waits_in_its_slot() {
 }
 
 #[test]
-fn segments_that_belong_to_nothing_are_reset_within_limits() {
+fn segments_without_a_connection_are_answered_with_resets_within_limits() {
     let mut pair = Pair::new(&config());
     let stray = segment(9_000, 100, 900, TcpFlags::ACK);
-    // The first one makes B ask who A is; the reset waits for the answer.
-    pair.b.port.inject(&frame(Side::A, &stray, b"text"));
+    // For the first one B sends an ARP request; the reset waits for the reply.
+    pair.b.port.inject(&frame(Side::A, &stray, b"data"));
     pair.settle();
     let answered = answer(&mut pair, &stray).expect("a reset");
     assert_eq!(answered.header.flags, TcpFlags::RST);

@@ -210,7 +210,7 @@ fn a_registered_algorithm_hears_of_losses_and_their_repair() {
     pair.a.stack.set_default_congestion(choice);
     let mut seen = 0;
     pair.watch = Some(Box::new(move |segment| {
-        let is_data = segment.from == Side::A && !segment.text.is_empty();
+        let is_data = segment.from == Side::A && !segment.payload.is_empty();
         seen += u32::from(is_data);
         !(is_data && seen.is_multiple_of(7))
     }));

@@ -1,4 +1,4 @@
-//! Handshakes that are not remembered: SYN cookies, through two whole stacks.
+//! SYN cookies between two stacks.
 
 mod pair;
 
@@ -20,7 +20,7 @@ fn always() -> Config {
     with(&[("stack.syn_cookies", "always")])
 }
 
-/// Strangers' SYNs to B, from as many ports.
+/// Sends SYNs of unknown hosts to B, from as many ports.
 fn flood(pair: &mut Pair, ports: std::ops::Range<u16>) {
     for port in ports {
         let header = TcpHeader {
@@ -46,7 +46,7 @@ fn mib(pair: &Pair, name: &str) -> u64 {
 }
 
 #[test]
-fn a_connection_opens_from_a_cookie_with_all_its_options_and_moves_text_both_ways() {
+fn a_connection_opens_from_a_cookie_with_all_options_and_transfers_in_both_directions() {
     for timestamps in ["true", "false"] {
         let knobs = [("tcp.timestamps", timestamps)];
         let mut pair = Pair::with(&with(&knobs), &always(), pair::ethernet());
@@ -62,15 +62,15 @@ fn a_connection_opens_from_a_cookie_with_all_its_options_and_moves_text_both_way
             (Side::A, Side::B, client, server),
             (Side::B, Side::A, server, client),
         ] {
-            let text = [5; 3_000];
-            assert_eq!(pair.write(from, writer, &text), text.len());
+            let payload = [5; 3_000];
+            assert_eq!(pair.write(from, writer, &payload), payload.len());
             let mut out = [0; 4_096];
             let mut got = 0;
-            pair.until("the text arrived", |pair| {
+            pair.until("the payload arrived", |pair| {
                 if let fullpipe::Read::Data(count) = pair.read(to, reader, &mut out) {
                     got += count;
                 }
-                got == text.len()
+                got == payload.len()
             });
         }
         pair.verify();
@@ -84,7 +84,7 @@ fn a_full_queue_answers_with_cookies_and_a_real_connection_still_opens() {
         &with(&[("stack.half_open", "4")]),
         pair::ethernet(),
     );
-    // The real host answers what it never asked for with resets.
+    // The real host answers unexpected SYN-ACKs with resets.
     pair.watch = Some(Box::new(|seen| !pair::has(seen, TcpFlags::RST)));
     let listener = pair.listen(Side::B, ListenOptions::default());
     flood(&mut pair, 1_000..1_100);
@@ -139,7 +139,7 @@ fn a_forged_or_old_cookie_is_refused_with_a_reset() {
         pair.b.port.inject(&frame(Side::A, &header, &[]));
         pair.settle();
     }
-    // 200 s after the last cookie, nobody even looks whether it is one.
+    // 200 s after the last cookie, no ACK is checked for one.
     assert_eq!(mib(&pair, "TcpExtSyncookiesFailed"), 1);
     assert_eq!(pair.b.stack.tcp_counters().out_rsts, 2);
     assert_eq!(pair.b.stack.tcp_counts(), (0, 0, 0));
@@ -147,7 +147,7 @@ fn a_forged_or_old_cookie_is_refused_with_a_reset() {
 }
 
 #[test]
-fn a_proven_ack_without_memory_is_dropped_and_tried_again() {
+fn a_valid_cookie_without_memory_is_dropped_and_retransmitted() {
     // A window takes two blocks, and writers leave one.
     let knobs = [
         ("stack.syn_cookies", "always"),
@@ -166,7 +166,7 @@ fn a_proven_ack_without_memory_is_dropped_and_tried_again() {
     pair.connect(Side::A, to);
     pair.settle();
     let hog = accept(&mut pair).expect("memory is plenty");
-    // A never reads: what its window does not take stays here.
+    // A never reads, so payload beyond its window stays at B.
     while pair.write(Side::B, hog, &[1; 8_192]) > 0 {
         pair.pass(Duration::from_secs(1));
     }
@@ -184,8 +184,8 @@ fn a_proven_ack_without_memory_is_dropped_and_tried_again() {
 }
 
 #[test]
-fn a_lost_last_ack_is_made_up_for_by_whatever_comes_next() {
-    // Text, or a keepalive of a client that only listens.
+fn any_later_segment_replaces_a_lost_last_ack() {
+    // Payload, or a keepalive of a client that only listens.
     for (says, knobs) in [(true, vec![]), (false, vec![("tcp.keepalive_time", "5s")])] {
         let mut pair = Pair::with(&with(&knobs), &always(), pair::ethernet());
         let mut acks = 0;

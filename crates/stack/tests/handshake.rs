@@ -1,4 +1,4 @@
-//! How connections begin: three segments, two at once, or not at all.
+//! Opening connections: three segments, simultaneous opens, refusals.
 
 mod pair;
 
@@ -16,7 +16,7 @@ fn server() -> SocketAddr {
     SocketAddr::from((B, PORT))
 }
 
-/// Keeps what passes, and lets all of it pass.
+/// Records every segment, and lets it pass.
 fn record(pair: &mut Pair) -> Rc<RefCell<Vec<Seen>>> {
     let log = Rc::new(RefCell::new(Vec::new()));
     let writer = log.clone();
@@ -44,7 +44,7 @@ fn three_segments_open_a_connection() {
 }
 
 #[test]
-fn events_name_each_changed_handle_once() {
+fn each_changed_socket_is_reported_once() {
     let mut pair = Pair::new(&config());
     let listener = pair.listen(Side::B, ListenOptions::default());
     let client = pair.connect(Side::A, server());
@@ -65,7 +65,7 @@ fn events_name_each_changed_handle_once() {
     assert_eq!(peer, pair.a.stack.tcp_ends(client).unwrap().0);
     while pair.b.stack.next_event().is_some() {}
     for _ in 0..3 {
-        pair.write(Side::A, client, b"text");
+        pair.write(Side::A, client, b"data");
         pair.settle();
     }
     assert_eq!(pair.b.stack.next_event(), Some(SocketEvent::Tcp(accepted)));
@@ -73,7 +73,7 @@ fn events_name_each_changed_handle_once() {
 }
 
 #[test]
-fn a_lost_segment_of_the_handshake_is_sent_again() {
+fn a_lost_segment_of_the_handshake_is_retransmitted() {
     for lost in 0..3 {
         let mut pair = Pair::new(&config());
         let mut count = 0;
@@ -83,7 +83,7 @@ fn a_lost_segment_of_the_handshake_is_sent_again() {
         }));
         let (client, accepted) = pair.connected();
         pair.write(Side::A, client, b"hello");
-        pair.until("the text arrived", |pair| {
+        pair.until("the payload arrived", |pair| {
             pair.ready(Side::B, accepted).readable
         });
         pair.verify();
@@ -91,7 +91,7 @@ fn a_lost_segment_of_the_handshake_is_sent_again() {
 }
 
 #[test]
-fn a_port_where_nobody_listens_refuses() {
+fn a_port_without_a_listener_refuses_connections() {
     let mut pair = Pair::new(&config());
     let client = pair.connect(Side::A, server());
     pair.settle();
@@ -107,7 +107,7 @@ fn a_port_where_nobody_listens_refuses() {
 }
 
 #[test]
-fn an_id_is_of_no_use_after_the_handle_was_let_go() {
+fn the_id_of_a_closed_socket_is_refused() {
     let mut pair = Pair::new(&config());
     let (client, _) = pair.connected();
     pair.a.stack.tcp_abort(client, pair.now).unwrap();
@@ -160,7 +160,7 @@ fn a_full_backlog_drops_and_never_resets() {
 }
 
 #[test]
-fn a_flood_of_syns_costs_the_half_open_table_and_a_share_of_promises() {
+fn a_flood_of_syns_costs_the_half_open_table_and_a_share_of_reservations() {
     let mut pair = Pair::new(&config());
     pair.listen(Side::B, ListenOptions::default());
     for port in 0..40 {
@@ -174,7 +174,7 @@ fn a_flood_of_syns_costs_the_half_open_table_and_a_share_of_promises() {
         };
         pair.b.port.inject(&pair::frame(Side::A, &syn, b""));
     }
-    // The answers go nowhere: A does not get them.
+    // The answers are lost: A does not get them.
     pair.watch = Some(Box::new(|_| false));
     pair.step();
     let half_open = pair.b.stack.tcp_counts().1;
@@ -183,7 +183,7 @@ fn a_flood_of_syns_costs_the_half_open_table_and_a_share_of_promises() {
     assert_eq!(pool.held(Holder::Receive) + pool.held(Holder::Send), 0);
     assert!((1..=pool.block_count() / 4).contains(&pool.promised()));
     assert_eq!(pair.b.stack.tcp_counters().out_rsts, 0);
-    // RFC 9293 §3.8.3: a SYN is not given up before three minutes.
+    // RFC 9293 §3.8.3: a SYN is retransmitted for at least three minutes.
     pair.pass(Duration::from_secs(179));
     assert_eq!(pair.b.stack.tcp_counts(), (0, half_open, 0));
     pair.pass(Duration::from_secs(200));
@@ -214,14 +214,14 @@ fn two_syns_that_cross_open_one_connection() {
     pair.write(Side::A, a, b"from a");
     pair.write(Side::B, b, b"from b");
     pair.settle();
-    let mut text = [0; 16];
-    assert_eq!(pair.read(Side::B, b, &mut text), Read::Data(6));
-    assert_eq!(pair.read(Side::A, a, &mut text), Read::Data(6));
+    let mut payload = [0; 16];
+    assert_eq!(pair.read(Side::B, b, &mut payload), Read::Data(6));
+    assert_eq!(pair.read(Side::A, a, &mut payload), Read::Data(6));
     pair.verify();
 }
 
 #[test]
-fn opening_in_vain_says_why_and_changes_nothing() {
+fn a_failed_open_returns_the_reason_and_changes_nothing() {
     let mut pair = Pair::new(&config());
     let (now, stack) = (pair.now, &mut pair.a.stack);
     let options = ConnectOptions::default();
@@ -261,7 +261,7 @@ fn opening_in_vain_says_why_and_changes_nothing() {
 }
 
 #[test]
-fn a_closed_listener_resets_who_was_not_accepted() {
+fn a_closed_listener_resets_connections_in_its_backlog() {
     let mut pair = Pair::new(&config());
     let listener = pair.listen(Side::B, ListenOptions::default());
     let client = pair.connect(Side::A, server());
@@ -293,7 +293,7 @@ fn a_peer_that_resets_before_it_is_accepted_is_forgotten() {
 }
 
 #[test]
-fn an_unknown_neighbour_holds_back_only_its_own_connections() {
+fn an_unresolved_neighbour_limits_only_its_own_connections() {
     let mut pair = Pair::new(&config());
     let nobody = SocketAddr::from(([10, 0, 0, 77], 80));
     let lost = pair.connect(Side::A, nobody);

@@ -1,4 +1,4 @@
-//! What surrounds connections: echo, datagrams, errors of the network, links.
+//! Echo, datagrams, ICMP errors, interfaces and routes.
 
 mod pair;
 
@@ -17,7 +17,8 @@ use fullpipe_wire::{
 };
 use pair::{A, B, PORT, Pair, Side, config, ethernet, interface};
 
-/// An ICMP error from a router to A about a segment of A's with these numbers.
+/// Builds an ICMP error of a router to A that quotes a segment of A with these
+/// ports and sequence number.
 fn icmp_error(code: UnreachableCode, next_hop_mtu: u16, quoted: &TcpHeader) -> Vec<u8> {
     let mut quote = vec![0; 28];
     Ipv4Header::new(A, B, Protocol::Tcp, 1_000).write(&mut quote);
@@ -37,7 +38,7 @@ fn tun() -> Capabilities {
     Capabilities::plain(Medium::Ip, 1_500)
 }
 
-/// Numbers of the oldest segment that A has in flight.
+/// Returns port and sequence number of the oldest segment that A has in flight.
 fn in_flight(pair: &mut Pair, client: ConnectionId) -> TcpHeader {
     let (local, remote) = pair.a.stack.tcp_ends(client).unwrap();
     let info = pair.a.stack.tcp_info(client, pair.now).unwrap();
@@ -50,7 +51,7 @@ fn in_flight(pair: &mut Pair, client: ConnectionId) -> TcpHeader {
 }
 
 #[test]
-fn a_smaller_path_makes_smaller_segments() {
+fn a_smaller_path_mtu_makes_smaller_segments() {
     let mut pair = Pair::with(&config(), &config(), tun());
     let (client, server) = pair.connected();
     let largest = Rc::new(RefCell::new(0));
@@ -81,7 +82,7 @@ fn a_smaller_path_makes_smaller_segments() {
 }
 
 #[test]
-fn an_unreachable_port_ends_an_attempt_but_no_connection() {
+fn an_unreachable_port_ends_a_connection_attempt_but_no_established_connection() {
     let mut pair = Pair::with(&config(), &config(), tun());
     let (client, _) = pair.connected();
     pair.write(Side::A, client, b"in flight");
@@ -120,8 +121,8 @@ fn datagrams_cross_whole_or_in_fragments_and_errors_come_back() {
         let b = pair.b.stack.udp_bind(ends[1]).unwrap();
         let mut out = [0; 8_192];
         for len in [0, 1, 1_472, 1_473, 5_888] {
-            let text: Vec<u8> = (0..len).map(|place| place as u8).collect();
-            assert_eq!(pair.a.stack.udp_send(a, ends[1], &text), Ok(true));
+            let payload: Vec<u8> = (0..len).map(|place| place as u8).collect();
+            assert_eq!(pair.a.stack.udp_send(a, ends[1], &payload), Ok(true));
             pair.settle();
             let received = pair
                 .b
@@ -134,7 +135,7 @@ fn datagrams_cross_whole_or_in_fragments_and_errors_come_back() {
                 (len, ends[0]),
                 "{capabilities:?}"
             );
-            assert_eq!(out[..len], text);
+            assert_eq!(out[..len], payload);
         }
         assert_eq!(pair.b.stack.next_event(), Some(SocketEvent::Udp(b)));
         assert_eq!(pair.b.stack.next_event(), None);
@@ -165,13 +166,13 @@ fn an_echo_request_is_answered() {
     assert_eq!(pair.a.stack.transmit(&mut pair.a.port, now, 8), 1);
     let (reply, _) = pair.a.port.last_sent();
     let (_, body) = Ipv4Header::parse(&reply, Default::default()).unwrap();
-    let (message, text) = Icmpv4Message::parse(body, Default::default()).unwrap();
+    let (message, payload) = Icmpv4Message::parse(body, Default::default()).unwrap();
     assert_eq!(message, Icmpv4Message::EchoReply { ident: 7, seq: 1 });
-    assert_eq!(text, b"ping");
+    assert_eq!(payload, b"ping");
 }
 
 #[test]
-fn the_budget_bounds_a_turn_and_the_rest_is_said_to_be_left() {
+fn the_budget_bounds_a_turn_which_reports_that_there_is_more_work() {
     let mut config = config();
     config.set("stack.turn_budget", "4").unwrap();
     let mut pair = Pair::with(&config, &config, ethernet());
@@ -198,7 +199,7 @@ fn an_idle_stack_waits_for_nothing() {
 }
 
 #[test]
-fn an_interface_that_cannot_work_is_refused_in_words() {
+fn an_interface_that_cannot_work_is_refused_with_the_reason() {
     let sound = interface(Side::A, ethernet());
     let mtu = |mtu| Capabilities { mtu, ..ethernet() };
     for (name, interface) in [
@@ -277,8 +278,8 @@ fn a_knob_out_of_range_is_refused() {
 }
 
 #[test]
-fn a_gateway_carries_what_is_not_near() {
-    // B plays the gateway: frames for a far host go to B's station.
+fn packets_to_other_networks_go_to_the_gateway() {
+    // B is the gateway: frames for another network go to its station address.
     let mut pair = Pair::new(&config());
     let with_gateway = Interface {
         gateway: Some(B.into()),

@@ -1,5 +1,5 @@
-//! Connections whose application has closed: what they may keep, and for how
-//! long.
+//! Orphans: connections that finish after the application has closed them, and
+//! their bounds in number, memory and time.
 
 mod pair;
 
@@ -16,7 +16,8 @@ fn with(knobs: &[(&str, &str)]) -> Config {
     config
 }
 
-/// `count` connections from A, on each of which B writes 16 KB that A never reads.
+/// Opens `count` connections from A, on each of which B writes 16 KB that A never
+/// reads.
 fn camped(count: usize, knobs: &[(&str, &str)]) -> (Pair, Vec<ConnectionId>) {
     let small = with(&[("tcp.receive_buffer", "2K")]);
     let mut pair = Pair::with(&small, &with(knobs), pair::ethernet());
@@ -43,7 +44,7 @@ fn aborted(pair: &Pair) -> u64 {
 }
 
 #[test]
-fn one_orphan_too_many_costs_the_oldest_its_life() {
+fn one_orphan_too_many_aborts_the_oldest() {
     let (mut pair, servers) = camped(4, &[("stack.orphans", "2")]);
     for (closed, server) in servers.into_iter().enumerate() {
         let now = pair.now;
@@ -53,13 +54,13 @@ fn one_orphan_too_many_costs_the_oldest_its_life() {
         assert_eq!(pair.b.stack.tcp_orphans(), expected as u32);
         assert_eq!(aborted(&pair), (closed + 1 - expected) as u64);
     }
-    // The peers of those that ended were told.
+    // Each aborted orphan sent a reset.
     assert_eq!(pair.b.stack.tcp_counters().out_rsts, 2);
     pair.verify();
 }
 
 #[test]
-fn orphans_that_get_nowhere_lose_their_memory_to_those_who_need_it() {
+fn stalled_orphans_are_aborted_for_connections_that_need_memory() {
     let knobs = [("pool.blocks", "40"), ("tcp.send_buffer", "64K")];
     let (mut pair, mut servers) = camped(4, &knobs);
     let writer = servers.pop().expect("the last of them");
@@ -68,7 +69,7 @@ fn orphans_that_get_nowhere_lose_their_memory_to_those_who_need_it() {
         pair.b.stack.tcp_close(server, now).expect("open");
     }
     pair.settle();
-    // Too early: they may yet get somewhere.
+    // Too early: they are not stalled yet.
     while pair.write(Side::B, writer, &[2; 16_384]) > 0 {}
     pair.settle();
     assert_eq!((aborted(&pair), pair.b.stack.tcp_orphans()), (0, 3));
@@ -80,7 +81,7 @@ fn orphans_that_get_nowhere_lose_their_memory_to_those_who_need_it() {
 }
 
 #[test]
-fn orphans_that_get_nowhere_are_gone_after_a_while_though_they_are_answered() {
+fn stalled_orphans_time_out_although_their_probes_are_answered() {
     let (mut pair, servers) = camped(3, &[("tcp.orphan_retries", "6")]);
     for server in servers {
         let now = pair.now;

@@ -1,4 +1,4 @@
-//! Text both ways: through small pools, offloads and full devices.
+//! Transfers in both directions: with small pools, offloads and full devices.
 
 mod pair;
 
@@ -11,12 +11,12 @@ use fullpipe::{
 use fullpipe_wire::Checksum;
 use pair::{Pair, Side, config, ethernet};
 
-/// Byte `place` of what every test writes.
+/// Returns byte `place` of the payload of every test.
 fn pattern(place: usize) -> u8 {
     (place * 31 + place / 251) as u8
 }
 
-/// Moves `len` bytes from `from` to the other side, in writes of `write`.
+/// Transfers `len` bytes from `from` to the other side, in writes of `write` bytes.
 fn transfer(
     pair: &mut Pair,
     from: (Side, ConnectionId),
@@ -24,13 +24,13 @@ fn transfer(
     len: usize,
     write: usize,
 ) {
-    let text: Vec<u8> = (0..len).map(pattern).collect();
+    let payload: Vec<u8> = (0..len).map(pattern).collect();
     let (mut written, mut read) = (0, 0);
     let mut out = [0; 3_000];
     pair.until("everything arrived", |pair| {
         while written < len {
             let end = len.min(written + write);
-            let taken = pair.write(from.0, from.1, &text[written..end]);
+            let taken = pair.write(from.0, from.1, &payload[written..end]);
             if taken == 0 {
                 break;
             }
@@ -39,7 +39,7 @@ fn transfer(
         while let Read::Data(count) = pair.read(to.0, to.1, &mut out) {
             assert_eq!(
                 out[..count],
-                text[read..read + count],
+                payload[read..read + count],
                 "from byte {read} on"
             );
             read += count;
@@ -58,7 +58,7 @@ fn small() -> Config {
 }
 
 #[test]
-fn text_arrives_in_order_both_ways() {
+fn payload_arrives_in_order_in_both_directions() {
     for (name, config, len) in [
         ("roomy", config(), 1_000_000),
         ("36 blocks of 196 bytes", small(), 60_000),
@@ -76,7 +76,7 @@ fn text_arrives_in_order_both_ways() {
 }
 
 #[test]
-fn lost_segments_are_sent_again() {
+fn lost_segments_are_retransmitted() {
     let mut pair = Pair::new(&config());
     let (client, server) = pair.connected();
     let mut count = 0;
@@ -95,7 +95,7 @@ fn lost_segments_are_sent_again() {
 }
 
 #[test]
-fn text_is_written_and_read_in_place() {
+fn payload_is_written_and_read_in_place() {
     let mut pair = Pair::new(&config());
     let (client, server) = pair.connected();
     let now = pair.now;
@@ -152,7 +152,7 @@ fn a_device_that_completes_checksums_gets_the_pseudo_header_sum() {
 }
 
 #[test]
-fn a_device_that_cuts_segments_is_told_where() {
+fn a_segmenting_device_gets_segment_size_and_header_length() {
     let cutter = Capabilities {
         checksum_tx: true,
         super_segment: 16_000,
@@ -164,11 +164,11 @@ fn a_device_that_cuts_segments_is_told_where() {
     let count = large.clone();
     pair.watch = Some(Box::new(move |seen| {
         let one = 1_500 - 20 - seen.header.header_len();
-        if seen.text.len() > one {
+        if seen.payload.len() > one {
             assert_eq!(usize::from(seen.meta.segment_size), one);
             let headers = 14 + 20 + seen.header.header_len();
             assert_eq!(usize::from(seen.meta.header_len), headers);
-            assert!(seen.text.len() <= 16_000);
+            assert!(seen.payload.len() <= 16_000);
             *count.borrow_mut() += 1;
         }
         true
@@ -179,7 +179,7 @@ fn a_device_that_cuts_segments_is_told_where() {
 }
 
 #[test]
-fn the_sum_left_to_the_device_is_the_one_it_needs() {
+fn the_partial_checksum_completes_to_the_full_one() {
     // Two stacks with the same secret write the same segment, one of them for
     // a device that completes checksums.
     let offload = Capabilities {
@@ -208,7 +208,7 @@ fn the_sum_left_to_the_device_is_the_one_it_needs() {
 }
 
 #[test]
-fn a_full_device_holds_text_back_and_loses_none() {
+fn a_full_device_delays_payload_and_loses_none() {
     let mut pair = Pair::new(&config());
     let (client, server) = pair.connected();
     assert_eq!(pair.write(Side::A, client, &[5; 20_000]), 20_000);
@@ -233,7 +233,7 @@ fn a_full_device_holds_text_back_and_loses_none() {
 }
 
 #[test]
-fn connections_take_turns_on_the_device() {
+fn connections_send_in_turn() {
     let mut pair = Pair::new(&config());
     let listener = pair.listen(Side::B, Default::default());
     let to = std::net::SocketAddr::from((pair::B, pair::PORT));
@@ -258,7 +258,7 @@ fn connections_take_turns_on_the_device() {
 }
 
 #[test]
-fn a_connection_says_what_bounds_it() {
+fn the_description_of_a_connection_names_its_bounds() {
     let mut pair = Pair::new(&config());
     let (client, server) = pair.connected();
     pair.write(Side::A, client, &[1; 200_000]);
@@ -276,10 +276,10 @@ fn a_connection_says_what_bounds_it() {
 }
 
 /// Both ends of eight connections write more than the pool holds, over a cable
-/// that loses one frame in thirty, and close when they are done. Those that the
-/// pool cannot serve at first wait until others are gone.
+/// that loses one frame in thirty, and close. Connections that the pool has no
+/// memory for wait until others have ended.
 #[test]
-fn many_connections_in_a_tiny_pool_all_come_to_their_end() {
+fn many_connections_in_a_tiny_pool_all_complete() {
     const LEN: usize = 20_000;
     for blocks in ["36", "90"] {
         let mut config = small();
@@ -298,7 +298,7 @@ fn many_connections_in_a_tiny_pool_all_come_to_their_end() {
             count += 1;
             count % 30 != 0
         }));
-        let text: Vec<u8> = (0..LEN).map(pattern).collect();
+        let payload: Vec<u8> = (0..LEN).map(pattern).collect();
         let (mut written, mut read) = ([0; 16], [0; 16]);
         let mut out = [0; 1_000];
         pair.until("everything arrived everywhere", |pair| {
@@ -308,13 +308,13 @@ fn many_connections_in_a_tiny_pool_all_come_to_their_end() {
             for (place, (side, id)) in ends.iter().copied().enumerate() {
                 if read[place] == LEN && written[place] == LEN {
                     let now = pair.now;
-                    // The second time there is nothing to close any more.
+                    // The second call finds the connection closed.
                     let _ = pair.host(side).stack.tcp_close(id, now);
                     continue;
                 }
-                written[place] += pair.write(side, id, &text[written[place]..]);
+                written[place] += pair.write(side, id, &payload[written[place]..]);
                 while let Read::Data(count) = pair.read(side, id, &mut out) {
-                    assert_eq!(out[..count], text[read[place]..read[place] + count]);
+                    assert_eq!(out[..count], payload[read[place]..read[place] + count]);
                     read[place] += count;
                 }
             }

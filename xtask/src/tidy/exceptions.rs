@@ -20,12 +20,12 @@ pub struct Exception {
 /// All of them.
 pub const LONG: [Exception; 5] = [
     Exception {
-        what: "crates/stack/src/ip/tests.rs::packets_that_are_not_sound_or_not_for_us_are_dropped_by_reason",
+        what: "crates/stack/src/ip/tests.rs::invalid_packets_and_packets_for_others_are_discarded_by_reason",
         lines: 77,
         why: "one table of cases",
     },
     Exception {
-        what: "crates/stack/src/link/neighbours/tests.rs::what_nobody_should_say_is_dropped_by_reason",
+        what: "crates/stack/src/link/neighbours/tests.rs::invalid_arp_packets_are_discarded_by_reason",
         lines: 88,
         why: "one table of cases",
     },

@@ -1,4 +1,4 @@
-//! Tests of `config`: what it promises, and what the wrong input does to it.
+//! Tests of `config`.
 
 use alloc::vec;
 
@@ -41,7 +41,7 @@ fn names_are_unique() {
 }
 
 #[test]
-fn a_mistake_is_explained_and_changes_nothing() {
+fn a_wrong_setting_is_explained_and_changes_nothing() {
     for (name, value, expected) in [
         (
             "udp.recieve_queue",

@@ -1,4 +1,4 @@
-//! Tests of `counters`: what it promises, and what the wrong input does to it.
+//! Tests of `counters`.
 
 use alloc::{collections::BTreeSet, vec, vec::Vec};
 
@@ -15,7 +15,7 @@ fn every_counter_and_every_reason_has_its_own_name() {
 }
 
 #[test]
-fn a_discard_counts_its_reason_and_what_the_mibs_call_it() {
+fn a_discard_counts_its_reason_and_its_mib_counters() {
     for (reason, mib) in [
         (Discard::FrameTruncated, vec![]),
         (Discard::IpBadChecksum, vec!["IpInHdrErrors"]),

@@ -1,4 +1,4 @@
-//! Tests of the demultiplexer's table, against a plain map.
+//! Tests of the hash table, against a map.
 
 use super::*;
 use alloc::collections::BTreeMap;
@@ -9,7 +9,7 @@ fn table(most: u32) -> HashIndex {
 }
 
 #[test]
-fn entries_with_the_same_hash_are_told_apart_by_the_caller() {
+fn the_caller_distinguishes_entries_with_the_same_hash() {
     let mut demux = table(4);
     for value in [1, 2, 3] {
         demux.insert(0xffff_ffff, value);
@@ -29,7 +29,7 @@ fn hashes_depend_on_the_secret() {
     assert_eq!(table(4).hash(b"tuple"), table(9).hash(b"tuple"));
 }
 
-/// Few homes and many collisions, wrapping around the end of the table.
+/// Few hashes and many collisions, across the end of the table.
 #[test]
 fn the_table_agrees_with_a_map_whatever_is_added_and_removed() {
     for seed in 0..50 {
@@ -63,7 +63,7 @@ fn the_table_agrees_with_a_map_whatever_is_added_and_removed() {
 
 #[test]
 #[should_panic(expected = "more entries than the table")]
-fn more_entries_than_were_planned_for_are_a_bug_of_ours() {
+fn more_entries_than_allocated_panic() {
     let mut demux = table(1);
     demux.insert(1, 1);
     demux.insert(2, 2);

@@ -12,7 +12,7 @@ use fullpipe_wire::Protocol;
 pub enum PathError {
     /// The packet could not be delivered.
     Unreachable {
-        /// Whether a repetition would fail, too: no such protocol or port.
+        /// A repetition would fail, too: no such protocol or port.
         /// RFC 1122 §4.2.3.9.
         hard: bool,
     },

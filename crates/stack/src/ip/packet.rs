@@ -18,7 +18,7 @@ pub(crate) enum IpHeader {
 pub(crate) struct Packet<'a> {
     /// The header; of the first fragment, if there were several.
     pub(crate) header: IpHeader,
-    /// Whether it was addressed to every host of the network.
+    /// It was addressed to every host of the network.
     pub(crate) broadcast: bool,
     /// The payload, which begins with the header of its protocol.
     pub(crate) payload: &'a [u8],

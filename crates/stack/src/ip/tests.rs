@@ -1,4 +1,4 @@
-//! Tests of `ip`: what it promises, and what the wrong input does to it.
+//! Tests of `ip`.
 
 use alloc::{vec, vec::Vec};
 use core::net::Ipv4Addr;
@@ -48,7 +48,7 @@ fn receive(bytes: &[u8], link_broadcast: bool) -> (Option<bool>, Counters) {
 }
 
 #[test]
-fn packets_for_us_are_handed_up_and_counted() {
+fn packets_for_this_host_are_delivered_and_counted() {
     let mut bytes = packet(PEER, US, Protocol::Udp);
     bytes.extend([0; 6]); // link padding
     let (received, counters) = receive(&bytes, false);
@@ -63,7 +63,7 @@ fn packets_for_us_are_handed_up_and_counted() {
 }
 
 #[test]
-fn packets_that_are_not_sound_or_not_for_us_are_dropped_by_reason() {
+fn invalid_packets_and_packets_for_others_are_discarded_by_reason() {
     let sound = || packet(PEER, US, Protocol::Udp);
     let flipped = |place: usize, bits: u8| {
         let mut bytes = sound();
@@ -158,7 +158,7 @@ fn arbitrary_bytes_never_panic_and_never_leak() {
     for step in 0..20_000 {
         let mut bytes = packet(PEER, US, Protocol::Udp);
         if step % 2 == 0 {
-            // Sound headers with random fields reach further.
+            // Valid headers with random fields reach further.
             Ipv4Header {
                 more_fragments: rng.chance(0.5),
                 fragment_offset: (rng.below(300) * 8) as u16,

@@ -20,7 +20,7 @@ pub(crate) enum Inbound<'a> {
     Ip {
         /// The packet.
         packet: &'a [u8],
-        /// Whether the frame was addressed to every station.
+        /// The frame was addressed to every station.
         broadcast: bool,
     },
     /// An ARP packet, perhaps followed by padding.

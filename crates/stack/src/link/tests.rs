@@ -1,4 +1,4 @@
-//! Tests of `link`: what it promises, and what the wrong input does to it.
+//! Tests of `link`.
 
 use core::net::IpAddr;
 
@@ -29,7 +29,7 @@ fn frame(dst: MacAddress, ether_type: EtherType) -> [u8; 16] {
 }
 
 #[test]
-fn frames_for_us_are_told_apart_and_others_dropped_by_reason() {
+fn frames_for_this_host_are_parsed_and_others_discarded_by_reason() {
     let group = MacAddress([1, 0, 0x5e, 0, 0, 1]);
     let packet = [9; 2];
     for (name, frame, expected) in [
@@ -107,7 +107,7 @@ fn a_device_without_link_headers_has_none() {
 }
 
 #[test]
-fn groups_have_the_stations_that_the_rfcs_give_them() {
+fn multicast_groups_map_to_the_station_addresses_of_the_rfcs() {
     for (group, station) in [
         ("224.0.0.251", "01:00:5e:00:00:fb"),
         ("239.129.2.3", "01:00:5e:01:02:03"),

@@ -7,7 +7,7 @@ fn drain(queues: &mut Queues, queue: u32) -> Vec<u32> {
 }
 
 #[test]
-fn who_joins_first_is_taken_first_and_joining_twice_is_joining_once() {
+fn the_first_to_join_is_taken_first_and_joining_twice_changes_nothing() {
     let mut queues = Queues::new(1, 8);
     assert!(queues.join(0, 3));
     assert!(queues.join(0, 1));

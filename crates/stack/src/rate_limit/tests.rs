@@ -1,4 +1,4 @@
-//! Tests of `rate_limit`: what it promises, and what the wrong input does to it.
+//! Tests of `rate_limit`.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn a_burst_passes_at_once_and_the_rest_at_the_rate() {
 }
 
 #[test]
-fn the_next_allowed_moment_is_allowed_and_the_one_before_is_not() {
+fn an_event_is_allowed_at_the_next_allowed_time_and_not_before() {
     let mut limit = RateLimit::new(7, 1);
     assert!(limit.allow(Instant::from_secs(1)));
     let next = limit.next_allowed();

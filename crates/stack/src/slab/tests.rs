@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_key_outlives_its_tenant_and_finds_nothing() {
+fn the_key_of_a_removed_value_finds_nothing() {
     let mut slab = Slab::new(1);
     let first = slab.insert("first").unwrap();
     assert_eq!(slab.get(first), Some(&"first"));
@@ -15,7 +15,7 @@ fn a_key_outlives_its_tenant_and_finds_nothing() {
 }
 
 #[test]
-fn a_full_slab_hands_the_tenant_back() {
+fn a_full_slab_returns_the_value() {
     let mut slab = Slab::new(2);
     slab.insert(1).unwrap();
     slab.insert(2).unwrap();
@@ -51,7 +51,7 @@ fn a_key_of_another_slab_finds_nothing() {
 
 #[test]
 #[should_panic(expected = "free already")]
-fn a_tenancy_ends_once() {
+fn a_value_is_removed_once() {
     let mut slab = Slab::new(1);
     let key = slab.insert(0).unwrap();
     slab.remove(key.index);

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn each_address_has_its_own_bound_and_is_forgotten_when_it_has_nothing() {
+fn each_address_has_its_own_bound_and_is_forgotten_at_zero() {
     let mut sources = SourceCounts::new(4, 2, Secret([1; 16]));
     let ip = |last: u8| IpAddr::from([10, 0, 0, last]);
     for _ in 0..2 {
@@ -16,7 +16,7 @@ fn each_address_has_its_own_bound_and_is_forgotten_when_it_has_nothing() {
     assert_eq!(sources.full(ip(1)), None);
     sources.remove(ip(1));
     sources.remove(ip(2));
-    // Four others find places: nobody is remembered.
+    // Four others find room: no address without entries is kept.
     (10..14).for_each(|last| _ = sources.add(ip(last)));
     (10..14).for_each(|last| sources.remove(ip(last)));
     assert_eq!((sources.sources.len(), sources.by_ip.len()), (0, 0));

@@ -10,7 +10,7 @@ use fullpipe_tcp::{
 
 use crate::{config::Config, counters::Counters, events::EventQueue};
 
-/// What a call on TCP needs besides TCP's own state.
+/// Arguments of a call on TCP, besides TCP's own state.
 #[derive(Debug)]
 pub(crate) struct HostContext<'a> {
     /// The time of this turn.

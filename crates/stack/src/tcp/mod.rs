@@ -82,8 +82,7 @@ pub(crate) struct ConnectionSlot {
     /// Bytes handed to the device and not yet completed, for a device that
     /// reports completions.
     pub(crate) in_device: u32,
-    /// Whether the tuple table leads to this connection: until the connection
-    /// has ended.
+    /// The tuple table leads to this connection, which has not ended.
     in_demux: bool,
     /// The connection.
     pub(crate) connection: Connection,

@@ -1,4 +1,4 @@
-//! What a four-tuple belongs to: a connection, a handshake or a TIME-WAIT entry.
+//! The owner of a four-tuple: a connection, a handshake or a TIME-WAIT entry.
 //!
 //! Rule: each owner has one number, which is its value in the tuple table and
 //! its index in the timer wheel: connections come first, then handshakes, then

@@ -7,7 +7,7 @@ use fullpipe_pool::{Duration, Rng};
 const TICK: Duration = Duration::from_nanos(1 << TICK_SHIFT);
 
 #[test]
-fn a_deadline_fires_neither_early_nor_a_tick_late() {
+fn a_timer_expires_neither_early_nor_a_tick_late() {
     for at_ns in [
         0,
         1,
@@ -59,7 +59,7 @@ fn a_deadline_in_the_past_is_due_at_once() {
 }
 
 #[test]
-fn asking_at_the_next_deadline_always_leads_on() {
+fn calling_expire_at_the_next_deadline_always_makes_progress() {
     let mut wheel = TimerWheel::new(100);
     for index in 0..100 {
         wheel.set(index, Some(Instant::from_millis(7_000 + u64::from(index))));

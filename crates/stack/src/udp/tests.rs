@@ -1,4 +1,4 @@
-//! Tests of `udp`: what it promises, and what the wrong input does to it.
+//! Tests of `udp`.
 
 use alloc::{vec, vec::Vec};
 
@@ -52,11 +52,11 @@ impl Host {
         self.udp.bind(local.parse().unwrap())
     }
 
-    fn send(&mut self, id: UdpId, to: &str, text: &[u8]) -> Result<bool, UdpError> {
+    fn send(&mut self, id: UdpId, to: &str, payload: &[u8]) -> Result<bool, UdpError> {
         self.udp.send(
             id,
             to.parse().unwrap(),
-            text,
+            payload,
             &mut self.pool,
             &mut self.counters,
         )
@@ -105,9 +105,9 @@ impl Host {
     }
 }
 
-fn datagram(dst_port: u16, text: &[u8]) -> Vec<u8> {
-    let mut bytes = vec![0; 8 + text.len()];
-    bytes[8..].copy_from_slice(text);
+fn datagram(dst_port: u16, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0; 8 + payload.len()];
+    bytes[8..].copy_from_slice(payload);
     UdpHeader {
         src_port: 9,
         dst_port,
@@ -115,7 +115,7 @@ fn datagram(dst_port: u16, text: &[u8]) -> Vec<u8> {
     }
     .write(&mut bytes);
     let (src, dst) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
-    udp::set_checksum(&mut bytes, src, dst, Checksum::of(text));
+    udp::set_checksum(&mut bytes, src, dst, Checksum::of(payload));
     bytes
 }
 
@@ -130,7 +130,7 @@ fn packet(payload: &[u8]) -> Packet<'_> {
 }
 
 #[test]
-fn datagrams_of_every_length_reach_the_other_hosts_reader() {
+fn datagrams_of_every_length_arrive() {
     let mut here = Host::new("10.0.0.1", |_| ());
     let mut there = Host::new("10.0.0.2", |_| ());
     let mut receiver = there.receiver();
@@ -139,15 +139,15 @@ fn datagrams_of_every_length_reach_the_other_hosts_reader() {
         there.bind("10.0.0.2:7").unwrap(),
     );
     for len in [0, 1, 1_472, 1_473, 5_888, 12_000] {
-        let text: Vec<u8> = (0..len).map(|k| k as u8).collect();
-        assert_eq!(here.send(from, "10.0.0.2:7", &text), Ok(true));
+        let payload: Vec<u8> = (0..len).map(|k| k as u8).collect();
+        assert_eq!(here.send(from, "10.0.0.2:7", &payload), Ok(true));
         while let Some((bytes, _)) = here.poll() {
             there.deliver(&mut receiver, &bytes);
         }
         let (read, sender) = there.receive(to).expect("the datagram arrived");
         assert_eq!(
             (read, sender),
-            (text, "10.0.0.1:5001".parse().unwrap()),
+            (payload, "10.0.0.1:5001".parse().unwrap()),
             "{len}"
         );
     }
@@ -181,7 +181,7 @@ fn a_port_has_one_owner_and_a_closed_one_is_free_again() {
 }
 
 #[test]
-fn port_zero_chooses_every_free_port_before_it_gives_up() {
+fn port_zero_chooses_every_free_port_before_it_fails() {
     let mut host = Host::new("10.0.0.2", |config| {
         (config.stack.ephemeral_low, config.stack.ephemeral_high) = (50_000, 50_002);
         config.udp.sockets = 4;
@@ -199,7 +199,7 @@ fn port_zero_chooses_every_free_port_before_it_gives_up() {
 }
 
 #[test]
-fn a_reader_that_does_not_read_costs_its_queue_and_no_more() {
+fn a_socket_that_is_not_read_costs_its_queue_and_no_more() {
     for (name, queue, bytes, reason) in [
         ("datagrams", 3, 1 << 20, Discard::UdpQueueFull),
         ("bytes", 100, 3_000, Discard::UdpQueueFull),
@@ -245,7 +245,7 @@ fn a_reader_that_does_not_read_costs_its_queue_and_no_more() {
 }
 
 #[test]
-fn a_datagram_as_large_as_the_pool_is_queued_whatever_came_before() {
+fn a_datagram_as_large_as_the_pool_is_queued_whatever_preceded_it() {
     let mut host = Host::new("10.0.0.2", |config| config.pool.blocks = 4);
     let id = host.bind("0.0.0.0:7").unwrap();
     for len in [100, 1_024] {
@@ -263,8 +263,8 @@ fn a_datagram_as_large_as_the_pool_is_queued_whatever_came_before() {
 }
 
 #[test]
-fn bad_datagrams_are_dropped_by_reason() {
-    let sound = datagram(7, b"text");
+fn invalid_datagrams_are_discarded_by_reason() {
+    let sound = datagram(7, b"data");
     let mut damaged = sound.clone();
     damaged[9] ^= 1;
     let mut too_long = sound.clone();
@@ -294,7 +294,7 @@ fn bad_datagrams_are_dropped_by_reason() {
         ("not summed", unsummed, false, None),
         (
             "to nobody",
-            datagram(8, b"text"),
+            datagram(8, b"data"),
             false,
             Some(Discard::UdpNoPort),
         ),
@@ -341,7 +341,7 @@ fn a_short_buffer_gets_the_start_of_a_datagram_and_its_length() {
 }
 
 #[test]
-fn what_can_never_be_sent_is_an_error_and_what_cannot_be_sent_now_is_not() {
+fn a_datagram_that_can_never_be_sent_is_an_error_and_a_full_queue_is_not() {
     let mut host = Host::new("10.0.0.2", |config| {
         config.pool = PoolConfig {
             blocks: 36,
@@ -372,7 +372,7 @@ fn what_can_never_be_sent_is_an_error_and_what_cannot_be_sent_now_is_not() {
 }
 
 #[test]
-fn sockets_take_turns() {
+fn sockets_send_in_turn() {
     let mut host = Host::new("10.0.0.2", |_| ());
     let ids = [
         host.bind("0.0.0.0:1").unwrap(),
@@ -390,7 +390,7 @@ fn sockets_take_turns() {
 }
 
 #[test]
-fn a_closed_socket_still_sends_what_was_written() {
+fn a_closed_socket_still_sends_its_queue() {
     let mut host = Host::new("10.0.0.2", |config| config.udp.sockets = 1);
     let id = host.bind("0.0.0.0:7").unwrap();
     host.send(id, "10.0.0.1:7", b"last words").unwrap();

@@ -1,7 +1,7 @@
 //! Two hosts and a cable, in virtual time.
 //!
-//! Rule: everything is preallocated, and time moves only when neither host has
-//! anything to do. A test may look at each frame on its way, and lose it.
+//! Rule: all memory is preallocated, and time advances only when neither host has
+//! work. A test may watch each frame on the cable, and lose it.
 
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
@@ -18,7 +18,7 @@ use fullpipe_wire::{EtherType, EthernetHeader, Ipv4Header, Protocol, TcpFlags, T
 /// The port that tests listen on.
 pub const PORT: u16 = 80;
 
-/// A queue of frames whose memory is used again and again.
+/// A queue of frames in memory that is reused.
 #[derive(Debug)]
 pub struct Ring {
     frames: Vec<(Vec<u8>, usize, TxMeta)>,
@@ -51,7 +51,7 @@ pub struct Port {
     capabilities: Capabilities,
     pub incoming: Ring,
     pub outgoing: Ring,
-    /// Frames that `lend` still gives; to play a full device.
+    /// Calls of `lend` until the device is full.
     pub lends: usize,
 }
 
@@ -66,7 +66,7 @@ impl Port {
         }
     }
 
-    /// Puts a frame where the stack will find it.
+    /// Adds a frame to be received.
     pub fn inject(&mut self, frame: &[u8]) {
         let ring = &mut self.incoming;
         assert!(!ring.is_full());
@@ -125,23 +125,23 @@ pub struct Host {
     pub port: Port,
 }
 
-/// Which of the two hosts.
+/// One of the two hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     A,
     B,
 }
 
-/// A frame that carries a TCP segment, as a test looks at it.
+/// A TCP segment on the cable, as a test sees it.
 #[derive(Clone, Debug)]
 pub struct Seen {
     pub from: Side,
     pub header: TcpHeader,
-    pub text: Vec<u8>,
+    pub payload: Vec<u8>,
     pub meta: TxMeta,
 }
 
-/// What a test does with each segment: true lets it pass.
+/// A filter of segments on the cable: true lets a segment pass.
 pub type Watch = Box<dyn FnMut(&Seen) -> bool>;
 
 /// Two hosts on one cable.
@@ -177,7 +177,7 @@ fn host(side: Side, config: &Config, capabilities: Capabilities) -> Host {
     }
 }
 
-/// Knobs that suit tests: small tables, a pool of a megabyte.
+/// Returns knobs for tests: small tables, a pool of a megabyte.
 pub fn config() -> Config {
     let mut config = Config::default();
     for (name, value) in [
@@ -217,7 +217,8 @@ impl Pair {
         }
     }
 
-    /// One turn of each host, and the frames between. Whether anything moved.
+    /// Runs one turn of each host and carries the frames. Returns whether a frame
+    /// moved.
     pub fn step(&mut self) -> bool {
         let mut moved = false;
         for side in [Side::A, Side::B] {
@@ -231,7 +232,7 @@ impl Pair {
         moved
     }
 
-    /// Carries what `from` has sent to the other end.
+    /// Carries the frames of `from` to the other end.
     fn carry(&mut self, from: Side) -> bool {
         let (sender, receiver) = match from {
             Side::A => (&mut self.a.port, &mut self.b.port),
@@ -259,7 +260,7 @@ impl Pair {
         moved
     }
 
-    /// Lets both hosts work until neither has anything to do at this moment.
+    /// Runs both hosts until neither has work at this time.
     pub fn settle(&mut self) {
         for _ in 0..100_000 {
             let now = self.now;
@@ -273,7 +274,8 @@ impl Pair {
         panic!("the two hosts never come to rest");
     }
 
-    /// Goes to the next deadline, and lets both hosts settle. False: none.
+    /// Advances to the next deadline and runs both hosts; returns false if there is
+    /// none.
     pub fn advance(&mut self) -> bool {
         let next = [&self.a, &self.b]
             .into_iter()
@@ -286,7 +288,7 @@ impl Pair {
         true
     }
 
-    /// Lets `time` pass, deadline by deadline.
+    /// Advances by `time`, deadline by deadline.
     pub fn pass(&mut self, time: Duration) {
         let end = self.now + time;
         self.settle();
@@ -307,7 +309,7 @@ impl Pair {
         self.settle();
     }
 
-    /// Goes on until `done`, for at most a hundred thousand deadlines.
+    /// Advances until `done`, for at most a hundred thousand deadlines.
     pub fn until(&mut self, what: &str, mut done: impl FnMut(&mut Self) -> bool) {
         let mut idle = 0;
         for _ in 0..100_000 {
@@ -315,8 +317,8 @@ impl Pair {
             if done(self) {
                 return;
             }
-            // What the application just did comes before time goes on. What
-            // that brought may need the application once more.
+            // Frames of the application's calls move before time does, and may
+            // give the application more to do.
             self.settle();
             idle = if self.advance() { 0 } else { idle + 1 };
             assert!(idle < 3, "nothing left to wait for, but not: {what}");
@@ -340,7 +342,7 @@ impl Pair {
             .expect("a free place")
     }
 
-    /// A listener at B, and a connection from A that it accepted.
+    /// Opens a listener at B and a connection from A, and accepts it.
     pub fn connected(&mut self) -> (ConnectionId, ConnectionId) {
         let listener = self.listen(Side::B, ListenOptions::default());
         let client = self.connect(Side::A, SocketAddr::from((B, PORT)));
@@ -382,22 +384,22 @@ impl Pair {
             .expect("a sound connection")
     }
 
-    pub fn write(&mut self, side: Side, id: ConnectionId, text: &[u8]) -> usize {
+    pub fn write(&mut self, side: Side, id: ConnectionId, payload: &[u8]) -> usize {
         let now = self.now;
         self.host(side)
             .stack
-            .tcp_write(id, text, now)
+            .tcp_write(id, payload, now)
             .expect("a sound connection")
     }
 
-    /// Both stacks' accounts balance.
+    /// Checks the invariants of both stacks.
     pub fn verify(&self) {
         self.a.stack.verify(self.now);
         self.b.stack.verify(self.now);
     }
 }
 
-/// The TCP segment in an Ethernet frame, if there is one.
+/// Returns the TCP segment in an Ethernet frame, if any.
 pub fn seen(from: Side, frame: &[u8], meta: TxMeta) -> Option<Seen> {
     let (ethernet, packet) = EthernetHeader::parse(frame).ok()?;
     if ethernet.ether_type != EtherType::Ipv4 {
@@ -407,22 +409,22 @@ pub fn seen(from: Side, frame: &[u8], meta: TxMeta) -> Option<Seen> {
     if ip.protocol != Protocol::Tcp {
         return None;
     }
-    let (header, text) = TcpHeader::parse(segment).ok()?;
+    let (header, payload) = TcpHeader::parse(segment).ok()?;
     Some(Seen {
         from,
         header,
-        text: text.to_vec(),
+        payload: payload.to_vec(),
         meta,
     })
 }
 
-/// An Ethernet frame from A to B, or back, that carries this segment.
-pub fn frame(from: Side, header: &TcpHeader, text: &[u8]) -> Vec<u8> {
+/// Builds an Ethernet frame between A and B with this segment.
+pub fn frame(from: Side, header: &TcpHeader, payload: &[u8]) -> Vec<u8> {
     let ((src, dst), (here, there)) = match from {
         Side::A => ((A, B), (1, 2)),
         Side::B => ((B, A), (2, 1)),
     };
-    let len = header.header_len() + text.len();
+    let len = header.header_len() + payload.len();
     let mut frame = vec![0; 34 + len];
     let mac = |last| MacAddress([2, 0, 0, 0, 0, last]);
     let ethernet = EthernetHeader {
@@ -433,20 +435,20 @@ pub fn frame(from: Side, header: &TcpHeader, text: &[u8]) -> Vec<u8> {
     ethernet.write(&mut frame);
     Ipv4Header::new(src, dst, Protocol::Tcp, len).write(&mut frame[14..]);
     let header_len = header.write(&mut frame[34..]);
-    frame[34 + header_len..].copy_from_slice(text);
-    let sum = fullpipe_wire::Checksum::of(text);
+    frame[34 + header_len..].copy_from_slice(payload);
+    let sum = fullpipe_wire::Checksum::of(payload);
     let head = &mut frame[34..34 + header_len];
     fullpipe_wire::tcp::set_checksum(head, src.into(), dst.into(), sum);
     frame
 }
 
-/// Whether the segment carries all of these flags.
+/// Returns whether the segment has all of these flags.
 pub fn has(seen: &Seen, flags: TcpFlags) -> bool {
     seen.header.flags.contains(flags)
 }
 
 impl Port {
-    /// The frame sent last, and what the device was told of it.
+    /// Returns the frame sent last, with its metadata.
     pub fn last_sent(&self) -> (Vec<u8>, TxMeta) {
         let ring = &self.outgoing;
         let (frame, len, meta) = &ring.frames[ring.place(ring.len - 1)];
@@ -455,7 +457,7 @@ impl Port {
 }
 
 impl Port {
-    /// Frames sent that nobody has carried away.
+    /// Returns the number of frames sent and not carried yet.
     pub fn outgoing_len(&self) -> usize {
         self.outgoing.len
     }

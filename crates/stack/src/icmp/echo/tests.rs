@@ -1,4 +1,4 @@
-//! Tests of `echo`: what it promises, and what the wrong input does to it.
+//! Tests of `echo`.
 
 use alloc::{vec, vec::Vec};
 
@@ -20,10 +20,10 @@ fn subnet() -> Subnet {
     }
 }
 
-fn request(text: &[u8]) -> Vec<u8> {
-    let mut message = vec![0; 8 + text.len()];
-    message[8..].copy_from_slice(text);
-    Icmpv4Message::EchoRequest { ident: 1, seq: 2 }.write(&mut message, Checksum::of(text));
+fn request(payload: &[u8]) -> Vec<u8> {
+    let mut message = vec![0; 8 + payload.len()];
+    message[8..].copy_from_slice(payload);
+    Icmpv4Message::EchoRequest { ident: 1, seq: 2 }.write(&mut message, Checksum::of(payload));
     message
 }
 
@@ -46,7 +46,7 @@ fn feed(echo: &mut Echo, payload: &[u8], broadcast: bool, pool: &mut Pool) -> Co
 }
 
 #[test]
-fn an_echo_request_is_answered_with_its_own_bytes() {
+fn an_echo_reply_has_the_bytes_of_its_request() {
     let mut pool = Pool::new(&PoolConfig::default());
     let mut echo = Echo::new(&IcmpConfig::default());
     let counters = feed(&mut echo, &request(b"are you there?"), false, &mut pool);
@@ -65,9 +65,9 @@ fn an_echo_request_is_answered_with_its_own_bytes() {
         (header.src.octets(), header.dst.octets()),
         ([10, 0, 0, 2], [10, 0, 0, 1])
     );
-    let (message, text) = Icmpv4Message::parse(payload, ChecksumPolicy::Verify).unwrap();
+    let (message, payload) = Icmpv4Message::parse(payload, ChecksumPolicy::Verify).unwrap();
     assert_eq!(message, Icmpv4Message::EchoReply { ident: 1, seq: 2 });
-    assert_eq!(text, b"are you there?");
+    assert_eq!(payload, b"are you there?");
     assert_eq!(
         (counters.mib.icmp_out_msgs, counters.mib.icmp_out_echo_reps),
         (1, 1)
@@ -101,8 +101,8 @@ fn a_flood_of_requests_costs_no_more_than_its_queue() {
 }
 
 #[test]
-fn what_is_not_to_be_answered_is_not() {
-    let mut damaged = request(b"text");
+fn broadcast_and_damaged_requests_are_not_answered() {
+    let mut damaged = request(b"data");
     damaged[9] ^= 1;
     let mut reply = vec![0; 8];
     Icmpv4Message::EchoReply { ident: 1, seq: 2 }.write(&mut reply, Checksum::new());

@@ -1,4 +1,4 @@
-//! Tests of `error_queue`: what it promises, and what the wrong input does to it.
+//! Tests of `error_queue`.
 
 use fullpipe_pool::Rng;
 use fullpipe_wire::{ChecksumPolicy, UdpHeader};
@@ -24,7 +24,7 @@ fn packet(broadcast: bool, payload: &[u8]) -> Packet<'_> {
 }
 
 #[test]
-fn the_sender_of_a_datagram_for_nobody_is_told_so_in_its_own_words() {
+fn a_datagram_to_a_port_without_a_socket_is_quoted_in_an_error() {
     let mut counters = Counters::default();
     let mut errors = ErrorQueue::new(&IcmpConfig::default());
     errors.on_no_port(&packet(false, &DATAGRAM), Instant::ZERO, &mut counters);
@@ -39,7 +39,7 @@ fn the_sender_of_a_datagram_for_nobody_is_told_so_in_its_own_words() {
     let (header, payload) = Ipv4Header::parse(&out[..56], ChecksumPolicy::Verify).unwrap();
     assert_eq!(header.dst.octets(), [10, 0, 0, 1]);
     let (message, quoted) = Icmpv4Message::parse(payload, ChecksumPolicy::Verify).unwrap();
-    // Read it as the sender of the datagram would.
+    // The sender of the datagram parses it.
     let theirs = Subnet {
         address: [10, 0, 0, 1].into(),
         prefix_len: 24,
@@ -79,7 +79,7 @@ fn a_flood_is_answered_at_the_rate_and_no_faster() {
 }
 
 #[test]
-fn nothing_is_said_about_broadcasts_and_stumps() {
+fn no_error_is_sent_about_broadcasts_and_truncated_datagrams() {
     let mut errors = ErrorQueue::new(&IcmpConfig::default());
     let mut counters = Counters::default();
     errors.on_no_port(&packet(true, &DATAGRAM), Instant::ZERO, &mut counters);
@@ -88,7 +88,7 @@ fn nothing_is_said_about_broadcasts_and_stumps() {
 }
 
 #[test]
-fn a_queue_that_is_not_polled_stays_in_its_bounds() {
+fn a_queue_that_is_not_polled_stays_within_its_bounds() {
     let config = IcmpConfig {
         errors: 3,
         ..IcmpConfig::default()

@@ -1,4 +1,4 @@
-//! Tests of `quoted`: what it promises, and what the wrong input does to it.
+//! Tests of `quoted`.
 
 use alloc::{vec, vec::Vec};
 
@@ -21,7 +21,7 @@ fn unreachable(code: UnreachableCode) -> Icmpv4Message {
     }
 }
 
-/// What a router quotes of a packet of 1,000 bytes: its start, cut short.
+/// The start of a packet of 1,000 bytes, as a router quotes it.
 fn quotation(change: impl FnOnce(&mut Ipv4Header)) -> Vec<u8> {
     let (src, dst) = ([10, 0, 0, 2].into(), [8, 8, 8, 8].into());
     let mut header = Ipv4Header::new(src, dst, Protocol::Tcp, 980);
@@ -33,7 +33,7 @@ fn quotation(change: impl FnOnce(&mut Ipv4Header)) -> Vec<u8> {
 }
 
 #[test]
-fn an_error_names_the_connection_that_it_claims_to_be_about() {
+fn an_error_selects_the_connection_that_it_quotes() {
     let time_exceeded = Icmpv4Message::TimeExceeded {
         code: TimeExceededCode::Ttl,
     };
@@ -79,7 +79,7 @@ fn an_error_names_the_connection_that_it_claims_to_be_about() {
 }
 
 #[test]
-fn a_quotation_of_what_we_cannot_have_sent_is_refused() {
+fn a_quotation_of_a_packet_that_this_host_cannot_have_sent_is_discarded() {
     let whole = || quotation(|_| ());
     for (name, quoted, reason) in [
         ("nothing", vec![], Discard::IcmpQuoteMalformed),
@@ -119,7 +119,7 @@ fn a_quotation_of_what_we_cannot_have_sent_is_refused() {
 }
 
 #[test]
-fn rubbish_is_refused_or_understood_but_never_panics() {
+fn random_bytes_are_discarded_or_parsed_and_never_panic() {
     let mut rng = Rng::seeded(5);
     for _ in 0..50_000 {
         let mut quoted = quotation(|_| ());

@@ -1,4 +1,4 @@
-//! Tests of `send_queue`: what it promises, and what the wrong input does to it.
+//! Tests of `send_queue`.
 
 use alloc::{vec, vec::Vec};
 
@@ -31,7 +31,7 @@ fn pattern(len: usize) -> Vec<u8> {
     (0..len).map(|k| (k * 7 % 251) as u8).collect()
 }
 
-/// Polls everything; returns the packets.
+/// Polls the queue until it is empty, and returns the packets.
 fn drain(queue: &mut SendQueue, pool: &mut Pool, counters: &mut Counters) -> Vec<Vec<u8>> {
     let mut sender = sender(&plain());
     let mut packets = Vec::new();
@@ -121,7 +121,7 @@ fn a_full_queue_takes_nothing_and_changes_nothing() {
 }
 
 #[test]
-fn a_pool_full_to_the_last_byte_is_emptied_by_sending() {
+fn sending_empties_a_pool_full_to_the_last_byte() {
     let mut pool = Pool::new(&PoolConfig {
         blocks: 36,
         block_size: 196,
@@ -147,7 +147,7 @@ fn a_pool_full_to_the_last_byte_is_emptied_by_sending() {
 }
 
 #[test]
-fn a_device_that_sums_gets_the_pseudo_header_unless_the_datagram_is_cut() {
+fn a_device_that_completes_checksums_gets_the_pseudo_header_unless_the_datagram_is_fragmented() {
     let device = Capabilities {
         checksum_tx: true,
         ..plain()
@@ -169,7 +169,7 @@ fn a_device_that_sums_gets_the_pseudo_header_unless_the_datagram_is_cut() {
             offset: 6
         }
     );
-    // What the device does: sum from `start`, field included, and store.
+    // The device sums from `start`, field included, and stores the result.
     let sum = Checksum::of(&packet[20..built.len]).finish();
     packet[26..28].copy_from_slice(&sum.to_be_bytes());
     assert_eq!(

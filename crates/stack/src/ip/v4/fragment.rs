@@ -10,7 +10,7 @@ pub(crate) struct Fragment {
     pub(crate) offset: u16,
     /// Bytes of payload in the fragment.
     pub(crate) len: u16,
-    /// Whether another fragment follows.
+    /// Another fragment follows.
     pub(crate) more: bool,
 }
 

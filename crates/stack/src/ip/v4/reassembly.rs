@@ -56,8 +56,8 @@ struct PartialDatagram {
     /// Bytes of payload in all, once the last fragment has arrived.
     total: Option<u64>,
     ecn: Ecn,
-    /// Whether a fragment was invalid: the datagram holds no memory, and the entry
-    /// stays so that its other fragments are discarded.
+    /// A fragment was invalid: the datagram holds no memory, and the entry stays
+    /// so that its other fragments are discarded.
     failed: bool,
     expires: Instant,
 }

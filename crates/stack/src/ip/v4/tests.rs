@@ -1,4 +1,4 @@
-//! Tests of `v4`: what it promises, and what the wrong input does to it.
+//! Tests of `v4`.
 
 use alloc::vec::Vec;
 use core::net::IpAddr;
@@ -76,7 +76,7 @@ fn a_point_to_point_network_has_no_broadcast_address() {
 }
 
 #[test]
-fn pieces_cover_a_datagram_exactly_and_all_but_the_last_end_on_eight_bytes() {
+fn fragments_cover_a_datagram_exactly_and_all_but_the_last_end_on_eight_bytes() {
     for payload_len in [1, 8, 1_479, 1_480, 1_481, 5_896, 65_515] {
         for most in [8, 48, 1_480, 1_485] {
             let pieces: Vec<Fragment> = Fragmenter::new(payload_len, most, 7).collect();

@@ -1,4 +1,4 @@
-//! Tests of `neighbours`: what it promises, and what the wrong input does to it.
+//! Tests of `neighbours`.
 
 use alloc::vec::Vec;
 
@@ -105,7 +105,7 @@ impl Rig {
             .on_packet(&bytes, self.now, &mut self.counters);
     }
 
-    /// Lets time pass up to `now`, sending whatever is due on the way.
+    /// Advances to `now`, sending the frames that become due.
     fn run_until(&mut self, now: Instant) -> Vec<Sent> {
         let mut sent = self.drain();
         while let Some(next) = self.neighbours.next_timeout().filter(|next| *next <= now) {
@@ -162,7 +162,7 @@ impl Rig {
 }
 
 #[test]
-fn a_packet_waits_for_the_answer_and_then_leaves() {
+fn a_packet_waits_for_the_reply_and_then_leaves() {
     let mut rig = Rig::new(|_| ());
     assert_eq!(rig.resolve(7), Resolution::Pending);
     rig.hold(7, &[1; 300]);
@@ -219,7 +219,7 @@ fn a_packet_larger_than_the_memory_left_is_dropped() {
 }
 
 #[test]
-fn requests_leave_once_a_second_and_then_it_is_given_up() {
+fn requests_leave_once_a_second_until_the_neighbour_fails() {
     let mut rig = Rig::new(|_| ());
     assert_eq!(rig.resolve(7), Resolution::Pending);
     rig.hold(7, &[1; 300]);
@@ -243,7 +243,7 @@ fn requests_leave_once_a_second_and_then_it_is_given_up() {
 }
 
 #[test]
-fn an_old_answer_is_asked_for_again_while_it_is_used() {
+fn an_old_reply_is_probed_while_it_is_in_use() {
     let mut rig = Rig::new(|_| ());
     rig.resolve(7);
     rig.drain();
@@ -264,7 +264,7 @@ fn an_old_answer_is_asked_for_again_while_it_is_used() {
 }
 
 #[test]
-fn a_doubted_neighbour_is_asked_again_when_it_is_next_looked_up() {
+fn negative_advice_probes_a_neighbour_at_its_next_lookup() {
     let mut rig = Rig::new(|_| ());
     rig.resolve(7);
     rig.drain();
@@ -281,14 +281,14 @@ fn a_doubted_neighbour_is_asked_again_when_it_is_next_looked_up() {
 }
 
 #[test]
-fn a_released_packet_is_not_forgotten_when_its_neighbour_must_be_asked_again() {
+fn a_released_packet_is_kept_while_its_neighbour_is_probed() {
     let mut rig = Rig::new(|config| config.reachable_time = Duration::from_millis(500));
     rig.resolve(7);
     rig.hold(7, &[1; 40]);
     rig.resolve(8);
     assert_eq!(rig.drain().len(), 2);
     rig.arp(ArpOperation::Reply, 7, OUR_IP);
-    // The device is busy until the answer is old and other requests are due.
+    // The device is full until the reply is old and other requests are due.
     rig.now = START + Duration::from_secs(2);
     assert_eq!(rig.resolve(7), Resolution::Known(mac(7)));
     rig.neighbours
@@ -304,7 +304,7 @@ fn a_released_packet_is_not_forgotten_when_its_neighbour_must_be_asked_again() {
 }
 
 #[test]
-fn who_asks_for_us_is_answered_and_remembered() {
+fn a_request_for_this_host_is_answered_and_its_sender_stored() {
     let mut rig = Rig::new(|_| ());
     rig.arp(ArpOperation::Request, 7, OUR_IP);
     rig.arp(ArpOperation::Request, 7, OUR_IP);
@@ -330,7 +330,7 @@ fn who_asks_for_us_is_answered_and_remembered() {
 }
 
 #[test]
-fn what_nobody_should_say_is_dropped_by_reason() {
+fn invalid_arp_packets_are_discarded_by_reason() {
     use ArpOperation::*;
     let somebody = mac(7);
     let off_link = Ipv4Addr::new(192, 0, 2, 1);
@@ -420,7 +420,7 @@ fn what_nobody_should_say_is_dropped_by_reason() {
 }
 
 #[test]
-fn a_flood_of_strangers_does_not_push_out_a_neighbour_in_use() {
+fn a_flood_of_unasked_packets_does_not_evict_a_neighbour_in_use() {
     let mut rig = Rig::new(|config| config.replies = 8);
     rig.resolve(7);
     rig.drain();
@@ -439,7 +439,7 @@ fn a_flood_of_strangers_does_not_push_out_a_neighbour_in_use() {
 }
 
 #[test]
-fn looking_for_addresses_that_nobody_has_does_not_push_out_known_neighbours() {
+fn lookups_of_unused_addresses_do_not_evict_resolved_neighbours() {
     let mut rig = Rig::new(|config| config.entries = 8);
     for n in [7, 8] {
         rig.resolve(n);

@@ -21,7 +21,7 @@ fn numbers_of_one_tuple_grow_with_the_clock() {
 }
 
 #[test]
-fn numbers_of_different_tuples_and_secrets_have_nothing_in_common() {
+fn numbers_of_different_tuples_and_secrets_are_independent() {
     let numbers = InitialNumbers::new(&Secret([1; 16]));
     let others = InitialNumbers::new(&Secret([2; 16]));
     let seen: BTreeSet<u32> = (0..1_000)
@@ -47,7 +47,7 @@ fn a_new_incarnation_starts_beyond_the_old_one() {
 }
 
 #[test]
-fn timestamp_offsets_belong_to_addresses_not_ports() {
+fn timestamp_offsets_depend_on_addresses_and_not_on_ports() {
     let numbers = InitialNumbers::new(&Secret([1; 16]));
     assert_eq!(
         numbers.timestamp_offset(&tuple(1)),

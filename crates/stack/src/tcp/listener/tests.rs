@@ -16,7 +16,7 @@ fn at(local: &str, backlog: u32) -> ListeningSocket {
 }
 
 #[test]
-fn the_listener_at_just_this_address_comes_first() {
+fn the_listener_at_exactly_this_address_comes_first() {
     let mut listeners = listeners();
     let any = listeners.add(at("0.0.0.0:80", 1)).unwrap();
     let one = listeners.add(at("10.0.0.1:80", 1)).unwrap();

@@ -1,4 +1,4 @@
-//! Tests of who is asked when there is room again.
+//! Tests of offers of memory.
 
 use super::*;
 use alloc::vec::Vec;
@@ -12,7 +12,7 @@ fn pool(blocks: u32) -> Pool {
     })
 }
 
-/// Asks at most `most`; all of them still wait afterwards.
+/// Offers memory to at most `most` connections, which all still wait afterwards.
 fn ask(waiters: &mut MemoryWaiters, pool: &Pool, most: u32) -> Vec<u32> {
     if !waiters.can_ask(pool) {
         return Vec::new();
@@ -27,7 +27,7 @@ fn ask(waiters: &mut MemoryWaiters, pool: &Pool, most: u32) -> Vec<u32> {
 }
 
 #[test]
-fn everybody_is_asked_once_about_the_same_room() {
+fn the_same_room_is_offered_to_each_connection_once() {
     let mut pool = pool(8);
     let mut hog = Stream::new(Holder::Send);
     hog.append(&mut pool, &[0; 800]);
@@ -49,7 +49,7 @@ fn everybody_is_asked_once_about_the_same_room() {
 }
 
 #[test]
-fn who_waits_no_longer_is_not_asked() {
+fn a_connection_that_no_longer_waits_gets_no_offer() {
     let mut pool = pool(4);
     let mut hog = Stream::new(Holder::Send);
     hog.append(&mut pool, &[0; 400]);
@@ -62,11 +62,11 @@ fn who_waits_no_longer_is_not_asked() {
 }
 
 #[test]
-fn who_was_refused_while_there_was_less_room_hears_of_more() {
+fn a_connection_refused_with_less_room_is_offered_more() {
     let mut pool = pool(8);
     let mut hog = Stream::new(Holder::Send);
     let mut waiters = MemoryWaiters::new(4);
-    // Refused with room for all but its own wish, and asked about that room.
+    // Refused although there is some room, and offered that room.
     waiters.file(0, true, &pool);
     assert!(ask(&mut waiters, &pool, 8).is_empty());
     hog.append(&mut pool, &[0; 800]);

@@ -1,4 +1,4 @@
-//! Tests of the account of orphans.
+//! Tests of `orphans.rs`.
 
 use super::*;
 
@@ -7,7 +7,7 @@ const fn stalled(blocks: u32) -> Option<Orphan> {
 }
 
 #[test]
-fn the_oldest_orphan_is_the_one_too_many() {
+fn the_oldest_orphan_is_in_excess() {
     let mut orphans = Orphans::new(4, 2, 10);
     for index in [3, 1] {
         orphans.file(index, Some(Orphan::Finishing));
@@ -20,7 +20,7 @@ fn the_oldest_orphan_is_the_one_too_many() {
 }
 
 #[test]
-fn the_memory_of_those_that_get_nowhere_is_counted_and_the_first_of_them_gives_it_up() {
+fn memory_of_stalled_orphans_is_counted_and_the_first_exceeds_the_share() {
     let mut orphans = Orphans::new(4, 4, 10);
     orphans.file(0, Some(Orphan::Finishing));
     orphans.file(3, stalled(6));
@@ -29,7 +29,7 @@ fn the_memory_of_those_that_get_nowhere_is_counted_and_the_first_of_them_gives_i
     orphans.file(3, stalled(7));
     orphans.file(0, stalled(9));
     assert_eq!(orphans.over_share(), Some(3));
-    // Its peer takes something again.
+    // Its peer acknowledges payload again.
     orphans.file(3, Some(Orphan::Finishing));
     assert_eq!(orphans.over_share(), Some(1));
     for index in 0..4 {

@@ -22,7 +22,7 @@ fn choose(
 }
 
 #[test]
-fn every_port_of_the_range_is_found_before_any_comes_back() {
+fn every_port_of_the_range_is_tried_before_any_repeats() {
     let mut ports = ports(50_000, 50_099);
     let chosen: BTreeSet<u16> = (0..100)
         .map(|_| choose(&mut ports, 80, |_| true).unwrap())
@@ -31,7 +31,7 @@ fn every_port_of_the_range_is_found_before_any_comes_back() {
 }
 
 #[test]
-fn a_taken_port_is_passed_over_and_no_port_is_an_outcome() {
+fn a_port_in_use_is_skipped_and_no_free_port_is_an_outcome() {
     let mut ports = ports(50_000, 50_003);
     assert_eq!(choose(&mut ports, 80, |port| port == 50_002), Some(50_002));
     assert_eq!(choose(&mut ports, 80, |_| false), None);

@@ -1,4 +1,4 @@
-//! Tests of the resets to connections that do not exist.
+//! Tests of `resets.rs`.
 
 use super::*;
 use fullpipe_pool::Duration;
@@ -19,7 +19,7 @@ fn segment(flags: TcpFlags) -> Segment<'static> {
         flags,
         ..TcpHeader::default()
     };
-    Segment::from_header(&header, b"text", 0)
+    Segment::from_header(&header, b"data", 0)
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Tests of handshakes under way.
+//! Tests of handshakes in progress.
 
 use super::*;
 use fullpipe_pool::{Pool, PoolConfig};
@@ -16,7 +16,7 @@ fn segment(flags: TcpFlags, seq: u32, ack: u32) -> Segment<'static> {
     Segment::from_header(&header, &[], 0)
 }
 
-/// The answer to a SYN with number 100; ours is 900.
+/// The state for a SYN with sequence number 100; the SYN-ACK has 900.
 fn handshake(config: &TcpConfig) -> Handshake {
     let pool = Pool::new(&PoolConfig::default());
     let open = ActiveOpen {
@@ -38,7 +38,7 @@ fn handshake(config: &TcpConfig) -> Handshake {
     }
 }
 
-/// A cache in which an address may have two handshakes.
+/// Returns a cache in which an address may have two handshakes.
 fn cache(most: u32, most_set_aside: u32) -> SynCache {
     let secret = crate::secret::Secret([3; 16]);
     SynCache::new(most, most_set_aside, SourceCounts::new(most, 2, secret))
@@ -55,7 +55,7 @@ fn a_segment_completes_repeats_or_ends_a_handshake() {
             HandshakeAction::Complete,
         ),
         (
-            "text first",
+            "payload first",
             segment(ack, 201, 901),
             HandshakeAction::Complete,
         ),
@@ -110,7 +110,7 @@ fn a_segment_completes_repeats_or_ends_a_handshake() {
 }
 
 #[test]
-fn an_unanswered_peer_is_asked_for_three_minutes_at_least() {
+fn a_syn_ack_without_an_answer_is_retransmitted_for_three_minutes_at_least() {
     let config = TcpConfig::default();
     let mut pool = Pool::new(&PoolConfig::default());
     let mut cache = cache(1, 1_000);
@@ -149,7 +149,7 @@ fn an_entry_is_small() {
 }
 
 #[test]
-fn a_peer_that_answers_is_never_given_up() {
+fn a_handshake_whose_peer_answers_never_times_out() {
     let config = TcpConfig::default();
     let mut pool = Pool::new(&PoolConfig::default());
     let mut cache = cache(1, 1_000);
@@ -164,7 +164,7 @@ fn a_peer_that_answers_is_never_given_up() {
 }
 
 #[test]
-fn the_windows_of_handshakes_promise_a_share_of_the_memory_and_no_more() {
+fn windows_of_handshakes_reserve_a_share_of_memory_and_no_more() {
     let config = TcpConfig::default();
     let mut pool = Pool::new(&PoolConfig::default());
     let mut cache = cache(100, 20);
@@ -182,7 +182,7 @@ fn the_windows_of_handshakes_promise_a_share_of_the_memory_and_no_more() {
 }
 
 #[test]
-fn one_address_cannot_take_every_place() {
+fn one_address_cannot_take_every_entry() {
     let config = TcpConfig::default();
     let mut pool = Pool::new(&PoolConfig::default());
     let mut cache = cache(8, 1_000);

@@ -41,8 +41,8 @@ fn ack(seq: u32, ack: SeqNum, echo: Option<u32>) -> Segment<'static> {
     Segment::from_header(&header, &[], 0)
 }
 
-/// Answers `syn` with a clock that reads `clock`; returns the sequence number
-/// and the timestamp that left.
+/// Answers `syn` at timestamp clock `clock`; returns the sequence number and the
+/// timestamp of the SYN-ACK.
 fn answered(
     cookies: &mut SynCookies,
     syn: &Segment<'_>,
@@ -67,8 +67,8 @@ fn answered(
     (left.seq, left.options.timestamps.map(|stamps| stamps.value))
 }
 
-/// A SYN's options and flags, and what of them comes back: MSS, window scale,
-/// SACK, timestamps, ECN.
+/// The options and flags of a SYN, and those that the ACK returns: MSS, window
+/// scale, SACK, timestamps, ECN.
 type Case = (
     &'static str,
     TcpOptions,
@@ -125,7 +125,7 @@ fn cases() -> [Case; 7] {
 }
 
 #[test]
-fn what_a_syn_said_comes_back_with_the_ack() {
+fn the_ack_returns_the_contents_of_the_syn() {
     for (name, options, flags, expected) in cases() {
         for clock in [0, 1, 62, 63, 64, 0x1234_5678, u32::MAX] {
             let mut cookies = cookies();
@@ -149,14 +149,14 @@ fn what_a_syn_said_comes_back_with_the_ack() {
 }
 
 #[test]
-fn a_cookie_is_good_for_its_tuple_its_numbers_and_its_time() {
+fn a_cookie_is_valid_for_its_tuple_numbers_and_time_only() {
     let mut cookies = cookies();
     let options = TcpOptions {
         mss: Some(1_460),
         ..TcpOptions::NONE
     };
     assert!(!cookies.may_return(at(0)), "none was made");
-    // At the very beginning of a period.
+    // At the beginning of a period.
     let (iss, _) = answered(&mut cookies, &syn(options, TcpFlags::NONE), 0, at(64));
     for (name, port, seq, off, now, sound) in [
         ("at once", 4_000, 5_001, 1, 64, true),
@@ -182,7 +182,7 @@ fn a_cookie_is_good_for_its_tuple_its_numbers_and_its_time() {
 }
 
 #[test]
-fn a_million_guesses_prove_nothing() {
+fn a_million_guesses_find_no_valid_cookie() {
     let mut cookies = cookies();
     answered(
         &mut cookies,

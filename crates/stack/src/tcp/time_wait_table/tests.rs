@@ -1,4 +1,4 @@
-//! Tests of what is left of closed connections.
+//! Tests of connections in TIME-WAIT.
 
 use super::*;
 use fullpipe_pool::Duration;
@@ -35,7 +35,7 @@ fn segment(flags: TcpFlags, seq: u32, stamp: Option<u32>) -> Segment<'static> {
     Segment::from_header(&header, &[], 0)
 }
 
-/// Shows each segment to an entry of its own.
+/// Passes each segment to an entry of its own.
 fn judge(cases: &[(&str, Segment<'static>, TimeWaitAction)]) {
     for (name, segment, expected) in cases {
         let mut waits = TimeWaitTable::new(1);
@@ -84,7 +84,7 @@ fn old_segments_are_answered_and_resets_ignored() {
 }
 
 #[test]
-fn a_syn_begins_a_new_incarnation_only_where_the_old_one_cannot_harm_it() {
+fn a_syn_opens_a_new_incarnation_only_if_it_cannot_accept_old_segments() {
     let (syn, ack) = (TcpFlags::SYN, TcpFlags::ACK);
     judge(&[
         (
@@ -126,7 +126,7 @@ fn a_syn_begins_a_new_incarnation_only_where_the_old_one_cannot_harm_it() {
 }
 
 #[test]
-fn the_answer_says_where_this_end_stands() {
+fn the_answer_has_the_final_sequence_numbers() {
     let mut waits = TimeWaitTable::new(1);
     let index = waits.add(tuple(1), 0, wait(Instant::from_secs(60)));
     let answer = waits.at(index).acknowledgment(Instant::from_millis(500));
@@ -140,7 +140,7 @@ fn the_answer_says_where_this_end_stands() {
 }
 
 #[test]
-fn a_stranger_does_not_choose_how_often_this_end_speaks() {
+fn challenge_acks_are_rate_limited() {
     let mut waits = TimeWaitTable::new(1);
     let index = waits.add(tuple(1), 0, wait(Instant::from_secs(60)));
     let config = TcpConfig::default();
@@ -156,12 +156,12 @@ fn a_stranger_does_not_choose_how_often_this_end_speaks() {
 }
 
 #[test]
-fn the_entry_that_waited_longest_makes_room() {
+fn the_oldest_entry_is_returned_if_the_table_is_full() {
     let mut waits = TimeWaitTable::new(2);
     let old = waits.add(tuple(1), 0, wait(Instant::from_secs(60)));
     let young = waits.add(tuple(2), 0, wait(Instant::from_secs(61)));
     assert_eq!(waits.oldest_if_full(), Some(old));
-    // The old one starts again, so now the other one waited longer.
+    // The old one is restarted, so the other one is now the oldest.
     let fin = segment(TcpFlags::FIN | TcpFlags::ACK, NEXT - 1, None);
     waits.on_segment(old, &fin, Instant::from_secs(50), &TcpConfig::default());
     assert_eq!(waits.oldest_if_full(), Some(young));

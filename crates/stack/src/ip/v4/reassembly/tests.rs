@@ -1,4 +1,4 @@
-//! Tests of `reassembly`: what it promises, and what the wrong input does to it.
+//! Tests of `reassembly`.
 
 use alloc::{vec, vec::Vec};
 
@@ -70,7 +70,7 @@ impl Rig {
         Some(datagram.payload.to_vec())
     }
 
-    /// Nothing is held or promised, and no block or range was lost.
+    /// Checks that no memory is held or promised, and no block or range is lost.
     fn assert_empty(&self) {
         assert_eq!(self.pool.free_blocks(), self.pool.block_count());
         assert_eq!(self.pool.promised(), 0);
@@ -115,7 +115,7 @@ fn fragments_in_any_order_make_the_datagram() {
 }
 
 #[test]
-fn a_fragment_that_arrives_twice_is_harmless() {
+fn a_fragment_that_arrives_twice_is_ignored() {
     let mut rig = Rig::new(|_| ());
     assert_eq!(rig.feed(1, 2_000, 0..1_000), None);
     assert_eq!(rig.feed(1, 2_000, 0..1_000), None);
@@ -125,7 +125,7 @@ fn a_fragment_that_arrives_twice_is_harmless() {
 }
 
 #[test]
-fn a_fragment_that_disagrees_ends_the_datagram_and_the_rest_of_it() {
+fn a_fragment_that_differs_ends_the_datagram_and_its_other_fragments() {
     let attacks: [(&str, u16, bool, Vec<u8>, Discard); 6] = [
         (
             "the same place, other bytes",
@@ -198,7 +198,7 @@ fn an_end_below_what_has_arrived_ends_the_datagram() {
 }
 
 #[test]
-fn fragments_that_cannot_be_are_refused_by_themselves() {
+fn impossible_fragments_are_discarded_by_themselves() {
     for (name, offset, more, len, reason) in [
         ("nothing", 0, true, 0, Discard::FragmentMisaligned),
         (
@@ -228,7 +228,7 @@ fn fragments_that_cannot_be_are_refused_by_themselves() {
 }
 
 #[test]
-fn what_is_never_completed_is_given_up_in_time() {
+fn an_incomplete_datagram_times_out() {
     let mut rig = Rig::new(|config| config.reassembly_timeout = Duration::from_secs(3));
     assert_eq!(rig.reassembler.next_timeout(), None);
     rig.feed(1, 2_000, 0..1_000);
@@ -256,14 +256,14 @@ fn what_is_never_completed_is_given_up_in_time() {
 }
 
 #[test]
-fn a_flood_of_first_fragments_stays_in_its_bounds_and_honest_datagrams_pass() {
+fn a_flood_of_first_fragments_stays_in_its_bounds_and_complete_datagrams_pass() {
     let mut rig = Rig::new(|config| {
         config.reassembly_datagrams = 4;
         config.reassembly_bytes = 8_192;
         config.reassembly_largest = 8_192;
     });
     for round in 0..1_000u16 {
-        // Eight bytes far out claim the most memory for the least effort.
+        // Eight bytes at a high offset reserve the most memory for the least effort.
         rig.feed_bytes(round, 4_000, true, &[1; 8]);
         assert!(u64::from(rig.pool.held(Holder::Fragment)) * 256 <= 8_192);
         if round % 100 == 0 {
@@ -363,7 +363,7 @@ fn random_fragments_never_panic_and_never_leak() {
 }
 
 #[test]
-fn one_sender_gives_up_its_own_oldest_and_nobody_elses() {
+fn a_sender_evicts_its_own_oldest_datagram_and_no_other() {
     let mut rig = Rig::new(|ip| {
         ip.reassembly_datagrams = 4;
         ip.reassembly_per_source = 2;
@@ -398,7 +398,7 @@ fn one_sender_gives_up_its_own_oldest_and_nobody_elses() {
 }
 
 #[test]
-fn a_datagram_in_too_many_pieces_is_given_up() {
+fn a_datagram_in_too_many_ranges_is_dropped() {
     let mut rig = Rig::new(|ip| ip.reassembly_pieces = 4);
     for piece in 0..5_u16 {
         rig.feed_bytes(1, piece * 16, true, &[0; 8]);
