@@ -75,8 +75,8 @@ knobs! {
         /// leaves a connection that only sends the memory to do so. At least
         /// 536 bytes.
         idle_window_share: u32 = 12, legal 1 => 100, drawn 1 => 100, "percent";
-        /// Largest segment sent or asked for, whatever the MTU allows: the MSS
-        /// clamp.
+        /// Largest segment sent, and largest MSS offered to a peer, whatever the MTU:
+        /// the MSS clamp.
         mss_max: u32 = 65_495, legal 64 => 65_495, drawn 64 => 9_000, "bytes";
         /// Smallest MSS accepted from a peer: a smaller one would make it cheap
         /// to cause work.
@@ -200,10 +200,9 @@ knobs! {
         segment_sizing: SegmentSizing = SegmentSizing::Transmit,
             legal SegmentSizing::Transmit => SegmentSizing::Write,
             drawn SegmentSizing::Transmit => SegmentSizing::Write, "";
-        /// Most bytes of one connection in the device backlog, if the device
-        /// reports its completions. The limit is a millisecond of the pacing
-        /// rate, or two frames if that is more, where that is less than this. 0
-        /// is unlimited.
+        /// Largest device backlog of one connection, if the device reports
+        /// completions. The effective bound is a millisecond of the pacing rate, or
+        /// two frames if that is more, but never above this knob. 0 is unlimited.
         small_queue: u32 = 1 << 20, legal 0 => 1 << 30, drawn 0 => 1 << 16, "bytes";
         /// Probe for lost tails after two round trips of silence. RFC 8985 §7.
         tail_loss_probe: bool = true, legal false => true, drawn false => true, "";

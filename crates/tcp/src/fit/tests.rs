@@ -7,7 +7,7 @@ fn two_segments_fit_into_a_small_buffer_and_large_buffers_keep_full_segments() {
     assert_eq!(two_fit(1_460, 1_024, 2), 512);
     assert_eq!(two_fit(1_460, 1_024, 0), 1_460);
     assert_eq!(two_fit(1_460, 65_536, 8), 1_460);
-    assert_eq!(two_fit(1_460, 10, 8), 64, "headers would outweigh text");
+    assert_eq!(two_fit(1_460, 10, 8), 64, "headers would outweigh payload");
 }
 
 #[test]

@@ -307,10 +307,10 @@ impl Recovery {
         if self.board.head_is_sacked(arena) {
             self.board.mark_all_lost(true, arena);
         }
-        // An ACK without news starts no search, so that a peer cannot cause
+        // An ACK that reports nothing new starts no search, so that a peer cannot cause
         // work by repeating itself.
-        let has_news = advanced || newly.bytes > 0 || input.sack.is_none();
-        let (lost, reordering_deadline) = if has_news {
+        let reports_new = advanced || newly.bytes > 0 || input.sack.is_none();
+        let (lost, reordering_deadline) = if reports_new {
             self.detect(input.path, input.now, rate, on_lost, arena)
         } else {
             (0, None)
@@ -324,7 +324,7 @@ impl Recovery {
             lost,
             dsack,
             probe_repaired: outcome == ProbeOutcome::LossRepaired,
-            reordering_deadline: has_news.then_some(reordering_deadline),
+            reordering_deadline: reports_new.then_some(reordering_deadline),
         }
     }
 

@@ -108,7 +108,7 @@ impl Scoreboard {
         let node = Sent::new(range, now, snapshot);
         if self.tail != NONE {
             let tail = arena.get_mut(self.tail);
-            debug_assert_eq!(tail.end, node.start, "a gap in what was sent");
+            debug_assert_eq!(tail.end, node.start, "a gap between the ranges sent");
             let alike = tail.status == SentStatus::InFlight && tail.retransmissions == 0;
             if alike && tail.sent_at == now {
                 tail.end = node.end;

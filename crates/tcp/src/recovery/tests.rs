@@ -151,7 +151,7 @@ fn an_overtaken_segment_is_lost_only_after_a_quarter_round_trip() {
     assert_eq!(out.change, RecoveryChange::Unchanged);
     let due = out.reordering_deadline.flatten().expect("RACK looks again");
     assert_eq!(due, Instant::from_millis(1 + 100 + 25));
-    // An ACK without news changes nothing, and leaves the timer alone.
+    // An ACK that reports nothing new changes nothing, and leaves the timer alone.
     let late = rig.ack(103, 0, &[(1, 2)]);
     assert_eq!((late.lost, late.reordering_deadline), (0, None));
     assert_eq!(rig.reordering_deadline(126), RecoveryChange::LossFound);

@@ -412,8 +412,8 @@ impl Flow {
             let range = self.rate.on_lost(MSS, sent.snapshot, now);
             self.controller.on_range_lost(&range);
         }
-        let news = lost.range(self.answered..).next().is_some();
-        if news && self.recover.is_none() {
+        let is_new = lost.range(self.answered..).next().is_some();
+        if is_new && self.recover.is_none() {
             self.recover = Some(self.next);
             self.answered = self.next;
             self.recoveries += 1;

@@ -107,7 +107,7 @@ fn an_icmp_error_counts_only_when_it_quotes_something_in_flight() {
     assert_eq!(
         pair.read(SERVER).len(),
         5_000,
-        "sent again at once, smaller"
+        "retransmitted at once in smaller segments"
     );
     pair.at(CLIENT, |connection, env| {
         connection.on_icmp(IcmpError::Unreachable { hard: true }, SeqNum(una), env);
@@ -136,7 +136,7 @@ fn a_packet_too_big_message_is_deferred_while_larger_segments_are_acknowledged()
     // Once nothing arrives any more the message may be true.
     pair.run_for(Duration::from_secs(1));
     pair.read(SERVER);
-    pair.lose = Box::new(|sent_segment| sent_segment.payload.len() > 1_000);
+    pair.lose = Box::new(|in_transit| in_transit.payload.len() > 1_000);
     pair.write(CLIENT, &[4; 3_000]);
     let una = pair.at(CLIENT, |c, env| c.info(env)).snd_una;
     let shrunk = IcmpError::FragmentationNeeded { mss_limit: 1_000 };

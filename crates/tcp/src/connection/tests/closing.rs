@@ -59,7 +59,7 @@ fn a_lost_fin_is_sent_again() {
 #[test]
 fn closing_with_unread_payload_resets_the_peer() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
-    pair.write(CLIENT, b"nobody reads this");
+    pair.write(CLIENT, b"is not read");
     pair.run_for(Duration::from_millis(100));
     close(&mut pair, SERVER);
     pair.run_for(Duration::from_millis(100));

@@ -22,10 +22,10 @@ fn uses_ecn(pair: &mut Pair, end: usize) -> bool {
 /// Marks the `nth` ECN-capable segment with payload to the server.
 fn mark_nth(nth: usize) -> SegmentChange {
     let mut seen = 0;
-    Box::new(move |sent_segment| {
-        seen += usize::from(sent_segment.ecn == Ecn::Ect0);
-        if sent_segment.ecn == Ecn::Ect0 && seen == nth {
-            sent_segment.ecn = Ecn::Ce;
+    Box::new(move |in_transit| {
+        seen += usize::from(in_transit.ecn == Ecn::Ect0);
+        if in_transit.ecn == Ecn::Ect0 && seen == nth {
+            in_transit.ecn = Ecn::Ce;
         }
     })
 }
@@ -45,7 +45,7 @@ fn ecn_is_used_when_one_side_requests_and_the_other_accepts_it() {
         let both = [CLIENT, SERVER].map(|end| uses_ecn(&mut pair, end));
         assert_eq!(both, [expected; 2], "{client:?} to {server:?}");
         pair.transfer(CLIENT, 20_000, Duration::from_secs(2));
-        let marked = data_sent(&pair, CLIENT).all(|sent_segment| sent_segment.ecn == Ecn::Ect0);
+        let marked = data_sent(&pair, CLIENT).all(|in_transit| in_transit.ecn == Ecn::Ect0);
         assert_eq!(marked, expected, "{client:?} to {server:?}");
     }
 }
@@ -59,9 +59,9 @@ fn a_peer_that_returns_both_ecn_flags_has_not_agreed() {
         (TcpFlags::NONE, false),
     ] {
         let mut pair = Pair::new(config(EcnMode::On), config(EcnMode::Accept));
-        pair.change = Box::new(move |sent_segment| {
-            if sent_segment.to == CLIENT && sent_segment.flags.contains(TcpFlags::SYN) {
-                sent_segment.flags = TcpFlags::SYN | TcpFlags::ACK | flags;
+        pair.change = Box::new(move |in_transit| {
+            if in_transit.to == CLIENT && in_transit.flags.contains(TcpFlags::SYN) {
+                in_transit.flags = TcpFlags::SYN | TcpFlags::ACK | flags;
             }
         });
         pair.run_for(Duration::from_millis(50));
@@ -72,7 +72,7 @@ fn a_peer_that_returns_both_ecn_flags_has_not_agreed() {
 #[test]
 fn an_ecn_capable_syn_is_answered_without_ecn() {
     let mut pair = Pair::new(config(EcnMode::On), config(EcnMode::Accept));
-    pair.change = Box::new(|sent_segment| sent_segment.ecn = Ecn::Ect0);
+    pair.change = Box::new(|in_transit| in_transit.ecn = Ecn::Ect0);
     pair.run_for(Duration::from_millis(50));
     assert_eq!(pair.states(), [TcpState::Established; 2]);
     assert!(!uses_ecn(&mut pair, SERVER));
@@ -81,11 +81,10 @@ fn an_ecn_capable_syn_is_answered_without_ecn() {
 #[test]
 fn the_third_syn_does_not_request_ecn() {
     let mut pair = Pair::new(config(EcnMode::On), config(EcnMode::Accept));
-    pair.lose = Box::new(|sent_segment| sent_segment.flags.contains(TcpFlags::SYN | TcpFlags::ECE));
+    pair.lose = Box::new(|in_transit| in_transit.flags.contains(TcpFlags::SYN | TcpFlags::ECE));
     pair.run_for(Duration::from_secs(10));
     assert_eq!(pair.states(), [TcpState::Established; 2]);
-    let asked =
-        |sent_segment: &&InTransit| sent_segment.flags.contains(TcpFlags::SYN | TcpFlags::CWR);
+    let asked = |in_transit: &&InTransit| in_transit.flags.contains(TcpFlags::SYN | TcpFlags::CWR);
     assert_eq!(pair.sent.iter().filter(asked).count(), 2);
     assert!(!uses_ecn(&mut pair, CLIENT));
 }
@@ -98,15 +97,15 @@ fn only_new_payload_is_ecn_capable() {
     pair.at(CLIENT, |connection, env| connection.close(env));
     pair.run_for(Duration::from_secs(1));
     let mut next = None;
-    for sent_segment in &pair.sent {
-        let new = sent_segment.to == SERVER
-            && !sent_segment.payload.is_empty()
-            && next.is_none_or(|next| sent_segment.seq.at_or_after(next));
+    for in_transit in &pair.sent {
+        let new = in_transit.to == SERVER
+            && !in_transit.payload.is_empty()
+            && next.is_none_or(|next| in_transit.seq.at_or_after(next));
         if new {
-            next = Some(sent_segment.seq + sent_segment.payload.len() as u32);
+            next = Some(in_transit.seq + in_transit.payload.len() as u32);
         }
         let expected = if new { Ecn::Ect0 } else { Ecn::NotEct };
-        assert_eq!(sent_segment.ecn, expected, "{sent_segment:?}");
+        assert_eq!(in_transit.ecn, expected, "{in_transit:?}");
     }
     assert_eq!(pair.ends[CLIENT].counters.retrans_segs, 1);
 }
@@ -122,10 +121,8 @@ fn a_window_probe_is_not_ecn_capable() {
     pair.write(CLIENT, &[1; 20_000]);
     pair.run_for(Duration::from_secs(10));
     assert!(pair.ends[CLIENT].counters.win_probe > 0);
-    for sent_segment in
-        data_sent(&pair, CLIENT).filter(|sent_segment| sent_segment.payload.len() == 1)
-    {
-        assert_eq!(sent_segment.ecn, Ecn::NotEct);
+    for in_transit in data_sent(&pair, CLIENT).filter(|in_transit| in_transit.payload.len() == 1) {
+        assert_eq!(in_transit.ecn, Ecn::NotEct);
     }
 }
 
@@ -148,7 +145,7 @@ fn a_mark_is_echoed_on_every_ack_until_cwr() {
     pair.run_for(Duration::from_millis(50));
     let cwr: Vec<usize> = data_sent(&pair, CLIENT)
         .enumerate()
-        .filter(|(_, sent_segment)| sent_segment.flags.contains(TcpFlags::CWR))
+        .filter(|(_, in_transit)| in_transit.flags.contains(TcpFlags::CWR))
         .map(|(number, _)| number + 1)
         .collect();
     let [cwr] = cwr[..] else {
@@ -157,10 +154,8 @@ fn a_mark_is_echoed_on_every_ack_until_cwr() {
     let echoes: Vec<bool> = pair
         .sent
         .iter()
-        .filter(|sent_segment| {
-            sent_segment.to == CLIENT && !sent_segment.flags.contains(TcpFlags::SYN)
-        })
-        .map(|sent_segment| sent_segment.flags.contains(TcpFlags::ECE))
+        .filter(|in_transit| in_transit.to == CLIENT && !in_transit.flags.contains(TcpFlags::SYN))
+        .map(|in_transit| in_transit.flags.contains(TcpFlags::ECE))
         .collect();
     let expected: Vec<bool> = (1..=30).map(|number| (3..cwr).contains(&number)).collect();
     assert_eq!(echoes, expected);
@@ -211,6 +206,6 @@ fn a_loss_sets_cwr_too() {
     let mut pair = agreed();
     pair.lose = lose_nth_data(SERVER, 20);
     pair.transfer(CLIENT, 200_000, Duration::from_secs(5));
-    let told = |sent_segment: &&InTransit| sent_segment.flags.contains(TcpFlags::CWR);
-    assert_eq!(data_sent(&pair, CLIENT).filter(told).count(), 1);
+    let has_cwr = |in_transit: &&InTransit| in_transit.flags.contains(TcpFlags::CWR);
+    assert_eq!(data_sent(&pair, CLIENT).filter(has_cwr).count(), 1);
 }

@@ -232,12 +232,12 @@ impl Pair {
                 continue;
             }
             let mut budget = 10_000;
-            while let Some(sent_segment) = self.poll(from) {
+            while let Some(in_transit) = self.poll(from) {
                 budget -= 1;
                 assert!(budget > 0, "an endless stream of segments");
-                self.sent.push(sent_segment.clone());
-                if !(self.lose)(&sent_segment) {
-                    self.path.push_back(sent_segment);
+                self.sent.push(in_transit.clone());
+                if !(self.lose)(&in_transit) {
+                    self.path.push_back(in_transit);
                 }
             }
             self.at(from, |connection, env| {
@@ -282,7 +282,7 @@ impl Pair {
     /// Moves time to the next event, at most to `until`. Returns false if there
     /// is none.
     pub fn step(&mut self, until: Instant) -> bool {
-        let arrival = self.path.front().map(|sent_segment| sent_segment.due);
+        let arrival = self.path.front().map(|in_transit| in_transit.due);
         let timers = self
             .ends
             .iter()
@@ -300,11 +300,11 @@ impl Pair {
         while self
             .path
             .front()
-            .is_some_and(|sent_segment| sent_segment.due <= self.now)
+            .is_some_and(|in_transit| in_transit.due <= self.now)
         {
-            let mut sent_segment = self.path.pop_front().expect("looked at");
-            (self.change)(&mut sent_segment);
-            self.deliver(&sent_segment);
+            let mut in_transit = self.path.pop_front().expect("looked at");
+            (self.change)(&mut in_transit);
+            self.deliver(&in_transit);
         }
         for end in [CLIENT, SERVER] {
             let due = self.ends[end]
@@ -325,21 +325,21 @@ impl Pair {
         while self.step(until) {}
     }
 
-    pub fn deliver(&mut self, sent_segment: &InTransit) {
-        let segment = sent_segment.segment();
-        if self.ends[sent_segment.to].connection.is_some() {
-            return self.at(sent_segment.to, |connection, env| {
+    pub fn deliver(&mut self, in_transit: &InTransit) {
+        let segment = in_transit.segment();
+        if self.ends[in_transit.to].connection.is_some() {
+            return self.at(in_transit.to, |connection, env| {
                 connection.on_segment(&segment, env)
             });
         }
-        self.listen(sent_segment);
+        self.listen(in_transit);
     }
 
     /// Acts as a listener: keeps a half-open entry, then makes a connection.
-    fn listen(&mut self, sent_segment: &InTransit) {
-        let segment = sent_segment.segment();
+    fn listen(&mut self, in_transit: &InTransit) {
+        let segment = in_transit.segment();
         let now = self.now;
-        let end = &mut self.ends[sent_segment.to];
+        let end = &mut self.ends[in_transit.to];
         if segment.has(TcpFlags::SYN) && !segment.has(TcpFlags::ACK) {
             let open = open(&end.config, 77);
             let half_open = HalfOpen::from_syn(&segment, open, &end.config, &end.pool, u32::MAX);
@@ -352,7 +352,7 @@ impl Pair {
                 ecn,
                 ..
             } = half_open.syn_ack(now);
-            let to = 1 - sent_segment.to;
+            let to = 1 - in_transit.to;
             let due = now + self.delay;
             self.path.push_back(InTransit {
                 due,
@@ -372,7 +372,7 @@ impl Pair {
             let made = Connection::accepted(&half_open, &segment, tuning, &mut end.env(now));
             end.connection = made;
             if end.connection.is_some() {
-                self.at(sent_segment.to, |connection, env| {
+                self.at(in_transit.to, |connection, env| {
                     connection.on_segment(&segment, env)
                 });
             }
@@ -412,13 +412,13 @@ pub(super) fn pattern(position: usize) -> u8 {
 pub(super) fn data_sent(pair: &Pair, from: usize) -> impl Iterator<Item = &InTransit> {
     pair.sent
         .iter()
-        .filter(move |sent_segment| sent_segment.to == 1 - from && !sent_segment.payload.is_empty())
+        .filter(move |in_transit| in_transit.to == 1 - from && !in_transit.payload.is_empty())
 }
 
 pub(super) fn lose_nth_data(to: usize, nth: usize) -> LossRule {
     let mut seen = 0;
-    Box::new(move |sent_segment| {
-        let counts = sent_segment.to == to && !sent_segment.payload.is_empty();
+    Box::new(move |in_transit| {
+        let counts = in_transit.to == to && !in_transit.payload.is_empty();
         seen += usize::from(counts);
         counts && seen == nth
     })

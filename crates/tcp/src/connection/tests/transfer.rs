@@ -40,9 +40,9 @@ fn one_loss_costs_a_fast_retransmit_and_no_timeout() {
 fn several_losses_in_a_window_are_repaired_one_a_round_trip() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
     let mut seen = 0;
-    pair.lose = Box::new(move |sent_segment| {
-        seen += usize::from(!sent_segment.payload.is_empty());
-        !sent_segment.payload.is_empty() && [30, 33, 36].contains(&seen)
+    pair.lose = Box::new(move |in_transit| {
+        seen += usize::from(!in_transit.payload.is_empty());
+        !in_transit.payload.is_empty() && [30, 33, 36].contains(&seen)
     });
     pair.transfer(CLIENT, 300_000, Duration::from_secs(10));
     let counters = &pair.ends[CLIENT].counters;
@@ -76,7 +76,7 @@ fn a_large_write_moves_through_a_tiny_pool_in_full_segments() {
     pair.run_for(Duration::from_millis(50));
     pair.transfer(CLIENT, 300_000, Duration::from_secs(60));
     let full = data_sent(&pair, CLIENT)
-        .filter(|sent_segment| sent_segment.payload.len() == 1_448)
+        .filter(|in_transit| in_transit.payload.len() == 1_448)
         .count();
     let all = data_sent(&pair, CLIENT).count();
     assert!(full * 100 >= all * 98, "{full} of {all} are full-sized");
@@ -267,12 +267,9 @@ fn each_of_the_first_two_duplicate_acks_lets_new_payload_leave() {
         let mut pair = Pair::established(config, TcpConfig::default());
         pair.transfer(CLIENT, 3_000, Duration::from_secs(1));
         pair.run_for(Duration::from_secs(1));
-        let last = pair
-            .sent
-            .iter()
-            .rfind(|sent_segment| sent_segment.to == CLIENT);
+        let last = pair.sent.iter().rfind(|in_transit| in_transit.to == CLIENT);
         let mut ack = last.expect("an ACK").clone();
-        pair.lose = Box::new(|sent_segment| sent_segment.to == SERVER);
+        pair.lose = Box::new(|in_transit| in_transit.to == SERVER);
         pair.write(CLIENT, &[7; 30_000]);
         let full = data_sent(&pair, CLIENT)
             .last()

@@ -215,8 +215,8 @@ fn unacknowledged_and_buffered_bytes_have_bounds_of_their_own() {
     let already = pair.sent.len();
     assert_eq!(pair.write(CLIENT, &[5; 40_000]), 40_000);
     pair.transmit();
-    let sent_segment: usize = pair.sent[already..].iter().map(|f| f.payload.len()).sum();
-    assert!((5_800..=7_300).contains(&sent_segment), "{sent_segment}");
+    let in_transit: usize = pair.sent[already..].iter().map(|f| f.payload.len()).sum();
+    assert!((5_800..=7_300).contains(&in_transit), "{in_transit}");
     let info = pair.at(CLIENT, |connection, env| connection.info(env));
     assert_eq!(info.limit.current(), Limit::SendBuffer);
     pair.lose = Box::new(|_| false);
@@ -339,7 +339,7 @@ fn a_lost_window_probe_does_not_delay_the_tail_once_the_window_opens() {
         ..TcpConfig::default()
     };
     let mut pair = Pair::established(TcpConfig::default(), small);
-    pair.lose = Box::new(|sent_segment| sent_segment.payload.len() == 1);
+    pair.lose = Box::new(|in_transit| in_transit.payload.len() == 1);
     pair.write(CLIENT, &[7; 2_130]);
     pair.run_for(Duration::from_secs(2));
     let probes = pair.at(CLIENT, |connection, env| {

@@ -11,11 +11,11 @@ fn the_four_cases_of_the_table_hold_across_the_wrap() {
         ("empty, open window, first", next, 0, 100, true),
         ("empty, open window, last", next + 99, 0, 100, true),
         ("empty, open window, past", next + 100, 0, 100, false),
-        ("text, closed window", next, 1, 0, false),
-        ("text, begins inside", next + 99, 50, 100, true),
-        ("text, ends inside", next - 49, 50, 100, true),
-        ("text, all old", next - 50, 50, 100, false),
-        ("text, all new", next + 100, 50, 100, false),
+        ("payload, closed window", next, 1, 0, false),
+        ("payload, begins inside", next + 99, 50, 100, true),
+        ("payload, ends inside", next - 49, 50, 100, true),
+        ("payload, all old", next - 50, 50, 100, false),
+        ("payload, all new", next + 100, 50, 100, false),
     ] {
         assert_eq!(
             acceptable(seq, len, next, window, false),

@@ -13,7 +13,7 @@ fn the_probe_waits_two_round_trips_and_longer_for_a_lone_segment() {
 #[test]
 fn the_ack_tells_whether_the_probe_repaired_anything() {
     for (name, again, ack, dsack, bare, expected) in [
-        ("new text", false, 100, false, true, ProbeOutcome::NoLoss),
+        ("new payload", false, 100, false, true, ProbeOutcome::NoLoss),
         (
             "reported twice",
             true,
@@ -23,7 +23,7 @@ fn the_ack_tells_whether_the_probe_repaired_anything() {
             ProbeOutcome::NoLoss,
         ),
         (
-            "later text acknowledged",
+            "later payload acknowledged",
             true,
             101,
             false,
