@@ -122,6 +122,21 @@ impl fmt::Display for KnobError {
 
 impl core::error::Error for KnobError {}
 
+/// The error for a text that is none of an enum's choices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParseChoiceError {
+    /// The choices, as they are written.
+    pub expected: &'static str,
+}
+
+impl fmt::Display for ParseChoiceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected {}", self.expected)
+    }
+}
+
+impl core::error::Error for ParseChoiceError {}
+
 /// A struct whose fields are knobs; made by [`knobs!`](crate::knobs!).
 pub trait KnobTable: Default {
     /// First part of each knob's name.
@@ -414,6 +429,15 @@ macro_rules! knob_choice {
         impl core::fmt::Display for $choice {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 f.write_str(self.name())
+            }
+        }
+
+        impl core::str::FromStr for $choice {
+            type Err = $crate::knobs::ParseChoiceError;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                let error = $crate::knobs::ParseChoiceError { expected: $expected };
+                <Self as $crate::knobs::KnobType>::parse(text).ok_or(error)
             }
         }
 

@@ -16,7 +16,7 @@ use alloc::{
 use fullpipe_pool::{Duration, Rng, knob_choice, knobs::nearest};
 pub use fullpipe_pool::{
     PoolConfig,
-    knobs::{KnobError, KnobInfo, KnobTable},
+    knobs::{KnobError, KnobInfo, KnobTable, ParseChoiceError},
 };
 pub use fullpipe_tcp::{CongestionAlgorithm, EcnMode, MtuProbing, SegmentSizing, TcpConfig};
 

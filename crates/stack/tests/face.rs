@@ -15,8 +15,8 @@ use fullpipe::{
     TcpError, TcpState, Tuning, Turn, UdpError, UdpId, UdpInfo, UdpQueue, UdpReady, UdpReceived,
     config::{
         ArpConfig, CongestionAlgorithm, EcnMode, IcmpConfig, IpConfig, KnobError, KnobInfo,
-        KnobTable, MtuProbing, PoolConfig, SegmentSizing, StackConfig, SynCookieUse, TcpConfig,
-        TraceConfig, UdpConfig,
+        KnobTable, MtuProbing, ParseChoiceError, PoolConfig, SegmentSizing, StackConfig,
+        SynCookieUse, TcpConfig, TraceConfig, UdpConfig,
     },
     congestion::{
         AckSample, CongestionChoice, CongestionControl, CongestionEvent, CongestionStart,
@@ -413,5 +413,37 @@ fn what_a_connection_read_can_be_named() {
             Read::Data(bytes) => assert_eq!(bytes, 1),
             Read::Empty | Read::End => {}
         }
+    }
+}
+
+#[test]
+fn enums_are_displayed_as_people_write_them() {
+    let parsed: Result<CongestionAlgorithm, ParseChoiceError> = "bbr".parse();
+    assert_eq!(parsed, Ok(CongestionAlgorithm::Bbr));
+    let refused = "vegas".parse::<CongestionAlgorithm>();
+    assert_eq!(
+        refused.expect_err("it is not built in").to_string(),
+        "expected newreno, cubic or bbr"
+    );
+    assert_eq!("20ms".parse(), Ok(Duration::from_millis(20)));
+    for (shown, expected) in [
+        (CongestionAlgorithm::Cubic.to_string(), "cubic"),
+        (EcnMode::Accept.to_string(), "accept"),
+        (
+            Limit::CwndSlowStart.to_string(),
+            "congestion_window_slow_start",
+        ),
+        (ReceiveLimit::Reader.to_string(), "slow_reader"),
+        (TcpState::SynSent.to_string(), "SYN-SENT"),
+        (RecoveryPhase::Fast.to_string(), "fast_recovery"),
+        (CloseReason::Reset.to_string(), "reset by the peer"),
+        (Holder::Datagram.to_string(), "datagram"),
+        (Pressure::High.to_string(), "high"),
+        (Medium::Ethernet.to_string(), "ethernet"),
+        (Discard::IpNoRoute.to_string(), "IpNoRoute"),
+        (DiscardReason::NoAck.to_string(), "TcpDiscardNoAck"),
+        (Duration::from_millis(1_500).to_string(), "1.5s"),
+    ] {
+        assert_eq!(shown, expected);
     }
 }

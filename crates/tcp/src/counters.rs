@@ -104,6 +104,12 @@ macro_rules! discard_reasons {
             $( $(#[doc = $doc])+ $variant, )+
         }
 
+        impl core::fmt::Display for DiscardReason {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
         impl DiscardReason {
             /// All reasons, in declaration order.
             pub const ALL: &'static [Self] = &[$( Self::$variant, )+];

@@ -35,6 +35,12 @@ macro_rules! reasons {
             }
         }
 
+        impl core::fmt::Display for $reason {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
         impl Reason for $reason {
             fn index(self) -> usize {
                 self as usize

@@ -22,6 +22,12 @@ pub enum Pressure {
     High,
 }
 
+impl core::fmt::Display for Pressure {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
 impl Pressure {
     /// The level's name in tables and JSON.
     pub const fn name(self) -> &'static str {

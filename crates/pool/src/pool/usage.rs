@@ -28,6 +28,12 @@ pub enum Holder {
     Echo,
 }
 
+impl core::fmt::Display for Holder {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
 impl Holder {
     /// Every holder, in index order.
     pub const ALL: [Self; 6] = [

@@ -62,6 +62,12 @@ pub struct IllegalTransition {
     pub trigger: Trigger,
 }
 
+impl core::fmt::Display for TcpState {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
 impl TcpState {
     /// All states.
     pub const ALL: &'static [Self] = &[

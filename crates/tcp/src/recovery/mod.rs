@@ -48,6 +48,23 @@ pub enum RecoveryPhase {
     Timeout,
 }
 
+impl RecoveryPhase {
+    /// Returns the name used in tables and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Fast => "fast_recovery",
+            Self::Timeout => "timeout_recovery",
+        }
+    }
+}
+
+impl core::fmt::Display for RecoveryPhase {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
 /// State of F-RTO, which finds out after a timeout whether it was spurious. RFC
 /// 5682 §2.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
