@@ -233,9 +233,9 @@ impl DatagramFlow {
         if read.len != self.buffer.len() {
             return Err(format!("a datagram of {} bytes was read", read.len));
         }
-        let (number, text) = self.buffer.split_at(NUMBER_LEN);
+        let (number, payload) = self.buffer.split_at(NUMBER_LEN);
         let number = u64::from_be_bytes(number.try_into().unwrap_or_default());
-        let wrong = self.pattern.first_difference(self.place(number), text);
+        let wrong = self.pattern.first_difference(self.place(number), payload);
         if number >= self.facts.sent || wrong.is_some() {
             return Err(format!("datagram {number} is not one that was sent"));
         }
@@ -280,9 +280,9 @@ impl DatagramFlow {
 
     fn compose(&mut self, number: u64) {
         let place = self.place(number);
-        let (head, text) = self.buffer.split_at_mut(NUMBER_LEN);
+        let (head, payload) = self.buffer.split_at_mut(NUMBER_LEN);
         head.copy_from_slice(&number.to_be_bytes());
-        self.pattern.fill(place, text);
+        self.pattern.fill(place, payload);
     }
 
     /// Offset in the pattern at which the payload of datagram `number` begins.

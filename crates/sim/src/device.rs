@@ -89,7 +89,7 @@ pub struct SimDevice {
     /// Bytes of frames that the link has taken completely.
     sent_bytes: u64,
     /// The link has taken a frame since the stack last asked.
-    has_news: bool,
+    has_unreported_bytes: bool,
     queue_limit: usize,
     refused: bool,
     /// Buffers for reuse.
@@ -117,7 +117,7 @@ impl SimDevice {
             cutting: VecDeque::new(),
             cutting_len: 0,
             sent_bytes: 0,
-            has_news: false,
+            has_unreported_bytes: false,
             queue_limit: model.queue.max(1),
             refused: false,
             spare: Vec::new(),
@@ -224,7 +224,7 @@ impl SimDevice {
         let frame = self.cutting.pop_front();
         if self.cutting.is_empty() {
             self.sent_bytes += self.cutting_len as u64;
-            self.has_news = self.capabilities.reports_sent;
+            self.has_unreported_bytes = self.capabilities.reports_sent;
         }
         frame
     }
@@ -240,8 +240,8 @@ impl SimDevice {
     }
 
     /// Returns true if more bytes were sent than the stack knows of.
-    pub fn has_news(&self) -> bool {
-        self.has_news
+    pub fn has_unreported_bytes(&self) -> bool {
+        self.has_unreported_bytes
     }
 
     /// Returns true if the transmit queue has room for another frame.
@@ -312,7 +312,7 @@ impl Device for SimDevice {
     }
 
     fn sent_bytes(&mut self) -> u64 {
-        self.has_news = false;
+        self.has_unreported_bytes = false;
         self.sent_bytes
     }
 }

@@ -76,7 +76,7 @@ impl<E> EventQueue<E> {
 
 /// The wake-up of one sleeper (a host, an application) in the event queue.
 ///
-/// When the sleeper's time moves later, its event stays: it comes early, finds
+/// If the sleeper's time moves later, its event stays: it comes early, finds
 /// nothing to do, and is inserted again. So a timer that every packet moves needs
 /// no event for each move.
 #[derive(Clone, Copy, Debug, Default)]

@@ -169,8 +169,8 @@ impl World {
     /// The outcome of `flow` so far.
     pub fn facts(&mut self, flow: FlowId) -> Facts {
         let [client, server] = Side::ALL.map(|side| self.end_facts(flow, side));
-        let conversation = self.flow(flow);
-        let (started, silence) = (conversation.started, conversation.longest_silence);
+        let record = self.flow(flow);
+        let (started, silence) = (record.started, record.longest_silence);
         Facts::of(started, silence, client, server)
     }
 

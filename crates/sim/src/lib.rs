@@ -18,7 +18,7 @@
 //! assert_eq!(world.facts(flow).bytes, MIB);
 //! ```
 //!
-//! What is not here: anything about one experiment (the lab's), and any device
+//! Not here: experiments, which are the lab's, and any device
 //! but the simulated one. [`link::LinkEngine`] knows no clock at all and also
 //! serves real time.
 #![forbid(unsafe_code)]

@@ -98,11 +98,11 @@ impl Meter {
     /// sender's `mtu` allow.
     pub fn full_size(&self, other: &Self, mtu: usize) -> u32 {
         let path = mtu.saturating_sub(40) as u32;
-        let text = path.min(u32::from(other.mss.unwrap_or(DEFAULT_MSS)));
+        let payload = path.min(u32::from(other.mss.unwrap_or(DEFAULT_MSS)));
         if self.timestamps && other.timestamps {
-            text - TIMESTAMPS_LEN
+            payload - TIMESTAMPS_LEN
         } else {
-            text
+            payload
         }
     }
 

@@ -80,12 +80,12 @@ impl<'a> Packet<'a> {
         if ip.protocol != Protocol::Tcp || ip.is_fragment() {
             return packet;
         }
-        if let Ok((header, text)) = TcpHeader::parse(body) {
+        if let Ok((header, payload)) = TcpHeader::parse(body) {
             packet.tcp = Some(TcpPacket {
                 src: SocketAddr::new(ip.src.into(), header.src_port),
                 dst: SocketAddr::new(ip.dst.into(), header.dst_port),
                 header,
-                payload_len: text.len() as u32,
+                payload_len: payload.len() as u32,
             });
         }
         packet

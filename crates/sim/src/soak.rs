@@ -25,7 +25,7 @@ pub struct WorldSummary {
     /// Number of hosts.
     pub hosts: usize,
     /// Number of flows.
-    pub conversations: usize,
+    pub flows: usize,
     /// Flows whose applications both read to the end.
     pub finished: usize,
     /// Bytes read by all applications; each was verified.
@@ -109,7 +109,7 @@ fn run(plan: &WorldPlan, world: &mut World) -> Result<WorldSummary, WorldFailure
 fn words_of(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
     text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic without words".into())
+        .unwrap_or_else(|| "a panic without a message".into())
 }
 
 #[cfg(test)]

@@ -285,7 +285,7 @@ impl WorldPlan {
     /// Reads a world file.
     ///
     /// # Errors
-    /// What is wrong with the text, or [`check`](Self::check)'s answer.
+    /// The error in the text, or that of [`check`](Self::check).
     pub fn from_toml(text: &str) -> Result<Self, WorldFileError> {
         let plan: Self = toml::from_str(text).map_err(|error| WorldFileError(error.to_string()))?;
         plan.check()?;

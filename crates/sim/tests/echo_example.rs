@@ -1,6 +1,6 @@
 //! The output of the example `echo_simulated`, as the README shows it.
 //!
-//! Rule: the committed file is what the example prints. `UPDATE_SNAPSHOTS=1`
+//! Rule: the committed file equals the example's output. `UPDATE_SNAPSHOTS=1`
 //! writes it anew.
 
 use std::{env, fs};

@@ -1,9 +1,8 @@
-//! Loss recovery and congestion control through two whole stacks: 100 Mbit/s,
-//! 40 ms, a queue of 1,000 packets, and one thing wrong with the path at a time.
+//! Loss recovery and congestion control through two whole stacks: 100 Mbit/s, 40
+//! ms, a queue of 1,000 packets, and one impairment at a time.
 //!
-//! Rule: what is asserted is seen on the wire or in the counters of a stack.
-//! The tables of the laboratory have the figures; here stands what must hold on
-//! every seed.
+//! Rule: assertions are about the wire or a stack's counters, and hold for every
+//! seed. The lab's tables have the measured values.
 
 use fullpipe::Config;
 use fullpipe_pool::Duration;
@@ -29,13 +28,13 @@ fn path() -> LinkModel {
     }
 }
 
-/// What a transfer came to.
+/// The outcome of a transfer.
 struct Run {
     facts: Facts,
     sender: TcpCounters,
     /// Segments that reached the receiver twice.
-    in_vain: u64,
-    /// Frames that the path towards the receiver lost.
+    received_twice: u64,
+    /// Frames lost on the path towards the receiver.
     lost: u64,
 }
 
@@ -56,7 +55,7 @@ fn transfer(
     world.run_until(flow.done(), Deadline::secs(300));
     let receiver = world.stack(server).tcp_counters();
     Run {
-        in_vain: receiver.dsack_old_sent + receiver.dsack_ofo_sent,
+        received_twice: receiver.dsack_old_sent + receiver.dsack_ofo_sent,
         sender: world.stack(client).tcp_counters().clone(),
         lost: world.link_engine(link).counters(Direction::Forward).lost,
         facts: world.facts(flow),
@@ -75,7 +74,7 @@ fn a_lost_segment_is_sent_again_once_and_its_recovery_is_not_undone() {
             let case = format!("{congestion:?} at {percent} %");
             assert_eq!(run.sender.undos, 0, "{case}");
             assert_eq!(run.facts.timeouts, 0, "{case}");
-            assert_eq!(run.in_vain, 0, "{case}");
+            assert_eq!(run.received_twice, 0, "{case}");
             assert!(run.facts.retransmissions <= run.lost, "{case}");
             let gap = run.facts.client.longest_data_gap;
             assert!(gap < Duration::from_millis(200), "{case}: silent for {gap}");
@@ -98,8 +97,11 @@ fn segments_that_overtake_others_cost_next_to_nothing() {
             let run = transfer(congestion, [reordering, path()], 16 * MIB, seed);
             let share = run.facts.goodput_bps / straight.facts.goodput_bps;
             assert!(share > 0.95, "{congestion:?}, seed {seed}: {share}");
-            let in_vain = run.in_vain as f64 / run.facts.client.data_segments as f64;
-            assert!(in_vain < 0.01, "{congestion:?}, seed {seed}: {in_vain}");
+            let received_twice = run.received_twice as f64 / run.facts.client.data_segments as f64;
+            assert!(
+                received_twice < 0.01,
+                "{congestion:?}, seed {seed}: {received_twice}"
+            );
         }
     }
 }
@@ -126,8 +128,8 @@ fn a_retransmission_lost_at_the_end_costs_a_probe_and_no_timeout() {
     let mut world = World::new(Seed(5));
     let link = world.link(path());
     let (client, server) = world.pair(&link, config);
-    // The 35th of 40 segments is lost, and so is the copy that repairs it: then
-    // all has been sent, and nothing more arrives that could tell.
+    // The 35th of 40 segments is lost, and so is its retransmission: then
+    // everything has been sent, and no later ACK can report the loss.
     let (mut first, mut dropped) = (None, 0);
     world.rule(drop_when(move |packet| {
         let Some(tcp) = packet.tcp.filter(|tcp| tcp.payload_len > 0) else {
@@ -147,18 +149,19 @@ fn a_retransmission_lost_at_the_end_costs_a_probe_and_no_timeout() {
     assert!(facts.client.longest_data_gap < Duration::from_millis(100));
 }
 
-/// What befalls the text of a sender.
+/// The impairment of a sender's payload.
 #[derive(Clone, Copy, Debug)]
-enum Strike {
+enum Impairment {
     /// Half a second of it arrives late, in order and all at once.
-    HeldBack,
+    Delayed,
     /// Half a second of it never arrives.
     Lost,
 }
 
-/// Strikes a transfer in slow start, where congestion control alone bounds it. The
-/// sender's own account before and 1.5 s after, and the counters of its stack.
-fn struck(config: Config, strike: Strike) -> (Info, Info, TcpCounters) {
+/// Impairs a transfer in slow start that is limited by congestion control alone.
+/// Returns the sender's own account before and 1.5 s after, and its stack's
+/// counters.
+fn impaired(config: Config, impairment: Impairment) -> (Info, Info, TcpCounters) {
     let mut world = World::new(Seed(1));
     let link = world.link(path());
     let (client, server) = world.pair(&link, config);
@@ -166,8 +169,8 @@ fn struck(config: Config, strike: Strike) -> (Info, Info, TcpCounters) {
     let info = |world: &mut World| *world.facts(flow).client.info.expect("it is open");
     world.run_for(Duration::from_millis(260));
     let before = info(&mut world);
-    match strike {
-        Strike::HeldBack => {
+    match impairment {
+        Impairment::Delayed => {
             let slow = LinkModel {
                 delay_us: path().delay_us + 500_000,
                 ..path()
@@ -176,7 +179,7 @@ fn struck(config: Config, strike: Strike) -> (Info, Info, TcpCounters) {
             world.run_for(Duration::from_millis(5));
             world.change_link(link, path());
         }
-        Strike::Lost => {
+        Impairment::Lost => {
             let until = world.now() + Duration::from_millis(500);
             world.rule(drop_when(move |packet| {
                 packet.is_data() && packet.at < until
@@ -191,8 +194,8 @@ fn struck(config: Config, strike: Strike) -> (Info, Info, TcpCounters) {
     )
 }
 
-/// Each congestion control, with timestamps and SACK, SACK alone and neither,
-/// towards a peer that acknowledges every segment or every second one.
+/// Each congestion control, with timestamps and SACK, with SACK alone and with
+/// neither, towards a peer that acknowledges every segment or every second one.
 fn for_each_case(mut check: impl FnMut(Config, &str)) {
     for congestion in ALGORITHMS {
         for (timestamps, sack) in [(true, true), (false, true), (false, false)] {
@@ -218,7 +221,7 @@ fn a_path_that_holds_everything_back_costs_one_segment_and_no_window() {
     for_each_case(|config, case| {
         // BBR has no threshold: it reports its window.
         let has_threshold = config.tcp.congestion != CongestionAlgorithm::Bbr;
-        let (before, after, counters) = struck(config, Strike::HeldBack);
+        let (before, after, counters) = impaired(config, Impairment::Delayed);
         assert_eq!((counters.timeouts, counters.undos), (1, 1), "{case}");
         assert_eq!(after.segments_retransmitted, 1, "{case}");
         assert_eq!(counters.fast_retrans, 0, "{case}");
@@ -232,16 +235,17 @@ fn a_path_that_holds_everything_back_costs_one_segment_and_no_window() {
 #[test]
 fn a_timeout_of_what_was_lost_is_not_undone() {
     for_each_case(|config, case| {
-        let (before, after, counters) = struck(config, Strike::Lost);
+        let (before, after, counters) = impaired(config, Impairment::Lost);
         assert!(counters.timeouts > 0, "{case}");
         assert_eq!(counters.undos, 0, "{case}");
         assert!(after.bytes_acked > before.bytes_acked + MIB, "{case}");
     });
 }
 
-/// Over a quarter of a second the timeout is hardly longer than the round trip. A
-/// loss is noticed one round trip after what was lost, and its repair is
-/// acknowledged one more after that: the timer must not run out in between.
+/// With a round trip of a quarter of a second the timeout is hardly longer than the
+/// round trip. A loss is noticed one round trip after the lost segment, and its
+/// retransmission is acknowledged one more after that: the timer must not expire in
+/// between.
 #[test]
 fn on_a_long_path_a_loss_is_repaired_without_a_timeout() {
     let long = LinkModel {
@@ -258,7 +262,7 @@ fn on_a_long_path_a_loss_is_repaired_without_a_timeout() {
             let case = format!("{congestion:?}, seed {seed}");
             assert!(run.lost > 0, "{case}");
             assert_eq!(run.facts.timeouts, 0, "{case}");
-            assert_eq!(run.in_vain, 0, "{case}");
+            assert_eq!(run.received_twice, 0, "{case}");
         }
     }
 }

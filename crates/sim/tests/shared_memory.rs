@@ -1,8 +1,8 @@
-//! Connections of one host that share its packet memory: who gives back, and
-//! what one that is idle keeps.
+//! Connections of one host that share its packet memory: buffers that shrink, and
+//! the blocks that an idle connection keeps.
 //!
-//! Rule: what is asserted is in the account of the connections themselves, in
-//! bytes and blocks. That no text is lost for it is every world's business.
+//! Rule: assertions are about the connections' own accounts, in bytes and blocks.
+//! Delivery is checked in every world.
 
 use fullpipe::Config;
 use fullpipe_pool::{Duration, Pressure};
@@ -25,7 +25,7 @@ fn tuned(memory: u64, most: u64) -> Config {
     config
 }
 
-/// A server at a switch, and around it these clients, 40 ms away.
+/// A server at a switch, with these clients around it, 40 ms away.
 fn around_a_switch<const N: usize>(
     world: &mut World,
     server: Config,
@@ -68,7 +68,7 @@ fn of_the_connections_of_one_pool_the_largest_shrinks_first() {
     let before = sizes(&mut world);
     assert!(before[0] > 4 * before[1] && before[1] > SET, "{before:?}");
     assert_eq!(world.stack(server).pool().pressure(), Pressure::Low);
-    // Their readers take nothing, so each keeps what it began with.
+    // Their readers read nothing, so each keeps its initial window.
     let never = ReadPlan::Stalls(vec![(Duration::ZERO, Duration::from_secs(3_600))]);
     for _ in 0..30 {
         let writer = Transfer::sender(WritePlan::bulk(MIB, 16 << 10));
@@ -119,6 +119,6 @@ fn an_idle_connection_holds_no_text_and_is_promised_its_window_and_no_more() {
     for info in fresh {
         assert!(info.rcv_wnd <= 10 * 1_472, "{}", info.rcv_wnd);
     }
-    // What the window of the busy one was: 0011, under Cost.
+    // The window of the busy connection: decision 0011, Cost.
     assert!(used[1].rcv_wnd > 3 * MIB as u32, "{}", used[1].rcv_wnd);
 }

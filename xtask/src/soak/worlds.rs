@@ -217,7 +217,7 @@ pub fn in_a_line(summary: &WorldSummary) -> String {
     let WorldSummary {
         seed: _,
         hosts,
-        conversations,
+        flows,
         finished,
         bytes,
         frames,
@@ -231,7 +231,7 @@ pub fn in_a_line(summary: &WorldSummary) -> String {
         rate,
     } = judged;
     format!(
-        "held: {hosts} hosts, {finished} of {conversations} conversations finished, \
+        "held: {hosts} hosts, {finished} of {flows} flows finished, \
          {bytes} bytes in {frames} frames and {steps} steps, {:.1} s of virtual time; \
          judged: repeats {repeats}, pace {pace}, rate samples {rate}",
         lasted.as_secs_f64()
@@ -240,7 +240,9 @@ pub fn in_a_line(summary: &WorldSummary) -> String {
 
 /// The message and the place of a panic.
 fn in_words(info: &PanicHookInfo<'_>) -> String {
-    let said = info.payload_as_str().unwrap_or("panicked without words");
+    let said = info
+        .payload_as_str()
+        .unwrap_or("panicked without a message");
     match info.location() {
         Some(place) => format!("{said}\nat {}:{}", place.file(), place.line()),
         None => said.to_owned(),

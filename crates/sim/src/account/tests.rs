@@ -1,4 +1,4 @@
-//! Demand, step by step.
+//! Queue demand, step by step.
 
 use super::*;
 
@@ -32,7 +32,7 @@ fn what_is_lost_waits_until_the_processor_would_have_been_done_with_it() {
     assert_eq!(demand.look(at(20), us(0), level(3, 3)), None);
     assert_eq!(demand.look(at(25), us(0), level(4, 4)), None);
     assert_eq!(demand.most(), 8);
-    // Three of the four would be done.
+    // Three of the four would have been processed.
     assert_eq!(demand.look(at(70), us(39), level(0, 4)), None);
     let over = Overflow {
         from: at(5),
@@ -40,7 +40,7 @@ fn what_is_lost_waits_until_the_processor_would_have_been_done_with_it() {
         lost: 4,
     };
     assert_eq!(demand.look(at(80), us(1), level(0, 4)), Some(over));
-    // Later losses are counted from nothing.
+    // Later losses start a new overflow.
     assert_eq!(demand.look(at(90), us(10), level(4, 5)), None);
     assert_eq!(
         demand.open().map(|open| (open.from, open.lost)),

@@ -5,20 +5,20 @@ use fullpipe_tcp::SocketOption;
 
 use super::{ReadOutcome, Socket};
 
-/// Takes and gives what a test says, and remembers what was called.
+/// Returns the results that a test sets, and records the calls.
 #[derive(Debug, Default)]
 pub struct FakeSocket {
     pub now: Instant,
-    /// Bytes `write` takes before it is full.
+    /// Bytes that `write` accepts before the socket is full.
     pub room: u64,
-    /// Bytes there are to read.
+    /// Bytes available to read.
     pub unread: u64,
-    /// Whether the peer has closed behind `unread`.
+    /// The peer has closed behind `unread`.
     pub ended: bool,
-    /// Sizes asked for in writes.
+    /// Requested sizes of writes.
     pub writes: Vec<u64>,
     pub read: u64,
-    /// What was set, in order.
+    /// The options that were set, in order.
     pub options: Vec<SocketOption>,
     /// Calls that end something, in order.
     pub endings: Vec<&'static str>,

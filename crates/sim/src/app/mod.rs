@@ -1,9 +1,9 @@
-//! What applications do with a connection.
+//! The applications of a connection.
 //!
-//! Rule: an application decides how much and when, never which bytes. The
-//! [`Socket`] writes the pattern and verifies what is read, so every
-//! application is a check of delivery. It runs when something about its
-//! connection has changed or when the time it asked for has come.
+//! Rule: an application decides how much is written and read and when, never which
+//! bytes. The [`Socket`] writes the pattern and verifies every byte read, so each
+//! application checks delivery. It runs after an event on its connection and at the
+//! time that it asked for.
 
 mod query;
 mod reader;
@@ -25,24 +25,24 @@ pub use writer::{Amount, WritePlan, WriteSize, Writer};
 use fullpipe_pool::Instant;
 use fullpipe_tcp::SocketOption;
 
-/// What a read gave.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadOutcome {
-    /// This many bytes, at least 1; they were the right ones.
+    /// This many bytes, at least 1, all verified.
     Bytes(u64),
-    /// Nothing has arrived.
+    /// No payload has arrived.
     Empty,
-    /// The peer has closed its direction, and everything has been read.
+    /// The peer has closed its direction, and everything before was read.
     End,
 }
 
 /// An application's side of its connection.
 pub trait Socket {
-    /// The time.
+    /// The current time.
     fn now(&self) -> Instant;
 
-    /// Writes the next `len` bytes of the pattern, or as many as the stack
-    /// takes; returns how many. 0 means that it is full.
+    /// Writes the next `len` bytes of the pattern, or as many as the stack accepts.
+    /// Returns the number of bytes accepted; 0 means that the send buffer is full.
     fn write(&mut self, len: u64) -> u64;
 
     /// Changes a setting of the connection.
@@ -51,30 +51,30 @@ pub trait Socket {
     /// Reads up to `len` bytes and verifies them.
     fn read(&mut self, len: u64) -> ReadOutcome;
 
-    /// Closes the direction that is written; everything written is delivered.
+    /// Closes the sending direction; everything written is still delivered.
     fn shutdown(&mut self);
 
-    /// Closes the connection: the application is done with it. What has not
-    /// been read is lost, and the peer is told so by a reset.
+    /// Closes the connection. Unread payload is lost, and the peer then gets a
+    /// reset.
     fn close(&mut self);
 
     /// Resets the connection.
     fn abort(&mut self);
 
     /// Vanishes: from now on no packet of this connection leaves this end or
-    /// arrives there, and nobody is told.
+    /// arrives at it, and the peer is not informed.
     fn vanish(&mut self);
 }
 
-/// When an application wants to run again. It also runs whenever something
-/// about its connection has changed.
+/// The time of an application's next run. It also runs after each event on its
+/// connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextRun {
-    /// Only when something has changed.
+    /// After the next event.
     OnEvent,
     /// At this time at the latest.
     At(Instant),
-    /// Never: it has closed, aborted or vanished.
+    /// Never: the application has closed, aborted or vanished.
     Done,
 }
 
@@ -91,9 +91,8 @@ impl NextRun {
     }
 }
 
-/// A program with one connection. It first runs when the connection is
-/// established.
+/// A program with one connection. It runs first when the connection is established.
 pub trait Application: std::fmt::Debug + Send {
-    /// Does what can be done now.
+    /// Does everything that is possible now.
     fn run(&mut self, socket: &mut dyn Socket) -> NextRun;
 }

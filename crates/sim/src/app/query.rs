@@ -1,9 +1,9 @@
-//! A query: the client asks once, the server thinks and then answers with a
+//! A query: the client sends one request; the server thinks and then answers with a
 //! stream.
 //!
 //! Rule: the server writes nothing before it has read the whole request and its
-//! time to think is over. How client and server read and write beyond that is
-//! said by their plans, as in any transfer.
+//! think time is over. Everything else about reading and writing is in their plans,
+//! as in any transfer.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -12,14 +12,14 @@ use super::{Application, NextRun, ReadOutcome, Socket, Transfer};
 /// The client.
 #[derive(Debug)]
 pub struct QueryClient {
-    /// Bytes of the request that are not written yet.
+    /// Bytes of the request not written yet.
     unasked: u64,
     sink: Transfer,
 }
 
 impl QueryClient {
-    /// Asks with `request` bytes and reads the answer as `sink`, which writes
-    /// nothing, reads it.
+    /// Sends a request of `request` bytes and reads the answer as `sink` does,
+    /// which writes nothing.
     pub fn new(request: u64, sink: Transfer) -> Self {
         Self {
             unasked: request,
@@ -43,10 +43,10 @@ impl Application for QueryClient {
 /// The server.
 #[derive(Debug)]
 pub struct QueryServer {
-    /// Bytes of the request that have not come yet.
+    /// Bytes of the request not read yet.
     unheard: u64,
     think: Duration,
-    /// When the answer begins, once the request is whole.
+    /// Start of the answer, once the request is complete.
     begins: Option<Instant>,
     answer: Transfer,
 }

@@ -1,33 +1,33 @@
 //! Reads a stream: eagerly, at a rate, or with stalls.
 //!
-//! Rule: a slow reader is slow by the clock, not by events: however often it is
-//! woken, it reads no more than its plan allows.
+//! Rule: the clock limits a slow reader, not its wake-ups: however often it runs,
+//! it reads no more than its plan allows.
 
 use fullpipe_pool::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::{NextRun, ReadOutcome, Socket};
 
-/// How fast a reader reads.
+/// The rate at which a reader reads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ReadPlan {
-    /// Everything, as soon as it is there.
+    /// Everything, as soon as it arrives.
     Eager,
     /// Up to `bytes` at once, then nothing for `every`.
     Rate {
-        /// Bytes of one helping.
+        /// Largest number of bytes read at one time.
         bytes: u64,
-        /// Time between two helpings.
+        /// Time after a read in which nothing is read.
         #[serde(with = "crate::text_forms::duration")]
         every: Duration,
     },
-    /// Eagerly, but not at all during the stalls: pairs of when one begins,
-    /// counted from the start, and how long it lasts. In order of time.
+    /// Eagerly, except during the stalls: pairs of begin, counted from the start,
+    /// and length, ordered by time.
     Stalls(#[serde(with = "crate::text_forms::duration_pairs")] Vec<(Duration, Duration)>),
 }
 
-/// A reader at work.
+/// A reader in operation.
 #[derive(Debug)]
 pub struct Reader {
     plan: ReadPlan,
@@ -36,11 +36,11 @@ pub struct Reader {
     read: u64,
 }
 
-/// Bytes asked for at once.
+/// Largest number of bytes read by one call.
 const READ_SIZE: u64 = 16 << 10;
 
 impl Reader {
-    /// A reader that has not begun.
+    /// A reader that has not started.
     pub fn new(plan: ReadPlan) -> Self {
         Self {
             plan,
@@ -50,8 +50,8 @@ impl Reader {
         }
     }
 
-    /// Reads what there is and the plan allows. Returns whether the end was
-    /// reached, and when to go on.
+    /// Reads as much as is available and the plan allows. Returns whether the end
+    /// of the stream was read, and the time of the next run.
     pub fn run(&mut self, socket: &mut dyn Socket) -> (bool, NextRun) {
         let now = socket.now();
         let started = *self.started.get_or_insert(now);
@@ -79,7 +79,7 @@ impl Reader {
                 ReadOutcome::Bytes(count) => {
                     allowed -= count;
                     self.read += count;
-                    // Also a helping that was smaller than it might have been.
+                    // Also after a read of fewer bytes than allowed.
                     if let ReadPlan::Rate { every, .. } = self.plan {
                         self.not_before = now + every;
                     }

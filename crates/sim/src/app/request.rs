@@ -1,29 +1,29 @@
-//! Requests and responses: a client asks, a server answers, one at a time.
+//! Requests and responses: a client sends requests, a server answers each.
 //!
-//! Rule: the next request leaves only when the whole response has been read.
-//! How long an answer took is for the measurements to say.
+//! Rule: the next request is sent only after the whole response was read. Response
+//! times are not measured here.
 
 use fullpipe_pool::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::{Application, NextRun, ReadOutcome, Socket};
 
-/// What client and server have agreed on.
+/// The plan of client and server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Requests {
-    /// How many requests.
+    /// Number of requests.
     pub count: u64,
     /// Bytes of a request; at least 1.
     pub request_len: u64,
     /// Bytes of a response; at least 1.
     pub response_len: u64,
-    /// Rest of the client between a response and the next request.
+    /// Think time of the client between a response and the next request.
     #[serde(with = "crate::text_forms::duration")]
     pub think: Duration,
 }
 
-/// How far an exchange of messages is.
+/// Bytes exchanged so far.
 #[derive(Debug, Default)]
 struct Progress {
     sent: u64,
@@ -31,7 +31,7 @@ struct Progress {
 }
 
 impl Progress {
-    /// Writes on until `goal` bytes are written in all; returns whether they are.
+    /// Writes until `goal` bytes are written in all. Returns true if they are.
     fn send_to(&mut self, goal: u64, socket: &mut dyn Socket) -> bool {
         while self.sent < goal {
             match socket.write(goal - self.sent) {
@@ -42,7 +42,7 @@ impl Progress {
         true
     }
 
-    /// Reads on until `goal` bytes are read in all, or there is no more.
+    /// Reads until `goal` bytes are read in all, or no more is available.
     fn receive_to(&mut self, goal: u64, socket: &mut dyn Socket) -> ReadOutcome {
         while self.received < goal {
             match socket.read(goal - self.received) {
@@ -65,7 +65,7 @@ pub struct Requester {
 }
 
 impl Requester {
-    /// A client that has asked nothing yet.
+    /// A client that has sent no request yet.
     pub fn new(plan: Requests) -> Self {
         Self {
             plan,
@@ -123,7 +123,7 @@ pub struct Responder {
 }
 
 impl Responder {
-    /// A server that has heard nothing yet.
+    /// A server that has read no request yet.
     pub fn new(plan: Requests) -> Self {
         Self {
             plan,

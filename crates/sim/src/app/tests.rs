@@ -1,4 +1,4 @@
-//! Applications against a socket that is not there.
+//! Applications on a fake socket.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::SocketOption;

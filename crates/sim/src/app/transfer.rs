@@ -1,32 +1,31 @@
-//! A stream in one direction or in both at once: bulk senders, sinks, slow
-//! readers, writers of odd sizes, and clients that vanish.
+//! A stream in one direction or in both: bulk senders, sinks, slow readers, writers
+//! of random sizes, and clients that vanish.
 //!
-//! Rule: an application that ends gracefully shuts down what it writes, reads
-//! to the end, and only then closes, so nothing is lost.
+//! Rule: an application that ends gracefully shuts down its sending direction,
+//! reads to the end, and only then closes, so no payload is lost.
 
 use super::{Application, NextRun, ReadPlan, Reader, Socket, WritePlan, Writer};
 use serde::{Deserialize, Serialize};
 
-/// How a transfer ends.
+/// The end of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Ending {
-    /// When both directions have ended.
+    /// The application closes after both directions have ended.
     Graceful,
-    /// It resets the connection once this many bytes have been read and
-    /// written together.
+    /// The application resets the connection after this many bytes read and written
+    /// in all.
     Abort {
         /// Bytes read and written.
         after: u64,
     },
-    /// It closes, with whatever is unread, once this many bytes have been read
-    /// and written together.
+    /// The application closes, even with unread payload, after this many bytes read
+    /// and written in all.
     Close {
         /// Bytes read and written.
         after: u64,
     },
-    /// It vanishes without a word once this many bytes have been read and
-    /// written together.
+    /// The application vanishes after this many bytes read and written in all.
     Vanish {
         /// Bytes read and written.
         after: u64,
@@ -43,7 +42,7 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// Writes (if it has a plan for it) and reads, then ends.
+    /// A transfer that writes, if `write` is a plan, and reads.
     pub fn new(write: Option<WritePlan>, read: ReadPlan, ending: Ending) -> Self {
         Self {
             writer: write.map(Writer::new),
@@ -63,7 +62,7 @@ impl Transfer {
         Self::new(None, plan, Ending::Graceful)
     }
 
-    /// Ends early if that is how it ends and it is time to.
+    /// Ends the transfer if its early end is due; returns true if it did.
     fn ends_early(&self, socket: &mut dyn Socket) -> bool {
         let moved = self.reader.read() + self.writer.as_ref().map_or(0, Writer::written);
         match self.ending {
@@ -84,8 +83,8 @@ impl Application for Transfer {
         let (read_all, read_next) = self.reader.run(socket);
         let (written_all, write_next) = match &mut self.writer {
             Some(writer) => writer.run(socket),
-            // Nothing to say, and the peer may still want to hear of its end
-            // first: a sink closes when its peer has.
+            // A sink closes after its peer has, so that the peer reads its end
+            // first.
             None => (read_all, NextRun::OnEvent),
         };
         if self.ends_early(socket) {

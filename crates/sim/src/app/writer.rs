@@ -1,8 +1,8 @@
-//! Writes a stream: how much, in which sizes, at which pace.
+//! Writes a stream: amount, sizes of writes, pauses.
 //!
-//! Rule: a write that the stack cuts short is continued with its rest, as
-//! `writeall` does; the next size is taken when a write is whole. Whether the
-//! stack may cut a write is the stack's knob, not known here.
+//! Rule: a write that the stack cuts short is continued with its rest, as Rust's
+//! `write_all` does; the next size is drawn when a write is complete. A knob of the
+//! stack decides whether writes are cut.
 
 use fullpipe_pool::{Duration, Instant, Rng};
 use fullpipe_tcp::SocketOption;
@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{NextRun, Socket};
 
-/// How much is written.
+/// The total amount written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Amount {
     /// This many bytes.
     Bytes(u64),
-    /// As much as goes, for this long from the first write on.
+    /// As much as the stack accepts, for this long from the first write.
     For(#[serde(with = "crate::text_forms::duration")] Duration),
 }
 
@@ -24,9 +24,10 @@ pub enum Amount {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum WriteSize {
-    /// All the same, in bytes.
+    /// The same for every write, in bytes.
     Fixed(u64),
-    /// Each anew from 1 to `max` bytes, small ones as likely as large ones.
+    /// Drawn for each write, from 1 to `max` bytes, small sizes as likely as large
+    /// ones.
     Odd {
         /// Largest write.
         max: u64,
@@ -55,26 +56,26 @@ impl WriteSize {
     }
 }
 
-/// What a writer does.
+/// The plan of a writer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WritePlan {
-    /// How much.
+    /// Total amount.
     pub amount: Amount,
-    /// In which pieces.
+    /// Sizes of writes.
     pub size: WriteSize,
-    /// Rest after each whole write.
+    /// Pause after each complete write.
     #[serde(with = "crate::text_forms::duration")]
     pub pause: Duration,
-    /// Room in bytes that it waits for when the send buffer is full; 0 leaves it
-    /// to the stack.
+    /// Free bytes in the send buffer that it waits for when that is full; 0 leaves
+    /// it to the stack.
     pub low_water: u32,
-    /// Less than a segment is held until all is written (`SO_NOPUSH`).
+    /// A partial segment is kept back until everything is written (`SO_NOPUSH`).
     pub no_push: bool,
 }
 
 impl WritePlan {
-    /// `bytes` in writes of `size`, without rest.
+    /// `bytes` in writes of `size`, without pauses.
     pub const fn bulk(bytes: u64, size: u64) -> Self {
         Self {
             amount: Amount::Bytes(bytes),
@@ -85,7 +86,7 @@ impl WritePlan {
         }
     }
 
-    /// Writes of `size` for as long as `length`, without rest.
+    /// Writes of `size` for the time `length`, without pauses.
     pub const fn lasting(length: Duration, size: u64) -> Self {
         Self {
             amount: Amount::For(length),
@@ -97,7 +98,7 @@ impl WritePlan {
     }
 }
 
-/// A writer at work.
+/// A writer in operation.
 #[derive(Debug)]
 pub struct Writer {
     /// Draws the sizes of writes.
@@ -105,13 +106,13 @@ pub struct Writer {
     plan: WritePlan,
     started: Option<Instant>,
     written: u64,
-    /// What is left of the current write.
+    /// Bytes left of the current write.
     rest: u64,
     not_before: Instant,
 }
 
 impl Writer {
-    /// A writer that has not begun.
+    /// A writer that has not started.
     pub fn new(plan: WritePlan) -> Self {
         Self {
             sizes: plan.size.generator(),
@@ -123,8 +124,8 @@ impl Writer {
         }
     }
 
-    /// Writes until the socket is full, a pause begins, or all is written.
-    /// Returns whether it is, and when to go on.
+    /// Writes until the socket is full, a pause begins, or everything is written.
+    /// Returns whether everything is written, and the time of the next run.
     pub fn run(&mut self, socket: &mut dyn Socket) -> (bool, NextRun) {
         if self.started.is_none() {
             self.set_up(socket);
@@ -142,7 +143,7 @@ impl Writer {
                 }
                 return (true, NextRun::OnEvent);
             }
-            // A deadline ends a write that is under way; a pause does not.
+            // The end of the plan's time cuts the current write; a pause does not.
             let deadline = match self.plan.amount {
                 Amount::Bytes(_) => NextRun::OnEvent,
                 Amount::For(length) => NextRun::At(started + length),
@@ -174,7 +175,7 @@ impl Writer {
         }
     }
 
-    /// Bytes the stack has taken.
+    /// Bytes that the stack has accepted.
     pub fn written(&self) -> u64 {
         self.written
     }

@@ -1,4 +1,4 @@
-//! Segments in every order, and what came twice.
+//! Segments in every order, and duplicates.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -73,7 +73,7 @@ fn the_longest_gap_is_between_two_segments_with_text() {
 }
 
 #[test]
-fn a_segment_from_far_away_is_no_text_of_this_conversation() {
+fn a_segment_far_outside_the_window_is_ignored() {
     let seen = arrivals(&[(1, 0, 1_000), (2, 3 << 29, 1_000), (3, 1_000, 1_000)]);
     assert_eq!((seen.received_again, seen.in_order), (0, 2_000));
 }

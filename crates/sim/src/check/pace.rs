@@ -57,7 +57,7 @@ impl PaceChecker {
     ///
     /// # Errors
     /// The time by which they left too early.
-    pub fn sent(&mut self, texts: &[u32], pacing: PacingState) -> Result<(), Violation> {
+    pub fn sent(&mut self, payloads: &[u32], pacing: PacingState) -> Result<(), Violation> {
         let PacingState {
             now,
             rate,
@@ -65,7 +65,7 @@ impl PaceChecker {
             in_flight,
             sent,
         } = pacing;
-        let bytes: u32 = texts.iter().sum();
+        let bytes: u32 = payloads.iter().sum();
         // A segment that waits for ARP counts as sent before it is seen here, and a
         // flight may have begun with it.
         let is_unseen = sent != self.seen + u64::from(bytes);
@@ -90,16 +90,16 @@ impl PaceChecker {
         if is_unseen || in_flight <= bytes + 1 {
             self.free = BURST_SEGMENTS * mss;
         }
-        for &text in texts {
+        for &payload in payloads {
             if self.free == 0 && self.debt > self.quantum + ROUNDING {
                 return Err(format!(
-                    "{text} bytes left {} early at {fastest} bytes a second: {texts:?} were sent \
+                    "{payload} bytes left {} early at {fastest} bytes a second: {payloads:?} were sent \
                      together, {in_flight} are in flight",
                     self.debt - self.quantum,
                 ));
             }
-            let charged = text.saturating_sub(self.free);
-            self.free = self.free.saturating_sub(text);
+            let charged = payload.saturating_sub(self.free);
+            self.free = self.free.saturating_sub(payload);
             self.debt += time_of(charged, fastest);
         }
         Ok(())

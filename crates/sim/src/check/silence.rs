@@ -30,7 +30,7 @@ const SLACK: Duration = Duration::from_secs(5);
 /// Checks an established connection.
 ///
 /// # Errors
-/// When it is silent although it has work to do.
+/// If it is silent although it has work to do.
 pub fn check(info: &Info, config: &TcpConfig, seen: &ConnectionView) -> Result<(), Violation> {
     if info.send_queue == 0 || seen.device_moves || info.state == fullpipe_tcp::TcpState::Closed {
         return Ok(());

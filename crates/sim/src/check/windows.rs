@@ -70,7 +70,7 @@ impl WindowChecker {
         if packet.has(TcpFlags::SYN) {
             self.syn(end, packet);
         }
-        self.text(end, packet)?;
+        self.payload(end, packet)?;
         if packet.has(TcpFlags::ACK) {
             self.ack(end, packet)?;
         }
@@ -97,14 +97,14 @@ impl WindowChecker {
         };
     }
 
-    fn text(&mut self, end: usize, packet: &TcpPacket) -> Result<(), Violation> {
+    fn payload(&mut self, end: usize, packet: &TcpPacket) -> Result<(), Violation> {
         let payload_end = packet.header.seq.wrapping_add(packet.payload_len);
         if let Some(edge) = self.ends[1 - end].edge
             && packet.payload_len > 0
             && after(payload_end, edge.wrapping_add(1))
         {
             return Err(format!(
-                "text was sent {} bytes beyond the peer's window (SEG.SEQ {}, {} bytes, edge {edge})",
+                "payload was sent {} bytes beyond the peer's window (SEG.SEQ {}, {} bytes, edge {edge})",
                 payload_end.wrapping_sub(edge),
                 packet.header.seq,
                 packet.payload_len,

@@ -169,14 +169,14 @@ impl Candidate {
         if !plain || verify_checksum(segment, ip.src.into(), ip.dst.into()).is_err() {
             return None;
         }
-        let (header, text) = TcpHeader::parse(segment).ok()?;
+        let (header, payload) = TcpHeader::parse(segment).ok()?;
         let mild = TcpFlags::ACK.union(TcpFlags::PSH).union(TcpFlags::FIN);
         let mergeable = header.flags.contains(TcpFlags::ACK)
             && header.flags.without(mild).is_empty()
-            && !text.is_empty();
+            && !payload.is_empty();
         mergeable.then_some(Self {
-            head_len: frame.len() - text.len(),
-            payload_len: text.len(),
+            head_len: frame.len() - payload.len(),
+            payload_len: payload.len(),
             flags: header.flags,
         })
     }

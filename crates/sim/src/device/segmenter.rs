@@ -35,9 +35,10 @@ pub fn cut(mut frame: Vec<u8>, meta: TxMeta) -> Vec<Vec<u8>> {
         TxChecksum::Complete,
         "the sum of a frame to be cut is left to the device"
     );
-    let (head, text) = frame.split_at(meta.header_len.into());
-    let count = text.len().div_ceil(size);
-    text.chunks(size)
+    let (head, payload) = frame.split_at(meta.header_len.into());
+    let count = payload.len().div_ceil(size);
+    payload
+        .chunks(size)
         .enumerate()
         .map(|(number, piece)| segment(head, piece, number, size, number + 1 == count))
         .collect()
@@ -73,8 +74,8 @@ pub(super) fn seal(frame: &mut [u8], identification: u16) {
     ip[10..12].copy_from_slice(&sum.to_be_bytes());
     let [src, dst] = [12, 16].map(|at| Ipv4Addr::from_bits(number_at(frame, IP_AT + at)));
     let head_len = usize::from(frame[TCP_AT + 12] >> 4) * 4;
-    let (head, text) = frame[TCP_AT..].split_at_mut(head_len);
-    set_checksum(head, src.into(), dst.into(), Checksum::of(text));
+    let (head, payload) = frame[TCP_AT..].split_at_mut(head_len);
+    set_checksum(head, src.into(), dst.into(), Checksum::of(payload));
 }
 
 /// The 32 bits at `at`.

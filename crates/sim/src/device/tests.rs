@@ -54,10 +54,16 @@ fn a_device_that_reports_counts_what_the_link_has_taken_whole() {
         device.lend(len).unwrap();
         device.send(len, TxMeta::default());
     }
-    assert_eq!((device.sent_bytes(), device.has_news()), (0, false));
+    assert_eq!(
+        (device.sent_bytes(), device.has_unreported_bytes()),
+        (0, false)
+    );
     device.next_sent().unwrap();
-    assert!(device.has_news());
-    assert_eq!((device.sent_bytes(), device.has_news()), (100, false));
+    assert!(device.has_unreported_bytes());
+    assert_eq!(
+        (device.sent_bytes(), device.has_unreported_bytes()),
+        (100, false)
+    );
 }
 
 #[test]

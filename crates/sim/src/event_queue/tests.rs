@@ -1,4 +1,4 @@
-//! The order of events, and alarms that move.
+//! The order of events, and wake-ups that move.
 
 use super::*;
 

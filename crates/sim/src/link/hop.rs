@@ -55,8 +55,8 @@ impl Hop {
         }
         .write(link);
         header.write(rest);
-        let (head, text) = rest[Ipv4Header::LEN..].split_at_mut(Icmpv4Message::LEN);
-        text.copy_from_slice(quoted);
+        let (head, payload) = rest[Ipv4Header::LEN..].split_at_mut(Icmpv4Message::LEN);
+        payload.copy_from_slice(quoted);
         message.write(head, Checksum::of(quoted));
         Some(answer)
     }

@@ -1,4 +1,4 @@
-//! What a link does, measured from outside: frames in, arrivals out.
+//! Links from outside: frames in, arrivals out.
 
 use fullpipe_pool::{Duration, Instant, Rng};
 
@@ -295,7 +295,7 @@ fn a_token_bucket_lets_a_burst_through_and_then_the_rate() {
     offer_burst(&mut link, Direction::Forward, 6, 1_000);
     let at: Vec<u64> = arrivals(&mut link).iter().map(micros).collect();
     assert_eq!(at, [0, 0, 0, 10_000, 20_000, 30_000]);
-    // An idle second fills the bucket, and no further than its size.
+    // An idle second fills the bucket to its size.
     let later = Instant::from_secs(2);
     for mark in 0..4 {
         link.offer(Direction::Forward, frame(1_000, mark), later);
@@ -309,7 +309,7 @@ fn a_token_bucket_lets_a_burst_through_and_then_the_rate() {
 
 #[test]
 fn a_token_bucket_drops_what_would_wait_longer_than_its_latency() {
-    // 500 kbit/s, 15 kB burst, 50 ms: 3125 bytes may wait beside a burst.
+    // 500 kbit/s, 15 kB burst, 50 ms: 3,125 bytes may wait besides a burst.
     let bucket = TokenBucket::with_latency(500_000, 15_000, 50_000);
     assert_eq!(bucket.limit_bytes, 18_125);
     let mut link = engine(LinkModel {
@@ -318,7 +318,7 @@ fn a_token_bucket_drops_what_would_wait_longer_than_its_latency() {
     });
     offer_burst(&mut link, Direction::Forward, 60, 1_000);
     assert_eq!(arrivals(&mut link).len(), 15 + 18);
-    // Longer than the bucket: it could wait for ever.
+    // A frame longer than the bucket would wait for ever.
     link.offer(Direction::Forward, frame(15_001, 0), Instant::from_secs(9));
     assert_eq!(link.counters(Direction::Forward).dropped_too_long, 1);
 }
@@ -472,7 +472,7 @@ fn a_description_out_of_range_is_refused_by_name() {
     }
 }
 
-/// An IPv4 frame of `len` bytes with a sound header and this ECN field.
+/// An IPv4 frame of `len` bytes with a valid header and this ECN field.
 fn ipv4_frame(len: usize, ecn: fullpipe_wire::Ecn) -> Vec<u8> {
     use fullpipe_wire::{Ipv4Header, Protocol};
     let mut frame = frame(len, 0);
@@ -532,7 +532,7 @@ fn codel_keeps_a_standing_queue_near_its_target() {
             codel,
             ..LinkModel::ideal()
         });
-        // 10 % more than the wire takes, for two seconds.
+        // 10 % more than the link's rate, for two seconds.
         let mut longest = Duration::ZERO;
         for number in 0..2_200_u64 {
             let now = Instant::from_micros(number * 1_000_000 / 1_100);

@@ -1,4 +1,4 @@
-//! What a capture would show, counted.
+//! Counts, as from a capture.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -7,15 +7,15 @@ use fullpipe_wire::{TcpHeader, TcpOptions, Timestamps};
 use super::*;
 
 fn send(meter: &mut Meter, at_ms: u64, seq: u32, payload_len: u32) {
-    let nobody = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0);
+    let anyone = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0);
     let header = TcpHeader {
         seq,
         flags: TcpFlags::ACK,
         ..TcpHeader::default()
     };
     let packet = TcpPacket {
-        src: nobody,
-        dst: nobody,
+        src: anyone,
+        dst: anyone,
         header,
         payload_len,
     };
@@ -58,15 +58,15 @@ fn the_full_size_is_what_the_peer_the_mtu_and_the_options_leave() {
             timestamps,
             ..TcpOptions::NONE
         };
-        let nobody = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0);
+        let anyone = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0);
         let header = TcpHeader {
             flags: TcpFlags::SYN,
             options,
             ..TcpHeader::default()
         };
         let packet = TcpPacket {
-            src: nobody,
-            dst: nobody,
+            src: anyone,
+            dst: anyone,
             header,
             payload_len: 0,
         };

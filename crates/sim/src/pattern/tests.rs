@@ -1,4 +1,4 @@
-//! The pattern against its own definition, at every alignment.
+//! The pattern compared with its definition, at every alignment.
 
 use super::*;
 

@@ -14,7 +14,7 @@ fn a_handful_of_random_worlds_hold_every_checker() {
     }
 }
 
-/// Costs of a processor, most of them below what a frame takes on a slow link.
+/// Costs of a processor, most of them below a frame's time on a slow link.
 fn draw_cpu(rng: &mut Rng) -> CpuModel {
     let mut up_to = |low, high| {
         let octave = rng.between(low, high);
@@ -76,6 +76,6 @@ fn capturing_a_world_changes_nothing_in_it() {
     let captured = soak_captured(&plan, Box::new(written.clone())).unwrap();
     assert_eq!(captured, soak(&plan));
     let frames = captured.unwrap().frames as usize;
-    // Each frame that left is in there, with its 14 bytes of link header at least.
+    // Each frame that left is in the file, with at least 14 bytes of link header.
     assert!(written.0.load(std::sync::atomic::Ordering::Relaxed) > 14 * frames);
 }

@@ -1,4 +1,4 @@
-//! Bytes that wait, and for how long.
+//! Waiting times of bytes.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn the_mean_is_over_bytes_and_a_write_may_leave_in_parts() {
     // All of the first, which waited 20 ms, and half of the second: 10 ms.
     waits.left(150, at(20));
     assert_eq!(waits.mean().as_micros(), 16_666);
-    // What is sent again has left before.
+    // A retransmission changes nothing.
     waits.left(150, at(50));
     waits.left(120, at(60));
     assert_eq!(waits.mean().as_micros(), 16_666);

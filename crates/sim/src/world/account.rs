@@ -1,8 +1,8 @@
-//! Who holds datagrams back, and how many wait, looked up after every step.
+//! Reads the limits of datagrams and the lengths of their queues after every step.
 //!
-//! Rule: what is found after a step holds until the next one. A datagram is held
-//! from when it is due until its last frame is in the device's queue. Nothing is
-//! looked up in a world without datagrams.
+//! Rule: the state after a step lasts until the next one. A datagram counts as
+//! waiting from its due time until its last frame is in the device's queue. A world
+//! without datagrams is not read.
 
 use fullpipe::counters::Discard;
 use fullpipe_pool::{Duration, Instant};
@@ -16,10 +16,10 @@ use crate::cpu::Cpu;
 use crate::datagrams::{DatagramFlow, DatagramFlowId};
 use crate::link::ETHERNET_HEADER_LEN;
 
-/// Bytes of a frame beside a datagram's text: Ethernet, IP and UDP.
+/// Bytes of a frame besides a datagram's payload: Ethernet, IP and UDP.
 const HEADERS: usize = ETHERNET_HEADER_LEN + Ipv4Header::LEN + UdpHeader::LEN;
 
-/// Where something was lost for want of room.
+/// The queue that overflowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OverflowPlace {
     /// The receive queue of these datagrams' socket.
@@ -28,40 +28,41 @@ pub enum OverflowPlace {
     Ring,
 }
 
-/// What datagrams have asked of their receiver's host.
+/// Queue lengths that a flow of datagrams would have needed at its receiver, and
+/// its losses at both hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DatagramDemand {
-    /// Datagrams that would have waited for the reader at once, at most, had the
+    /// Largest number of datagrams that would have waited for the reader, had the
     /// receive queue had room.
     pub queue: u64,
-    /// Frames that would have waited for the processor at once, at most, had the
+    /// Largest number of frames that would have waited for the processor, had the
     /// receive ring had room.
     pub ring: u64,
-    /// Datagrams that were lost because packet memory had no block for them.
+    /// Datagrams dropped because packet memory had no block for them.
     pub without_memory: u64,
-    /// Packets that the sender's host dropped because it did not know the neighbour's
-    /// address yet.
+    /// Packets that the sender's host dropped because the neighbour's address was
+    /// not resolved yet.
     pub without_neighbour: u64,
 }
 
-/// The receive ring and the processor of a host that receives datagrams.
+/// The load of a host that receives datagrams: its receive ring and its processor.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ReceiverLoad {
     ring: QueueDemand,
-    /// Of the last look.
+    /// Time of the last update.
     at: Instant,
-    /// Time in which the processor was at work until then.
+    /// Processor time spent until then.
     busy: Duration,
 }
 
 impl World {
-    /// From now on every overflow of a receive queue or ring of those who receive
-    /// datagrams is remembered.
+    /// Records, from now on, every overflow of receive queues and receive rings at
+    /// hosts that receive datagrams.
     pub fn remember_overflows(&mut self) {
         self.overflows.get_or_insert_default();
     }
 
-    /// Overflows that were remembered, in the order of time.
+    /// The recorded overflows, by time.
     pub fn overflows(&self) -> Vec<(HostId, OverflowPlace, Overflow)> {
         let mut all = self.overflows.clone().unwrap_or_default();
         for (number, datagrams) in self.datagrams.iter().enumerate() {
@@ -80,13 +81,13 @@ impl World {
         all
     }
 
-    /// Time and bytes of what held datagrams back so far: until the time that their
-    /// plan gives, or until the last of them was read.
+    /// Time and bytes by limit so far: until the plan's end, or until the last
+    /// datagram was read.
     pub fn datagram_account(&self, id: DatagramFlowId) -> DatagramAccount {
         self.datagrams[id.0].account_at(self.now)
     }
 
-    /// What datagrams have asked of their receiver so far.
+    /// Queue lengths needed and losses so far.
     pub fn datagram_demand(&self, id: DatagramFlowId) -> DatagramDemand {
         let datagrams = &self.datagrams[id.0];
         let [sender, host] = datagrams.hosts.map(|host| &self.hosts[host.0]);
@@ -105,7 +106,7 @@ impl World {
         }
     }
 
-    /// Looks at everyone who sends or receives datagrams.
+    /// Updates the accounts of every sender and receiver of datagrams.
     pub(super) fn watch_datagrams(&mut self) {
         for number in 0..self.datagrams.len() {
             let DatagramFlow { hosts, .. } = self.datagrams[number];
@@ -118,7 +119,7 @@ impl World {
         }
     }
 
-    /// Looks at the ring and the queues of a host that receives datagrams.
+    /// Updates the ring and the queues of a host that receives datagrams.
     fn watch_receiver(&mut self, id: HostId) {
         let now = self.now;
         let host = &mut self.hosts[id.0];
@@ -177,7 +178,7 @@ impl World {
     }
 }
 
-/// What holds the sender back.
+/// The sender's limit at `now`.
 fn sending(host: &Host, datagrams: &DatagramFlow, now: Instant) -> DatagramSendLimit {
     let unsent = host.stack.udp_info(datagrams.sockets[0]);
     let is_queued = unsent.is_ok_and(|info| info.unsent.datagrams > 0);
@@ -199,7 +200,7 @@ fn sending(host: &Host, datagrams: &DatagramFlow, now: Instant) -> DatagramSendL
     }
 }
 
-/// What the receiver is at.
+/// The receiver's limit at `now`.
 fn receiving(host: &Host, datagrams: &DatagramFlow, now: Instant) -> DatagramReceiveLimit {
     let unread = host.stack.udp_info(datagrams.sockets[1]);
     let size = datagrams.plan.size.into();

@@ -1,8 +1,8 @@
 //! Sending and reading datagrams.
 //!
-//! Rule: a host whose processor takes no time sends all that is due and reads
-//! all that is there; one whose work takes time does one datagram a call, and
-//! whatever is more urgent comes between.
+//! Rule: a host whose work takes no time sends every due datagram and reads every
+//! waiting one; a host whose work takes time handles one datagram in each call, and
+//! more urgent work comes between.
 
 use std::net::SocketAddr;
 
@@ -15,16 +15,16 @@ use crate::datagrams::{DatagramFacts, DatagramFlow, DatagramFlowId, DatagramPlan
 use crate::failure::WorldFailure;
 use crate::flow::Side;
 
-/// Where the first receiver of datagrams listens; each has a port of its own.
+/// Port of the first receiver of datagrams; each receiver has its own.
 const FIRST_PORT: u16 = 10_000;
 
 impl World {
-    /// Datagrams from one host to another, from `delay` on. They are no
-    /// conversation: no goal waits for them, so let time pass.
+    /// Sends datagrams from one host to another, from `delay` on. No goal waits for
+    /// them, so run the world for a time.
     ///
     /// # Panics
-    /// If a stack has no room for another socket, or the datagrams have none for
-    /// their number (8 bytes).
+    /// If a stack has no room for another socket, or a datagram none for its number
+    /// (8 bytes).
     pub fn datagrams(
         &mut self,
         from: HostId,
@@ -51,12 +51,12 @@ impl World {
         id
     }
 
-    /// What datagrams have come to so far.
+    /// The counts of a datagram flow so far.
     pub fn datagram_facts(&self, id: DatagramFlowId) -> DatagramFacts {
         self.datagrams[id.0].facts
     }
 
-    /// The sockets of datagrams: who sends, and who receives.
+    /// The sockets of a datagram flow: the sender's and the receiver's.
     pub fn datagram_sockets(&self, id: DatagramFlowId) -> [UdpInfo; 2] {
         let DatagramFlow { hosts, sockets, .. } = &self.datagrams[id.0];
         Side::ALL.map(|side| {
@@ -66,7 +66,7 @@ impl World {
         })
     }
 
-    /// Datagrams whose time has come.
+    /// Handles the due time of a datagram flow.
     pub(super) fn datagrams_due(&mut self, id: DatagramFlowId) -> Result<(), WorldFailure> {
         let host = self.datagrams[id.0].hosts[Side::Client.index()];
         self.hosts[host.0].idle_wakes = 0;
@@ -77,7 +77,7 @@ impl World {
         self.work(host)
     }
 
-    /// A host's stack has news of a UDP socket.
+    /// Handles a stack's event for a UDP socket.
     pub(super) fn serve_datagrams(
         &mut self,
         host: HostId,
@@ -93,7 +93,7 @@ impl World {
         }
     }
 
-    /// Sends or reads.
+    /// Sends or reads datagrams of one side.
     pub(super) fn run_datagrams(
         &mut self,
         id: DatagramFlowId,
@@ -112,7 +112,7 @@ impl World {
         Ok(())
     }
 
-    /// Sends or reads one. Returns whether there may be another at once.
+    /// Sends or reads one datagram. Returns true if another may follow at once.
     fn one_datagram(&mut self, id: DatagramFlowId, side: Side) -> Result<bool, WorldFailure> {
         let now = self.now;
         let datagrams = &mut self.datagrams[id.0];

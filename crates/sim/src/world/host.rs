@@ -1,9 +1,9 @@
-//! A host: a stack, a device, and the applications' connections.
+//! A host: a stack, a device, and the connections of applications.
 //!
-//! Rule: a host works only when something wakes it: a frame, a timer of its
-//! stack or of an application. It then works until nothing is left to do at
-//! this time, as a machine does whose processor takes no time. What is different
-//! where it takes time is in `processor.rs`.
+//! Rule: a host works only when it is woken: by a frame, or by a timer of its stack
+//! or of an application. It then works until nothing is left to do at this time,
+//! like a machine whose processor takes no time. `processor.rs` handles hosts whose
+//! processor does.
 
 use std::net::SocketAddr;
 
@@ -26,31 +26,31 @@ use crate::link::Direction;
 use crate::pcapng::TapId;
 use crate::socket::EndSocket;
 
-/// A machine of the world.
+/// A host of the world.
 #[derive(Debug)]
 pub(super) struct Host {
     pub stack: Stack,
     pub device: SimDevice,
-    /// Where its work takes time.
+    /// The processor; `None` takes no time.
     pub cpu: Option<Cpu>,
     pub config: Config,
     pub link: LinkId,
-    /// The way from here.
+    /// The link's direction away from this host.
     pub direction: Direction,
     pub wakeup: Wakeup,
-    /// For what the device holds for merging.
+    /// The wake-up for frames that the device keeps for merging.
     pub interrupt: Wakeup,
     pub tap: Option<TapId>,
-    /// The ends whose connections live here. Only looked up.
+    /// The ends whose connections live here. Never iterated.
     ends: FxHashMap<ConnectionId, EndId>,
     listener: Option<ListenerId>,
-    /// When it last sent something that is no TCP segment.
+    /// Time at which it last sent a frame without a TCP segment.
     pub last_sent_other: Option<Instant>,
-    /// Where it receives datagrams.
+    /// The load of a host that receives datagrams.
     pub receiver: Option<ReceiverLoad>,
-    /// Wake-ups by its own timers since anything came of one.
+    /// Wake-ups by its own timers since the last that had an effect.
     pub idle_wakes: u32,
-    /// Steps until memory is looked at again.
+    /// Steps until memory is checked again.
     pub verify_in: u32,
 }
 
@@ -83,19 +83,19 @@ impl Host {
 }
 
 impl Host {
-    /// Whether the stack waits for its device, and need not any more.
+    /// Returns true if the stack waited for its device and can go on.
     pub fn is_relieved(&self) -> bool {
         let device = &self.device;
         let has_room = device.was_refused() && device.has_room();
-        has_room || (device.has_news() && self.stack.waits_for_device())
+        has_room || (device.has_unreported_bytes() && self.stack.waits_for_device())
     }
 
-    /// Whether it answered SYNs that it does not remember.
+    /// Returns true if it has sent SYN cookies.
     pub fn made_cookies(&self) -> bool {
         self.stack.counters().mib.tcp_syncookies_sent > 0
     }
 
-    /// Listens at `own`, once for all conversations.
+    /// Listens at `own`, once for all flows.
     pub fn listen(&mut self, own: SocketAddr) {
         if self.listener.is_none() {
             match self.stack.tcp_listen(own, ListenOptions::default()) {
@@ -109,8 +109,8 @@ impl Host {
 impl World {
     /// Opens the connection of `flow`.
     pub(super) fn start(&mut self, flow: FlowId) -> Result<(), WorldFailure> {
-        let conversation = &self.flows[flow.0];
-        let [client, server] = [&conversation.ends[0], &conversation.ends[1]];
+        let ends = &self.flows[flow.0].ends;
+        let [client, server] = [&ends[0], &ends[1]];
         let (host, remote) = (
             client.host,
             SocketAddr::new(address_of(server.host), SERVER_PORT),
@@ -139,7 +139,7 @@ impl World {
         }
     }
 
-    /// Lets a host do everything there is to do at this time.
+    /// Lets a host do all its work of this time.
     pub(super) fn work(&mut self, id: HostId) -> Result<(), WorldFailure> {
         if self.hosts[id.0].cpu.is_some() {
             return self.process(id);
@@ -164,11 +164,11 @@ impl World {
         self.rest(id)
     }
 
-    /// The host has done what it could: it is woken by its own timers next.
+    /// Ends the host's work: its timers wake it next.
     pub(super) fn rest(&mut self, id: HostId) -> Result<(), WorldFailure> {
         self.verify_host(id)?;
         let host = &mut self.hosts[id.0];
-        // A busy processor looks at the stack's timers when it is free.
+        // A busy processor checks the stack's timers when it becomes free.
         let busy = host.cpu.as_ref().is_some_and(|cpu| cpu.is_busy(self.now));
         let due = host.stack.next_timeout().filter(|_| !busy);
         let due = due.map(|due| due.max(self.now));
@@ -182,7 +182,7 @@ impl World {
         Ok(())
     }
 
-    /// Runs the applications that the stack has news for. Returns whether any
+    /// Runs the applications that the stack has events for. Returns true if any
     /// ran.
     fn serve_events(&mut self, id: HostId) -> Result<bool, WorldFailure> {
         let mut served = false;
@@ -192,8 +192,8 @@ impl World {
         Ok(served)
     }
 
-    /// Runs the application that the stack has the next news for. Returns whether
-    /// there was any.
+    /// Runs the application of the stack's next event. Returns true if there was an
+    /// event.
     pub(super) fn serve_event(&mut self, id: HostId) -> Result<bool, WorldFailure> {
         let Some(event) = self.hosts[id.0].stack.next_event() else {
             return Ok(false);
@@ -225,12 +225,14 @@ impl World {
             let fresh = end.filter(|&end| self.end_mut(end).stage == Stage::Waiting);
             let Some(end) = fresh else {
                 if self.hosts[id.0].made_cookies() {
-                    // A late duplicate of an ACK proves its cookie again.
+                    // A late duplicate of an ACK opened the connection again by its
+                    // cookie.
                     let reset = self.hosts[id.0].stack.tcp_abort(connection, self.now);
                     reset.map_err(|error| self.refused(id, "tcp_abort", error))?;
                     continue;
                 }
-                let finding = format!("a connection from {remote} was accepted that nobody opened");
+                let finding =
+                    format!("a connection from {remote} was accepted that no client opened");
                 return Err(self.failure(format!("host {}", id.0), finding));
             };
             self.hosts[id.0].ends.insert(connection, end);
@@ -240,7 +242,7 @@ impl World {
         }
     }
 
-    /// The failure that a stack refused a call which cannot be refused.
+    /// The failure of a call that the stack must not refuse.
     pub(super) fn refused(&self, host: HostId, call: &str, error: TcpError) -> WorldFailure {
         self.failure(
             format!("host {}", host.0),
@@ -248,8 +250,8 @@ impl World {
         )
     }
 
-    /// Whether the application at `end` has a connection to work with. It is
-    /// told apart here from one that never came to be.
+    /// Returns true if the application at `end` has an established connection.
+    /// Settles an end whose connection was never established.
     fn is_open(&mut self, end: EndId) -> Result<bool, WorldFailure> {
         let now = self.now;
         let own = self.end_mut(end);
@@ -263,7 +265,7 @@ impl World {
         let ready = self.hosts[host.0].stack.tcp_ready(id, now);
         let ready = ready.map_err(|error| self.refused(host, "tcp_ready", error))?;
         if let Some(reason) = ready.closed {
-            self.let_go(end, Stage::Broken(reason))?;
+            self.release(end, Stage::Broken(reason))?;
             return Ok(false);
         }
         if ready.connected {
@@ -322,16 +324,16 @@ impl World {
             return Err(self.failure(self.place_of(end), finding));
         }
         match outcome {
-            Some(stage @ Stage::Broken(_)) => return self.let_go(end, stage),
+            Some(stage @ Stage::Broken(_)) => return self.release(end, stage),
             Some(stage) => self.settle(end, stage)?,
             None => self.wake_end(end, next),
         }
         Ok(())
     }
 
-    /// The connection at `end` has ended under its application: takes its last
-    /// measurements and gives it back.
-    fn let_go(&mut self, end: EndId, stage: Stage) -> Result<(), WorldFailure> {
+    /// Settles an end whose connection has ended under its application: takes its
+    /// last measurements and releases it.
+    fn release(&mut self, end: EndId, stage: Stage) -> Result<(), WorldFailure> {
         let now = self.now;
         let own = self.end_mut(end);
         let host = own.host;
@@ -347,7 +349,7 @@ impl World {
         self.settle(end, stage)
     }
 
-    /// Puts the application at `end` on the event queue.
+    /// Schedules the application's next run.
     fn wake_end(&mut self, end: EndId, next: NextRun) {
         let now = self.now;
         let own = self.end_mut(end);
@@ -360,7 +362,7 @@ impl World {
         }
     }
 
-    /// Nothing more happens at `end`.
+    /// Marks `end` as settled: nothing more happens there.
     pub(super) fn settle(&mut self, end: EndId, stage: Stage) -> Result<(), WorldFailure> {
         let now = self.now;
         let own = self.end_mut(end);

@@ -1,9 +1,9 @@
-//! Looking at a world while it runs: memory, limits, silence, progress.
+//! Checks a world while it runs: memory, limits, silence, progress.
 //!
-//! Rule: looking costs a bounded share of a step. A small pool is looked at
-//! after every step of its host; a large one less often, in proportion, and
-//! every one at the end of a run. Connections are looked at once in a virtual
-//! second, and at the end.
+//! Rule: the checks take a bounded share of each step. A small pool is checked
+//! after every step of its host, a large one less often in proportion, and every
+//! pool at the end of a run. Connections are checked once per virtual second and at
+//! the end.
 
 use fullpipe_pool::{Duration, Holder, Instant};
 
@@ -13,42 +13,42 @@ use crate::failure::WorldFailure;
 use crate::flow::{EndId, Flow, FlowId, Side, Stage};
 use crate::soak::WorldSummary;
 
-/// What the watch over a whole world remembers.
+/// The state of the checks of a whole world.
 #[derive(Debug, Default)]
 pub(super) struct ProgressChecker {
-    /// Bytes were read, or an end came further.
+    /// Time at which bytes were last read or an end last made progress.
     last_progress: Instant,
-    /// How long a world with work to do may go without progress.
+    /// Longest time that an unfinished world may go without progress.
     patience: Option<Duration>,
     /// Frames that left hosts since the last progress.
-    pub frames_in_vain: u64,
+    pub frames_without_progress: u64,
     next_inspection: Instant,
-    /// Rounds of work at this one point in time.
+    /// Rounds of work at the current time.
     rounds_now: u32,
 }
 
-/// More rounds of work than this at one point in time are an endless loop.
+/// More rounds of work than this at one time are an endless loop.
 const ROUNDS_AT_ONCE: u32 = 200_000;
-/// More frames than this without any progress are two ends answering each
-/// other for ever.
-const FRAMES_IN_VAIN: u64 = 50_000;
-/// More wake-ups than this by its own timers, with nothing to show for any of
-/// them, are a timer that does not know what it waits for.
+/// More frames than this without progress are two ends that answer each other
+/// endlessly.
+const FRAMES_WITHOUT_PROGRESS: u64 = 50_000;
+/// More wake-ups than this by its own timers without any effect are a timer that
+/// fires for nothing.
 const IDLE_WAKES: u32 = 1_000;
-/// Blocks and connections that are looked at for free in each step.
-const LOOKED_AT_EACH_STEP: u32 = 64;
-/// Conversations that a failure describes.
+/// Blocks and connections that may be checked in each step.
+const CHECKED_EACH_STEP: u32 = 64;
+/// Largest number of flows that a failure describes.
 const SHOWN: usize = 8;
-/// Connections are looked at this often.
+/// Interval between checks of connections.
 const INSPECTION_INTERVAL: Duration = Duration::from_secs(1);
 
 impl ProgressChecker {
     pub fn progress(&mut self, now: Instant) {
         self.last_progress = now;
-        self.frames_in_vain = 0;
+        self.frames_without_progress = 0;
     }
 
-    /// Time goes on from `before` to `now`.
+    /// Takes note that time moves from `before` to `now`.
     pub fn passed(&mut self, before: Instant, now: Instant) {
         if now > before {
             self.rounds_now = 0;
@@ -57,25 +57,25 @@ impl ProgressChecker {
 }
 
 impl World {
-    /// From now on, a world that is not done and makes no progress for this
-    /// long has failed. Give it only when nothing hinders progress: impairments
-    /// off, links up, no reader that stalls longer.
+    /// Makes an unfinished world fail that goes without progress for this long.
+    /// Call it only when nothing prevents progress: no impairments, links up, no
+    /// reader that stalls longer.
     pub fn set_patience(&mut self, patience: Duration) {
         self.watch.last_progress = self.now;
         self.watch.patience = Some(patience);
     }
 
-    /// Counts a round of work of a host, against endless loops.
+    /// Counts a round of a host's work, to detect endless loops.
     pub(super) fn count_step(&mut self, id: HostId) -> Result<(), WorldFailure> {
         self.watch.rounds_now += 1;
         if self.watch.rounds_now > ROUNDS_AT_ONCE {
-            return Err(self.host_failure(id, "it works on and on without time passing"));
+            return Err(self.host_failure(id, "it works without end while no time passes"));
         }
         Ok(())
     }
 
     /// Counts a wake-up by a host's own timer; a frame or an application's call
-    /// sets the count back.
+    /// resets the count.
     pub(super) fn count_wake(&mut self, id: HostId) -> Result<(), WorldFailure> {
         let host = &mut self.hosts[id.0];
         host.idle_wakes += 1;
@@ -86,7 +86,7 @@ impl World {
         Err(self.host_failure(id, &finding))
     }
 
-    /// The failure that `what` at a host, and what the conversations there are at.
+    /// The failure `what` of a host, with the state of its flows.
     fn host_failure(&mut self, id: HostId, what: &str) -> WorldFailure {
         let at_host = |flow: &Flow| flow.ends.iter().any(|end| end.host == id);
         let here: Vec<usize> = (0..self.flows.len())
@@ -102,7 +102,7 @@ impl World {
         )
     }
 
-    /// Looks at a host's memory and connections, if it is its turn.
+    /// Checks a host's memory and connections, if they are due.
     pub(super) fn verify_host(&mut self, id: HostId) -> Result<(), WorldFailure> {
         let host = &mut self.hosts[id.0];
         if host.verify_in > 0 {
@@ -110,12 +110,12 @@ impl World {
             return Ok(());
         }
         let size = host.config.pool.blocks + host.config.stack.connections;
-        host.verify_in = size / LOOKED_AT_EACH_STEP;
+        host.verify_in = size / CHECKED_EACH_STEP;
         host.stack.verify(self.now);
         Ok(())
     }
 
-    /// Looks at everything.
+    /// Checks everything.
     pub(super) fn verify_all(&mut self) -> Result<(), WorldFailure> {
         for host in &self.hosts {
             host.stack.verify(self.now);
@@ -123,15 +123,17 @@ impl World {
         self.inspect()
     }
 
-    /// Looks at connections and progress, if it is time to.
+    /// Checks connections and progress, if they are due.
     pub(super) fn inspect_if_due(&mut self) -> Result<(), WorldFailure> {
         if self.now < self.watch.next_inspection {
             return Ok(());
         }
         self.watch.next_inspection = self.now + INSPECTION_INTERVAL;
         self.inspect()?;
-        if self.watch.frames_in_vain > FRAMES_IN_VAIN {
-            return Err(self.unfinished(&format!("{FRAMES_IN_VAIN} frames without progress")));
+        if self.watch.frames_without_progress > FRAMES_WITHOUT_PROGRESS {
+            return Err(self.unfinished(&format!(
+                "{FRAMES_WITHOUT_PROGRESS} frames without progress"
+            )));
         }
         let idle = self.now.since(self.watch.last_progress);
         let over = self.watch.patience.is_some_and(|patience| idle > patience);
@@ -163,7 +165,7 @@ impl World {
         let Ok(info) = host.stack.tcp_info(connection, self.now) else {
             return Err(self.failure(self.place_of(id), "the stack has forgotten the connection"));
         };
-        // What it is to say, it knows since its application said so.
+        // The connection has had something to send since its application wrote it.
         let spoke = end
             .last_sent
             .max(host.last_sent_other)
@@ -179,8 +181,8 @@ impl World {
             .map_err(|finding| self.failure(self.place_of(id), finding))
     }
 
-    /// From now on an application whose peer was cut short gives up too, as
-    /// people do who wait for nothing; its connection is reset.
+    /// Resets, from now on, each connection whose peer was cut short: its
+    /// application waits in vain.
     pub fn reset_abandoned_ends(&mut self) -> Result<(), WorldFailure> {
         self.resets_abandoned = true;
         for number in 0..self.flows.len() {
@@ -189,11 +191,11 @@ impl World {
         Ok(())
     }
 
-    /// Resets ends that wait, with nothing to say, for a peer that is gone, which
-    /// they cannot find out: it never heard of the connection, because the last
-    /// segment of the handshake was lost and it has forgotten the first; or its
-    /// stack gave the rest up after its application had closed, and the word of
-    /// that was lost. Returns whether there was one.
+    /// Resets idle ends whose peer is gone without their knowledge. The peer never
+    /// heard of the connection, because the last segment of the handshake was lost
+    /// and its stack has forgotten the SYN; or its stack aborted the connection
+    /// after its application had closed, and the reset was lost. Returns true if
+    /// there was such an end.
     pub(super) fn reset_unreachable_ends(&mut self) -> Result<bool, WorldFailure> {
         let mut found = false;
         let ends = (0..self.flows.len()).flat_map(|flow| Side::ALL.map(|side| (flow, side)));
@@ -230,7 +232,7 @@ impl World {
         is_gone && info.is_ok_and(|info| info.send_queue == 0)
     }
 
-    /// Resets what is open of a conversation that is over.
+    /// Resets the open ends of a finished flow.
     pub(super) fn reset_rest(&mut self, id: FlowId) -> Result<(), WorldFailure> {
         if !self.resets_abandoned || self.flows[id.0].finished.is_none() {
             return Ok(());
@@ -241,7 +243,7 @@ impl World {
         Ok(())
     }
 
-    /// The application at `end`, if it has a connection, gives up.
+    /// Resets the connection at `end`, if it has one.
     fn reset(&mut self, end: EndId) -> Result<(), WorldFailure> {
         let now = self.now;
         let own = self.end_mut(end);
@@ -256,7 +258,7 @@ impl World {
         self.settle(end, Stage::Left)
     }
 
-    /// Checks that no connection holds memory any more.
+    /// Checks that no connection uses memory any more.
     pub(crate) fn check_all_returned(&self) -> Result<(), WorldFailure> {
         for (number, host) in self.hosts.iter().enumerate() {
             let pool = host.stack.pool();
@@ -278,7 +280,7 @@ impl World {
         WorldSummary {
             seed: self.seed,
             hosts: self.hosts.len(),
-            conversations: self.flows.len(),
+            flows: self.flows.len(),
             finished: self.flows.iter().filter(finished).count(),
             bytes: self
                 .flows
@@ -293,7 +295,7 @@ impl World {
         }
     }
 
-    /// The failure that `what` and that these conversations are not done.
+    /// The failure `what` of a world with unfinished flows.
     pub(super) fn unfinished(&mut self, what: &str) -> WorldFailure {
         let all = 0..self.flows.len();
         let open: Vec<usize> = all
@@ -315,7 +317,8 @@ impl World {
         self.failure("the world".into(), finding)
     }
 
-    /// Who holds a host's packet memory: what a stall is most often about.
+    /// The use of a host's packet memory by holder, the most frequent reason for a
+    /// stall.
     fn describe_memory(&self, host: usize) -> String {
         let pool = self.hosts[host].stack.pool();
         let held: Vec<String> = Holder::ALL
@@ -359,6 +362,6 @@ impl World {
             }
             text
         });
-        format!("conversation {}: {}", id.0, sides.join(", "))
+        format!("flow {}: {}", id.0, sides.join(", "))
     }
 }

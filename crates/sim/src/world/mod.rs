@@ -1,14 +1,13 @@
-//! A network in virtual time: hosts, links, conversations, one seed.
+//! A network in virtual time: hosts, links, flows, one seed.
 //!
-//! Rule: the same seed and the same calls give the same world, to the
-//! nanosecond and the byte. Time passes only from event to event; everything
-//! that one event causes happens at its time. Checkers look on at every step
-//! and change nothing.
+//! Rule: the same seed and the same calls give the same world, to the nanosecond
+//! and the byte. Time passes only from event to event; everything that an event
+//! causes happens at its time. Checkers observe every step and change nothing.
 //!
-//! This file builds worlds. What happens in a step is in `step.rs`, what hosts
-//! do in `host.rs` and `processor.rs`, what happens to frames in `wire.rs` and `watch.rs`, how long a world runs
-//! in `run.rs`, what is looked at in `inspect.rs`, and who holds datagrams back in
-//! `account.rs`.
+//! This file builds worlds. `step.rs` handles an event, `host.rs` and
+//! `processor.rs` a host's work, `wire.rs` and `watch.rs` frames; `run.rs` runs a
+//! world to its goal, `inspect.rs` checks it, and `account.rs` reads the limits of
+//! datagrams.
 
 mod account;
 mod datagrams;
@@ -49,7 +48,7 @@ use crate::socket::Scratch;
 pub use account::{DatagramDemand, OverflowPlace};
 use host::Host;
 
-/// What a world's chance comes from.
+/// The seed of everything random in a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Seed(pub u64);
 
@@ -65,7 +64,7 @@ pub struct LinkId(pub(crate) usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SwitchId(pub(crate) usize);
 
-/// How long a run may take, in virtual time from its start.
+/// The longest time that a run may take, in virtual time from its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadline(pub Duration);
 
@@ -81,16 +80,16 @@ impl Deadline {
     }
 }
 
-/// What can happen next.
+/// The kind of an event.
 #[derive(Debug)]
 enum WorldEvent {
     /// A link has a frame to move or to deliver.
     Link(LinkId),
     /// A stack's timer.
     Host(HostId),
-    /// A device hands up what it held for merging.
+    /// A device hands up merged segments.
     Interrupt(HostId),
-    /// A host must work whatever its timers say.
+    /// A host must work, whatever its timers say.
     Poke(HostId),
     /// An application's timer.
     End(EndId),
@@ -98,22 +97,22 @@ enum WorldEvent {
     Datagrams(DatagramFlowId),
     /// A client opens its connection.
     Start(FlowId),
-    /// A frame that a rule held back reaches the link.
+    /// A frame that a rule delayed reaches the link.
     Release(HostId, Vec<u8>),
 }
 
-/// What is at an end of a link.
+/// The node at an end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Node {
     Host(HostId),
     Switch(SwitchId),
 }
 
-/// A link and what it joins.
+/// A link and the nodes at its ends.
 #[derive(Debug)]
 struct WorldLink {
     engine: LinkEngine,
-    /// What its first and its second end are plugged into.
+    /// The nodes at its first and its second end.
     ends: [Option<Node>; 2],
     wakeup: Wakeup,
     tap: Option<TapId>,
@@ -131,31 +130,31 @@ pub struct World {
     switches: Vec<switch::Switch>,
     flows: Vec<Flow>,
     datagrams: Vec<DatagramFlow>,
-    /// Those of queues and rings, where they are remembered.
+    /// Overflows of queues and rings, if they are recorded.
     overflows: Option<Vec<(HostId, OverflowPlace, Overflow)>>,
     done: usize,
     rules: Vec<Rule>,
-    /// Conversations by the addresses of client and server. Only looked up.
+    /// Flows by the addresses of client and server. Never iterated.
     tuples: FxHashMap<(SocketAddr, SocketAddr), FlowId>,
     capture: Option<Capture>,
     capture_error: Option<io::Error>,
     scratch: Scratch,
     watch: inspect::ProgressChecker,
-    /// Ends whose peer was cut short give up.
+    /// Connections whose peer was cut short are reset.
     resets_abandoned: bool,
-    /// A link is no longer what it was made as.
+    /// A link was changed after it was made.
     links_changed: bool,
-    /// Checkers that had something to judge.
+    /// The checkers that had something to judge.
     judged: CheckCoverage,
     steps: u64,
     frames: u64,
 }
 
-/// Bytes of a write, unless something else is asked for.
+/// Bytes of a write, unless a plan says otherwise.
 const WRITE_SIZE: u64 = 16 << 10;
-/// Where every server listens.
+/// Port of every server.
 const SERVER_PORT: u16 = 5_001;
-/// Frames that a device holds for its link, unless something else is asked for.
+/// Frames that a device queues for its link, unless its model says otherwise.
 const DEVICE_QUEUE: usize = 256;
 
 impl World {
@@ -187,7 +186,7 @@ impl World {
         }
     }
 
-    /// A link that is the same in both directions. Hosts are plugged into it by
+    /// Adds a link that is the same in both directions. Plug hosts into it with
     /// [`pair`](Self::pair) or [`host`](Self::host).
     ///
     /// # Panics
@@ -196,7 +195,7 @@ impl World {
         self.link_asymmetric(link, link)
     }
 
-    /// A link whose two directions differ.
+    /// Adds a link whose two directions differ.
     ///
     /// # Panics
     /// If a description is out of range ([`LinkModel::check`]).
@@ -217,15 +216,15 @@ impl World {
         id
     }
 
-    /// A host at the first free end of `link`.
+    /// Adds a host at the first free end of `link`.
     ///
     /// # Panics
-    /// If both ends are taken, or the configuration is refused.
+    /// If both ends are taken, or the configuration is invalid.
     pub fn host(&mut self, link: &LinkId, config: Config) -> HostId {
         self.host_with(link, config, DeviceModel::plain(DEVICE_QUEUE))
     }
 
-    /// A host with a device of its own kind.
+    /// Adds a host with this device.
     ///
     /// # Panics
     /// As [`host`](Self::host).
@@ -260,7 +259,8 @@ impl World {
         id
     }
 
-    /// A client and a server, configured alike, at the two ends of `link`.
+    /// Adds a client and a server with the same configuration at the two ends of
+    /// `link`.
     ///
     /// # Panics
     /// As [`host`](Self::host).
@@ -268,8 +268,8 @@ impl World {
         (self.host(link, config.clone()), self.host(link, config))
     }
 
-    /// Lets two hosts know each other's station address, as earlier traffic
-    /// would have; otherwise a first conversation begins with that question.
+    /// Lets two hosts know each other's MAC address, as after earlier traffic;
+    /// otherwise their first connection begins with ARP.
     pub fn acquaint(&mut self, one: HostId, other: HostId) {
         for (host, peer) in [(one, other), (other, one)] {
             let [IpAddr::V4(own), IpAddr::V4(theirs)] = [host, peer].map(address_of) else {
@@ -295,12 +295,13 @@ impl World {
         }
     }
 
-    /// Adds a rule behind those there are.
+    /// Adds a rule behind the existing ones.
     pub fn rule(&mut self, rule: Rule) {
         self.rules.push(rule);
     }
 
-    /// `bytes` from `client` to `server`, written as fast as they are taken.
+    /// Sends `bytes` from `client` to `server`, written as fast as the stack
+    /// accepts them.
     pub fn send(&mut self, client: HostId, server: HostId, bytes: u64) -> FlowId {
         self.send_planned(
             client,
@@ -310,7 +311,7 @@ impl World {
         )
     }
 
-    /// A stream from `client` to `server`, written and read as planned.
+    /// Sends a stream from `client` to `server`, written and read as planned.
     pub fn send_planned(
         &mut self,
         client: HostId,
@@ -328,8 +329,8 @@ impl World {
         )
     }
 
-    /// A conversation of two applications over a connection that `client` opens
-    /// to `server` after `delay`.
+    /// Runs two applications over a connection that `client` opens to `server`
+    /// after `delay`.
     ///
     /// # Panics
     /// If the server's stack has no room for another listener.
@@ -359,15 +360,15 @@ impl World {
         id
     }
 
-    /// Makes both applications of `flow` write and read in place, in the
-    /// stack's own blocks.
+    /// Makes both applications of `flow` write and read in place, in the stack's
+    /// own blocks.
     pub fn set_in_place(&mut self, flow: FlowId, in_place: bool) {
         for end in &mut self.flows[flow.0].ends {
             end.ledger.in_place = in_place;
         }
     }
 
-    /// The time.
+    /// The current time.
     pub const fn now(&self) -> Instant {
         self.now
     }
@@ -392,13 +393,13 @@ impl World {
         (0..self.cables.len()).map(LinkId)
     }
 
-    /// The stack of a host, to look at.
+    /// The stack of a host, for inspection.
     pub fn stack(&self, host: HostId) -> &Stack {
         &self.hosts[host.0].stack
     }
 
-    /// Hands what a host's trace holds to `take`, oldest first, and empties it.
-    /// Returns how many records had been overwritten before.
+    /// Passes a host's trace records to `take`, oldest first, and empties the
+    /// trace. Returns the number of records that were overwritten before.
     pub fn drain_trace(&mut self, host: HostId, take: impl FnMut(&TraceRecord)) -> u64 {
         self.hosts[host.0].stack.drain_trace(take)
     }
@@ -417,12 +418,12 @@ impl World {
         address_of(host)
     }
 
-    /// A link at work, to look at.
+    /// The engine of a link, for inspection.
     pub fn link_engine(&self, link: LinkId) -> &LinkEngine {
         &self.cables[link.0].engine
     }
 
-    /// Changes what a link does, in both directions, from now on.
+    /// Replaces a link's model, in both directions, from now on.
     pub fn change_link(&mut self, link: LinkId, to: LinkModel) {
         self.links_changed = true;
         for direction in Direction::ALL {
@@ -431,12 +432,12 @@ impl World {
         self.schedule_link(link);
     }
 
-    /// Plugs a link in or out.
+    /// Plugs a link in, or unplugs it.
     pub fn set_link_up(&mut self, link: LinkId, up: bool) {
         self.cables[link.0].engine.set_up(up);
     }
 
-    /// Switches every impairment of every link off, and forgets the rules.
+    /// Removes every impairment of every link, and the rules.
     pub fn remove_impairments(&mut self) {
         self.rules.clear();
         for number in 0..self.cables.len() {
@@ -450,34 +451,34 @@ impl World {
         }
     }
 
-    /// How many hosts there are; they are numbered from 0.
+    /// Number of hosts; they are numbered from 0.
     pub(crate) fn host_count(&self) -> usize {
         self.hosts.len()
     }
 
-    /// Starts a capture into `out`; [`tap_host`](Self::tap_host) and
-    /// [`tap_link`](Self::tap_link) say of what.
+    /// Starts a capture into `out`, of the hosts and links chosen with
+    /// [`tap_host`](Self::tap_host) and [`tap_link`](Self::tap_link).
     ///
     /// # Errors
-    /// What the writer says.
+    /// Those of the writer.
     pub fn capture(&mut self, out: Box<dyn Write + Send>) -> io::Result<()> {
         self.capture = Some(Capture::new(out)?);
         Ok(())
     }
 
-    /// Captures what leaves and enters a host.
+    /// Captures the frames that leave and enter a host.
     ///
     /// # Errors
-    /// What the writer says; also when no capture was started.
+    /// Those of the writer, and one if no capture was started.
     pub fn tap_host(&mut self, host: HostId, name: &str) -> io::Result<()> {
         self.hosts[host.0].tap = Some(self.add_tap(name)?);
         Ok(())
     }
 
-    /// Captures what is put on a link, from either end.
+    /// Captures the frames that are put on a link at either end.
     ///
     /// # Errors
-    /// What the writer says; also when no capture was started.
+    /// Those of the writer, and one if no capture was started.
     pub fn tap_link(&mut self, link: LinkId, name: &str) -> io::Result<()> {
         self.cables[link.0].tap = Some(self.add_tap(name)?);
         Ok(())
@@ -493,7 +494,7 @@ impl World {
     /// Ends the capture.
     ///
     /// # Errors
-    /// The first thing that went wrong while writing it.
+    /// The first error of writing it.
     pub fn finish_capture(&mut self) -> io::Result<()> {
         if let Some(error) = self.capture_error.take() {
             return Err(error);
@@ -508,7 +509,7 @@ impl World {
         &self.flows[flow.0]
     }
 
-    /// Largest IP packet in bytes that a host's device takes.
+    /// Largest IP packet of a host's device, in bytes.
     pub(crate) fn mtu(&self, host: HostId) -> usize {
         let Host {
             link, direction, ..
@@ -526,12 +527,12 @@ impl World {
     }
 }
 
-/// Where a host lives: 10.0.0.1 and up.
+/// A host's address: 10.0.0.1 and up.
 fn address_of(host: HostId) -> IpAddr {
     IpAddr::V4(Ipv4Addr::from_bits(0x0a00_0001 + host.0 as u32))
 }
 
-/// A host's link address: locally administered, its number in the last bytes.
+/// A host's MAC address: locally administered, its number in the last bytes.
 fn mac_of(host: HostId) -> MacAddress {
     let [.., high, low] = (host.0 as u32).to_be_bytes();
     MacAddress([0x02, 0, 0, 0, high, low])

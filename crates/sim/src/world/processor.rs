@@ -1,11 +1,10 @@
-//! What a host does when its work takes time.
+//! The work of a host whose processor takes time.
 //!
-//! Rule: the driver comes first, then what the stack has to send, then the
-//! applications, as tasks of falling priority do, or the applications before
-//! both; none is interrupted. Between
-//! two frames received, one is sent if there is one, so that those who receive
-//! acknowledge. A frame is read by the stack, and another is on its way to the
-//! link, when what it costs has been spent.
+//! Rule: the driver comes first, then the stack's sending, then the applications,
+//! like tasks of falling priority; or the applications come before both. Nothing is
+//! interrupted. Between two received frames one is sent, if there is one, so that
+//! receivers acknowledge. The stack reads a frame, and a made frame goes to the
+//! link, when its cost has been spent.
 
 use fullpipe::turn;
 use fullpipe_pool::Duration;
@@ -15,8 +14,8 @@ use crate::cpu::{AppTask, Cpu, CpuModel};
 use crate::failure::WorldFailure;
 
 impl World {
-    /// From now on work takes `host` time. A model that costs nothing changes
-    /// nothing.
+    /// Gives `host` a processor whose work takes time from now on. A model without
+    /// costs changes nothing.
     pub fn set_cpu(&mut self, host: HostId, model: CpuModel) {
         if !model.is_free() {
             let host = &mut self.hosts[host.0];
@@ -25,19 +24,19 @@ impl World {
         }
     }
 
-    /// How long a host's processor has been at work; zero where work takes none.
+    /// Time for which a host's processor has worked; zero without a processor.
     pub fn cpu_busy(&self, host: HostId) -> Duration {
         let cpu = self.hosts[host.0].cpu.as_ref();
         cpu.map_or(Duration::ZERO, |cpu| cpu.busy(self.now))
     }
 
-    /// Frames that a host lost because its receive ring was full.
+    /// Frames that a host's full receive ring dropped.
     pub fn ring_drops(&self, host: HostId) -> u64 {
         self.hosts[host.0].device.ring_drops()
     }
 
-    /// Lets a host whose work takes time do what comes next, until it is busy or
-    /// nothing is left.
+    /// Lets a host with a processor do its next work, until it is busy or nothing
+    /// is left.
     pub(super) fn process(&mut self, id: HostId) -> Result<(), WorldFailure> {
         while !self.is_busy(id) {
             let host = &mut self.hosts[id.0];
@@ -74,8 +73,7 @@ impl World {
         cpu.is_some_and(|cpu| cpu.is_busy(self.now))
     }
 
-    /// The processor is at something that costs time. Returns false when it
-    /// costs none.
+    /// Starts work of this cost. Returns false if it costs nothing.
     fn spend(&mut self, id: HostId, cost: impl FnOnce(&CpuModel) -> Duration) -> bool {
         let Some(cpu) = &mut self.hosts[id.0].cpu else {
             return false;
@@ -89,8 +87,8 @@ impl World {
         true
     }
 
-    /// The stack reads the frame that was handed up and makes one at most.
-    /// Returns whether it did anything.
+    /// Lets the stack read the frame that was handed up and make at most one.
+    /// Returns true if it did anything.
     fn one_turn(&mut self, id: HostId) -> Result<bool, WorldFailure> {
         let host = &mut self.hosts[id.0];
         let waiting = host.device.waiting();
@@ -103,7 +101,7 @@ impl World {
         Ok(turned.more_work || turned.received > 0 || making.is_some())
     }
 
-    /// Runs one application. Returns false when none has anything to do.
+    /// Runs one application. Returns false if none has anything to do.
     fn one_application(&mut self, id: HostId) -> Result<bool, WorldFailure> {
         let waiting = self.hosts[id.0].cpu.as_mut();
         let served = match waiting.and_then(Cpu::next_task) {

@@ -1,8 +1,7 @@
-//! How long a world runs.
+//! Runs a world to a goal or for a time.
 //!
-//! Rule: a run ends with its goal, with a failure, or at its deadline; a world
-//! in which nothing can ever happen again, and whose goal is not reached, has
-//! failed there and then.
+//! Rule: a run ends with its goal, with a failure, or at its deadline. A world
+//! without further events whose goal is not reached has failed at once.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -14,8 +13,8 @@ impl World {
     /// Runs until `goal` is reached.
     ///
     /// # Panics
-    /// With the failure in words, when a checker finds something, when nothing
-    /// can happen any more, or when the deadline passes first.
+    /// If a checker finds a violation, no event is left, or the deadline passes
+    /// first.
     pub fn run_until(&mut self, goal: Goal, deadline: Deadline) {
         if let Err(failure) = self.try_run_until(goal, deadline) {
             panic!("{failure}");
@@ -25,8 +24,8 @@ impl World {
     /// Runs until `goal` is reached.
     ///
     /// # Errors
-    /// When a checker finds something, when nothing can happen any more, or
-    /// when the deadline passes first.
+    /// If a checker finds a violation, no event is left, or the deadline passes
+    /// first.
     pub fn try_run_until(&mut self, goal: Goal, deadline: Deadline) -> Result<(), WorldFailure> {
         let end = self.now + deadline.0;
         while !self.is_reached(goal) {
@@ -40,37 +39,36 @@ impl World {
                     return Err(self.unfinished(&what));
                 }
                 None if self.reset_unreachable_ends()? => {}
-                None => return Err(self.unfinished("nothing will ever happen again")),
+                None => return Err(self.unfinished("no event is left")),
             }
         }
         self.verify_all()
     }
 
-    /// Runs for `length`, whatever happens.
+    /// Runs for `length`.
     ///
     /// # Panics
-    /// With the failure in words, when a checker finds something.
+    /// If a checker finds a violation.
     pub fn run_for(&mut self, length: Duration) {
         if let Err(failure) = self.try_run_for(length) {
             panic!("{failure}");
         }
     }
 
-    /// Runs for `length`, whatever happens.
+    /// Runs for `length`.
     ///
     /// # Errors
-    /// When a checker finds something.
+    /// If a checker finds a violation.
     pub fn try_run_for(&mut self, length: Duration) -> Result<(), WorldFailure> {
         self.try_pass(length)?;
         self.verify_all()
     }
 
-    /// Runs for `length` as part of a longer run. Memory is looked at now and
-    /// then, as always, but not as a whole at the end: that costs as much as
-    /// thousands of events.
+    /// Runs for `length` as part of a longer run: without the check of all memory
+    /// at the end, which costs as much as thousands of events.
     ///
     /// # Errors
-    /// When a checker finds something.
+    /// If a checker finds a violation.
     pub fn try_pass(&mut self, length: Duration) -> Result<(), WorldFailure> {
         let end = self.now + length;
         while self.events.next_at().is_some_and(|at| at <= end) {
@@ -85,7 +83,7 @@ impl World {
         self.now = end;
     }
 
-    /// Whether `goal` has been reached.
+    /// Returns true if `goal` has been reached.
     pub fn is_reached(&self, goal: Goal) -> bool {
         match goal {
             Goal::Done(flow) => self.flows[flow.0].finished.is_some(),

@@ -1,7 +1,7 @@
 //! One step: the next event, and everything it causes at its time.
 //!
-//! Rule: an event is handled completely before the next is taken; whoever was
-//! touched is put on the event queue again.
+//! Rule: an event is handled completely before the next is taken, and the next
+//! wake-up of every host and link involved is scheduled.
 
 use super::{Host, HostId, LinkId, Node, World, WorldEvent};
 use crate::cpu::AppTask;
@@ -9,7 +9,7 @@ use crate::failure::WorldFailure;
 use crate::link::Direction;
 
 impl World {
-    /// Lets the next event happen. False when there is none.
+    /// Handles the next event. Returns false when there is none.
     pub(super) fn step(&mut self) -> Result<bool, WorldFailure> {
         let Some((at, event)) = self.events.take() else {
             return Ok(false);
@@ -66,8 +66,8 @@ impl World {
         Ok(true)
     }
 
-    /// Delivers what has arrived over `link`, and lets the hosts at its ends
-    /// send when it has become free for them.
+    /// Delivers the frames that have arrived over `link`, and lets the hosts at its
+    /// ends send when it has become free.
     fn move_link(&mut self, link: LinkId) -> Result<(), WorldFailure> {
         let mut touched: [Option<HostId>; 2] = [None; 2];
         while let Some(delivery) = self.cables[link.0].engine.take(self.now) {
@@ -94,7 +94,7 @@ impl World {
         Ok(())
     }
 
-    /// Puts `link` on the event queue for when it has something to do.
+    /// Schedules the next event of `link`.
     pub(super) fn schedule_link(&mut self, link: LinkId) {
         let cable = &mut self.cables[link.0];
         if let Some(at) = cable.wakeup.set(cable.engine.next_event()) {

@@ -1,10 +1,9 @@
-//! Switches: what joins more than two hosts, or two hosts over several links.
+//! Switches: they join more than two hosts, or two hosts over several links.
 //!
-//! Rule: a switch takes no time and holds no frame; what waits, waits in the
-//! link it goes out by, so a queue that many share is the queue of one link
-//! between two switches. It learns where a host is from the frames that come
-//! from there, and sends everywhere what is for a host it has not heard.
-//! Switches and links never make a circle.
+//! Rule: a switch takes no time and queues no frame. Frames wait in the link they
+//! go out by, so a shared queue is that of one link between two switches. A switch
+//! learns a host's port from the host's frames and floods frames for hosts that it
+//! has not learned. Switches and links form a tree.
 
 use fullpipe_wire::EthernetHeader;
 
@@ -16,7 +15,7 @@ use crate::link::Direction;
 pub(super) struct Switch {
     /// The links plugged into it, and the direction away from it.
     ports: Vec<(LinkId, Direction)>,
-    /// By which port a host is reached, by the host's number.
+    /// The port of each host, by the host's number.
     learned: Vec<Option<usize>>,
 }
 
@@ -38,7 +37,7 @@ impl Switch {
 }
 
 impl World {
-    /// A switch, which joins all links that are plugged into it.
+    /// Adds a switch, which joins all links that are plugged into it.
     pub fn switch(&mut self) -> SwitchId {
         self.switches.push(Switch::default());
         SwitchId(self.switches.len() - 1)
@@ -47,7 +46,7 @@ impl World {
     /// Plugs the first free end of `link` into `switch`.
     ///
     /// # Panics
-    /// If both ends are taken, or if the link would close a circle.
+    /// If both ends are taken, or if the link would close a loop.
     pub fn plug(&mut self, link: &LinkId, switch: SwitchId) {
         let ends = self.cables[link.0].ends;
         let Some(direction) = Direction::ALL
@@ -68,7 +67,7 @@ impl World {
         self.switches[switch.0].ports.push((*link, direction));
     }
 
-    /// Whether frames find a way from one switch to the other.
+    /// Returns true if the two switches are connected.
     fn is_joined(&self, from: SwitchId, to: SwitchId) -> bool {
         let mut reached = vec![false; self.switches.len()];
         let mut left = vec![from];
@@ -87,8 +86,8 @@ impl World {
         reached[to.0]
     }
 
-    /// A frame comes out of the link `from` at `switch`: it goes on towards the
-    /// host it is for, or everywhere.
+    /// Forwards a frame that comes out of the link `from` at `switch`: to the port
+    /// of its host, or to all others.
     pub(super) fn forward(&mut self, switch: SwitchId, from: LinkId, frame: Vec<u8>) {
         let Ok((header, _)) = EthernetHeader::parse(&frame) else {
             return;

@@ -1,4 +1,4 @@
-//! Whole worlds: hand-made ones, whose outcome can be reckoned.
+//! Hand-made worlds whose outcome can be computed.
 
 mod datagrams;
 mod path_mtu;
@@ -70,7 +70,7 @@ fn a_bulk_transfer_fills_a_bottleneck() {
     let flow = world.send(client, server, 4 * MIB);
     world.run_until(flow.done(), Deadline::secs(20));
     let facts = world.facts(flow);
-    // 1448 of 1514 bytes are text.
+    // 1448 of 1514 bytes are payload.
     assert!(
         facts.goodput_bps > 9_300_000.0,
         "{} bit/s",
@@ -155,7 +155,8 @@ fn a_radio_with_a_delayed_ack_peer_carries_a_writer_from_a_tiny_pool() {
 
 #[test]
 fn requests_and_answers_take_a_round_trip_each() {
-    // Answers of a segment and a part: Nagle would wait for the delayed ACK.
+    // Responses of a segment and a part: with Nagle they would wait for the delayed
+    // ACK.
     let mut config = Config::default();
     config.tcp.nagle = false;
     let mut world = World::new(Seed(5));
@@ -331,7 +332,7 @@ fn an_answer_is_measured_like_any_stream_once_the_facts_are_turned() {
     assert_eq!((facts.bytes, facts.client.written), (500 * KIB, 500 * KIB));
     assert_eq!(facts.server.written, 300);
     let first = facts.server.first_read.unwrap() - facts.started;
-    // The neighbour, the handshake, the query with its answer: a round trip each.
+    // ARP, the handshake, and the query with its answer: a round trip each.
     let expected = think + Duration::from_millis(60);
     assert!(
         first >= expected && first < expected + Duration::from_millis(1),
@@ -340,9 +341,9 @@ fn an_answer_is_measured_like_any_stream_once_the_facts_are_turned() {
     assert!(facts.elapsed > first && facts.server.last_read > facts.server.first_read);
 }
 
-/// A reader that stops while everything towards its peer is lost: the window closes,
-/// no probe is answered, and the sender goes away without a word. What the reader
-/// says later is answered with a reset.
+/// A reader stalls while every packet towards its peer is lost: the window closes,
+/// no probe is answered, and the sender aborts silently. The reader's later
+/// segments are answered with a reset.
 #[test]
 fn a_sender_whose_probes_are_lost_goes_without_a_word_and_answers_with_a_reset_later() {
     let mut world = World::new(Seed(9));
@@ -376,7 +377,7 @@ fn a_sender_whose_probes_are_lost_goes_without_a_word_and_answers_with_a_reset_l
     let info = facts.client.info.unwrap();
     assert_eq!(facts.client.stage, Stage::Broken(CloseReason::TimedOut));
     assert_eq!((facts.client.resets, facts.server.resets), (0, 0));
-    assert_eq!(facts.server.stage, Stage::Open, "nobody told it");
+    assert_eq!(facts.server.stage, Stage::Open, "it got no reset");
     assert!(info.zero_window_probes >= 15, "{}", info.zero_window_probes);
     world.run_for(Duration::from_secs(60));
     let facts = world.facts(flow);
@@ -386,8 +387,8 @@ fn a_sender_whose_probes_are_lost_goes_without_a_word_and_answers_with_a_reset_l
     assert_eq!(facts.server.stage, Stage::Broken(CloseReason::Reset));
 }
 
-/// What linux promises: ten segments at first, then `tcp_adv_win_scale` of the
-/// buffer, which grows only if it may.
+/// Windows as Linux has them: ten segments at first, then the share of the buffer
+/// that `tcp_adv_win_scale` gives; the buffer grows only if autotuning is on.
 #[test]
 fn a_linux_host_offers_ten_segments_and_then_the_windows_share_of_its_buffer() {
     for (moderate, scale, least, most) in [
@@ -405,7 +406,7 @@ fn a_linux_host_offers_ten_segments_and_then_the_windows_share_of_its_buffer() {
         linux.set("tcp_adv_win_scale", scale).unwrap();
         let (client, server) = world.pair(&link, linux);
         let flow = world.send(client, server, 20 * MIB);
-        // The neighbour and the handshake take a round trip each.
+        // ARP and the handshake take a round trip each.
         world.run_for(Duration::from_millis(45));
         let window = |world: &mut World| world.facts(flow).client.info.unwrap().max_snd_wnd;
         assert_eq!(window(&mut world), 10 * 1_460);

@@ -1,7 +1,7 @@
-//! Looking at what a stack makes and what reaches it, frame by frame.
+//! Checks the frames that a stack makes and those that reach it.
 //!
-//! Rule: a frame is looked at in the turn that made it, before it may have to
-//! wait for the link, because what is right depends on what its host knew then.
+//! Rule: a frame is checked in the turn that made it, before it waits for the link,
+//! because the checks depend on the host's knowledge at that time.
 
 use fullpipe_wire::{Checksum, ChecksumPolicy, EthernetHeader, Ipv4Header, Protocol};
 
@@ -12,19 +12,19 @@ use crate::flow::{EndId, Side};
 use crate::link::{Direction, ETHERNET_HEADER_LEN, LinkModel};
 use crate::packet::{Packet, TcpPacket};
 
-/// Text that one end of a conversation has sent in a turn.
+/// Payload lengths that one end of a flow has sent in a turn.
 struct SentPayload {
     end: EndId,
-    texts: Vec<u32>,
+    payloads: Vec<u32>,
 }
 
 impl World {
-    /// A segment of `sender`'s reaches the other end, in `frame`.
+    /// Takes note of a segment of `sender` that reaches the other end in `frame`.
     pub(super) fn watch_arrival(&mut self, sender: EndId, tcp: &TcpPacket, frame: &[u8]) {
         let now = self.now;
         let other = &mut self.flows[sender.flow.0].ends[sender.side.other().index()];
-        // What a device holds back to merge it is not known when it arrives, nor
-        // what waits for a processor.
+        // The stack does not know a frame yet that its device keeps for merging or
+        // that waits for a processor.
         let host = &self.hosts[other.host.0];
         let is_known = !host.device.merges() && host.cpu.is_none() && is_undamaged(frame);
         if is_known {
@@ -32,15 +32,16 @@ impl World {
         }
     }
 
-    /// Looks at what a host's stack has made since `waiting` frames waited.
+    /// Checks the frames that a host's stack has made since `waiting` frames
+    /// waited.
     pub(super) fn watch_made(&mut self, id: HostId, waiting: usize) -> Result<(), WorldFailure> {
         let host = &self.hosts[id.0];
         if host.device.waiting() == waiting {
             return Ok(());
         }
-        // A stack that lacks ranges to remember what it sent rightly knows less
-        // than what it was told, and takes more for being in flight: when a flight
-        // begins, which may leave unpaced, is then not to be seen from outside.
+        // A stack without ranges for everything it sent knows less than its ACKs
+        // told it and counts more as in flight. The start of an unpaced flight then
+        // cannot be observed from outside.
         let knows_all = host.stack.sent_ranges_refused() == 0;
         let frames = host.device.made_since(waiting);
         let segments: Vec<TcpPacket> = frames
@@ -53,18 +54,19 @@ impl World {
             };
             let now = self.now;
             if knows_all {
-                let verdict = self.end_mut(end).repeats.sent(&tcp, now);
-                let told = verdict.map_err(|finding| self.failure(self.place_of(end), finding))?;
-                self.judged.repeats |= told;
+                let checked = self.end_mut(end).repeats.sent(&tcp, now);
+                let judged =
+                    checked.map_err(|finding| self.failure(self.place_of(end), finding))?;
+                self.judged.repeats |= judged;
             }
             if tcp.payload_len == 0 {
                 continue;
             }
             match made.iter_mut().find(|made| made.end == end) {
-                Some(made) => made.texts.push(tcp.payload_len),
+                Some(made) => made.payloads.push(tcp.payload_len),
                 None => made.push(SentPayload {
                     end,
-                    texts: vec![tcp.payload_len],
+                    payloads: vec![tcp.payload_len],
                 }),
             }
         }
@@ -94,8 +96,8 @@ impl World {
                 in_flight: info.in_flight,
                 sent: info.bytes_sent + info.bytes_retransmitted,
             };
-            let verdict = self.end_mut(end).pace.sent(&made.texts, pacing);
-            verdict.map_err(|finding| self.failure(self.place_of(end), finding))?;
+            let checked = self.end_mut(end).pace.sent(&made.payloads, pacing);
+            checked.map_err(|finding| self.failure(self.place_of(end), finding))?;
             self.judged.pace |= info.pacing_rate < u64::MAX;
         }
         let is_straight = knows_all && info.bytes_retransmitted == 0 && info.timeouts == 0;
@@ -112,8 +114,8 @@ impl World {
         Ok(())
     }
 
-    /// The way that text from `end` takes, if nothing there can overtake and it
-    /// has a rate. What is between two switches can only make it slower.
+    /// The path of payload from `end`, if it has a rate and no frame can overtake
+    /// another there. Links between two switches can only make it slower.
     fn bare_path(&self, end: EndId) -> Option<rate::PathCapacity> {
         if !self.rules.is_empty() || self.links_changed {
             return None;
@@ -134,7 +136,7 @@ impl World {
         let back = [leg(to, true), leg(from, false)];
         let legs = if one_link { 1 } else { 2 };
         let overtakes = |link: &LinkModel| link.jitter_us > 0 || link.reordering.is_some();
-        // Which links are between the switches is not known here: none may.
+        // The links between switches are not known here, so none may reorder.
         let crossed = Direction::ALL.map(|way| {
             let mut links = self.cables.iter().map(|cable| cable.engine.link(way));
             links.any(overtakes)
@@ -158,7 +160,7 @@ impl World {
     }
 }
 
-/// Whether the checksums of IP and TCP are right.
+/// Returns true if the checksums of IP and TCP are right.
 fn is_undamaged(frame: &[u8]) -> bool {
     let Ok((_, body)) = EthernetHeader::parse(frame) else {
         return false;

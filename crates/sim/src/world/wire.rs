@@ -1,8 +1,8 @@
-//! What happens to a frame between a host and its link.
+//! The way of a frame between a host and its link.
 //!
-//! Rule: every frame that leaves a host is parsed once, seen by every watcher
-//! before anything can happen to it, and then meets the rules. What arrives at
-//! a host is counted and not judged.
+//! Rule: each frame that leaves a host is parsed once and passes every checker
+//! before anything can change it, and then the rules. Arriving frames are counted,
+//! not checked.
 
 use super::{HostId, LinkId, World, WorldEvent, address_of};
 use crate::failure::WorldFailure;
@@ -13,8 +13,8 @@ use crate::pcapng::{CaptureDirection, TapId};
 use crate::rule::RuleAction;
 
 impl World {
-    /// Puts what the host has sent on its link, as far as there is room.
-    /// Returns whether a stack that was refused may go on now.
+    /// Puts the host's sent frames on its link, as far as there is room. Returns
+    /// true if a stack that was refused a buffer can go on.
     pub(super) fn put_on_link(&mut self, id: HostId) -> Result<bool, WorldFailure> {
         let (link, direction) = (self.hosts[id.0].link, self.hosts[id.0].direction);
         while self.cables[link.0].engine.has_room(direction) {
@@ -26,10 +26,10 @@ impl World {
         Ok(self.hosts[id.0].is_relieved())
     }
 
-    /// A frame leaves a host.
+    /// Passes a frame that leaves a host to checkers, rules and link.
     fn leave(&mut self, id: HostId, frame: Vec<u8>) -> Result<(), WorldFailure> {
         self.frames += 1;
-        self.watch.frames_in_vain += 1;
+        self.watch.frames_without_progress += 1;
         self.hosts[id.0].idle_wakes = 0;
         let (link, direction) = (self.hosts[id.0].link, self.hosts[id.0].direction);
         self.record(
@@ -72,7 +72,7 @@ impl World {
         self.schedule_link(link);
     }
 
-    /// A frame comes out of a link at a host.
+    /// Delivers a frame that comes out of a link at a host.
     pub(super) fn deliver(&mut self, host: HostId, frame: Vec<u8>) {
         self.record(
             self.hosts[host.0].tap,
@@ -94,8 +94,8 @@ impl World {
         self.hosts[host.0].device.deliver(frame, now);
     }
 
-    /// Shows a segment to the watchers of its conversation. Returns false when
-    /// it must go no further, because an end of it has vanished.
+    /// Passes a segment to the checkers of its flow. Returns false if an end of the
+    /// flow has vanished: the segment must not be sent.
     fn watch_segment(&mut self, tcp: &TcpPacket) -> Result<bool, WorldFailure> {
         let Some(end) = self.end_of(tcp) else {
             return Ok(true);
@@ -117,12 +117,12 @@ impl World {
         {
             flow.longest_silence = flow.longest_silence.max(now.since(last));
         }
-        let verdict = flow.watch.segment(end.side.index(), tcp);
-        verdict.map_err(|finding| self.failure(self.place_of(end), finding))?;
+        let checked = flow.watch.segment(end.side.index(), tcp);
+        checked.map_err(|finding| self.failure(self.place_of(end), finding))?;
         Ok(true)
     }
 
-    /// Which end of which conversation sends the segment.
+    /// The end that sends the segment.
     pub(super) fn end_of(&self, tcp: &TcpPacket) -> Option<EndId> {
         let of = |flow: &FlowId, side| EndId { flow: *flow, side };
         let from_client = self
@@ -136,7 +136,7 @@ impl World {
         })
     }
 
-    /// Writes a frame to the capture, if there is a tap.
+    /// Writes a frame to the capture, if it is tapped.
     pub(super) fn record(
         &mut self,
         tap: Option<TapId>,
@@ -158,7 +158,7 @@ impl World {
             Side::Server => "server",
         };
         format!(
-            "conversation {}, {side} on host {} ({})",
+            "flow {}, {side} on host {} ({})",
             end.flow.0,
             host.0,
             address_of(host)

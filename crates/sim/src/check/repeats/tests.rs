@@ -14,10 +14,10 @@ fn packet(seq: u32, ack: u32, payload_len: u32, sack: &[(u32, u32)]) -> TcpPacke
     for &(left, right) in sack {
         header.options.sack.push(SackBlock { left, right });
     }
-    let nobody = ([10, 0, 0, 1], 1).into();
+    let anyone = ([10, 0, 0, 1], 1).into();
     TcpPacket {
-        src: nobody,
-        dst: nobody,
+        src: anyone,
+        dst: anyone,
         header,
         payload_len,
     }
@@ -31,15 +31,15 @@ fn sender() -> RepeatChecker {
     assert!(watch.sent(&syn, Instant::ZERO).is_ok());
     watch.arrived(&packet(500, 1, 0, &[]), Instant::ZERO);
     for segment in 0..10 {
-        let text = packet(1 + segment * 100, 500, 100, &[]);
-        assert!(watch.sent(&text, Instant::ZERO).is_ok());
+        let payload = packet(1 + segment * 100, 500, 100, &[]);
+        assert!(watch.sent(&payload, Instant::ZERO).is_ok());
     }
     watch
 }
 
 fn again(watch: &mut RepeatChecker, segment: u32, at_ms: u64) -> bool {
-    let text = packet(1 + segment * 100, 500, 100, &[]);
-    watch.sent(&text, Instant::from_millis(at_ms)).is_ok()
+    let payload = packet(1 + segment * 100, 500, 100, &[]);
+    watch.sent(&payload, Instant::from_millis(at_ms)).is_ok()
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Segments that a window allows, and those it does not.
+//! Segments that a window allows, and segments that it does not.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -7,7 +7,7 @@ use fullpipe_wire::{TcpHeader, TcpOptions};
 use super::*;
 
 fn segment(flags: TcpFlags, seq: u32, ack: u32, window: u16, payload_len: u32) -> TcpPacket {
-    let nobody = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0);
+    let anyone = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0);
     let scale = flags.contains(TcpFlags::SYN).then_some(2);
     let options = TcpOptions {
         window_scale: scale,
@@ -22,8 +22,8 @@ fn segment(flags: TcpFlags, seq: u32, ack: u32, window: u16, payload_len: u32) -
         ..TcpHeader::default()
     };
     TcpPacket {
-        src: nobody,
-        dst: nobody,
+        src: anyone,
+        dst: anyone,
         header,
         payload_len,
     }
@@ -133,8 +133,8 @@ fn of_two_answers_to_one_syn_the_one_that_is_used_counts() {
     }
 }
 
-/// Both ends have said all and know it; then a late duplicate of what opened the
-/// connection is answered, with `flags`.
+/// Both ends have sent everything; then a late duplicate of the opening segment is
+/// answered with `flags`.
 fn answer_from_the_beginning(forgets: bool, flags: TcpFlags) -> Result<(), Violation> {
     let mut watch = established();
     let fin = TcpFlags::ACK.union(TcpFlags::FIN);
@@ -162,9 +162,9 @@ fn only_who_forgets_may_begin_again_after_the_end() {
     }
 }
 
-/// A listener that remembers nothing says first that it scales no window, and
-/// then to a repeated SYN that it does. Which answer the client took is seen from
-/// what it acknowledges, before the listener has said more.
+/// A listener with SYN cookies first offers no window scale, and then, to a
+/// repeated SYN, one. The client's acknowledgment number shows which answer it
+/// accepted, before the listener has sent more.
 #[test]
 fn a_window_is_read_by_the_answer_that_it_acknowledges() {
     let syn_ack = TcpFlags::SYN.union(TcpFlags::ACK);

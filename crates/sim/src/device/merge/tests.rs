@@ -1,4 +1,4 @@
-//! What is merged, what is not, and for how long it is held.
+//! Segments that are merged, segments that are not, and the time they wait.
 
 use std::net::Ipv4Addr;
 
@@ -14,8 +14,8 @@ const MODEL: Merge = Merge {
     verifies: true,
 };
 
-/// A segment that differs from its neighbours in nothing that matters, unless
-/// the test changes it.
+/// A segment that equals its neighbours in everything that matters, unless the test
+/// changes it.
 struct Segment {
     seq: u32,
     ack: u32,
@@ -64,7 +64,7 @@ impl Segment {
             ether_type: EtherType::Ipv4,
         };
         let mut frame = vec![0; TCP_AT + header.header_len() + self.len];
-        let text = TCP_AT + header.header_len();
+        let payload = TCP_AT + header.header_len();
         ethernet.write(&mut frame);
         let ip = Ipv4Header {
             ecn: self.ecn,
@@ -72,7 +72,7 @@ impl Segment {
         };
         ip.write(&mut frame[EthernetHeader::LEN..]);
         header.write(&mut frame[TCP_AT..]);
-        for (place, byte) in frame[text..].iter_mut().enumerate() {
+        for (place, byte) in frame[payload..].iter_mut().enumerate() {
             *byte = (self.seq as usize + place) as u8;
         }
         seal(&mut frame, 0);
@@ -80,8 +80,8 @@ impl Segment {
     }
 }
 
-/// Takes the segments a microsecond apart, and then lets time pass. Returns how
-/// many segments each frame that arrived was made of.
+/// Takes the segments a microsecond apart, and then lets time pass. Returns the
+/// number of segments in each frame that arrived.
 fn merged(segments: &[Segment]) -> Vec<u16> {
     let (mut merger, mut arrived) = (Merger::new(MODEL), ReceivedFrames::new());
     for (number, segment) in segments.iter().enumerate() {
@@ -111,17 +111,17 @@ fn segments_in_order_become_one_sound_frame() {
     let packet = &frame[EthernetHeader::LEN..];
     let (ip, segment) = Ipv4Header::parse(packet, ChecksumPolicy::Verify).unwrap();
     verify_checksum(segment, ip.src.into(), ip.dst.into()).unwrap();
-    let (header, text) = TcpHeader::parse(segment).unwrap();
-    assert_eq!((header.seq, text.len()), (u32::MAX - 999, 3_000));
+    let (header, payload) = TcpHeader::parse(segment).unwrap();
+    assert_eq!((header.seq, payload.len()), (u32::MAX - 999, 3_000));
     let first = (u32::MAX - 999) as usize;
     assert!(
-        text[..1_000]
+        payload[..1_000]
             .iter()
             .enumerate()
             .all(|(place, byte)| *byte == (first + place) as u8)
     );
     assert!(
-        text[1_000..]
+        payload[1_000..]
             .iter()
             .enumerate()
             .all(|(place, byte)| *byte == place as u8)
@@ -142,7 +142,7 @@ fn only_what_could_have_been_sent_as_one_is_merged() {
     assert_eq!(with(|second| second.ecn = Ecn::Ce), [1, 1, 1]);
     assert_eq!(with(|second| second.seq = 1_001), [1, 1, 1]);
     assert_eq!(with(|second| second.flags |= TcpFlags::URG), [1, 1, 1]);
-    // These end what they are merged into.
+    // These flags complete the frame.
     assert_eq!(with(|second| second.flags |= TcpFlags::PSH), [2, 1]);
     assert_eq!(with(|second| second.len = 500), [2, 1]);
     // Another connection is beside it: the third waits with the first.

@@ -1,4 +1,4 @@
-//! What is cut is what a stack would have sent segment by segment.
+//! The cut segments equal those that a stack would have sent itself.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -12,8 +12,8 @@ use super::*;
 const SRC: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const DST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 
-/// A frame as a stack hands it over: `text` bytes, to be cut at `size`.
-fn large(text: usize, size: u16, flags: TcpFlags) -> (Vec<u8>, TxMeta) {
+/// A frame from a stack: `payload` bytes, to be cut at `size`.
+fn large(payload: usize, size: u16, flags: TcpFlags) -> (Vec<u8>, TxMeta) {
     let header = TcpHeader {
         src_port: 1,
         dst_port: 2,
@@ -30,7 +30,7 @@ fn large(text: usize, size: u16, flags: TcpFlags) -> (Vec<u8>, TxMeta) {
     let mut segment = vec![0; 60];
     let head_len = header.write(&mut segment);
     segment.truncate(head_len);
-    segment.extend((0..text).map(|place| place as u8));
+    segment.extend((0..payload).map(|place| place as u8));
     let mut pseudo = Checksum::new();
     pseudo.add_pseudo_header(SRC.into(), DST.into(), 6, segment.len() as u32);
     segment[CHECKSUM_OFFSET..CHECKSUM_OFFSET + 2].copy_from_slice(&pseudo.sum().to_be_bytes());
@@ -62,8 +62,8 @@ fn large(text: usize, size: u16, flags: TcpFlags) -> (Vec<u8>, TxMeta) {
 fn parse(frame: &[u8]) -> (Ipv4Header, TcpHeader, Vec<u8>) {
     let (ip, segment) = Ipv4Header::parse(&frame[IP_AT..], ChecksumPolicy::Verify).unwrap();
     verify_checksum(segment, IpAddr::V4(SRC), IpAddr::V4(DST)).unwrap();
-    let (header, text) = TcpHeader::parse(segment).unwrap();
-    (ip, header, text.to_vec())
+    let (header, payload) = TcpHeader::parse(segment).unwrap();
+    (ip, header, payload.to_vec())
 }
 
 #[test]
@@ -83,15 +83,15 @@ fn each_segment_has_its_own_numbers_and_only_the_ends_have_their_flags() {
     ];
     let mut whole = Vec::new();
     for (frame, (seq, identification, len, flags)) in frames.iter().zip(expected) {
-        let (ip, header, text) = parse(frame);
+        let (ip, header, payload) = parse(frame);
         assert_eq!((header.seq, header.flags), (seq, flags));
-        assert_eq!((ip.identification, text.len()), (identification, len));
+        assert_eq!((ip.identification, payload.len()), (identification, len));
         assert_eq!((header.ack, header.window), (77, 500));
         assert_eq!(
             header.options.timestamps,
             Some(Timestamps { value: 5, echo: 6 })
         );
-        whole.extend(text);
+        whole.extend(payload);
     }
     let expected: Vec<u8> = (0..2_500).map(|place| place as u8).collect();
     assert_eq!(whole, expected);

@@ -9,13 +9,13 @@ fn at(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
 
-/// A queue of which a frame leaves every millisecond, `sojourn_ms` after it
-/// joined, and in which others always wait. Returns when frames were dropped.
+/// A queue that a frame leaves every millisecond, `sojourn_ms` after it joined, and
+/// in which others always wait. Returns the times of drops.
 fn drops(control: &mut CodelState, from: u64, until: u64, sojourn_ms: u64) -> Vec<u64> {
     let mut dropped = Vec::new();
     let mut line = FrameQueue::default();
     for now in from..until {
-        // As many as can be dropped, one that leaves, two that stay behind.
+        // Up to three to drop, one that leaves, two that stay behind.
         while line.len() < 6 {
             line.join(vec![0; FRAME], at(now.saturating_sub(sojourn_ms)));
         }

@@ -1,4 +1,4 @@
-//! Datagrams that are sent at a rate, in pieces, or faster than they are read.
+//! Datagrams sent at a rate, in bursts, or faster than they are read.
 
 use super::*;
 use crate::app::Amount;
@@ -15,8 +15,8 @@ fn gigabit() -> LinkModel {
     }
 }
 
-/// A world of two hosts that know each other, so that the first datagram does
-/// not wait.
+/// A world of two hosts that know each other's MAC address, so that the first
+/// datagram does not wait for ARP.
 fn acquainted(config: Config) -> (World, [HostId; 2]) {
     let mut world = World::new(Seed(5));
     let link = world.link(gigabit());
@@ -77,7 +77,7 @@ fn what_a_slow_reader_has_no_queue_for_is_lost_and_counted() {
             ..CpuModel::FREE
         },
     );
-    // Ten at once in each millisecond, of which six can be read.
+    // Ten at once in each millisecond; six of them can be read.
     let plan = paced(1_000, 80_000_000, Duration::from_millis(1));
     let id = world.datagrams(one, other, plan, Duration::ZERO);
     world.run_for(SECOND + SECOND);
@@ -147,7 +147,7 @@ fn what_held_datagrams_back_adds_up_and_is_what_was_built() {
         assert_eq!(read, facts.received_bytes, "{name}");
         let longest = account.sender().max_by_key(|(_, time, _)| *time).unwrap();
         assert_eq!(longest.0, held, "{name}");
-        // It adds nothing afterwards.
+        // The account does not grow afterwards.
         world.run_for(SECOND);
         let later = world.datagram_account(id);
         assert!(later.sender().eq(account.sender()), "{name}");
@@ -181,7 +181,7 @@ fn a_queue_as_long_as_the_demand_loses_nothing() {
         let (mut world, [one, other]) = acquainted(config);
         world.set_cpu(other, slow);
         world.remember_overflows();
-        // Five at once in each millisecond, which take most of it.
+        // Five at once in each millisecond take most of it.
         let plan = paced(1_000, 40_000_000, Duration::from_millis(1));
         let id = world.datagrams(one, other, plan, Duration::ZERO);
         world.run_for(SECOND + SECOND);
@@ -193,10 +193,10 @@ fn a_queue_as_long_as_the_demand_loses_nothing() {
         (2..=5).contains(&demand) && lost > 1_000,
         "{demand}, {lost}"
     );
-    // Each millisecond has its own.
+    // One overflow in each millisecond.
     assert!(overflows.len() > 900, "{}", overflows.len());
-    let told: u64 = overflows.iter().map(|(.., over)| over.lost).sum();
-    assert_eq!(told, lost);
+    let reported: u64 = overflows.iter().map(|(.., over)| over.lost).sum();
+    assert_eq!(reported, lost);
     let (same, lost, overflows) = run(u32::try_from(demand).unwrap());
     assert!(same <= demand, "{same} of {demand}");
     assert_eq!((lost, overflows.len()), (0, 0));

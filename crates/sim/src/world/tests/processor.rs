@@ -5,7 +5,8 @@ use crate::app::Amount;
 use crate::device::DeviceModel;
 use crate::{CpuModel, DatagramPlan, FrameCost, Pace};
 
-/// A processor that a frame of any length costs `us` microseconds one way.
+/// A processor that takes `us` microseconds for a frame of any length, in each
+/// direction.
 fn cost(us: u64) -> FrameCost {
     FrameCost {
         packet: Duration::from_micros(us),
@@ -13,7 +14,7 @@ fn cost(us: u64) -> FrameCost {
     }
 }
 
-/// A transfer of a megabyte over a gigabit whose ends have these processors, and
+/// A transfer of a megabyte over 1 Gbit/s between hosts with these processors and
 /// receive rings of four frames.
 fn transfer(client_cpu: CpuModel, server_cpu: CpuModel) -> (World, [HostId; 2], crate::FlowId) {
     let mut world = World::new(Seed(11));
@@ -96,12 +97,12 @@ fn applications_are_run_when_the_processor_has_time_for_them() {
     let (mut world, [_, server], flow) = transfer(CpuModel::FREE, model);
     world.run_until(flow.done(), Deadline::secs(30));
     assert_eq!(world.facts(flow).bytes, MIB);
-    // A call takes as long as thirty frames take to arrive.
+    // A call takes as long as the arrival of thirty frames.
     assert!(world.ring_drops(server) > 0);
     assert!(world.cpu_busy(server) > Duration::from_millis(4));
 }
 
-/// Whoever goes first, bursts wait for the other: in the ring or in the queue.
+/// Whichever goes first, bursts wait for the other: in the ring or in the queue.
 #[test]
 fn where_a_burst_waits_depends_on_who_goes_first() {
     for applications_first in [false, true] {

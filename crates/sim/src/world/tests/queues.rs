@@ -1,9 +1,9 @@
-//! Queues that mark instead of dropping, and senders that take part or not.
+//! Queues that mark instead of dropping, and senders with and without ECN.
 
 use super::*;
 use crate::link::{Codel, EcnThreshold};
 
-/// 20 Mbit/s and a round trip of 20 ms: 50 KB are on their way.
+/// 20 Mbit/s and a round trip of 20 ms: 50 KB in flight.
 fn bottleneck() -> LinkModel {
     LinkModel {
         rate_bps: 20_000_000,
@@ -26,7 +26,7 @@ fn config(congestion: &str, ecn: &str) -> Config {
     config
 }
 
-/// Sends 16 MB; returns what the sender and the queue say of it.
+/// Sends 16 MB; returns the counts of the sender and of the queue.
 fn transfer(
     link: LinkModel,
     congestion: &str,
