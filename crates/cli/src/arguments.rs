@@ -17,7 +17,7 @@ use fullpipe_host::{DeviceSpec, Prefix, SpecError};
 use fullpipe_perf::iperf2::{self, Rate, options};
 
 use crate::failure::Failure;
-pub use advice::{Bytes, LabAdviseArguments, SizeArguments};
+pub use advice::{Bytes, LabAdviseArguments, SizeArguments, TryArguments, TryDirection};
 use link_flags::LinkFlags;
 
 /// Moves bytes as fast as the path allows in the memory it is given, and says
@@ -30,6 +30,7 @@ use link_flags::LinkFlags;
     after_help = "Examples:\n  \
         fullpipe lab run nuttx        run an experiment\n  \
         fullpipe knobs                every knob with its default and range\n  \
+        fullpipe try --help           one transfer from a few flags\n  \
         fullpipe size --help          how much of each knob a path needs\n  \
         fullpipe iperf -s             a server for iperf 2\n  \
         fullpipe link --help          delay and loss between two TAP devices"
@@ -45,6 +46,7 @@ pub enum Command {
     Lab(LabArguments),
     Knobs(KnobsArguments),
     Size(SizeArguments),
+    Try(TryArguments),
     Iperf(Box<IperfArguments>),
     Link(LinkArguments),
     Completions(CompletionsArguments),

@@ -11,17 +11,17 @@ use std::{
 };
 
 use fullpipe_lab::{
-    Axis, Experiment, MOST_STEPS, Report, RunOptions, Watch, advice_json, advice_text,
+    Axis, Experiment, Report, RunOptions, Watch,
     catalogue::{self, CatalogueError, Found},
-    experiment::Row,
     json_array, report_text,
     watch::watched_text,
 };
 
 use crate::{
+    advise,
     arguments::{
-        Bytes, LabAction, LabAdviseArguments, LabArguments, LabAttacksArguments, LabCheckArguments,
-        LabNewArguments, LabRunArguments, LabSchemaArguments, Setting,
+        LabAction, LabArguments, LabAttacksArguments, LabCheckArguments, LabNewArguments,
+        LabRunArguments, LabSchemaArguments, Setting,
     },
     failure::Failure,
     files::{Output, Pictures},
@@ -34,7 +34,7 @@ pub fn run(arguments: LabArguments) -> Result<(), Failure> {
     match arguments.action {
         None => list(),
         Some(LabAction::Run(arguments)) => run_experiments(&arguments),
-        Some(LabAction::Advise(arguments)) => advise(&arguments),
+        Some(LabAction::Advise(arguments)) => advise::run(&arguments),
         Some(LabAction::New(arguments)) => write_template(&arguments),
         Some(LabAction::Check(arguments)) => check(&arguments),
         Some(LabAction::Schema(LabSchemaArguments {})) => print(&fullpipe_lab::schema()),
@@ -199,61 +199,8 @@ fn chosen(arguments: &LabRunArguments, here: &Path) -> Result<Vec<Found>, Failur
         .collect()
 }
 
-/// Takes the verdicts' advice, row by row.
-fn advise(arguments: &LabAdviseArguments) -> Result<(), Failure> {
-    let found = catalogue::find(&arguments.experiment, &env::current_dir()?).map_err(refused)?;
-    let experiment = with_settings(&found, &arguments.settings)?;
-    let rows = rows_called(&experiment, arguments.row.as_deref())?;
-    let progress = Progress::new(&experiment.name, rows.len());
-    let mut advice = Vec::new();
-    for (place, row) in rows.iter().enumerate() {
-        let options = RunOptions {
-            seed: arguments.seed,
-            observe: false,
-            watch: Watch::NONE,
-            captures: None,
-            progress: &|_, share| progress.advance(place, share),
-        };
-        let memory = arguments.memory.map(|Bytes(bytes)| bytes);
-        let taken = fullpipe_lab::advise(&experiment, row, memory, MOST_STEPS, &options)
-            .map_err(|error| Failure::failed(format!("{}: {error}", experiment.name)))?;
-        advice.push(taken);
-    }
-    drop(progress);
-    print(&match arguments.json {
-        true => advice_json(&advice),
-        false => advice_text(&advice),
-    })
-}
-
-/// The row of this label, or all.
-fn rows_called<'a>(
-    experiment: &'a Experiment,
-    label: Option<&str>,
-) -> Result<Vec<&'a Row>, Failure> {
-    let rows: Vec<_> = experiment
-        .rows
-        .iter()
-        .filter(|row| label.is_none_or(|label| row.label == label))
-        .collect();
-    if rows.is_empty() {
-        let labels: Vec<_> = experiment
-            .rows
-            .iter()
-            .map(|row| format!("`{}`", row.label))
-            .collect();
-        let label = label.unwrap_or_default();
-        return Err(Failure::usage(format!(
-            "--row {label}: {} has no such row; there are {}",
-            experiment.name,
-            labels.join(", ")
-        )));
-    }
-    Ok(rows)
-}
-
 /// The experiment with the command line's settings in every row.
-fn with_settings(found: &Found, settings: &[Setting]) -> Result<Experiment, Failure> {
+pub fn with_settings(found: &Found, settings: &[Setting]) -> Result<Experiment, Failure> {
     let mut experiment = found.parse().map_err(refused)?;
     for setting in settings {
         experiment
@@ -283,7 +230,7 @@ fn prepared(found: &Found, arguments: &LabRunArguments) -> Result<Experiment, Fa
 }
 
 /// A name that is wrong is the user's; a file that cannot be read is not.
-fn refused(error: CatalogueError) -> Failure {
+pub fn refused(error: CatalogueError) -> Failure {
     match error {
         CatalogueError::Unknown { .. } | CatalogueError::Mistakes(_) => Failure::usage(error),
         CatalogueError::Unreadable { file, error } => {

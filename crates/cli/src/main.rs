@@ -4,6 +4,7 @@
 //! goes wrong is one line there, and the exit code says whose fault it was: 2
 //! for what was asked, 1 for what happened. The work is done elsewhere.
 
+mod advise;
 mod arguments;
 mod failure;
 mod files;
@@ -16,6 +17,7 @@ mod output;
 mod parquet_file;
 mod progress;
 mod size;
+mod try_command;
 
 use std::process::ExitCode;
 
@@ -38,6 +40,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Lab(arguments) => lab::run(arguments),
         Command::Knobs(arguments) => knobs::run(&arguments),
         Command::Size(arguments) => size::run(&arguments),
+        Command::Try(arguments) => try_command::run(&arguments),
         Command::Iperf(arguments) => iperf::run(&arguments),
         Command::Link(arguments) => link::run(&arguments),
         Command::Completions(arguments) => generate::completions(&arguments),

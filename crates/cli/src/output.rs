@@ -11,6 +11,12 @@ pub fn terminal_width() -> Option<u16> {
     terminal_size::terminal_size_of(io::stdout()).map(|(columns, _)| columns.0)
 }
 
+/// Layout of standard output: the terminal's width.
+pub fn layout() -> fullpipe_lab::layout::Layout {
+    use fullpipe_lab::layout::Layout;
+    terminal_width().map_or_else(Layout::default, |width| Layout::plain(width.into()))
+}
+
 /// Writes `text` to standard output.
 pub fn print(text: &str) -> Result<(), Failure> {
     use io::Write;

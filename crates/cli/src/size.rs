@@ -3,7 +3,7 @@
 //! Rule: what is asked is refused before the first run or not at all. The search is
 //! the laboratory's.
 
-use fullpipe_lab::{SizeError, Wish, size_text};
+use fullpipe_lab::{SizeError, SizeRequest, size_text};
 
 use crate::{
     arguments::{Bytes, SizeArguments},
@@ -16,7 +16,7 @@ use crate::{
 pub fn run(arguments: &SizeArguments) -> Result<(), Failure> {
     let preset = fullpipe::presets::find(&arguments.preset).map_err(Failure::usage)?;
     let settings = arguments.settings.iter();
-    let wish = Wish {
+    let request = SizeRequest {
         rate_bps: arguments.rate,
         rtt: arguments.rtt,
         loss: arguments.loss,
@@ -30,7 +30,7 @@ pub fn run(arguments: &SizeArguments) -> Result<(), Failure> {
         seed: arguments.seed,
     };
     let progress = Progress::new("size", 1);
-    let size = fullpipe_lab::size(&wish, &|share| progress.advance(0, share));
+    let size = fullpipe_lab::size(&request, &|share| progress.advance(0, share));
     drop(progress);
     let size = size.map_err(|error| match error {
         SizeError::Setting(_) => Failure::usage(format!("--set: {error}")),

@@ -1,35 +1,35 @@
-//! Takes the advice of a verdict, runs again, and says what came of it.
+//! Advice taken: runs a row, makes the change that its verdict names, runs it again.
 //!
-//! Rule: a step changes what the verdict names and nothing else, and what was
-//! predicted stands beside what came out. It ends when nothing is left but the path or
-//! an application, when no knob moves what binds, or when the memory that was given is
-//! spent.
+//! Rule: a step changes what the verdict names and nothing else, and the predicted
+//! result stands beside the measured one. It ends when the path or an application is
+//! the limit, when nothing is advised, or when the memory that was given is spent.
 
-use std::fmt::Write;
+mod text;
 
 use serde::Serialize;
 
+pub use text::advice_text;
+
 use crate::{
-    experiment::{Experiment, Row, Setup},
+    experiment::{Experiment, Row, Setup, Stop},
     measured::Outcome,
     report::{Account, RowReport, pretty},
     run::{RunError, RunOptions, run},
-    shares::Times,
-    units::{grouped, rate_text, seconds_text, three_digits},
+    units::{rate_text, three_digits},
     verdict::{
         Bottleneck, Cause, Predicted, Remaining, RemainingLimit, SettingChange, Verdict, changed,
         pool_bytes,
     },
 };
 
-/// Steps after which advice that has not ended never will.
+/// Most steps of advice.
 pub const MOST_STEPS: usize = 16;
-/// A step that gives less than this part more has given nothing.
+/// A step that gives less than this share more has gained nothing.
 const GAIN: f64 = 0.02;
-/// The part of a gain that is none at all.
+/// A smaller share is rounding.
 const NOTHING: f64 = 0.001;
 
-/// One row, advised to its end.
+/// The advice on one row, taken to its end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Advice {
     /// The experiment's name.
@@ -39,75 +39,76 @@ pub struct Advice {
     /// The seed that repeats it.
     pub seed: u64,
     /// The row as it is, and then as each verdict advised.
-    pub steps: Vec<Step>,
+    pub steps: Vec<AdviceStep>,
     /// Why there is no further step.
-    pub end: End,
-    /// The part of the path that lets least through, where it ends with that.
+    pub end: AdviceEnd,
+    /// The part of the path that lets least through, where it ends with the path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub narrowest: Option<Bottleneck>,
-    /// The end with its proof, for people.
+    /// The end with its proof for people, without a full stop.
     pub ends_with: String,
+    /// True if the transfer ends by itself, so that its time is the result.
+    #[serde(skip)]
+    pub(crate) has_end: bool,
 }
 
 /// One run of the row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Step {
-    /// What was changed before it; nothing before the first.
+pub struct AdviceStep {
+    /// Settings changed before it; none before the first.
     pub changes: Vec<SettingChange>,
-    /// What the verdict before it said would come.
+    /// Result that the verdict before it predicted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted: Option<Predicted>,
-    /// How it ended.
+    /// Outcome of the transfer.
     pub outcome: &'static str,
-    /// What came, in Mbit/s.
+    /// Goodput, in Mbit/s.
     pub goodput_mbps: f64,
-    /// How long it took, in seconds.
+    /// Duration, in seconds.
     pub elapsed_s: f64,
-    /// How long each limit held, and what moved meanwhile.
+    /// Seconds and bytes by limit.
     pub account: Account,
-    /// What bound.
+    /// The verdict on it.
     pub verdict: Verdict,
 }
 
-/// Why advice ends.
+/// Reason for the end of the advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum End {
+pub enum AdviceEnd {
     /// The path carries no more: a link, a host's processor, losses, or its length.
     Path,
     /// An application writes or reads no more.
     Application,
-    /// No knob moves what binds, or there are several connections and what one of
-    /// them gets is not for one of them to say.
+    /// No setting is known that moves the limit, or several connections share it.
     NoKnob,
     /// The next step would take more packet memory than was given.
     MemorySpent,
-    /// The last step changed nothing.
+    /// The last step gained less than 2 %, and the same setting would be next.
     NoGain,
     /// The advice cannot be followed on this host.
     Refused,
-    /// Advice was taken as often as it may be.
+    /// The most steps were taken.
     StepsSpent,
 }
 
-impl End {
-    /// The word or two for people.
-    pub const fn words(self) -> &'static str {
+impl AdviceEnd {
+    /// The end for people.
+    const fn words(self) -> &'static str {
         match self {
-            Self::Path => "path",
-            Self::Application => "application",
-            Self::NoKnob => "no advice",
-            Self::MemorySpent => "memory is spent",
-            Self::NoGain => "no further gain",
-            Self::Refused => "the advice is refused",
-            Self::StepsSpent => "no more steps",
+            Self::Path => "Nothing left to tune",
+            Self::Application => "The application is the limit",
+            Self::NoKnob => "Nothing is advised",
+            Self::MemorySpent => "The next step would need more memory than --memory allows",
+            Self::NoGain => "The last step gained less than 2 %",
+            Self::Refused => "The next step is refused on this host",
+            Self::StepsSpent => "The most steps were taken",
         }
     }
 }
 
-/// Runs a row, takes the advice, and runs it again until that ends, or until it
-/// has been taken `most` times. `memory` is the most packet memory, in bytes, that
-/// a host may be given.
+/// Runs a row and takes the advice until it ends, at most `most` times. No host is given
+/// more packet memory than `memory` bytes.
 ///
 /// # Errors
 /// A run's.
@@ -119,7 +120,7 @@ pub fn advise(
     options: &RunOptions<'_>,
 ) -> Result<Advice, RunError> {
     let mut setup = row.setup.clone();
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<AdviceStep> = Vec::new();
     let end = loop {
         let report = run_row(experiment, row, &setup, options)?;
         steps.push(step(report, steps.last()));
@@ -128,10 +129,10 @@ pub fn advise(
         }
         let verdict = &steps[steps.len() - 1].verdict;
         let Some(next) = changed(&setup, &verdict.changes) else {
-            break End::Refused;
+            break AdviceEnd::Refused;
         };
         if memory.is_some_and(|bytes| outgrows(&setup, &next, bytes)) {
-            break End::MemorySpent;
+            break AdviceEnd::MemorySpent;
         }
         setup = next;
     };
@@ -140,6 +141,7 @@ pub fn advise(
         ends_with: ends_with(&steps, end),
         experiment: experiment.name.clone(),
         row: row.label.clone(),
+        has_end: matches!(row.setup.flow().stop, Stop::Bytes(_)),
         seed: options.seed,
         steps,
         end,
@@ -149,73 +151,6 @@ pub fn advise(
 /// Several rows' advice as a JSON array, indented.
 pub fn advice_json(advice: &[Advice]) -> String {
     pretty(&advice)
-}
-
-/// Advice for people: each step with what was predicted, what came, and why.
-pub fn advice_text(advice: &[Advice]) -> String {
-    let mut text = String::new();
-    for Advice {
-        experiment,
-        row,
-        steps,
-        ends_with,
-        ..
-    } in advice
-    {
-        let _ = writeln!(text, "{experiment}, row `{row}`");
-        for (number, step) in steps.iter().enumerate() {
-            step_text(&mut text, number, step);
-        }
-        let _ = writeln!(text, "  ends with: {ends_with}\n");
-    }
-    text
-}
-
-fn step_text(text: &mut String, number: usize, step: &Step) {
-    let changes: Vec<_> = step
-        .changes
-        .iter()
-        .map(|change| format!("{} {} -> {}", change.set, change.from, change.to))
-        .collect();
-    let what = match number {
-        0 => "as it is".to_string(),
-        _ => changes.join(", "),
-    };
-    let came = format!(
-        "{}, {} Mbit/s",
-        seconds_text(step.elapsed_s),
-        three_digits(step.goodput_mbps)
-    );
-    let outcome = match step.outcome {
-        "complete" => String::new(),
-        other => format!(" ({other})"),
-    };
-    let predicted = step.predicted.map_or_else(String::new, |predicted| {
-        format!(
-            "predicted {}, {} Mbit/s; ",
-            seconds_text(predicted.elapsed_s),
-            three_digits(predicted.goodput_mbps)
-        )
-    });
-    let _ = writeln!(text, "  {number}. {what}");
-    let _ = writeln!(text, "     {predicted}measured {came}{outcome}");
-    let _ = writeln!(text, "     sender: {}", held(&step.account.sender));
-    let _ = writeln!(text, "     receiver: {}", held(&step.account.receiver));
-    let _ = writeln!(text, "     {}", step.verdict.parts.line());
-}
-
-/// Every limit that held, with its time and its bytes.
-fn held(times: &Times) -> String {
-    let parts = times
-        .parts()
-        .filter(|(_, time, bytes)| !time.is_zero() || *bytes > 0);
-    let words: Vec<_> = parts
-        .map(|(name, time, bytes)| {
-            let seconds = seconds_text(time.as_secs_f64());
-            format!("{name} {seconds} {} bytes", grouped(bytes))
-        })
-        .collect();
-    words.join(", ")
 }
 
 fn run_row(
@@ -237,8 +172,8 @@ fn run_row(
     Ok(report.rows.remove(0))
 }
 
-fn step(report: RowReport, before: Option<&Step>) -> Step {
-    Step {
+fn step(report: RowReport, before: Option<&AdviceStep>) -> AdviceStep {
+    AdviceStep {
         changes: before.map_or_else(Vec::new, |before| before.verdict.changes.clone()),
         predicted: before.and_then(|before| before.verdict.predicted),
         outcome: report.measured.outcome.name(),
@@ -249,55 +184,57 @@ fn step(report: RowReport, before: Option<&Step>) -> Step {
     }
 }
 
-/// Whether the last step is the end.
-fn ended(steps: &[Step], most: usize) -> Option<End> {
+/// Returns the end, if the last step is the last.
+fn ended(steps: &[AdviceStep], most: usize) -> Option<AdviceEnd> {
     let [before @ .., last] = steps else {
         return None;
     };
     if let Some(RemainingLimit { kind, .. }) = last.verdict.remaining {
         return Some(match kind {
-            Remaining::Path(_) => End::Path,
-            Remaining::Application => End::Application,
-            Remaining::NoSetting => End::NoKnob,
+            Remaining::Path(_) => AdviceEnd::Path,
+            Remaining::Application => AdviceEnd::Application,
+            Remaining::NoSetting => AdviceEnd::NoKnob,
         });
     }
     // Another knob may move the same limit.
-    let same = |before: &Step| {
+    let same = |before: &AdviceStep| {
         let is_same =
             before.verdict.limit == last.verdict.limit && before.verdict.knob == last.verdict.knob;
         is_same && has_gained_nothing(before, last)
     };
     if before.last().is_some_and(same) {
-        return Some(End::NoGain);
+        return Some(AdviceEnd::NoGain);
     }
-    (steps.len() > most).then_some(End::StepsSpent)
+    (steps.len() > most).then_some(AdviceEnd::StepsSpent)
 }
 
-fn has_gained_nothing(before: &Step, last: &Step) -> bool {
+fn has_gained_nothing(before: &AdviceStep, last: &AdviceStep) -> bool {
     let is_complete = last.outcome == Outcome::Complete.name();
     is_complete && last.goodput_mbps <= before.goodput_mbps * (1.0 + GAIN)
 }
 
-fn narrowest(steps: &[Step], end: End) -> Option<Bottleneck> {
+fn narrowest(steps: &[AdviceStep], end: AdviceEnd) -> Option<Bottleneck> {
     let ending = steps.last()?.verdict.remaining.as_ref()?;
     match ending.kind {
-        Remaining::Path(narrowest) if end == End::Path => Some(narrowest),
+        Remaining::Path(narrowest) if end == AdviceEnd::Path => Some(narrowest),
         Remaining::Path(_) | Remaining::Application | Remaining::NoSetting => None,
     }
 }
 
-/// The end for people, and whether the last step was worth taking.
-fn ends_with(steps: &[Step], end: End) -> String {
+/// The end for people, and the gain of the last step where it was small.
+fn ends_with(steps: &[AdviceStep], end: AdviceEnd) -> String {
     let [before @ .., last] = steps else {
         return end.words().to_string();
     };
     let words = match (&last.verdict.remaining, end) {
-        (Some(ending), End::Path | End::Application | End::NoKnob) => &ending.words,
+        (Some(remaining), AdviceEnd::Path | AdviceEnd::Application | AdviceEnd::NoKnob) => {
+            &remaining.words
+        }
         _ => end.words(),
     };
-    // Small writes that nothing holds come no faster, only sooner; and what is freed is
-    // memory, and not time.
-    let is_of_rate = |before: &&Step| {
+    // Without Nagle small writes arrive sooner, not faster; memory that is freed is not
+    // time.
+    let is_of_rate = |before: &&AdviceStep| {
         let gains = !matches!(before.verdict.limit, Cause::Nagle | Cause::PeerGone);
         gains && has_gained_nothing(before, last)
     };
@@ -306,22 +243,22 @@ fn ends_with(steps: &[Step], end: End) -> String {
         |before| {
             let [was, is] = [before, last].map(|step| rate_text(step.goodput_mbps * 1e6));
             let gained = last.goodput_mbps / before.goodput_mbps - 1.0;
-            let what = if gained < -NOTHING {
-                "made it worse".to_string()
+            let gain = if gained < -NOTHING {
+                "made it slower".to_string()
             } else if gained < NOTHING {
                 "gained nothing".to_string()
             } else {
                 format!("gained {} %", three_digits(gained * 100.0))
             };
             match end {
-                End::NoGain => format!("{words}: {is} after {was}"),
-                _ => format!("{words}; the last step {what}: {is} after {was}"),
+                AdviceEnd::NoGain => format!("{words}: {is} after {was}"),
+                _ => format!("{words}; the last step {gain}: {is} after {was}"),
             }
         },
     )
 }
 
-/// Whether a host would be given more packet memory than `most` bytes.
+/// True if a host would be given more packet memory than `most` bytes.
 fn outgrows(present: &Setup, next: &Setup, most: u64) -> bool {
     let mut hosts = present.hosts.iter().zip(&next.hosts);
     hosts.any(|(before, after)| {

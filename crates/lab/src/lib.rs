@@ -87,11 +87,12 @@ mod size;
 mod sweep;
 mod table;
 mod template;
+mod trial;
 pub mod units;
 mod verdict;
 pub mod watch;
 
-pub use advise::{Advice, End, MOST_STEPS, Step, advice_json, advice_text, advise};
+pub use advise::{Advice, AdviceEnd, AdviceStep, MOST_STEPS, advice_json, advice_text, advise};
 pub use attacks::{AttackRow, attacks, attacks_json, attacks_markdown, attacks_text};
 pub use experiment::Experiment;
 pub use facts::facts;
@@ -106,10 +107,12 @@ pub use run::{RunError, RunOptions, run};
 pub use schema::schema;
 pub use shares::{Shares, Times};
 pub use size::{
-    Advised, Best, Divided, Point, Size, SizeError, Sized, Split, Way, Wish, size, size_text,
+    Advised, AmpleResult, CurvePoint, Divided, HostRole, KnobSize, Size, SizeError, SizeRequest,
+    Split, size, size_text,
 };
 pub use sweep::{Axis, Coordinate, SweepError};
 pub use table::text as report_text;
 pub use template::template;
+pub use trial::{Trial, TrialEnd, TrialError, TrialPlan, trial_text};
 pub use verdict::{Bottleneck, Cause, Next, Predicted, SettingChange, Verdict, verdict_text};
 pub use watch::{Watch, Watched};

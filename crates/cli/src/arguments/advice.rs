@@ -1,8 +1,11 @@
-//! What `fullpipe lab advise` and `fullpipe size` are asked.
+//! Arguments of `fullpipe try`, `fullpipe lab advise` and `fullpipe size`.
 //!
-//! Rule: amounts are read here; what they are for is not known.
+//! Rule: an argument that can be wrong by itself is refused here. What it is for is not
+//! known here.
 
-use clap::Args;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
 use fullpipe_lab::units::{Time, parse_count, parse_probability, parse_rate};
 
 use super::{Setting, interval, setting};
@@ -22,15 +25,15 @@ impl std::str::FromStr for Bytes {
     }
 }
 
-/// Take the verdicts' advice, run again, and print what was predicted beside what came
+/// Take the advice of each verdict and print the predicted result beside the measured one
 ///
-/// Each step turns the knob that the verdict named and nothing else. It ends with the path (a link, a host's processor,
-/// losses, or the round trip, whichever is narrowest), with an application, when a step gains nothing, or when the memory is
-/// spent.
+/// Each step changes the setting that the verdict names and nothing else. The advice ends when the path is the limit (a link,
+/// a host's processor, losses, or the round trip), when an application is, when a step gains nothing, or when the memory is
+/// spent. The settings of all steps follow, ready to paste.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe lab advise linux-buffers-a\n  \
-    fullpipe lab advise netburner --row \"Internet, 5 buffers\"\n  \
+    fullpipe lab advise netburner --row \"Internet, 5 buffers\" -v\n  \
     fullpipe lab advise memory --memory 64K --json\n  \
     fullpipe lab advise ./mine.toml --set link.loss=1%")]
 pub struct LabAdviseArguments {
@@ -49,7 +52,75 @@ pub struct LabAdviseArguments {
     /// Change a knob, a link or the transfer before the first step; may be repeated
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<Setting>,
+    /// Print each step's verdict, and both ends' limits in seconds and bytes
+    #[arg(short, long)]
+    pub verbose: bool,
     /// Print a JSON array, one object a row
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Direction of the transfer, seen from the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TryDirection {
+    /// The host sends
+    Send,
+    /// The host receives
+    Receive,
+}
+
+/// Simulate one transfer: its goodput, its limit, and the setting to change
+///
+/// A host like the preset sends to a stock Linux, or receives from it, over a path of the given rate, round-trip time and
+/// loss. Settings have the names of the preset's system, or fullpipe's own.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    fullpipe try --rate 100mbit --rtt 20ms\n  \
+    fullpipe try --preset nuttx --set CONFIG_IOB_NBUFFERS=24 \\\n      \
+    --rate 5mbit --rtt 30ms --loss 1%\n  \
+    fullpipe try --preset linux --set \"tcp_rmem=4096 65536 262144\" \\\n      \
+    --rate 1gbit --rtt 40ms --direction receive --bytes 100M\n  \
+    fullpipe try --preset linux --congestion bbr --rate 50mbit --rtt 80ms \\\n      \
+    --loss 0.5% --queue \"100 packets\" --save mine.toml")]
+pub struct TryArguments {
+    /// Rate of the path
+    #[arg(long, value_parser = rate)]
+    pub rate: u64,
+    /// Base round-trip time
+    #[arg(long, value_name = "TIME", value_parser = round_trip)]
+    pub rtt: Time,
+    /// Probability that a frame with payload is lost
+    #[arg(long, default_value = "0%", value_name = "SHARE", value_parser = share)]
+    pub loss: f64,
+    /// Queue before the path's rate, such as "100 packets" or "64K bytes"
+    #[arg(long, value_name = "AMOUNT")]
+    pub queue: Option<String>,
+    /// Host profile: default, nuttx, unet3, netburner or linux
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub preset: String,
+    /// A setting of the host; with `peer.`, `link.` or `workload.` in front of the other end, the path or the application;
+    /// may be repeated
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
+    pub settings: Vec<Setting>,
+    /// Direction of the transfer, seen from the host
+    #[arg(long, value_enum, default_value = "send")]
+    pub direction: TryDirection,
+    /// Bytes to transfer
+    #[arg(long, value_name = "BYTES", conflicts_with = "time")]
+    pub bytes: Option<Bytes>,
+    /// Length of the transfer [default: up to 10s]
+    #[arg(long, value_name = "TIME", value_parser = interval)]
+    pub time: Option<Time>,
+    /// Congestion control of the sender: newreno, cubic or bbr
+    #[arg(long, value_name = "NAME")]
+    pub congestion: Option<String>,
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Write the experiment file that gives the same result with `lab run`
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
+    /// Print one JSON object
     #[arg(long)]
     pub json: bool,
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::catalogue;
+use crate::{catalogue, layout::Layout};
 
 const FILE: &str = r#"
 title = "t"
@@ -40,7 +40,7 @@ fn each_step_turns_what_bound_until_the_path_does() {
     );
     assert_eq!(
         (advice.end, advice.narrowest),
-        (End::Path, Some(Bottleneck::Link))
+        (AdviceEnd::Path, Some(Bottleneck::Link))
     );
     assert_eq!(advice.steps[1].changes[0].set, "near.tcp.send_buffer");
     assert_eq!(advice.steps[2].changes[0].set, "far.tcp.receive_buffer");
@@ -61,7 +61,7 @@ fn memory_that_is_spent_ends_it() {
     let advice = advised(&small, Some(48 << 10));
     assert_eq!(
         advice.end,
-        End::MemorySpent,
+        AdviceEnd::MemorySpent,
         "{}",
         advice.steps[0].verdict.parts.line()
     );
@@ -75,7 +75,10 @@ fn where_no_knob_helps_nothing_is_turned() {
         ("workload.read.every", "20ms"),
     ];
     let advice = advised(&slow, None);
-    assert_eq!((advice.end, advice.narrowest), (End::Application, None));
+    assert_eq!(
+        (advice.end, advice.narrowest),
+        (AdviceEnd::Application, None)
+    );
     assert!(
         advice
             .ends_with
@@ -174,7 +177,7 @@ fn a_device_that_waits_for_a_processor_which_is_not_always_at_work_is_not_the_li
 }
 
 /// How the advice for a row ends.
-fn end_of(experiment: &str, label: &str) -> (End, Option<Bottleneck>, String) {
+fn end_of(experiment: &str, label: &str) -> (AdviceEnd, Option<Bottleneck>, String) {
     let experiment = known(experiment);
     let row = experiment.rows.iter().find(|row| row.label == label);
     let row = row.unwrap_or_else(|| panic!("{label} is no row"));
@@ -220,7 +223,7 @@ fn the_path_is_everything_between_the_applications_that_no_knob_moves() {
         let end = end_of(experiment, label);
         assert_eq!(
             (end.0, end.1),
-            (End::Path, Some(narrowest)),
+            (AdviceEnd::Path, Some(narrowest)),
             "{label}: {}",
             end.2
         );
@@ -232,14 +235,14 @@ fn the_path_is_everything_between_the_applications_that_no_knob_moves() {
 #[test]
 fn another_knob_of_the_same_limit_is_turned_too() {
     let (end, _, words) = end_of("netburner-push", "SO_NOPUSH: full segments only");
-    assert_eq!(end, End::Application, "{words}");
+    assert_eq!(end, AdviceEnd::Application, "{words}");
 }
 
 #[test]
 fn several_connections_are_not_told_what_one_would_gain() {
     let advice = advised(&[("workload.count", "2")], None);
     let end = (advice.end, advice.narrowest);
-    assert_eq!(end, (End::NoKnob, None), "{}", advice.ends_with);
+    assert_eq!(end, (AdviceEnd::NoKnob, None), "{}", advice.ends_with);
     assert!(
         advice
             .ends_with
@@ -270,4 +273,34 @@ fn a_processor_that_calls_its_writer_too_often_is_given_a_larger_buffer() {
         assert!(off.abs() < 0.05, "{off}");
         assert_eq!(advice.narrowest, Some(Bottleneck::HostCpu));
     }
+}
+
+#[test]
+fn people_read_one_line_a_step_within_the_width() {
+    let linux = known("linux-buffers-b");
+    let row = &linux.rows[0];
+    let advice = [advise(&linux, row, None, MOST_STEPS, &RunOptions::plain(1)).unwrap()];
+    for width in [60, 80, 120] {
+        let text = advice_text(&advice, Layout::plain(width), false);
+        for line in text.lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+    }
+    let text = advice_text(&advice, Layout::plain(80), false);
+    let steps = text
+        .lines()
+        .filter(|line| line.contains("%") || line.contains(" s "));
+    assert!(steps.count() >= advice[0].steps.len(), "{text}");
+    for part in [
+        "measured    predicted  limited by",
+        "server.SO_RCVBUF=214553",
+        "Nothing left to tune: the transfer takes 2.94 round trips of 40 ms",
+        "client: ip route change $(ip route show default) initcwnd 266",
+        "Step 4 is risky: RFC 6928 recommends 10 segments",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("Because"), "{text}");
+    let verbose = advice_text(&advice, Layout::plain(80), true);
+    assert!(verbose.contains("Because") && verbose.contains("Receiver"));
 }

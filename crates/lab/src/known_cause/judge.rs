@@ -5,7 +5,7 @@
 
 use super::KnownWorld;
 use crate::{
-    advise::{Advice, Step, advise},
+    advise::{Advice, AdviceStep, advise},
     run::{RunError, RunOptions},
     verdict::{Cause, Predicted, SettingChange},
 };
@@ -77,7 +77,7 @@ pub fn judge(number: u64) -> Result<Judged, RunError> {
     })
 }
 
-fn treated(before: &Step, after: &Step) -> Treated {
+fn treated(before: &AdviceStep, after: &AdviceStep) -> Treated {
     let gained = after.goodput_mbps > before.goodput_mbps * (1.0 + HELP);
     // What an application writes slowly cannot come faster, only sooner.
     let sooner = before.verdict.limit == Cause::Nagle

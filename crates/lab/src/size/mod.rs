@@ -42,7 +42,7 @@ use runs::Runs;
 
 /// What is asked.
 #[derive(Clone, Debug)]
-pub struct Wish {
+pub struct SizeRequest {
     /// Bits a second of the path.
     pub rate_bps: u64,
     /// Its round trip, empty.
@@ -93,9 +93,9 @@ pub struct Size {
     /// The seed that repeats it.
     pub seed: u64,
     /// What the host gives with ample of everything, sending and receiving.
-    pub best: Vec<Best>,
+    pub best: Vec<AmpleResult>,
     /// Each knob.
-    pub knobs: Vec<Sized>,
+    pub knobs: Vec<KnobSize>,
     /// How memory that was given is best divided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<Split>,
@@ -103,14 +103,14 @@ pub struct Size {
 
 /// What the host does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum HostRole {
     /// It sends to the peer.
     Send,
     /// It receives from the peer.
     Receive,
 }
 
-impl Way {
+impl HostRole {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Send, Self::Receive];
 
@@ -125,7 +125,7 @@ impl Way {
 
 /// What a host gives with ample of everything but what was given.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Best {
+pub struct AmpleResult {
     /// What it does: `send` or `receive`.
     pub direction: &'static str,
     /// Text that the path carries in full segments, losses taken off, in Mbit/s.
@@ -142,7 +142,7 @@ pub struct Best {
 
 /// One knob.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Sized {
+pub struct KnobSize {
     /// Its name in the host's system.
     pub knob: String,
     /// What the host does: `send` or `receive`.
@@ -154,18 +154,18 @@ pub struct Sized {
     /// Whether that is the share of what the path carries; else it is of the best.
     pub reaches_path: bool,
     /// The smallest setting that is enough; none where none is.
-    pub smallest: Option<Point>,
+    pub smallest: Option<CurvePoint>,
     /// What a verdict advises at the largest setting that is not enough: the formula's
     /// answer beside the search's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advised: Option<Advised>,
     /// Every setting that was tried, the smallest first, and ample at the end.
-    pub curve: Vec<Point>,
+    pub curve: Vec<CurvePoint>,
 }
 
 /// A setting, and what it gives.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Point {
+pub struct CurvePoint {
     /// As the host's system writes it.
     pub value: String,
     /// What that is in bytes: of a buffer, those that text may have.
@@ -241,7 +241,7 @@ const STEPS_BEFORE: usize = 4;
 ///
 /// # Errors
 /// A setting that is refused, nothing that arrives, or a run's.
-pub fn size(wish: &Wish, progress: &(dyn Fn(f64) + Sync)) -> Result<Size, SizeError> {
+pub fn size(wish: &SizeRequest, progress: &(dyn Fn(f64) + Sync)) -> Result<Size, SizeError> {
     if wish.bdp() > search::LARGEST {
         return Err(SizeError::TooLong(wish.bdp()));
     }
@@ -249,7 +249,7 @@ pub fn size(wish: &Wish, progress: &(dyn Fn(f64) + Sync)) -> Result<Size, SizeEr
     let wanted = searched.clone().filter(|searched| searched.is_wanted(wish));
     let expected = wanted.count() * STEPS_EACH + STEPS_BEFORE;
     let runs = Runs::new(wish.seed, expected, progress);
-    let ways = Way::ALL.map(|way| search::ample(wish, way, &runs));
+    let ways = HostRole::ALL.map(|way| search::ample(wish, way, &runs));
     let ways = ways.into_iter().collect::<Result<Vec<_>, _>>()?;
     let mut knobs = Vec::new();
     for searched in searched {
@@ -286,9 +286,9 @@ impl Size {
     }
 }
 
-impl Best {
+impl AmpleResult {
     /// What `report` says of `row`.
-    fn of(wish: &Wish, way: Way, row: &Row, report: &RowReport) -> Self {
+    fn of(wish: &SizeRequest, way: HostRole, row: &Row, report: &RowReport) -> Self {
         let path = Path::of(&row.setup, full_segment(&row.setup));
         let path_mbps = path.payload_bps * (1.0 - path.loss) / 1e6;
         let goodput_mbps = report.measured.goodput_mbps;
@@ -303,7 +303,7 @@ impl Best {
     }
 }
 
-impl Wish {
+impl SizeRequest {
     /// Whether `best_mbps` is the share of what the path carries that is enough.
     fn reaches(&self, best_mbps: f64, path_mbps: f64) -> bool {
         best_mbps >= self.share * path_mbps

@@ -15,7 +15,7 @@ use crate::{
 };
 
 use super::{
-    Advised, Best, Point, SizeError, Sized, Way, Wish,
+    Advised, AmpleResult, CurvePoint, HostRole, KnobSize, SizeError, SizeRequest,
     runs::Runs,
     world::{Length, only},
 };
@@ -25,14 +25,14 @@ pub struct Searched {
     /// Its name.
     knob: &'static str,
     /// What the host does meanwhile.
-    pub way: Way,
+    pub way: HostRole,
     /// What it bounds.
-    pub what: What,
+    pub what: KnobKind,
 }
 
 /// What a knob bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum KnobKind {
     /// Text in a buffer.
     Buffer,
     /// All packet memory, in blocks.
@@ -47,33 +47,33 @@ pub enum What {
 pub const SEARCHED: &[Searched] = &[
     Searched {
         knob: "tcp.send_buffer",
-        way: Way::Send,
-        what: What::Buffer,
+        way: HostRole::Send,
+        what: KnobKind::Buffer,
     },
     Searched {
         knob: "tcp.unacknowledged",
-        way: Way::Send,
-        what: What::Unacknowledged,
+        way: HostRole::Send,
+        what: KnobKind::Unacknowledged,
     },
     Searched {
         knob: "tcp.receive_buffer",
-        way: Way::Receive,
-        what: What::Buffer,
+        way: HostRole::Receive,
+        what: KnobKind::Buffer,
     },
     Searched {
         knob: "tcp.out_of_order",
-        way: Way::Receive,
-        what: What::OutOfOrder,
+        way: HostRole::Receive,
+        what: KnobKind::OutOfOrder,
     },
     Searched {
         knob: "pool.blocks",
-        way: Way::Send,
-        what: What::Memory,
+        way: HostRole::Send,
+        what: KnobKind::Memory,
     },
     Searched {
         knob: "pool.blocks",
-        way: Way::Receive,
-        what: What::Memory,
+        way: HostRole::Receive,
+        what: KnobKind::Memory,
     },
 ];
 
@@ -118,14 +118,14 @@ pub struct Ample {
     /// What came.
     report: RowReport,
     /// That in numbers.
-    pub best: Best,
+    pub best: AmpleResult,
 }
 
 /// Gives the host more of everything until that gives nothing more.
 ///
 /// # Errors
 /// A setting that is refused, or a run's; or nothing arrives whatever it has.
-pub fn ample(wish: &Wish, way: Way, runs: &Runs<'_>) -> Result<Ample, SizeError> {
+pub fn ample(wish: &SizeRequest, way: HostRole, runs: &Runs<'_>) -> Result<Ample, SizeError> {
     let mut length = wish.length(wish.rate_bps as f64, None);
     let mut bytes = (wish.bdp() * AMPLE).clamp(AT_LEAST, LARGEST);
     let mut found = measured(wish, way, bytes, length, runs)?;
@@ -166,8 +166,8 @@ pub fn ample(wish: &Wish, way: Way, runs: &Runs<'_>) -> Result<Ample, SizeError>
 }
 
 fn measured(
-    wish: &Wish,
-    way: Way,
+    wish: &SizeRequest,
+    way: HostRole,
     bytes: u64,
     length: Length,
     runs: &Runs<'_>,
@@ -176,7 +176,7 @@ fn measured(
     wish.set_low_water(&mut world.rows[0].setup);
     let rows = vec![only(&world).clone()];
     let report = runs.rows(&world, rows)?.swap_remove(0);
-    let best = Best::of(wish, way, only(&world), &report);
+    let best = AmpleResult::of(wish, way, only(&world), &report);
     Ok(Ample {
         world,
         report,
@@ -190,11 +190,11 @@ fn measured(
 /// # Errors
 /// A run's.
 pub fn search(
-    wish: &Wish,
+    wish: &SizeRequest,
     searched: &Searched,
     ample: &Ample,
     runs: &Runs<'_>,
-) -> Result<Option<Sized>, SizeError> {
+) -> Result<Option<KnobSize>, SizeError> {
     if !searched.is_wanted(wish) {
         return Ok(None);
     }
@@ -220,7 +220,7 @@ pub fn search(
         curve.try_all(between)?;
     }
     curve.judge();
-    Ok(Some(Sized {
+    Ok(Some(KnobSize {
         knob: said(host, searched, first).name,
         direction: searched.way.name(),
         best_mbps: curve.best_mbps(),
@@ -238,13 +238,13 @@ impl Searched {
     /// Whether it is to be searched: memory that was given is not, what came ahead of
     /// its turn is nothing without losses, and a system that has no name of its own for
     /// what it does not count apart has no such knob.
-    pub fn is_wanted(&self, wish: &Wish) -> bool {
+    pub fn is_wanted(&self, wish: &SizeRequest) -> bool {
         let has_name = !alias::of_knob(wish.preset.name, self.knob).is_empty();
         match self.what {
-            What::Buffer => true,
-            What::Memory => wish.memory.is_none(),
-            What::Unacknowledged => has_name,
-            What::OutOfOrder => has_name && wish.loss > 0.0,
+            KnobKind::Buffer => true,
+            KnobKind::Memory => wish.memory.is_none(),
+            KnobKind::Unacknowledged => has_name,
+            KnobKind::OutOfOrder => has_name && wish.loss > 0.0,
         }
     }
 }
@@ -252,40 +252,40 @@ impl Searched {
 /// What a host has of it in bytes: a buffer's text, or all of its memory.
 fn present(host: &HostPlan, searched: &Searched) -> u64 {
     match (searched.what, searched.way) {
-        (What::Memory, _) => pool_bytes(host),
-        (What::Unacknowledged, _) => host.config.tcp.unacknowledged.into(),
-        (What::OutOfOrder, _) => host.config.tcp.out_of_order.into(),
-        (What::Buffer, Way::Send) => Buffer::sending(host).text(),
-        (What::Buffer, Way::Receive) => Buffer::receiving(host).text(),
+        (KnobKind::Memory, _) => pool_bytes(host),
+        (KnobKind::Unacknowledged, _) => host.config.tcp.unacknowledged.into(),
+        (KnobKind::OutOfOrder, _) => host.config.tcp.out_of_order.into(),
+        (KnobKind::Buffer, HostRole::Send) => Buffer::sending(host).text(),
+        (KnobKind::Buffer, HostRole::Receive) => Buffer::receiving(host).text(),
     }
 }
 
 /// `bytes` of the knob as the host's system says it, rounded up.
 pub fn said(host: &HostPlan, searched: &Searched, bytes: u64) -> NamedSetting {
     let wanted = match (searched.what, searched.way) {
-        (What::Memory, _) => bytes.div_ceil(host.config.pool.block_size.into()),
-        (What::Unacknowledged | What::OutOfOrder, _) => bytes,
-        (What::Buffer, Way::Send) => Buffer::sending(host).size_for(bytes),
-        (What::Buffer, Way::Receive) => Buffer::receiving(host).size_for(bytes),
+        (KnobKind::Memory, _) => bytes.div_ceil(host.config.pool.block_size.into()),
+        (KnobKind::Unacknowledged | KnobKind::OutOfOrder, _) => bytes,
+        (KnobKind::Buffer, HostRole::Send) => Buffer::sending(host).size_for(bytes),
+        (KnobKind::Buffer, HostRole::Receive) => Buffer::receiving(host).size_for(bytes),
     };
     named(host, searched.knob, wanted)
 }
 
 /// The buffer of a direction.
-pub fn buffer(way: Way) -> &'static Searched {
+pub fn buffer(way: HostRole) -> &'static Searched {
     let knob = SEARCHED
         .iter()
-        .find(|known| known.what == What::Buffer && known.way == way);
+        .find(|known| known.what == KnobKind::Buffer && known.way == way);
     knob.expect("both are searched")
 }
 
 /// What was tried so far.
 struct Curve<'a> {
-    wish: &'a Wish,
+    wish: &'a SizeRequest,
     searched: &'a Searched,
     ample: &'a Ample,
     runs: &'a Runs<'a>,
-    points: Vec<Point>,
+    points: Vec<CurvePoint>,
 }
 
 impl Curve<'_> {
@@ -298,8 +298,8 @@ impl Curve<'_> {
             .text()
             .max(Buffer::receiving(host).text());
         let most = match self.searched.what {
-            What::Buffer | What::Memory => present(host, self.searched),
-            What::Unacknowledged | What::OutOfOrder => buffers,
+            KnobKind::Buffer | KnobKind::Memory => present(host, self.searched),
+            KnobKind::Unacknowledged | KnobKind::OutOfOrder => buffers,
         };
         self.try_until(doubled.take_while(|bytes| *bytes < most), true)?;
         if self.first_enough() == Some(0) {
@@ -366,14 +366,14 @@ impl Curve<'_> {
         Ok(gave.collect())
     }
 
-    fn point(&self, said: &NamedSetting, host: &HostPlan, report: &RowReport) -> Point {
+    fn point(&self, said: &NamedSetting, host: &HostPlan, report: &RowReport) -> CurvePoint {
         let goodput_mbps = report.measured.goodput_mbps;
         let verdict = &report.verdict;
         // The ample send buffer's low water is no matter of what may be unacknowledged.
         let is_of_it = verdict.knob.as_ref() == Some(&said.name)
-            && (self.searched.what == What::Buffer || self.wish.low_water == 0);
+            && (self.searched.what == KnobKind::Buffer || self.wish.low_water == 0);
         let advised = verdict.needed.clone().filter(|_| is_of_it);
-        Point {
+        CurvePoint {
             value: said.wanted.clone(),
             bytes: present(host, self.searched),
             goodput_mbps,
@@ -395,9 +395,9 @@ impl Curve<'_> {
     fn add_ample(&mut self) {
         let host = &only(&self.ample.world).setup.hosts[0];
         let bytes = match self.searched.what {
-            What::Buffer | What::Memory => present(host, self.searched),
+            KnobKind::Buffer | KnobKind::Memory => present(host, self.searched),
             // It was given without end.
-            What::Unacknowledged | What::OutOfOrder => return,
+            KnobKind::Unacknowledged | KnobKind::OutOfOrder => return,
         };
         let mut said = said(host, self.searched, bytes);
         said.wanted = said.present.clone();

@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use super::{
-    SizeError, Way, Wish,
+    HostRole, SizeError, SizeRequest,
     runs::Runs,
     search::{Ample, buffer, said},
     world::only,
@@ -56,13 +56,13 @@ pub struct Divided {
 ///
 /// # Errors
 /// A run's, or the world cannot be.
-pub fn split(wish: &Wish, alone: &[Ample], runs: &Runs<'_>) -> Result<Split, SizeError> {
-    let world = &alone[Way::Send as usize].world;
+pub fn split(wish: &SizeRequest, alone: &[Ample], runs: &Runs<'_>) -> Result<Split, SizeError> {
+    let world = &alone[HostRole::Send as usize].world;
     let row = only(world);
     let both = both_ways(wish, &row.setup)?;
     let memory = pool_bytes(&both.hosts[0]);
     let spoken = |buffers: [u64; 2]| {
-        Way::ALL.map(|way| said(&both.hosts[0], buffer(way), buffers[way as usize]))
+        HostRole::ALL.map(|way| said(&both.hosts[0], buffer(way), buffers[way as usize]))
     };
     let all_to_both = spoken([memory, memory]);
     let [send_knob, receive_knob] = all_to_both.each_ref().map(|said| said.name.clone());
@@ -105,7 +105,7 @@ pub fn split(wish: &Wish, alone: &[Ample], runs: &Runs<'_>) -> Result<Split, Siz
 }
 
 /// The world in which the host does both at once.
-fn both_ways(wish: &Wish, setup: &Setup) -> Result<Setup, SizeError> {
+fn both_ways(wish: &SizeRequest, setup: &Setup) -> Result<Setup, SizeError> {
     let mut setup = setup.clone();
     let mut back = setup.flows[0].clone();
     back.name = "back".to_string();
@@ -131,7 +131,7 @@ fn with(both: &Setup, spoken: &[NamedSetting; 2]) -> Option<Setup> {
 fn divided([send, receive]: &[NamedSetting; 2], report: &RowReport, alone: &[Ample]) -> Divided {
     let flows = &report.measured.flows;
     let [sent_mbps, received_mbps] = [0, 1].map(|place| flows[place].goodput_mbps);
-    let kept = Way::ALL.map(|way| {
+    let kept = HostRole::ALL.map(|way| {
         let best = alone[way as usize].best.goodput_mbps;
         flows[way as usize].goodput_mbps / best
     });

@@ -5,8 +5,8 @@ use fullpipe::presets;
 use super::*;
 use crate::verdict::pool_bytes;
 
-fn wish(rate_bps: u64, rtt: Duration, preset: &str) -> Wish {
-    Wish {
+fn wish(rate_bps: u64, rtt: Duration, preset: &str) -> SizeRequest {
+    SizeRequest {
         rate_bps,
         rtt,
         loss: 0.0,
@@ -20,10 +20,10 @@ fn wish(rate_bps: u64, rtt: Duration, preset: &str) -> Wish {
 }
 
 /// Both buffers, and what each direction gives at best.
-fn buffers(wish: &Wish) -> [(Best, Sized); 2] {
+fn buffers(wish: &SizeRequest) -> [(AmpleResult, KnobSize); 2] {
     let silent = |_share: f64| ();
     let runs = Runs::new(wish.seed, 1, &silent);
-    Way::ALL.map(|way| {
+    HostRole::ALL.map(|way| {
         let ample = search::ample(wish, way, &runs).unwrap();
         let found = search::search(wish, search::buffer(way), &ample, &runs);
         (ample.best, found.unwrap().unwrap())
@@ -31,7 +31,7 @@ fn buffers(wish: &Wish) -> [(Best, Sized); 2] {
 }
 
 /// That many of netburner's buffers to send and to receive.
-fn netburner(wish: &Wish) -> [u64; 2] {
+fn netburner(wish: &SizeRequest) -> [u64; 2] {
     buffers(wish).map(|(best, found)| {
         assert!(best.reaches_path, "{best:?}");
         assert!(found.knob.starts_with("SetSocket"), "{found:?}");
@@ -125,7 +125,7 @@ fn netburner_needs_20_buffers_where_100_mbit_take_2_3_ms() {
 
 /// The paths that the experiment's first rows are fitted to, where a writer waits for
 /// half of its buffers and a frame costs 152 microseconds.
-fn fitted(rate_bps: u64, rtt_us: u64) -> (Best, Sized) {
+fn fitted(rate_bps: u64, rtt_us: u64) -> (AmpleResult, KnobSize) {
     let mut wish = wish(rate_bps, Duration::from_micros(rtt_us), "netburner");
     wish.low_water = 50;
     for cost in ["cpu.send_packet", "cpu.receive_packet"] {
@@ -207,7 +207,7 @@ fn memory_that_is_given_is_cut_into_blocks_as_large_as_they_are_set() {
     for (block_size, bytes) in [("196", 7_056), ("512", 6_656)] {
         let block_size = ("pool.block_size".to_string(), block_size.to_string());
         wish.settings = vec![block_size];
-        let world = wish.world(Way::Send, 1 << 20, length).unwrap();
+        let world = wish.world(HostRole::Send, 1 << 20, length).unwrap();
         assert_eq!(pool_bytes(&world.rows[0].setup.hosts[0]), bytes);
     }
 }
@@ -255,10 +255,10 @@ fn with_losses_there_are_medians_and_what_came_out_of_order_counts() {
     wish.loss = 0.01;
     let knob = search::SEARCHED
         .iter()
-        .find(|known| known.what == search::What::OutOfOrder);
+        .find(|known| known.what == search::KnobKind::OutOfOrder);
     let silent = |_share: f64| ();
     let runs = Runs::new(1, 1, &silent);
-    let ample = search::ample(&wish, Way::Receive, &runs).unwrap();
+    let ample = search::ample(&wish, HostRole::Receive, &runs).unwrap();
     let found = search::search(&wish, knob.unwrap(), &ample, &runs)
         .unwrap()
         .unwrap();
@@ -285,7 +285,7 @@ fn a_peer_that_acknowledges_each_segment_costs_a_slow_processor_a_quarter() {
 #[test]
 fn what_makes_no_sense_is_refused_and_why() {
     let plain = || wish(10_000_000, Duration::from_millis(10), "nuttx");
-    let refused = |wish: Wish| size(&wish, &|_| ()).unwrap_err();
+    let refused = |wish: SizeRequest| size(&wish, &|_| ()).unwrap_err();
     let mut tiny = plain();
     tiny.memory = Some(100);
     assert!(matches!(refused(tiny), SizeError::Memory(_)));
@@ -309,12 +309,12 @@ fn what_makes_no_sense_is_refused_and_why() {
 fn the_same_seed_finds_the_same_and_says_how_far_it_is() {
     let mut wish = wish(1_000_000, Duration::from_millis(10), "unet3");
     wish.loss = 0.05;
-    let curve = |wish: &Wish| {
+    let curve = |wish: &SizeRequest| {
         let shares = std::sync::Mutex::new(Vec::new());
         let tell = |share| shares.lock().unwrap().push(share);
         let runs = Runs::new(wish.seed, 10, &tell);
-        let ample = search::ample(wish, Way::Receive, &runs).unwrap();
-        let found = search::search(wish, search::buffer(Way::Receive), &ample, &runs);
+        let ample = search::ample(wish, HostRole::Receive, &runs).unwrap();
+        let found = search::search(wish, search::buffer(HostRole::Receive), &ample, &runs);
         let shares = shares.into_inner().unwrap();
         assert!(shares.len() > 10 && shares.is_sorted(), "{shares:?}");
         assert!(shares[0] >= 0.0 && shares.last() < Some(&1.0), "{shares:?}");

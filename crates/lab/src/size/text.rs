@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use super::{Best, Divided, Point, Size, Sized, Split};
+use super::{AmpleResult, CurvePoint, Divided, KnobSize, Size, Split};
 use crate::units::{grouped, rate_text, three_digits};
 
 /// Width of the bar of a curve.
@@ -54,8 +54,8 @@ fn head(size: &Size) -> String {
 }
 
 /// What ample of everything gives, and why it is less than the path where it is.
-fn of_best(size: &Size, best: &Best) -> String {
-    let Best {
+fn of_best(size: &Size, best: &AmpleResult) -> String {
+    let AmpleResult {
         direction,
         path_mbps,
         goodput_mbps,
@@ -91,11 +91,11 @@ fn answers(size: &Size) -> String {
     if !size.knobs.is_empty() {
         text += "\nThe smallest that are enough, one at a time:\n";
     }
-    let wide = |of: &dyn Fn(&Sized) -> usize| size.knobs.iter().map(of).max().unwrap_or(0);
+    let wide = |of: &dyn Fn(&KnobSize) -> usize| size.knobs.iter().map(of).max().unwrap_or(0);
     let names = wide(&|knob| knob.knob.len());
     let values = wide(&|knob| knob.smallest.as_ref().map_or(0, |point| point.value.len()));
     for knob in &size.knobs {
-        let Sized {
+        let KnobSize {
             knob: name,
             direction,
             ..
@@ -115,7 +115,7 @@ fn answers(size: &Size) -> String {
     text
 }
 
-fn curve(size: &Size, knob: &Sized) -> String {
+fn curve(size: &Size, knob: &KnobSize) -> String {
     let of = if knob.reaches_path { "path" } else { "best" };
     let mut text = format!(
         "\n{} to {}: enough is {} Mbit/s, {} % of the {of}\n",
@@ -156,7 +156,7 @@ fn curve(size: &Size, knob: &Sized) -> String {
     text
 }
 
-fn line(point: &Point, share: f64, wide: usize) -> String {
+fn line(point: &CurvePoint, share: f64, wide: usize) -> String {
     let (bar, wide_bar) = (bar(share), BAR);
     format!(
         "{:>wide$} {:>13} {:>8} {:>6.1} % {bar:<wide_bar$} {}",

@@ -9,7 +9,7 @@ use crate::{
     verdict::most_window,
 };
 
-use super::{SizeError, Way, Wish};
+use super::{HostRole, SizeError, SizeRequest};
 
 /// A frame that is full, in bits.
 const FRAME_BITS: f64 = 1_514.0 * 8.0;
@@ -52,7 +52,7 @@ pub struct Length {
     pub measure_s: f64,
 }
 
-impl Wish {
+impl SizeRequest {
     /// Rate times round trip, in bytes.
     pub(super) fn bdp(&self) -> u64 {
         (self.rate_bps as f64 * self.rtt.as_secs_f64() / 8.0).ceil() as u64
@@ -86,7 +86,7 @@ impl Wish {
     /// too: one that acknowledges every second segment from the first on.
     pub(super) fn world(
         &self,
-        way: Way,
+        way: HostRole,
         ample: u64,
         length: Length,
     ) -> Result<Experiment, SizeError> {
@@ -129,10 +129,10 @@ impl Wish {
             .map_err(SizeError::Setting)
     }
 
-    fn file(&self, way: Way, ample: u64, length: Length) -> String {
+    fn file(&self, way: HostRole, ample: u64, length: Length) -> String {
         let (from, to) = match way {
-            Way::Send => ("host", "peer"),
-            Way::Receive => ("peer", "host"),
+            HostRole::Send => ("host", "peer"),
+            HostRole::Receive => ("peer", "host"),
         };
         let Self {
             rate_bps,

@@ -25,12 +25,15 @@ pub fn of(host: &HostPlan, knob: &str, wanted: &str) -> Vec<String> {
             grouped(wanted)
         )],
         "tcp.send_buffer" => {
-            let cap = capped(host, "tcp.send_buffer_limit", tcp.send_buffer_limit, wanted);
+            let limit = tcp.send_buffer_limit;
+            let is_tuned = tcp.send_buffer_max > tcp.send_buffer;
+            let cap = capped(host, "tcp.send_buffer_limit", limit, wanted).filter(|_| !is_tuned);
             cap.into_iter().chain(large(host, wanted)).collect()
         }
         "tcp.receive_buffer" => {
             let limit = tcp.receive_buffer_limit;
-            let cap = capped(host, "tcp.receive_buffer_limit", limit, wanted);
+            let is_tuned = tcp.receive_buffer_max > tcp.receive_buffer;
+            let cap = capped(host, "tcp.receive_buffer_limit", limit, wanted).filter(|_| !is_tuned);
             cap.into_iter().chain(large(host, wanted)).collect()
         }
         "tcp.send_buffer_max" | "tcp.receive_buffer_max" => {
@@ -48,7 +51,8 @@ pub fn of(host: &HostPlan, knob: &str, wanted: &str) -> Vec<String> {
     }
 }
 
-/// A buffer beyond the cap on what an application may set.
+/// A buffer beyond the cap on what an application may set. A buffer that tunes itself
+/// has no such cap.
 fn capped(host: &HostPlan, limit: &'static str, cap: u32, wanted: u64) -> Option<String> {
     if wanted <= u64::from(cap) {
         return None;

@@ -186,7 +186,7 @@ fn window(evidence: &Evidence<'_>) -> Option<Window> {
     let waiting = processor::for_a_call(evidence.setup, scale.segment, frame_s) - 1.0;
     let bytes = target.bps / 8.0 * scale.rtt_s + (2.0 + waiting) * scale.segment;
     let mut formula = format!(
-        "{} of {} x {} ms + {}",
+        "{} ({}) x {} ms + {}",
         rate_text(target.bps),
         target.cause.words(),
         three_digits(scale.rtt_s * 1e3),
@@ -235,7 +235,7 @@ fn window_by_its_turn(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
         let turn_s = present as f64 * 8.0 / bps;
         let bytes = target.bps / 8.0 * turn_s + 2.0 * scale.segment;
         let formula = format!(
-            "{} of {} x {} ms, which {} bytes took with the hosts' work, + {}",
+            "{} ({}) x {} ms, which {} bytes took with the hosts' work, + {}",
             rate_text(target.bps),
             target.cause.words(),
             three_digits(turn_s * 1e3),
@@ -430,7 +430,7 @@ fn send_blocks(evidence: &Evidence<'_>) -> Option<Remedy> {
     let sender = evidence.sender();
     let needed = window_beyond(evidence, bounds::send_memory(sender) as u64)?;
     let bytes = bounds::pool_for(sender, needed.bytes as f64);
-    let also = "what its own window and receiving may hold";
+    let also = "the share that receiving may hold";
     Some(blocks(
         sender,
         bytes,
@@ -455,7 +455,7 @@ fn blocks(host: &HostPlan, bytes: f64, formula: &str) -> Remedy {
     let pool = &host.config.pool;
     let size = u64::from(pool.block_size);
     let wanted = ((bytes / size as f64).ceil() as u64).max(u64::from(pool.blocks) + 1);
-    let formula = format!("{formula}, in blocks of {}", grouped(size));
+    let formula = format!("{formula}, in blocks of {} bytes", grouped(size));
     one(host, names::number(host, "pool.blocks", wanted), formula)
 }
 
@@ -468,7 +468,7 @@ fn faster(evidence: &Evidence<'_>) -> Option<Remedy> {
     let needed = (target.bps / 8.0 * PACING_HEADROOM).min(f64::from(u32::MAX)) as u64;
     (present > 0 && needed > present).then(|| {
         let formula = format!(
-            "{} of {} in bytes a second, and a tenth more",
+            "{} ({}) in bytes a second, and a tenth more",
             rate_text(target.bps),
             target.cause.words()
         );
@@ -522,7 +522,7 @@ fn initial_window(evidence: &Evidence<'_>) -> Option<Remedy> {
         (
             of_path,
             format!(
-                "{rate} of {} x {} ms",
+                "{rate} ({}) x {} ms",
                 target.cause.words(),
                 three_digits(rtt_s * 1e3)
             ),

@@ -315,18 +315,21 @@ fn pacing(evidence: &Evidence<'_>, share: &str) -> Proof {
     let sender = evidence.sender();
     let most = u64::from(sender.config.tcp.pacing_rate_max);
     let setting = names::number(sender, "tcp.pacing_rate_max", most);
-    let whose = match most {
-        0 => format!(
-            "The rate is the estimate of {} itself: no cap is set.",
-            sender.config.get("tcp.congestion").unwrap_or_default()
-        ),
-        _ => format!(
-            "{} = {} is {}.",
-            setting.name,
-            setting.present,
-            rate_text(most as f64 * 8.0)
-        ),
-    };
+    if most == 0 {
+        let limited_by = format!(
+            "the estimate of {}: it paced at {}, and delayed segments {share} of the time",
+            sender.config.get("tcp.congestion").unwrap_or_default(),
+            rate_text(evidence.measured.goodput_mbps * 1e6)
+        );
+        let because = vec!["No cap on the pacing rate is set.".to_string()];
+        return (limited_by, because);
+    }
+    let whose = format!(
+        "{} = {} is {}.",
+        setting.name,
+        setting.present,
+        rate_text(most as f64 * 8.0)
+    );
     let figure = format!("the pacing rate delayed segments {share} of the time");
     (of(Cause::Pacing, &figure), vec![whose])
 }

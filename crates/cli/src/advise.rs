@@ -1,0 +1,71 @@
+//! `fullpipe lab advise`: takes the advice of each verdict, row by row.
+//!
+//! Rule: what can be refused is refused before the first run. What is advised is
+//! decided in the laboratory.
+
+use std::env;
+
+use fullpipe_lab::{
+    Experiment, MOST_STEPS, RunOptions, Watch, advice_json, advice_text, catalogue, experiment::Row,
+};
+
+use crate::{
+    arguments::{Bytes, LabAdviseArguments},
+    failure::Failure,
+    lab::{refused, with_settings},
+    output::{layout, print},
+    progress::Progress,
+};
+
+/// Runs the subcommand.
+pub fn run(arguments: &LabAdviseArguments) -> Result<(), Failure> {
+    let found = catalogue::find(&arguments.experiment, &env::current_dir()?).map_err(refused)?;
+    let experiment = with_settings(&found, &arguments.settings)?;
+    let rows = rows_called(&experiment, arguments.row.as_deref())?;
+    let progress = Progress::new(&experiment.name, rows.len());
+    let mut advice = Vec::new();
+    for (place, row) in rows.iter().enumerate() {
+        let options = RunOptions {
+            seed: arguments.seed,
+            observe: false,
+            watch: Watch::NONE,
+            captures: None,
+            progress: &|_, share| progress.advance(place, share),
+        };
+        let memory = arguments.memory.map(|Bytes(bytes)| bytes);
+        let taken = fullpipe_lab::advise(&experiment, row, memory, MOST_STEPS, &options)
+            .map_err(|error| Failure::failed(format!("{}: {error}", experiment.name)))?;
+        advice.push(taken);
+    }
+    drop(progress);
+    print(&match arguments.json {
+        true => advice_json(&advice),
+        false => advice_text(&advice, layout(), arguments.verbose),
+    })
+}
+
+/// Returns the row of this label; without a label, all rows.
+fn rows_called<'a>(
+    experiment: &'a Experiment,
+    label: Option<&str>,
+) -> Result<Vec<&'a Row>, Failure> {
+    let rows: Vec<_> = experiment
+        .rows
+        .iter()
+        .filter(|row| label.is_none_or(|label| row.label == label))
+        .collect();
+    if rows.is_empty() {
+        let labels: Vec<_> = experiment
+            .rows
+            .iter()
+            .map(|row| format!("`{}`", row.label))
+            .collect();
+        let label = label.unwrap_or_default();
+        return Err(Failure::usage(format!(
+            "--row {label}: {} has no such row; there are {}",
+            experiment.name,
+            labels.join(", ")
+        )));
+    }
+    Ok(rows)
+}

@@ -1,0 +1,190 @@
+//! Advice for people: one line a step, the predicted result beside the measured one.
+//!
+//! Rule: nothing is computed here but roundings. A setting that is risky is said to be,
+//! and the settings of all steps are printed once more, ready to paste.
+
+use std::fmt::Write;
+
+use fullpipe_diagnose::facts::ChangeLine;
+
+use super::{Advice, AdviceEnd, AdviceStep};
+use crate::{
+    layout::{Layout, Tone, columns},
+    shares::Times,
+    units::{grouped, rate_text, seconds_text},
+    verdict::{Predicted, verdict_text},
+};
+
+/// Columns of a measured or a predicted result.
+const RESULT: usize = 11;
+/// Columns before the settings: the number of a step.
+const NUMBER: usize = 6;
+/// Columns that the settings have at least and at most.
+const SETTINGS: (usize, usize) = (16, 48);
+/// Columns that are left for the limit's name.
+const LIMIT: usize = 24;
+
+/// The advice on each row: one line a step; with `verbose` each step's verdict, and both
+/// ends' limits in seconds and bytes.
+pub fn advice_text(advice: &[Advice], layout: Layout, verbose: bool) -> String {
+    let mut text = String::new();
+    for (place, advice) in advice.iter().enumerate() {
+        if place > 0 {
+            text.push('\n');
+        }
+        row(&mut text, advice, layout, verbose);
+    }
+    text
+}
+
+fn row(text: &mut String, advice: &Advice, layout: Layout, verbose: bool) {
+    let title = format!("{}, {}", advice.experiment, advice.row);
+    layout.paragraph(text, "", 2, &layout.paint(Tone::Heading, &title));
+    let wide = settings_columns(advice, layout);
+    let _ = writeln!(
+        text,
+        "{:NUMBER$}{:wide$}  {:>RESULT$}  {:>RESULT$}  limited by",
+        "", "", "measured", "predicted"
+    );
+    for (number, step) in advice.steps.iter().enumerate() {
+        line(text, advice, number, wide, layout);
+        if verbose {
+            text.push_str(&verdict_text(&step.verdict.parts, layout));
+            layout.field(text, "Sender", &account(&step.account.sender));
+            layout.field(text, "Receiver", &account(&step.account.receiver));
+        }
+    }
+    layout.paragraph(text, "  ", 2, &format!("{}.", advice.ends_with));
+    let settings = settings(advice);
+    if settings.is_empty() {
+        return;
+    }
+    text.push_str("  Settings:\n");
+    for (change, _) in &settings {
+        layout.paragraph(text, &format!("  {}: ", change.host), 4, &change.paste);
+    }
+    for (change, step) in &settings {
+        for note in change.notes.iter().filter(|note| is_warning(note)) {
+            let note = note.replacen("Risky", &format!("Step {step} is risky"), 1);
+            layout.paragraph(text, "  ", 4, &layout.paint(Tone::Doubtful, &note));
+        }
+    }
+}
+
+/// One step. Settings that change together have a line each.
+fn line(text: &mut String, advice: &Advice, number: usize, wide: usize, layout: Layout) {
+    let step = &advice.steps[number];
+    let settings = described(step, number);
+    let last = settings.len() - 1;
+    for (place, setting) in settings.iter().enumerate() {
+        let first = match place {
+            0 => format!("{number:>3}.  "),
+            _ => " ".repeat(NUMBER),
+        };
+        if place < last || columns(setting) > wide {
+            layout.paragraph(text, &first, NUMBER, setting);
+        }
+        if place < last {
+            continue;
+        }
+        let start = if columns(setting) > wide {
+            format!("{:NUMBER$}{:wide$}", "", "")
+        } else {
+            format!("{first}{setting:wide$}")
+        };
+        let predicted = step
+            .predicted
+            .map_or_else(String::new, |predicted| result(advice, predicted));
+        let start = format!(
+            "{start}  {:>RESULT$}  {predicted:>RESULT$}  ",
+            measured(advice, step)
+        );
+        let limit = layout.paint(Tone::Limit, step.verdict.limit.words());
+        layout.paragraph(text, &start, columns(&start), &limit);
+    }
+}
+
+/// The settings of a step, each with its new value.
+fn described(step: &AdviceStep, number: usize) -> Vec<String> {
+    if number == 0 {
+        return vec!["as it is".to_string()];
+    }
+    let changes = step.changes.iter();
+    changes
+        .map(|change| format!("{}={}", change.set, change.to))
+        .collect()
+}
+
+/// Columns of the settings: the longest that leaves the limit its place.
+fn settings_columns(advice: &Advice, layout: Layout) -> usize {
+    let steps = advice.steps.iter().enumerate();
+    let all = steps.flat_map(|(number, step)| described(step, number));
+    let longest = all.map(|setting| columns(&setting)).max().unwrap_or(0);
+    let taken = NUMBER + 2 * (RESULT + 2) + 2 + LIMIT;
+    let (least, most) = SETTINGS;
+    let room = layout.width.saturating_sub(taken).min(most).max(least);
+    longest.clamp(least, room)
+}
+
+fn measured(advice: &Advice, step: &AdviceStep) -> String {
+    if step.outcome != "complete" {
+        return step.outcome.to_string();
+    }
+    let measured = Predicted {
+        elapsed_s: step.elapsed_s,
+        goodput_mbps: step.goodput_mbps,
+    };
+    result(advice, measured)
+}
+
+/// The time of a transfer that ends by itself, the goodput of any other.
+fn result(advice: &Advice, result: Predicted) -> String {
+    if advice.has_end {
+        seconds_text(result.elapsed_s)
+    } else {
+        // The column has no room for a space more.
+        rate_text(result.goodput_mbps * 1e6)
+    }
+}
+
+/// The last value of each setting, ready to paste, and the step that sets it.
+fn settings(advice: &Advice) -> Vec<(&ChangeLine, usize)> {
+    let worth = match advice.end {
+        AdviceEnd::NoGain => advice.steps.len() - 1,
+        AdviceEnd::Path
+        | AdviceEnd::Application
+        | AdviceEnd::NoKnob
+        | AdviceEnd::MemorySpent
+        | AdviceEnd::Refused
+        | AdviceEnd::StepsSpent => advice.steps.len(),
+    };
+    let mut last: Vec<(&str, &ChangeLine, usize)> = Vec::new();
+    for (number, step) in advice.steps.iter().enumerate().take(worth) {
+        for change in &step.changes {
+            last.retain(|(set, ..)| *set != change.set);
+            last.push((&change.set, &change.line, number));
+        }
+    }
+    last.into_iter()
+        .map(|(_, line, number)| (line, number))
+        .collect()
+}
+
+/// A note that must be read before the setting is made.
+fn is_warning(note: &str) -> bool {
+    note.starts_with("Risky")
+}
+
+/// Every limit with its time and its bytes.
+fn account(times: &Times) -> String {
+    let parts = times
+        .parts()
+        .filter(|(_, time, bytes)| !time.is_zero() || *bytes > 0);
+    let words: Vec<_> = parts
+        .map(|(name, time, bytes)| {
+            let seconds = seconds_text(time.as_secs_f64());
+            format!("{name} {seconds} {} bytes", grouped(bytes))
+        })
+        .collect();
+    format!("{}.", words.join(", "))
+}

@@ -1,0 +1,309 @@
+//! One transfer from a few flags: a host, its peer and the path between them.
+//!
+//! Rule: the flags become an experiment file, and that file is what runs; so a saved
+//! file gives the same result by itself. The peer is a stock Linux, so that the host or
+//! the path is the limit. What a verdict says is decided elsewhere.
+
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+use fullpipe::presets::Preset;
+use fullpipe_pool::Duration;
+use serde::Serialize;
+
+pub use text::trial_text;
+
+use crate::{
+    experiment::{Experiment, SettingError, Stop},
+    mistake::Mistake,
+    path::{Path, full_segment},
+    report::{RowReport, pretty},
+    run::{RunError, RunOptions, run},
+    size::HostRole,
+    units::{Amount, Unit},
+};
+
+/// Bytes of each write of the sending application.
+const WRITE: u64 = 16_384;
+/// A transfer without an end of its own lasts this long at most, ...
+const LONGEST: Duration = Duration::from_secs(10);
+/// ... so that this many bytes go over a fast path, ...
+const BYTES: u64 = 1_000_000_000;
+/// ... and no less than this many round trips.
+const ROUND_TRIPS: u64 = 50;
+/// A transfer whose bytes have not arrived by then is given up.
+const GIVE_UP: &str = "600s";
+
+/// End of the transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrialEnd {
+    /// After so many bytes.
+    Bytes(u64),
+    /// After so long.
+    Time(Duration),
+}
+
+/// One transfer, as the command line asks for it.
+#[derive(Clone, Debug)]
+pub struct TrialPlan {
+    /// The host under study.
+    pub preset: &'static Preset,
+    /// Role of that host.
+    pub role: HostRole,
+    /// Settings as `--set` takes them: of the host, and with `peer.`, `link.` or
+    /// `workload.` in front of the other end, the path and the application.
+    pub settings: Vec<(String, String)>,
+    /// Rate of the path, in bits a second.
+    pub rate_bps: u64,
+    /// Base round-trip time.
+    pub rtt: Duration,
+    /// Probability that a frame with payload is lost.
+    pub loss: f64,
+    /// Queue of the link, as an experiment writes it; the usual one without.
+    pub queue: Option<String>,
+    /// Congestion control of the sender; its preset's without.
+    pub congestion: Option<String>,
+    /// End of the transfer; without, a time that suits the path.
+    pub end: Option<TrialEnd>,
+    /// Seed of everything random.
+    pub seed: u64,
+}
+
+/// Result of one transfer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Trial {
+    /// The preset's name.
+    pub preset: &'static str,
+    /// The host's role: `send` or `receive`.
+    pub direction: &'static str,
+    /// Rate of the path, in bits a second.
+    pub rate_bps: u64,
+    /// Base round-trip time, in milliseconds.
+    pub rtt_ms: f64,
+    /// Probability that a frame with payload is lost.
+    pub loss: f64,
+    /// The seed that repeats it.
+    pub seed: u64,
+    /// Settings besides.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<String>,
+    /// Payload that the path carries in full segments, losses taken off, in Mbit/s.
+    pub path_mbps: f64,
+    /// Goodput as a share of it.
+    pub of_path: f64,
+    /// All packet memory of the host, in bytes.
+    pub pool_bytes: u64,
+    /// End of the transfer in bytes, for one that has such an end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// End of the transfer in seconds, for one that has such an end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_s: Option<f64>,
+    /// Measured values, limits and verdict.
+    pub result: RowReport,
+}
+
+/// Reason for which there is no result.
+#[derive(Debug)]
+pub enum TrialError {
+    /// A setting is refused.
+    Setting {
+        /// The setting as given.
+        given: String,
+        /// The refusal.
+        error: SettingError,
+    },
+    /// The path, its queue or the congestion control cannot be.
+    Refused(Mistake),
+    /// A checker failed.
+    Run(RunError),
+}
+
+impl std::fmt::Display for TrialError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Setting { given, error } => write!(f, "{given}: {error}"),
+            Self::Refused(mistake) => f.write_str(&mistake.what),
+            Self::Run(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for TrialError {}
+
+impl TrialPlan {
+    /// The experiment file of this transfer.
+    ///
+    /// # Errors
+    /// A setting, or a part of the path, that is refused.
+    pub fn file(&self) -> Result<String, TrialError> {
+        let mut plain = self.parse(&self.text(&[]))?;
+        for (flag, name, value) in self.all_settings() {
+            plain
+                .set(&name, &value)
+                .map_err(|error| TrialError::Setting {
+                    given: match flag {
+                        "--set" => format!("{flag} {name}={value}"),
+                        _ => flag.to_string(),
+                    },
+                    error,
+                })?;
+        }
+        plain.validate().map_err(|error| TrialError::Setting {
+            given: "--set".to_string(),
+            error,
+        })?;
+        let text = self.text(&self.all_settings());
+        self.parse(&text).map(|_| text)
+    }
+
+    /// Runs the transfer. `progress` is called with the share that is done.
+    ///
+    /// # Errors
+    /// A refusal, or a checker of the simulator.
+    pub fn run(&self, progress: &(dyn Fn(f64) + Sync)) -> Result<Trial, TrialError> {
+        let experiment = self.parse(&self.file()?)?;
+        let options = RunOptions {
+            progress: &|_, share| progress(share),
+            ..RunOptions::plain(self.seed)
+        };
+        let mut report = run(&experiment, &options).map_err(TrialError::Run)?;
+        let result = report.rows.remove(0);
+        let setup = &experiment.rows[0].setup;
+        let path = Path::of(setup, full_segment(setup));
+        let path_mbps = path.payload_bps * (1.0 - path.loss) / 1e6;
+        let pool = &setup.hosts[0].config.pool;
+        let (bytes, duration_s) = match setup.flow().stop {
+            Stop::Bytes(bytes) => (Some(bytes), None),
+            Stop::After(length) => (None, Some(length.as_secs_f64())),
+        };
+        let settings = self.settings.iter();
+        Ok(Trial {
+            preset: self.preset.name,
+            direction: self.role.name(),
+            rate_bps: self.rate_bps,
+            rtt_ms: self.rtt.as_secs_f64() * 1e3,
+            loss: self.loss,
+            seed: self.seed,
+            settings: settings
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect(),
+            path_mbps,
+            of_path: result.measured.goodput_mbps / path_mbps,
+            pool_bytes: u64::from(pool.blocks) * u64::from(pool.block_size),
+            bytes,
+            duration_s,
+            result,
+        })
+    }
+
+    fn parse(&self, text: &str) -> Result<Experiment, TrialError> {
+        Experiment::parse("try", "try.toml", text).map_err(TrialError::Refused)
+    }
+
+    /// The settings with the flag that made each: later ones win.
+    fn all_settings(&self) -> Vec<(&'static str, String, String)> {
+        let mut all: Vec<(&'static str, String, String)> = Vec::new();
+        if let Some(queue) = &self.queue {
+            all.push(("--queue", "path.queue".to_string(), queue.clone()));
+        }
+        if let Some(congestion) = &self.congestion {
+            let sender = match self.role {
+                HostRole::Send => "host",
+                HostRole::Receive => "peer",
+            };
+            // Linux's name for it.
+            let value = if congestion == "reno" {
+                "newreno"
+            } else {
+                congestion
+            };
+            let name = format!("{sender}.tcp.congestion");
+            all.push(("--congestion", name, value.to_string()));
+        }
+        for (name, value) in &self.settings {
+            all.retain(|(_, known, _)| known != name);
+            all.push(("--set", name.clone(), value.clone()));
+        }
+        all
+    }
+
+    fn text(&self, settings: &[(&'static str, String, String)]) -> String {
+        let (from, to) = match self.role {
+            HostRole::Send => ("host", "peer"),
+            HostRole::Receive => ("peer", "host"),
+        };
+        let rtt_us = self.rtt.as_micros();
+        let (there, back) = (rtt_us / 2, rtt_us - rtt_us / 2);
+        let end = match self.end.unwrap_or_else(|| self.usual_end()) {
+            TrialEnd::Bytes(bytes) => format!("bytes = {bytes}\ngive_up = \"{GIVE_UP}\""),
+            TrialEnd::Time(length) => format!("duration = \"{length}\""),
+        };
+        let set = settings
+            .iter()
+            .map(|(_, name, value)| format!("set.{} = {}\n", quoted(name), quoted(value)))
+            .collect::<String>();
+        let seed = match self.seed {
+            1 => String::new(),
+            seed => format!(" --seed {seed}"),
+        };
+        format!(
+            r#"# Written by `fullpipe try`. Run it: fullpipe lab run FILE{seed}
+title = "One transfer of a host like {preset}"
+subject = "host"
+
+[hosts.host]
+preset = "{preset}"
+
+# A stock Linux.
+[hosts.peer]
+preset = "linux"
+
+[links.path]
+between = ["{from}", "{to}"]
+rate = "{rate}"
+forward.delay = "{there}us"
+back.delay = "{back}us"
+forward.loss = {loss}
+
+[workload]
+from = "{from}"
+to = "{to}"
+write = {WRITE}
+{end}
+
+[[rows]]
+label = "as given"
+{set}"#,
+            preset = self.preset.name,
+            rate = Amount {
+                number: self.rate_bps as f64,
+                unit: Unit::Rate,
+            }
+            .text(),
+            loss = self.loss,
+        )
+    }
+
+    /// A time in which the path carries enough, and which is soon simulated.
+    fn usual_end(&self) -> TrialEnd {
+        let by_bytes = Duration::from_micros(BYTES * 8 * 1_000_000 / self.rate_bps);
+        let by_trips = Duration::from_micros(self.rtt.as_micros() * ROUND_TRIPS);
+        TrialEnd::Time(by_bytes.min(LONGEST).max(by_trips.min(LONGEST)))
+    }
+}
+
+impl Trial {
+    /// This as JSON, indented.
+    pub fn json(&self) -> String {
+        pretty(self)
+    }
+}
+
+/// Text as a TOML string or key.
+fn quoted(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{escaped}\"")
+}
