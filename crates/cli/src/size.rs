@@ -1,14 +1,14 @@
-//! `fullpipe size`: how much of each knob a path needs.
+//! `fullpipe size`: the smallest sufficient settings for a path.
 //!
-//! Rule: what is asked is refused before the first run or not at all. The search is
-//! the laboratory's.
+//! Rule: what can be refused is refused before the first run. The search is the
+//! laboratory's.
 
 use fullpipe_lab::{SizeError, SizeRequest, size_text};
 
 use crate::{
     arguments::{Bytes, SizeArguments},
     failure::Failure,
-    output::print,
+    output::{layout, print},
     progress::Progress,
 };
 
@@ -40,6 +40,6 @@ pub fn run(arguments: &SizeArguments) -> Result<(), Failure> {
     })?;
     print(&match arguments.json {
         true => size.json(),
-        false => size_text(&size),
+        false => size_text(&size, layout()),
     })
 }

@@ -125,12 +125,12 @@ pub struct TryArguments {
     pub json: bool,
 }
 
-/// Find how much of each knob a path needs, by searching the simulator
+/// Find the smallest sufficient buffers and memory for a path, by searching the simulator
 ///
 /// One knob at a time, while the host has ample of everything else: the smallest setting that gives 95 % of what the path
-/// carries once slow start is over, and the curve on the way there. Buffers and packet memory, sending and receiving, by the
-/// names that the preset's system has for them. Where no setting gives as much, it says what binds, and searches for 95 % of
-/// the best. Memory that is given is not searched but divided between sending and receiving.
+/// carries after slow start, and the curve up to it. Buffers and packet memory, sending and receiving, under the names of the
+/// preset's system. If no setting gives as much, it prints the limit and searches for 95 % of the best. Memory that is given
+/// is not searched but divided between sending and receiving.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe size --rate 100mbit --rtt 20ms\n  \
@@ -142,29 +142,29 @@ pub struct TryArguments {
     --set cpu.send_packet=152us --set cpu.receive_packet=152us\n  \
     fullpipe size --rate 10mbit --rtt 2ms --set peer.tcp.ack_every=1")]
 pub struct SizeArguments {
-    /// Bits a second of the path
+    /// Rate of the path
     #[arg(long, value_parser = rate)]
     pub rate: u64,
-    /// Its round trip, empty
+    /// Base round-trip time
     #[arg(long, value_name = "TIME", value_parser = round_trip)]
     pub rtt: Time,
-    /// Frames with text that it loses
+    /// Probability that a frame with payload is lost
     #[arg(long, default_value = "0%", value_name = "SHARE", value_parser = share)]
     pub loss: f64,
-    /// All packet memory that the host has [default: ample]
+    /// All packet memory of the host [default: ample]
     #[arg(long, value_name = "BYTES")]
     pub memory: Option<Bytes>,
-    /// What the host is like
+    /// Host profile: default, nuttx, unet3, netburner or linux
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub preset: String,
-    /// A knob of the host, or a field of its device or processor; `peer.`, `link.` and `workload.` before a name set what is
-    /// at the other end, the path, and what the application does; may be repeated
+    /// A knob of the host, or a field of its device or processor; with `peer.`, `link.` or `workload.` in front of the other
+    /// end, the path or the application; may be repeated
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<Setting>,
-    /// Percent of the send buffer that must be free before a writer who found it full goes on
+    /// Percent of the send buffer that must be free before a blocked writer continues
     #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=90))]
     pub low_water: u32,
-    /// What is enough, of what the path carries, or of the best that this host gives where that is less
+    /// Sufficient share of what the path carries; of the host's best, where that is less
     #[arg(long, default_value = "95%", value_name = "SHARE", value_parser = some_share)]
     pub share: f64,
     /// Seed of everything random

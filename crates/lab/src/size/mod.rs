@@ -1,9 +1,8 @@
-//! How much of each knob a path needs, found by searching the simulator.
+//! Smallest sufficient value of each knob on a path, found by searching the simulator.
 //!
-//! Rule: one knob is searched at a time while a host has ample of everything else,
-//! and what it gives is compared with what the path carries, or with the most that
-//! this host gives where that is less; so what is found is what that knob needs. What
-//! is worked out from a formula stands beside it and decides nothing.
+//! Rule: one knob is searched at a time while the host has ample of everything else.
+//! Sufficient is a share of what the path carries, or of the host's best where that is
+//! less. A formula's answer stands beside the result and decides nothing.
 //!
 //! | question | where |
 //! | --- | --- |
@@ -40,68 +39,67 @@ use crate::{
 };
 use runs::Runs;
 
-/// What is asked.
+/// The path, the host and what is sufficient.
 #[derive(Clone, Debug)]
 pub struct SizeRequest {
-    /// Bits a second of the path.
+    /// Rate of the path, in bits a second.
     pub rate_bps: u64,
-    /// Its round trip, empty.
+    /// Base round-trip time.
     pub rtt: Duration,
-    /// Frames that it loses, each for itself.
+    /// Probability that a frame with payload is lost.
     pub loss: f64,
-    /// All packet memory that the host has; ample where it is not said.
+    /// All packet memory of the host; ample without.
     pub memory: Option<u64>,
-    /// What the host is like.
+    /// Profile of the host.
     pub preset: &'static Preset,
-    /// Settings beside, as `--set` takes them: of the host, and with `peer.`, `link.`
-    /// or `workload.` before them of what that names.
+    /// Settings as `--set` takes them: of the host, and with `peer.`, `link.` or
+    /// `workload.` in front of the other end, the path or the application.
     pub settings: Vec<(String, String)>,
-    /// Part of the send buffer that must be free before a writer who found it full
-    /// goes on, in percent.
+    /// Percent of the send buffer that must be free before a blocked writer continues.
     pub low_water: u32,
-    /// The share of what the path carries that is enough; of the best that this host
-    /// gives, where that is less.
+    /// Share of what the path carries that is sufficient; of the host's best, where
+    /// that is less.
     pub share: f64,
     /// Seed of everything random.
     pub seed: u64,
 }
 
-/// What was found.
+/// The smallest sufficient settings.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Size {
     /// The preset's name.
     pub preset: &'static str,
-    /// Bits a second of the path.
+    /// Rate of the path, in bits a second.
     pub rate_bps: u64,
-    /// Its round trip, in milliseconds.
+    /// Base round-trip time, in milliseconds.
     pub rtt_ms: f64,
-    /// Frames that it loses, from 0 to 1.
+    /// Probability that a frame with payload is lost, from 0 to 1.
     pub loss: f64,
-    /// All packet memory of the host, where it was said.
+    /// All packet memory of the host, if it was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
-    /// What was set beside.
+    /// Further settings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<String>,
-    /// Percent of the send buffer that its writer waits for.
+    /// Percent of the send buffer that must be free before a blocked writer continues.
     pub low_water: u32,
-    /// Rate times round trip, in bytes.
+    /// Bandwidth-delay product, in bytes.
     pub bdp_bytes: u64,
-    /// The share of what the path carries that is enough; of the best that this host
-    /// gives, where that is less.
+    /// Share of what the path carries that is sufficient; of the host's best, where
+    /// that is less.
     pub share: f64,
     /// The seed that repeats it.
     pub seed: u64,
-    /// What the host gives with ample of everything, sending and receiving.
+    /// The host's results with ample of everything, sending and receiving.
     pub best: Vec<AmpleResult>,
-    /// Each knob.
+    /// The searched knobs.
     pub knobs: Vec<KnobSize>,
-    /// How memory that was given is best divided.
+    /// Best division of the given memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<Split>,
 }
 
-/// What the host does.
+/// Role of a host in a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostRole {
     /// It sends to the peer.
@@ -111,10 +109,10 @@ pub enum HostRole {
 }
 
 impl HostRole {
-    /// Both.
+    /// Both roles.
     pub const ALL: [Self; 2] = [Self::Send, Self::Receive];
 
-    /// The word in tables and JSON.
+    /// Its name in tables and JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Send => "send",
@@ -123,92 +121,91 @@ impl HostRole {
     }
 }
 
-/// What a host gives with ample of everything but what was given.
+/// Result of a host with ample of everything that was not given.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AmpleResult {
-    /// What it does: `send` or `receive`.
+    /// Its role: `send` or `receive`.
     pub direction: &'static str,
-    /// Text that the path carries in full segments, losses taken off, in Mbit/s.
+    /// Payload that the path carries in full segments, losses taken off, in Mbit/s.
     pub path_mbps: f64,
-    /// What came of it, in Mbit/s.
+    /// Goodput, in Mbit/s.
     pub goodput_mbps: f64,
-    /// The same over what the path carries.
+    /// Goodput as a share of what the path carries.
     pub of_path: f64,
-    /// Whether that is the share of what the path carries that is enough.
+    /// True if that share is sufficient.
     pub reaches_path: bool,
-    /// What binds then.
+    /// The verdict on that result.
     pub verdict: Verdict,
 }
 
-/// One knob.
+/// A knob and its smallest sufficient value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KnobSize {
     /// Its name in the host's system.
     pub knob: String,
-    /// What the host does: `send` or `receive`.
+    /// The host's role: `send` or `receive`.
     pub direction: &'static str,
     /// The most that any setting gave, ample of everything included, in Mbit/s.
     pub best_mbps: f64,
-    /// What is enough, in Mbit/s.
+    /// Sufficient goodput, in Mbit/s.
     pub enough_mbps: f64,
-    /// Whether that is the share of what the path carries; else it is of the best.
+    /// True if that is a share of what the path carries, false if of the best.
     pub reaches_path: bool,
-    /// The smallest setting that is enough; none where none is.
+    /// The smallest sufficient setting, if there is one.
     pub smallest: Option<CurvePoint>,
-    /// What a verdict advises at the largest setting that is not enough: the formula's
-    /// answer beside the search's.
+    /// Value that a verdict advises at the largest insufficient setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advised: Option<Advised>,
-    /// Every setting that was tried, the smallest first, and ample at the end.
+    /// Every setting tried, the smallest first, ample last.
     pub curve: Vec<CurvePoint>,
 }
 
-/// A setting, and what it gives.
+/// A setting and its result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CurvePoint {
-    /// As the host's system writes it.
+    /// The value as the host's system writes it.
     pub value: String,
-    /// What that is in bytes: of a buffer, those that text may have.
+    /// The value in bytes; for a buffer, its payload.
     pub bytes: u64,
-    /// Text over time, in Mbit/s.
+    /// Goodput, in Mbit/s.
     pub goodput_mbps: f64,
-    /// Where the middle half of the seeds lies, where there are several.
+    /// Quartiles over the seeds, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quartiles_mbps: Option<[f64; 2]>,
-    /// The same over the best.
+    /// Goodput as a share of the best.
     pub share: f64,
-    /// The same over what the path carries.
+    /// Goodput as a share of what the path carries.
     pub of_path: f64,
-    /// What binds at it.
+    /// The limit at this setting.
     pub limit: Cause,
-    /// What the verdict advises for the knob, if it does.
+    /// Value that the verdict at this setting advises for the knob, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advised: Option<Advised>,
 }
 
-/// What a verdict advises for a knob.
+/// Value that a verdict advises for a knob.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Advised {
     /// The value, as the host's system writes it.
     pub value: String,
-    /// How it is worked out.
+    /// Origin of the value.
     pub formula: String,
 }
 
-/// Why nothing was found.
+/// Reason for which there is no result.
 #[derive(Debug)]
 pub enum SizeError {
     /// A setting is refused.
     Setting(SettingError),
     /// The memory that is given is too little for any setting.
     Memory(SettingError),
-    /// So many bytes are on their way, which no buffer holds.
+    /// The bandwidth-delay product exceeds the largest buffer.
     TooLong(u64),
-    /// The path cannot be.
+    /// The path is refused.
     Path(Mistake),
-    /// Nothing arrives, and why.
+    /// Nothing arrives, with the reason.
     Nothing(String),
-    /// A checker found something.
+    /// A checker of the simulator failed.
     Run(RunError),
 }
 
@@ -237,7 +234,7 @@ const STEPS_EACH: usize = 7;
 const STEPS_BEFORE: usize = 4;
 
 /// Searches every knob of a host that sends and receives over a path. `progress` is
-/// told the share that is done.
+/// called with the share that is done.
 ///
 /// # Errors
 /// A setting that is refused, nothing that arrives, or a run's.
@@ -287,7 +284,7 @@ impl Size {
 }
 
 impl AmpleResult {
-    /// What `report` says of `row`.
+    /// Reads the result of `row` from `report`.
     fn of(wish: &SizeRequest, way: HostRole, row: &Row, report: &RowReport) -> Self {
         let path = Path::of(&row.setup, full_segment(&row.setup));
         let path_mbps = path.payload_bps * (1.0 - path.loss) / 1e6;
@@ -304,12 +301,12 @@ impl AmpleResult {
 }
 
 impl SizeRequest {
-    /// Whether `best_mbps` is the share of what the path carries that is enough.
+    /// True if `best_mbps` is a sufficient share of what the path carries.
     fn reaches(&self, best_mbps: f64, path_mbps: f64) -> bool {
         best_mbps >= self.share * path_mbps
     }
 
-    /// What is enough where nothing gives more than `best_mbps`.
+    /// Sufficient goodput, if the best is `best_mbps`.
     fn enough_mbps(&self, best_mbps: f64, path_mbps: f64) -> f64 {
         let of = match self.reaches(best_mbps, path_mbps) {
             true => path_mbps,
@@ -318,7 +315,7 @@ impl SizeRequest {
         self.share * of
     }
 
-    /// Has the host's writer wait for its part of the send buffer.
+    /// Lets the host's writer wait for its part of the send buffer.
     fn set_low_water(&self, setup: &mut Setup) {
         let flow = setup.flows.iter_mut().find(|flow| flow.from == 0);
         let set = flow.map(|flow| flow.set("low_water", &format!("{}%", self.low_water)));

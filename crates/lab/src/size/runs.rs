@@ -1,7 +1,7 @@
-//! Runs of a search, and how far it has come.
+//! Runs of a search, and its progress.
 //!
-//! Rule: how many runs a search takes is not known before it ends, so what is told is
-//! an estimate that never goes back and is never all of it.
+//! Rule: the number of runs is not known before the search ends, so progress is an
+//! estimate that never goes back and never reaches the end early.
 
 use std::sync::{
     Mutex,
@@ -16,10 +16,10 @@ use crate::{
 
 use super::SizeError;
 
-/// What is told at most before the end.
+/// Largest progress before the end.
 const ALMOST: f64 = 0.99;
 
-/// Runs worlds, and tells how far it has come.
+/// Runs worlds and reports progress.
 pub struct Runs<'a> {
     seed: u64,
     progress: &'a (dyn Fn(f64) + Sync),
@@ -29,7 +29,7 @@ pub struct Runs<'a> {
 }
 
 impl<'a> Runs<'a> {
-    /// None yet, of about `expected` steps.
+    /// Begins a search of about `expected` steps.
     pub fn new(seed: u64, expected: usize, progress: &'a (dyn Fn(f64) + Sync)) -> Self {
         Self {
             seed,
@@ -39,7 +39,7 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// What each of `rows` gives: one step.
+    /// Runs `rows` as one step and returns their reports.
     ///
     /// # Errors
     /// A run's.
@@ -54,7 +54,7 @@ impl<'a> Runs<'a> {
             let mut shares = shares
                 .lock()
                 .unwrap_or_else(|poisoned| poisoned.into_inner());
-            // Two of a row's worlds may tell in another order than they came.
+            // Two worlds of a row may report in another order than they ran.
             shares[place] = share.max(shares[place]);
             let step = shares.iter().sum::<f64>() / shares.len() as f64;
             (self.progress)(self.share(done as f64 + step));

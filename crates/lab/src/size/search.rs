@@ -1,9 +1,8 @@
-//! Searches one knob: doubling until it is enough, then closing in.
+//! Search of one knob: doubling until it is sufficient, then closing in.
 //!
-//! Rule: a setting is one that the host's system can say, so what is found can be
-//! set. Enough is a share of what the path carries, or of what this host gives with
-//! ample of everything where that is less. The points of a step run side by side, two
-//! at a time on any machine, so what is found does not depend on it.
+//! Rule: a value is one that the host's system can express, so a result can be set. The
+//! points of a step run in parallel, two at a time on any machine, so the result does
+//! not depend on the machine.
 
 use fullpipe::presets::alias;
 
@@ -24,22 +23,23 @@ use super::{
 pub struct Searched {
     /// Its name.
     knob: &'static str,
-    /// What the host does meanwhile.
+    /// The host's role meanwhile.
     pub way: HostRole,
-    /// What it bounds.
+    /// The kind of knob.
     pub what: KnobKind,
 }
 
-/// What a knob bounds.
+/// Kind of a searched knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KnobKind {
-    /// Text in a buffer.
+    /// Payload in a buffer.
     Buffer,
     /// All packet memory, in blocks.
     Memory,
-    /// Text that may be unacknowledged, where the host's system counts it apart.
+    /// Unacknowledged payload, where the host's system counts it separately.
     Unacknowledged,
-    /// Text that came ahead of its turn, likewise; only losses bring any.
+    /// Out-of-order payload, where the host's system counts it separately; only losses
+    /// bring any.
     OutOfOrder,
 }
 
@@ -77,51 +77,51 @@ pub const SEARCHED: &[Searched] = &[
     },
 ];
 
-/// The first setting that is tried is this part of what is on its way, and two
-/// segments at least.
+/// The first value tried is this part of the bandwidth-delay product, and at least two
+/// segments.
 const FIRST_PART: u64 = 32;
 const TWO_SEGMENTS: u64 = 3_000;
-/// With ample of everything, a host has so many times what is on its way at first,
-/// and what a small system has all the same.
+/// Ample begins at this many times the bandwidth-delay product, plus the memory of a
+/// small system.
 const AMPLE: u64 = 4;
 const AT_LEAST: u64 = 128 << 10;
 /// No buffer is larger.
 pub const LARGEST: u64 = 1 << 30;
 /// No buffer that a search tries is smaller.
 const SMALLEST: u64 = 128;
-/// A host that gives this share of what the path carries has ample.
+/// A host that reaches this share of what the path carries has ample.
 const ALL_OF_IT: f64 = 0.99;
-/// Twice as much of everything that gives less than this part more gives nothing,
-/// and less than the other where losses make every figure uncertain; twice in a row,
-/// because a curve may rest on its way.
+/// Doubling everything gained nothing if the gain is below this share, and below the
+/// other with losses, where every result is uncertain; twice in a row, because a curve
+/// may have a flat part.
 const GAIN: f64 = 0.005;
 const GAIN_WITH_LOSSES: f64 = 0.03;
 const WITHOUT_GAIN: u32 = 2;
-/// How many points run side by side.
+/// Points that run in parallel.
 const SIDE_BY_SIDE: usize = 2;
-/// With fewer bytes on their way, what comes beyond the first that is enough is looked
-/// at, too: a peak is no plateau.
+/// With less in flight, values beyond the first sufficient one are tried too: the first
+/// may be a peak.
 const FAR: u64 = 1 << 20;
-/// What is larger than the smallest gives this share of what is enough at least.
+/// Every larger value gives at least this share of what is sufficient.
 const NEARLY: f64 = 0.97;
-/// Steps of closing in at most: the first to this percentage around where a straight
-/// line meets what is enough, the others to a third of what is left. Less than this
-/// part of a setting is close enough.
+/// Most steps of closing in. The first tries values around the point where a straight
+/// line reaches what is sufficient, within this percentage; the others try thirds of
+/// the rest. A smaller part of the value is close enough.
 const STEPS: u32 = 5;
 const AROUND: (u64, u64) = (98, 101);
 const CLOSE: u64 = 50;
 
-/// What a host gives that has ample of everything.
+/// Result of a host that has ample of everything.
 pub struct Ample {
-    /// The world, in which it has.
+    /// The world with ample of everything.
     pub world: Experiment,
-    /// What came.
+    /// Its report.
     report: RowReport,
-    /// That in numbers.
+    /// Its numbers.
     pub best: AmpleResult,
 }
 
-/// Gives the host more of everything until that gives nothing more.
+/// Doubles everything that the host has until nothing is gained.
 ///
 /// # Errors
 /// A setting that is refused, or a run's; or nothing arrives whatever it has.
@@ -130,7 +130,7 @@ pub fn ample(wish: &SizeRequest, way: HostRole, runs: &Runs<'_>) -> Result<Ample
     let mut bytes = (wish.bdp() * AMPLE).clamp(AT_LEAST, LARGEST);
     let mut found = measured(wish, way, bytes, length, runs)?;
     if found.best.goodput_mbps > 0.0 {
-        // Only now it is known how long the path takes to fill, and so many losses.
+        // The time to fill the path, and to see enough losses, is known only now.
         let full_s = found.report.measured.time_to_90_s;
         let better = wish.length(found.best.goodput_mbps * 1e6, full_s);
         if better != length {
@@ -184,7 +184,7 @@ fn measured(
     })
 }
 
-/// Searches a knob of the host that has `ample` of everything else; nothing where its
+/// Searches a knob of the host that has `ample` of everything else; `None` if its
 /// system has no such knob.
 ///
 /// # Errors
@@ -235,9 +235,9 @@ pub fn search(
 }
 
 impl Searched {
-    /// Whether it is to be searched: memory that was given is not, what came ahead of
-    /// its turn is nothing without losses, and a system that has no name of its own for
-    /// what it does not count apart has no such knob.
+    /// True if the knob is searched: not memory that was given, not out-of-order
+    /// payload without losses, and not a separate count for which the system has no
+    /// name.
     pub fn is_wanted(&self, wish: &SizeRequest) -> bool {
         let has_name = !alias::of_knob(wish.preset.name, self.knob).is_empty();
         match self.what {
@@ -249,7 +249,7 @@ impl Searched {
     }
 }
 
-/// What a host has of it in bytes: a buffer's text, or all of its memory.
+/// Present value in bytes: a buffer's payload, or all memory.
 fn present(host: &HostPlan, searched: &Searched) -> u64 {
     match (searched.what, searched.way) {
         (KnobKind::Memory, _) => pool_bytes(host),
@@ -260,7 +260,7 @@ fn present(host: &HostPlan, searched: &Searched) -> u64 {
     }
 }
 
-/// `bytes` of the knob as the host's system says it, rounded up.
+/// The knob set to `bytes`, rounded up, as the host's system writes it.
 pub fn said(host: &HostPlan, searched: &Searched, bytes: u64) -> NamedSetting {
     let wanted = match (searched.what, searched.way) {
         (KnobKind::Memory, _) => bytes.div_ceil(host.config.pool.block_size.into()),
@@ -279,7 +279,7 @@ pub fn buffer(way: HostRole) -> &'static Searched {
     knob.expect("both are searched")
 }
 
-/// What was tried so far.
+/// Values tried so far.
 struct Curve<'a> {
     wish: &'a SizeRequest,
     searched: &'a Searched,
@@ -289,8 +289,8 @@ struct Curve<'a> {
 }
 
 impl Curve<'_> {
-    /// Doubles from `first` on until a setting is enough, or a host can have no more;
-    /// halves where the first is.
+    /// Doubles from `first` on until a value is sufficient or the host can have no
+    /// more; halves if the first is.
     fn double(&mut self, first: u64) -> Result<(), SizeError> {
         let doubled = std::iter::successors(Some(first), |bytes| Some(bytes * 2));
         let host = &only(&self.ample.world).setup.hosts[0];
@@ -309,7 +309,7 @@ impl Curve<'_> {
         Ok(())
     }
 
-    /// Tries `sizes` until one of them is enough, or is not.
+    /// Tries `sizes` until one of them is sufficient.
     fn try_until(
         &mut self,
         sizes: impl Iterator<Item = u64>,
@@ -334,8 +334,8 @@ impl Curve<'_> {
         Ok(())
     }
 
-    /// Runs the settings that were not tried yet and that a host can have. Returns
-    /// what each of them gave.
+    /// Runs the values that were not tried yet and that the host can have. Returns
+    /// their results.
     fn try_all(&mut self, sizes: Vec<u64>) -> Result<Vec<f64>, SizeError> {
         let row = only(&self.ample.world);
         let mut rows: Vec<Row> = Vec::new();
@@ -369,7 +369,8 @@ impl Curve<'_> {
     fn point(&self, said: &NamedSetting, host: &HostPlan, report: &RowReport) -> CurvePoint {
         let goodput_mbps = report.measured.goodput_mbps;
         let verdict = &report.verdict;
-        // The ample send buffer's low water is no matter of what may be unacknowledged.
+        // The low water of the ample send buffer says nothing about unacknowledged
+        // payload.
         let is_of_it = verdict.knob.as_ref() == Some(&said.name)
             && (self.searched.what == KnobKind::Buffer || self.wish.low_water == 0);
         let advised = verdict.needed.clone().filter(|_| is_of_it);
@@ -391,12 +392,12 @@ impl Curve<'_> {
         }
     }
 
-    /// What came with ample of everything is the end of the curve.
+    /// Adds the result with ample of everything as the end of the curve.
     fn add_ample(&mut self) {
         let host = &only(&self.ample.world).setup.hosts[0];
         let bytes = match self.searched.what {
             KnobKind::Buffer | KnobKind::Memory => present(host, self.searched),
-            // It was given without end.
+            // Ample is unbounded here.
             KnobKind::Unacknowledged | KnobKind::OutOfOrder => return,
         };
         let mut said = said(host, self.searched, bytes);
@@ -405,7 +406,7 @@ impl Curve<'_> {
         self.points.push(point);
     }
 
-    /// The world with a setting; `None` where a host cannot have it.
+    /// The world with a value; `None` if a host cannot have it.
     fn with(&self, said: &NamedSetting) -> Option<Setup> {
         let mut setup = only(&self.ample.world).setup.clone();
         setup
@@ -434,8 +435,8 @@ impl Curve<'_> {
         }
     }
 
-    /// The first of the settings that are enough, and beyond which none is much less;
-    /// where there is no such, the first that is enough.
+    /// The first sufficient value beyond which none is much less; if there is none, the
+    /// first sufficient one.
     fn first_enough(&self) -> Option<usize> {
         let enough = self.enough_mbps();
         let goodputs = || self.points.iter().map(|point| point.goodput_mbps);
@@ -446,9 +447,9 @@ impl Curve<'_> {
         lasting.or_else(|| goodputs().position(|goodput| goodput >= enough))
     }
 
-    /// What closes in on the place between the last that is not enough and the first
-    /// that is: around where a straight line from nothing through the last meets what
-    /// is enough, or thirds.
+    /// Values between the last insufficient and the first sufficient one: around the
+    /// point where a straight line from zero through the last reaches what is
+    /// sufficient, or thirds.
     fn between(&self, by_line: bool) -> Option<Vec<u64>> {
         let enough = self.first_enough()?;
         let (last, first) = (
@@ -472,8 +473,8 @@ impl Curve<'_> {
         }
     }
 
-    /// What a verdict advises that sees the largest setting that is not enough and
-    /// about which it has something to say.
+    /// Value that a verdict advises at the largest insufficient setting about which it
+    /// advises anything.
     fn advised(&self) -> Option<Advised> {
         let enough = self.first_enough().unwrap_or(self.points.len());
         let too_small = self.points[..enough].iter().rev();

@@ -1,8 +1,8 @@
-//! How memory that was given is best divided between sending and receiving.
+//! Best division of given memory between sending and receiving.
 //!
-//! Rule: the host does both at once, as a server does, and the best division is the
-//! one whose worse direction keeps most of what it gives alone with all of the memory.
-//! What each direction needs by itself is said elsewhere.
+//! Rule: the host sends and receives at once, as a server does. The best division is
+//! the one whose worse direction keeps most of its goodput alone with all of the
+//! memory.
 
 use serde::Serialize;
 
@@ -21,38 +21,38 @@ use crate::{
 /// Parts that the memory is divided into.
 const PARTS: u64 = 10;
 
-/// Every division that was tried.
+/// The divisions tried.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Split {
     /// The send buffer's name in the host's system.
     pub send_knob: String,
-    /// The receive buffer's.
+    /// The receive buffer's name.
     pub receive_knob: String,
     /// The best division, by its place in the curve.
     pub best: usize,
     /// Every division, the smallest send buffer first.
     pub curve: Vec<Divided>,
-    /// Both buffers as large as all of the memory: who comes first has it.
+    /// Result with both buffers as large as all of the memory.
     pub undivided: Divided,
 }
 
-/// A division, and what it gives when the host sends and receives at once.
+/// A division and its result, sending and receiving at once.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Divided {
     /// The send buffer, as the host's system writes it.
     pub send: String,
     /// The receive buffer.
     pub receive: String,
-    /// What the host sent, in Mbit/s.
+    /// Goodput sent, in Mbit/s.
     pub sent_mbps: f64,
-    /// What it received, in Mbit/s.
+    /// Goodput received, in Mbit/s.
     pub received_mbps: f64,
-    /// What the direction that fares worse keeps of what it gives alone with all of
-    /// the memory.
+    /// Share that the worse direction keeps of its goodput alone with all of the
+    /// memory.
     pub kept: f64,
 }
 
-/// Tries divisions in tenths. `alone` is what each direction gives by itself.
+/// Tries divisions in tenths. `alone` has the result of each direction by itself.
 ///
 /// # Errors
 /// A run's, or the world cannot be.
@@ -110,7 +110,7 @@ fn both_ways(wish: &SizeRequest, setup: &Setup) -> Result<Setup, SizeError> {
     let mut back = setup.flows[0].clone();
     back.name = "back".to_string();
     std::mem::swap(&mut back.from, &mut back.to);
-    // How the host's writer waits is not how its peer's does.
+    // The peer's writer does not wait as the host's does.
     back.set("low_water", "0").map_err(SizeError::Setting)?;
     setup.flows.push(back);
     let loss = wish.loss.to_string();

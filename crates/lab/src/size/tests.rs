@@ -3,6 +3,7 @@
 use fullpipe::presets;
 
 use super::*;
+use crate::layout::Layout;
 use crate::verdict::pool_bytes;
 
 fn wish(rate_bps: u64, rtt: Duration, preset: &str) -> SizeRequest {
@@ -54,7 +55,7 @@ fn linux_holds_what_is_on_its_way(rate_bps: u64, rtt_us: u64) {
             "{name} {of_bdp}: {found:?}"
         );
         let formula = &found.advised.as_ref().unwrap().formula;
-        assert!(formula.contains("of the path x"), "{formula}");
+        assert!(formula.contains("(the path) x"), "{formula}");
     }
 }
 
@@ -238,10 +239,10 @@ fn memory_that_is_given_is_not_searched_but_divided() {
     assert_eq!((send + receive, split.curve.len()), (7_056, 9));
     assert!(split.curve.iter().all(|divided| divided.kept <= best.kept));
     assert!(best.kept > split.undivided.kept, "{split:?}");
-    let text = size_text(&size);
+    let text = size_text(&size, Layout::plain(80));
     for said in [
         "7,056 bytes of packet memory",
-        "That is less than 95 %. Memory: ",
+        "That is less than 95 %.",
         "To send and receive at once",
         "< smallest",
     ] {

@@ -1,44 +1,58 @@
-//! What was found, for people.
+//! The found settings, for people.
 //!
-//! Rule: what is to be set comes first and why it is so behind it. Nothing is computed
-//! here but roundings.
+//! Rule: the settings come first and their curves behind them. Nothing is computed here
+//! but roundings.
 
 use std::fmt::Write;
 
-use super::{AmpleResult, CurvePoint, Divided, KnobSize, Size, Split};
-use crate::units::{grouped, rate_text, three_digits};
+use super::{AmpleResult, Divided, KnobSize, Size, Split};
+use crate::{
+    layout::Layout,
+    units::{grouped, rate_text, three_digits},
+    verdict::verdict_text,
+};
 
-/// Width of the bar of a curve.
-const BAR: usize = 40;
+/// Most and fewest columns of a curve's bar.
+const BAR: (usize, usize) = (40, 8);
+/// Columns of a curve's line beside its value and its bar: bytes, rate, share, limit.
+const BESIDE_BAR: usize = 2 + 1 + 13 + 1 + 8 + 1 + 8 + 1 + 1 + 24;
+/// Columns of a division's line beside its bar.
+const BESIDE_DIVISION: usize = 62;
 
-/// With fewer bytes on their way, whole segments are what counts.
+/// With less in flight, whole segments are what counts.
 const FEW: u64 = 10 * 1_460;
 
-/// The whole text: the path, what to set, each knob with its curve, and how given
-/// memory is divided.
-pub fn size_text(size: &Size) -> String {
-    let mut text = head(size);
+/// The whole text: the path, the settings, each knob with its curve, and the division
+/// of given memory.
+pub fn size_text(size: &Size, layout: Layout) -> String {
+    let mut text = String::new();
+    layout.paragraph(&mut text, "", 2, &head(size));
+    if size.bdp_bytes < FEW {
+        let few =
+            "That is less than ten segments: a buffer then needs two or three whole segments more.";
+        layout.paragraph(&mut text, "", 2, few);
+    }
     for best in &size.best {
-        text += &of_best(size, best);
+        of_best(&mut text, size, best, layout);
     }
     text += &answers(size);
     for knob in &size.knobs {
-        text += &curve(size, knob);
+        curve(&mut text, size, knob, layout);
     }
     if let Some(split) = &size.split {
-        text += &divisions(split);
+        divisions(&mut text, split, layout);
     }
     text
 }
 
 fn head(size: &Size) -> String {
-    let mut text = format!(
-        "{}, {} ms round trip{}: {} bytes are on their way; preset {}{}\n",
+    format!(
+        "{}, {} ms round trip{}: bandwidth-delay product {} bytes; preset {}{}",
         rate_text(size.rate_bps as f64),
         three_digits(size.rtt_ms),
         match size.loss {
             0.0 => String::new(),
-            loss => format!(", {} % lost", percent(loss)),
+            loss => format!(", {} % loss", percent(loss)),
         },
         grouped(size.bdp_bytes),
         size.preset,
@@ -46,15 +60,11 @@ fn head(size: &Size) -> String {
             None => String::new(),
             Some(bytes) => format!(", {} bytes of packet memory", grouped(bytes)),
         },
-    );
-    if size.bdp_bytes < FEW {
-        text += "That is less than ten segments: what a buffer needs is then two or three whole segments more.\n";
-    }
-    text
+    )
 }
 
-/// What ample of everything gives, and why it is less than the path where it is.
-fn of_best(size: &Size, best: &AmpleResult) -> String {
+/// The result with ample of everything, and its limit where it is less than the path.
+fn of_best(text: &mut String, size: &Size, best: &AmpleResult, layout: Layout) {
     let AmpleResult {
         direction,
         path_mbps,
@@ -68,28 +78,25 @@ fn of_best(size: &Size, best: &AmpleResult) -> String {
         (None, false) => "ample of everything else",
         (Some(_), _) => "ample of everything but memory",
     };
-    let mut text = format!(
-        "With {ample} it can {direction} {} of the {} of text that the path carries, {} %.\n",
+    let line = format!(
+        "With {ample} the host {direction}s {}, {} % of the {} that the path carries.",
         rate_text(goodput_mbps * 1e6),
-        rate_text(path_mbps * 1e6),
         percent(*of_path),
+        rate_text(path_mbps * 1e6),
     );
+    layout.paragraph(text, "", 2, &line);
     if !best.reaches_path {
-        let _ = writeln!(
-            text,
-            "  That is less than {} %. {}",
-            percent(size.share),
-            verdict.parts.line()
-        );
+        let less = format!("That is less than {} %.", percent(size.share));
+        layout.paragraph(text, "  ", 2, &less);
+        text.push_str(&verdict_text(&verdict.parts, layout));
     }
-    text
 }
 
 /// One line a knob.
 fn answers(size: &Size) -> String {
     let mut text = String::new();
     if !size.knobs.is_empty() {
-        text += "\nThe smallest that are enough, one at a time:\n";
+        text += "\nSmallest sufficient settings, one at a time:\n";
     }
     let wide = |of: &dyn Fn(&KnobSize) -> usize| size.knobs.iter().map(of).max().unwrap_or(0);
     let names = wide(&|knob| knob.knob.len());
@@ -102,23 +109,24 @@ fn answers(size: &Size) -> String {
         } = knob;
         let found = match &knob.smallest {
             Some(point) => format!(
-                "= {:>values$}  {:>10} bytes, {:>5} of what is on its way, {}",
+                "= {:>values$}  {:>10} bytes, {:>5} BDP, {}",
                 point.value,
                 grouped(point.bytes),
                 three_digits(point.bytes as f64 / size.bdp_bytes as f64),
                 rate_text(point.goodput_mbps * 1e6),
             ),
-            None => "no setting is enough".to_string(),
+            None => "no setting is sufficient".to_string(),
         };
         let _ = writeln!(text, "  {direction:<7} {name:<names$} {found}");
     }
     text
 }
 
-fn curve(size: &Size, knob: &KnobSize) -> String {
+fn curve(text: &mut String, size: &Size, knob: &KnobSize, layout: Layout) {
     let of = if knob.reaches_path { "path" } else { "best" };
-    let mut text = format!(
-        "\n{} to {}: enough is {} Mbit/s, {} % of the {of}\n",
+    let _ = writeln!(
+        text,
+        "\n{} to {}: sufficient is {} Mbit/s, {} % of the {of}",
         knob.knob,
         knob.direction,
         three_digits(knob.enough_mbps),
@@ -129,7 +137,8 @@ fn curve(size: &Size, knob: &KnobSize) -> String {
             "" => String::new(),
             formula => format!(": {formula}"),
         };
-        let _ = writeln!(text, "  a verdict would advise {}{formula}", advised.value);
+        let line = format!("a verdict advises {}{formula}", advised.value);
+        layout.paragraph(text, "  ", 4, &line);
     }
     let wide = knob.curve.iter().map(|point| point.value.len());
     let wide = wide.max().unwrap_or(0).max("value".len());
@@ -141,34 +150,28 @@ fn curve(size: &Size, knob: &KnobSize) -> String {
         "Mbit/s",
         format!("of {of}"),
     );
+    let bar = bar_columns(layout, wide + BESIDE_BAR);
     for point in &knob.curve {
         let share = match knob.reaches_path {
             true => point.of_path,
             false => point.share,
         };
-        let mark = if knob.smallest.as_ref() == Some(point) {
-            " < smallest"
-        } else {
-            ""
-        };
-        let _ = writeln!(text, "  {}{mark}", line(point, share, wide));
+        let is_smallest = knob.smallest.as_ref() == Some(point);
+        let mark = if is_smallest { " < smallest" } else { "" };
+        let line = format!(
+            "  {:>wide$} {:>13} {:>8} {:>6.1} % {:<bar$} {}{mark}",
+            point.value,
+            grouped(point.bytes),
+            three_digits(point.goodput_mbps),
+            share * 100.0,
+            hashes(share, bar),
+            point.limit.words(),
+        );
+        let _ = writeln!(text, "{line}");
     }
-    text
 }
 
-fn line(point: &CurvePoint, share: f64, wide: usize) -> String {
-    let (bar, wide_bar) = (bar(share), BAR);
-    format!(
-        "{:>wide$} {:>13} {:>8} {:>6.1} % {bar:<wide_bar$} {}",
-        point.value,
-        grouped(point.bytes),
-        three_digits(point.goodput_mbps),
-        share * 100.0,
-        point.limit.words(),
-    )
-}
-
-fn divisions(split: &Split) -> String {
+fn divisions(text: &mut String, split: &Split, layout: Layout) {
     let Split {
         send_knob,
         receive_knob,
@@ -182,35 +185,45 @@ fn divisions(split: &Split) -> String {
         kept,
         ..
     } = &curve[*best];
-    let mut text = format!(
-        "\nTo send and receive at once: {send_knob} = {send} and {receive_knob} = {receive}; the \
-         direction that fares worse keeps {} % of what it gives alone.\n  {:>8} {:>8} {:>14} {:>15} {:>6}\n",
-        percent(*kept),
-        "send",
-        "receive",
-        "sends Mbit/s",
-        "receives Mbit/s",
-        "kept"
+    let line = format!(
+        "To send and receive at once: {send_knob} = {send} and {receive_knob} = {receive}; the \
+         worse direction keeps {} % of what it gives alone.",
+        percent(*kept)
     );
-    let row = |divided: &Divided, mark: &str| {
-        format!(
-            "  {:>8} {:>8} {:>14} {:>15} {:>4.0} % {}{mark}\n",
+    text.push('\n');
+    layout.paragraph(text, "", 2, &line);
+    let _ = writeln!(
+        text,
+        "  {:>8} {:>8} {:>14} {:>15} {:>6}",
+        "send", "receive", "sends Mbit/s", "receives Mbit/s", "kept"
+    );
+    let bar = bar_columns(layout, BESIDE_DIVISION + " undivided".len());
+    let mut row = |divided: &Divided, mark: &str| {
+        let _ = writeln!(
+            text,
+            "  {:>8} {:>8} {:>14} {:>15} {:>4.0} % {}{mark}",
             divided.send,
             divided.receive,
             three_digits(divided.sent_mbps),
             three_digits(divided.received_mbps),
             divided.kept * 100.0,
-            bar(divided.kept),
-        )
+            hashes(divided.kept, bar),
+        );
     };
     for (place, divided) in curve.iter().enumerate() {
-        text += &row(divided, if place == *best { " < best" } else { "" });
+        row(divided, if place == *best { " < best" } else { "" });
     }
-    text + &row(undivided, " undivided")
+    row(undivided, " undivided");
 }
 
-fn bar(share: f64) -> String {
-    "#".repeat((share.clamp(0.0, 1.0) * BAR as f64).round() as usize)
+/// Columns that are left for a bar beside `others`.
+fn bar_columns(layout: Layout, others: usize) -> usize {
+    let (most, least) = BAR;
+    layout.width.saturating_sub(others).clamp(least, most)
+}
+
+fn hashes(share: f64, most: usize) -> String {
+    "#".repeat((share.clamp(0.0, 1.0) * most as f64).round() as usize)
 }
 
 /// A share in percent, without the sign.

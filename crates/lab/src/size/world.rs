@@ -1,8 +1,7 @@
 //! The world that a search runs in: a host, its peer, and the path between them.
 //!
-//! Rule: the host has ample of everything but what the person who asks has set, and
-//! its peer is a stock receiver, so what is searched is the only thing that is scarce.
-//! How fast a path gets going is no matter of buffers: it is left out.
+//! Rule: the host has ample of everything that was not given, and its peer is a stock
+//! receiver, so the searched knob is the only scarce thing. Slow start is excluded.
 
 use crate::{
     experiment::{Experiment, Row},
@@ -11,55 +10,54 @@ use crate::{
 
 use super::{HostRole, SizeError, SizeRequest};
 
-/// A frame that is full, in bits.
+/// A full frame, in bits.
 const FRAME_BITS: f64 = 1_514.0 * 8.0;
-/// Text of a full segment.
+/// Payload of a full segment.
 const SEGMENT: f64 = 1_460.0;
-/// Segments that a connection begins with (RFC 6928): on a slow path it is their time
-/// that goes by before any acknowledgment is back.
+/// Segments that a connection begins with (RFC 6928): on a slow path their time passes
+/// before the first acknowledgment.
 const INITIAL_SEGMENTS: f64 = 10.0;
-/// Round trips that a window takes to double: the peer acknowledges every second
-/// segment, so that one makes it half as large again (RFC 5681, 3.1) and two double it.
+/// Round trips that a window takes to double: with an ACK for every second segment it
+/// grows by half in one (RFC 5681 §3.1).
 const TRIPS_TO_DOUBLE: f64 = 2.0;
-/// Bytes that are worth simulating for a point where the path has many round trips
-/// in them, and where losses are what is counted.
+/// Bytes to simulate for a point on a path of many round trips, and with losses.
 const BYTES: f64 = 8e6;
 const BYTES_WITH_LOSSES: f64 = 3e6;
 /// Losses that make an average.
 const LOSSES: f64 = 100.0;
-/// Seeds where there are losses; without them nothing is random.
+/// Seeds with losses; without losses nothing is random.
 const SEEDS: u32 = 9;
-/// Round trips that are measured: so many at least, and at most.
+/// Fewest and most round trips that are measured.
 const ROUND_TRIPS: (f64, f64) = (8.0, 500.0);
-/// So many frames' time is measured at least.
+/// Fewest frames that are measured.
 const FRAMES: f64 = 300.0;
 
-/// Packet memory that is ample where a buffer is: a window has a part of it only.
+/// Packet memory that is ample for a buffer of 1: a window gets only part of it.
 const MEMORY: u64 = 4;
-/// Bytes of a block of the peer's.
+/// Bytes of a block of the peer.
 const BLOCK: u64 = 2_048;
 
-/// Once a path was full, so much of the time that it took, and so many round trips, are
-/// left out.
+/// Once a path was full, the excluded time is this many times the time it took, plus
+/// this many round trips.
 const AFTER_FULL: (f64, f64) = (1.25, 3.0);
 
-/// How long a point runs.
+/// Length of a point's run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Length {
-    /// What is left out, in seconds.
+    /// Excluded time, in seconds.
     pub omit_s: f64,
-    /// What is measured then, in seconds.
+    /// Measured time after it, in seconds.
     pub measure_s: f64,
 }
 
 impl SizeRequest {
-    /// Rate times round trip, in bytes.
+    /// Bandwidth-delay product, in bytes.
     pub(super) fn bdp(&self) -> u64 {
         (self.rate_bps as f64 * self.rtt.as_secs_f64() / 8.0).ceil() as u64
     }
 
-    /// How long a point runs of a path that gives `goodput_bps` at most, and that was
-    /// full after so long, if ever.
+    /// Length of a run on a path that gives `goodput_bps` at most and that was full
+    /// after `full_s`, if ever.
     pub(super) fn length(&self, goodput_bps: f64, full_s: Option<f64>) -> Length {
         let (rate, rtt_s) = (self.rate_bps as f64, self.rtt.as_secs_f64());
         let frame_s = FRAME_BITS / rate;
@@ -82,8 +80,8 @@ impl SizeRequest {
         Length { omit_s, measure_s }
     }
 
-    /// The path with a host that has `ample` bytes of everything, and a peer that has,
-    /// too: one that acknowledges every second segment from the first on.
+    /// The path between a host with `ample` bytes of everything and a peer with the
+    /// same, which acknowledges every second segment from the first on.
     pub(super) fn world(
         &self,
         way: HostRole,
@@ -92,14 +90,14 @@ impl SizeRequest {
     ) -> Result<Experiment, SizeError> {
         let mut experiment = Experiment::parse("size", "size.toml", &self.file(way, ample, length))
             .map_err(SizeError::Path)?;
-        // How much is ample depends on some of what is set, so that comes first; and
-        // last, because it is what was asked for.
+        // The settings come first because ample depends on some of them, and last
+        // because they were asked for.
         self.apply_settings(&mut experiment)?;
         let [host, peer] = &experiment.rows[0].setup.hosts[..] else {
             unreachable!("the file has two hosts");
         };
         let block = u64::from(host.config.pool.block_size);
-        // What a host cannot tell its peer of is of no use to it.
+        // A window that cannot be advertised is of no use.
         let window = ample.min(most_window(host, peer));
         for limit in ["tcp.send_buffer_limit", "tcp.receive_buffer_limit"] {
             set(&mut experiment, limit, "1G")?;

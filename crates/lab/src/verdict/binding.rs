@@ -1,8 +1,7 @@
-//! Which cause held.
+//! Limit of a transfer.
 //!
-//! Rule: the stack's own account of its limits decides; bounds only tell apart
-//! what one limit can mean. A limit that stands where the path has long been
-//! full is the path.
+//! Rule: the stack's own account of its limits decides; bounds only tell apart the
+//! causes that one limit can have. A limit on a full path is the path.
 
 use fullpipe_sim::app::ReadPlan;
 use fullpipe_tcp::{Limit, ReceiveLimit};
@@ -14,48 +13,49 @@ use super::{
     processor,
 };
 
-/// A link that carried something for this share of the time is full: what is
-/// missing is what contenders for it leave idle.
+/// A link that is busy for this share of the time is full: its contenders leave the
+/// rest idle.
 const FULL_LINK: f64 = 0.95;
-/// The same where a window or losses of its own queue decide when it is idle.
+/// The same where a window, or losses of the link's own queue, leave it idle at times.
 const NEARLY_FULL: f64 = 0.9;
-/// A window is as large as the path when it holds this share of it.
+/// A window of this share of the bandwidth-delay product is as large as the path.
 const FULL_WINDOW: f64 = 0.97;
-/// So many times what was lost is more than repairing it takes.
+/// More retransmissions than this many times the losses are not repairs alone.
 const MUCH_MORE: f64 = 3.0;
-/// A window that let this share of what it can through was not kept closed.
+/// A window whose sender reached this share of what it allows was not kept closed.
 const ALL_OF_IT: f64 = 0.75;
-/// A reader that is behind for this share of the time is slow, and one that waits as long
-/// for anything else is held back by it.
+/// A reader that is behind for this share of the time is slow; a sender that waits as
+/// long for anything else is limited by it.
 const BEHIND: f64 = 0.1;
-/// Pacing that belongs to a congestion window leaves it this part of the time.
+/// Pacing that derives from the congestion window leaves it at least this part of the
+/// pacing time.
 const OF_PACING: f64 = 0.2;
 
-/// What held longest.
+/// The limit with the most time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Binding {
-    /// What it was.
+    /// Its cause.
     pub cause: Cause,
-    /// The stack's limit that held longest of those that mean it.
+    /// The stack's limit with the most time among those of this cause.
     pub limit: Limit,
-    /// The share of the time.
+    /// Its share of the time.
     pub share: f64,
 }
 
-/// What held longest; `None` without a connection. Opening and closing count
-/// only when nothing else is left: no knob of the transfer is behind them.
+/// Returns the limit with the most time; `None` without a connection. Handshake and
+/// close count only if nothing else has any time: no knob is behind them.
 pub fn of(evidence: &Evidence<'_>) -> Option<Binding> {
     let binding = meant(evidence, longest(evidence, None)?);
     if binding.cause == Cause::Device && !evidence.sender().cpu.is_free() {
-        // It waited for frames to be made, and neither who makes them nor the link was
-        // at work all the time: something else left them idle.
+        // The device waited for frames, and neither the processor that makes them nor
+        // the link was busy all the time: something else left them idle.
         let other = longest(evidence, Some(Cause::Device)).filter(|other| other.share >= BEHIND);
         return Some(other.map_or(binding, |other| meant(evidence, other)));
     }
     Some(binding)
 }
 
-/// What a limit that held means.
+/// Returns the cause behind the limit with the most time.
 fn meant(evidence: &Evidence<'_>, held: Binding) -> Binding {
     let cause = match held.cause {
         Cause::SendBuffer => sending(evidence),
@@ -79,7 +79,7 @@ fn meant(evidence: &Evidence<'_>, held: Binding) -> Binding {
     Binding { cause, ..held }
 }
 
-/// The largest group of limits but for `except`.
+/// Returns the group of limits with the most time, `except` left out.
 fn longest(evidence: &Evidence<'_>, except: Option<Cause>) -> Option<Binding> {
     let shares = &evidence.limits.sender;
     let share = |limit: Limit| shares.share(limit.name());
@@ -118,8 +118,8 @@ fn longest(evidence: &Evidence<'_>, except: Option<Cause>) -> Option<Binding> {
     transfer.or(any).map(binding)
 }
 
-/// The pacing rate is made of the congestion window: where that was used up
-/// too, both are one.
+/// The pacing rate derives from the congestion window, so time limited by either is
+/// charged to the congestion window.
 fn join_pacing(groups: &mut [(Cause, f64, Limit)]) {
     let share = |groups: &[(Cause, f64, Limit)], cause| {
         groups
@@ -158,14 +158,15 @@ fn of_limit(limit: Limit) -> Cause {
     }
 }
 
-/// Whether half at least of what was sent again had found no descriptor.
+/// True if at least half of the retransmissions replace frames that found no
+/// descriptor.
 fn is_lost_in_ring(evidence: &Evidence<'_>) -> bool {
     let lost = processor::lost_in_ring(evidence);
     lost > 0 && lost * 2 >= evidence.measured.retransmitted_segments
 }
 
-/// Whether much more was sent again than the path loses, where the receiver has less
-/// room for what is ahead of its turn than for what is in order.
+/// True if much more was retransmitted than the path loses, and the receiver has less
+/// room for out-of-order payload than for payload in order.
 fn is_refused_early(evidence: &Evidence<'_>) -> bool {
     let measured = evidence.measured;
     let lost = evidence.path().loss * measured.data_segments as f64;
@@ -174,7 +175,7 @@ fn is_refused_early(evidence: &Evidence<'_>) -> bool {
         && measured.retransmitted_segments as f64 >= MUCH_MORE * lost
 }
 
-/// Whether a host that cannot keep up would be seen as this.
+/// True for causes that a busy processor can look like.
 fn waits_for_work(cause: Cause) -> bool {
     match cause {
         Cause::SendBuffer
@@ -207,8 +208,8 @@ fn waits_for_work(cause: Cause) -> bool {
     }
 }
 
-/// A send buffer that is full: by its size, by the count of what may be on its
-/// way, or because of when the peer acknowledges.
+/// Cause of a full send buffer: its size, the cap on unacknowledged payload, or the
+/// peer's delayed ACKs.
 fn sending(evidence: &Evidence<'_>) -> Cause {
     let bounds = bounds::all(evidence.setup, &evidence.scale());
     let bound = |cause| bounds::of(&bounds, cause).unwrap_or(f64::INFINITY);
@@ -239,7 +240,7 @@ fn tighter(bounds: &[Bound], causes: &[Cause]) -> Cause {
     })
 }
 
-/// A window that is used up: by what the receiver did to it most of the time.
+/// Cause of a used-up window, by the receiver's own account.
 fn receiving(evidence: &Evidence<'_>, limit: Limit) -> Cause {
     match at_receiver(evidence).0 {
         ReceiveLimit::Reader if waits_for_a_call(evidence) || is_all_of_the_window(evidence) => {
@@ -261,28 +262,28 @@ fn window_or_cap(evidence: &Evidence<'_>) -> Cause {
     tighter(&bounds, &[Cause::ReceiveWindow, Cause::ReceiveBufferLimit])
 }
 
-/// Whether its reader takes everything as soon as it is called, and a call takes time:
-/// that is the processor's, and part of a round trip.
+/// True if the reader takes everything as soon as it is called and a call takes time:
+/// that time is the processor's, and part of a round trip.
 fn waits_for_a_call(evidence: &Evidence<'_>) -> bool {
     let is_eager = evidence.setup.flow().read_plan() == ReadPlan::Eager;
     is_eager && !evidence.receiver().cpu.is_free()
 }
 
-/// Whether nearly as much arrived as the window lets through: its reader can have
-/// had little to do with it, nor its growth.
+/// True if nearly as much arrived as the window allows: then neither its reader nor its
+/// growth limited it.
 pub fn is_all_of_the_window(evidence: &Evidence<'_>) -> bool {
     let bounds = bounds::all(evidence.setup, &evidence.scale());
     let most = bounds::of(&bounds, Cause::ReceiveWindow).unwrap_or(f64::INFINITY);
     evidence.is_alone() && is_nearly(evidence, most)
 }
 
-/// Whether what arrived while the transfer was under way is nearly `bps`.
+/// True if the goodput while under way is nearly `bps`.
 fn is_nearly(evidence: &Evidence<'_>, bps: f64) -> bool {
     evidence.measured.goodput_mbps * 1e6 >= ALL_OF_IT * bps * underway(evidence)
 }
 
-/// The window that congestion control found for the path's rate: where it paces as fast
-/// as that lets through, the window is what binds.
+/// Cause behind BBR's pacing: it paces at the delivery rate, so a window that caps that
+/// rate is the limit.
 fn behind_pacing(evidence: &Evidence<'_>) -> Cause {
     let is_own = evidence.sender().config.tcp.pacing_rate_max == 0;
     let bounds = bounds::all(evidence.setup, &evidence.scale());
@@ -293,7 +294,7 @@ fn behind_pacing(evidence: &Evidence<'_>) -> Cause {
     tightest.map_or(Cause::Pacing, |bound| bound.cause)
 }
 
-/// Whether it is a bound on what is on its way.
+/// True for bounds on payload in flight.
 pub fn is_window(cause: Cause) -> bool {
     const WINDOWS: [Cause; 7] = [
         Cause::SendBuffer,
@@ -307,15 +308,15 @@ pub fn is_window(cause: Cause) -> bool {
     WINDOWS.contains(&cause)
 }
 
-/// A window that would fill the path and does not, and a reader that was behind
-/// now and then: what it left is what was missing.
+/// True if a window that would fill the path does not, and its reader was behind at
+/// times: the reader is the limit.
 fn is_left_by_reader(evidence: &Evidence<'_>) -> bool {
     let behind = evidence.limits.receiver.share(ReceiveLimit::Reader.name());
     let may_be = !waits_for_a_call(evidence) && evidence.is_alone();
     behind >= BEHIND && may_be && holds_the_path(evidence, Cause::ReceiveWindow)
 }
 
-/// What the receiver did to its sender most of the time, and how long.
+/// The receiver's own limit with the most time, and its share.
 pub fn at_receiver(evidence: &Evidence<'_>) -> (ReceiveLimit, f64) {
     let shares = &evidence.limits.receiver;
     [
@@ -331,8 +332,8 @@ pub fn at_receiver(evidence: &Evidence<'_>) -> (ReceiveLimit, f64) {
     .unwrap_or((ReceiveLimit::None, 0.0))
 }
 
-/// Whether the path was full, so that what the sender waited for only decided
-/// where data waited.
+/// True if the path was full: what the sender waited for then only decided where data
+/// waited.
 fn is_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
     let busy = evidence.measured.link_busy_share;
     let path = evidence.path();
@@ -370,8 +371,8 @@ fn is_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
     busy >= enough || full_rate
 }
 
-/// The share of the time in which a link or a processor could be full: not while a connection is
-/// opened, grows, or waits for its end, nor while its sender thinks about what it was asked.
+/// Share of the time in which a link or a processor can be full: without handshake,
+/// slow start, close and think time.
 pub fn underway(evidence: &Evidence<'_>) -> f64 {
     let opening = [Limit::Handshake, Limit::CwndSlowStart, Limit::Closing];
     let shares = &evidence.limits.sender;
@@ -379,19 +380,19 @@ pub fn underway(evidence: &Evidence<'_>) -> f64 {
     (1.0 - idle - thinking(evidence)).max(0.0)
 }
 
-/// The share of the time in which a link or a processor had anything to do: slow start is
-/// part of it, but not the handshake, the last byte's way, or a sender who thinks.
+/// Share of the time in which a link or a processor had work: slow start included,
+/// without handshake, the last byte's delay and think time.
 pub fn at_work(evidence: &Evidence<'_>) -> f64 {
     let share = |limit: Limit| evidence.limits.sender.share(limit.name());
     let elapsed_s = evidence.measured.elapsed_s.max(f64::MIN_POSITIVE);
-    // While all is sent its queue is still worked off; the way takes as long without one.
+    // After the last byte is sent the queue still drains; the delay passes with or
+    // without one.
     let way = evidence.scale().rtt_s / 2.0 / elapsed_s;
     let idle = share(Limit::Handshake) + share(Limit::Closing).min(way);
     (1.0 - idle - thinking(evidence)).max(0.0)
 }
 
-/// The share of the time in which a sender that was asked thinks, before it writes
-/// the first byte.
+/// Share of the time in which a sender thinks between the request and its first byte.
 pub fn thinking(evidence: &Evidence<'_>) -> f64 {
     match evidence.setup.flow().question() {
         Some((_, think)) if evidence.measured.elapsed_s > 0.0 => {
@@ -401,8 +402,8 @@ pub fn thinking(evidence: &Evidence<'_>) -> f64 {
     }
 }
 
-/// Whether the windows behind `cause`, of all connections that there are at once, are
-/// as large as the path is long.
+/// True if the windows behind `cause`, of all connections at once, are as large as the
+/// path.
 pub fn holds_the_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
     let bounds = bounds::all(evidence.setup, &evidence.scale());
     let (bound, path) = (bounds::of(&bounds, cause), bounds::of(&bounds, Cause::Path));

@@ -1,8 +1,7 @@
-//! What each thing that could bind would allow at most.
+//! Rate that each possible limit allows.
 //!
-//! Rule: each bound is worked out from the setup alone, on the scale of the
-//! path, as if nothing else bound; so the same function says what bound before
-//! a change and what will bind after it.
+//! Rule: each bound follows from the setup alone, on the scale of the path, as if
+//! nothing else limited; so one function serves before and after a change.
 
 use fullpipe_sim::app::ReadPlan;
 
@@ -21,16 +20,16 @@ use crate::{
 /// The largest window without RFC 7323's scaling.
 pub const UNSCALED: u64 = 65_535;
 
-/// A cause, and the text that it lets through.
+/// A cause and the goodput that it allows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
-    /// What binds.
+    /// The cause.
     pub cause: Cause,
-    /// Bits a second at most; infinite where it does not bind at all.
+    /// Most bits a second; infinite if it does not limit.
     pub bps: f64,
 }
 
-/// Everything that is known to bound the first flow.
+/// All known bounds of the first flow.
 pub fn all(setup: &Setup, scale: &Scale) -> Vec<Bound> {
     let (sender, receiver) = (
         &setup.hosts[setup.flow().from],
@@ -74,7 +73,7 @@ pub fn all(setup: &Setup, scale: &Scale) -> Vec<Bound> {
     bounds
 }
 
-/// What no knob of either host moves: path, applications, loss.
+/// Bounds that no knob of either host moves: path, applications, loss.
 pub fn bounds_without_knob(setup: &Setup, scale: &Scale) -> Vec<Bound> {
     let flow = setup.flow();
     let path = Path::of(setup, scale.segment as u64);
@@ -113,18 +112,18 @@ pub fn of(bounds: &[Bound], cause: Cause) -> Option<f64> {
     found.map(|bound| bound.bps)
 }
 
-/// The tightest of `bounds`, where one binds at all.
+/// The tightest of `bounds`, if any is finite.
 pub fn tightest(bounds: &[Bound]) -> Option<Bound> {
     let finite = bounds.iter().copied().filter(|bound| bound.bps.is_finite());
     finite.min_by(|a, b| a.bps.total_cmp(&b.bps))
 }
 
-/// Whether windows above 64 KiB can be told.
+/// True if windows above 64 KiB can be advertised.
 pub fn is_scaled(sender: &HostPlan, receiver: &HostPlan) -> bool {
     sender.config.tcp.window_scaling && receiver.config.tcp.window_scaling
 }
 
-/// The largest window that the ends can tell each other.
+/// The largest window that the ends can advertise.
 pub fn most_window(sender: &HostPlan, receiver: &HostPlan) -> u64 {
     if is_scaled(sender, receiver) {
         u64::MAX
@@ -133,20 +132,20 @@ pub fn most_window(sender: &HostPlan, receiver: &HostPlan) -> u64 {
     }
 }
 
-/// What a receiver needs for text ahead of its turn: its window but for the segment
-/// that is missing, and the one that brings it.
+/// Room that a receiver needs for out-of-order payload: its window less the missing
+/// segment and the one that replaces it.
 pub fn out_of_order_for(receiver: &HostPlan, scale: &Scale) -> u64 {
     let two = 2 * scale.segment as u64;
     Buffer::receiving(receiver).text().saturating_sub(two)
 }
 
-/// Whether it has room for less than three quarters of that.
+/// True if it has less than three quarters of that room.
 pub fn lacks_out_of_order(receiver: &HostPlan, scale: &Scale) -> bool {
     let present = u64::from(receiver.config.tcp.out_of_order);
     present * 4 < out_of_order_for(receiver, scale) * 3
 }
 
-/// The most that can be on its way at once.
+/// Most payload that can be in flight at once.
 pub fn largest_flight(setup: &Setup) -> u64 {
     let flow = setup.flow();
     let (sender, receiver) = (&setup.hosts[flow.from], &setup.hosts[flow.to]);
@@ -157,15 +156,15 @@ pub fn largest_flight(setup: &Setup) -> u64 {
         .min(most_window(sender, receiver))
 }
 
-/// Bytes of the send buffer, or of the memory behind it where that is less, that must
-/// be free before a writer of `flow` who found it full goes on; 0 leaves it to the stack.
+/// Bytes of the send buffer, or of the memory behind it if that is less, that must be
+/// free before a blocked writer of `flow` continues; 0 leaves it to the stack.
 pub fn low_water(sender: &HostPlan, flow: &FlowPlan) -> u64 {
     let held = Buffer::sending(sender).text().min(pool_bytes(sender));
     flow.low_water().of(held)
 }
 
-/// What must be free before the first flow's writer goes on: half of it is not used on
-/// average. A write that is taken whole or not at all must fit.
+/// Bytes that must be free before the first flow's writer continues; half of that is
+/// unused on average. A write that is taken whole or not at all must fit.
 pub fn room_waited_for(setup: &Setup) -> u64 {
     let (flow, sender) = (setup.flow(), &setup.hosts[setup.flow().from]);
     let whole = if sender.config.tcp.write_atomic {
@@ -176,21 +175,21 @@ pub fn room_waited_for(setup: &Setup) -> u64 {
     low_water(sender, flow).max(whole)
 }
 
-/// Bytes of packet memory that are left for what a sender writes: its own idle
-/// window is promised some, and receiving has its floor.
+/// Bytes of packet memory left for written payload, without the reservation of the
+/// sender's own idle window and the floor for receiving.
 pub fn send_memory(sender: &HostPlan) -> f64 {
     let pool = pool_bytes(sender) as f64;
     let promised = (pool * idle_share(sender)).min(Buffer::receiving(sender).text() as f64);
     pool - promised - receive_floor(sender)
 }
 
-/// The pool that leaves a sender so many bytes of it.
+/// The pool size that leaves a sender this many bytes.
 pub fn pool_for(sender: &HostPlan, bytes: f64) -> f64 {
     let by_share = bytes / (1.0 - idle_share(sender));
     by_share.min(bytes + Buffer::receiving(sender).text() as f64) + receive_floor(sender)
 }
 
-/// The share of the pool that its own idle window is promised at most.
+/// Largest share of the pool that its own idle window reserves.
 fn idle_share(sender: &HostPlan) -> f64 {
     (f64::from(sender.config.tcp.idle_window_share) / 100.0).min(0.99)
 }
@@ -200,13 +199,13 @@ fn receive_floor(sender: &HostPlan) -> f64 {
     f64::from(pool.receive_floor) * f64::from(pool.block_size)
 }
 
-/// Bytes of packet memory that one window may be promised.
+/// Bytes of packet memory that one window may reserve.
 pub fn receive_memory(receiver: &HostPlan) -> f64 {
     pool_bytes(receiver) as f64 * f64::from(receiver.config.tcp.window_share) / 100.0
 }
 
-/// With less than two segments on their way, nothing but its timer makes a
-/// peer acknowledge that waits for the second.
+/// With less than two segments in flight, a peer that acknowledges every second one
+/// waits for its timer.
 fn delayed_ack(setup: &Setup, scale: &Scale) -> Option<Bound> {
     let flow = setup.flow();
     let (sender, receiver) = (
@@ -224,7 +223,7 @@ fn delayed_ack(setup: &Setup, scale: &Scale) -> Option<Bound> {
     })
 }
 
-/// Bits a second of so many bytes every so often.
+/// Bits a second of `bytes` every `every_s` seconds.
 fn per_second(bytes: f64, every_s: f64) -> f64 {
     if every_s > 0.0 {
         bytes * 8.0 / every_s

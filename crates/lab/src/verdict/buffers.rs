@@ -1,20 +1,20 @@
-//! What a host's buffers hold of text, from all the knobs that say so.
+//! Payload that a host's buffers hold, from all the knobs that say so.
 //!
-//! Rule: as the stack reckons: one that tunes itself is bounded by its maximum,
-//! one that was set by the cap on what may be set, and text has its share of either.
+//! Rule: as the stack computes it. A buffer that tunes itself is bounded by its
+//! maximum, one that was set by the cap on that, and payload has its share of either.
 
 use crate::experiment::HostPlan;
 
 /// A send or a receive buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer {
-    /// Bytes that were set.
+    /// The size that was set, in bytes.
     pub set: u64,
-    /// What it may grow to; nothing where it does not.
+    /// Its maximum, if it tunes itself.
     pub tuned_to: Option<u64>,
-    /// What counts at most of a buffer that was set.
+    /// Cap on the size that was set.
     pub limit: u64,
-    /// Percent of it that are for text.
+    /// Percent of it that payload may have.
     share: u64,
     /// The knobs, for their names.
     pub knobs: Knobs,
@@ -25,7 +25,7 @@ pub struct Buffer {
 pub struct Knobs {
     /// Its size.
     pub set: &'static str,
-    /// What it tunes itself up to.
+    /// Its maximum.
     pub max: &'static str,
     /// The cap on what is set.
     pub limit: &'static str,
@@ -66,28 +66,28 @@ impl Buffer {
         }
     }
 
-    /// Bytes of text that it holds at most.
+    /// Most bytes of payload that it holds.
     pub fn text(&self) -> u64 {
         self.text_of(self.tuned_to.unwrap_or(self.set.min(self.limit)))
     }
 
-    /// Bytes of text that it would hold without the cap.
+    /// Bytes of payload that it would hold without the cap.
     pub fn uncapped_text(&self) -> u64 {
         self.text_of(self.tuned_to.unwrap_or(self.set))
     }
 
-    /// Bytes of text that the cap leaves it; none where nothing is capped.
+    /// Bytes of payload that the cap allows; `None` if no cap applies.
     pub fn capped_text(&self) -> Option<u64> {
         let is_set = self.tuned_to.is_none();
         is_set.then(|| self.text_of(self.limit))
     }
 
-    /// The size that holds `text` bytes of text.
+    /// The size that holds `text` bytes of payload.
     pub fn size_for(&self, text: u64) -> u64 {
         (text * 100).div_ceil(self.share)
     }
 
-    /// The percentage for text in words, where it is not all of it.
+    /// The percentage for payload in words, if it is below 100.
     pub fn share_words(&self) -> String {
         match self.share {
             100 => String::new(),

@@ -1,15 +1,14 @@
-//! What can bind a transfer, by name.
+//! Limits of a transfer, by name.
 //!
-//! Rule: a cause is one thing that a person could change or has to live with;
-//! several of the stack's limits may be the same cause, and one limit several.
-//! Which one held is told elsewhere.
+//! Rule: a cause is one thing that a person could change or must live with; several
+//! limits of the stack may have one cause, and one limit several.
 
 use serde::{Serialize, Serializer};
 
-/// Declares the causes with their names, headings, and what is waited for.
+/// Declares the causes with their names, headings, and words within a sentence.
 macro_rules! causes {
     ($($(#[doc = $doc:literal])+ $cause:ident = $name:literal, $heading:literal, $then:literal;)+) => {
-        /// What binds a transfer.
+        /// Cause of a limit.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Cause {
             $($(#[doc = $doc])+ $cause,)+
@@ -19,12 +18,12 @@ macro_rules! causes {
             /// Every cause.
             pub const ALL: &'static [Self] = &[$(Self::$cause),+];
 
-            /// The name in the JSON.
+            /// Its name in JSON.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$cause => $name),+ }
             }
 
-            /// The word at the start of a sentence.
+            /// Its heading.
             pub const fn heading(self) -> &'static str {
                 match self { $(Self::$cause => $heading),+ }
             }
@@ -38,18 +37,18 @@ macro_rules! causes {
 }
 
 causes! {
-    /// The links carry no more.
+    /// A link carries no more.
     Path = "path", "Path", "the path";
     /// The sending application writes no more.
     Application = "application", "Application", "the sending application";
-    /// The send buffer holds no more until some of it is acknowledged.
+    /// The send buffer is full of unacknowledged payload.
     SendBuffer = "send_buffer", "Send buffer", "the send buffer";
     /// The cap on what an application may set as its send buffer.
     SendBufferLimit = "send_buffer_limit", "Send buffer's cap", "the cap on send buffers";
-    /// The count of what may be sent and not acknowledged.
+    /// The cap on unacknowledged payload.
     Unacknowledged = "unacknowledged", "Unacknowledged", "what may be unacknowledged";
-    /// The send buffer holds less than two segments, so the peer's timer for
-    /// delayed acknowledgments paces it.
+    /// The send buffer holds less than two segments, so the peer's delayed-ACK timer
+    /// paces it.
     DelayedAck = "delayed_ack", "Delayed ACK", "the peer's delayed-ACK timer";
     /// The sender's packet memory.
     Memory = "memory", "Memory", "the sender's packet memory";
@@ -61,21 +60,21 @@ causes! {
     PeerMemory = "peer_memory", "Receiver's memory", "the receiver's packet memory";
     /// The receiving application reads no faster.
     SlowReader = "slow_reader", "Slow reader", "the receiving application";
-    /// What lies behind gaps fills the receiver's buffer.
+    /// Payload behind holes fills the receiver's buffer.
     Reassembly = "reassembly", "Reassembly", "what is held behind gaps";
-    /// What the receiver may hold of text that came ahead of its turn.
+    /// The receiver's cap on out-of-order payload.
     OutOfOrder = "out_of_order", "Out-of-order buffer", "the out-of-order buffer";
-    /// No window, for no reason that the receiver's own account knows.
+    /// No window, for a reason that the receiver's account does not know.
     ZeroWindow = "zero_window", "Zero window", "the peer's closed window";
     /// The congestion window was still growing.
     SlowStart = "slow_start", "Congestion window (slow start)", "slow start";
     /// The congestion window, without a loss.
     Congestion = "congestion_window", "Congestion window", "the congestion window";
-    /// Losses, and what congestion control makes of them.
+    /// Losses, and the response of congestion control.
     Loss = "loss", "Loss", "losses";
     /// The pacing rate.
     Pacing = "pacing", "Pacing", "pacing";
-    /// Peers are gone, and what is written for them is held all the same.
+    /// Peers are gone, and their connections still hold memory.
     PeerGone = "peer_gone", "Peer gone", "peers that are gone";
     /// A host's processor.
     Cpu = "host_cpu", "Host CPU", "a host's processor";

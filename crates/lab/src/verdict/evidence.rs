@@ -1,7 +1,7 @@
-//! What a verdict is drawn from.
+//! Measured values on which a verdict rests.
 //!
-//! Rule: the setup, and figures of the run as they are. Nothing is concluded
-//! here but what follows from one of them alone.
+//! Rule: the setup and measured values, unchanged. A method derives from one of them
+//! alone.
 
 use fullpipe_pool::Duration;
 use fullpipe_sim::DatagramDemand;
@@ -15,16 +15,16 @@ use crate::{
     scene::{Activity, Silence},
 };
 
-/// What a verdict is drawn from.
+/// Setup and measured values of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
     /// The world.
     pub setup: &'a Setup,
-    /// What came out.
+    /// The measured values.
     pub measured: &'a Measured,
-    /// Which limits held.
+    /// Shares of the limits.
     pub limits: &'a Limits,
-    /// What datagrams asked of their receivers; nothing of streams.
+    /// Queue lengths that datagrams needed; zero for streams.
     pub demand: DatagramDemand,
     /// The largest window that the receiver advertised, in bytes.
     pub peer_window: u64,
@@ -32,23 +32,23 @@ pub struct Evidence<'a> {
     pub cwnd: u64,
     /// The smallest round trip that the sender saw.
     pub min_rtt: Option<Duration>,
-    /// The link that was in use most, by its place in the setup.
+    /// The busiest link, by its place in the setup.
     pub busiest: usize,
-    /// When connections were at work.
+    /// Times in which connections were active.
     pub activity: Activity,
-    /// Those whose peers fell silent, if there are any.
+    /// Connections whose peers fell silent, if there are any.
     pub silence: Option<&'a Silence>,
 }
 
-/// What bounds are worked out with beside the setup.
+/// Scale of the path on which bounds are computed.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
-    /// Text of a full segment, in bytes.
+    /// Payload of a full segment, in bytes.
     pub segment: f64,
-    /// A round trip with nothing in the queues, in seconds.
+    /// The round trip with empty queues, in seconds.
     pub rtt_s: f64,
-    /// What goes by in a round trip before the acknowledgment of two segments
-    /// is back: the round trip and a segment more, in seconds.
+    /// The round trip until two segments are acknowledged: a segment's time more, in
+    /// seconds.
     pub cycle_s: f64,
 }
 
@@ -63,24 +63,23 @@ impl<'a> Evidence<'a> {
         &self.setup.hosts[self.setup.flow().to]
     }
 
-    /// The link that was in use most.
+    /// The busiest link.
     pub fn busiest(&self) -> &'a LinkPlan {
         &self.setup.links[self.busiest]
     }
 
-    /// Whether there is one connection only, so that what it gets is what the
-    /// bounds leave it.
+    /// True if there is one connection only, so that the bounds alone determine its
+    /// goodput.
     pub fn is_alone(&self) -> bool {
         self.setup.flows.len() == 1 && self.setup.flow().count == 1
     }
 
-    /// How many connections there are.
+    /// Number of connections.
     pub fn connections(&self) -> u32 {
         self.setup.flows.iter().map(|flow| flow.count).sum()
     }
 
-    /// How many times a bound of one connection all of them have together: as often as
-    /// there are connections at once.
+    /// Factor from one connection's bound to all of them: the connections at once.
     pub fn times(&self) -> f64 {
         if self.is_alone() {
             1.0
@@ -89,7 +88,7 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// Bits of text a second while connections were at work.
+    /// Goodput while connections were active, in bits a second.
     pub fn active_bps(&self) -> f64 {
         let bps = self.measured.goodput_mbps * 1e6;
         match self.activity.share {
@@ -98,25 +97,25 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// Way and segment sizes of the first flow.
+    /// Path of the first flow.
     pub fn path(&self) -> Path {
         Path::of(self.setup, self.segment_bytes())
     }
 
-    /// Text of a full segment: what the path and both ends allow. What was sent may
-    /// have been smaller, to fit into a small window.
+    /// Payload of a full segment that path and both ends allow. Sent segments may have
+    /// been smaller, to fit into a small window.
     pub fn segment_bytes(&self) -> u64 {
         path::full_segment(self.setup).max(self.measured.segment_bytes)
     }
 
-    /// Seconds in which a send buffer's worth of text of one connection arrived.
+    /// Seconds in which a send buffer's payload of one connection arrived.
     pub fn turn_s(&self) -> f64 {
         let text = Buffer::sending(self.sender()).text() as f64;
         let most = f64::from(self.sender().config.tcp.unacknowledged);
         text.min(most) * 8.0 * self.times() / self.active_bps()
     }
 
-    /// How large and how long things are on this path.
+    /// The scale of this path.
     pub fn scale(&self) -> Scale {
         let path = self.path();
         let seen_s = self.min_rtt.map_or(0.0, |rtt| rtt.as_secs_f64());

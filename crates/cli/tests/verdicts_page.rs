@@ -1,0 +1,68 @@
+//! The blocks of `docs/verdicts.md` are what the command prints.
+//!
+//! Rule: a block that begins with `$ fullpipe` has the output of that command below it,
+//! and nothing else. `UPDATE_SNAPSHOTS=1 cargo test -p fullpipe-cli --test verdicts_page`
+//! writes the blocks anew.
+
+use std::{env, fs, path::Path, process::Command};
+
+const FENCE: &str = "```";
+const PROMPT: &str = "$ fullpipe ";
+
+/// Splits a command line at spaces outside of double quotes.
+fn arguments(line: &str) -> Vec<String> {
+    let mut arguments = vec![String::new()];
+    let mut is_quoted = false;
+    for letter in line.chars() {
+        match letter {
+            '"' => is_quoted = !is_quoted,
+            ' ' if !is_quoted => arguments.push(String::new()),
+            _ => arguments.last_mut().unwrap().push(letter),
+        }
+    }
+    arguments
+}
+
+fn output(line: &str) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_fullpipe"))
+        .args(arguments(line))
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{line}: {error}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The page with each block's output as it is today.
+fn written(page: &str) -> String {
+    let mut text = String::new();
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        text += line;
+        text.push('\n');
+        let Some(command) = line.strip_prefix(PROMPT) else {
+            continue;
+        };
+        text += output(command).trim_end();
+        text.push('\n');
+        let end = lines.find(|line| *line == FENCE);
+        text += end.expect("a block ends");
+        text.push('\n');
+    }
+    text
+}
+
+#[test]
+fn every_block_is_what_the_command_prints() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/verdicts.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let today = written(&page);
+    if env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        fs::write(&path, &today).unwrap();
+        return;
+    }
+    for (is, should) in page.lines().zip(today.lines()) {
+        assert_eq!(is, should, "docs/verdicts.md is out of date");
+    }
+    assert_eq!(page.lines().count(), today.lines().count());
+}
