@@ -40,7 +40,7 @@ pub struct Advice {
     pub seed: u64,
     /// The row as it is, and then as each verdict advised.
     pub steps: Vec<AdviceStep>,
-    /// Why there is no further step.
+    /// Reason for the end.
     pub end: AdviceEnd,
     /// The part of the path that lets least through, where it ends with the path.
     #[serde(skip_serializing_if = "Option::is_none")]

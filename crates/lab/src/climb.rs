@@ -1,8 +1,8 @@
-//! How soon a connection fills its path.
+//! Time until a connection fills its path.
 //!
-//! Rule: it does once the application has read nine tenths of what the path
-//! carries over two round trips; a burst that a queue gives back is shorter.
-//! Looked at ten times a round trip. What kept it from it is said elsewhere.
+//! Rule: the path is full once the application has read nine tenths of what it carries
+//! over two round trips; a burst from a queue is shorter. Checked ten times a round
+//! trip.
 
 use std::collections::VecDeque;
 
@@ -13,24 +13,24 @@ mod tests;
 
 /// The share of the path's payload that counts as full.
 const FULL: f64 = 0.9;
-/// Round trips over which it must be seen.
+/// Round trips over which it must hold.
 const ROUND_TRIPS: f64 = 2.0;
-/// How often in a round trip it is looked at.
+/// Checks in a round trip.
 const LOOKS: f64 = 10.0;
-/// Looks without news after which they become rare: the connection rests.
+/// Checks without progress after which they become rare: the connection is idle.
 const PATIENT_LOOKS: u32 = 100;
-/// Longest time between two looks then.
+/// Longest time between two checks then.
 const RARE: Duration = Duration::from_millis(100);
 
-/// A connection on its way to filling its path.
+/// A connection that has not yet filled its path.
 #[derive(Debug)]
 pub(crate) struct Climb {
     start: Instant,
     rtt_s: f64,
-    /// When how many bytes had been read: the last two round trips.
+    /// Times and bytes read, over the last two round trips.
     seen: VecDeque<(Instant, u64)>,
     full_after: Option<Duration>,
-    /// Looks in a row that found nothing new.
+    /// Checks in a row without progress.
     idle: u32,
 }
 
@@ -46,7 +46,7 @@ impl Climb {
         }
     }
 
-    /// Time until the next look; `None` when nothing is left to be seen.
+    /// Time until the next check; `None` if the path is full.
     pub(crate) fn step(&self) -> Option<Duration> {
         let often = Duration::from_micros((self.rtt_s / LOOKS * 1e6).max(1.0) as u64);
         let step = if self.idle < PATIENT_LOOKS {
@@ -57,7 +57,8 @@ impl Climb {
         self.full_after.is_none().then_some(step)
     }
 
-    /// `bytes` have been read in all; the path carries `path_bps` of text.
+    /// Records that `bytes` have been read in all, on a path that carries `path_bps` of
+    /// payload.
     pub(crate) fn look(&mut self, now: Instant, bytes: u64, path_bps: f64) {
         if self.full_after.is_some() {
             return;
@@ -79,7 +80,7 @@ impl Climb {
         }
     }
 
-    /// How long after its start the path was full, if it ever was.
+    /// Time from the start until the path was full, if it ever was.
     pub(crate) fn full_after_s(&self) -> Option<f64> {
         self.full_after.map(Duration::as_secs_f64)
     }

@@ -1,7 +1,7 @@
-//! What the response function of a congestion control allows at a loss rate.
+//! Goodput that the response function of a congestion control allows at a loss rate.
 //!
-//! Rule: from the published functions and the path as it is set, never from
-//! what was measured; so it can stand beside a measurement as a second opinion.
+//! Rule: from the published functions and the path's settings, never from measured
+//! values, so it is a second opinion beside a measurement.
 //!
 //! NewReno: the window of a sender that adds a segment a round trip and halves
 //! at a loss is √(3/2p) segments on average (RFC 9438 §5.1 with α = 1, β = ½;
@@ -20,9 +20,9 @@ mod tests;
 pub const CUBIC_C: f64 = 0.4;
 pub const CUBIC_BETA: f64 = 0.7;
 
-/// What the algorithm of the only connection of `setup` is allowed, in Mbit/s,
-/// with segments of `segment_bytes`; `None` for several connections, or when
-/// the algorithm has no response function.
+/// Goodput that the only connection of `setup` is allowed, in Mbit/s, with segments of
+/// `segment_bytes`; `None` for several connections, or if the algorithm has no response
+/// function.
 pub fn allowed_mbps(setup: &Setup, segment_bytes: u64) -> Option<f64> {
     let flow = setup.flow();
     if setup.flows.len() > 1 || flow.count > 1 {
@@ -34,9 +34,8 @@ pub fn allowed_mbps(setup: &Setup, segment_bytes: u64) -> Option<f64> {
     allowed.is_finite().then_some(allowed / 1e6)
 }
 
-/// What the algorithm of one connection of the first flow is allowed at the
-/// path's loss, in bits a second, whatever the path carries; infinite without
-/// loss.
+/// Goodput that one connection of the first flow is allowed at the path's loss, in bits
+/// a second, whatever the path carries; infinite without loss.
 pub fn by_loss_bps(setup: &Setup, segment_bytes: u64) -> Option<f64> {
     let algorithm = setup.hosts[setup.flow().from].config.tcp.congestion;
     let path = Path::of(setup, segment_bytes);
@@ -44,8 +43,8 @@ pub fn by_loss_bps(setup: &Setup, segment_bytes: u64) -> Option<f64> {
     Some(window * segment_bytes as f64 * 8.0 / path.rtt_s)
 }
 
-/// What the way of the first flow carries of text in segments of
-/// `segment_bytes`, in bits a second, where a rate bounds it.
+/// Payload that the path of the first flow carries in segments of `segment_bytes`, in
+/// bits a second, if a rate bounds it.
 pub fn payload_bps(setup: &Setup, segment_bytes: u64) -> Option<f64> {
     let payload = Path::of(setup, segment_bytes).payload_bps;
     payload.is_finite().then_some(payload)

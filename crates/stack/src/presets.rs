@@ -1,8 +1,8 @@
 //! Named sets of knob values.
 //!
-//! Rule: a preset is rows, (knob, value) as `--set` would take them, on top of
-//! the defaults. Nothing else can be preset, so everything a preset does can
-//! be seen and undone knob by knob.
+//! Rule: a preset is rows of knob and value, as `--set` takes them, on top of the
+//! defaults. Nothing else can be preset, so everything a preset does can be seen and
+//! undone knob by knob.
 
 pub mod alias;
 #[cfg(test)]
@@ -18,9 +18,9 @@ use crate::config::Config;
 /// A named set of knob values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preset {
-    /// What `--preset` calls it.
+    /// Its name for `--preset`.
     pub name: &'static str,
-    /// What it is like, in a sentence.
+    /// The system or device that it resembles, in a sentence.
     pub doc: &'static str,
     /// Knobs that differ from their defaults, and their values.
     pub rows: &'static [(&'static str, &'static str)],
@@ -164,10 +164,10 @@ impl fmt::Display for UnknownPreset {
 
 impl core::error::Error for UnknownPreset {}
 
-/// The preset called `name`.
+/// Returns the preset called `name`.
 ///
 /// # Errors
-/// There is none; the error names the nearest.
+/// No preset has that name; the error names the nearest.
 pub fn find(name: &str) -> Result<&'static Preset, UnknownPreset> {
     PRESETS
         .iter()

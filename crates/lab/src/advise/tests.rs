@@ -142,8 +142,8 @@ fn advice_for_what_is_delivered_ends_as_well_as_what_was_tuned() {
     }
 }
 
-/// What waits at a processor is not known before it is seen: a call that costs as much
-/// as two frames takes a second step.
+/// The wait for a processor is not known before it is measured: a call that costs as
+/// much as two frames takes a second step.
 #[test]
 fn a_window_that_should_do_and_does_not_is_widened_by_what_it_took() {
     let mut unet3 = known("unet3");
@@ -176,7 +176,7 @@ fn a_device_that_waits_for_a_processor_which_is_not_always_at_work_is_not_the_li
     assert_eq!(limits, [Cause::SendBuffer, Cause::Cpu]);
 }
 
-/// How the advice for a row ends.
+/// End of the advice for a row.
 fn end_of(experiment: &str, label: &str) -> (AdviceEnd, Option<Bottleneck>, String) {
     let experiment = known(experiment);
     let row = experiment.rows.iter().find(|row| row.label == label);

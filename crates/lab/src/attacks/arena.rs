@@ -1,10 +1,9 @@
-//! Where attacks are played: a host that serves, a friend who uses it, and a
-//! stranger who sends whatever packets it likes.
+//! A host under attack, an honest client that uses it, and an attacker who sends any
+//! packets.
 //!
-//! Rule: the stranger is next door and waits for nobody; the friend is 5 ms
-//! away. Work is counted in nodes of lists visited, never timed, so the same
-//! attack gives the same figures on every machine. What an attack sends is not
-//! decided here.
+//! Rule: the attacker is on the host's network; the client is 5 ms away. Work is
+//! counted in visited nodes of lists, never timed, so an attack gives the same results
+//! on every machine. The packets of an attack are made elsewhere.
 
 use std::{
     collections::VecDeque,
@@ -21,25 +20,25 @@ use fullpipe_wire::{Ipv4Header, Protocol, TcpHeader};
 
 /// The host under attack.
 pub const HOST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
-/// Who uses it.
-pub const FRIEND: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
-/// Where the stranger really is.
+/// The honest client.
+pub const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+/// The attacker's own address.
 pub const STRANGER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 3);
-/// Here the host sends [`SOURCE_BYTES`] and closes.
+/// Port at which the host sends [`SOURCE_BYTES`] and closes.
 pub const SOURCE: u16 = 80;
-/// Here the host reads to the end.
+/// Port at which the host reads to the end.
 pub const SINK: u16 = 81;
-/// What the host has to say at [`SOURCE`], and the friend at [`SINK`].
+/// Bytes that the host sends at [`SOURCE`], and the client at [`SINK`].
 pub const SOURCE_BYTES: usize = 2 << 20;
 
-/// One way between host and friend.
+/// One-way delay between host and client.
 const DELAY: Duration = Duration::from_millis(5);
-/// How long a server waits for a peer that takes nothing.
+/// Time that a server waits for a peer that takes nothing.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes copied at once by the applications.
 const CHUNK: usize = 8_192;
 
-/// The byte at offset `at` of everything that is sent honestly.
+/// The byte at offset `at` of every honest stream.
 fn pattern(at: usize) -> u8 {
     (at % 251) as u8
 }
@@ -101,7 +100,7 @@ impl End {
         }
     }
 
-    /// Turns until there is nothing left to do now. Bounded, like everything.
+    /// Turns until nothing is left to do now; bounded.
     fn turn(&mut self, now: Instant) {
         for _ in 0..100 {
             let turned = fullpipe::turn(&mut self.stack, &mut self.port, now);
@@ -115,15 +114,15 @@ impl End {
 /// A connection that the host serves.
 struct Served {
     id: ConnectionId,
-    /// What it still has to say; `None`: it only reads.
+    /// Bytes that it still has to send; `None`: it only reads.
     left: Option<usize>,
-    /// When it last could say something.
+    /// Time of the last write that was accepted.
     moved: Instant,
 }
 
-/// The friend's two conversations.
+/// The client's two connections.
 #[derive(Default)]
-struct Friendship {
+struct ClientTransfers {
     reads: Option<ConnectionId>,
     writes: Option<ConnectionId>,
     read: usize,
@@ -133,52 +132,52 @@ struct Friendship {
     ended: Option<Instant>,
 }
 
-/// The most that there ever was of something.
+/// Peaks of memory use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Peaks {
-    /// Blocks held or promised.
+    /// Blocks in use or reserved.
     pub blocks: u32,
-    /// Ranges of reassembly, of TCP and IP.
+    /// Reassembly ranges of TCP and IP.
     pub ranges: u32,
-    /// Pieces in flight that are remembered.
+    /// Remembered ranges in flight.
     pub pieces: u32,
 }
 
-/// What the attack cost.
+/// Cost of the attack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Toll {
-    /// Packets that the stranger sent.
+    /// Packets that the attacker sent.
     pub packets: u64,
     /// Nodes visited for all of them together, answers included.
     pub walked: u64,
-    /// Nodes visited to take the one that cost most.
+    /// Nodes visited for the packet that cost most.
     pub walked_for_one: u64,
 }
 
-/// Everybody.
+/// Host, client and attacker.
 pub struct Arena {
     /// The time.
     pub now: Instant,
-    /// The stranger's dice.
+    /// The attacker's random numbers.
     pub rng: Rng,
-    /// What the attack cost so far.
+    /// Cost of the attack so far.
     pub toll: Toll,
-    /// What there was at most.
+    /// Peaks so far.
     pub peaks: Peaks,
     host: End,
-    friend: End,
+    client: End,
     listeners: [(ListenerId, bool); 2],
     served: Vec<Served>,
-    friendship: Friendship,
-    /// On their way between host and friend, soonest first.
+    client_transfers: ClientTransfers,
+    /// Packets in flight between host and client, soonest first.
     flying: VecDeque<(Instant, Ipv4Addr, Vec<u8>)>,
-    /// Packets for anybody but the friend.
+    /// Packets for addresses other than the client's.
     replies: Vec<Vec<u8>>,
     walked_before: u64,
 }
 
 impl Arena {
-    /// A host with these knobs; the friend has the defaults.
+    /// A host with these knobs; the client has the defaults.
     pub fn new(config: &Config) -> Self {
         let mut host = End::new(HOST, config, 1);
         let mut listen = |port: u16| {
@@ -193,12 +192,12 @@ impl Arena {
             toll: Toll::default(),
             peaks: Peaks::default(),
             host,
-            friend: End::new(FRIEND, &Config::default(), 2),
+            client: End::new(CLIENT, &Config::default(), 2),
             listeners,
             served: Vec::new(),
-            friendship: Friendship {
+            client_transfers: ClientTransfers {
                 intact: true,
-                ..Friendship::default()
+                ..ClientTransfers::default()
             },
             flying: VecDeque::new(),
             replies: Vec::new(),
@@ -220,7 +219,7 @@ impl Arena {
         all.find(|row| row.0 == name).map_or(0, |row| row.1)
     }
 
-    /// The stranger's packet arrives.
+    /// The attacker's packet arrives.
     pub fn strike(&mut self, packet: &[u8]) {
         let stack = &mut self.host.stack;
         let before = stack.nodes_walked();
@@ -231,13 +230,13 @@ impl Arena {
         self.measure();
     }
 
-    /// What the host has answered to anybody but the friend.
+    /// Takes the host's packets for addresses other than the client's.
     pub fn replies(&mut self) -> Vec<Vec<u8>> {
         self.serve();
         std::mem::take(&mut self.replies)
     }
 
-    /// What the host knows of its connection with `port` of the stranger.
+    /// The host's state of its connection with `port` of the attacker.
     pub fn info(&mut self, port: u16) -> Option<Info> {
         let now = self.now;
         let peer = SocketAddr::from((STRANGER, port));
@@ -249,12 +248,12 @@ impl Arena {
         stack.tcp_info(id, now).ok()
     }
 
-    /// The host's connection that the friend reads from, as the host sees it:
-    /// the friend's port, and the numbers that a stranger would have to guess.
-    pub fn friends_numbers(&mut self) -> Option<(u16, Info)> {
-        let id = self.friendship.reads?;
-        let port = self.friend.stack.tcp_ends(id).ok()?.0.port();
-        let peer = SocketAddr::from((FRIEND, port));
+    /// The host's state of the connection that the client reads from: the client's
+    /// port, and the numbers that an attacker would have to guess.
+    pub fn clients_numbers(&mut self) -> Option<(u16, Info)> {
+        let id = self.client_transfers.reads?;
+        let port = self.client.stack.tcp_ends(id).ok()?.0.port();
+        let peer = SocketAddr::from((CLIENT, port));
         let now = self.now;
         let stack = &mut self.host.stack;
         let served = self.served.iter().map(|served| served.id);
@@ -264,29 +263,32 @@ impl Arena {
         Some((port, stack.tcp_info(own, now).ok()?))
     }
 
-    /// The friend opens its two connections.
-    pub fn befriend(&mut self) {
+    /// The client opens its two connections.
+    pub fn connect_client(&mut self) {
         let now = self.now;
         let mut open = |port: u16| {
             let at = SocketAddr::from((HOST, port));
             let options = ConnectOptions::default();
-            self.friend.stack.tcp_connect(at, None, options, now).ok()
+            self.client.stack.tcp_connect(at, None, options, now).ok()
         };
-        self.friendship.reads = open(SOURCE);
-        self.friendship.writes = open(SINK);
-        self.friendship.begun = Some(now);
+        self.client_transfers.reads = open(SOURCE);
+        self.client_transfers.writes = open(SINK);
+        self.client_transfers.begun = Some(now);
     }
 
-    /// Whether the friend is here.
-    pub fn has_company(&self) -> bool {
-        self.friendship.begun.is_some() && self.friendship.ended.is_none()
+    /// True once the client has connected.
+    pub fn has_client(&self) -> bool {
+        self.client_transfers.begun.is_some() && self.client_transfers.ended.is_none()
     }
 
-    /// How long the friend's conversations took, once both have come to their
-    /// end with every byte in its place.
-    pub fn friend_took(&self) -> Option<Duration> {
-        let whole = self.friendship.intact && self.friendship.read == SOURCE_BYTES;
-        let took = self.friendship.ended?.since(self.friendship.begun?);
+    /// Time that the client's transfers took, once both have ended with every byte in
+    /// its place.
+    pub fn client_took(&self) -> Option<Duration> {
+        let whole = self.client_transfers.intact && self.client_transfers.read == SOURCE_BYTES;
+        let took = self
+            .client_transfers
+            .ended?
+            .since(self.client_transfers.begun?);
         whole.then_some(took)
     }
 
@@ -297,8 +299,8 @@ impl Arena {
             let Some((_, to, packet)) = self.flying.pop_front() else {
                 break;
             };
-            let end = if to == FRIEND {
-                &mut self.friend
+            let end = if to == CLIENT {
+                &mut self.client
             } else {
                 &mut self.host
             };
@@ -316,8 +318,8 @@ impl Arena {
         self.host.turn(self.now);
         while let Some(packet) = self.host.port.sent.pop_front() {
             let to = Ipv4Header::parse(&packet, Default::default()).map(|(header, _)| header.dst);
-            if to == Ok(FRIEND) {
-                self.flying.push_back((self.now + DELAY, FRIEND, packet));
+            if to == Ok(CLIENT) {
+                self.flying.push_back((self.now + DELAY, CLIENT, packet));
             } else {
                 self.replies.push(packet);
             }
@@ -327,7 +329,7 @@ impl Arena {
     /// The host's applications: accept, read, write, close.
     fn answer_events(&mut self) {
         while self.host.stack.next_event().is_some_and(|event| {
-            // Whatever changed, everybody is asked below.
+            // Every connection is polled below, so events carry nothing more.
             matches!(
                 event,
                 SocketEvent::Tcp(_) | SocketEvent::Accept(_) | SocketEvent::Udp(_)
@@ -348,52 +350,52 @@ impl Arena {
             .retain_mut(|served| serve_one(stack, served, now));
     }
 
-    /// The friend's applications.
+    /// The client's applications.
     fn keep_company(&mut self) {
-        let (now, friend) = (self.now, &mut self.friendship);
-        let stack = &mut self.friend.stack;
+        let (now, client) = (self.now, &mut self.client_transfers);
+        let stack = &mut self.client.stack;
         let mut chunk = [0; CHUNK];
-        while let Some(id) = friend.reads {
+        while let Some(id) = client.reads {
             match stack.tcp_read(id, &mut chunk, now) {
                 Ok(Read::Data(count)) => {
-                    let sound = |(at, byte): (usize, &u8)| *byte == pattern(friend.read + at);
-                    friend.intact &= chunk[..count].iter().enumerate().all(sound);
-                    friend.read += count;
+                    let sound = |(at, byte): (usize, &u8)| *byte == pattern(client.read + at);
+                    client.intact &= chunk[..count].iter().enumerate().all(sound);
+                    client.read += count;
                 }
                 Ok(Read::Empty) => break,
                 Ok(Read::End) | Err(_) => {
                     _ = stack.tcp_close(id, now);
-                    friend.reads = None;
+                    client.reads = None;
                 }
             }
         }
-        while let Some(id) = friend.writes {
-            let left = SOURCE_BYTES - friend.written;
+        while let Some(id) = client.writes {
+            let left = SOURCE_BYTES - client.written;
             if left == 0 {
-                // The end is reached when the host has closed, too.
+                // The transfer ends when the host has closed, too.
                 _ = stack.tcp_shutdown(id, now);
                 if stack.tcp_read(id, &mut chunk, now) == Ok(Read::End) {
                     _ = stack.tcp_close(id, now);
-                    friend.writes = None;
+                    client.writes = None;
                 }
                 break;
             }
             let len = left.min(CHUNK);
             for (at, byte) in chunk[..len].iter_mut().enumerate() {
-                *byte = pattern(friend.written + at);
+                *byte = pattern(client.written + at);
             }
             match stack.tcp_write(id, &chunk[..len], now) {
                 Ok(0) => break,
-                Ok(taken) => friend.written += taken,
-                Err(_) => (friend.intact, friend.writes) = (false, None),
+                Ok(taken) => client.written += taken,
+                Err(_) => (client.intact, client.writes) = (false, None),
             }
         }
-        let over = friend.begun.is_some() && friend.reads.is_none() && friend.writes.is_none();
-        if over && friend.ended.is_none() {
-            friend.ended = Some(now);
+        let over = client.begun.is_some() && client.reads.is_none() && client.writes.is_none();
+        if over && client.ended.is_none() {
+            client.ended = Some(now);
         }
-        self.friend.turn(now);
-        for packet in self.friend.port.sent.drain(..) {
+        self.client.turn(now);
+        for packet in self.client.port.sent.drain(..) {
             self.flying.push_back((now + DELAY, HOST, packet));
         }
     }
@@ -410,13 +412,13 @@ impl Arena {
         self.toll.walked = stack.nodes_walked() - self.walked_before;
     }
 
-    /// What was visited so far was not the stranger's doing.
+    /// Excludes nodes visited so far from the attacker's cost.
     pub fn begin_toll(&mut self) {
         self.walked_before = self.host.stack.nodes_walked();
     }
 }
 
-/// Moves one served connection on; false when the host has let go of it.
+/// Serves one connection; returns false once the host has closed it.
 fn serve_one(stack: &mut Stack, served: &mut Served, now: Instant) -> bool {
     let mut chunk = [0; CHUNK];
     let Some(left) = &mut served.left else {
@@ -447,7 +449,7 @@ fn serve_one(stack: &mut Stack, served: &mut Served, now: Instant) -> bool {
     false
 }
 
-/// The TCP header and text of a packet, if it carries one.
+/// The TCP header and payload of a packet, if it carries one.
 pub fn tcp_of(packet: &[u8]) -> Option<(Ipv4Header, TcpHeader, usize)> {
     let (ip, segment) = Ipv4Header::parse(packet, Default::default()).ok()?;
     if ip.protocol != Protocol::Tcp {

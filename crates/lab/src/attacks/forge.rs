@@ -1,7 +1,7 @@
-//! Packets made by hand, and a peer that is played with them.
+//! Packets made by hand, and a scripted peer that uses them.
 //!
-//! Rule: whatever is made here has sound checksums; what is wrong with it is
-//! meant. Nothing is remembered but what a stranger can see.
+//! Rule: every packet has valid checksums; anything else that is wrong with it is
+//! intended. Nothing is remembered but what an attacker can see.
 
 use std::net::Ipv4Addr;
 
@@ -10,7 +10,7 @@ use fullpipe_wire::{
     UnreachableCode, tcp::set_checksum,
 };
 
-use super::arena::{Arena, FRIEND, HOST, STRANGER, tcp_of};
+use super::arena::{Arena, CLIENT, HOST, STRANGER, tcp_of};
 
 /// A packet from `src` to the host.
 pub fn packet(header: Ipv4Header, payload: &[u8]) -> Vec<u8> {
@@ -52,11 +52,11 @@ pub fn fragment(
     packet(ip, text)
 }
 
-/// An ICMP error about a segment that the host may have sent the friend.
+/// An ICMP error about a segment that the host may have sent the client.
 pub fn icmp(code: UnreachableCode, quoted: &TcpHeader) -> Vec<u8> {
     let mut segment = vec![0; quoted.header_len()];
     quoted.write(&mut segment);
-    let ip = Ipv4Header::new(HOST, FRIEND, Protocol::Tcp, 1_480);
+    let ip = Ipv4Header::new(HOST, CLIENT, Protocol::Tcp, 1_480);
     let mut quote = vec![0; Ipv4Header::LEN];
     ip.write(&mut quote);
     quote.extend_from_slice(&segment[..8]);
@@ -71,22 +71,22 @@ pub fn icmp(code: UnreachableCode, quoted: &TcpHeader) -> Vec<u8> {
     packet(ip, &icmp)
 }
 
-/// A peer of the host that does only what it is told.
+/// A peer of the host that sends only what a script asks for.
 #[derive(Clone, Copy, Debug)]
-pub struct Puppet {
+pub struct ScriptedPeer {
     /// Its port.
     pub port: u16,
     /// The host's port.
     pub at: u16,
-    /// Its first sequence number of text.
+    /// Its first sequence number of payload.
     pub first: u32,
-    /// The host's first sequence number of text.
+    /// The host's first sequence number of payload.
     pub una: u32,
     /// One past the highest that the host has sent.
     pub seen: u32,
 }
 
-impl Puppet {
+impl ScriptedPeer {
     /// Opens a connection to the host's port `at`.
     pub fn open(arena: &mut Arena, port: u16, at: u16, mss: u16, window: u16) -> Option<Self> {
         let syn = TcpHeader {
@@ -111,15 +111,15 @@ impl Puppet {
                 .find(|(_, header, _)| {
                     header.dst_port == port && header.flags.contains(TcpFlags::SYN | TcpFlags::ACK)
                 })?;
-        let puppet = Self {
+        let scripted = Self {
             port,
             at,
             first: 1_000,
             una: answer.1.seq.wrapping_add(1),
             seen: answer.1.seq.wrapping_add(1),
         };
-        puppet.ack(arena, puppet.una, window, TcpOptions::NONE);
-        Some(puppet)
+        scripted.ack(arena, scripted.una, window, TcpOptions::NONE);
+        Some(scripted)
     }
 
     /// A segment's header with these numbers.
@@ -144,7 +144,7 @@ impl Puppet {
         arena.strike(&tcp(STRANGER, &header, &[]));
     }
 
-    /// Notes what the host has sent; returns whether any of it was text.
+    /// Records what the host has sent; returns true if any of it was payload.
     pub fn hear(&mut self, replies: &[Vec<u8>]) -> bool {
         let mut spoke = false;
         for packet in replies {

@@ -1,14 +1,14 @@
-//! Attacks on a host that goes on serving a friend: what each costs it.
+//! Attacks on a host that serves an honest client: cost and effect of each.
 //!
-//! Rule: each row is one attack against a fresh host with the same small pool,
-//! and beside it the friend reads 2 MiB from the host and writes as many to
-//! it, each byte verified. The figures are counts in virtual time, so the page
-//! that is made from them (`docs/attacks.md`) is the same on every machine.
+//! Rule: each row is one attack against a fresh host with the same small pool, while
+//! the client reads 2 MiB from the host and writes 2 MiB to it, each byte verified.
+//! Results are counts in virtual time, so `docs/attacks.md` is the same on every
+//! machine.
 
 mod arena;
+mod attackers;
 mod forge;
 mod page;
-mod strangers;
 #[cfg(test)]
 mod tests;
 
@@ -18,50 +18,49 @@ use fullpipe::Config;
 use fullpipe_pool::Duration;
 
 use arena::{Arena, Peaks, Toll};
-use strangers::{Report, Stranger};
+use attackers::{Attacker, Report};
 
-/// How long strangers strike before the friend comes, in steps; where they camp
-/// in an idle host, a minute.
+/// Steps of the attack before the client connects; a minute for connections that hold
+/// memory in an idle host.
 const HEAD_START: u32 = 500;
 const CAMPED: u32 = 11_000;
 /// Milliseconds of an attack that has no end of its own.
 const LENGTH: u32 = 2_000;
-/// From here on time passes in larger steps.
+/// Step from which time passes in larger steps.
 const SLOW: u32 = 10_000;
 const STEP: Duration = Duration::from_millis(1);
 const SLOW_STEP: Duration = Duration::from_millis(50);
-/// The length for those who camp: ten minutes, longer than an orphan is kept.
+/// Steps of an attack that holds memory: ten minutes, longer than an orphan is kept.
 const CAMPING: u32 = 22_000;
-/// The friend is through by then, or will never be.
+/// Steps by which the client has finished, or never will.
 const LIMIT: u32 = 30_000;
 
-/// What was seen of one attack.
+/// Result of one attack.
 #[derive(Clone, Debug)]
 pub struct AttackRow {
-    /// Which attack.
+    /// The attack's name.
     pub attack: &'static str,
-    /// What it sent and what that cost.
+    /// Packets sent, and their cost.
     pub toll: Toll,
-    /// The most memory that was in use at a time.
+    /// Peaks of memory use.
     pub peaks: Peaks,
-    /// Blocks of packet memory in use, or promised, when it was over.
+    /// Blocks of packet memory in use or reserved at the end.
     pub left: u32,
-    /// How long the friend took; `None`: it did not get through.
-    pub friend: Option<Duration>,
-    /// The largest congestion window of the host towards the stranger, and what
-    /// the stranger had acknowledged by then; where there was one.
+    /// Time of the client's transfers; `None` if they did not finish.
+    pub client: Option<Duration>,
+    /// The host's largest congestion window towards the attacker, and the bytes that
+    /// the attacker had acknowledged by then.
     pub growth: Option<(u32, u32)>,
-    /// Counters that say what became of the packets.
+    /// Counters of what became of the packets.
     pub counters: Vec<(&'static str, u64)>,
 }
 
-/// An attack: its name, its length in steps, who strikes, and the
-/// counters that tell.
+/// An attack: its name, its length in steps, its attacker, and the counters to report.
 struct Attack {
     name: &'static str,
     length: u32,
-    friend_at: u32,
-    stranger: fn() -> Stranger,
+    client_at: u32,
+    attacker: fn() -> Attacker,
     counters: &'static [&'static str],
 }
 
@@ -69,72 +68,72 @@ const ATTACKS: [Attack; 19] = [
     attack("none", || Box::new(|_, _| ()), &[]),
     attack(
         "SYN flood, many addresses",
-        || strangers::syn_flood(true),
+        || attackers::syn_flood(true),
         &["TcpExtSyncookiesSent"],
     ),
     attack(
         "SYN flood, one address",
-        || strangers::syn_flood(false),
+        || attackers::syn_flood(false),
         &["TcpExtSyncookiesSent"],
     ),
     attack(
         "forged cookies",
-        strangers::forged_cookies,
+        attackers::forged_cookies,
         &["TcpExtSyncookiesFailed", "TcpExtSyncookiesRecv"],
     ),
     attack(
         "SACK of every other byte",
-        || strangers::sack_bytes(Report::EveryOther),
+        || attackers::sack_bytes(Report::EveryOther),
         &["TcpRetransSegs"],
     ),
     attack(
         "SACK in random order",
-        || strangers::sack_bytes(Report::AnyOrder),
+        || attackers::sack_bytes(Report::AnyOrder),
         &["TcpRetransSegs"],
     ),
     attack(
         "SACK plus ACK of two bytes",
-        || strangers::sack_bytes(Report::OneMore),
+        || attackers::sack_bytes(Report::OneMore),
         &["TcpRetransSegs"],
     ),
     attack(
         "the same, and DSACK of everything",
-        || strangers::sack_bytes(Report::InVain),
+        || attackers::sack_bytes(Report::InVain),
         &["TcpRetransSegs", "TcpExtTCPFullUndo"],
     ),
     attack(
         "one-byte segments out of order",
-        || strangers::one_byte_segments(1),
+        || attackers::one_byte_segments(1),
         &["TcpExtTCPOFOQueue", "TcpDiscardNoRange"],
     ),
     attack(
         "the same on 16 connections of one address",
-        || strangers::one_byte_segments(16),
+        || attackers::one_byte_segments(16),
         &["TcpExtTCPOFOQueue", "TcpDiscardNoRange"],
     ),
     attack(
         "fragments without end, one address",
-        || strangers::fragments_without_end(false),
+        || attackers::fragments_without_end(false),
         &["FragmentEvicted"],
     ),
     attack(
         "fragments without end, many addresses",
-        || strangers::fragments_without_end(true),
+        || attackers::fragments_without_end(true),
         &["FragmentEvicted"],
     ),
     attack(
         "fragments in small pieces",
-        strangers::fragments_in_small_pieces,
+        attackers::fragments_in_small_pieces,
         &["FragmentTooManyPieces", "FragmentOfGivenUp"],
     ),
     attack(
         "overlapping fragments",
-        strangers::overlapping_fragments,
+        attackers::overlapping_fragments,
         &["FragmentOverlap", "FragmentOfGivenUp"],
     ),
     attack(
-        "blind RST, SYN, text and ICMP",
-        strangers::blind_injection,
+        "blind RST, SYN, payload and ICMP",
+        attackers::blind_injection,
         &[
             "TcpExtTCPChallengeACK",
             "TcpDiscardInexactReset",
@@ -147,29 +146,29 @@ const ATTACKS: [Attack; 19] = [
     ),
     attack(
         "ACK division",
-        strangers::ack_division,
+        attackers::ack_division,
         &["TcpExtTCPPureAcks"],
     ),
     attack(
         "optimistic ACKs",
-        strangers::optimistic_acks,
+        attackers::optimistic_acks,
         &["TcpDiscardAckOfUnsent"],
     ),
     Attack {
         length: CAMPING,
-        friend_at: CAMPED,
+        client_at: CAMPED,
         ..attack(
             "zero-window camping",
-            || strangers::camping(true),
+            || attackers::camping(true),
             &["TcpExtTCPAbortOnTimeout", "TcpExtTCPAbortOnMemory"],
         )
     },
     Attack {
         length: CAMPING,
-        friend_at: CAMPED,
+        client_at: CAMPED,
         ..attack(
             "peers that vanish",
-            || strangers::camping(false),
+            || attackers::camping(false),
             &["TcpExtTCPAbortOnTimeout", "TcpExtTCPAbortOnMemory"],
         )
     },
@@ -177,19 +176,19 @@ const ATTACKS: [Attack; 19] = [
 
 const fn attack(
     name: &'static str,
-    stranger: fn() -> Stranger,
+    attacker: fn() -> Attacker,
     counters: &'static [&'static str],
 ) -> Attack {
     Attack {
         name,
         length: LENGTH,
-        friend_at: HEAD_START,
-        stranger,
+        client_at: HEAD_START,
+        attacker,
         counters,
     }
 }
 
-/// The host's knobs: a pool of 512 KiB and tables that a stranger can fill.
+/// The host's knobs: a pool of 512 KiB and tables that an attacker can fill.
 pub(crate) const KNOBS: [(&str, &str); 5] = [
     ("pool.blocks", "256"),
     ("pool.block_size", "2048"),
@@ -198,7 +197,7 @@ pub(crate) const KNOBS: [(&str, &str); 5] = [
     ("stack.half_open_per_source", "8"),
 ];
 
-/// Plays every attack.
+/// Runs every attack.
 pub fn attacks() -> Vec<AttackRow> {
     ATTACKS.iter().map(play).collect()
 }
@@ -209,22 +208,22 @@ fn play(attack: &Attack) -> AttackRow {
         config.set(name, value).expect("a knob");
     }
     let mut arena = Arena::new(&config);
-    let mut stranger = (attack.stranger)();
+    let mut attacker = (attack.attacker)();
     arena.begin_toll();
     let mut growth: Option<(u32, u32)> = None;
     for tick in 0..attack.length + LIMIT {
-        if tick == attack.friend_at {
-            arena.befriend();
+        if tick == attack.client_at {
+            arena.connect_client();
         }
         if tick < attack.length {
-            stranger(&mut arena, tick);
-            let info = arena.info(strangers::PORT);
+            attacker(&mut arena, tick);
+            let info = arena.info(attackers::PORT);
             let seen = info.map(|info| (info.cwnd, info.snd_una.wrapping_sub(info.iss)));
             growth = growth.max(seen);
         }
-        let is_slow = tick >= SLOW && !arena.has_company();
+        let is_slow = tick >= SLOW && !arena.has_client();
         arena.pass(if is_slow { SLOW_STEP } else { STEP });
-        if tick >= attack.length && arena.friend_took().is_some() {
+        if tick >= attack.length && arena.client_took().is_some() {
             break;
         }
     }
@@ -236,7 +235,7 @@ fn play(attack: &Attack) -> AttackRow {
         toll: arena.toll,
         peaks: arena.peaks,
         left,
-        friend: arena.friend_took(),
+        client: arena.client_took(),
         growth,
         counters: attack.counters.iter().map(counted).collect(),
     }

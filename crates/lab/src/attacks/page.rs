@@ -1,4 +1,4 @@
-//! What attacks cost, as people and programs read it.
+//! Results of the attacks, for people and programs.
 //!
 //! Rule: three forms of the same rows; nothing is computed here but averages
 //! and roundings.
@@ -28,9 +28,9 @@ fn cells(row: &AttackRow) -> [String; 9] {
         0 => "\u{2013}".into(),
         packets => format!("{:.2}", row.toll.walked as f64 / packets as f64),
     };
-    let friend = match row.friend {
+    let client = match row.client {
         Some(took) => format!("{:.2} s", took.as_secs_f64()),
-        None => "not whole".into(),
+        None => "not finished".into(),
     };
     [
         row.attack.into(),
@@ -41,26 +41,27 @@ fn cells(row: &AttackRow) -> [String; 9] {
         row.left.to_string(),
         per_packet,
         row.toll.walked_for_one.to_string(),
-        friend,
+        client,
     ]
 }
 
 /// The counters of a row in words.
-fn told(row: &AttackRow) -> String {
-    let counters = row
+fn counters(row: &AttackRow) -> String {
+    let counted = row
         .counters
         .iter()
         .map(|(name, count)| format!("{name} {}", grouped(*count)));
-    counters.collect::<Vec<_>>().join(", ")
+    counted.collect::<Vec<_>>().join(", ")
 }
 
-/// What the columns mean.
+/// Meaning of the columns.
 const LEGEND: &str = "\
-*Blocks* are held or promised, of 256; *ranges* are what reassembly remembers, of 1,024; *pieces* are what is\n\
-remembered of what is in flight, of 4,160. *Nodes* are steps along lists and down trees, for everything that the host does meanwhile,\n\
-what it sends and the friend's segments included; the *worst packet* is the one whose arrival took most steps. *Transfer beside it*: a friend 5 ms away\n\
-comes half a second after the attack has begun, or a minute where strangers camp, reads 2 MiB and writes 2 MiB, every byte verified. A server closes\n\
-what has not moved for 5 s. Strangers send 20 packets a millisecond for 2 s; those who camp stay for ten minutes.\n";
+*Blocks* are in use or reserved, of 256; *ranges* are those of reassembly, of 1,024; *pieces* are the remembered ranges in\n\
+flight, of 4,160. *Nodes* are steps along lists and down trees for everything that the host does meanwhile, its own segments and\n\
+the client's included; the *worst packet* is the one that took most steps to receive. *Transfer beside it*: an honest client 5 ms away\n\
+connects half a second after the attack has begun (a minute for attacks that hold memory), reads 2 MiB and writes 2 MiB, every\n\
+byte verified. A server closes a connection that makes no progress for 5 s. Attackers send 20 packets a millisecond for 2 s;\n\
+attacks that hold memory last ten minutes.\n";
 
 /// The page `docs/attacks.md`.
 pub fn attacks_markdown(rows: &[AttackRow]) -> String {
@@ -71,7 +72,7 @@ pub fn attacks_markdown(rows: &[AttackRow]) -> String {
     let mut page = format!(
         "# Attacks\n\n\
          <!-- Written by `UPDATE_SNAPSHOTS=1 cargo test -p fullpipe-lab attacks`; `fullpipe lab attacks` prints the same. -->\n\n\
-         What strangers can make a host do that goes on serving a friend. Knobs: {}, the rest as they come.\n\n\
+         Cost of attacks to a host that serves an honest client meanwhile. Knobs: {}, the others at their defaults.\n\n\
          {LEGEND}\n| {} |\n|{}\n",
         knobs.join(", "),
         HEADINGS.join(" | "),
@@ -82,10 +83,10 @@ pub fn attacks_markdown(rows: &[AttackRow]) -> String {
     }
     page.push_str("\nWhat became of the packets:\n\n");
     for row in rows {
-        let mut notes = vec![told(row)];
+        let mut notes = vec![counters(row)];
         if let Some((cwnd, acked)) = row.growth {
             notes.push(format!(
-                "largest congestion window towards the stranger {} bytes, {} acknowledged by then",
+                "largest congestion window towards the attacker {} bytes, {} acknowledged by then",
                 grouped(cwnd.into()),
                 grouped(acked.into())
             ));
@@ -107,7 +108,7 @@ pub fn attacks_text(rows: &[AttackRow]) -> String {
     }
     let mut text = format!("{table}\n");
     for row in rows.iter().filter(|row| !row.counters.is_empty()) {
-        let _ = writeln!(text, "\u{2022} {}: {}", row.attack, told(row));
+        let _ = writeln!(text, "\u{2022} {}: {}", row.attack, counters(row));
     }
     text
 }
@@ -130,7 +131,7 @@ pub fn attacks_json(rows: &[AttackRow]) -> String {
                 "blocks_left": row.left,
                 "nodes_walked": row.toll.walked,
                 "worst_packet_nodes": row.toll.walked_for_one,
-                "transfer_s": row.friend.map(|took| took.as_secs_f64()),
+                "transfer_s": row.client.map(|took| took.as_secs_f64()),
                 "cwnd_max": row.growth.map(|growth| growth.0),
                 "acked_by_then": row.growth.map(|growth| growth.1),
                 "counters": counters,

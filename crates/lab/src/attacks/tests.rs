@@ -1,4 +1,4 @@
-//! What must hold under each attack, and the page that says so.
+//! Bounds that hold under each attack, and the page of the results.
 //!
 //! To accept other figures: `UPDATE_SNAPSHOTS=1 cargo test -p fullpipe-lab attacks`.
 
@@ -6,10 +6,10 @@ use std::{env, fs, path::Path, sync::OnceLock};
 
 use super::*;
 
-/// Segments that a friend may lose to a host under attack cost time, not bytes.
+/// Segments that a client may lose to a host under attack cost time, not bytes.
 const SLOWEST: Duration = Duration::from_secs(3);
-/// Nodes that one packet may make the host visit: what one connection may hold
-/// behind gaps, a few times over.
+/// Nodes that one packet may make the host visit: a connection's cap behind holes, a
+/// few times over.
 const DEAREST: u64 = 2_500;
 /// Nodes that a packet with SACK blocks may make the host visit on average:
 /// four places in a tree of a thousand, and what is done there.
@@ -33,20 +33,20 @@ fn counted(row: &AttackRow, name: &str) -> u64 {
     found.expect("a counter of this row").1
 }
 
-/// Memory and work are bounded, and the friend is served.
+/// Memory and work are bounded, and the client is served.
 fn endured(row: &AttackRow) {
     let name = row.attack;
     assert!(row.toll.packets > 1_000, "{name}: {row:?}");
     assert!(row.peaks.blocks <= 256, "{name}: {row:?}");
     assert!(
-        row.friend.is_some_and(|took| took < SLOWEST),
+        row.client.is_some_and(|took| took < SLOWEST),
         "{name}: {row:?}"
     );
     assert!(row.toll.walked_for_one <= DEAREST, "{name}: {row:?}");
 }
 
 #[test]
-fn a_syn_flood_is_answered_with_cookies_and_a_friend_still_connects() {
+fn a_syn_flood_is_answered_with_cookies_and_a_client_still_connects() {
     let flood = row("SYN flood, many addresses");
     endured(&flood);
     assert!(
@@ -68,11 +68,11 @@ fn no_forged_cookie_is_believed() {
     let forged = row("forged cookies");
     endured(&forged);
     assert!(counted(&forged, "TcpExtSyncookiesFailed") > 10_000);
-    // The friend's own two connections may have come from cookies.
+    // The client's own two connections may have come from cookies.
     assert!(counted(&forged, "TcpExtSyncookiesRecv") <= 2);
 }
 
-/// Nodes visited for each packet of the stranger, the friend's share included.
+/// Nodes visited for each packet of the attacker, the client's share included.
 fn mean(row: &AttackRow) -> f64 {
     row.toll.walked as f64 / row.toll.packets as f64
 }
@@ -86,7 +86,7 @@ fn reports_of_single_bytes_cost_a_bounded_number_of_pieces_and_steps_in_any_orde
     ] {
         let sack = row(name);
         endured(&sack);
-        // It did come to what one connection may have, and went no further.
+        // The cap of one connection was reached and not exceeded.
         assert!((900..=1_024 + 64).contains(&sack.peaks.pieces), "{sack:?}");
         assert!(mean(&sack) <= SACK_MEAN, "{}: {sack:?}", mean(&sack));
     }
@@ -137,12 +137,12 @@ fn fragments_cost_a_bounded_part_of_the_pool_however_they_come() {
 }
 
 #[test]
-fn what_a_stranger_says_in_the_friends_name_changes_nothing() {
-    let blind = row("blind RST, SYN, text and ICMP");
+fn what_an_attacker_sends_in_the_clients_name_changes_nothing() {
+    let blind = row("blind RST, SYN, payload and ICMP");
     let alone = row("none");
     assert!(blind.toll.packets > 1_000);
-    // Each packet has a fate, and none is to be believed; what opened the
-    // friend's two connections is not among them.
+    // Each packet is counted, and none is accepted; the packets of the client's two
+    // connections are not among them.
     let fates = ["InexactReset", "UnexpectedSyn", "AckOfUnsent", "AckTooOld"];
     let fates = fates.iter().chain(&["OutsideWindow", "IcmpOutsideWindow"]);
     let discarded: u64 = fates
@@ -155,8 +155,8 @@ fn what_a_stranger_says_in_the_friends_name_changes_nothing() {
     assert!(counted(&blind, "TcpExtTCPChallengeACK") < 10, "{blind:?}");
     assert!(
         blind
-            .friend
-            .is_some_and(|took| took < alone.friend.expect("it got through") * 2)
+            .client
+            .is_some_and(|took| took < alone.client.expect("it got through") * 2)
     );
 }
 
@@ -170,7 +170,7 @@ fn acks_in_pieces_or_ahead_open_the_window_by_what_they_acknowledge() {
     endured(&ahead);
     let (cwnd, _) = ahead.growth.expect("a connection");
     // Slow start ends where twice the peer's window could be in flight.
-    let window = u32::from(strangers::WINDOW);
+    let window = u32::from(attackers::WINDOW);
     assert!(cwnd <= 2 * window + 10 * 1_460, "{ahead:?}");
     assert!(counted(&ahead, "TcpDiscardAckOfUnsent") > 500, "{ahead:?}");
 }
@@ -180,7 +180,7 @@ fn those_who_camp_lose_what_they_hold() {
     for name in ["zero-window camping", "peers that vanish"] {
         let camping = row(name);
         assert!(
-            camping.friend.is_some_and(|took| took < SLOWEST),
+            camping.client.is_some_and(|took| took < SLOWEST),
             "{camping:?}"
         );
         assert_eq!(camping.left, 0, "{camping:?}");

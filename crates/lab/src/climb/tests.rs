@@ -1,4 +1,4 @@
-//! When a path counts as full.
+//! Moments at which a path counts as full.
 
 use super::*;
 

@@ -1,8 +1,8 @@
-//! Draws worlds of known causes.
+//! Random worlds of known causes.
 //!
-//! Rule: first a path and an ample world on it, then one thing that is made too
-//! small, by a third at least and nine tenths at most; how it is made so is one
-//! function a cause, for datagrams in `datagrams`.
+//! Rule: first a path and an ample world on it, then one thing that is made too small,
+//! by a third to nine tenths, by one function for each cause; for datagrams in
+//! `datagrams`.
 
 mod datagrams;
 
@@ -13,10 +13,10 @@ use fullpipe_pool::Rng;
 use super::KnownWorld;
 use crate::verdict::Cause;
 
-/// Text of a full segment, about.
+/// Payload of a full segment, about.
 const SEGMENT: u64 = 1_448;
 
-/// What a world is drawn for, and how.
+/// A cause, and the function that makes a world of it.
 type Recipe = (Cause, fn(&mut Plan));
 
 /// Every cause that worlds are made for, in turn.
@@ -44,19 +44,19 @@ const RECIPES: &[Recipe] = &[
     (Cause::Cpu, datagrams::processor),
 ];
 
-/// A world in the making. Sizes in bytes, times in microseconds.
+/// A world that is being built. Sizes in bytes, times in microseconds.
 struct Plan {
     rng: Rng,
     rate_mbit: u64,
     rtt_us: u64,
-    /// What the path holds.
+    /// Bandwidth-delay product.
     bdp: u64,
-    /// What may be drawn of the sender's knobs.
+    /// The sender's knobs.
     sender: Vec<(&'static str, String)>,
     receiver: Vec<(&'static str, String)>,
     link: Vec<(&'static str, String)>,
     workload: Vec<(&'static str, String)>,
-    /// Flows beside the plain one, with what is theirs.
+    /// Flows beside the plain one, with their settings.
     flows: Vec<(&'static str, Vec<(&'static str, String)>)>,
 }
 
@@ -72,11 +72,11 @@ pub fn world(number: u64) -> KnownWorld {
 }
 
 impl Plan {
-    /// A path, and two hosts that have four times what it holds of everything.
+    /// A path, and two hosts with four bandwidth-delay products of everything.
     fn ample(mut rng: Rng) -> Self {
         let rates = [5, 10, 20, 25, 50, 100];
         let rate_mbit = rates[rng.below(rates.len() as u64) as usize];
-        // At least some forty segments, so that a tenth of them is still several.
+        // At least forty segments, so that a tenth of them is still several.
         let rtt_us = rng.between(4_000, 80_000).max(40 * SEGMENT * 8 / rate_mbit);
         let mut plan = Self {
             bdp: rate_mbit * rtt_us / 8,
@@ -115,7 +115,7 @@ impl Plan {
         put(&mut self.workload, field, value);
     }
 
-    /// What is sent in all, within what a simulation can afford.
+    /// Bytes sent in all, within what a simulation can afford.
     fn amount(&mut self, bytes: u64) {
         self.workload("bytes", bytes.clamp(SEGMENT, 24_000_000));
     }
@@ -158,7 +158,7 @@ impl Plan {
     }
 }
 
-/// Sets `key`, which may stand already.
+/// Sets `key`, which may be set already.
 fn put(rows: &mut Vec<(&'static str, String)>, key: &'static str, value: impl ToString) {
     rows.retain(|(known, _)| *known != key);
     rows.push((key, value.to_string()));
@@ -186,8 +186,8 @@ fn receive_window(plan: &mut Plan) {
     plan.amount(size * 200);
 }
 
-/// It reads a quarter of the buffer at most at a time, and so often that the path
-/// would bring a third more at least.
+/// The reader takes at most a quarter of the buffer at a time, so often that the path
+/// would bring at least a third more.
 fn slow_reader(plan: &mut Plan) {
     let buffer = plan.bdp.max(16_384);
     let bytes = plan.rng.between(buffer / 16, buffer / 4);
@@ -199,7 +199,7 @@ fn slow_reader(plan: &mut Plan) {
     plan.amount(buffer * 60);
 }
 
-/// So many losses that the response function leaves less than half of the path.
+/// A loss rate at which the response function allows less than half of the path.
 fn loss(plan: &mut Plan) {
     plan.rate_mbit = 100;
     plan.rtt_us = plan.rng.between(20_000, 60_000);
@@ -212,7 +212,7 @@ fn loss(plan: &mut Plan) {
     let per_mille = plan.rng.between(3, 15);
     plan.link
         .push(("forward.loss", format!("{}", per_mille as f64 / 1_000.0)));
-    // Some eighty losses at least.
+    // At least eighty losses.
     plan.amount(SEGMENT * 80_000 / per_mille);
 }
 
@@ -251,7 +251,7 @@ fn delayed_ack(plan: &mut Plan) {
     plan.amount(200_000);
 }
 
-/// The send buffer has no size of its own worth naming.
+/// The send buffer is as large as the pool.
 fn memory(plan: &mut Plan) {
     let size = 1 << plan.rng.between(7, 11);
     let bytes = plan.too_little(plan.bdp).max(8 * SEGMENT);
@@ -263,14 +263,14 @@ fn memory(plan: &mut Plan) {
 
 fn peer_memory(plan: &mut Plan) {
     let size = 1 << plan.rng.between(7, 11);
-    // Half of it is for one window.
+    // One window may have half of it.
     let bytes = plan.too_little(plan.bdp).max(8 * SEGMENT) * 2;
     plan.receiver("pool.block_size", size);
     plan.receiver("pool.blocks", bytes / size + 8);
     plan.amount(bytes * 100);
 }
 
-/// It is over before the window has grown to the path.
+/// The transfer is over before the window has grown to the path.
 fn slow_start(plan: &mut Plan) {
     plan.rate_mbit = 100;
     plan.rtt_us = plan.rng.between(40_000, 100_000);
@@ -286,8 +286,8 @@ fn slow_start(plan: &mut Plan) {
     plan.amount(plan.bdp * share / 1_000);
 }
 
-/// While the application runs, more arrives than the ring holds; between its runs
-/// there is time for all of it.
+/// While the application runs, more frames arrive than the ring holds; between its runs
+/// there is time for all of them.
 fn descriptors(plan: &mut Plan) {
     let ring = plan.rng.between(4, 12);
     let frame_ns = 1_514 * 8_000 / plan.rate_mbit;
@@ -312,7 +312,7 @@ fn processor(plan: &mut Plan) {
     plan.amount(plan.bdp * 20);
 }
 
-/// Less text a second than the path carries.
+/// Less payload a second than the path carries.
 fn pacing(plan: &mut Plan) {
     let bytes = plan.too_little(plan.rate_mbit * 1_000_000 / 8);
     plan.sender("tcp.pacing_rate_max", bytes);

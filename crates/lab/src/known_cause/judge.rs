@@ -1,7 +1,7 @@
-//! What the verdict made of a world, and what came of its advice.
+//! Verdict on a world, and the result of its advice.
 //!
-//! Rule: the world is run as anybody's would be, and what is named is compared
-//! with what was built. Advice is taken once.
+//! Rule: the world runs like any experiment, and the named cause is compared with the
+//! built one. The advice is taken once.
 
 use super::KnownWorld;
 use crate::{
@@ -10,41 +10,41 @@ use crate::{
     verdict::{Cause, Predicted, SettingChange},
 };
 
-/// More than this part gained is help.
+/// A larger gain counts as help.
 const HELP: f64 = 0.05;
 
-/// A world and what was said of it.
+/// A world and the verdict on it.
 #[derive(Clone, Debug)]
 pub struct Judged {
     /// The world's number.
     pub number: u64,
-    /// What was built.
+    /// The built cause.
     pub built: Cause,
-    /// What was named.
+    /// The named cause.
     pub named: Cause,
-    /// The sentence.
+    /// The verdict in prose.
     pub sentence: String,
-    /// What came of the advice, where a knob was named.
+    /// Result of the advice, if a knob was named.
     pub treated: Option<Treated>,
 }
 
 /// Advice that was taken.
 #[derive(Clone, Debug)]
 pub struct Treated {
-    /// What was changed.
+    /// Changed settings.
     pub changes: Vec<SettingChange>,
     /// Goodput before, in Mbit/s.
     pub before_mbps: f64,
     /// Goodput after.
     pub after_mbps: f64,
-    /// Whether that helped.
+    /// True if the advice helped.
     pub helped: bool,
-    /// What was predicted, and what the run took, in seconds.
+    /// Predicted and measured time, in seconds.
     pub predicted: Option<(Predicted, f64)>,
 }
 
 impl Treated {
-    /// By what part the prediction missed, of the time or of what came in it.
+    /// Relative error of the prediction, of the time or of the goodput.
     pub fn error(&self) -> Option<f64> {
         let (predicted, elapsed_s) = self.predicted?;
         let of_time = (predicted.elapsed_s / elapsed_s - 1.0).abs();
@@ -79,7 +79,7 @@ pub fn judge(number: u64) -> Result<Judged, RunError> {
 
 fn treated(before: &AdviceStep, after: &AdviceStep) -> Treated {
     let gained = after.goodput_mbps > before.goodput_mbps * (1.0 + HELP);
-    // What an application writes slowly cannot come faster, only sooner.
+    // Small writes are no faster without Nagle, only sooner.
     let sooner = before.verdict.limit == Cause::Nagle
         && after.verdict.limit == Cause::Application
         && after.goodput_mbps > before.goodput_mbps * (1.0 - HELP);

@@ -1,9 +1,8 @@
-//! Worlds in which one thing binds, known because they were made that way.
+//! Worlds with one limit, known because they were built that way.
 //!
-//! Rule: the cause is drawn first, and everything else is given at least twice
-//! what it needs; so a verdict can be judged by what was built and not by what
-//! it measured. A world is a file like any other experiment, and its number is
-//! the whole of it. How verdicts come about is not known here.
+//! Rule: the cause is drawn first, and everything else is at least twice what it needs;
+//! so a verdict can be judged by the built cause and not by measured values. A world is
+//! a file like any other experiment, and its number determines it.
 
 mod draw;
 mod judge;
@@ -22,9 +21,9 @@ use crate::{Mistake, experiment::Experiment, verdict::Cause};
 pub struct KnownWorld {
     /// Its number.
     pub number: u64,
-    /// What binds in it.
+    /// Its limit.
     pub cause: Cause,
-    /// It as a file, for `fullpipe lab run`.
+    /// The world as a file, for `fullpipe lab run`.
     pub file: String,
 }
 

@@ -1,6 +1,6 @@
-//! Many judged worlds in figures: who was taken for what, and what advice gave.
+//! Many judged worlds in numbers: the confusion matrix, and the gain of the advice.
 //!
-//! Rule: counts only; what is good enough is said by whoever asks.
+//! Rule: counts only; thresholds are the caller's.
 
 use std::fmt;
 
@@ -9,22 +9,22 @@ use comfy_table::{Cell, CellAlignment, Table, presets::UTF8_FULL_CONDENSED};
 use super::Judged;
 use crate::verdict::Cause;
 
-/// What many worlds come to.
+/// Counts over many worlds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
-    /// Built, named, and how many.
+    /// Built cause, named cause, and their count.
     pub confusion: Vec<(Cause, Cause, u32)>,
     /// Worlds in all.
     pub worlds: u32,
     /// Worlds whose cause was named.
     pub right: u32,
-    /// Worlds whose cause was named with a knob, so that advice was taken.
+    /// Worlds whose verdict named a setting, so that advice was taken.
     pub treated: u32,
-    /// Those of them that it helped.
+    /// Worlds that the advice helped.
     pub helped: u32,
-    /// By what part predictions missed, the middle one.
+    /// Median relative error of the predictions.
     pub median_error: Option<f64>,
-    /// The same of the worlds that lose.
+    /// The same for the worlds with losses.
     pub loss_error: Option<f64>,
 }
 
@@ -90,8 +90,8 @@ fn share(part: u32, whole: u32) -> f64 {
 }
 
 impl fmt::Display for Tally {
-    /// The confusion matrix, what was built down and what was named across, and
-    /// the three figures.
+    /// The confusion matrix, built causes down and named causes across, and the three
+    /// results.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seen = |cause: &&Cause| {
             let mut cells = self.confusion.iter();

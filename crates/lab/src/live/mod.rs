@@ -1,11 +1,10 @@
 //! A link in real time: frames between two devices of this machine, through the
 //! simulator's link.
 //!
-//! Rule: what happens to a frame is the engine's, which knows no clock; here are
-//! only the clock, the waits and the two devices. A frame is stamped when it is
-//! read and written when its time has come, never before, so a late wake delays
-//! one frame and changes no rate. What a link may hold is bounded: beyond that
-//! frames stay in the device they came from.
+//! Rule: the simulator's engine decides what happens to a frame and knows no clock;
+//! here are only the clock, the waits and the two devices. A frame is stamped when it
+//! is read and never written early, so a late wake delays one frame and changes no
+//! rate. The frames inside a link are bounded: beyond that they stay in their device.
 //!
 //! Devices that merge or finish frames are refused: a link carries frames as a
 //! wire does, of one packet each and with their checksums.
@@ -37,16 +36,16 @@ const BATCH: usize = 64;
 const HELD_MAX: u64 = 1 << 17;
 /// A wait shorter than this is not worth giving up the processor.
 const SPIN: Duration = Duration::from_micros(20);
-/// Before whoever is measured over it, with priority 1.
+/// Scheduling priority: above programs measured over the link, which have 1.
 const PRIORITY: u8 = 2;
 /// Longest wait without a look at the wish to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// One of the two devices, and its name in reports and captures.
 pub struct LiveEnd {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Where frames come from and go to.
+    /// The device.
     pub device: Box<dyn HostDevice>,
 }
 
@@ -62,7 +61,7 @@ pub struct LiveLink {
     buffer: Box<[u8]>,
 }
 
-/// A capture of both ends. What it cannot write ends it, never the traffic.
+/// A capture of both ends. A write error ends the capture, never the traffic.
 struct Recording {
     capture: Capture,
     failure: Option<io::Error>,
@@ -72,9 +71,9 @@ struct Recording {
 }
 
 impl LiveLink {
-    /// A link from the first end to the second and back, all its chance from
-    /// `seed`. Frames are recorded in `capture`, as they come in and as they go
-    /// out; give it something buffered.
+    /// A link from the first end to the second and back, with all randomness from
+    /// `seed`. Frames are recorded in `capture` when they are read and when they are
+    /// written; it should be buffered.
     ///
     /// # Errors
     /// Ends of different media, an end that leaves checksums or cuts to its
@@ -116,7 +115,7 @@ impl LiveLink {
         report: &mut dyn FnMut(&LiveReport),
     ) -> io::Result<LiveReport> {
         wait_precisely();
-        // Without the right to it the link works too, and is later.
+        // Without the privilege the link works too, with later wakes.
         let _ = run_at_once(PRIORITY);
         let mut reports_at = self.now() + every.into();
         while !stop() {
@@ -137,7 +136,7 @@ impl LiveLink {
         Ok(self.report())
     }
 
-    /// What became of the frames so far.
+    /// Counts of the frames so far.
     pub fn report(&self) -> LiveReport {
         LiveReport {
             seconds: self.epoch.elapsed().as_secs_f64(),
@@ -157,7 +156,7 @@ impl LiveLink {
         Instant::from_nanos(self.epoch.elapsed().as_nanos() as u64)
     }
 
-    /// Whether the next frame that goes `direction` may be read.
+    /// True if the next frame in `direction` may be read.
     fn has_room(&self, direction: Direction) -> bool {
         self.engine.has_room(direction) && self.engine.held() < HELD_MAX
     }

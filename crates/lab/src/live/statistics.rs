@@ -1,4 +1,4 @@
-//! What a link in real time did, as a line a second and as JSON.
+//! Statistics of a link in real time, as a line a second and as JSON.
 //!
 //! Rule: the JSON is a stable interface, as the experiments' is: fields are
 //! added, never renamed, and a quantity has its unit in its name.
@@ -14,7 +14,7 @@ const CLASS_US: u64 = 10;
 /// Classes; the last one holds everything later.
 const CLASSES: usize = 1_000;
 
-/// How much later than they should frames were written.
+/// Lateness of written frames.
 #[derive(Clone, Debug)]
 pub struct Lateness {
     classes: Vec<u64>,
@@ -22,7 +22,7 @@ pub struct Lateness {
     max: LinkTime,
 }
 
-/// Lateness in figures.
+/// Lateness in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Late {
     /// Half of the frames were at most this late, in microseconds.
@@ -44,7 +44,7 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// A frame was written so much too late.
+    /// Records that a frame was written this much too late.
     pub fn note(&mut self, late: LinkTime) {
         let class = (late.as_micros() / CLASS_US) as usize;
         self.classes[class.min(CLASSES - 1)] += 1;
@@ -72,7 +72,7 @@ impl Lateness {
     }
 }
 
-/// What became of the frames of one direction.
+/// Counts of the frames of one direction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LiveDirection {
     /// The end that frames came from.
@@ -103,16 +103,16 @@ pub struct LiveDirection {
     pub duplicated: u64,
     /// Frames delivered with flipped bits.
     pub corrupted: u64,
-    /// The most frames that ever waited in the queue.
+    /// Most frames that waited in the queue.
     pub longest_queue: usize,
     /// Frames that the device at the far end did not take.
     pub refused: u64,
-    /// How late frames were written.
+    /// Lateness of the written frames.
     pub late: Late,
 }
 
 impl LiveDirection {
-    /// The figures of the way `from`, `to`.
+    /// The counts of the direction from `from` to `to`.
     pub fn new(
         [from, to]: [&String; 2],
         counters: &LinkCounters,
@@ -176,17 +176,17 @@ impl LiveDirection {
     }
 }
 
-/// What a link did so far.
+/// Counts of a link so far.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LiveReport {
     /// Time since it was made, in seconds.
     pub seconds: f64,
-    /// Both ways, the first end's first.
+    /// Both directions, from the first end first.
     pub directions: [LiveDirection; 2],
 }
 
 impl LiveReport {
-    /// What happened since `before`, or since the start, in a line.
+    /// Describes the change since `before`, or since the start, in a line.
     pub fn line(&self, before: Option<&Self>) -> String {
         let length = self.seconds - before.map_or(0.0, |before| before.seconds);
         let length = length.max(Duration::from_millis(1).as_secs_f64());

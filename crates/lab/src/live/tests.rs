@@ -1,6 +1,5 @@
-//! Frames between two cables, in real time. How exact the times are is tried
-//! where the machine is quiet (`tests/live_link.rs`); here nothing may fail
-//! because it is not.
+//! Frames between two cables, in real time. Exact times are tested where the machine is
+//! quiet (`tests/live_link`); nothing here depends on that.
 
 use std::{
     io::Write,
@@ -29,7 +28,7 @@ mod wire;
 const PATIENCE: Duration = Duration::from_secs(60);
 const SEED: u64 = 7;
 
-/// What a capture writes to, for a test to read.
+/// Output of a capture, for a test to read.
 #[derive(Clone, Default)]
 struct Page(Arc<Mutex<Vec<u8>>>);
 
@@ -147,7 +146,7 @@ fn a_seed_loses_the_same_frames_in_real_time_as_in_virtual_time() {
     let ((), report) = between(link, None, |mut near, mut far| {
         for number in 0..200 {
             send(&mut near, number);
-            // Only what is to come is waited for, so no wait decides anything.
+            // Only frames that must arrive are waited for, so no wait decides anything.
             if expected.contains(&number) {
                 assert_eq!(receive(&mut far, PATIENCE), Some(number));
             }

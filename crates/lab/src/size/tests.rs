@@ -1,4 +1,4 @@
-//! What is found is what the path is long, in the words of each system.
+//! Sufficient settings match the bandwidth-delay product, in the words of each system.
 
 use fullpipe::presets;
 

@@ -1,8 +1,8 @@
-//! What each thing that could bind datagrams would allow at most.
+//! Rate that each possible limit of datagrams allows.
 //!
-//! Rule: from the setup alone, as for streams (`bounds`): the sender's rate, what
-//! its processor, the links and the receiver's processor do with a datagram.
-//! Queues are none of them: they lose what comes at once, and hold back nothing.
+//! Rule: from the setup alone, as for streams (`bounds`): the sender's rate, its
+//! processor, the links and the receiver's processor. Queues are not among them: they
+//! lose bursts and delay nothing.
 
 use fullpipe_sim::{Pace, link::ETHERNET_HEADER_LEN};
 use fullpipe_wire::{Ipv4Header, UdpHeader};
@@ -13,10 +13,10 @@ use crate::{
     path,
 };
 
-/// A fragment's text begins at a multiple of so many bytes.
+/// A fragment's payload begins at a multiple of this many bytes.
 const PIECE: usize = 8;
 
-/// What one datagram costs, in seconds.
+/// Time that one datagram takes, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Costs {
     /// The sender's processor.
@@ -28,7 +28,7 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// What a datagram of the first flow costs.
+    /// Time that a datagram of the first flow takes.
     pub fn of(setup: &Setup) -> Self {
         let flow = setup.flow();
         let (sender, receiver) = (&setup.hosts[flow.from].cpu, &setup.hosts[flow.to].cpu);
@@ -60,7 +60,7 @@ pub fn frames(setup: &Setup) -> Vec<usize> {
     frames
 }
 
-/// Everything that bounds the datagrams of the first flow, but for queues.
+/// All bounds on the datagrams of the first flow but queues.
 pub fn all(setup: &Setup) -> Vec<Bound> {
     let bits = f64::from(setup.flow().write) * 8.0;
     let costs = Costs::of(setup);
@@ -86,8 +86,7 @@ pub fn all(setup: &Setup) -> Vec<Bound> {
     ]
 }
 
-/// What the first flow comes to when `bound` is the tightest and no queue
-/// overflows.
+/// Result of the first flow if `bound` is the tightest and no queue overflows.
 pub fn under(setup: &Setup, bound: Bound) -> Predicted {
     let flow = setup.flow();
     let loss = path::Path::of(setup, flow.write.into()).loss;

@@ -1,8 +1,7 @@
-//! Room for the datagrams that come while their reader or the driver is away.
+//! Queues for datagrams that arrive while their reader or the driver is away.
 //!
-//! Rule: how many there were is measured, and so a queue that was too short tells
-//! how long it has to be: what it lost is counted as waiting for as long as it
-//! would have. Never less than what is set.
+//! Rule: the queue's needed length is measured: a datagram that found no room counts as
+//! waiting for as long as it would have. Never less than the present length.
 
 use fullpipe_sim::Pace;
 
@@ -15,7 +14,7 @@ use super::{
 };
 use crate::units::{grouped, rate_text, three_digits};
 
-/// The knob that moves `cause`, if one does.
+/// Returns the setting that moves `cause`, if one does.
 pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
     if cause == Cause::ReceiveQueue {
         receive_queue(evidence)
@@ -28,7 +27,7 @@ pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
     }
 }
 
-/// A queue is bounded in datagrams and in bytes: what is too small is raised.
+/// Raises a queue's bound in datagrams, in bytes, or both.
 fn receive_queue(evidence: &Evidence<'_>) -> Option<Remedy> {
     let receiver = evidence.receiver();
     let (udp, size) = (&receiver.config.udp, u64::from(evidence.setup.flow().write));
@@ -61,7 +60,7 @@ fn descriptors(evidence: &Evidence<'_>) -> Option<Remedy> {
     (present > 0 && needed > present).then(|| one(receiver, setting, formula))
 }
 
-/// Blocks for what would wait, beside those that there are.
+/// Adds blocks for the datagrams that would wait.
 fn memory(evidence: &Evidence<'_>) -> Option<Remedy> {
     let receiver = evidence.receiver();
     let pool = &receiver.config.pool;
@@ -79,7 +78,7 @@ fn memory(evidence: &Evidence<'_>) -> Option<Remedy> {
     (more > 0).then(|| one(receiver, setting, formula))
 }
 
-/// How many have to wait, and of how many where they come at once.
+/// The number that must wait, and of how many if they arrive at once.
 fn formula(evidence: &Evidence<'_>, needed: u64, what: &str, whom: &str) -> String {
     let flow = evidence.setup.flow();
     let size = grouped(flow.write.into());
@@ -93,7 +92,8 @@ fn formula(evidence: &Evidence<'_>, needed: u64, what: &str, whom: &str) -> Stri
     if let Pace::Rate { bps, tick } = flow.datagram_plan().pace {
         let bits = bps as f64 * tick.as_secs_f64();
         let burst = (bits / 8.0 / f64::from(flow.write)).ceil() as u64 * frames;
-        // More than come at once are other flows', or still wait when the next ones come.
+        // More than arrive at once belong to other flows, or still wait when the next
+        // ones arrive.
         if needed <= burst {
             return format!(
                 "{} x {} ms in datagrams of {size} bytes are {} {what} at once, of which {} would \

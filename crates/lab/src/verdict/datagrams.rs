@@ -1,10 +1,10 @@
-//! What bounds a row of datagrams.
+//! Limit of a transfer of datagrams.
 //!
-//! Rule: where datagrams were lost, the place that lost most of them is the
-//! bound, on a host or on the way, unless the receiver's processor does no more; where
-//! none were, it is a link that was busy all the time, or what held the sender
-//! longest, by its own account. Nothing is sent again and
-//! nothing waits for an acknowledgment, so no buffer at the sender ever binds.
+//! Rule: if datagrams were lost, the limit is the place that lost most of them, unless
+//! the receiver's processor has no time left. If none was lost, it is a link that was
+//! busy all the time, or the sender's own limit with the most time. Nothing is
+//! retransmitted and nothing waits for an acknowledgment, so no buffer at the sender is
+//! ever the limit.
 
 use fullpipe_diagnose::facts::VerdictParts;
 use fullpipe_sim::{Pace, link::Direction};
@@ -21,9 +21,9 @@ use crate::{
     units::{grouped, rate_text, three_digits},
 };
 
-/// A link that is in use for more than this share of the time is used up.
+/// A link that is busy for more than this share of the time is full.
 const USED_UP: f64 = 0.95;
-/// A smaller share of all datagrams is not worth a word.
+/// A smaller share of all datagrams is not mentioned.
 const WORTH_SAYING: f64 = 0.001;
 
 /// A limit with its figure, and sentences that prove it.
@@ -52,16 +52,16 @@ pub fn of(evidence: &Evidence<'_>) -> Verdict {
     }
 }
 
-/// What comes of a queue that is long enough; of several flows nobody can say.
+/// Prediction for a queue that is long enough; `None` for several flows.
 fn outlook(evidence: &Evidence<'_>) -> Option<(super::Predicted, Bound)> {
     let next = bounds::tightest(&datagram_bounds::all(evidence.setup))?;
     let alone = evidence.is_alone();
     alone.then(|| (datagram_bounds::under(evidence.setup, next), next))
 }
 
-/// Datagrams that were lost while the neighbour's address was asked for. That happens
-/// once and bounds nothing. What is counted are packets, of which a datagram has as
-/// many as it has frames; the newest of them wait, so one may have lost only its first.
+/// Datagrams lost while the neighbour's address was resolved, which happens once and
+/// limits nothing. Packets are counted, one for each frame of a datagram; the newest of
+/// them wait, so a datagram may have lost only its first.
 fn at_start(evidence: &Evidence<'_>) -> f64 {
     let packets = evidence.demand.without_neighbour;
     let frames = datagram_bounds::frames(evidence.setup).len() as u64;
@@ -148,7 +148,8 @@ fn ring_full(evidence: &Evidence<'_>, lost: u64) -> String {
     )
 }
 
-/// Most were lost on no host: a link's queue was full, or the path loses some.
+/// The limit if most were lost on no host: a link's queue was full, or the path loses
+/// some.
 fn lost_on_the_way(evidence: &Evidence<'_>, lost: u64, at_receiver: u64) -> (Cause, Proof) {
     let sent = evidence.measured.datagrams_sent.unwrap_or(0.0);
     let lost = format!(
@@ -170,7 +171,7 @@ fn lost_on_the_way(evidence: &Evidence<'_>, lost: u64, at_receiver: u64) -> (Cau
     (Cause::Loss, (limited_by, others.into_iter().collect()))
 }
 
-/// Whether more is sent than the receiver's processor can do.
+/// True if more is sent than the receiver's processor can take.
 fn is_overloaded(evidence: &Evidence<'_>) -> bool {
     let tightest = bounds::tightest(&datagram_bounds::all(evidence.setup));
     let costs = Costs::of(evidence.setup);
@@ -269,7 +270,7 @@ fn link_busy(evidence: &Evidence<'_>) -> String {
     )
 }
 
-/// The share of the time in which the processor of `host` was at work.
+/// Share of the time in which the processor of `host` was busy.
 fn busy(evidence: &Evidence<'_>, host: &HostPlan) -> f64 {
     let mut hosts = evidence.measured.hosts.iter();
     let found = hosts.find(|measured| measured.host == host.name);

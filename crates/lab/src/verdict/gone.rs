@@ -1,8 +1,8 @@
-//! Peers that are gone, and what their connections hold.
+//! Peers that are gone, and the memory that their connections hold.
 //!
-//! Rule: it is a cause of its own only where it held longest, or where a live
-//! connection found no memory for it; a peer that had closed its window is its
-//! reader's matter. What ends the wait is the user timeout, and no buffer.
+//! Rule: silent peers are the limit only if their silence has the most time, or if
+//! another connection found no memory meanwhile. A peer that had closed its window is a
+//! slow reader instead. The user timeout ends the wait; no buffer does.
 
 use fullpipe_diagnose::facts::VerdictParts;
 use fullpipe_pool::Duration;
@@ -17,16 +17,17 @@ use crate::{
     units::{grouped, three_digits},
 };
 
-/// A share of all connections' time that nothing else can outweigh.
+/// A share of all connections' time that nothing else can exceed.
 const MOST: f64 = 0.5;
-/// A limit of which silence is a part counts for half of it.
+/// A limit that includes silence counts for this part of its time.
 const PART_OF_IT: f64 = 0.5;
 /// User timeouts are whole tenths of a second.
 const STEP_US: u64 = 100_000;
-/// What a peer may be away for where nobody needs the memory. RFC 9293 §3.8.3, R2.
+/// Outage that a path may have if no other connection needs the memory. RFC 9293
+/// §3.8.3, R2.
 const LEAST: Duration = Duration::from_secs(100);
 
-/// The verdict, where it is that.
+/// The verdict, if silent peers are the limit.
 pub fn of(evidence: &Evidence<'_>) -> Option<Verdict> {
     let silence = evidence.silence?;
     is_longest(evidence, silence).then(|| verdict(evidence, silence))
@@ -54,7 +55,7 @@ pub fn unanswered(evidence: &Evidence<'_>) -> Vec<String> {
     because
 }
 
-/// Whether silence held longer than anything else.
+/// True if silence has more time than any other limit.
 fn is_longest(evidence: &Evidence<'_>, silence: &Silence) -> bool {
     if silence.closed * 2 > silence.connections {
         return false;
@@ -66,7 +67,7 @@ fn is_longest(evidence: &Evidence<'_>, silence: &Silence) -> bool {
         return true;
     }
     binding::of(evidence).is_none_or(|other| match other.cause {
-        // Silence is a part of these.
+        // These include silence.
         Cause::Loss | Cause::Memory | Cause::Handshake => share > other.share * PART_OF_IT,
         Cause::Path
         | Cause::Application
@@ -95,13 +96,13 @@ fn is_longest(evidence: &Evidence<'_>, silence: &Silence) -> bool {
     })
 }
 
-/// Whether others waited for the memory that silent peers hold.
+/// True if another connection waited for the memory that silent peers hold.
 pub fn is_waited_for(evidence: &Evidence<'_>) -> bool {
     let silence = evidence.silence;
     silence.is_some_and(|silence| !starved(silence).is_empty())
 }
 
-/// Those who waited for longer than a lost segment takes.
+/// Connections that waited for longer than the repair of a lost segment.
 fn starved(silence: &Silence) -> Vec<Waiting> {
     let long =
         |waiting: &&Waiting| waiting.is_dropped || waiting.waited_s > silence.rto.as_secs_f64();
@@ -144,8 +145,8 @@ fn verdict(evidence: &Evidence<'_>, silence: &Silence) -> Verdict {
     )
 }
 
-/// The user timeout: as short as an answer can be waited for where somebody needs the
-/// memory, and as long as a path may be out where nobody does.
+/// The user timeout: a few retransmission timeouts if another connection needs the
+/// memory, else the outage that a path may have.
 fn needed(host: &HostPlan, silence: &Silence) -> (Duration, String) {
     let tcp = &host.config.tcp;
     let least_us = patience(silence.rto, tcp).as_micros();
@@ -219,7 +220,7 @@ fn waited(evidence: &Evidence<'_>, waiting: &Waiting) -> String {
     )
 }
 
-/// What ends the wait for a silent peer as `host` is set.
+/// Setting of `host` that ends the wait for a silent peer.
 fn patience_words(host: &HostPlan) -> String {
     let user = names::time(host, "tcp.user_timeout", Duration::ZERO);
     let retries = u64::from(host.config.tcp.retries2);
@@ -234,8 +235,8 @@ fn patience_words(host: &HostPlan) -> String {
     }
 }
 
-/// What is to be expected where one connection waited for the memory: it begins
-/// when it does, or when the memory is free.
+/// Prediction for the one connection that waited for the memory: it begins when it
+/// would, or when the memory is free.
 fn outlook(
     evidence: &Evidence<'_>,
     silence: &Silence,

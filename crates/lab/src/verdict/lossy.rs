@@ -1,10 +1,10 @@
-//! What a transfer comes to over a path that loses by chance.
+//! Prediction of a transfer over a path with random losses.
 //!
-//! Rule: the rounds of Padhye et al. (1998): a window leaves in a round trip, and what
-//! is lost of it costs one to be noticed and one to be repaired, in which a window that
-//! is full lets nothing new through. Rounds are drawn often from seeds that are always
-//! the same, and the middle draw counts; nothing of the run goes in. What is drawn is
-//! only where losses fall: growth and reduction are as RFC 5681 and RFC 9438 have them.
+//! Rule: the rounds of Padhye et al. (1998): a window leaves in a round trip, and a
+//! loss takes one round trip to be detected and one to be repaired, in which a full
+//! window lets nothing new through. Growth and reduction follow RFC 5681 and RFC 9438;
+//! only the places of losses are random, drawn from fixed seeds, and the median counts.
+//! Nothing of the measured run goes in.
 
 use fullpipe_pool::Rng;
 use fullpipe_tcp::CongestionAlgorithm;
@@ -16,25 +16,25 @@ use crate::{
     response::{CUBIC_BETA, CUBIC_C},
 };
 
-/// Draws of a transfer, of which the middle one is told.
+/// Simulations of a transfer, of which the median counts.
 const DRAWS: u64 = 41;
-/// All draws together have about so many segments at most.
+/// All simulations together have about this many segments at most.
 const MOST_SEGMENTS: f64 = 4e6;
-/// BBR has at most so many times what the path holds on its way.
+/// BBR has at most this many bandwidth-delay products in flight.
 const BBR_FLIGHT: f64 = 2.0;
-/// Losses up to which BBR keeps all of the path, ...
+/// Losses up to which BBR fills the path, ...
 const FOR_CHANCE: f64 = 0.02;
-/// ... and the part that it keeps of more: fitted to losses of 3 %.
+/// ... and the share that it reaches beyond: fitted to losses of 3 %.
 const KEPT: f64 = 0.85;
 /// Without SACK a second loss of a window of fewer segments than this is often repaired
 /// by the timer alone, ...
 const SMALL: f64 = 60.0;
 /// ... with this probability: both fitted, over windows and losses of many sizes.
 const BY_TIMER: f64 = 0.5;
-/// Acknowledgments without news that tell of a loss. RFC 5681 §3.2.
+/// Duplicate ACKs that report a loss. RFC 5681 §3.2.
 const DUPLICATES: f64 = 3.0;
 
-/// A sender on a path that loses. Windows and rates count segments.
+/// A sender on a path with losses. Windows and rates count segments.
 #[derive(Clone, Copy, Debug)]
 pub struct Lossy {
     algorithm: CongestionAlgorithm,
@@ -42,17 +42,17 @@ pub struct Lossy {
     /// Probability that a segment is lost.
     loss: f64,
     rtt_s: f64,
-    /// Segments a second that are not held back by any window.
+    /// Segments a second without any window.
     rate: f64,
-    /// The most that can be on its way.
+    /// Most segments in flight.
     most: f64,
     initial: f64,
     rto_s: f64,
-    /// Bytes of text in a segment.
+    /// Payload of a segment, in bytes.
     segment: f64,
 }
 
-/// A transfer as far as it came.
+/// Progress of a transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Course {
     /// Bytes.
@@ -62,8 +62,8 @@ pub struct Course {
 }
 
 impl Lossy {
-    /// The first flow of `setup` under `bounds`; `None` where nothing is lost, or
-    /// nothing bounds it at all.
+    /// The first flow of `setup` under `bounds`; `None` if nothing is lost or no bound
+    /// is finite.
     pub fn of(setup: &Setup, scale: &Scale, bounds: &[Bound]) -> Option<Self> {
         let flow = setup.flow();
         let [from, to] = [flow.from, flow.to].map(|place| &setup.hosts[place].config.tcp);
@@ -79,7 +79,7 @@ impl Lossy {
         (loss > 0.0 && loss < 1.0 && rate.min(most).is_finite()).then(|| Self {
             algorithm: from.congestion,
             has_sack: from.sack && to.sack,
-            // The bound of the path is what is left of it by losses.
+            // The path's bound is net of losses.
             rate: rate * kept(from.congestion, loss) / (1.0 - loss),
             loss,
             rtt_s: scale.rtt_s,
@@ -90,7 +90,7 @@ impl Lossy {
         })
     }
 
-    /// How it goes from its first segment until it stops, without what came before.
+    /// Bytes and seconds from its first segment until it stops.
     pub fn course(&self, stop: Stop) -> Course {
         let (bytes, until_s) = match stop {
             Stop::Bytes(bytes) => (bytes as f64, f64::INFINITY),
@@ -111,7 +111,7 @@ impl Lossy {
     }
 }
 
-/// The part of the path that losses leave to an algorithm that does not answer them.
+/// Share of the path that an algorithm which ignores losses reaches.
 fn kept(algorithm: CongestionAlgorithm, loss: f64) -> f64 {
     match algorithm {
         CongestionAlgorithm::Bbr if loss >= FOR_CHANCE => KEPT,
@@ -119,7 +119,7 @@ fn kept(algorithm: CongestionAlgorithm, loss: f64) -> f64 {
     }
 }
 
-/// One draw.
+/// One simulation.
 struct Rounds<'a> {
     of: &'a Lossy,
     rng: Rng,
@@ -139,7 +139,7 @@ struct Epoch {
     start: f64,
 }
 
-/// Where the losses of a flight are.
+/// Losses of a flight.
 struct Lost {
     first: Option<f64>,
     count: i32,
@@ -159,7 +159,7 @@ impl<'a> Rounds<'a> {
         rounds
     }
 
-    /// Segments sent and seconds taken, until all or the time is over.
+    /// Simulates until everything is sent or the time is over.
     fn run(mut self, all: f64, until_s: f64) -> (f64, f64) {
         let (mut sent, mut elapsed_s) = (0.0, 0.0);
         while sent < all && elapsed_s < until_s {
@@ -184,19 +184,19 @@ impl<'a> Rounds<'a> {
         (sent, elapsed_s)
     }
 
-    /// Time in which a flight without a loss is acknowledged.
+    /// Time until a flight without a loss is acknowledged.
     fn round_s(&self, flight: f64) -> f64 {
         let Lossy { rtt_s, rate, .. } = *self.of;
         (rtt_s + 0.5 / rate).max(flight / rate)
     }
 
-    /// A flight of which `first` segments arrived before the first of `count` was lost,
-    /// while no more than `left` segments follow it: how many follow until that is
-    /// repaired, and how long it takes.
+    /// A flight whose first `first` segments arrived before `count` losses, with at
+    /// most `left` segments behind it: segments that follow until the repair, and its
+    /// time.
     fn repair(&mut self, flight: f64, first: f64, count: i32, left: f64) -> (f64, f64) {
         let of = *self.of;
         let (before, left) = (self.window.min(flight), left.max(0.0));
-        // What was acknowledged before it let as much follow.
+        // As many segments follow as were acknowledged before the loss.
         let following = first
             .min(of.most - (flight - first))
             .min(left)
@@ -224,7 +224,7 @@ impl<'a> Rounds<'a> {
             let again = (0..count).filter(|_| self.rng.chance(of.loss)).count();
             takes_s += again as f64 * of.rtt_s;
         } else if !is_timed_out {
-            // Each partial acknowledgment tells of one more. RFC 6582 §3.2.
+            // Each partial acknowledgment reports one more loss. RFC 6582 §3.2.
             takes_s += f64::from(count - 1) * of.rtt_s;
         }
         if is_lost_later && !follows_model {
@@ -241,8 +241,8 @@ impl<'a> Rounds<'a> {
         (sent, takes_s.max((flight + sent) / of.rate))
     }
 
-    /// Whether only the retransmission timer repairs it, where there is no SACK:
-    /// `behind` segments behind the first that was lost tell of it.
+    /// True if only the retransmission timer repairs it, without SACK: `behind`
+    /// segments behind the first loss can report it.
     fn waits_for_timer(&mut self, flight: f64, behind: f64, count: i32) -> bool {
         let again = 1.0 - (1.0 - self.of.loss).powi(count);
         behind < DUPLICATES
@@ -258,7 +258,8 @@ impl<'a> Rounds<'a> {
         };
         self.window = (before * part).max(2.0);
         self.threshold = self.window;
-        // RFC 9438 §4.7: who had less than before leaves room for others.
+        // RFC 9438 §4.7: a flow with a smaller window than before makes room for
+        // others.
         let most = if before >= self.cubic.most {
             before
         } else {
@@ -293,7 +294,7 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// What a flight loses.
+    /// Losses of a flight.
     fn lose(&mut self, flight: f64) -> Lost {
         let mut lost = Lost {
             first: None,

@@ -1,9 +1,9 @@
-//! What a transfer comes to under a bound.
+//! Prediction of a transfer under a bound.
 //!
-//! Rule: handshake, a question where one is asked, slow start in rounds that
-//! double, then the bound, then the last trip; where the path loses, rounds with
-//! losses instead of both. Nothing of the run goes in but the scale of its path, so what is
-//! predicted can be wrong, and be seen to be.
+//! Rule: handshake, a request if there is one, slow start in rounds that double, then
+//! the bound, then the last byte's delay; with random losses, rounds with losses
+//! instead of both. Nothing of the measured run goes in but its smallest round trip, so
+//! a prediction can be wrong.
 
 use serde::Serialize;
 
@@ -14,28 +14,28 @@ use super::{
 };
 use crate::experiment::{Setup, Stop};
 
-/// Rounds of slow start, after which any window is larger than any path.
+/// Rounds of slow start after which any window exceeds any path.
 const ROUNDS: usize = 40;
 
-/// What is to be expected of a transfer.
+/// Predicted result of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Predicted {
-    /// Text over time, in Mbit/s.
+    /// Goodput, in Mbit/s.
     pub goodput_mbps: f64,
-    /// From the call to connect to the last byte read, in seconds.
+    /// Time from connect to the last byte read, in seconds.
     pub elapsed_s: f64,
 }
 
-/// What the first flow of `setup` comes to when `bound` is the tightest.
+/// Result of the first flow of `setup` if `bound` is the tightest.
 pub fn under(setup: &Setup, scale: &Scale, bound: Bound) -> Predicted {
     let flow = setup.flow();
     let sender = &setup.hosts[flow.from];
     let Scale { segment, rtt_s, .. } = *scale;
-    // The neighbour is asked for first, unless they know each other.
+    // The neighbour's address is resolved first, unless it is known.
     let opening = if sender.acquainted { 1.0 } else { 2.0 };
     let mut elapsed_s = rtt_s * opening;
     if let Some((_, think)) = flow.question() {
-        // The question comes behind the handshake.
+        // The request follows the handshake.
         elapsed_s += rtt_s / 2.0 + think.as_secs_f64();
     }
     if let Some(lossy) = Lossy::of(setup, scale, &bounds::all(setup, scale)) {
@@ -56,8 +56,8 @@ pub fn under(setup: &Setup, scale: &Scale, bound: Bound) -> Predicted {
     let mut sent = 0.0;
     let full = bound.bps / 8.0 * rtt_s;
     let mut window = f64::from(sender.config.tcp.initial_window) * segment;
-    // The window of a SYN is not scaled, and has room for so many segments: what is
-    // more waits for the next one.
+    // The window of a SYN is not scaled and has room for this many segments: the rest
+    // waits for the next window.
     let first = f64::from(setup.hosts[flow.to].config.tcp.initial_receive_window) * segment;
     let first = first.min(UNSCALED as f64);
     if window > first && left > first {
@@ -76,7 +76,7 @@ pub fn under(setup: &Setup, scale: &Scale, bound: Bound) -> Predicted {
     }
     let rate = bound.bps.min(rate_of(window, rtt_s)) / 8.0;
     if !flow.omit.is_zero() {
-        // What is left out is there for slow start to be over by then.
+        // The excluded time lasts until slow start is over.
         return Predicted {
             goodput_mbps: rate * 8.0 / 1e6,
             elapsed_s: until_s - flow.omit.as_secs_f64(),

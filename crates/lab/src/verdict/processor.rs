@@ -1,8 +1,8 @@
-//! What the hosts' processors and receive rings have to do with it.
+//! Processors and receive rings of the hosts.
 //!
-//! Rule: what a frame costs is as the file says, how busy a processor was and what
-//! a ring lost is as it was measured. A reader's calls are left out of bounds, and of
-//! how busy a receiver is: a busier one makes fewer of them for as many bytes.
+//! Rule: costs are the file's, busy shares and ring drops are measured. A reader's
+//! calls are excluded from bounds and from a receiver's busy share, because a busier
+//! receiver makes fewer of them.
 
 use fullpipe_sim::{CpuModel, FrameCost, link::ETHERNET_HEADER_LEN};
 use fullpipe_wire::{Ipv4Header, TcpHeader};
@@ -14,20 +14,19 @@ use crate::{
     path::TIMESTAMPS,
 };
 
-/// Bytes of a frame without text.
+/// Bytes of a frame's headers.
 const HEADERS: usize = ETHERNET_HEADER_LEN + Ipv4Header::LEN + TcpHeader::LEN + TIMESTAMPS as usize;
-/// A processor that was at work for this share of the time while the transfer was
-/// underway does no more.
+/// A processor that was busy for this share of the time under way has no time left.
 const BUSY: f64 = 0.9;
-/// The same where a window is too small for what it could do: the rest of the time
-/// is the window's.
+/// The same where a window allows less than the processor could do: the rest of the
+/// time is the window's.
 const NEVER_IDLE: f64 = 0.97;
-/// A receiver's calls may cost this part of what its frames do where those leave it
-/// no time for them.
+/// A receiver's calls may cost this part of what its frames do, where frames leave no
+/// time for them.
 const CALLS_PART: f64 = 0.05;
-/// A writer is woken when this part of the buffer is free: a third.
+/// A writer is woken when this part of the buffer, a third, is free.
 const FOR_A_WRITER: f64 = 3.0;
-/// More segments than this are not left to one call.
+/// Most segments that one call takes.
 const MOST_FOR_A_CALL: f64 = 8.0;
 
 /// Seconds that a segment of `segment` bytes, and its part of an acknowledgment,
@@ -60,16 +59,15 @@ pub fn round_trip_s(setup: &Setup, segment: f64) -> f64 {
         + receiver.call.as_secs_f64()
 }
 
-/// Whether work takes no time at either end.
+/// True if work takes no time at either end.
 pub fn is_free(setup: &Setup) -> bool {
     let flow = setup.flow();
     let mut ends = [flow.from, flow.to].into_iter();
     ends.all(|place| setup.hosts[place].cpu.is_free())
 }
 
-/// Segments that a receiver must take with one call of its application to keep up
-/// with one every `frame_s`. While so many come together, the window has to hold
-/// them beside what is on its way.
+/// Segments that a receiver must take with one call of its application to keep up with
+/// one every `frame_s`. The window must hold them beside the payload in flight.
 pub fn for_a_call(setup: &Setup, segment: f64, frame_s: f64) -> f64 {
     let receiver = &setup.hosts[setup.flow().to].cpu;
     let taken_s = seconds(&receiver.receive, segment as usize + HEADERS);
@@ -82,8 +80,9 @@ pub fn for_a_call(setup: &Setup, segment: f64, frame_s: f64) -> f64 {
     }
 }
 
-/// Text that the send buffer must hold for calls of its writer to cost a sender whose
-/// processor binds no more than a part of what frames do; nothing where they do not.
+/// Payload that the send buffer must hold for calls of its writer to cost only a small
+/// part of what frames do, if the sender's processor is the limit; `None` if they
+/// already do.
 pub fn text_for_calls(evidence: &Evidence<'_>) -> Option<u64> {
     let sender = evidence.sender();
     busiest(evidence).filter(|(host, _)| host.name == sender.name)?;
@@ -96,9 +95,9 @@ pub fn text_for_calls(evidence: &Evidence<'_>) -> Option<u64> {
     (is_more && evidence.is_alone()).then_some(text as u64)
 }
 
-/// Whether a processor held the transfer back, and not `cause` with it: it was busier
-/// than any link, and did all that it can. Where the window behind `cause` lets less
-/// through than the processor could, "all" leaves no room for that window's waits.
+/// True if a processor is the limit and not `cause`: it was busier than any link and
+/// had no time left. Where the window behind `cause` allows less than the processor
+/// could do, that window's waits count as time left.
 pub fn is_bound(evidence: &Evidence<'_>, cause: Cause) -> bool {
     let Some((host, _)) = busiest(evidence) else {
         return false;
@@ -114,8 +113,7 @@ pub fn is_bound(evidence: &Evidence<'_>, cause: Cause) -> bool {
     at_work >= enough * underway(evidence) && at_work > evidence.measured.link_busy_share
 }
 
-/// The end whose processor was at work most, and for what share of the time, with
-/// all of its calls.
+/// The end with the busier processor, and its share of the time, all calls included.
 pub fn busiest<'a>(evidence: &Evidence<'a>) -> Option<(&'a HostPlan, f64)> {
     [evidence.sender(), evidence.receiver()]
         .into_iter()
@@ -126,8 +124,8 @@ pub fn busiest<'a>(evidence: &Evidence<'a>) -> Option<(&'a HostPlan, f64)> {
         })
 }
 
-/// The share of the time that a host's processor spent on what as many bytes cost
-/// however busy it is.
+/// Share of the time that a host's processor spends on work that does not depend on how
+/// busy it is.
 fn at_work(evidence: &Evidence<'_>, host: &HostPlan) -> Option<f64> {
     let busy = measured(evidence, host)?.cpu_busy_share?;
     if host.name != evidence.receiver().name || host.cpu.call.is_zero() {
@@ -140,8 +138,9 @@ fn at_work(evidence: &Evidence<'_>, host: &HostPlan) -> Option<f64> {
         elapsed_s,
         ..
     } = *evidence.measured;
-    // Segments are counted from the start, text and time without what was left out: when
-    // that ends, a flight was sent that is yet to be read, so text tells how many count.
+    // Segments are counted from the start, payload and time without the excluded part:
+    // when that ends, a flight was sent that is yet to be read, so payload tells how
+    // many count.
     let counted = |frames: u64| frames as f64 * evidence.activity.text_share;
     let active_s = elapsed_s * evidence.activity.share;
     let segments = counted(data_segments);
@@ -149,7 +148,7 @@ fn at_work(evidence: &Evidence<'_>, host: &HostPlan) -> Option<f64> {
         return Some(busy);
     }
     let text = (delivered_bytes as f64 / segments) as usize;
-    // What the senders received are its acknowledgments.
+    // The senders received acknowledgments.
     let frames_s = seconds(&host.cpu.receive, text + HEADERS) * segments
         + seconds(&host.cpu.send, HEADERS) * counted(ip_in_receives);
     Some(busy.min(frames_s / active_s))

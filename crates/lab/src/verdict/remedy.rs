@@ -1,8 +1,8 @@
-//! The knob that moves a bound, and the value that it needs.
+//! The setting that moves a limit, and the value that it needs.
 //!
-//! Rule: a value is worked out from what the path and the applications allow,
-//! never more than a knob can use, and never below what is set. Where no knob
-//! helps there is no remedy. What it would give is predicted elsewhere.
+//! Rule: a value follows from what the path and the applications allow, never more than
+//! a knob can use, and never below the present one. If no setting helps there is no
+//! remedy. Its result is predicted elsewhere.
 
 use fullpipe::presets::alias;
 use fullpipe_diagnose::facts::ChangeLine;
@@ -23,17 +23,17 @@ use crate::{
     units::{grouped, rate_text, three_digits},
 };
 
-/// What small writes gain when nothing holds them.
+/// Gain of small writes that nothing delays.
 const AT_ONCE: &str = "each write is sent at once, which gains that time and no rate";
 /// Values of buffers are rounded up to this many bytes.
 const STEP: u64 = 1_024;
-/// A pacing rate is to be above what the path carries by this factor.
+/// A pacing rate exceeds what the path carries by this factor.
 const PACING_HEADROOM: f64 = 1.1;
-/// What is nearer to what no knob moves than this cannot gain from a window.
+/// A result within this share of what no knob moves cannot gain from a window.
 const NEARLY: f64 = 0.95;
-/// Losses by chance scatter: BBR is to bear so many times their mean, ...
+/// Random losses scatter: BBR must tolerate this many times their mean, ...
 const LOSS_HEADROOM: f64 = 2.0;
-/// ... which can be set while they are no more than this share.
+/// ... which can be set up to this share.
 const MOST_LOSS: f64 = 0.5;
 /// The most segments that a connection may begin with.
 const INITIAL_MOST: u64 = 1_000;
@@ -68,13 +68,13 @@ pub struct Remedy {
     pub changes: Vec<SettingChange>,
 }
 
-/// The window that fills what nothing can be done about.
+/// A window that fills what no knob moves.
 struct Window {
     bytes: u64,
     formula: String,
 }
 
-/// The knob that moves `cause`, if one does.
+/// Returns the setting that moves `cause`, if one does.
 pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
     match cause {
         Cause::SendBuffer | Cause::Unacknowledged | Cause::DelayedAck => sending(evidence),
@@ -112,9 +112,8 @@ pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
     }
 }
 
-/// Small writes leave at once when nobody holds them: the application, or Nagle.
-/// That gains no rate, as no more comes than is written, but the time that they
-/// wait.
+/// Lets small writes leave at once, past the application's cork and Nagle's algorithm.
+/// That gains no rate, only the time that they wait.
 fn at_once(evidence: &Evidence<'_>) -> Option<Remedy> {
     let (sender, flow) = (evidence.sender(), evidence.setup.flow());
     let pushed = flow.is_no_push().then(|| {
@@ -137,7 +136,7 @@ fn at_once(evidence: &Evidence<'_>) -> Option<Remedy> {
     })
 }
 
-/// Takes a write that fits nowhere piece by piece.
+/// Takes a write that fits nowhere in pieces.
 pub fn pieces(host: &HostPlan) -> Remedy {
     switched(host, "tcp.write_atomic", false, "sent chunk by chunk")
 }
@@ -146,7 +145,7 @@ fn switched(host: &HostPlan, knob: &'static str, on: bool, formula: &str) -> Rem
     one(host, names::switch(host, knob, on), formula.to_string())
 }
 
-/// One knob of `host`, turned.
+/// One setting of `host`.
 pub fn one(host: &HostPlan, setting: NamedSetting, formula: String) -> Remedy {
     Remedy {
         changes: vec![change(host, &setting)],
@@ -176,9 +175,8 @@ fn change_of(host: &HostPlan, set: String, setting: &NamedSetting) -> SettingCha
     }
 }
 
-/// What must be on its way to fill what no knob moves: rate times round trip,
-/// and two segments, because a peer acknowledges every second one. `None` where
-/// nothing but knobs binds.
+/// The window that fills what no knob moves: rate times round trip, plus two segments,
+/// because a peer acknowledges every second one. `None` if only knobs limit.
 fn window(evidence: &Evidence<'_>) -> Option<Window> {
     let scale = evidence.scale();
     let target = target(evidence)?;
@@ -201,7 +199,7 @@ fn window(evidence: &Evidence<'_>) -> Option<Window> {
     })
 }
 
-/// The tightest of what no knob moves.
+/// The tightest bound that no knob moves.
 fn target(evidence: &Evidence<'_>) -> Option<Bound> {
     bounds::tightest(&bounds::bounds_without_knob(
         evidence.setup,
@@ -213,8 +211,8 @@ fn two_segments(scale: &Scale) -> String {
     format!("2 segments of {} bytes", grouped(scale.segment as u64))
 }
 
-/// The same; where no such thing is known to bind, as much as the next knob lets
-/// through, and never more than there is to send.
+/// The same; if only knobs limit, as much as the next knob allows, and never more than
+/// there is to send.
 fn window_beyond(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
     let needed = match window(evidence) {
         Some(needed) if needed.bytes <= present => window_by_its_turn(evidence, present)?,
@@ -224,8 +222,8 @@ fn window_beyond(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
     (needed.bytes > present).then_some(needed)
 }
 
-/// A window that should do and does not, because work takes time: what waits its turn
-/// at a processor is known from how long the window took.
+/// A window that should suffice and does not, because work takes time: the measured
+/// time of the present window includes the wait for the processor.
 fn window_by_its_turn(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
     let (scale, target) = (evidence.scale(), target(evidence)?);
     let underway = underway(evidence);
@@ -249,7 +247,7 @@ fn window_by_its_turn(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
     })
 }
 
-/// The next larger window that anything bounds, or all there is to send.
+/// The next larger window that any bound allows, or everything there is to send.
 fn next_window(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
     let scale = evidence.scale();
     let window = |bps: f64| (bps / 8.0 * scale.cycle_s).ceil() as u64;
@@ -275,8 +273,8 @@ fn next_window(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
     }
 }
 
-/// The window that the send buffer must hold beside what must be free before a
-/// writer goes on.
+/// The window that the send buffer must hold beside the space that must be free before
+/// a writer continues.
 fn above_low_water(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
     let free = bounds::room_waited_for(evidence.setup);
     let mut needed = window_beyond(evidence, present.saturating_sub(free))?;
@@ -300,8 +298,8 @@ fn above_low_water(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
     Some(needed)
 }
 
-/// Send buffer and the count of what may be on its way bind alike, so both are
-/// raised where both are too small.
+/// Raises the send buffer and the cap on unacknowledged payload, whichever is too
+/// small: both limit alike.
 fn sending(evidence: &Evidence<'_>) -> Option<Remedy> {
     let sender = evidence.sender();
     let buffer = Buffer::sending(sender);
@@ -330,7 +328,7 @@ fn sending(evidence: &Evidence<'_>) -> Option<Remedy> {
     Some(remedy)
 }
 
-/// A writer that finds more room when it is woken is woken less often.
+/// A larger send buffer, whose writer is woken less often.
 fn fewer_calls(evidence: &Evidence<'_>) -> Option<Remedy> {
     let sender = evidence.sender();
     let buffer = Buffer::sending(sender);
@@ -343,8 +341,8 @@ fn fewer_calls(evidence: &Evidence<'_>) -> Option<Remedy> {
     Some(one(sender, setting, formula))
 }
 
-/// The knob that holds a buffer's size: what it tunes itself up to, where it
-/// does and where its system has no name for both.
+/// The knob for a buffer's size: its maximum if it tunes itself and its system has no
+/// name for both.
 fn knob_of(host: &HostPlan, buffer: &Buffer) -> &'static str {
     let Knobs { set, max, .. } = buffer.knobs;
     let has_both = !alias::of_knob(host.preset.name, max).is_empty();
@@ -355,13 +353,13 @@ fn knob_of(host: &HostPlan, buffer: &Buffer) -> &'static str {
     }
 }
 
-/// What may be set at most is less than what is needed and, perhaps, was set.
+/// Raises the cap on what may be set, and the setting if it is too small as well.
 fn cap(evidence: &Evidence<'_>, host: &HostPlan, buffer: &Buffer) -> Option<Remedy> {
     let needed = window_beyond(evidence, buffer.text())?;
     let size = buffer.size_for(needed.bytes);
     let setting = names::number(host, buffer.knobs.limit, size);
     let mut remedy = one(host, setting, needed.formula + &buffer.share_words());
-    // What was set to the cap would bind at once.
+    // A setting at the old cap would limit at once.
     if buffer.set < size {
         let set = names::number(host, buffer.knobs.set, size);
         remedy.changes.push(change(host, &set));
@@ -373,7 +371,7 @@ fn receiving(evidence: &Evidence<'_>) -> Option<Remedy> {
     let (sender, receiver) = (evidence.sender(), evidence.receiver());
     let buffer = Buffer::receiving(receiver);
     if buffer.tuned_to.is_some() && !is_all_of_the_window(evidence) {
-        // It grows, and was not yet what it may become.
+        // The buffer was still growing.
         return None;
     }
     let present = buffer.uncapped_text();
@@ -392,7 +390,7 @@ fn receiving(evidence: &Evidence<'_>) -> Option<Remedy> {
     ))
 }
 
-/// A window field has 16 bits; larger ones need the option, at both ends.
+/// Turns on window scaling at both ends: an unscaled window field has 16 bits.
 fn scaling(evidence: &Evidence<'_>, buffer: &Buffer, needed: &Window) -> Remedy {
     let (sender, receiver) = (evidence.sender(), evidence.receiver());
     let without = [receiver, sender]
@@ -459,8 +457,8 @@ fn blocks(host: &HostPlan, bytes: f64, formula: &str) -> Remedy {
     one(host, names::number(host, "pool.blocks", wanted), formula)
 }
 
-/// A cap on pacing, raised above what the path carries. Without a cap the rate
-/// is the congestion window's, or what BBR found the path to carry.
+/// Raises a cap on pacing above what the path carries. Without a cap the rate derives
+/// from the congestion window, or is BBR's estimate.
 fn faster(evidence: &Evidence<'_>) -> Option<Remedy> {
     let sender = evidence.sender();
     let present = u64::from(sender.config.tcp.pacing_rate_max);
@@ -477,7 +475,7 @@ fn faster(evidence: &Evidence<'_>) -> Option<Remedy> {
     })
 }
 
-/// Room for a whole window behind one gap.
+/// Room for a whole window behind one hole.
 fn out_of_order(evidence: &Evidence<'_>) -> Remedy {
     let receiver = evidence.receiver();
     let needed = bounds::out_of_order_for(receiver, &evidence.scale());
@@ -504,7 +502,7 @@ fn descriptors(evidence: &Evidence<'_>) -> Option<Remedy> {
     (needed > present).then(|| one(receiver, setting, formula))
 }
 
-/// As much at the start as the path holds, or as there is to send.
+/// An initial window of the bandwidth-delay product, or of everything there is to send.
 fn initial_window(evidence: &Evidence<'_>) -> Option<Remedy> {
     let sender = evidence.sender();
     let Scale { segment, rtt_s, .. } = evidence.scale();
@@ -549,8 +547,7 @@ fn initial_window(evidence: &Evidence<'_>) -> Option<Remedy> {
     })
 }
 
-/// Losses that come by chance say nothing of the path, and BBR does not take
-/// them for its end as the others do.
+/// Random losses say nothing of the path's rate, and BBR tolerates them.
 fn model_instead_of_loss(evidence: &Evidence<'_>) -> Option<Remedy> {
     let sender = evidence.sender();
     let loss = evidence.path().loss;
@@ -569,7 +566,7 @@ fn model_instead_of_loss(evidence: &Evidence<'_>) -> Option<Remedy> {
             );
             return one(sender, setting, formula);
         }
-        // A per mille is as fine as the product is.
+        // The product is exact to a per mille.
         let needed = ((percent * LOSS_HEADROOM * 10.0).round() / 10.0).ceil() as u64;
         let raised = names::number(sender, "tcp.bbr_loss_threshold", needed);
         let formula = format!(

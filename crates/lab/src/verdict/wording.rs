@@ -1,8 +1,8 @@
 //! Words of a verdict: the limit with its figure, and the proof.
 //!
-//! Rule: the limit comes first, then figures of the run, one sentence each. A
-//! sentence says what was measured; of a setting that was not tried it says so.
-//! Which limit it is, is decided elsewhere.
+//! Rule: the limit comes first, then figures of the run, one sentence each. A sentence
+//! says what was measured; of a setting that was not tried it says so. The limit is
+//! decided elsewhere.
 
 use fullpipe_diagnose::facts::VerdictParts;
 use fullpipe_sim::link::Direction;

@@ -1,12 +1,12 @@
 //! Worlds of datagrams.
 //!
-//! Rule: as for streams, one thing is too small and everything else is ample. A
-//! sender that wakes now and then sends a burst; the receiver has time for all of it
-//! until the next, but not for each as it comes.
+//! Rule: as for streams, one thing is too small and everything else is ample. A sender
+//! that wakes now and then sends a burst; the receiver has time for all of it before
+//! the next, but not for each datagram as it arrives.
 
 use super::Plan;
 
-/// Text of a datagram that is one full frame.
+/// Payload of a datagram that is one full frame.
 const SIZE: u64 = 1_472;
 /// Datagrams that an ample queue holds.
 const AMPLE: u64 = 2_048;
@@ -15,11 +15,11 @@ const AMPLE: u64 = 2_048;
 struct Bursts {
     /// In nanoseconds.
     cost_ns: u64,
-    /// Datagrams of a burst that are not done with when the last has come.
+    /// Datagrams of a burst that still wait when the last has arrived.
     left: u64,
 }
 
-/// Datagrams at `share` thousandths of the path, and room for all of them.
+/// Datagrams at `share` thousandths of the path's rate, and room for all of them.
 fn sent(plan: &mut Plan, share: u64) {
     plan.workload.retain(|(field, _)| *field != "bytes");
     plan.workload("protocol", "\"udp\"");
@@ -31,8 +31,8 @@ fn sent(plan: &mut Plan, share: u64) {
     plan.receiver("pool.blocks", AMPLE * 2);
 }
 
-/// Bursts that use a fifth to two fifths of the path, and a receiver that has done
-/// with one after three to four fifths of the time until the next.
+/// Bursts that use a fifth to two fifths of the path, and a receiver that finishes one
+/// in three to four fifths of the time until the next.
 fn bursts(plan: &mut Plan) -> Bursts {
     let share = plan.rng.between(200, 400);
     sent(plan, share);
@@ -55,7 +55,7 @@ pub fn receive_queue(plan: &mut Plan) {
     plan.receiver("udp.receive_queue", queue);
 }
 
-/// Its driver is.
+/// Its driver is slower than a burst.
 pub fn ring(plan: &mut Plan) {
     let Bursts { cost_ns, left } = bursts(plan);
     plan.receiver("cpu.receive_packet", format!("\"{}us\"", cost_ns / 1_000));
@@ -69,7 +69,7 @@ pub fn path(plan: &mut Plan) {
     sent(plan, share);
 }
 
-/// Less is.
+/// Less is sent than the path carries.
 pub fn rate(plan: &mut Plan) {
     let share = plan.rng.between(100, 700);
     sent(plan, share);

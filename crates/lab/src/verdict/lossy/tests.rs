@@ -1,4 +1,4 @@
-//! What is predicted beside what the simulator makes of it.
+//! Predictions beside simulated results.
 
 use fullpipe_pool::Duration;
 
@@ -47,7 +47,7 @@ set.far.tcp.receive_buffer = {window}
     Experiment::parse("t", "t.toml", &file).unwrap()
 }
 
-/// What is predicted of a row, in seconds.
+/// Predicted time of a row, in seconds.
 fn predicted(row: &Row) -> f64 {
     let path = Path::of(&row.setup, 1_448);
     let scale = Scale {

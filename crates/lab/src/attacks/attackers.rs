@@ -1,32 +1,31 @@
-//! What strangers do, one function for each attack.
+//! Attackers, one function for each attack.
 //!
-//! Rule: a stranger sends packets and sees what comes back to its own address,
-//! nothing else; where it is given numbers that it would have to guess, its
-//! guesses are better than any real one's. What that costs the host is measured
-//! elsewhere.
+//! Rule: an attacker sends packets and sees answers to its own address, nothing else.
+//! An attacker that is given numbers which it would have to guess has better guesses
+//! than any real one. The cost to the host is measured elsewhere.
 
 use std::net::Ipv4Addr;
 
 use fullpipe_wire::{SackBlock, SackBlocks, TcpFlags, TcpHeader, TcpOptions, UnreachableCode};
 
 use super::{
-    arena::{Arena, FRIEND, SINK, SOURCE, STRANGER},
-    forge::{Puppet, fragment, icmp, tcp},
+    arena::{Arena, CLIENT, SINK, SOURCE, STRANGER},
+    forge::{ScriptedPeer, fragment, icmp, tcp},
 };
 
-/// Packets that a stranger sends in a millisecond.
+/// Packets that an attacker sends in a millisecond.
 const RATE: u32 = 20;
-/// Peers that a camping stranger plays.
+/// Scripted peers of an attack that holds memory.
 const CAMPERS: u16 = 32;
-/// The port of a lone puppet.
+/// The port of a single scripted peer.
 pub const PORT: u16 = 2_000;
-/// The window of a puppet.
+/// The window of a scripted peer.
 pub const WINDOW: u16 = 60_000;
 
-/// A stranger: called once a millisecond with the number of the call.
-pub type Stranger = Box<dyn FnMut(&mut Arena, u32)>;
+/// A attacker: called once a millisecond with the number of the call.
+pub type Attacker = Box<dyn FnMut(&mut Arena, u32)>;
 
-/// An address of nobody.
+/// An unused address.
 fn nobody(arena: &mut Arena) -> Ipv4Addr {
     let low = arena.rng.below(1 << 16) as u16;
     let [high, low] = low.to_be_bytes();
@@ -56,8 +55,8 @@ fn syn(arena: &mut Arena) -> TcpHeader {
     }
 }
 
-/// SYNs that nobody means, from everywhere or from one address.
-pub fn syn_flood(everywhere: bool) -> Stranger {
+/// SYNs without a connection behind them, from many addresses or from one.
+pub fn syn_flood(everywhere: bool) -> Attacker {
     Box::new(move |arena, _| {
         for _ in 0..RATE {
             let src = if everywhere { nobody(arena) } else { STRANGER };
@@ -67,8 +66,8 @@ pub fn syn_flood(everywhere: bool) -> Stranger {
     })
 }
 
-/// SYNs, so that cookies are out, and as many ACKs that guess one.
-pub fn forged_cookies() -> Stranger {
+/// SYNs, so that the host sends cookies, and as many ACKs that guess one.
+pub fn forged_cookies() -> Attacker {
     Box::new(|arena, _| {
         for turn in 0..RATE {
             let src = nobody(arena);
@@ -82,55 +81,53 @@ pub fn forged_cookies() -> Stranger {
     })
 }
 
-/// What a reader with the smallest segments reports once there is much to
-/// report.
+/// SACK reports of a reader with the smallest segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {
-    /// Every other byte of what it got, again and again; it acknowledges nothing.
+    /// Every other received byte, again and again, without an acknowledgment.
     EveryOther,
-    /// The same bytes, four at a time, in no order.
+    /// The same bytes, four at a time, in random order.
     AnyOrder,
-    /// One byte that is news, and two more bytes acknowledged each time.
+    /// One new byte each time, and two more bytes acknowledged.
     OneMore,
-    /// The same, and that whatever was sent again had arrived before. It waits
-    /// for what the host says to each.
+    /// The same, and a DSACK of every retransmission, one for each answer of the host.
     InVain,
 }
 
-/// Bytes behind the hole that a reader keeps reported who acknowledges.
+/// Bytes behind the hole that a reader keeps reported while it acknowledges.
 const BACKLOG: u32 = 1_000;
 
 /// A reader with the smallest segments who SACKs single bytes.
-pub fn sack_bytes(report: Report) -> Stranger {
-    let mut puppet: Option<Puppet> = None;
+pub fn sack_bytes(report: Report) -> Attacker {
+    let mut scripted: Option<ScriptedPeer> = None;
     let (mut acked, mut next) = (0_u32, 0_u32);
     let acknowledges = matches!(report, Report::OneMore | Report::InVain);
     Box::new(move |arena, tick| {
-        if puppet.is_none() {
-            puppet = Puppet::open(arena, PORT, SOURCE, 1, WINDOW);
-            acked = puppet.map_or(0, |puppet| puppet.una);
+        if scripted.is_none() {
+            scripted = ScriptedPeer::open(arena, PORT, SOURCE, 1, WINDOW);
+            acked = scripted.map_or(0, |scripted| scripted.una);
         }
         let replies = arena.replies();
-        let Some(puppet) = &mut puppet else {
+        let Some(scripted) = &mut scripted else {
             return;
         };
-        puppet.hear(&replies);
+        scripted.hear(&replies);
         // The congestion window must be large before there is much to report.
         if tick < 12 {
-            acked = puppet.seen;
+            acked = scripted.seen;
             next = acked;
-            return puppet.ack(arena, acked, WINDOW, TcpOptions::NONE);
+            return scripted.ack(arena, acked, WINDOW, TcpOptions::NONE);
         }
         for _ in 0..RATE {
-            let flight = puppet.seen.wrapping_sub(acked);
+            let flight = scripted.seen.wrapping_sub(acked);
             let mut blocks = SackBlocks::NONE;
             if report == Report::InVain {
                 // Everything, inside of everything. RFC 2883 §4.
                 let twice = SackBlock {
                     left: acked,
-                    right: puppet.seen,
+                    right: scripted.seen,
                 };
-                puppet.hear(&arena.replies());
+                scripted.hear(&arena.replies());
                 _ = (blocks.push(twice), blocks.push(twice));
             }
             let count = if acknowledges { 1 } else { 4 };
@@ -141,7 +138,7 @@ pub fn sack_bytes(report: Report) -> Stranger {
                         let pairs = (flight / 2).saturating_sub(1).max(1);
                         acked.wrapping_add(2 + 2 * arena.rng.below(pairs.into()) as u32)
                     }
-                    // What is acknowledged stays between the bytes reported.
+                    // The acknowledgment stays between the bytes reported.
                     _ if acknowledges && ahead == 0 => acked.wrapping_add(1),
                     _ if acknowledges && ahead + 3 >= flight => next,
                     Report::EveryOther if ahead + 2 >= flight => acked.wrapping_add(2),
@@ -157,33 +154,35 @@ pub fn sack_bytes(report: Report) -> Stranger {
                 sack: blocks,
                 ..TcpOptions::NONE
             };
-            puppet.ack(arena, acked, WINDOW, options);
+            scripted.ack(arena, acked, WINDOW, options);
         }
     })
 }
 
-/// Writers of single bytes, each behind a gap, all over the window: `count`
+/// Writers of single bytes, each behind a hole, all over the window: `count`
 /// connections of one address.
-pub fn one_byte_segments(count: u16) -> Stranger {
-    let mut puppets: Vec<Puppet> = Vec::new();
+pub fn one_byte_segments(count: u16) -> Attacker {
+    let mut scripted_peers: Vec<ScriptedPeer> = Vec::new();
     Box::new(move |arena, tick| {
         if tick < count.into() {
             let port = PORT + tick as u16;
-            puppets.extend(Puppet::open(arena, port, SINK, 1_460, WINDOW));
+            scripted_peers.extend(ScriptedPeer::open(arena, port, SINK, 1_460, WINDOW));
         }
         for turn in 0..RATE as usize {
-            let Some(puppet) = puppets.get((tick as usize + turn) % puppets.len().max(1)) else {
+            let Some(scripted) =
+                scripted_peers.get((tick as usize + turn) % scripted_peers.len().max(1))
+            else {
                 return;
             };
             let at = 1 + 2 * arena.rng.below(7_000) as u32;
-            let header = puppet.header(puppet.first + at, puppet.una, WINDOW);
+            let header = scripted.header(scripted.first + at, scripted.una, WINDOW);
             arena.strike(&tcp(STRANGER, &header, b"x"));
         }
     })
 }
 
 /// First fragments whose rest never comes.
-pub fn fragments_without_end(everywhere: bool) -> Stranger {
+pub fn fragments_without_end(everywhere: bool) -> Attacker {
     Box::new(move |arena, tick| {
         for turn in 0..RATE {
             let src = if everywhere { nobody(arena) } else { STRANGER };
@@ -193,13 +192,13 @@ pub fn fragments_without_end(everywhere: bool) -> Stranger {
     })
 }
 
-/// Datagrams in pieces of 8 bytes with gaps between, as many as fit.
-pub fn fragments_in_small_pieces() -> Stranger {
+/// Datagrams in pieces of 8 bytes with holes between, as many as fit.
+pub fn fragments_in_small_pieces() -> Attacker {
     Box::new(|arena, tick| {
         for turn in 0..RATE {
             let piece = (tick * RATE + turn) % 4_000;
             let identification = ((tick * RATE + turn) / 4_000) as u16;
-            // From the highest on down: each is before all that are there.
+            // From the highest down: each precedes all that have arrived.
             let offset = (4_000 - piece) as u16 * 16;
             arena.strike(&fragment(STRANGER, identification, offset, true, &[7; 8]));
         }
@@ -207,7 +206,7 @@ pub fn fragments_in_small_pieces() -> Stranger {
 }
 
 /// Fragments that contradict each other.
-pub fn overlapping_fragments() -> Stranger {
+pub fn overlapping_fragments() -> Attacker {
     Box::new(|arena, tick| {
         for turn in 0..RATE {
             let identification = ((tick * RATE + turn) / 4) as u16;
@@ -218,11 +217,11 @@ pub fn overlapping_fragments() -> Stranger {
     })
 }
 
-/// Resets, SYNs, text and ICMP errors in the name of the friend, whose ports
-/// are known and whose window is hit, though never exactly.
-pub fn blind_injection() -> Stranger {
+/// Resets, SYNs, payload and ICMP errors in the client's name: its ports are known, and
+/// its window is hit, but never exactly.
+pub fn blind_injection() -> Attacker {
     Box::new(|arena, _| {
-        let Some((port, info)) = arena.friends_numbers() else {
+        let Some((port, info)) = arena.clients_numbers() else {
             return;
         };
         for turn in 0..RATE {
@@ -255,81 +254,81 @@ pub fn blind_injection() -> Stranger {
                     continue;
                 }
             }
-            arena.strike(&tcp(FRIEND, &header, b"injected"));
+            arena.strike(&tcp(CLIENT, &header, b"injected"));
         }
     })
 }
 
 /// A reader who acknowledges every byte by itself.
-pub fn ack_division() -> Stranger {
-    let mut puppet: Option<Puppet> = None;
+pub fn ack_division() -> Attacker {
+    let mut scripted: Option<ScriptedPeer> = None;
     let mut acked = 0;
     Box::new(move |arena, _| {
-        if puppet.is_none() {
-            puppet = Puppet::open(arena, PORT, SOURCE, 1_460, WINDOW);
-            acked = puppet.map_or(0, |puppet| puppet.una);
+        if scripted.is_none() {
+            scripted = ScriptedPeer::open(arena, PORT, SOURCE, 1_460, WINDOW);
+            acked = scripted.map_or(0, |scripted| scripted.una);
         }
         let replies = arena.replies();
-        let Some(puppet) = &mut puppet else {
+        let Some(scripted) = &mut scripted else {
             return;
         };
-        puppet.hear(&replies);
+        scripted.hear(&replies);
         for _ in 0..RATE {
-            if acked == puppet.seen {
+            if acked == scripted.seen {
                 return;
             }
             acked = acked.wrapping_add(1);
-            puppet.ack(arena, acked, WINDOW, TcpOptions::NONE);
+            scripted.ack(arena, acked, WINDOW, TcpOptions::NONE);
         }
     })
 }
 
-/// A reader who acknowledges what has not reached it, and what was never sent.
-pub fn optimistic_acks() -> Stranger {
-    let mut puppet: Option<Puppet> = None;
+/// A reader that acknowledges payload that has not arrived, and payload never sent.
+pub fn optimistic_acks() -> Attacker {
+    let mut scripted: Option<ScriptedPeer> = None;
     Box::new(move |arena, _| {
-        if puppet.is_none() {
-            puppet = Puppet::open(arena, PORT, SOURCE, 1_460, WINDOW);
+        if scripted.is_none() {
+            scripted = ScriptedPeer::open(arena, PORT, SOURCE, 1_460, WINDOW);
         }
-        let Some(puppet) = puppet else {
+        let Some(scripted) = scripted else {
             return;
         };
         for turn in 0..RATE {
-            // It hears nothing: it assumes a flight that grows.
+            // It ignores what arrives and assumes a flight that grows.
             let ahead = 1_460 * (1 + turn) * (1 + turn);
             let ack = arena
-                .info(puppet.port)
-                .map_or(puppet.una, |info| info.snd_una);
-            puppet.ack(arena, ack.wrapping_add(ahead), WINDOW, TcpOptions::NONE);
+                .info(scripted.port)
+                .map_or(scripted.una, |info| info.snd_una);
+            scripted.ack(arena, ack.wrapping_add(ahead), WINDOW, TcpOptions::NONE);
         }
     })
 }
 
-/// Readers who take 2,000 bytes and then nothing more; they answer each probe,
-/// or are never heard of again.
-pub fn camping(answers: bool) -> Stranger {
-    let mut puppets: Vec<Puppet> = Vec::new();
+/// Readers that take 2,000 bytes and then nothing more; they answer each probe, or
+/// vanish.
+pub fn camping(answers: bool) -> Attacker {
+    let mut scripted_peers: Vec<ScriptedPeer> = Vec::new();
     Box::new(move |arena, tick| {
         if tick < u32::from(CAMPERS) {
             let port = PORT + tick as u16;
-            puppets.extend(Puppet::open(arena, port, SOURCE, 1_460, 2_000));
+            scripted_peers.extend(ScriptedPeer::open(arena, port, SOURCE, 1_460, 2_000));
         }
         let replies = arena.replies();
         if !answers {
             return;
         }
-        for puppet in &mut puppets {
-            let spoke = puppet.hear(&replies);
+        for scripted in &mut scripted_peers {
+            let spoke = scripted.hear(&replies);
             if spoke {
-                let taken = puppet.una.wrapping_add(2_000);
-                let seen = puppet.seen.wrapping_sub(puppet.una).min(2_000);
+                let taken = scripted.una.wrapping_add(2_000);
+                let seen = scripted.seen.wrapping_sub(scripted.una).min(2_000);
                 let ack = if seen == 2_000 {
                     taken
                 } else {
-                    puppet.una.wrapping_add(seen)
+                    scripted.una.wrapping_add(seen)
                 };
                 let window = 2_000 - seen as u16;
-                puppet.ack(arena, ack, window, TcpOptions::NONE);
+                scripted.ack(arena, ack, window, TcpOptions::NONE);
             }
         }
     })
