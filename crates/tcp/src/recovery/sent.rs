@@ -160,8 +160,8 @@ impl Scoreboard {
     /// Marks `block` as SACKed. Calls `delivered` for each part that was not
     /// SACKed before, lowest first.
     ///
-    /// The walk begins at the start of the block and merges SACKed ranges on
-    /// its way, so that each range is passed once.
+    /// The walk begins at the start of the block and merges the SACKed ranges that
+    /// it passes, so that each range is passed once.
     pub fn on_sack(
         &mut self,
         block: Range<SeqNum>,
