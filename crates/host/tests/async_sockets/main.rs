@@ -93,6 +93,50 @@ async fn borrowed_halves_read_and_write_at_the_same_time() {
     assert_eq!(echo.await.expect("no panic").expect("sound"), 1_000_000);
 }
 
+/// Room that one writer learns of may be gone when it looks: it must then learn
+/// of the next.
+#[tokio::test]
+async fn writers_that_compete_for_packet_memory_all_finish() {
+    const CONNECTIONS: usize = 60;
+    let (one, other) = wire();
+    let mut config = fullpipe::Config::default();
+    for (knob, value) in [("pool.blocks", "160"), ("pool.block_size", "1548")] {
+        config.set(knob, value).expect("it is in range");
+    }
+    let client = start(one, 1);
+    let server = Runtime::builder("10.0.0.2/24".parse().expect("an address"))
+        .config(config)
+        .start(other)
+        .expect("the stack starts");
+    let listener = TcpListener::bind(&server, at(2)).expect("the port is free");
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.expect("clients come");
+            tokio::spawn(async move {
+                let (mut reader, mut writer) = stream.into_split();
+                tokio::io::copy(&mut reader, &mut writer).await
+            });
+        }
+    });
+    let mut clients = Vec::new();
+    for _ in 0..CONNECTIONS {
+        let stream = TcpStream::connect(&client, at(2))
+            .await
+            .expect("it listens");
+        let (mut reader, mut writer) = stream.into_split();
+        tokio::spawn(async move { writer.write_all(&pattern(30_000)).await });
+        clients.push(tokio::spawn(async move {
+            let mut echoed = vec![0; 30_000];
+            reader.read_exact(&mut echoed).await.map(|_| echoed)
+        }));
+    }
+    for client in clients {
+        let echoed = timeout(Duration::from_secs(60), client).await;
+        let echoed = echoed.expect("it is not forgotten").expect("no panic");
+        assert!(echoed.expect("it is open") == pattern(30_000));
+    }
+}
+
 #[tokio::test]
 async fn a_cancelled_read_or_write_loses_no_byte() {
     let (client, server) = pair();

@@ -19,10 +19,14 @@ impl Connection {
         let peer_closed = self.receive.fin_received();
         let ended = self.state == TcpState::Closed;
         let (room, _) = self.send.write_room(self.send_size.get(), env.pool);
+        // A writer that was notified of room tries again even if other connections
+        // have taken the memory since: only a refused write asks for the next event.
+        let was_notified = self.send.blocked.as_ref().is_some_and(|write| write.woken);
+        let has_room = room > 0 || was_notified;
         Ready {
             connected: self.state.is_synchronized(),
             readable: self.receive.readable() > 0 || peer_closed || ended,
-            writable: ended || (self.state.is_synchronized() && self.may_write() && room > 0),
+            writable: ended || (self.state.is_synchronized() && self.may_write() && has_room),
             peer_closed,
             closed: self.close_reason,
         }
