@@ -1,9 +1,9 @@
 //! `cargo xtask screenshots`: pictures of the page, for the documentation.
 //!
-//! The one rule: a picture shows a run of this tree, made by this command; none
-//! is edited. Each is one row of an experiment at a view that a link can name.
+//! Rule: a picture shows a run of this tree, made by this command; none is edited. Each is an
+//! experiment's page at a view that a link can name.
 //!
-//! It draws nothing: a browser does, without a window.
+//! A headless browser draws; nothing is drawn here.
 
 use std::fs;
 use std::path::Path;
@@ -22,56 +22,63 @@ Example:
   cargo xtask screenshots")]
 pub struct Arguments {}
 
-/// Where the pictures are kept.
+/// Folder of the pictures.
 const FOLDER: &str = "docs/images";
-/// Virtual milliseconds that the browser gives the page to draw.
+/// Virtual milliseconds that the page has to draw itself.
 const DRAWN_WITHIN_MS: u32 = 20_000;
 
 struct Picture {
     file: &'static str,
     experiment: &'static str,
     settings: &'static [(&'static str, &'static str)],
-    /// What the link asks for; see `follow` in crates/report/page/page.js.
+    /// The link behind `#`; see `follow` in crates/report/page/page.js.
     view: &'static str,
     /// Width and height of the window in points.
     size: (u32, u32),
 }
 
-const PICTURES: [Picture; 5] = [
+const PICTURES: [Picture; 6] = [
+    Picture {
+        file: "first-look.png",
+        experiment: "linux-buffers-a",
+        settings: &[],
+        view: "a=1&from=0.865&until=1.085&bare",
+        size: (800, 786),
+    },
     Picture {
         file: "nuttx-tiny-pool.png",
         experiment: "nuttx",
         settings: &[("workload.duration", "3s")],
         view: "a=3&from=1.00&until=1.06&at=1.034&bare",
-        size: (1000, 1262),
+        size: (1200, 1160),
     },
     Picture {
         file: "nuttx-before-after.png",
         experiment: "nuttx",
         settings: &[("workload.duration", "3s")],
-        view: "a=3&b=5&from=0&until=0.5&level&bare",
-        size: (1200, 1390),
+        view: "a=3&b=5&from=0&until=0.5&detrend&bare",
+        size: (1200, 1480),
     },
     Picture {
         file: "nuttx-lossy.png",
         experiment: "nuttx",
         settings: &[("workload.duration", "3s"), ("link.loss", "1%")],
         view: "a=5&from=0&until=1.2&theme=dark&bare",
-        size: (1000, 1300),
+        size: (1200, 1160),
     },
     Picture {
         file: "linux-buffers-a.png",
         experiment: "linux-buffers-a",
         settings: &[],
         view: "a=1&b=3&from=0.8&until=2.8&bare",
-        size: (1200, 1390),
+        size: (1200, 1560),
     },
     Picture {
         file: "netburner-figures.png",
         experiment: "netburner",
         settings: &[],
-        view: "",
-        size: (1200, 900),
+        view: "table",
+        size: (1200, 1400),
     },
 ];
 

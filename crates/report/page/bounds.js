@@ -3,7 +3,11 @@
 
 // Causes whose limit is the window that the receiver advertises.
 const BY_RECEIVE_WINDOW = [
-  "receive_window", "receive_buffer_limit", "slow_reader", "zero_window", "peer_memory",
+  "receive_window",
+  "receive_buffer_limit",
+  "slow_reader",
+  "zero_window",
+  "peer_memory",
 ];
 // Causes whose limit is the congestion window.
 const BY_CWND = ["congestion_window", "slow_start", "loss", "pacing", "reassembly", "out_of_order"];
@@ -22,7 +26,10 @@ function bindingOf(model) {
     return { at, edge, isWindow: true, bps: bound?.bps, label: `receive window (${name ?? "of the peer"})` };
   }
   if (BY_CWND.includes(cause) && windows.count > 0) {
-    const edge = Float64Array.from(windows.at, (at, place) => (valueAt(acks.at, acks.una, at) ?? 0) + windows.cwnd[place]);
+    const edge = Float64Array.from(
+      windows.at,
+      (at, place) => (valueAt(acks.at, acks.una, at) ?? 0) + windows.cwnd[place],
+    );
     return { at: windows.at, edge, isCwnd: true, label: "congestion window" };
   }
   if (bound?.bytes) {
@@ -34,7 +41,8 @@ function bindingOf(model) {
 }
 
 // The label of the path's capacity, which says so where it is the limit.
-const capacityLabel = ({ path, binding }) => `${binding?.isPath ? "limit: " : ""}path capacity ${rateText(path.bps)}`;
+const capacityLabel = ({ path, binding }) =>
+  `${binding?.isPath ? "limit: " : ""}path capacity ${rateText(path.bps)}`;
 
 // Texts beside lines, none over another.
 class Labels {
@@ -73,8 +81,12 @@ class Labels {
 }
 
 function overlap(one, other) {
-  return one.x < other.x + other.width && other.x < one.x + one.width
-    && one.y < other.y + other.height && other.y < one.y + one.height;
+  return (
+    one.x < other.x + other.width &&
+    other.x < one.x + one.width &&
+    one.y < other.y + other.height &&
+    other.y < one.y + one.height
+  );
 }
 
 // A level line with its label; above the picture the label says so.
@@ -94,5 +106,12 @@ function drawLevel(plot, labels, value, text, colour, { width = 1.5, dash = [] }
   }
   const xs = [0.98, 0.6, 0.3, 0.02].map((share) => left + (right - left) * share);
   const at = isAbove ? plot.top : y;
-  labels.put(isAbove ? `↑ ${text}` : text, colour, xs.flatMap((x) => [[x, at - 2 * scale], [x, at + 19 * scale]]));
+  labels.put(
+    isAbove ? `↑ ${text}` : text,
+    colour,
+    xs.flatMap((x) => [
+      [x, at - 2 * scale],
+      [x, at + 19 * scale],
+    ]),
+  );
 }

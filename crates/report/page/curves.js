@@ -41,7 +41,9 @@ function placing(numbers) {
 function linesOf(rows, along) {
   const lines = new Map();
   rows.forEach((row, place) => {
-    const others = row.point.filter((_, axis) => axis !== along.place).map(({ path, value }) => `${path}=${value}`);
+    const others = row.point
+      .filter((_, axis) => axis !== along.place)
+      .map(({ path, value }) => `${path}=${value}`);
     const name = [row.name, ...others].join(", ");
     if (!lines.has(name)) lines.set(name, []);
     lines.get(name).push({ row, place, at: row.point[along.place] });
@@ -75,31 +77,51 @@ class Curves {
     const { width, height, left, right, top, bottom } = CURVES;
     const x = (value) => left + place(numbers[keys.indexOf(value)]) * (width - left - right);
     const y = (value) => height - bottom - (value / most) * (height - top - bottom);
-    const picture = svgElement("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${name} over ${along.path}` });
+    const picture = svgElement("svg", {
+      viewBox: `0 0 ${width} ${height}`,
+      role: "img",
+      "aria-label": `${name} over ${along.path}`,
+    });
     this.drawAxes(picture, keys, x, y, most);
     this.legend.replaceChildren();
     [...linesOf(rows, along)].forEach(([title, points], number) => {
       const colour = HOLDER_COLOURS[number % HOLDER_COLOURS.length];
-      const shape = SHAPE_PATHS[SHAPES[(number + Math.floor(number / HOLDER_COLOURS.length)) % SHAPES.length]];
-      const shown = points.map((point) => ({ ...point, value: figureOf(point.row.measured, name) }))
+      const shape =
+        SHAPE_PATHS[SHAPES[(number + Math.floor(number / HOLDER_COLOURS.length)) % SHAPES.length]];
+      const shown = points
+        .map((point) => ({ ...point, value: figureOf(point.row.measured, name) }))
         .filter(({ value }) => value !== undefined);
       shown.sort((one, other) => x(one.at.value) - x(other.at.value));
-      const path = shown.map(({ at, value }, step) => `${step === 0 ? "M" : "L"}${x(at.value)},${y(value)}`)
+      const path = shown
+        .map(({ at, value }, step) => `${step === 0 ? "M" : "L"}${x(at.value)},${y(value)}`)
         .join("");
       picture.append(svgElement("path", { d: path, fill: "none", stroke: colour, "stroke-width": 2 }));
       for (const { row, at, value, place: which } of shown) {
         const point = svgElement("path", {
-          d: shape, fill: colour, class: "point", tabindex: 0, role: "button",
+          d: shape,
+          fill: colour,
+          class: "point",
+          tabindex: 0,
+          role: "button",
           transform: `translate(${x(at.value)},${y(value)})`,
         });
-        point.append(svgElement("title", {}, `${plain(row.label)}: ${digits(value)}${row.outcome === "complete" ? "" : `, ${row.outcome}`}`));
+        point.append(
+          svgElement(
+            "title",
+            {},
+            `${plain(row.label)}: ${digits(value)}${row.outcome === "complete" ? "" : `, ${row.outcome}`}`,
+          ),
+        );
         const pick = () => this.choose(which, "a");
         point.addEventListener("click", pick);
         point.addEventListener("keydown", (event) => event.key === "Enter" && pick());
         picture.append(point);
       }
-      const sample = svgElement("svg", { viewBox: "-7 -7 14 14", class: "sample", "aria-hidden": "true" },
-        svgElement("path", { d: shape, fill: colour }));
+      const sample = svgElement(
+        "svg",
+        { viewBox: "-7 -7 14 14", class: "sample", "aria-hidden": "true" },
+        svgElement("path", { d: shape, fill: colour }),
+      );
       this.legend.append(element("span", {}, sample, title));
     });
     this.picture.replaceChildren(picture);
@@ -109,7 +131,9 @@ class Curves {
     const { width, height, left, right, bottom } = CURVES;
     for (const value of ticks(0, most, 6).values) {
       picture.append(svgElement("path", { d: `M${left},${y(value)}H${width - right}`, class: "line" }));
-      picture.append(svgElement("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, digits(value)));
+      picture.append(
+        svgElement("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, digits(value)),
+      );
     }
     // Names that would cover each other are left out.
     let free = -Infinity;
@@ -117,7 +141,9 @@ class Curves {
       picture.append(svgElement("path", { d: `M${x(key)},${height - bottom}v4`, class: "line" }));
       if (x(key) - key.length * 3.5 < free) continue;
       free = x(key) + key.length * 3.5 + 6;
-      picture.append(svgElement("text", { x: x(key), y: height - bottom + 18, "text-anchor": "middle" }, key));
+      picture.append(
+        svgElement("text", { x: x(key), y: height - bottom + 18, "text-anchor": "middle" }, key),
+      );
     }
   }
 }

@@ -25,7 +25,8 @@ function proofOf(which, name, model, vocabulary, from, until) {
   const sacks = lowerBound(model.sacks.at, until) - lowerBound(model.sacks.at, from);
   const cwnd = between(model.windows.at, model.cwndExtent, from, until)?.most;
   const srtt = between(model.rtts.at, model.srttExtent, from, until)?.most;
-  const isAgain = (place) => model.data.status[place] & RETRANSMITTED && model.data.at[place] >= from && model.data.at[place] <= until;
+  const isAgain = (place) =>
+    model.data.status[place] & RETRANSMITTED && model.data.at[place] >= from && model.data.at[place] <= until;
   const again = model.data.special.filter(isAgain).length;
   const pool = between(model.pool.at, model.poolExtents.at(-1), from, until)?.most;
   const blocked = marksBetween(model, vocabulary, ["writer blocked"], model.limits.from, until);
@@ -33,8 +34,10 @@ function proofOf(which, name, model, vocabulary, from, until) {
   const of = (value) => (value === undefined ? "unknown" : bytesText(value));
   const inUse = `${of(pool)} of ${of(poolSize(model))} in use or reserved`;
   const others = `The congestion window was ${of(cwnd)}, the receive window ${of(window)}.`;
-  const perRtt = (amount) => (srtt > 0 && amount !== undefined
-    ? ` In a round trip of ${timeText(srtt * 1e3)} that is at most ${rateText((amount * 8e6) / srtt)}.` : "");
+  const perRtt = (amount) =>
+    srtt > 0 && amount !== undefined
+      ? ` In a round trip of ${timeText(srtt * 1e3)} that is at most ${rateText((amount * 8e6) / srtt)}.`
+      : "";
   if (!model.sender && which === "limits") {
     return `Seen from the receiver, whose window was ${of(window)}. The view from the sender has the figures.`;
   }
@@ -44,7 +47,8 @@ function proofOf(which, name, model, vocabulary, from, until) {
     case "send_buffer":
       return `All payload in the send buffer had been sent: at most ${of(flight)} in flight. Until the end of this band, ${counted(blocked, "write")} found it full. ${others}${perRtt(flight)}`;
     case "memory":
-      if (which === "receiveLimits") return `Packet memory allowed no larger window than ${of(window)}${model.sender ? "" : `: ${inUse}`}.`;
+      if (which === "receiveLimits")
+        return `Packet memory allowed no larger window than ${of(window)}${model.sender ? "" : `: ${inUse}`}.`;
       return `Packet memory had no block for a write: ${inUse}. At most ${of(flight)} in flight. ${others}${perRtt(flight)}`;
     case "receive_window":
       return `${of(flight)} in flight, of a receive window of ${of(window)}. The congestion window was ${of(cwnd)}.${perRtt(window)}`;
@@ -104,7 +108,10 @@ class Details {
     const nearby = this.nearby(stack, bands, stack.styles[which], time);
     if (nearby) pairs.push(["in this pixel", nearby]);
     const proof = proofOf(which, style.name, model, vocabulary, from, until);
-    this.fill(stack, style, titleOf(which, style), pairs, proof, [from * 1.1 - until * 0.1, until * 1.1 - from * 0.1]);
+    this.fill(stack, style, titleOf(which, style), pairs, proof, [
+      from * 1.1 - until * 0.1,
+      until * 1.1 - from * 0.1,
+    ]);
   }
 
   // At a coarse zoom a pixel covers several bands.
@@ -112,9 +119,14 @@ class Details {
     const step = (stack.view.until - stack.view.from) / Math.max(1, stack.panes[0].base.width);
     bands.over(time - step, time + step);
     const sum = bands.shares.reduce((all, share) => all + share, 0);
-    const parts = styles.map((style, which) => [style.label, bands.shares[which] / sum]).filter(([, share]) => share > 0);
+    const parts = styles
+      .map((style, which) => [style.label, bands.shares[which] / sum])
+      .filter(([, share]) => share > 0);
     if (parts.length < 2) return "";
-    return parts.sort((one, other) => other[1] - one[1]).map(([label, share]) => `${label} ${percentText(share)}`).join(", ");
+    return parts
+      .sort((one, other) => other[1] - one[1])
+      .map(([label, share]) => `${label} ${percentText(share)}`)
+      .join(", ");
   }
 
   // All bands of one reason.
@@ -126,12 +138,21 @@ class Details {
     const longest = bands.longestOf([reason]);
     const [from, until] = [bands.at[longest], bands.end[longest]];
     const pairs = [
-      ["in all", `${timeText(bands.time[reason])}, ${percentText(bands.time[reason] / lifetime)} of the connection`],
-      ["bands", `${wholeText(bands.times[reason])}, the longest ${timeText(until - from)} from ${momentText(from, 1e5)}`],
+      [
+        "in all",
+        `${timeText(bands.time[reason])}, ${percentText(bands.time[reason] / lifetime)} of the connection`,
+      ],
+      [
+        "bands",
+        `${wholeText(bands.times[reason])}, the longest ${timeText(until - from)} from ${momentText(from, 1e5)}`,
+      ],
       ...chargedRow(bands, bands.moved[reason]),
     ];
     const proof = `In the longest band: ${proofOf(which, style.name, model, vocabulary, from, until)}`;
-    this.fill(stack, style, titleOf(which, style), pairs, proof, [from * 1.5 - until * 0.5, until * 1.5 - from * 0.5]);
+    this.fill(stack, style, titleOf(which, style), pairs, proof, [
+      from * 1.5 - until * 0.5,
+      until * 1.5 - from * 0.5,
+    ]);
   }
 
   // A link or a processor in the time that is shown.
@@ -141,16 +162,35 @@ class Details {
     const { limits } = model;
     const kind = lane.ink;
     const resource = model.resources.find(({ name }) => lane.id.endsWith(` ${name}`));
-    const queue = resource.queue?.count > 0 ? between(resource.queue.at, new Extent(resource.queue.frames), from, until) : undefined;
-    const carried = ((valueAt(model.acks.at, model.acks.una, until) ?? 0) - (valueAt(model.acks.at, model.acks.una, from) ?? 0)) * 8e9;
+    const queue =
+      resource.queue?.count > 0
+        ? between(resource.queue.at, new Extent(resource.queue.frames), from, until)
+        : undefined;
+    const carried =
+      ((valueAt(model.acks.at, model.acks.una, until) ?? 0) -
+        (valueAt(model.acks.at, model.acks.una, from) ?? 0)) *
+      8e9;
     const pairs = [
-      ["busy", `${percentText(resource.usage.share(from, until))} of the time shown, ${percentText(resource.usage.share(limits.from, limits.until))} of the connection`],
+      [
+        "busy",
+        `${percentText(resource.usage.share(from, until))} of the time shown, ${percentText(resource.usage.share(limits.from, limits.until))} of the connection`,
+      ],
       ...(queue ? [["queue", `at most ${framesText(queue.most)}`]] : []),
       ["acknowledged", `${rateText(carried / (until - from))} in the time shown`],
     ];
     const style = { colour: inks()[kind], pattern: SOLID };
-    const what = kind === "link" ? "The link carries no more while it is always busy: the sender's own limits only wait for it." : "The host handles no more frames while its processor is always busy.";
-    this.fill(stack, style, `${kind === "link" ? "Link" : "Processor of"} ${resource.name}`, pairs, what, undefined);
+    const what =
+      kind === "link"
+        ? "The link carries no more while it is always busy: the sender's own limits only wait for it."
+        : "The host handles no more frames while its processor is always busy.";
+    this.fill(
+      stack,
+      style,
+      `${kind === "link" ? "Link" : "Processor of"} ${resource.name}`,
+      pairs,
+      what,
+      undefined,
+    );
   }
 
   lane(stack, lane, time) {
@@ -159,8 +199,20 @@ class Details {
   }
 
   fill(stack, style, title, pairs, proof, times) {
-    const close = element("button", { type: "button", class: "close", "aria-label": "Close", onclick: () => { stack.details.hidden = true; } }, "×");
-    const show = times && element("button", { type: "button", onclick: () => this.show(...times) }, "Zoom to it");
+    const close = element(
+      "button",
+      {
+        type: "button",
+        class: "close",
+        "aria-label": "Close",
+        onclick: () => {
+          stack.details.hidden = true;
+        },
+      },
+      "×",
+    );
+    const show =
+      times && element("button", { type: "button", onclick: () => this.show(...times) }, "Zoom to it");
     stack.details.replaceChildren(
       close,
       element("h3", {}, swatch(style), ` ${title}`),
@@ -172,4 +224,5 @@ class Details {
   }
 }
 
-const titleOf = (which, style) => (which === "limits" ? `Sender waited for ${style.label}` : `Receiver: ${style.label}`);
+const titleOf = (which, style) =>
+  which === "limits" ? `Sender waited for ${style.label}` : `Receiver: ${style.label}`;

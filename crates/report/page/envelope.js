@@ -18,7 +18,8 @@ function envelopeOf(plot, at, values, extent, [begin, end]) {
     if (current?.[0] !== start) {
       if (current) columns.push(current);
       // Columns without a change keep the value before them.
-      if (current && start > current[0] + wide) columns.push([current[0] + wide, start - current[0] - wide, last, last, last]);
+      if (current && start > current[0] + wide)
+        columns.push([current[0] + wide, start - current[0] - wide, last, last, last]);
       current = [start, wide, Math.min(last, extent.least), Math.max(last, extent.most), 0];
     } else {
       current[2] = Math.min(current[2], extent.least);
@@ -67,7 +68,8 @@ function drawAreaEnvelope(plot, at, values, extent, fill, seen) {
   const known = Math.min(plot.right, plot.x(plot.known));
   const columns = envelopeOf(plot, at, values, extent, seen);
   const end = columns.at(-1);
-  if (end && known > end[0] + end[1]) columns.push([end[0] + end[1], known - end[0] - end[1], end[4], end[4], end[4]]);
+  if (end && known > end[0] + end[1])
+    columns.push([end[0] + end[1], known - end[0] - end[1], end[4], end[4], end[4]]);
   for (const [x, wide, least, most] of columns) {
     const [low, high] = [Math.round(plot.y(least)), Math.round(plot.y(most))];
     const span = Math.min(wide, known - x);

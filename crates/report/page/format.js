@@ -9,9 +9,24 @@ function digits(value, count = 3) {
 
 // Units of a quantity, the largest first.
 const UNITS = {
-  bytes: [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]],
-  rate: [[1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"], [1, "bit/s"]],
-  time: [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]],
+  bytes: [
+    [1e9, "GB"],
+    [1e6, "MB"],
+    [1e3, "kB"],
+    [1, "B"],
+  ],
+  rate: [
+    [1e9, "Gbit/s"],
+    [1e6, "Mbit/s"],
+    [1e3, "kbit/s"],
+    [1, "bit/s"],
+  ],
+  time: [
+    [1e9, "s"],
+    [1e6, "ms"],
+    [1e3, "µs"],
+    [1, "ns"],
+  ],
   frames: [[1, "frames"]],
 };
 

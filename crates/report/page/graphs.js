@@ -7,8 +7,12 @@ const windowGraph = {
   height: 190,
   units: UNITS.bytes,
   legend: [
-    ["flight", "unacknowledged"], ["inflight", "in flight"], ["cwnd", "congestion window"],
-    ["second", "ssthresh"], ["window", "receive window"], ["bound", "the limit"],
+    ["flight", "unacknowledged"],
+    ["inflight", "in flight"],
+    ["cwnd", "congestion window"],
+    ["second", "ssthresh"],
+    ["window", "receive window"],
+    ["bound", "the limit"],
   ],
   range(plot, model) {
     const { acks, flight, windows, path, binding } = model;
@@ -31,12 +35,17 @@ const windowGraph = {
     plot.steps(acks.at, acks.window, model.windowExtent, ink[windowInk], windowWidth);
     plot.steps(windows.at, windows.cwnd, model.cwndExtent, ink[cwndInk], cwndWidth);
     const threshold = thresholds(model);
-    if (threshold.at.length > 0) plot.steps(threshold.at, threshold.value, threshold.extent, ink.second, 1, [4, 3]);
+    if (threshold.at.length > 0)
+      plot.steps(threshold.at, threshold.value, threshold.extent, ink.second, 1, [4, 3]);
     plot.steps(windows.at, windows.inFlight, model.inFlightExtent, ink.inflight, 1.25);
     plot.steps(flight.at, flight.value, model.flightExtent, ink.flight, 1.5);
-    if (binding?.bytes) drawLevel(plot, labels, binding.bytes, `limit: ${binding.label}`, ink.bound, { width: 2.25 });
+    if (binding?.bytes)
+      drawLevel(plot, labels, binding.bytes, `limit: ${binding.label}`, ink.bound, { width: 2.25 });
     if (path?.bdp) {
-      drawLevel(plot, labels, path.bdp, `bandwidth-delay product ${bytesText(path.bdp)}`, ink.bdp, { width: 1, dash: [5, 4] });
+      drawLevel(plot, labels, path.bdp, `bandwidth-delay product ${bytesText(path.bdp)}`, ink.bdp, {
+        width: 1,
+        dash: [5, 4],
+      });
     }
     return labels.placed;
   },
@@ -47,7 +56,9 @@ const windowGraph = {
       ["in flight", valueAt(windows.at, windows.inFlight, time)],
       ["congestion window", valueAt(windows.at, windows.cwnd, time)],
       ["receive window", valueAt(acks.at, acks.window, time)],
-    ].filter(([, value]) => value !== undefined).map(([name, value]) => [name, bytesText(value)]);
+    ]
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [name, bytesText(value)]);
   },
 };
 
@@ -67,7 +78,12 @@ const rttGraph = {
   title: "Round-trip time",
   height: 130,
   units: UNITS.time.map(([factor, unit]) => [factor / 1e3, unit]),
-  legend: [["data", "sample"], ["ack", "smoothed"], ["second", "retransmission timeout"], ["bdp", "idle path"]],
+  legend: [
+    ["data", "sample"],
+    ["ack", "smoothed"],
+    ["second", "retransmission timeout"],
+    ["bdp", "idle path"],
+  ],
   range(plot, model) {
     const { rtts, path } = model;
     const ranges = [
@@ -84,12 +100,20 @@ const rttGraph = {
     plot.steps(rtts.at, rtts.rto, model.rtoExtent, ink.second, 1, [4, 3]);
     plot.dots(rtts.at, rtts.sample, model.sampleExtent, ink.data);
     plot.steps(rtts.at, rtts.srtt, model.srttExtent, ink.ack, 1.5);
-    if (path?.rttNs) drawLevel(plot, labels, path.rttNs / 1e3, `idle path ${timeText(path.rttNs)}`, ink.bdp, { width: 1, dash: [5, 4] });
+    if (path?.rttNs)
+      drawLevel(plot, labels, path.rttNs / 1e3, `idle path ${timeText(path.rttNs)}`, ink.bdp, {
+        width: 1,
+        dash: [5, 4],
+      });
     return labels.placed;
   },
   read(model, time) {
     const { rtts } = model;
-    return [["sample", rtts.sample], ["smoothed", rtts.srtt], ["timeout", rtts.rto]]
+    return [
+      ["sample", rtts.sample],
+      ["smoothed", rtts.srtt],
+      ["timeout", rtts.rto],
+    ]
       .map(([name, values]) => [name, valueAt(rtts.at, values, time)])
       .filter(([, value]) => value !== undefined)
       .map(([name, value]) => [name, timeText(value * 1e3)]);
@@ -101,7 +125,12 @@ const throughputGraph = {
   title: "Throughput",
   height: 150,
   units: UNITS.rate,
-  legend: [["ack", "acknowledged"], ["data", "sent, with retransmissions"], ["link", "path capacity"], ["bound", "the limit"]],
+  legend: [
+    ["ack", "acknowledged"],
+    ["data", "sent, with retransmissions"],
+    ["link", "path capacity"],
+    ["bound", "the limit"],
+  ],
   // Rates over bins as wide as the zoom allows, and at least as long as a round trip: in less,
   // bursts and pauses would be shown instead of a rate.
   bins(plot, model) {
@@ -129,7 +158,13 @@ const throughputGraph = {
   range(plot, model) {
     const { acked, sent } = this.bins(plot, model);
     const most = [acked, sent].map((rates) => rates.reduce((high, rate) => Math.max(high, rate), 0));
-    return widest([[0, Math.max(...most)], [0, model.path?.bps ?? 0]], 0);
+    return widest(
+      [
+        [0, Math.max(...most)],
+        [0, model.path?.bps ?? 0],
+      ],
+      0,
+    );
   },
   draw(plot, model, settings, ink) {
     const { at, acked, sent } = this.bins(plot, model);
@@ -139,10 +174,20 @@ const throughputGraph = {
     plot.steps(at, acked, new Extent(acked), ink.ack, 2);
     if (path?.bps) {
       const colour = binding?.isPath ? ink.bound : ink.link;
-      drawLevel(plot, labels, path.bps, capacityLabel(model), colour, { width: binding?.isPath ? 2.25 : 1.5, dash: [9, 4] });
+      drawLevel(plot, labels, path.bps, capacityLabel(model), colour, {
+        width: binding?.isPath ? 2.25 : 1.5,
+        dash: [9, 4],
+      });
     }
     if (binding?.bps && !binding.isPath) {
-      drawLevel(plot, labels, binding.bps, `limit: ${binding.label}: at most ${rateText(binding.bps)}`, ink.bound, { width: 2.25 });
+      drawLevel(
+        plot,
+        labels,
+        binding.bps,
+        `limit: ${binding.label}: at most ${rateText(binding.bps)}`,
+        ink.bound,
+        { width: 2.25 },
+      );
     }
     return labels.placed;
   },
@@ -152,7 +197,9 @@ const throughputGraph = {
     const lines = [
       ["acknowledged", valueAt(at, acked, time)],
       ["sent", valueAt(at, sent, time)],
-    ].filter(([, value]) => value !== undefined).map(([name, value]) => [name, rateText(value)]);
+    ]
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [name, rateText(value)]);
     return [...lines, ["over", timeText(width)]];
   },
 };
@@ -184,7 +231,8 @@ const poolGraph = {
     const size = poolSize(model);
     const isBound = binding?.setting !== undefined;
     const text = isBound ? `limit: ${binding.setting} (${bytesText(size)})` : `pool ${bytesText(size)}`;
-    if (size > 0) drawLevel(plot, labels, size, text, isBound ? ink.bound : ink.again, { width: isBound ? 2.25 : 1.25 });
+    if (size > 0)
+      drawLevel(plot, labels, size, text, isBound ? ink.bound : ink.again, { width: isBound ? 2.25 : 1.25 });
     return labels.placed;
   },
   read(model, time, { vocabulary }) {

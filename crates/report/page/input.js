@@ -56,8 +56,16 @@ class Input {
     const width = Math.max(1, plotWidth - gutterOf(plotWidth) - GUTTER.right);
     const lane = under.stack.laneUnder(event);
     this.drag = {
-      ...under, overview, moves, width, lane,
-      startX: event.clientX, from: this.view.from, until: this.view.until, spread: this.spread(), moved: false,
+      ...under,
+      overview,
+      moves,
+      width,
+      lane,
+      startX: event.clientX,
+      from: this.view.from,
+      until: this.view.until,
+      spread: this.spread(),
+      moved: false,
     };
     if (overview) this.view.centre(under.time);
     event.target.setPointerCapture?.(event.pointerId);
@@ -85,7 +93,8 @@ class Input {
       drag.moved = true;
       return view.show(drag.time - half, drag.time + half);
     }
-    if (drag.moves) return view.show(drag.from - (by / drag.width) * span, drag.until - (by / drag.width) * span);
+    if (drag.moves)
+      return view.show(drag.from - (by / drag.width) * span, drag.until - (by / drag.width) * span);
     this.act.select(drag.time, time);
     view.point(time);
   }
@@ -121,7 +130,8 @@ class Input {
   }
 
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("button, select, input")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("button, select, input"))
+      return;
     const { view } = this;
     const stack = this.stacks.find((candidate) => candidate.model);
     if (!stack) return;

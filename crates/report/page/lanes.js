@@ -7,10 +7,21 @@ const LANE_GAP = 4;
 // The lanes of a model, from top to bottom. `styles`: of `limits` and `receiveLimits`.
 function lanesOf(model, styles) {
   const lanes = [
-    { id: "limits", kind: "bands", short: "sender", name: "sender waited for", bands: model.limits, styles: styles.limits },
     {
-      id: "receiveLimits", kind: "bands", short: "receiver", name: "receiver: window held by",
-      bands: model.receiveLimits, styles: styles.receiveLimits,
+      id: "limits",
+      kind: "bands",
+      short: "sender",
+      name: "sender waited for",
+      bands: model.limits,
+      styles: styles.limits,
+    },
+    {
+      id: "receiveLimits",
+      kind: "bands",
+      short: "receiver",
+      name: "receiver: window held by",
+      bands: model.receiveLimits,
+      styles: styles.receiveLimits,
     },
   ];
   for (const { kind, name, usage, queue } of model.resources) {
@@ -19,7 +30,15 @@ function lanesOf(model, styles) {
     lanes.push({ id: `${kind} ${name}`, kind: "usage", short, name: `${words} busy`, usage, ink: kind });
     if (!queue || queue.count === 0) continue;
     const extent = new Extent(queue.frames);
-    lanes.push({ id: `queue ${name}`, kind: "queue", short: "queue", name: `queue of ${words}`, queue, extent, ink: kind });
+    lanes.push({
+      id: `queue ${name}`,
+      kind: "queue",
+      short: "queue",
+      name: `queue of ${words}`,
+      queue,
+      extent,
+      ink: kind,
+    });
   }
   let top = 0;
   for (const lane of lanes) {
@@ -33,7 +52,8 @@ function lanesOf(model, styles) {
 const lanesHeight = (lanes) => lanes.at(-1).top + lanes.at(-1).height;
 
 // The lane at `y` points below the first one's top.
-const laneAt = (lanes, y) => lanes.find(({ top, height }) => y >= top - LANE_GAP / 2 && y < top + height + LANE_GAP / 2);
+const laneAt = (lanes, y) =>
+  lanes.find(({ top, height }) => y >= top - LANE_GAP / 2 && y < top + height + LANE_GAP / 2);
 
 // What a lane says at a moment; `step`: nanoseconds of a pixel.
 function laneText(lane, time, step) {
@@ -166,7 +186,12 @@ class LanePainter {
       const middle = (from + until) / 2;
       context.fillStyle = ink.paper;
       context.globalAlpha = 0.86;
-      context.fillRect(middle - width / 2 - 4 * scale, top + 2.5 * scale, width + 8 * scale, height - 5 * scale);
+      context.fillRect(
+        middle - width / 2 - 4 * scale,
+        top + 2.5 * scale,
+        width + 8 * scale,
+        height - 5 * scale,
+      );
       context.globalAlpha = 1;
       context.fillStyle = ink.text;
       context.textAlign = "center";

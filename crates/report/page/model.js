@@ -7,9 +7,20 @@ const LOST = 2;
 const NO_THRESHOLD = 4294967295;
 
 const FLAGS = [
-  [1, "FIN"], [2, "SYN"], [4, "RST"], [8, "PSH"], [16, "ACK"], [32, "URG"], [64, "ECE"], [128, "CWR"], [256, "AE"],
+  [1, "FIN"],
+  [2, "SYN"],
+  [4, "RST"],
+  [8, "PSH"],
+  [16, "ACK"],
+  [32, "URG"],
+  [64, "ECE"],
+  [128, "CWR"],
+  [256, "AE"],
 ];
-const flagsText = (bits) => FLAGS.filter(([bit]) => bits & bit).map(([, name]) => name).join(" ");
+const flagsText = (bits) =>
+  FLAGS.filter(([bit]) => bits & bit)
+    .map(([, name]) => name)
+    .join(" ");
 
 // Picks rows of a table by their places.
 function pick(table, columns, places) {
@@ -191,11 +202,14 @@ function sequenceColumns(model, detrended) {
   const { data, acks, sacks, binding } = model;
   const slope = detrended ? model.meanRate : 0;
   const less = (values, at) =>
-    (detrended ? values.map((value, place) => value - slope * (at[place] - model.origin)) : values);
+    detrended ? values.map((value, place) => value - slope * (at[place] - model.origin)) : values;
   const columns = {
-    seq: less(data.seq, data.at), end: less(data.end, data.at),
-    una: less(acks.una, acks.at), edge: less(acks.edge, acks.at),
-    left: less(sacks.left, sacks.at), right: less(sacks.right, sacks.at),
+    seq: less(data.seq, data.at),
+    end: less(data.end, data.at),
+    una: less(acks.una, acks.at),
+    edge: less(acks.edge, acks.at),
+    left: less(sacks.left, sacks.at),
+    right: less(sacks.right, sacks.at),
   };
   columns.dataExtent = detrended ? new Extent(columns.seq, columns.end) : model.dataExtent;
   columns.ackExtent = detrended ? new Extent(columns.una) : model.ackExtent;
@@ -205,7 +219,10 @@ function sequenceColumns(model, detrended) {
     columns.bindingExtent = new Extent(columns.binding);
   }
   if (model.path?.bdp) {
-    columns.bdp = less(acks.una.map((una) => una + model.path.bdp), acks.at);
+    columns.bdp = less(
+      acks.una.map((una) => una + model.path.bdp),
+      acks.at,
+    );
     columns.bdpExtent = new Extent(columns.bdp);
   }
   model.columns[name] = columns;

@@ -78,7 +78,10 @@ function aspectsOf(row) {
     const far = (place) => (ends.length > 1 ? name(1 - place) : "its peer");
     const several = row.connections.length > 1 ? ` ${number + 1}` : "";
     const places = ends.map((_, place) => place);
-    const busiest = places.reduce((most, place) => (ends[place].payload > ends[most].payload ? place : most), 0);
+    const busiest = places.reduce(
+      (most, place) => (ends[place].payload > ends[most].payload ? place : most),
+      0,
+    );
     for (const place of [busiest, ...places.filter((other) => other !== busiest)]) {
       if (place !== busiest && ends[place].payload === 0) continue;
       const label = `${name(place)} → ${far(place)}${several}`;
@@ -103,15 +106,22 @@ function pathOf(row, aspect) {
 // Links on the path, in the direction of the data, and processors.
 async function resourcesOf(row, isForward) {
   const links = row.path?.links ?? row.links.map((_, link) => ({ link, forward: true }));
-  const carried = await Promise.all(links.map(async ({ link, forward }) => {
-    const { name, shared, usage } = row.links[link];
-    const tables = await tablesOf(usage);
-    const way = forward === isForward ? "forward" : "back";
-    const parts = shared ? [tables.forwardBusy, tables.backBusy] : [tables[`${way}Busy`]];
-    return { kind: "link", name, usage: new Usage(parts), queue: tables[`${way}Queue`] };
-  }));
-  const worked = await Promise.all(row.hosts.map(async ({ name, usage }) =>
-    ({ kind: "cpu", name, usage: new Usage([(await tablesOf(usage)).cpu]) })));
+  const carried = await Promise.all(
+    links.map(async ({ link, forward }) => {
+      const { name, shared, usage } = row.links[link];
+      const tables = await tablesOf(usage);
+      const way = forward === isForward ? "forward" : "back";
+      const parts = shared ? [tables.forwardBusy, tables.backBusy] : [tables[`${way}Busy`]];
+      return { kind: "link", name, usage: new Usage(parts), queue: tables[`${way}Queue`] };
+    }),
+  );
+  const worked = await Promise.all(
+    row.hosts.map(async ({ name, usage }) => ({
+      kind: "cpu",
+      name,
+      usage: new Usage([(await tablesOf(usage)).cpu]),
+    })),
+  );
   return [...carried, ...worked.filter(({ usage }) => !usage.isEmpty)];
 }
 
@@ -123,14 +133,26 @@ async function modelOf(row, aspect) {
     const host = row.hosts[end.host];
     const path = pathOf(row, aspect);
     const [own, { pool }, ownBands, farBands, resources] = await Promise.all([
-      tablesOf(end.series), tablesOf(host.usage), tablesOf(end.bands), far && tablesOf(far.bands),
+      tablesOf(end.series),
+      tablesOf(host.usage),
+      tablesOf(end.bands),
+      far && tablesOf(far.bands),
       resourcesOf(row, path !== undefined || !row.path),
     ]);
     const [from, to] = sender ? [ownBands, farBands] : [farBands, ownBands];
     const cause = path ? row.cause : undefined;
     const { vocabulary } = facts;
     return makeModel({
-      own, limits: from?.limits, receiveLimits: to?.receiveLimits, host, pool, sender, vocabulary, resources, path, cause,
+      own,
+      limits: from?.limits,
+      receiveLimits: to?.receiveLimits,
+      host,
+      pool,
+      sender,
+      vocabulary,
+      resources,
+      path,
+      cause,
     });
   })();
   return aspect.model;
@@ -160,9 +182,15 @@ async function choose(place, side, number = 0) {
   const shown = shownStacks();
   byId("stage").style.setProperty("--stacks", shown.length || 1);
   byId("stage").classList.toggle("single", shown.length < 2);
-  const ends = ["a", "b"].map((each) => chosen[each]).filter(Boolean).map((each) => facts.rows[each.place].endNs);
+  const ends = ["a", "b"]
+    .map((each) => chosen[each])
+    .filter(Boolean)
+    .map((each) => facts.rows[each.place].endNs);
   const homes = shown.map(({ model }) => model.home);
-  const home = homes.length > 0 && [Math.min(...homes.map(([from]) => from)), Math.min(...homes.map(([, until]) => until))];
+  const home = homes.length > 0 && [
+    Math.min(...homes.map(([from]) => from)),
+    Math.min(...homes.map(([, until]) => until)),
+  ];
   view.setDomain(0, Math.max(...ends, 1), home);
 }
 
@@ -170,10 +198,13 @@ async function choose(place, side, number = 0) {
 function noteRowsWithout() {
   const rows = ["a", "b"].map((side) => chosen[side] && facts.rows[chosen[side].place]);
   const without = rows.filter((row) => row && row.aspects.length === 0);
-  byId("empty").replaceChildren(...without.flatMap(({ label, verdict }) => [
-    element("b", {}, ...prose(label)), " has no TCP connection to draw. ",
-    ...prose(`Limited by ${verdict.limited_by}. ${(verdict.because ?? []).join(" ")} `),
-  ]));
+  byId("empty").replaceChildren(
+    ...without.flatMap(({ label, verdict }) => [
+      element("b", {}, ...prose(label)),
+      " has no TCP connection to draw. ",
+      ...prose(`Limited by ${verdict.limited_by}. ${(verdict.because ?? []).join(" ")} `),
+    ]),
+  );
   byId("empty").hidden = without.length === 0;
 }
 
@@ -189,7 +220,8 @@ function markChosen() {
     const row = chosen[side] && facts.rows[chosen[side].place];
     select.parentElement.hidden = !row || row.aspects.length === 0;
     if (!row) continue;
-    const option = ({ label }, number) => element("option", { value: number, selected: number === chosen[side].number }, label);
+    const option = ({ label }, number) =>
+      element("option", { value: number, selected: number === chosen[side].number }, label);
     select.replaceChildren(...row.aspects.map(option));
   }
 }
@@ -200,11 +232,23 @@ function fillTotals(stack) {
   const which = settings.bands === "receiveLimits" ? "receiveLimits" : "limits";
   const bands = model[which];
   const lifetime = bands.until - bands.from;
-  const shares = stack.styles[which].map((style, reason) => ({ style, reason, share: bands.time[reason] / lifetime }));
+  const shares = stack.styles[which].map((style, reason) => ({
+    style,
+    reason,
+    share: bands.time[reason] / lifetime,
+  }));
   const seen = shares.filter(({ share }) => share >= 5e-4).sort((one, other) => other.share - one.share);
-  const buttons = seen.map(({ style, reason, share }) => element("button", {
-    type: "button", onclick: () => details.total(stack, reason, which),
-  }, swatch(style), ` ${style.label} ${percentText(share)}`));
+  const buttons = seen.map(({ style, reason, share }) =>
+    element(
+      "button",
+      {
+        type: "button",
+        onclick: () => details.total(stack, reason, which),
+      },
+      swatch(style),
+      ` ${style.label} ${percentText(share)}`,
+    ),
+  );
   const title = which === "limits" ? "Sender waited for" : "Receiver's window held by";
   stack.totals.replaceChildren(element("span", { class: "soft" }, title), ...buttons);
 }
@@ -239,16 +283,28 @@ function setTheme(theme) {
 }
 
 const darkQuery = matchMedia("(prefers-color-scheme: dark)");
-const isDark = () => (document.documentElement.dataset.theme || (darkQuery.matches ? "dark" : "light")) === "dark";
+const isDark = () =>
+  (document.documentElement.dataset.theme || (darkQuery.matches ? "dark" : "light")) === "dark";
 
 function connectControls() {
   byId("theme").addEventListener("click", () => setTheme(isDark() ? "light" : "dark"));
   darkQuery.addEventListener("change", () => setTheme(""));
   const change = (id, act) => byId(id).addEventListener("change", (event) => act(event.target));
-  change("detrend", ({ checked }) => { settings.detrended = checked; apply(); });
-  change("common", ({ checked }) => { settings.common = checked; view.ask(); });
-  change("bands", ({ value }) => { settings.bands = value; apply(); });
-  change("pans", ({ checked }) => { input.pans = checked; });
+  change("detrend", ({ checked }) => {
+    settings.detrended = checked;
+    apply();
+  });
+  change("common", ({ checked }) => {
+    settings.common = checked;
+    view.ask();
+  });
+  change("bands", ({ value }) => {
+    settings.bands = value;
+    apply();
+  });
+  change("pans", ({ checked }) => {
+    input.pans = checked;
+  });
   byId("in").addEventListener("click", () => view.zoom(0.5));
   byId("out").addEventListener("click", () => view.zoom(2));
   byId("all").addEventListener("click", () => view.all());
@@ -271,9 +327,14 @@ function connectControls() {
 function fillPage() {
   document.title = `${facts.experiment} – fullpipe`;
   byId("title").replaceChildren(...prose(`${facts.experiment}: ${facts.title}`));
-  const parts = [facts.source && `published: ${facts.source}`, `seed ${facts.seed}`, ...facts.overrides].filter(Boolean);
+  const parts = [
+    facts.source && `published: ${facts.source}`,
+    `seed ${facts.seed}`,
+    ...facts.overrides,
+  ].filter(Boolean);
   byId("source").textContent = parts.join(" · ");
-  const options = () => facts.rows.map(({ label }, place) => element("option", { value: place }, plain(label)));
+  const options = () =>
+    facts.rows.map(({ label }, place) => element("option", { value: place }, plain(label)));
   byId("row-a").append(...options());
   byId("row-b").append(element("option", { value: "" }, "nothing"), ...options());
   byId("beside").hidden = facts.rows.length < 2;
@@ -285,19 +346,22 @@ function fillPage() {
   byId("rows").append(rowsTable(facts.rows, pick));
   const missing = facts.rows.filter((row) => row.forgotten > 0);
   byId("warning").textContent = missing
-    .map((row) => `${plain(row.label)}: ${wholeText(row.forgotten)} records of the trace are missing.`).join(" ");
+    .map((row) => `${plain(row.label)}: ${wholeText(row.forgotten)} records of the trace are missing.`)
+    .join(" ");
 }
 
 // Follows a link to this page: `#a=3&b=1&from=0.2&until=0.4&at=0.3&detrend&theme=dark`. Rows count
 // from 1, times are seconds, `at` is the cursor. With `own` each row has its own scale, with
-// `proof` the moment that shows the verdict is shown, with `bare` the page is verdict and graphs.
+// `proof` the moment that shows the verdict is shown, with `bare` the page is verdict and graphs,
+// with `table` it is the rows.
 async function follow(link) {
   const asked = new URLSearchParams(link);
   const number = (name) => (asked.has(name) ? Number(asked.get(name)) : NaN);
-  const carries = (row) => row.connections.some((connection) => connection.ends.some((end) => end.payload > 0));
+  const carries = (row) =>
+    row.connections.some((connection) => connection.ends.some((end) => end.payload > 0));
   const first = Math.max(0, facts.rows.findIndex(carries));
   const row = (name, otherwise) => (facts.rows[number(name) - 1] ? number(name) - 1 : otherwise);
-  document.body.classList.toggle("bare", asked.has("bare"));
+  for (const part of ["bare", "table"]) document.body.classList.toggle(part, asked.has(part));
   setTheme(asked.get("theme") ?? "");
   settings.detrended = byId("detrend").checked = asked.has("detrend");
   settings.common = byId("common").checked = !asked.has("own");

@@ -126,15 +126,18 @@ class Plot {
       drawAreaEnvelope(this, at, values, extent, fill, [begin, end]);
       return;
     }
-    context.fillStyle = fill;
-    const known = this.known;
-    const next = (place) => Math.min(this.right, this.x(place < at.length ? Math.min(at[place], known) : known));
+    // One path for all of it: rectangles would leave seams between them.
+    const last = Math.min(this.right, this.x(this.known));
+    context.beginPath();
+    context.moveTo(Math.max(this.left, this.x(at[first])), this.bottom);
     for (let place = first; place < end; place++) {
-      if (values[place] <= 0) continue;
-      const from = Math.max(this.left, this.x(at[place]));
-      const top = Math.round(this.y(values[place]));
-      context.fillRect(from, top, Math.max(1, next(place + 1) - from), this.bottom - top);
+      const y = this.y(values[place]);
+      context.lineTo(Math.max(this.left, this.x(at[place])), y);
+      context.lineTo(place + 1 < end ? this.x(at[place + 1]) : last, y);
     }
+    context.lineTo(last, this.bottom);
+    context.fillStyle = fill;
+    context.fill();
   }
 
   // Bars from `low` to `high`, as segments are drawn; with room they have ends.
@@ -209,7 +212,8 @@ function drawAxes(plot, units, ink) {
     context.fillRect(plot.left, y, plot.right - plot.left, 1);
     context.fillStyle = ink.soft;
     const text = label(value);
-    if (plot.left > context.measureText(text).width) context.fillText(text, plot.left - 5 * scale, y + 4 * scale);
+    if (plot.left > context.measureText(text).width)
+      context.fillText(text, plot.left - 5 * scale, y + 4 * scale);
   }
   drawTimeAxis(plot, ink);
 }

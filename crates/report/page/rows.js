@@ -22,13 +22,18 @@ function quantitiesOf(row, head) {
   const others = [row.published, ...row.peers.map((peer) => peer.figures)].flat();
   const names = [...new Set(others.map((figure) => figure.name))];
   const known = names.length > 0 ? names : [head?.name];
-  return known.map((name) => [name, [...others, ...row.measured].find((figure) => figure.name === name)?.heading])
+  return known
+    .map((name) => [name, [...others, ...row.measured].find((figure) => figure.name === name)?.heading])
     .filter(([, heading]) => heading);
 }
 
 // The bars of one quantity of a row: [source, value].
 function barsOf(row, name) {
-  return [["published", row.published], ...row.peers.map((peer) => [peer.name, peer.figures]), ["fullpipe", row.measured]]
+  return [
+    ["published", row.published],
+    ...row.peers.map((peer) => [peer.name, peer.figures]),
+    ["fullpipe", row.measured],
+  ]
     .map(([source, figures]) => [source, figureOf(figures, name)])
     .filter(([, value]) => value !== undefined);
 }
@@ -50,11 +55,14 @@ function barLine(source, value, heading, most, published) {
   const fill = element("span", { class: `bar ${kind}` });
   fill.style.width = `${most > 0 ? Math.max(0, value / most) * 100 : 0}%`;
   const deviation = source === "fullpipe" && published !== undefined ? deviationText(published, value) : "";
-  return element("div", { class: "figure" },
+  return element(
+    "div",
+    { class: "figure" },
     element("span", { class: "source" }, source),
     element("span", { class: "value" }, `${digits(value)} ${heading}`),
     element("span", { class: "track", "aria-hidden": "true" }, fill),
-    element("span", { class: "deviation" }, deviation));
+    element("span", { class: "deviation" }, deviation),
+  );
 }
 
 // The figures of a row, as bars and words.
@@ -78,28 +86,56 @@ function rowsTable(rows, choose) {
   const scales = scalesOf(rows, head);
   const body = element("tbody");
   rows.forEach((row, place) => {
-    const pick = (side, text) => element("button", {
-      type: "button", class: `pick pick-${side}`, "data-row": place, "aria-pressed": "false",
-      "aria-label": `${text} ${row.label}`, onclick: () => choose(place, side),
-    }, text);
+    const pick = (side, text) =>
+      element(
+        "button",
+        {
+          type: "button",
+          class: `pick pick-${side}`,
+          "data-row": place,
+          "aria-pressed": "false",
+          "aria-label": `${text} ${row.label}`,
+          onclick: () => choose(place, side),
+        },
+        text,
+      );
     const remarks = [
       row.fitted.length > 0 && `Fitted on this row: ${row.fitted.join(", ")}.`,
       row.note,
       row.seeds > 1 && `Figures of ${row.seeds} seeds; the graphs show the first.`,
     ].filter(Boolean);
     const { limited_by: limitedBy, because = [], change = [] } = row.verdict;
-    body.append(element("tr", {},
-      element("th", { scope: "row" }, ...prose(row.label), element("div", { class: "picks" }, pick("a", "Show"), pick("b", "Compare"))),
-      element("td", { class: "figures" }, ...figuresOf(row, head, scales)),
-      element("td", {},
-        element("b", {}, ...prose(upperFirst(limitedBy))), ...prose(` ${because.join(" ")}`),
-        ...change.map(({ paste }) => element("code", { class: "paste" }, plain(paste))),
-        ...remarks.map((remark) => element("div", { class: "soft" }, ...prose(remark))))));
+    body.append(
+      element(
+        "tr",
+        {},
+        element(
+          "th",
+          { scope: "row" },
+          ...prose(row.label),
+          element("div", { class: "picks" }, pick("a", "Show"), pick("b", "Compare")),
+        ),
+        element("td", { class: "figures" }, ...figuresOf(row, head, scales)),
+        element(
+          "td",
+          {},
+          element("b", {}, ...prose(upperFirst(limitedBy))),
+          ...prose(` ${because.join(" ")}`),
+          ...change.map(({ paste }) => element("code", { class: "paste" }, plain(paste))),
+          ...remarks.map((remark) => element("div", { class: "soft" }, ...prose(remark))),
+        ),
+      ),
+    );
   });
   const heads = ["row", "figures", "limited by"];
   const caption = element("caption", {}, "All rows", element("small", {}, scaleNote(rows, head, scales)));
-  return element("table", { class: "rows" }, caption,
-    element("thead", {}, element("tr", {}, ...heads.map((text) => element("th", { scope: "col" }, text)))), body);
+  return element(
+    "table",
+    { class: "rows" },
+    caption,
+    element("thead", {}, element("tr", {}, ...heads.map((text) => element("th", { scope: "col" }, text)))),
+    body,
+  );
 }
 
 // " Bars from 0 to 95.2 Mbit/s, 25 seconds."

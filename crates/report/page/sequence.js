@@ -6,8 +6,14 @@ const sequenceGraph = {
   height: 360,
   units: UNITS.bytes,
   legend: [
-    ["data", "segment"], ["again", "retransmission"], ["lost", "lost"], ["ack", "acknowledged"],
-    ["window", "receive window"], ["sack", "SACK"], ["bound", "the limit"], ["link", "path at capacity"],
+    ["data", "segment"],
+    ["again", "retransmission"],
+    ["lost", "lost"],
+    ["ack", "acknowledged"],
+    ["window", "receive window"],
+    ["sack", "SACK"],
+    ["bound", "the limit"],
+    ["link", "path at capacity"],
   ],
   range(plot, model, settings) {
     const columns = sequenceColumns(model, settings.detrended);
@@ -56,7 +62,10 @@ const sequenceGraph = {
     const from = Math.max(plot.from, home[0] + (home[1] - home[0]) / 51);
     const start = valueAt(acks.at, columns.una, from) ?? columns.una[0] ?? 0;
     const perNs = path.bps / 8e9 - (settings.detrended ? model.meanRate : 0);
-    const points = [[plot.x(from), plot.y(start)], [plot.right, plot.y(start + perNs * (plot.until - from))]];
+    const points = [
+      [plot.x(from), plot.y(start)],
+      [plot.right, plot.y(start + perNs * (plot.until - from))],
+    ];
     const colour = binding?.isPath ? ink.bound : ink.link;
     context.strokeStyle = colour;
     context.lineWidth = (binding?.isPath ? 2.25 : 1.5) * scale;
@@ -71,7 +80,10 @@ const sequenceGraph = {
     const share = Math.min(1, Math.max(0, (points[0][1] - plot.top) / Math.max(rise, 1)));
     const x = (part) => points[0][0] + (points[1][0] - points[0][0]) * part;
     const y = (part) => points[0][1] - rise * part;
-    const spots = [0.92, 0.8, 0.6, 0.4].map((part) => [x(share * part) + 10 * scale, y(share * part) + 22 * scale]);
+    const spots = [0.92, 0.8, 0.6, 0.4].map((part) => [
+      x(share * part) + 10 * scale,
+      y(share * part) + 22 * scale,
+    ]);
     return [capacityLabel(model), colour, spots];
   },
   drawLabels(plot, model, columns, ink, labels) {
@@ -89,13 +101,22 @@ const sequenceGraph = {
         const above = inside.map(([x, value]) => [x - 6 * plot.scale, plot.y(value) - 4 * plot.scale]);
         labels.put(text, colour, above, true);
       } else if (spots.length > 0 && spots[0][1] > plot.most) {
-        labels.put(`↑ ${text}`, colour, [0.02, 0.35, 0.6].flatMap((share) => [0, 1, 2].map((line) =>
-          [plot.left + (plot.right - plot.left) * share, plot.top + (20 + 18 * line) * plot.scale])));
+        labels.put(
+          `↑ ${text}`,
+          colour,
+          [0.02, 0.35, 0.6].flatMap((share) =>
+            [0, 1, 2].map((line) => [
+              plot.left + (plot.right - plot.left) * share,
+              plot.top + (20 + 18 * line) * plot.scale,
+            ]),
+          ),
+        );
       }
     };
     if (columns.binding) along(binding.at, columns.binding, `limit: ${binding.label}`, ink.bound);
     // Right above the acknowledged line there is no room for a label.
-    if (columns.bdp && path.bdp * plot.perValue > 12 * plot.scale) along(acks.at, columns.bdp, `bandwidth-delay product ${bytesText(path.bdp)}`, ink.bdp);
+    if (columns.bdp && path.bdp * plot.perValue > 12 * plot.scale)
+      along(acks.at, columns.bdp, `bandwidth-delay product ${bytesText(path.bdp)}`, ink.bdp);
     if (!binding?.isWindow) along(acks.at, columns.edge, "receive window", ink.window);
   },
   // Retransmissions and losses stand out at any zoom.
@@ -122,7 +143,8 @@ const sequenceGraph = {
       }
       signed[kind] = x;
       if (lost) cross(context, x, y, 3.5 * scale, scale);
-      if (data.status[place] & RETRANSMITTED) context.fillText("R", x, plot.y(columns.end[place]) - 3 * scale);
+      if (data.status[place] & RETRANSMITTED)
+        context.fillText("R", x, plot.y(columns.end[place]) - 3 * scale);
     }
   },
   read(model, time, { vocabulary }) {

@@ -21,7 +21,12 @@ class Stack {
     this.title = element("h2");
     this.verdict = element("div", { class: "verdict" });
     this.totals = element("div", { class: "totals", role: "group", "aria-label": "time by limit" });
-    this.details = element("aside", { class: "details", "aria-live": "polite", "aria-label": "Details", hidden: true });
+    this.details = element("aside", {
+      class: "details",
+      "aria-live": "polite",
+      "aria-label": "Details",
+      hidden: true,
+    });
     const side_ = element("div", { class: "side" }, this.title, this.verdict, this.totals, this.details);
     this.graphs = element("div", { class: "graphs" });
     this.root.append(side_, this.graphs);
@@ -37,7 +42,8 @@ class Stack {
     const plot = element("div", { class: "plot" }, base, over, values);
     plot.style.setProperty("--height", `${graph.height}px`);
     const legend = element("span", { class: "legend" });
-    for (const [colour, text] of graph.legend) legend.append(element("span", { class: `key key-${colour}` }, text));
+    for (const [colour, text] of graph.legend)
+      legend.append(element("span", { class: `key key-${colour}` }, text));
     const caption = element("figcaption", {}, element("b", {}, graph.title), legend);
     this.graphs.append(element("figure", { class: "graph", "data-graph": graph.id }, caption, plot));
     return { graph, base, over, plot, values, legend };
@@ -55,7 +61,10 @@ class Stack {
       key.style.setProperty("--key", HOLDER_COLOURS[holder % HOLDER_COLOURS.length]);
       return key;
     });
-    this.paneOf("pool").legend.replaceChildren(...holders, element("span", { class: "key key-reserved" }, "reserved"));
+    this.paneOf("pool").legend.replaceChildren(
+      ...holders,
+      element("span", { class: "key key-reserved" }, "reserved"),
+    );
     this.overviewKey = undefined;
     this.describe();
   }
@@ -123,7 +132,9 @@ class Stack {
   ranges() {
     this.frame = new Map();
     const graphs = this.panes.filter(({ graph }) => graph.range);
-    return new Map(graphs.map(({ graph, base }) => [graph.id, graph.range(this.plotOf(base), this.model, this.settings)]));
+    return new Map(
+      graphs.map(({ graph, base }) => [graph.id, graph.range(this.plotOf(base), this.model, this.settings)]),
+    );
   }
 
   // `ranges`: of graphs that do not choose their own.
@@ -175,7 +186,13 @@ class Stack {
     plot.context.globalAlpha = 1;
     plot.steps(acks.at, acks.una, ackExtent, ink.ack, 1.25);
     plot.context.fillStyle = ink.again;
-    for (const place of data.special) plot.context.fillRect(Math.round(plot.x(data.at[place])), plot.top, Math.max(1, plot.scale), 4 * plot.scale);
+    for (const place of data.special)
+      plot.context.fillRect(
+        Math.round(plot.x(data.at[place])),
+        plot.top,
+        Math.max(1, plot.scale),
+        4 * plot.scale,
+      );
     plot.context.strokeStyle = ink.grid;
     plot.context.strokeRect(plot.left, plot.top, plot.right - plot.left, plot.bottom - plot.top);
     this.frame = frame;
@@ -240,7 +257,12 @@ class Stack {
       showValues(pane, isSeen ? this.valuesOf(pane) : [], x / this.scale, over.width / this.scale);
       if (!isSeen) continue;
       plot.context.fillStyle = ink.text;
-      plot.context.fillRect(Math.round(x), plot.top, Math.max(1, Math.round(this.scale)), plot.bottom - plot.top);
+      plot.context.fillRect(
+        Math.round(x),
+        plot.top,
+        Math.max(1, Math.round(this.scale)),
+        plot.bottom - plot.top,
+      );
     }
   }
 
@@ -292,6 +314,8 @@ class Stack {
   // The lane under a pointer, where it is over one.
   laneUnder(event) {
     const plot = event.target.closest?.("[data-graph=lanes] .plot");
-    return plot ? laneAt(this.lanes, event.clientY - plot.getBoundingClientRect().top - GUTTER.top) : undefined;
+    return plot
+      ? laneAt(this.lanes, event.clientY - plot.getBoundingClientRect().top - GUTTER.top)
+      : undefined;
   }
 }

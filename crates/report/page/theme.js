@@ -8,7 +8,10 @@ const SOLID = "solid";
 const PATTERNS = {
   rising: [[0, 8, 8, 0]],
   falling: [[0, 0, 8, 8]],
-  cross: [[0, 8, 8, 0], [0, 0, 8, 8]],
+  cross: [
+    [0, 8, 8, 0],
+    [0, 0, 8, 8],
+  ],
   level: [[0, 4, 8, 4]],
   upright: [[4, 0, 4, 8]],
   dots: "dots",
@@ -36,7 +39,12 @@ const STYLES = {
   reassembly_hole: ["#d55e00", "falling", "a missing segment"],
 };
 // Styles for limits that the table does not have.
-const SPARE = [["#44aa99", "dots"], ["#882255", "level"], ["#999933", "cross"], ["#117733", "upright"]];
+const SPARE = [
+  ["#44aa99", "dots"],
+  ["#882255", "level"],
+  ["#999933", "cross"],
+  ["#117733", "upright"],
+];
 
 const HOLDER_COLOURS = ["#e69f00", "#56b4e9", "#009e73", "#cc79a7", "#d55e00", "#8a8a8a"];
 
@@ -89,8 +97,25 @@ function swatch(style) {
 }
 
 const INKS = [
-  "text", "soft", "grid", "paper", "panel", "data", "again", "lost", "sack", "ack", "window",
-  "cwnd", "flight", "inflight", "second", "bound", "link", "cpu", "bdp",
+  "text",
+  "soft",
+  "grid",
+  "paper",
+  "panel",
+  "data",
+  "again",
+  "lost",
+  "sack",
+  "ack",
+  "window",
+  "cwnd",
+  "flight",
+  "inflight",
+  "second",
+  "bound",
+  "link",
+  "cpu",
+  "bdp",
 ];
 
 // The colours of the style sheet as it applies now.

@@ -6,7 +6,9 @@ function showValues(pane, lines, x, width) {
   values.hidden = lines.length === 0;
   if (values.hidden) return;
   const isRight = x < width / 2;
-  values.replaceChildren(...lines.map(([name, value]) => element("div", {}, element("span", {}, name), ` ${value}`)));
+  values.replaceChildren(
+    ...lines.map(([name, value]) => element("div", {}, element("span", {}, name), ` ${value}`)),
+  );
   values.style.left = isRight ? `${x + 8}px` : "";
   values.style.right = isRight ? "" : `${width - x + 8}px`;
   // Below a rising curve there is room to its right, above it to its left.

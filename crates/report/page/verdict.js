@@ -48,8 +48,15 @@ function momentOf(model, cause, vocabulary) {
     const from = resource.usage.busiest(limits.from, limits.until, length);
     return { from, until: from + length, at: from + length / 2, lane: `${resource.kind} ${resource.name}` };
   }
-  const again = cause === "loss" ? data.special.find((place) => data.status[place] & RETRANSMITTED) : undefined;
-  if (again !== undefined) return { from: data.at[again] - length / 3, until: data.at[again] + (2 * length) / 3, at: data.at[again], lane: "limits" };
+  const again =
+    cause === "loss" ? data.special.find((place) => data.status[place] & RETRANSMITTED) : undefined;
+  if (again !== undefined)
+    return {
+      from: data.at[again] - length / 3,
+      until: data.at[again] + (2 * length) / 3,
+      at: data.at[again],
+      lane: "limits",
+    };
   const reasons = (CAUSE_LIMITS[cause] ?? []).map((name) => vocabulary.limits.indexOf(name));
   const most = limits.time.indexOf(Math.max(...limits.time));
   const place = [reasons, [most]].map((wanted) => limits.longestOf(wanted)).find((found) => found >= 0) ?? -1;
@@ -61,7 +68,11 @@ function momentOf(model, cause, vocabulary) {
   let at = begin + Math.min(end - begin, length) / 2;
   if (binding?.edge) {
     let best = -1;
-    for (let where = lowerBound(flight.at, begin); where < flight.count && flight.at[where] < Math.min(end, until); where++) {
+    for (
+      let where = lowerBound(flight.at, begin);
+      where < flight.count && flight.at[where] < Math.min(end, until);
+      where++
+    ) {
       if (flight.value[where] > best) [best, at] = [flight.value[where], flight.at[where]];
     }
   }
@@ -87,7 +98,12 @@ function changeLine({ host, paste, from, notes = [] }) {
   const parts = [element("code", { class: "paste" }, plain(paste))];
   const place = [host && `on ${host}`, from && `instead of ${from}`].filter(Boolean).join(", ");
   if (notes.length === 0) return element("div", {}, ...parts, element("small", {}, place));
-  const why = element("details", { class: "why" }, element("summary", {}, place || "why"), ...prose(notes.join(" ")));
+  const why = element(
+    "details",
+    { class: "why" },
+    element("summary", {}, place || "why"),
+    ...prose(notes.join(" ")),
+  );
   return element("div", {}, ...parts, why);
 }
 
@@ -96,7 +112,12 @@ function fillVerdict(stack, row, jump) {
   const { limited_by: limitedBy, because = [], change = [], gives, then } = row.verdict;
   const { model, styles } = stack;
   const [head, figure] = headOf(limitedBy);
-  const limited = [swatch(causeStyle(row.cause, styles)), " ", ...prose(head), element("small", {}, ...prose(figure))];
+  const limited = [
+    swatch(causeStyle(row.cause, styles)),
+    " ",
+    ...prose(head),
+    element("small", {}, ...prose(figure)),
+  ];
   const parts = [
     ["Limited by", limited, "limited"],
     ["Because", because.map((sentence) => element("p", {}, ...prose(sentence))), "because"],
@@ -104,8 +125,14 @@ function fillVerdict(stack, row, jump) {
     ["Gives", gives ? prose(gives) : [], "gives"],
     ["Then", then ? prose(`limited by ${then}`) : [], "then"],
   ].filter(([, nodes]) => nodes.length > 0);
-  const list = element("dl", {}, ...parts.flatMap(([name, nodes, kind]) =>
-    [element("dt", {}, name), element("dd", { class: kind }, ...nodes)]));
+  const list = element(
+    "dl",
+    {},
+    ...parts.flatMap(([name, nodes, kind]) => [
+      element("dt", {}, name),
+      element("dd", { class: kind }, ...nodes),
+    ]),
+  );
   stack.verdict.replaceChildren(list);
   const used = shareOfPath(row);
   if (used) stack.verdict.append(used);
@@ -125,5 +152,10 @@ function shareOfPath(row) {
   const fill = element("span", { class: "fill" });
   fill.style.width = `${Math.min(1, share) * 100}%`;
   const text = `${rateText(goodput * 1e6)} of the ${rateText(capacity)} that the path carries (${percentText(share)})`;
-  return element("div", { class: "used" }, element("div", { class: "gauge", "aria-hidden": "true" }, fill), text);
+  return element(
+    "div",
+    { class: "used" },
+    element("div", { class: "gauge", "aria-hidden": "true" }, fill),
+    text,
+  );
 }

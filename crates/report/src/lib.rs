@@ -1,12 +1,11 @@
-//! Facts as something to look at: a page, tables of numbers, graphs for xplot.
+//! Facts as a page, as tables and as graphs for xplot.
 //!
-//! [`page`] gives one self-contained HTML file, with the scripts that draw it
-//! and the data they draw; [`xplot`] what `xplot` and its successors read, in
-//! the grammar of tcptrace; [`csv`] every series for other tools.
+//! [`page()`] returns one self-contained HTML file with its data and the scripts that draw it;
+//! [`xplot()`] files for `xplot` and its successors, in the grammar of tcptrace; [`csv()`] every series
+//! for other tools.
 //!
-//! Rule: nothing is left out and nothing is judged. What a screen cannot show
-//! is thinned out where it is drawn, in the reader's browser; a verdict is the
-//! one that the facts came with.
+//! Rule: nothing is left out and nothing is judged. A screen shows fewer points than a series has,
+//! so the reader's browser thins them out where it draws. The verdict is part of the facts.
 #![forbid(unsafe_code)]
 
 mod csv;

@@ -1,6 +1,6 @@
 //! One HTML file with everything in it.
 //!
-//! Rule: the page loads nothing. Style, scripts and data are copied from `page/` into one frame.
+//! Rule: the page loads nothing. Style and scripts of `page/`, and the data, are copied into one frame.
 
 use std::fmt::Write;
 

@@ -1,10 +1,10 @@
-//! Tests of the crate; what a browser makes of a page is tested in `tests/page/`.
+//! Tests of the crate; tests in a browser are in `tests/page/`.
 
 use fullpipe_diagnose::facts::{Connection, Endpoint, Host, Mark, Observed, Row, Run, Segments};
 
 use crate::{csv, encode::Blob, page, xplot};
 
-/// Two segments, of which the second is sent again, and an ACK of the first.
+/// Two segments, a retransmission of the second, and an ACK of the first.
 fn end() -> Endpoint {
     let mut end = Endpoint::default();
     for (at_ns, seq, status) in [
@@ -68,7 +68,7 @@ fn run(label: &str) -> Run {
 }
 
 #[test]
-fn a_page_loads_nothing_and_leaves_no_place_empty() {
+fn a_page_loads_nothing_and_fills_every_place_of_its_frame() {
     let page = page(&run("a row"));
     for place in ["{{style}}", "{{facts}}", "{{blobs}}", "{{scripts}}"] {
         assert!(!page.contains(place), "{place}");
@@ -83,7 +83,7 @@ fn a_page_loads_nothing_and_leaves_no_place_empty() {
 }
 
 #[test]
-fn what_a_file_calls_a_row_cannot_end_the_script() {
+fn the_label_of_a_row_cannot_end_the_script() {
     let page = page(&run("</script><b>{{blobs}}"));
     assert!(!page.contains("</script><b>"));
     assert!(page.contains("\\u003c/script>\\u003cb>{{blobs}}"));
@@ -109,10 +109,10 @@ fn a_blob_names_its_tables_in_their_order() {
 }
 
 #[test]
-fn columns_come_back_from_their_text_as_they_were() {
+fn decoded_columns_are_those_that_were_encoded() {
     let end = end();
     let deflated = unbase64(&Blob::of_series(&end).text());
-    let bytes = miniz_oxide::inflate::decompress_to_vec(&deflated).expect("it was deflated");
+    let bytes = miniz_oxide::inflate::decompress_to_vec(&deflated).expect("a deflated blob");
     let mut at = 0;
     let mut column = |count: usize| {
         let mut sum = 0_i64;
@@ -160,7 +160,7 @@ fn unbase64(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_graph_for_xplot_speaks_the_grammar_of_tcptrace() {
+fn a_graph_for_xplot_has_the_grammar_of_tcptrace() {
     let graphs = xplot(&run("a row"));
     assert_eq!(graphs.len(), 1);
     assert_eq!(graphs[0].name, "mine-1-1-near");
@@ -181,7 +181,7 @@ fn a_graph_for_xplot_speaks_the_grammar_of_tcptrace() {
 }
 
 #[test]
-fn a_table_has_one_value_a_line_and_quotes_what_needs_it() {
+fn a_table_has_one_value_a_line_and_quotes_fields_as_rfc_4180_asks() {
     let table = csv(&run("one, \"two\""));
     let mut lines = table.lines();
     assert_eq!(lines.next(), Some("row,connection,host,series,at_ns,value"));

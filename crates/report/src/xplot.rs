@@ -1,10 +1,9 @@
 //! Time-sequence graphs for xplot, in tcptrace's grammar.
 //!
-//! Rule: one graph is one direction of one connection as the sending end saw
-//! it, and one file. Times are seconds with nine digits, sequence numbers count
-//! from the initial one. White bars with arrows are segments, red ones with an
-//! R were sent again, the green line is acknowledged, the yellow one the
-//! window, purple bars are SACK blocks.
+//! Rule: a file is one graph: one direction of one connection, as the sending end saw it. Times are
+//! seconds with nine digits; sequence numbers count from the initial one. White bars with arrows are
+//! segments, red ones with an R retransmissions, the green line is acknowledged, the yellow one the
+//! window, and purple bars are SACK blocks.
 
 use std::fmt::Write;
 
@@ -14,14 +13,13 @@ use fullpipe_diagnose::vocabulary::TcpFlags;
 /// A file for xplot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
-    /// What it is to be called: experiment, row, connection and direction; its
-    /// ending is left to whoever writes it.
+    /// File name without its extension: experiment, row, connection and direction.
     pub name: String,
-    /// The file.
+    /// Content of the file.
     pub text: String,
 }
 
-/// The graphs of every direction that carried text.
+/// Returns a graph of each direction that carried payload.
 pub fn xplot(run: &Run) -> Vec<Graph> {
     let mut graphs = Vec::new();
     for (row, place) in run.rows.iter().zip(1..) {
@@ -65,11 +63,11 @@ fn write_graph(out: &mut String, end: &Endpoint) -> std::fmt::Result {
         if top == seq {
             continue;
         }
-        let again = sent.is_retransmission(place);
-        let colour = if again { "red" } else { "white" };
+        let is_retransmission = sent.is_retransmission(place);
+        let colour = if is_retransmission { "red" } else { "white" };
         writeln!(out, "{colour}\ndarrow {at} {seq}\nuarrow {at} {top}")?;
         writeln!(out, "line {at} {seq} {at} {top}")?;
-        if again {
+        if is_retransmission {
             writeln!(out, "atext {at} {top}\nR")?;
         }
     }
@@ -90,7 +88,7 @@ fn write_graph(out: &mut String, end: &Endpoint) -> std::fmt::Result {
     writeln!(out, "go")
 }
 
-/// The two step lines.
+/// The step lines of the acknowledged byte and of the window's edge.
 fn acknowledgments(out: &mut String, end: &Endpoint) -> std::fmt::Result {
     let received = &end.received;
     let mut last: Option<(Seconds, u64, u64)> = None;
@@ -118,7 +116,7 @@ fn acknowledgments(out: &mut String, end: &Endpoint) -> std::fmt::Result {
     Ok(())
 }
 
-/// Nanoseconds, shown as seconds.
+/// Nanoseconds that are displayed as seconds.
 #[derive(Clone, Copy)]
 struct Seconds(u64);
 

@@ -1,8 +1,8 @@
-//! From the traces of stacks to connections.
+//! Connections from the traces of stacks.
 //!
-//! Rule: each record is looked at once, in the order of its host's trace; what
-//! it says is written down as it is. The two ends of a connection are found by
-//! their initial sequence numbers, as a capture would find them by addresses.
+//! Rule: each record is read once, in the order of its host's trace, and nothing is derived from
+//! it but positions in sequence space. The two ends of a connection have the same pair of initial
+//! sequence numbers.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use super::{
     Connection, Endpoint, Host, LinkUsage, Mark, Observed, Segments, lost, unwrap::Unwrap,
 };
 
-/// One end while its records come in.
+/// An end whose records are still being read.
 #[derive(Debug)]
 struct Open {
     end: Endpoint,
@@ -27,18 +27,18 @@ struct Open {
     peer: Option<Unwrap>,
     snd_una: u64,
     snd_max: u64,
-    /// Whether the last segment was sent, which a SACK block belongs to.
+    /// The last segment was sent, so a SACK block that follows belongs to a sent segment.
     sent_last: bool,
     window_is_closed: bool,
 }
 
-/// Connections while their records come in.
+/// Connections whose records are still being read.
 #[derive(Debug, Default)]
 pub struct Assembly {
     hosts: Vec<Host>,
     links: Vec<LinkUsage>,
     ends: Vec<Open>,
-    /// Which end a host means by a connection's number just now.
+    /// The end that a host's number of a connection stands for at present.
     numbers: HashMap<(usize, u32), usize>,
     forgotten: u64,
 }
@@ -66,12 +66,12 @@ impl Assembly {
         self.hosts[host].cpu.add(from_ns, until_ns);
     }
 
-    /// The trace of a host had overwritten `records` records before they were read.
+    /// Counts records that a trace had overwritten before they were read.
     pub fn forgot(&mut self, records: u64) {
         self.forgotten += records;
     }
 
-    /// Takes the next record of `host`'s trace.
+    /// Reads the next record of `host`'s trace.
     ///
     /// # Panics
     /// If there is no such host.
@@ -92,14 +92,14 @@ impl Assembly {
             self.ends.push(Open::new(host, at_ns, passive, iss, irs));
             return;
         }
-        // What came before the connection was opened was overwritten.
+        // Records of a connection without `Opened` belong to one whose beginning was overwritten.
         let place = self.numbers.get(&(host, record.connection));
         if let Some(&place) = place {
             self.ends[place].record(at_ns, record.event);
         }
     }
 
-    /// Everything that was observed, until `end_ns`.
+    /// Returns everything that was observed until `end_ns`.
     pub fn finish(self, end_ns: u64) -> Observed {
         let mut waiting: Vec<Open> = Vec::new();
         let mut connections = Vec::new();
@@ -107,7 +107,7 @@ impl Assembly {
             self.ends.into_iter().partition(|end| !end.passive);
         let mut accepted: HashMap<(u32, u32), Open> = HashMap::new();
         for end in passive {
-            // A number that is used twice at a time leaves the other one alone.
+            // Of two with the same pair of numbers, only the later one is paired.
             if let Some(other) = accepted.insert((end.irs, end.iss), end) {
                 waiting.push(other);
             }
@@ -227,7 +227,7 @@ impl Open {
         };
         let before = self.snd_max;
         self.snd_max = before.max(seq + sequence_space(flags, len));
-        // SYN and FIN take sequence space, and are no text.
+        // SYN and FIN take sequence space and are no payload.
         let news = (seq + u64::from(len)).saturating_sub(before.max(1));
         self.end.limits.moved(news.min(u64::from(len)));
         self.sent_last = true;
@@ -287,7 +287,7 @@ impl Open {
     }
 }
 
-/// Sequence numbers that a segment takes.
+/// Sequence space that a segment takes.
 fn sequence_space(flags: TcpFlags, len: u32) -> u64 {
     u64::from(len)
         + u64::from(flags.contains(TcpFlags::SYN))

@@ -1,8 +1,8 @@
-//! Which segments never arrived, where both ends were observed.
+//! Segments that never arrived, where both ends were observed.
 //!
-//! Rule: only a byte that was sent again is in question; of those that carried
-//! it, as many are lost as did not arrive, the earliest first. What was sent
-//! last and once, and never arrived, is not found: it may still be on its way.
+//! Rule: only bytes that were retransmitted are examined. Of the segments that carried such a byte,
+//! as many are lost as did not arrive, the earliest first. A segment sent once is never found lost:
+//! it may still be in flight.
 
 use super::{Connection, Segments};
 
@@ -50,7 +50,7 @@ fn mark(sent: &mut Segments, arrived: &Segments) {
     }
 }
 
-/// Which of the bytes `asked` segment `place` carries.
+/// Range of `asked` that the segment at `place` carries.
 fn covered(asked: &[u64], segments: &Segments, place: usize) -> std::ops::Range<usize> {
     let from = segments.seq[place];
     let until = from + u64::from(segments.len[place]);

@@ -1,26 +1,25 @@
-//! Moments that must not be lost when a series is thinned out to fit a screen.
+//! Events of a connection that drawing may not thin out.
 //!
-//! Rule: a mark says that something was out of the ordinary. What happens with
-//! every segment is a column of its table.
+//! Rule: a mark is out of the ordinary. Facts of every segment are columns of its table.
 
-/// What happened.
+/// A kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Mark {
-    /// A retransmission timeout; the value is how many in a row.
+    /// A retransmission timeout; the value is the number in a row.
     Timeout,
     /// The peer closed its window; the value is 0.
     ZeroWindow,
     /// The peer opened its window again; the value is its size in bytes.
     WindowOpened,
-    /// A write was refused or cut short; the value is how many bytes were not
-    /// taken.
+    /// A write was refused or cut short; the value is the number of bytes
+    /// not taken.
     WriterBlocked,
-    /// The blocked writer was told of room; the value is how many bytes.
+    /// The blocked writer was notified of room; the value is its size in bytes.
     WriterResumed,
-    /// Packet memory had no block; the value is how many bytes were wanted.
+    /// Packet memory had no free block; the value is the number of bytes wanted.
     MemoryPressure,
-    /// A segment from the peer went no further; the value is an index into
+    /// A segment of the peer was discarded; the value is an index into
     /// `fullpipe_tcp::DiscardReason::ALL`.
     Discard,
 }
@@ -37,7 +36,7 @@ impl Mark {
         Self::Discard,
     ];
 
-    /// The name on pages and in files.
+    /// Name on pages and in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Timeout => "retransmission timeout",
@@ -54,11 +53,11 @@ impl Mark {
 /// Marks in the order of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// When.
+    /// Moment of the event.
     pub at_ns: Vec<u64>,
-    /// What: an index into [`Mark::ALL`].
+    /// Kind, as an index into [`Mark::ALL`].
     pub kind: Vec<u8>,
-    /// How much; see [`Mark`].
+    /// Value; see [`Mark`].
     pub value: Vec<u32>,
 }
 
@@ -69,12 +68,12 @@ impl Marks {
         self.value.push(value);
     }
 
-    /// How many there are.
+    /// Number of marks.
     pub fn len(&self) -> usize {
         self.at_ns.len()
     }
 
-    /// Whether there is none.
+    /// True where there is none.
     pub fn is_empty(&self) -> bool {
         self.at_ns.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Tests of the model and of what makes it.
+//! Tests of the model and of its assembly.
 
 use fullpipe_pool::{Holder, Instant};
 use fullpipe_tcp::{
@@ -11,7 +11,7 @@ use super::*;
 
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
-/// So that the first kilobyte wraps.
+/// The first kilobyte wraps.
 const ISS: u32 = u32::MAX - 500;
 const IRS: u32 = 7;
 
@@ -72,12 +72,12 @@ impl Script {
         self.says(host, event);
     }
 
-    fn text(&mut self, offset: u32) {
+    fn payload(&mut self, offset: u32) {
         let seq = ISS.wrapping_add(1 + offset);
         self.out(CLIENT, TcpFlags::ACK, seq, IRS + 1, 1_000);
     }
 
-    fn text_arrives(&mut self, offset: u32) {
+    fn payload_arrives(&mut self, offset: u32) {
         let seq = ISS.wrapping_add(1 + offset);
         self.arrives(SERVER, TcpFlags::ACK, seq, IRS + 1, 1_000);
     }
@@ -99,7 +99,7 @@ fn opened(passive: bool, iss: u32, irs: u32) -> TraceEvent {
 }
 
 #[test]
-fn ends_meet_by_their_initial_sequence_numbers() {
+fn two_ends_are_one_connection_by_their_initial_sequence_numbers() {
     let connection = Script::new().finish();
     assert_eq!(connection.first.host, CLIENT);
     assert_eq!(connection.second.map(|end| end.host), Some(SERVER));
@@ -108,18 +108,18 @@ fn ends_meet_by_their_initial_sequence_numbers() {
 #[test]
 fn sequence_numbers_count_from_the_first_and_do_not_wrap() {
     let mut script = Script::new();
-    script.text(0);
-    script.text(1_000);
+    script.payload(0);
+    script.payload(1_000);
     let connection = script.finish();
     assert_eq!(connection.first.sent.seq, [0, 1, 1_001]);
     assert_eq!(connection.first.received.ack, [1]);
 }
 
 #[test]
-fn what_is_outstanding_is_sent_and_not_acknowledged() {
+fn outstanding_bytes_are_sent_and_not_acknowledged() {
     let mut script = Script::new();
-    script.text(0);
-    script.text(1_000);
+    script.payload(0);
+    script.payload(1_000);
     script.arrives(CLIENT, TcpFlags::ACK, IRS + 1, ISS.wrapping_add(1_001), 0);
     let connection = script.finish();
     assert_eq!(connection.first.sent.outstanding, [1, 1_000, 2_000]);
@@ -127,14 +127,14 @@ fn what_is_outstanding_is_sent_and_not_acknowledged() {
 }
 
 #[test]
-fn of_a_segment_that_was_sent_twice_and_arrived_once_the_first_is_lost() {
+fn the_first_of_two_transmissions_is_lost_where_one_arrived() {
     let mut script = Script::new();
     for offset in [0, 1_000, 2_000] {
-        script.text(offset);
+        script.payload(offset);
     }
-    script.text_arrives(0);
-    script.text_arrives(2_000);
-    script.text(1_000);
+    script.payload_arrives(0);
+    script.payload_arrives(2_000);
+    script.payload(1_000);
     script.says(
         CLIENT,
         TraceEvent::Retransmission {
@@ -142,7 +142,7 @@ fn of_a_segment_that_was_sent_twice_and_arrived_once_the_first_is_lost() {
             len: 1_000,
         },
     );
-    script.text_arrives(1_000);
+    script.payload_arrives(1_000);
     let sent = script.finish().first.sent;
     let lost: Vec<_> = (0..sent.len()).filter(|at| sent.is_lost(*at)).collect();
     let again: Vec<_> = (0..sent.len())
@@ -152,13 +152,13 @@ fn of_a_segment_that_was_sent_twice_and_arrived_once_the_first_is_lost() {
 }
 
 #[test]
-fn bands_fill_the_time_and_are_charged_what_waited_in_them() {
+fn bands_fill_the_time_and_are_charged_the_bytes_that_waited_in_them() {
     let mut script = Script::new();
-    script.text(0);
+    script.payload(0);
     script.says(CLIENT, TraceEvent::Limit(Limit::ReceiveWindow));
-    script.text(1_000);
-    // A retransmission moves nothing.
-    script.text(1_000);
+    script.payload(1_000);
+    // A retransmission is no new payload.
+    script.payload(1_000);
     let limits = script.finish().first.limits;
     let names: Vec<_> = limits
         .reason
@@ -174,7 +174,7 @@ fn bands_fill_the_time_and_are_charged_what_waited_in_them() {
 }
 
 #[test]
-fn a_number_that_is_used_again_means_another_connection() {
+fn a_number_that_is_opened_again_is_another_connection() {
     let mut script = Script::new();
     script.says(CLIENT, opened(false, 1, 0));
     script.out(CLIENT, TcpFlags::SYN, 1, 0, 0);
@@ -207,7 +207,7 @@ fn a_closed_window_is_marked_when_it_closes_and_when_it_opens() {
 }
 
 #[test]
-fn the_pool_is_the_hosts_and_its_holders_have_the_pools_names() {
+fn pool_levels_belong_to_a_host_and_holders_have_the_pools_names() {
     let mut script = Script::new();
     let event = TraceEvent::Pool {
         holder: Holder::Receive,

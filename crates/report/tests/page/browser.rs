@@ -1,8 +1,7 @@
-//! A headless Chromium, spoken to over a pipe.
+//! A headless Chromium, controlled over a pipe.
 //!
-//! Rule: no port, no socket and no other program: the DevTools protocol goes
-//! over two file descriptors, one JSON message after the other with a zero byte
-//! between. Whatever the page complains about is kept and can be asked for.
+//! Rule: no port, no socket and no other program. The DevTools protocol uses two file descriptors:
+//! JSON messages, each followed by a zero byte. Errors of the page are kept for the tests.
 
 use std::{
     env, fs,
@@ -16,7 +15,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// How long an answer may take; a loaded machine is slow to start a browser.
+/// Time limit of an answer; a loaded machine is slow to start a browser.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A browser with one page.
@@ -31,13 +30,12 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Starts one with a window of so many points.
+    /// Starts a browser with a window of `width` by `height` points.
     pub fn start(name: &str, width: u32, height: u32) -> Self {
         let profile = env::temp_dir().join(format!("fullpipe-{name}-{}", std::process::id()));
         fs::create_dir_all(&profile).expect("a folder for the profile");
         let program = env::var("CHROMIUM").unwrap_or_else(|_| "chromium".to_string());
-        // The protocol is spoken on descriptors 3 and 4, which are made of the
-        // pipes that any process can be given.
+        // The protocol uses descriptors 3 and 4; the shell makes them from standard input and output.
         let mut child = Command::new("sh")
             .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null"])
             .arg(program)
@@ -99,7 +97,7 @@ impl Browser {
         }
     }
 
-    /// Opens a page and waits until its first picture stands.
+    /// Opens a page and waits until it has drawn itself.
     pub fn open(&mut self, url: &str) {
         self.call("Page.navigate", json!({ "url": url }));
         self.wait_for("document.readyState === 'complete'");
@@ -116,7 +114,7 @@ impl Browser {
         }
     }
 
-    /// What `script` comes to; a promise is waited for.
+    /// Returns the value of `script`; waits for a promise.
     pub fn evaluate(&mut self, script: &str) -> Value {
         let asked = json!({
             "expression": script, "awaitPromise": true, "returnByValue": true,
@@ -127,7 +125,7 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
-    /// The same, where it comes to a number.
+    /// Returns the value of `script`, which is a number.
     pub fn number(&mut self, script: &str) -> f64 {
         let value = self.evaluate(script);
         value
@@ -135,9 +133,8 @@ impl Browser {
             .unwrap_or_else(|| panic!("{script} is {value}"))
     }
 
-    /// Seconds of processor time that the page's main thread has used. What
-    /// else runs on the machine is not in it.
-    // Only the benchmark asks.
+    /// Seconds of processor time that the page's main thread has used, without other processes.
+    // Only the benchmark calls it.
     #[allow(dead_code)]
     pub fn busy_s(&mut self) -> f64 {
         let metrics = self.call("Performance.getMetrics", json!({}));
@@ -191,7 +188,7 @@ impl Browser {
         }
     }
 
-    /// Keeps what the page complains about.
+    /// Keeps errors of the page.
     fn hear(&mut self, message: &Value) {
         let parameters = &message["params"];
         let complaint = match message["method"].as_str() {
@@ -213,7 +210,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // It may be gone already; then there is nothing to end.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = fs::remove_dir_all(&self.profile);

@@ -1,22 +1,21 @@
-//! A run with a million segments, made of nothing but arithmetic.
+//! Runs of any length, computed instead of simulated.
 //!
-//! Rule: it is as irregular as a real one (round trips that vary, losses that
-//! are repaired, limits that alternate), because a regular one would compress
-//! and draw better than anything observed.
+//! Rule: they are as irregular as real ones: round trips vary, losses are repaired, limits
+//! alternate. A regular run would compress and draw better than any real one.
 
 use fullpipe_diagnose::facts::{
     Bands, Connection, Endpoint, Figure, Host, LinkUsage, Observed, PathFacts, Peer, PoolLevels,
     Row, Run, Segments, VerdictParts,
 };
 
-const TEXT: u32 = 1_448;
+const PAYLOAD: u32 = 1_448;
 const WINDOW: u32 = 3_000_000;
 const ACK: u16 = 0x10;
 const RTT_NS: u64 = 20_000_000;
-/// One segment in so many is lost.
+/// One segment of this many is lost.
 const LOST_ONE_IN: u64 = 2_000;
 
-/// A run with one row, one connection and so many segments with text.
+/// A run with one row, one connection and `segments` segments with payload.
 pub fn run(segments: u64) -> Run {
     let mut first = Endpoint::default();
     let mut second = Endpoint {
@@ -31,18 +30,25 @@ pub fn run(segments: u64) -> Run {
             .wrapping_add(1);
         let jitter = chance >> 54;
         at_ns += 8_000 + jitter;
-        let seq = 1 + number * u64::from(TEXT);
+        let seq = 1 + number * u64::from(PAYLOAD);
         let is_lost = number % LOST_ONE_IN == LOST_ONE_IN / 2;
         let outstanding = 2_000_000 + (jitter as u32) * 500;
         let status = if is_lost { Segments::LOST } else { 0 };
-        segment(&mut first.sent, at_ns, (seq, 1), TEXT, status, outstanding);
+        segment(
+            &mut first.sent,
+            at_ns,
+            (seq, 1),
+            PAYLOAD,
+            status,
+            outstanding,
+        );
         if is_lost {
             let again = (seq, 1);
             segment(
                 &mut first.sent,
                 at_ns + 1,
                 again,
-                TEXT,
+                PAYLOAD,
                 Segments::RETRANSMITTED,
                 outstanding,
             );
@@ -51,7 +57,7 @@ pub fn run(segments: u64) -> Run {
             &mut second.received,
             at_ns + RTT_NS / 2,
             (seq, 1),
-            TEXT,
+            PAYLOAD,
             0,
             0,
         );
@@ -60,7 +66,7 @@ pub fn run(segments: u64) -> Run {
                 &mut first,
                 &mut second,
                 at_ns,
-                seq + u64::from(TEXT),
+                seq + u64::from(PAYLOAD),
                 jitter,
             );
         }
@@ -90,8 +96,8 @@ pub fn run(segments: u64) -> Run {
     })
 }
 
-/// Rows of all kinds: a connection, half of one, and datagrams, which are none;
-/// with figures of a source and of others, hundreds of times apart.
+/// Rows of all kinds: a connection, half of one, and datagrams without a connection; with figures
+/// of a source and of other systems that differ by a factor of thousands.
 pub fn kinds() -> Run {
     let mut kinds = run(4_000);
     let mut half = run(2_000).rows.remove(0);
@@ -173,7 +179,7 @@ fn segment(
     table.outstanding.push(outstanding);
 }
 
-/// Every second segment is acknowledged, and what follows from that is written down.
+/// Acknowledges a segment, and notes window and round-trip time.
 fn acknowledged(first: &mut Endpoint, second: &mut Endpoint, at_ns: u64, ack: u64, jitter: u64) {
     let arrives_ns = at_ns + RTT_NS;
     segment(&mut second.sent, at_ns + RTT_NS / 2, (1, ack), 0, 0, 0);
