@@ -10,9 +10,9 @@ use std::io::ErrorKind;
 
 use anyhow::{Context, Result, bail};
 
-use crate::repository;
+use crate::{api, repository};
 
-/// Write the pages that are generated from the code: docs/knobs.md, docs/experiment.schema.json.
+/// Write the pages that are generated from the code: docs/knobs.md, docs/experiment.schema.json, docs/api.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -25,11 +25,13 @@ pub struct Arguments {
 }
 
 /// Each page's path below the root, and its text.
-fn pages() -> [(&'static str, String); 2] {
-    [
+fn pages() -> Result<Vec<(&'static str, String)>> {
+    let mut pages = vec![
         ("docs/knobs.md", fullpipe_lab::knobs_markdown()),
         ("docs/experiment.schema.json", fullpipe_lab::schema()),
-    ]
+    ];
+    pages.extend(api::listings()?);
+    Ok(pages)
 }
 
 /// Writes the pages or, with `--check`, names those that are out of date.
@@ -41,7 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.check && !stale.is_empty() {
         bail!("out of date: {}; run `cargo xtask docs`", stale.join(", "));
     }
-    for (path, text) in pages() {
+    for (path, text) in pages()? {
         if !stale.contains(&path) {
             println!("{path}: up to date");
             continue;
@@ -62,7 +64,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 /// When a page exists and can't be read.
 pub fn stale() -> Result<Vec<&'static str>> {
     let mut stale = Vec::new();
-    for (path, text) in pages() {
+    for (path, text) in pages()? {
         let written = match fs::read_to_string(repository::root().join(path)) {
             Ok(written) => written,
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),

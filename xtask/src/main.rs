@@ -5,6 +5,7 @@
 //!
 //! No task is implemented in this file; each has a module of its own.
 
+mod api;
 mod bench;
 mod docs;
 mod repository;
