@@ -5,6 +5,8 @@
 //! means the same with every preset. The table's rows are in `alias/table`, the
 //! paste-ready forms in `alias/set_by`.
 
+mod present;
+mod row;
 mod set_by;
 mod table;
 #[cfg(test)]
@@ -19,80 +21,14 @@ use alloc::{
 
 use fullpipe_pool::knobs::{KnobError, parse_count};
 
+pub use row::{Alias, Meaning, NotExpressible};
 pub use set_by::SetBy;
 pub use table::{ALIASES, NOT_EXPRESSIBLE};
-
-use crate::config::Config;
 
 /// Bytes of a page, in which Linux counts `tcp_mem`.
 const PAGE: u64 = 4_096;
 /// Bytes of each block of a pool that `tcp_mem` has sized.
 const BLOCK: u64 = 2_048;
-/// Smallest first number of `tcp_wmem` and `tcp_rmem`, in bytes.
-const LEAST_BUFFER: u64 = 4_096;
-
-/// Relation between the value of an alias and the value of its knob.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meaning {
-    /// The same value.
-    Same,
-    /// A number of pieces of this many bytes each.
-    Pieces(u64),
-    /// A whole number of time units: the unit that follows the number.
-    Time(&'static str),
-    /// On and off as the system writes them.
-    Switch {
-        /// Value that turns the knob on.
-        on: &'static str,
-        /// Value that turns it off.
-        off: &'static str,
-    },
-    /// One word for another: the alias's value and the knob's.
-    Words(&'static [(&'static str, &'static str)]),
-    /// "least default most" in bytes: the knob is the default, and the knob named
-    /// here the most. No buffer shrinks below its default, so any least is met.
-    Bounds(&'static str),
-    /// Half of the knob's bytes: the system doubles what is set.
-    Doubled,
-    /// Half of the knob's bytes; the knob named here, which would let the buffer
-    /// grow, is cleared.
-    DoubledForGood(&'static str),
-    /// Percent of a buffer that is window, as a power of two: 1 is half of it, 2
-    /// three quarters; 0 is all of it, and below zero it is that power.
-    WindowScale,
-    /// "low pressure high" in pages of memory. The knob is the number of blocks;
-    /// these are their size and the percentages of them.
-    Memory([&'static str; 4]),
-}
-
-/// A name of another system for a knob.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Alias {
-    /// The name, spelled as that system spells it.
-    pub name: &'static str,
-    /// The preset of that system.
-    pub preset: &'static str,
-    /// The knob, the first of two where the meaning names another.
-    pub knob: &'static str,
-    /// Relation between the alias's value and the knob's.
-    pub meaning: Meaning,
-    /// Command, call or configuration line that sets it.
-    pub set_by: SetBy,
-    /// Difference between the system's behaviour and the knob's, where the knob
-    /// cannot express it exactly.
-    pub differs: Option<&'static str>,
-}
-
-/// A setting of another system that no knob expresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotExpressible {
-    /// The name, spelled as that system spells it.
-    pub name: &'static str,
-    /// The preset of that system.
-    pub preset: &'static str,
-    /// Behaviour of the stack instead, in a sentence.
-    pub instead: &'static str,
-}
 
 /// Returns the alias called `name`.
 pub fn find(name: &str) -> Option<&'static Alias> {
@@ -225,56 +161,6 @@ impl Alias {
             Meaning::Memory(_) => {
                 memory(text).ok_or_else(|| refused("three numbers of pages that do not fall"))
             }
-        }
-    }
-
-    /// Returns the alias's value under `config`; `None` where it cannot express what
-    /// is set.
-    pub fn present(&self, config: &Config) -> Option<String> {
-        let knob = match self.meaning {
-            Meaning::Bounds(most) => most,
-            _ => self.knob,
-        };
-        self.value_for(config, &config.get(knob)?)
-    }
-
-    /// Returns the alias's value that gives its knob `wanted`, rounded up to a value
-    /// that the system can express, everything else as in `config`; `None` where it
-    /// cannot.
-    pub fn value_for(&self, config: &Config, wanted: &str) -> Option<String> {
-        let number = || wanted.parse::<u64>().ok();
-        let knob = |name| config.get(name)?.parse::<u64>().ok();
-        match self.meaning {
-            Meaning::Same => Some(wanted.to_string()),
-            Meaning::Pieces(size) => Some(number()?.div_ceil(size).to_string()),
-            Meaning::Time(unit) => {
-                let time: fullpipe_pool::Duration = wanted.parse().ok()?;
-                let each = if unit == "ms" { 1_000 } else { 1_000_000 };
-                Some(time.as_micros().div_ceil(each).to_string())
-            }
-            Meaning::Switch { on, off } => Some(
-                match wanted.parse::<bool>().ok()? {
-                    true => on,
-                    false => off,
-                }
-                .to_string(),
-            ),
-            Meaning::Words(words) => {
-                let found = words.iter().find(|(_, knob)| *knob == wanted);
-                found.map(|(own, _)| own.to_string())
-            }
-            Meaning::Doubled => Some(number()?.div_ceil(2).to_string()),
-            // A buffer that an application has set stays so.
-            Meaning::DoubledForGood(tuned) => {
-                (knob(tuned)? == 0).then_some(number()?.div_ceil(2).to_string())
-            }
-            Meaning::Bounds(tuned) => {
-                let (default, most) = (knob(self.knob)?, number()?);
-                let is_tuned = knob(tuned)? > default;
-                let least = LEAST_BUFFER.min(default);
-                is_tuned.then(|| format!("{least} {default} {}", most.max(default)))
-            }
-            Meaning::WindowScale | Meaning::Memory(_) => None,
         }
     }
 

@@ -3,7 +3,10 @@
 //! Rule: a name is a row, with its relation to the knob, the way in which its system
 //! sets it, and the difference where the knob is not exactly the same.
 
-use super::{Alias, Meaning, NotExpressible, SetBy};
+use super::{
+    row::{Alias, Meaning, NotExpressible},
+    set_by::SetBy,
+};
 
 /// Payload of one of NetBurner's buffers, in which it counts everything.
 const NETBURNER_BUFFER: u64 = 1_500;

@@ -1,0 +1,67 @@
+//! The value of an alias under a configuration.
+//!
+//! Rule: this file reads a configuration and changes none. `alias` translates in
+//! the other direction.
+
+use alloc::{
+    format,
+    string::{String, ToString},
+};
+
+use super::row::{Alias, Meaning};
+use crate::config::Config;
+
+/// Smallest first number of `tcp_wmem` and `tcp_rmem`, in bytes.
+const LEAST_BUFFER: u64 = 4_096;
+
+impl Alias {
+    /// Returns the alias's value under `config`; `None` where it cannot express what
+    /// is set.
+    pub fn present(&self, config: &Config) -> Option<String> {
+        let knob = match self.meaning {
+            Meaning::Bounds(most) => most,
+            _ => self.knob,
+        };
+        self.value_for(config, &config.get(knob)?)
+    }
+
+    /// Returns the alias's value that gives its knob `wanted`, rounded up to a value
+    /// that the system can express, everything else as in `config`; `None` where it
+    /// cannot.
+    pub fn value_for(&self, config: &Config, wanted: &str) -> Option<String> {
+        let number = || wanted.parse::<u64>().ok();
+        let knob = |name| config.get(name)?.parse::<u64>().ok();
+        match self.meaning {
+            Meaning::Same => Some(wanted.to_string()),
+            Meaning::Pieces(size) => Some(number()?.div_ceil(size).to_string()),
+            Meaning::Time(unit) => {
+                let time: fullpipe_pool::Duration = wanted.parse().ok()?;
+                let each = if unit == "ms" { 1_000 } else { 1_000_000 };
+                Some(time.as_micros().div_ceil(each).to_string())
+            }
+            Meaning::Switch { on, off } => Some(
+                match wanted.parse::<bool>().ok()? {
+                    true => on,
+                    false => off,
+                }
+                .to_string(),
+            ),
+            Meaning::Words(words) => {
+                let found = words.iter().find(|(_, knob)| *knob == wanted);
+                found.map(|(own, _)| own.to_string())
+            }
+            Meaning::Doubled => Some(number()?.div_ceil(2).to_string()),
+            // A buffer that an application has set stays so.
+            Meaning::DoubledForGood(tuned) => {
+                (knob(tuned)? == 0).then_some(number()?.div_ceil(2).to_string())
+            }
+            Meaning::Bounds(tuned) => {
+                let (default, most) = (knob(self.knob)?, number()?);
+                let is_tuned = knob(tuned)? > default;
+                let least = LEAST_BUFFER.min(default);
+                is_tuned.then(|| format!("{least} {default} {}", most.max(default)))
+            }
+            Meaning::WindowScale | Meaning::Memory(_) => None,
+        }
+    }
+}
