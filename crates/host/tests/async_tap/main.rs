@@ -42,13 +42,14 @@ fn start() -> Runtime {
     let mut options = DeviceOptions::new("tap:fpasync".parse().expect("a device"));
     options.host_address = Some("10.8.1.1/24".parse().expect("an address"));
     let mut config = Config::default();
-    // Memory for every connection at once: without it, connections that were closed
-    // with unsent payload are aborted, as Linux does (TCPAbortOnMemory).
+    // Room for every connection at once. Beyond these numbers connections that were
+    // closed with unsent payload are aborted, as Linux does (TCPAbortOnMemory).
     for (knob, value) in [
         ("stack.connections", "2000"),
         ("stack.backlog", "1000"),
         ("stack.half_open", "1000"),
         ("stack.half_open_per_source", "1000"),
+        ("stack.orphans", "1000"),
         ("pool.blocks", "65536"),
     ] {
         config.set(knob, value).expect("it is in range");
