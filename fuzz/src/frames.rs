@@ -31,7 +31,7 @@ const PAYLOAD_START: usize = IP_START + Ipv4Header::LEN;
 /// Room for one frame; longer payloads are cut.
 pub type Frame = [u8; 2048];
 
-/// What the stack said last in a TCP segment: enough to answer it.
+/// The numbers of the stack's last TCP segment: enough to answer it.
 #[derive(Clone, Copy, Default)]
 pub struct LastSegment {
     /// Port of the stack.
@@ -40,7 +40,7 @@ pub struct LastSegment {
     pub peer_port: u16,
     /// The next sequence number it will use.
     pub next: u32,
-    /// What it has acknowledged.
+    /// Its acknowledgement number.
     pub acked: u32,
 }
 

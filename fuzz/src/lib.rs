@@ -1,4 +1,4 @@
-//! What the fuzzers check, apart from the fuzzer that drives it.
+//! The checks of the fuzzers, apart from the fuzzer that drives them.
 //!
 //! The one rule: each property is a function of bytes alone, so that a crash
 //! found by a fuzzer is replayed by handing the same bytes to the same function.

@@ -1,4 +1,4 @@
-//! What holds for each parser of the wire, whatever bytes it is shown.
+//! Properties that each parser of the wire keeps for any bytes.
 //!
 //! The one rule: what a parser accepts, its writer can write again, and the
 //! parser then reads the same. A panic anywhere is a failure of its own.

@@ -21,13 +21,13 @@ Examples:
   cargo xtask bench page                frames per second of the page (Chromium)
   cargo xtask bench kernel              fullpipe and the kernel over the same lossy link (root)
   cargo xtask bench kernel -- --help    what that one can be told")]
-pub struct Arguments {
+pub struct BenchArguments {
     /// This crate's benchmarks only
     #[arg(short, long)]
     package: Option<String>,
     /// Only benchmarks whose name contains this
     filter: Option<String>,
-    /// Arguments for the benchmark itself
+    /// BenchArguments for the benchmark itself
     #[arg(last = true)]
     more: Vec<String>,
 }
@@ -36,7 +36,7 @@ pub struct Arguments {
 ///
 /// # Errors
 /// When a benchmark does not build or fails.
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &BenchArguments) -> Result<()> {
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(repository::root()).arg("bench");
     match (&arguments.package, arguments.filter.as_deref()) {

@@ -18,7 +18,7 @@ use crate::{api, repository};
 Examples:
   cargo xtask docs             write them
   cargo xtask docs --check     only say whether they are up to date")]
-pub struct Arguments {
+pub struct DocsArguments {
     /// Write nothing; fail when a page is out of date
     #[arg(long)]
     check: bool,
@@ -38,7 +38,7 @@ fn pages() -> Result<Vec<(&'static str, String)>> {
 ///
 /// # Errors
 /// When a page can't be written, or is out of date under `--check`.
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &DocsArguments) -> Result<()> {
     let stale = stale()?;
     if arguments.check && !stale.is_empty() {
         bail!("out of date: {}; run `cargo xtask docs`", stale.join(", "));

@@ -32,12 +32,12 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    Test(test::Arguments),
-    Tidy(tidy::Arguments),
-    Soak(soak::Arguments),
-    Docs(docs::Arguments),
-    Bench(bench::Arguments),
-    Screenshots(screenshots::Arguments),
+    Test(test::TestArguments),
+    Tidy(tidy::TidyArguments),
+    Soak(soak::SoakArguments),
+    Docs(docs::DocsArguments),
+    Bench(bench::BenchArguments),
+    Screenshots(screenshots::ScreenshotsArguments),
 }
 
 /// Exit codes: 0 done, 1 something failed, 2 the command line was wrong (clap's own).

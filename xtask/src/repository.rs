@@ -1,4 +1,4 @@
-//! Where the repository is, and which files are its own.
+//! The repository's root, and the files that people wrote in it.
 //!
 //! The one rule: paths handed out are relative to the root and use `/`, so that
 //! messages and exception lists read the same on every machine.

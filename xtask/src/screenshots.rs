@@ -20,7 +20,7 @@ use crate::test::tools;
 #[command(after_help = "\
 Example:
   cargo xtask screenshots")]
-pub struct Arguments {}
+pub struct ScreenshotsArguments {}
 
 /// Folder of the pictures.
 const FOLDER: &str = "docs/images";
@@ -86,7 +86,7 @@ const PICTURES: [Picture; 6] = [
 ///
 /// # Errors
 /// When there is no browser, or a run or a picture fails.
-pub fn run_all(_: &Arguments) -> Result<()> {
+pub fn run_all(_: &ScreenshotsArguments) -> Result<()> {
     let missing = tools::prepare_browser();
     ensure!(missing.is_empty(), "{}", missing.join("; "));
     let folder = repository::root().join(FOLDER);

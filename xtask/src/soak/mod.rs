@@ -40,8 +40,8 @@ Examples:
   cargo xtask soak --world 1234 --pcap w.pcapng capture the frames of its hosts
   cargo xtask soak --verdicts                   200 worlds of known bottlenecks: are they named?
   cargo xtask soak --verdicts --world 17        one of them, its file and its verdict")]
-pub struct Arguments {
-    /// How many worlds to run [default: 2000, or 200 with --verdicts]
+pub struct SoakArguments {
+    /// Number of worlds to run [default: 2000, or 200 with --verdicts]
     #[arg(long, value_name = "N")]
     worlds: Option<u64>,
     /// The seed of the first world; the others follow it
@@ -59,7 +59,7 @@ pub struct Arguments {
     /// Start worlds for this long, however many that are
     #[arg(long, value_name = "S", conflicts_with = "worlds")]
     seconds: Option<u64>,
-    /// How long to fuzz the stack (and, together, the parsers as long again); 0 leaves it out
+    /// Time to fuzz the stack, and as long again for all parsers together; 0 leaves both out
     #[arg(long, default_value_t = 60, value_name = "S")]
     fuzz_seconds: u64,
     /// Run worlds with one known bottleneck instead, compare it with the verdict, and take the advice
@@ -74,7 +74,7 @@ pub struct Arguments {
 ///
 /// # Errors
 /// When a world or a fuzzer failed, or the fuzzer can't be had.
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &SoakArguments) -> Result<()> {
     if let Some(file) = &arguments.replay {
         return replay(&WorldSource::File(file.clone()), arguments.pcap.as_deref());
     }

@@ -18,7 +18,7 @@ use indicatif::ProgressBar;
 const NAMED: f64 = 0.98;
 /// The share of advice that must help.
 const HELPED: f64 = 0.95;
-/// What predictions may miss at the median.
+/// Largest median error of the predictions, as a share.
 const MISSED: f64 = 0.15;
 
 /// Judges `worlds` worlds from `first` on, and prints who was taken for what.
@@ -92,7 +92,7 @@ fn judge_all(first: u64, worlds: u64, jobs: Option<usize>) -> Result<Vec<Judged>
         .collect()
 }
 
-/// Whether something about it is not as promised of most.
+/// Returns true for a world whose cause or prediction is wrong.
 fn is_remarkable(world: &Judged) -> bool {
     let missed = world.treated.as_ref().is_some_and(|treated| {
         !treated.helped || treated.error().is_some_and(|error| error > MISSED)

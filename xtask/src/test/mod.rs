@@ -33,7 +33,7 @@ Examples:
   cargo xtask test --strict           the same, and anything left out is a failure (as in CI)
   cargo xtask test --only clippy      one step
   cargo xtask test --only tests --only interop")]
-pub struct Arguments {
+pub struct TestArguments {
     /// Count each part left out as a failure
     ///
     /// Also switched on by the environment variable CI=true.
@@ -189,7 +189,7 @@ const OUTSIDE: &str =
 /// Runs the steps and prints the table and the closing line `N passed, N failed`.
 ///
 /// Nothing is printed after that line, so that whoever reads a log finds it.
-pub fn run(arguments: &Arguments) -> ExitCode {
+pub fn run(arguments: &TestArguments) -> ExitCode {
     let strict = arguments.strict || std::env::var("CI").is_ok_and(|value| value == "true");
     let steps: Vec<Step> = Step::value_variants()
         .iter()

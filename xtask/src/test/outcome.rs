@@ -1,4 +1,4 @@
-//! What came of each step, and the closing account of all of them.
+//! The result of each step, and the table of all of them.
 //!
 //! The one rule: a test that did not run is never counted as passed. Tests that
 //! are ignored in one step and run in a later one are not left out.
@@ -22,7 +22,7 @@ pub struct Outcome {
     pub ignored: BTreeMap<String, String>,
     /// Tests that did run, by name.
     pub ran: Vec<String>,
-    /// Why the whole step could not be run here.
+    /// Reasons for which the whole step could not be run here.
     pub left_out: Vec<String>,
 }
 
@@ -117,7 +117,7 @@ impl Summary {
         self.steps.push((step.to_owned(), took, outcome));
     }
 
-    /// How many tests and checks passed.
+    /// Number of tests and checks that passed.
     pub fn passed(&self) -> usize {
         self.steps
             .iter()
@@ -125,7 +125,7 @@ impl Summary {
             .sum()
     }
 
-    /// How many failed; under `strict` with those left out.
+    /// Number of those that failed; under `strict` with those left out.
     pub fn failed(&self) -> usize {
         let failed: usize = self
             .steps
@@ -140,7 +140,7 @@ impl Summary {
             }
     }
 
-    /// What was not run, in words.
+    /// Each test or step that was not run, with its reason.
     pub fn left_out(&self) -> Vec<String> {
         let mut left_out = Vec::new();
         for (step, _, outcome) in &self.steps {

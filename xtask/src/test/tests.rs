@@ -1,4 +1,4 @@
-//! What is counted, and what is named as left out.
+//! Counting of tests, second tries, and limits of steps.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

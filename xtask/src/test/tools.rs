@@ -20,10 +20,10 @@ const TOOLS: [Tool; 5] = [
     ("curl", "curl"),
 ];
 
-/// What the tests of the page need.
+/// Program that the tests of the page need.
 const BROWSER: [Tool; 1] = [("chromium", "chromium")];
 
-/// How long apt waits for another package command to end, in seconds.
+/// Longest wait of apt for another package command to end, in seconds.
 const APT_LOCK_S: u32 = 300;
 
 /// Makes sure everything is there; installs it when that is possible.
@@ -110,8 +110,8 @@ fn apt(arguments: &[&str]) -> bool {
     status.is_ok_and(|status| status.success())
 }
 
-/// Whether this machine lets us make a namespace and a TAP device in it; a
-/// container may be root and yet not allowed to.
+/// Makes and removes a network namespace with a TAP device, to see that it is
+/// allowed: root in a container may not be.
 fn namespace_with_tap() -> Result<(), String> {
     let name = format!("fullpipe-probe-{}", std::process::id());
     ip(&["netns", "add", &name]).map_err(|why| format!("no network namespaces here: {why}"))?;

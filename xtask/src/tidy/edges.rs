@@ -1,4 +1,4 @@
-//! Which crate may depend on which, as drawn in the design.
+//! Dependencies between crates, held against the drawing in the design.
 //!
 //! The one rule: dependencies point down. The table below is the drawing; cargo's
 //! own metadata is held against it.
@@ -64,7 +64,7 @@ const ALL_CRATES: [&str; 11] = [
     "fullpipe-report",
 ];
 
-/// What a core crate may take from others: crates that run without an operating system.
+/// Crates of others that a core crate may need: they are crates that run without an operating system.
 const CORE_LIBRARIES: [&str; 3] = ["hashbrown", "zerocopy", "siphasher"];
 
 /// Holds the workspace's dependencies against the drawing.

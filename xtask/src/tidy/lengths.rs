@@ -1,4 +1,4 @@
-//! How long files and functions are, and which are too long.
+//! Lengths of files and functions, held against the limits.
 //!
 //! The one rule: a length is a number of lines as an editor shows them, from
 //! `fn` to the closing brace, without the attributes and comments above it.
@@ -32,7 +32,7 @@ struct Length {
 }
 
 impl Lengths {
-    /// How many functions were measured.
+    /// Number of functions measured.
     pub fn functions(&self) -> usize {
         self.of
             .values()

@@ -33,7 +33,7 @@ Examples:
   cargo xtask tidy             check everything
   cargo xtask tidy --crate tcp only the findings of crates/tcp
   cargo xtask tidy --longest   also list the longest files and functions")]
-pub struct Arguments {
+pub struct TidyArguments {
     /// Also print the ten longest files and functions
     #[arg(long)]
     longest: bool,
@@ -146,7 +146,7 @@ fn check_crates(rust: &[RustFile]) -> Vec<Finding> {
 ///
 /// # Errors
 /// The findings, printed, and one line that counts them.
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &TidyArguments) -> Result<()> {
     let texts = repository::files(&[".rs", ".md", ".toml", ".sh", "run", ".js", ".html"])?;
     let glossary = texts.iter().find(|file| file.path == glossary::FILE);
     let replaced = glossary.map_or_else(Vec::new, |file| glossary::replaced(&file.text));

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use syn::{Attribute, Ident, Visibility};
 
+use super::exceptions::MIRRORS;
 use super::{Finding, RustFile, is_for_tests};
 
 /// Types and traits that each module sees without an import.
@@ -48,7 +49,7 @@ const PRELUDE: [&str; 33] = [
     "Vec",
 ];
 
-/// Where a name is defined.
+/// The definition of a name.
 struct Place<'a> {
     path: &'a str,
     line: usize,
@@ -59,7 +60,8 @@ struct Place<'a> {
 /// Looks at the files of one crate's `src`.
 pub fn check(files: &[&RustFile]) -> Vec<Finding> {
     let mut places: BTreeMap<String, Vec<Place>> = BTreeMap::new();
-    for file in files {
+    let mirrors = |path: &str| MIRRORS.iter().any(|(folder, _)| path.starts_with(folder));
+    for file in files.iter().filter(|file| !mirrors(&file.path)) {
         collect(&file.path, &file.syntax.items, &mut places);
     }
     let mut findings = Vec::new();

@@ -40,7 +40,7 @@ pub fn check(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// Whether `word` is in `line` and not a part of a longer word.
+/// Returns true when `word` is in `line` and is not a part of a longer word.
 fn stands_alone(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
         let before = line[..at].chars().next_back();
