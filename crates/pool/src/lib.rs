@@ -30,6 +30,7 @@ extern crate alloc;
 
 mod config;
 mod counters;
+mod index;
 pub mod knobs;
 mod pool;
 mod ranges;

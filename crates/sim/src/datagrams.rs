@@ -13,8 +13,8 @@ use crate::app::Amount;
 use crate::check::Violation;
 use crate::event_queue::Wakeup;
 use crate::flow::Side;
+use crate::ids::HostId;
 use crate::pattern::Pattern;
-use crate::world::HostId;
 
 /// Datagrams of one sender to one receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

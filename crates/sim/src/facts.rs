@@ -7,8 +7,8 @@
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::{Info, Limit, ReceiveLimit};
 
-use crate::World;
 use crate::flow::{FlowId, Side, Stage};
+use crate::world::World;
 
 /// The outcome at one end of a flow.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use std::fmt;
 
 use fullpipe_pool::Instant;
 
-use crate::Seed;
+use crate::ids::Seed;
 
 /// A violated rule in a world.
 #[derive(Clone, Debug, PartialEq, Eq)]

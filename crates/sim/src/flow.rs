@@ -7,11 +7,11 @@ use fullpipe::ConnectionId;
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::{CloseReason, Info};
 
-use crate::HostId;
 use crate::app::Application;
 use crate::arrivals::Arrivals;
 use crate::check::{pace::PaceChecker, repeats::RepeatChecker, windows::WindowChecker};
 use crate::event_queue::Wakeup;
+use crate::ids::HostId;
 use crate::meter::Meter;
 use crate::pattern::Pattern;
 use crate::waits::Waits;

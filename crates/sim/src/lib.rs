@@ -34,6 +34,7 @@ pub mod event_queue;
 mod facts;
 mod failure;
 mod flow;
+mod ids;
 pub mod link;
 mod meter;
 pub mod packet;
@@ -55,9 +56,10 @@ pub use device::{DeviceModel, Merge};
 pub use facts::{EndFacts, Facts};
 pub use failure::WorldFailure;
 pub use flow::{FlowId, Goal, Side, Stage};
+pub use ids::{HostId, LinkId, Seed, SwitchId};
 pub use link::LinkModel;
 pub use soak::{WorldSummary, soak, soak_captured};
-pub use world::{DatagramDemand, Deadline, HostId, LinkId, OverflowPlace, Seed, SwitchId, World};
+pub use world::{DatagramDemand, Deadline, OverflowPlace, World};
 pub use world_plan::{WorldFileError, WorldPlan};
 
 /// 1,024 bytes.

@@ -15,12 +15,12 @@ use fullpipe_pool::{Duration, Rng};
 
 use crate::app::{Amount, Ending, ReadPlan, Requests, WritePlan, WriteSize};
 use crate::device::{DeviceModel, Merge};
+use crate::ids::Seed;
 use crate::link::{
     BurstLoss, Codel, ETHERNET_HEADER_LEN, EcnThreshold, Hop, LinkModel, Queue, Radio, Reordering,
     TokenBucket,
 };
 use crate::rule::RuleAction;
-use crate::world::Seed;
 use crate::world_plan::{
     AppsPlan, FlowPlan, HostPlan, LinkPlan, OutagePlan, RulePlan, TransferPlan, WorldPlan,
 };

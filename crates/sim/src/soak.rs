@@ -14,7 +14,8 @@ use fullpipe_pool::{Duration, Instant};
 use crate::check::CheckCoverage;
 use crate::failure::WorldFailure;
 use crate::flow::Goal;
-use crate::world::{Deadline, HostId, LinkId, Seed, World};
+use crate::ids::{HostId, LinkId, Seed};
+use crate::world::{Deadline, World};
 use crate::world_plan::{OutagePlan, WorldPlan};
 
 /// The summary of a world that held.

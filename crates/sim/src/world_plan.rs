@@ -21,9 +21,10 @@ use crate::app::{
 use crate::cpu::CpuModel;
 use crate::device::DeviceModel;
 use crate::flow::FlowId;
+use crate::ids::{HostId, LinkId, Seed};
 use crate::link::{Direction, LinkModel};
 use crate::rule::{Rule, RuleAction};
-use crate::world::{HostId, LinkId, Seed, World};
+use crate::world::World;
 
 /// A world at time zero, and the impairments that it goes through.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -9,7 +9,8 @@ use core::net::Ipv4Addr;
 use zerocopy::byteorder::network_endian::U16;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use crate::{EtherType, MacAddress, WireError};
+use crate::error::WireError;
+use crate::ethernet::{EtherType, MacAddress};
 
 const HARDWARE_ETHERNET: u16 = 1;
 

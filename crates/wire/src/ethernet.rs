@@ -10,7 +10,7 @@ use core::str::FromStr;
 use zerocopy::byteorder::network_endian::U16;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use crate::WireError;
+use crate::error::WireError;
 
 /// A 48-bit Ethernet address, in the order it is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]

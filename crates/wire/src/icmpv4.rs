@@ -7,7 +7,8 @@
 use zerocopy::byteorder::network_endian::U16;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use crate::{Checksum, ChecksumPolicy, WireError};
+use crate::checksum::{Checksum, ChecksumPolicy};
+use crate::error::WireError;
 
 const ECHO_REPLY: u8 = 0;
 const UNREACHABLE: u8 = 3;

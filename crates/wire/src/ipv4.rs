@@ -9,7 +9,8 @@ use core::net::Ipv4Addr;
 use zerocopy::byteorder::network_endian::U16;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use crate::{Checksum, ChecksumPolicy, WireError};
+use crate::checksum::{Checksum, ChecksumPolicy};
+use crate::error::WireError;
 
 const DONT_FRAGMENT: u16 = 0x4000;
 const MORE_FRAGMENTS: u16 = 0x2000;

@@ -9,7 +9,9 @@ use core::net::IpAddr;
 use zerocopy::byteorder::network_endian::U16;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use crate::{Checksum, Protocol, WireError};
+use crate::checksum::Checksum;
+use crate::error::WireError;
+use crate::ipv4::Protocol;
 
 /// Offset of the checksum field in the header, in bytes.
 pub const CHECKSUM_OFFSET: usize = 6;

@@ -14,16 +14,14 @@ mod tests;
 mod usage;
 
 use crate::config::PoolConfig;
-use crate::ranges::RangeArena;
+use crate::index::NONE;
+use crate::ranges::arena::RangeArena;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 pub use pressure::Pressure;
 pub use usage::Holder;
 use usage::PoolUsage;
-
-/// The end of a chain of blocks.
-pub(crate) const NONE: u32 = u32::MAX;
 
 /// The packet memory of one stack: `block_count() x block_size()` bytes, and
 /// the nodes of all [`Ranges`](crate::Ranges).

@@ -3,7 +3,7 @@
 //! The one rule: a node is on the free list or in one set, never both. The order of
 //! a set's ranges is kept by the parent.
 
-use crate::pool::NONE;
+use crate::index::NONE;
 use alloc::vec::Vec;
 use core::{cell::Cell, ops::Range};
 

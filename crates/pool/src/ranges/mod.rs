@@ -6,12 +6,13 @@
 //! The nodes of all sets come from one arena inside the pool, allocated with it.
 //! The bytes themselves are in a [`Stream`](crate::Stream).
 
-mod arena;
+pub(crate) mod arena;
 #[cfg(test)]
 mod tests;
 
-use crate::pool::{NONE, Pool};
-pub(crate) use arena::RangeArena;
+use crate::index::NONE;
+use crate::pool::Pool;
+use arena::RangeArena;
 use core::fmt;
 use core::iter::FusedIterator;
 use core::ops::Range;

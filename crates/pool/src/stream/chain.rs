@@ -8,7 +8,8 @@
 //! A block is named by its distance from the head; the parent maps bytes to blocks.
 
 use super::Stream;
-use crate::pool::{NONE, Pool};
+use crate::index::NONE;
+use crate::pool::Pool;
 
 /// A block of the chain and its distance from the head.
 #[derive(Clone, Copy, Debug)]

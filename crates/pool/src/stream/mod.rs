@@ -16,7 +16,8 @@ mod slices;
 #[cfg(test)]
 mod tests;
 
-use crate::pool::{Holder, NONE, Pool};
+use crate::index::NONE;
+use crate::pool::{Holder, Pool};
 use chain::Cursor;
 use core::cell::Cell;
 pub use reserve::NoBlock;

@@ -4,7 +4,8 @@
 //! sent and retransmitted through `&Stream`.
 
 use super::Stream;
-use crate::pool::{NONE, Pool};
+use crate::index::NONE;
+use crate::pool::Pool;
 use core::iter::FusedIterator;
 use core::ops::Range;
 

@@ -3,7 +3,7 @@
 use fullpipe_pool::Instant;
 use fullpipe_tcp::SocketOption;
 
-use super::{ReadOutcome, Socket};
+use super::interface::{ReadOutcome, Socket};
 
 /// Returns the results that a test sets, and records the calls.
 #[derive(Debug, Default)]

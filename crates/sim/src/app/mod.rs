@@ -5,6 +5,7 @@
 //! application checks delivery. It runs after an event on its connection and at the
 //! time that it asked for.
 
+mod interface;
 mod query;
 mod reader;
 mod request;
@@ -16,83 +17,9 @@ mod fake;
 #[cfg(test)]
 mod tests;
 
+pub use interface::{Application, NextRun, ReadOutcome, Socket};
 pub use query::{QueryClient, QueryServer};
 pub use reader::{ReadPlan, Reader};
 pub use request::{Requester, Requests, Responder};
 pub use transfer::{Ending, Transfer};
 pub use writer::{Amount, WritePlan, WriteSize, Writer};
-
-use fullpipe_pool::Instant;
-use fullpipe_tcp::SocketOption;
-
-/// The result of a read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReadOutcome {
-    /// This many bytes, at least 1, all verified.
-    Bytes(u64),
-    /// No payload has arrived.
-    Empty,
-    /// The peer has closed its direction, and everything before was read.
-    End,
-}
-
-/// An application's side of its connection.
-pub trait Socket {
-    /// The current time.
-    fn now(&self) -> Instant;
-
-    /// Writes the next `len` bytes of the pattern, or as many as the stack accepts.
-    /// Returns the number of bytes accepted; 0 means that the send buffer is full.
-    fn write(&mut self, len: u64) -> u64;
-
-    /// Changes a setting of the connection.
-    fn set(&mut self, option: SocketOption);
-
-    /// Reads up to `len` bytes and verifies them.
-    fn read(&mut self, len: u64) -> ReadOutcome;
-
-    /// Closes the sending direction; everything written is still delivered.
-    fn shutdown(&mut self);
-
-    /// Closes the connection. Unread payload is lost, and the peer then gets a
-    /// reset.
-    fn close(&mut self);
-
-    /// Resets the connection.
-    fn abort(&mut self);
-
-    /// Vanishes: from now on no packet of this connection leaves this end or
-    /// arrives at it, and the peer is not informed.
-    fn vanish(&mut self);
-}
-
-/// The time of an application's next run. It also runs after each event on its
-/// connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NextRun {
-    /// After the next event.
-    OnEvent,
-    /// At this time at the latest.
-    At(Instant),
-    /// Never: the application has closed, aborted or vanished.
-    Done,
-}
-
-impl NextRun {
-    /// The earlier of the two.
-    #[must_use]
-    pub fn or(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::At(one), Self::At(two)) => Self::At(one.min(two)),
-            (Self::At(at), Self::OnEvent) | (Self::OnEvent, Self::At(at)) => Self::At(at),
-            (Self::OnEvent, Self::OnEvent) => Self::OnEvent,
-            (Self::Done, _) | (_, Self::Done) => Self::Done,
-        }
-    }
-}
-
-/// A program with one connection. It runs first when the connection is established.
-pub trait Application: std::fmt::Debug + Send {
-    /// Does everything that is possible now.
-    fn run(&mut self, socket: &mut dyn Socket) -> NextRun;
-}

@@ -7,7 +7,8 @@
 
 use fullpipe_pool::{Duration, Instant};
 
-use super::{Application, NextRun, ReadOutcome, Socket, Transfer};
+use super::interface::{Application, NextRun, ReadOutcome, Socket};
+use super::transfer::Transfer;
 
 /// The client.
 #[derive(Debug)]

@@ -6,7 +6,7 @@
 use fullpipe_pool::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
-use super::{NextRun, ReadOutcome, Socket};
+use super::interface::{NextRun, ReadOutcome, Socket};
 
 /// The rate at which a reader reads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

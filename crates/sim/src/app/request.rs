@@ -6,7 +6,7 @@
 use fullpipe_pool::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
-use super::{Application, NextRun, ReadOutcome, Socket};
+use super::interface::{Application, NextRun, ReadOutcome, Socket};
 
 /// The plan of client and server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

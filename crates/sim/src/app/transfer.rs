@@ -4,7 +4,9 @@
 //! Rule: an application that ends gracefully shuts down its sending direction,
 //! reads to the end, and only then closes, so no payload is lost.
 
-use super::{Application, NextRun, ReadPlan, Reader, Socket, WritePlan, Writer};
+use super::interface::{Application, NextRun, Socket};
+use super::reader::{ReadPlan, Reader};
+use super::writer::{WritePlan, Writer};
 use serde::{Deserialize, Serialize};
 
 /// The end of a transfer.

@@ -8,7 +8,7 @@ use fullpipe_pool::{Duration, Instant, Rng};
 use fullpipe_tcp::SocketOption;
 use serde::{Deserialize, Serialize};
 
-use super::{NextRun, Socket};
+use super::interface::{NextRun, Socket};
 
 /// The total amount written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

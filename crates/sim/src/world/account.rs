@@ -8,12 +8,13 @@ use fullpipe::counters::Discard;
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_wire::{Ipv4Header, UdpHeader};
 
-use super::{Host, HostId, World};
+use super::{Host, World};
 use crate::account::{
     DatagramAccount, DatagramReceiveLimit, DatagramSendLimit, Overflow, QueueDemand, QueueLevel,
 };
 use crate::cpu::Cpu;
 use crate::datagrams::{DatagramFlow, DatagramFlowId};
+use crate::ids::HostId;
 use crate::link::ETHERNET_HEADER_LEN;
 
 /// Bytes of a frame besides a datagram's payload: Ethernet, IP and UDP.

@@ -9,11 +9,12 @@ use std::net::SocketAddr;
 use fullpipe::{UdpId, UdpInfo};
 use fullpipe_pool::Duration;
 
-use super::{HostId, World, WorldEvent, address_of};
+use super::{World, WorldEvent, address_of};
 use crate::cpu::AppTask;
 use crate::datagrams::{DatagramFacts, DatagramFlow, DatagramFlowId, DatagramPlan, DatagramStep};
 use crate::failure::WorldFailure;
 use crate::flow::Side;
+use crate::ids::HostId;
 
 /// Port of the first receiver of datagrams; each receiver has its own.
 const FIRST_PORT: u16 = 10_000;

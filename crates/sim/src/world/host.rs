@@ -15,13 +15,14 @@ use fullpipe_pool::Instant;
 use rustc_hash::FxHashMap;
 
 use super::account::ReceiverLoad;
-use super::{HostId, LinkId, SERVER_PORT, World, WorldEvent, address_of};
+use super::{SERVER_PORT, World, WorldEvent, address_of};
 use crate::app::NextRun;
 use crate::cpu::Cpu;
 use crate::device::SimDevice;
 use crate::event_queue::Wakeup;
 use crate::failure::WorldFailure;
 use crate::flow::{EndId, FlowId, Side, Stage};
+use crate::ids::{HostId, LinkId};
 use crate::link::Direction;
 use crate::pcapng::TapId;
 use crate::socket::EndSocket;

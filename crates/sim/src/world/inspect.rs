@@ -7,10 +7,11 @@
 
 use fullpipe_pool::{Duration, Holder, Instant};
 
-use super::{HostId, World, WorldEvent};
+use super::{World, WorldEvent};
 use crate::check::silence;
 use crate::failure::WorldFailure;
 use crate::flow::{EndId, Flow, FlowId, Side, Stage};
+use crate::ids::HostId;
 use crate::soak::WorldSummary;
 
 /// The state of the checks of a whole world.

@@ -41,28 +41,13 @@ use crate::device::{DeviceModel, SimDevice};
 use crate::event_queue::{EventQueue, Wakeup};
 use crate::failure::WorldFailure;
 use crate::flow::{EndId, Flow, FlowEnd, FlowId};
+use crate::ids::{HostId, LinkId, Seed, SwitchId};
 use crate::link::{Direction, LinkEngine, LinkModel};
 use crate::pcapng::{Capture, LinkType, TapId};
 use crate::rule::Rule;
 use crate::socket::Scratch;
 pub use account::{DatagramDemand, OverflowPlace};
 use host::Host;
-
-/// The seed of everything random in a world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Seed(pub u64);
-
-/// A host of the world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct HostId(pub(crate) usize);
-
-/// A link of the world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct LinkId(pub(crate) usize);
-
-/// A switch of the world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SwitchId(pub(crate) usize);
 
 /// The longest time that a run may take, in virtual time from its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

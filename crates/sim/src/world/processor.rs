@@ -9,9 +9,10 @@
 use fullpipe::turn;
 use fullpipe_pool::Duration;
 
-use super::{HostId, World, WorldEvent};
+use super::{World, WorldEvent};
 use crate::cpu::{AppTask, Cpu, CpuModel};
 use crate::failure::WorldFailure;
+use crate::ids::HostId;
 
 impl World {
     /// Gives `host` a processor whose work takes time from now on. A model without

@@ -3,9 +3,10 @@
 //! Rule: an event is handled completely before the next is taken, and the next
 //! wake-up of every host and link involved is scheduled.
 
-use super::{Host, HostId, LinkId, Node, World, WorldEvent};
+use super::{Host, Node, World, WorldEvent};
 use crate::cpu::AppTask;
 use crate::failure::WorldFailure;
+use crate::ids::{HostId, LinkId};
 use crate::link::Direction;
 
 impl World {

@@ -7,7 +7,8 @@
 
 use fullpipe_wire::EthernetHeader;
 
-use super::{HostId, LinkId, Node, SwitchId, World, host_of};
+use super::{Node, World, host_of};
+use crate::ids::{HostId, LinkId, SwitchId};
 use crate::link::Direction;
 
 /// A switch.

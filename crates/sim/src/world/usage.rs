@@ -4,7 +4,8 @@
 
 use fullpipe_pool::Instant;
 
-use super::{HostId, LinkId, World};
+use super::World;
+use crate::ids::{HostId, LinkId};
 use crate::link::Transmission;
 
 impl World {

@@ -5,10 +5,11 @@
 
 use fullpipe_wire::{Checksum, ChecksumPolicy, EthernetHeader, Ipv4Header, Protocol};
 
-use super::{HostId, World};
+use super::World;
 use crate::check::{pace, rate};
 use crate::failure::WorldFailure;
 use crate::flow::{EndId, Side};
+use crate::ids::HostId;
 use crate::link::{Direction, ETHERNET_HEADER_LEN, LinkModel};
 use crate::packet::{Packet, TcpPacket};
 

@@ -4,9 +4,10 @@
 //! before anything can change it, and then the rules. Arriving frames are counted,
 //! not checked.
 
-use super::{HostId, LinkId, World, WorldEvent, address_of};
+use super::{World, WorldEvent, address_of};
 use crate::failure::WorldFailure;
 use crate::flow::{EndId, FlowId, Side, Stage};
+use crate::ids::{HostId, LinkId};
 use crate::link::Direction;
 use crate::packet::{Packet, TcpPacket};
 use crate::pcapng::{CaptureDirection, TapId};

@@ -8,7 +8,7 @@
 
 use core::fmt;
 
-use crate::WireError;
+use crate::error::WireError;
 
 const END: u8 = 0;
 const NO_OPERATION: u8 = 1;

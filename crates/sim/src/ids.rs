@@ -1,0 +1,19 @@
+//! The names of a world's parts, and its seed.
+//!
+//! Rule: an id is an index into the world that made it, and means nothing in another.
+
+/// The seed of everything random in a world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Seed(pub u64);
+
+/// A host of the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct HostId(pub(crate) usize);
+
+/// A link of the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LinkId(pub(crate) usize);
+
+/// A switch of the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SwitchId(pub(crate) usize);
