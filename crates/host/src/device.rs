@@ -18,7 +18,7 @@ const LINK_HEADER_MAX: usize = 18;
 /// [`receive`](Self::receive), and one calls [`send`](Self::send) and
 /// [`flush`](Self::flush); the two may run at the same moment.
 pub trait HostDevice: AsFd + Send + Sync {
-    /// What the device can do; fixed for its lifetime.
+    /// The capabilities of the device, fixed for its lifetime.
     fn capabilities(&self) -> Capabilities;
 
     /// Copies the next received frame into `buffer`, which has

@@ -8,7 +8,7 @@ use std::io;
 use crate::errno::check;
 
 /// Gives this thread, and every thread and process that it starts from now on, the
-/// real-time `priority` (1 to 99, `SCHED_FIFO`): it runs as soon as it is woken,
+/// real-time `priority` (1 to 99, `SCHED_FIFO`): it runs at once when woken,
 /// before threads of lower priority and before all ordinary ones. The kernel's
 /// own stack runs in softirqs, before any thread; a stack that is measured beside
 /// it needs the same.

@@ -32,7 +32,7 @@ static TURN: Mutex<()> = Mutex::new(());
 /// `test` is the calling test's name, by which the process finds it again.
 ///
 /// # Panics
-/// When each try failed or exceeded its limit.
+/// If each try failed or exceeded its limit.
 pub fn apart(test: &str, wrapper: &[&str], body: fn()) {
     if env::var_os(INSIDE).is_some() {
         return body();
