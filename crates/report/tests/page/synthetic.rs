@@ -71,7 +71,11 @@ pub fn run(segments: u64) -> Run {
             );
         }
     }
-    let end_ns = at_ns + 2 * RTT_NS;
+    observed(first, second, at_ns + 2 * RTT_NS, segments)
+}
+
+/// A row of two ends, with limits, memory and a link.
+fn observed(mut first: Endpoint, mut second: Endpoint, end_ns: u64, segments: u64) -> Run {
     alternate(&mut first.limits, end_ns, segments / 5);
     alternate(&mut second.receive_limits, end_ns, segments / 5);
     alternate(&mut first.receive_limits, end_ns, 1);
