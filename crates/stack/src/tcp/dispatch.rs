@@ -177,8 +177,8 @@ impl TcpLayer {
         let tuple = peer.tuple;
         let iss = self.cookies.sequence(&tuple, &contents, host.now);
         // A window of zero reserves no memory.
-        let half_open = self.half_open(listener, peer, &contents.syn(syn), iss, 0, host);
-        let syn_ack = half_open.syn_ack(host.now);
+        let mut half_open = self.half_open(listener, peer, &contents.syn(syn), iss, 0, host);
+        let syn_ack = half_open.send_syn_ack(host.now);
         self.cookies.answer(tuple, &contents, syn_ack, host.now);
         host.counters.mib.tcp_syncookies_sent += 1;
         Ok(())

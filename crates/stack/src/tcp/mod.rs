@@ -471,8 +471,8 @@ impl TcpLayer {
         let Some(index) = self.syn_cache.first_due() else {
             return self.cookies.pop();
         };
-        let handshake = self.syn_cache.at(index);
-        let due = (handshake.tuple, handshake.half_open.syn_ack(now));
+        let handshake = self.syn_cache.at_mut(index);
+        let due = (handshake.tuple, handshake.half_open.send_syn_ack(now));
         self.syn_cache.answered(index);
         let deadline = self.syn_cache.deadline(index, &self.host_state.config, now);
         self.set_timer(Owner::Handshake(index), Some(deadline));

@@ -132,6 +132,11 @@ impl SynCache {
         &self.entries[index]
     }
 
+    /// Returns the handshake in slot `index`, to be changed.
+    pub(crate) fn at_mut(&mut self, index: u32) -> &mut Handshake {
+        &mut self.entries[index]
+    }
+
     /// Returns the number of handshakes in progress.
     pub(crate) fn len(&self) -> u32 {
         self.entries.len()

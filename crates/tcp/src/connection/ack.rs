@@ -31,7 +31,7 @@ impl Connection {
                 self.wants_output = true;
                 return Err(DiscardReason::AckOfUnsent);
             }
-            self.establish(segment, env);
+            self.establish(segment, self.recovery.timeouts(), env);
         }
         self.check_ack_range(ack, env)?;
         self.unanswered = 0;
@@ -196,9 +196,6 @@ impl Connection {
             self.rtt.add_sample(rtt, env.config);
             self.record_rtt(rtt, env);
         }
-        if advanced {
-            self.rtt.end_backoff();
-        }
         sample
     }
 
@@ -283,6 +280,10 @@ impl Connection {
             if self.send.outstanding() > 0 {
                 self.arm_retransmit(env);
             }
+        }
+        if self.probes > 0 && self.send.window_room() > 0 {
+            // The backoff was of window probes, which the peer has answered.
+            self.rtt.end_backoff();
         }
         if self.progress_at == env.now || self.send.window_room() > 0 {
             self.probes = 0;

@@ -23,6 +23,10 @@ use crate::{
     trace::TraceEvent,
 };
 
+/// Lost SYNs or SYN-ACKs after which the initial window is one segment (RFC 5681 §3.1). One may be
+/// lost by chance: RFC 6928 §2 lets a sender keep the larger window then.
+const LOST_SYNS: u32 = 2;
+
 /// Inputs of an open.
 #[derive(Clone, Copy, Debug)]
 pub struct ActiveOpen {
@@ -56,6 +60,9 @@ pub struct HalfOpen {
     pub timestamp_offset: u32,
     agreed: Agreed,
     offer: Offer,
+    /// SYN-ACKs sent so far, and when the last one left.
+    syn_acks: u8,
+    syn_ack_at: Instant,
 }
 
 impl HalfOpen {
@@ -91,6 +98,8 @@ impl HalfOpen {
                 ..Agreed::new(offer, &syn.options, config)
             },
             offer,
+            syn_acks: 0,
+            syn_ack_at: Instant::ZERO,
         }
     }
 
@@ -101,8 +110,11 @@ impl HalfOpen {
         backing(self.window, size).div_ceil(size) as u32
     }
 
-    /// Returns the SYN-ACK as it leaves at `now`.
-    pub fn syn_ack(&self, now: Instant) -> SegmentOut {
+    /// Makes the SYN-ACK that leaves at `now`, and notes its time: the ACK of the only one is a
+    /// round-trip sample (RFC 6298 §3), that of several is not.
+    pub fn send_syn_ack(&mut self, now: Instant) -> SegmentOut {
+        self.syn_acks = self.syn_acks.saturating_add(1);
+        self.syn_ack_at = now;
         let timestamps = TimestampClock::new(self.timestamp_offset, self.ts_recent, now);
         SegmentOut {
             window: self.window,
@@ -231,7 +243,11 @@ impl Connection {
         });
         let next = half_open.iss + 1;
         connection.send.snd_nxt = next;
-        connection.establish(ack, env);
+        if half_open.syn_acks == 1 && !half_open.agreed.timestamps {
+            let rtt = env.now.since(half_open.syn_ack_at);
+            connection.rtt.add_sample(rtt, env.config);
+        }
+        connection.establish(ack, half_open.syn_acks.saturating_sub(1).into(), env);
         env.counters.passive_opens += 1;
         Some(connection)
     }
@@ -311,15 +327,15 @@ impl Connection {
     }
 
     /// Completes the handshake: `segment` carries the ACK of this side's SYN
-    /// and the first window.
-    pub(super) fn establish(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
+    /// and the first window; `retries` counts SYNs or SYN-ACKs beyond the first.
+    pub(super) fn establish(&mut self, segment: &Segment<'_>, retries: u32, env: &mut Env<'_>) {
         let next = self.send.iss + 1;
-        let retried = self.recovery.timeouts() > 0;
         if self.send.outstanding() > 0 {
             self.update_recovery(segment, env);
         }
         self.sample(segment, true, env);
-        if retried {
+        self.rtt.end_backoff();
+        if retries > 0 {
             self.rtt.distrust_handshake();
         }
         self.send.snd_una = next;
@@ -332,7 +348,10 @@ impl Connection {
         self.send
             .set_window(segment.seq, segment.ack, u32::from(segment.window) << scale);
         self.timers.retransmit.clear();
-        let start = start_of(env.config, self.mss(env), self.send.iss.0);
+        let mut start = start_of(env.config, self.mss(env), self.send.iss.0);
+        if retries >= LOST_SYNS {
+            start.cwnd = start.mss;
+        }
         self.congestion.restart(&start);
         self.progress_at = env.now;
         self.transition(super::Trigger::HandshakeDone, env);

@@ -93,7 +93,7 @@ impl Connection {
         }
         self.take_syn(segment, env);
         if acceptable_ack {
-            self.establish(segment, env);
+            self.establish(segment, self.recovery.timeouts(), env);
             self.demand_ack();
             self.take_payload_and_fin(segment, env);
         } else {

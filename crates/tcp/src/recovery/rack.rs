@@ -128,8 +128,15 @@ impl Rack {
         if !self.reordering_seen && impatient {
             return Duration::ZERO;
         }
-        let min_rtt = path.min_rtt.unwrap_or(path.srtt);
-        (min_rtt * u32::from(self.quarters) / 4).min(path.srtt)
+        // Before the first sample the round trip of the segment that has just arrived is the
+        // only one known: RFC 8985 §6.2 step 1 comes before step 5.
+        let min_rtt = path.min_rtt.unwrap_or(self.rtt);
+        let most = if path.srtt.is_zero() {
+            self.rtt
+        } else {
+            path.srtt
+        };
+        (min_rtt * u32::from(self.quarters) / 4).min(most)
     }
 
     /// Marks lost ranges. Returns their bytes and the deadline of the

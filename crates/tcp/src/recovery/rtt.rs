@@ -57,7 +57,9 @@ impl Rtt {
         self.backoff = self.backoff.saturating_add(1);
     }
 
-    /// Ends the backoff.
+    /// Ends the backoff without a sample: the handshake is complete, or a window has opened.
+    /// An ACK of a retransmission does not (Karn; RFC 9293 §3.8.1, MUST-19): on a path that
+    /// became longer than the timeout every segment would otherwise leave twice.
     pub fn end_backoff(&mut self) {
         self.backoff = 0;
     }

@@ -342,7 +342,8 @@ impl Pair {
         let end = &mut self.ends[in_transit.to];
         if segment.has(TcpFlags::SYN) && !segment.has(TcpFlags::ACK) {
             let open = open(&end.config, 77);
-            let half_open = HalfOpen::from_syn(&segment, open, &end.config, &end.pool, u32::MAX);
+            let mut half_open =
+                HalfOpen::from_syn(&segment, open, &end.config, &end.pool, u32::MAX);
             let SegmentOut {
                 seq,
                 ack,
@@ -351,7 +352,7 @@ impl Pair {
                 options,
                 ecn,
                 ..
-            } = half_open.syn_ack(now);
+            } = half_open.send_syn_ack(now);
             let to = 1 - in_transit.to;
             let due = now + self.delay;
             self.path.push_back(InTransit {
