@@ -43,6 +43,9 @@ pub struct AckSample {
     pub now: Instant,
     /// Delivery rate sample that the ACK completed.
     pub rate: RateSample,
+    /// Bytes by which slow start may grow the window: delivered since the cumulative ACK last
+    /// advanced, 0 for an ACK that does not advance it. RFC 5681 §3.1, RFC 3042 §2.
+    pub acked: u32,
     /// Bytes in flight after the ACK and after the losses that it revealed.
     pub in_flight: u32,
     /// Effective segment size.

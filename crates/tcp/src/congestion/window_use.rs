@@ -11,6 +11,8 @@
 pub struct WindowUse {
     this_round: bool,
     last_round: bool,
+    /// Bytes SACKed since the cumulative ACK last advanced.
+    sacked: u32,
 }
 
 impl WindowUse {
@@ -19,6 +21,7 @@ impl WindowUse {
         Self {
             this_round: false,
             last_round: false,
+            sacked: 0,
         }
     }
 
@@ -36,5 +39,25 @@ impl WindowUse {
             self.last_round = core::mem::take(&mut self.this_round);
         }
         self.this_round || self.last_round
+    }
+
+    /// Returns the bytes that an ACK lets the window grow by: [`AckSample::acked`].
+    ///
+    /// An ACK that reports `delivered` bytes and does not advance the cumulative ACK changes
+    /// nothing (RFC 3042 §2); its bytes count with the ACK that `advanced` it next, unless a loss
+    /// is under repair by then.
+    ///
+    /// [`AckSample::acked`]: super::control::AckSample::acked
+    pub fn growth(&mut self, delivered: u32, advanced: bool, repairing: bool) -> u32 {
+        if repairing {
+            self.sacked = 0;
+        } else if !advanced {
+            self.sacked = self.sacked.saturating_add(delivered);
+        }
+        if advanced {
+            delivered.saturating_add(core::mem::take(&mut self.sacked))
+        } else {
+            0
+        }
     }
 }

@@ -118,6 +118,9 @@ impl Connection {
             self.recovery.pace(&out, advanced, ssthresh, mss);
         }
         let sample = AckSample {
+            acked: self
+                .window_use
+                .growth(out.delivered, advanced, recovering),
             rate: sample,
             now: env.now,
             in_flight: self.recovery.board().in_flight(),

@@ -506,6 +506,9 @@ impl Recovery {
         self.window = self.window.saturating_sub(lost);
         if lost > 0 && self.phase == RecoveryPhase::Open {
             let change = self.on_loss(input.snd_una, input.snd_nxt, lost, arena);
+            // No ACK grants the first retransmission here: it leaves at once (RFC 9937 §6.2,
+            // RFC 8985 §6.2 step 5).
+            self.window = self.window.saturating_add(input.path.mss);
             return (change, reordering_deadline);
         }
         (RecoveryChange::Unchanged, reordering_deadline)

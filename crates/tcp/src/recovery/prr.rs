@@ -65,13 +65,9 @@ impl Prr {
                 .min(u32::MAX.into()) as u32;
             due.saturating_sub(self.out)
         } else {
-            let conservative = self.delivered.saturating_sub(self.out);
-            let limit = if is_safe {
-                conservative.max(delivered) + mss
-            } else {
-                conservative
-            };
-            limit.min(ssthresh - in_flight)
+            let behind = self.delivered.saturating_sub(self.out);
+            let safe = if is_safe { mss } else { 0 };
+            (behind.max(delivered) + safe).min(ssthresh - in_flight)
         };
         // The first retransmission always leaves: the peer waits for it.
         let send = if self.out == 0 { send.max(mss) } else { send };

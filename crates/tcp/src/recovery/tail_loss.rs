@@ -80,11 +80,16 @@ impl TailLoss {
             self.probe = None;
             return ProbeOutcome::NoLoss;
         }
-        if ack.after(probe.end) || !is_bare {
+        if ack.after(probe.end) {
             // A later segment arrived in order and no duplicate was reported:
             // the probe repaired a loss.
             self.probe = None;
             return ProbeOutcome::LossRepaired;
+        }
+        if is_bare {
+            // A duplicate ACK without a DSACK: the peer has no SACK to report the copy with.
+            self.probe = None;
+            return ProbeOutcome::NoLoss;
         }
         ProbeOutcome::Nothing
     }

@@ -98,7 +98,7 @@ impl Cubic {
         } else {
             L_UNPACED * sample.mss
         };
-        let acked = sample.rate.newly_acked.min(most);
+        let acked = sample.acked.min(most);
         let phase = match &mut self.hystart {
             None => SlowStartPhase::Standard,
             Some(hystart) => hystart.on_ack(sample.rate.rtt_us, sample.rate.round_start),
@@ -253,7 +253,7 @@ impl CongestionControl for Cubic {
             self.slow_start(sample);
         } else {
             self.hystart = None;
-            let acked = sample.rate.newly_acked;
+            let acked = sample.acked;
             self.curve
                 .advance(acked, sample.mss, sample.srtt_us, sample.now);
         }

@@ -86,7 +86,7 @@ impl CongestionControl for NewReno {
         if sample.recovering || !sample.has_tested(self.cwnd, self.ssthresh) {
             return;
         }
-        let acked = sample.rate.newly_acked;
+        let acked = sample.acked;
         if self.cwnd < self.ssthresh {
             let most = if self.paced {
                 u32::MAX

@@ -367,6 +367,7 @@ impl World {
         flow.max_rate = flow.max_rate.max(rate.rate());
         let sample = AckSample {
             now,
+            acked: rate.newly_acked,
             rate,
             in_flight: flow.in_flight(),
             mss: MSS,

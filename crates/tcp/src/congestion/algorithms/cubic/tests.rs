@@ -15,6 +15,7 @@ const MSS: u32 = 1_000;
 
 fn ack(now_ms: u64, newly_acked: u32) -> AckSample {
     AckSample {
+        acked: newly_acked,
         now: Instant::from_millis(now_ms),
         rate: RateSample {
             newly_acked,

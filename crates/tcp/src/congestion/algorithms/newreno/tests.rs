@@ -7,6 +7,7 @@ const MSS: u32 = 1_000;
 
 fn ack(newly_acked: u32) -> AckSample {
     AckSample {
+        acked: newly_acked,
         rate: RateSample {
             newly_acked,
             ..RateSample::default()
