@@ -12,7 +12,7 @@ use core::net::IpAddr;
 
 use fullpipe_pool::Instant;
 use fullpipe_tcp::{Connection, Env, IcmpError, SegmentOut, TcpState};
-use fullpipe_wire::{MacAddress, TcpHeader};
+use fullpipe_wire::{MacAddress, TcpFlags, TcpHeader};
 
 use crate::{
     counters::Discard,
@@ -340,7 +340,8 @@ impl Stack {
     fn write_reset(&mut self, packet: &mut [u8]) -> Option<BuiltPacket> {
         let reset = self.tcp.resets.first()?.clone();
         self.tcp.resets.pop();
-        self.tcp.host_state.counters.out_rsts += 1;
+        let is_reset = reset.segment.flags.contains(TcpFlags::RST);
+        self.tcp.host_state.counters.out_rsts += u64::from(is_reset);
         Some(self.write_bare(&reset.tuple, &reset.segment, packet))
     }
 

@@ -54,9 +54,16 @@ pub(crate) fn parse(
     })
 }
 
+/// Smallest MTU of an IPv4 link. RFC 791 §3.2.
+const LEAST_MTU: u16 = 68;
+
 fn path_error(message: Icmpv4Message, path_mtu_min: u16) -> Option<PathError> {
     match message {
         Icmpv4Message::Unreachable { code, next_hop_mtu } => Some(match code {
+            // No IPv4 link has a smaller MTU (RFC 791 §3.2).
+            UnreachableCode::FragmentationNeeded if (1..LEAST_MTU).contains(&next_hop_mtu) => {
+                return None;
+            }
             UnreachableCode::FragmentationNeeded => {
                 // Routers older than RFC 1191 report 0: the MTU is unknown.
                 PathError::FragmentationNeeded {

@@ -282,6 +282,16 @@ impl TcpLayer {
                 Ok(())
             }
             HandshakeAction::Reset => self.on_unexpected_ack(index, segment, mss_limit, host),
+            HandshakeAction::Challenge => {
+                let handshake = self.syn_cache.at(index);
+                let ack = handshake.half_open.challenge_ack(host.now);
+                self.host_state.counters.challenge_ack += 1;
+                let outcome = self.resets.queue(handshake.tuple, ack, host.now);
+                match outcome {
+                    Ok(()) => Ok(()),
+                    refused => self.count_refusal(refused),
+                }
+            }
             HandshakeAction::Discard => Err(Discard::TcpUselessInHandshake),
         }
     }
@@ -478,6 +488,15 @@ impl TcpLayer {
         self.start_handshake(listener, peer, segment, iss, host)
     }
 
+    /// Returns the counter of a segment that gets no connection, and perhaps no answer.
+    fn count_refusal(&self, outcome: Result<(), NoReset>) -> Result<(), Discard> {
+        match outcome {
+            Ok(()) | Err(NoReset::IsReset) => Err(Discard::TcpNoConnection),
+            Err(NoReset::QueueFull) => Err(Discard::TcpResetQueueFull),
+            Err(NoReset::RateLimited) => Err(Discard::TcpResetRateLimited),
+        }
+    }
+
     /// Answers a segment without a connection with a reset.
     fn answer_with_reset(
         &mut self,
@@ -485,11 +504,8 @@ impl TcpLayer {
         segment: &Segment<'_>,
         host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
-        match self.resets.answer(tuple, segment, host.now) {
-            Ok(()) | Err(NoReset::IsReset) => Err(Discard::TcpNoConnection),
-            Err(NoReset::QueueFull) => Err(Discard::TcpResetQueueFull),
-            Err(NoReset::RateLimited) => Err(Discard::TcpResetRateLimited),
-        }
+        let outcome = self.resets.answer(tuple, segment, host.now);
+        self.count_refusal(outcome)
     }
 
     /// Passes an ICMP error to the connection that may have sent the segment, which

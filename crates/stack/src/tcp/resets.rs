@@ -62,6 +62,16 @@ impl Resets {
         now: Instant,
     ) -> Result<(), NoReset> {
         let segment = SegmentOut::reset_for(segment).ok_or(NoReset::IsReset)?;
+        self.queue(tuple, segment, now)
+    }
+
+    /// Queues `segment`, a reset or a challenge ACK of a handshake.
+    pub(crate) fn queue(
+        &mut self,
+        tuple: FourTuple,
+        segment: SegmentOut,
+        now: Instant,
+    ) -> Result<(), NoReset> {
         if self.queue.len() == self.most {
             return Err(NoReset::QueueFull);
         }

@@ -57,6 +57,8 @@ pub(crate) enum HandshakeAction {
     Abort,
     /// The segment acknowledges what was never sent: answer with a reset.
     Reset,
+    /// The segment may be forged: answer with a challenge ACK (RFC 5961 §3.2).
+    Challenge,
     /// Discard the segment.
     Discard,
 }
@@ -188,9 +190,10 @@ impl Handshake {
     pub(crate) fn action_for(&self, segment: &Segment<'_>) -> HandshakeAction {
         let expected = self.half_open.irs + 1;
         if segment.has(TcpFlags::RST) {
-            let exact = segment.seq == expected;
-            return if exact {
+            return if segment.seq == expected {
                 HandshakeAction::Abort
+            } else if self.half_open.is_in_window(segment) {
+                HandshakeAction::Challenge
             } else {
                 HandshakeAction::Discard
             };

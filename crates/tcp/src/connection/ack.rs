@@ -44,7 +44,10 @@ impl Connection {
             self.agreed.snd_wscale
         };
         let window = u32::from(segment.window) << scale;
-        if ack.at_or_after(self.send.snd_una) && self.send.outstanding() > 0 {
+        // An ACK that a later one overtook may still report payload in its SACK blocks.
+        let reports = self.agreed.sack && !segment.options.sack.is_empty();
+        let is_old = ack.before(self.send.snd_una);
+        if self.send.outstanding() > 0 && (!is_old || reports) {
             self.on_ack(segment, env);
             if self.state == TcpState::Closed {
                 return Ok(());
@@ -118,9 +121,7 @@ impl Connection {
             self.recovery.pace(&out, advanced, ssthresh, mss);
         }
         let sample = AckSample {
-            acked: self
-                .window_use
-                .growth(out.delivered, advanced, recovering),
+            acked: self.window_use.growth(out.delivered, advanced, recovering),
             rate: sample,
             now: env.now,
             in_flight: self.recovery.board().in_flight(),
@@ -327,10 +328,11 @@ impl Connection {
             // A retransmission that fills a hole is acknowledged at once.
             let lone = !self.is_repairing() && board.in_flight() <= self.mss(env);
             let rto = self.rtt.rto(env.config);
-            let wait = TailLoss::timeout(self.rtt.srtt(), lone, rto);
-            if wait < rto {
-                self.timers.tail.set(env.now + wait);
-            }
+            let at = env.now + TailLoss::timeout(self.rtt.srtt(), lone, rto);
+            // A probe no later than the timeout takes its place (RFC 8985 §7.2); the probe
+            // starts the timeout again.
+            let timeout = self.timers.retransmit.get().unwrap_or(at);
+            self.timers.tail.set(at.min(timeout));
         }
     }
 

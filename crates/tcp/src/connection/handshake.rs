@@ -130,6 +130,19 @@ impl HalfOpen {
             && segment.ack == self.iss + 1
     }
 
+    /// Makes the ACK that answers a reset elsewhere in the window. RFC 5961 §3.2.
+    pub fn challenge_ack(&self, now: Instant) -> SegmentOut {
+        let timestamps = TimestampClock::new(self.timestamp_offset, self.ts_recent, now);
+        SegmentOut {
+            window: self.window >> self.agreed.rcv_wscale,
+            options: TcpOptions {
+                timestamps: self.agreed.timestamps.then(|| timestamps.option(now)),
+                ..TcpOptions::NONE
+            },
+            ..SegmentOut::bare(self.iss + 1, self.irs + 1, TcpFlags::ACK)
+        }
+    }
+
     /// Returns true if `segment` is inside the window that the SYN-ACK
     /// advertised.
     pub fn is_in_window(&self, segment: &Segment<'_>) -> bool {

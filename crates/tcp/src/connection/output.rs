@@ -59,9 +59,13 @@ impl Connection {
 
     fn reset(&mut self, seq: SeqNum, ack: Option<SeqNum>, env: &mut Env<'_>) -> SegmentOut {
         env.counters.out_rsts += 1;
-        match ack {
-            None => SegmentOut::bare(seq, SeqNum(0), TcpFlags::RST),
-            Some(ack) => SegmentOut::bare(seq, ack, TcpFlags::RST | TcpFlags::ACK),
+        let (ack, flags) = match ack {
+            None => (SeqNum(0), TcpFlags::RST),
+            Some(ack) => (ack, TcpFlags::RST | TcpFlags::ACK),
+        };
+        SegmentOut {
+            options: self.segment_options(false, env), // RFC 7323 §3.2
+            ..SegmentOut::bare(seq, ack, flags)
         }
     }
 
@@ -111,6 +115,8 @@ impl Connection {
         if !core::mem::take(&mut self.pending.tail_probe) {
             return None;
         }
+        // The probe took the place of the timeout, which must run again whatever comes of it.
+        self.arm_retransmit(env);
         if self.is_repairing() {
             return self.poll_repair_probe(env);
         }

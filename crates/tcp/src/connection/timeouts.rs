@@ -33,6 +33,7 @@ impl Connection {
             self.on_reordering_timeout(env);
         }
         if self.timers.tail.take_if_due(env.now) {
+            self.timers.retransmit.clear();
             self.pending.tail_probe = true;
             self.wants_output = true;
         }

@@ -7,12 +7,16 @@
 use core::ops::Range;
 
 use fullpipe_pool::{Holder, Instant, Pool, Ranges, Stream};
+use fullpipe_wire::SackBlocks;
 
 use super::{ack_policy::AckPolicy, autotune::RightSizing, edges::PastEdges};
 use crate::{
     SeqNum,
     seq::{offset_of, seq_of},
 };
+
+/// No offset of a stream: an unused place among the recent arrivals.
+pub(super) const NOT_RECENT: u64 = u64::MAX;
 
 /// Receive sequence variables and receive buffer. RFC 9293 §3.3.1.
 #[derive(Debug)]
@@ -36,9 +40,9 @@ pub struct ReceiveHalf {
     pub(super) fin: Option<SeqNum>,
     /// The peer's FIN was taken in order and counts in `rcv_nxt`.
     pub(super) fin_received: bool,
-    /// Offset of the out-of-order payload that arrived last: its range is the
-    /// first SACK block. RFC 2018 §4.
-    pub(super) newest: u64,
+    /// Offsets of the out-of-order payload that arrived last, newest first, in
+    /// different ranges: the order of SACK blocks. RFC 2018 §4.
+    pub(super) recent: [u64; SackBlocks::CAPACITY],
     /// Payload that arrived twice, to be reported in the next ACK. RFC 2883.
     pub(super) duplicate: Option<Range<u64>>,
     /// One past the last urgent byte announced. RFC 9293 §3.8.5.
@@ -76,7 +80,7 @@ impl ReceiveHalf {
             last_ack_sent: next,
             fin: None,
             fin_received: false,
-            newest: 0,
+            recent: [NOT_RECENT; SackBlocks::CAPACITY],
             duplicate: None,
             rcv_up: None,
             rcv_mss: 0,

@@ -9,7 +9,7 @@ use core::ops::Range;
 use fullpipe_pool::Pool;
 use fullpipe_wire::{SackBlock, SackBlocks};
 
-use super::half::ReceiveHalf;
+use super::half::{NOT_RECENT, ReceiveHalf};
 use crate::{DiscardReason, SeqNum};
 
 /// Result of taking a segment's payload.
@@ -132,7 +132,7 @@ impl ReceiveHalf {
                 }
             }
         }
-        self.newest = kept.start;
+        self.note_recent(kept.start);
         if self.stream.write_at(pool, kept.start, payload).is_err() {
             // Only an overcommitted pool gets here. The whole queue is
             // discarded, which is legal while it is not acknowledged (RFC 2018
@@ -147,6 +147,13 @@ impl ReceiveHalf {
     pub(super) fn forget_out_of_order(&mut self, pool: &mut Pool) {
         self.ranges.clear(pool);
         self.out_of_order = 0;
+    }
+
+    /// Notes that payload arrived at `offset` behind a hole: its range is reported first, then
+    /// those of the arrivals before it. RFC 2018 §4.
+    fn note_recent(&mut self, offset: u64) {
+        self.recent.rotate_right(1);
+        self.recent[0] = offset;
     }
 
     /// Returns true if `kept` continues the highest piece, as the next segment
@@ -203,17 +210,29 @@ impl ReceiveHalf {
         if let Some(duplicate) = self.duplicate.take() {
             blocks.push(block(duplicate, self));
         }
-        let newest = self
-            .ranges
-            .iter(pool)
-            .find(|range| range.contains(&self.newest));
-        let others = self
-            .ranges
-            .iter(pool)
-            .filter(|range| Some(range) != newest.as_ref());
-        for range in newest.clone().into_iter().chain(others) {
-            if blocks.len() >= most || !blocks.push(block(range, self)) {
-                break;
+        let mut recent: [Option<Range<u64>>; SackBlocks::CAPACITY] = Default::default();
+        let mut others = SackBlocks::NONE;
+        for range in self.ranges.iter(pool) {
+            match self.recent.iter().position(|offset| range.contains(offset)) {
+                Some(place) => recent[place] = Some(range),
+                None => _ = others.push(block(range, self)),
+            }
+        }
+        // One offset a range is enough, and keeps room for older ones.
+        for (offset, range) in self.recent.iter_mut().zip(&recent) {
+            if range.is_none() {
+                *offset = NOT_RECENT;
+            }
+        }
+        self.recent.sort_by_key(|offset| *offset == NOT_RECENT);
+        for range in recent.into_iter().flatten() {
+            if blocks.len() < most {
+                blocks.push(block(range, self));
+            }
+        }
+        for block in &others {
+            if blocks.len() < most {
+                blocks.push(*block);
             }
         }
         blocks

@@ -333,7 +333,7 @@ impl Recovery {
             (0, None)
         };
         if lost > 0 && self.phase == RecoveryPhase::Open {
-            change = self.on_loss(input.ack, input.snd_nxt, lost, arena);
+            change = self.on_loss(input.ack.latest(input.snd_una), input.snd_nxt, lost, arena);
         }
         AckOut {
             change,
@@ -390,7 +390,8 @@ impl Recovery {
             Some(blocks) => {
                 for block in blocks {
                     let (left, right) = (SeqNum(block.left), SeqNum(block.right));
-                    let credible = left.after(input.ack) && right.at_or_before(input.snd_nxt);
+                    let credible = left.after(input.ack.latest(input.snd_una))
+                        && right.at_or_before(input.snd_nxt);
                     if credible && left.before(right) {
                         board.on_sack(left..right, arena, &mut arrived);
                     }
@@ -456,14 +457,16 @@ impl Recovery {
         arena: &mut SentArena,
     ) -> RecoveryChange {
         let echoed_at = input.echoed_at.filter(|_| input.ack.after(input.snd_una));
-        if self.undo.is_spurious(echoed_at, newly.original_arrived) {
+        let is_over = input.ack.at_or_after(self.recover);
+        let is_needless = self.phase == RecoveryPhase::Fast && is_over && self.undo.sent_nothing();
+        if is_needless || self.undo.is_spurious(echoed_at, newly.original_arrived) {
             self.board.unmark_lost(arena);
             self.rack.on_undo();
             self.phase = RecoveryPhase::Open;
             self.undo.forget();
             return RecoveryChange::Spurious;
         }
-        if self.phase != RecoveryPhase::Open && input.ack.at_or_after(self.recover) {
+        if self.phase != RecoveryPhase::Open && is_over {
             self.phase = RecoveryPhase::Open;
             self.rack.on_recovery_over();
             self.undo.on_recovered();

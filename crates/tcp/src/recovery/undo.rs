@@ -106,6 +106,12 @@ impl UndoDetector {
         older || explained || (original_arrived && self.is_timeout)
     }
 
+    /// Returns true if the recovery has retransmitted nothing, and no retransmission of an earlier
+    /// one is outstanding: whatever arrives is an original.
+    pub const fn sent_nothing(&self) -> bool {
+        self.undo_marker.is_some() && !self.has_retransmitted && self.undo_retrans == 0
+    }
+
     /// Takes the end of the recovery: from here on only DSACKs can show that it
     /// was spurious.
     pub fn on_recovered(&mut self) {

@@ -102,7 +102,7 @@ fn a_segment_completes_repeats_or_ends_a_handshake() {
         (
             "a guessed reset",
             segment(rst, 102, 0),
-            HandshakeAction::Discard,
+            HandshakeAction::Challenge,
         ),
     ] {
         assert_eq!(handshake.action_for(&segment), expected, "{name}");
