@@ -1,7 +1,7 @@
-//! A TOML file in which everything knows its place.
+//! A TOML file whose tables and values keep their line, column and full key.
 //!
-//! Rule: whoever reads a table says which keys it knows, and every other key is
-//! a mistake that names the nearest one. What the keys mean is not known here.
+//! Rule: the reader of a table lists the keys that it accepts; every other key is
+//! a mistake that names the nearest accepted one. This file does not interpret keys.
 
 use std::{cell::RefCell, ops::Range};
 
@@ -13,14 +13,14 @@ use toml::{
 
 use crate::mistake::Mistake;
 
-/// A file's name and text, and what was found wrong with it.
+/// A file's name, its text and the mistakes found in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
-    /// The name that mistakes are reported under.
+    /// The file name in messages.
     pub name: &'a str,
     /// The whole text.
     pub text: &'a str,
-    /// Mistakes after which reading went on.
+    /// Mistakes so far; reading continues after each.
     pub found: &'a RefCell<Vec<Mistake>>,
 }
 
@@ -28,7 +28,7 @@ impl<'a> Source<'a> {
     /// Reads the text as TOML.
     ///
     /// # Errors
-    /// Violations of TOML's grammar: the last of them, after those found.
+    /// The last violation of TOML's grammar; earlier ones are kept in `found`.
     pub fn parse(self) -> Result<Spanned<DeTable<'a>>, Mistake> {
         let (document, errors) = DeTable::parse_recoverable(self.text);
         let mut mistakes = errors.iter().map(|error| {
@@ -55,7 +55,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// What stands before the `=` of a line, if it looks like a key.
+    /// The key before the `=` of the line at `offset`; empty unless it is a bare key.
     fn key_near(self, offset: usize) -> &'a str {
         let before = self.text.get(..offset).unwrap_or_default();
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -66,12 +66,12 @@ impl<'a> Source<'a> {
         if key.bytes().all(plain) { key } else { "" }
     }
 
-    /// Keeps a mistake, so that reading may go on.
+    /// Keeps a mistake, so that reading continues.
     pub fn found(self, mistake: Mistake) {
         self.found.borrow_mut().push(mistake);
     }
 
-    /// A mistake of `key` at byte `offset`.
+    /// A mistake about `key`, at byte `offset`.
     pub fn mistake(self, offset: usize, key: &str, what: impl std::fmt::Display) -> Mistake {
         Mistake::at(self.name, self.text, offset, key, what)
     }
@@ -81,22 +81,23 @@ impl<'a> Source<'a> {
 #[derive(Clone, Debug)]
 pub struct Section<'a> {
     source: Source<'a>,
-    /// Where the table is in the file, such as `hosts.client`; empty at the top.
+    /// Key of the table, such as `hosts.client`; empty at the top and at the table
+    /// whose [leaves](Self::leaves) are listed.
     path: String,
-    /// The same, when `path` starts further below.
+    /// Key of the table from the top of the file.
     whole: String,
     table: &'a DeTable<'a>,
     at: usize,
 }
 
-/// A value of the file, with the key it stands under.
+/// A key of the file and its value.
 #[derive(Clone, Debug)]
 pub struct Entry<'a> {
     source: Source<'a>,
-    /// The key, with all tables above it: `hosts.client.preset`; a leaf's starts
-    /// below the table that was asked for it.
+    /// The key with the tables above it, such as `hosts.client.preset`; of a
+    /// [leaf](Section::leaves), without the table that listed it.
     pub path: String,
-    /// The key, with all tables above it.
+    /// The key with all tables above it.
     whole: String,
     /// The last part of the key.
     pub key: &'a str,
@@ -117,7 +118,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Finds every key of this table wrong that is not one of `known`.
+    /// Reports each key of this table that is not one of `known` as a mistake.
     pub fn allow_only(&self, known: &[&str]) {
         for entry in self.entries() {
             if !known.contains(&entry.key) {
@@ -127,25 +128,25 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The value of `result`; its mistake is kept, so that reading may go on.
+    /// Returns the value of `result`, or keeps its mistake, so that reading continues.
     pub fn keep<T>(&self, result: Result<T, Mistake>) -> Option<T> {
         result.map_err(|mistake| self.source.found(mistake)).ok()
     }
 
-    /// How many mistakes have been found so far.
+    /// The number of mistakes so far.
     pub fn mistakes(&self) -> usize {
         self.source.found.borrow().len()
     }
 
-    /// What stands under `key`, if anything.
+    /// The entry called `key`, if there is one.
     pub fn optional(&self, key: &str) -> Option<Entry<'a>> {
         self.entries().into_iter().find(|entry| entry.key == key)
     }
 
-    /// What stands under `key`.
+    /// The entry called `key`.
     ///
     /// # Errors
-    /// Nothing does; `why` says what the key is needed for.
+    /// The key is missing. The message ends with `why`: the key's purpose.
     pub fn required(&self, key: &str, why: &str) -> Result<Entry<'a>, Mistake> {
         self.optional(key).ok_or_else(|| {
             let key = joined(&self.whole, key);
@@ -154,7 +155,7 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// Everything in this table, in the order of the file.
+    /// The entries of this table, in the order of the file.
     pub fn entries(&self) -> Vec<Entry<'a>> {
         let mut entries: Vec<_> = self
             .table
@@ -173,8 +174,8 @@ impl<'a> Section<'a> {
         entries
     }
 
-    /// Everything in this table and the tables below it that is not a table
-    /// itself, in the order of the file. Paths start below this table.
+    /// The values in this table and its subtables that are not tables, in the
+    /// order of the file. Their paths are relative to this table.
     pub fn leaves(&self) -> Vec<Entry<'a>> {
         let mut leaves = Vec::new();
         let below = Self {
@@ -194,25 +195,25 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A mistake of this table as a whole.
+    /// A mistake about this table as a whole.
     pub fn mistake(&self, what: impl std::fmt::Display) -> Mistake {
         self.source.mistake(self.at, &self.whole, what)
     }
 }
 
 impl<'a> Entry<'a> {
-    /// A mistake in the value.
+    /// A mistake about the value.
     pub fn mistake(&self, what: impl std::fmt::Display) -> Mistake {
         self.source
             .mistake(self.value_span.start, &self.whole, what)
     }
 
-    /// A mistake in the key.
+    /// A mistake about the key.
     pub fn key_mistake(&self, what: impl std::fmt::Display) -> Mistake {
         self.source.mistake(self.key_at, &self.whole, what)
     }
 
-    /// The key is not a `what` (such as "key") that exists.
+    /// The mistake that no `what` (such as "key") of this name exists.
     pub fn unknown<'k>(&self, what: &str, known: impl Iterator<Item = &'k str> + Clone) -> Mistake {
         let hint = hint(self.key, known);
         self.key_mistake(format!("there is no such {what}; {hint}"))
@@ -273,8 +274,7 @@ impl<'a> Entry<'a> {
             .ok_or_else(|| self.expected("a number"))
     }
 
-    /// The value as text, as `--set` would take it: a string, a number, or
-    /// `true` or `false`.
+    /// The value as `--set` accepts it: a string, a number, `true` or `false`.
     ///
     /// # Errors
     /// It is a table, a list or a date.
@@ -292,7 +292,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The value as a list, entry by entry. Their paths are numbered from 1.
+    /// The items of a list; their paths are numbered from 1.
     ///
     /// # Errors
     /// It is something else.
@@ -329,7 +329,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// "did you mean `nearest`?", or the whole choice when nothing is near.
+/// "did you mean `nearest`?", or all of `known` when none is near.
 pub fn hint<'k>(name: &str, known: impl Iterator<Item = &'k str> + Clone) -> String {
     match nearest(name, known.clone()) {
         Some(nearest) => format!("did you mean `{nearest}`?"),

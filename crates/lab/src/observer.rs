@@ -1,8 +1,7 @@
-//! Reads the hosts' traces while a row runs, and makes facts and events of them.
+//! Reads the hosts' traces while a row runs and turns them into facts and events.
 //!
-//! Rule: watching changes nothing. The ring of a host is emptied long before it
-//! is full, so that nothing is forgotten; where it was too small all the same,
-//! the facts say how much is missing.
+//! Rule: observing does not change the run. A host's trace ring is emptied long
+//! before it is full; if it overflows all the same, the facts count the lost records.
 
 use fullpipe_diagnose::facts::{Assembly, Host, LinkUsage, Observed};
 use fullpipe_pool::Duration;
@@ -13,25 +12,25 @@ use crate::{
     watch::events::{Happening, Log},
 };
 
-/// Records that a watched host's ring holds.
+/// Capacity of an observed host's trace ring, in records.
 pub const RECORDS: u32 = 1 << 18;
-/// The shortest time between two looks at the rings.
+/// The shortest time between two readings of the rings.
 const SHORTEST: Duration = Duration::from_micros(100);
-/// The longest.
+/// The longest time between two readings of the rings.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// Facts in the making.
+/// Collects facts and events from the traces of one world.
 #[derive(Debug)]
 pub struct Observer {
     assembly: Option<Assembly>,
     log: Option<Log>,
-    /// Time until the next look.
-    pace: Duration,
+    /// Time until the rings are read again.
+    interval: Duration,
 }
 
 impl Observer {
-    /// Knows the hosts, in the order in which they will be watched, and whether
-    /// facts and events are wanted.
+    /// Collects `facts`, `events`, or both of `hosts` and `links`;
+    /// [`run`](Self::run) takes them in the same order.
     pub fn new(hosts: &[HostPlan], links: &[LinkPlan], facts: bool, events: bool) -> Self {
         let host = |plan: &HostPlan| Host {
             name: plan.name.clone(),
@@ -51,14 +50,14 @@ impl Observer {
                 )
             }),
             log: events.then(|| Log::new(hosts.iter().map(|plan| plan.name.clone()).collect())),
-            pace: SHORTEST,
+            interval: SHORTEST,
         }
     }
 
-    /// Runs `world` for `length` and watches `hosts`.
+    /// Runs `world` for `length` and observes `hosts` and `links`.
     ///
     /// # Errors
-    /// A checker found something.
+    /// A checker found a violation.
     pub fn run(
         &mut self,
         world: &mut World,
@@ -68,20 +67,20 @@ impl Observer {
     ) -> Result<(), WorldFailure> {
         let end = world.now() + length;
         while world.now() < end {
-            world.try_pass(self.pace.min(end - world.now()))?;
-            let most = self.look(world, hosts);
-            self.look_at_usage(world, hosts, links);
+            world.try_pass(self.interval.min(end - world.now()))?;
+            let most = self.drain_rings(world, hosts);
+            self.take_usage(world, hosts, links);
             if most > RECORDS / 8 {
-                self.pace = (self.pace / 4).max(SHORTEST);
+                self.interval = (self.interval / 4).max(SHORTEST);
             } else if most < RECORDS / 64 {
-                self.pace = (self.pace * 2).min(LONGEST);
+                self.interval = (self.interval * 2).min(LONGEST);
             }
         }
         Ok(())
     }
 
-    /// Empties every ring. Returns how many records the fullest had.
-    fn look(&mut self, world: &mut World, hosts: &[HostId]) -> u32 {
+    /// Empties every ring. Returns the number of records in the fullest.
+    fn drain_rings(&mut self, world: &mut World, hosts: &[HostId]) -> u32 {
         let mut most = 0;
         for (place, host) in hosts.iter().enumerate() {
             let mut records = 0;
@@ -102,8 +101,8 @@ impl Observer {
         most
     }
 
-    /// Takes what links and processors did since the last look.
-    fn look_at_usage(&mut self, world: &mut World, hosts: &[HostId], links: &[LinkId]) {
+    /// Adds the busy times of links and processors since the last reading.
+    fn take_usage(&mut self, world: &mut World, hosts: &[HostId], links: &[LinkId]) {
         let Some(assembly) = &mut self.assembly else {
             return;
         };
@@ -124,7 +123,7 @@ impl Observer {
         }
     }
 
-    /// What was seen, and what happened, where they were wanted.
+    /// The facts and the events; `None` and empty unless [`new`](Self::new) asked for them.
     pub fn finish(self, world: &World) -> (Option<Observed>, Vec<Happening>) {
         let end_ns = world.now().as_nanos();
         (

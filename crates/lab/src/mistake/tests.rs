@@ -1,4 +1,4 @@
-//! Mistakes are one line and count from one.
+//! A mistake is one line; lines and columns count from 1.
 
 use super::Mistake;
 

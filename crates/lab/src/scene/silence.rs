@@ -1,9 +1,9 @@
-//! Connections whose peers fell silent, and what they hold meanwhile.
+//! Connections whose peers fell silent, and the packet memory that they hold meanwhile.
 //!
-//! Rule: by their own account alone: text is unacknowledged, and nothing has come
-//! from the peer until the stack gave up, or for so long that a live one would have
-//! answered. Looked at as often as the scene looks at how far it has come; whether
-//! the peer is gone or its word was lost cannot be told here.
+//! Rule: only the connection's own state counts. A peer is silent if payload is
+//! unacknowledged and nothing arrived until the stack gave up, or for longer than a
+//! reachable peer takes to answer ([`patience`]). The state is sampled once a slice of
+//! the run. A peer that is gone and a peer whose segments are lost look the same here.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::Stage;
@@ -11,71 +11,71 @@ use fullpipe_tcp::{CloseReason, Info, TcpConfig};
 
 use super::{Ended, Scene, facts_of};
 
-/// What is noted of connections while the scene plays.
+/// Samples of all connections, taken while the world runs.
 #[derive(Clone, Debug, Default)]
-pub struct Listener {
-    /// Of each, when its peer was last heard, and its timeouts until then.
+pub struct SilenceMonitor {
+    /// Time of the peer's last segment and number of timeouts until then, for each
+    /// connection.
     heard: Vec<(Instant, u32)>,
-    /// The most packet memory, in bytes, that those held together, or had promised,
-    /// whose peers had been silent for longer than a lost segment takes.
+    /// Largest sum of packet memory, reserved or in use, of the connections whose peers
+    /// had been silent for a retransmission timeout, in bytes.
     held: u64,
 }
 
 /// Connections whose peers fell silent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Silence {
-    /// How many.
+    /// Number of connections with a silent peer.
     pub connections: usize,
-    /// Of how many in all.
+    /// Number of all connections.
     pub of: usize,
-    /// Of them, those whose peer had closed its window.
+    /// Number of connections whose silent peer had closed its window.
     pub closed: usize,
-    /// The host that waits for them, by its place; of several, the first.
+    /// Sending host of the first such connection, by its place in the setup.
     pub host: usize,
-    /// When the first and the last of them was last heard, in seconds from the first
-    /// call to connect.
+    /// Earliest and latest time of a silent peer's last segment, in seconds from the
+    /// first call to connect.
     pub heard_s: [f64; 2],
-    /// Timeouts since then.
+    /// Timeouts since the silent peers' last segments.
     pub timeouts: u64,
-    /// Probes of windows that were closed.
+    /// Zero-window probes.
     pub probes: u64,
-    /// The most packet memory that they held together, or had promised, in bytes.
+    /// Largest sum of their packet memory, reserved or in use, in bytes.
     pub held_bytes: u64,
-    /// Seconds of silence over all of them, and the longest.
+    /// Sum of the silences, in seconds.
     pub total_s: f64,
-    /// The longest silence.
+    /// The longest silence, in seconds.
     pub longest_s: f64,
-    /// How many of them the stack has given up.
+    /// Number of these connections that the stack has ended.
     pub given_up: usize,
-    /// The longest of their retransmission timeouts before any was doubled.
+    /// Their longest retransmission timeout before any doubling.
     pub rto: Duration,
-    /// Those who found no packet memory.
-    pub waiting: Vec<Waiting>,
-    /// Lifetimes of all connections, in seconds.
+    /// Other connections of `host` that waited for packet memory.
+    pub waiting: Vec<MemoryWait>,
+    /// Sum of all connections' lifetimes, in seconds.
     pub lifetime_s: f64,
 }
 
-/// A connection that found no packet memory.
+/// A connection that waited for packet memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Waiting {
-    /// Its flow, by its place.
+pub struct MemoryWait {
+    /// Its flow, by its place in the setup.
     pub flow: usize,
-    /// How long it waited, in seconds.
+    /// Seconds limited by packet memory.
     pub waited_s: f64,
-    /// Whether that was its end.
+    /// The connection was dropped.
     pub is_dropped: bool,
-    /// What it brought all the same.
+    /// Bytes that its receiver read.
     pub delivered_bytes: u64,
 }
 
-/// Time in which a peer that is there would have been heard: `tcp.retries1`
-/// retransmissions in vain, after which RFC 1122 §4.2.3.5 doubts the path, and the
-/// wait for one more.
+/// Longest silence of a reachable peer: `tcp.retries1` unanswered retransmissions,
+/// after which RFC 1122 §4.2.3.5 suspects the path, and the timeout after the last.
 pub fn patience(rto: Duration, config: &TcpConfig) -> Duration {
     rto * timeouts_in_vain(config)
 }
 
-/// How many times the first retransmission timeout that is, each doubled.
+/// [`patience`] in multiples of the first retransmission timeout, which doubles each time.
 pub fn timeouts_in_vain(config: &TcpConfig) -> u32 {
     (2 << config.retries1.min(20)) - 1
 }
@@ -89,10 +89,10 @@ fn first_timeout(info: &Info, config: &TcpConfig) -> Duration {
 }
 
 impl Scene<'_> {
-    /// Notes what every connection holds.
-    pub(super) fn listen(&mut self) {
+    /// Samples each connection's last arrival and packet memory.
+    pub(super) fn sample_silence(&mut self) {
         let mut held = 0;
-        self.listener
+        self.silence_monitor
             .heard
             .resize(self.flows.len(), Default::default());
         for (number, (place, flow)) in self.flows.clone().into_iter().enumerate() {
@@ -104,7 +104,7 @@ impl Scene<'_> {
                 continue;
             }
             let config = &self.setup.hosts[plan.from].config;
-            let known = &mut self.listener.heard[number];
+            let known = &mut self.silence_monitor.heard[number];
             if info.last_received_at != known.0 {
                 *known = (info.last_received_at, info.timeouts);
             }
@@ -114,10 +114,11 @@ impl Scene<'_> {
                 held += blocks * u64::from(config.pool.block_size);
             }
         }
-        self.listener.held = self.listener.held.max(held);
+        self.silence_monitor.held = self.silence_monitor.held.max(held);
     }
 
-    /// Those whose peers fell silent and the others that waited for their memory.
+    /// Connections whose peers fell silent, and others that waited for packet memory;
+    /// `None` if no peer fell silent.
     pub(super) fn silence(&self, ended: &[Ended<'_>]) -> Option<Silence> {
         let begun = ended
             .iter()
@@ -126,7 +127,7 @@ impl Scene<'_> {
         let mut silence = Silence {
             of: ended.len(),
             heard_s: [f64::INFINITY, 0.0],
-            held_bytes: self.listener.held,
+            held_bytes: self.silence_monitor.held,
             ..Silence::default()
         };
         let mut is_heard = vec![true; ended.len()];
@@ -138,7 +139,8 @@ impl Scene<'_> {
             let config = &self.setup.hosts[end.plan.from].config.tcp;
             if is_silent(end, info, config) {
                 is_heard[number] = false;
-                let (_, before) = self.listener.heard.get(number).copied().unwrap_or_default();
+                let heard = &self.silence_monitor.heard;
+                let (_, before) = heard.get(number).copied().unwrap_or_default();
                 silence.add(end, info, before, begun);
                 silence.rto = silence.rto.max(first_timeout(info, config));
             }
@@ -148,15 +150,15 @@ impl Scene<'_> {
             .enumerate()
             .filter(|(number, _)| is_heard[*number]);
         silence.waiting = heard
-            .filter_map(|(number, end)| self.waiting(self.flows[number].0, end))
+            .filter_map(|(number, end)| self.memory_wait(self.flows[number].0, end))
             .filter(|waiting| self.setup.flows[waiting.flow].from == silence.host)
             .collect();
         (silence.connections > 0).then_some(silence)
     }
 
-    /// Whether a connection waited for packet memory: for what was written, or for a
-    /// window without which it could not even be opened.
-    fn waiting(&self, flow: usize, end: &Ended<'_>) -> Option<Waiting> {
+    /// The wait of a connection for packet memory: for its payload, or for the receive
+    /// window without which it could not be opened.
+    fn memory_wait(&self, flow: usize, end: &Ended<'_>) -> Option<MemoryWait> {
         let host = self.world.stack(self.hosts[end.plan.from]);
         let refused = host.tcp_counters().rcvq_drop + host.tcp_counters().ofo_drop > 0;
         let facts = &end.facts;
@@ -178,7 +180,7 @@ impl Scene<'_> {
             | Stage::Broken(_) => None,
         };
         let writing = time(fullpipe_tcp::Limit::Memory).unwrap_or(0.0);
-        (opening.is_some() || writing > 0.0).then(|| Waiting {
+        (opening.is_some() || writing > 0.0).then(|| MemoryWait {
             flow,
             waited_s: opening.unwrap_or(0.0) + writing,
             is_dropped: matches!(facts.client.stage, Stage::Broken(_) | Stage::NoRoom),
@@ -205,7 +207,8 @@ impl Silence {
     }
 }
 
-/// Whether the stack waits for a peer that it has long not heard, or has given it up.
+/// The peer has been silent for longer than [`patience`], or the stack gave it up after
+/// a timeout.
 fn is_silent(end: &Ended<'_>, info: &Info, config: &TcpConfig) -> bool {
     let has_tried = info.bytes_sent > 0 && info.timeouts + info.zero_window_probes > 0;
     let silent = info.at.since(info.last_received_at);
