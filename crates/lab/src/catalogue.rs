@@ -1,8 +1,8 @@
-//! All experiments: files of the checkout, and the ones built into the program.
+//! The experiments that exist: those of the checkout, and those built in.
 //!
-//! Rule: a file in the checkout's `experiments` folder replaces the built-in
-//! experiment of its name, so an edited file is the one that runs. Without a
-//! checkout the built-in experiments remain.
+//! Rule: a file in the checkout's `experiments` folder hides the built-in one
+//! of its name, so what a person edits is what runs; without a checkout the
+//! built-in ones are all there.
 
 use std::{
     fmt, fs, io,
@@ -13,12 +13,12 @@ use fullpipe_pool::knobs::nearest;
 
 use crate::{experiment::Experiment, mistake::Mistake};
 
-/// The folder of experiments, relative to the top of a checkout.
+/// The folder that holds experiments, at the top of a checkout.
 const FOLDER: &str = "experiments";
-/// The file that marks the top of a checkout.
+/// A checkout is known by this file of ours beside the folder.
 const LANDMARK: &str = "crates/lab/Cargo.toml";
 
-/// Name and text of each built-in experiment.
+/// Name and text of the experiments that are part of the program.
 pub const BUILT_IN: &[(&str, &str)] = &[
     ("autotune", include_str!("../experiments/autotune.toml")),
     ("ecn", include_str!("../experiments/ecn.toml")),
@@ -60,32 +60,32 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("unet3", include_str!("../experiments/unet3.toml")),
 ];
 
-/// An experiment's text and its source.
+/// An experiment's text and where it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The experiment's name.
     pub name: String,
-    /// The file name in messages.
+    /// The file as mistakes name it.
     pub file: String,
     /// The text.
     pub text: String,
 }
 
-/// Reasons for which an experiment cannot be loaded.
+/// Why there is no such experiment.
 #[derive(Debug)]
 pub enum CatalogueError {
-    /// No experiment and no file has this name.
+    /// No experiment has this name, and no file either.
     Unknown {
         /// The name as given.
         name: String,
-        /// The nearest known name, or all of them.
+        /// The nearest, or all there are.
         hint: String,
     },
     /// A file cannot be read.
     Unreadable {
-        /// The file.
+        /// Which.
         file: String,
-        /// The system's error.
+        /// Why.
         error: io::Error,
     },
     /// The file has mistakes, at least one.
@@ -122,16 +122,16 @@ impl Found {
         self.check().map_err(CatalogueError::Mistakes)
     }
 
-    /// Reads the text and collects every mistake.
+    /// Reads the text to find everything that is wrong with it.
     ///
     /// # Errors
-    /// The mistakes, in the order of the file; those about the whole file last.
+    /// Every mistake, in the order of the file; what all of it lacks last.
     pub fn check(&self) -> Result<Experiment, Vec<Mistake>> {
         Experiment::check(&self.name, &self.file, &self.text)
     }
 }
 
-/// Every experiment, sorted by name; `from` is the current folder.
+/// Every experiment, sorted by name, as seen from the folder `from`.
 ///
 /// # Errors
 /// A file of the checkout cannot be read.
@@ -162,8 +162,8 @@ pub fn all(from: &Path) -> Result<Vec<Found>, CatalogueError> {
     Ok(found)
 }
 
-/// The experiment called `name`, or in the file called `name`; `from` is the
-/// current folder.
+/// The experiment called `name`, or in the file called `name`, as seen from
+/// the folder `from`.
 ///
 /// # Errors
 /// There is none, or it cannot be read.
@@ -200,7 +200,7 @@ fn read(path: &Path, from: &Path) -> Result<Found, CatalogueError> {
     Ok(Found { name, file, text })
 }
 
-/// `path` relative to the folder `from` if it lies below it.
+/// A path as short as it can be written in the folder `from`.
 fn shown(path: &Path, from: &Path) -> String {
     path.strip_prefix(from)
         .unwrap_or(path)
@@ -208,7 +208,7 @@ fn shown(path: &Path, from: &Path) -> String {
         .to_string()
 }
 
-/// The folder of experiments of the checkout that contains `from`.
+/// The experiments of the checkout that `from` lies in.
 fn folder_above(from: &Path) -> Option<PathBuf> {
     from.ancestors()
         .find(|folder| folder.join(LANDMARK).is_file())

@@ -1,7 +1,7 @@
-//! A TOML file whose tables and values keep their line, column and full key.
+//! A TOML file in which everything knows its place.
 //!
-//! Rule: the reader of a table lists the keys that it accepts; every other key is
-//! a mistake that names the nearest accepted one. This file does not interpret keys.
+//! Rule: whoever reads a table says which keys it knows, and every other key is
+//! a mistake that names the nearest one. What the keys mean is not known here.
 
 use std::{cell::RefCell, ops::Range};
 
@@ -13,14 +13,14 @@ use toml::{
 
 use crate::mistake::Mistake;
 
-/// A file's name, its text and the mistakes found in it.
+/// A file's name and text, and what was found wrong with it.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
-    /// The file name in messages.
+    /// The name that mistakes are reported under.
     pub name: &'a str,
     /// The whole text.
     pub text: &'a str,
-    /// Mistakes so far; reading continues after each.
+    /// Mistakes after which reading went on.
     pub found: &'a RefCell<Vec<Mistake>>,
 }
 
@@ -28,7 +28,7 @@ impl<'a> Source<'a> {
     /// Reads the text as TOML.
     ///
     /// # Errors
-    /// The last violation of TOML's grammar; earlier ones are kept in `found`.
+    /// Violations of TOML's grammar: the last of them, after those found.
     pub fn parse(self) -> Result<Spanned<DeTable<'a>>, Mistake> {
         let (document, errors) = DeTable::parse_recoverable(self.text);
         let mut mistakes = errors.iter().map(|error| {
@@ -55,7 +55,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The key before the `=` of the line at `offset`; empty unless it is a bare key.
+    /// What stands before the `=` of a line, if it looks like a key.
     fn key_near(self, offset: usize) -> &'a str {
         let before = self.text.get(..offset).unwrap_or_default();
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -66,12 +66,12 @@ impl<'a> Source<'a> {
         if key.bytes().all(plain) { key } else { "" }
     }
 
-    /// Keeps a mistake, so that reading continues.
+    /// Keeps a mistake, so that reading may go on.
     pub fn found(self, mistake: Mistake) {
         self.found.borrow_mut().push(mistake);
     }
 
-    /// A mistake about `key`, at byte `offset`.
+    /// A mistake of `key` at byte `offset`.
     pub fn mistake(self, offset: usize, key: &str, what: impl std::fmt::Display) -> Mistake {
         Mistake::at(self.name, self.text, offset, key, what)
     }
@@ -81,23 +81,22 @@ impl<'a> Source<'a> {
 #[derive(Clone, Debug)]
 pub struct Section<'a> {
     source: Source<'a>,
-    /// Key of the table, such as `hosts.client`; empty at the top and at the table
-    /// whose [leaves](Self::leaves) are listed.
+    /// Where the table is in the file, such as `hosts.client`; empty at the top.
     path: String,
-    /// Key of the table from the top of the file.
+    /// The same, when `path` starts further below.
     whole: String,
     table: &'a DeTable<'a>,
     at: usize,
 }
 
-/// A key of the file and its value.
+/// A value of the file, with the key it stands under.
 #[derive(Clone, Debug)]
 pub struct Entry<'a> {
     source: Source<'a>,
-    /// The key with the tables above it, such as `hosts.client.preset`; of a
-    /// [leaf](Section::leaves), without the table that listed it.
+    /// The key, with all tables above it: `hosts.client.preset`; a leaf's starts
+    /// below the table that was asked for it.
     pub path: String,
-    /// The key with all tables above it.
+    /// The key, with all tables above it.
     whole: String,
     /// The last part of the key.
     pub key: &'a str,
@@ -118,7 +117,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Reports each key of this table that is not one of `known` as a mistake.
+    /// Finds every key of this table wrong that is not one of `known`.
     pub fn allow_only(&self, known: &[&str]) {
         for entry in self.entries() {
             if !known.contains(&entry.key) {
@@ -128,25 +127,25 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Returns the value of `result`, or keeps its mistake, so that reading continues.
+    /// The value of `result`; its mistake is kept, so that reading may go on.
     pub fn keep<T>(&self, result: Result<T, Mistake>) -> Option<T> {
         result.map_err(|mistake| self.source.found(mistake)).ok()
     }
 
-    /// The number of mistakes so far.
+    /// How many mistakes have been found so far.
     pub fn mistakes(&self) -> usize {
         self.source.found.borrow().len()
     }
 
-    /// The entry called `key`, if there is one.
+    /// What stands under `key`, if anything.
     pub fn optional(&self, key: &str) -> Option<Entry<'a>> {
         self.entries().into_iter().find(|entry| entry.key == key)
     }
 
-    /// The entry called `key`.
+    /// What stands under `key`.
     ///
     /// # Errors
-    /// The key is missing. The message ends with `why`: the key's purpose.
+    /// Nothing does; `why` says what the key is needed for.
     pub fn required(&self, key: &str, why: &str) -> Result<Entry<'a>, Mistake> {
         self.optional(key).ok_or_else(|| {
             let key = joined(&self.whole, key);
@@ -155,7 +154,7 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// The entries of this table, in the order of the file.
+    /// Everything in this table, in the order of the file.
     pub fn entries(&self) -> Vec<Entry<'a>> {
         let mut entries: Vec<_> = self
             .table
@@ -174,8 +173,8 @@ impl<'a> Section<'a> {
         entries
     }
 
-    /// The values in this table and its subtables that are not tables, in the
-    /// order of the file. Their paths are relative to this table.
+    /// Everything in this table and the tables below it that is not a table
+    /// itself, in the order of the file. Paths start below this table.
     pub fn leaves(&self) -> Vec<Entry<'a>> {
         let mut leaves = Vec::new();
         let below = Self {
@@ -195,25 +194,25 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A mistake about this table as a whole.
+    /// A mistake of this table as a whole.
     pub fn mistake(&self, what: impl std::fmt::Display) -> Mistake {
         self.source.mistake(self.at, &self.whole, what)
     }
 }
 
 impl<'a> Entry<'a> {
-    /// A mistake about the value.
+    /// A mistake in the value.
     pub fn mistake(&self, what: impl std::fmt::Display) -> Mistake {
         self.source
             .mistake(self.value_span.start, &self.whole, what)
     }
 
-    /// A mistake about the key.
+    /// A mistake in the key.
     pub fn key_mistake(&self, what: impl std::fmt::Display) -> Mistake {
         self.source.mistake(self.key_at, &self.whole, what)
     }
 
-    /// The mistake that no `what` (such as "key") of this name exists.
+    /// The key is not a `what` (such as "key") that exists.
     pub fn unknown<'k>(&self, what: &str, known: impl Iterator<Item = &'k str> + Clone) -> Mistake {
         let hint = hint(self.key, known);
         self.key_mistake(format!("there is no such {what}; {hint}"))
@@ -274,7 +273,8 @@ impl<'a> Entry<'a> {
             .ok_or_else(|| self.expected("a number"))
     }
 
-    /// The value as `--set` accepts it: a string, a number, `true` or `false`.
+    /// The value as text, as `--set` would take it: a string, a number, or
+    /// `true` or `false`.
     ///
     /// # Errors
     /// It is a table, a list or a date.
@@ -292,7 +292,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The items of a list; their paths are numbered from 1.
+    /// The value as a list, entry by entry. Their paths are numbered from 1.
     ///
     /// # Errors
     /// It is something else.
@@ -329,7 +329,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// "did you mean `nearest`?", or all of `known` when none is near.
+/// "did you mean `nearest`?", or the whole choice when nothing is near.
 pub fn hint<'k>(name: &str, known: impl Iterator<Item = &'k str> + Clone) -> String {
     match nearest(name, known.clone()) {
         Some(nearest) => format!("did you mean `{nearest}`?"),

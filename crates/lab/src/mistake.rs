@@ -1,14 +1,14 @@
-//! A mistake in an experiment file: its position and its correction.
+//! A mistake in an experiment file: where it is and what to do about it.
 //!
-//! Rule: a mistake is one line, `file:line:column: key: what`, and `what` names
-//! an accepted form. This file reads and judges nothing.
+//! Rule: a mistake is one line, `file:line:column: key: what`, and `what` says
+//! what would have been right. Nothing is read or judged here.
 
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
 
-/// One reason for which a file is refused.
+/// Why a file was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
     /// The file, as the user named it.
@@ -17,15 +17,16 @@ pub struct Mistake {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// The key concerned, with all tables above it; empty for the whole file.
+    /// The key that it is about, with all tables above it; empty where it is the
+    /// whole file.
     pub key: String,
-    /// The error and the accepted form.
+    /// What is wrong, and what would have been right.
     pub what: String,
 }
 
 impl Mistake {
-    /// A mistake about `key`, at byte `offset` of `text`. Line breaks in `what`
-    /// become commas.
+    /// A mistake of `key` at byte `offset` of `text`. Line breaks in `what` are
+    /// folded.
     pub fn at(file: &str, text: &str, offset: usize, key: &str, what: impl fmt::Display) -> Self {
         let mut end = offset.min(text.len());
         while !text.is_char_boundary(end) {

@@ -1,7 +1,8 @@
-//! Reads the hosts' traces while a row runs and turns them into facts and events.
+//! Reads the hosts' traces while a row runs, and makes facts and events of them.
 //!
-//! Rule: observing does not change the run. A host's trace ring is emptied long
-//! before it is full; if it overflows all the same, the facts count the lost records.
+//! Rule: watching changes nothing. The ring of a host is emptied long before it
+//! is full, so that nothing is forgotten; where it was too small all the same,
+//! the facts say how much is missing.
 
 use fullpipe_diagnose::facts::{Assembly, Host, LinkUsage, Observed};
 use fullpipe_pool::Duration;
@@ -12,25 +13,25 @@ use crate::{
     watch::events::{Happening, Log},
 };
 
-/// Capacity of an observed host's trace ring, in records.
+/// Records that a watched host's ring holds.
 pub const RECORDS: u32 = 1 << 18;
-/// The shortest time between two readings of the rings.
+/// The shortest time between two looks at the rings.
 const SHORTEST: Duration = Duration::from_micros(100);
-/// The longest time between two readings of the rings.
+/// The longest.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// Collects facts and events from the traces of one world.
+/// Facts in the making.
 #[derive(Debug)]
 pub struct Observer {
     assembly: Option<Assembly>,
     log: Option<Log>,
-    /// Time until the rings are read again.
-    interval: Duration,
+    /// Time until the next look.
+    pace: Duration,
 }
 
 impl Observer {
-    /// Collects `facts`, `events`, or both of `hosts` and `links`;
-    /// [`run`](Self::run) takes them in the same order.
+    /// Knows the hosts, in the order in which they will be watched, and whether
+    /// facts and events are wanted.
     pub fn new(hosts: &[HostPlan], links: &[LinkPlan], facts: bool, events: bool) -> Self {
         let host = |plan: &HostPlan| Host {
             name: plan.name.clone(),
@@ -50,14 +51,14 @@ impl Observer {
                 )
             }),
             log: events.then(|| Log::new(hosts.iter().map(|plan| plan.name.clone()).collect())),
-            interval: SHORTEST,
+            pace: SHORTEST,
         }
     }
 
-    /// Runs `world` for `length` and observes `hosts` and `links`.
+    /// Runs `world` for `length` and watches `hosts`.
     ///
     /// # Errors
-    /// A checker found a violation.
+    /// A checker found something.
     pub fn run(
         &mut self,
         world: &mut World,
@@ -67,20 +68,20 @@ impl Observer {
     ) -> Result<(), WorldFailure> {
         let end = world.now() + length;
         while world.now() < end {
-            world.try_pass(self.interval.min(end - world.now()))?;
-            let most = self.drain_rings(world, hosts);
-            self.take_usage(world, hosts, links);
+            world.try_pass(self.pace.min(end - world.now()))?;
+            let most = self.look(world, hosts);
+            self.look_at_usage(world, hosts, links);
             if most > RECORDS / 8 {
-                self.interval = (self.interval / 4).max(SHORTEST);
+                self.pace = (self.pace / 4).max(SHORTEST);
             } else if most < RECORDS / 64 {
-                self.interval = (self.interval * 2).min(LONGEST);
+                self.pace = (self.pace * 2).min(LONGEST);
             }
         }
         Ok(())
     }
 
-    /// Empties every ring. Returns the number of records in the fullest.
-    fn drain_rings(&mut self, world: &mut World, hosts: &[HostId]) -> u32 {
+    /// Empties every ring. Returns how many records the fullest had.
+    fn look(&mut self, world: &mut World, hosts: &[HostId]) -> u32 {
         let mut most = 0;
         for (place, host) in hosts.iter().enumerate() {
             let mut records = 0;
@@ -101,8 +102,8 @@ impl Observer {
         most
     }
 
-    /// Adds the busy times of links and processors since the last reading.
-    fn take_usage(&mut self, world: &mut World, hosts: &[HostId], links: &[LinkId]) {
+    /// Takes what links and processors did since the last look.
+    fn look_at_usage(&mut self, world: &mut World, hosts: &[HostId], links: &[LinkId]) {
         let Some(assembly) = &mut self.assembly else {
             return;
         };
@@ -123,7 +124,7 @@ impl Observer {
         }
     }
 
-    /// The facts and the events; `None` and empty unless [`new`](Self::new) asked for them.
+    /// What was seen, and what happened, where they were wanted.
     pub fn finish(self, world: &World) -> (Option<Observed>, Vec<Happening>) {
         let end_ns = world.now().as_nanos();
         (

@@ -1,37 +1,37 @@
-//! Rate, round-trip time and loss of the first flow's path without other traffic.
+//! What the way of the first flow is like when it is empty.
 //!
-//! Rule: they are computed from the links' settings, never from measurements.
-//! Queueing delay and the hosts' processing time are not included.
+//! Rule: from the links as they are set, never from what was measured. What
+//! waits in queues, and what hosts take, is not known here.
 
 use fullpipe_sim::link::{Direction, ETHERNET_HEADER_LEN, LinkModel};
 use fullpipe_wire::{Ipv4Header, TcpHeader};
 
 use crate::experiment::Setup;
 
-/// Bytes of a frame besides its payload: Ethernet, IP and TCP headers.
+/// Bytes of a frame beside its text: Ethernet, IP and TCP headers.
 const FRAME_HEADERS: u64 = ETHERNET_HEADER_LEN as u64 + HEADERS;
 /// IP and TCP headers without options.
 const HEADERS: u64 = (Ipv4Header::LEN + TcpHeader::LEN) as u64;
 /// The timestamps option, padded.
 pub const TIMESTAMPS: u64 = 12;
 
-/// The path from the sender to the receiver and back.
+/// The way from the sender to the receiver, and back.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
-    /// Probability that a frame with payload is lost.
+    /// Probability that a frame with text is lost.
     pub loss: f64,
-    /// Seconds from a full segment's departure to its acknowledgment's arrival.
+    /// Seconds until the acknowledgment of a full segment is back.
     pub rtt_s: f64,
-    /// Seconds that the slowest link is busy with a full segment; 0 if no link
+    /// Seconds that the slowest link takes for a full segment; 0 where no link
     /// has a rate.
     pub frame_s: f64,
-    /// Payload rate of the slowest link in full segments, in bits a second;
-    /// infinite if no link has a rate.
+    /// Text that the slowest link carries in full segments, in bits a second;
+    /// infinite where no link has a rate.
     pub payload_bps: f64,
 }
 
 impl Path {
-    /// The path of the first flow of `setup`, for segments of `segment_bytes`.
+    /// The way of the first flow of `setup`, for segments of `segment_bytes`.
     pub fn of(setup: &Setup, segment_bytes: u64) -> Self {
         let flow = setup.flow();
         let headers = FRAME_HEADERS + timestamps(setup);
@@ -59,8 +59,7 @@ impl Path {
     }
 }
 
-/// Payload bytes of a full segment of the first flow: the least that the path and
-/// both ends allow.
+/// Text of a full segment of the first flow: what the way and both ends allow.
 pub fn full_segment(setup: &Setup) -> u64 {
     let flow = setup.flow();
     let [sender, receiver] = [flow.from, flow.to].map(|place| &setup.hosts[place].config.tcp);
@@ -69,7 +68,7 @@ pub fn full_segment(setup: &Setup) -> u64 {
         .saturating_sub(timestamps(setup))
 }
 
-/// The largest packet that every link of the first flow's path carries, in bytes.
+/// The largest packet that every link of the first flow's way carries.
 pub fn smallest_mtu(setup: &Setup) -> u64 {
     let flow = setup.flow();
     let mtu = |(number, way): (usize, Direction)| {
@@ -90,7 +89,7 @@ fn timestamps(setup: &Setup) -> u64 {
 }
 
 /// Seconds that the slowest link from one host to another takes for frames of these
-/// lengths, sent back to back; 0 if no link has a rate.
+/// lengths, one behind the other; 0 where no link has a rate.
 pub fn frames_s(setup: &Setup, from: usize, to: usize, frames: &[usize]) -> f64 {
     let of_link = |(number, way): (usize, Direction)| {
         let link = setup.links[number].link(way);
@@ -104,7 +103,7 @@ pub fn frames_s(setup: &Setup, from: usize, to: usize, frames: &[usize]) -> f64 
         .fold(0.0, f64::max)
 }
 
-/// Seconds from one full segment to the next on a link that is never idle.
+/// Seconds from one full segment to the next where the link is never idle.
 fn frame_s(link: &LinkModel, frame_bits: f64, ack_bits: f64) -> f64 {
     // The acknowledgment of every second segment uses the same air.
     let air = link
@@ -113,7 +112,7 @@ fn frame_s(link: &LinkModel, frame_bits: f64, ack_bits: f64) -> f64 {
     occupied_s(link, frame_bits, air)
 }
 
-/// Seconds that `bits` keep a link busy, with `air_s` of medium access in addition.
+/// Seconds that `bits` keep a link, with `air_s` of a radio's beside them.
 fn occupied_s(link: &LinkModel, bits: f64, air_s: f64) -> f64 {
     let shaped = link
         .token_bucket
@@ -129,7 +128,7 @@ fn bits_s(link: &LinkModel, bits: f64) -> f64 {
     }
 }
 
-/// Mean seconds of medium access before a frame's first bit; 0 unless the link is a radio.
+/// What a frame costs on a radio before its first bit, on average.
 fn access_s(link: &LinkModel) -> f64 {
     link.radio.map_or(0.0, |radio| {
         (radio.access_us as f64 + radio.backoff_us as f64 / 2.0) / 1e6

@@ -22,8 +22,8 @@ use fullpipe_sim::{
 };
 
 pub use activity::Activity;
-use silence::SilenceMonitor;
-pub use silence::{MemoryWait, Silence, patience, timeouts_in_vain};
+use silence::Listener;
+pub use silence::{Silence, Waiting, patience, timeouts_in_vain};
 
 use crate::{
     climb::Climb,
@@ -94,7 +94,7 @@ pub struct Scene<'a> {
     /// Where there is only one connection.
     climb: Option<Climb>,
     /// Who was last heard when.
-    silence_monitor: SilenceMonitor,
+    listener: Listener,
     /// What is not counted.
     omitted: Omitted,
 }
@@ -181,7 +181,7 @@ impl<'a> Scene<'a> {
         Self {
             setup,
             world,
-            silence_monitor: SilenceMonitor::default(),
+            listener: Listener::default(),
             links,
             hosts,
             flows,
@@ -239,7 +239,7 @@ impl<'a> Scene<'a> {
             && (self.world.now() < least || !self.world.is_reached(Goal::AllDone))
         {
             self.run_for(slice.min(end - self.world.now()))?;
-            self.sample_silence();
+            self.listen();
             progress(self.share_done().min(1.0));
         }
         // Everything is looked at once more, as at the end of any run.

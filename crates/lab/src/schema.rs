@@ -1,8 +1,8 @@
 //! The JSON schema of experiment files, for editors.
 //!
 //! Rule: every key, value and sentence comes from the tables that the parser
-//! reads, and the schema accepts every correct file. Checks that need more than
-//! one place of the file, such as that a host exists, are left to the parser.
+//! reads. What only the parser can judge, such as whether a host exists, is
+//! left to it: the schema refuses nothing that is right.
 
 #[cfg(test)]
 mod tests;
@@ -169,7 +169,7 @@ fn knobs() -> Map<String, Value> {
     all
 }
 
-/// Adds other systems' names of the device and workload fields that `is_meant` selects.
+/// What other systems call those fields of devices and workloads that `is_meant`.
 fn other_names(all: &mut Map<String, Value>, is_meant: fn(&OtherName) -> bool) {
     for known in OTHER_NAMES.iter().filter(|known| is_meant(known)) {
         let doc = format!("What {} calls {}.", known.preset, known.path);
@@ -177,8 +177,7 @@ fn other_names(all: &mut Map<String, Value>, is_meant: fn(&OtherName) -> bool) {
     }
 }
 
-/// The schema of `set` in a row. Keys that begin with a host's, link's or flow's
-/// own name are not restricted.
+/// Paths start with names that only the file knows.
 fn settings() -> Value {
     let fields = |names: &mut dyn Iterator<Item = &'static str>| {
         let names = names.map(|name| (name, reference("scalar")));
@@ -239,8 +238,7 @@ fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/definitions/{name}")})
 }
 
-/// Adds a description. Draft 7 ignores keys beside `$ref`, so a reference is
-/// wrapped in `allOf`.
+/// A reference hides what stands beside it, so it goes into a list of one.
 fn described(schema: Value, doc: &str) -> Value {
     match schema.get("$ref") {
         Some(_) => json!({"allOf": [schema], "description": doc}),
@@ -272,7 +270,7 @@ fn object<const N: usize>(parts: [(&str, Value); N]) -> Map<String, Value> {
     parts.map(|(key, value)| (key.to_string(), value)).collect()
 }
 
-/// Turns dotted names into nested objects.
+/// Names with dots as tables in tables.
 fn tree<'a>(leaves: impl Iterator<Item = (&'a str, Value)>) -> Map<String, Value> {
     let mut root = Map::new();
     for (name, leaf) in leaves {

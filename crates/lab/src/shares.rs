@@ -1,7 +1,8 @@
 //! A connection's lifetime, divided among its limits.
 //!
-//! Rule: the shares add up to exactly 1. They are kept in millionths; the
-//! remainder of rounding goes to the shares that it reduced most.
+//! Rule: the shares add up to 1. They are kept in millionths and what rounding
+//! leaves over goes to those that lost most by it, so no reader has to allow
+//! for a sum of 0.999998.
 
 #[cfg(test)]
 mod tests;
@@ -11,7 +12,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 
 const WHOLE: u64 = 1_000_000;
 
-/// Time limited by each limit and bytes sent meanwhile, summed over connections.
+/// Limits and how long each held, over any number of connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Times {
     /// Name, time and bytes, in the order of the limits' declaration.
@@ -32,7 +33,7 @@ impl Times {
         }
     }
 
-    /// The increase since the earlier `before`.
+    /// What there is more of than in `before`, which was taken earlier.
     pub fn since(&self, before: &Self) -> Self {
         let then = |name: &str| before.parts.iter().find(|(known, ..)| *known == name);
         let parts = self.parts().map(|(name, time, bytes)| {
@@ -56,7 +57,7 @@ impl Times {
 }
 
 impl Serialize for Times {
-    /// Writes seconds and bytes of each limit that has either.
+    /// Seconds and bytes of the limits that held at all.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let held = self
             .parts()
@@ -71,14 +72,14 @@ impl Serialize for Times {
     }
 }
 
-/// Time limited by one limit, and the bytes that moved meanwhile.
+/// How long a limit held, and what moved while it did.
 #[derive(Serialize)]
 struct Held {
     seconds: f64,
     bytes: u64,
 }
 
-/// Share of the time limited by each limit.
+/// Limits and what share of the time each held.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shares {
     /// Name and millionths, in the order of the limits' declaration.
@@ -86,8 +87,8 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// The shares of `times`, pairs of name and time. All are zero when the
-    /// times are.
+    /// Shares of `times`, which are name and time. All are zero when no time
+    /// has passed at all.
     pub fn of(times: impl IntoIterator<Item = (&'static str, Duration)>) -> Self {
         let times: Vec<_> = times.into_iter().collect();
         let total: u128 = times
@@ -119,7 +120,7 @@ impl Shares {
         part.map_or(0.0, |(_, share)| *share as f64 / WHOLE as f64)
     }
 
-    /// Limits with a share above zero, largest first.
+    /// Limits that held at all, largest share first.
     pub fn largest_first(&self) -> Vec<(&'static str, f64)> {
         let mut parts: Vec<_> = self.parts.iter().filter(|(_, share)| *share > 0).collect();
         parts.sort_by_key(|(_, share)| std::cmp::Reverse(*share));

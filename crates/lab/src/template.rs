@@ -1,9 +1,9 @@
-//! The template of a new experiment file.
+//! A file to start from.
 //!
-//! Rule: it runs unchanged, in less than a second, and each line has a comment
-//! with the alternatives.
+//! Rule: it runs as it is, in less than a second, and says beside each line what
+//! else could stand there; so a person changes it and never starts from nothing.
 
-/// The template's text; `NAME` is replaced by the experiment's name.
+/// The template's text, with `NAME` where the name goes.
 const TEMPLATE: &str = include_str!("template.toml");
 
 /// An experiment called `name`, with a comment beside each line.

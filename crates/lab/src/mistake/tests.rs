@@ -1,4 +1,4 @@
-//! A mistake is one line; lines and columns count from 1.
+//! Mistakes are one line and count from one.
 
 use super::Mistake;
 

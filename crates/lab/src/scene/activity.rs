@@ -1,25 +1,25 @@
-//! The time in which connections were active, and how many at once.
+//! When connections were at work, and how many at once.
 //!
-//! Rule: a connection is active from its start to the end of its own measurement, without
-//! the omitted beginning. Time in which an active connection had nothing to send counts.
+//! Rule: a connection is at work from its start to the end of its own measurement, but
+//! for the beginning that was left out. Whether it had anything to do is not known here.
 
 use fullpipe_pool::{Duration, Instant};
 
 use super::{Ended, over};
 
-/// Activity of all connections over the measured time.
+/// When connections were at work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Activity {
-    /// Share of the measured time in which at least one connection was active.
+    /// Share of the time that was measured in which any was.
     pub share: f64,
-    /// Mean number of active connections over that time.
+    /// How many were at once on average over that time.
     pub at_once: f64,
-    /// Share of all payload that was read after the omitted beginning.
-    pub payload_share: f64,
+    /// Share of all text that was read then, not in the beginning that was left out.
+    pub text_share: f64,
 }
 
 impl Activity {
-    /// The activity of connections that were measured for `secs`, from `omitted` on.
+    /// Of connections that were measured for `secs`, after `omitted`.
     pub(super) fn of(ended: &[Ended<'_>], omitted: Instant, secs: f64) -> Self {
         let mut spans: Vec<_> = ended
             .iter()
@@ -40,12 +40,12 @@ impl Activity {
             until = later;
         }
         let sum = |of: &dyn Fn(&Ended<'_>) -> u64| ended.iter().map(of).sum::<u64>() as f64;
-        let payload = sum(&|end| end.facts.bytes);
+        let text = sum(&|end| end.facts.bytes);
         Self {
             share: over(any.as_secs_f64(), secs),
             at_once: over(all.as_secs_f64(), any.as_secs_f64()),
-            payload_share: if payload > 0.0 {
-                sum(&|end| end.counted.0) / payload
+            text_share: if text > 0.0 {
+                sum(&|end| end.counted.0) / text
             } else {
                 1.0
             },

@@ -1,9 +1,9 @@
-//! Connections whose peers fell silent, and the packet memory that they hold meanwhile.
+//! Connections whose peers fell silent, and what they hold meanwhile.
 //!
-//! Rule: only the connection's own state counts. A peer is silent if payload is
-//! unacknowledged and nothing arrived until the stack gave up, or for longer than a
-//! reachable peer takes to answer ([`patience`]). The state is sampled once a slice of
-//! the run. A peer that is gone and a peer whose segments are lost look the same here.
+//! Rule: by their own account alone: text is unacknowledged, and nothing has come
+//! from the peer until the stack gave up, or for so long that a live one would have
+//! answered. Looked at as often as the scene looks at how far it has come; whether
+//! the peer is gone or its word was lost cannot be told here.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::Stage;
@@ -11,71 +11,71 @@ use fullpipe_tcp::{CloseReason, Info, TcpConfig};
 
 use super::{Ended, Scene, facts_of};
 
-/// Samples of all connections, taken while the world runs.
+/// What is noted of connections while the scene plays.
 #[derive(Clone, Debug, Default)]
-pub struct SilenceMonitor {
-    /// Time of the peer's last segment and number of timeouts until then, for each
-    /// connection.
+pub struct Listener {
+    /// Of each, when its peer was last heard, and its timeouts until then.
     heard: Vec<(Instant, u32)>,
-    /// Largest sum of packet memory, reserved or in use, of the connections whose peers
-    /// had been silent for a retransmission timeout, in bytes.
+    /// The most packet memory, in bytes, that those held together, or had promised,
+    /// whose peers had been silent for longer than a lost segment takes.
     held: u64,
 }
 
 /// Connections whose peers fell silent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Silence {
-    /// Number of connections with a silent peer.
+    /// How many.
     pub connections: usize,
-    /// Number of all connections.
+    /// Of how many in all.
     pub of: usize,
-    /// Number of connections whose silent peer had closed its window.
+    /// Of them, those whose peer had closed its window.
     pub closed: usize,
-    /// Sending host of the first such connection, by its place in the setup.
+    /// The host that waits for them, by its place; of several, the first.
     pub host: usize,
-    /// Earliest and latest time of a silent peer's last segment, in seconds from the
-    /// first call to connect.
+    /// When the first and the last of them was last heard, in seconds from the first
+    /// call to connect.
     pub heard_s: [f64; 2],
-    /// Timeouts since the silent peers' last segments.
+    /// Timeouts since then.
     pub timeouts: u64,
-    /// Zero-window probes.
+    /// Probes of windows that were closed.
     pub probes: u64,
-    /// Largest sum of their packet memory, reserved or in use, in bytes.
+    /// The most packet memory that they held together, or had promised, in bytes.
     pub held_bytes: u64,
-    /// Sum of the silences, in seconds.
+    /// Seconds of silence over all of them, and the longest.
     pub total_s: f64,
-    /// The longest silence, in seconds.
+    /// The longest silence.
     pub longest_s: f64,
-    /// Number of these connections that the stack has ended.
+    /// How many of them the stack has given up.
     pub given_up: usize,
-    /// Their longest retransmission timeout before any doubling.
+    /// The longest of their retransmission timeouts before any was doubled.
     pub rto: Duration,
-    /// Other connections of `host` that waited for packet memory.
-    pub waiting: Vec<MemoryWait>,
-    /// Sum of all connections' lifetimes, in seconds.
+    /// Those who found no packet memory.
+    pub waiting: Vec<Waiting>,
+    /// Lifetimes of all connections, in seconds.
     pub lifetime_s: f64,
 }
 
-/// A connection that waited for packet memory.
+/// A connection that found no packet memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MemoryWait {
-    /// Its flow, by its place in the setup.
+pub struct Waiting {
+    /// Its flow, by its place.
     pub flow: usize,
-    /// Seconds limited by packet memory.
+    /// How long it waited, in seconds.
     pub waited_s: f64,
-    /// The connection was dropped.
+    /// Whether that was its end.
     pub is_dropped: bool,
-    /// Bytes that its receiver read.
+    /// What it brought all the same.
     pub delivered_bytes: u64,
 }
 
-/// Longest silence of a reachable peer: `tcp.retries1` unanswered retransmissions,
-/// after which RFC 1122 §4.2.3.5 suspects the path, and the timeout after the last.
+/// Time in which a peer that is there would have been heard: `tcp.retries1`
+/// retransmissions in vain, after which RFC 1122 §4.2.3.5 doubts the path, and the
+/// wait for one more.
 pub fn patience(rto: Duration, config: &TcpConfig) -> Duration {
     rto * timeouts_in_vain(config)
 }
 
-/// [`patience`] in multiples of the first retransmission timeout, which doubles each time.
+/// How many times the first retransmission timeout that is, each doubled.
 pub fn timeouts_in_vain(config: &TcpConfig) -> u32 {
     (2 << config.retries1.min(20)) - 1
 }
@@ -89,10 +89,10 @@ fn first_timeout(info: &Info, config: &TcpConfig) -> Duration {
 }
 
 impl Scene<'_> {
-    /// Samples each connection's last arrival and packet memory.
-    pub(super) fn sample_silence(&mut self) {
+    /// Notes what every connection holds.
+    pub(super) fn listen(&mut self) {
         let mut held = 0;
-        self.silence_monitor
+        self.listener
             .heard
             .resize(self.flows.len(), Default::default());
         for (number, (place, flow)) in self.flows.clone().into_iter().enumerate() {
@@ -104,7 +104,7 @@ impl Scene<'_> {
                 continue;
             }
             let config = &self.setup.hosts[plan.from].config;
-            let known = &mut self.silence_monitor.heard[number];
+            let known = &mut self.listener.heard[number];
             if info.last_received_at != known.0 {
                 *known = (info.last_received_at, info.timeouts);
             }
@@ -114,11 +114,10 @@ impl Scene<'_> {
                 held += blocks * u64::from(config.pool.block_size);
             }
         }
-        self.silence_monitor.held = self.silence_monitor.held.max(held);
+        self.listener.held = self.listener.held.max(held);
     }
 
-    /// Connections whose peers fell silent, and others that waited for packet memory;
-    /// `None` if no peer fell silent.
+    /// Those whose peers fell silent and the others that waited for their memory.
     pub(super) fn silence(&self, ended: &[Ended<'_>]) -> Option<Silence> {
         let begun = ended
             .iter()
@@ -127,7 +126,7 @@ impl Scene<'_> {
         let mut silence = Silence {
             of: ended.len(),
             heard_s: [f64::INFINITY, 0.0],
-            held_bytes: self.silence_monitor.held,
+            held_bytes: self.listener.held,
             ..Silence::default()
         };
         let mut is_heard = vec![true; ended.len()];
@@ -139,8 +138,7 @@ impl Scene<'_> {
             let config = &self.setup.hosts[end.plan.from].config.tcp;
             if is_silent(end, info, config) {
                 is_heard[number] = false;
-                let heard = &self.silence_monitor.heard;
-                let (_, before) = heard.get(number).copied().unwrap_or_default();
+                let (_, before) = self.listener.heard.get(number).copied().unwrap_or_default();
                 silence.add(end, info, before, begun);
                 silence.rto = silence.rto.max(first_timeout(info, config));
             }
@@ -150,15 +148,15 @@ impl Scene<'_> {
             .enumerate()
             .filter(|(number, _)| is_heard[*number]);
         silence.waiting = heard
-            .filter_map(|(number, end)| self.memory_wait(self.flows[number].0, end))
+            .filter_map(|(number, end)| self.waiting(self.flows[number].0, end))
             .filter(|waiting| self.setup.flows[waiting.flow].from == silence.host)
             .collect();
         (silence.connections > 0).then_some(silence)
     }
 
-    /// The wait of a connection for packet memory: for its payload, or for the receive
-    /// window without which it could not be opened.
-    fn memory_wait(&self, flow: usize, end: &Ended<'_>) -> Option<MemoryWait> {
+    /// Whether a connection waited for packet memory: for what was written, or for a
+    /// window without which it could not even be opened.
+    fn waiting(&self, flow: usize, end: &Ended<'_>) -> Option<Waiting> {
         let host = self.world.stack(self.hosts[end.plan.from]);
         let refused = host.tcp_counters().rcvq_drop + host.tcp_counters().ofo_drop > 0;
         let facts = &end.facts;
@@ -180,7 +178,7 @@ impl Scene<'_> {
             | Stage::Broken(_) => None,
         };
         let writing = time(fullpipe_tcp::Limit::Memory).unwrap_or(0.0);
-        (opening.is_some() || writing > 0.0).then(|| MemoryWait {
+        (opening.is_some() || writing > 0.0).then(|| Waiting {
             flow,
             waited_s: opening.unwrap_or(0.0) + writing,
             is_dropped: matches!(facts.client.stage, Stage::Broken(_) | Stage::NoRoom),
@@ -207,8 +205,7 @@ impl Silence {
     }
 }
 
-/// The peer has been silent for longer than [`patience`], or the stack gave it up after
-/// a timeout.
+/// Whether the stack waits for a peer that it has long not heard, or has given it up.
 fn is_silent(end: &Ended<'_>, info: &Info, config: &TcpConfig) -> bool {
     let has_tried = info.bytes_sent > 0 && info.timeouts + info.zero_window_probes > 0;
     let silent = info.at.since(info.last_received_at);

@@ -72,7 +72,7 @@ rows = [{ label = "row" }]
     let played = scene.play(&|_share| ()).unwrap();
     let measured = &played.measured;
     let segments = measured.delivered_bytes / measured.segment_bytes;
-    let counted = measured.data_segments as f64 * played.activity.payload_share;
+    let counted = measured.data_segments as f64 * played.activity.text_share;
     assert!(segments * 3 < measured.data_segments, "{played:?}");
     assert!((counted - segments as f64).abs() < 5.0, "{played:?}");
 }
