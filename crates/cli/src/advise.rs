@@ -6,31 +6,29 @@
 use std::env;
 
 use fullpipe_lab::{
-    Experiment, MOST_STEPS, RunOptions, Watch, advice_json, advice_text, catalogue, experiment::Row,
+    Experiment, MOST_STEPS, RunOptions, advice_json, advice_text, catalogue, experiment::Row,
 };
 
 use crate::{
     arguments::{Bytes, LabAdviseArguments},
+    experiments::{refused, with_settings},
     failure::Failure,
-    lab::{refused, with_settings},
-    output::{layout, print},
+    output::{Terminal, print},
     progress::Progress,
 };
 
 /// Runs the subcommand.
-pub fn run(arguments: &LabAdviseArguments) -> Result<(), Failure> {
+pub fn run(arguments: &LabAdviseArguments, terminal: &Terminal) -> Result<(), Failure> {
     let found = catalogue::find(&arguments.experiment, &env::current_dir()?).map_err(refused)?;
     let experiment = with_settings(&found, &arguments.settings)?;
     let rows = rows_called(&experiment, arguments.row.as_deref())?;
-    let progress = Progress::new(&experiment.name, rows.len());
+    let titles = rows.iter().map(|row| row.title()).collect();
+    let progress = Progress::new(terminal, &experiment.name, titles).ending_on_interrupt()?;
     let mut advice = Vec::new();
     for (place, row) in rows.iter().enumerate() {
         let options = RunOptions {
-            seed: arguments.seed,
-            observe: false,
-            watch: Watch::NONE,
-            captures: None,
             progress: &|_, share| progress.advance(place, share),
+            ..RunOptions::plain(arguments.seed)
         };
         let memory = arguments.memory.map(|Bytes(bytes)| bytes);
         let taken = fullpipe_lab::advise(&experiment, row, memory, MOST_STEPS, &options)
@@ -40,7 +38,7 @@ pub fn run(arguments: &LabAdviseArguments) -> Result<(), Failure> {
     drop(progress);
     print(&match arguments.json {
         true => advice_json(&advice),
-        false => advice_text(&advice, layout(), arguments.verbose),
+        false => advice_text(&advice, terminal.layout, arguments.verbose),
     })
 }
 

@@ -1,50 +1,59 @@
-//! Why the command ends without a result.
+//! Reasons why the command ends without a result, and their exit codes.
 //!
-//! Rule: one line on standard error, and an exit code that says whose fault it
-//! was. A reader of our output that goes away is nobody's fault.
+//! Rule: an error is one line on standard error. The exit code says whose it is:
+//! 2 the user's, 1 the program's or its surroundings', 3 a condition of
+//! `--fail-on`, 130 an interrupt. A reader of the output that goes away is no
+//! error.
 
 use std::{fmt, io, process::ExitCode};
 
-/// Why the command ends without a result.
+use fullpipe_lab::layout::{Layout, Tone};
+
+/// Reason why the command ends without a result.
 #[derive(Debug)]
 pub enum Failure {
-    /// What was asked for makes no sense: exit code 2.
+    /// The request makes no sense: exit code 2.
     Usage(String),
-    /// It made sense and went wrong: exit code 1.
+    /// The request made sense and went wrong: exit code 1.
     Failed(String),
-    /// It went wrong, and the line about it has been printed: exit code 1.
+    /// It went wrong, and its lines have been printed: exit code 1.
     Reported,
-    /// What was asked for is wrong, and the lines about it have been printed:
-    /// exit code 2.
+    /// The request is wrong, and the lines about it have been printed: exit code 2.
     Refused,
-    /// Whoever read our output has had enough: no failure at all.
+    /// A row met a condition of `--fail-on`, and its line has been printed: exit
+    /// code 3.
+    ConditionMet,
+    /// Ctrl-C: exit code 130.
+    Interrupted(String),
+    /// The reader of standard output has closed it: exit code 0.
     ReaderGone,
 }
 
 impl Failure {
-    /// What was asked for makes no sense.
+    /// A request that makes no sense.
     pub fn usage(why: impl fmt::Display) -> Self {
         Self::Usage(why.to_string())
     }
 
-    /// It went wrong.
+    /// A request that went wrong.
     pub fn failed(why: impl fmt::Display) -> Self {
         Self::Failed(why.to_string())
     }
 
     /// Prints the line and returns the exit code.
-    pub fn report(&self) -> ExitCode {
-        let (why, code) = match self {
-            Self::Usage(why) => (why, 2),
-            Self::Failed(why) => (why, 1),
+    pub fn report(&self, errors: Layout) -> ExitCode {
+        let (key, why, code) = match self {
+            Self::Usage(why) => ("error", why, 2),
+            Self::Failed(why) => ("error", why, 1),
+            Self::Interrupted(why) => ("interrupted", why, 130),
             Self::Reported => return ExitCode::FAILURE,
             Self::Refused => return ExitCode::from(2),
+            Self::ConditionMet => return ExitCode::from(3),
             Self::ReaderGone => return ExitCode::SUCCESS,
         };
-        eprintln!(
-            "error: {}",
-            why.split('\n').map(str::trim).collect::<Vec<_>>().join(" ")
-        );
+        let why: Vec<_> = why.split('\n').map(str::trim).collect();
+        let key = errors.paint(Tone::Bad, &format!("{key}:"));
+        eprintln!("{key} {}", why.join(" "));
         ExitCode::from(code)
     }
 }

@@ -1,7 +1,7 @@
-//! What comes of a run, as files: a page, graphs for xplot, series, records.
+//! Files of a run: a page, graphs for xplot, series, records, events.
 //!
-//! Rule: where a file goes is refused before the first run, not after the last;
-//! and a file appears whole or not at all.
+//! Rule: a wrong destination is refused before the first run. A file appears whole or
+//! not at all.
 
 use std::{
     ffi::OsString,
@@ -16,20 +16,20 @@ use fullpipe_lab::{
 
 use crate::{arguments::LabRunArguments, failure::Failure, parquet_file};
 
-/// Which files are wanted, and where.
+/// The page, the graphs and the series to write.
 pub struct Pictures<'a> {
     report: Option<&'a Path>,
     xplot: Option<&'a Path>,
     csv: Option<&'a Path>,
-    /// Several experiments are run, so that each needs files of its own.
+    /// Several experiments are run; each has files of its own.
     several: bool,
 }
 
 impl<'a> Pictures<'a> {
-    /// What `arguments` ask for.
+    /// The files that `arguments` ask for.
     ///
     /// # Errors
-    /// A folder that is not there and cannot be made.
+    /// A folder that is missing and cannot be created.
     pub fn new(arguments: &'a LabRunArguments, run: &[Experiment]) -> Result<Self, Failure> {
         let pictures = Self {
             report: arguments.report.as_deref(),
@@ -46,12 +46,12 @@ impl<'a> Pictures<'a> {
         Ok(pictures)
     }
 
-    /// Whether anything is.
+    /// Something is to be written.
     pub fn are_wanted(&self) -> bool {
         self.report.is_some() || self.xplot.is_some() || self.csv.is_some()
     }
 
-    /// Writes what is wanted of one experiment; what was observed of it is gone then.
+    /// Writes the files of one experiment and drops its observations.
     ///
     /// # Errors
     /// A file that cannot be written.
@@ -78,7 +78,7 @@ impl<'a> Pictures<'a> {
     }
 }
 
-/// Where the records and the events of a run go.
+/// Destination of the records and the events of a run.
 pub struct Output<'a> {
     file: Option<&'a Path>,
     format: Format,
@@ -86,7 +86,7 @@ pub struct Output<'a> {
     several: bool,
 }
 
-/// How records are written.
+/// Format of records.
 #[derive(Clone, Copy)]
 enum Format {
     Csv,
@@ -95,10 +95,10 @@ enum Format {
 }
 
 impl<'a> Output<'a> {
-    /// What `arguments` ask for.
+    /// The files that `arguments` ask for.
     ///
     /// # Errors
-    /// A name that ends in no format, or in a folder that is not there.
+    /// A name whose ending is no format, or whose folder is missing.
     pub fn new(arguments: &'a LabRunArguments, run: &[Experiment]) -> Result<Self, Failure> {
         let file = arguments.output.as_deref();
         has_folder(OUTPUT, file)?;
@@ -124,8 +124,8 @@ impl<'a> Output<'a> {
         })
     }
 
-    /// Writes the records and the events of one experiment; events that have a
-    /// file are in the report no more.
+    /// Writes the records and the events of one experiment. Events that have a file
+    /// are removed from the report.
     ///
     /// # Errors
     /// A file that cannot be written.
@@ -185,14 +185,14 @@ fn own(file: &Path, experiment: &str, several: bool) -> PathBuf {
     file.with_file_name(name)
 }
 
-/// Writes `text` beside `file` and then puts it in its place.
+/// Writes `text` to a file beside `file` and renames that.
 fn write_whole(flag: &str, file: &Path, text: &[u8]) -> Result<(), Failure> {
     let mut part = file.file_name().map_or_else(OsString::new, OsString::from);
     part.push(".part");
     let part = file.with_file_name(part);
     let written = fs::write(&part, text).and_then(|()| fs::rename(&part, file));
     written.map_err(|error| {
-        // It may never have been there; then nothing is left behind either.
+        // An error means that the part was never created.
         let _ = fs::remove_file(&part);
         failed(flag, file, &error)
     })

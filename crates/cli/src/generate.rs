@@ -1,6 +1,4 @@
-//! Completions and man pages, made from the command line's own description.
-//!
-//! Rule: nothing about a flag is written twice.
+//! Shell completions and man pages, generated from the command line.
 
 use std::fs;
 

@@ -1,9 +1,8 @@
-//! `fullpipe iperf`: iperf 2, both roles, over this machine's sockets or over a
-//! stack of our own on a TAP or TUN device.
+//! `fullpipe iperf`: iperf 2 in both roles, over this machine's sockets or over our
+//! own stack on a TAP or TUN device.
 //!
-//! Rule: everything that can be refused is refused before a device is opened,
-//! and a device is closed again whatever happens. What is on the wire and on
-//! the screen is decided in `fullpipe-perf`.
+//! Rule: a wrong request is refused before a device is opened, and a device is closed
+//! in any case. The protocol and the output are in `fullpipe-perf`.
 
 use std::{
     fs,
@@ -27,7 +26,7 @@ use crate::{
     failure::Failure,
 };
 
-/// How long a stack of our own may take to say its last word.
+/// Time that our own stack may take to close its connections.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Runs the subcommand.
@@ -43,14 +42,14 @@ pub fn run(arguments: &IperfArguments) -> Result<(), Failure> {
         Some(plan) => {
             let runtime = plan.start()?;
             let done = perform(&FullpipeSockets(&runtime), &test);
-            // What the peer has not acknowledged yet may have to be sent again.
+            // Unacknowledged payload may have to be retransmitted.
             runtime.finish(PATIENCE);
             done
         }
     }
 }
 
-/// A test that makes sense.
+/// A valid test.
 #[derive(Debug)]
 enum Test {
     Client(ClientOptions),
@@ -58,8 +57,8 @@ enum Test {
 }
 
 impl Test {
-    /// The test that `arguments` ask for, on a host whose own address is
-    /// `address`; without one it is this machine, with all its addresses.
+    /// The test that `arguments` ask for, on a host with `address`; without one, on
+    /// this machine with all its addresses.
     fn of(arguments: &IperfArguments, address: Option<IpAddr>) -> Result<Self, Failure> {
         let Some(host) = &arguments.client else {
             let any = IpAddr::from([0, 0, 0, 0]);
@@ -112,7 +111,7 @@ fn resolve(host: &str, port: u16) -> Result<SocketAddr, Failure> {
         .ok_or_else(|| unknown("it has no address".to_string()))
 }
 
-/// A stack of our own that makes sense.
+/// A valid setup of our own stack.
 #[derive(Debug)]
 struct Plan {
     device: DeviceSpec,
@@ -124,7 +123,7 @@ struct Plan {
 }
 
 impl Plan {
-    /// The stack that `arguments` ask for; `None` when it is the kernel's.
+    /// The stack that `arguments` ask for; `None` for the kernel's.
     fn of(arguments: &IperfArguments) -> Result<Option<Self>, Failure> {
         let NetworkDevice::Own(device) = &arguments.device else {
             return refuse_flags_of_a_device(arguments).map(|()| None);
@@ -146,8 +145,8 @@ impl Plan {
         let mut config = presets::find(&arguments.preset)
             .map_err(|error| Failure::usage(format!("--preset: {error}")))?
             .config();
-        // A tester's own needs come before what the user sets, and only where
-        // the preset leaves UDP as it is by default.
+        // The buffers that a test needs are set before the user's settings, unless
+        // the preset has buffers of its own.
         if config.udp == Config::default().udp {
             suit_datagrams(&mut config, arguments.window()?);
         }
@@ -178,7 +177,7 @@ impl Plan {
     fn start(&self) -> Result<Runtime, Failure> {
         let options = DeviceOptions {
             host_address: self.host_address,
-            // A capture has to show what a wire would.
+            // A capture shows frames as a wire has them.
             checksum_offload: self.capture.is_none() && self.device.kind != DeviceKind::Tun,
             ..DeviceOptions::new(self.device.clone())
         };
@@ -194,14 +193,14 @@ impl Plan {
             .map_err(|error| Failure::failed(format!("--pcap {}: {error}", file.display())))?;
         builder = builder.capture(BufWriter::with_capacity(1 << 18, out));
         builder.start(device).map_err(|error| {
-            // A capture of nothing is not worth keeping.
+            // The capture is empty.
             let _ = fs::remove_file(file);
             Failure::failed(error)
         })
     }
 }
 
-/// What only a stack of our own can do is refused for the kernel's, not ignored.
+/// Refuses flags of our own stack for the kernel's.
 fn refuse_flags_of_a_device(arguments: &IperfArguments) -> Result<(), Failure> {
     let given = [
         ("--addr", arguments.address.is_some()),
@@ -228,7 +227,7 @@ fn perform<S: Sockets>(sockets: &S, test: &Test) -> Result<(), Failure> {
     };
     let complaints = match test {
         Test::Client(options) => run_client(sockets, options, &stop, &mut screen)?.complaints,
-        // What one client did wrong is no failure of the server.
+        // A client's error is no failure of the server.
         Test::Server(options) => {
             run_server(sockets, options, &stop, &mut screen)?;
             0

@@ -1,19 +1,24 @@
-//! `fullpipe knobs`: every knob, as a table or as JSON.
+//! `fullpipe knobs`: the knobs, as a list for people or as JSON.
 //!
 //! Rule: the rows are the stack's; nothing is added.
 
 use fullpipe::presets;
 use fullpipe_lab::knobs_page::{knobs_json, knobs_table};
 
-use crate::{arguments::KnobsArguments, failure::Failure, output::print};
+use crate::{
+    arguments::KnobsArguments,
+    failure::Failure,
+    output::{Terminal, print},
+};
 
 /// Runs the subcommand.
-pub fn run(arguments: &KnobsArguments) -> Result<(), Failure> {
+pub fn run(arguments: &KnobsArguments, terminal: &Terminal) -> Result<(), Failure> {
     let preset = presets::find(&arguments.preset)
         .map_err(|error| Failure::usage(format!("--preset: {error}")))?;
-    print(&if arguments.json {
-        knobs_json(preset)
-    } else {
-        knobs_table(preset)
-    })
+    let filter = arguments.filter.as_deref();
+    let text = match arguments.json {
+        true => knobs_json(preset, filter),
+        false => knobs_table(preset, filter, terminal.layout),
+    };
+    print(&text.map_err(Failure::usage)?)
 }

@@ -1,8 +1,8 @@
-//! `fullpipe link`: a cable with delay, loss and a rate, between two devices of
-//! this machine.
+//! `fullpipe link`: a link with delay, loss and a rate between two devices of this
+//! machine.
 //!
-//! Rule: everything that can be refused is refused before a device is made, and
-//! the devices go whatever happens. What a frame meets is the lab's link.
+//! Rule: a wrong request is refused before a device is made, and the devices are
+//! removed in any case. The link itself is the lab's.
 
 use std::{
     fs,
@@ -21,10 +21,9 @@ use fullpipe_sim::{LinkModel, link::Direction};
 
 use crate::{arguments::LinkArguments, failure::Failure, output::print};
 
-/// What waits for the wire when nothing is said: a queue without an end would
-/// be a surprise in a network that is to be measured.
+/// Default queue. An unlimited one would distort what is measured.
 const QUEUE: &str = "1000 packets";
-/// Time between lines.
+/// Interval between lines.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Runs the subcommand.
@@ -49,7 +48,7 @@ pub fn run(arguments: &LinkArguments) -> Result<(), Failure> {
         let line = report.line(before.as_ref());
         if let Err(failure) = tell(&line, arguments.json) {
             told = Err(failure);
-            stop.raise(); // nobody reads it any more
+            stop.raise(); // the output is closed
         }
         before = Some(report.clone());
     });
@@ -73,13 +72,12 @@ fn link(arguments: &LinkArguments) -> Result<LinkModel, Failure> {
     }
     match plan.contradiction() {
         Some(why) => Err(Failure::usage(why)),
-        // The flags name no direction: both are alike.
+        // The flags set both directions alike.
         None => Ok(plan.link(Direction::Forward)),
     }
 }
 
-/// One end. Its frames are what a wire would carry: of one packet each, with
-/// their checksums.
+/// One end, whose frames are those of a wire: one packet each, with checksums.
 fn open(spec: &DeviceSpec, link: &LinkModel) -> Result<LiveEnd, Failure> {
     let options = DeviceOptions {
         mtu: Some(link.mtu),
@@ -98,7 +96,7 @@ fn capture(file: &Path) -> Result<Box<dyn Write + Send>, Failure> {
     Ok(Box::new(BufWriter::with_capacity(1 << 18, out)))
 }
 
-/// A line is a result, unless results are for a program.
+/// Prints a line: as a result, or on standard error beside a result for programs.
 fn tell(line: &str, for_a_program: bool) -> Result<(), Failure> {
     if for_a_program {
         eprintln!("{line}");

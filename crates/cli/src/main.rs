@@ -1,17 +1,19 @@
 //! The command `fullpipe`.
 //!
-//! Rule: results go to standard output, everything else to standard error; what
-//! goes wrong is one line there, and the exit code says whose fault it was: 2
-//! for what was asked, 1 for what happened. The work is done elsewhere.
+//! Rule: results go to standard output, everything else to standard error. An
+//! error is one line. Exit codes: 0 done, 1 failed, 2 wrong request, 3 a condition
+//! of `--fail-on` was met, 130 interrupted. The work is done in other crates.
 
 mod advise;
 mod arguments;
+mod experiments;
 mod failure;
 mod files;
 mod generate;
 mod iperf;
 mod knobs;
 mod lab;
+mod lab_run;
 mod link;
 mod output;
 mod parquet_file;
@@ -23,24 +25,25 @@ use std::process::ExitCode;
 
 use arguments::Command;
 use failure::Failure;
+use output::Terminal;
 
 fn main() -> ExitCode {
-    let command = match arguments::parse() {
-        Ok(command) => command,
-        Err(stop) => return stop.report(),
+    let (command, terminal) = match arguments::parse() {
+        Ok((command, flags)) => (command, Terminal::new(flags)),
+        Err(refusal) => return refusal.report(),
     };
-    match run(command) {
+    match run(command, &terminal) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(failure) => failure.report(terminal.errors()),
     }
 }
 
-fn run(command: Command) -> Result<(), Failure> {
+fn run(command: Command, terminal: &Terminal) -> Result<(), Failure> {
     match command {
-        Command::Lab(arguments) => lab::run(arguments),
-        Command::Knobs(arguments) => knobs::run(&arguments),
-        Command::Size(arguments) => size::run(&arguments),
-        Command::Try(arguments) => try_command::run(&arguments),
+        Command::Lab(arguments) => lab::run(arguments, terminal),
+        Command::Knobs(arguments) => knobs::run(&arguments, terminal),
+        Command::Size(arguments) => size::run(&arguments, terminal),
+        Command::Try(arguments) => try_command::run(&arguments, terminal),
         Command::Iperf(arguments) => iperf::run(&arguments),
         Command::Link(arguments) => link::run(&arguments),
         Command::Completions(arguments) => generate::completions(&arguments),

@@ -1,20 +1,66 @@
-//! What goes to standard output: results, and nothing else.
+//! Standard output and the terminal behind it: width, colour, results.
 //!
-//! Rule: a result is written whole. What it says is decided elsewhere.
+//! Rule: results go to standard output and nothing else does. A result is
+//! written whole. Colour is on at a terminal, and off in a pipe, with `NO_COLOR`
+//! and on a dumb terminal, unless `--color` decides.
 
-use std::io;
+use std::{
+    env,
+    io::{self, IsTerminal},
+};
 
-use crate::failure::Failure;
+use fullpipe_lab::layout::{Layout, PIPED};
 
-/// Columns of the terminal that standard output is, if it is one.
-pub fn terminal_width() -> Option<u16> {
-    terminal_size::terminal_size_of(io::stdout()).map(|(columns, _)| columns.0)
+use crate::{
+    arguments::{Colour, TerminalFlags},
+    failure::Failure,
+};
+
+/// The output that the command line asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct Terminal {
+    /// Width and colour of standard output.
+    pub layout: Layout,
+    /// Shows no progress and no notes.
+    pub quiet: bool,
+    /// Colours standard error.
+    colours_errors: bool,
 }
 
-/// Layout of standard output: the terminal's width.
-pub fn layout() -> fullpipe_lab::layout::Layout {
-    use fullpipe_lab::layout::Layout;
-    terminal_width().map_or_else(Layout::default, |width| Layout::plain(width.into()))
+impl Terminal {
+    /// The output of this process with `flags`.
+    pub fn new(flags: TerminalFlags) -> Self {
+        let detected = || terminal_size::terminal_size_of(io::stdout());
+        let width = flags.width.map(usize::from);
+        let width = width.or_else(|| detected().map(|(columns, _)| usize::from(columns.0)));
+        let is_on = |is_terminal: bool| match flags.color {
+            Colour::Always => true,
+            Colour::Never => false,
+            Colour::Auto => is_terminal && is_colour_wanted(),
+        };
+        Self {
+            layout: Layout {
+                colour: is_on(io::stdout().is_terminal()),
+                ..Layout::plain(width.unwrap_or(PIPED))
+            },
+            quiet: flags.quiet,
+            colours_errors: is_on(io::stderr().is_terminal()),
+        }
+    }
+
+    /// Width and colour of standard error.
+    pub fn errors(self) -> Layout {
+        Layout {
+            colour: self.colours_errors,
+            ..self.layout
+        }
+    }
+}
+
+/// Nothing in the environment turns colours off.
+fn is_colour_wanted() -> bool {
+    let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
+    !is_set("NO_COLOR") && env::var_os("TERM").is_none_or(|name| name != "dumb")
 }
 
 /// Writes `text` to standard output.

@@ -1,8 +1,7 @@
 //! Records as an Apache Parquet file.
 //!
-//! Rule: a column has the type and the name that it has in every other format;
-//! what is not there is null. The file is made in memory: records are rows of a
-//! table that a person asked for.
+//! Rule: a column has the same type and name as in every other format; a missing
+//! value is null. The file is made in memory, because records are few.
 
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ use parquet::{
 /// The file's bytes.
 ///
 /// # Errors
-/// What the library says.
+/// An error of the library.
 pub fn encode(records: &Records) -> Result<Vec<u8>, ParquetError> {
     let fields: Vec<_> = records
         .columns
@@ -78,7 +77,7 @@ fn field(column: &Column) -> Result<TypePtr, ParquetError> {
     Ok(Arc::new(field.build()?))
 }
 
-/// The values that are there, and for each record whether it has one.
+/// The values, and for each record 1 if it has one, else 0.
 fn split<T: Copy, V>(values: &[Option<T>], as_value: fn(T) -> V) -> (Vec<V>, Vec<i16>) {
     let there = values.iter().flatten().map(|value| as_value(*value));
     let levels = values.iter().map(|value| i16::from(value.is_some()));

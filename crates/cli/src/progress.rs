@@ -1,49 +1,109 @@
-//! How far a run has come, on a terminal.
+//! Progress of a run, on a terminal.
 //!
 //! Rule: it is shown on standard error and only when that is a terminal, so a
-//! log never holds half a line of it; and nothing waits for it.
+//! log never holds half a line of it. The line is cleared before anything else
+//! is printed and when the run ends, also by Ctrl-C.
 
-use std::{io::IsTerminal, sync::Mutex};
+use std::{
+    io::IsTerminal,
+    process,
+    sync::{Mutex, MutexGuard},
+    thread,
+};
 
+use fullpipe_perf::Stop;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-const STEPS: f64 = 1_000.0;
+use crate::{failure::Failure, output::Terminal};
 
-/// A bar that is gone when it is dropped.
+const STEPS: f64 = 1_000.0;
+/// Most columns of the running row's name.
+const NAME_COLUMNS: usize = 34;
+
+/// A progress bar that is cleared when it is dropped.
 pub struct Progress {
     bar: ProgressBar,
-    /// How far each row has come, from 0 to 1; rows run side by side.
-    rows: Mutex<Vec<f64>>,
+    /// Name of the run.
+    name: String,
+    rows: Mutex<Vec<RowState>>,
+}
+
+/// A row and the share of it that is done, from 0 to 1. Rows run side by side.
+struct RowState {
+    name: String,
+    share: f64,
 }
 
 impl Progress {
-    /// A bar for the rows of one experiment.
-    pub fn new(experiment: &str, rows: usize) -> Self {
-        let target = if std::io::stderr().is_terminal() {
+    /// A bar for the run called `name` of the rows called `rows`.
+    pub fn new(terminal: &Terminal, name: &str, rows: Vec<String>) -> Self {
+        let is_shown = std::io::stderr().is_terminal() && !terminal.quiet;
+        let target = if is_shown {
             ProgressDrawTarget::stderr()
         } else {
             ProgressDrawTarget::hidden()
         };
         let bar = ProgressBar::with_draw_target(Some(STEPS as u64), target);
-        let style = ProgressStyle::with_template("{msg} {wide_bar} {percent} % {elapsed}");
-        bar.set_style(style.expect("the template is right"));
-        bar.set_message(experiment.to_string());
+        let template = "{msg} {bar:16} {percent:>3} %  {elapsed}, ETA {eta}";
+        let style = ProgressStyle::with_template(template).expect("the template is right");
+        bar.set_style(style);
+        bar.set_message(name.to_string());
+        let rows = rows.into_iter().map(|name| RowState { name, share: 0.0 });
         Self {
             bar,
-            rows: Mutex::new(vec![0.0; rows]),
+            name: name.to_string(),
+            rows: Mutex::new(rows.collect()),
         }
     }
 
-    /// Row number `row` has come so far, from 0 to 1.
+    /// Clears the bar and ends the process with exit code 130 on Ctrl-C. For runs
+    /// that cannot be interrupted otherwise.
+    pub fn ending_on_interrupt(self) -> Result<Self, Failure> {
+        let (stop, bar) = (Stop::on_interrupt()?, self.bar.clone());
+        thread::spawn(move || {
+            while !stop.is_raised() {
+                thread::sleep(fullpipe_perf::POLL);
+            }
+            bar.finish_and_clear();
+            eprintln!("interrupted");
+            process::exit(130);
+        });
+        Ok(self)
+    }
+
+    /// Notes that row number `row` has done `share` of its work, from 0 to 1.
     pub fn advance(&self, row: usize, share: f64) {
-        let mut rows = self
-            .rows
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        rows[row] = share;
-        let done = rows.iter().sum::<f64>() / rows.len() as f64;
+        let mut rows = self.rows();
+        rows[row].share = share;
+        let done = rows.iter().map(|row| row.share).sum::<f64>() / rows.len() as f64;
+        let running = rows.iter().find(|row| row.share < 1.0);
+        let message = match running.filter(|row| !row.name.is_empty()) {
+            Some(row) => format!("{}: {}", self.name, row.name),
+            None => self.name.clone(),
+        };
+        self.bar.set_message(cut(&message));
         self.bar.set_position((done * STEPS) as u64);
     }
+
+    /// Runs `print` while the bar is cleared.
+    pub fn suspended<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.bar.suspend(print)
+    }
+
+    fn rows(&self) -> MutexGuard<'_, Vec<RowState>> {
+        self.rows
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// The message in [`NAME_COLUMNS`] columns: it is repeated whole in the results.
+fn cut(message: &str) -> String {
+    if message.chars().count() <= NAME_COLUMNS {
+        return message.to_string();
+    }
+    let kept: String = message.chars().take(NAME_COLUMNS - 1).collect();
+    format!("{}\u{2026}", kept.trim_end())
 }
 
 impl Drop for Progress {

@@ -8,12 +8,12 @@ use fullpipe_lab::{SizeError, SizeRequest, size_text};
 use crate::{
     arguments::{Bytes, SizeArguments},
     failure::Failure,
-    output::{layout, print},
+    output::{Terminal, print},
     progress::Progress,
 };
 
 /// Runs the subcommand.
-pub fn run(arguments: &SizeArguments) -> Result<(), Failure> {
+pub fn run(arguments: &SizeArguments, terminal: &Terminal) -> Result<(), Failure> {
     let preset = fullpipe::presets::find(&arguments.preset).map_err(Failure::usage)?;
     let settings = arguments.settings.iter();
     let request = SizeRequest {
@@ -29,7 +29,7 @@ pub fn run(arguments: &SizeArguments) -> Result<(), Failure> {
         share: arguments.share,
         seed: arguments.seed,
     };
-    let progress = Progress::new("size", 1);
+    let progress = Progress::new(terminal, "size", vec![String::new()]).ending_on_interrupt()?;
     let size = fullpipe_lab::size(&request, &|share| progress.advance(0, share));
     drop(progress);
     let size = size.map_err(|error| match error {
@@ -40,6 +40,6 @@ pub fn run(arguments: &SizeArguments) -> Result<(), Failure> {
     })?;
     print(&match arguments.json {
         true => size.json(),
-        false => size_text(&size, layout()),
+        false => size_text(&size, terminal.layout),
     })
 }

@@ -10,12 +10,12 @@ use fullpipe_lab::{HostRole, TrialEnd, TrialError, TrialPlan, trial_text};
 use crate::{
     arguments::{Bytes, TryArguments, TryDirection},
     failure::Failure,
-    output::{layout, print},
+    output::{Terminal, print},
     progress::Progress,
 };
 
 /// Runs the subcommand.
-pub fn run(arguments: &TryArguments) -> Result<(), Failure> {
+pub fn run(arguments: &TryArguments, terminal: &Terminal) -> Result<(), Failure> {
     let plan = plan(arguments)?;
     let file = plan.file().map_err(refused)?;
     if let Some(path) = &arguments.save {
@@ -29,14 +29,14 @@ pub fn run(arguments: &TryArguments) -> Result<(), Failure> {
                 _ => Failure::failed(format!("--save {shown}: {error}")),
             })?;
     }
-    let progress = Progress::new("try", 1);
+    let progress = Progress::new(terminal, "try", vec![String::new()]).ending_on_interrupt()?;
     let trial = plan.run(&|share| progress.advance(0, share));
     drop(progress);
     let trial = trial.map_err(refused)?;
     if arguments.json {
         return print(&trial.json());
     }
-    let mut text = trial_text(&trial, layout());
+    let mut text = trial_text(&trial, terminal.layout);
     if let Some(path) = &arguments.save {
         let seed = match arguments.seed {
             1 => String::new(),

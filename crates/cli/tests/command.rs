@@ -266,6 +266,18 @@ fn a_wrong_command_is_one_line_and_exit_code_2() {
                 &["knobs", "--jsn"],
                 "tip: a similar argument exists: '--json'",
             ),
+            (
+                &["knobs", "send_bufer"],
+                "no knob's name holds `send_bufer`; did you mean `send_buffer`?",
+            ),
+            (
+                &["lab", "rnu"],
+                "unrecognized subcommand 'rnu'; tip: a similar subcommand exists: 'run'",
+            ),
+            (
+                &["lab", "--width", "9"],
+                "invalid value '9' for '--width <N>'",
+            ),
             (&["completions", "dos"], "invalid value 'dos'"),
         ],
     );
@@ -288,7 +300,7 @@ fn a_wrong_experiment_or_setting_is_one_line_and_exit_code_2() {
             (&["lab", "run", "nuttx", "--all"], "cannot be used with"),
             (
                 &["lab", "run", "nuttx", "--seed", "x"],
-                "invalid value 'x' for '--seed <N>'",
+                "invalid value 'x' for '--seed <N>': expected a whole number such as 7",
             ),
             (
                 &["lab", "run", "nuttx", "--set", "pool.blocks"],
@@ -304,7 +316,31 @@ fn a_wrong_experiment_or_setting_is_one_line_and_exit_code_2() {
             ),
             (
                 &["lab", "run", "nuttx", "--set", "wifi.loss=2"],
-                "wifi.loss = 2: expected a probability",
+                "wifi.loss: `2` is above 1: write 2%",
+            ),
+            (
+                &["lab", "run", "nuttx", "--set", "link.loss=1"],
+                "wifi.loss: `1` may mean 1 % or 100 %: write 1% or 100%",
+            ),
+            (
+                &["lab", "run", "nuttx", "--set", "link.loss=much"],
+                "wifi.loss = much: expected a probability such as 1% or 0.01",
+            ),
+            (
+                &["lab", "run", "nuttx", "--set", "CONFIG_IOB_NBUFFER=12"],
+                "did you mean `CONFIG_IOB_NBUFFERS`?",
+            ),
+            (
+                &["lab", "run", "nuttx", "--columns", "goodput_mbs"],
+                "no column is called `goodput_mbs`; did you mean `goodput_mbps`?",
+            ),
+            (
+                &["lab", "run", "nuttx", "--fail-on", "limit=memry"],
+                "no limit is called `memry`; did you mean `memory`?",
+            ),
+            (
+                &["lab", "run", "nuttx", "--fail-on", "slow"],
+                "expected stalled, dropped, limit=NAME or deviation=PERCENT",
             ),
             (
                 &["lab", "run", "nuttx", "--set", "pool.send_floor=9999"],
@@ -457,7 +493,7 @@ fn iperf_over_the_kernel_serves_one_client_and_ends() {
         .spawn()
         .unwrap();
     let client = |_: u32| fullpipe(&["iperf", "-c", "127.0.0.1", "-n", "1M", "-p", &port]);
-    // The server may still be on its way.
+    // The server may not listen yet.
     let client = (0..1_000)
         .map(|attempt| {
             std::thread::sleep(std::time::Duration::from_millis(50));
@@ -626,9 +662,15 @@ fn attacks_are_a_table_for_people_and_an_array_for_programs() {
 
 #[test]
 fn knobs_are_a_table_for_people_and_an_array_for_programs() {
-    let table = stdout(&fullpipe(&["knobs", "--preset", "nuttx"]));
+    let list = stdout(&fullpipe(&["knobs", "--preset", "nuttx"]));
     assert!(
-        table.contains("pool.blocks") && table.contains("36 *"),
+        list.contains("pool.blocks (CONFIG_IOB_NBUFFERS)") && list.contains("36 blocks (default"),
+        "{list}"
+    );
+    let wide = ["knobs", "--preset", "nuttx", "--width", "200"];
+    let table = stdout(&fullpipe(&wide));
+    assert!(
+        table.starts_with("name in ") && table.contains("36 *"),
         "{table}"
     );
     let json: Value = serde_json::from_str(&stdout(&fullpipe(&["knobs", "--json"]))).unwrap();
@@ -655,6 +697,9 @@ fn help_and_version_go_to_standard_output() {
             "{arguments:?}"
         );
         assert!(stdout(&output).contains("Examples:"), "{arguments:?}");
+    }
+    for line in stdout(&fullpipe(&["lab", "run", "--help"])).lines() {
+        assert!(line.chars().count() <= 80, "{line}");
     }
     assert!(stdout(&fullpipe(&["--version"])).starts_with("fullpipe "));
 }

@@ -13,7 +13,7 @@ pub use text::advice_text;
 use crate::{
     experiment::{Experiment, Row, Setup, Stop},
     measured::Outcome,
-    report::{Account, RowReport, pretty},
+    report::{Account, RowReport, pretty, versioned_each},
     run::{RunError, RunOptions, run},
     units::{rate_text, three_digits},
     verdict::{
@@ -150,7 +150,7 @@ pub fn advise(
 
 /// Several rows' advice as a JSON array, indented.
 pub fn advice_json(advice: &[Advice]) -> String {
-    pretty(&advice)
+    pretty(&versioned_each(advice))
 }
 
 fn run_row(

@@ -1,8 +1,8 @@
 //! The experiments that exist: those of the checkout, and those built in.
 //!
-//! Rule: a file in the checkout's `experiments` folder hides the built-in one
-//! of its name, so what a person edits is what runs; without a checkout the
-//! built-in ones are all there.
+//! Rule: a file in the checkout's `experiments` folder replaces the built-in one
+//! of its name, so an edited file is the one that runs. Outside a checkout the
+//! built-in ones are used.
 
 use std::{
     fmt, fs, io,
@@ -15,7 +15,7 @@ use crate::{experiment::Experiment, mistake::Mistake};
 
 /// The folder that holds experiments, at the top of a checkout.
 const FOLDER: &str = "experiments";
-/// A checkout is known by this file of ours beside the folder.
+/// A file that identifies a checkout.
 const LANDMARK: &str = "crates/lab/Cargo.toml";
 
 /// Name and text of the experiments that are part of the program.
@@ -71,21 +71,21 @@ pub struct Found {
     pub text: String,
 }
 
-/// Why there is no such experiment.
+/// Reason why an experiment is not available.
 #[derive(Debug)]
 pub enum CatalogueError {
     /// No experiment has this name, and no file either.
     Unknown {
         /// The name as given.
         name: String,
-        /// The nearest, or all there are.
+        /// The nearest name, or all names.
         hint: String,
     },
     /// A file cannot be read.
     Unreadable {
-        /// Which.
+        /// The file.
         file: String,
-        /// Why.
+        /// The system's error.
         error: io::Error,
     },
     /// The file has mistakes, at least one.
@@ -125,7 +125,8 @@ impl Found {
     /// Reads the text to find everything that is wrong with it.
     ///
     /// # Errors
-    /// Every mistake, in the order of the file; what all of it lacks last.
+    /// Every mistake, in the order of the file; what the whole file lacks comes
+    /// last.
     pub fn check(&self) -> Result<Experiment, Vec<Mistake>> {
         Experiment::check(&self.name, &self.file, &self.text)
     }

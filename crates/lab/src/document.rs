@@ -1,7 +1,7 @@
-//! A TOML file in which everything knows its place.
+//! A TOML file whose tables and values know their line and column.
 //!
-//! Rule: whoever reads a table says which keys it knows, and every other key is
-//! a mistake that names the nearest one. What the keys mean is not known here.
+//! Rule: the reader of a table names the keys that it knows, and every other key
+//! is a mistake that names the nearest one. The meaning of keys is not known here.
 
 use std::{cell::RefCell, ops::Range};
 
@@ -13,14 +13,14 @@ use toml::{
 
 use crate::mistake::Mistake;
 
-/// A file's name and text, and what was found wrong with it.
+/// A file's name and text, and the mistakes found in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     /// The name that mistakes are reported under.
     pub name: &'a str,
     /// The whole text.
     pub text: &'a str,
-    /// Mistakes after which reading went on.
+    /// Mistakes found so far. Reading went on after each.
     pub found: &'a RefCell<Vec<Mistake>>,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// What stands before the `=` of a line, if it looks like a key.
+    /// The text before the `=` of a line, if it looks like a key.
     fn key_near(self, offset: usize) -> &'a str {
         let before = self.text.get(..offset).unwrap_or_default();
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -66,7 +66,7 @@ impl<'a> Source<'a> {
         if key.bytes().all(plain) { key } else { "" }
     }
 
-    /// Keeps a mistake, so that reading may go on.
+    /// Notes a mistake, so that reading goes on.
     pub fn found(self, mistake: Mistake) {
         self.found.borrow_mut().push(mistake);
     }
@@ -81,20 +81,20 @@ impl<'a> Source<'a> {
 #[derive(Clone, Debug)]
 pub struct Section<'a> {
     source: Source<'a>,
-    /// Where the table is in the file, such as `hosts.client`; empty at the top.
+    /// Path of the table, such as `hosts.client`; empty at the top.
     path: String,
-    /// The same, when `path` starts further below.
+    /// Path from the top of the file, where `path` starts at a table below it.
     whole: String,
     table: &'a DeTable<'a>,
     at: usize,
 }
 
-/// A value of the file, with the key it stands under.
+/// A value of the file with its key.
 #[derive(Clone, Debug)]
-pub struct Entry<'a> {
+pub struct KeyValue<'a> {
     source: Source<'a>,
-    /// The key, with all tables above it: `hosts.client.preset`; a leaf's starts
-    /// below the table that was asked for it.
+    /// The key with all tables above it: `hosts.client.preset`. The path of a leaf
+    /// starts below the table that was asked for its leaves.
     pub path: String,
     /// The key, with all tables above it.
     whole: String,
@@ -117,7 +117,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Finds every key of this table wrong that is not one of `known`.
+    /// Notes a mistake for every key of this table that is not one of `known`.
     pub fn allow_only(&self, known: &[&str]) {
         for entry in self.entries() {
             if !known.contains(&entry.key) {
@@ -127,26 +127,26 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The value of `result`; its mistake is kept, so that reading may go on.
+    /// Returns the value of `result`, or notes its mistake so that reading goes on.
     pub fn keep<T>(&self, result: Result<T, Mistake>) -> Option<T> {
         result.map_err(|mistake| self.source.found(mistake)).ok()
     }
 
-    /// How many mistakes have been found so far.
+    /// Number of mistakes found so far.
     pub fn mistakes(&self) -> usize {
         self.source.found.borrow().len()
     }
 
-    /// What stands under `key`, if anything.
-    pub fn optional(&self, key: &str) -> Option<Entry<'a>> {
+    /// The value of `key`, if there is one.
+    pub fn optional(&self, key: &str) -> Option<KeyValue<'a>> {
         self.entries().into_iter().find(|entry| entry.key == key)
     }
 
-    /// What stands under `key`.
+    /// The value of `key`.
     ///
     /// # Errors
-    /// Nothing does; `why` says what the key is needed for.
-    pub fn required(&self, key: &str, why: &str) -> Result<Entry<'a>, Mistake> {
+    /// There is none; `why` says what the key is for.
+    pub fn required(&self, key: &str, why: &str) -> Result<KeyValue<'a>, Mistake> {
         self.optional(key).ok_or_else(|| {
             let key = joined(&self.whole, key);
             self.source
@@ -155,11 +155,11 @@ impl<'a> Section<'a> {
     }
 
     /// Everything in this table, in the order of the file.
-    pub fn entries(&self) -> Vec<Entry<'a>> {
+    pub fn entries(&self) -> Vec<KeyValue<'a>> {
         let mut entries: Vec<_> = self
             .table
             .iter()
-            .map(|(key, value)| Entry {
+            .map(|(key, value)| KeyValue {
                 source: self.source,
                 path: joined(&self.path, key.get_ref()),
                 whole: joined(&self.whole, key.get_ref()),
@@ -173,9 +173,9 @@ impl<'a> Section<'a> {
         entries
     }
 
-    /// Everything in this table and the tables below it that is not a table
-    /// itself, in the order of the file. Paths start below this table.
-    pub fn leaves(&self) -> Vec<Entry<'a>> {
+    /// Every value in this table and the tables below it that is no table, in the
+    /// order of the file. Paths start below this table.
+    pub fn leaves(&self) -> Vec<KeyValue<'a>> {
         let mut leaves = Vec::new();
         let below = Self {
             path: String::new(),
@@ -185,7 +185,7 @@ impl<'a> Section<'a> {
         leaves
     }
 
-    fn collect_leaves(&self, leaves: &mut Vec<Entry<'a>>) {
+    fn collect_leaves(&self, leaves: &mut Vec<KeyValue<'a>>) {
         for entry in self.entries() {
             match entry.as_section() {
                 Some(section) => section.collect_leaves(leaves),
@@ -200,7 +200,7 @@ impl<'a> Section<'a> {
     }
 }
 
-impl<'a> Entry<'a> {
+impl<'a> KeyValue<'a> {
     /// A mistake in the value.
     pub fn mistake(&self, what: impl std::fmt::Display) -> Mistake {
         self.source
@@ -212,7 +212,7 @@ impl<'a> Entry<'a> {
         self.source.mistake(self.key_at, &self.whole, what)
     }
 
-    /// The key is not a `what` (such as "key") that exists.
+    /// A mistake in the key: no `what` (such as "key") has its name.
     pub fn unknown<'k>(&self, what: &str, known: impl Iterator<Item = &'k str> + Clone) -> Mistake {
         let hint = hint(self.key, known);
         self.key_mistake(format!("there is no such {what}; {hint}"))
@@ -232,7 +232,7 @@ impl<'a> Entry<'a> {
     /// The value as a table.
     ///
     /// # Errors
-    /// It is something else.
+    /// The value has another type.
     pub fn section(&self) -> Result<Section<'a>, Mistake> {
         self.as_section().ok_or_else(|| self.expected("a table"))
     }
@@ -240,7 +240,7 @@ impl<'a> Entry<'a> {
     /// The value as a string.
     ///
     /// # Errors
-    /// It is something else.
+    /// The value has another type.
     pub fn string(&self) -> Result<&'a str, Mistake> {
         self.value.as_str().ok_or_else(|| self.expected("a string"))
     }
@@ -248,7 +248,7 @@ impl<'a> Entry<'a> {
     /// The value as `true` or `false`.
     ///
     /// # Errors
-    /// It is something else.
+    /// The value has another type.
     pub fn boolean(&self) -> Result<bool, Mistake> {
         self.value
             .as_bool()
@@ -258,7 +258,7 @@ impl<'a> Entry<'a> {
     /// The value as a number.
     ///
     /// # Errors
-    /// It is something else.
+    /// The value has another type.
     pub fn number(&self) -> Result<f64, Mistake> {
         let number = match self.value {
             DeValue::Integer(_) | DeValue::Float(_) => self.scalar()?.parse().ok(),
@@ -295,8 +295,8 @@ impl<'a> Entry<'a> {
     /// The value as a list, entry by entry. Their paths are numbered from 1.
     ///
     /// # Errors
-    /// It is something else.
-    pub fn list(&self) -> Result<Vec<Entry<'a>>, Mistake> {
+    /// The value has another type.
+    pub fn list(&self) -> Result<Vec<KeyValue<'a>>, Mistake> {
         let list = self
             .value
             .as_array()
@@ -304,7 +304,7 @@ impl<'a> Entry<'a> {
         Ok(list
             .iter()
             .enumerate()
-            .map(|(index, value)| Entry {
+            .map(|(index, value)| KeyValue {
                 source: self.source,
                 path: format!("{}[{}]", self.path, index + 1),
                 whole: format!("{}[{}]", self.whole, index + 1),
@@ -329,7 +329,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// "did you mean `nearest`?", or the whole choice when nothing is near.
+/// "did you mean `nearest`?", or every known name where none is near.
 pub fn hint<'k>(name: &str, known: impl Iterator<Item = &'k str> + Clone) -> String {
     match nearest(name, known.clone()) {
         Some(nearest) => format!("did you mean `{nearest}`?"),

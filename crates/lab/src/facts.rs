@@ -1,8 +1,8 @@
-//! A result of the lab as facts, for those who draw.
+//! A report as facts, for the page and other drawings.
 //!
-//! Rule: nothing is computed here. Every figure is the report's, under the
-//! report's name, so that a page and a table cannot disagree. What was observed
-//! may be large, so it is moved and not copied.
+//! Rule: nothing is computed here. Every figure has the report's value and name, so
+//! that a page and a table cannot disagree. Observations may be large, so they are
+//! moved and not copied.
 
 use fullpipe_diagnose::facts::{Coordinate, Figure, Peer, Row, Run};
 
@@ -12,8 +12,8 @@ use crate::{
     units::Amount,
 };
 
-/// The facts of `report`, out of which what was observed is taken. Series are
-/// there where the rows were observed ([`RunOptions::observe`](crate::RunOptions)).
+/// The facts of `report`, whose observations are moved out of it. Rows have series
+/// where they were observed ([`RunOptions::observe`](crate::RunOptions)).
 pub fn facts(report: &mut Report) -> Run {
     Run {
         experiment: report.experiment.clone(),
@@ -45,7 +45,7 @@ fn row(row: &mut RowReport) -> Row {
             .map(|at| Coordinate {
                 path: at.path.clone(),
                 value: at.value.clone(),
-                number: Amount::parse(&at.value).map(|amount| amount.number),
+                number: Amount::of_setting(&at.path, &at.value).map(|amount| amount.number),
             })
             .collect(),
         published: figures(&|quantity| row.published.figure(quantity.name)),

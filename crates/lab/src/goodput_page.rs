@@ -1,8 +1,7 @@
-//! The page `docs/goodput.md`: what comes over, and what limits it where that is
-//! not all the path has.
+//! The page `docs/goodput.md`: goodput, and the limits of rows that do not fill
+//! their path.
 //!
-//! Rule: nothing is computed here. The figures and the verdicts are those of the
-//! reports that it is given, so the page is as current as they are.
+//! Rule: nothing is computed here. Figures and verdicts are those of the reports.
 
 use std::fmt::Write;
 
@@ -14,7 +13,7 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// A row whose busiest link was in use for this share of the time is full.
+/// A row fills its path when its busiest link was in use for this share of the time.
 const FULL: f64 = 0.95;
 
 const HEAD: &str = "\
@@ -44,7 +43,7 @@ pub fn goodput_markdown(reports: &[&Report]) -> String {
 fn chapter(page: &mut String, report: &Report) {
     let _ = writeln!(page, "\n## {}\n", report.title);
     let columns = columns(report);
-    let headings: Vec<_> = columns.iter().map(Column::heading).collect();
+    let headings: Vec<_> = columns.iter().map(PageColumn::heading).collect();
     let _ = writeln!(
         page,
         "| {} | limit |\n|{}",
@@ -90,7 +89,7 @@ fn chapter(page: &mut String, report: &Report) {
     }
 }
 
-/// What the verdict begins with.
+/// Heading of the verdict.
 fn limit(row: &RowReport) -> &str {
     row.verdict.limit.heading()
 }
@@ -100,28 +99,32 @@ fn is_full(row: &RowReport) -> bool {
 }
 
 /// A column of a chapter's table.
-enum Column<'a> {
+enum PageColumn<'a> {
     Label,
     Ours(&'static Quantity),
     Published(&'static Quantity),
     Peer(&'a str, &'static Quantity),
 }
 
-/// Row, then each quantity: ours, published, and each peer's, where some row has one.
-fn columns(report: &Report) -> Vec<Column<'_>> {
-    let mut columns = vec![Column::Label];
+/// The label, then each quantity: ours, published, and each peer's.
+fn columns(report: &Report) -> Vec<PageColumn<'_>> {
+    let mut columns = vec![PageColumn::Label];
     for quantity in report.quantities() {
-        columns.push(Column::Ours(quantity));
+        columns.push(PageColumn::Ours(quantity));
         if report.is_published(quantity) {
-            columns.push(Column::Published(quantity));
+            columns.push(PageColumn::Published(quantity));
         }
         let peers = report.peers_with(quantity);
-        columns.extend(peers.into_iter().map(|peer| Column::Peer(peer, quantity)));
+        columns.extend(
+            peers
+                .into_iter()
+                .map(|peer| PageColumn::Peer(peer, quantity)),
+        );
     }
     columns
 }
 
-impl Column<'_> {
+impl PageColumn<'_> {
     fn heading(&self) -> String {
         match self {
             Self::Label => "row".to_string(),

@@ -1,14 +1,14 @@
-//! The knobs as people read them: a page of documentation, a table, JSON.
+//! The knobs as a page of documentation, a list and JSON.
 //!
-//! Rule: every word comes from a knob's row or a preset's. Nothing about a
-//! single knob is written here.
+//! Rule: every word comes from the row of a knob or a preset.
+
+mod list;
 
 #[cfg(test)]
 mod tests;
 
 use std::fmt::Write;
 
-use comfy_table::{Table, presets::UTF8_FULL_CONDENSED};
 use fullpipe::{
     config::Config,
     presets::{
@@ -19,7 +19,13 @@ use fullpipe::{
 use fullpipe_pool::knobs::KnobInfo;
 use serde::Serialize;
 
-use crate::experiment::{OTHER_NAMES, OtherName, other_names};
+use crate::{
+    experiment::{OTHER_NAMES, OtherName},
+    report::JSON_SCHEMA,
+};
+
+pub use list::knobs_table;
+use list::range;
 
 /// The page `docs/knobs.md`.
 pub fn knobs_markdown() -> String {
@@ -76,7 +82,7 @@ pub fn knobs_markdown() -> String {
     page
 }
 
-/// What other systems call a knob.
+/// Other systems' names for knobs.
 fn aliases_markdown() -> String {
     let mut page = String::from(
         "\n# Names of other systems\n\n\
@@ -136,8 +142,9 @@ fn aliases_markdown() -> String {
 /// A knob of a preset, for JSON.
 #[derive(Serialize)]
 struct KnobValue<'a> {
+    schema: u32,
     name: &'a str,
-    /// What the preset's system calls it.
+    /// Names in the preset's own system.
     aliases: Vec<&'static str>,
     value: String,
     default: &'a str,
@@ -147,56 +154,20 @@ struct KnobValue<'a> {
     doc: &'a str,
 }
 
-/// The knobs of `preset` as a table for people.
-pub fn knobs_table(preset: &Preset) -> String {
+/// The knobs of `preset`, or those whose name holds `filter`, as a JSON array,
+/// one object a knob.
+///
+/// # Errors
+/// No knob's name holds `filter`; one line with the nearest name.
+pub fn knobs_json(preset: &Preset, filter: Option<&str>) -> Result<String, String> {
     let config = preset.config();
-    let mut table = Table::new();
-    table.load_style(UTF8_FULL_CONDENSED).set_header([
-        "knob",
-        "value",
-        "legal",
-        "unit",
-        "what it bounds",
-    ]);
-    for row in Config::rows() {
-        let value = config.get(&row.name).unwrap_or_default();
-        let changed = if value == row.default { "" } else { " *" };
-        let doc = folded(&row.doc, 60);
-        let mut names = alias::of_knob(preset.name, &row.name);
-        names.insert(0, &row.name);
-        table.add_row([
-            names.join("\n"),
-            format!("{value}{changed}"),
-            range(&row.legal),
-            row.unit.to_string(),
-            doc,
-        ]);
-    }
-    let starred = if preset.rows.is_empty() {
-        ""
-    } else {
-        " * differs from the default."
-    };
-    let mut text = format!(
-        "{table}\npreset `{}`: {}{starred}\n",
-        preset.name, preset.doc
-    );
-    for OtherName {
-        name, path, doc, ..
-    } in other_names(preset.name)
-    {
-        let _ = writeln!(text, "{name} is `{path}` in an experiment: {doc}");
-    }
-    text
-}
-
-/// The knobs of `preset` as a JSON array, one object a knob.
-pub fn knobs_json(preset: &Preset) -> String {
-    let config = preset.config();
+    let names = list::names(preset, filter)?;
     let rows = Config::rows();
     let values: Vec<_> = rows
         .iter()
+        .filter(|row| names.contains(&row.name))
         .map(|row| KnobValue {
+            schema: JSON_SCHEMA,
             name: &row.name,
             aliases: alias::of_knob(preset.name, &row.name),
             value: config.get(&row.name).unwrap_or_default(),
@@ -207,16 +178,7 @@ pub fn knobs_json(preset: &Preset) -> String {
             doc: &row.doc,
         })
         .collect();
-    serde_json::to_string_pretty(&values).expect("strings only")
-}
-
-/// "low to high", or the one value when there is no choice.
-fn range((low, high): &(String, String)) -> String {
-    if low == high {
-        low.clone()
-    } else {
-        format!("{low} to {high}")
-    }
+    Ok(serde_json::to_string_pretty(&values).expect("strings only"))
 }
 
 /// Text for a cell of a Markdown table.
@@ -225,23 +187,4 @@ fn escaped(text: &str) -> String {
         .collect::<Vec<_>>()
         .join(" ")
         .replace('|', "\\|")
-}
-
-/// Text broken into lines of at most `width` characters, at spaces.
-fn folded(text: &str, width: usize) -> String {
-    let mut out = String::new();
-    let mut column = 0;
-    for word in text.split_whitespace() {
-        let len = word.chars().count();
-        if column > 0 && column + 1 + len > width {
-            out.push('\n');
-            column = 0;
-        } else if column > 0 {
-            out.push(' ');
-            column += 1;
-        }
-        out.push_str(word);
-        column += len;
-    }
-    out
 }

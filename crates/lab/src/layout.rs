@@ -1,13 +1,13 @@
 //! Text that fits a terminal: lines wrapped with a hanging indent, and colour.
 //!
-//! Rule: no line is longer than the width. Lines break at spaces; a word that is
-//! longer than a line breaks after one of `/ _ . , = -`, or at the width. Colour
+//! Rule: no line is longer than the width. Lines break at spaces, but not between
+//! a number and its unit; a word that is longer than a line breaks after one of `/ _ . , = -`, or at the width. Colour
 //! sequences take no columns. What a text says is not known here.
 
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Write;
+use std::{borrow::Cow, fmt::Write};
 
 /// Columns that the key of a [`Layout::field`] takes, its gap included.
 pub const KEY_COLUMNS: usize = 12;
@@ -85,16 +85,16 @@ impl Layout {
         out.push_str(first);
         let mut column = columns(first);
         let mut is_start = true;
-        for word in text.split_whitespace() {
+        for word in glued(text) {
             let gap = usize::from(!is_start);
-            if !is_start && column + gap + columns(word) > self.width {
+            if !is_start && column + gap + columns(&word) > self.width {
                 let _ = write!(out, "\n{:indent$}", "");
                 column = indent;
             } else if !is_start {
                 out.push(' ');
                 column += 1;
             }
-            column = self.word(out, column, indent, word);
+            column = self.word(out, column, indent, &word);
             is_start = false;
         }
         out.push('\n');
@@ -107,6 +107,14 @@ impl Layout {
         self.paragraph(out, &first, 2 + KEY_COLUMNS, text);
     }
 
+    /// `text` in lines of at most `width` columns.
+    pub fn lines(self, text: &str, width: usize) -> Vec<String> {
+        let mut out = String::new();
+        let narrow = Self { width, ..self };
+        narrow.paragraph(&mut out, "", 0, text);
+        out.lines().map(str::to_string).collect()
+    }
+
     /// Appends a word at `column`, in pieces where it is longer than a line.
     /// Returns the column behind it.
     fn word(self, out: &mut String, mut column: usize, indent: usize, word: &str) -> usize {
@@ -117,13 +125,40 @@ impl Layout {
             if end == rest.len() {
                 break;
             }
-            let _ = write!(out, "{}\n{:indent$}", &rest[..end], "");
-            rest = &rest[end..];
+            let _ = write!(out, "{}\n{:indent$}", rest[..end].trim_end(), "");
+            rest = rest[end..].trim_start();
             column = indent;
         }
         out.push_str(rest);
         column + columns(rest)
     }
+}
+
+/// Units that stay on the line of their number.
+const UNITS: [&str; 12] = [
+    "%", "bit/s", "kbit/s", "Mbit/s", "Gbit/s", "bytes", "blocks", "segments", "s", "ms", "us",
+    "ns",
+];
+
+/// The words of `text`, a number and its unit as one.
+fn glued(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let plain = without_colour(word);
+        let unit = plain.trim_end_matches([',', '.', ';', ':', ')', '?']);
+        match words.last_mut() {
+            Some(last) if UNITS.contains(&unit) && ends_with_digit(last) => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            Some(_) | None => words.push(word.to_string()),
+        }
+    }
+    words
+}
+
+fn ends_with_digit(word: &str) -> bool {
+    without_colour(word).ends_with(|letter: char| letter.is_ascii_digit())
 }
 
 /// Bytes of the longest beginning of `word` that fits `room` columns and ends
@@ -144,7 +179,7 @@ fn piece(word: &str, room: usize) -> usize {
             break;
         }
         fits = at + letter.len_utf8();
-        if !in_colour && "/_.,=-".contains(letter) {
+        if !in_colour && "/_.,=- ".contains(letter) {
             good = fits;
         }
     }
@@ -153,15 +188,23 @@ fn piece(word: &str, room: usize) -> usize {
 
 /// Columns that `text` takes on a terminal. Colour sequences take none.
 pub fn columns(text: &str) -> usize {
-    let mut count = 0;
+    without_colour(text).chars().count()
+}
+
+/// `text` without colour sequences.
+fn without_colour(text: &str) -> Cow<'_, str> {
+    if !text.contains('\x1b') {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::new();
     let mut in_colour = false;
     for letter in text.chars() {
         match (in_colour, letter) {
             (false, '\x1b') => in_colour = true,
-            (false, _) => count += 1,
+            (false, letter) => plain.push(letter),
             (true, 'm') => in_colour = false,
             (true, _) => {}
         }
     }
-    count
+    Cow::Owned(plain)
 }

@@ -10,7 +10,7 @@
 //! runs the same links between devices of this machine, a clock or a device.
 //!
 //! ```
-//! use fullpipe_lab::{Experiment, RunOptions, Watch, report_text, run};
+//! use fullpipe_lab::{Experiment, RunOptions, layout::Layout, report_text, run};
 //!
 //! let text = r#"
 //! title = "A send buffer and a long path"
@@ -35,7 +35,7 @@
 //! let experiment = Experiment::parse("buffer", "buffer.toml", text).expect("no mistake");
 //! let options = RunOptions::plain(1);
 //! let report = run(&experiment, &options).expect("every checker is content");
-//! println!("{}", report_text(&report, None));
+//! println!("{}", report_text(&report, Layout::plain(80)));
 //! assert!(report.rows.iter().all(|row| row.verdict.limit == fullpipe_lab::Cause::SendBuffer));
 //! ```
 //!
@@ -63,10 +63,12 @@ mod advise;
 mod attacks;
 pub mod catalogue;
 mod climb;
+mod coordinate;
 mod document;
 pub mod experiment;
 mod facts;
 pub mod goodput_page;
+mod grid;
 pub mod knobs_page;
 pub mod known_cause;
 pub mod layout;
@@ -74,6 +76,7 @@ pub mod live;
 mod measured;
 mod mistake;
 mod observer;
+mod outline;
 mod path;
 mod path_facts;
 mod records;
@@ -94,6 +97,8 @@ pub mod watch;
 
 pub use advise::{Advice, AdviceEnd, AdviceStep, MOST_STEPS, advice_json, advice_text, advise};
 pub use attacks::{AttackRow, attacks, attacks_json, attacks_markdown, attacks_text};
+pub use coordinate::Coordinate;
+pub use document::hint;
 pub use experiment::Experiment;
 pub use facts::facts;
 pub use fullpipe_diagnose::facts::{ChangeLine, VerdictParts};
@@ -101,17 +106,18 @@ pub use goodput_page::goodput_markdown;
 pub use knobs_page::knobs_markdown;
 pub use measured::{FlowMeasured, Form, Measured, Outcome, Quantity, Spread, Summary};
 pub use mistake::Mistake;
+pub use outline::{Outline, OutlineRow};
 pub use records::{Column, Records, Values};
-pub use report::{Account, Limits, Report, RowReport, json_array};
-pub use run::{RunError, RunOptions, run};
+pub use report::{Account, JSON_SCHEMA, Limits, Report, RowReport, json_array};
+pub use run::{RunError, RunOptions, run, run_by_row};
 pub use schema::schema;
 pub use shares::{Shares, Times};
 pub use size::{
     Advised, AmpleResult, CurvePoint, Divided, HostRole, KnobSize, Size, SizeError, SizeRequest,
     Split, size, size_text,
 };
-pub use sweep::{Axis, Coordinate, SweepError};
-pub use table::text as report_text;
+pub use sweep::{Axis, SweepError};
+pub use table::{ColumnError, Columns, TablePrinter, WIDE, text as report_text};
 pub use template::template;
 pub use trial::{Trial, TrialEnd, TrialError, TrialPlan, trial_text};
 pub use verdict::{Bottleneck, Cause, Next, Predicted, SettingChange, Verdict, verdict_text};

@@ -1,10 +1,9 @@
-//! What is measured of a row.
+//! Quantities that are measured of a row.
 //!
-//! Rule: one row a quantity, its unit in its name. The file's `published`
-//! tables, the text table and the JSON read the same rows, so a figure cannot
-//! be published in one unit and measured in another. Of a row with several
-//! seeds each quantity is the median over them, and its quartiles stand beside
-//! it; where the worst is what counts, the row of the quantity says so.
+//! Rule: each quantity is one row, with its unit in its name. The file's `published`
+//! tables, the printed table and the JSON read the same rows, so a figure cannot
+//! be published in one unit and measured in another. Over several seeds a quantity
+//! is the median, with its quartiles beside it, or the worst where its row says so.
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
@@ -13,12 +12,12 @@ use crate::units::{grouped, three_digits};
 #[cfg(test)]
 mod tests;
 
-/// How a row ended.
+/// End of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
-    /// The time was up, or everything arrived.
+    /// Its time was up, or everything arrived.
     Complete,
-    /// Nothing moved any more when the run was ended.
+    /// Nothing moved any more when the run ended.
     #[default]
     Stalled,
     /// The connection was dropped.
@@ -36,7 +35,7 @@ impl Outcome {
     }
 }
 
-/// What several seeds come to.
+/// Summary of several seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Summary {
     /// The median.
@@ -45,10 +44,10 @@ pub enum Summary {
     Worst,
 }
 
-/// How a value is written for people.
+/// Form of a printed value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// It counts: no fraction.
+    /// A whole number.
     Whole,
     /// Three significant digits.
     Decimal,
@@ -62,9 +61,11 @@ pub struct Quantity {
     pub name: &'static str,
     /// Its heading in the table.
     pub heading: &'static str,
-    /// How it is written.
+    /// Its phrase, with `{}` in place of the value.
+    pub phrase: &'static str,
+    /// Its printed form.
     pub form: Form,
-    /// What several seeds come to.
+    /// Summary of several seeds.
     pub summary: Summary,
     /// Its value; `None` where it does not exist.
     pub of: fn(&Measured) -> Option<f64>,
@@ -109,11 +110,11 @@ impl Figure for Option<f64> {
 
 /// Declares the fields of [`Measured`], and [`Quantity::ALL`] from them.
 macro_rules! quantities {
-    ($($(#[doc = $doc:literal])+ $name:ident: $type:ty = $heading:literal, $form:ident, $summary:ident;)+) => {
-        /// What came out of a row.
+    ($($(#[doc = $doc:literal])+ $name:ident: $type:ty = $heading:literal, $phrase:literal, $form:ident, $summary:ident;)+) => {
+        /// Results of a row.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Measured {
-            /// How it ended; of several seeds, the worst.
+            /// Its end; of several seeds, the worst.
             pub outcome: Outcome,
             $($(#[doc = $doc])+ pub $name: $type,)+
             /// The quartiles of each quantity, where there was more than one seed.
@@ -130,6 +131,7 @@ macro_rules! quantities {
             pub const ALL: &'static [Self] = &[$(Self {
                 name: stringify!($name),
                 heading: $heading,
+                phrase: $phrase,
                 form: Form::$form,
                 summary: Summary::$summary,
                 of: |measured| measured.$name.get(),
@@ -141,106 +143,121 @@ macro_rules! quantities {
 
 quantities! {
     /// Bytes that the receiving applications read, over `elapsed_s`, in Mbit/s.
-    goodput_mbps: f64 = "Mbit/s", Decimal, Median;
-    /// From the first call to connect to the last byte read, or to the end of
-    /// the time that the flow gives.
-    elapsed_s: f64 = "seconds", Decimal, Median;
+    goodput_mbps: f64 = "Mbit/s", "{} Mbit/s", Decimal, Median;
+    /// Time from the first call to connect to the last byte read, or to the end of
+    /// the flow's duration.
+    elapsed_s: f64 = "seconds", "in {} s", Decimal, Median;
     /// Bytes that the receiving applications read.
-    delivered_bytes: u64 = "bytes", Whole, Median;
-    /// Segments with text that the senders put on the wire.
-    data_segments: u64 = "segments", Whole, Median;
-    /// Of these, the share that were full; the end of the stream, which is as
-    /// long as what is left, is not counted.
-    full_sized_share: f64 = "full-sized", Percent, Median;
-    /// The most text that one segment can carry, in bytes.
-    segment_bytes: u64 = "bytes/segment", Whole, Median;
-    /// The most packet memory that was ever held on the host under study.
-    peak_pool_bytes: u64 = "peak pool", Whole, Median;
-    /// Blocks of its pool that were free and promised to nobody at the end:
-    /// netburner's `GetFreeCount`.
-    free_blocks: u64 = "free at the end", Whole, Median;
-    /// Segments that the senders sent again.
-    retransmitted_segments: u64 = "retransmitted", Whole, Median;
+    delivered_bytes: u64 = "bytes", "{} bytes read", Whole, Median;
+    /// Segments with payload that the senders put on the wire.
+    data_segments: u64 = "segments", "{} data segments", Whole, Median;
+    /// Share of these that were full-sized, the last one of a stream not counted.
+    full_sized_share: f64 = "full-sized", "{} full-sized", Percent, Median;
+    /// Most payload of a segment, in bytes.
+    segment_bytes: u64 = "bytes/segment", "{} bytes a segment", Whole, Median;
+    /// Most packet memory in use on the host under study.
+    peak_pool_bytes: u64 = "peak pool", "peak pool {} bytes", Whole, Median;
+    /// Blocks of its pool that were neither used nor reserved at the end
+    /// (netburner's `GetFreeCount`).
+    free_blocks: u64 = "free at the end", "{} blocks free at the end", Whole, Median;
+    /// Segments that the senders retransmitted.
+    retransmitted_segments: u64 = "retransmitted", "{} retransmitted", Whole, Median;
     /// Retransmission timeouts of the senders.
-    timeouts: u64 = "timeouts", Whole, Median;
+    timeouts: u64 = "timeouts", "{} timeouts", Whole, Median;
     /// Smoothed round-trip time as the first sender measured it, at the end.
-    srtt_ms: f64 = "RTT ms", Decimal, Median;
-    /// Longest time between two segments with text that arrived at a receiver.
-    max_gap_ms: f64 = "longest gap ms", Decimal, Worst;
-    /// Bytes of text that arrived at a receiver more than once, over all bytes
-    /// of text sent.
-    needless_share: f64 = "needless", Percent, Median;
-    /// Share of the time in which the busiest link carried something; of several
-    /// connections, of the time in which any was at work. So of processors.
-    link_busy_share: f64 = "link busy", Percent, Median;
-    /// Share of the time in which the busiest host's processor was at work; only
+    srtt_ms: f64 = "RTT ms", "RTT {} ms", Decimal, Median;
+    /// Longest time between two segments with payload that arrived at a receiver.
+    max_gap_ms: f64 = "longest gap ms", "longest gap {} ms", Decimal, Worst;
+    /// Payload that arrived at a receiver more than once, over all payload sent.
+    needless_share: f64 = "needless", "{} received twice", Percent, Median;
+    /// Share of the time in which the busiest link carried a frame. The time is that
+    /// in which any connection was active.
+    link_busy_share: f64 = "link busy", "link {} busy", Percent, Median;
+    /// Share of the same time in which the busiest host's processor worked; only
     /// where work takes time.
-    cpu_busy_share: Option<f64> = "CPU busy", Percent, Median;
+    cpu_busy_share: Option<f64> = "CPU busy", "CPU {} busy", Percent, Median;
     /// Frames that hosts lost because their receive rings were full.
-    rx_ring_drops: u64 = "ring drops", Whole, Median;
-    /// Datagrams that the senders' stacks took; only of UDP, as the next two.
-    datagrams_sent: Option<f64> = "datagrams", Whole, Median;
-    /// Of these, the share that was never read.
-    lost_share: Option<f64> = "lost", Percent, Median;
+    rx_ring_drops: u64 = "ring drops", "{} ring drops", Whole, Median;
+    /// Datagrams that the senders' stacks accepted. This and the next two are of UDP.
+    datagrams_sent: Option<f64> = "datagrams", "{} datagrams sent", Whole, Median;
+    /// Share of these that was never read.
+    lost_share: Option<f64> = "lost", "{} lost", Percent, Median;
     /// Datagrams that hosts dropped because a queue of received ones was full.
-    udp_rcvbuf_errors: Option<f64> = "UdpRcvbufErrors", Whole, Median;
+    udp_rcvbuf_errors: Option<f64> = "UdpRcvbufErrors", "UdpRcvbufErrors {}", Whole, Median;
     /// Packets that the senders' IP received: the peers' acknowledgments.
-    ip_in_receives: u64 = "IpInReceives", Whole, Median;
-    /// Packets that the senders' IP was asked to send; a super-segment is one.
-    ip_out_requests: u64 = "IpOutRequests", Whole, Median;
-    /// Segments that the senders sent, as they are on the wire.
-    tcp_out_segs: u64 = "TcpOutSegs", Whole, Median;
+    ip_in_receives: u64 = "IpInReceives", "IpInReceives {}", Whole, Median;
+    /// Packets handed to the senders' IP; a super-segment counts as one.
+    ip_out_requests: u64 = "IpOutRequests", "IpOutRequests {}", Whole, Median;
+    /// Segments that the senders sent, as counted on the wire.
+    tcp_out_segs: u64 = "TcpOutSegs", "TcpOutSegs {}", Whole, Median;
     /// Bytes of IP packets that the senders sent, IP headers included.
-    ip_ext_out_octets: u64 = "IpExtOutOctets", Whole, Median;
-    /// What the response function of the algorithm allows at the loss that the
-    /// path is set to, or what the path carries if that is less, in Mbit/s;
-    /// only for one connection, of an algorithm that has such a function.
-    allowed_mbps: Option<f64> = "allowed Mbit/s", Decimal, Median;
-    /// From the call to connect until the receiver had read nine tenths of what the
-    /// path carries for two round trips; only for one connection, if ever.
-    time_to_90_s: Option<f64> = "seconds to 90 %", Decimal, Median;
-    /// Jain's index of the connections' goodputs: 1 when they are all the same,
-    /// 1/n when one has everything; only where there are several.
-    jain: Option<f64> = "Jain's index", Decimal, Median;
-    /// From the first byte of the answer that was read to the last; only where a
-    /// sender was asked.
-    transfer_s: Option<f64> = "transfer s", Decimal, Median;
-    /// Bytes that were read for each smoothed round-trip time of the first sender.
-    round_trip_bytes: u64 = "bytes/round trip", Whole, Median;
-    /// Longest time in which a sender sent no text but the byte of a window probe.
-    pause_s: f64 = "longest pause s", Decimal, Worst;
-    /// Mean time in which a written byte waited before it left for the first time; of
-    /// the sender where that is longest.
-    unsent_ms: f64 = "ms unsent", Decimal, Median;
+    ip_ext_out_octets: u64 = "IpExtOutOctets", "IpExtOutOctets {}", Whole, Median;
+    /// Rate that the congestion control's response function allows at the path's
+    /// loss, or the path's rate if that is less, in Mbit/s; only for one connection
+    /// of an algorithm that has such a function.
+    allowed_mbps: Option<f64> = "allowed Mbit/s", "{} Mbit/s allowed", Decimal, Median;
+    /// Time from the call to connect until the receiver had read nine tenths of the
+    /// path's rate for two round trips; only for one connection.
+    time_to_90_s: Option<f64> = "seconds to 90 %", "90 % of the path after {} s", Decimal, Median;
+    /// Jain's index of the connections' goodputs: 1 when all are equal, 1/n when one
+    /// has everything; only for several connections.
+    jain: Option<f64> = "Jain's index", "Jain's index {}", Decimal, Median;
+    /// Time from the first to the last byte of the answer that was read; only where
+    /// the receiver asks.
+    transfer_s: Option<f64> = "transfer s", "answer in {} s", Decimal, Median;
+    /// Bytes read in each smoothed round-trip time of the first sender.
+    round_trip_bytes: u64 = "bytes/round trip", "{} bytes a round trip", Whole, Median;
+    /// Longest time in which a sender sent no payload but a window probe.
+    pause_s: f64 = "longest pause s", "longest pause {} s", Decimal, Worst;
+    /// Mean time from the write of a byte to its first departure, of the sender where
+    /// it is longest.
+    unsent_ms: f64 = "ms unsent", "{} ms unsent", Decimal, Median;
     /// Times that a receiver's window closed.
-    zero_windows: u64 = "zero windows", Whole, Median;
+    zero_windows: u64 = "zero windows", "{} zero windows", Whole, Median;
     /// Probes of closed windows that the senders sent.
-    window_probes: u64 = "window probes", Whole, Median;
-    /// When a sender's connection was dropped, from the first call to connect.
-    dropped_s: Option<f64> = "dropped after s", Decimal, Median;
+    window_probes: u64 = "window probes", "{} window probes", Whole, Median;
+    /// Time from the first call to connect until a sender's connection was dropped.
+    dropped_s: Option<f64> = "dropped after s", "dropped after {} s", Decimal, Median;
     /// Resets that the senders sent.
-    resets: u64 = "resets", Whole, Median;
-    /// When the last of them left, from the first call to connect.
-    reset_s: Option<f64> = "reset after s", Decimal, Median;
+    resets: u64 = "resets", "{} resets", Whole, Median;
+    /// Time from the first call to connect until the last of them left.
+    reset_s: Option<f64> = "reset after s", "reset after {} s", Decimal, Median;
     /// Goodput over that of the baseline row, where there is one.
-    goodput_of_baseline: Option<f64> = "of baseline", Decimal, Median;
-    /// Goodput over what the path and the smaller end's memory allow at most;
-    /// only where the experiment is about that.
-    fraction: Option<f64> = "fraction", Decimal, Median;
+    goodput_of_baseline: Option<f64> = "of baseline", "{} of the baseline", Percent, Median;
+    /// Goodput over the most that the path and the smaller end's memory allow; only
+    /// where the experiment asks for it.
+    fraction: Option<f64> = "fraction", "{} of what is possible", Decimal, Median;
 }
 
 impl Quantity {
     /// The quantity called `name`.
     ///
     /// # Panics
-    /// If there is none: names are checked when a file is read.
+    /// If there is none. Names are checked when a file is read.
     pub fn named(name: &str) -> &'static Self {
         let found = Self::ALL.iter().find(|quantity| quantity.name == name);
         found.expect("a checked experiment names only quantities that there are")
     }
 
-    /// The middle half of the seeds as people read it; `None` where it is one
-    /// number, or where the worst of the seeds is what is shown.
+    /// Quantities that a table shows: those of `columns`; else those that
+    /// `is_published`; goodput where none is, because a table needs a number.
+    pub fn shown(
+        columns: &[&'static str],
+        is_published: &dyn Fn(&Self) -> bool,
+    ) -> Vec<&'static Self> {
+        if !columns.is_empty() {
+            return columns.iter().map(|name| Self::named(name)).collect();
+        }
+        let published = Self::ALL.iter().filter(|known| is_published(known));
+        let quantities: Vec<_> = published.collect();
+        match quantities.is_empty() {
+            true => Self::ALL[..1].iter().collect(),
+            false => quantities,
+        }
+    }
+
+    /// The middle half of the seeds as it is printed; `None` where it is one number,
+    /// or where the worst of the seeds is shown.
     pub fn spread_text(&self, measured: &Measured) -> Option<String> {
         let spread = measured.spread(self.name)?;
         let [q1, q3] = [spread.q1, spread.q3].map(|bound| self.text(bound));
@@ -248,7 +265,12 @@ impl Quantity {
         shown.then(|| format!("{q1} \u{2013} {q3}"))
     }
 
-    /// A value of this quantity as people read it.
+    /// The value with its words: `4.98 Mbit/s`, `RTT 31 ms`.
+    pub fn phrased(&self, value: &str) -> String {
+        self.phrase.replace("{}", value)
+    }
+
+    /// A value of this quantity as it is printed.
     pub fn text(&self, value: f64) -> String {
         match self.form {
             Form::Whole => grouped(value as u64),
@@ -258,31 +280,31 @@ impl Quantity {
     }
 }
 
-/// Where the middle half of the seeds lies.
+/// Range of the middle half of the seeds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     /// The quantity's name.
     pub quantity: &'static str,
-    /// A quarter of the seeds came to no more.
+    /// First quartile.
     pub q1: f64,
-    /// Three quarters of the seeds came to no more.
+    /// Third quartile.
     pub q3: f64,
 }
 
-/// What one host's processor and device came to.
+/// Results of one host's processor and device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HostMeasured {
     /// The host's name.
     pub host: String,
-    /// Share of the time in which its processor was at work; `None` where work
-    /// takes no time.
+    /// Share of the time in which its processor worked; `None` where work takes no
+    /// time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_busy_share: Option<f64>,
     /// Frames that it lost because its receive ring was full.
     pub rx_ring_drops: u64,
 }
 
-/// What came out for the connections of one flow of several.
+/// Results of one flow of several connections.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowMeasured {
     /// The flow's name.
@@ -296,10 +318,10 @@ pub struct FlowMeasured {
 }
 
 impl Measured {
-    /// One result of several runs, which differ by their seed alone.
+    /// The summary of runs that differ only by their seed.
     ///
     /// # Panics
-    /// If there are none.
+    /// If `runs` is empty.
     pub fn of_seeds(runs: &[Self]) -> Self {
         let [first, others @ ..] = runs else {
             panic!("a row is run with at least one seed");
@@ -343,7 +365,7 @@ impl Measured {
 }
 
 impl HostMeasured {
-    /// This, rounded for a file, where there is something to say.
+    /// The host rounded for a file; `None` where it has no result.
     fn worked(&self) -> Option<Self> {
         let says = self.cpu_busy_share.is_some() || self.rx_ring_drops > 0;
         says.then(|| Self {
@@ -372,8 +394,8 @@ impl FlowMeasured {
     }
 }
 
-/// The first quartile, the median and the third quartile of `values`, of which
-/// there is at least one, with straight lines between neighbours.
+/// First quartile, median and third quartile of `values`, interpolated linearly.
+/// There is at least one value.
 fn quartiles(values: &[f64]) -> [f64; 3] {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -385,7 +407,7 @@ fn quartiles(values: &[f64]) -> [f64; 3] {
     })
 }
 
-/// Jain's index of `goodputs`; `None` where nothing was shared.
+/// Jain's index of `goodputs`; `None` for fewer than two or where all are 0.
 pub fn jain(goodputs: &[f64]) -> Option<f64> {
     let sum: f64 = goodputs.iter().sum();
     let squares: f64 = goodputs.iter().map(|goodput| goodput * goodput).sum();
@@ -448,7 +470,7 @@ fn rounded(flow: &FlowMeasured) -> FlowMeasured {
     }
 }
 
-/// The number with six decimals, so that a file of results stays readable.
+/// The number rounded to six decimals.
 fn millionths(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }

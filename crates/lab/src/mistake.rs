@@ -1,14 +1,14 @@
-//! A mistake in an experiment file: where it is and what to do about it.
+//! A mistake in an experiment file, with its place and its remedy.
 //!
-//! Rule: a mistake is one line, `file:line:column: key: what`, and `what` says
-//! what would have been right. Nothing is read or judged here.
+//! Rule: a mistake is one line, `file:line:column: key: what`, and `what` says what
+//! would be right. Nothing is read or judged here.
 
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
 
-/// Why a file was refused.
+/// Reason why a file was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
     /// The file, as the user named it.
@@ -17,16 +17,15 @@ pub struct Mistake {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// The key that it is about, with all tables above it; empty where it is the
-    /// whole file.
+    /// The key that it is about, with all tables above it; empty for the whole file.
     pub key: String,
-    /// What is wrong, and what would have been right.
+    /// The mistake and its remedy.
     pub what: String,
 }
 
 impl Mistake {
-    /// A mistake of `key` at byte `offset` of `text`. Line breaks in `what` are
-    /// folded.
+    /// A mistake of `key` at byte `offset` of `text`. Line breaks in `what` become
+    /// commas.
     pub fn at(file: &str, text: &str, offset: usize, key: &str, what: impl fmt::Display) -> Self {
         let mut end = offset.min(text.len());
         while !text.is_char_boundary(end) {

@@ -1,8 +1,7 @@
-//! Reads the hosts' traces while a row runs, and makes facts and events of them.
+//! Reads the hosts' traces while a row runs and makes facts and events of them.
 //!
-//! Rule: watching changes nothing. The ring of a host is emptied long before it
-//! is full, so that nothing is forgotten; where it was too small all the same,
-//! the facts say how much is missing.
+//! Rule: observing changes nothing. A host's ring is emptied long before it is
+//! full. Where it overflowed nevertheless, the facts say how many records are lost.
 
 use fullpipe_diagnose::facts::{Assembly, Host, LinkUsage, Observed};
 use fullpipe_pool::Duration;
@@ -10,28 +9,28 @@ use fullpipe_sim::{HostId, LinkId, World, WorldFailure, link::Direction};
 
 use crate::{
     experiment::{HostPlan, LinkPlan},
-    watch::events::{Happening, Log},
+    watch::events::{EventLog, WatchEvent},
 };
 
 /// Records that a watched host's ring holds.
 pub const RECORDS: u32 = 1 << 18;
-/// The shortest time between two looks at the rings.
+/// Shortest interval between two readings of the rings.
 const SHORTEST: Duration = Duration::from_micros(100);
-/// The longest.
+/// Longest interval.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// Facts in the making.
+/// Facts and events that are being collected.
 #[derive(Debug)]
 pub struct Observer {
     assembly: Option<Assembly>,
-    log: Option<Log>,
-    /// Time until the next look.
+    log: Option<EventLog>,
+    /// Interval to the next reading.
     pace: Duration,
 }
 
 impl Observer {
-    /// Knows the hosts, in the order in which they will be watched, and whether
-    /// facts and events are wanted.
+    /// An observer of `hosts` and `links`, in the order in which they are read, that
+    /// collects `facts` and `events`.
     pub fn new(hosts: &[HostPlan], links: &[LinkPlan], facts: bool, events: bool) -> Self {
         let host = |plan: &HostPlan| Host {
             name: plan.name.clone(),
@@ -50,15 +49,16 @@ impl Observer {
                     links.iter().map(link).collect(),
                 )
             }),
-            log: events.then(|| Log::new(hosts.iter().map(|plan| plan.name.clone()).collect())),
+            log: events
+                .then(|| EventLog::new(hosts.iter().map(|plan| plan.name.clone()).collect())),
             pace: SHORTEST,
         }
     }
 
-    /// Runs `world` for `length` and watches `hosts`.
+    /// Runs `world` for `length` and reads the rings of `hosts`.
     ///
     /// # Errors
-    /// A checker found something.
+    /// A checker of the simulator found a violation.
     pub fn run(
         &mut self,
         world: &mut World,
@@ -80,7 +80,7 @@ impl Observer {
         Ok(())
     }
 
-    /// Empties every ring. Returns how many records the fullest had.
+    /// Empties every ring. Returns the number of records in the fullest.
     fn look(&mut self, world: &mut World, hosts: &[HostId]) -> u32 {
         let mut most = 0;
         for (place, host) in hosts.iter().enumerate() {
@@ -102,7 +102,7 @@ impl Observer {
         most
     }
 
-    /// Takes what links and processors did since the last look.
+    /// Takes the activity of links and processors since the last reading.
     fn look_at_usage(&mut self, world: &mut World, hosts: &[HostId], links: &[LinkId]) {
         let Some(assembly) = &mut self.assembly else {
             return;
@@ -124,12 +124,12 @@ impl Observer {
         }
     }
 
-    /// What was seen, and what happened, where they were wanted.
-    pub fn finish(self, world: &World) -> (Option<Observed>, Vec<Happening>) {
+    /// The facts and the events that were collected.
+    pub fn finish(self, world: &World) -> (Option<Observed>, Vec<WatchEvent>) {
         let end_ns = world.now().as_nanos();
         (
             self.assembly.map(|assembly| assembly.finish(end_ns)),
-            self.log.map(Log::finish).unwrap_or_default(),
+            self.log.map(EventLog::finish).unwrap_or_default(),
         )
     }
 }

@@ -1,37 +1,37 @@
-//! What the way of the first flow is like when it is empty.
+//! The first flow's path when it is empty: loss, round trip and rate.
 //!
-//! Rule: from the links as they are set, never from what was measured. What
-//! waits in queues, and what hosts take, is not known here.
+//! Rule: it follows from the links' settings, never from measurements. Queues and
+//! processing times are not known here.
 
 use fullpipe_sim::link::{Direction, ETHERNET_HEADER_LEN, LinkModel};
 use fullpipe_wire::{Ipv4Header, TcpHeader};
 
 use crate::experiment::Setup;
 
-/// Bytes of a frame beside its text: Ethernet, IP and TCP headers.
+/// Bytes of a frame beside its payload: Ethernet, IP and TCP headers.
 const FRAME_HEADERS: u64 = ETHERNET_HEADER_LEN as u64 + HEADERS;
 /// IP and TCP headers without options.
 const HEADERS: u64 = (Ipv4Header::LEN + TcpHeader::LEN) as u64;
 /// The timestamps option, padded.
 pub const TIMESTAMPS: u64 = 12;
 
-/// The way from the sender to the receiver, and back.
+/// The path from the sender to the receiver and back.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
-    /// Probability that a frame with text is lost.
+    /// Probability that a frame with payload is lost.
     pub loss: f64,
     /// Seconds until the acknowledgment of a full segment is back.
     pub rtt_s: f64,
     /// Seconds that the slowest link takes for a full segment; 0 where no link
     /// has a rate.
     pub frame_s: f64,
-    /// Text that the slowest link carries in full segments, in bits a second;
+    /// Payload that the slowest link carries in full segments, in bits a second;
     /// infinite where no link has a rate.
     pub payload_bps: f64,
 }
 
 impl Path {
-    /// The way of the first flow of `setup`, for segments of `segment_bytes`.
+    /// The path of the first flow of `setup`, for segments of `segment_bytes`.
     pub fn of(setup: &Setup, segment_bytes: u64) -> Self {
         let flow = setup.flow();
         let headers = FRAME_HEADERS + timestamps(setup);
@@ -59,7 +59,7 @@ impl Path {
     }
 }
 
-/// Text of a full segment of the first flow: what the way and both ends allow.
+/// Payload of a full segment of the first flow, as the path and both ends allow.
 pub fn full_segment(setup: &Setup) -> u64 {
     let flow = setup.flow();
     let [sender, receiver] = [flow.from, flow.to].map(|place| &setup.hosts[place].config.tcp);
@@ -68,7 +68,7 @@ pub fn full_segment(setup: &Setup) -> u64 {
         .saturating_sub(timestamps(setup))
 }
 
-/// The largest packet that every link of the first flow's way carries.
+/// Largest packet that every link of the first flow's path carries.
 pub fn smallest_mtu(setup: &Setup) -> u64 {
     let flow = setup.flow();
     let mtu = |(number, way): (usize, Direction)| {
@@ -112,7 +112,7 @@ fn frame_s(link: &LinkModel, frame_bits: f64, ack_bits: f64) -> f64 {
     occupied_s(link, frame_bits, air)
 }
 
-/// Seconds that `bits` keep a link, with `air_s` of a radio's beside them.
+/// Seconds for which `bits` occupy a link, with `air_s` of a radio beside them.
 fn occupied_s(link: &LinkModel, bits: f64, air_s: f64) -> f64 {
     let shaped = link
         .token_bucket
@@ -128,7 +128,7 @@ fn bits_s(link: &LinkModel, bits: f64) -> f64 {
     }
 }
 
-/// What a frame costs on a radio before its first bit, on average.
+/// Mean time that a radio takes before the first bit of a frame.
 fn access_s(link: &LinkModel) -> f64 {
     link.radio.map_or(0.0, |radio| {
         (radio.access_us as f64 + radio.backoff_us as f64 / 2.0) / 1e6

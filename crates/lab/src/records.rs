@@ -1,8 +1,8 @@
-//! A result as flat columns, for whoever computes with it.
+//! A report as flat columns, for further computation.
 //!
-//! Rule: one record a row, the same columns in every format, each of one type
-//! and with its unit in its name. Nothing is computed here; what a swept setting
-//! is, a number or words, is decided from all of its values together.
+//! Rule: one record a row, the same columns in every format, each of one type and
+//! with its unit in its name. Nothing is computed here. A swept setting is a number
+//! or a text as all of its values together decide.
 
 #[cfg(test)]
 mod tests;
@@ -34,7 +34,7 @@ pub enum Values {
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// What stands in it.
+    /// Its values.
     pub values: Values,
 }
 
@@ -43,15 +43,15 @@ pub struct Column {
 pub struct Records {
     /// The columns, in the order of the file.
     pub columns: Vec<Column>,
-    /// How many records there are.
+    /// Number of records.
     pub count: usize,
 }
 
 /// One record, for JSON.
-struct Record<'a>(&'a [Column], usize);
+struct JsonRecord<'a>(&'a [Column], usize);
 
 impl Records {
-    /// The rows of `report`: what was set, what came out, which limits held.
+    /// The rows of `report`: settings, results, limits.
     pub fn of(report: &Report) -> Self {
         let rows = &report.rows;
         let words = |name: &str, of: &dyn Fn(&RowReport) -> String| Column {
@@ -114,8 +114,8 @@ impl Records {
         }
     }
 
-    /// A line of names, then a line a record (RFC 4180). What is not there is
-    /// an empty field.
+    /// A line of names, then a line a record (RFC 4180). A missing value is an empty
+    /// field.
     pub fn csv(&self) -> String {
         let names: Vec<_> = self.columns.iter().map(|at| quoted(&at.name)).collect();
         let mut text = names.join(",") + "\n";
@@ -127,10 +127,10 @@ impl Records {
         text
     }
 
-    /// An array of one object a record. What is not there is absent.
+    /// An array of one object a record. A missing value is absent.
     pub fn json(&self) -> String {
         let records: Vec<_> = (0..self.count)
-            .map(|record| Record(&self.columns, record))
+            .map(|record| JsonRecord(&self.columns, record))
             .collect();
         pretty(&records)
     }
@@ -146,7 +146,7 @@ impl Column {
     }
 }
 
-impl Serialize for Record<'_> {
+impl Serialize for JsonRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         for Column { name, values } in self.0 {
@@ -168,10 +168,13 @@ impl Serialize for Record<'_> {
     }
 }
 
-/// The column of a swept setting: a number with its unit in the name where all
-/// values have the same, else the values as they were written.
+/// The column of a swept setting: numbers, with the unit in the name, where all
+/// values have the same unit, else the values as they were written.
 fn axis(path: &str, values: &[&str]) -> Column {
-    let amounts: Option<Vec<_>> = values.iter().map(|text| Amount::parse(text)).collect();
+    let amounts: Option<Vec<_>> = values
+        .iter()
+        .map(|text| Amount::of_setting(path, text))
+        .collect();
     let unit = |amounts: &[Amount]| {
         let first = amounts.first()?.unit;
         let same = amounts.iter().all(|amount| amount.unit == first);

@@ -1,28 +1,34 @@
-//! What came out of an experiment, and the JSON that programs read.
+//! The result of an experiment, and its JSON.
 //!
-//! Rule: the JSON is a stable interface. Fields are added, never renamed; a
-//! quantity has its unit in its name; shares add up to 1.
+//! Rule: the JSON is a stable interface (`docs/json.md`). Keys are added, never
+//! renamed; a quantity has its unit in its name; shares add up to 1.
 
 use fullpipe_diagnose::facts::{Observed, PathFacts};
 use serde::{Serialize, Serializer};
 
 use crate::{
-    experiment::{Peer, Published, title},
+    coordinate::Coordinate,
+    experiment::{Peer, Published, is_published, peers_with, title},
     measured::{Measured, Quantity},
     shares::{Shares, Times},
-    sweep::Coordinate,
     verdict::Verdict,
     watch::Watched,
 };
 
+/// Version of the JSON that this crate prints, in `schema` of each object. It
+/// grows when a key changes its meaning or goes; new keys leave it alone.
+pub const JSON_SCHEMA: u32 = 1;
+
 /// One experiment's result. An array of these is the result of several.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
+    /// [`JSON_SCHEMA`].
+    pub schema: u32,
     /// The experiment's name.
     pub experiment: String,
-    /// What it shows.
+    /// Its title.
     pub title: String,
-    /// Where the published figures come from.
+    /// Source of the published figures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The seed that repeats it.
@@ -30,7 +36,7 @@ pub struct Report {
     /// Settings that were given beside the file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub overrides: Vec<String>,
-    /// Quantities that the table shows; none leaves the choice to it.
+    /// Quantities that the table shows; empty leaves the choice to it.
     #[serde(skip)]
     pub columns: Vec<&'static str>,
     /// The rows, in the order of the file.
@@ -40,36 +46,38 @@ pub struct Report {
 /// One row's result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RowReport {
-    /// What the row is called.
+    /// The row's label.
     pub label: String,
-    /// Where in a sweep the row is: settings and their values.
+    /// Point of a sweep that the row is at: settings and their values.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "by_path")]
     pub point: Vec<Coordinate>,
-    /// How many seeds it was run with, from the report's on; where there are
-    /// several, what was measured are medians.
+    /// Settings given beside the file that replaced what rows differ in.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub overridden: Vec<String>,
+    /// Number of seeds it was run with, from the report's seed on; with several, the
+    /// measured values are medians.
     #[serde(skip_serializing_if = "is_one")]
     pub seeds: u32,
-    /// What the source says came out.
+    /// Figures of the source.
     pub published: Published,
-    /// What came out for others, by name.
+    /// Figures of other stacks, by name.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "by_name")]
     pub peers: Vec<Peer>,
-    /// What came out here.
+    /// Results.
     pub measured: Measured,
-    /// Which bounds held, for what share of the connection's lifetime.
+    /// Share of the connections' lifetime charged to each limit.
     pub limits: Limits,
-    /// How long each bound held, and what was sent and received meanwhile.
+    /// Time charged to each limit, and the bytes that moved meanwhile.
     pub account: Account,
-    /// The binding limit with its proof, the knob that moves it, and what that
-    /// would give.
+    /// The limit with its proof, the change that raises it, and the prediction.
     pub verdict: Verdict,
-    /// What was fitted on this row.
+    /// Parameters that were fitted on this row.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fitted: Vec<String>,
-    /// Whether others are compared with this row.
+    /// Other rows are compared with this one.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub baseline: bool,
-    /// What the file says about the row.
+    /// The file's note about the row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Events, sockets and counters, where they were wanted.
@@ -87,29 +95,29 @@ pub struct RowReport {
 /// Both ends' limits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Limits {
-    /// What held the sender back.
+    /// Limits of the sender.
     pub sender: Shares,
-    /// What the receiver did to the sender.
+    /// Limits that the receiver set.
     pub receiver: Shares,
 }
 
-/// Both ends' limits in seconds and bytes; they add up to the connections'
-/// lifetime and to the bytes that moved.
+/// Both ends' limits in seconds and bytes, which add up to the connections' lifetime
+/// and to the bytes that moved.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Account {
-    /// What held the sender back.
+    /// Limits of the sender.
     pub sender: Times,
-    /// What the receiver did to the sender.
+    /// Limits that the receiver set.
     pub receiver: Times,
 }
 
 impl RowReport {
-    /// The label, with the row's point where there is one.
+    /// The label, with the row's point and the settings that replaced its own.
     pub fn title(&self) -> String {
-        title(&self.label, &self.point)
+        title(&self.label, &self.point, &self.overridden)
     }
 
-    /// What came out for `peer`.
+    /// Figure of another stack.
     pub fn peer_figure(&self, peer: &str, quantity: &Quantity) -> Option<f64> {
         let found = self.peers.iter().find(|known| known.name == peer)?;
         found.figures.figure(quantity.name)
@@ -129,21 +137,9 @@ fn by_name<S: Serializer>(peers: &[Peer], serializer: S) -> Result<S::Ok, S::Err
 }
 
 impl Report {
-    /// What a table of it shows: the quantities that the file asks for; else
-    /// those that some row has a published figure for; goodput where none has,
-    /// because a table without a number says nothing.
+    /// Quantities that a table of it shows.
     pub fn quantities(&self) -> Vec<&'static Quantity> {
-        if !self.columns.is_empty() {
-            let names = self.columns.iter();
-            return names.map(|name| Quantity::named(name)).collect();
-        }
-        let published = |quantity: &&Quantity| self.is_published(quantity);
-        let quantities: Vec<_> = Quantity::ALL.iter().filter(published).collect();
-        if quantities.is_empty() {
-            Quantity::ALL[..1].iter().collect()
-        } else {
-            quantities
-        }
+        Quantity::shown(&self.columns, &|quantity| self.is_published(quantity))
     }
 
     /// The settings that were swept, in the order they were given.
@@ -152,23 +148,14 @@ impl Report {
         point.iter().map(|at| at.path.as_str()).collect()
     }
 
-    /// Whether some row has a published figure for the quantity.
+    /// Some row has a published figure for `quantity`.
     pub fn is_published(&self, quantity: &Quantity) -> bool {
-        let mut rows = self.rows.iter();
-        rows.any(|row| row.published.figure(quantity.name).is_some())
+        is_published(self.rows.iter().map(|row| &row.published), quantity)
     }
 
-    /// Everyone beside us who has a figure for the quantity in some row, in the
-    /// order they come.
+    /// Other stacks with a figure for `quantity` in some row, in their order.
     pub fn peers_with(&self, quantity: &Quantity) -> Vec<&str> {
-        let mut names: Vec<&str> = Vec::new();
-        for peer in self.rows.iter().flat_map(|row| &row.peers) {
-            let has = peer.figures.figure(quantity.name).is_some();
-            if has && !names.contains(&peer.name.as_str()) {
-                names.push(&peer.name);
-            }
-        }
-        names
+        peers_with(self.rows.iter().map(|row| row.peers.as_slice()), quantity)
     }
 
     /// This result as JSON, indented.
@@ -180,6 +167,25 @@ impl Report {
 /// Several results as a JSON array, indented.
 pub fn json_array(reports: &[Report]) -> String {
     pretty(&reports)
+}
+
+/// `value` with [`JSON_SCHEMA`] as its first key.
+pub(crate) fn versioned<T: Serialize>(value: &T) -> impl Serialize {
+    #[derive(Serialize)]
+    struct Versioned<'a, T> {
+        schema: u32,
+        #[serde(flatten)]
+        value: &'a T,
+    }
+    Versioned {
+        schema: JSON_SCHEMA,
+        value,
+    }
+}
+
+/// `values`, each with [`JSON_SCHEMA`] as its first key.
+pub(crate) fn versioned_each<T: Serialize>(values: &[T]) -> impl Serialize {
+    values.iter().map(versioned).collect::<Vec<_>>()
 }
 
 pub(crate) fn pretty(value: &impl Serialize) -> String {

@@ -1,14 +1,19 @@
 //! Runs an experiment: one world for each row and seed, in virtual time.
 //!
-//! Rule: every row has the same seeds and worlds of its own, so rows differ
-//! only by what the file says and may run side by side; the result does not
-//! depend on how many do. What the figures mean is said elsewhere.
+//! Rule: every row has the same seeds and worlds of its own, so rows differ only
+//! by what the file says and may run side by side; the result does not depend on
+//! how many do. A row is handed on as soon as it and its predecessors have run.
+//! The verdict on a row is made in `verdict`.
 
 use std::{
     fmt, fs,
     io::{self, BufWriter},
+    ops::ControlFlow,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, AtomicUsize, Ordering},
+    sync::{
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        mpsc,
+    },
     thread,
 };
 
@@ -17,32 +22,33 @@ use fullpipe_sim::WorldFailure;
 use crate::{
     experiment::{Experiment, Row},
     path_facts::path_facts,
-    report::{Account, Limits, Report, RowReport},
+    report::{Account, JSON_SCHEMA, Limits, Report, RowReport},
     scene::{Played, Scene},
     shares::Shares,
     verdict::{self, Evidence},
     watch::Watch,
 };
 
-/// How an experiment is run.
+/// Options of a run.
 #[derive(Clone, Copy)]
 pub struct RunOptions<'a> {
-    /// The first seed of every row; those that have more count on from it.
+    /// The first seed of every row. A row of several seeds counts on from it.
     pub seed: u64,
     /// An existing folder for one capture a row, of its first seed.
     pub captures: Option<&'a Path>,
-    /// Whether every segment and every series of the rows is wanted, of the
-    /// first seed.
+    /// Keeps every segment and every series of the first seed.
     pub observe: bool,
-    /// What else they are watched for, of the first seed.
+    /// Events, sockets and counters to keep, of the first seed.
     pub watch: Watch,
-    /// Told now and then, from any thread, how far a row has come: its place,
-    /// and the share of its work from 0 to 1.
+    /// Receives, from any thread, a row's place and the share of its work that is
+    /// done, from 0 to 1.
     pub progress: &'a (dyn Fn(usize, f64) + Sync),
+    /// Ends the run with [`RunError::Interrupted`] once it is set.
+    pub cancel: Option<&'a (dyn Fn() -> bool + Sync)>,
 }
 
 impl RunOptions<'_> {
-    /// Nothing is kept and nobody is told: the report is all that is wanted.
+    /// The report alone, without captures, series or progress.
     pub const fn plain(seed: u64) -> Self {
         Self {
             seed,
@@ -50,27 +56,30 @@ impl RunOptions<'_> {
             observe: false,
             watch: Watch::NONE,
             progress: &|_row, _share| (),
+            cancel: None,
         }
     }
 }
 
-/// Why there is no result.
+/// Reason why a run has no result.
 #[derive(Debug)]
 pub enum RunError {
-    /// A checker found something: the stack is wrong.
+    /// A checker of the simulator found a violation: the stack is wrong.
     World {
-        /// In which row.
+        /// The row.
         row: String,
-        /// What.
+        /// The violation.
         failure: WorldFailure,
     },
     /// A capture could not be written.
     Capture {
-        /// Which.
+        /// The capture.
         file: PathBuf,
-        /// Why.
+        /// The system's error.
         error: io::Error,
     },
+    /// [`RunOptions::cancel`] was set, or the caller wanted no further row.
+    Interrupted,
 }
 
 impl fmt::Display for RunError {
@@ -78,6 +87,7 @@ impl fmt::Display for RunError {
         match self {
             Self::World { row, failure } => write!(f, "row `{row}`: {failure}"),
             Self::Capture { file, error } => write!(f, "{}: {error}", file.display()),
+            Self::Interrupted => f.write_str("interrupted"),
         }
     }
 }
@@ -88,9 +98,22 @@ impl std::error::Error for RunError {}
 /// there are processors.
 ///
 /// # Errors
-/// The first row's, in the order of the file, that came to no result. No
+/// The error of the first row, in the order of the file, that has no result. No
 /// capture of such a row is left behind.
 pub fn run(experiment: &Experiment, options: &RunOptions<'_>) -> Result<Report, RunError> {
+    run_by_row(experiment, options, &mut |_row| ControlFlow::Continue(()))
+}
+
+/// Runs as [`run`] does and hands `each` row over as soon as it and those above
+/// it have run; where rows are compared with a baseline, once that has run too.
+///
+/// # Errors
+/// As [`run`]; [`RunError::Interrupted`] when `each` breaks.
+pub fn run_by_row(
+    experiment: &Experiment,
+    options: &RunOptions<'_>,
+    each: &mut dyn FnMut(&RowReport) -> ControlFlow<()>,
+) -> Result<Report, RunError> {
     let rows = &experiment.rows;
     let worlds: Vec<(usize, u32)> = rows
         .iter()
@@ -99,41 +122,161 @@ pub fn run(experiment: &Experiment, options: &RunOptions<'_>) -> Result<Report, 
         .collect();
     let progress: Vec<_> = rows.iter().map(|row| RowProgress::new(row.seeds)).collect();
     let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
+    let is_over = AtomicBool::new(false);
+    let is_cancelled =
+        || is_over.load(Ordering::Relaxed) || options.cancel.is_some_and(|cancel| cancel());
+    let work = |results: mpsc::Sender<WorldResult>| {
         while let Some(&(place, number)) = worlds.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let told = AtomicU64::new(0);
-            let tell = |share| {
-                (options.progress)(place, progress[place].advance(share, &told));
+            if is_cancelled() {
+                return;
+            }
+            let reported = AtomicU64::new(0);
+            let advance = |share| {
+                (options.progress)(place, progress[place].advance(share, &reported));
+                match is_cancelled() {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
             };
             let world = OneWorld {
                 experiment,
                 place,
                 number,
-                progress: &tell,
+                progress: &advance,
             };
-            done.push((place, number, world.run(options)));
+            // The receiver is gone when the run is over.
+            let _ = results.send((place, number, world.run(options)));
         }
-        done
     };
     let workers = thread::available_parallelism().map_or(1, |count| count.get().min(worlds.len()));
-    let mut results: Vec<_> = thread::scope(|scope| {
-        let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        let joined = threads.into_iter().map(|thread| thread.join());
-        joined
-            .flat_map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
+    let mut gathered = Gathered::new(experiment, options.seed);
+    thread::scope(|scope| {
+        let (sender, results) = mpsc::channel();
+        let threads: Vec<_> = (0..workers)
+            .map(|_| {
+                let sender = sender.clone();
+                scope.spawn(|| work(sender))
+            })
+            .collect();
+        drop(sender);
+        for result in results {
+            gathered.add(result);
+            if gathered.hand_on(each).is_break() {
+                is_over.store(true, Ordering::Relaxed);
+                break;
+            }
+        }
+        for thread in threads {
+            if let Err(panic) = thread.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
     });
-    results.sort_by_key(|(place, number, _)| (*place, *number));
-    let mut ran: Vec<Vec<Played>> = rows.iter().map(|_| Vec::new()).collect();
-    for (place, _, played) in results {
-        ran[place].push(played?);
+    match is_over.load(Ordering::Relaxed) {
+        true => Err(RunError::Interrupted),
+        false => gathered.report(),
     }
-    let ran = ran.into_iter().map(Played::of_seeds).collect();
-    Ok(report(experiment, options.seed, ran))
 }
 
-/// How far all worlds of a row have come together.
+/// A row's index, the number of its seed, and the result of that world.
+type WorldResult = (usize, u32, Result<Played, RunError>);
+
+/// Worlds that have run, and the rows that are made of them.
+struct Gathered<'a> {
+    experiment: &'a Experiment,
+    seed: u64,
+    /// Of each row, the worlds that have run, by the number of their seed.
+    worlds: Vec<Vec<Option<Result<Played, RunError>>>>,
+    /// Rows whose worlds have all run, and which wait for those above them.
+    played: Vec<Option<Result<Played, RunError>>>,
+    /// Goodput of the baseline; `None` until it has run.
+    baseline_mbps: Option<f64>,
+    rows: Vec<RowReport>,
+}
+
+impl<'a> Gathered<'a> {
+    fn new(experiment: &'a Experiment, seed: u64) -> Self {
+        let worlds = |row: &Row| (0..row.seeds).map(|_| None).collect();
+        Self {
+            experiment,
+            seed,
+            worlds: experiment.rows.iter().map(worlds).collect(),
+            played: experiment.rows.iter().map(|_| None).collect(),
+            baseline_mbps: None,
+            rows: Vec::with_capacity(experiment.rows.len()),
+        }
+    }
+
+    fn add(&mut self, (place, number, result): WorldResult) {
+        let worlds = &mut self.worlds[place];
+        worlds[number as usize] = Some(result);
+        if worlds.iter().any(Option::is_none) {
+            return;
+        }
+        let all: Result<Vec<_>, _> = std::mem::take(worlds).into_iter().flatten().collect();
+        let played = all.map(Played::of_seeds);
+        if self.experiment.rows[place].baseline {
+            self.baseline_mbps = Some(played.as_ref().map_or(0.0, |at| at.measured.goodput_mbps));
+        }
+        self.played[place] = Some(played);
+    }
+
+    /// Makes the rows that nothing is missing for, and hands them to `each`.
+    fn hand_on(&mut self, each: &mut dyn FnMut(&RowReport) -> ControlFlow<()>) -> ControlFlow<()> {
+        let has_baseline = self.experiment.rows.iter().any(|row| row.baseline);
+        if has_baseline && self.baseline_mbps.is_none() {
+            return ControlFlow::Continue(());
+        }
+        // A row that failed is the end of those that are handed on.
+        while let Some(Some(Ok(_))) = self.played.get(self.rows.len()) {
+            let place = self.rows.len();
+            let Some(Some(Ok(played))) = self.played.get_mut(place).map(Option::take) else {
+                break;
+            };
+            let row = self.row(&self.experiment.rows[place], played);
+            each(&row)?;
+            self.rows.push(row);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn row(&self, row: &Row, mut played: Played) -> RowReport {
+        if let Some(baseline) = self.baseline_mbps {
+            let share = played.measured.goodput_mbps / baseline;
+            played.measured.goodput_of_baseline = (baseline > 0.0).then_some(share);
+        }
+        let published = |row: &Row| row.published.figure("fraction").is_some();
+        let columns = &self.experiment.columns;
+        if columns.contains(&"fraction") || self.experiment.rows.iter().any(published) {
+            let allowed = row.setup.allowed_bps();
+            played.measured.fraction = allowed.map(|bps| played.measured.goodput_mbps * 1e6 / bps);
+        }
+        row_report(row, played)
+    }
+
+    fn report(self) -> Result<Report, RunError> {
+        let failed = self.played.into_iter().flatten().find_map(Result::err);
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        let experiment = self.experiment;
+        if self.rows.len() < experiment.rows.len() {
+            return Err(RunError::Interrupted);
+        }
+        Ok(Report {
+            schema: JSON_SCHEMA,
+            experiment: experiment.name.clone(),
+            title: experiment.title.clone(),
+            source: experiment.source.clone(),
+            seed: self.seed,
+            overrides: Vec::new(),
+            columns: experiment.columns.clone(),
+            rows: self.rows,
+        })
+    }
+}
+
+/// Progress of all worlds of a row together.
 struct RowProgress {
     seeds: f64,
     /// Millionths of worlds.
@@ -148,40 +291,13 @@ impl RowProgress {
         }
     }
 
-    /// One world has come to `share`; before, it had `told` so many millionths.
-    /// Returns how far the row has come.
-    fn advance(&self, share: f64, told: &AtomicU64) -> f64 {
+    /// Notes that one world has done `share` of its work, of which `reported`
+    /// millionths are known. Returns the share of the row's work.
+    fn advance(&self, share: f64, reported: &AtomicU64) -> f64 {
         let now = (share * 1e6) as u64;
-        let more = now.saturating_sub(told.swap(now, Ordering::Relaxed));
+        let more = now.saturating_sub(reported.swap(now, Ordering::Relaxed));
         let before = self.done.fetch_add(more, Ordering::Relaxed);
         ((before + more) as f64 / 1e6 / self.seeds).min(1.0)
-    }
-}
-
-fn report(experiment: &Experiment, seed: u64, mut played: Vec<Played>) -> Report {
-    let baseline = experiment.rows.iter().position(|row| row.baseline);
-    if let Some(goodput) = baseline.map(|place| played[place].measured.goodput_mbps) {
-        for row in &mut played {
-            let share = row.measured.goodput_mbps / goodput;
-            row.measured.goodput_of_baseline = (goodput > 0.0).then_some(share);
-        }
-    }
-    let published = |row: &Row| row.published.figure("fraction").is_some();
-    if experiment.columns.contains(&"fraction") || experiment.rows.iter().any(published) {
-        for (row, played) in experiment.rows.iter().zip(&mut played) {
-            let allowed = row.setup.allowed_bps();
-            played.measured.fraction = allowed.map(|bps| played.measured.goodput_mbps * 1e6 / bps);
-        }
-    }
-    let rows = experiment.rows.iter().zip(played);
-    Report {
-        experiment: experiment.name.clone(),
-        title: experiment.title.clone(),
-        source: experiment.source.clone(),
-        seed,
-        overrides: Vec::new(),
-        columns: experiment.columns.clone(),
-        rows: rows.map(|(row, played)| row_report(row, played)).collect(),
     }
 }
 
@@ -223,6 +339,7 @@ fn row_report(row: &Row, played: Played) -> RowReport {
     RowReport {
         label: row.label.clone(),
         point: row.point.clone(),
+        overridden: row.overridden.clone(),
         seeds: row.seeds,
         peers: row.peers.clone(),
         published: row.published.clone(),
@@ -243,9 +360,9 @@ fn row_report(row: &Row, played: Played) -> RowReport {
 struct OneWorld<'a> {
     experiment: &'a Experiment,
     place: usize,
-    /// Which of the row's seeds, from 0.
+    /// The number of the row's seed, from 0.
     number: u32,
-    progress: &'a dyn Fn(f64),
+    progress: &'a dyn Fn(f64) -> ControlFlow<()>,
 }
 
 impl OneWorld<'_> {
@@ -274,7 +391,8 @@ impl OneWorld<'_> {
             .map_err(|failure| RunError::World {
                 row: row.title(),
                 failure,
-            })?;
+            })?
+            .ok_or(RunError::Interrupted)?;
         if let Some(capture) = capture {
             capture.finish(&mut scene)?;
         }
@@ -282,7 +400,7 @@ impl OneWorld<'_> {
     }
 }
 
-/// A row's capture, under another name until it is whole.
+/// A row's capture, under another name until it is complete.
 struct CaptureFile {
     part: PathBuf,
     whole: PathBuf,
@@ -324,7 +442,7 @@ impl CaptureFile {
 impl Drop for CaptureFile {
     fn drop(&mut self) {
         if !self.kept {
-            // It may never have been there; then nothing is left behind either.
+            // An error means that the file was never created.
             let _ = fs::remove_file(&self.part);
         }
     }

@@ -1,16 +1,14 @@
-//! One world of a row: built from its setup and a seed, played to its end,
-//! measured.
+//! One world of a row: built from its setup and a seed, run to its end, measured.
 //!
-//! Rule: what is measured is taken from the simulator's facts and the stack's
-//! own counters as they are; nothing is estimated. What it means is said in
-//! `verdict`.
+//! Rule: results come from the simulator's facts and the stack's own counters;
+//! nothing is estimated. The verdict is made in `verdict`.
 
 mod activity;
 mod datagrams;
 mod omitted;
 mod silence;
 
-use std::io;
+use std::{io, ops::ControlFlow};
 
 use fullpipe_diagnose::facts::Observed;
 use fullpipe_pool::{Duration, Instant};
@@ -22,7 +20,7 @@ use fullpipe_sim::{
 };
 
 pub use activity::Activity;
-use silence::Listener;
+use silence::SilenceNotes;
 pub use silence::{Silence, Waiting, patience, timeouts_in_vain};
 
 use crate::{
@@ -36,25 +34,25 @@ use crate::{
     watch::{
         Watch, Watched,
         counters::HostCounters,
-        sockets::{Socket, Whose},
+        sockets::{Socket, SocketOwner},
         udp::UdpSocket,
     },
 };
 use omitted::Omitted;
 
-/// Least virtual time between two looks at how far the flows have come.
+/// Least virtual time between two looks at the flows' progress.
 const SLICE: Duration = Duration::from_millis(100);
 
-/// What came out of a world.
+/// Results of a world.
 #[derive(Clone, Debug)]
 pub struct Played {
-    /// The figures.
+    /// The measured quantities.
     pub measured: Measured,
-    /// What held the senders back, for how long.
+    /// Time charged to each limit of the senders.
     pub sender: Times,
-    /// What the receivers did to the senders, for how long.
+    /// Time charged to each limit that the receivers set.
     pub receiver: Times,
-    /// What datagrams asked of their receivers; nothing of streams.
+    /// Queue lengths that datagrams needed at their receivers; 0 for streams.
     pub demand: DatagramDemand,
     /// The largest window that a receiver advertised to the first flow, in bytes.
     pub peer_window: u64,
@@ -62,19 +60,19 @@ pub struct Played {
     pub cwnd: u64,
     /// The smallest round-trip time that its sender saw.
     pub min_rtt: Option<Duration>,
-    /// The link that was in use most, by its place in the setup.
+    /// Index of the link that was in use most.
     pub busiest: usize,
-    /// When connections were at work.
+    /// Time in which connections were active.
     pub activity: Activity,
-    /// Those whose peers fell silent, if there are any.
+    /// Connections whose peers fell silent, if there are any.
     pub silence: Option<Silence>,
-    /// Every segment and every series, if they were wanted.
+    /// Every segment and every series, if asked for.
     pub observed: Option<Observed>,
-    /// Events, sockets and counters, if they were wanted.
+    /// Events, sockets and counters, if asked for.
     pub watched: Watched,
 }
 
-/// A row's world, and where in it the flows are.
+/// A row's world and the identifiers of its parts.
 #[derive(Debug)]
 pub struct Scene<'a> {
     setup: &'a Setup,
@@ -83,32 +81,32 @@ pub struct Scene<'a> {
     links: Vec<LinkId>,
     /// In the order of the setup.
     hosts: Vec<HostId>,
-    /// Connections, with the place of their flow in the setup, in its order.
+    /// Connections with the index of their flow, in the order of the setup.
     flows: Vec<(usize, FlowId)>,
-    /// Senders of datagrams, likewise.
+    /// Senders of datagrams with the index of their flow.
     datagrams: Vec<(usize, DatagramFlowId)>,
     observer: Option<Observer>,
     watch: Watch,
     sockets: Vec<Socket>,
     udp_sockets: Vec<UdpSocket>,
-    /// Where there is only one connection.
+    /// Rise of the rate; only for a single connection.
     climb: Option<Climb>,
-    /// Who was last heard when.
-    listener: Listener,
-    /// What is not counted.
+    /// Time at which each peer was last heard.
+    silence_notes: SilenceNotes,
+    /// The beginning that is not counted.
     omitted: Omitted,
 }
 
-/// How a connection ended, and the facts of it.
+/// A connection's end and its facts.
 struct Ended<'a> {
     plan: &'a FlowPlan,
     facts: Facts,
     outcome: Outcome,
     elapsed: Duration,
-    /// Longest time in which no text arrived, the end included when it was
-    /// still awaited.
+    /// Longest time in which no payload arrived, up to the end of the run where the
+    /// rest was still awaited.
     longest_gap: Duration,
-    /// Bytes that count, and the time in which they came.
+    /// Bytes that count, and the time in which they arrived.
     counted: (u64, Duration),
 }
 
@@ -120,7 +118,7 @@ impl Ended<'_> {
 }
 
 impl<'a> Scene<'a> {
-    /// The world of `setup`, at time zero; `observe`: every segment is wanted.
+    /// The world of `setup` at time zero. `observe` keeps every segment.
     pub fn new(setup: &'a Setup, seed: u64, observe: bool, watch: Watch) -> Self {
         let traces = observe || watch.events;
         let mut world = World::new(Seed(seed));
@@ -130,7 +128,7 @@ impl<'a> Scene<'a> {
         for plan in &setup.links {
             let [forward, back] = Direction::ALL.map(|direction| plan.link(direction));
             let link = world.link_asymmetric(forward, back);
-            // A link's first end is the first that something is plugged into.
+            // The simulator takes the first end that is plugged in as the link's first.
             for place in plan.between {
                 match place {
                     Place::Host(number) => {
@@ -181,7 +179,7 @@ impl<'a> Scene<'a> {
         Self {
             setup,
             world,
-            listener: Listener::default(),
+            silence_notes: SilenceNotes::default(),
             links,
             hosts,
             flows,
@@ -196,10 +194,10 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Captures what is put on the links from now on.
+    /// Captures every frame on the links from now on.
     ///
     /// # Errors
-    /// What the writer says.
+    /// An error of the writer.
     pub fn capture(&mut self, out: Box<dyn io::Write + Send>) -> io::Result<()> {
         self.world.capture(out)?;
         let mut plans = self.setup.links.iter().zip(&self.links);
@@ -209,17 +207,20 @@ impl<'a> Scene<'a> {
     /// Ends the capture.
     ///
     /// # Errors
-    /// The first thing that went wrong while writing it.
+    /// The first error of the writer.
     pub fn finish_capture(&mut self) -> io::Result<()> {
         self.world.finish_capture()
     }
 
     /// Runs until every flow is over or given up, and measures them. `progress`
-    /// is told the share that is done, now and then.
+    /// receives the share that is done; `None` when it breaks.
     ///
     /// # Errors
-    /// A checker found something.
-    pub fn play(&mut self, progress: &dyn Fn(f64)) -> Result<Played, WorldFailure> {
+    /// A checker of the simulator found a violation.
+    pub fn play(
+        &mut self,
+        progress: &dyn Fn(f64) -> ControlFlow<()>,
+    ) -> Result<Option<Played>, WorldFailure> {
         if self.setup.flow().is_udp() {
             return self.play_datagrams(progress);
         }
@@ -234,15 +235,19 @@ impl<'a> Scene<'a> {
         let slice = longest.map_or(SLICE, |length| (length / 100).max(SLICE));
         let least = plans.iter().map(|plan| plan.start + plan.at_least).max();
         let least = Instant::ZERO + least.unwrap_or_default();
-        self.omit()?;
+        if self.omit(progress)?.is_break() {
+            return Ok(None);
+        }
         while self.world.now() < end
             && (self.world.now() < least || !self.world.is_reached(Goal::AllDone))
         {
             self.run_for(slice.min(end - self.world.now()))?;
-            self.listen();
-            progress(self.share_done().min(1.0));
+            self.note_silence();
+            if progress(self.share_done().min(1.0)).is_break() {
+                return Ok(None);
+            }
         }
-        // Everything is looked at once more, as at the end of any run.
+        // The checkers run once more, as at the end of any run.
         self.world.try_run_for(Duration::ZERO)?;
         let ended: Vec<_> = self
             .flows
@@ -253,14 +258,14 @@ impl<'a> Scene<'a> {
             .collect();
         let played = self.played(&ended);
         let (observed, watched) = self.seen(played.measured.elapsed_s);
-        Ok(Played {
+        Ok(Some(Played {
             observed,
             watched,
             ..played
-        })
+        }))
     }
 
-    /// What was seen beside what is measured, in a row that took so long.
+    /// Facts, events, sockets and counters of a row that took `elapsed_s`.
     fn seen(&mut self, elapsed_s: f64) -> (Option<Observed>, Watched) {
         let observer = self.observer.take();
         let seen = observer.map(|observer| observer.finish(&self.world));
@@ -291,15 +296,15 @@ impl<'a> Scene<'a> {
         Ok(())
     }
 
-    /// Time until sockets are looked at again, where they are; the whole of it
-    /// just when they are.
+    /// Time until sockets are recorded again; a whole interval at the moment at which
+    /// they are recorded.
     fn until_sockets(&self) -> Option<Duration> {
         let every = self.watch.sockets?.as_nanos();
         let now = self.world.now().as_nanos();
         Some(Duration::from_nanos(every - now % every))
     }
 
-    /// Writes down every end of every connection that there is now.
+    /// Records both ends of every connection.
     fn look_at_sockets(&mut self) {
         let mut number = 0;
         self.look_at_udp_sockets();
@@ -317,13 +322,13 @@ impl<'a> Scene<'a> {
                 (plan.to, plan.from, facts.server),
             ];
             for (host, peer, facts) in ends {
-                // What an application has let go of is not asked again.
+                // The facts of a released connection are of an earlier time.
                 let Some(info) = facts.info.filter(|info| info.at == self.world.now()) else {
                     continue;
                 };
                 let own = &self.setup.hosts[host];
                 let dropped = self.world.stack(self.hosts[host]).tcp_counters();
-                let whose = Whose {
+                let whose = SocketOwner {
                     host: &own.name,
                     peer: &self.setup.hosts[peer].name,
                     flow: name.clone(),
@@ -340,7 +345,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Every host's counters, where they are wanted.
+    /// Every host's counters, if asked for.
     fn host_counters(&self, elapsed_s: f64) -> Vec<HostCounters> {
         if !self.watch.counters {
             return Vec::new();
@@ -371,7 +376,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// How far the first flow has come; the others are mostly like it.
+    /// Share of the first flow that is done; the others are mostly alike.
     fn share_done(&mut self) -> f64 {
         let plan = self.setup.flow();
         match plan.stop {
@@ -393,14 +398,14 @@ impl<'a> Scene<'a> {
         let (now, start) = (self.world.now(), Instant::ZERO + plan.start);
         let is_enough = plan.at_most.is_some_and(|most| now >= start + most);
         let outcome = match plan.reader_ending() {
-            // That its sender gives up is then how it has to end.
+            // Then the sender gives up, as the experiment intends.
             Ending::Vanish { .. } if facts.server.stage == Stage::Vanished => Outcome::Complete,
             Ending::Graceful
             | Ending::Vanish { .. }
             | Ending::Abort { .. }
             | Ending::Close { .. } => outcome(&facts, is_over || is_enough),
         };
-        // A time in which nothing was read is still the time that was given.
+        // A stalled flow of a given duration has still used all of it.
         let elapsed = match (outcome, plan.stop) {
             (Outcome::Complete, _) if is_over => facts.elapsed,
             (Outcome::Complete, _) => now.since(start),
@@ -512,7 +517,7 @@ impl<'a> Scene<'a> {
         measured
     }
 
-    /// What processors and rings came to, over `secs` in which there was work.
+    /// Adds the results of processors and rings over `secs` of activity.
     fn add_hosts(&self, measured: &mut Measured, secs: f64) {
         let host = |(place, plan): (usize, &HostPlan)| {
             let busy = self.cpu_busy(place) - self.omitted.cpu_busy(place);
@@ -529,7 +534,8 @@ impl<'a> Scene<'a> {
         measured.cpu_busy_share = shares.reduce(f64::max);
     }
 
-    /// The counters of every host that sends, and the windows of those that receive.
+    /// Adds the counters of every sending host and the closed windows of every
+    /// receiving one.
     fn add_counters(&self, measured: &mut Measured) {
         for (place, host) in self.hosts.iter().enumerate() {
             if self.setup.flows.iter().any(|plan| plan.to == place) {
@@ -547,8 +553,8 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Each flow by itself, where there is more than one connection or sender of
-    /// datagrams: of which flow each of them was, and its goodput in Mbit/s.
+    /// Results of each flow, where there are several connections or senders of
+    /// datagrams. `ended` has the flow and the goodput in Mbit/s of each.
     fn flows_measured(&self, ended: &[(&FlowPlan, f64)]) -> Vec<FlowMeasured> {
         if ended.len() < 2 {
             return Vec::new();
@@ -568,8 +574,8 @@ impl<'a> Scene<'a> {
         self.setup.flows.iter().map(flow).collect()
     }
 
-    /// The link that was in use longest, and how long: both directions share a
-    /// radio's air; of a wire, the direction in more use counts.
+    /// The link that was in use longest, and that time. Both directions of a radio
+    /// add up; of a wire the busier direction counts.
     fn busiest_link(&self) -> (usize, Duration) {
         let all = (0..self.links.len()).map(|number| {
             let busy = self.link_busy(number);
@@ -584,19 +590,19 @@ impl<'a> Scene<'a> {
             .unwrap_or_default()
     }
 
-    /// How long each direction of a link was in use until now.
+    /// Time for which each direction of a link was in use until now.
     fn link_busy(&self, number: usize) -> [Duration; 2] {
         let engine = self.world.link_engine(self.links[number]);
         Direction::ALL.map(|direction| engine.counters(direction).busy)
     }
 
-    /// How long the processor of a host was at work until now.
+    /// Time for which the processor of a host worked until now.
     fn cpu_busy(&self, place: usize) -> Duration {
         self.world.cpu_busy(self.hosts[place])
     }
 }
 
-/// What held the senders of connections back, and what the receivers did to them.
+/// Time charged to the limits of the senders and of the receivers of `all`.
 fn times<'a>(all: impl Iterator<Item = &'a Facts>) -> (Times, Times) {
     let mut sender = Times::default();
     let mut receiver = Times::default();
@@ -613,7 +619,7 @@ fn times<'a>(all: impl Iterator<Item = &'a Facts>) -> (Times, Times) {
     (sender, receiver)
 }
 
-/// What is said of pauses, answers, and connections that were dropped.
+/// Adds pauses, answers, probes, resets and dropped connections.
 fn add_ends(measured: &mut Measured, ended: &[Ended<'_>]) {
     for Ended { plan, facts, .. } in ended {
         let (sender, receiver) = (&facts.client, &facts.server);
@@ -638,8 +644,7 @@ fn add_ends(measured: &mut Measured, ended: &[Ended<'_>]) {
     }
 }
 
-/// What is watched of the only connection of `setup`, on a path that has a length
-/// and a rate.
+/// The rise of the rate of a single connection over a path with a delay and a rate.
 fn climb(setup: &Setup) -> Option<Climb> {
     let (plan, (rate_bps, rtt_s)) = (setup.flow(), setup.bare_path());
     let only = setup.flows.len() == 1 && plan.count == 1 && !plan.is_udp();
@@ -647,7 +652,7 @@ fn climb(setup: &Setup) -> Option<Climb> {
         .then(|| Climb::new(Instant::ZERO + plan.start, rtt_s))
 }
 
-/// Puts a connection of `plan` on the agenda of `world`.
+/// Schedules a connection of `plan` in `world`.
 fn begin(world: &mut World, hosts: &[HostId], setup: &Setup, plan: &FlowPlan) -> FlowId {
     let low_water = low_water(&setup.hosts[plan.from], plan).min(u32::MAX.into()) as u32;
     let write = plan.write_plan(low_water);
@@ -662,7 +667,7 @@ fn begin(world: &mut World, hosts: &[HostId], setup: &Setup, plan: &FlowPlan) ->
     world.converse(from, to, Box::new(writer), Box::new(reader), plan.start)
 }
 
-/// The facts of a connection of `plan`, whose client is the one who sends.
+/// The facts of a connection of `plan`, with the sender as the client.
 fn facts_of(world: &mut World, plan: &FlowPlan, flow: FlowId) -> Facts {
     let facts = world.facts(flow);
     if plan.question().is_some() {
@@ -672,8 +677,8 @@ fn facts_of(world: &mut World, plan: &FlowPlan, flow: FlowId) -> Facts {
     }
 }
 
-/// A transfer that ended has stalled all the same when nothing was ever read:
-/// the writer's time was up, and that was all.
+/// The outcome of a transfer. One of a given duration that ends without a byte read
+/// has stalled.
 fn outcome(facts: &Facts, is_over: bool) -> Outcome {
     let dropped = |stage: Stage| match stage {
         Stage::Broken(_) | Stage::NoRoom => true,
@@ -688,16 +693,16 @@ fn outcome(facts: &Facts, is_over: bool) -> Outcome {
     }
 }
 
-/// `amount` over `secs`; nothing over no time.
+/// `amount` over `secs`; 0 for no time.
 fn over(amount: f64, secs: f64) -> f64 {
     if secs > 0.0 { amount / secs } else { 0.0 }
 }
 
 impl Played {
-    /// What several worlds of one row, which differ by their seed, come to.
+    /// The summary of a row's worlds, which differ only by their seed.
     ///
     /// # Panics
-    /// If there are none.
+    /// If `runs` is empty.
     pub fn of_seeds(mut runs: Vec<Self>) -> Self {
         let measured: Vec<_> = runs.iter().map(|run| run.measured.clone()).collect();
         let mut sender = Times::default();

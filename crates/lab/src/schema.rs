@@ -1,8 +1,8 @@
 //! The JSON schema of experiment files, for editors.
 //!
-//! Rule: every key, value and sentence comes from the tables that the parser
-//! reads. What only the parser can judge, such as whether a host exists, is
-//! left to it: the schema refuses nothing that is right.
+//! Rule: every key, value and sentence comes from the tables that the parser reads.
+//! The schema refuses nothing that is right: only the parser judges, for example,
+//! the existence of a host.
 
 #[cfg(test)]
 mod tests;
@@ -53,23 +53,29 @@ pub fn schema() -> String {
 
 fn top(key: &str) -> Value {
     match key {
-        "title" => described(reference("line"), "What the experiment shows."),
-        "source" => described(reference("line"), "Where the published figures come from."),
+        "title" => described(
+            reference("line"),
+            "Title: the point of the experiment, in a line.",
+        ),
+        "source" => described(reference("line"), "Source of the published figures."),
         "columns" => json!({"type": "array", "items": reference("quantity"),
             "description": "Quantities that the table shows."}),
-        "seeds" => described(seeds(), "How often each row is run, with a seed each."),
+        "seeds" => described(seeds(), "Number of seeds that each row is run with."),
         "hosts" => each("host", "Hosts, by name."),
         "links" => each("link", "Links, by name."),
         "switches" => json!({"type": "array", "items": {"type": "string"},
             "description": "Names of switches, which join more than two links."}),
-        "workload" => described(reference("flow"), "The flow, or what all flows do."),
+        "workload" => described(
+            reference("flow"),
+            "The flow, or the fields that all flows share.",
+        ),
         "flows" => each("flow", "Flows, by name."),
         "subject" => described(
             reference("line"),
-            "The host whose knobs are meant when none is named.",
+            "The host whose knobs a setting without a host's name means.",
         ),
         "peers" => {
-            json!({"type": "object", "description": "What others came to: NAME.QUANTITY.\"ROW\".",
+            json!({"type": "object", "description": "Figures of other stacks: NAME.QUANTITY.\"ROW\".",
             "additionalProperties": {"type": "object", "propertyNames": reference("quantity"),
                 "additionalProperties": {"type": "object", "additionalProperties": {"type": "number"}}}})
         }
@@ -78,7 +84,7 @@ fn top(key: &str) -> Value {
             "additionalProperties": reference("axis"),
             "description": "Axes; every value of one with every value of the others is a row."}),
         "rows" => json!({"type": "array", "items": reference("row"),
-            "description": "The lines of the table."}),
+            "description": "The rows of the table."}),
         _ => json!({}),
     }
 }
@@ -87,21 +93,18 @@ fn host(key: &str) -> Value {
     match key {
         "preset" => {
             let names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
-            json!({"enum": names, "description": "What its knobs start from."})
+            json!({"enum": names, "description": "Preset that its knobs start from."})
         }
         "set" => described(reference("knobs"), "Knobs that differ from the preset."),
         "device" => {
             let fields = DEVICE_FIELDS.iter();
             let fields = fields.map(|(name, expected)| (*name, scalar(expected)));
-            described(closed(tree(fields)), "What its device does for the stack.")
+            described(closed(tree(fields)), "Offloads and rings of its device.")
         }
         "cpu" => {
             let fields = CPU_FIELDS.iter();
             let fields = fields.map(|field| (field.name, sentence(field.doc, field.expected)));
-            described(
-                closed(tree(fields)),
-                "What its work costs; nothing if absent.",
-            )
+            described(closed(tree(fields)), "Costs of its processor; 0 if absent.")
         }
         _ => reference("scalar"),
     }
@@ -109,17 +112,17 @@ fn host(key: &str) -> Value {
 
 fn row(key: &str) -> Value {
     match key {
-        "label" => described(reference("line"), "What the line is called."),
+        "label" => described(reference("line"), "Label of the row."),
         "set" => described(
             reference("settings"),
-            "What differs from the file's hosts, links and flows.",
+            "Settings that differ from the file's hosts, links and flows.",
         ),
         "seeds" => seeds(),
-        "published" => described(reference("figures"), "What the source says came out."),
+        "published" => described(reference("figures"), "Figures of the source."),
         "fitted" => json!({"type": "array", "items": reference("line"),
-            "description": "Free parameters that were chosen so that this row comes out."}),
+            "description": "Free parameters that were fitted on this row."}),
         "baseline" => json!({"type": "boolean",
-            "description": "Others' goodput is shown as a share of this one's."}),
+            "description": "The goodput of other rows is shown as a share of this row's."}),
         "note" => described(reference("line"), "Printed below the verdict."),
         _ => json!({}),
     }
@@ -162,22 +165,23 @@ fn knobs() -> Map<String, Value> {
         (row.name.as_str(), sentence(&row.doc, &range))
     }));
     for alias in ALIASES {
-        let doc = format!("What {} calls it.", alias.preset);
+        let doc = format!("Name in {}.", alias.preset);
         all.insert(alias.name.to_string(), scalar(&doc));
     }
     other_names(&mut all, OtherName::is_of_host);
     all
 }
 
-/// What other systems call those fields of devices and workloads that `is_meant`.
+/// Adds other systems' names for those fields of devices and workloads that
+/// `is_meant` selects.
 fn other_names(all: &mut Map<String, Value>, is_meant: fn(&OtherName) -> bool) {
     for known in OTHER_NAMES.iter().filter(|known| is_meant(known)) {
-        let doc = format!("What {} calls {}.", known.preset, known.path);
+        let doc = format!("Name in {} for {}.", known.preset, known.path);
         all.insert(known.name.to_string(), scalar(&doc));
     }
 }
 
-/// Paths start with names that only the file knows.
+/// Settings of a row, whose paths start with names that only the file knows.
 fn settings() -> Value {
     let fields = |names: &mut dyn Iterator<Item = &'static str>| {
         let names = names.map(|name| (name, reference("scalar")));
@@ -238,7 +242,8 @@ fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/definitions/{name}")})
 }
 
-/// A reference hides what stands beside it, so it goes into a list of one.
+/// `schema` with a description. A reference ignores its neighbours, so it becomes a
+/// list of one.
 fn described(schema: Value, doc: &str) -> Value {
     match schema.get("$ref") {
         Some(_) => json!({"allOf": [schema], "description": doc}),

@@ -1,8 +1,7 @@
 //! A connection's lifetime, divided among its limits.
 //!
-//! Rule: the shares add up to 1. They are kept in millionths and what rounding
-//! leaves over goes to those that lost most by it, so no reader has to allow
-//! for a sum of 0.999998.
+//! Rule: the shares add up to 1. They are kept in millionths, and the rest that
+//! rounding leaves goes to the shares that lost most by it.
 
 #[cfg(test)]
 mod tests;
@@ -12,7 +11,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 
 const WHOLE: u64 = 1_000_000;
 
-/// Limits and how long each held, over any number of connections.
+/// Time and bytes charged to each limit, over any number of connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Times {
     /// Name, time and bytes, in the order of the limits' declaration.
@@ -33,7 +32,7 @@ impl Times {
         }
     }
 
-    /// What there is more of than in `before`, which was taken earlier.
+    /// The increase over `before`, which is earlier.
     pub fn since(&self, before: &Self) -> Self {
         let then = |name: &str| before.parts.iter().find(|(known, ..)| *known == name);
         let parts = self.parts().map(|(name, time, bytes)| {
@@ -57,7 +56,7 @@ impl Times {
 }
 
 impl Serialize for Times {
-    /// Seconds and bytes of the limits that held at all.
+    /// Seconds and bytes of limits that are not 0.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let held = self
             .parts()
@@ -72,14 +71,14 @@ impl Serialize for Times {
     }
 }
 
-/// How long a limit held, and what moved while it did.
+/// Time charged to a limit, and the bytes that moved meanwhile.
 #[derive(Serialize)]
 struct Held {
     seconds: f64,
     bytes: u64,
 }
 
-/// Limits and what share of the time each held.
+/// Share of the time charged to each limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shares {
     /// Name and millionths, in the order of the limits' declaration.
@@ -87,8 +86,7 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// Shares of `times`, which are name and time. All are zero when no time
-    /// has passed at all.
+    /// Shares of `times`, which are name and time. All are 0 when no time has passed.
     pub fn of(times: impl IntoIterator<Item = (&'static str, Duration)>) -> Self {
         let times: Vec<_> = times.into_iter().collect();
         let total: u128 = times
@@ -120,7 +118,7 @@ impl Shares {
         part.map_or(0.0, |(_, share)| *share as f64 / WHOLE as f64)
     }
 
-    /// Limits that held at all, largest share first.
+    /// Limits with a share above 0, the largest first.
     pub fn largest_first(&self) -> Vec<(&'static str, f64)> {
         let mut parts: Vec<_> = self.parts.iter().filter(|(_, share)| *share > 0).collect();
         parts.sort_by_key(|(_, share)| std::cmp::Reverse(*share));

@@ -1,9 +1,9 @@
-//! A file to start from.
+//! The experiment file that `lab new` writes.
 //!
-//! Rule: it runs as it is, in less than a second, and says beside each line what
-//! else could stand there; so a person changes it and never starts from nothing.
+//! Rule: it runs unchanged in less than a second, and comments name the alternatives
+//! of each line.
 
-/// The template's text, with `NAME` where the name goes.
+/// The template, with `NAME` in place of the name.
 const TEMPLATE: &str = include_str!("template.toml");
 
 /// An experiment called `name`, with a comment beside each line.

@@ -1,43 +1,79 @@
 //! Rates, probabilities and amounts as people write them.
 //!
-//! Rule: a unit is always written or always implied by the field, never
-//! guessed. Decimal prefixes for bits a second, as networks have them; binary
-//! ones for bytes, as memory has them (`fullpipe_pool::knobs::parse_count`).
+//! Rule: a unit is written or implied by the field, never guessed. Prefixes of rates
+//! are decimal, those of bytes binary (`fullpipe_pool::knobs::parse_count`).
 
 #[cfg(test)]
 mod tests;
 
 use fullpipe_pool::Duration;
 
-/// A length of virtual time.
+/// A length of time.
 pub use fullpipe_pool::{Duration as Time, knobs::parse_count};
 
-/// Reads a rate in bits a second: `12mbit`, `500kbit`, `1.5gbit`, `9600bit`.
+/// Reads a rate in bits a second as people write it: `100mbit`, `100Mbit/s`,
+/// `100mbps`, `1 Gbit/s`, `100M`, `1g`, `9600bit`.
+///
+/// Prefixes are decimal. A number needs a prefix or a unit. `B` means bytes and
+/// is refused.
 pub fn parse_rate(text: &str) -> Option<u64> {
-    let text = text.trim().to_ascii_lowercase();
-    let number = text.strip_suffix("bit")?;
-    let (number, scale) = match number.as_bytes().last()? {
-        b'k' => (&number[..number.len() - 1], 1e3),
-        b'm' => (&number[..number.len() - 1], 1e6),
-        b'g' => (&number[..number.len() - 1], 1e9),
-        _ => (number, 1.0),
-    };
-    let rate = decimal(number)? * scale;
-    (1.0..1e15).contains(&rate).then_some(rate.round() as u64)
+    rate_with(text, true)
 }
 
-/// Reads a probability: `1%`, `0.5%`, `0.01`.
+/// Reads a rate whose unit is written, so that it is no amount: `100mbit`, but
+/// not `100M`.
+fn parse_clear_rate(text: &str) -> Option<u64> {
+    rate_with(text, false)
+}
+
+fn rate_with(text: &str, may_lack_unit: bool) -> Option<u64> {
+    let text = text.trim();
+    let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.')?;
+    let (number, suffix) = (decimal(&text[..end])?, text[end..].trim_start());
+    let mut letters = suffix.chars();
+    let (scale, unit) = match letters.next()? {
+        'k' | 'K' => (1e3, letters.as_str()),
+        'm' | 'M' => (1e6, letters.as_str()),
+        'g' | 'G' => (1e9, letters.as_str()),
+        _ => (1.0, suffix),
+    };
+    // Bytes, which `MBps` and `MB/s` count, differ from bits by their capital.
+    let is_bytes = unit.starts_with("Bps") || unit.starts_with("B/s");
+    let is_unit = ["bit", "bits", "bit/s", "bits/s", "bps", "b/s"]
+        .iter()
+        .any(|known| unit.eq_ignore_ascii_case(known));
+    let is_right = is_unit && !is_bytes || unit.is_empty() && may_lack_unit;
+    let rate = number * scale;
+    (is_right && (1.0..1e15).contains(&rate)).then_some(rate.round() as u64)
+}
+
+/// Reads a probability: `1%`, `0.5%`, `0.01`. A number of 1 or more needs its `%`.
 pub fn parse_probability(text: &str) -> Option<f64> {
     let text = text.trim();
-    let probability = match text.strip_suffix('%') {
-        Some(percent) => decimal(percent)? / 100.0,
-        None => decimal(text)?,
-    };
-    (0.0..=1.0).contains(&probability).then_some(probability)
+    match text.strip_suffix('%') {
+        Some(percent) => decimal(percent.trim_end())
+            .map(|percent| percent / 100.0)
+            .filter(|share| *share <= 1.0),
+        None => decimal(text).filter(|share| *share < 1.0),
+    }
 }
 
-/// A number of digits with at most one point; no sign, no exponent, because a
-/// rate of `1e3mbit` is more likely a slip than a wish.
+/// The readings of a number of 1 or more without `%` where a probability is
+/// expected.
+pub fn ambiguous_probability(text: &str) -> Option<String> {
+    let text = text.trim();
+    let number = decimal(text).filter(|number| *number >= 1.0)?;
+    Some(match number == 1.0 {
+        true => format!("`{text}` may mean 1 % or 100 %: write 1% or 100%"),
+        false => format!("`{text}` is above 1: write {text}% for {text} of a hundred"),
+    })
+}
+
+/// Values that [`parse_probability`] reads, in words.
+pub const PROBABILITY: &str = "a probability such as 1% or 0.01";
+
+/// Reads digits with at most one point. A sign or an exponent is refused: a rate
+/// of `1e3mbit` is more likely a slip.
 fn decimal(text: &str) -> Option<f64> {
     let plain = text
         .bytes()
@@ -95,7 +131,7 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// What an [`Amount`] counts.
+/// Unit of an [`Amount`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Things or bytes; binary prefixes.
@@ -113,19 +149,32 @@ pub enum Unit {
 /// A number with the unit that it was written in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Amount {
-    /// How much, in the unit.
+    /// The number, in the unit.
     pub number: f64,
     /// The unit.
     pub unit: Unit,
 }
 
 impl Amount {
+    /// Reads the value of the setting called `path`, whose last word may say that
+    /// it is a rate: `link.rate=100M`.
+    pub fn of_setting(path: &str, text: &str) -> Option<Self> {
+        let is_rate = path.rsplit('.').next() == Some("rate");
+        match parse_rate(text).filter(|_| is_rate) {
+            Some(rate) => Some(Self {
+                number: rate as f64,
+                unit: Unit::Rate,
+            }),
+            None => Self::parse(text),
+        }
+    }
+
     /// Reads a number with its unit: `16K`, `10ms`, `5mbit`, `1%`, `0.01`.
-    /// `1m` is a minute here; whoever may mean 2^20 by it must ask.
+    /// `1m` is a minute; a caller to whom it may be 2^20 refuses it first.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let amount = |number, unit| Some(Self { number, unit });
-        if let Some(rate) = parse_rate(text) {
+        if let Some(rate) = parse_clear_rate(text) {
             return amount(rate as f64, Unit::Rate);
         }
         if let Some(percent) = text.strip_suffix('%') {
@@ -168,7 +217,7 @@ impl Amount {
     }
 }
 
-/// The number without what adding and multiplying left behind it.
+/// The number without the error that adding and multiplying leave behind.
 fn trimmed(number: f64) -> String {
     let text = format!("{number:.9}");
     text.trim_end_matches('0').trim_end_matches('.').to_string()

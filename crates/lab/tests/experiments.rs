@@ -1,9 +1,11 @@
-//! The experiments of the checkout, run and held to what is claimed of them.
+//! The experiments of the checkout, run and compared with the claims about them.
 //!
-//! Rule: the committed table is what a reader of the documentation believes, so
-//! a change of behaviour anywhere below shows up here as a changed table. To
-//! accept one: `UPDATE_SNAPSHOTS=1 cargo test -p fullpipe-lab`, and look at the
+//! Rule: readers of the documentation rely on the committed reports, so a change of
+//! behaviour shows up here as a changed report, printed for 80 columns. To accept
+//! one: `UPDATE_SNAPSHOTS=1 cargo test -p fullpipe-lab`, and look at the
 //! difference.
+
+mod widths;
 
 use std::{
     env, fs,
@@ -14,6 +16,7 @@ use fullpipe_lab::{
     Experiment, Outcome, Report, RunError, RunOptions,
     catalogue::{self, BUILT_IN},
     experiment::Setup,
+    layout::Layout,
     report_text, run,
 };
 use serde_json::Value;
@@ -63,13 +66,15 @@ impl Drop for Folder {
 const LARGE: &[&str] = &["autotune", "fairness", "loss", "shallow"];
 
 #[test]
-fn the_committed_tables_are_what_comes_out() {
+fn reports_fit_every_width_and_at_80_columns_are_as_committed() {
     let all = catalogue::all(&root()).unwrap();
     for found in all
         .into_iter()
         .filter(|found| !LARGE.contains(&found.name.as_str()))
     {
-        let text = report_text(&run_with_seed(&found.parse().unwrap(), 1), None);
+        let report = run_with_seed(&found.parse().unwrap(), 1);
+        widths::assert_fits(&report);
+        let text = report_text(&report, Layout::plain(80));
         let file = format!("tests/snapshots/{}.txt", found.name);
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&file);
         if env::var_os("UPDATE_SNAPSHOTS").is_some() {
@@ -228,7 +233,7 @@ fn netburner_gains_by_buffers_until_its_processor_or_the_path_is_used_up() {
     assert!((0.99..=1.01).contains(&more), "{more}");
 }
 
-/// Memory for what came ahead of its turn saves what would be sent again.
+/// Memory for out-of-order payload saves retransmissions.
 #[test]
 fn netburner_repairs_losses_sooner_the_more_it_keeps_out_of_order() {
     let report = run_with_seed(&experiment("netburner"), 1);
@@ -312,8 +317,8 @@ fn a_closed_window_is_waited_for_as_long_as_somebody_answers() {
     assert!((1_800.0..=1_801.0).contains(&reset), "{reset} s");
 }
 
-/// What is possible in a memory of `bytes` over a path: a segment must be whole
-/// before it is answered, and headers take their part of the rate.
+/// Share of the allowed rate that a memory of `bytes` can give: a segment is
+/// acknowledged once it is complete, and headers take their part of the rate.
 fn possible(setup: &Setup, bytes: f64) -> f64 {
     let (rate, rtt) = setup.bare_path();
     let (frame, ack, text) = (1_514.0, 66.0, 1_448.0);
@@ -541,7 +546,7 @@ rows = [{ label = "shared", seeds = 3 }, { label = "alone", set.two.start = "0s"
         panic!("two rows");
     };
     let measured = &shared.measured;
-    // 1,448 of 1,514 bytes are text.
+    // 1,448 of 1,514 bytes are payload.
     assert!(
         (8.5..9.57).contains(&measured.goodput_mbps),
         "{}",

@@ -1,4 +1,4 @@
-//! What is observed of a row agrees with what is measured of it, and observing
+//! Observations of a row agree with its measurements, and observing
 //! it changes nothing.
 
 use std::path::Path;

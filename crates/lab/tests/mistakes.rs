@@ -1,8 +1,8 @@
 //! A corpus of experiment files with one mistake each, and one file with many.
 //!
 //! Rule: the first line of each file is a comment with the whole message that
-//! refuses it, `line:column: key: what`. Whoever changes a message sees here
-//! what people will read. `UPDATE_SNAPSHOTS=1` writes the messages anew.
+//! refuses it, `line:column: key: what`, so a changed message shows up in the
+//! corpus. `UPDATE_SNAPSHOTS=1` writes the messages anew.
 
 use std::{
     env, fs,
@@ -73,7 +73,7 @@ fn a_line_names_file_line_key_and_what_would_be_right() {
         }
         let key = parts.next().unwrap().trim();
         assert!(!key.is_empty(), "{line}");
-        // The key stands in the file, or is what is missing from it.
+        // The key is in the file, or is the one that is missing.
         let last = key.rsplit('.').next().unwrap();
         let last = last.split('[').next().unwrap();
         let what = parts.next().unwrap_or_default();
@@ -126,7 +126,7 @@ set.wire.delay = "1ms"
     assert_eq!(given, expected, "{}", given.join("\n"));
 }
 
-/// Text with a few bytes taken away, doubled, or put in from elsewhere.
+/// A file's text with a few bytes removed, doubled or inserted.
 fn mangled(text: &str, rng: &mut Rng) -> String {
     let mut chars: Vec<char> = text.chars().collect();
     for _ in 0..rng.between(1, 4) {

@@ -6,10 +6,13 @@
 //! `cargo xtask test` runs them by themselves, optimised. To accept a change:
 //! `UPDATE_SNAPSHOTS=1 cargo test --release -p fullpipe-lab --test tables -- --ignored`.
 
+mod widths;
+
 use std::{env, fs, path::Path, sync::LazyLock};
 
 use fullpipe_lab::{
-    Measured, Report, RowReport, RunOptions, catalogue, goodput_markdown, report_text, run,
+    Measured, Report, RowReport, RunOptions, catalogue, goodput_markdown, layout::Layout,
+    report_text, run,
 };
 
 static LOSS: LazyLock<Report> = LazyLock::new(|| report("loss"));
@@ -51,10 +54,11 @@ fn measured<'a>(report: &'a Report, label: &str) -> &'a Measured {
 
 #[test]
 #[ignore = "many seeds: run by `cargo xtask test --only lab`"]
-fn many_seeds_give_the_committed_tables() {
+fn reports_of_many_seeds_fit_every_width_and_are_as_committed() {
     for report in [&*AUTOTUNE, &FAIRNESS, &LOSS, &SHALLOW] {
         let file = format!("crates/lab/tests/snapshots/{}.txt", report.experiment);
-        compare(&file, &report_text(report, None));
+        widths::assert_fits(report);
+        compare(&file, &report_text(report, Layout::plain(80)));
     }
 }
 

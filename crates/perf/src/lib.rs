@@ -20,4 +20,4 @@ pub mod stop;
 
 pub use fullpipe_sockets::FullpipeSockets;
 pub use kernel::KernelSockets;
-pub use stop::Stop;
+pub use stop::{POLL, Stop};

@@ -6,9 +6,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use fullpipe_lab::units::{Time, parse_count, parse_probability, parse_rate};
+use fullpipe_lab::units::{
+    Time, ambiguous_probability, parse_count, parse_probability, parse_rate,
+};
 
-use super::{Setting, interval, setting};
+use super::values::{Setting, interval, seed, setting};
 
 /// An amount of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +27,7 @@ impl std::str::FromStr for Bytes {
     }
 }
 
-/// Take the advice of each verdict and print the predicted result beside the measured one
+/// Follow the verdicts' advice step by step, predicted beside measured
 ///
 /// Each step changes the setting that the verdict names and nothing else. The advice ends when the path is the limit (a link,
 /// a host's processor, losses, or the round trip), when an application is, when a step gains nothing, or when the memory is
@@ -47,9 +49,9 @@ pub struct LabAdviseArguments {
     #[arg(long, value_name = "BYTES")]
     pub memory: Option<Bytes>,
     /// Seed of everything random
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     pub seed: u64,
-    /// Change a knob, a link or the transfer before the first step; may be repeated
+    /// Change a knob, a link or the transfer before the first step; repeatable
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<Setting>,
     /// Print each step's verdict, and both ends' limits in seconds and bytes
@@ -99,7 +101,7 @@ pub struct TryArguments {
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub preset: String,
     /// A setting of the host; with `peer.`, `link.` or `workload.` in front of the other end, the path or the application;
-    /// may be repeated
+    /// repeatable
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<Setting>,
     /// Direction of the transfer, seen from the host
@@ -115,7 +117,7 @@ pub struct TryArguments {
     #[arg(long, value_name = "NAME")]
     pub congestion: Option<String>,
     /// Seed of everything random
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     pub seed: u64,
     /// Write the experiment file that gives the same result with `lab run`
     #[arg(long, value_name = "FILE")]
@@ -125,7 +127,7 @@ pub struct TryArguments {
     pub json: bool,
 }
 
-/// Find the smallest sufficient buffers and memory for a path, by searching the simulator
+/// Find the smallest buffers and packet memory for a path, in the simulator
 ///
 /// One knob at a time, while the host has ample of everything else: the smallest setting that gives 95 % of what the path
 /// carries after slow start, and the curve up to it. Buffers and packet memory, sending and receiving, under the names of the
@@ -158,7 +160,7 @@ pub struct SizeArguments {
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub preset: String,
     /// A knob of the host, or a field of its device or processor; with `peer.`, `link.` or `workload.` in front of the other
-    /// end, the path or the application; may be repeated
+    /// end, the path or the application; repeatable
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<Setting>,
     /// Percent of the send buffer that must be free before a blocked writer continues
@@ -168,7 +170,7 @@ pub struct SizeArguments {
     #[arg(long, default_value = "95%", value_name = "SHARE", value_parser = some_share)]
     pub share: f64,
     /// Seed of everything random
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     pub seed: u64,
     /// Print one JSON object
     #[arg(long)]
@@ -189,11 +191,16 @@ fn round_trip(text: &str) -> Result<Time, String> {
 }
 
 fn some_share(text: &str) -> Result<f64, String> {
-    let some = share(text).ok().filter(|share| *share > 0.0);
-    some.ok_or_else(|| "expected a share above 0 and below 1 such as 95%".to_string())
+    match share(text)? {
+        some if some > 0.0 => Ok(some),
+        _ => Err("expected a share above 0 and below 1 such as 95%".to_string()),
+    }
 }
 
 fn share(text: &str) -> Result<f64, String> {
+    if let Some(readings) = ambiguous_probability(text) {
+        return Err(readings);
+    }
     let share = parse_probability(text).filter(|share| *share < 1.0);
     share.ok_or_else(|| "expected a share below 1 such as 1% or 0.01".to_string())
 }

@@ -1,14 +1,13 @@
 //! The fields of a link as flags: `--rate 100mbit --loss 1%`.
 //!
-//! Rule: a flag is a row of the lab's table of fields, with its name and its
-//! sentence, so that a new field is a flag without a line here. What a value
-//! means is decided there too.
+//! Rule: each flag is a row of the lab's table of fields, with its name and its
+//! sentence. The lab reads the values.
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
 use fullpipe_lab::experiment::LINK_FIELDS;
 
-use super::Setting;
+use super::values::Setting;
 
 /// The fields that were given.
 #[derive(Debug)]
@@ -36,12 +35,16 @@ impl Args for LinkFlags {
     fn augment_args(command: Command) -> Command {
         LINK_FIELDS.iter().fold(command, |command, field| {
             let sentence = field.doc.trim_end_matches('.');
+            let (name, help) = match value_name(field.expected) {
+                Some(name) => (name, sentence.to_string()),
+                None => ("VALUE", format!("{sentence}: {}", field.expected)),
+            };
             command.arg(
                 Arg::new(field.name)
                     .long(field.name)
-                    .value_name("VALUE")
-                    .help(format!("{sentence}: {}", field.expected))
-                    .help_heading("What the link does to every frame, each way"),
+                    .value_name(name)
+                    .help(help)
+                    .help_heading("Link, both directions alike"),
             )
         })
     }
@@ -49,4 +52,18 @@ impl Args for LinkFlags {
     fn augment_args_for_update(command: Command) -> Command {
         Self::augment_args(command)
     }
+}
+
+/// Name of a usual kind of value, which needs no example.
+fn value_name(expected: &str) -> Option<&'static str> {
+    let kinds = [
+        ("a time", "TIME"),
+        ("a rate", "RATE"),
+        ("a probability", "SHARE"),
+        ("a number of bytes", "BYTES"),
+        ("true or false", "BOOL"),
+    ];
+    let mut kinds = kinds.into_iter();
+    let kind = kinds.find(|(start, _)| expected.starts_with(start))?;
+    Some(kind.1)
 }

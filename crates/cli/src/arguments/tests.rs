@@ -1,6 +1,6 @@
 //! The command line: consistent, with examples, and wrong in one line.
 
-use super::*;
+use super::{values::setting, *};
 
 #[test]
 fn the_command_line_is_consistent() {

@@ -31,7 +31,7 @@ const LINK: [(&str, &str); 4] = [
 ];
 
 /// As much buffer as the kernel's autotuning may take (the largest `tcp_wmem`), so
-/// that neither is held back by its memory; `--set` comes after these.
+/// that neither is limited by its memory; `--set` comes after these.
 const KNOBS: [&str; 3] = [
     "pool.blocks=16384",
     "tcp.send_buffer=4M",
@@ -102,11 +102,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// Measures, prints, and says whether fullpipe is good enough.
+/// Measures and prints. Returns `true` if fullpipe is good enough.
 fn compare(arguments: &Arguments) -> Result<bool, String> {
     let link = link(&arguments.link)?;
-    // The kernel's stack runs when a frame is there, whoever else wants the
-    // processor: so has ours to, and the testers of both.
+    // The kernel's stack runs as soon as a frame arrives, before other processes:
+    // so must ours, and the testers of both.
     run_at_once(1).map_err(|error| format!("this needs root: {error}"))?;
     let algorithms = match &arguments.only {
         Some(name) => vec![name.as_str()],

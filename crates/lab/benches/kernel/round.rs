@@ -30,7 +30,7 @@ const FULLPIPE: [[u8; 4]; 2] = [[10, 9, 0, 3], [10, 9, 0, 4]];
 /// Longest wait for a server to listen.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Who sends to whom.
+/// Direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pair {
     /// The kernel to the kernel: what the others are held against.
@@ -45,7 +45,7 @@ impl Pair {
     /// All of them, the kernel's own first.
     pub const ALL: [Self; 3] = [Self::Kernel, Self::Send, Self::Receive];
 
-    /// What it is called in tables.
+    /// Name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Kernel => "kernel",
@@ -66,10 +66,10 @@ pub struct Round<'a> {
     pub capture: Option<&'a FilePath>,
 }
 
-/// What came of it.
+/// Results of a round.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// What the receiving application read, over the time it took, in Mbit/s.
+    /// Goodput of the receiving application, in Mbit/s.
     pub goodput_mbps: f64,
     /// The last line of fullpipe's own end: what held it back.
     pub limits: String,
@@ -217,7 +217,7 @@ fn well(summary: &Summary, complaints: &[u8]) -> io::Result<()> {
     ))
 }
 
-/// What a server prints; its first line says that it listens.
+/// Output of a server; its first line says that it listens.
 struct Banner {
     listens: mpsc::Sender<()>,
     text: Vec<u8>,

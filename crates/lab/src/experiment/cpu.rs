@@ -1,7 +1,7 @@
-//! What work costs a host's processor.
+//! Costs of a host's processor: time for each frame, byte and call.
 //!
-//! Rule: the fields stand in one table, which `set` and the suggestions for a
-//! mistyped name read. What they do is the simulator's part.
+//! Rule: the fields are rows of one table, which `set` and the suggestions for a
+//! mistyped name read. The simulator gives them their effect.
 
 use fullpipe_pool::Duration;
 use fullpipe_sim::CpuModel;
@@ -12,9 +12,9 @@ use super::setting::SettingError;
 pub struct CpuField {
     /// Its name below `cpu`.
     pub name: &'static str,
-    /// What it does, in a sentence.
+    /// Its effect, in a sentence.
     pub doc: &'static str,
-    /// What a value looks like.
+    /// The form of a value.
     pub expected: &'static str,
     set: fn(&mut CpuModel, &str) -> Option<()>,
 }
@@ -41,7 +41,7 @@ macro_rules! field {
 pub const CPU_FIELDS: &[CpuField] = &[
     field!(
         "receive_packet",
-        "A frame taken from the receive ring, however long.",
+        "Taking a frame from the receive ring, however long it is.",
         TIME,
         receive.packet = time
     ),
@@ -53,7 +53,7 @@ pub const CPU_FIELDS: &[CpuField] = &[
     ),
     field!(
         "send_packet",
-        "A frame made and put into the transmit ring, however long.",
+        "Making a frame and putting it into the transmit ring, however long it is.",
         TIME,
         send.packet = time
     ),
@@ -65,13 +65,13 @@ pub const CPU_FIELDS: &[CpuField] = &[
     ),
     field!(
         "call",
-        "Each time that an application is woken and runs.",
+        "Waking an application and running it.",
         TIME,
         call = time
     ),
     field!(
         "applications_first",
-        "Applications run before the driver and the stack, and not after them.",
+        "Applications run before the driver and the stack instead of after them.",
         "true or false",
         applications_first = flag
     ),
@@ -105,7 +105,7 @@ fn flag(text: &str) -> Option<bool> {
 /// A number of nanoseconds, with thousandths.
 fn picoseconds(text: &str) -> Option<u64> {
     let number = text.trim().strip_suffix("ns")?;
-    // As many microseconds are a thousand times as many nanoseconds.
+    // Read as microseconds, the number of nanoseconds is that of picoseconds.
     let thousandfold: Duration = format!("{number}us").parse().ok()?;
     Some(thousandfold.as_nanos())
 }

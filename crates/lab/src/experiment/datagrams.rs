@@ -1,28 +1,27 @@
-//! Flows of datagrams: at which rate they are sent.
+//! Flows of datagrams: the rate at which they are sent.
 //!
-//! Rule: a flow carries a stream or datagrams, never both; what only the other
-//! kind has is refused, not ignored. The fields stand with the other fields of
-//! a flow (`flow.rs`).
+//! Rule: a flow carries a stream or datagrams, never both; a field that only the
+//! other kind has is refused, not ignored. The table of fields is in `flow`.
 
 use fullpipe_pool::Duration;
 use fullpipe_sim::Pace;
 
-/// What a flow carries, and how fast datagrams are sent.
+/// Protocol of a flow, and the rate of its datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Datagrams {
+pub(super) struct DatagramFields {
     /// UDP and not TCP.
     pub udp: bool,
     pub rate_bps: Option<u64>,
     pub tick: Option<Duration>,
 }
 
-/// Bytes of a datagram's number, without which it cannot be verified.
+/// Shortest datagram: its number, by which it is verified.
 const SHORTEST: u32 = 8;
-/// Bytes of the longest datagram that IPv4 carries.
+/// Longest datagram that IPv4 carries.
 const LONGEST: u32 = 65_507;
 
-impl Datagrams {
-    /// How fast they are handed over.
+impl DatagramFields {
+    /// Rate at which datagrams are handed over.
     pub fn pace(&self) -> Pace {
         match self.rate_bps {
             Some(bps) => Pace::Rate {
@@ -33,8 +32,8 @@ impl Datagrams {
         }
     }
 
-    /// What cannot be together, in words, in the flow called `name` whose writes
-    /// have `size` bytes.
+    /// Describes fields that exclude each other in the flow called `name`, whose
+    /// writes have `size` bytes.
     pub fn contradiction(&self, name: &str, size: u32) -> Option<String> {
         let Self {
             udp,

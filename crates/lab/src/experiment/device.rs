@@ -1,14 +1,14 @@
-//! What a host's network device does for its stack.
+//! A host's network device: its offloads and its receive ring.
 //!
-//! Rule: the fields stand in one table, which `set` and the suggestions for a
-//! mistyped name read. What they do is the simulator's part.
+//! Rule: the fields are rows of one table, which `set` and the suggestions for a
+//! mistyped name read. The simulator gives them their effect.
 
 use fullpipe_pool::{Duration, knobs::parse_count};
 use fullpipe_sim::{DeviceModel, Merge};
 
 use super::setting::SettingError;
 
-/// Fields that `set` takes, and what their values look like.
+/// Fields that `set` takes, with the form of their values.
 pub const DEVICE_FIELDS: &[(&str, &str)] = &[
     (
         "super_segment",
@@ -26,20 +26,20 @@ pub const DEVICE_FIELDS: &[(&str, &str)] = &[
     ("merge_longest", "a time such as 1ms, above 0"),
 ];
 
-/// One device; it has no offloads and an endless receive ring unless something
-/// is set.
+/// One device. It has no offloads and an unlimited receive ring unless a field is
+/// set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DevicePlan {
-    /// Most text of one frame that it cuts into segments, in bytes; 0: none.
+    /// Most payload of a super-segment that it cuts into segments, in bytes; 0: none.
     pub super_segment: u32,
-    /// It says how much it has sent.
+    /// It reports completions: the bytes that it has sent.
     pub reports_sent: bool,
-    /// Frames that wait for the stack before more are lost; 0: any number.
+    /// Frames that the receive ring holds; 0: any number.
     pub rx_descriptors: u32,
-    /// What it merges is given up when nothing came for so long; zero: it
+    /// Time without a frame after which merged segments are delivered; zero: it
     /// merges nothing.
     pub merge_quiet: Duration,
-    /// And in any case when its first segment is so old.
+    /// Age of the first merged segment at which they are delivered in any case.
     pub merge_longest: Duration,
 }
 
@@ -53,7 +53,7 @@ impl DevicePlan {
         merge_longest: Duration::from_millis(1),
     };
 
-    /// The device that holds up to `queue` frames for its link.
+    /// The simulator's model of the device, with a transmit ring of `queue` frames.
     pub fn model(&self, queue: u32) -> DeviceModel {
         let merge = Merge {
             quiet: self.merge_quiet,

@@ -1,30 +1,30 @@
-//! What the hosts of an experiment do: streams between two of them.
+//! Flows of an experiment: streams or datagrams between two hosts.
 //!
-//! Rule: a stream ends after a time or after an amount, never both. One row a
-//! field, with its text form; the file, `--set` and the error messages read the
-//! same rows. How a byte travels is not known here.
+//! Rule: a flow ends after a time or after an amount, never both. Each field is one
+//! row with its text form; the file, `--set` and the error messages read the same
+//! rows. The network is not known here.
 
 use fullpipe_pool::{Duration, knobs::parse_count};
 use fullpipe_sim::DatagramPlan;
 use fullpipe_sim::app::{Amount, Ending, ReadPlan, WritePlan, WriteSize};
 
 use super::{
-    datagrams::{self, Datagrams},
+    datagrams::{self, DatagramFields},
     setting::SettingError,
 };
 use crate::units::parse_rate;
 
-/// When the sender stops writing.
+/// End of the sender's writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// So long after it was connected.
+    /// This time after it was connected.
     After(Duration),
-    /// When it has written this many bytes; the transfer is over when all have
-    /// been read.
+    /// Once it has written this many bytes. The transfer is over when all of them
+    /// have been read.
     Bytes(u64),
 }
 
-/// How the receiving application reads when it does not read at once.
+/// Pauses and the end of a receiving application that does not read at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Reading {
     bytes: Option<u64>,
@@ -34,38 +34,38 @@ struct Reading {
     vanish_after: Option<u64>,
 }
 
-/// One stream, or several alike.
+/// One flow, or several alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowPlan {
     /// The name it has in the file.
     pub name: String,
-    /// The host that writes, by its place in the experiment.
+    /// Index of the host that writes.
     pub from: usize,
-    /// The host that reads.
+    /// Index of the host that reads.
     pub to: usize,
-    /// How many there are, each with a connection of its own.
+    /// Number of such flows, each with a connection of its own.
     pub count: u32,
-    /// When they begin.
+    /// Start time.
     pub start: Duration,
     /// Bytes the sender hands over with each write.
     pub write: u32,
-    /// When the sender stops.
+    /// End of the sender's writing.
     pub stop: Stop,
-    /// An amount that has not arrived so long after the start is given up.
+    /// Time after the start at which an amount that has not arrived is given up.
     pub give_up: Duration,
-    /// An amount that has not arrived so long after the start is measured as it
-    /// is then, and nothing is wrong with that.
+    /// Time after the start at which the flow is measured and ends, complete or
+    /// not.
     pub at_most: Option<Duration>,
-    /// What comes within this long after the start is not counted. All flows count from
-    /// the latest such moment on, and none may end before it.
+    /// Time after the start that is not counted. All flows count from the latest
+    /// such moment on, and none may end before it.
     pub omit: Duration,
     reverse: bool,
-    /// The run goes on for so long after the start, whatever became of the flow.
+    /// Least time after the start for which the run goes on.
     pub at_least: Duration,
     pause: Duration,
     low_water: LowWater,
     no_push: bool,
-    datagrams: Datagrams,
+    datagrams: DatagramFields,
     reading: Reading,
     vanish_after: Option<u64>,
     ask: Option<u64>,
@@ -75,9 +75,9 @@ pub struct FlowPlan {
 /// Room that a writer who found the send buffer full waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LowWater {
-    /// So many bytes; 0 leaves it to the stack.
+    /// This many bytes; 0 leaves it to the stack.
     Bytes(u32),
-    /// So much of what the send buffer holds.
+    /// This share of what the send buffer holds.
     Percent(u32),
 }
 
@@ -105,9 +105,9 @@ fn parse_low_water(text: &str) -> Option<LowWater> {
 pub struct FlowField {
     /// Its name below the flow's.
     pub name: &'static str,
-    /// What it does, in a sentence.
+    /// Its effect, in a sentence.
     pub doc: &'static str,
-    /// What a value looks like.
+    /// The form of a value.
     pub expected: &'static str,
     set: fn(&mut FlowPlan, &str) -> Option<()>,
 }
@@ -141,55 +141,55 @@ pub const FLOW_FIELDS: &[FlowField] = &[
     ),
     field!(
         "duration",
-        "The sender writes for so long; of `duration` and `bytes` the one set last counts.",
+        "Time for which the sender writes; of `duration` and `bytes` the one set last counts.",
         LENGTH,
         |plan, text| plan.stop = Stop::After(length(text)?)
     ),
     field!(
         "bytes",
-        "The sender writes so much.",
+        "Bytes that the sender writes.",
         BYTES,
         |plan, text| plan.stop = Stop::Bytes(amount(text)?)
     ),
     field!(
         "give_up",
-        "What has not arrived so long after the start is given up.",
+        "Time after the start at which an amount that has not arrived is given up.",
         "a time such as 600s, above 0",
         |plan, text| plan.give_up = length(text)?
     ),
     field!(
         "at_most",
-        "What has come over so long after the start is measured, all of it or not.",
+        "Time after the start at which the transfer is measured and ends, complete or not.",
         LENGTH,
         |plan, text| plan.at_most = Some(length(text)?)
     ),
     field!(
         "omit",
-        "What is read within this long after the start, and that time, are not counted, so that slow start is left out of a `duration`; all flows count from the latest such moment on.",
+        "Time after the start that is not counted, so that slow start is left out of a `duration`; all flows count from the latest such moment on.",
         LENGTH,
         |plan, text| plan.omit = length(text)?
     ),
     field!(
         "at_least",
-        "The run goes on for so long after the start, even if the connection is gone before.",
+        "Least time after the start for which the run goes on, even if the connection has ended.",
         LENGTH,
         |plan, text| plan.at_least = length(text)?
     ),
     field!(
         "ask",
-        "The receiver opens the connection and asks with so much; what the sender writes is the answer.",
+        "Bytes of a question: the receiver opens the connection and asks, and the sender's data is the answer.",
         BYTES,
         |plan, text| plan.ask = Some(amount(text)?)
     ),
     field!(
         "think",
-        "Time between the end of the question and the answer.",
+        "Think time between the end of the question and the answer.",
         LENGTH,
         |plan, text| plan.think = Some(length(text)?)
     ),
     field!(
         "count",
-        "How many such flows there are, each with a connection of its own.",
+        "Number of such flows, each with a connection of its own.",
         "a number of flows, 1 to 10000",
         |plan, text| plan.count = count(text)?
     ),
@@ -201,27 +201,27 @@ pub const FLOW_FIELDS: &[FlowField] = &[
     ),
     field!(
         "protocol",
-        "What carries it: a TCP stream, or UDP datagrams of `write` bytes each.",
+        "TCP, a stream, or UDP, datagrams of `write` bytes each.",
         "tcp or udp",
         |plan, text| plan.datagrams.udp = datagrams::protocol(text)?
     ),
     field!(
         "rate",
-        "Bits of datagrams that the sender hands over a second; without it, as many as are taken.",
+        "Payload of datagrams that the sender hands over a second; without it, as much as the stack takes.",
         "a rate such as 810mbit",
         |plan, text| plan.datagrams.rate_bps = Some(parse_rate(text)?)
     ),
     field!(
         "tick",
-        "How often such a sender wakes and sends what is due; without it, each datagram at its time.",
+        "Interval at which such a sender wakes and sends what is due; without it, it sends each datagram at its time.",
         "a time such as 1ms, above 0",
         |plan, text| plan.datagrams.tick = Some(length(text)?)
     ),
-    field!("start", "When it begins.", TIME, |plan, text| plan.start =
+    field!("start", "Start time.", TIME, |plan, text| plan.start =
         time(text)?),
     field!(
         "pause",
-        "Rest of the sender after each write.",
+        "Pause of the sender after each write.",
         TIME,
         |plan, text| plan.pause = time(text)?
     ),
@@ -233,51 +233,50 @@ pub const FLOW_FIELDS: &[FlowField] = &[
     ),
     field!(
         "no_push",
-        "Less than a segment is held until the sender has written everything (SO_NOPUSH).",
+        "Holds less than a full segment until the sender has written everything (SO_NOPUSH).",
         "true or false",
         |plan, text| plan.no_push = text.trim().parse().ok()?
     ),
     field!(
         "read.bytes",
-        "The receiver reads no more than this at once, and then rests for `read.every`.",
+        "Most bytes that the receiver reads at once; then it pauses for `read.every`.",
         BYTES,
         |plan, text| plan.reading.bytes = Some(amount(text)?)
     ),
     field!(
         "read.every",
-        "Rest of the receiver after each read.",
+        "Pause of the receiver after each read.",
         LENGTH,
         |plan, text| plan.reading.every = Some(length(text)?)
     ),
     field!(
         "read.stall_after",
-        "So long after the start the receiver stops reading, for `read.stall_for`.",
+        "Time after the start at which the receiver stops reading, for `read.stall_for`.",
         TIME,
         |plan, text| plan.reading.stall_after = Some(time(text)?)
     ),
     field!(
         "read.stall_for",
-        "How long the receiver does not read.",
+        "Time for which the receiver does not read.",
         LENGTH,
         |plan, text| plan.reading.stall_for = Some(length(text)?)
     ),
     field!(
         "read.vanish_after",
-        "The receiver is gone without a word once it has read so much.",
+        "Bytes read after which the receiver vanishes without closing.",
         BYTES,
         |plan, text| plan.reading.vanish_after = Some(amount(text)?)
     ),
     field!(
         "vanish_after",
-        "The sender is gone without a word once it has written so much.",
+        "Bytes written after which the sender vanishes without closing.",
         BYTES,
         |plan, text| plan.vanish_after = Some(amount(text)?)
     ),
 ];
 
 impl FlowPlan {
-    /// What a flow between two hosts does when nothing else is said: writes of
-    /// 16 KiB for ten seconds.
+    /// A flow between two hosts with the defaults: writes of 16 KiB for ten seconds.
     pub fn new(name: &str, from: usize, to: usize) -> Self {
         Self {
             name: name.to_string(),
@@ -295,7 +294,7 @@ impl FlowPlan {
             pause: Duration::ZERO,
             low_water: LowWater::Bytes(0),
             no_push: false,
-            datagrams: Datagrams::default(),
+            datagrams: DatagramFields::default(),
             reading: Reading::default(),
             vanish_after: None,
             ask: None,
@@ -328,7 +327,7 @@ impl FlowPlan {
         }
     }
 
-    /// Fields that cannot be without each other, in words.
+    /// Describes fields that lack or exclude each other.
     pub fn contradiction(&self) -> Option<String> {
         let Reading {
             bytes,
@@ -375,12 +374,12 @@ impl FlowPlan {
             .then(|| format!("{name}.read has a pace and a stall: a reader has one of them"))
     }
 
-    /// Whether it carries datagrams.
+    /// The flow carries datagrams.
     pub fn is_udp(&self) -> bool {
         self.datagrams.udp
     }
 
-    /// What the sender of datagrams does.
+    /// Plan of the sender of datagrams.
     pub fn datagram_plan(&self) -> DatagramPlan {
         DatagramPlan {
             size: self.write,
@@ -396,12 +395,12 @@ impl FlowPlan {
         }
     }
 
-    /// The rest after each write.
+    /// Pause after each write.
     pub fn pause(&self) -> Duration {
         self.pause
     }
 
-    /// Whether less than a segment is held until everything is written.
+    /// Less than a full segment is held until everything is written.
     pub fn is_no_push(&self) -> bool {
         self.no_push
     }
@@ -411,7 +410,7 @@ impl FlowPlan {
         self.low_water
     }
 
-    /// What the sending application does, where it waits for `low_water` bytes.
+    /// Plan of the sending application, which waits for `low_water` bytes of room.
     pub fn write_plan(&self, low_water: u32) -> WritePlan {
         WritePlan {
             amount: self.amount(),
@@ -422,7 +421,7 @@ impl FlowPlan {
         }
     }
 
-    /// How the sending application ends.
+    /// End of the sending application.
     pub fn ending(&self) -> Ending {
         match self.vanish_after {
             Some(after) => Ending::Vanish { after },
@@ -430,7 +429,7 @@ impl FlowPlan {
         }
     }
 
-    /// How the receiving application ends.
+    /// End of the receiving application.
     pub fn reader_ending(&self) -> Ending {
         match self.reading.vanish_after {
             Some(after) => Ending::Vanish { after },
@@ -438,7 +437,7 @@ impl FlowPlan {
         }
     }
 
-    /// What the receiving application does.
+    /// Plan of the receiving application.
     pub fn read_plan(&self) -> ReadPlan {
         let Reading {
             bytes,
@@ -460,7 +459,7 @@ impl FlowPlan {
         Some((self.ask?, self.think.unwrap_or_default()))
     }
 
-    /// When it stops writing or is measured; `None` where only a run can tell.
+    /// Time at which it stops writing or is measured; `None` where only a run shows it.
     fn known_end(&self) -> Option<Duration> {
         let Stop::After(length) = self.stop else {
             return None;
@@ -468,7 +467,7 @@ impl FlowPlan {
         Some(self.start + self.at_most.map_or(length, |most| most.min(length)))
     }
 
-    /// When it is over or given up at the latest.
+    /// Latest time at which it is over or given up.
     pub fn latest_end(&self) -> Duration {
         let longest = match self.stop {
             Stop::After(length) => length + self.give_up,

@@ -1,9 +1,8 @@
 //! A link of an experiment, field by field.
 //!
-//! Rule: one row a field, with its text form; the file, `--set` and the error
+//! Rule: each field is one row with its text form; the file, `--set` and the error
 //! messages read the same rows. A field is set for both directions, or for one
-//! with `forward.` or `back.` before its name. What a field does is the
-//! simulator's business.
+//! with `forward.` or `back.` before its name. The simulator gives it its effect.
 
 use fullpipe_pool::{Duration, knobs::parse_count};
 use fullpipe_sim::link::{
@@ -14,10 +13,11 @@ use fullpipe_sim::link::{
 use super::setting::SettingError;
 use crate::{
     document::hint,
-    units::{parse_probability, parse_rate},
+    units::{PROBABILITY, ambiguous_probability, parse_probability, parse_rate},
 };
 
-/// A shaper as `tbf` is told: the longest wait rather than the bytes that may wait.
+/// A shaper in the terms of `tbf latency`: the longest wait, not the bytes that
+/// may wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Shaper {
     rate_bps: u64,
@@ -25,12 +25,12 @@ struct Shaper {
     latency_us: u64,
 }
 
-/// What is at an end of a link.
+/// Host or switch at an end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// A host, by its place in the experiment.
+    /// A host, by its index in the experiment.
     Host(usize),
-    /// A switch, by its place in the experiment.
+    /// A switch, by its index in the experiment.
     Switch(usize),
 }
 
@@ -46,12 +46,12 @@ struct Way {
 pub struct LinkPlan {
     /// The name it has in the file.
     pub name: String,
-    /// What is at its ends. Forward is from the first to the second.
+    /// Its ends. Forward is from the first to the second.
     pub between: [Place; 2],
     ways: [Way; 2],
 }
 
-/// What a field's name begins with when it is one direction's.
+/// Prefixes of a field's name that select one direction.
 const DIRECTIONS: [(&str, Direction); 2] =
     [("forward.", Direction::Forward), ("back.", Direction::Back)];
 
@@ -59,19 +59,18 @@ const DIRECTIONS: [(&str, Direction); 2] =
 pub struct LinkField {
     /// Its name below the link's.
     pub name: &'static str,
-    /// What it does, in a sentence.
+    /// Its effect, in a sentence.
     pub doc: &'static str,
-    /// What a value looks like.
+    /// The form of a value.
     pub expected: &'static str,
     set: fn(&mut Way, &str) -> Option<()>,
 }
 
-/// The one field that is never one direction's.
+/// The field that always means both directions.
 const RTT: &str = "rtt";
 
 const TIME: &str = "a time of whole microseconds such as 20ms";
 const RATE: &str = "a rate such as 12mbit, 500kbit or 1gbit";
-const PROBABILITY: &str = "a probability such as 1% or 0.01";
 const COUNT: &str = "a number of bytes such as 1500 or 16K";
 
 /// Declares a row of [`LINK_FIELDS`].
@@ -93,137 +92,139 @@ macro_rules! field {
 pub const LINK_FIELDS: &[LinkField] = &[
     field!(
         "rate",
-        "Bits a second on the wire; absent when a frame takes no time.",
+        "Rate of the wire; without it a frame takes no time.",
         RATE,
         |way, text| way.fields.rate_bps = parse_rate(text)?
     ),
-    field!("delay", "Propagation, one way.", TIME, |way, text| way
-        .fields
-        .delay_us =
-        whole_us(text)?),
+    field!(
+        "delay",
+        "Propagation delay in one direction.",
+        TIME,
+        |way, text| way.fields.delay_us = whole_us(text)?
+    ),
     field!(
         RTT,
-        "Propagation there and back: the delay of each direction is half of it.",
+        "Propagation delay of both directions together; each has half of it.",
         "a time such as 20ms, of both directions, whose half is whole microseconds",
         |way, text| way.fields.delay_us = half_us(text)?
     ),
     field!(
         "jitter",
-        "Up to this much is added to the delay of a frame.",
+        "Most that is added to the delay of a frame, at random.",
         TIME,
         |way, text| way.fields.jitter_us = whole_us(text)?
     ),
     field!(
         "loss",
-        "Frames lost, each for itself.",
+        "Share of frames lost, each independently.",
         PROBABILITY,
         |way, text| way.fields.loss = parse_probability(text)?
     ),
     field!(
         "burst_loss.enter",
-        "A good channel turns bad before a frame.",
+        "Chance that a good channel turns bad before a frame.",
         PROBABILITY,
         |way, text| way.burst().enter = parse_probability(text)?
     ),
     field!(
         "burst_loss.leave",
-        "A bad channel turns good before a frame.",
+        "Chance that a bad channel turns good before a frame.",
         PROBABILITY,
         |way, text| way.burst().leave = parse_probability(text)?
     ),
     field!(
         "burst_loss.loss_good",
-        "Frames lost while the channel is good.",
+        "Share of frames lost while the channel is good.",
         PROBABILITY,
         |way, text| way.burst().loss_good = parse_probability(text)?
     ),
     field!(
         "burst_loss.loss_bad",
-        "Frames lost while the channel is bad.",
+        "Share of frames lost while the channel is bad.",
         PROBABILITY,
         |way, text| way.burst().loss_bad = parse_probability(text)?
     ),
     field!(
         "reordering.chance",
-        "Frames that are overtaken.",
+        "Share of frames that are overtaken.",
         PROBABILITY,
         |way, text| way.reordering().chance = parse_probability(text)?
     ),
     field!(
         "reordering.late",
-        "Such a frame arrives up to this much later.",
+        "Most by which such a frame arrives later.",
         TIME,
         |way, text| way.reordering().late_us = whole_us(text)?
     ),
     field!(
         "duplication",
-        "Frames that arrive twice.",
+        "Share of frames that arrive twice.",
         PROBABILITY,
         |way, text| way.fields.duplication = parse_probability(text)?
     ),
     field!(
         "corruption",
-        "Frames that arrive damaged.",
+        "Share of frames that arrive damaged.",
         PROBABILITY,
         |way, text| way.fields.corruption = parse_probability(text)?
     ),
     field!(
         "queue",
-        "What holds frames that wait for the wire.",
+        "Queue of frames in front of the wire.",
         "unlimited, device, or an amount such as \"32 packets\" or \"64K bytes\"",
         |way, text| way.fields.queue = parse_queue(text)?
     ),
     field!(
         "ecn_threshold",
-        "Frames that find more waiting are marked, or dropped if they cannot be.",
+        "Queue length above which frames are marked (ECN), or dropped if they cannot be.",
         "an amount such as \"20 packets\" or \"30K bytes\"",
         |way, text| way.fields.ecn_threshold = Some(parse_threshold(text)?)
     ),
     field!(
         "codel.target",
-        "CoDel keeps the queue from standing longer than this.",
+        "Sojourn time in the queue that CoDel aims at.",
         TIME,
         |way, text| way.codel().target_us = whole_us(text)?
     ),
     field!(
         "codel.interval",
-        "CoDel drops after the queue has stood for so long: the longest usual round trip.",
+        "Time above the target after which CoDel drops: the longest usual round trip.",
         TIME,
         |way, text| way.codel().interval_us = whole_us(text)?
     ),
     field!(
         "codel.ecn",
-        "CoDel marks what can be marked instead of dropping it.",
+        "CoDel marks frames that can be marked instead of dropping them.",
         "true or false",
         |way, text| way.codel().ecn = text.trim().parse().ok()?
     ),
     field!(
         "token_bucket.rate",
-        "Rate of a shaper in front of the wire.",
+        "Rate of a token bucket in front of the wire.",
         RATE,
         |way, text| way.shaper().rate_bps = parse_rate(text)?
     ),
     field!(
         "token_bucket.burst",
-        "Bytes that may leave the shaper at once.",
+        "Bytes that may leave the token bucket at once.",
         COUNT,
         |way, text| way.shaper().burst_bytes = parse_count(text)?
     ),
     field!(
         "token_bucket.latency",
-        "Longest wait in the shaper; what would wait longer is dropped.",
+        "Longest wait in the token bucket; a frame that would wait longer is dropped.",
         TIME,
         |way, text| way.shaper().latency_us = whole_us(text)?
     ),
     field!(
         "radio.access",
-        "Both directions share the air, and each frame costs this beside its bits.",
+        "Air time of each frame beside its bits; both directions share the air.",
         TIME,
         |way, text| way.radio().access_us = whole_us(text)?
     ),
     field!(
         "radio.backoff",
-        "Longest random wait before free air is used.",
+        "Longest random wait before a frame takes free air.",
         TIME,
         |way, text| way.radio().backoff_us = whole_us(text)?
     ),
@@ -235,25 +236,25 @@ pub const LINK_FIELDS: &[LinkField] = &[
     ),
     field!(
         "hop.mtu",
-        "Largest IP packet that a hop half-way carries.",
+        "Largest IP packet that a hop within the link carries.",
         "a number of bytes, at least 68",
         |way, text| way.hop().mtu = parse_mtu(text)? as u16
     ),
     field!(
         "hop.silent",
-        "The hop drops what is too long without an ICMP error: a black hole.",
+        "The hop drops packets that are too long without an ICMP error: a black hole.",
         "true or false",
         |way, text| way.hop().silent = text.trim().parse().ok()?
     ),
     field!(
         "outage.after",
-        "So long after the beginning every frame is lost, for `outage.length`.",
+        "Time after the start at which an outage begins; it lasts `outage.length`.",
         TIME,
         |way, text| way.outage().after_us = whole_us(text)?
     ),
     field!(
         "outage.length",
-        "How long every frame is lost.",
+        "Length of the outage, in which every frame is lost.",
         TIME,
         |way, text| way.outage().length_us = whole_us(text)?
     ),
@@ -297,16 +298,22 @@ impl LinkPlan {
                 hint: hint(name, LINK_FIELDS.iter().map(|row| row.name)),
             })?;
         for way in ways {
-            (row.set)(way, text).ok_or_else(|| SettingError::NotAValue {
-                name: format!("{}.{field}", self.name),
-                given: text.to_string(),
-                expected: row.expected,
+            (row.set)(way, text).ok_or_else(|| {
+                let name = format!("{}.{field}", self.name);
+                match ambiguous_probability(text).filter(|_| row.expected == PROBABILITY) {
+                    Some(why) => SettingError::Ambiguous { name, why },
+                    None => SettingError::NotAValue {
+                        name,
+                        given: text.to_string(),
+                        expected: row.expected,
+                    },
+                }
             })?;
         }
         Ok(())
     }
 
-    /// Fields that cannot be together, in words.
+    /// Describes fields that exclude each other.
     pub fn contradiction(&self) -> Option<String> {
         let name = &self.name;
         let [forward, back] = &self.ways;

@@ -1,7 +1,7 @@
-//! The names that other systems give to what is no knob of the stack.
+//! Other systems' names for fields of devices and workloads.
 //!
-//! Rule: a name stands for one path that a setting may have, below a host or of
-//! every flow. Names of knobs are the stack's own table (`presets::alias`).
+//! Rule: a name means one path of a setting, below a host or of every flow. Names
+//! of knobs are in the stack's own table (`presets::alias`).
 
 use fullpipe::presets::alias::SetBy;
 
@@ -10,13 +10,13 @@ use fullpipe::presets::alias::SetBy;
 pub struct OtherName {
     /// The name, spelled as that system spells it.
     pub name: &'static str,
-    /// The preset that is like that system.
+    /// The preset of that system.
     pub preset: &'static str,
-    /// What it sets: a path below a host, or below `workload`.
+    /// Path that it sets, below a host or below `workload`.
     pub path: &'static str,
     /// Call or configuration line that sets it.
     pub set_by: SetBy,
-    /// What it bounds, in a sentence.
+    /// Effect of the field, in a sentence.
     pub doc: &'static str,
 }
 
@@ -72,18 +72,18 @@ pub const OTHER_NAMES: &[OtherName] = &[
 ];
 
 impl OtherName {
-    /// Whether it sets something of a host, and not what an application does.
+    /// The name sets a field of a host and not of an application.
     pub fn is_of_host(&self) -> bool {
         !self.path.starts_with("workload.")
     }
 }
 
-/// What is called `name`.
+/// The row called `name`.
 pub fn find(name: &str) -> Option<&'static OtherName> {
     OTHER_NAMES.iter().find(|known| known.name == name)
 }
 
-/// The names that the system has that `preset` is like.
+/// Names in the system of `preset`.
 pub fn of_preset(preset: &str) -> impl Iterator<Item = &'static OtherName> {
     OTHER_NAMES
         .iter()

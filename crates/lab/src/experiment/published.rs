@@ -1,23 +1,25 @@
-//! What a source, or a peer, says came out of a row.
+//! Published figures of a row: those of its source, and those of other stacks.
 //!
 //! Rule: a published figure is a quantity that we measure too, under the same
-//! name and in the same unit, or a few words when the source gives no number.
+//! name and in the same unit, or a few words where the source gives no number.
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
+
+use crate::measured::Quantity;
 
 /// A row's published figures, in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Published {
     /// Quantity and figure.
     pub figures: Vec<(&'static str, f64)>,
-    /// What happened, where the source says it in words.
+    /// Outcome, where the source gives it in words.
     pub outcome: Option<String>,
 }
 
-/// What came out for another stack in a row's place.
+/// Figures of another stack for a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Peer {
-    /// Which.
+    /// The stack.
     pub name: String,
     /// Its figures.
     pub figures: Published,
@@ -31,6 +33,29 @@ impl Published {
             .find(|(quantity, _)| *quantity == name)
             .map(|(_, figure)| *figure)
     }
+}
+
+/// One of `rows` has a published figure for `quantity`.
+pub fn is_published<'a>(
+    mut rows: impl Iterator<Item = &'a Published>,
+    quantity: &Quantity,
+) -> bool {
+    rows.any(|published| published.figure(quantity.name).is_some())
+}
+
+/// Names of those among `peers` with a figure for `quantity`, each once.
+pub fn peers_with<'a>(
+    peers: impl Iterator<Item = &'a [Peer]>,
+    quantity: &Quantity,
+) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for peer in peers.flatten() {
+        let has = peer.figures.figure(quantity.name).is_some();
+        if has && !names.contains(&peer.name.as_str()) {
+            names.push(&peer.name);
+        }
+    }
+    names
 }
 
 impl Serialize for Published {

@@ -1,7 +1,7 @@
-//! Why a `name = value` of an experiment was refused.
+//! Reasons why a `name = value` of an experiment was refused.
 //!
-//! Rule: the message names what was given and what would have been right. Where
-//! it was given, a line of a file or a flag, is added by whoever knows.
+//! Rule: the message names what was given and what would be right. The caller adds
+//! the line of the file or the flag.
 
 use std::fmt;
 
@@ -9,16 +9,16 @@ use fullpipe_pool::knobs::KnobError;
 
 use crate::document::hint;
 
-/// Why a setting was refused.
+/// Reason why a setting was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SettingError {
-    /// Nothing has this name.
+    /// No setting has this name.
     Unknown {
-        /// What kind of name was expected.
+        /// Kind of name that was expected.
         what: &'static str,
         /// The name as given.
         name: String,
-        /// What might have been meant.
+        /// The nearest name, or all names.
         hint: String,
     },
     /// The text is not a value of the field.
@@ -27,17 +27,24 @@ pub enum SettingError {
         name: String,
         /// The text as given.
         given: String,
-        /// What would have been accepted.
+        /// Form of a value.
         expected: &'static str,
+    },
+    /// A probability without `%` that has two readings.
+    Ambiguous {
+        /// The field's full name.
+        name: String,
+        /// The readings.
+        why: String,
     },
     /// A knob refused it.
     Knob(KnobError),
-    /// Each value is right, but not together with the others.
+    /// Each value is legal, but not together with the others.
     Contradiction(String),
 }
 
 impl SettingError {
-    /// No `what` is called `name`.
+    /// The error that no `what` is called `name`.
     pub fn unknown<'a>(
         what: &'static str,
         name: &str,
@@ -50,11 +57,11 @@ impl SettingError {
         }
     }
 
-    /// Whether the name is wrong, rather than the value.
+    /// The name is wrong, not the value.
     pub fn is_about_the_name(&self) -> bool {
         match self {
             Self::Unknown { .. } | Self::Knob(KnobError::Unknown { .. }) => true,
-            Self::NotAValue { .. } | Self::Contradiction(_) => false,
+            Self::NotAValue { .. } | Self::Ambiguous { .. } | Self::Contradiction(_) => false,
             Self::Knob(
                 KnobError::NotAValue { .. }
                 | KnobError::OutOfRange { .. }
@@ -65,10 +72,11 @@ impl SettingError {
 }
 
 impl SettingError {
-    /// The message for somebody who sees the name already.
+    /// The message without the name, for a line that shows it already.
     pub fn what(&self) -> String {
         match self {
             Self::Unknown { what, hint, .. } => format!("there is no such {what}; {hint}"),
+            Self::Ambiguous { why, .. } => why.clone(),
             Self::NotAValue {
                 given, expected, ..
             }
@@ -107,6 +115,7 @@ impl fmt::Display for SettingError {
             } => {
                 write!(f, "{name} = {given}: expected {expected}")
             }
+            Self::Ambiguous { name, why } => write!(f, "{name}: {why}"),
             Self::Knob(error) => error.fmt(f),
             Self::Contradiction(why) => f.write_str(why),
         }

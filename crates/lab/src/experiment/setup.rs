@@ -1,11 +1,14 @@
 //! One row's world: hosts with every knob set, switches, links, and flows.
 //!
-//! Rule: whatever a file or a flag changes goes through [`Setup::set`], path by
-//! path, so the two can never mean different things. Nothing runs here.
+//! Rule: files and flags change a setup only through [`Setup::set`], path by path,
+//! so that both mean the same. Nothing runs here.
 
 use fullpipe::{
     config::Config,
-    presets::{Preset, alias},
+    presets::{
+        Preset,
+        alias::{self, ALIASES},
+    },
 };
 use fullpipe_pool::knobs::parse_count;
 use fullpipe_sim::{CpuModel, DeviceModel};
@@ -17,7 +20,7 @@ use super::{
     device::{DEVICE_FIELDS, DevicePlan},
     flow::{self, FLOW_FIELDS, FlowPlan},
     link::{LINK_FIELDS, LinkPlan, Place},
-    other_names,
+    other_names::{self, OTHER_NAMES},
     setting::SettingError,
 };
 
@@ -26,17 +29,17 @@ pub const LINK: &str = "link";
 /// First part of a path that means every flow.
 pub const WORKLOAD: &str = "workload";
 
-/// What a host's device is set by; it is no knob of the stack.
+/// Key of the length of a device's transmit ring.
 pub const DEVICE_QUEUE: &str = "device_queue";
-/// What its device does for the stack stands below this.
+/// Prefix of the fields of a host's device.
 pub const DEVICE: &str = "device";
-/// What its work costs stands below this.
+/// Prefix of the costs of a host's processor.
 pub const CPU: &str = "cpu";
-/// Whether it has spoken with the other hosts before.
+/// Key for hosts that know each other's link addresses from the start.
 pub const ACQUAINTED: &str = "acquainted";
 
-/// Bytes of memory that a stack may use for other things than text before
-/// [`Setup::allowed_bps`] counts them against it.
+/// Bytes of memory that [`Setup::allowed_bps`] leaves a stack for other things than
+/// payload.
 const MEMORY_KEPT: u64 = 512;
 
 /// A host, its knobs, and its device.
@@ -50,16 +53,16 @@ pub struct HostPlan {
     pub config: Config,
     /// Frames that its device holds for the link before it refuses more.
     pub device_queue: u32,
-    /// What its device does for the stack.
+    /// Its device.
     pub device: DevicePlan,
-    /// What its work costs.
+    /// Costs of its processor.
     pub cpu: CpuModel,
-    /// It and the other hosts know each other's station addresses.
+    /// It and the other hosts know each other's link addresses from the start.
     pub acquainted: bool,
 }
 
 impl HostPlan {
-    /// A host with the knobs of `preset` and a device like most.
+    /// A host with the knobs of `preset` and a plain device.
     pub fn new(name: &str, preset: &'static Preset) -> Self {
         Self {
             name: name.to_string(),
@@ -115,7 +118,7 @@ impl HostPlan {
     }
 }
 
-/// Everything one run needs, but for the seed.
+/// Everything that a run needs but its seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setup {
     /// The hosts, in the order of the file.
@@ -143,7 +146,7 @@ impl Setup {
     /// An unknown name with the nearest known one, or a value refused.
     pub fn set(&mut self, path: &str, text: &str) -> Result<(), SettingError> {
         let other = other_names::find(path);
-        // A host may have the name that its path begins with.
+        // A host may be called like the first part of such a path.
         if let Some(other) = other.filter(|other| other.is_of_host()) {
             return self.hosts[self.subject].set(other.path, text);
         }
@@ -196,7 +199,7 @@ impl Setup {
         }
     }
 
-    /// What cannot be together, in words.
+    /// Checks that the settings do not contradict each other.
     ///
     /// # Errors
     /// The first contradiction of a host, a link or a flow.
@@ -226,16 +229,16 @@ impl Setup {
         &self.flows[0]
     }
 
-    /// The links from one host to another, in order, and which way each is
-    /// crossed. Empty when there is no way.
+    /// The links from one host to another, in order, with the direction of each.
+    /// Empty when there is no route.
     pub fn route(&self, from: usize, to: usize) -> Vec<(usize, Direction)> {
         let mut route = Vec::new();
         self.extend_route(Place::Host(from), Place::Host(to), &mut route);
         route
     }
 
-    /// Appends the way from `here` to `goal`; returns whether there is one.
-    /// Links make no circle, so going back is the only way to come twice.
+    /// Appends the route from `here` to `goal`. Returns `false` when there is none.
+    /// Links form no circle, so a route repeats a place only by going back.
     fn extend_route(&self, here: Place, goal: Place, route: &mut Vec<(usize, Direction)>) -> bool {
         if here == goal {
             return true;
@@ -256,8 +259,8 @@ impl Setup {
         false
     }
 
-    /// Rate in bit/s, infinite where no link has one, and propagation there and
-    /// back in seconds, of the first flow's path.
+    /// Rate of the first flow's path in bit/s, infinite where no link has one, and
+    /// its propagation delay in both directions in seconds.
     pub fn bare_path(&self) -> (f64, f64) {
         let flow = self.flow();
         let mut path = (f64::INFINITY, 0.0);
@@ -272,9 +275,9 @@ impl Setup {
         path
     }
 
-    /// Bits a second that the path and the smaller end's memory allow at most: the
-    /// rate, or a memory's worth each round trip, less what a stack keeps for
-    /// itself. `None` when neither bounds anything.
+    /// Most bits a second that the path and the smaller end's memory allow: the rate,
+    /// or one memory each round trip, less what a stack keeps for itself. `None`
+    /// where neither is limited.
     pub fn allowed_bps(&self) -> Option<f64> {
         let (rate_bps, rtt_s) = self.bare_path();
         let memory = |host: &HostPlan| {
@@ -287,8 +290,7 @@ impl Setup {
         [by_rate, by_memory].into_iter().flatten().reduce(f64::min)
     }
 
-    /// Every path that `set` knows, without the knobs of hosts other than the
-    /// one under study: they are the same.
+    /// Every path that `set` knows, and other systems' names.
     fn paths(&self) -> Vec<String> {
         let knobs: Vec<_> = Config::rows().into_iter().map(|row| row.name).collect();
         let of_hosts = self.hosts.iter().flat_map(|host| {
@@ -326,9 +328,12 @@ impl Setup {
                     .iter()
                     .map(move |row| format!("{name}.{}", row.name))
             });
+        let aliases = ALIASES.iter().map(|alias| alias.name);
+        let others = OTHER_NAMES.iter().map(|other| other.name);
         knobs
             .iter()
             .cloned()
+            .chain(aliases.chain(others).map(str::to_string))
             .chain(of_hosts)
             .chain(of_links)
             .chain(of_flows)
@@ -336,19 +341,20 @@ impl Setup {
     }
 }
 
-/// Whether some knob's name starts with this group.
+/// Some knob's name starts with this group.
 pub fn is_knob_group(name: &str) -> bool {
     Config::rows()
         .iter()
         .any(|row| row.name.split('.').next() == Some(name))
 }
 
-/// The paths worth naming when `path` is unknown: all when one is near, since
-/// the nearest is picked from them; else only what a path may start with.
+/// Names to suggest for the unknown `path`: every path where one is near, else the
+/// first parts of paths.
 fn near_paths<'a>(path: &str, paths: &'a [String]) -> impl Iterator<Item = &'a str> + Clone {
     let near = fullpipe_pool::knobs::nearest(path, paths.iter().map(String::as_str)).is_some();
     paths
         .iter()
+        .filter(move |known| near || known.contains('.'))
         .map(move |known| {
             if near {
                 known
@@ -364,7 +370,7 @@ fn near_paths<'a>(path: &str, paths: &'a [String]) -> impl Iterator<Item = &'a s
         .flatten()
 }
 
-/// The error with `name` in front of what it is about.
+/// The error with `name` before the field's name.
 fn located(error: SettingError, name: &str) -> SettingError {
     use fullpipe_pool::knobs::KnobError;
     match error {
@@ -381,6 +387,7 @@ fn located(error: SettingError, name: &str) -> SettingError {
             SettingError::Contradiction(format!("{name}: {why}"))
         }
         other @ (SettingError::NotAValue { .. }
+        | SettingError::Ambiguous { .. }
         | SettingError::Knob(_)
         | SettingError::Contradiction(_)) => other,
     }

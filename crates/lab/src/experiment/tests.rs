@@ -1,4 +1,4 @@
-//! What a right file means. Wrong ones are in `tests/mistakes`.
+//! Meaning of correct files. Incorrect ones are in `tests/mistakes`.
 
 use fullpipe_pool::Duration;
 use fullpipe_sim::link::{Direction, Queue, Radio};

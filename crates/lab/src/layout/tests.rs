@@ -47,3 +47,18 @@ fn colour_takes_no_columns_and_is_left_out_where_it_is_off() {
         assert!(columns(line) <= 40, "{line}");
     }
 }
+
+#[test]
+fn a_number_and_its_unit_stay_on_one_line() {
+    for width in 40..60 {
+        let text = paragraph(
+            Layout::plain(width),
+            "memory 88 %, pacing 12 %; 5.04 Mbit/s in 20 ms, 7,056 bytes",
+        );
+        for line in text.lines() {
+            let first = line.split_whitespace().find(|word| *word != "Because");
+            let first = first.unwrap_or_default().trim_end_matches([',', ';']);
+            assert!(!UNITS.contains(&first), "{width}: {text}");
+        }
+    }
+}

@@ -199,6 +199,6 @@ impl LiveReport {
 
     /// This report as JSON, indented.
     pub fn json(&self) -> String {
-        crate::report::pretty(self)
+        crate::report::pretty(&crate::report::versioned(self))
     }
 }

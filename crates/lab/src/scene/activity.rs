@@ -1,25 +1,25 @@
-//! When connections were at work, and how many at once.
+//! Time in which connections were active, and how many at once.
 //!
-//! Rule: a connection is at work from its start to the end of its own measurement, but
-//! for the beginning that was left out. Whether it had anything to do is not known here.
+//! Rule: a connection is active from its start to the end of its own measurement,
+//! without the beginning that is not counted. An idle connection counts as active.
 
 use fullpipe_pool::{Duration, Instant};
 
 use super::{Ended, over};
 
-/// When connections were at work.
+/// Time in which connections were active.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Activity {
-    /// Share of the time that was measured in which any was.
+    /// Share of the measured time in which any was active.
     pub share: f64,
-    /// How many were at once on average over that time.
+    /// Mean number of active connections over that time.
     pub at_once: f64,
-    /// Share of all text that was read then, not in the beginning that was left out.
+    /// Share of all payload that counts, without that of the beginning.
     pub text_share: f64,
 }
 
 impl Activity {
-    /// Of connections that were measured for `secs`, after `omitted`.
+    /// The activity of connections that were measured for `secs` from `omitted` on.
     pub(super) fn of(ended: &[Ended<'_>], omitted: Instant, secs: f64) -> Self {
         let mut spans: Vec<_> = ended
             .iter()

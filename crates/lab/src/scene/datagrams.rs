@@ -1,7 +1,9 @@
-//! A row of datagrams, played and measured.
+//! Runs and measures a row of datagrams.
 //!
-//! Rule: goodput is what was read while it was sent; what is lost is counted
-//! when everything that was under way has had time to arrive.
+//! Rule: goodput counts what was read while datagrams were sent. Losses are counted
+//! once everything in flight has had time to arrive.
+
+use std::ops::ControlFlow;
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::{
@@ -14,23 +16,23 @@ use crate::{
     measured::{Measured, Outcome, jain},
     shares::Times,
     watch::{
-        events::{Happening, What},
+        events::{EventKind, WatchEvent},
         udp::UdpSocket,
     },
 };
 
-/// How long after the last datagram was sent others may still arrive.
+/// Time after the last datagram was sent in which others may still arrive.
 const UNDER_WAY: Duration = Duration::from_millis(500);
 
-/// Datagrams of one flow while they were sent, and when all had arrived.
-struct Ended<'a> {
+/// Facts of one flow at the end of sending, and after all datagrams had arrived.
+struct EndedDatagrams<'a> {
     plan: &'a FlowPlan,
     sent: DatagramFacts,
     arrived: DatagramFacts,
     elapsed: Duration,
 }
 
-impl Ended<'_> {
+impl EndedDatagrams<'_> {
     fn goodput_mbps(&self) -> f64 {
         let bits = self.sent.received_bytes as f64 * 8.0;
         over(bits / 1e6, self.elapsed.as_secs_f64())
@@ -38,11 +40,11 @@ impl Ended<'_> {
 }
 
 impl Scene<'_> {
-    /// Plays a row whose flows are datagrams.
+    /// Runs a row whose flows are datagrams.
     pub(super) fn play_datagrams(
         &mut self,
-        progress: &dyn Fn(f64),
-    ) -> Result<Played, WorldFailure> {
+        progress: &dyn Fn(f64) -> ControlFlow<()>,
+    ) -> Result<Option<Played>, WorldFailure> {
         let setup = self.setup;
         let ends = setup.flows.iter().map(|plan| match plan.stop {
             Stop::After(length) => plan.start + length,
@@ -53,7 +55,9 @@ impl Scene<'_> {
             let rest = end - self.world.now();
             self.run_for(SLICE.min(rest))?;
             let share = self.age().as_secs_f64() / end.since(Instant::ZERO).as_secs_f64();
-            progress(share.min(1.0));
+            if progress(share.min(1.0)).is_break() {
+                return Ok(None);
+            }
         }
         let sent: Vec<_> = self.datagram_facts();
         self.run_for(UNDER_WAY)?;
@@ -76,7 +80,7 @@ impl Scene<'_> {
         }
         let measured = self.datagrams_measured(&ended, busy);
         let (observed, watched) = self.seen(measured.elapsed_s);
-        Ok(Played {
+        Ok(Some(Played {
             sender,
             receiver,
             demand,
@@ -93,10 +97,10 @@ impl Scene<'_> {
             measured,
             observed,
             watched,
-        })
+        }))
     }
 
-    /// Writes down every socket of datagrams.
+    /// Records every UDP socket.
     pub(super) fn look_at_udp_sockets(&mut self) {
         let at_ns = self.world.now().as_nanos();
         for (index, (place, id)) in self.datagrams.iter().enumerate() {
@@ -116,24 +120,24 @@ impl Scene<'_> {
         }
     }
 
-    /// Queues and rings that were too short, where events are wanted.
-    pub(super) fn overflow_events(&self) -> Vec<Happening> {
+    /// Overflows of receive queues and rings, as events.
+    pub(super) fn overflow_events(&self) -> Vec<WatchEvent> {
         let mut events = Vec::new();
         for (host, place, Overflow { from, until, lost }) in self.world.overflows() {
             let (connection, full, room) = match place {
                 OverflowPlace::ReceiveQueue(id) => (
                     Some(self.socket_number(id)),
-                    What::ReceiveQueueFull,
-                    What::ReceiveQueueRoom { lost },
+                    EventKind::ReceiveQueueFull,
+                    EventKind::ReceiveQueueRoom { lost },
                 ),
-                OverflowPlace::Ring => (None, What::RingFull, What::RingRoom { lost }),
+                OverflowPlace::Ring => (None, EventKind::RingFull, EventKind::RingRoom { lost }),
             };
             let plans = self.setup.hosts.iter().zip(&self.hosts);
             let mut names = plans.filter(|(_, own)| **own == host);
             let name = names.next().map_or("", |(plan, _)| plan.name.as_str());
             let ends = [(Some(from), full), (until, room)];
             let told = ends.into_iter().filter_map(|(at, what)| Some((at?, what)));
-            events.extend(told.map(|(at, what)| Happening {
+            events.extend(told.map(|(at, what)| WatchEvent {
                 at_ns: at.as_nanos(),
                 host: name.to_string(),
                 connection,
@@ -143,7 +147,7 @@ impl Scene<'_> {
         events
     }
 
-    /// Which of its host's UDP sockets the receiver of these has, from 1.
+    /// Number of the receiver's socket among its host's UDP sockets, from 1.
     fn socket_number(&self, id: DatagramFlowId) -> u32 {
         let flow = |place: usize| &self.setup.flows[place];
         let own = self.datagrams.iter().find(|(_, other)| *other == id);
@@ -170,15 +174,15 @@ impl Scene<'_> {
             .collect()
     }
 
-    fn datagrams_measured(&self, ended: &[Ended<'_>], busy: Duration) -> Measured {
+    fn datagrams_measured(&self, ended: &[EndedDatagrams<'_>], busy: Duration) -> Measured {
         let secs = ended.iter().map(|end| end.elapsed).max();
         let secs = secs.unwrap_or_default().as_secs_f64();
-        let sum = |of: &dyn Fn(&Ended<'_>) -> u64| ended.iter().map(of).sum::<u64>();
+        let sum = |of: &dyn Fn(&EndedDatagrams<'_>) -> u64| ended.iter().map(of).sum::<u64>();
         let (sent, read) = (
             sum(&|end| end.arrived.sent),
             sum(&|end| end.arrived.received),
         );
-        let goodputs: Vec<_> = ended.iter().map(Ended::goodput_mbps).collect();
+        let goodputs: Vec<_> = ended.iter().map(EndedDatagrams::goodput_mbps).collect();
         let flows: Vec<_> = ended
             .iter()
             .map(|end| (end.plan, end.goodput_mbps()))
@@ -214,7 +218,7 @@ impl Scene<'_> {
     }
 }
 
-/// What is enough for both.
+/// The larger of each demand.
 pub(super) fn larger(one: DatagramDemand, other: DatagramDemand) -> DatagramDemand {
     DatagramDemand {
         queue: one.queue.max(other.queue),
@@ -224,17 +228,17 @@ pub(super) fn larger(one: DatagramDemand, other: DatagramDemand) -> DatagramDema
     }
 }
 
-fn ended(plan: &FlowPlan, sent: DatagramFacts, arrived: DatagramFacts) -> Ended<'_> {
+fn ended(plan: &FlowPlan, sent: DatagramFacts, arrived: DatagramFacts) -> EndedDatagrams<'_> {
     let start = Instant::ZERO + plan.start;
     match plan.stop {
-        Stop::After(length) => Ended {
+        Stop::After(length) => EndedDatagrams {
             plan,
             sent,
             arrived,
             elapsed: length,
         },
-        // All of an amount counts, until the last of it was read.
-        Stop::Bytes(_) => Ended {
+        // Of an amount everything counts, until its last datagram was read.
+        Stop::Bytes(_) => EndedDatagrams {
             plan,
             sent: arrived,
             arrived,

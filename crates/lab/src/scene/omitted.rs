@@ -1,11 +1,13 @@
-//! What is left out of a row because it came before its beginning counts.
+//! The beginning of a row that is not counted (`omit`).
 //!
-//! Rule: everything that is divided by a time is noted at one moment, the same for all
-//! flows, and taken off at the end, so that rates and shares are those of the rest. What
-//! is said without a time, such as segments, is counted from the start.
+//! Rule: every value that is divided by a time is noted at one moment, the same for
+//! all flows, and subtracted at the end, so that rates and shares are those of the
+//! rest. Counts without a time, such as segments, count from the start.
 
 #[cfg(test)]
 mod tests;
+
+use std::ops::ControlFlow;
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::WorldFailure;
@@ -13,34 +15,34 @@ use fullpipe_sim::WorldFailure;
 use super::{SLICE, Scene, facts_of, times};
 use crate::{experiment::omitted_until, shares::Times};
 
-/// What there was at the moment from which everything counts; nothing where it
-/// counts from the start.
+/// Values at the moment from which everything counts; zero where everything counts
+/// from the start.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Omitted {
     /// The moment.
     pub until: Instant,
-    /// What had held the senders back.
+    /// Limits of the senders.
     pub sender: Times,
-    /// What the receivers had done to them.
+    /// Limits that the receivers set.
     pub receiver: Times,
-    /// Bytes that had been read, and when the last of them were, connection by connection.
+    /// Bytes read by each connection, and the time of its last read.
     read: Vec<(u64, Instant)>,
-    /// How long each direction of each link had been in use.
+    /// Time for which each direction of each link was in use.
     link_busy: Vec<[Duration; 2]>,
-    /// How long each host's processor had been at work.
+    /// Time for which each host's processor worked.
     cpu_busy: Vec<Duration>,
 }
 
 impl Omitted {
-    /// From when on a connection counts that began at `start`: from its last read before
-    /// the moment, so that text is counted with all of the time in which it came, and no
-    /// path seems to carry a segment more than it can.
+    /// Time from which a connection counts that began at `start`: its last read before
+    /// the moment, so that payload counts with all of the time in which it arrived and
+    /// a rate never exceeds the path's.
     pub fn from(&self, number: usize, start: Instant) -> Instant {
         let read = self.read.get(number);
         read.map_or(start, |(_, last)| start.max(*last))
     }
 
-    /// What counts of `bytes` that a connection brought in `elapsed` from `start` on.
+    /// The part that counts of `bytes` read in `elapsed` from `start` on.
     pub fn counted(
         &self,
         number: usize,
@@ -54,27 +56,33 @@ impl Omitted {
         (bytes - before, end - from)
     }
 
-    /// How long each direction of a link had been in use.
+    /// Time for which each direction of a link was in use.
     pub fn link_busy(&self, number: usize) -> [Duration; 2] {
         self.link_busy.get(number).copied().unwrap_or_default()
     }
 
-    /// How long the processor of a host had been at work.
+    /// Time for which the processor of a host worked.
     pub fn cpu_busy(&self, place: usize) -> Duration {
         self.cpu_busy.get(place).copied().unwrap_or_default()
     }
 }
 
 impl Scene<'_> {
-    /// Runs until everything counts, where a flow leaves something out, and notes
-    /// what there was until then.
-    pub(super) fn omit(&mut self) -> Result<(), WorldFailure> {
+    /// Runs to the moment from which everything counts, if a flow omits something, and
+    /// notes the values there.
+    pub(super) fn omit(
+        &mut self,
+        progress: &dyn Fn(f64) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, WorldFailure> {
         let Some(last) = omitted_until(&self.setup.flows) else {
-            return Ok(());
+            return Ok(ControlFlow::Continue(()));
         };
         let until = Instant::ZERO + last;
         while self.world.now() < until {
             self.run_for(SLICE.min(until - self.world.now()))?;
+            if progress(0.0).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
         }
         let setup = self.setup;
         let flows = self.flows.clone().into_iter();
@@ -97,6 +105,6 @@ impl Scene<'_> {
                 .map(|place| self.cpu_busy(place))
                 .collect(),
         };
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     }
 }

@@ -1,9 +1,8 @@
-//! Connections whose peers fell silent, and what they hold meanwhile.
+//! Connections whose peers fell silent, and the memory they hold meanwhile.
 //!
-//! Rule: by their own account alone: text is unacknowledged, and nothing has come
-//! from the peer until the stack gave up, or for so long that a live one would have
-//! answered. Looked at as often as the scene looks at how far it has come; whether
-//! the peer is gone or its word was lost cannot be told here.
+//! Rule: a connection's own state decides: payload is unacknowledged, and nothing has
+//! arrived from the peer until the stack gave up, or for longer than a live peer
+//! would take to answer. A vanished peer and a lost answer look alike here.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::Stage;
@@ -11,45 +10,46 @@ use fullpipe_tcp::{CloseReason, Info, TcpConfig};
 
 use super::{Ended, Scene, facts_of};
 
-/// What is noted of connections while the scene plays.
+/// Notes about connections while a scene runs.
 #[derive(Clone, Debug, Default)]
-pub struct Listener {
-    /// Of each, when its peer was last heard, and its timeouts until then.
+pub struct SilenceNotes {
+    /// For each connection, the time at which its peer was last heard and its timeouts
+    /// until then.
     heard: Vec<(Instant, u32)>,
-    /// The most packet memory, in bytes, that those held together, or had promised,
-    /// whose peers had been silent for longer than a lost segment takes.
+    /// Most packet memory, in bytes, used or reserved together by connections whose
+    /// peers had been silent for longer than a retransmission timeout.
     held: u64,
 }
 
 /// Connections whose peers fell silent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Silence {
-    /// How many.
+    /// Number of such connections.
     pub connections: usize,
-    /// Of how many in all.
+    /// Number of all connections.
     pub of: usize,
-    /// Of them, those whose peer had closed its window.
+    /// Number of those whose peer had closed its window.
     pub closed: usize,
-    /// The host that waits for them, by its place; of several, the first.
+    /// Index of the host that waits for them; the first of several.
     pub host: usize,
-    /// When the first and the last of them was last heard, in seconds from the first
-    /// call to connect.
+    /// Times at which the first and the last of the peers was last heard, in seconds
+    /// from the first call to connect.
     pub heard_s: [f64; 2],
     /// Timeouts since then.
     pub timeouts: u64,
     /// Probes of windows that were closed.
     pub probes: u64,
-    /// The most packet memory that they held together, or had promised, in bytes.
+    /// Most packet memory that they used or reserved together, in bytes.
     pub held_bytes: u64,
     /// Seconds of silence over all of them, and the longest.
     pub total_s: f64,
     /// The longest silence.
     pub longest_s: f64,
-    /// How many of them the stack has given up.
+    /// Number of them that the stack has given up.
     pub given_up: usize,
     /// The longest of their retransmission timeouts before any was doubled.
     pub rto: Duration,
-    /// Those who found no packet memory.
+    /// Connections that found no packet memory.
     pub waiting: Vec<Waiting>,
     /// Lifetimes of all connections, in seconds.
     pub lifetime_s: f64,
@@ -58,24 +58,24 @@ pub struct Silence {
 /// A connection that found no packet memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Waiting {
-    /// Its flow, by its place.
+    /// Index of its flow.
     pub flow: usize,
-    /// How long it waited, in seconds.
+    /// Time it waited, in seconds.
     pub waited_s: f64,
-    /// Whether that was its end.
+    /// It was dropped.
     pub is_dropped: bool,
-    /// What it brought all the same.
+    /// Bytes that it delivered nevertheless.
     pub delivered_bytes: u64,
 }
 
-/// Time in which a peer that is there would have been heard: `tcp.retries1`
+/// Time within which a live peer would have been heard: `tcp.retries1`
 /// retransmissions in vain, after which RFC 1122 §4.2.3.5 doubts the path, and the
 /// wait for one more.
 pub fn patience(rto: Duration, config: &TcpConfig) -> Duration {
     rto * timeouts_in_vain(config)
 }
 
-/// How many times the first retransmission timeout that is, each doubled.
+/// That time in first retransmission timeouts, each the double of the one before.
 pub fn timeouts_in_vain(config: &TcpConfig) -> u32 {
     (2 << config.retries1.min(20)) - 1
 }
@@ -89,10 +89,10 @@ fn first_timeout(info: &Info, config: &TcpConfig) -> Duration {
 }
 
 impl Scene<'_> {
-    /// Notes what every connection holds.
-    pub(super) fn listen(&mut self) {
+    /// Notes the memory of every connection, and when its peer was last heard.
+    pub(super) fn note_silence(&mut self) {
         let mut held = 0;
-        self.listener
+        self.silence_notes
             .heard
             .resize(self.flows.len(), Default::default());
         for (number, (place, flow)) in self.flows.clone().into_iter().enumerate() {
@@ -104,7 +104,7 @@ impl Scene<'_> {
                 continue;
             }
             let config = &self.setup.hosts[plan.from].config;
-            let known = &mut self.listener.heard[number];
+            let known = &mut self.silence_notes.heard[number];
             if info.last_received_at != known.0 {
                 *known = (info.last_received_at, info.timeouts);
             }
@@ -114,10 +114,10 @@ impl Scene<'_> {
                 held += blocks * u64::from(config.pool.block_size);
             }
         }
-        self.listener.held = self.listener.held.max(held);
+        self.silence_notes.held = self.silence_notes.held.max(held);
     }
 
-    /// Those whose peers fell silent and the others that waited for their memory.
+    /// Connections whose peers fell silent, and those that waited for their memory.
     pub(super) fn silence(&self, ended: &[Ended<'_>]) -> Option<Silence> {
         let begun = ended
             .iter()
@@ -126,7 +126,7 @@ impl Scene<'_> {
         let mut silence = Silence {
             of: ended.len(),
             heard_s: [f64::INFINITY, 0.0],
-            held_bytes: self.listener.held,
+            held_bytes: self.silence_notes.held,
             ..Silence::default()
         };
         let mut is_heard = vec![true; ended.len()];
@@ -138,7 +138,12 @@ impl Scene<'_> {
             let config = &self.setup.hosts[end.plan.from].config.tcp;
             if is_silent(end, info, config) {
                 is_heard[number] = false;
-                let (_, before) = self.listener.heard.get(number).copied().unwrap_or_default();
+                let (_, before) = self
+                    .silence_notes
+                    .heard
+                    .get(number)
+                    .copied()
+                    .unwrap_or_default();
                 silence.add(end, info, before, begun);
                 silence.rto = silence.rto.max(first_timeout(info, config));
             }
@@ -154,8 +159,8 @@ impl Scene<'_> {
         (silence.connections > 0).then_some(silence)
     }
 
-    /// Whether a connection waited for packet memory: for what was written, or for a
-    /// window without which it could not even be opened.
+    /// The wait of a connection for packet memory: for what was written, or for the
+    /// window that it needs to be opened.
     fn waiting(&self, flow: usize, end: &Ended<'_>) -> Option<Waiting> {
         let host = self.world.stack(self.hosts[end.plan.from]);
         let refused = host.tcp_counters().rcvq_drop + host.tcp_counters().ofo_drop > 0;
@@ -205,7 +210,7 @@ impl Silence {
     }
 }
 
-/// Whether the stack waits for a peer that it has long not heard, or has given it up.
+/// The stack waits for a peer that it has not heard for long, or has given it up.
 fn is_silent(end: &Ended<'_>, info: &Info, config: &TcpConfig) -> bool {
     let has_tried = info.bytes_sent > 0 && info.timeouts + info.zero_window_probes > 0;
     let silent = info.at.since(info.last_received_at);

@@ -32,7 +32,7 @@ use crate::{
     experiment::{Row, SettingError, Setup},
     mistake::Mistake,
     path::{Path, full_segment},
-    report::{RowReport, pretty},
+    report::{RowReport, pretty, versioned},
     run::RunError,
     units::grouped,
     verdict::{Cause, Verdict},
@@ -279,7 +279,7 @@ pub fn size(wish: &SizeRequest, progress: &(dyn Fn(f64) + Sync)) -> Result<Size,
 impl Size {
     /// This as JSON, indented.
     pub fn json(&self) -> String {
-        pretty(self)
+        pretty(&versioned(self))
     }
 }
 

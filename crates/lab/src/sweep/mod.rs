@@ -1,8 +1,8 @@
-//! Settings that take many values: every row at every point.
+//! Sweeps: every row with every combination of several settings' values.
 //!
-//! Rule: a point goes through the same door as `--set`, so whatever can be set
-//! can be swept, and a value that is refused is refused before anything runs. A
-//! point has nothing published: figures belong to the row as it was written.
+//! Rule: a point is set as `--set` does, so whatever can be set can be swept, and a
+//! wrong value is refused before anything runs. A point has no published figures:
+//! they belong to the row as the file has it.
 
 mod values;
 
@@ -12,32 +12,24 @@ mod tests;
 use std::{collections::HashSet, fmt};
 
 use crate::{
+    coordinate::Coordinate,
     experiment::{Experiment, Published, Row},
     measured::Quantity,
 };
 
-/// Rows of one experiment after a sweep.
+/// Most rows of one experiment after a sweep.
 const MOST_ROWS: usize = 100_000;
 
-/// A setting and the values that it takes, one after the other.
+/// A setting and the values that it takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// What is set, as `--set` names it.
+    /// Path of the setting, as `--set` names it.
     pub path: String,
-    /// To what, as `--set` takes it.
+    /// Values, as `--set` takes them.
     pub values: Vec<String>,
 }
 
-/// One setting of a point.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Coordinate {
-    /// What is set.
-    pub path: String,
-    /// To what.
-    pub value: String,
-}
-
-/// Why a sweep was refused, and what would have been right: one line.
+/// Reason why a sweep was refused, with its remedy, in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SweepError(String);
 
@@ -49,22 +41,16 @@ impl fmt::Display for SweepError {
 
 impl std::error::Error for SweepError {}
 
-impl fmt::Display for Coordinate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}={}", self.path, self.value)
-    }
-}
-
 impl Axis {
     /// Reads the values of `path`: a list `1ms,10ms`, a range `4K..1M*2` or
     /// `10..100+10`, or a list of both.
     ///
     /// # Errors
-    /// A range that is none, or has no end.
+    /// A range that is malformed or has no end.
     pub fn parse(path: &str, values: &str) -> Result<Self, SweepError> {
         Ok(Self {
             path: path.to_string(),
-            values: values::parse(values)?,
+            values: values::parse(path, values)?,
         })
     }
 }
@@ -73,7 +59,7 @@ impl Experiment {
     /// Puts every row at every point of `axes`. The first axis changes slowest.
     ///
     /// # Errors
-    /// What [`set`](Self::set) refuses of any value, or of values together.
+    /// An error of [`set`](Self::set), or a contradiction of values.
     pub fn sweep(&mut self, axes: &[Axis]) -> Result<(), SweepError> {
         if axes.is_empty() {
             return Ok(());
@@ -110,7 +96,8 @@ impl Experiment {
         Ok(())
     }
 
-    /// What the table would have shown for its published figures stays in it.
+    /// Keeps the quantities that the table shows because of published figures, which
+    /// a sweep drops.
     fn keep_columns(&mut self) {
         if self.columns.is_empty() {
             let published = |name| {

@@ -1,43 +1,48 @@
 //! The values of a swept setting: `1,2,4`, `4K..1M*2`, `1ms..10ms+1ms`.
 //!
-//! Rule: what stands in a list is passed on as it was written. A range is
-//! counted in the unit of its ends and written in a unit that loses nothing, so
-//! no value is a little off what a person would have typed.
+//! Rule: the values of a list are passed on as they are written. A range is counted
+//! in the unit of its ends and written in a unit that loses nothing.
 
 use super::SweepError;
 use crate::units::{Amount, Unit};
 
-/// Values of one range.
+/// Most values of one range.
 const MOST_VALUES: usize = 10_000;
 
-/// How a range goes from one value to the next.
+/// Step of a range.
 enum Step {
     Times(f64),
     Plus(f64),
 }
 
 /// Every value of a list, in the order it was written.
-pub(super) fn parse(text: &str) -> Result<Vec<String>, SweepError> {
+pub(super) fn parse(path: &str, text: &str) -> Result<Vec<String>, SweepError> {
     let mut values = Vec::new();
     for part in text.split(',').map(str::trim) {
         if part.is_empty() {
             return Err(wrong(text, "a value between two commas is missing"));
         }
         match part.split_once("..") {
-            Some((first, rest)) => range(part, first, rest, &mut values)?,
+            Some((first, rest)) => range(path, part, first, rest, &mut values)?,
             None => values.push(part.to_string()),
         }
     }
     Ok(values)
 }
 
-fn range(part: &str, first: &str, rest: &str, values: &mut Vec<String>) -> Result<(), SweepError> {
+fn range(
+    path: &str,
+    part: &str,
+    first: &str,
+    rest: &str,
+    values: &mut Vec<String>,
+) -> Result<(), SweepError> {
     let Some(sign) = rest.find(['*', '+']) else {
         let what = "a range says how it goes on, such as 4K..1M*2 or 10ms..50ms+10ms";
         return Err(wrong(part, what));
     };
     let (last, step) = (&rest[..sign], &rest[sign + 1..]);
-    let (first, last) = (amount(part, first)?, amount(part, last)?);
+    let (first, last) = (amount(path, part, first)?, amount(path, part, last)?);
     if first.unit != last.unit {
         return Err(wrong(part, "both ends of a range have the same unit"));
     }
@@ -49,7 +54,7 @@ fn range(part: &str, first: &str, rest: &str, values: &mut Vec<String>) -> Resul
     }
     let step = match &rest[sign..=sign] {
         "*" => step.trim().parse().ok().map(Step::Times),
-        _ => Amount::parse(step)
+        _ => Amount::of_setting(path, step)
             .filter(|step| step.unit == first.unit)
             .map(|step| Step::Plus(step.number)),
     };
@@ -79,7 +84,7 @@ fn count(
     last: f64,
     values: &mut Vec<String>,
 ) -> Result<(), SweepError> {
-    // What rounding adds must not cost the last value.
+    // A rounding error must not drop the last value.
     let end = last * (1.0 + 1e-9);
     let mut written: Option<String> = None;
     for place in 0.. {
@@ -107,9 +112,9 @@ fn count(
     Ok(())
 }
 
-fn amount(part: &str, end: &str) -> Result<Amount, SweepError> {
+fn amount(path: &str, part: &str, end: &str) -> Result<Amount, SweepError> {
     let end = end.trim();
-    let Some(amount) = Amount::parse(end) else {
+    let Some(amount) = Amount::of_setting(path, end) else {
         let what = format!(
             "`{end}` is no end of a range, which is a number such as 4K, 10ms, 5mbit or 1%; list \
              other values instead"

@@ -1,6 +1,9 @@
-//! What people write is read, and what is not meant is refused.
+//! Amounts as people write them are read, and ambiguous ones are refused.
 
-use super::{grouped, parse_probability, parse_rate, rate_text, seconds_text, three_digits};
+use super::{
+    Amount, Unit, ambiguous_probability, grouped, parse_probability, parse_rate, rate_text,
+    seconds_text, three_digits,
+};
 
 #[test]
 fn rates_carry_their_unit() {
@@ -9,6 +12,17 @@ fn rates_carry_their_unit() {
         ("1.5Gbit", Some(1_500_000_000)),
         ("500kbit", Some(500_000)),
         ("9600bit", Some(9_600)),
+        ("100mbps", Some(100_000_000)),
+        ("100Mbit/s", Some(100_000_000)),
+        ("100M", Some(100_000_000)),
+        ("100 mbits/s", Some(100_000_000)),
+        ("100Mb/s", Some(100_000_000)),
+        ("1 Gbit/s", Some(1_000_000_000)),
+        ("1g", Some(1_000_000_000)),
+        ("9600bps", Some(9_600)),
+        ("100MBps", None),
+        ("100 MB/s", None),
+        ("100MB", None),
         ("12", None),
         ("12mb", None),
         ("mbit", None),
@@ -29,12 +43,38 @@ fn probabilities_are_percent_or_fractions_between_none_and_all() {
         ("100%", Some(1.0)),
         ("101%", None),
         ("1.01", None),
+        ("1", None),
+        ("5", None),
+        ("0", Some(0.0)),
         ("-1%", None),
         ("nan", None),
         ("much", None),
     ] {
         assert_eq!(parse_probability(text), expected, "{text}");
     }
+}
+
+#[test]
+fn a_probability_of_one_without_percent_is_refused_with_both_readings() {
+    assert_eq!(
+        ambiguous_probability("1").unwrap(),
+        "`1` may mean 1 % or 100 %: write 1% or 100%"
+    );
+    assert_eq!(
+        ambiguous_probability("5").unwrap(),
+        "`5` is above 1: write 5% for 5 of a hundred"
+    );
+    assert_eq!(ambiguous_probability("0.5"), None);
+}
+
+#[test]
+fn a_suffix_counts_bytes_but_of_a_rate_bits() {
+    let count = Amount::parse("100M").unwrap();
+    assert_eq!((count.number, count.unit), (104_857_600.0, Unit::Count));
+    let rate = Amount::of_setting("link.rate", "100M").unwrap();
+    assert_eq!((rate.number, rate.unit), (1e8, Unit::Rate));
+    let rate = Amount::parse("100mbps").unwrap();
+    assert_eq!((rate.number, rate.unit), (1e8, Unit::Rate));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A host's counters, as `nstat` prints them.
 //!
-//! Rule: names are those of the MIBs; a counter that never counted is left out.
-//! The rate is over the time that the row is said to have taken.
+//! Rule: names are those of the MIBs. Counters that are 0 are left out. The rate is
+//! over the row's elapsed time.
 
 use std::fmt;
 
@@ -13,14 +13,14 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 pub struct HostCounters {
     /// The host.
     pub host: String,
-    /// How long the row took, in seconds.
+    /// Elapsed time of the row, in seconds.
     pub elapsed_s: f64,
     /// Name and value of those that are not 0.
     pub counters: Vec<(&'static str, u64)>,
 }
 
 impl HostCounters {
-    /// What `stack` counted in a row that took so long.
+    /// The counters of `stack` in a row that took `elapsed_s`.
     pub fn of(host: &str, stack: &Stack, elapsed_s: f64) -> Self {
         let all = stack.counters().iter().chain(stack.tcp_counters().iter());
         Self {

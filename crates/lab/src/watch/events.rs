@@ -1,9 +1,8 @@
-//! What happened out of the ordinary, and when.
+//! Events: state changes, blocked writers, closed windows, timeouts, drops.
 //!
-//! Rule: an event is a record of a host's trace, or a change that follows from
-//! two of them, and none is judged. A writer who tries again while he is blocked
-//! is blocked only once. Segments are no events: they are in the capture and on
-//! the page.
+//! Rule: an event is a record of a host's trace, or a change that follows from two
+//! of them. A writer that tries again while it is blocked makes no second event.
+//! Segments are no events: they are in the capture and on the page.
 
 use std::{collections::HashMap, fmt};
 
@@ -15,45 +14,45 @@ use fullpipe_tcp::{
 use fullpipe_wire::TcpFlags;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use super::{seconds, sockets::state_name};
+use super::{seconds::seconds, sockets::state_name};
 
 /// One event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Happening {
-    /// When, in nanoseconds from the start of the row.
+pub struct WatchEvent {
+    /// Time, in nanoseconds from the start of the row.
     pub at_ns: u64,
-    /// On which host.
+    /// The host.
     pub host: String,
-    /// Which of its connections, or of its UDP sockets, counted from 1 as they were
-    /// opened; `None` where it is the host's.
+    /// Number of its connection or UDP socket, from 1 in the order of opening; `None`
+    /// for an event of the host.
     pub connection: Option<u32>,
-    /// What.
-    pub what: What,
+    /// Kind of the event.
+    pub what: EventKind,
 }
 
-/// What can happen.
+/// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
-    /// A connection came to be.
+pub enum EventKind {
+    /// A connection was opened.
     Opened {
         /// The peer asked for it.
         passive: bool,
     },
-    /// It went into another state.
+    /// The connection changed its state.
     State(TcpState),
-    /// A write found less room than it needed: the application waits.
+    /// A write found too little room, and the application waits.
     WriterBlocked {
-        /// Bytes that it wanted to write.
+        /// Bytes of the write.
         asked: u32,
         /// Bytes that were taken.
         taken: u32,
     },
-    /// The application was told of room.
+    /// The application was notified of room.
     WriterReleased {
         /// Bytes of room.
         room: u32,
     },
-    /// Packet memory had no block.
+    /// Packet memory had no free block.
     NoMemory {
         /// Bytes that were wanted.
         wanted: u32,
@@ -62,51 +61,51 @@ pub enum What {
     Pressure(Pressure),
     /// The window that was advertised to the peer is closed.
     WindowClosed,
-    /// It is open again.
+    /// The advertised window is open again.
     WindowOpened {
         /// Bytes.
         window: u32,
     },
     /// The peer's window is closed.
     PeerWindowClosed,
-    /// It is open again.
+    /// The peer's window is open again.
     PeerWindowOpened {
         /// Bytes.
         window: u32,
     },
-    /// A byte beyond the peer's closed window asks for its size.
+    /// A probe of the peer's closed window was sent.
     Probe {
-        /// How many since it closed.
+        /// Number of probes since it closed.
         count: u32,
     },
     /// The retransmission timer ran out.
     Timeout {
-        /// How often in a row.
+        /// Number of timeouts in a row.
         count: u32,
     },
-    /// A segment from the peer went no further.
+    /// A segment from the peer was discarded.
     Discarded(DiscardReason),
     /// A datagram was lost because the receive queue was full.
     ReceiveQueueFull,
-    /// It has room again.
+    /// The receive queue has room again.
     ReceiveQueueRoom {
         /// Datagrams that were lost since it was full.
         lost: u64,
     },
     /// A frame was lost because the receive ring was full.
     RingFull,
-    /// It has room again.
+    /// The receive ring has room again.
     RingRoom {
         /// Frames that were lost since it was full.
         lost: u64,
     },
-    /// A reset left.
+    /// A reset was sent.
     ResetSent,
     /// A reset arrived.
     ResetReceived,
 }
 
-impl What {
+impl EventKind {
     /// The name in JSON.
     pub const fn name(self) -> &'static str {
         match self {
@@ -133,7 +132,7 @@ impl What {
     }
 }
 
-impl fmt::Display for What {
+impl fmt::Display for EventKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Opened { passive: true } => f.write_str("accepted"),
@@ -170,7 +169,7 @@ impl fmt::Display for What {
     }
 }
 
-impl fmt::Display for Happening {
+impl fmt::Display for WatchEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let connection = self.connection.map(|number| format!("#{number}"));
         let who = format!("{}{}", self.host, connection.unwrap_or_default());
@@ -178,7 +177,7 @@ impl fmt::Display for Happening {
     }
 }
 
-impl Serialize for Happening {
+impl Serialize for WatchEvent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("at_ns", &self.at_ns)?;
@@ -188,87 +187,87 @@ impl Serialize for Happening {
         }
         map.serialize_entry("event", self.what.name())?;
         match self.what {
-            What::Opened { passive } => map.serialize_entry("passive", &passive)?,
-            What::State(state) => map.serialize_entry("state", state_name(state))?,
-            What::WriterBlocked { asked, taken } => {
+            EventKind::Opened { passive } => map.serialize_entry("passive", &passive)?,
+            EventKind::State(state) => map.serialize_entry("state", state_name(state))?,
+            EventKind::WriterBlocked { asked, taken } => {
                 map.serialize_entry("asked_bytes", &asked)?;
                 map.serialize_entry("taken_bytes", &taken)?;
             }
-            What::WriterReleased { room } => map.serialize_entry("room_bytes", &room)?,
-            What::NoMemory { wanted } => map.serialize_entry("wanted_bytes", &wanted)?,
-            What::Pressure(level) => map.serialize_entry("level", level.name())?,
-            What::WindowClosed
-            | What::PeerWindowClosed
-            | What::ReceiveQueueFull
-            | What::RingFull
-            | What::ResetSent
-            | What::ResetReceived => {}
-            What::ReceiveQueueRoom { lost } => map.serialize_entry("lost_datagrams", &lost)?,
-            What::RingRoom { lost } => map.serialize_entry("lost_frames", &lost)?,
-            What::Discarded(reason) => map.serialize_entry("reason", reason.name())?,
-            What::Probe { count } => map.serialize_entry("since_closed", &count)?,
-            What::WindowOpened { window } | What::PeerWindowOpened { window } => {
+            EventKind::WriterReleased { room } => map.serialize_entry("room_bytes", &room)?,
+            EventKind::NoMemory { wanted } => map.serialize_entry("wanted_bytes", &wanted)?,
+            EventKind::Pressure(level) => map.serialize_entry("level", level.name())?,
+            EventKind::WindowClosed
+            | EventKind::PeerWindowClosed
+            | EventKind::ReceiveQueueFull
+            | EventKind::RingFull
+            | EventKind::ResetSent
+            | EventKind::ResetReceived => {}
+            EventKind::ReceiveQueueRoom { lost } => map.serialize_entry("lost_datagrams", &lost)?,
+            EventKind::RingRoom { lost } => map.serialize_entry("lost_frames", &lost)?,
+            EventKind::Discarded(reason) => map.serialize_entry("reason", reason.name())?,
+            EventKind::Probe { count } => map.serialize_entry("since_closed", &count)?,
+            EventKind::WindowOpened { window } | EventKind::PeerWindowOpened { window } => {
                 map.serialize_entry("window_bytes", &window)?;
             }
-            What::Timeout { count } => map.serialize_entry("in_a_row", &count)?,
+            EventKind::Timeout { count } => map.serialize_entry("in_a_row", &count)?,
         }
         map.end()
     }
 }
 
-/// One end of a connection, as far as its trace has told.
+/// State of one end of a connection, as its trace shows it.
 #[derive(Debug)]
-struct End {
+struct EndState {
     number: u32,
     writer_blocked: bool,
     own_window_closed: bool,
     peer_window_closed: bool,
-    /// Since it closed.
+    /// Probes since it closed.
     probes: u32,
 }
 
-impl End {
-    fn received(&mut self, flags: TcpFlags, window: u32) -> Option<What> {
+impl EndState {
+    fn received(&mut self, flags: TcpFlags, window: u32) -> Option<EventKind> {
         if flags.contains(TcpFlags::RST) {
-            return Some(What::ResetReceived);
+            return Some(EventKind::ResetReceived);
         }
         let closed = crossed(&mut self.peer_window_closed, flags, window)?;
         self.probes = 0;
         Some(match closed {
-            true => What::PeerWindowClosed,
-            false => What::PeerWindowOpened { window },
+            true => EventKind::PeerWindowClosed,
+            false => EventKind::PeerWindowOpened { window },
         })
     }
 
-    fn sent(&mut self, flags: TcpFlags, window: u32, len: u32) -> Option<What> {
+    fn sent(&mut self, flags: TcpFlags, window: u32, len: u32) -> Option<EventKind> {
         if flags.contains(TcpFlags::RST) {
-            return Some(What::ResetSent);
+            return Some(EventKind::ResetSent);
         }
-        // Nothing else has text while there is no window.
+        // Only a probe carries payload while the window is closed.
         if self.peer_window_closed && len > 0 {
             self.probes += 1;
-            return Some(What::Probe { count: self.probes });
+            return Some(EventKind::Probe { count: self.probes });
         }
         let closed = crossed(&mut self.own_window_closed, flags, window)?;
         Some(match closed {
-            true => What::WindowClosed,
-            false => What::WindowOpened { window },
+            true => EventKind::WindowClosed,
+            false => EventKind::WindowOpened { window },
         })
     }
 }
 
-/// Events in the making, from the traces of hosts.
+/// Events that are being collected from the hosts' traces.
 #[derive(Debug)]
-pub struct Log {
+pub struct EventLog {
     hosts: Vec<String>,
     opened: Vec<u32>,
-    /// Which connection a host means by a number just now.
-    ends: HashMap<(usize, u32), End>,
-    events: Vec<Happening>,
+    /// Ends by host and connection number; numbers are reused.
+    ends: HashMap<(usize, u32), EndState>,
+    events: Vec<WatchEvent>,
 }
 
-impl Log {
-    /// Nothing has happened on `hosts`.
+impl EventLog {
+    /// An empty log of `hosts`.
     pub fn new(hosts: Vec<String>) -> Self {
         Self {
             opened: vec![0; hosts.len()],
@@ -284,11 +283,11 @@ impl Log {
         let key = (host, record.connection);
         let what = match record.event {
             TraceEvent::Pressure(level) => {
-                return self.push(at_ns, host, None, What::Pressure(level));
+                return self.push(at_ns, host, None, EventKind::Pressure(level));
             }
             TraceEvent::Opened { passive, .. } => {
                 self.opened[host] += 1;
-                let end = End {
+                let end = EndState {
                     number: self.opened[host],
                     writer_blocked: false,
                     own_window_closed: false,
@@ -296,26 +295,26 @@ impl Log {
                     probes: 0,
                 };
                 self.ends.insert(key, end);
-                Some(What::Opened { passive })
+                Some(EventKind::Opened { passive })
             }
-            TraceEvent::State(state) => Some(What::State(state)),
+            TraceEvent::State(state) => Some(EventKind::State(state)),
             TraceEvent::WriterBlocked { asked, taken } => {
                 let again = self.set_blocked(key, true);
-                (!again).then_some(What::WriterBlocked { asked, taken })
+                (!again).then_some(EventKind::WriterBlocked { asked, taken })
             }
             TraceEvent::WriterResumed(room) => {
                 self.set_blocked(key, false);
-                Some(What::WriterReleased { room })
+                Some(EventKind::WriterReleased { room })
             }
-            TraceEvent::MemoryPressure(wanted) => Some(What::NoMemory { wanted }),
-            TraceEvent::Timeout(count) => Some(What::Timeout { count }),
+            TraceEvent::MemoryPressure(wanted) => Some(EventKind::NoMemory { wanted }),
+            TraceEvent::Timeout(count) => Some(EventKind::Timeout { count }),
             TraceEvent::SegmentIn { flags, window, .. } => {
                 self.end(key).and_then(|end| end.received(flags, window))
             }
             TraceEvent::SegmentOut {
                 flags, window, len, ..
             } => self.end(key).and_then(|end| end.sent(flags, window, len)),
-            TraceEvent::Discard(reason) => Some(What::Discarded(reason)),
+            TraceEvent::Discard(reason) => Some(EventKind::Discarded(reason)),
             TraceEvent::Sack { .. }
             | TraceEvent::Retransmission { .. }
             | TraceEvent::Limit(_)
@@ -330,25 +329,25 @@ impl Log {
         }
     }
 
-    /// Everything that happened, in the order of time.
-    pub fn finish(mut self) -> Vec<Happening> {
+    /// The events in the order of time.
+    pub fn finish(mut self) -> Vec<WatchEvent> {
         // Traces are read one host after the other.
         self.events.sort_by_key(|event| event.at_ns);
         self.events
     }
 
-    fn end(&mut self, key: (usize, u32)) -> Option<&mut End> {
+    fn end(&mut self, key: (usize, u32)) -> Option<&mut EndState> {
         self.ends.get_mut(&key)
     }
 
-    /// The writer is blocked or not from now on; returns whether he was.
+    /// Marks the writer as blocked or not. Returns the previous mark.
     fn set_blocked(&mut self, key: (usize, u32), blocked: bool) -> bool {
         let end = self.end(key);
         end.is_some_and(|end| std::mem::replace(&mut end.writer_blocked, blocked))
     }
 
-    fn push(&mut self, at_ns: u64, host: usize, connection: Option<u32>, what: What) {
-        self.events.push(Happening {
+    fn push(&mut self, at_ns: u64, host: usize, connection: Option<u32>, what: EventKind) {
+        self.events.push(WatchEvent {
             at_ns,
             host: self.hosts[host].clone(),
             connection,
@@ -357,9 +356,10 @@ impl Log {
     }
 }
 
-/// Whether a segment says that a window closed, or opened again.
+/// The new state of a window that a segment closes (`true`) or opens; `None` where it
+/// changes nothing.
 fn crossed(is_closed: &mut bool, flags: TcpFlags, window: u32) -> Option<bool> {
-    // Without ACK the window may be nothing yet.
+    // Without ACK the window field may be 0 and mean nothing.
     if !flags.contains(TcpFlags::ACK) {
         return None;
     }

@@ -1,26 +1,26 @@
 //! A connection's end at one moment, as `ss -tinm` shows it.
 //!
-//! Rule: a name that `ss` has means what it means there, in its unit. Memory is
-//! counted in blocks of the pool, times their size. What the stack does not
-//! have is 0: it holds nothing outside the pool (`o`) or in a backlog (`bl`).
+//! Rule: a name that `ss` has means the same here, in its unit. Memory is counted in
+//! blocks of the pool, times their size. The stack holds nothing outside the pool
+//! (`o`) or in a backlog (`bl`), so these are 0.
 
 use std::fmt;
 
 use fullpipe_tcp::{Info, Limit, TcpState};
 use serde::Serialize;
 
-use super::seconds;
+use super::seconds::seconds;
 
 /// One end of a connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Socket {
-    /// When, in nanoseconds from the start of the row.
+    /// Time, in nanoseconds from the start of the row.
     pub at_ns: u64,
-    /// The host that it is on.
+    /// Its host.
     pub host: String,
     /// The host at the other end.
     pub peer: String,
-    /// The flow that it belongs to, and which of its connections, from 1.
+    /// Its flow, and the number of the connection in it, from 1.
     pub flow: String,
     /// Its state.
     pub state: &'static str,
@@ -32,7 +32,7 @@ pub struct Socket {
     pub skmem: Memory,
     /// Congestion control.
     pub congestion: String,
-    /// Shifts of the peer's windows and of this end's.
+    /// Window scale of the peer and of this end.
     pub wscale: [u8; 2],
     /// Retransmission timeout, backoff included.
     pub rto_ms: f64,
@@ -40,47 +40,46 @@ pub struct Socket {
     pub rtt_ms: f64,
     /// Its mean deviation.
     pub rttvar_ms: f64,
-    /// Bytes of text in a full segment.
+    /// Payload of a full segment, in bytes.
     pub mss: u32,
     /// Congestion window in segments.
     pub cwnd: u32,
     /// Slow-start threshold in segments; absent before the first loss.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ssthresh: Option<u32>,
-    /// Text sent, retransmissions included.
+    /// Payload sent, retransmissions included.
     pub bytes_sent: u64,
-    /// Text sent again.
+    /// Payload retransmitted.
     pub bytes_retrans: u64,
-    /// Text acknowledged.
+    /// Payload acknowledged.
     pub bytes_acked: u64,
-    /// Text received in order.
+    /// Payload received in order.
     pub bytes_received: u64,
-    /// Segments with text sent, retransmissions included.
+    /// Segments with payload sent, retransmissions included.
     pub data_segs_out: u32,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retrans: u32,
-    /// A congestion window a round trip, in bits a second.
+    /// Congestion window over the round-trip time, in bits a second.
     pub send_bps: f64,
-    /// Bits a second at which segments leave; absent when nothing paces them.
+    /// Pacing rate in bits a second; absent without pacing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing_bps: Option<f64>,
-    /// Bits a second at which the last text to be acknowledged got through; absent
-    /// before.
+    /// Latest delivery rate in bits a second; absent before the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivery_bps: Option<f64>,
-    /// That rate is the application's, and the path may carry more.
+    /// The delivery rate was limited by the application.
     pub app_limited: bool,
     /// Time in which there was something to send.
     pub busy_ms: f64,
-    /// Of it, the time in which the peer's window held the sender back.
+    /// Part of it that was limited by the peer's window.
     pub rwnd_limited_ms: f64,
-    /// Of it, the time in which a full send buffer or full packet memory did.
+    /// Part of it that was limited by the send buffer or by packet memory.
     pub sndbuf_limited_ms: f64,
-    /// Segments on their way.
+    /// Segments in flight.
     pub unacked: u32,
     /// The peer's window in bytes.
     pub snd_wnd: u32,
-    /// What is left of the window that was advertised, in bytes.
+    /// Rest of the advertised window, in bytes.
     pub rcv_wnd: u32,
     /// Smallest round-trip time.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,46 +91,46 @@ pub struct Socket {
 pub struct Memory {
     /// Received and not read.
     pub r: u64,
-    /// What may be received and not read, and what a system counts beside it.
+    /// Receive buffer, with the overhead that a system counts beside payload.
     pub rb: u64,
-    /// Handed to the device and not sent, where devices tell.
+    /// Handed to the device and not sent, where the device reports completions.
     pub t: u64,
-    /// What may be written and not acknowledged, and what a system counts beside it.
+    /// Send buffer, with the overhead that a system counts beside payload.
     pub tb: u64,
-    /// Promised to the peer by the window, or held for a block's rest.
+    /// Reserved for the advertised window, or unused in blocks.
     pub f: u64,
-    /// Blocks that written text is in.
+    /// Blocks of written payload.
     pub w: u64,
     /// For options: 0.
     pub o: u64,
     /// In the backlog: 0.
     pub bl: u64,
-    /// Segments that its host dropped for want of room.
+    /// Segments that its host dropped because it had no room.
     pub d: u64,
 }
 
-/// Where a socket is: its ends and its flow.
+/// Ends and flow of a socket.
 #[derive(Clone, Debug)]
-pub struct Whose<'a> {
-    /// The host that it is on.
+pub struct SocketOwner<'a> {
+    /// Its host.
     pub host: &'a str,
     /// The host at the other end.
     pub peer: &'a str,
-    /// The flow, and which of its connections.
+    /// The flow, and the number of the connection in it.
     pub flow: String,
-    /// What its connections are controlled by.
+    /// Congestion control.
     pub congestion: String,
     /// Bytes of a block of its host's pool.
     pub block_size: u32,
-    /// Percent of the send buffer and of the receive buffer that text may have.
+    /// Percent of the send buffer and of the receive buffer that payload may take.
     pub text_shares: [u32; 2],
-    /// Segments that its host dropped for want of room.
+    /// Segments that its host dropped because it had no room.
     pub drops: u64,
 }
 
 impl Socket {
-    /// What `info` says, in the words of `ss`.
-    pub fn of(whose: Whose<'_>, info: &Info) -> Self {
+    /// `info` in the terms of `ss`.
+    pub fn of(whose: SocketOwner<'_>, info: &Info) -> Self {
         let held = |limits: &[Limit]| {
             let all = info.limit.shares(info.at);
             let those = all.filter(|(limit, _, _)| limits.contains(limit));
@@ -200,8 +199,7 @@ impl Socket {
         "time           State       Recv-Q     Send-Q  Local -> Peer, flow";
 }
 
-/// The line below that of any socket: when, its state, what waits in both directions, and
-/// whose it is.
+/// Writes the first line of a socket: time, state, queues, ends and flow.
 pub(super) fn write_head(
     f: &mut fmt::Formatter<'_>,
     at_ns: u64,
@@ -296,7 +294,7 @@ impl fmt::Display for Memory {
 }
 
 impl Socket {
-    /// As `ss` has them: shares are of the busy time.
+    /// Writes the limits as `ss` does, as shares of the busy time.
     fn write_limits(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.busy_ms > 0.0 {
             write!(f, " busy:{:.0}ms", self.busy_ms)?;
@@ -314,7 +312,7 @@ impl Socket {
     }
 }
 
-/// A state as `ss` calls it.
+/// Name of a state in `ss`.
 pub const fn state_name(state: TcpState) -> &'static str {
     match state {
         TcpState::SynSent => "SYN-SENT",

@@ -6,7 +6,7 @@ use fullpipe_wire::TcpFlags;
 
 use super::{
     Watch, Watched,
-    events::{Log, What},
+    events::{EventKind, EventLog},
     text,
 };
 use crate::{Experiment, Report, RunOptions, run};
@@ -52,7 +52,7 @@ fn report(watch: Watch, text: &str) -> Report {
     run(&experiment, &options).unwrap()
 }
 
-fn count(watched: &Watched, is: impl Fn(&What) -> bool) -> usize {
+fn count(watched: &Watched, is: impl Fn(&EventKind) -> bool) -> usize {
     watched
         .events
         .iter()
@@ -75,8 +75,12 @@ fn watching_changes_nothing() {
 fn a_blocked_writer_is_released_each_time_and_both_are_told_in_order() {
     let report = report(ALL, TEXT);
     let watched = &report.rows[0].watched;
-    let blocked = count(watched, |what| matches!(what, What::WriterBlocked { .. }));
-    let released = count(watched, |what| matches!(what, What::WriterReleased { .. }));
+    let blocked = count(watched, |what| {
+        matches!(what, EventKind::WriterBlocked { .. })
+    });
+    let released = count(watched, |what| {
+        matches!(what, EventKind::WriterReleased { .. })
+    });
     assert!(blocked > 10, "{blocked}");
     assert!(
         (released..=released + 1).contains(&blocked),
@@ -97,7 +101,7 @@ fn a_blocked_writer_is_released_each_time_and_both_are_told_in_order() {
 fn a_reader_that_stops_closes_the_window_and_opens_it_again_at_both_ends() {
     let report = report(ALL, TEXT);
     let watched = &report.rows[1].watched;
-    let of = |host: &str, is: fn(&What) -> bool| {
+    let of = |host: &str, is: fn(&EventKind) -> bool| {
         let events = watched.events.iter();
         let mut found = events.filter(|event| event.host == host && is(&event.what));
         found
@@ -105,11 +109,13 @@ fn a_reader_that_stops_closes_the_window_and_opens_it_again_at_both_ends() {
             .unwrap_or_else(|| panic!("never on {host}"))
             .at_ns
     };
-    let advertised = of("b", |what| matches!(what, What::WindowClosed));
-    let received = of("a", |what| matches!(what, What::PeerWindowClosed));
-    let opened = of("b", |what| matches!(what, What::WindowOpened { .. }));
-    let heard = of("a", |what| matches!(what, What::PeerWindowOpened { .. }));
-    let probes = count(watched, |what| matches!(what, What::Probe { .. })) as u64;
+    let advertised = of("b", |what| matches!(what, EventKind::WindowClosed));
+    let received = of("a", |what| matches!(what, EventKind::PeerWindowClosed));
+    let opened = of("b", |what| matches!(what, EventKind::WindowOpened { .. }));
+    let heard = of("a", |what| {
+        matches!(what, EventKind::PeerWindowOpened { .. })
+    });
+    let probes = count(watched, |what| matches!(what, EventKind::Probe { .. })) as u64;
     assert_eq!(probes, watched.counters[0].value("TcpExtTCPWinProbe"));
     assert!(probes > 1, "{probes} in two seconds");
     assert!(advertised < received && received < opened && opened < heard);
@@ -128,8 +134,8 @@ fn a_reader_that_stops_closes_the_window_and_opens_it_again_at_both_ends() {
 fn used_up_memory_and_its_levels_are_told() {
     let report = report(ALL, TEXT);
     let watched = &report.rows[2].watched;
-    assert!(count(watched, |what| matches!(what, What::NoMemory { .. })) > 0);
-    assert!(count(watched, |what| matches!(what, What::Pressure(_))) > 0);
+    assert!(count(watched, |what| matches!(what, EventKind::NoMemory { .. })) > 0);
+    assert!(count(watched, |what| matches!(what, EventKind::Pressure(_))) > 0);
 }
 
 #[test]
@@ -140,7 +146,7 @@ fn timeouts_are_told_one_by_one_and_counted_by_the_host_too() {
     );
     let report = report(ALL, &text);
     let watched = &report.rows[3].watched;
-    let told = count(watched, |what| matches!(what, What::Timeout { .. })) as u64;
+    let told = count(watched, |what| matches!(what, EventKind::Timeout { .. })) as u64;
     assert!(told > 0);
     let sender = &watched.counters[0];
     assert_eq!(sender.host, "a");
@@ -157,12 +163,12 @@ fn a_connection_that_ends_at_once_says_so_and_its_state_is_the_last_but_the_rese
         panic!("only {}", of_sender.len());
     };
     assert_eq!(state.what.to_string(), "UNCONN", "{state}");
-    assert_eq!(reset.what, What::ResetSent, "{reset}");
+    assert_eq!(reset.what, EventKind::ResetSent, "{reset}");
 }
 
 #[test]
 fn a_reset_that_arrives_is_told_whatever_window_it_carries() {
-    let mut log = Log::new(vec!["a".to_string()]);
+    let mut log = EventLog::new(vec!["a".to_string()]);
     let opened = TraceEvent::Opened {
         passive: false,
         iss: 1,
@@ -248,9 +254,9 @@ fn a_queue_of_datagrams_that_overflows_is_told_from_its_first_loss_until_it_has_
     let report = report(ALL, DATAGRAMS);
     let row = &report.rows[0];
     let events = &row.watched.events;
-    let full = count(&row.watched, |what| *what == What::ReceiveQueueFull);
+    let full = count(&row.watched, |what| *what == EventKind::ReceiveQueueFull);
     let room = events.iter().filter_map(|event| match event.what {
-        What::ReceiveQueueRoom { lost } => Some(lost),
+        EventKind::ReceiveQueueRoom { lost } => Some(lost),
         _ => None,
     });
     let lost: u64 = room.clone().sum();
@@ -261,7 +267,7 @@ fn a_queue_of_datagrams_that_overflows_is_told_from_its_first_loss_until_it_has_
     let ring: u64 = events
         .iter()
         .filter_map(|event| match event.what {
-            What::RingRoom { lost } => Some(lost),
+            EventKind::RingRoom { lost } => Some(lost),
             _ => None,
         })
         .sum();

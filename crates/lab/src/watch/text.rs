@@ -1,20 +1,19 @@
-//! What was seen, for people and as lines of JSON.
+//! Events, sockets and counters as text and as lines of JSON.
 //!
-//! Rule: a line is one event, one socket or one counter, so that `grep` and
-//! `jq` can take it from there. Everything that was seen is there.
+//! Rule: a line is one event, one socket or one counter, for `grep` and `jq`. Nothing
+//! that was recorded is left out.
 
 use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::{events::Happening, sockets::Socket};
+use super::{events::WatchEvent, sockets::Socket};
 use crate::{
     report::{Report, RowReport},
     units::three_digits,
 };
 
-/// Everything that was seen of `report`, row by row; empty when nothing was
-/// wanted.
+/// Every record of `report`, row by row; empty without records.
 pub fn watched_text(report: &Report) -> String {
     let mut text = String::new();
     for row in &report.rows {
@@ -66,14 +65,14 @@ fn add_events(text: &mut String, row: &RowReport) {
     }
 }
 
-/// A line of JSON an event.
+/// The events as JSON, one line each.
 pub fn events_json_lines(report: &Report) -> String {
     #[derive(Serialize)]
     struct Line<'a> {
         experiment: &'a str,
         row: String,
         #[serde(flatten)]
-        event: &'a Happening,
+        event: &'a WatchEvent,
     }
     let lines = |row: &RowReport| {
         let line = |event| {

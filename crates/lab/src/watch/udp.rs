@@ -1,8 +1,8 @@
 //! A UDP socket at one moment, as `ss -uanm` shows it.
 //!
-//! Rule: as for connections (`sockets`): a name that `ss` has means what it means
-//! there. How many datagrams a queue has and takes stands behind it, because some
-//! systems count them and not their bytes.
+//! Rule: as for connections (`sockets`), a name that `ss` has means the same here.
+//! Queue lengths in datagrams follow, because some systems count datagrams and not
+//! bytes.
 
 use std::fmt;
 
@@ -14,15 +14,15 @@ use super::sockets::{Memory, write_head};
 /// A UDP socket.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UdpSocket {
-    /// When, in nanoseconds from the start of the row.
+    /// Time, in nanoseconds from the start of the row.
     pub at_ns: u64,
-    /// The host that it is on.
+    /// Its host.
     pub host: String,
     /// The host at the other end.
     pub peer: String,
-    /// The flow that it belongs to, and which of its senders, from 1.
+    /// Its flow, and the number of the sender in it, from 1.
     pub flow: String,
-    /// `UNCONN`, as of every socket that is bound and not connected.
+    /// `UNCONN`, the state of a socket that is bound and not connected.
     pub state: &'static str,
     /// Received and not read, in bytes.
     pub recv_q: u64,
@@ -32,16 +32,16 @@ pub struct UdpSocket {
     pub skmem: Memory,
     /// Datagrams received and not read.
     pub recv_datagrams: usize,
-    /// The most that the queue of these takes.
+    /// Most datagrams of that queue.
     pub recv_datagrams_most: usize,
     /// Datagrams written and not sent.
     pub send_datagrams: usize,
-    /// The most that the queue of these takes.
+    /// Most datagrams of that queue.
     pub send_datagrams_most: usize,
 }
 
 impl UdpSocket {
-    /// What `info` says at `at_ns` of the socket on `host`.
+    /// The socket on `host` with `info` at `at_ns`.
     pub fn of(at_ns: u64, host: &str, peer: &str, flow: String, info: UdpInfo) -> Self {
         let UdpInfo {
             unread,

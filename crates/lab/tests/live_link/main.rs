@@ -92,7 +92,7 @@ fn a_round_trip_takes_twice_the_delay() {
         println!("best {:?} and {:?}", without[0], with[0]);
         println!("{:?}", report.directions[0].late);
         assert!(with[0] >= delay, "{with:?}");
-        // Beside the delay only what this machine takes by itself, as it is today.
+        // Beyond the delay there is only this machine's own processing time.
         let most = delay + Duration::from_millis(1) + 10 * without[0];
         assert!(with[0] < most, "{with:?}, without a delay {without:?}");
     });

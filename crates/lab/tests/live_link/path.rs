@@ -1,10 +1,9 @@
-//! Two networks of their own on this machine, a bridge in each, and a link in
-//! real time between the bridges.
+//! Two network namespaces with a bridge each, and a link in real time between the
+//! bridges.
 //!
-//! Rule: everything is made anew for each path and ends with it, so that no
-//! kernel remembers anything of a path before. Whoever uses a bridge, the
-//! kernel as its host or a stack behind a TAP device on it, meets the same
-//! frames' way.
+//! Rule: everything is made for one path and removed with it, so that the kernel
+//! keeps no metrics of an earlier path. The kernel on a bridge and a stack behind a
+//! TAP device on it use the same path.
 
 use std::{
     fs, io,
@@ -79,7 +78,7 @@ impl Path {
         let name = NAMES[side];
         let [a, b, c, d] = KERNEL[side];
         self.sides[side].enter(|| {
-            // Neighbour discovery nobody asked for would take losses away.
+            // Unsolicited neighbour discovery would use up losses.
             fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1")?;
             ip("link set lo up")?;
             ip(&format!("link add {BRIDGE} type bridge mcast_snooping 0"))?;

@@ -1,25 +1,24 @@
 //! The flows: one in `[workload]`, or several in `[flows.NAME]`.
 //!
-//! Rule: what stands in `[workload]` beside `[flows]` is what every flow does
-//! unless it says otherwise, so nothing has to be said twice.
+//! Rule: fields in `[workload]` beside `[flows]` are those of every flow that does
+//! not set them itself.
 
 use super::{
     super::flow::{self, FLOW_FIELDS, FlowPlan},
     super::setup::WORKLOAD,
-    Taken, apply, check_name, host_named,
+    common::{Taken, apply, check_name, host_named},
 };
 use crate::{
-    document::{Entry, Section},
+    document::{KeyValue, Section},
     mistake::Mistake,
 };
 
-/// Whether the file says anything of flows.
+/// The file describes flows.
 pub(super) fn are_there(top: &Section<'_>) -> bool {
     top.optional("flows").or(top.optional(WORKLOAD)).is_some()
 }
 
-/// All flows of the file, at least one; `None` when one is missing, because it
-/// was refused.
+/// All flows of the file, at least one; `None` when one was refused.
 pub(super) fn read(top: &Section<'_>, taken: &Taken<'_>) -> Result<Option<Vec<FlowPlan>>, Mistake> {
     let flows = top
         .optional("flows")
@@ -43,7 +42,7 @@ pub(super) fn read(top: &Section<'_>, taken: &Taken<'_>) -> Result<Option<Vec<Fl
         let plan = named(entry, common.as_ref(), taken);
         top.keep(plan)
     });
-    // All of them are read before the first that is missing counts.
+    // All flows are read, so that the mistakes of each are found.
     let plans: Vec<_> = plans.collect();
     let plans: Option<Vec<FlowPlan>> = plans.into_iter().collect();
     if let Some((place, why)) = plans.as_deref().and_then(flow::mixed_protocols) {
@@ -53,7 +52,7 @@ pub(super) fn read(top: &Section<'_>, taken: &Taken<'_>) -> Result<Option<Vec<Fl
 }
 
 fn named(
-    entry: &Entry<'_>,
+    entry: &KeyValue<'_>,
     common: Option<&Section<'_>>,
     taken: &Taken<'_>,
 ) -> Result<FlowPlan, Mistake> {
@@ -62,7 +61,7 @@ fn named(
     one(&entry.section()?, common, entry.key, taken)
 }
 
-fn check_free(entry: &Entry<'_>, taken: &Taken<'_>) -> Result<(), Mistake> {
+fn check_free(entry: &KeyValue<'_>, taken: &Taken<'_>) -> Result<(), Mistake> {
     let name = entry.key;
     let what = if taken.hosts.iter().any(|host| host.name == name) {
         "host"
@@ -78,7 +77,7 @@ fn check_free(entry: &Entry<'_>, taken: &Taken<'_>) -> Result<(), Mistake> {
     )))
 }
 
-/// The flow of `section`, over what `common` says of all.
+/// The flow of `section`, with the fields of `common` where it has none.
 fn one(
     section: &Section<'_>,
     common: Option<&Section<'_>>,
@@ -119,7 +118,7 @@ fn one(
             }
         }
     }
-    // One that is there but misspelled has been found already.
+    // A misspelled one has been reported already.
     if !ends && section.mistakes() == found {
         let what = "needs `duration`, such as \"30s\", or `bytes`, such as \"4M\"";
         return Err(section.mistake(what));
@@ -142,7 +141,7 @@ fn allow_fields(section: &Section<'_>) {
     section.allow_only(&known);
 }
 
-/// Whether the section says when the flow ends.
+/// The section says when the flow ends.
 fn check_end(section: &Section<'_>) -> Result<bool, Mistake> {
     match (section.optional("duration"), section.optional("bytes")) {
         (Some(_), Some(bytes)) => Err(bytes.key_mistake(

@@ -1,47 +1,46 @@
-//! A matrix: every value of each axis with every value of the others, one row
-//! each.
+//! A matrix: one row for every combination of its axes' values.
 //!
-//! Rule: the first axis of the file changes slowest, so rows stand as a person
-//! would have written them. A label is made from the values' names.
+//! Rule: the first axis of the file changes slowest. A label is made from the
+//! values' names.
 
 use super::{
-    super::{Row, setup::Setup},
-    apply, rows, text,
+    super::{model::Row, setup::Setup},
+    common::{apply, apply_set, plain_row, seeds, text},
 };
 use crate::{
-    document::{Entry, Section, hint},
+    document::{KeyValue, Section, hint},
     mistake::Mistake,
 };
 
-/// The template of the labels stands under this, beside the axes.
+/// Key of the labels' template, beside the axes.
 const LABEL: &str = "label";
 
 /// One value of an axis.
 #[derive(Clone)]
-struct Value<'a> {
+struct AxisValue<'a> {
     name: String,
     seeds: Option<u32>,
     settings: Settings<'a>,
 }
 
-/// What a value sets.
+/// Settings of a value.
 #[derive(Clone)]
 enum Settings<'a> {
-    /// What its table `set` says.
-    Table(Option<Entry<'a>>),
-    /// The same text under each of these paths.
+    /// Those of its table `set`.
+    Table(Option<KeyValue<'a>>),
+    /// The same value for each of these paths.
     Each {
         paths: Vec<String>,
-        value: Entry<'a>,
+        value: KeyValue<'a>,
     },
 }
 
-struct Axis<'a> {
+struct MatrixAxis<'a> {
     name: &'a str,
-    values: Vec<Value<'a>>,
+    values: Vec<AxisValue<'a>>,
 }
 
-/// The rows of the matrix. `seeds` is how many a row has that does not say.
+/// The rows of the matrix. `seeds` is the default number of seeds.
 pub(super) fn rows(section: &Section<'_>, base: &Setup, seeds: u32) -> Result<Vec<Row>, Mistake> {
     let label = section.required(LABEL, "say how rows are called, such as \"{size} {path}\"")?;
     let template = text(&label)?;
@@ -55,7 +54,7 @@ pub(super) fn rows(section: &Section<'_>, base: &Setup, seeds: u32) -> Result<Ve
         return Err(section.mistake("has no axis: nothing would run"));
     }
     check_template(&label, &template, &axes)?;
-    let mut cells: Vec<Vec<&Value<'_>>> = vec![Vec::new()];
+    let mut cells: Vec<Vec<&AxisValue<'_>>> = vec![Vec::new()];
     for axis in &axes {
         let longer = cells.iter().flat_map(|cell| {
             let with = |value| cell.iter().copied().chain([value]).collect();
@@ -70,9 +69,9 @@ pub(super) fn rows(section: &Section<'_>, base: &Setup, seeds: u32) -> Result<Ve
     Ok(cells.iter().filter_map(row).collect())
 }
 
-fn axis<'a>(entry: &Entry<'a>) -> Result<Axis<'a>, Mistake> {
+fn axis<'a>(entry: &KeyValue<'a>) -> Result<MatrixAxis<'a>, Mistake> {
     let section = entry.section()?;
-    let values: Vec<Value<'a>> = match section.optional("values") {
+    let values: Vec<AxisValue<'a>> = match section.optional("values") {
         Some(list) => listed(&section, &list)?,
         None => section
             .entries()
@@ -83,14 +82,14 @@ fn axis<'a>(entry: &Entry<'a>) -> Result<Axis<'a>, Mistake> {
     if values.is_empty() {
         return Err(entry.mistake("has no values: nothing would run"));
     }
-    Ok(Axis {
+    Ok(MatrixAxis {
         name: entry.key,
         values,
     })
 }
 
-/// An axis that gives one setting, or several alike, each of a list of values.
-fn listed<'a>(section: &Section<'a>, list: &Entry<'a>) -> Result<Vec<Value<'a>>, Mistake> {
+/// An axis that sets one path, or several alike, to each of a list of values.
+fn listed<'a>(section: &Section<'a>, list: &KeyValue<'a>) -> Result<Vec<AxisValue<'a>>, Mistake> {
     section.allow_only(&["set", "values"]);
     let set = section.required("set", "name the setting that takes the values, or several")?;
     let paths = match set.string() {
@@ -101,8 +100,8 @@ fn listed<'a>(section: &Section<'a>, list: &Entry<'a>) -> Result<Vec<Value<'a>>,
             .map(|path| path.string().map(str::to_string))
             .collect::<Result<_, _>>()?,
     };
-    let value = |value: Entry<'a>| {
-        Ok(Value {
+    let value = |value: KeyValue<'a>| {
+        Ok(AxisValue {
             name: value.scalar()?,
             seeds: None,
             settings: Settings::Each {
@@ -115,11 +114,11 @@ fn listed<'a>(section: &Section<'a>, list: &Entry<'a>) -> Result<Vec<Value<'a>>,
 }
 
 /// A value with a table of its own.
-fn tabled<'a>(entry: &Entry<'a>) -> Result<Value<'a>, Mistake> {
+fn tabled<'a>(entry: &KeyValue<'a>) -> Result<AxisValue<'a>, Mistake> {
     let section = entry.section()?;
     section.allow_only(&["set", "seeds"]);
-    let seeds = section.optional("seeds").map(|entry| rows::seeds(&entry));
-    Ok(Value {
+    let seeds = section.optional("seeds").map(|entry| seeds(&entry));
+    Ok(AxisValue {
         name: entry.key.to_string(),
         seeds: seeds.transpose()?,
         settings: Settings::Table(section.optional("set")),
@@ -127,40 +126,51 @@ fn tabled<'a>(entry: &Entry<'a>) -> Result<Value<'a>, Mistake> {
 }
 
 fn row(
-    label: &Entry<'_>,
+    label: &KeyValue<'_>,
     template: &str,
-    axes: &[Axis<'_>],
-    cell: &[&Value<'_>],
+    axes: &[MatrixAxis<'_>],
+    cell: &[&AxisValue<'_>],
     base: &Setup,
     seeds: u32,
 ) -> Result<Row, Mistake> {
     let mut setup = base.clone();
+    let mut made = Vec::new();
     let mut name = template.to_string();
     for (axis, value) in axes.iter().zip(cell) {
         name = name.replace(&format!("{{{}}}", axis.name), &value.name);
         match &value.settings {
-            Settings::Table(Some(set)) => rows::apply(&mut setup, set)?,
+            Settings::Table(Some(set)) => apply_set(&mut setup, &mut made, set)?,
             Settings::Table(None) => {}
             Settings::Each { paths, value } => {
                 for path in paths {
-                    apply(value, |text| setup.set(path, text))?;
+                    apply(value, |text| {
+                        made.push((path.clone(), text.to_string()));
+                        setup.set(path, text)
+                    })?;
                 }
             }
         }
     }
-    // What is wrong with all rows has been found before.
+    // A mistake of all rows has been found before.
     if base.validate().is_ok() {
         setup
             .validate()
             .map_err(|error| label.mistake(format!("row `{name}`: {error}")))?;
     }
     let own = cell.iter().filter_map(|value| value.seeds).max();
-    Ok(rows::plain(name, setup, own.unwrap_or(seeds)))
+    Ok(Row {
+        own: made,
+        ..plain_row(name, setup, own.unwrap_or(seeds))
+    })
 }
 
-/// A template must name every axis, or rows would be called the same, and
-/// nothing else in braces.
-fn check_template(label: &Entry<'_>, template: &str, axes: &[Axis<'_>]) -> Result<(), Mistake> {
+/// Refuses a template that does not name every axis, so that rows would have the
+/// same label, or that has other names in braces.
+fn check_template(
+    label: &KeyValue<'_>,
+    template: &str,
+    axes: &[MatrixAxis<'_>],
+) -> Result<(), Mistake> {
     for axis in axes {
         if !template.contains(&format!("{{{}}}", axis.name)) {
             return Err(label.mistake(format!(

@@ -1,13 +1,14 @@
 //! Reading an experiment file.
 //!
-//! Rule: nothing is skipped and nothing is guessed. A key that no one knows, a
-//! host that no link reaches, a row that contradicts itself: each is refused at
-//! its own line. What names and values are legal is asked of `setup.rs`.
+//! Rule: nothing is skipped and nothing is guessed. An unknown key, a host that no
+//! link reaches, a row that contradicts itself: each is refused at its own line.
+//! Legal names and values are known to `setup`.
 
 use std::cell::RefCell;
 
 use fullpipe::presets;
 
+mod common;
 mod flows;
 mod matrix;
 mod rows;
@@ -16,19 +17,41 @@ mod topology;
 pub(crate) use rows::ROW_KEYS;
 
 use super::{
-    Experiment,
     link::LinkPlan,
-    setting::SettingError,
+    model::Experiment,
     setup::{self, HostPlan, Setup},
 };
 use crate::{
-    document::{Entry, Section, Source, hint},
-    measured::Quantity,
+    document::{KeyValue, Section, Source},
     mistake::Mistake,
 };
+use common::{Taken, apply, check_name, host_named, quantity, seeds, text};
 
-/// Reads the whole file, to its end where that makes sense.
-pub(super) fn experiment(name: &str, file: &str, text: &str) -> Result<Experiment, Vec<Mistake>> {
+impl Experiment {
+    /// Reads an experiment from a file's text.
+    ///
+    /// `name` is what the experiment is called, `file` what mistakes are
+    /// reported under.
+    ///
+    /// # Errors
+    /// The first mistake, with its line and column.
+    pub fn parse(name: &str, file: &str, text: &str) -> Result<Self, Mistake> {
+        Self::check(name, file, text).map_err(|mut mistakes| mistakes.swap_remove(0))
+    }
+
+    /// Reads an experiment as [`parse`](Self::parse) does, and collects every
+    /// mistake.
+    ///
+    /// # Errors
+    /// Every mistake, at least one, in the order of the file; what the whole file
+    /// lacks comes last. Parts that depend on a refused one are not judged.
+    pub fn check(name: &str, file: &str, text: &str) -> Result<Self, Vec<Mistake>> {
+        experiment(name, file, text)
+    }
+}
+
+/// Reads the whole file, past its mistakes where that makes sense.
+fn experiment(name: &str, file: &str, text: &str) -> Result<Experiment, Vec<Mistake>> {
     let found = RefCell::new(Vec::new());
     let source = Source {
         name: file,
@@ -38,7 +61,7 @@ pub(super) fn experiment(name: &str, file: &str, text: &str) -> Result<Experimen
     let read = whole(name, source).map_err(|last| source.found(last));
     let mut mistakes = found.into_inner();
     drop_misspelled(&mut mistakes);
-    // What the whole file lacks has no place in it, and comes behind what has.
+    // A mistake without a place in the file comes last.
     let lacks = |at: &Mistake| at.what.starts_with("is missing") && !at.key.contains('.');
     mistakes.sort_by_key(|mistake| (lacks(mistake), mistake.line, mistake.column));
     // The cells of a matrix make the same mistake each.
@@ -49,7 +72,7 @@ pub(super) fn experiment(name: &str, file: &str, text: &str) -> Result<Experimen
     }
 }
 
-/// What is missing because its name is misspelled is one mistake, not two.
+/// Drops "is missing" for a key that is there and misspelled.
 fn drop_misspelled(mistakes: &mut Vec<Mistake>) {
     let parent = |key: &str| key.rsplit_once('.').map(|(parent, _)| parent.to_string());
     let misspelled: Vec<_> = mistakes
@@ -67,7 +90,7 @@ fn drop_misspelled(mistakes: &mut Vec<Mistake>) {
     });
 }
 
-/// `None` when something was wrong that the rest depends on.
+/// `None` when something was refused that the rest depends on.
 fn whole(name: &str, source: Source<'_>) -> Result<Option<Experiment>, Mistake> {
     let document = source.parse()?;
     let top = Section::top(source, &document);
@@ -78,8 +101,8 @@ fn whole(name: &str, source: Source<'_>) -> Result<Option<Experiment>, Mistake> 
     let source = top.keep(optional.transpose()).flatten();
     let columns = top.optional("columns").map(|entry| columns(&entry));
     let columns = top.keep(columns.transpose()).flatten().unwrap_or_default();
-    let seeds = top.optional("seeds").map(|entry| rows::seeds(&entry));
-    let seeds = top.keep(seeds.transpose()).flatten().unwrap_or(1);
+    let given = top.optional("seeds").map(|entry| seeds(&entry));
+    let seeds = top.keep(given.transpose()).flatten().unwrap_or(1);
     let Some(base) = setup(&top)? else {
         return Ok(None);
     };
@@ -93,7 +116,7 @@ fn whole(name: &str, source: Source<'_>) -> Result<Option<Experiment>, Mistake> 
     }))
 }
 
-/// What all rows start from; `None` when a part of it is missing.
+/// The setup that all rows start from; `None` when a part of it is missing.
 fn setup(top: &Section<'_>) -> Result<Option<Setup>, Mistake> {
     let hosts = top.required("hosts", "give each host a table, such as [hosts.client]");
     let hosts = top.keep(hosts.and_then(|entry| entry.section()));
@@ -139,45 +162,29 @@ fn setup(top: &Section<'_>) -> Result<Option<Setup>, Mistake> {
     Ok(Some(base))
 }
 
-/// What may stand at the top of a file.
+/// Keys at the top of a file.
 pub(crate) const TOP_KEYS: &[&str] = &[
     "title", "source", "columns", "seeds", "hosts", "switches", "links", "workload", "flows",
     "subject", "peers", "matrix", "rows",
 ];
 
-/// Names that are given, and so cannot be given again.
-struct Taken<'a> {
-    hosts: &'a [HostPlan],
-    switches: &'a [String],
-    links: &'a [LinkPlan],
-}
-
-fn columns(entry: &Entry<'_>) -> Result<Vec<&'static str>, Mistake> {
+fn columns(entry: &KeyValue<'_>) -> Result<Vec<&'static str>, Mistake> {
     let list = entry.list()?;
     list.iter()
         .map(|name| quantity(name, name.string()?))
         .collect()
 }
 
-/// The quantity called `name`, which stands at `entry`.
-fn quantity(entry: &Entry<'_>, name: &str) -> Result<&'static str, Mistake> {
-    let known = Quantity::ALL.iter().map(|quantity| quantity.name);
-    known
-        .clone()
-        .find(|known| *known == name)
-        .ok_or_else(|| entry.mistake(format!("unknown quantity `{name}`; {}", hint(name, known))))
-}
-
-/// `None` when a host is missing, because it was refused.
+/// The hosts; `None` when one was refused.
 fn read_hosts(section: &Section<'_>) -> Option<Vec<HostPlan>> {
     let hosts = section.entries();
     let hosts = hosts.iter().map(|entry| section.keep(host(entry)));
-    // All of them are read before the first that is missing counts.
+    // All hosts are read, so that the mistakes of each are found.
     let hosts: Vec<_> = hosts.collect();
     hosts.into_iter().collect()
 }
 
-fn host(entry: &Entry<'_>) -> Result<HostPlan, Mistake> {
+fn host(entry: &KeyValue<'_>) -> Result<HostPlan, Mistake> {
     check_name(entry, entry.key, "host")?;
     let host = entry.section()?;
     let before = host.mistakes();
@@ -218,7 +225,7 @@ fn host(entry: &Entry<'_>) -> Result<HostPlan, Mistake> {
     Ok(plan)
 }
 
-/// What a host's table may have.
+/// Keys of a host's table.
 pub(crate) const HOST_KEYS: &[&str] = &[
     "preset",
     setup::DEVICE_QUEUE,
@@ -228,7 +235,7 @@ pub(crate) const HOST_KEYS: &[&str] = &[
     "set",
 ];
 
-/// `None` when a link is missing, because it was refused.
+/// The links; `None` when one was refused.
 fn read_links(
     section: &Section<'_>,
     hosts: &[HostPlan],
@@ -243,7 +250,7 @@ fn read_links(
 }
 
 fn link(
-    entry: &Entry<'_>,
+    entry: &KeyValue<'_>,
     hosts: &[HostPlan],
     switches: &[String],
     links: &[LinkPlan],
@@ -274,64 +281,8 @@ fn link(
         link.keep::<()>(Err(rtt.key_mistake(what)));
     }
     if let Some(why) = plan.contradiction().filter(|_| link.mistakes() == before) {
-        // It stays: what else is said of it can be judged.
+        // The link is kept, because the rest of the file refers to it.
         link.keep::<()>(Err(entry.key_mistake(why)));
     }
     Ok(plan)
-}
-
-fn host_named(entry: &Entry<'_>, hosts: &[HostPlan]) -> Result<usize, Mistake> {
-    let name = entry.string()?;
-    hosts
-        .iter()
-        .position(|host| host.name == name)
-        .ok_or_else(|| {
-            let known = hosts.iter().map(|host| host.name.as_str());
-            entry.mistake(SettingError::unknown("host", name, known))
-        })
-}
-
-/// A host's or link's name is the first part of a path, so it must be free of
-/// what paths are made of, and of the words that start other paths.
-fn check_name(entry: &Entry<'_>, name: &str, what: &str) -> Result<(), Mistake> {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    if name.is_empty() || !name.bytes().all(plain) {
-        return Err(entry.key_mistake(format!(
-            "`{name}` is no name for a {what}: use letters, digits, `-` and `_`"
-        )));
-    }
-    if [setup::LINK, setup::WORKLOAD, setup::DEVICE_QUEUE].contains(&name)
-        || setup::is_knob_group(name)
-    {
-        return Err(entry.key_mistake(format!(
-            "a {what} cannot be called `{name}`: settings of that name mean something else"
-        )));
-    }
-    Ok(())
-}
-
-/// A non-empty string of one line.
-fn text(entry: &Entry<'_>) -> Result<String, Mistake> {
-    let text = entry.string()?.trim();
-    if text.is_empty() || text.contains('\n') {
-        return Err(entry.mistake("must be one line of text"));
-    }
-    Ok(text.to_string())
-}
-
-/// Gives the text of `entry` to `set`.
-fn apply(
-    entry: &Entry<'_>,
-    set: impl FnOnce(&str) -> Result<(), SettingError>,
-) -> Result<(), Mistake> {
-    set(&entry.scalar()?).map_err(|error| refused(entry, error))
-}
-
-/// A refused setting, at its key when the name is wrong, else at its value.
-fn refused(entry: &Entry<'_>, error: SettingError) -> Mistake {
-    if error.is_about_the_name() {
-        entry.key_mistake(error.what())
-    } else {
-        entry.mistake(error.what())
-    }
 }

@@ -1,21 +1,24 @@
-//! The rows: those of the matrix, then those written one by one, and what
-//! sources and peers say of them.
+//! The rows, those of the matrix first, with published figures and peers'.
 //!
-//! Rule: a row is a copy of the experiment with its own settings made, checked
-//! where it is written.
+//! Rule: a row is a copy of the experiment with its own settings made. It is checked
+//! at its own line.
 
 use super::{
-    super::{Peer, Published, Row, setup::Setup},
-    matrix, quantity, text,
+    super::{
+        model::Row,
+        published::{Peer, Published},
+        setup::Setup,
+    },
+    common::{apply_set, plain_row, quantity, seeds, text},
+    matrix,
 };
 use crate::{
-    document::{Entry, Section, hint},
+    document::{KeyValue, Section, hint},
     measured::Quantity,
     mistake::Mistake,
 };
 
-/// All rows of the file, at least one. `seeds` is how many a row has that does
-/// not say.
+/// All rows of the file, at least one. `seeds` is the default number of seeds.
 pub(super) fn all(top: &Section<'_>, base: &Setup, seeds: u32) -> Result<Vec<Row>, Mistake> {
     let matrix = top.optional("matrix");
     let mut rows = match &matrix {
@@ -37,7 +40,7 @@ pub(super) fn all(top: &Section<'_>, base: &Setup, seeds: u32) -> Result<Vec<Row
         }
     }
     if let Some(entry) = top.optional("peers") {
-        // A row that was refused is missing, and so would be its label.
+        // The label of a refused row would be missing.
         if top.mistakes() == 0 {
             peers(&entry.section()?, &mut rows)?;
         }
@@ -45,40 +48,7 @@ pub(super) fn all(top: &Section<'_>, base: &Setup, seeds: u32) -> Result<Vec<Row
     Ok(rows)
 }
 
-/// A row like `base`, without anything that a source says of it.
-pub(super) fn plain(label: String, setup: Setup, seeds: u32) -> Row {
-    Row {
-        label,
-        point: Vec::new(),
-        setup,
-        seeds,
-        published: Published::default(),
-        peers: Vec::new(),
-        fitted: Vec::new(),
-        baseline: false,
-        note: None,
-    }
-}
-
-/// Makes the settings in `entry`, a table called `set`.
-pub(super) fn apply(setup: &mut Setup, entry: &Entry<'_>) -> Result<(), Mistake> {
-    let section = entry.section()?;
-    for leaf in section.leaves() {
-        section.keep(super::apply(&leaf, |text| setup.set(&leaf.path, text)));
-    }
-    Ok(())
-}
-
-/// A number of seeds.
-pub(super) fn seeds(entry: &Entry<'_>) -> Result<u32, Mistake> {
-    let seeds = entry.number()?;
-    if (1.0..=1_000.0).contains(&seeds) && seeds.fract() == 0.0 {
-        return Ok(seeds as u32);
-    }
-    Err(entry.mistake("must be a number of seeds, 1 to 1000"))
-}
-
-/// What a row may have.
+/// Keys of a row.
 pub(crate) const ROW_KEYS: &[&str] = &[
     "label",
     "set",
@@ -89,7 +59,7 @@ pub(crate) const ROW_KEYS: &[&str] = &[
     "note",
 ];
 
-fn one(entry: &Entry<'_>, base: &Setup, given: u32, before: &[Row]) -> Result<Row, Mistake> {
+fn one(entry: &KeyValue<'_>, base: &Setup, given: u32, before: &[Row]) -> Result<Row, Mistake> {
     let section = entry.section()?;
     section.allow_only(ROW_KEYS);
     let label = section.required("label", "say what the line is called")?;
@@ -100,11 +70,12 @@ fn one(entry: &Entry<'_>, base: &Setup, given: u32, before: &[Row]) -> Result<Ro
         )));
     }
     let mut setup = base.clone();
+    let mut own = Vec::new();
     let found = section.mistakes();
     if let Some(set) = section.optional("set") {
-        apply(&mut setup, &set)?;
+        apply_set(&mut setup, &mut own, &set)?;
     }
-    // What is wrong with all rows has been found before.
+    // A mistake of all rows has been found before.
     if section.mistakes() == found && base.validate().is_ok() {
         let valid = setup.validate();
         section.keep(valid.map_err(|error| label.mistake(format!("row `{label_text}`: {error}"))));
@@ -135,15 +106,16 @@ fn one(entry: &Entry<'_>, base: &Setup, given: u32, before: &[Row]) -> Result<Ro
     };
     let note = section.optional("note").map(|entry| text(&entry));
     Ok(Row {
+        own,
         published,
         fitted,
         baseline,
         note: note.transpose()?,
-        ..plain(label_text, setup, seeds)
+        ..plain_row(label_text, setup, seeds)
     })
 }
 
-fn published(entry: &Entry<'_>) -> Result<Published, Mistake> {
+fn published(entry: &KeyValue<'_>) -> Result<Published, Mistake> {
     let mut published = Published::default();
     for figure in entry.section()?.entries() {
         if figure.key == "outcome" {
@@ -171,7 +143,7 @@ fn peers(section: &Section<'_>, rows: &mut [Row]) -> Result<(), Mistake> {
                 let Some(row) = rows.iter_mut().find(|row| row.label == figure.key) else {
                     let labels = rows.iter().map(|row| row.label.as_str());
                     let hint = hint(figure.key, labels);
-                    return Err(figure.key_mistake(format!("no row is called so; {hint}")));
+                    return Err(figure.key_mistake(format!("no row has this label; {hint}")));
                 };
                 let place = row.peers.iter().position(|known| known.name == peer.key);
                 let place = place.unwrap_or_else(|| {

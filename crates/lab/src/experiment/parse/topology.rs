@@ -1,8 +1,8 @@
-//! Switches, and what joins what.
+//! Switches, and the topology of links.
 //!
-//! Rule: links, hosts and switches make trees. A host has one interface and so
-//! one link; a circle would carry frames round for ever; a host that no flow
-//! reaches is a slip.
+//! Rule: links, hosts and switches form trees, because a circle would carry frames
+//! round for ever. A host has one interface and so one link. A host without a flow
+//! is refused as a slip.
 
 use super::{
     super::{
@@ -10,15 +10,15 @@ use super::{
         setting::SettingError,
         setup::{HostPlan, Setup},
     },
-    check_name,
+    common::check_name,
 };
 use crate::{
-    document::{Entry, Section},
+    document::{KeyValue, Section},
     mistake::Mistake,
 };
 
 /// The names of the switches.
-pub(super) fn switches(entry: &Entry<'_>, hosts: &[HostPlan]) -> Result<Vec<String>, Mistake> {
+pub(super) fn switches(entry: &KeyValue<'_>, hosts: &[HostPlan]) -> Result<Vec<String>, Mistake> {
     let mut switches: Vec<String> = Vec::new();
     for entry in entry.list()? {
         let name = entry.string()?;
@@ -38,9 +38,9 @@ pub(super) fn switches(entry: &Entry<'_>, hosts: &[HostPlan]) -> Result<Vec<Stri
     Ok(switches)
 }
 
-/// What the two ends of a link are plugged into.
+/// Hosts or switches at the two ends of a link.
 pub(super) fn ends(
-    between: &Entry<'_>,
+    between: &KeyValue<'_>,
     hosts: &[HostPlan],
     switches: &[String],
 ) -> Result<[Place; 2], Mistake> {
@@ -61,7 +61,7 @@ pub(super) fn ends(
     Ok(places)
 }
 
-fn place(entry: &Entry<'_>, hosts: &[HostPlan], switches: &[String]) -> Result<Place, Mistake> {
+fn place(entry: &KeyValue<'_>, hosts: &[HostPlan], switches: &[String]) -> Result<Place, Mistake> {
     let name = entry.string()?;
     let host = hosts.iter().position(|host| host.name == name);
     let switch = switches.iter().position(|switch| switch == name);
@@ -86,9 +86,9 @@ fn name_of(place: Place, hosts: &[HostPlan], switches: &[String]) -> String {
     }
 }
 
-/// Refuses a link that cannot be there beside those there are.
+/// Refuses a link that contradicts those before it.
 pub(super) fn check_link(
-    between: &Entry<'_>,
+    between: &KeyValue<'_>,
     name: &str,
     ends: [Place; 2],
     links: &[LinkPlan],
@@ -137,7 +137,8 @@ fn is_joined(from: Place, to: Place, links: &[LinkPlan]) -> bool {
     reached.contains(&to)
 }
 
-/// Every host must take part, and every flow needs a way.
+/// Refuses a host without a flow, a switch without a link, and a flow without a
+/// route.
 pub(super) fn check_flows(top: &Section<'_>, setup: &Setup) -> Result<(), Mistake> {
     let entry_of = |path: &[&str]| {
         let (last, tables) = path.split_last()?;
@@ -148,7 +149,8 @@ pub(super) fn check_flows(top: &Section<'_>, setup: &Setup) -> Result<(), Mistak
         section.optional(last)
     };
     for (place, host) in setup.hosts.iter().enumerate() {
-        let takes_part = |flow: &super::super::FlowPlan| [flow.from, flow.to].contains(&place);
+        let takes_part =
+            |flow: &super::super::flow::FlowPlan| [flow.from, flow.to].contains(&place);
         if !setup.flows.iter().any(takes_part) {
             let what = format!(
                 "neither sends nor receives: take it out, or let a flow use `{}`",

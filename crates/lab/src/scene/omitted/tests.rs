@@ -1,4 +1,6 @@
-//! What is left out changes nothing but what is measured.
+//! Omitting the beginning changes the measurement and nothing else.
+
+use std::ops::ControlFlow;
 
 use crate::{Experiment, Report, RunOptions, run, scene::Scene, watch::Watch};
 
@@ -38,7 +40,7 @@ fn without_slow_start_a_path_is_full_and_every_account_is_of_the_rest() {
         later.data_segments, all.data_segments,
         "counted from the start"
     );
-    // The last frame is on its way for 50 ms.
+    // The last frame is in flight for 50 ms.
     let idle = |row: &crate::Measured| (1.0 - row.link_busy_share) * row.elapsed_s;
     assert!(
         idle(all) > 0.2 && (0.049..0.052).contains(&idle(later)),
@@ -69,7 +71,8 @@ rows = [{ label = "row" }]
 "#;
     let experiment = Experiment::parse("t", "t.toml", text).unwrap();
     let mut scene = Scene::new(&experiment.rows[0].setup, 1, false, Watch::NONE);
-    let played = scene.play(&|_share| ()).unwrap();
+    let played = scene.play(&|_share| ControlFlow::Continue(())).unwrap();
+    let played = played.expect("nothing breaks the run");
     let measured = &played.measured;
     let segments = measured.delivered_bytes / measured.segment_bytes;
     let counted = measured.data_segments as f64 * played.activity.text_share;

@@ -1,0 +1,184 @@
+//! Arguments of `fullpipe lab` and its subcommands but `advise`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use fullpipe_lab::{Columns, units::Time};
+
+use super::{
+    advice::LabAdviseArguments,
+    fail_on::FailOn,
+    values::{Setting, interval, seed, setting},
+};
+
+/// List experiments, run them in virtual time, explain them
+///
+/// Without a subcommand it lists the experiments: those of the checkout you are
+/// in, and those built in.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    fullpipe lab                       list the experiments\n  \
+    fullpipe lab run nuttx             published figures beside ours\n  \
+    fullpipe lab run --all --json      everything, for programs\n  \
+    fullpipe lab advise nuttx          the knobs to change, one after the other\n  \
+    fullpipe lab new mine              write a file to start from: mine.toml\n  \
+    fullpipe lab check mine.toml       every mistake in it\n  \
+    fullpipe lab attacks               the cost of attacks on a host")]
+pub struct LabArguments {
+    #[command(subcommand)]
+    pub action: Option<LabAction>,
+}
+
+/// Subcommands of the lab.
+#[derive(Debug, Subcommand)]
+pub enum LabAction {
+    Run(Box<LabRunArguments>),
+    Advise(LabAdviseArguments),
+    New(LabNewArguments),
+    Check(LabCheckArguments),
+    Schema(LabSchemaArguments),
+    Attacks(LabAttacksArguments),
+}
+
+/// Write an experiment to start from, NAME.toml, with a comment on each line
+///
+/// The file runs unchanged. A file that exists is never overwritten.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    fullpipe lab new mine && fullpipe lab run ./mine.toml")]
+pub struct LabNewArguments {
+    /// Name of the experiment, after the folders it goes into
+    pub name: PathBuf,
+}
+
+/// Print every mistake in experiment files, without running them
+///
+/// A mistake is a line FILE:LINE:COLUMN: KEY: the mistake and its remedy. Exit
+/// code: 0 without a mistake, 2 with one.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    fullpipe lab check mine.toml\n  \
+    fullpipe lab check experiments/*.toml")]
+pub struct LabCheckArguments {
+    /// Experiment, by name or file
+    #[arg(value_name = "NAME|FILE", required = true)]
+    pub experiments: Vec<String>,
+}
+
+/// Print the JSON schema of experiment files, for editors
+///
+/// An editor with a TOML language server then completes keys and marks mistakes.
+/// Name the schema in the first line of an experiment: `#:schema FILE`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    fullpipe lab schema > experiment.schema.json")]
+pub struct LabSchemaArguments {}
+
+/// Play attacks on a serving host and print the cost of each
+///
+/// Memory is counted in blocks and work in list nodes visited, so the figures
+/// are the same on every machine.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    fullpipe lab attacks\n  \
+    fullpipe lab attacks --json")]
+pub struct LabAttacksArguments {
+    /// Print a JSON array, one object an attack
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Run experiments and print published figures beside ours
+///
+/// Each row runs in virtual time and is printed as soon as it has run. The same
+/// file, seed and settings give the same output, byte for byte.
+///
+/// From 120 columns on, rows are lines of a table where the table fits.
+/// Otherwise each row is a record of a few lines.
+#[derive(Debug, Args)]
+#[command(after_help = "Settings for --set:\n  \
+    pool.blocks=64             a knob of the host under study\n  \
+    CONFIG_IOB_NBUFFERS=64     the same, by another system's name\n  \
+    peer.tcp.delayed_ack=0ms   a knob of the host `peer`\n  \
+    wifi.loss=1%               a field of the link `wifi`\n  \
+    link.rate=100mbit          a field of every link\n  \
+    workload.duration=5s       a field of every transfer\n\n\
+    Values for --sweep:\n  \
+    tcp.congestion=cubic,bbr   a list\n  \
+    tcp.send_buffer=4K..1M*2   4K, 8K, 16K, ... 1M\n  \
+    link.rtt=10ms..50ms+10ms   10ms, 20ms, ... 50ms\n\n\
+    Conditions for --fail-on:\n  \
+    stalled                    a transfer did not complete\n  \
+    dropped                    a connection was dropped\n  \
+    limit=NAME                 a verdict names this limit, such as memory\n  \
+    deviation=10%              a result is further from its published figure\n\n\
+    Exit codes:\n  \
+    0 done, 1 failed, 2 wrong request, 3 a --fail-on condition, 130 interrupted\n\n\
+    Examples:\n  \
+    fullpipe lab run nuttx\n  \
+    fullpipe lab run nuttx --set pool.blocks=12 --set link.loss=1%\n  \
+    fullpipe lab run loss --columns goodput_mbps,timeouts\n  \
+    fullpipe lab run ./mine.toml --json --seed 7\n  \
+    fullpipe lab run ./mine.toml --fail-on stalled,deviation=5%\n  \
+    fullpipe lab run nuttx --report nuttx.html\n  \
+    fullpipe lab run tso --sweep tcp.send_buffer=4K..1M*2\n  \
+    fullpipe lab run tso --events --ss 100ms --nstat\n  \
+    fullpipe lab run memory --sweep link.loss=0%,1% --output sweep.csv\n  \
+    fullpipe lab run --all --pcap captures")]
+pub struct LabRunArguments {
+    /// Experiment, by name or file
+    #[arg(value_name = "NAME|FILE", required_unless_present = "all")]
+    pub experiments: Vec<String>,
+    /// Run every experiment
+    #[arg(long, conflicts_with = "experiments")]
+    pub all: bool,
+    /// Print JSON: an object, or an array with --all or several names
+    #[arg(long)]
+    pub json: bool,
+    /// Results to show, by their names in the JSON, and `limits`
+    #[arg(long, value_name = "A,B")]
+    pub columns: Option<Columns>,
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
+    pub seed: u64,
+    /// Change a knob, a link or the transfer in every row; repeatable
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
+    pub settings: Vec<Setting>,
+    /// Run every row at each of several values; repeat it for all combinations
+    ///
+    /// The values are a list, a range that is multiplied (4K..1M*2) or added to
+    /// (10ms..50ms+10ms), or a list of both. Whatever --set takes can be swept.
+    #[arg(long = "sweep", value_name = "NAME=VALUES", value_parser = setting)]
+    pub sweeps: Vec<Setting>,
+    /// Exit with code 3 if a row meets a condition; repeatable
+    #[arg(long, value_name = "CONDITION", value_delimiter = ',')]
+    pub fail_on: Vec<FailOn>,
+    /// Write one record a row to FILE: .csv, .json or .parquet
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Print the events of each row, or write them to FILE: text, or .jsonl
+    ///
+    /// Events are writers that block and go on, packet memory that is used up,
+    /// windows that close and open, retransmission timeouts, states. Times are
+    /// virtual, of the first seed.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub events: Option<Option<PathBuf>>,
+    /// Print every connection as `ss -tinm` does, every INTERVAL of virtual time
+    #[arg(long, value_name = "INTERVAL", value_parser = interval)]
+    pub ss: Option<Time>,
+    /// Print every host's counters at the end of a row, as `nstat` does
+    #[arg(long)]
+    pub nstat: bool,
+    /// Write a capture of each row to DIR/EXPERIMENT-ROW.pcapng
+    #[arg(long, value_name = "DIR")]
+    pub pcap: Option<PathBuf>,
+    /// Write a self-contained HTML page with every graph to FILE
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// Write time-sequence graphs to DIR/EXPERIMENT-ROW-CONNECTION-HOST.xpl
+    #[arg(long, value_name = "DIR")]
+    pub xplot: Option<PathBuf>,
+    /// Write every series of every connection to FILE, one value a line
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+}

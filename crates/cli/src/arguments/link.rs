@@ -1,0 +1,68 @@
+//! Arguments of `fullpipe link`.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::Args;
+use fullpipe_host::{DeviceSpec, SpecError};
+use fullpipe_perf::iperf2::options;
+
+use super::{link_flags::LinkFlags, values::seed};
+
+/// Emulate a link with delay, loss and a rate between two TAP devices
+///
+/// It makes two devices and carries frames between them in real time, as the
+/// lab's links do in virtual time. The devices may be moved into network
+/// namespaces. They are removed when it ends.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    fullpipe link --between tap:left,tap:right --rate 100mbit --delay 20ms\n  \
+    fullpipe link --between tap:left,tap:right --delay 5ms \\\n    \
+      --queue \"64 packets\" --pcap both.pcapng\n  \
+    fullpipe link --between tap:left,tap:right --loss 1% --time 60 --json\n\n\
+    Two hosts for it, while it runs:\n  \
+    ip netns add a; ip link set left netns a\n  \
+    ip -n a addr add 10.9.0.1/24 dev left; ip -n a link set left up\n  \
+    ip netns add b; ip link set right netns b\n  \
+    ip -n b addr add 10.9.0.2/24 dev right; ip -n b link set right up")]
+pub struct LinkArguments {
+    /// The two devices, such as tap:left,tap:right
+    #[arg(long, value_name = "DEVICE,DEVICE")]
+    pub between: Between,
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
+    pub seed: u64,
+    /// Seconds until it ends [default: when interrupted]
+    #[arg(short = 't', long, value_name = "SECONDS", value_parser = options::parse_seconds)]
+    pub time: Option<Duration>,
+    /// Print one JSON object at the end, and a line a second on standard error
+    #[arg(long)]
+    pub json: bool,
+    /// Write a capture of both ends to FILE
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
+    #[command(flatten)]
+    pub fields: LinkFlags,
+}
+
+/// The two devices at the ends of a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Between(pub [DeviceSpec; 2]);
+
+impl std::str::FromStr for Between {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (first, second) = text
+            .split_once(',')
+            .ok_or("expected two devices such as tap:left,tap:right")?;
+        let device = |text: &str| text.parse().map_err(|error: SpecError| error.to_string());
+        let ends: [DeviceSpec; 2] = [device(first)?, device(second)?];
+        if ends[0].name == ends[1].name {
+            return Err(format!("both ends are called {}", ends[0].name));
+        }
+        if ends[0].kind.medium() != ends[1].kind.medium() {
+            return Err("a link is between two TAP or two TUN devices".to_string());
+        }
+        Ok(Self(ends))
+    }
+}

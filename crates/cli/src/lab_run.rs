@@ -1,0 +1,226 @@
+//! `fullpipe lab run`: runs experiments and prints each row as it is done.
+//!
+//! Rule: a wrong request is refused before the first run, so a mistake in the
+//! third experiment does not cost the time of the first two. Captures are left
+//! behind only by runs that came to their end. Ctrl-C ends the run and keeps the
+//! rows that are printed.
+
+use std::{cell::RefCell, env, fs, ops::ControlFlow, path::Path};
+
+use fullpipe_lab::{
+    Axis, Experiment, Outline, Report, RowReport, RunError, RunOptions, TablePrinter, Watch,
+    catalogue::{self, Found},
+    json_array,
+    layout::Tone,
+    run_by_row,
+    watch::watched_text,
+};
+use fullpipe_perf::Stop;
+
+use crate::{
+    arguments::{LabRunArguments, Setting},
+    experiments::{refused, with_settings},
+    failure::Failure,
+    files::{Output, Pictures},
+    output::{Terminal, print},
+    progress::Progress,
+};
+
+/// Runs the subcommand.
+pub fn run(arguments: &LabRunArguments, terminal: &Terminal) -> Result<(), Failure> {
+    let here = env::current_dir()?;
+    let found = chosen(arguments, &here)?;
+    let experiments = found
+        .iter()
+        .map(|found| prepared(found, arguments))
+        .collect::<Result<Vec<_>, _>>()?;
+    let captures = arguments
+        .pcap
+        .as_deref()
+        .map(CaptureFolder::create)
+        .transpose()?;
+    let mut batch = Batch {
+        arguments,
+        terminal,
+        stop: Stop::on_interrupt()?,
+        captures: captures.as_ref().map(|folder| folder.path),
+        pictures: Pictures::new(arguments, &experiments)?,
+        output: Output::new(arguments, &experiments)?,
+        count: experiments.len(),
+        met: 0,
+        reports: Vec::new(),
+    };
+    let ran = experiments
+        .iter()
+        .enumerate()
+        .try_for_each(|(place, experiment)| batch.run(place, experiment));
+    // The reports of whole experiments are printed even when a later one failed.
+    if arguments.json && (ran.is_ok() || !batch.reports.is_empty()) {
+        match batch.reports.as_slice() {
+            [report] if batch.count == 1 && !arguments.all => print(&report.json())?,
+            reports => print(&json_array(reports))?,
+        }
+    }
+    ran?;
+    match batch.met {
+        0 => Ok(()),
+        _ => Err(Failure::ConditionMet),
+    }
+}
+
+/// Experiments that are run one after the other.
+struct Batch<'a> {
+    arguments: &'a LabRunArguments,
+    terminal: &'a Terminal,
+    stop: Stop,
+    captures: Option<&'a Path>,
+    pictures: Pictures<'a>,
+    output: Output<'a>,
+    /// Experiments.
+    count: usize,
+    /// Rows that met a condition of `--fail-on`.
+    met: usize,
+    /// Results that are printed as JSON at the end.
+    reports: Vec<Report>,
+}
+
+impl Batch<'_> {
+    fn run(&mut self, place: usize, experiment: &Experiment) -> Result<(), Failure> {
+        let arguments = self.arguments;
+        let overrides: Vec<_> = arguments.settings.iter().map(Setting::to_string).collect();
+        let layout = self.terminal.layout;
+        let outline = Outline::of(experiment, &overrides);
+        let printer = TablePrinter::new(outline, layout, arguments.columns.as_ref());
+        let mut name = experiment.name.clone();
+        if self.count > 1 {
+            name = format!("{}/{} {name}", place + 1, self.count);
+        }
+        let titles = experiment.rows.iter().map(|row| row.title()).collect();
+        let progress = Progress::new(self.terminal, &name, titles);
+        let cancel = || self.stop.is_raised();
+        let options = RunOptions {
+            seed: arguments.seed,
+            observe: self.pictures.are_wanted(),
+            watch: Watch {
+                events: arguments.events.is_some(),
+                sockets: arguments.ss,
+                counters: arguments.nstat,
+            },
+            captures: self.captures,
+            progress: &|row, share| progress.advance(row, share),
+            cancel: Some(&cancel),
+        };
+        let show = |text: &str| match arguments.json {
+            true => Ok(()),
+            false => progress.suspended(|| print(text)),
+        };
+        if place > 0 {
+            show("\n")?;
+        }
+        show(&printer.head())?;
+        let (mut printed, mut met) = (0, 0);
+        let failed = RefCell::new(None);
+        let ran = run_by_row(experiment, &options, &mut |row| {
+            met += progress.suspended(|| self.complain(experiment, row));
+            printed += 1;
+            match show(&printer.row(row)) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(failure) => {
+                    *failed.borrow_mut() = Some(failure);
+                    ControlFlow::Break(())
+                }
+            }
+        });
+        drop(progress);
+        if let Some(failure) = failed.into_inner() {
+            return Err(failure);
+        }
+        let mut report = ran.map_err(|error| match error {
+            RunError::Interrupted => Failure::Interrupted(format!(
+                "{printed} of {} rows of {} are done",
+                experiment.rows.len(),
+                experiment.name
+            )),
+            RunError::World { .. } | RunError::Capture { .. } => {
+                Failure::failed(format!("{}: {error}", experiment.name))
+            }
+        })?;
+        report.overrides = overrides;
+        self.met += met;
+        self.pictures.write(&mut report)?;
+        self.output.write(&mut report)?;
+        if arguments.json {
+            self.reports.push(report);
+            return Ok(());
+        }
+        print(&printer.tail(&report.rows))?;
+        print(&watched_text(&report))
+    }
+
+    /// Prints each condition of `--fail-on` that the row meets. Returns their
+    /// number.
+    fn complain(&self, experiment: &Experiment, row: &RowReport) -> usize {
+        let mut met = 0;
+        for condition in &self.arguments.fail_on {
+            if let Some(what) = condition.met_by(row) {
+                met += 1;
+                let key = self.terminal.errors().paint(Tone::Bad, "failed:");
+                let (name, title) = (&experiment.name, row.title());
+                eprintln!("{key} {name}, row `{title}`: {what} (--fail-on {condition})");
+            }
+        }
+        met
+    }
+}
+
+fn chosen(arguments: &LabRunArguments, here: &Path) -> Result<Vec<Found>, Failure> {
+    if arguments.all {
+        return catalogue::all(here).map_err(refused);
+    }
+    arguments
+        .experiments
+        .iter()
+        .map(|name| catalogue::find(name, here).map_err(refused))
+        .collect()
+}
+
+/// The experiment with the command line's settings, and its rows at every point
+/// of a sweep.
+fn prepared(found: &Found, arguments: &LabRunArguments) -> Result<Experiment, Failure> {
+    let mut experiment = with_settings(found, &arguments.settings)?;
+    let axes: Vec<_> = arguments
+        .sweeps
+        .iter()
+        .map(|Setting { name, value }| Axis::parse(name, value))
+        .collect::<Result<_, _>>()
+        .map_err(|error| Failure::usage(format!("--sweep: {error}")))?;
+    experiment
+        .sweep(&axes)
+        .map_err(|error| Failure::usage(format!("--sweep: {error}")))?;
+    Ok(experiment)
+}
+
+/// The folder for captures. It is removed at the end if it was made here and is
+/// empty.
+struct CaptureFolder<'a> {
+    path: &'a Path,
+    made: bool,
+}
+
+impl<'a> CaptureFolder<'a> {
+    fn create(path: &'a Path) -> Result<Self, Failure> {
+        let made = !path.exists();
+        fs::create_dir_all(path)
+            .map_err(|error| Failure::failed(format!("--pcap {}: {error}", path.display())))?;
+        Ok(Self { path, made })
+    }
+}
+
+impl Drop for CaptureFolder<'_> {
+    fn drop(&mut self) {
+        if self.made {
+            // Fails where the folder holds captures, and must.
+            let _ = fs::remove_dir(self.path);
+        }
+    }
+}

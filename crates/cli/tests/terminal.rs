@@ -1,0 +1,156 @@
+//! Output of `lab run` on terminals and in pipes: width, colour, labels, rows that
+//! are printed as they are done, and conditions that fail a run.
+//!
+//! Rule: the program is run and nothing of it is linked.
+
+use std::{
+    env, fs,
+    io::{BufRead, BufReader, Read},
+    path::PathBuf,
+    process::{Command, Output, Stdio},
+};
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fullpipe"));
+    command
+        .args(arguments)
+        .current_dir(env!("CARGO_MANIFEST_DIR"));
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    command(arguments).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// Arguments of a short run of `nuttx`, then `more`.
+fn nuttx<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [
+        &["lab", "run", "nuttx", "--set", "workload.duration=1s"][..],
+        more,
+    ]
+    .concat()
+}
+
+#[test]
+fn a_run_fits_the_width_that_is_asked_for() {
+    for width in [60, 80, 100, 140, 200] {
+        let text = stdout(&run(&nuttx(&["--width", &width.to_string()])));
+        for line in text.lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+        for label in ["36 x 196, whole writes", "unlimited buffers"] {
+            assert!(text.contains(label), "{width}: {text}");
+        }
+    }
+}
+
+#[test]
+fn chosen_columns_are_a_table_where_they_fit() {
+    let chosen = ["--columns", "goodput_mbps,timeouts", "--width", "80"];
+    let text = stdout(&run(&nuttx(&chosen)));
+    let heading = text.lines().find(|line| line.starts_with("row "));
+    let heading = heading.expect("a table has headings");
+    assert!(
+        heading.contains("Mbit/s") && heading.contains("timeouts"),
+        "{text}"
+    );
+}
+
+#[test]
+fn colour_is_off_in_a_pipe_and_on_when_asked_for() {
+    assert!(!stdout(&run(&nuttx(&[]))).contains('\x1b'));
+    let coloured = stdout(&run(&nuttx(&["--color", "always"])));
+    assert!(coloured.contains("\x1b[1;31mstalled"), "{coloured}");
+    assert!(!stdout(&run(&nuttx(&["--color", "never"]))).contains('\x1b'));
+}
+
+#[test]
+fn rows_whose_settings_were_replaced_say_so_in_their_label() {
+    let text = stdout(&run(&nuttx(&["--set", "CONFIG_IOB_NBUFFERS=24"])));
+    for label in ["128 x 196, chunked", "unlimited buffers"] {
+        let expected = format!("{label} [CONFIG_IOB_NBUFFERS=24 by --set]");
+        assert!(text.contains(&expected), "{expected} in {text}");
+    }
+    let text = stdout(&run(&nuttx(&["--set", "wifi.rate=100Mbit/s"])));
+    assert!(!text.contains("by --set]"), "no row sets the rate: {text}");
+}
+
+#[test]
+fn rates_are_read_as_people_write_them() {
+    let json = |rate: &str| {
+        let output = run(&nuttx(&["--json", "--set", &format!("wifi.rate={rate}")]));
+        assert!(output.status.success(), "{rate}: {}", stderr(&output));
+        let json: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        json["rows"].clone()
+    };
+    let expected = json("20mbit");
+    for rate in ["20mbps", "20Mbit/s", "20M", "20 Mbit/s"] {
+        assert_eq!(json(rate), expected, "{rate}");
+    }
+}
+
+#[test]
+fn a_condition_that_a_row_meets_is_exit_code_3_and_names_the_row() {
+    for (condition, line) in [
+        (
+            "stalled",
+            "failed: nuttx, row `36 x 196, whole writes`: stalled",
+        ),
+        ("limit=memory", "limited by memory (--fail-on limit=memory)"),
+        ("dropped,deviation=0%", "from its published figure"),
+    ] {
+        let output = run(&["lab", "run", "nuttx", "--fail-on", condition]);
+        assert_eq!(output.status.code(), Some(3), "{condition}");
+        assert!(stderr(&output).contains(line), "{}", stderr(&output));
+        assert!(stdout(&output).contains("unlimited buffers"), "rows go on");
+    }
+    let fine = run(&["lab", "run", "nuttx", "--fail-on", "dropped"]);
+    assert_eq!(fine.status.code(), Some(0), "{}", stderr(&fine));
+}
+
+const TWO_ROWS: &str = r#"
+title = "A row that is done and one that is not"
+hosts.near = {}
+hosts.far = {}
+links.path = { between = ["near", "far"], rate = "100mbit", delay = "1ms" }
+workload = { from = "near", to = "far", duration = "1s" }
+rows = [{ label = "first" }, { label = "second", set.workload.duration = "1000000s" }]
+"#;
+
+#[test]
+fn a_row_is_printed_when_it_is_done_and_stays_after_an_interrupt() {
+    let file: PathBuf = env::temp_dir().join(format!("fullpipe-two-{}.toml", std::process::id()));
+    fs::write(&file, TWO_ROWS).unwrap();
+    let mut child = command(&["lab", "run", file.to_str().unwrap()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    // Blocks for ever if rows were only printed at the end.
+    let measured = lines.find(|line| line.as_ref().unwrap().contains("Measured"));
+    assert!(measured.is_some(), "the first row is printed");
+    let killed = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(killed.unwrap().success());
+    let code = child.wait().unwrap().code();
+    let _ = fs::remove_file(&file);
+    let mut said = String::new();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut said)
+        .unwrap();
+    assert_eq!(code, Some(130), "{said}");
+    assert!(said.contains("interrupted: 1 of 2 rows of"), "{said}");
+}

@@ -1,0 +1,130 @@
+//! Parts that the readers of hosts, flows and rows share: names, texts, seeds,
+//! and settings that are made from a table.
+
+use super::super::{
+    link::LinkPlan,
+    model::Row,
+    published::Published,
+    setting::SettingError,
+    setup::{self, HostPlan, Setup},
+};
+use crate::{
+    document::{KeyValue, hint},
+    measured::Quantity,
+    mistake::Mistake,
+};
+
+/// Names that are taken.
+pub(super) struct Taken<'a> {
+    pub hosts: &'a [HostPlan],
+    pub switches: &'a [String],
+    pub links: &'a [LinkPlan],
+}
+
+/// The quantity called `name`, at `entry`.
+pub(super) fn quantity(entry: &KeyValue<'_>, name: &str) -> Result<&'static str, Mistake> {
+    let known = Quantity::ALL.iter().map(|quantity| quantity.name);
+    known
+        .clone()
+        .find(|known| *known == name)
+        .ok_or_else(|| entry.mistake(format!("unknown quantity `{name}`; {}", hint(name, known))))
+}
+
+/// A row without anything that a source says of it.
+pub(super) fn plain_row(label: String, setup: Setup, seeds: u32) -> Row {
+    Row {
+        label,
+        point: Vec::new(),
+        setup,
+        own: Vec::new(),
+        overridden: Vec::new(),
+        seeds,
+        published: Published::default(),
+        peers: Vec::new(),
+        fitted: Vec::new(),
+        baseline: false,
+        note: None,
+    }
+}
+
+/// Makes the settings in `entry`, a table called `set`, and notes them in `own`.
+pub(super) fn apply_set(
+    setup: &mut Setup,
+    own: &mut Vec<(String, String)>,
+    entry: &KeyValue<'_>,
+) -> Result<(), Mistake> {
+    let section = entry.section()?;
+    for leaf in section.leaves() {
+        section.keep(apply(&leaf, |text| {
+            own.push((leaf.path.clone(), text.to_string()));
+            setup.set(&leaf.path, text)
+        }));
+    }
+    Ok(())
+}
+
+/// A number of seeds.
+pub(super) fn seeds(entry: &KeyValue<'_>) -> Result<u32, Mistake> {
+    let seeds = entry.number()?;
+    if (1.0..=1_000.0).contains(&seeds) && seeds.fract() == 0.0 {
+        return Ok(seeds as u32);
+    }
+    Err(entry.mistake("must be a number of seeds, 1 to 1000"))
+}
+
+pub(super) fn host_named(entry: &KeyValue<'_>, hosts: &[HostPlan]) -> Result<usize, Mistake> {
+    let name = entry.string()?;
+    hosts
+        .iter()
+        .position(|host| host.name == name)
+        .ok_or_else(|| {
+            let known = hosts.iter().map(|host| host.name.as_str());
+            entry.mistake(SettingError::unknown("host", name, known))
+        })
+}
+
+/// Refuses a name of a host or a link that cannot be the first part of a path:
+/// one with a dot, or one that starts other paths.
+pub(super) fn check_name(entry: &KeyValue<'_>, name: &str, what: &str) -> Result<(), Mistake> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    if name.is_empty() || !name.bytes().all(plain) {
+        return Err(entry.key_mistake(format!(
+            "`{name}` is no name for a {what}: use letters, digits, `-` and `_`"
+        )));
+    }
+    if [setup::LINK, setup::WORKLOAD, setup::DEVICE_QUEUE].contains(&name)
+        || setup::is_knob_group(name)
+    {
+        return Err(entry.key_mistake(format!(
+            "a {what} cannot be called `{name}`: settings of that name mean something else"
+        )));
+    }
+    Ok(())
+}
+
+/// A non-empty string of one line.
+pub(super) fn text(entry: &KeyValue<'_>) -> Result<String, Mistake> {
+    let text = entry.string()?.trim();
+    if text.is_empty() || text.contains('\n') {
+        return Err(entry.mistake("must be one line of text"));
+    }
+    Ok(text.to_string())
+}
+
+/// Calls `set` with the text of `entry`.
+pub(super) fn apply(
+    entry: &KeyValue<'_>,
+    set: impl FnOnce(&str) -> Result<(), SettingError>,
+) -> Result<(), Mistake> {
+    set(&entry.scalar()?).map_err(|error| refused(entry, error))
+}
+
+/// The mistake of a refused setting: at its key when the name is wrong, else at
+/// its value.
+pub(super) fn refused(entry: &KeyValue<'_>, error: SettingError) -> Mistake {
+    if error.is_about_the_name() {
+        entry.key_mistake(error.what())
+    } else {
+        entry.mistake(error.what())
+    }
+}

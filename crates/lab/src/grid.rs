@@ -1,0 +1,106 @@
+//! Lines of a table: columns with two spaces between them, below headings.
+//!
+//! Rule: a column has the width it was given. A cell that is longer is refused
+//! and never cut; only the last column is not padded. Cells may have several
+//! lines.
+
+use crate::layout::{Layout, Tone, columns};
+
+const GAP: usize = 2;
+
+/// Side that cells are aligned to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Align {
+    Left,
+    Right,
+}
+
+/// A column.
+#[derive(Clone, Debug)]
+pub(crate) struct GridColumn {
+    heading: Vec<String>,
+    /// Columns of the terminal that it takes.
+    pub width: usize,
+    align: Align,
+}
+
+impl GridColumn {
+    /// A column as wide as its heading, which may have lines, and at least `width`.
+    pub fn new(heading: &[&str], width: usize, align: Align) -> Self {
+        let widest = heading.iter().map(|line| columns(line)).max().unwrap_or(0);
+        Self {
+            heading: heading.iter().map(ToString::to_string).collect(),
+            width: width.max(widest),
+            align,
+        }
+    }
+}
+
+/// A table's columns.
+pub(crate) struct Grid {
+    pub columns: Vec<GridColumn>,
+}
+
+impl Grid {
+    /// Columns of the terminal that these take together.
+    pub fn width_of(columns: &[GridColumn]) -> usize {
+        let widths: usize = columns.iter().map(|column| column.width).sum();
+        widths + GAP * columns.len().saturating_sub(1)
+    }
+
+    /// Columns of the terminal that a line takes.
+    pub fn width(&self) -> usize {
+        Self::width_of(&self.columns)
+    }
+
+    /// The headings and the rule below them.
+    pub fn head(&self, layout: Layout) -> String {
+        let most = self.columns.iter().map(|column| column.heading.len()).max();
+        let most = most.unwrap_or(0);
+        // Headings of one line stand on the last.
+        let cells: Vec<_> = self
+            .columns
+            .iter()
+            .map(|column| {
+                let missing = most - column.heading.len();
+                let above = std::iter::repeat_n(String::new(), missing);
+                let lines = column.heading.iter();
+                let painted = lines.map(|line| layout.paint(Tone::Heading, line));
+                above.chain(painted).collect()
+            })
+            .collect();
+        let rule = "\u{2500}".repeat(self.width());
+        format!("{}{rule}\n", self.lines(&cells))
+    }
+
+    /// The lines of a row; `None` where a cell is longer than its column.
+    pub fn row(&self, cells: &[Vec<String>]) -> Option<String> {
+        let mut sizes = self.columns.iter().zip(cells).flat_map(|(column, lines)| {
+            let lines = lines.iter();
+            lines.map(|line| columns(line) <= column.width)
+        });
+        sizes.all(|fits| fits).then(|| self.lines(cells))
+    }
+
+    fn lines(&self, cells: &[Vec<String>]) -> String {
+        let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+        let mut out = String::new();
+        for number in 0..height {
+            let mut line = String::new();
+            for (place, (column, lines)) in self.columns.iter().zip(cells).enumerate() {
+                let text = lines.get(number).map_or("", String::as_str);
+                let pad = " ".repeat(column.width.saturating_sub(columns(text)));
+                if place > 0 {
+                    line.push_str(&" ".repeat(GAP));
+                }
+                match column.align {
+                    Align::Left => line.push_str(&format!("{text}{pad}")),
+                    Align::Right => line.push_str(&format!("{pad}{text}")),
+                }
+            }
+            out.push_str(line.trim_end());
+            out.push('\n');
+        }
+        out
+    }
+}

@@ -1,0 +1,138 @@
+//! The parts of a report that are known before anything runs: its rows' labels,
+//! what was published of them, and the quantities that a table shows.
+//!
+//! Rule: a table is laid out from an outline alone, so its first row can be
+//! printed before the last one has run. Results are not known here.
+
+use crate::{
+    coordinate::Coordinate,
+    experiment::{Experiment, Peer, Published, is_published, peers_with, title},
+    measured::Quantity,
+    report::{Report, RowReport},
+};
+
+/// A report without its results.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outline {
+    /// The experiment's name.
+    pub experiment: String,
+    /// Its title.
+    pub title: String,
+    /// Source of the published figures.
+    pub source: Option<String>,
+    /// Settings that were given beside the file.
+    pub overrides: Vec<String>,
+    /// The rows, in the order of the file.
+    pub rows: Vec<OutlineRow>,
+    /// Quantities that the file asks for; none leaves the choice to the table.
+    columns: Vec<&'static str>,
+}
+
+/// A row without its results.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutlineRow {
+    /// The label, with the settings that replaced the row's own and the mark of
+    /// a fitted row.
+    pub label: String,
+    /// The point of a sweep that the row is at.
+    pub point: Vec<Coordinate>,
+    /// Figures of the source.
+    pub published: Published,
+    /// Figures of other stacks.
+    pub peers: Vec<Peer>,
+    /// Parameters that were fitted on this row.
+    pub fitted: Vec<String>,
+    /// Seeds that it is run with.
+    pub seeds: u32,
+    /// Goodput of the other rows is shown as a share of this row's.
+    pub baseline: bool,
+}
+
+/// The label that a table shows.
+pub(crate) fn row_label(label: &str, overridden: &[String], fitted: &[String]) -> String {
+    let label = title(label, &[], overridden);
+    match fitted {
+        [] => label,
+        [..] => format!("{label} (fitted)"),
+    }
+}
+
+impl Outline {
+    /// The outline of `experiment`, which was changed by `overrides`.
+    pub fn of(experiment: &Experiment, overrides: &[String]) -> Self {
+        let rows = experiment.rows.iter().map(|row| OutlineRow {
+            label: row_label(&row.label, &row.overridden, &row.fitted),
+            point: row.point.clone(),
+            published: row.published.clone(),
+            peers: row.peers.clone(),
+            fitted: row.fitted.clone(),
+            seeds: row.seeds,
+            baseline: row.baseline,
+        });
+        Self {
+            experiment: experiment.name.clone(),
+            title: experiment.title.clone(),
+            source: experiment.source.clone(),
+            overrides: overrides.to_vec(),
+            rows: rows.collect(),
+            columns: experiment.columns.clone(),
+        }
+    }
+
+    /// The outline of a report that is there.
+    pub fn of_report(report: &Report) -> Self {
+        let row = |row: &RowReport| OutlineRow {
+            label: row_label(&row.label, &row.overridden, &row.fitted),
+            point: row.point.clone(),
+            published: row.published.clone(),
+            peers: row.peers.clone(),
+            fitted: row.fitted.clone(),
+            seeds: row.seeds,
+            baseline: row.baseline,
+        };
+        Self {
+            experiment: report.experiment.clone(),
+            title: report.title.clone(),
+            source: report.source.clone(),
+            overrides: report.overrides.clone(),
+            rows: report.rows.iter().map(row).collect(),
+            columns: report.columns.clone(),
+        }
+    }
+
+    /// Quantities that a table shows.
+    pub fn quantities(&self) -> Vec<&'static Quantity> {
+        Quantity::shown(&self.columns, &|quantity| self.is_published(quantity))
+    }
+
+    /// Some row has a published figure for `quantity`.
+    pub fn is_published(&self, quantity: &Quantity) -> bool {
+        is_published(self.rows.iter().map(|row| &row.published), quantity)
+    }
+
+    /// Other stacks with a figure for `quantity` in some row, in their order.
+    pub fn peers_with(&self, quantity: &Quantity) -> Vec<&str> {
+        peers_with(self.rows.iter().map(|row| row.peers.as_slice()), quantity)
+    }
+
+    /// Settings that were swept, in the order they were given.
+    pub fn axes(&self) -> Vec<&str> {
+        let point = self.rows.first().map_or(&[][..], |row| &row.point);
+        point.iter().map(|at| at.path.as_str()).collect()
+    }
+
+    /// The rows are points of a sweep.
+    pub fn is_sweep(&self) -> bool {
+        self.rows.first().is_some_and(|row| !row.point.is_empty())
+    }
+
+    /// The largest number of seeds of a row.
+    pub fn most_seeds(&self) -> u32 {
+        self.rows.iter().map(|row| row.seeds).max().unwrap_or(1)
+    }
+
+    /// Some row is the one that others are compared with.
+    pub fn has_baseline(&self) -> bool {
+        self.rows.iter().any(|row| row.baseline)
+    }
+}

@@ -1,0 +1,154 @@
+//! Words that the table and the records share.
+//!
+//! Rule: a text is made for one row or for the whole report and fits any width;
+//! the layout wraps it.
+
+use crate::{
+    layout::{Layout, Tone},
+    measured::{FlowMeasured, Measured, Quantity},
+    outline::Outline,
+    report::RowReport,
+    shares::Shares,
+    units::three_digits,
+    verdict::verdict_text,
+};
+
+/// Limits shown for each end; all of them are in the JSON.
+const LIMITS_SHOWN: usize = 3;
+/// Smallest share of the time that is shown.
+const SMALLEST_SHOWN: f64 = 0.005;
+/// Connections of a flow that are listed one by one.
+const EACH_SHOWN: usize = 8;
+/// A deviation up to this share is as published.
+const CLOSE: f64 = 0.1;
+/// A deviation above this share contradicts the source.
+const FAR: f64 = 0.25;
+
+/// The lines above the rows.
+pub(super) fn head(outline: &Outline, layout: Layout) -> String {
+    let mut out = String::new();
+    let name = layout.paint(Tone::Heading, &outline.experiment);
+    let title = format!("{name} \u{2013} {}", outline.title);
+    layout.paragraph(&mut out, "", 2, &title);
+    if let Some(source) = &outline.source {
+        layout.paragraph(&mut out, "published: ", 2, source);
+    }
+    let seeds = outline.most_seeds();
+    if seeds > 1 {
+        let text = format!(
+            "Each figure is the median of up to {seeds} seeds. A range holds the middle half of them."
+        );
+        layout.paragraph(&mut out, "", 2, &text);
+    }
+    if !outline.overrides.is_empty() {
+        let changed = outline.overrides.join(", ");
+        layout.paragraph(&mut out, "changed: ", 2, &changed);
+    }
+    out
+}
+
+/// The lines that name the parameters that were fitted.
+pub(super) fn fitted(out: &mut String, outline: &Outline, layout: Layout) {
+    let rows: Vec<_> = outline
+        .rows
+        .iter()
+        .filter(|row| !row.fitted.is_empty())
+        .collect();
+    if rows.is_empty() || !outline.overrides.is_empty() {
+        return;
+    }
+    out.push('\n');
+    for row in &rows {
+        let label = row.label.trim_end_matches(" (fitted)");
+        let text = format!("`{label}`: {}", row.fitted.join(", "));
+        layout.paragraph(out, "fitted on row ", 2, &text);
+    }
+    layout.paragraph(out, "", 2, "Every other row is a prediction.");
+}
+
+/// The verdict below its row.
+pub(super) fn verdict(out: &mut String, row: &RowReport, layout: Layout) {
+    out.push_str(&verdict_text(&row.verdict.parts, layout));
+}
+
+/// The flows' shares, where there are several connections.
+pub(super) fn flows(out: &mut String, row: &RowReport, layout: Layout) {
+    let mut key = "Flows";
+    for each in &row.measured.flows {
+        layout.field(out, key, &flow(each));
+        key = "";
+    }
+}
+
+/// A flow's goodput, its share, and its connections.
+fn flow(flow: &FlowMeasured) -> String {
+    let mut each = flow.connections_mbps.clone();
+    let connections = if each.len() <= EACH_SHOWN {
+        let words: Vec<_> = each.iter().map(|goodput| three_digits(*goodput)).collect();
+        words.join(", ")
+    } else {
+        each.sort_by(f64::total_cmp);
+        let ends = [each[0], each[each.len() - 1], each[each.len() / 2]];
+        let [least, most, median] = ends.map(three_digits);
+        format!(
+            "{} connections of {least} to {most} while each ran, median {median}",
+            each.len()
+        )
+    };
+    format!(
+        "{} {} Mbit/s, {} % of all ({connections})",
+        flow.flow,
+        three_digits(flow.goodput_mbps),
+        three_digits(flow.share * 100.0),
+    )
+}
+
+/// Largest limits of both ends, the sender's first: `memory 88 %, pacing 12 %`.
+pub(super) fn limits(row: &RowReport) -> String {
+    let sender = largest(&row.limits.sender);
+    let receiver = &row.limits.receiver;
+    if receiver.share("none") > 1.0 - SMALLEST_SHOWN {
+        return sender;
+    }
+    match largest(receiver) {
+        none if none.is_empty() => sender,
+        receiver => format!("{sender}; receiver: {receiver}"),
+    }
+}
+
+fn largest(shares: &Shares) -> String {
+    let mut largest = shares.largest_first();
+    largest.retain(|(_, share)| *share >= SMALLEST_SHOWN);
+    let shown = largest.iter().take(LIMITS_SHOWN);
+    let words: Vec<_> = shown
+        .map(|(name, share)| format!("{name} {:.0} %", share * 100.0))
+        .collect();
+    words.join(", ")
+}
+
+/// The result over the published figure, less one.
+pub(super) fn deviation(quantity: &Quantity, row: &RowReport, layout: Layout) -> Option<String> {
+    let published = row.published.figure(quantity.name);
+    let published = published.filter(|figure| *figure != 0.0)?;
+    let deviation = (quantity.of)(&row.measured)? / published - 1.0;
+    let tone = match deviation.abs() {
+        size if size <= CLOSE => Tone::Good,
+        size if size <= FAR => Tone::Doubtful,
+        _ => Tone::Bad,
+    };
+    let text = format!("{:+.1} %", deviation * 100.0);
+    Some(layout.paint(tone, &text))
+}
+
+/// The result as people read it; `None` where there is none.
+pub(super) fn value(quantity: &Quantity, measured: &Measured) -> Option<String> {
+    // A share of no segments says nothing.
+    if quantity.name == "full_sized_share" && measured.data_segments == 0 {
+        return None;
+    }
+    (quantity.of)(measured).map(|value| quantity.text(value))
+}
+
+pub(super) fn dash() -> String {
+    "\u{2013}".to_string()
+}
