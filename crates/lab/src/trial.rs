@@ -113,12 +113,12 @@ pub enum TrialError {
         /// The setting as given.
         given: String,
         /// The refusal.
-        error: SettingError,
+        error: Box<SettingError>,
     },
     /// The path, its queue or the congestion control cannot be.
-    Refused(Mistake),
+    Refused(Box<Mistake>),
     /// A checker failed.
-    Run(RunError),
+    Run(Box<RunError>),
 }
 
 impl std::fmt::Display for TrialError {
@@ -148,12 +148,12 @@ impl TrialPlan {
                         "--set" => format!("{flag} {name}={value}"),
                         _ => flag.to_string(),
                     },
-                    error,
+                    error: Box::new(error),
                 })?;
         }
         plain.validate().map_err(|error| TrialError::Setting {
             given: "--set".to_string(),
-            error,
+            error: Box::new(error),
         })?;
         let text = self.text(&self.all_settings());
         self.parse(&text).map(|_| text)
@@ -169,7 +169,8 @@ impl TrialPlan {
             progress: &|_, share| progress(share),
             ..RunOptions::plain(self.seed)
         };
-        let mut report = run(&experiment, &options).map_err(TrialError::Run)?;
+        let mut report =
+            run(&experiment, &options).map_err(|error| TrialError::Run(Box::new(error)))?;
         let result = report.rows.remove(0);
         let setup = &experiment.rows[0].setup;
         let path = Path::of(setup, full_segment(setup));
@@ -200,7 +201,8 @@ impl TrialPlan {
     }
 
     fn parse(&self, text: &str) -> Result<Experiment, TrialError> {
-        Experiment::parse("try", "try.toml", text).map_err(TrialError::Refused)
+        Experiment::parse("try", "try.toml", text)
+            .map_err(|mistake| TrialError::Refused(Box::new(mistake)))
     }
 
     /// The settings with the flag that made each: later ones win.
