@@ -35,7 +35,7 @@ Examples:
   cargo xtask soak --first 5000 --worlds 1000   other worlds
   cargo xtask soak --seconds 600                as many worlds as fit in ten minutes
   cargo xtask soak --world 1234                 run one world
-  cargo xtask soak --replay crates/sim/worlds/old-ack.toml
+  cargo xtask soak --replay crates/sim/worlds/window-from-old-ack-4095.toml
                                                 replay a world that failed
   cargo xtask soak --world 1234 --pcap w.pcapng capture the frames of its hosts
   cargo xtask soak --verdicts                   200 worlds of known bottlenecks: are they named?

@@ -3,7 +3,7 @@
 //! The one rule: a write is cut by free blocks and by nothing else. It never
 //! takes a block that is promised to a window or needed for another's floor.
 
-use super::Stream;
+use super::window::Stream;
 use crate::pool::Pool;
 
 impl Stream {

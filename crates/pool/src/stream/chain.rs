@@ -7,35 +7,10 @@
 //!
 //! A block is named by its distance from the head; the parent maps bytes to blocks.
 
-use super::Stream;
+use super::cursor::Cursor;
+use super::window::Stream;
 use crate::index::NONE;
 use crate::pool::Pool;
-
-/// A block of the chain and its distance from the head.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Cursor {
-    block: u32,
-    pub(super) index: u32,
-}
-
-impl Cursor {
-    /// The cursor of an empty chain; in use, it stands for the head.
-    pub(super) const NOWHERE: Self = Self {
-        block: NONE,
-        index: 0,
-    };
-
-    /// The cursor after `dropped` blocks were removed from the front.
-    fn shifted(self, dropped: u32, head: u32) -> Self {
-        match self.index.checked_sub(dropped) {
-            Some(index) if index > 0 => Self { index, ..self },
-            Some(_) | None => Self {
-                block: head,
-                index: 0,
-            },
-        }
-    }
-}
 
 impl Stream {
     /// Blocks of the grid that `start..end` touches.

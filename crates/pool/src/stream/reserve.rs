@@ -6,7 +6,7 @@
 //!
 //! Holes in the window are not known here.
 
-use super::Stream;
+use super::window::Stream;
 use crate::pool::Pool;
 use core::fmt;
 

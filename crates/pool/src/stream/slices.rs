@@ -3,7 +3,7 @@
 //! The one rule: reading moves only the cursors, so the same bytes can be read,
 //! sent and retransmitted through `&Stream`.
 
-use super::Stream;
+use super::window::Stream;
 use crate::index::NONE;
 use crate::pool::Pool;
 use core::iter::FusedIterator;

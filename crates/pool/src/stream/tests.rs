@@ -4,6 +4,7 @@ extern crate std;
 
 use super::*;
 use crate::config::PoolConfig;
+use crate::pool::{Holder, Pool};
 use crate::rng::Rng;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

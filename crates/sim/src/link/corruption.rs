@@ -8,7 +8,7 @@
 
 use fullpipe_pool::Rng;
 
-use super::ETHERNET_HEADER_LEN;
+use super::frame::ETHERNET_HEADER_LEN;
 
 const IPV4: [u8; 2] = [0x08, 0x00];
 

@@ -19,14 +19,15 @@ use super::corruption::Corruption;
 use super::delay::Propagation;
 use super::duplication::Duplication;
 use super::ecn_threshold::QueueAction;
+use super::frame::{Direction, ETHERNET_HEADER_LEN};
 use super::loss::Loss;
-use super::queue::{FrameQueue, QueuedFrame};
+use super::model::LinkModel;
+use super::queue::{FrameQueue, Queue, QueuedFrame};
 use super::radio::{Radio, RadioContention};
 use super::rate::Serializer;
 use super::reordering::LatePath;
 use super::token_bucket::BucketState;
 use super::usage::Transmission;
-use super::{Direction, ETHERNET_HEADER_LEN, LinkModel, Queue};
 
 /// A frame that arrives.
 #[derive(Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use fullpipe_wire::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::ETHERNET_HEADER_LEN;
+use super::frame::ETHERNET_HEADER_LEN;
 
 /// Bytes of the dropped packet's payload that an error quotes. RFC 792.
 const QUOTED_PAYLOAD: usize = 8;

@@ -3,7 +3,7 @@
 //! Rule: only a packet whose sender uses ECN is marked. Its header checksum is
 //! updated incrementally (RFC 1624), so that a wrong checksum stays wrong.
 
-use super::ETHERNET_HEADER_LEN;
+use super::frame::ETHERNET_HEADER_LEN;
 
 const IPV4: [u8; 2] = [0x08, 0x00];
 /// CE, and the mask of the field, in the second byte of the header.

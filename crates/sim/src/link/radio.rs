@@ -8,7 +8,7 @@
 use fullpipe_pool::{Duration, Rng};
 use serde::{Deserialize, Serialize};
 
-use super::Direction;
+use super::frame::Direction;
 
 /// The cost of using the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@
 
 use fullpipe_pool::Instant;
 
-use super::Direction;
+use super::frame::Direction;
 
 /// One frame's time on the wire, or in the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

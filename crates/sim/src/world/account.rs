@@ -8,9 +8,11 @@ use fullpipe::counters::Discard;
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_wire::{Ipv4Header, UdpHeader};
 
-use super::{Host, World};
+use super::demand::{DatagramDemand, OverflowPlace};
+use super::host::Host;
+use super::network::World;
 use crate::account::{
-    DatagramAccount, DatagramReceiveLimit, DatagramSendLimit, Overflow, QueueDemand, QueueLevel,
+    DatagramAccount, DatagramReceiveLimit, DatagramSendLimit, Overflow, QueueLevel,
 };
 use crate::cpu::Cpu;
 use crate::datagrams::{DatagramFlow, DatagramFlowId};
@@ -19,42 +21,6 @@ use crate::link::ETHERNET_HEADER_LEN;
 
 /// Bytes of a frame besides a datagram's payload: Ethernet, IP and UDP.
 const HEADERS: usize = ETHERNET_HEADER_LEN + Ipv4Header::LEN + UdpHeader::LEN;
-
-/// The queue that overflowed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OverflowPlace {
-    /// The receive queue of these datagrams' socket.
-    ReceiveQueue(DatagramFlowId),
-    /// The receive ring of the host.
-    Ring,
-}
-
-/// Queue lengths that a flow of datagrams would have needed at its receiver, and
-/// its losses at both hosts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DatagramDemand {
-    /// Largest number of datagrams that would have waited for the reader, had the
-    /// receive queue had room.
-    pub queue: u64,
-    /// Largest number of frames that would have waited for the processor, had the
-    /// receive ring had room.
-    pub ring: u64,
-    /// Datagrams dropped because packet memory had no block for them.
-    pub without_memory: u64,
-    /// Packets that the sender's host dropped because the neighbour's address was
-    /// not resolved yet.
-    pub without_neighbour: u64,
-}
-
-/// The load of a host that receives datagrams: its receive ring and its processor.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ReceiverLoad {
-    ring: QueueDemand,
-    /// Time of the last update.
-    at: Instant,
-    /// Processor time spent until then.
-    busy: Duration,
-}
 
 impl World {
     /// Records, from now on, every overflow of receive queues and receive rings at

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use fullpipe::{UdpId, UdpInfo};
 use fullpipe_pool::Duration;
 
-use super::{World, WorldEvent, address_of};
+use super::network::{World, WorldEvent, address_of};
 use crate::cpu::AppTask;
 use crate::datagrams::{DatagramFacts, DatagramFlow, DatagramFlowId, DatagramPlan, DatagramStep};
 use crate::failure::WorldFailure;

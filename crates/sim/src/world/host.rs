@@ -1,31 +1,21 @@
 //! A host: a stack, a device, and the connections of applications.
 //!
-//! Rule: a host works only when it is woken: by a frame, or by a timer of its stack
-//! or of an application. It then works until nothing is left to do at this time,
-//! like a machine whose processor takes no time. `processor.rs` handles hosts whose
-//! processor does.
+//! Rule: a host knows no other host and no event; `serve.rs` lets it work.
 
 use std::net::SocketAddr;
 
-use fullpipe::{
-    Config, ConnectOptions, ConnectionId, ListenOptions, ListenerId, SocketEvent, Stack, TcpError,
-    turn,
-};
+use fullpipe::{Config, ConnectionId, ListenOptions, ListenerId, Stack};
 use fullpipe_pool::Instant;
 use rustc_hash::FxHashMap;
 
-use super::account::ReceiverLoad;
-use super::{SERVER_PORT, World, WorldEvent, address_of};
-use crate::app::NextRun;
+use super::demand::ReceiverLoad;
 use crate::cpu::Cpu;
 use crate::device::SimDevice;
 use crate::event_queue::Wakeup;
-use crate::failure::WorldFailure;
-use crate::flow::{EndId, FlowId, Side, Stage};
-use crate::ids::{HostId, LinkId};
+use crate::flow::EndId;
+use crate::ids::LinkId;
 use crate::link::Direction;
 use crate::pcapng::TapId;
-use crate::socket::EndSocket;
 
 /// A host of the world.
 #[derive(Debug)]
@@ -43,7 +33,7 @@ pub(super) struct Host {
     pub interrupt: Wakeup,
     pub tap: Option<TapId>,
     /// The ends whose connections live here. Never iterated.
-    ends: FxHashMap<ConnectionId, EndId>,
+    pub ends: FxHashMap<ConnectionId, EndId>,
     listener: Option<ListenerId>,
     /// Time at which it last sent a frame without a TCP segment.
     pub last_sent_other: Option<Instant>,
@@ -104,285 +94,5 @@ impl Host {
                 Err(error) => panic!("{own}: {error}"),
             }
         }
-    }
-}
-
-impl World {
-    /// Opens the connection of `flow`.
-    pub(super) fn start(&mut self, flow: FlowId) -> Result<(), WorldFailure> {
-        let ends = &self.flows[flow.0].ends;
-        let [client, server] = [&ends[0], &ends[1]];
-        let (host, remote) = (
-            client.host,
-            SocketAddr::new(address_of(server.host), SERVER_PORT),
-        );
-        let stack = &mut self.hosts[host.0].stack;
-        match stack.tcp_connect(remote, None, ConnectOptions::default(), self.now) {
-            Ok(id) => {
-                let ends = stack.tcp_ends(id);
-                let ends = ends.map_err(|error| self.refused(host, "tcp_ends", error))?;
-                let end = EndId {
-                    flow,
-                    side: Side::Client,
-                };
-                self.tuples.insert(ends, flow);
-                self.hosts[host.0].ends.insert(id, end);
-                self.end_mut(end).connection = Some(id);
-                self.work(host)
-            }
-            Err(_) => self.settle(
-                EndId {
-                    flow,
-                    side: Side::Client,
-                },
-                Stage::NoRoom,
-            ),
-        }
-    }
-
-    /// Lets a host do all its work of this time.
-    pub(super) fn work(&mut self, id: HostId) -> Result<(), WorldFailure> {
-        if self.hosts[id.0].cpu.is_some() {
-            return self.process(id);
-        }
-        loop {
-            let host = &mut self.hosts[id.0];
-            let waiting = host.device.waiting();
-            let turned = turn(&mut host.stack, &mut host.device, self.now);
-            self.watch_made(id, waiting)?;
-            self.put_on_link(id)?;
-            let served = self.serve_events(id)?;
-            let host = &mut self.hosts[id.0];
-            let relieved = host.is_relieved();
-            if host.device.has_room() {
-                host.device.forget_refusal();
-            }
-            if !(served || relieved || turned.more_work) {
-                break;
-            }
-            self.count_step(id)?;
-        }
-        self.rest(id)
-    }
-
-    /// Ends the host's work: its timers wake it next.
-    pub(super) fn rest(&mut self, id: HostId) -> Result<(), WorldFailure> {
-        self.verify_host(id)?;
-        let host = &mut self.hosts[id.0];
-        // A busy processor checks the stack's timers when it becomes free.
-        let busy = host.cpu.as_ref().is_some_and(|cpu| cpu.is_busy(self.now));
-        let due = host.stack.next_timeout().filter(|_| !busy);
-        let due = due.map(|due| due.max(self.now));
-        if let Some(at) = host.wakeup.set(due) {
-            self.events.add(at, WorldEvent::Host(id));
-        }
-        let due = host.device.next_interrupt();
-        if let Some(at) = host.interrupt.set(due) {
-            self.events.add(at.max(self.now), WorldEvent::Interrupt(id));
-        }
-        Ok(())
-    }
-
-    /// Runs the applications that the stack has events for. Returns true if any
-    /// ran.
-    fn serve_events(&mut self, id: HostId) -> Result<bool, WorldFailure> {
-        let mut served = false;
-        while self.serve_event(id)? {
-            served = true;
-        }
-        Ok(served)
-    }
-
-    /// Runs the application of the stack's next event. Returns true if there was an
-    /// event.
-    pub(super) fn serve_event(&mut self, id: HostId) -> Result<bool, WorldFailure> {
-        let Some(event) = self.hosts[id.0].stack.next_event() else {
-            return Ok(false);
-        };
-        match event {
-            SocketEvent::Tcp(connection) => {
-                if let Some(&end) = self.hosts[id.0].ends.get(&connection) {
-                    self.run_end(end)?;
-                }
-            }
-            SocketEvent::Accept(listener) => self.accept(id, listener)?,
-            SocketEvent::Udp(socket) => self.serve_datagrams(id, socket)?,
-        }
-        Ok(true)
-    }
-
-    fn accept(&mut self, id: HostId, listener: ListenerId) -> Result<(), WorldFailure> {
-        loop {
-            let accepted = self.hosts[id.0].stack.tcp_accept(listener, self.now);
-            let accepted = accepted.map_err(|error| self.refused(id, "tcp_accept", error))?;
-            let Some((connection, remote)) = accepted else {
-                return Ok(());
-            };
-            let own = SocketAddr::new(address_of(id), SERVER_PORT);
-            let end = self.tuples.get(&(remote, own)).map(|&flow| EndId {
-                flow,
-                side: Side::Server,
-            });
-            let fresh = end.filter(|&end| self.end_mut(end).stage == Stage::Waiting);
-            let Some(end) = fresh else {
-                if self.hosts[id.0].made_cookies() {
-                    // A late duplicate of an ACK opened the connection again by its
-                    // cookie.
-                    let reset = self.hosts[id.0].stack.tcp_abort(connection, self.now);
-                    reset.map_err(|error| self.refused(id, "tcp_abort", error))?;
-                    continue;
-                }
-                let finding =
-                    format!("a connection from {remote} was accepted that no client opened");
-                return Err(self.failure(format!("host {}", id.0), finding));
-            };
-            self.hosts[id.0].ends.insert(connection, end);
-            self.end_mut(end).connection = Some(connection);
-            self.run_end(end)?;
-            self.reset_rest(end.flow)?;
-        }
-    }
-
-    /// The failure of a call that the stack must not refuse.
-    pub(super) fn refused(&self, host: HostId, call: &str, error: TcpError) -> WorldFailure {
-        self.failure(
-            format!("host {}", host.0),
-            format!("{call} was refused: {error}"),
-        )
-    }
-
-    /// Returns true if the application at `end` has an established connection.
-    /// Settles an end whose connection was never established.
-    fn is_open(&mut self, end: EndId) -> Result<bool, WorldFailure> {
-        let now = self.now;
-        let own = self.end_mut(end);
-        let (host, stage) = (own.host, own.stage);
-        let Some(id) = own.connection.filter(|_| !stage.is_settled()) else {
-            return Ok(false);
-        };
-        if stage == Stage::Open {
-            return Ok(true);
-        }
-        let ready = self.hosts[host.0].stack.tcp_ready(id, now);
-        let ready = ready.map_err(|error| self.refused(host, "tcp_ready", error))?;
-        if let Some(reason) = ready.closed {
-            self.release(end, Stage::Broken(reason))?;
-            return Ok(false);
-        }
-        if ready.connected {
-            self.end_mut(end).stage = Stage::Open;
-            self.watch.progress(now);
-        }
-        Ok(ready.connected)
-    }
-
-    /// Runs the application at `end`, if its connection is established.
-    pub(super) fn run_end(&mut self, end: EndId) -> Result<(), WorldFailure> {
-        if !self.is_open(end)? {
-            return Ok(());
-        }
-        let [client, server] = &mut self.flows[end.flow.0].ends;
-        let (own, peer) = match end.side {
-            Side::Client => (client, server),
-            Side::Server => (server, client),
-        };
-        let Some(id) = own.connection else {
-            return Ok(());
-        };
-        let stack = &mut self.hosts[own.host.0].stack;
-        let Some(mut app) = own.app.take() else {
-            return Ok(());
-        };
-        let mut socket = EndSocket {
-            stack,
-            id,
-            now: self.now,
-            own: &mut own.ledger,
-            peer: &peer.ledger,
-            scratch: &mut self.scratch,
-            outcome: None,
-            info: None,
-            read_all: false,
-            finding: None,
-            progress: 0,
-        };
-        let next = app.run(&mut socket);
-        let EndSocket {
-            outcome,
-            info,
-            finding,
-            progress,
-            ..
-        } = socket;
-        own.app = Some(app);
-        if own.info.is_none() {
-            own.info = info;
-        }
-        if progress > 0 {
-            self.watch.progress(self.now);
-        }
-        if let Some(finding) = finding {
-            return Err(self.failure(self.place_of(end), finding));
-        }
-        match outcome {
-            Some(stage @ Stage::Broken(_)) => return self.release(end, stage),
-            Some(stage) => self.settle(end, stage)?,
-            None => self.wake_end(end, next),
-        }
-        Ok(())
-    }
-
-    /// Settles an end whose connection has ended under its application: takes its
-    /// last measurements and releases it.
-    fn release(&mut self, end: EndId, stage: Stage) -> Result<(), WorldFailure> {
-        let now = self.now;
-        let own = self.end_mut(end);
-        let host = own.host;
-        if let Some(id) = own.connection {
-            let stack = &mut self.hosts[host.0].stack;
-            let info = stack.tcp_info(id, now);
-            let closed = stack.tcp_close(id, now);
-            let info = closed
-                .and(info)
-                .map_err(|error| self.refused(host, "a close", error))?;
-            self.end_mut(end).info = Some(Box::new(info));
-        }
-        self.settle(end, stage)
-    }
-
-    /// Schedules the application's next run.
-    fn wake_end(&mut self, end: EndId, next: NextRun) {
-        let now = self.now;
-        let own = self.end_mut(end);
-        let due = match next {
-            NextRun::At(at) => Some(at.max(now)),
-            NextRun::OnEvent | NextRun::Done => None,
-        };
-        if let Some(at) = own.wakeup.set(due) {
-            self.events.add(at, WorldEvent::End(end));
-        }
-    }
-
-    /// Marks `end` as settled: nothing more happens there.
-    pub(super) fn settle(&mut self, end: EndId, stage: Stage) -> Result<(), WorldFailure> {
-        let now = self.now;
-        let own = self.end_mut(end);
-        own.stage = stage;
-        own.settled.get_or_insert(now);
-        if let Some(id) = own.connection {
-            let host = own.host;
-            self.hosts[host.0].ends.remove(&id);
-        }
-        self.watch.progress(now);
-        let flow = &mut self.flows[end.flow.0];
-        if flow.finished.is_none() && flow.is_done() {
-            flow.finished = Some(now);
-            self.done += 1;
-        }
-        self.reset_rest(end.flow)
-    }
-
-    pub(super) fn end_mut(&mut self, end: EndId) -> &mut crate::flow::FlowEnd {
-        &mut self.flows[end.flow.0].ends[end.side.index()]
     }
 }

@@ -5,28 +5,14 @@
 //! pool at the end of a run. Connections are checked once per virtual second and at
 //! the end.
 
-use fullpipe_pool::{Duration, Holder, Instant};
+use fullpipe_pool::{Duration, Holder};
 
-use super::{World, WorldEvent};
+use super::network::{World, WorldEvent};
 use crate::check::silence;
 use crate::failure::WorldFailure;
 use crate::flow::{EndId, Flow, FlowId, Side, Stage};
 use crate::ids::HostId;
 use crate::soak::WorldSummary;
-
-/// The state of the checks of a whole world.
-#[derive(Debug, Default)]
-pub(super) struct ProgressChecker {
-    /// Time at which bytes were last read or an end last made progress.
-    last_progress: Instant,
-    /// Longest time that an unfinished world may go without progress.
-    patience: Option<Duration>,
-    /// Frames that left hosts since the last progress.
-    pub frames_without_progress: u64,
-    next_inspection: Instant,
-    /// Rounds of work at the current time.
-    rounds_now: u32,
-}
 
 /// More rounds of work than this at one time are an endless loop.
 const ROUNDS_AT_ONCE: u32 = 200_000;
@@ -42,20 +28,6 @@ const CHECKED_EACH_STEP: u32 = 64;
 const SHOWN: usize = 8;
 /// Interval between checks of connections.
 const INSPECTION_INTERVAL: Duration = Duration::from_secs(1);
-
-impl ProgressChecker {
-    pub fn progress(&mut self, now: Instant) {
-        self.last_progress = now;
-        self.frames_without_progress = 0;
-    }
-
-    /// Takes note that time moves from `before` to `now`.
-    pub fn passed(&mut self, before: Instant, now: Instant) {
-        if now > before {
-            self.rounds_now = 0;
-        }
-    }
-}
 
 impl World {
     /// Makes an unfinished world fail that goes without progress for this long.

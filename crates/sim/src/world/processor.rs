@@ -9,7 +9,7 @@
 use fullpipe::turn;
 use fullpipe_pool::Duration;
 
-use super::{World, WorldEvent};
+use super::network::{World, WorldEvent};
 use crate::cpu::{AppTask, Cpu, CpuModel};
 use crate::failure::WorldFailure;
 use crate::ids::HostId;

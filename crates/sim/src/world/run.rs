@@ -5,7 +5,7 @@
 
 use fullpipe_pool::{Duration, Instant};
 
-use super::{Deadline, World};
+use super::network::{Deadline, World};
 use crate::failure::WorldFailure;
 use crate::flow::{Goal, Side};
 

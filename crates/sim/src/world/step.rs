@@ -3,7 +3,8 @@
 //! Rule: an event is handled completely before the next is taken, and the next
 //! wake-up of every host and link involved is scheduled.
 
-use super::{Host, Node, World, WorldEvent};
+use super::host::Host;
+use super::network::{Node, World, WorldEvent};
 use crate::cpu::AppTask;
 use crate::failure::WorldFailure;
 use crate::ids::{HostId, LinkId};

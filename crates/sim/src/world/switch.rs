@@ -7,40 +7,15 @@
 
 use fullpipe_wire::EthernetHeader;
 
-use super::{Node, World, host_of};
-use crate::ids::{HostId, LinkId, SwitchId};
+use super::network::{Node, World, host_of};
+use super::switch_ports::SwitchPorts;
+use crate::ids::{LinkId, SwitchId};
 use crate::link::Direction;
-
-/// A switch.
-#[derive(Debug, Default)]
-pub(super) struct Switch {
-    /// The links plugged into it, and the direction away from it.
-    ports: Vec<(LinkId, Direction)>,
-    /// The port of each host, by the host's number.
-    learned: Vec<Option<usize>>,
-}
-
-impl Switch {
-    fn port_of(&self, link: LinkId) -> Option<usize> {
-        self.ports.iter().position(|(port, _)| *port == link)
-    }
-
-    fn learn(&mut self, host: HostId, port: usize) {
-        if self.learned.len() <= host.0 {
-            self.learned.resize(host.0 + 1, None);
-        }
-        self.learned[host.0] = Some(port);
-    }
-
-    fn way_to(&self, host: HostId) -> Option<usize> {
-        self.learned.get(host.0).copied().flatten()
-    }
-}
 
 impl World {
     /// Adds a switch, which joins all links that are plugged into it.
     pub fn switch(&mut self) -> SwitchId {
-        self.switches.push(Switch::default());
+        self.switches.push(SwitchPorts::default());
         SwitchId(self.switches.len() - 1)
     }
 
@@ -103,7 +78,7 @@ impl World {
         let known = Some(header.dst)
             .filter(|dst| dst.is_unicast())
             .and_then(host_of)
-            .and_then(|host| table.way_to(host));
+            .and_then(|host| table.port_to(host));
         if let Some(port) = known {
             let (link, direction) = table.ports[port];
             if port != came_by {

@@ -9,10 +9,12 @@ use fullpipe::{Config, presets};
 use fullpipe_pool::Duration;
 use fullpipe_tcp::CloseReason;
 
-use super::*;
-use crate::app::{Ending, QueryClient, QueryServer, Requester, Requests, Responder};
+use super::{Deadline, World};
+use crate::app::{Ending, QueryClient, QueryServer, ReadPlan, Requester, Requests, Responder};
+use crate::app::{Transfer, WritePlan};
 use crate::flow::{Goal, Stage};
-use crate::link::{Outage, Queue, Radio};
+use crate::ids::{HostId, LinkId, Seed};
+use crate::link::{Direction, LinkModel, Outage, Queue, Radio};
 use crate::rule::{delay_nth_data_packet, drop_nth_data_packet, drop_when};
 use crate::{KIB, MIB};
 

@@ -4,7 +4,7 @@
 
 use fullpipe_pool::Instant;
 
-use super::World;
+use super::network::World;
 use crate::ids::{HostId, LinkId};
 use crate::link::Transmission;
 

@@ -5,7 +5,7 @@
 
 use fullpipe_wire::{Checksum, ChecksumPolicy, EthernetHeader, Ipv4Header, Protocol};
 
-use super::World;
+use super::network::World;
 use crate::check::{pace, rate};
 use crate::failure::WorldFailure;
 use crate::flow::{EndId, Side};
@@ -124,7 +124,7 @@ impl World {
         let ends = &self.flows[end.flow.0].ends;
         let [from, to] =
             [end.side, end.side.other()].map(|side: Side| &self.hosts[ends[side.index()].host.0]);
-        let leg = |host: &super::Host, away: bool| -> LinkModel {
+        let leg = |host: &super::host::Host, away: bool| -> LinkModel {
             let direction = if away {
                 host.direction
             } else {

@@ -4,7 +4,7 @@
 //! before anything can change it, and then the rules. Arriving frames are counted,
 //! not checked.
 
-use super::{World, WorldEvent, address_of};
+use super::network::{World, WorldEvent, address_of};
 use crate::failure::WorldFailure;
 use crate::flow::{EndId, FlowId, Side, Stage};
 use crate::ids::{HostId, LinkId};

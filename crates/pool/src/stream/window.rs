@@ -1,0 +1,148 @@
+//! The stream itself: its offsets, and how its front moves.
+//!
+//! The one rule: every block and every promise that an offset leaves behind goes
+//! back to the pool in the same call.
+//!
+//! Not here: finding blocks (`chain.rs`), writing (`append.rs`, `reserve.rs`) and
+//! reading (`slices.rs`).
+
+use super::cursor::Cursor;
+use crate::index::NONE;
+use crate::pool::{Holder, Pool};
+use core::cell::Cell;
+
+/// A window of a byte stream in the pool.
+///
+/// As a send buffer: [`append`](Self::append), [`slices`](Self::slices),
+/// [`advance`](Self::advance). As a receive buffer:
+/// [`reserve`](Self::reserve) what is advertised, [`write_at`](Self::write_at)
+/// what arrives, [`read_at`](Self::read_at) and `advance` what is read.
+///
+/// Offsets are counted from the beginning of the byte stream and never wrap.
+#[derive(Debug)]
+pub struct Stream {
+    pub(super) start: u64,
+    /// One past the highest byte written.
+    pub(super) end: u64,
+    /// One past the highest byte reserved; below `end` when nothing is.
+    pub(super) reserved: u64,
+    /// First block of the chain, or `NONE`.
+    pub(super) head: u32,
+    /// Last block of the chain, or `NONE`.
+    pub(super) tail: u32,
+    /// Two places in the chain where work was last done, the lower first.
+    pub(super) low: Cell<Cursor>,
+    pub(super) high: Cell<Cursor>,
+    pub(super) holder: Holder,
+}
+
+impl Stream {
+    /// An empty stream at offset 0, whose blocks count as `holder`'s.
+    pub const fn new(holder: Holder) -> Self {
+        Self {
+            start: 0,
+            end: 0,
+            reserved: 0,
+            head: NONE,
+            tail: NONE,
+            low: Cell::new(Cursor::NOWHERE),
+            high: Cell::new(Cursor::NOWHERE),
+            holder,
+        }
+    }
+
+    /// The holder that its blocks count for.
+    pub fn holder(&self) -> Holder {
+        self.holder
+    }
+
+    /// Offset of the first byte held.
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// Offset one past the highest byte written.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Bytes from the first held to the highest written, holes included.
+    pub fn len(&self) -> u64 {
+        self.end - self.start
+    }
+
+    /// Returns true if no byte is held.
+    pub fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    /// Offset up to which bytes are written or reserved.
+    pub fn reserved_end(&self) -> u64 {
+        self.reserved.max(self.end)
+    }
+
+    /// Blocks the stream holds.
+    pub fn held_blocks(&self, pool: &Pool) -> u32 {
+        self.blocks_up_to(pool, self.end)
+    }
+
+    /// Blocks the stream was promised and has not yet taken.
+    pub fn promised_blocks(&self, pool: &Pool) -> u32 {
+        self.blocks_up_to(pool, self.reserved_end()) - self.held_blocks(pool)
+    }
+
+    /// Drops `n` bytes at the front and returns the blocks that become unused. A
+    /// promise that covers the rest of a returned block stays in force.
+    ///
+    /// # Panics
+    /// If the stream is shorter than `n`.
+    pub fn advance(&mut self, pool: &mut Pool, n: u64) {
+        assert!(
+            n <= self.len(),
+            "advancing by {n} over {} bytes",
+            self.len()
+        );
+        let promised = self.promised_blocks(pool);
+        let held = self.held_blocks(pool);
+        self.start += n;
+        // Moving `start` alone makes `held` wrong by the blocks in front of it, so
+        // the difference of the two counts is the number of blocks to return.
+        let kept = self.held_blocks(pool);
+        self.drop_front(pool, held - kept, kept);
+        let still_promised = self.promised_blocks(pool);
+        // A held block becomes a promised one only when the stream is emptied
+        // inside a block that is reserved further; that block was just freed.
+        pool.promise(self.holder, still_promised - promised);
+    }
+
+    /// Moves an empty stream to `offset`.
+    ///
+    /// # Panics
+    /// If it holds bytes or a reservation: their blocks would be lost.
+    pub fn restart(&mut self, offset: u64) {
+        assert!(
+            self.is_empty() && self.reserved <= self.end,
+            "a stream in use cannot be moved"
+        );
+        self.start = offset;
+        self.end = offset;
+        self.reserved = offset;
+    }
+
+    /// Returns every block and promise. The stream is then empty at its former end
+    /// and can be used again.
+    pub fn release(&mut self, pool: &mut Pool) {
+        self.unreserve(pool, self.end);
+        self.advance(pool, self.len());
+    }
+
+    /// Checks that the chain is as long as the offsets say and that the cursors are
+    /// on it. Walks the chain.
+    ///
+    /// # Panics
+    /// With the contradiction.
+    pub fn verify(&self, pool: &Pool) {
+        assert!(self.start <= self.end, "the stream ends before it starts");
+        self.verify_chain(pool);
+    }
+}

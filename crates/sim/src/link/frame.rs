@@ -1,0 +1,36 @@
+//! Frames on a link: the length of their header, and their direction.
+//!
+//! Rule: only what every file of this folder may use; it imports none of them.
+
+/// Bytes of an Ethernet II header, which `mtu` does not count.
+pub const ETHERNET_HEADER_LEN: usize = 14;
+
+/// The direction of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From the link's first end to its second.
+    Forward,
+    /// From the link's second end to its first.
+    Back,
+}
+
+impl Direction {
+    /// Both, in index order.
+    pub const ALL: [Self; 2] = [Self::Forward, Self::Back];
+
+    /// 0 for forward, 1 for back.
+    pub const fn index(self) -> usize {
+        match self {
+            Self::Forward => 0,
+            Self::Back => 1,
+        }
+    }
+
+    /// The opposite direction.
+    pub const fn reverse(self) -> Self {
+        match self {
+            Self::Forward => Self::Back,
+            Self::Back => Self::Forward,
+        }
+    }
+}

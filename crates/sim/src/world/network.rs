@@ -1,0 +1,515 @@
+//! The world itself: its hosts, links and flows, and how they are added.
+//!
+//! Rule: everything here happens between events; no virtual time passes.
+//!
+//! Not here: events (`step.rs`), a host's work (`serve.rs`) and a run
+//! (`run.rs`).
+
+use std::io::{self, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use fullpipe::{Config, Interface, Stack, device::RxMeta};
+use fullpipe_pool::{Duration, Instant, Rng};
+use fullpipe_tcp::trace::TraceRecord;
+use fullpipe_wire::{ArpOperation, ArpPacket, EtherType, EthernetHeader, MacAddress};
+use rustc_hash::FxHashMap;
+
+use super::demand::OverflowPlace;
+use super::host::Host;
+use super::progress::ProgressChecker;
+use super::switch_ports::SwitchPorts;
+use crate::account::Overflow;
+use crate::app::{Application, ReadPlan, Transfer, WritePlan};
+use crate::check::CheckCoverage;
+use crate::datagrams::{DatagramFlow, DatagramFlowId};
+use crate::device::{DeviceModel, SimDevice};
+use crate::event_queue::{EventQueue, Wakeup};
+use crate::failure::WorldFailure;
+use crate::flow::{EndId, Flow, FlowEnd, FlowId};
+use crate::ids::{HostId, LinkId, Seed, SwitchId};
+use crate::link::{Direction, LinkEngine, LinkModel};
+use crate::pcapng::{Capture, LinkType, TapId};
+use crate::rule::Rule;
+use crate::socket::Scratch;
+
+/// The longest time that a run may take, in virtual time from its start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadline(pub Duration);
+
+impl Deadline {
+    /// `secs` seconds.
+    pub const fn secs(secs: u64) -> Self {
+        Self(Duration::from_secs(secs))
+    }
+
+    /// `millis` milliseconds.
+    pub const fn millis(millis: u64) -> Self {
+        Self(Duration::from_millis(millis))
+    }
+}
+
+/// The kind of an event.
+#[derive(Debug)]
+pub(super) enum WorldEvent {
+    /// A link has a frame to move or to deliver.
+    Link(LinkId),
+    /// A stack's timer.
+    Host(HostId),
+    /// A device hands up merged segments.
+    Interrupt(HostId),
+    /// A host must work, whatever its timers say.
+    Poke(HostId),
+    /// An application's timer.
+    End(EndId),
+    /// Datagrams are due.
+    Datagrams(DatagramFlowId),
+    /// A client opens its connection.
+    Start(FlowId),
+    /// A frame that a rule delayed reaches the link.
+    Release(HostId, Vec<u8>),
+}
+
+/// The node at an end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Node {
+    Host(HostId),
+    Switch(SwitchId),
+}
+
+/// A link and the nodes at its ends.
+#[derive(Debug)]
+pub(super) struct WorldLink {
+    pub(super) engine: LinkEngine,
+    /// The nodes at its first and its second end.
+    pub(super) ends: [Option<Node>; 2],
+    pub(super) wakeup: Wakeup,
+    pub(super) tap: Option<TapId>,
+}
+
+/// A network in virtual time.
+#[derive(Debug)]
+pub struct World {
+    pub(super) seed: Seed,
+    pub(super) rng: Rng,
+    pub(super) now: Instant,
+    pub(super) events: EventQueue<WorldEvent>,
+    pub(super) hosts: Vec<Host>,
+    pub(super) cables: Vec<WorldLink>,
+    pub(super) switches: Vec<SwitchPorts>,
+    pub(super) flows: Vec<Flow>,
+    pub(super) datagrams: Vec<DatagramFlow>,
+    /// Overflows of queues and rings, if they are recorded.
+    pub(super) overflows: Option<Vec<(HostId, OverflowPlace, Overflow)>>,
+    pub(super) done: usize,
+    pub(super) rules: Vec<Rule>,
+    /// Flows by the addresses of client and server. Never iterated.
+    pub(super) tuples: FxHashMap<(SocketAddr, SocketAddr), FlowId>,
+    pub(super) capture: Option<Capture>,
+    pub(super) capture_error: Option<io::Error>,
+    pub(super) scratch: Scratch,
+    pub(super) watch: ProgressChecker,
+    /// Connections whose peer was cut short are reset.
+    pub(super) resets_abandoned: bool,
+    /// A link was changed after it was made.
+    pub(super) links_changed: bool,
+    /// The checkers that had something to judge.
+    pub(super) judged: CheckCoverage,
+    pub(super) steps: u64,
+    pub(super) frames: u64,
+}
+
+/// Bytes of a write, unless a plan says otherwise.
+const WRITE_SIZE: u64 = 16 << 10;
+/// Port of every server.
+pub(super) const SERVER_PORT: u16 = 5_001;
+/// Frames that a device queues for its link, unless its model says otherwise.
+const DEVICE_QUEUE: usize = 256;
+
+impl World {
+    /// An empty world at time zero.
+    pub fn new(seed: Seed) -> Self {
+        Self {
+            seed,
+            rng: Rng::seeded(seed.0),
+            now: Instant::ZERO,
+            events: EventQueue::default(),
+            hosts: Vec::new(),
+            cables: Vec::new(),
+            switches: Vec::new(),
+            flows: Vec::new(),
+            datagrams: Vec::new(),
+            overflows: None,
+            done: 0,
+            rules: Vec::new(),
+            tuples: FxHashMap::default(),
+            capture: None,
+            capture_error: None,
+            scratch: Scratch::default(),
+            watch: ProgressChecker::default(),
+            resets_abandoned: false,
+            links_changed: false,
+            judged: CheckCoverage::default(),
+            steps: 0,
+            frames: 0,
+        }
+    }
+
+    /// Adds a link that is the same in both directions. Plug hosts into it with
+    /// [`pair`](Self::pair) or [`host`](Self::host).
+    ///
+    /// # Panics
+    /// If the description is out of range ([`LinkModel::check`]).
+    pub fn link(&mut self, link: LinkModel) -> LinkId {
+        self.link_asymmetric(link, link)
+    }
+
+    /// Adds a link whose two directions differ.
+    ///
+    /// # Panics
+    /// If a description is out of range ([`LinkModel::check`]).
+    pub fn link_asymmetric(&mut self, forward: LinkModel, back: LinkModel) -> LinkId {
+        for link in [forward, back] {
+            if let Err(error) = link.check() {
+                panic!("{error}");
+            }
+        }
+        let id = LinkId(self.cables.len());
+        let rng = self.rng.fork(0x11_0000 + id.0 as u64);
+        self.cables.push(WorldLink {
+            engine: LinkEngine::asymmetric(forward, back, &rng),
+            ends: [None; 2],
+            wakeup: Wakeup::default(),
+            tap: None,
+        });
+        id
+    }
+
+    /// Adds a host at the first free end of `link`.
+    ///
+    /// # Panics
+    /// If both ends are taken, or the configuration is invalid.
+    pub fn host(&mut self, link: &LinkId, config: Config) -> HostId {
+        self.host_with(link, config, DeviceModel::plain(DEVICE_QUEUE))
+    }
+
+    /// Adds a host with this device.
+    ///
+    /// # Panics
+    /// As [`host`](Self::host).
+    pub fn host_with(&mut self, link: &LinkId, config: Config, device: DeviceModel) -> HostId {
+        let id = HostId(self.hosts.len());
+        let cable = &mut self.cables[link.0];
+        let Some(direction) = Direction::ALL
+            .into_iter()
+            .find(|direction| cable.ends[direction.index()].is_none())
+        else {
+            panic!("both ends of the link are taken");
+        };
+        cable.ends[direction.index()] = Some(Node::Host(id));
+        let mtu = cable.engine.link(direction).mtu;
+        let capabilities = device.capabilities(mtu);
+        let mut rng = self.rng.fork(0x22_0000 + id.0 as u64);
+        let secret = (u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64())).to_le_bytes();
+        let interface = Interface {
+            mac: mac_of(id),
+            address: address_of(id),
+            prefix_len: 16,
+            gateway: None,
+            capabilities,
+        };
+        let stack = match Stack::new(&config, interface, secret) {
+            Ok(stack) => stack,
+            Err(error) => panic!("host {}: {error}", id.0),
+        };
+        let device = SimDevice::new(device, mtu);
+        self.hosts
+            .push(Host::new(stack, device, config, *link, direction));
+        id
+    }
+
+    /// Adds a client and a server with the same configuration at the two ends of
+    /// `link`.
+    ///
+    /// # Panics
+    /// As [`host`](Self::host).
+    pub fn pair(&mut self, link: &LinkId, config: Config) -> (HostId, HostId) {
+        (self.host(link, config.clone()), self.host(link, config))
+    }
+
+    /// Lets two hosts know each other's MAC address, as after earlier traffic;
+    /// otherwise their first connection begins with ARP.
+    pub fn acquaint(&mut self, one: HostId, other: HostId) {
+        for (host, peer) in [(one, other), (other, one)] {
+            let [IpAddr::V4(own), IpAddr::V4(theirs)] = [host, peer].map(address_of) else {
+                unreachable!("hosts have IPv4 addresses")
+            };
+            let answer = ArpPacket {
+                operation: ArpOperation::Reply,
+                sender_mac: mac_of(peer),
+                sender_ip: theirs,
+                target_mac: mac_of(host),
+                target_ip: own,
+            };
+            let header = EthernetHeader {
+                dst: mac_of(host),
+                src: mac_of(peer),
+                ether_type: EtherType::Arp,
+            };
+            let mut frame = [0; EthernetHeader::LEN + ArpPacket::LEN];
+            header.write(&mut frame);
+            answer.write(&mut frame[EthernetHeader::LEN..]);
+            let stack = &mut self.hosts[host.0].stack;
+            stack.receive(&frame, RxMeta::default(), self.now);
+        }
+    }
+
+    /// Adds a rule behind the existing ones.
+    pub fn rule(&mut self, rule: Rule) {
+        self.rules.push(rule);
+    }
+
+    /// Sends `bytes` from `client` to `server`, written as fast as the stack
+    /// accepts them.
+    pub fn send(&mut self, client: HostId, server: HostId, bytes: u64) -> FlowId {
+        self.send_planned(
+            client,
+            server,
+            WritePlan::bulk(bytes, WRITE_SIZE),
+            ReadPlan::Eager,
+        )
+    }
+
+    /// Sends a stream from `client` to `server`, written and read as planned.
+    pub fn send_planned(
+        &mut self,
+        client: HostId,
+        server: HostId,
+        write: WritePlan,
+        read: ReadPlan,
+    ) -> FlowId {
+        let (writer, reader) = (Transfer::sender(write), Transfer::sink(read));
+        self.converse(
+            client,
+            server,
+            Box::new(writer),
+            Box::new(reader),
+            Duration::ZERO,
+        )
+    }
+
+    /// Runs two applications over a connection that `client` opens to `server`
+    /// after `delay`.
+    ///
+    /// # Panics
+    /// If the server's stack has no room for another listener.
+    pub fn converse(
+        &mut self,
+        client: HostId,
+        server: HostId,
+        client_app: Box<dyn Application>,
+        server_app: Box<dyn Application>,
+        delay: Duration,
+    ) -> FlowId {
+        let own = SocketAddr::new(address_of(server), SERVER_PORT);
+        self.hosts[server.0].listen(own);
+        let id = FlowId(self.flows.len());
+        let keys = self.rng.fork(0x33_0000 + id.0 as u64);
+        let end = |host, app, label| FlowEnd::new(host, app, keys.fork(label).next_u64());
+        self.flows.push(Flow {
+            ends: [end(client, client_app, 0), end(server, server_app, 1)],
+            arrivals: Default::default(),
+            watch: crate::check::windows::WindowChecker::default(),
+            started: self.now + delay,
+            finished: None,
+            last_frame: None,
+            longest_silence: Duration::ZERO,
+        });
+        self.events.add(self.now + delay, WorldEvent::Start(id));
+        id
+    }
+
+    /// Makes both applications of `flow` write and read in place, in the stack's
+    /// own blocks.
+    pub fn set_in_place(&mut self, flow: FlowId, in_place: bool) {
+        for end in &mut self.flows[flow.0].ends {
+            end.ledger.in_place = in_place;
+        }
+    }
+
+    /// The current time.
+    pub const fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Events that have happened so far.
+    pub const fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Frames that have left hosts so far.
+    pub const fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// Every host, in the order they were made.
+    pub fn hosts(&self) -> impl Iterator<Item = HostId> + use<> {
+        (0..self.hosts.len()).map(HostId)
+    }
+
+    /// Every link, in the order they were made.
+    pub fn links(&self) -> impl Iterator<Item = LinkId> + use<> {
+        (0..self.cables.len()).map(LinkId)
+    }
+
+    /// The stack of a host, for inspection.
+    pub fn stack(&self, host: HostId) -> &Stack {
+        &self.hosts[host.0].stack
+    }
+
+    /// Passes a host's trace records to `take`, oldest first, and empties the
+    /// trace. Returns the number of records that were overwritten before.
+    pub fn drain_trace(&mut self, host: HostId, take: impl FnMut(&TraceRecord)) -> u64 {
+        self.hosts[host.0].stack.drain_trace(take)
+    }
+
+    pub(crate) fn stack_mut(&mut self, host: HostId) -> &mut Stack {
+        &mut self.hosts[host.0].stack
+    }
+
+    /// The knobs of a host.
+    pub fn config(&self, host: HostId) -> &Config {
+        &self.hosts[host.0].config
+    }
+
+    /// The address of a host.
+    pub fn address(&self, host: HostId) -> IpAddr {
+        address_of(host)
+    }
+
+    /// The engine of a link, for inspection.
+    pub fn link_engine(&self, link: LinkId) -> &LinkEngine {
+        &self.cables[link.0].engine
+    }
+
+    /// Replaces a link's model, in both directions, from now on.
+    pub fn change_link(&mut self, link: LinkId, to: LinkModel) {
+        self.links_changed = true;
+        for direction in Direction::ALL {
+            self.cables[link.0].engine.change(direction, to);
+        }
+        self.schedule_link(link);
+    }
+
+    /// Plugs a link in, or unplugs it.
+    pub fn set_link_up(&mut self, link: LinkId, up: bool) {
+        self.cables[link.0].engine.set_up(up);
+    }
+
+    /// Removes every impairment of every link, and the rules.
+    pub fn remove_impairments(&mut self) {
+        self.rules.clear();
+        for number in 0..self.cables.len() {
+            let engine = &mut self.cables[number].engine;
+            engine.set_up(true);
+            for direction in Direction::ALL {
+                let healed = engine.link(direction).without_impairments();
+                engine.change(direction, healed);
+            }
+            self.schedule_link(LinkId(number));
+        }
+    }
+
+    /// Number of hosts; they are numbered from 0.
+    pub(crate) fn host_count(&self) -> usize {
+        self.hosts.len()
+    }
+
+    /// Starts a capture into `out`, of the hosts and links chosen with
+    /// [`tap_host`](Self::tap_host) and [`tap_link`](Self::tap_link).
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn capture(&mut self, out: Box<dyn Write + Send>) -> io::Result<()> {
+        self.capture = Some(Capture::new(out)?);
+        Ok(())
+    }
+
+    /// Captures the frames that leave and enter a host.
+    ///
+    /// # Errors
+    /// Those of the writer, and one if no capture was started.
+    pub fn tap_host(&mut self, host: HostId, name: &str) -> io::Result<()> {
+        self.hosts[host.0].tap = Some(self.add_tap(name)?);
+        Ok(())
+    }
+
+    /// Captures the frames that are put on a link at either end.
+    ///
+    /// # Errors
+    /// Those of the writer, and one if no capture was started.
+    pub fn tap_link(&mut self, link: LinkId, name: &str) -> io::Result<()> {
+        self.cables[link.0].tap = Some(self.add_tap(name)?);
+        Ok(())
+    }
+
+    fn add_tap(&mut self, name: &str) -> io::Result<TapId> {
+        let Some(capture) = &mut self.capture else {
+            return Err(io::Error::other("no capture was started"));
+        };
+        capture.tap(name, LinkType::Ethernet)
+    }
+
+    /// Ends the capture.
+    ///
+    /// # Errors
+    /// The first error of writing it.
+    pub fn finish_capture(&mut self) -> io::Result<()> {
+        if let Some(error) = self.capture_error.take() {
+            return Err(error);
+        }
+        match self.capture.take() {
+            Some(mut capture) => capture.flush(),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn flow(&self, flow: FlowId) -> &Flow {
+        &self.flows[flow.0]
+    }
+
+    /// Largest IP packet of a host's device, in bytes.
+    pub(crate) fn mtu(&self, host: HostId) -> usize {
+        let Host {
+            link, direction, ..
+        } = &self.hosts[host.0];
+        self.cables[link.0].engine.link(*direction).mtu
+    }
+
+    pub(crate) fn failure(&self, place: String, finding: impl Into<String>) -> WorldFailure {
+        WorldFailure {
+            seed: self.seed,
+            at: self.now,
+            place,
+            finding: finding.into(),
+        }
+    }
+}
+
+/// A host's address: 10.0.0.1 and up.
+pub(super) fn address_of(host: HostId) -> IpAddr {
+    IpAddr::V4(Ipv4Addr::from_bits(0x0a00_0001 + host.0 as u32))
+}
+
+/// A host's MAC address: locally administered, its number in the last bytes.
+fn mac_of(host: HostId) -> MacAddress {
+    let [.., high, low] = (host.0 as u32).to_be_bytes();
+    MacAddress([0x02, 0, 0, 0, high, low])
+}
+
+/// The host that has `mac`.
+pub(super) fn host_of(mac: MacAddress) -> Option<HostId> {
+    match mac.0 {
+        [0x02, 0, 0, 0, high, low] => Some(HostId(usize::from(u16::from_be_bytes([high, low])))),
+        _ => None,
+    }
+}

@@ -1,0 +1,33 @@
+//! The state of the checks of a whole world: progress, patience, endless loops.
+//!
+//! Rule: plain times and counts; `inspect.rs` judges them.
+
+use fullpipe_pool::{Duration, Instant};
+
+/// The state of the checks of a whole world.
+#[derive(Debug, Default)]
+pub(super) struct ProgressChecker {
+    /// Time at which bytes were last read or an end last made progress.
+    pub last_progress: Instant,
+    /// Longest time that an unfinished world may go without progress.
+    pub patience: Option<Duration>,
+    /// Frames that left hosts since the last progress.
+    pub frames_without_progress: u64,
+    pub next_inspection: Instant,
+    /// Rounds of work at the current time.
+    pub rounds_now: u32,
+}
+
+impl ProgressChecker {
+    pub fn progress(&mut self, now: Instant) {
+        self.last_progress = now;
+        self.frames_without_progress = 0;
+    }
+
+    /// Takes note that time moves from `before` to `now`.
+    pub fn passed(&mut self, before: Instant, now: Instant) {
+        if now > before {
+            self.rounds_now = 0;
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The ports of a switch, and the hosts that it has learned behind them.
+//!
+//! Rule: a host's port is that of its latest frame.
+
+use crate::ids::{HostId, LinkId};
+use crate::link::Direction;
+
+/// The ports of a switch.
+#[derive(Debug, Default)]
+pub(super) struct SwitchPorts {
+    /// The links plugged into it, and the direction away from it.
+    pub ports: Vec<(LinkId, Direction)>,
+    /// The port of each host, by the host's number.
+    learned: Vec<Option<usize>>,
+}
+
+impl SwitchPorts {
+    pub fn port_of(&self, link: LinkId) -> Option<usize> {
+        self.ports.iter().position(|(port, _)| *port == link)
+    }
+
+    pub fn learn(&mut self, host: HostId, port: usize) {
+        if self.learned.len() <= host.0 {
+            self.learned.resize(host.0 + 1, None);
+        }
+        self.learned[host.0] = Some(port);
+    }
+
+    pub fn port_to(&self, host: HostId) -> Option<usize> {
+        self.learned.get(host.0).copied().flatten()
+    }
+}
