@@ -220,7 +220,7 @@ impl Arena {
     }
 
     /// The attacker's packet arrives.
-    pub fn strike(&mut self, packet: &[u8]) {
+    pub fn inject(&mut self, packet: &[u8]) {
         let stack = &mut self.host.stack;
         let before = stack.nodes_walked();
         stack.receive(packet, RxMeta::default(), self.now);
@@ -307,7 +307,7 @@ impl Arena {
             end.port.arrived.push_back(packet);
         }
         self.serve();
-        self.keep_company();
+        self.run_client();
         self.measure();
     }
 
@@ -351,7 +351,7 @@ impl Arena {
     }
 
     /// The client's applications.
-    fn keep_company(&mut self) {
+    fn run_client(&mut self) {
         let (now, client) = (self.now, &mut self.client_transfers);
         let stack = &mut self.client.stack;
         let mut chunk = [0; CHUNK];
@@ -413,7 +413,7 @@ impl Arena {
     }
 
     /// Excludes nodes visited so far from the attacker's cost.
-    pub fn begin_toll(&mut self) {
+    pub fn reset_cost(&mut self) {
         self.walked_before = self.host.stack.nodes_walked();
     }
 }

@@ -22,11 +22,11 @@ pub const PORT: u16 = 2_000;
 /// The window of a scripted peer.
 pub const WINDOW: u16 = 60_000;
 
-/// A attacker: called once a millisecond with the number of the call.
+/// An attacker: called once a millisecond with the number of the call.
 pub type Attacker = Box<dyn FnMut(&mut Arena, u32)>;
 
 /// An unused address.
-fn nobody(arena: &mut Arena) -> Ipv4Addr {
+fn unused_address(arena: &mut Arena) -> Ipv4Addr {
     let low = arena.rng.below(1 << 16) as u16;
     let [high, low] = low.to_be_bytes();
     Ipv4Addr::new(10, 1, high, low)
@@ -59,9 +59,13 @@ fn syn(arena: &mut Arena) -> TcpHeader {
 pub fn syn_flood(everywhere: bool) -> Attacker {
     Box::new(move |arena, _| {
         for _ in 0..RATE {
-            let src = if everywhere { nobody(arena) } else { STRANGER };
+            let src = if everywhere {
+                unused_address(arena)
+            } else {
+                STRANGER
+            };
             let header = syn(arena);
-            arena.strike(&tcp(src, &header, &[]));
+            arena.inject(&tcp(src, &header, &[]));
         }
     })
 }
@@ -70,20 +74,20 @@ pub fn syn_flood(everywhere: bool) -> Attacker {
 pub fn forged_cookies() -> Attacker {
     Box::new(|arena, _| {
         for turn in 0..RATE {
-            let src = nobody(arena);
+            let src = unused_address(arena);
             let mut header = syn(arena);
             if turn % 2 == 0 {
                 header.flags = TcpFlags::ACK;
                 header.ack = number(arena);
             }
-            arena.strike(&tcp(src, &header, &[]));
+            arena.inject(&tcp(src, &header, &[]));
         }
     })
 }
 
 /// SACK reports of a reader with the smallest segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Report {
+pub enum SackReport {
     /// Every other received byte, again and again, without an acknowledgment.
     EveryOther,
     /// The same bytes, four at a time, in random order.
@@ -91,17 +95,17 @@ pub enum Report {
     /// One new byte each time, and two more bytes acknowledged.
     OneMore,
     /// The same, and a DSACK of every retransmission, one for each answer of the host.
-    InVain,
+    AllSpurious,
 }
 
 /// Bytes behind the hole that a reader keeps reported while it acknowledges.
 const BACKLOG: u32 = 1_000;
 
 /// A reader with the smallest segments who SACKs single bytes.
-pub fn sack_bytes(report: Report) -> Attacker {
+pub fn sack_bytes(report: SackReport) -> Attacker {
     let mut scripted: Option<ScriptedPeer> = None;
     let (mut acked, mut next) = (0_u32, 0_u32);
-    let acknowledges = matches!(report, Report::OneMore | Report::InVain);
+    let acknowledges = matches!(report, SackReport::OneMore | SackReport::AllSpurious);
     Box::new(move |arena, tick| {
         if scripted.is_none() {
             scripted = ScriptedPeer::open(arena, PORT, SOURCE, 1, WINDOW);
@@ -111,7 +115,7 @@ pub fn sack_bytes(report: Report) -> Attacker {
         let Some(scripted) = &mut scripted else {
             return;
         };
-        scripted.hear(&replies);
+        scripted.record_replies(&replies);
         // The congestion window must be large before there is much to report.
         if tick < 12 {
             acked = scripted.seen;
@@ -121,28 +125,30 @@ pub fn sack_bytes(report: Report) -> Attacker {
         for _ in 0..RATE {
             let flight = scripted.seen.wrapping_sub(acked);
             let mut blocks = SackBlocks::NONE;
-            if report == Report::InVain {
+            if report == SackReport::AllSpurious {
                 // Everything, inside of everything. RFC 2883 §4.
                 let twice = SackBlock {
                     left: acked,
                     right: scripted.seen,
                 };
-                scripted.hear(&arena.replies());
+                scripted.record_replies(&arena.replies());
                 _ = (blocks.push(twice), blocks.push(twice));
             }
             let count = if acknowledges { 1 } else { 4 };
             for _ in 0..count {
                 let ahead = next.wrapping_sub(acked);
                 next = match report {
-                    Report::AnyOrder => {
+                    SackReport::AnyOrder => {
                         let pairs = (flight / 2).saturating_sub(1).max(1);
                         acked.wrapping_add(2 + 2 * arena.rng.below(pairs.into()) as u32)
                     }
                     // The acknowledgment stays between the bytes reported.
                     _ if acknowledges && ahead == 0 => acked.wrapping_add(1),
                     _ if acknowledges && ahead + 3 >= flight => next,
-                    Report::EveryOther if ahead + 2 >= flight => acked.wrapping_add(2),
-                    Report::EveryOther | Report::OneMore | Report::InVain => next.wrapping_add(2),
+                    SackReport::EveryOther if ahead + 2 >= flight => acked.wrapping_add(2),
+                    SackReport::EveryOther | SackReport::OneMore | SackReport::AllSpurious => {
+                        next.wrapping_add(2)
+                    }
                 };
                 let right = next.wrapping_add(1);
                 _ = blocks.push(SackBlock { left: next, right });
@@ -176,7 +182,7 @@ pub fn one_byte_segments(count: u16) -> Attacker {
             };
             let at = 1 + 2 * arena.rng.below(7_000) as u32;
             let header = scripted.header(scripted.first + at, scripted.una, WINDOW);
-            arena.strike(&tcp(STRANGER, &header, b"x"));
+            arena.inject(&tcp(STRANGER, &header, b"x"));
         }
     })
 }
@@ -185,9 +191,13 @@ pub fn one_byte_segments(count: u16) -> Attacker {
 pub fn fragments_without_end(everywhere: bool) -> Attacker {
     Box::new(move |arena, tick| {
         for turn in 0..RATE {
-            let src = if everywhere { nobody(arena) } else { STRANGER };
+            let src = if everywhere {
+                unused_address(arena)
+            } else {
+                STRANGER
+            };
             let identification = (tick * RATE + turn) as u16;
-            arena.strike(&fragment(src, identification, 0, true, &[7; 1_480]));
+            arena.inject(&fragment(src, identification, 0, true, &[7; 1_480]));
         }
     })
 }
@@ -200,7 +210,7 @@ pub fn fragments_in_small_pieces() -> Attacker {
             let identification = ((tick * RATE + turn) / 4_000) as u16;
             // From the highest down: each precedes all that have arrived.
             let offset = (4_000 - piece) as u16 * 16;
-            arena.strike(&fragment(STRANGER, identification, offset, true, &[7; 8]));
+            arena.inject(&fragment(STRANGER, identification, offset, true, &[7; 8]));
         }
     })
 }
@@ -212,7 +222,7 @@ pub fn overlapping_fragments() -> Attacker {
             let identification = ((tick * RATE + turn) / 4) as u16;
             let offset = (turn % 4) as u16 * 504;
             let text = [turn as u8; 1_008];
-            arena.strike(&fragment(STRANGER, identification, offset, true, &text));
+            arena.inject(&fragment(STRANGER, identification, offset, true, &text));
         }
     })
 }
@@ -250,11 +260,11 @@ pub fn blind_injection() -> Attacker {
                         3 => UnreachableCode::Port,
                         _ => UnreachableCode::FragmentationNeeded,
                     };
-                    arena.strike(&icmp(code, &quoted));
+                    arena.inject(&icmp(code, &quoted));
                     continue;
                 }
             }
-            arena.strike(&tcp(CLIENT, &header, b"injected"));
+            arena.inject(&tcp(CLIENT, &header, b"injected"));
         }
     })
 }
@@ -272,7 +282,7 @@ pub fn ack_division() -> Attacker {
         let Some(scripted) = &mut scripted else {
             return;
         };
-        scripted.hear(&replies);
+        scripted.record_replies(&replies);
         for _ in 0..RATE {
             if acked == scripted.seen {
                 return;
@@ -318,7 +328,7 @@ pub fn camping(answers: bool) -> Attacker {
             return;
         }
         for scripted in &mut scripted_peers {
-            let spoke = scripted.hear(&replies);
+            let spoke = scripted.record_replies(&replies);
             if spoke {
                 let taken = scripted.una.wrapping_add(2_000);
                 let seen = scripted.seen.wrapping_sub(scripted.una).min(2_000);

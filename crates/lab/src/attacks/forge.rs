@@ -21,15 +21,15 @@ pub fn packet(header: Ipv4Header, payload: &[u8]) -> Vec<u8> {
 }
 
 /// A TCP segment from `src` to the host.
-pub fn tcp(src: Ipv4Addr, header: &TcpHeader, text: &[u8]) -> Vec<u8> {
-    let mut segment = vec![0; header.header_len() + text.len()];
+pub fn tcp(src: Ipv4Addr, header: &TcpHeader, payload: &[u8]) -> Vec<u8> {
+    let mut segment = vec![0; header.header_len() + payload.len()];
     let len = header.write(&mut segment);
-    segment[len..].copy_from_slice(text);
+    segment[len..].copy_from_slice(payload);
     set_checksum(
         &mut segment[..len],
         src.into(),
         HOST.into(),
-        Checksum::of(text),
+        Checksum::of(payload),
     );
     let ip = Ipv4Header::new(src, HOST, Protocol::Tcp, segment.len());
     packet(ip, &segment)
@@ -102,7 +102,7 @@ impl ScriptedPeer {
             },
             ..TcpHeader::default()
         };
-        arena.strike(&tcp(STRANGER, &syn, &[]));
+        arena.inject(&tcp(STRANGER, &syn, &[]));
         let replies = arena.replies();
         let answer =
             replies
@@ -141,11 +141,11 @@ impl ScriptedPeer {
             options,
             ..self.header(self.first, ack, window)
         };
-        arena.strike(&tcp(STRANGER, &header, &[]));
+        arena.inject(&tcp(STRANGER, &header, &[]));
     }
 
     /// Records what the host has sent; returns true if any of it was payload.
-    pub fn hear(&mut self, replies: &[Vec<u8>]) -> bool {
+    pub fn record_replies(&mut self, replies: &[Vec<u8>]) -> bool {
         let mut spoke = false;
         for packet in replies {
             let Some((_, header, len)) = tcp_of(packet) else {

@@ -18,7 +18,7 @@ use fullpipe::Config;
 use fullpipe_pool::Duration;
 
 use arena::{Arena, Peaks, Toll};
-use attackers::{Attacker, Report};
+use attackers::{Attacker, SackReport};
 
 /// Steps of the attack before the client connects; a minute for connections that hold
 /// memory in an idle host.
@@ -83,22 +83,22 @@ const ATTACKS: [Attack; 19] = [
     ),
     attack(
         "SACK of every other byte",
-        || attackers::sack_bytes(Report::EveryOther),
+        || attackers::sack_bytes(SackReport::EveryOther),
         &["TcpRetransSegs"],
     ),
     attack(
         "SACK in random order",
-        || attackers::sack_bytes(Report::AnyOrder),
+        || attackers::sack_bytes(SackReport::AnyOrder),
         &["TcpRetransSegs"],
     ),
     attack(
         "SACK plus ACK of two bytes",
-        || attackers::sack_bytes(Report::OneMore),
+        || attackers::sack_bytes(SackReport::OneMore),
         &["TcpRetransSegs"],
     ),
     attack(
         "the same, and DSACK of everything",
-        || attackers::sack_bytes(Report::InVain),
+        || attackers::sack_bytes(SackReport::AllSpurious),
         &["TcpRetransSegs", "TcpExtTCPFullUndo"],
     ),
     attack(
@@ -209,7 +209,7 @@ fn play(attack: &Attack) -> AttackRow {
     }
     let mut arena = Arena::new(&config);
     let mut attacker = (attack.attacker)();
-    arena.begin_toll();
+    arena.reset_cost();
     let mut growth: Option<(u32, u32)> = None;
     for tick in 0..attack.length + LIMIT {
         if tick == attack.client_at {

@@ -64,7 +64,7 @@ fn a_syn_flood_is_answered_with_cookies_and_a_client_still_connects() {
 }
 
 #[test]
-fn no_forged_cookie_is_believed() {
+fn every_forged_cookie_is_refused() {
     let forged = row("forged cookies");
     endured(&forged);
     assert!(counted(&forged, "TcpExtSyncookiesFailed") > 10_000);
@@ -93,14 +93,21 @@ fn reports_of_single_bytes_cost_a_bounded_number_of_pieces_and_steps_in_any_orde
 }
 
 #[test]
-fn who_says_that_all_was_sent_again_in_vain_must_let_something_be_sent_first() {
-    let vain = row("the same, and DSACK of everything");
-    endured(&vain);
-    // Each undo visits what was lost, and comes after a retransmission.
-    let undos = counted(&vain, "TcpExtTCPFullUndo");
-    assert!(undos > 1_000, "{vain:?}");
-    assert!(undos <= counted(&vain, "TcpRetransSegs"), "{vain:?}");
-    assert!(mean(&vain) <= UNDO_MEAN, "{}: {vain:?}", mean(&vain));
+fn each_undo_by_dsacks_needs_a_retransmission_first() {
+    let spurious = row("the same, and DSACK of everything");
+    endured(&spurious);
+    // An undo visits every lost range, and needs a retransmission before it.
+    let undos = counted(&spurious, "TcpExtTCPFullUndo");
+    assert!(undos > 1_000, "{spurious:?}");
+    assert!(
+        undos <= counted(&spurious, "TcpRetransSegs"),
+        "{spurious:?}"
+    );
+    assert!(
+        mean(&spurious) <= UNDO_MEAN,
+        "{}: {spurious:?}",
+        mean(&spurious)
+    );
 }
 
 #[test]
@@ -123,7 +130,7 @@ fn one_address_with_many_connections_leaves_others_the_reserve_of_ranges() {
 }
 
 #[test]
-fn fragments_cost_a_bounded_part_of_the_pool_however_they_come() {
+fn fragments_in_any_form_cost_a_bounded_part_of_the_pool() {
     for name in [
         "fragments without end, one address",
         "fragments without end, many addresses",
@@ -137,7 +144,7 @@ fn fragments_cost_a_bounded_part_of_the_pool_however_they_come() {
 }
 
 #[test]
-fn what_an_attacker_sends_in_the_clients_name_changes_nothing() {
+fn packets_forged_in_the_clients_name_change_nothing() {
     let blind = row("blind RST, SYN, payload and ICMP");
     let alone = row("none");
     assert!(blind.toll.packets > 1_000);
@@ -161,7 +168,7 @@ fn what_an_attacker_sends_in_the_clients_name_changes_nothing() {
 }
 
 #[test]
-fn acks_in_pieces_or_ahead_open_the_window_by_what_they_acknowledge() {
+fn divided_and_optimistic_acks_open_the_window_only_by_acknowledged_bytes() {
     let divided = row("ACK division");
     endured(&divided);
     let (cwnd, acked) = divided.growth.expect("a connection");
@@ -176,7 +183,7 @@ fn acks_in_pieces_or_ahead_open_the_window_by_what_they_acknowledge() {
 }
 
 #[test]
-fn those_who_camp_lose_what_they_hold() {
+fn connections_that_take_nothing_are_aborted_and_free_their_memory() {
     for name in ["zero-window camping", "peers that vanish"] {
         let camping = row(name);
         assert!(
@@ -189,7 +196,7 @@ fn those_who_camp_lose_what_they_hold() {
 }
 
 #[test]
-fn the_page_of_attacks_is_what_came_out() {
+fn the_page_of_attacks_has_the_current_results() {
     let page = attacks_markdown(rows());
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/attacks.md");
     if env::var_os("UPDATE_SNAPSHOTS").is_some() {

@@ -2,15 +2,15 @@
 //!
 //! Rule: one knob is searched at a time while the host has ample of everything else.
 //! Sufficient is a share of what the path carries, or of the host's best where that is
-//! less. A formula's answer stands beside the result and decides nothing.
+//! less. A formula's value is shown beside the result and does not affect it.
 //!
 //! | question | where |
 //! | --- | --- |
 //! | the host, its peer and the path, and how long they run | `world` |
-//! | what ample of everything gives, and each knob's curve | `search` |
-//! | how given memory is best divided between both directions | `split` |
-//! | the runs, and how far they have come | `runs` |
-//! | what people read | `text` |
+//! | the result with ample of everything, and each knob's curve | `search` |
+//! | the best division of given memory between both directions | `split` |
+//! | the runs and their progress | `runs` |
+//! | the text output | `text` |
 
 mod runs;
 mod search;
@@ -216,7 +216,7 @@ impl std::fmt::Display for SizeError {
             Self::Memory(error) => write!(f, "so little memory is none at all: {error}"),
             Self::TooLong(bytes) => write!(
                 f,
-                "{} bytes are on their way, and the largest buffer holds {}",
+                "{} bytes are on their role, and the largest buffer holds {}",
                 grouped(*bytes),
                 grouped(search::LARGEST)
             ),
@@ -237,40 +237,42 @@ const STEPS_BEFORE: usize = 4;
 /// called with the share that is done.
 ///
 /// # Errors
-/// A setting that is refused, nothing that arrives, or a run's.
-pub fn size(wish: &SizeRequest, progress: &(dyn Fn(f64) + Sync)) -> Result<Size, SizeError> {
-    if wish.bdp() > search::LARGEST {
-        return Err(SizeError::TooLong(wish.bdp()));
+/// A setting is refused, nothing arrives, or a run failed.
+pub fn size(request: &SizeRequest, progress: &(dyn Fn(f64) + Sync)) -> Result<Size, SizeError> {
+    if request.bdp() > search::LARGEST {
+        return Err(SizeError::TooLong(request.bdp()));
     }
     let searched = search::SEARCHED.iter();
-    let wanted = searched.clone().filter(|searched| searched.is_wanted(wish));
+    let wanted = searched
+        .clone()
+        .filter(|searched| searched.is_wanted(request));
     let expected = wanted.count() * STEPS_EACH + STEPS_BEFORE;
-    let runs = Runs::new(wish.seed, expected, progress);
-    let ways = HostRole::ALL.map(|way| search::ample(wish, way, &runs));
-    let ways = ways.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let runs = Runs::new(request.seed, expected, progress);
+    let ample_by_role = HostRole::ALL.map(|role| search::ample(request, role, &runs));
+    let ample_by_role = ample_by_role.into_iter().collect::<Result<Vec<_>, _>>()?;
     let mut knobs = Vec::new();
     for searched in searched {
-        let ample = &ways[searched.way as usize];
-        knobs.extend(search::search(wish, searched, ample, &runs)?);
+        let ample = &ample_by_role[searched.role as usize];
+        knobs.extend(search::search(request, searched, ample, &runs)?);
     }
-    let split = match wish.memory {
-        Some(_) => Some(split::split(wish, &ways, &runs)?),
+    let split = match request.memory {
+        Some(_) => Some(split::split(request, &ample_by_role, &runs)?),
         None => None,
     };
-    let settings = wish.settings.iter();
+    let settings = request.settings.iter();
     let settings = settings.map(|(name, value)| format!("{name}={value}"));
     Ok(Size {
-        preset: wish.preset.name,
-        rate_bps: wish.rate_bps,
-        rtt_ms: wish.rtt.as_secs_f64() * 1e3,
-        loss: wish.loss,
-        memory: wish.memory,
+        preset: request.preset.name,
+        rate_bps: request.rate_bps,
+        rtt_ms: request.rtt.as_secs_f64() * 1e3,
+        loss: request.loss,
+        memory: request.memory,
         settings: settings.collect(),
-        low_water: wish.low_water,
-        bdp_bytes: wish.bdp(),
-        share: wish.share,
-        seed: wish.seed,
-        best: ways.into_iter().map(|ample| ample.best).collect(),
+        low_water: request.low_water,
+        bdp_bytes: request.bdp(),
+        share: request.share,
+        seed: request.seed,
+        best: ample_by_role.into_iter().map(|ample| ample.best).collect(),
         knobs,
         split,
     })
@@ -285,16 +287,16 @@ impl Size {
 
 impl AmpleResult {
     /// Reads the result of `row` from `report`.
-    fn of(wish: &SizeRequest, way: HostRole, row: &Row, report: &RowReport) -> Self {
+    fn of(request: &SizeRequest, role: HostRole, row: &Row, report: &RowReport) -> Self {
         let path = Path::of(&row.setup, full_segment(&row.setup));
         let path_mbps = path.payload_bps * (1.0 - path.loss) / 1e6;
         let goodput_mbps = report.measured.goodput_mbps;
         Self {
-            direction: way.name(),
+            direction: role.name(),
             path_mbps,
             goodput_mbps,
             of_path: goodput_mbps / path_mbps,
-            reaches_path: wish.reaches(goodput_mbps, path_mbps),
+            reaches_path: request.reaches(goodput_mbps, path_mbps),
             verdict: report.verdict.clone(),
         }
     }

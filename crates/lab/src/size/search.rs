@@ -24,7 +24,7 @@ pub struct Searched {
     /// Its name.
     knob: &'static str,
     /// The host's role meanwhile.
-    pub way: HostRole,
+    pub role: HostRole,
     /// The kind of knob.
     pub what: KnobKind,
 }
@@ -47,32 +47,32 @@ pub enum KnobKind {
 pub const SEARCHED: &[Searched] = &[
     Searched {
         knob: "tcp.send_buffer",
-        way: HostRole::Send,
+        role: HostRole::Send,
         what: KnobKind::Buffer,
     },
     Searched {
         knob: "tcp.unacknowledged",
-        way: HostRole::Send,
+        role: HostRole::Send,
         what: KnobKind::Unacknowledged,
     },
     Searched {
         knob: "tcp.receive_buffer",
-        way: HostRole::Receive,
+        role: HostRole::Receive,
         what: KnobKind::Buffer,
     },
     Searched {
         knob: "tcp.out_of_order",
-        way: HostRole::Receive,
+        role: HostRole::Receive,
         what: KnobKind::OutOfOrder,
     },
     Searched {
         knob: "pool.blocks",
-        way: HostRole::Send,
+        role: HostRole::Send,
         what: KnobKind::Memory,
     },
     Searched {
         knob: "pool.blocks",
-        way: HostRole::Receive,
+        role: HostRole::Receive,
         what: KnobKind::Memory,
     },
 ];
@@ -124,21 +124,21 @@ pub struct Ample {
 /// Doubles everything that the host has until nothing is gained.
 ///
 /// # Errors
-/// A setting that is refused, or a run's; or nothing arrives whatever it has.
-pub fn ample(wish: &SizeRequest, way: HostRole, runs: &Runs<'_>) -> Result<Ample, SizeError> {
-    let mut length = wish.length(wish.rate_bps as f64, None);
-    let mut bytes = (wish.bdp() * AMPLE).clamp(AT_LEAST, LARGEST);
-    let mut found = measured(wish, way, bytes, length, runs)?;
+/// A setting is refused, a run failed, or nothing arrives even with ample memory.
+pub fn ample(request: &SizeRequest, role: HostRole, runs: &Runs<'_>) -> Result<Ample, SizeError> {
+    let mut length = request.length(request.rate_bps as f64, None);
+    let mut bytes = (request.bdp() * AMPLE).clamp(AT_LEAST, LARGEST);
+    let mut found = measured(request, role, bytes, length, runs)?;
     if found.best.goodput_mbps > 0.0 {
         // The time to fill the path, and to see enough losses, is known only now.
         let full_s = found.report.measured.time_to_90_s;
-        let better = wish.length(found.best.goodput_mbps * 1e6, full_s);
+        let better = request.length(found.best.goodput_mbps * 1e6, full_s);
         if better != length {
             length = better;
-            found = measured(wish, way, bytes, length, runs)?;
+            found = measured(request, role, bytes, length, runs)?;
         }
     }
-    let least = if wish.loss > 0.0 {
+    let least = if request.loss > 0.0 {
         GAIN_WITH_LOSSES
     } else {
         GAIN
@@ -146,7 +146,7 @@ pub fn ample(wish: &SizeRequest, way: HostRole, runs: &Runs<'_>) -> Result<Ample
     let mut without_gain = 0;
     while found.best.of_path < ALL_OF_IT && without_gain < WITHOUT_GAIN && bytes < LARGEST {
         bytes = (bytes * 2).min(LARGEST);
-        let more = measured(wish, way, bytes, length, runs)?;
+        let more = measured(request, role, bytes, length, runs)?;
         let gain = more.best.goodput_mbps / found.best.goodput_mbps.max(1e-9) - 1.0;
         without_gain = if gain < least { without_gain + 1 } else { 0 };
         if gain >= least {
@@ -166,17 +166,17 @@ pub fn ample(wish: &SizeRequest, way: HostRole, runs: &Runs<'_>) -> Result<Ample
 }
 
 fn measured(
-    wish: &SizeRequest,
-    way: HostRole,
+    request: &SizeRequest,
+    role: HostRole,
     bytes: u64,
     length: Length,
     runs: &Runs<'_>,
 ) -> Result<Ample, SizeError> {
-    let mut world = wish.world(way, bytes, length)?;
-    wish.set_low_water(&mut world.rows[0].setup);
+    let mut world = request.world(role, bytes, length)?;
+    request.set_low_water(&mut world.rows[0].setup);
     let rows = vec![only(&world).clone()];
     let report = runs.rows(&world, rows)?.swap_remove(0);
-    let best = AmpleResult::of(wish, way, only(&world), &report);
+    let best = AmpleResult::of(request, role, only(&world), &report);
     Ok(Ample {
         world,
         report,
@@ -188,24 +188,24 @@ fn measured(
 /// system has no such knob.
 ///
 /// # Errors
-/// A run's.
+/// A run failed.
 pub fn search(
-    wish: &SizeRequest,
+    request: &SizeRequest,
     searched: &Searched,
     ample: &Ample,
     runs: &Runs<'_>,
 ) -> Result<Option<KnobSize>, SizeError> {
-    if !searched.is_wanted(wish) {
+    if !searched.is_wanted(request) {
         return Ok(None);
     }
     let host = &only(&ample.world).setup.hosts[0];
-    let of_memory = wish.memory.map_or(u64::MAX, |memory| memory / 8);
-    let first = (wish.bdp() / FIRST_PART)
+    let of_memory = request.memory.map_or(u64::MAX, |memory| memory / 8);
+    let first = (request.bdp() / FIRST_PART)
         .max(TWO_SEGMENTS)
         .min(of_memory)
         .max(SMALLEST);
     let mut curve = Curve {
-        wish,
+        request,
         searched,
         ample,
         runs,
@@ -221,11 +221,11 @@ pub fn search(
     }
     curve.judge();
     Ok(Some(KnobSize {
-        knob: said(host, searched, first).name,
-        direction: searched.way.name(),
+        knob: named_setting(host, searched, first).name,
+        direction: searched.role.name(),
         best_mbps: curve.best_mbps(),
         enough_mbps: curve.enough_mbps(),
-        reaches_path: wish.reaches(curve.best_mbps(), ample.best.path_mbps),
+        reaches_path: request.reaches(curve.best_mbps(), ample.best.path_mbps),
         smallest: curve
             .first_enough()
             .map(|place| curve.points[place].clone()),
@@ -238,20 +238,20 @@ impl Searched {
     /// True if the knob is searched: not memory that was given, not out-of-order
     /// payload without losses, and not a separate count for which the system has no
     /// name.
-    pub fn is_wanted(&self, wish: &SizeRequest) -> bool {
-        let has_name = !alias::of_knob(wish.preset.name, self.knob).is_empty();
+    pub fn is_wanted(&self, request: &SizeRequest) -> bool {
+        let has_name = !alias::of_knob(request.preset.name, self.knob).is_empty();
         match self.what {
             KnobKind::Buffer => true,
-            KnobKind::Memory => wish.memory.is_none(),
+            KnobKind::Memory => request.memory.is_none(),
             KnobKind::Unacknowledged => has_name,
-            KnobKind::OutOfOrder => has_name && wish.loss > 0.0,
+            KnobKind::OutOfOrder => has_name && request.loss > 0.0,
         }
     }
 }
 
 /// Present value in bytes: a buffer's payload, or all memory.
 fn present(host: &HostPlan, searched: &Searched) -> u64 {
-    match (searched.what, searched.way) {
+    match (searched.what, searched.role) {
         (KnobKind::Memory, _) => pool_bytes(host),
         (KnobKind::Unacknowledged, _) => host.config.tcp.unacknowledged.into(),
         (KnobKind::OutOfOrder, _) => host.config.tcp.out_of_order.into(),
@@ -261,8 +261,8 @@ fn present(host: &HostPlan, searched: &Searched) -> u64 {
 }
 
 /// The knob set to `bytes`, rounded up, as the host's system writes it.
-pub fn said(host: &HostPlan, searched: &Searched, bytes: u64) -> NamedSetting {
-    let wanted = match (searched.what, searched.way) {
+pub fn named_setting(host: &HostPlan, searched: &Searched, bytes: u64) -> NamedSetting {
+    let wanted = match (searched.what, searched.role) {
         (KnobKind::Memory, _) => bytes.div_ceil(host.config.pool.block_size.into()),
         (KnobKind::Unacknowledged | KnobKind::OutOfOrder, _) => bytes,
         (KnobKind::Buffer, HostRole::Send) => Buffer::sending(host).size_for(bytes),
@@ -272,16 +272,16 @@ pub fn said(host: &HostPlan, searched: &Searched, bytes: u64) -> NamedSetting {
 }
 
 /// The buffer of a direction.
-pub fn buffer(way: HostRole) -> &'static Searched {
+pub fn buffer(role: HostRole) -> &'static Searched {
     let knob = SEARCHED
         .iter()
-        .find(|known| known.what == KnobKind::Buffer && known.way == way);
+        .find(|known| known.what == KnobKind::Buffer && known.role == role);
     knob.expect("both are searched")
 }
 
 /// Values tried so far.
 struct Curve<'a> {
-    wish: &'a SizeRequest,
+    request: &'a SizeRequest,
     searched: &'a Searched,
     ample: &'a Ample,
     runs: &'a Runs<'a>,
@@ -316,15 +316,18 @@ impl Curve<'_> {
         is_enough: bool,
     ) -> Result<(), SizeError> {
         let sizes: Vec<_> = sizes.collect();
-        let mut beyond = if is_enough && self.wish.bdp() < FAR {
+        let mut beyond = if is_enough && self.request.bdp() < FAR {
             1
         } else {
             0
         };
         for sizes in sizes.chunks(SIDE_BY_SIDE) {
-            let came = self.try_all(sizes.to_vec())?;
+            let reports = self.try_all(sizes.to_vec())?;
             let enough = self.enough_mbps();
-            if came.iter().any(|goodput| (*goodput >= enough) == is_enough) {
+            if reports
+                .iter()
+                .any(|goodput| (*goodput >= enough) == is_enough)
+            {
                 if beyond == 0 {
                     break;
                 }
@@ -341,13 +344,16 @@ impl Curve<'_> {
         let mut rows: Vec<Row> = Vec::new();
         let mut tried: Vec<NamedSetting> = Vec::new();
         for bytes in sizes {
-            let said = said(&row.setup.hosts[0], self.searched, bytes);
-            let known = self.points.iter().any(|point| point.value == said.wanted)
-                || tried.iter().any(|other| other.wanted == said.wanted);
-            let Some(setup) = self.with(&said).filter(|_| !known) else {
+            let setting = named_setting(&row.setup.hosts[0], self.searched, bytes);
+            let known = self
+                .points
+                .iter()
+                .any(|point| point.value == setting.wanted)
+                || tried.iter().any(|other| other.wanted == setting.wanted);
+            let Some(setup) = self.with(&setting).filter(|_| !known) else {
                 continue;
             };
-            tried.push(said);
+            tried.push(setting);
             rows.push(Row {
                 setup,
                 ..row.clone()
@@ -356,26 +362,26 @@ impl Curve<'_> {
         if rows.is_empty() {
             return Ok(Vec::new());
         }
-        let came = self.runs.rows(&self.ample.world, rows.clone())?;
-        for ((said, row), report) in tried.iter().zip(&rows).zip(&came) {
-            let point = self.point(said, &row.setup.hosts[0], report);
+        let reports = self.runs.rows(&self.ample.world, rows.clone())?;
+        for ((setting, row), report) in tried.iter().zip(&rows).zip(&reports) {
+            let point = self.point(setting, &row.setup.hosts[0], report);
             self.points.push(point);
         }
         self.points.sort_by_key(|point| point.bytes);
-        let gave = came.iter().map(|report| report.measured.goodput_mbps);
+        let gave = reports.iter().map(|report| report.measured.goodput_mbps);
         Ok(gave.collect())
     }
 
-    fn point(&self, said: &NamedSetting, host: &HostPlan, report: &RowReport) -> CurvePoint {
+    fn point(&self, setting: &NamedSetting, host: &HostPlan, report: &RowReport) -> CurvePoint {
         let goodput_mbps = report.measured.goodput_mbps;
         let verdict = &report.verdict;
         // The low water of the ample send buffer says nothing about unacknowledged
         // payload.
-        let is_of_it = verdict.knob.as_ref() == Some(&said.name)
-            && (self.searched.what == KnobKind::Buffer || self.wish.low_water == 0);
+        let is_of_it = verdict.knob.as_ref() == Some(&setting.name)
+            && (self.searched.what == KnobKind::Buffer || self.request.low_water == 0);
         let advised = verdict.needed.clone().filter(|_| is_of_it);
         CurvePoint {
-            value: said.wanted.clone(),
+            value: setting.wanted.clone(),
             bytes: present(host, self.searched),
             goodput_mbps,
             quartiles_mbps: report
@@ -400,17 +406,17 @@ impl Curve<'_> {
             // Ample is unbounded here.
             KnobKind::Unacknowledged | KnobKind::OutOfOrder => return,
         };
-        let mut said = said(host, self.searched, bytes);
-        said.wanted = said.present.clone();
-        let point = self.point(&said, host, &self.ample.report);
+        let mut setting = named_setting(host, self.searched, bytes);
+        setting.wanted = setting.present.clone();
+        let point = self.point(&setting, host, &self.ample.report);
         self.points.push(point);
     }
 
     /// The world with a value; `None` if a host cannot have it.
-    fn with(&self, said: &NamedSetting) -> Option<Setup> {
+    fn with(&self, setting: &NamedSetting) -> Option<Setup> {
         let mut setup = only(&self.ample.world).setup.clone();
         setup
-            .set(&format!("host.{}", said.name), &said.wanted)
+            .set(&format!("host.{}", setting.name), &setting.wanted)
             .ok()?;
         setup.validate().ok().map(|()| setup)
     }
@@ -423,7 +429,7 @@ impl Curve<'_> {
     }
 
     fn enough_mbps(&self) -> f64 {
-        self.wish
+        self.request
             .enough_mbps(self.best_mbps(), self.ample.best.path_mbps)
     }
 

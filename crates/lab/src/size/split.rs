@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{
     HostRole, SizeError, SizeRequest,
     runs::Runs,
-    search::{Ample, buffer, said},
+    search::{Ample, buffer, named_setting},
     world::only,
 };
 use crate::{
@@ -55,42 +55,43 @@ pub struct Divided {
 /// Tries divisions in tenths. `alone` has the result of each direction by itself.
 ///
 /// # Errors
-/// A run's, or the world cannot be.
-pub fn split(wish: &SizeRequest, alone: &[Ample], runs: &Runs<'_>) -> Result<Split, SizeError> {
+/// A run failed, or the memory cannot be divided.
+pub fn split(request: &SizeRequest, alone: &[Ample], runs: &Runs<'_>) -> Result<Split, SizeError> {
     let world = &alone[HostRole::Send as usize].world;
     let row = only(world);
-    let both = both_ways(wish, &row.setup)?;
+    let both = both_ways(request, &row.setup)?;
     let memory = pool_bytes(&both.hosts[0]);
-    let spoken = |buffers: [u64; 2]| {
-        HostRole::ALL.map(|way| said(&both.hosts[0], buffer(way), buffers[way as usize]))
+    let named = |buffers: [u64; 2]| {
+        HostRole::ALL
+            .map(|role| named_setting(&both.hosts[0], buffer(role), buffers[role as usize]))
     };
-    let all_to_both = spoken([memory, memory]);
-    let [send_knob, receive_knob] = all_to_both.each_ref().map(|said| said.name.clone());
-    let tried = |spoken: [NamedSetting; 2]| {
-        let setup = with(&both, &spoken)?;
+    let all_to_both = named([memory, memory]);
+    let [send_knob, receive_knob] = all_to_both.each_ref().map(|setting| setting.name.clone());
+    let tried = |settings: [NamedSetting; 2]| {
+        let setup = with(&both, &settings)?;
         let row = Row {
             setup,
             ..row.clone()
         };
-        Some((spoken, row))
+        Some((settings, row))
     };
     let parts = (1..PARTS).filter_map(|part| {
         let send = memory * part / PARTS;
-        tried(spoken([send, memory - send]))
+        tried(named([send, memory - send]))
     });
-    let (mut spoken, mut rows): (Vec<_>, Vec<_>) = parts.unzip();
+    let (mut settings, mut rows): (Vec<_>, Vec<_>) = parts.unzip();
     let (Some((all_to_both, undivided)), false) = (tried(all_to_both), rows.is_empty()) else {
         let why =
             format!("{memory} bytes cannot be divided between {send_knob} and {receive_knob}");
         return Err(SizeError::Nothing(why));
     };
-    // It runs beside the others.
-    spoken.push(all_to_both);
+    // Both buffers with all of the memory run in the same batch.
+    settings.push(all_to_both);
     rows.push(undivided);
-    let came = runs.rows(world, rows)?;
-    let came = spoken.iter().zip(&came);
-    let mut curve: Vec<_> = came
-        .map(|(spoken, report)| divided(spoken, report, alone))
+    let reports = runs.rows(world, rows)?;
+    let reports = settings.iter().zip(&reports);
+    let mut curve: Vec<_> = reports
+        .map(|(settings, report)| divided(settings, report, alone))
         .collect();
     let undivided = curve.pop().expect("it was put there");
     let places = 0..curve.len();
@@ -104,25 +105,25 @@ pub fn split(wish: &SizeRequest, alone: &[Ample], runs: &Runs<'_>) -> Result<Spl
     })
 }
 
-/// The world in which the host does both at once.
-fn both_ways(wish: &SizeRequest, setup: &Setup) -> Result<Setup, SizeError> {
+/// Returns the world in which the host sends and receives at once.
+fn both_ways(request: &SizeRequest, setup: &Setup) -> Result<Setup, SizeError> {
     let mut setup = setup.clone();
     let mut back = setup.flows[0].clone();
     back.name = "back".to_string();
     std::mem::swap(&mut back.from, &mut back.to);
-    // The peer's writer does not wait as the host's does.
+    // The low water is the host's; the peer's writer resumes as soon as there is room.
     back.set("low_water", "0").map_err(SizeError::Setting)?;
     setup.flows.push(back);
-    let loss = wish.loss.to_string();
+    let loss = request.loss.to_string();
     setup
         .set("path.back.loss", &loss)
         .map_err(SizeError::Setting)?;
     Ok(setup)
 }
 
-fn with(both: &Setup, spoken: &[NamedSetting; 2]) -> Option<Setup> {
+fn with(both: &Setup, settings: &[NamedSetting; 2]) -> Option<Setup> {
     let mut setup = both.clone();
-    for NamedSetting { name, wanted, .. } in spoken {
+    for NamedSetting { name, wanted, .. } in settings {
         setup.set(&format!("host.{name}"), wanted).ok()?;
     }
     setup.validate().ok().map(|()| setup)
@@ -131,9 +132,9 @@ fn with(both: &Setup, spoken: &[NamedSetting; 2]) -> Option<Setup> {
 fn divided([send, receive]: &[NamedSetting; 2], report: &RowReport, alone: &[Ample]) -> Divided {
     let flows = &report.measured.flows;
     let [sent_mbps, received_mbps] = [0, 1].map(|place| flows[place].goodput_mbps);
-    let kept = HostRole::ALL.map(|way| {
-        let best = alone[way as usize].best.goodput_mbps;
-        flows[way as usize].goodput_mbps / best
+    let kept = HostRole::ALL.map(|role| {
+        let best = alone[role as usize].best.goodput_mbps;
+        flows[role as usize].goodput_mbps / best
     });
     Divided {
         send: send.wanted.clone(),

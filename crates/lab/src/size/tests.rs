@@ -6,7 +6,7 @@ use super::*;
 use crate::layout::Layout;
 use crate::verdict::pool_bytes;
 
-fn wish(rate_bps: u64, rtt: Duration, preset: &str) -> SizeRequest {
+fn request(rate_bps: u64, rtt: Duration, preset: &str) -> SizeRequest {
     SizeRequest {
         rate_bps,
         rtt,
@@ -20,36 +20,36 @@ fn wish(rate_bps: u64, rtt: Duration, preset: &str) -> SizeRequest {
     }
 }
 
-/// Both buffers, and what each direction gives at best.
-fn buffers(wish: &SizeRequest) -> [(AmpleResult, KnobSize); 2] {
+/// Returns, for each direction, the best result and the searched buffer.
+fn buffers(request: &SizeRequest) -> [(AmpleResult, KnobSize); 2] {
     let silent = |_share: f64| ();
-    let runs = Runs::new(wish.seed, 1, &silent);
-    HostRole::ALL.map(|way| {
-        let ample = search::ample(wish, way, &runs).unwrap();
-        let found = search::search(wish, search::buffer(way), &ample, &runs);
+    let runs = Runs::new(request.seed, 1, &silent);
+    HostRole::ALL.map(|role| {
+        let ample = search::ample(request, role, &runs).unwrap();
+        let found = search::search(request, search::buffer(role), &ample, &runs);
         (ample.best, found.unwrap().unwrap())
     })
 }
 
-/// That many of netburner's buffers to send and to receive.
-fn netburner(wish: &SizeRequest) -> [u64; 2] {
-    buffers(wish).map(|(best, found)| {
+/// Returns netburner's sufficient numbers of buffers to send and to receive.
+fn netburner(request: &SizeRequest) -> [u64; 2] {
+    buffers(request).map(|(best, found)| {
         assert!(best.reaches_path, "{best:?}");
         assert!(found.knob.starts_with("SetSocket"), "{found:?}");
         found.smallest.unwrap().value.parse().unwrap()
     })
 }
 
-/// On a path of so many bits a second and so long a round trip in microseconds, both
-/// of linux's buffers must hold rate times round trip.
-fn linux_holds_what_is_on_its_way(rate_bps: u64, rtt_us: u64) {
-    let wish = wish(rate_bps, Duration::from_micros(rtt_us), "linux");
-    let found = buffers(&wish);
+/// Checks that on a path of this rate and round trip both of Linux's sufficient buffers
+/// are the bandwidth-delay product.
+fn assert_linux_buffers_hold_the_bdp(rate_bps: u64, rtt_us: u64) {
+    let request = request(rate_bps, Duration::from_micros(rtt_us), "linux");
+    let found = buffers(&request);
     for ((best, found), name) in found.iter().zip(["SO_SNDBUF", "SO_RCVBUF"]) {
         assert!((0.99..=1.0).contains(&best.of_path), "{best:?}");
         assert_eq!(found.knob, name);
         let smallest = found.smallest.as_ref().unwrap();
-        let of_bdp = smallest.bytes as f64 / wish.bdp() as f64;
+        let of_bdp = smallest.bytes as f64 / request.bdp() as f64;
         assert!(
             (0.85..=1.15).contains(&of_bdp),
             "{name} {of_bdp}: {found:?}"
@@ -61,46 +61,46 @@ fn linux_holds_what_is_on_its_way(rate_bps: u64, rtt_us: u64) {
 
 #[test]
 fn linux_on_1_mbit_and_200_ms() {
-    linux_holds_what_is_on_its_way(1_000_000, 200_000);
+    assert_linux_buffers_hold_the_bdp(1_000_000, 200_000);
 }
 
 #[test]
 fn linux_on_10_mbit_and_20_ms() {
-    linux_holds_what_is_on_its_way(10_000_000, 20_000);
+    assert_linux_buffers_hold_the_bdp(10_000_000, 20_000);
 }
 
 #[test]
 fn linux_on_10_mbit_and_100_ms() {
-    linux_holds_what_is_on_its_way(10_000_000, 100_000);
+    assert_linux_buffers_hold_the_bdp(10_000_000, 100_000);
 }
 
 #[test]
 fn linux_on_100_mbit_and_2_ms() {
-    linux_holds_what_is_on_its_way(100_000_000, 2_000);
+    assert_linux_buffers_hold_the_bdp(100_000_000, 2_000);
 }
 
 #[test]
 fn linux_on_100_mbit_and_20_ms() {
-    linux_holds_what_is_on_its_way(100_000_000, 20_000);
+    assert_linux_buffers_hold_the_bdp(100_000_000, 20_000);
 }
 
 #[test]
 fn linux_on_1_gbit_and_1_ms() {
-    linux_holds_what_is_on_its_way(1_000_000_000, 1_000);
+    assert_linux_buffers_hold_the_bdp(1_000_000_000, 1_000);
 }
 
 #[test]
 fn linux_on_1_gbit_and_10_ms() {
-    linux_holds_what_is_on_its_way(1_000_000_000, 10_000);
+    assert_linux_buffers_hold_the_bdp(1_000_000_000, 10_000);
 }
 
 #[test]
 fn below_ten_segments_whole_segments_are_added() {
-    let wish = wish(1_000_000, Duration::from_millis(40), "linux");
-    for (_, found) in buffers(&wish) {
+    let request = request(1_000_000, Duration::from_millis(40), "linux");
+    for (_, found) in buffers(&request) {
         let bytes = found.smallest.unwrap().bytes;
         assert!(
-            (wish.bdp()..wish.bdp() + 3 * 1_448).contains(&bytes),
+            (request.bdp()..request.bdp() + 3 * 1_448).contains(&bytes),
             "{bytes}"
         );
     }
@@ -108,14 +108,14 @@ fn below_ten_segments_whole_segments_are_added() {
 
 #[test]
 fn netburner_needs_40_buffers_where_25_mbit_take_19_ms() {
-    for buffers in netburner(&wish(25_000_000, Duration::from_millis(19), "netburner")) {
+    for buffers in netburner(&request(25_000_000, Duration::from_millis(19), "netburner")) {
         assert!((35..=45).contains(&buffers), "{buffers}");
     }
 }
 
 #[test]
 fn netburner_needs_20_buffers_where_100_mbit_take_2_3_ms() {
-    for buffers in netburner(&wish(
+    for buffers in netburner(&request(
         100_000_000,
         Duration::from_micros(2_300),
         "netburner",
@@ -127,17 +127,19 @@ fn netburner_needs_20_buffers_where_100_mbit_take_2_3_ms() {
 /// The paths that the experiment's first rows are fitted to, where a writer waits for
 /// half of its buffers and a frame costs 152 microseconds.
 fn fitted(rate_bps: u64, rtt_us: u64) -> (AmpleResult, KnobSize) {
-    let mut wish = wish(rate_bps, Duration::from_micros(rtt_us), "netburner");
-    wish.low_water = 50;
+    let mut request = request(rate_bps, Duration::from_micros(rtt_us), "netburner");
+    request.low_water = 50;
     for cost in ["cpu.send_packet", "cpu.receive_packet"] {
-        wish.settings.push((cost.to_string(), "152us".to_string()));
+        request
+            .settings
+            .push((cost.to_string(), "152us".to_string()));
     }
-    let [sending, _] = buffers(&wish);
+    let [sending, _] = buffers(&request);
     sending
 }
 
 #[test]
-fn netburners_processor_is_said_to_bind_on_its_fitted_lan() {
+fn the_verdict_names_netburners_processor_on_its_fitted_lan() {
     let (best, found) = fitted(100_000_000, 520);
     assert!(
         !best.reaches_path && best.verdict.limit == Cause::Cpu,
@@ -163,9 +165,9 @@ fn netburners_fitted_internet_needs_fewer_buffers_than_the_published_forty() {
 }
 
 #[test]
-fn unet3_cannot_tell_of_more_than_64_kib() {
+fn unet3_cannot_advertise_more_than_64_kib() {
     let [(sending, _), (receiving, found)] =
-        buffers(&wish(100_000_000, Duration::from_millis(20), "unet3"));
+        buffers(&request(100_000_000, Duration::from_millis(20), "unet3"));
     for best in [&sending, &receiving] {
         assert!(best.of_path < 0.3 && !best.reaches_path, "{best:?}");
         let sentence = &best.verdict.parts.line();
@@ -173,7 +175,7 @@ fn unet3_cannot_tell_of_more_than_64_kib() {
     }
     assert_eq!(found.knob, "CFG_TCP_RCV_WND");
     assert!(found.curve.iter().all(|point| point.bytes <= 65_535));
-    let on_lan = buffers(&wish(100_000_000, Duration::from_millis(2), "unet3"));
+    let on_lan = buffers(&request(100_000_000, Duration::from_millis(2), "unet3"));
     for (best, found) in on_lan {
         assert!(best.reaches_path, "{best:?}");
         let bytes = found.smallest.unwrap().bytes;
@@ -182,42 +184,42 @@ fn unet3_cannot_tell_of_more_than_64_kib() {
 }
 
 #[test]
-fn what_a_verdict_advises_can_be_set_and_a_window_is_then_as_large_as_can_be_told() {
+fn an_advised_value_can_be_set_and_gives_the_largest_window_that_can_be_advertised() {
     let (rate_bps, rtt) = (100_000_000, Duration::from_millis(20));
     for preset in ["unet3", "netburner"] {
-        let mut wish = wish(rate_bps, rtt, preset);
+        let mut request = request(rate_bps, rtt, preset);
         let scaling = ("tcp.window_scaling".to_string(), "true".to_string());
-        wish.settings.push(scaling);
-        for (best, found) in buffers(&wish) {
+        request.settings.push(scaling);
+        for (best, found) in buffers(&request) {
             assert!(best.reaches_path, "{preset}: {best:?}");
             let bytes = found.smallest.unwrap().bytes;
             assert!(bytes > 150_000, "{preset}: {bytes}");
         }
         let unscaled = ("peer.tcp.window_scaling".to_string(), "false".to_string());
-        wish.settings.push(unscaled);
-        let [_, (best, _)] = buffers(&wish);
+        request.settings.push(unscaled);
+        let [_, (best, _)] = buffers(&request);
         assert!(best.of_path < 0.3, "{preset}: {best:?}");
     }
 }
 
 #[test]
-fn memory_that_is_given_is_cut_into_blocks_as_large_as_they_are_set() {
-    let mut wish = wish(10_000_000, Duration::from_millis(10), "nuttx");
-    wish.memory = Some(7_056);
-    let length = wish.length(wish.rate_bps as f64, None);
+fn given_memory_is_divided_into_blocks_of_the_set_size() {
+    let mut request = request(10_000_000, Duration::from_millis(10), "nuttx");
+    request.memory = Some(7_056);
+    let length = request.length(request.rate_bps as f64, None);
     for (block_size, bytes) in [("196", 7_056), ("512", 6_656)] {
         let block_size = ("pool.block_size".to_string(), block_size.to_string());
-        wish.settings = vec![block_size];
-        let world = wish.world(HostRole::Send, 1 << 20, length).unwrap();
+        request.settings = vec![block_size];
+        let world = request.world(HostRole::Send, 1 << 20, length).unwrap();
         assert_eq!(pool_bytes(&world.rows[0].setup.hosts[0]), bytes);
     }
 }
 
 #[test]
-fn memory_that_is_given_is_not_searched_but_divided() {
-    let mut wish = wish(10_000_000, Duration::from_millis(10), "nuttx");
-    wish.memory = Some(7_056);
-    let size = size(&wish, &|_| ()).unwrap();
+fn given_memory_is_divided_and_not_searched() {
+    let mut request = request(10_000_000, Duration::from_millis(10), "nuttx");
+    request.memory = Some(7_056);
+    let size = size(&request, &|_| ()).unwrap();
     let knobs: Vec<_> = size.knobs.iter().map(|knob| knob.knob.as_str()).collect();
     assert_eq!(
         knobs,
@@ -240,27 +242,27 @@ fn memory_that_is_given_is_not_searched_but_divided() {
     assert!(split.curve.iter().all(|divided| divided.kept <= best.kept));
     assert!(best.kept > split.undivided.kept, "{split:?}");
     let text = size_text(&size, Layout::plain(80));
-    for said in [
+    for part in [
         "7,056 bytes of packet memory",
         "That is less than 95 %.",
         "To send and receive at once",
         "< smallest",
     ] {
-        assert!(text.contains(said), "{said}: {text}");
+        assert!(text.contains(part), "{part}: {text}");
     }
 }
 
 #[test]
-fn with_losses_there_are_medians_and_what_came_out_of_order_counts() {
-    let mut wish = wish(25_000_000, Duration::from_millis(6), "netburner");
-    wish.loss = 0.01;
+fn with_losses_there_are_medians_and_out_of_order_memory_is_searched() {
+    let mut request = request(25_000_000, Duration::from_millis(6), "netburner");
+    request.loss = 0.01;
     let knob = search::SEARCHED
         .iter()
         .find(|known| known.what == search::KnobKind::OutOfOrder);
     let silent = |_share: f64| ();
     let runs = Runs::new(1, 1, &silent);
-    let ample = search::ample(&wish, HostRole::Receive, &runs).unwrap();
-    let found = search::search(&wish, knob.unwrap(), &ample, &runs)
+    let ample = search::ample(&request, HostRole::Receive, &runs).unwrap();
+    let found = search::search(&request, knob.unwrap(), &ample, &runs)
         .unwrap()
         .unwrap();
     assert_eq!(found.knob, "SetOutOfOrderBuffers");
@@ -271,22 +273,22 @@ fn with_losses_there_are_medians_and_what_came_out_of_order_counts() {
 
 #[test]
 fn a_peer_that_acknowledges_each_segment_costs_a_slow_processor_a_quarter() {
-    let mut wish = wish(100_000_000, Duration::from_micros(520), "netburner");
+    let mut request = request(100_000_000, Duration::from_micros(520), "netburner");
     for (name, value) in [
         ("cpu.send_packet", "152us"),
         ("cpu.receive_packet", "152us"),
         ("peer.tcp.ack_every", "1"),
     ] {
-        wish.settings.push((name.to_string(), value.to_string()));
+        request.settings.push((name.to_string(), value.to_string()));
     }
-    let [(sending, _), _] = buffers(&wish);
+    let [(sending, _), _] = buffers(&request);
     assert!((38.0..39.0).contains(&sending.goodput_mbps), "{sending:?}");
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_and_why() {
-    let plain = || wish(10_000_000, Duration::from_millis(10), "nuttx");
-    let refused = |wish: SizeRequest| size(&wish, &|_| ()).unwrap_err();
+fn a_senseless_request_is_refused_with_the_reason() {
+    let plain = || request(10_000_000, Duration::from_millis(10), "nuttx");
+    let refused = |request: SizeRequest| size(&request, &|_| ()).unwrap_err();
     let mut tiny = plain();
     tiny.memory = Some(100);
     assert!(matches!(refused(tiny), SizeError::Memory(_)));
@@ -302,27 +304,27 @@ fn what_makes_no_sense_is_refused_and_why() {
         .settings
         .push(("tcp.sak".to_string(), "1".to_string()));
     assert!(matches!(refused(unknown), SizeError::Setting(_)));
-    let far = wish(100_000_000_000, Duration::from_secs(1), "linux");
+    let far = request(100_000_000_000, Duration::from_secs(1), "linux");
     assert!(matches!(refused(far), SizeError::TooLong(12_500_000_000)));
 }
 
 #[test]
-fn the_same_seed_finds_the_same_and_says_how_far_it_is() {
-    let mut wish = wish(1_000_000, Duration::from_millis(10), "unet3");
-    wish.loss = 0.05;
-    let curve = |wish: &SizeRequest| {
+fn the_same_seed_gives_the_same_result_and_progress_is_reported() {
+    let mut request = request(1_000_000, Duration::from_millis(10), "unet3");
+    request.loss = 0.05;
+    let curve = |request: &SizeRequest| {
         let shares = std::sync::Mutex::new(Vec::new());
         let tell = |share| shares.lock().unwrap().push(share);
-        let runs = Runs::new(wish.seed, 10, &tell);
-        let ample = search::ample(wish, HostRole::Receive, &runs).unwrap();
-        let found = search::search(wish, search::buffer(HostRole::Receive), &ample, &runs);
+        let runs = Runs::new(request.seed, 10, &tell);
+        let ample = search::ample(request, HostRole::Receive, &runs).unwrap();
+        let found = search::search(request, search::buffer(HostRole::Receive), &ample, &runs);
         let shares = shares.into_inner().unwrap();
         assert!(shares.len() > 10 && shares.is_sorted(), "{shares:?}");
         assert!(shares[0] >= 0.0 && shares.last() < Some(&1.0), "{shares:?}");
         found.unwrap().unwrap().curve
     };
-    let first = curve(&wish);
-    assert_eq!(first, curve(&wish));
-    wish.seed = 2;
-    assert_ne!(first, curve(&wish));
+    let first = curve(&request);
+    assert_eq!(first, curve(&request));
+    request.seed = 2;
+    assert_ne!(first, curve(&request));
 }

@@ -84,12 +84,13 @@ impl SizeRequest {
     /// same, which acknowledges every second segment from the first on.
     pub(super) fn world(
         &self,
-        way: HostRole,
+        role: HostRole,
         ample: u64,
         length: Length,
     ) -> Result<Experiment, SizeError> {
-        let mut experiment = Experiment::parse("size", "size.toml", &self.file(way, ample, length))
-            .map_err(SizeError::Path)?;
+        let mut experiment =
+            Experiment::parse("size", "size.toml", &self.file(role, ample, length))
+                .map_err(SizeError::Path)?;
         // The settings come first because ample depends on some of them, and last
         // because they were asked for.
         self.apply_settings(&mut experiment)?;
@@ -127,8 +128,8 @@ impl SizeRequest {
             .map_err(SizeError::Setting)
     }
 
-    fn file(&self, way: HostRole, ample: u64, length: Length) -> String {
-        let (from, to) = match way {
+    fn file(&self, role: HostRole, ample: u64, length: Length) -> String {
+        let (from, to) = match role {
             HostRole::Send => ("host", "peer"),
             HostRole::Receive => ("peer", "host"),
         };

@@ -224,11 +224,11 @@ fn waited(evidence: &Evidence<'_>, waiting: &Waiting) -> String {
 fn patience_words(host: &HostPlan) -> String {
     let user = names::time(host, "tcp.user_timeout", Duration::ZERO);
     let retries = u64::from(host.config.tcp.retries2);
-    let spoken = names::number(host, "tcp.retries2", retries);
+    let setting = names::number(host, "tcp.retries2", retries);
     if host.config.tcp.user_timeout.is_zero() {
         format!(
             "{} = {} leaves it to {} = {}",
-            user.name, user.present, spoken.name, spoken.present
+            user.name, user.present, setting.name, setting.present
         )
     } else {
         format!("{} = {}", user.name, user.present)
