@@ -7,13 +7,13 @@ use std::io;
 
 use fullpipe_lab::{
     Experiment,
-    catalogue::{CatalogueError, Found},
+    catalogue::{CatalogueError, ExperimentFile},
 };
 
 use crate::{arguments::Setting, failure::Failure};
 
 /// The experiment with the command line's settings in every row.
-pub fn with_settings(found: &Found, settings: &[Setting]) -> Result<Experiment, Failure> {
+pub fn with_settings(found: &ExperimentFile, settings: &[Setting]) -> Result<Experiment, Failure> {
     let mut experiment = found.parse().map_err(refused)?;
     for setting in settings {
         experiment

@@ -9,7 +9,7 @@ use std::{cell::RefCell, env, fs, ops::ControlFlow, path::Path};
 
 use fullpipe_lab::{
     Axis, Experiment, Outline, Report, RowReport, RunError, RunOptions, TablePrinter, Watch,
-    catalogue::{self, Found},
+    catalogue::{self, ExperimentFile},
     json_array,
     layout::Tone,
     run_by_row,
@@ -173,7 +173,7 @@ impl Batch<'_> {
     }
 }
 
-fn chosen(arguments: &LabRunArguments, here: &Path) -> Result<Vec<Found>, Failure> {
+fn chosen(arguments: &LabRunArguments, here: &Path) -> Result<Vec<ExperimentFile>, Failure> {
     if arguments.all {
         return catalogue::all(here).map_err(refused);
     }
@@ -186,7 +186,7 @@ fn chosen(arguments: &LabRunArguments, here: &Path) -> Result<Vec<Found>, Failur
 
 /// The experiment with the command line's settings, and its rows at every point
 /// of a sweep.
-fn prepared(found: &Found, arguments: &LabRunArguments) -> Result<Experiment, Failure> {
+fn prepared(found: &ExperimentFile, arguments: &LabRunArguments) -> Result<Experiment, Failure> {
     let mut experiment = with_settings(found, &arguments.settings)?;
     let axes: Vec<_> = arguments
         .sweeps

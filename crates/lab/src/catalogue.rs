@@ -1,4 +1,4 @@
-//! The experiments that exist: those of the checkout, and those built in.
+//! All experiments: files of the checkout, and those built into the program.
 //!
 //! Rule: a file in the checkout's `experiments` folder replaces the built-in one
 //! of its name, so an edited file is the one that runs. Outside a checkout the
@@ -15,7 +15,7 @@ use crate::{experiment::Experiment, mistake::Mistake};
 
 /// The folder that holds experiments, at the top of a checkout.
 const FOLDER: &str = "experiments";
-/// A file that identifies a checkout.
+/// The file that marks the top of a checkout.
 const LANDMARK: &str = "crates/lab/Cargo.toml";
 
 /// Name and text of the experiments that are part of the program.
@@ -60,12 +60,12 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("unet3", include_str!("../experiments/unet3.toml")),
 ];
 
-/// An experiment's text and where it was found.
+/// An experiment's text and its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct ExperimentFile {
     /// The experiment's name.
     pub name: String,
-    /// The file as mistakes name it.
+    /// The file name in messages.
     pub file: String,
     /// The text.
     pub text: String,
@@ -74,7 +74,7 @@ pub struct Found {
 /// Reason why an experiment is not available.
 #[derive(Debug)]
 pub enum CatalogueError {
-    /// No experiment has this name, and no file either.
+    /// No experiment and no file has this name.
     Unknown {
         /// The name as given.
         name: String,
@@ -113,7 +113,7 @@ impl fmt::Display for CatalogueError {
 
 impl std::error::Error for CatalogueError {}
 
-impl Found {
+impl ExperimentFile {
     /// Reads the text as an experiment.
     ///
     /// # Errors
@@ -122,24 +122,23 @@ impl Found {
         self.check().map_err(CatalogueError::Mistakes)
     }
 
-    /// Reads the text to find everything that is wrong with it.
+    /// Reads the text and collects every mistake.
     ///
     /// # Errors
-    /// Every mistake, in the order of the file; what the whole file lacks comes
-    /// last.
+    /// The mistakes, in the order of the file; those about the whole file come last.
     pub fn check(&self) -> Result<Experiment, Vec<Mistake>> {
         Experiment::check(&self.name, &self.file, &self.text)
     }
 }
 
-/// Every experiment, sorted by name, as seen from the folder `from`.
+/// Every experiment, sorted by name. `from` is the current folder.
 ///
 /// # Errors
 /// A file of the checkout cannot be read.
-pub fn all(from: &Path) -> Result<Vec<Found>, CatalogueError> {
+pub fn all(from: &Path) -> Result<Vec<ExperimentFile>, CatalogueError> {
     let mut found: Vec<_> = BUILT_IN
         .iter()
-        .map(|(name, text)| Found {
+        .map(|(name, text)| ExperimentFile {
             name: name.to_string(),
             file: format!("built-in {name}.toml"),
             text: text.to_string(),
@@ -163,12 +162,12 @@ pub fn all(from: &Path) -> Result<Vec<Found>, CatalogueError> {
     Ok(found)
 }
 
-/// The experiment called `name`, or in the file called `name`, as seen from
-/// the folder `from`.
+/// The experiment called `name`, or in the file called `name`. `from` is the
+/// current folder.
 ///
 /// # Errors
 /// There is none, or it cannot be read.
-pub fn find(name: &str, from: &Path) -> Result<Found, CatalogueError> {
+pub fn find(name: &str, from: &Path) -> Result<ExperimentFile, CatalogueError> {
     if name.ends_with(".toml") || name.contains(std::path::is_separator) {
         return read(&from.join(name), from);
     }
@@ -187,7 +186,7 @@ pub fn find(name: &str, from: &Path) -> Result<Found, CatalogueError> {
     })
 }
 
-fn read(path: &Path, from: &Path) -> Result<Found, CatalogueError> {
+fn read(path: &Path, from: &Path) -> Result<ExperimentFile, CatalogueError> {
     let file = shown(path, from);
     let text = fs::read_to_string(path).map_err(|error| CatalogueError::Unreadable {
         file: file.clone(),
@@ -198,10 +197,10 @@ fn read(path: &Path, from: &Path) -> Result<Found, CatalogueError> {
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned();
-    Ok(Found { name, file, text })
+    Ok(ExperimentFile { name, file, text })
 }
 
-/// A path as short as it can be written in the folder `from`.
+/// `path`, relative to the folder `from` if it lies below it.
 fn shown(path: &Path, from: &Path) -> String {
     path.strip_prefix(from)
         .unwrap_or(path)
@@ -209,7 +208,7 @@ fn shown(path: &Path, from: &Path) -> String {
         .to_string()
 }
 
-/// The experiments of the checkout that `from` lies in.
+/// The folder of experiments in the checkout that contains `from`.
 fn folder_above(from: &Path) -> Option<PathBuf> {
     from.ancestors()
         .find(|folder| folder.join(LANDMARK).is_file())

@@ -1,7 +1,7 @@
-//! A TOML file whose tables and values know their line and column.
+//! A TOML file whose tables and values keep their line and column.
 //!
-//! Rule: the reader of a table names the keys that it knows, and every other key
-//! is a mistake that names the nearest one. The meaning of keys is not known here.
+//! Rule: the reader of a table lists the keys that it accepts; every other key is a
+//! mistake that names the nearest accepted one. This file does not interpret keys.
 
 use std::{cell::RefCell, ops::Range};
 
@@ -16,11 +16,11 @@ use crate::mistake::Mistake;
 /// A file's name and text, and the mistakes found in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
-    /// The name that mistakes are reported under.
+    /// The file name in messages.
     pub name: &'a str,
     /// The whole text.
     pub text: &'a str,
-    /// Mistakes found so far. Reading went on after each.
+    /// Mistakes found so far. Reading continues after each.
     pub found: &'a RefCell<Vec<Mistake>>,
 }
 
@@ -28,7 +28,7 @@ impl<'a> Source<'a> {
     /// Reads the text as TOML.
     ///
     /// # Errors
-    /// Violations of TOML's grammar: the last of them, after those found.
+    /// The last violation of TOML's grammar; the earlier ones are in `found`.
     pub fn parse(self) -> Result<Spanned<DeTable<'a>>, Mistake> {
         let (document, errors) = DeTable::parse_recoverable(self.text);
         let mut mistakes = errors.iter().map(|error| {
@@ -55,7 +55,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The text before the `=` of a line, if it looks like a key.
+    /// The key before the `=` of the line at `offset`; empty unless it is a bare key.
     fn key_near(self, offset: usize) -> &'a str {
         let before = self.text.get(..offset).unwrap_or_default();
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -66,12 +66,12 @@ impl<'a> Source<'a> {
         if key.bytes().all(plain) { key } else { "" }
     }
 
-    /// Notes a mistake, so that reading goes on.
+    /// Notes a mistake, so that reading continues.
     pub fn found(self, mistake: Mistake) {
         self.found.borrow_mut().push(mistake);
     }
 
-    /// A mistake of `key` at byte `offset`.
+    /// A mistake about `key`, at byte `offset`.
     pub fn mistake(self, offset: usize, key: &str, what: impl std::fmt::Display) -> Mistake {
         Mistake::at(self.name, self.text, offset, key, what)
     }
@@ -93,8 +93,8 @@ pub struct Section<'a> {
 #[derive(Clone, Debug)]
 pub struct KeyValue<'a> {
     source: Source<'a>,
-    /// The key with all tables above it: `hosts.client.preset`. The path of a leaf
-    /// starts below the table that was asked for its leaves.
+    /// The key with all tables above it: `hosts.client.preset`. The path of a
+    /// [leaf](Section::leaves) is relative to the table that listed it.
     pub path: String,
     /// The key, with all tables above it.
     whole: String,
@@ -127,7 +127,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Returns the value of `result`, or notes its mistake so that reading goes on.
+    /// Returns the value of `result`, or notes its mistake so that reading continues.
     pub fn keep<T>(&self, result: Result<T, Mistake>) -> Option<T> {
         result.map_err(|mistake| self.source.found(mistake)).ok()
     }
@@ -145,7 +145,7 @@ impl<'a> Section<'a> {
     /// The value of `key`.
     ///
     /// # Errors
-    /// There is none; `why` says what the key is for.
+    /// The key is missing. `why`, the key's purpose, ends the message.
     pub fn required(&self, key: &str, why: &str) -> Result<KeyValue<'a>, Mistake> {
         self.optional(key).ok_or_else(|| {
             let key = joined(&self.whole, key);
@@ -154,7 +154,7 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// Everything in this table, in the order of the file.
+    /// The keys and values of this table, in the order of the file.
     pub fn entries(&self) -> Vec<KeyValue<'a>> {
         let mut entries: Vec<_> = self
             .table
@@ -194,25 +194,25 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A mistake of this table as a whole.
+    /// A mistake about this table as a whole.
     pub fn mistake(&self, what: impl std::fmt::Display) -> Mistake {
         self.source.mistake(self.at, &self.whole, what)
     }
 }
 
 impl<'a> KeyValue<'a> {
-    /// A mistake in the value.
+    /// A mistake about the value.
     pub fn mistake(&self, what: impl std::fmt::Display) -> Mistake {
         self.source
             .mistake(self.value_span.start, &self.whole, what)
     }
 
-    /// A mistake in the key.
+    /// A mistake about the key.
     pub fn key_mistake(&self, what: impl std::fmt::Display) -> Mistake {
         self.source.mistake(self.key_at, &self.whole, what)
     }
 
-    /// A mistake in the key: no `what` (such as "key") has its name.
+    /// The mistake that no `what` (such as "key") has this name.
     pub fn unknown<'k>(&self, what: &str, known: impl Iterator<Item = &'k str> + Clone) -> Mistake {
         let hint = hint(self.key, known);
         self.key_mistake(format!("there is no such {what}; {hint}"))
@@ -273,8 +273,7 @@ impl<'a> KeyValue<'a> {
             .ok_or_else(|| self.expected("a number"))
     }
 
-    /// The value as text, as `--set` would take it: a string, a number, or
-    /// `true` or `false`.
+    /// The value as `--set` accepts it: a string, a number, `true` or `false`.
     ///
     /// # Errors
     /// It is a table, a list or a date.
@@ -292,7 +291,7 @@ impl<'a> KeyValue<'a> {
         }
     }
 
-    /// The value as a list, entry by entry. Their paths are numbered from 1.
+    /// The items of a list. Their paths are numbered from 1.
     ///
     /// # Errors
     /// The value has another type.

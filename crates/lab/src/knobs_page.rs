@@ -154,11 +154,11 @@ struct KnobValue<'a> {
     doc: &'a str,
 }
 
-/// The knobs of `preset`, or those whose name holds `filter`, as a JSON array,
+/// The knobs of `preset`, or those whose name contains `filter`, as a JSON array,
 /// one object a knob.
 ///
 /// # Errors
-/// No knob's name holds `filter`; one line with the nearest name.
+/// No knob's name contains `filter`; one line with the nearest name.
 pub fn knobs_json(preset: &Preset, filter: Option<&str>) -> Result<String, String> {
     let config = preset.config();
     let names = list::names(preset, filter)?;

@@ -1,7 +1,7 @@
 //! A mistake in an experiment file, with its place and its remedy.
 //!
 //! Rule: a mistake is one line, `file:line:column: key: what`, and `what` says what
-//! would be right. Nothing is read or judged here.
+//! would be right. This file reads and judges nothing.
 
 #[cfg(test)]
 mod tests;
@@ -24,7 +24,7 @@ pub struct Mistake {
 }
 
 impl Mistake {
-    /// A mistake of `key` at byte `offset` of `text`. Line breaks in `what` become
+    /// A mistake about `key`, at byte `offset` of `text`. Line breaks in `what` become
     /// commas.
     pub fn at(file: &str, text: &str, offset: usize, key: &str, what: impl fmt::Display) -> Self {
         let mut end = offset.min(text.len());

@@ -12,20 +12,20 @@ use crate::{
     watch::events::{EventLog, WatchEvent},
 };
 
-/// Records that a watched host's ring holds.
+/// Capacity of an observed host's trace ring, in records.
 pub const RECORDS: u32 = 1 << 18;
 /// Shortest interval between two readings of the rings.
 const SHORTEST: Duration = Duration::from_micros(100);
-/// Longest interval.
+/// Longest interval between two readings of the rings.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// Facts and events that are being collected.
+/// Collects the facts and the events of one world.
 #[derive(Debug)]
 pub struct Observer {
     assembly: Option<Assembly>,
     log: Option<EventLog>,
     /// Interval to the next reading.
-    pace: Duration,
+    interval: Duration,
 }
 
 impl Observer {
@@ -51,7 +51,7 @@ impl Observer {
             }),
             log: events
                 .then(|| EventLog::new(hosts.iter().map(|plan| plan.name.clone()).collect())),
-            pace: SHORTEST,
+            interval: SHORTEST,
         }
     }
 
@@ -68,20 +68,20 @@ impl Observer {
     ) -> Result<(), WorldFailure> {
         let end = world.now() + length;
         while world.now() < end {
-            world.try_pass(self.pace.min(end - world.now()))?;
-            let most = self.look(world, hosts);
-            self.look_at_usage(world, hosts, links);
+            world.try_pass(self.interval.min(end - world.now()))?;
+            let most = self.drain_rings(world, hosts);
+            self.take_usage(world, hosts, links);
             if most > RECORDS / 8 {
-                self.pace = (self.pace / 4).max(SHORTEST);
+                self.interval = (self.interval / 4).max(SHORTEST);
             } else if most < RECORDS / 64 {
-                self.pace = (self.pace * 2).min(LONGEST);
+                self.interval = (self.interval * 2).min(LONGEST);
             }
         }
         Ok(())
     }
 
     /// Empties every ring. Returns the number of records in the fullest.
-    fn look(&mut self, world: &mut World, hosts: &[HostId]) -> u32 {
+    fn drain_rings(&mut self, world: &mut World, hosts: &[HostId]) -> u32 {
         let mut most = 0;
         for (place, host) in hosts.iter().enumerate() {
             let mut records = 0;
@@ -103,7 +103,7 @@ impl Observer {
     }
 
     /// Takes the activity of links and processors since the last reading.
-    fn look_at_usage(&mut self, world: &mut World, hosts: &[HostId], links: &[LinkId]) {
+    fn take_usage(&mut self, world: &mut World, hosts: &[HostId], links: &[LinkId]) {
         let Some(assembly) = &mut self.assembly else {
             return;
         };

@@ -1,8 +1,8 @@
 //! The parts of a report that are known before anything runs: its rows' labels,
-//! what was published of them, and the quantities that a table shows.
+//! their published figures, and the quantities that a table shows.
 //!
 //! Rule: a table is laid out from an outline alone, so its first row can be
-//! printed before the last one has run. Results are not known here.
+//! printed before the last one has run. An outline has no results.
 
 use crate::{
     coordinate::Coordinate,
@@ -24,7 +24,7 @@ pub struct Outline {
     pub overrides: Vec<String>,
     /// The rows, in the order of the file.
     pub rows: Vec<OutlineRow>,
-    /// Quantities that the file asks for; none leaves the choice to the table.
+    /// Quantities that the file asks for; empty leaves the choice to the table.
     columns: Vec<&'static str>,
 }
 
@@ -79,7 +79,7 @@ impl Outline {
         }
     }
 
-    /// The outline of a report that is there.
+    /// The outline of a finished report.
     pub fn of_report(report: &Report) -> Self {
         let row = |row: &RowReport| OutlineRow {
             label: row_label(&row.label, &row.overridden, &row.fitted),

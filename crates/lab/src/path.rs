@@ -1,7 +1,7 @@
-//! The first flow's path when it is empty: loss, round trip and rate.
+//! The first flow's path without other traffic: loss, round-trip time and rate.
 //!
-//! Rule: it follows from the links' settings, never from measurements. Queues and
-//! processing times are not known here.
+//! Rule: all values follow from the links' settings, never from measurements.
+//! Queueing and processing times are not included.
 
 use fullpipe_sim::link::{Direction, ETHERNET_HEADER_LEN, LinkModel};
 use fullpipe_wire::{Ipv4Header, TcpHeader};
@@ -20,7 +20,7 @@ pub const TIMESTAMPS: u64 = 12;
 pub struct Path {
     /// Probability that a frame with payload is lost.
     pub loss: f64,
-    /// Seconds until the acknowledgment of a full segment is back.
+    /// Seconds from the departure of a full segment to the arrival of its acknowledgment.
     pub rtt_s: f64,
     /// Seconds that the slowest link takes for a full segment; 0 where no link
     /// has a rate.
@@ -89,7 +89,7 @@ fn timestamps(setup: &Setup) -> u64 {
 }
 
 /// Seconds that the slowest link from one host to another takes for frames of these
-/// lengths, one behind the other; 0 where no link has a rate.
+/// lengths, sent back to back; 0 where no link has a rate.
 pub fn frames_s(setup: &Setup, from: usize, to: usize, frames: &[usize]) -> f64 {
     let of_link = |(number, way): (usize, Direction)| {
         let link = setup.links[number].link(way);
@@ -103,7 +103,7 @@ pub fn frames_s(setup: &Setup, from: usize, to: usize, frames: &[usize]) -> f64 
         .fold(0.0, f64::max)
 }
 
-/// Seconds from one full segment to the next where the link is never idle.
+/// Seconds from one full segment to the next on a link that is never idle.
 fn frame_s(link: &LinkModel, frame_bits: f64, ack_bits: f64) -> f64 {
     // The acknowledgment of every second segment uses the same air.
     let air = link
@@ -112,7 +112,7 @@ fn frame_s(link: &LinkModel, frame_bits: f64, ack_bits: f64) -> f64 {
     occupied_s(link, frame_bits, air)
 }
 
-/// Seconds for which `bits` occupy a link, with `air_s` of a radio beside them.
+/// Seconds for which `bits` occupy a link, with `air_s` of medium access in addition.
 fn occupied_s(link: &LinkModel, bits: f64, air_s: f64) -> f64 {
     let shaped = link
         .token_bucket

@@ -1,8 +1,8 @@
 //! A report as flat columns, for further computation.
 //!
 //! Rule: one record a row, the same columns in every format, each of one type and
-//! with its unit in its name. Nothing is computed here. A swept setting is a number
-//! or a text as all of its values together decide.
+//! with its unit in its name. A swept setting is a column of numbers if all of its
+//! values are numbers of one unit, otherwise of text. Nothing is computed here.
 
 #[cfg(test)]
 mod tests;
@@ -21,11 +21,11 @@ use crate::{
 /// The values of a column, one a record.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
-    /// Words.
+    /// Text.
     Text(Vec<String>),
-    /// Whole numbers, where there are any.
+    /// Whole numbers; `None` where a record has no value.
     Whole(Vec<Option<u64>>),
-    /// Numbers, where there are any.
+    /// Numbers; `None` where a record has no value.
     Decimal(Vec<Option<f64>>),
 }
 
@@ -232,7 +232,7 @@ fn whole(rows: &[RowReport], name: &str, of: &dyn Fn(&RowReport) -> Option<u64>)
     }
 }
 
-/// With six decimals, as everywhere.
+/// A column of numbers, rounded to six decimals.
 fn decimal(rows: &[RowReport], name: &str, of: &dyn Fn(&RowReport) -> Option<f64>) -> Column {
     let rounded = |row| of(row).map(|value| (value * 1e6).round() / 1e6);
     Column {
@@ -246,7 +246,7 @@ fn largest(shares: &Shares) -> String {
     largest.first().map_or("", |(name, _)| name).to_string()
 }
 
-/// A field that may hold commas and quotation marks.
+/// Quotes a field that contains a comma, a quotation mark or a line break.
 fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         return format!("\"{}\"", text.replace('"', "\"\""));

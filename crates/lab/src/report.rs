@@ -15,8 +15,8 @@ use crate::{
     watch::Watched,
 };
 
-/// Version of the JSON that this crate prints, in `schema` of each object. It
-/// grows when a key changes its meaning or goes; new keys leave it alone.
+/// Version of the JSON that this crate prints, in `schema` of each object.
+/// Incremented when a key changes its meaning or is removed, not when one is added.
 pub const JSON_SCHEMA: u32 = 1;
 
 /// One experiment's result. An array of these is the result of several.
@@ -80,7 +80,7 @@ pub struct RowReport {
     /// The file's note about the row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Events, sockets and counters, where they were wanted.
+    /// Events, sockets and counters, if asked for.
     #[serde(flatten)]
     pub watched: Watched,
     /// Every segment and every series, where the row was observed. For pages,
@@ -117,7 +117,7 @@ impl RowReport {
         title(&self.label, &self.point, &self.overridden)
     }
 
-    /// Figure of another stack.
+    /// The figure of the other stack called `peer`.
     pub fn peer_figure(&self, peer: &str, quantity: &Quantity) -> Option<f64> {
         let found = self.peers.iter().find(|known| known.name == peer)?;
         found.figures.figure(quantity.name)

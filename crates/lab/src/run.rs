@@ -2,8 +2,8 @@
 //!
 //! Rule: every row has the same seeds and worlds of its own, so rows differ only
 //! by what the file says and may run side by side; the result does not depend on
-//! how many do. A row is handed on as soon as it and its predecessors have run.
-//! The verdict on a row is made in `verdict`.
+//! how many do. A row is handed to the caller as soon as it and its predecessors
+//! have run. The verdict on a row is made in `verdict`.
 
 use std::{
     fmt, fs,
@@ -185,9 +185,9 @@ type WorldResult = (usize, u32, Result<Played, RunError>);
 struct Gathered<'a> {
     experiment: &'a Experiment,
     seed: u64,
-    /// Of each row, the worlds that have run, by the number of their seed.
+    /// For each row, the worlds that have run, by the number of their seed.
     worlds: Vec<Vec<Option<Result<Played, RunError>>>>,
-    /// Rows whose worlds have all run, and which wait for those above them.
+    /// Results of rows whose worlds have all run, until the rows above them have too.
     played: Vec<Option<Result<Played, RunError>>>,
     /// Goodput of the baseline; `None` until it has run.
     baseline_mbps: Option<f64>,
@@ -221,13 +221,13 @@ impl<'a> Gathered<'a> {
         self.played[place] = Some(played);
     }
 
-    /// Makes the rows that nothing is missing for, and hands them to `each`.
+    /// Builds each row that has run together with those above it, and hands it to `each`.
     fn hand_on(&mut self, each: &mut dyn FnMut(&RowReport) -> ControlFlow<()>) -> ControlFlow<()> {
         let has_baseline = self.experiment.rows.iter().any(|row| row.baseline);
         if has_baseline && self.baseline_mbps.is_none() {
             return ControlFlow::Continue(());
         }
-        // A row that failed is the end of those that are handed on.
+        // No row below a failed one is handed over.
         while let Some(Some(Ok(_))) = self.played.get(self.rows.len()) {
             let place = self.rows.len();
             let Some(Some(Ok(played))) = self.played.get_mut(place).map(Option::take) else {

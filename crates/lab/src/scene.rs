@@ -40,7 +40,7 @@ use crate::{
 };
 use omitted::Omitted;
 
-/// Least virtual time between two looks at the flows' progress.
+/// Shortest virtual time between two reports of progress.
 const SLICE: Duration = Duration::from_millis(100);
 
 /// Results of a world.
@@ -77,9 +77,9 @@ pub struct Played {
 pub struct Scene<'a> {
     setup: &'a Setup,
     world: World,
-    /// In the order of the setup.
+    /// Links, in the order of the setup.
     links: Vec<LinkId>,
-    /// In the order of the setup.
+    /// Hosts, in the order of the setup.
     hosts: Vec<HostId>,
     /// Connections with the index of their flow, in the order of the setup.
     flows: Vec<(usize, FlowId)>,
@@ -89,7 +89,7 @@ pub struct Scene<'a> {
     watch: Watch,
     sockets: Vec<Socket>,
     udp_sockets: Vec<UdpSocket>,
-    /// Rise of the rate; only for a single connection.
+    /// Rise of the goodput; only for a single connection.
     climb: Option<Climb>,
     /// Time at which each peer was last heard.
     silence_notes: SilenceNotes,
@@ -122,60 +122,14 @@ impl<'a> Scene<'a> {
     pub fn new(setup: &'a Setup, seed: u64, observe: bool, watch: Watch) -> Self {
         let traces = observe || watch.events;
         let mut world = World::new(Seed(seed));
-        let switches: Vec<_> = setup.switches.iter().map(|_| world.switch()).collect();
-        let mut hosts = vec![None; setup.hosts.len()];
-        let mut links = Vec::new();
-        for plan in &setup.links {
-            let [forward, back] = Direction::ALL.map(|direction| plan.link(direction));
-            let link = world.link_asymmetric(forward, back);
-            // The simulator takes the first end that is plugged in as the link's first.
-            for place in plan.between {
-                match place {
-                    Place::Host(number) => {
-                        let host = &setup.hosts[number];
-                        let mut config = host.config.clone();
-                        if traces {
-                            config.trace.records = observer::RECORDS;
-                        }
-                        hosts[number] = Some(world.host_with(&link, config, host.device_model()));
-                    }
-                    Place::Switch(number) => world.plug(&link, switches[number]),
-                }
-            }
-            links.push(link);
-        }
-        let hosts: Vec<HostId> = hosts
-            .into_iter()
-            .map(|host| host.expect("every host of a checked experiment is on a link"))
-            .collect();
-        for (plan, &host) in setup.hosts.iter().zip(&hosts) {
-            world.set_cpu(host, plan.cpu);
-            for &other in hosts
-                .iter()
-                .filter(|&&other| plan.acquainted && other != host)
-            {
-                world.acquaint(host, other);
-            }
-        }
+        let (links, hosts) = connect(&mut world, setup, traces);
         if watch.events {
             world.remember_overflows();
         }
         if observe {
             world.record_usage();
         }
-        let mut flows = Vec::new();
-        let mut datagrams = Vec::new();
-        for (place, plan) in setup.flows.iter().enumerate() {
-            for _ in 0..plan.count {
-                if plan.is_udp() {
-                    let (from, to) = (hosts[plan.from], hosts[plan.to]);
-                    let id = world.datagrams(from, to, plan.datagram_plan(), plan.start);
-                    datagrams.push((place, id));
-                } else {
-                    flows.push((place, begin(&mut world, &hosts, setup, plan)));
-                }
-            }
-        }
+        let (flows, datagrams) = schedule(&mut world, setup, &hosts);
         Self {
             setup,
             world,
@@ -257,7 +211,7 @@ impl<'a> Scene<'a> {
             .map(|(number, (place, flow))| self.ended(&self.setup.flows[place], number, flow))
             .collect();
         let played = self.played(&ended);
-        let (observed, watched) = self.seen(played.measured.elapsed_s);
+        let (observed, watched) = self.take_observations(played.measured.elapsed_s);
         Ok(Some(Played {
             observed,
             watched,
@@ -266,7 +220,7 @@ impl<'a> Scene<'a> {
     }
 
     /// Facts, events, sockets and counters of a row that took `elapsed_s`.
-    fn seen(&mut self, elapsed_s: f64) -> (Option<Observed>, Watched) {
+    fn take_observations(&mut self, elapsed_s: f64) -> (Option<Observed>, Watched) {
         let observer = self.observer.take();
         let seen = observer.map(|observer| observer.finish(&self.world));
         let (observed, mut events) = seen.unwrap_or_default();
@@ -288,9 +242,9 @@ impl<'a> Scene<'a> {
             let step = self.climb.as_ref().and_then(Climb::step).unwrap_or(rest);
             let step = step.min(self.until_sockets().unwrap_or(rest));
             self.step_for(step.min(rest))?;
-            self.look_at_climb();
+            self.update_climb();
             if self.watch.sockets.is_some() && self.until_sockets() == self.watch.sockets {
-                self.look_at_sockets();
+                self.record_sockets();
             }
         }
         Ok(())
@@ -305,9 +259,9 @@ impl<'a> Scene<'a> {
     }
 
     /// Records both ends of every connection.
-    fn look_at_sockets(&mut self) {
+    fn record_sockets(&mut self) {
         let mut number = 0;
-        self.look_at_udp_sockets();
+        self.record_udp_sockets();
         for (index, (place, flow)) in self.flows.clone().into_iter().enumerate() {
             let first = index == 0 || self.flows[index - 1].0 != place;
             number = if first { 1 } else { number + 1 };
@@ -356,7 +310,7 @@ impl<'a> Scene<'a> {
             .collect()
     }
 
-    fn look_at_climb(&mut self) {
+    fn update_climb(&mut self) {
         let Some(climb) = &mut self.climb else {
             return;
         };
@@ -652,8 +606,75 @@ fn climb(setup: &Setup) -> Option<Climb> {
         .then(|| Climb::new(Instant::ZERO + plan.start, rtt_s))
 }
 
+/// Connects the hosts and switches of `setup` by its links. Returns links and hosts in
+/// the order of the setup. `traces` gives each host a trace ring.
+fn connect(world: &mut World, setup: &Setup, traces: bool) -> (Vec<LinkId>, Vec<HostId>) {
+    let switches: Vec<_> = setup.switches.iter().map(|_| world.switch()).collect();
+    let mut hosts = vec![None; setup.hosts.len()];
+    let mut links = Vec::new();
+    for plan in &setup.links {
+        let [forward, back] = Direction::ALL.map(|direction| plan.link(direction));
+        let link = world.link_asymmetric(forward, back);
+        // The simulator takes the first end that is plugged in as the link's first.
+        for place in plan.between {
+            match place {
+                Place::Host(number) => {
+                    let host = &setup.hosts[number];
+                    let mut config = host.config.clone();
+                    if traces {
+                        config.trace.records = observer::RECORDS;
+                    }
+                    hosts[number] = Some(world.host_with(&link, config, host.device_model()));
+                }
+                Place::Switch(number) => world.plug(&link, switches[number]),
+            }
+        }
+        links.push(link);
+    }
+    let hosts: Vec<HostId> = hosts
+        .into_iter()
+        .map(|host| host.expect("every host of a checked experiment is on a link"))
+        .collect();
+    for (plan, &host) in setup.hosts.iter().zip(&hosts) {
+        world.set_cpu(host, plan.cpu);
+        for &other in hosts
+            .iter()
+            .filter(|&&other| plan.acquainted && other != host)
+        {
+            world.acquaint(host, other);
+        }
+    }
+    (links, hosts)
+}
+
+/// Connections and senders of datagrams, each with the index of its flow.
+type Scheduled = (Vec<(usize, FlowId)>, Vec<(usize, DatagramFlowId)>);
+
+/// Schedules every flow of `setup`, in its order.
+fn schedule(world: &mut World, setup: &Setup, hosts: &[HostId]) -> Scheduled {
+    let mut flows = Vec::new();
+    let mut datagrams = Vec::new();
+    for (place, plan) in setup.flows.iter().enumerate() {
+        for _ in 0..plan.count {
+            if plan.is_udp() {
+                let (from, to) = (hosts[plan.from], hosts[plan.to]);
+                let id = world.datagrams(from, to, plan.datagram_plan(), plan.start);
+                datagrams.push((place, id));
+            } else {
+                flows.push((place, schedule_connection(world, setup, hosts, plan)));
+            }
+        }
+    }
+    (flows, datagrams)
+}
+
 /// Schedules a connection of `plan` in `world`.
-fn begin(world: &mut World, hosts: &[HostId], setup: &Setup, plan: &FlowPlan) -> FlowId {
+fn schedule_connection(
+    world: &mut World,
+    setup: &Setup,
+    hosts: &[HostId],
+    plan: &FlowPlan,
+) -> FlowId {
     let low_water = low_water(&setup.hosts[plan.from], plan).min(u32::MAX.into()) as u32;
     let write = plan.write_plan(low_water);
     let writer = Transfer::new(Some(write), ReadPlan::Eager, plan.ending());

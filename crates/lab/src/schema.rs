@@ -1,8 +1,8 @@
 //! The JSON schema of experiment files, for editors.
 //!
 //! Rule: every key, value and sentence comes from the tables that the parser reads.
-//! The schema refuses nothing that is right: only the parser judges, for example,
-//! the existence of a host.
+//! The schema accepts every correct file. Checks of one place against another, such
+//! as the existence of a host, are left to the parser.
 
 #[cfg(test)]
 mod tests;
@@ -181,7 +181,8 @@ fn other_names(all: &mut Map<String, Value>, is_meant: fn(&OtherName) -> bool) {
     }
 }
 
-/// Settings of a row, whose paths start with names that only the file knows.
+/// Settings of a row. Paths that begin with the name of a host, link or flow of the
+/// file are not restricted.
 fn settings() -> Value {
     let fields = |names: &mut dyn Iterator<Item = &'static str>| {
         let names = names.map(|name| (name, reference("scalar")));
@@ -242,8 +243,8 @@ fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/definitions/{name}")})
 }
 
-/// `schema` with a description. A reference ignores its neighbours, so it becomes a
-/// list of one.
+/// `schema` with a description. Draft 7 ignores the keys beside a `$ref`, so a
+/// reference is wrapped in `allOf`.
 fn described(schema: Value, doc: &str) -> Value {
     match schema.get("$ref") {
         Some(_) => json!({"allOf": [schema], "description": doc}),
@@ -275,7 +276,7 @@ fn object<const N: usize>(parts: [(&str, Value); N]) -> Map<String, Value> {
     parts.map(|(key, value)| (key.to_string(), value)).collect()
 }
 
-/// Names with dots as tables in tables.
+/// Nested objects from dotted names.
 fn tree<'a>(leaves: impl Iterator<Item = (&'a str, Value)>) -> Map<String, Value> {
     let mut root = Map::new();
     for (name, leaf) in leaves {

@@ -1,7 +1,7 @@
 //! A connection's lifetime, divided among its limits.
 //!
-//! Rule: the shares add up to 1. They are kept in millionths, and the rest that
-//! rounding leaves goes to the shares that lost most by it.
+//! Rule: the shares add up to 1. They are kept in millionths; the remainder of
+//! rounding goes to the shares that it reduced most.
 
 #[cfg(test)]
 mod tests;

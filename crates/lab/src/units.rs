@@ -20,8 +20,8 @@ pub fn parse_rate(text: &str) -> Option<u64> {
     rate_with(text, true)
 }
 
-/// Reads a rate whose unit is written, so that it is no amount: `100mbit`, but
-/// not `100M`.
+/// Reads a rate whose unit is written: `100mbit`, but not `100M`, which may be a
+/// number of bytes.
 fn parse_clear_rate(text: &str) -> Option<u64> {
     rate_with(text, false)
 }
@@ -118,7 +118,7 @@ pub fn seconds_text(seconds: f64) -> String {
     format!("{} {unit}", three_digits(number))
 }
 
-/// A whole number with its thousands set apart: `16,384`.
+/// A whole number with thousands separators: `16,384`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -134,7 +134,7 @@ pub fn grouped(number: u64) -> String {
 /// Unit of an [`Amount`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Things or bytes; binary prefixes.
+    /// A count of items or bytes; binary prefixes.
     Count,
     /// A number with a fraction.
     Plain,
@@ -170,7 +170,7 @@ impl Amount {
     }
 
     /// Reads a number with its unit: `16K`, `10ms`, `5mbit`, `1%`, `0.01`.
-    /// `1m` is a minute; a caller to whom it may be 2^20 refuses it first.
+    /// `1m` is a minute; a caller for which `m` may mean 2^20 refuses it first.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let amount = |number, unit| Some(Self { number, unit });
@@ -217,7 +217,7 @@ impl Amount {
     }
 }
 
-/// The number without the error that adding and multiplying leave behind.
+/// The number without the rounding error of floating-point arithmetic.
 fn trimmed(number: f64) -> String {
     let text = format!("{number:.9}");
     text.trim_end_matches('0').trim_end_matches('.').to_string()

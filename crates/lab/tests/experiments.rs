@@ -36,7 +36,7 @@ fn run_with_seed(experiment: &Experiment, seed: u64) -> Report {
     run(experiment, &RunOptions::plain(seed)).unwrap()
 }
 
-/// A folder that is gone when the test is over.
+/// A folder that is removed at the end of the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -62,7 +62,7 @@ impl Drop for Folder {
     }
 }
 
-/// Experiments of many seeds or connections; `tables.rs` looks at them.
+/// Experiments of many seeds or connections; `tables.rs` runs them.
 const LARGE: &[&str] = &["autotune", "fairness", "loss", "shallow"];
 
 #[test]
@@ -88,7 +88,7 @@ fn reports_fit_every_width_and_at_80_columns_are_as_committed() {
     }
 }
 
-/// The point of reference system 1: seven kilobytes are as good as any more.
+/// Reference system 1: a pool of 7,056 bytes gives as much goodput as any larger one.
 #[test]
 fn nuttx_is_as_fast_in_a_pool_of_7_056_bytes_as_with_all_the_memory_there_is() {
     for seed in 1..=3 {
@@ -136,10 +136,10 @@ fn nuttx_is_as_fast_in_a_pool_of_7_056_bytes_as_with_all_the_memory_there_is() {
     }
 }
 
-/// The point of reference system 3: the same bytes in the same time with 2.6
-/// times fewer trips through the stack.
+/// Reference system 3: segmentation offload sends the same bytes in the same time
+/// with 2.6 times fewer packets through the stack.
 #[test]
-fn tso_sends_as_much_in_a_third_of_the_trips_when_frames_are_sized_as_they_leave() {
+fn tso_sends_as_much_with_a_third_of_the_packets_through_the_stack() {
     let report = run_with_seed(&experiment("tso"), 1);
     let row = |label: &str| {
         &report
@@ -173,7 +173,7 @@ fn tso_sends_as_much_in_a_third_of_the_trips_when_frames_are_sized_as_they_leave
     assert!(transmit.ip_ext_out_octets < write.ip_ext_out_octets);
 }
 
-/// Ours over published, of each row with a figure of `quantity`.
+/// Measured over published `quantity`, for each row with a published figure.
 fn of_published(report: &Report, quantity: &str) -> Vec<(String, f64)> {
     let json: Value = serde_json::from_str(&report.json()).unwrap();
     let rows = json["rows"].as_array().unwrap().iter();
@@ -185,10 +185,10 @@ fn of_published(report: &Report, quantity: &str) -> Vec<(String, f64)> {
     .collect()
 }
 
-/// The point of reference system 2: a send buffer of less than two segments goes
-/// by the peer's timer, four orders of magnitude below the wire.
+/// Reference system 2: with a send buffer of less than two segments, goodput follows
+/// the peer's delayed-ACK timer, four orders of magnitude below the wire.
 #[test]
-fn unet3_goes_by_the_peers_timer_as_delivered_and_as_fast_as_published_when_tuned() {
+fn unet3_waits_for_delayed_acks_as_delivered_and_is_as_fast_as_published_when_tuned() {
     for seed in 1..=2 {
         let report = run_with_seed(&experiment("unet3"), seed);
         let shares = of_published(&report, "goodput_mbps");
@@ -216,7 +216,8 @@ fn unet3_goes_by_the_peers_timer_as_delivered_and_as_fast_as_published_when_tune
     }
 }
 
-/// The point of reference system 4: enough buffers for the path, and no more.
+/// Reference system 4: buffers raise goodput until the processor or the path is the
+/// limit, and no further.
 #[test]
 fn netburner_gains_by_buffers_until_its_processor_or_the_path_is_used_up() {
     let report = run_with_seed(&experiment("netburner"), 1);
@@ -267,8 +268,8 @@ fn clients_that_vanish_hold_the_pool_until_they_are_given_up() {
     }
 }
 
-/// The point of reference system 5: what the two buffers, the path's width and its
-/// length allow together.
+/// Reference system 5: goodput is the least that the two buffers, the path's rate
+/// and its round-trip time allow.
 #[test]
 fn the_times_of_the_linux_buffers_come_out_within_a_fifth() {
     for (name, count) in [
@@ -288,10 +289,10 @@ fn the_times_of_the_linux_buffers_come_out_within_a_fifth() {
     }
 }
 
-/// A reader that stalls, and one that stops: nothing is lost but the time, unless
-/// what comes back is lost, too.
+/// A reader that pauses costs nothing but time. A sender waits for one that stops as
+/// long as its answers to window probes arrive.
 #[test]
-fn a_closed_window_is_waited_for_as_long_as_somebody_answers() {
+fn a_closed_window_is_probed_as_long_as_the_peer_answers() {
     let stalled = run_with_seed(&experiment("linux-buffers-c"), 1);
     let measured = &stalled.rows[1].measured;
     let pause = measured.pause_s;
@@ -326,7 +327,7 @@ fn possible(setup: &Setup, bytes: f64) -> f64 {
     (rate * text / frame).min((bytes - 512.0) * 8.0 / cycle) / setup.allowed_bps().unwrap()
 }
 
-/// Little memory is used up in both directions, whatever the path.
+/// Each memory gives the goodput that is possible with it, in both directions.
 #[test]
 fn seven_kilobytes_and_more_give_what_is_possible_in_both_directions() {
     let experiment = experiment("memory");

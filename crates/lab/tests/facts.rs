@@ -1,12 +1,12 @@
-//! Observations of a row agree with its measurements, and observing
-//! it changes nothing.
+//! Observations of a row agree with its measurements, and observing a row does not
+//! change its results.
 
 use std::path::Path;
 
 use fullpipe_diagnose::facts::{Mark, Observed};
 use fullpipe_lab::{Report, RunOptions, catalogue, facts, run};
 
-/// `nuttx` for a while, with settings that every row gets.
+/// `nuttx` for a short time, with `settings` applied to every row.
 fn report(settings: &[(&str, &str)], observe: bool) -> Report {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let found = catalogue::find("nuttx", &root).unwrap();

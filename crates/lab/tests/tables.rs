@@ -1,9 +1,9 @@
-//! The experiments whose rows have many seeds, held to what is claimed of them.
+//! The experiments whose rows have many seeds, compared with the claims about them.
 //!
-//! Rule: each is run once, and everything that is said of it is looked at in
-//! that one report: the committed table, the page made of several, and the
-//! figures that were asked for. They take minutes in the profile of tests, so
-//! `cargo xtask test` runs them by themselves, optimised. To accept a change:
+//! Rule: each experiment runs once, and all tests use that one report: the committed
+//! table, the page made of several reports, and the required figures. They take
+//! minutes without optimisation, so `cargo xtask test` runs them in a separate step,
+//! optimised. To accept a change:
 //! `UPDATE_SNAPSHOTS=1 cargo test --release -p fullpipe-lab --test tables -- --ignored`.
 
 mod widths;
@@ -71,7 +71,7 @@ fn the_page_of_many_seeds_is_what_comes_out() {
     );
 }
 
-/// Goodput at each kind of trouble, as it was asked for.
+/// The required goodput with each kind of impairment.
 #[test]
 #[ignore = "many seeds: run by `cargo xtask test --only lab`"]
 fn loss_over_many_seeds_costs_no_more_than_these_figures() {
@@ -108,8 +108,8 @@ fn loss_over_many_seeds_costs_no_more_than_these_figures() {
     }
 }
 
-/// The response function knows neither timeouts nor retransmissions that are lost
-/// themselves, so something less than it allows is right.
+/// The response function models neither timeouts nor lost retransmissions, so goodput
+/// is somewhat below it.
 #[test]
 #[ignore = "many seeds: run by `cargo xtask test --only lab`"]
 fn loss_over_many_seeds_leaves_four_fifths_of_what_the_response_function_allows() {
@@ -177,8 +177,8 @@ fn equals_share_a_queue_evenly_over_many_seeds() {
     }
 }
 
-/// RFC 9438 §4.3: where Reno would do as well, CUBIC does what Reno does; here
-/// neither has more than twice the other's.
+/// RFC 9438 §4.3: in the Reno-friendly region CUBIC is as fast as Reno; here neither
+/// has more than twice the goodput of the other.
 #[test]
 #[ignore = "many seeds: run by `cargo xtask test --only lab`"]
 fn cubic_leaves_newreno_its_part_over_many_seeds() {

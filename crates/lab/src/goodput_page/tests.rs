@@ -1,4 +1,4 @@
-//! The page of an experiment that is known.
+//! The page of a small experiment with a known limit in each row.
 
 use crate::{Experiment, RunOptions, goodput_markdown, run};
 

@@ -45,7 +45,7 @@ impl Listed {
         format!("{}{mark}", self.value)
     }
 
-    /// The knob's name or one of its own system's holds `filter`.
+    /// The knob's name, or one of its names in the preset's system, contains `filter`.
     fn matches(&self, filter: &str) -> bool {
         let filter = filter.to_ascii_lowercase();
         let mut names = self.own.iter().copied().chain([self.info.name.as_str()]);
@@ -53,10 +53,10 @@ impl Listed {
     }
 }
 
-/// The knobs of `preset`, or those whose name holds `filter`, for people.
+/// The knobs of `preset`, or those whose name contains `filter`, for people.
 ///
 /// # Errors
-/// No knob's name holds `filter`; one line with the nearest name.
+/// No knob's name contains `filter`; one line with the nearest name.
 pub fn knobs_table(
     preset: &Preset,
     filter: Option<&str>,
@@ -90,10 +90,10 @@ pub fn knobs_table(
     Ok(text)
 }
 
-/// Names of the knobs of `preset` that hold `filter`.
+/// Names of the knobs of `preset` that contain `filter`.
 ///
 /// # Errors
-/// None does; one line with the nearest name.
+/// No name contains `filter`; one line with the nearest name.
 pub(super) fn names(preset: &Preset, filter: Option<&str>) -> Result<Vec<String>, String> {
     let knobs = listed(preset, filter)?;
     Ok(knobs.into_iter().map(|knob| knob.info.name).collect())

@@ -1,4 +1,4 @@
-//! Every knob is shown everywhere, in tables that hold together.
+//! Every knob is on the page, in the list and in the JSON.
 
 use fullpipe::{
     config::Config,

@@ -1,4 +1,4 @@
-//! Several seeds come to one result.
+//! The results of several seeds are summarised in one.
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn several_seeds_give_the_median_and_of_gaps_the_longest() {
     assert_eq!((all.goodput_mbps, all.max_gap_ms), (2.5, 9.0));
     let spread = all.spread("goodput_mbps").unwrap();
     assert_eq!((spread.q1, spread.q3), (1.75, 3.25));
-    assert_eq!(all.jain, None, "what no run has the whole has not");
+    assert_eq!(all.jain, None, "a quantity that no run has is absent");
 }
 
 #[test]

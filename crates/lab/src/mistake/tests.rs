@@ -1,4 +1,4 @@
-//! Mistakes are one line and count from one.
+//! A mistake is one line; its line and column count from 1.
 
 use super::Mistake;
 

@@ -1,4 +1,4 @@
-//! Paths that can be worked out by hand.
+//! Paths whose rate and round-trip time are calculated by hand.
 
 use super::*;
 use crate::experiment::Experiment;
@@ -21,7 +21,7 @@ rows = [{{ label = "row" }}]
 }
 
 #[test]
-fn a_wire_carries_text_between_headers() {
+fn headers_reduce_the_payload_rate_of_a_wire() {
     let path = path(r#"rate = "100mbit", delay = "10ms", loss = "1%""#);
     // 1,514 bytes at 100 Mbit/s are 121.1 us.
     assert!((path.frame_s * 1e6 - 121.12).abs() < 0.01, "{path:?}");
@@ -36,7 +36,7 @@ fn a_shaper_and_a_radio_take_longer_than_the_bits_do() {
         r#"rate = "100mbit", token_bucket.rate = "500kbit", token_bucket.burst = 15000, token_bucket.latency = "50ms""#,
     );
     assert!((shaped.payload_bps / 1e3 - 478.2).abs() < 0.1, "{shaped:?}");
-    // 1,101 us of bits; 825 us to get at the air, and half an acknowledgment of 873.
+    // 1,101 us of bits, 825 us of medium access, and half of an acknowledgment's 873 us.
     let radio = path(r#"rate = "11mbit", radio.access = "675us", radio.backoff = "300us""#);
     assert!((radio.frame_s * 1e6 - 2_362.6).abs() < 1.0, "{radio:?}");
 }

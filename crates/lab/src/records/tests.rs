@@ -1,4 +1,4 @@
-//! Columns have one type each, and all formats have the same.
+//! A column has one type, and the same columns are in every format.
 
 use super::{Records, Values};
 use crate::{Axis, Experiment, RunOptions, run};

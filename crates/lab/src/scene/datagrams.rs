@@ -79,7 +79,7 @@ impl Scene<'_> {
             demand = larger(demand, self.world.datagram_demand(*id));
         }
         let measured = self.datagrams_measured(&ended, busy);
-        let (observed, watched) = self.seen(measured.elapsed_s);
+        let (observed, watched) = self.take_observations(measured.elapsed_s);
         Ok(Some(Played {
             sender,
             receiver,
@@ -101,7 +101,7 @@ impl Scene<'_> {
     }
 
     /// Records every UDP socket.
-    pub(super) fn look_at_udp_sockets(&mut self) {
+    pub(super) fn record_udp_sockets(&mut self) {
         let at_ns = self.world.now().as_nanos();
         for (index, (place, id)) in self.datagrams.iter().enumerate() {
             let plan = &self.setup.flows[*place];
@@ -237,7 +237,7 @@ fn ended(plan: &FlowPlan, sent: DatagramFacts, arrived: DatagramFacts) -> EndedD
             arrived,
             elapsed: length,
         },
-        // Of an amount everything counts, until its last datagram was read.
+        // A flow of a given amount counts every datagram, up to the read of the last.
         Stop::Bytes(_) => EndedDatagrams {
             plan,
             sent: arrived,

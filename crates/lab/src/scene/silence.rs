@@ -10,7 +10,7 @@ use fullpipe_tcp::{CloseReason, Info, TcpConfig};
 
 use super::{Ended, Scene, facts_of};
 
-/// Notes about connections while a scene runs.
+/// Samples of all connections, taken while a scene runs.
 #[derive(Clone, Debug, Default)]
 pub struct SilenceNotes {
     /// For each connection, the time at which its peer was last heard and its timeouts
@@ -68,14 +68,14 @@ pub struct Waiting {
     pub delivered_bytes: u64,
 }
 
-/// Time within which a live peer would have been heard: `tcp.retries1`
-/// retransmissions in vain, after which RFC 1122 §4.2.3.5 doubts the path, and the
-/// wait for one more.
+/// Longest silence of a live peer: `tcp.retries1` unanswered retransmissions, after
+/// which RFC 1122 §4.2.3.5 suspects the path, and the timeout after the last of them.
 pub fn patience(rto: Duration, config: &TcpConfig) -> Duration {
     rto * timeouts_in_vain(config)
 }
 
-/// That time in first retransmission timeouts, each the double of the one before.
+/// [`patience`] as a multiple of the first retransmission timeout; each timeout is
+/// twice the one before.
 pub fn timeouts_in_vain(config: &TcpConfig) -> u32 {
     (2 << config.retries1.min(20)) - 1
 }

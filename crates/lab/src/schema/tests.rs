@@ -1,4 +1,4 @@
-//! The schema takes what the parser takes, and knows every key that it knows.
+//! The schema accepts the files that the parser accepts, and knows the same keys.
 
 use serde_json::{Map, Value};
 use toml::de::{DeTable, DeValue};
@@ -33,7 +33,8 @@ fn file(text: &str) -> Value {
     table_as_json(DeTable::parse(text).unwrap().get_ref())
 }
 
-/// As much of draft 7 as the schema uses; the first thing that is wrong.
+/// Checks `value` against the keywords of draft 7 that the schema uses; returns the
+/// first violation.
 fn judge(root: &Value, schema: &Value, value: &Value, path: &str) -> Result<(), String> {
     for (keyword, wanted) in schema.as_object().unwrap() {
         let parts = || wanted.as_array().unwrap().iter();
@@ -130,7 +131,8 @@ fn keys_that_the_parser_refuses_and_tables_that_lack_one_are_wrong() {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
         let (mistake, _) = text.split_once('\n').unwrap();
-        // What may stand in either of two places, or begins with a name of the file, is the parser's to judge.
+        // The parser alone checks keys that have two possible places or begin with a
+        // name of the file.
         let judges = [
             "rows: is",
             "workload: is",

@@ -1,4 +1,4 @@
-//! Shares add up, whatever the times.
+//! Shares add up to 1 for any times.
 
 use fullpipe_pool::{Duration, Rng};
 
