@@ -383,6 +383,7 @@ impl<'a> Scene<'a> {
         }
     }
 
+    /// Results of the connections that ended, without observations.
     fn played(&self, ended: &[Ended<'_>]) -> Played {
         let info = ended[0].facts.client.info.as_deref();
         let (busiest, busy) = self.busiest_link();
@@ -404,6 +405,7 @@ impl<'a> Scene<'a> {
         }
     }
 
+    /// Measured quantities; `busy` is the time for which the busiest link was in use.
     fn measured(&self, ended: &[Ended<'_>], busy: Duration) -> Measured {
         let first = &ended[0];
         let info = first.facts.client.info.as_deref();

@@ -108,7 +108,7 @@ pub fn three_digits(number: f64) -> String {
     }
 }
 
-/// A time with about three significant digits, in a unit that leaves it some.
+/// A time in s, ms or us with about three significant digits.
 pub fn seconds_text(seconds: f64) -> String {
     let (number, unit) = match seconds {
         seconds if seconds >= 0.0995 || seconds <= 0.0 => (seconds, "s"),

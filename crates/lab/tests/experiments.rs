@@ -271,7 +271,7 @@ fn clients_that_vanish_hold_the_pool_until_they_are_given_up() {
 /// Reference system 5: goodput is the least that the two buffers, the path's rate
 /// and its round-trip time allow.
 #[test]
-fn the_times_of_the_linux_buffers_come_out_within_a_fifth() {
+fn the_times_of_the_linux_buffers_are_within_a_fifth_of_the_published() {
     for (name, count) in [
         ("linux-buffers-a", 5),
         ("linux-buffers-b", 3),
@@ -313,7 +313,8 @@ fn a_closed_window_is_probed_as_long_as_the_peer_answers() {
     assert_eq!(lost.outcome, Outcome::Dropped);
     assert_eq!((lost.window_probes, lost.resets), (15, 1));
     let (dropped, reset) = (lost.dropped_s.unwrap(), lost.reset_s.unwrap());
-    // 200 ms and a round trip of 2 ms, doubled up to 120 s: ten and six of them.
+    // Ten timeouts, each twice the one before, from 200 ms and a round trip of 2 ms; then
+    // six of 120 s.
     assert!((924.6..=928.0).contains(&dropped), "{dropped} s");
     assert!((1_800.0..=1_801.0).contains(&reset), "{reset} s");
 }
@@ -322,9 +323,9 @@ fn a_closed_window_is_probed_as_long_as_the_peer_answers() {
 /// acknowledged once it is complete, and headers take their part of the rate.
 fn possible(setup: &Setup, bytes: f64) -> f64 {
     let (rate, rtt) = setup.bare_path();
-    let (frame, ack, text) = (1_514.0, 66.0, 1_448.0);
+    let (frame, ack, payload) = (1_514.0, 66.0, 1_448.0);
     let cycle = rtt + (frame + ack) * 8.0 / rate;
-    (rate * text / frame).min((bytes - 512.0) * 8.0 / cycle) / setup.allowed_bps().unwrap()
+    (rate * payload / frame).min((bytes - 512.0) * 8.0 / cycle) / setup.allowed_bps().unwrap()
 }
 
 /// Each memory gives the goodput that is possible with it, in both directions.
@@ -441,7 +442,7 @@ fn a_capture_that_cannot_be_written_is_an_error_that_names_it() {
 }
 
 #[test]
-fn an_amount_ends_when_it_has_arrived_and_a_lost_peer_ends_it_too() {
+fn a_transfer_of_an_amount_ends_with_its_last_byte_or_a_lost_peer() {
     let mut experiment = experiment("nuttx");
     experiment.rows.truncate(3);
     experiment.rows.drain(..2);
@@ -484,7 +485,7 @@ fn every_file_of_the_checkout_is_built_in_and_nothing_else_is() {
 }
 
 #[test]
-fn experiments_are_found_from_any_folder_of_the_checkout_and_from_nowhere() {
+fn experiments_are_found_from_any_folder_of_the_checkout_and_outside_it() {
     let folder = Folder::new("elsewhere");
     for (from, origin) in [
         (root(), "experiments/nuttx.toml".to_string()),
@@ -502,7 +503,7 @@ fn experiments_are_found_from_any_folder_of_the_checkout_and_from_nowhere() {
 }
 
 #[test]
-fn a_name_that_is_wrong_is_answered_with_the_nearest() {
+fn an_unknown_name_is_answered_with_the_nearest_one() {
     let names: Vec<_> = BUILT_IN.iter().map(|(name, _)| *name).collect();
     let all = format!(
         "no experiment or file is called `xyzzyplugh`; experiments are {}",

@@ -22,7 +22,7 @@ fn report(settings: &[(&str, &str)], observe: bool) -> Report {
 }
 
 #[test]
-fn an_observed_row_comes_out_as_one_that_is_not() {
+fn observing_a_row_does_not_change_its_results() {
     let settings = [("workload.duration", "3s"), ("link.loss", "1%")];
     let (watched, not) = (report(&settings, true), report(&settings, false));
     assert_eq!(watched.json(), not.json());
@@ -30,7 +30,7 @@ fn an_observed_row_comes_out_as_one_that_is_not() {
 }
 
 #[test]
-fn the_segments_are_those_that_were_counted() {
+fn observed_segments_match_the_counters() {
     let mut report = report(&[("workload.duration", "3s"), ("link.loss", "1%")], true);
     let run = facts(&mut report);
     assert_eq!(run.rows.len(), report.rows.len());
@@ -43,8 +43,8 @@ fn the_segments_are_those_that_were_counted() {
         }
         let connection = &observed.connections[0];
         let sent = &connection.first.sent;
-        let with_text = sent.len.iter().filter(|len| **len > 0).count();
-        assert_eq!(with_text as u64, measured.data_segments, "{}", row.label);
+        let with_payload = sent.len.iter().filter(|len| **len > 0).count();
+        assert_eq!(with_payload as u64, measured.data_segments, "{}", row.label);
         let places = 0..sent.len();
         let again = places
             .clone()
@@ -59,7 +59,7 @@ fn the_segments_are_those_that_were_counted() {
 }
 
 #[test]
-fn the_bands_come_to_the_shares_of_the_limits() {
+fn the_bands_add_up_to_the_shares_of_the_limits() {
     let report = report(&[("workload.duration", "3s")], true);
     for row in &report.rows {
         let Observed { connections, .. } = row.observed.as_ref().unwrap();
@@ -68,18 +68,18 @@ fn the_bands_come_to_the_shares_of_the_limits() {
         };
         let bands = &connection.first.limits;
         let closing = fullpipe_tcp::Limit::Closing as u8;
-        // The account ends with the connection, the observation later.
-        let held = |reason: u8| -> u64 {
+        // The account ends when the connection closes, the observation when the run ends.
+        let limited_ns = |reason: u8| -> u64 {
             let places = (0..bands.len()).filter(|place| bands.reason[*place] == reason);
             places
                 .map(|place| bands.end_ns[place] - bands.at_ns[place])
                 .sum()
         };
-        let all: u64 = (0..closing).map(held).sum();
+        let all: u64 = (0..closing).map(limited_ns).sum();
         let of_account = 1.0 - row.limits.sender.share("closing");
         for limit in &fullpipe_tcp::Limit::ALL[..usize::from(closing)] {
             let expected = row.limits.sender.share(limit.name()) / of_account;
-            let seen = held(*limit as u8) as f64 / all as f64;
+            let seen = limited_ns(*limit as u8) as f64 / all as f64;
             assert!(
                 (seen - expected).abs() < 1e-4,
                 "{}: {} {seen} {expected}",
@@ -87,10 +87,10 @@ fn the_bands_come_to_the_shares_of_the_limits() {
                 limit.name()
             );
         }
-        let text: u64 = bands.bytes.iter().sum();
+        let payload: u64 = bands.bytes.iter().sum();
         let sent = &connection.first.sent;
-        let with_text = (0..sent.len()).filter(|at| sent.len[*at] > 0);
-        let last = with_text.map(|at| sent.seq[at] + u64::from(sent.len[at]));
-        assert_eq!(text + 1, last.max().unwrap_or(1), "{}", row.label);
+        let with_payload = (0..sent.len()).filter(|at| sent.len[*at] > 0);
+        let last = with_payload.map(|at| sent.seq[at] + u64::from(sent.len[at]));
+        assert_eq!(payload + 1, last.max().unwrap_or(1), "{}", row.label);
     }
 }

@@ -83,7 +83,7 @@ fn a_line_names_file_line_key_and_what_would_be_right() {
 }
 
 #[test]
-fn all_that_is_wrong_with_a_file_is_found_at_once_and_nothing_twice() {
+fn every_mistake_of_a_file_is_reported_at_once_and_only_once() {
     let text = r#"
 titel = "A transfer"
 columns = ["goodput_mbs"]
@@ -148,7 +148,7 @@ fn mangled(text: &str, rng: &mut Rng) -> String {
 }
 
 #[test]
-fn whatever_is_written_is_read_or_refused_with_lines_that_are_there() {
+fn a_mangled_file_is_read_or_refused_at_an_existing_line() {
     let mut rng = Rng::seeded(1);
     let mut refused = 0;
     for (path, text) in corpus() {

@@ -64,7 +64,7 @@ fn reports_of_many_seeds_fit_every_width_and_are_as_committed() {
 
 #[test]
 #[ignore = "many seeds: run by `cargo xtask test --only lab`"]
-fn the_page_of_many_seeds_is_what_comes_out() {
+fn the_page_of_many_seeds_is_as_committed() {
     compare(
         "docs/goodput.md",
         &goodput_markdown(&[&LOSS, &MEMORY, &SHALLOW]),
@@ -112,7 +112,7 @@ fn loss_over_many_seeds_costs_no_more_than_these_figures() {
 /// is somewhat below it.
 #[test]
 #[ignore = "many seeds: run by `cargo xtask test --only lab`"]
-fn loss_over_many_seeds_leaves_four_fifths_of_what_the_response_function_allows() {
+fn loss_over_many_seeds_leaves_four_fifths_of_the_response_function() {
     for congestion in ["newreno", "cubic"] {
         for loss in ["0.1", "1", "3"] {
             let label = format!("{congestion} loss={loss}%");
@@ -167,7 +167,7 @@ fn goodput_never_falls_when_buffers_grow_over_many_seeds() {
 
 #[test]
 #[ignore = "many seeds: run by `cargo xtask test --only lab`"]
-fn equals_share_a_queue_evenly_over_many_seeds() {
+fn flows_of_one_algorithm_share_a_queue_evenly_over_many_seeds() {
     for who in ["newreno", "cubic", "bbr"] {
         for many in ["1 and 1", "4 and 4"] {
             let label = format!("{who}, {many}");
@@ -181,7 +181,7 @@ fn equals_share_a_queue_evenly_over_many_seeds() {
 /// has more than twice the goodput of the other.
 #[test]
 #[ignore = "many seeds: run by `cargo xtask test --only lab`"]
-fn cubic_leaves_newreno_its_part_over_many_seeds() {
+fn cubic_and_newreno_share_a_queue_evenly_over_many_seeds() {
     for many in ["1 and 1", "4 and 4"] {
         let all = measured(&FAIRNESS, &format!("cubic against newreno, {many}"));
         let ratio = all.flows[0].goodput_mbps / all.flows[1].goodput_mbps;

@@ -82,7 +82,7 @@ fn csv_and_json_say_the_same() {
 }
 
 #[test]
-fn the_same_sweep_gives_the_same_bytes_whoever_runs_its_points() {
+fn the_same_sweep_gives_the_same_bytes_each_time() {
     let axes = [("tcp.send_buffer", "4K..32K*2"), ("link.loss", "0%,3%")];
     assert_eq!(swept(&axes).csv(), swept(&axes).csv());
 }

@@ -136,8 +136,8 @@ impl Scene<'_> {
             let mut names = plans.filter(|(_, own)| **own == host);
             let name = names.next().map_or("", |(plan, _)| plan.name.as_str());
             let ends = [(Some(from), full), (until, room)];
-            let told = ends.into_iter().filter_map(|(at, what)| Some((at?, what)));
-            events.extend(told.map(|(at, what)| WatchEvent {
+            let timed = ends.into_iter().filter_map(|(at, what)| Some((at?, what)));
+            events.extend(timed.map(|(at, what)| WatchEvent {
                 at_ns: at.as_nanos(),
                 host: name.to_string(),
                 connection,

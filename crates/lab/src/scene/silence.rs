@@ -210,7 +210,8 @@ impl Silence {
     }
 }
 
-/// The stack waits for a peer that it has not heard for long, or has given it up.
+/// The stack waits for a peer that has been silent for longer than [`patience`], or
+/// gave it up after a timeout.
 fn is_silent(end: &Ended<'_>, info: &Info, config: &TcpConfig) -> bool {
     let has_tried = info.bytes_sent > 0 && info.timeouts + info.zero_window_probes > 0;
     let silent = info.at.since(info.last_received_at);

@@ -68,7 +68,7 @@ fn a_probability_of_one_without_percent_is_refused_with_both_readings() {
 }
 
 #[test]
-fn a_suffix_counts_bytes_but_of_a_rate_bits() {
+fn a_suffix_counts_bytes_except_in_a_rate() {
     let count = Amount::parse("100M").unwrap();
     assert_eq!((count.number, count.unit), (104_857_600.0, Unit::Count));
     let rate = Amount::of_setting("link.rate", "100M").unwrap();

@@ -20,7 +20,7 @@ rows = [{{ label = "row", set.near.tcp.send_buffer = "1M", set.far.tcp.receive_b
 }
 
 #[test]
-fn without_slow_start_a_path_is_full_and_every_account_is_of_the_rest() {
+fn omitting_slow_start_leaves_a_full_path_and_accounts_of_the_rest() {
     let whole = &report("", "").rows[0];
     let rest = &report(r#", omit = "2s""#, "").rows[0];
     let (all, later) = (&whole.measured, &rest.measured);
@@ -32,7 +32,7 @@ fn without_slow_start_a_path_is_full_and_every_account_is_of_the_rest() {
     );
     let path_mbps = 10.0 * later.segment_bytes as f64 / 1_514.0;
     assert!(later.goodput_mbps <= path_mbps, "{}", later.goodput_mbps);
-    // From the last read before, which is not longer ago than a frame takes.
+    // Time counts from the last read before 2 s, at most one frame time earlier.
     let left_out_s = all.elapsed_s - later.elapsed_s;
     assert!((1.998..=2.0).contains(&left_out_s), "{left_out_s}");
     assert!(later.delivered_bytes < all.delivered_bytes);
@@ -60,7 +60,7 @@ fn without_slow_start_a_path_is_full_and_every_account_is_of_the_rest() {
 }
 
 #[test]
-fn what_frames_cost_is_of_the_rest_too() {
+fn processor_costs_count_only_the_frames_of_the_rest() {
     let text = r#"
 title = "t"
 hosts.near = {}
@@ -102,7 +102,7 @@ rows = [{{ label = "row" }}]
 }
 
 #[test]
-fn different_flows_count_from_one_moment_on() {
+fn all_flows_count_from_one_common_moment() {
     let experiment = two_flows(
         r#"duration = "4s", omit = "1s", start = "1s""#,
         r#"duration = "3s""#,
