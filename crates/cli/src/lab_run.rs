@@ -84,6 +84,20 @@ struct Batch<'a> {
     reports: Vec<Report>,
 }
 
+/// Says why `experiment` ended after `printed` rows.
+fn failure(experiment: &Experiment, printed: usize, error: &RunError) -> Failure {
+    match error {
+        RunError::Interrupted => Failure::Interrupted(format!(
+            "{printed} of {} rows of {} are done",
+            experiment.rows.len(),
+            experiment.name
+        )),
+        RunError::World { .. } | RunError::Capture { .. } => {
+            Failure::failed(format!("{}: {error}", experiment.name))
+        }
+    }
+}
+
 impl Batch<'_> {
     fn run(&mut self, place: usize, experiment: &Experiment) -> Result<(), Failure> {
         let arguments = self.arguments;
@@ -135,16 +149,7 @@ impl Batch<'_> {
         if let Some(failure) = failed.into_inner() {
             return Err(failure);
         }
-        let mut report = ran.map_err(|error| match error {
-            RunError::Interrupted => Failure::Interrupted(format!(
-                "{printed} of {} rows of {} are done",
-                experiment.rows.len(),
-                experiment.name
-            )),
-            RunError::World { .. } | RunError::Capture { .. } => {
-                Failure::failed(format!("{}: {error}", experiment.name))
-            }
-        })?;
+        let mut report = ran.map_err(|error| failure(experiment, printed, &error))?;
         report.overrides = overrides;
         self.met += met;
         self.pictures.write(&mut report)?;

@@ -39,10 +39,8 @@ pub fn start_of(config: &TcpConfig, mss: u32, seed: u32) -> CongestionStart {
 }
 
 /// The algorithm's state.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a box would allocate after construction"
-)]
+// A box would allocate after construction.
+#[expect(clippy::large_enum_variant)]
 enum Algorithm {
     BuiltIn(BuiltIn),
     Registered(RegisteredCongestion, Instance),

@@ -6,7 +6,7 @@
 use super::{
     super::flow::{self, FLOW_FIELDS, FlowPlan},
     super::setup::WORKLOAD,
-    common::{Taken, apply, check_name, host_named},
+    parts::{Taken, apply, check_name, host_named},
 };
 use crate::{
     document::{KeyValue, Section},

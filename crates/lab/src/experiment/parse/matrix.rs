@@ -5,7 +5,7 @@
 
 use super::{
     super::{model::Row, setup::Setup},
-    common::{apply, apply_set, plain_row, seeds, text},
+    parts::{apply, apply_set, plain_row, seeds, text},
 };
 use crate::{
     document::{KeyValue, Section, hint},

@@ -8,9 +8,9 @@ use std::cell::RefCell;
 
 use fullpipe::presets;
 
-mod common;
 mod flows;
 mod matrix;
+mod parts;
 mod rows;
 mod topology;
 
@@ -25,7 +25,7 @@ use crate::{
     document::{KeyValue, Section, Source},
     mistake::Mistake,
 };
-use common::{Taken, apply, check_name, host_named, quantity, seeds, text};
+use parts::{Taken, apply, check_name, host_named, quantity, seeds, text};
 
 impl Experiment {
     /// Reads an experiment from a file's text.

@@ -9,8 +9,8 @@ use super::{
         published::{Peer, Published},
         setup::Setup,
     },
-    common::{apply_set, plain_row, quantity, seeds, text},
     matrix,
+    parts::{apply_set, plain_row, quantity, seeds, text},
 };
 use crate::{
     document::{KeyValue, Section, hint},

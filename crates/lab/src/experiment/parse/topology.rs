@@ -10,7 +10,7 @@ use super::{
         setting::SettingError,
         setup::{HostPlan, Setup},
     },
-    common::check_name,
+    parts::check_name,
 };
 use crate::{
     document::{KeyValue, Section},

@@ -4,6 +4,8 @@
 //! Rule: the program is run, nothing of it is linked. What the results say is
 //! tested where they are made.
 
+mod iperf;
+
 use std::{
     env, fs,
     path::{Path, PathBuf},
@@ -350,11 +352,6 @@ fn a_wrong_experiment_or_setting_is_one_line_and_exit_code_2() {
     );
 }
 
-#[test]
-fn a_wrong_iperf_is_one_line_and_exit_code_2() {
-    refused(Path::new("."), IPERF_MISTAKES);
-}
-
 const IPERF_MISTAKES: &[(&[&str], &str)] = &[
     (&["iperf"], "<--server|--client <HOST>>"),
     (&["iperf", "-s", "-c", "h"], "cannot be used with"),
@@ -474,68 +471,6 @@ fn what_went_wrong_is_one_line_and_exit_code_1_and_leaves_nothing_behind() {
         .map(|entry| entry.unwrap().file_name())
         .collect();
     assert_eq!(left, ["file"]);
-}
-
-/// A client and a server of ours over the loopback interface; port 0 is not to
-/// be had, so a free one is found first.
-#[test]
-fn iperf_over_the_kernel_serves_one_client_and_ends() {
-    let port = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
-    let port = port.to_string();
-    let server = Command::new(env!("CARGO_BIN_EXE_fullpipe"))
-        .args(["iperf", "-s", "-P", "1", "-t", "120", "-p", &port])
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let client = |_: u32| fullpipe(&["iperf", "-c", "127.0.0.1", "-n", "1M", "-p", &port]);
-    // The server may not listen yet.
-    let client = (0..1_000)
-        .map(|attempt| {
-            std::thread::sleep(std::time::Duration::from_millis(50));
-            client(attempt)
-        })
-        .find(|output| output.status.success())
-        .expect("the server answers");
-    assert!(
-        stdout(&client).contains("1.00 MBytes"),
-        "{}",
-        stdout(&client)
-    );
-    let server = server.wait_with_output().unwrap();
-    assert!(server.status.success(), "{}", stderr(&server));
-    assert!(
-        stdout(&server).contains("1.00 MBytes"),
-        "{}",
-        stdout(&server)
-    );
-}
-
-#[test]
-fn an_iperf_that_finds_nobody_or_a_port_in_use_is_one_line_and_exit_code_1() {
-    let taken = std::net::TcpListener::bind("0.0.0.0:0").unwrap();
-    let taken_port = taken.local_addr().unwrap().port().to_string();
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let free_port = free.local_addr().unwrap().port().to_string();
-    drop(free);
-    for (arguments, expected) in [
-        (["iperf", "-c", "127.0.0.1", "-p", &free_port], "refused"),
-        (["iperf", "-s", "-t1", "-p", &taken_port], "in use"),
-        (
-            ["iperf", "-c", "no-such-host.invalid", "-t", "1"],
-            "no host is called",
-        ),
-    ] {
-        let output = fullpipe(&arguments);
-        let line = stderr(&output);
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {line}");
-        assert!(line.contains(expected), "{arguments:?}: {line}");
-        assert_eq!(line.trim_end().lines().count(), 1, "{arguments:?}: {line}");
-    }
 }
 
 #[test]
