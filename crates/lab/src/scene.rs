@@ -288,7 +288,7 @@ impl<'a> Scene<'a> {
                     flow: name.clone(),
                     congestion: own.config.get("tcp.congestion").unwrap_or_default(),
                     block_size: own.config.pool.block_size,
-                    text_shares: [
+                    payload_shares: [
                         own.config.tcp.send_text_share,
                         own.config.tcp.receive_text_share,
                     ],

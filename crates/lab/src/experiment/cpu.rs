@@ -1,7 +1,7 @@
 //! Costs of a host's processor: time for each frame, byte and call.
 //!
 //! Rule: the fields are rows of one table, which `set` and the suggestions for a
-//! mistyped name read. The simulator gives them their effect.
+//! misspelled name read. The simulator implements the costs.
 
 use fullpipe_pool::Duration;
 use fullpipe_sim::CpuModel;
@@ -80,7 +80,7 @@ pub const CPU_FIELDS: &[CpuField] = &[
 /// Sets the field called `field` from text.
 ///
 /// # Errors
-/// An unknown field, or a text that is none of its values.
+/// The field is unknown, or `text` is not one of its values.
 pub fn set(model: &mut CpuModel, field: &str, text: &str) -> Result<(), SettingError> {
     let names = CPU_FIELDS.iter().map(|row| row.name);
     let row = CPU_FIELDS
@@ -102,10 +102,10 @@ fn flag(text: &str) -> Option<bool> {
     text.trim().parse().ok()
 }
 
-/// A number of nanoseconds, with thousandths.
+/// Parses nanoseconds with up to three decimals, as picoseconds.
 fn picoseconds(text: &str) -> Option<u64> {
     let number = text.trim().strip_suffix("ns")?;
-    // Read as microseconds, the number of nanoseconds is that of picoseconds.
+    // The same number read as microseconds has as many nanoseconds as it has picoseconds.
     let thousandfold: Duration = format!("{number}us").parse().ok()?;
     Some(thousandfold.as_nanos())
 }

@@ -9,15 +9,15 @@ use fullpipe_sim::Pace;
 /// Protocol of a flow, and the rate of its datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct DatagramFields {
-    /// UDP and not TCP.
+    /// True for UDP, false for TCP.
     pub udp: bool,
     pub rate_bps: Option<u64>,
     pub tick: Option<Duration>,
 }
 
-/// Shortest datagram: its number, by which it is verified.
+/// Smallest payload: the number by which the receiver verifies a datagram.
 const SHORTEST: u32 = 8;
-/// Longest datagram that IPv4 carries.
+/// Largest UDP payload that IPv4 carries.
 const LONGEST: u32 = 65_507;
 
 impl DatagramFields {
@@ -59,7 +59,7 @@ impl DatagramFields {
     }
 }
 
-/// Reads a protocol.
+/// Parses a protocol; true for UDP.
 pub(super) fn protocol(text: &str) -> Option<bool> {
     match text.trim() {
         "tcp" => Some(false),

@@ -1,7 +1,7 @@
 //! A host's network device: its offloads and its receive ring.
 //!
 //! Rule: the fields are rows of one table, which `set` and the suggestions for a
-//! mistyped name read. The simulator gives them their effect.
+//! misspelled name read. The simulator implements them.
 
 use fullpipe_pool::{Duration, knobs::parse_count};
 use fullpipe_sim::{DeviceModel, Merge};
@@ -30,9 +30,10 @@ pub const DEVICE_FIELDS: &[(&str, &str)] = &[
 /// set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DevicePlan {
-    /// Most payload of a super-segment that it cuts into segments, in bytes; 0: none.
+    /// Largest payload, in bytes, of a super-segment that the device cuts into segments
+    /// (TSO); 0: no TSO.
     pub super_segment: u32,
-    /// It reports completions: the bytes that it has sent.
+    /// True if the device reports completions: the bytes that it has sent.
     pub reports_sent: bool,
     /// Frames that the receive ring holds; 0: any number.
     pub rx_descriptors: u32,
@@ -72,7 +73,7 @@ impl DevicePlan {
     /// Sets the field called `field` from text.
     ///
     /// # Errors
-    /// An unknown field, or a text that is none of its values.
+    /// The field is unknown, or `text` is not one of its values.
     pub fn set(&mut self, field: &str, text: &str) -> Result<(), SettingError> {
         let names = DEVICE_FIELDS.iter().map(|(name, _)| *name);
         let (_, expected) = *DEVICE_FIELDS

@@ -2,7 +2,7 @@
 //!
 //! Rule: a flow ends after a time or after an amount, never both. Each field is one
 //! row with its text form; the file, `--set` and the error messages read the same
-//! rows. The network is not known here.
+//! rows. Nothing is simulated here.
 
 use fullpipe_pool::{Duration, knobs::parse_count};
 use fullpipe_sim::DatagramPlan;
@@ -17,14 +17,13 @@ use crate::units::parse_rate;
 /// End of the sender's writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// This time after it was connected.
+    /// The sender stops this long after the connection is established.
     After(Duration),
-    /// Once it has written this many bytes. The transfer is over when all of them
-    /// have been read.
+    /// The sender stops after this many bytes; the transfer ends when all are read.
     Bytes(u64),
 }
 
-/// Pauses and the end of a receiving application that does not read at once.
+/// Pace, stalls and end of the receiving application; by default it reads at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Reading {
     bytes: Option<u64>,
@@ -34,7 +33,7 @@ struct Reading {
     vanish_after: Option<u64>,
 }
 
-/// One flow, or several alike.
+/// One flow, or `count` equal ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowPlan {
     /// The name it has in the file.
@@ -47,7 +46,7 @@ pub struct FlowPlan {
     pub count: u32,
     /// Start time.
     pub start: Duration,
-    /// Bytes the sender hands over with each write.
+    /// Size of each write of the sender, in bytes.
     pub write: u32,
     /// End of the sender's writing.
     pub stop: Stop,
@@ -56,11 +55,11 @@ pub struct FlowPlan {
     /// Time after the start at which the flow is measured and ends, complete or
     /// not.
     pub at_most: Option<Duration>,
-    /// Time after the start that is not counted. All flows count from the latest
-    /// such moment on, and none may end before it.
+    /// Time after the start that is excluded from the results. All flows are measured
+    /// from the latest of these moments on, and none may end before it.
     pub omit: Duration,
     reverse: bool,
-    /// Least time after the start for which the run goes on.
+    /// Shortest length of the run after the start, even if the flow ends earlier.
     pub at_least: Duration,
     pause: Duration,
     low_water: LowWater,
@@ -72,21 +71,21 @@ pub struct FlowPlan {
     think: Option<Duration>,
 }
 
-/// Room that a writer who found the send buffer full waits for.
+/// Room in the send buffer for which a blocked writer waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LowWater {
-    /// This many bytes; 0 leaves it to the stack.
+    /// A number of bytes; 0 for the stack's default.
     Bytes(u32),
-    /// This share of what the send buffer holds.
+    /// A percentage of the send buffer.
     Percent(u32),
 }
 
 impl LowWater {
-    /// Bytes of a send buffer that holds `held`.
-    pub fn of(self, held: u64) -> u64 {
+    /// Returns the room in bytes, for a send buffer of `capacity` bytes.
+    pub fn of(self, capacity: u64) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes.into(),
-            Self::Percent(percent) => held * u64::from(percent) / 100,
+            Self::Percent(percent) => capacity * u64::from(percent) / 100,
         }
     }
 }
@@ -131,7 +130,7 @@ macro_rules! field {
     };
 }
 
-/// Every field of a flow but its ends.
+/// Every field of a flow except `from` and `to`.
 pub const FLOW_FIELDS: &[FlowField] = &[
     field!(
         "write",
@@ -305,7 +304,7 @@ impl FlowPlan {
     /// Sets the field called `field` from text.
     ///
     /// # Errors
-    /// An unknown field, or a text that is none of its values.
+    /// The field is unknown, or `text` is not one of its values.
     pub fn set(&mut self, field: &str, text: &str) -> Result<(), SettingError> {
         let row = FLOW_FIELDS
             .iter()
@@ -374,7 +373,7 @@ impl FlowPlan {
             .then(|| format!("{name}.read has a pace and a stall: a reader has one of them"))
     }
 
-    /// The flow carries datagrams.
+    /// Returns true if the flow carries UDP datagrams.
     pub fn is_udp(&self) -> bool {
         self.datagrams.udp
     }
@@ -400,17 +399,18 @@ impl FlowPlan {
         self.pause
     }
 
-    /// Less than a full segment is held until everything is written.
+    /// Returns true if a partial segment waits until everything is written.
     pub fn is_no_push(&self) -> bool {
         self.no_push
     }
 
-    /// The room that a writer who found the send buffer full waits for.
+    /// Room in the send buffer for which a blocked writer waits.
     pub fn low_water(&self) -> LowWater {
         self.low_water
     }
 
-    /// Plan of the sending application, which waits for `low_water` bytes of room.
+    /// Plan of the sending application, which once blocked waits for `low_water` bytes
+    /// of room.
     pub fn write_plan(&self, low_water: u32) -> WritePlan {
         WritePlan {
             amount: self.amount(),
@@ -453,13 +453,14 @@ impl FlowPlan {
         }
     }
 
-    /// Bytes of the question that the receiver asks, and the time that the sender
-    /// takes before it answers; `None` when the sender begins.
+    /// Size of the receiver's request and think time of the sender; `None` if the sender
+    /// writes without a request.
     pub fn question(&self) -> Option<(u64, Duration)> {
         Some((self.ask?, self.think.unwrap_or_default()))
     }
 
-    /// Time at which it stops writing or is measured; `None` where only a run shows it.
+    /// Time at which the flow stops writing or is measured; `None` if it depends on the
+    /// run.
     fn known_end(&self) -> Option<Duration> {
         let Stop::After(length) = self.stop else {
             return None;
@@ -467,7 +468,7 @@ impl FlowPlan {
         Some(self.start + self.at_most.map_or(length, |most| most.min(length)))
     }
 
-    /// Latest time at which it is over or given up.
+    /// Latest time at which the flow is complete or given up.
     pub fn latest_end(&self) -> Duration {
         let longest = match self.stop {
             Stop::After(length) => length + self.give_up,
@@ -478,8 +479,8 @@ impl FlowPlan {
     }
 }
 
-/// The first of `plans` that is not of the first one's protocol, by its place, and
-/// why that cannot be.
+/// Returns the index of the first plan whose protocol differs from that of `plans[0]`,
+/// with the error message.
 pub(super) fn mixed_protocols(plans: &[FlowPlan]) -> Option<(usize, String)> {
     let place = plans
         .iter()
@@ -495,15 +496,15 @@ pub(super) fn mixed_protocols(plans: &[FlowPlan]) -> Option<(usize, String)> {
     Some((place, why))
 }
 
-/// The moment from which everything counts, where a flow leaves its beginning out: the
-/// latest of them.
+/// Returns the moment from which results are measured, the latest end of an `omit`;
+/// `None` if no flow has one.
 pub fn omitted_until(plans: &[FlowPlan]) -> Option<Duration> {
     let omitting = plans.iter().filter(|plan| !plan.omit.is_zero());
     omitting.map(|plan| plan.start + plan.omit).max()
 }
 
-/// The first of `plans` of which nothing may be left once everything counts, in words.
-pub(super) fn over_before_it_counts(plans: &[FlowPlan]) -> Option<String> {
+/// Returns the error message for the first flow that may end before measuring begins.
+pub(super) fn ends_before_measuring(plans: &[FlowPlan]) -> Option<String> {
     let until = omitted_until(plans)?;
     let is_over = |plan: &&FlowPlan| plan.known_end().is_none_or(|end| end <= until);
     let name = &plans.iter().find(is_over)?.name;

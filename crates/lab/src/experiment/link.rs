@@ -2,7 +2,7 @@
 //!
 //! Rule: each field is one row with its text form; the file, `--set` and the error
 //! messages read the same rows. A field is set for both directions, or for one
-//! with `forward.` or `back.` before its name. The simulator gives it its effect.
+//! with `forward.` or `back.` before its name. The simulator implements the fields.
 
 use fullpipe_pool::{Duration, knobs::parse_count};
 use fullpipe_sim::link::{
@@ -16,8 +16,8 @@ use crate::{
     units::{PROBABILITY, ambiguous_probability, parse_probability, parse_rate},
 };
 
-/// A shaper in the terms of `tbf latency`: the longest wait, not the bytes that
-/// may wait.
+/// A shaper with the parameters of `tbf`: its queue is bounded by the longest wait
+/// (`latency`), not by bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Shaper {
     rate_bps: u64,
@@ -36,7 +36,7 @@ pub enum Place {
 
 /// One direction of a link as the file describes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Way {
+struct OneDirection {
     fields: LinkModel,
     shaper: Option<Shaper>,
 }
@@ -48,7 +48,7 @@ pub struct LinkPlan {
     pub name: String,
     /// Its ends. Forward is from the first to the second.
     pub between: [Place; 2],
-    ways: [Way; 2],
+    directions: [OneDirection; 2],
 }
 
 /// Prefixes of a field's name that select one direction.
@@ -63,7 +63,7 @@ pub struct LinkField {
     pub doc: &'static str,
     /// The form of a value.
     pub expected: &'static str,
-    set: fn(&mut Way, &str) -> Option<()>,
+    set: fn(&mut OneDirection, &str) -> Option<()>,
 }
 
 /// The field that always means both directions.
@@ -75,12 +75,12 @@ const COUNT: &str = "a number of bytes such as 1500 or 16K";
 
 /// Declares a row of [`LINK_FIELDS`].
 macro_rules! field {
-    ($name:expr, $doc:literal, $expected:expr, |$way:ident, $text:ident| $set:expr) => {
+    ($name:expr, $doc:literal, $expected:expr, |$direction:ident, $text:ident| $set:expr) => {
         LinkField {
             name: $name,
             doc: $doc,
             expected: $expected,
-            set: |$way, $text| {
+            set: |$direction, $text| {
                 $set;
                 Some(())
             },
@@ -94,200 +94,200 @@ pub const LINK_FIELDS: &[LinkField] = &[
         "rate",
         "Rate of the wire; without it a frame takes no time.",
         RATE,
-        |way, text| way.fields.rate_bps = parse_rate(text)?
+        |direction, text| direction.fields.rate_bps = parse_rate(text)?
     ),
     field!(
         "delay",
         "Propagation delay in one direction.",
         TIME,
-        |way, text| way.fields.delay_us = whole_us(text)?
+        |direction, text| direction.fields.delay_us = whole_us(text)?
     ),
     field!(
         RTT,
         "Propagation delay of both directions together; each has half of it.",
         "a time such as 20ms, of both directions, whose half is whole microseconds",
-        |way, text| way.fields.delay_us = half_us(text)?
+        |direction, text| direction.fields.delay_us = half_us(text)?
     ),
     field!(
         "jitter",
         "Most that is added to the delay of a frame, at random.",
         TIME,
-        |way, text| way.fields.jitter_us = whole_us(text)?
+        |direction, text| direction.fields.jitter_us = whole_us(text)?
     ),
     field!(
         "loss",
         "Share of frames lost, each independently.",
         PROBABILITY,
-        |way, text| way.fields.loss = parse_probability(text)?
+        |direction, text| direction.fields.loss = parse_probability(text)?
     ),
     field!(
         "burst_loss.enter",
         "Chance that a good channel turns bad before a frame.",
         PROBABILITY,
-        |way, text| way.burst().enter = parse_probability(text)?
+        |direction, text| direction.burst().enter = parse_probability(text)?
     ),
     field!(
         "burst_loss.leave",
         "Chance that a bad channel turns good before a frame.",
         PROBABILITY,
-        |way, text| way.burst().leave = parse_probability(text)?
+        |direction, text| direction.burst().leave = parse_probability(text)?
     ),
     field!(
         "burst_loss.loss_good",
         "Share of frames lost while the channel is good.",
         PROBABILITY,
-        |way, text| way.burst().loss_good = parse_probability(text)?
+        |direction, text| direction.burst().loss_good = parse_probability(text)?
     ),
     field!(
         "burst_loss.loss_bad",
         "Share of frames lost while the channel is bad.",
         PROBABILITY,
-        |way, text| way.burst().loss_bad = parse_probability(text)?
+        |direction, text| direction.burst().loss_bad = parse_probability(text)?
     ),
     field!(
         "reordering.chance",
         "Share of frames that are overtaken.",
         PROBABILITY,
-        |way, text| way.reordering().chance = parse_probability(text)?
+        |direction, text| direction.reordering().chance = parse_probability(text)?
     ),
     field!(
         "reordering.late",
         "Most by which such a frame arrives later.",
         TIME,
-        |way, text| way.reordering().late_us = whole_us(text)?
+        |direction, text| direction.reordering().late_us = whole_us(text)?
     ),
     field!(
         "duplication",
         "Share of frames that arrive twice.",
         PROBABILITY,
-        |way, text| way.fields.duplication = parse_probability(text)?
+        |direction, text| direction.fields.duplication = parse_probability(text)?
     ),
     field!(
         "corruption",
         "Share of frames that arrive damaged.",
         PROBABILITY,
-        |way, text| way.fields.corruption = parse_probability(text)?
+        |direction, text| direction.fields.corruption = parse_probability(text)?
     ),
     field!(
         "queue",
         "Queue of frames in front of the wire.",
         "unlimited, device, or an amount such as \"32 packets\" or \"64K bytes\"",
-        |way, text| way.fields.queue = parse_queue(text)?
+        |direction, text| direction.fields.queue = parse_queue(text)?
     ),
     field!(
         "ecn_threshold",
         "Queue length above which frames are marked (ECN), or dropped if they cannot be.",
         "an amount such as \"20 packets\" or \"30K bytes\"",
-        |way, text| way.fields.ecn_threshold = Some(parse_threshold(text)?)
+        |direction, text| direction.fields.ecn_threshold = Some(parse_threshold(text)?)
     ),
     field!(
         "codel.target",
         "Sojourn time in the queue that CoDel aims at.",
         TIME,
-        |way, text| way.codel().target_us = whole_us(text)?
+        |direction, text| direction.codel().target_us = whole_us(text)?
     ),
     field!(
         "codel.interval",
         "Time above the target after which CoDel drops: the longest usual round trip.",
         TIME,
-        |way, text| way.codel().interval_us = whole_us(text)?
+        |direction, text| direction.codel().interval_us = whole_us(text)?
     ),
     field!(
         "codel.ecn",
         "CoDel marks frames that can be marked instead of dropping them.",
         "true or false",
-        |way, text| way.codel().ecn = text.trim().parse().ok()?
+        |direction, text| direction.codel().ecn = text.trim().parse().ok()?
     ),
     field!(
         "token_bucket.rate",
         "Rate of a token bucket in front of the wire.",
         RATE,
-        |way, text| way.shaper().rate_bps = parse_rate(text)?
+        |direction, text| direction.shaper().rate_bps = parse_rate(text)?
     ),
     field!(
         "token_bucket.burst",
         "Bytes that may leave the token bucket at once.",
         COUNT,
-        |way, text| way.shaper().burst_bytes = parse_count(text)?
+        |direction, text| direction.shaper().burst_bytes = parse_count(text)?
     ),
     field!(
         "token_bucket.latency",
         "Longest wait in the token bucket; a frame that would wait longer is dropped.",
         TIME,
-        |way, text| way.shaper().latency_us = whole_us(text)?
+        |direction, text| direction.shaper().latency_us = whole_us(text)?
     ),
     field!(
         "radio.access",
         "Air time of each frame beside its bits; both directions share the air.",
         TIME,
-        |way, text| way.radio().access_us = whole_us(text)?
+        |direction, text| direction.radio().access_us = whole_us(text)?
     ),
     field!(
         "radio.backoff",
         "Longest random wait before a frame takes free air.",
         TIME,
-        |way, text| way.radio().backoff_us = whole_us(text)?
+        |direction, text| direction.radio().backoff_us = whole_us(text)?
     ),
     field!(
         "mtu",
         "Largest IP packet.",
         "a number of bytes, at least 68",
-        |way, text| way.fields.mtu = parse_mtu(text)?
+        |direction, text| direction.fields.mtu = parse_mtu(text)?
     ),
     field!(
         "hop.mtu",
         "Largest IP packet that a hop within the link carries.",
         "a number of bytes, at least 68",
-        |way, text| way.hop().mtu = parse_mtu(text)? as u16
+        |direction, text| direction.hop().mtu = parse_mtu(text)? as u16
     ),
     field!(
         "hop.silent",
         "The hop drops packets that are too long without an ICMP error: a black hole.",
         "true or false",
-        |way, text| way.hop().silent = text.trim().parse().ok()?
+        |direction, text| direction.hop().silent = text.trim().parse().ok()?
     ),
     field!(
         "outage.after",
         "Time after the start at which an outage begins; it lasts `outage.length`.",
         TIME,
-        |way, text| way.outage().after_us = whole_us(text)?
+        |direction, text| direction.outage().after_us = whole_us(text)?
     ),
     field!(
         "outage.length",
         "Length of the outage, in which every frame is lost.",
         TIME,
-        |way, text| way.outage().length_us = whole_us(text)?
+        |direction, text| direction.outage().length_us = whole_us(text)?
     ),
 ];
 
 impl LinkPlan {
     /// A link without any impairment.
     pub fn new(name: &str, between: [Place; 2]) -> Self {
-        let way = Way {
+        let direction = OneDirection {
             fields: LinkModel::ideal(),
             shaper: None,
         };
         Self {
             name: name.to_string(),
             between,
-            ways: [way; 2],
+            directions: [direction; 2],
         }
     }
 
     /// Sets the field called `field` (`radio.access`, `back.loss`) from text.
     ///
     /// # Errors
-    /// An unknown field, or a text that is none of its values.
+    /// The field is unknown, or `text` is not one of its values.
     pub fn set(&mut self, field: &str, text: &str) -> Result<(), SettingError> {
         let one = DIRECTIONS
             .iter()
             .find_map(|(prefix, direction)| Some((field.strip_prefix(prefix)?, *direction)));
-        let (name, ways) = match one {
+        let (name, directions) = match one {
             Some((name, direction)) => {
                 let place = direction.index();
-                (name, &mut self.ways[place..=place])
+                (name, &mut self.directions[place..=place])
             }
-            None => (field, &mut self.ways[..]),
+            None => (field, &mut self.directions[..]),
         };
         let row = LINK_FIELDS
             .iter()
@@ -297,8 +297,8 @@ impl LinkPlan {
                 name: field.to_string(),
                 hint: hint(name, LINK_FIELDS.iter().map(|row| row.name)),
             })?;
-        for way in ways {
-            (row.set)(way, text).ok_or_else(|| {
+        for direction in directions {
+            (row.set)(direction, text).ok_or_else(|| {
                 let name = format!("{}.{field}", self.name);
                 match ambiguous_probability(text).filter(|_| row.expected == PROBABILITY) {
                     Some(why) => SettingError::Ambiguous { name, why },
@@ -316,22 +316,24 @@ impl LinkPlan {
     /// Describes fields that exclude each other.
     pub fn contradiction(&self) -> Option<String> {
         let name = &self.name;
-        let [forward, back] = &self.ways;
+        let [forward, back] = &self.directions;
         if forward.fields.radio != back.fields.radio {
             return Some(format!(
                 "{name}.radio: both directions share the air, so it cannot be one direction's"
             ));
         }
-        self.ways.iter().find_map(|way| way.contradiction(name))
+        self.directions
+            .iter()
+            .find_map(|direction| direction.contradiction(name))
     }
 
     /// One direction of the link for the simulator.
     pub fn link(&self, direction: Direction) -> LinkModel {
-        self.ways[direction.index()].link()
+        self.directions[direction.index()].link()
     }
 }
 
-impl Way {
+impl OneDirection {
     fn contradiction(&self, name: &str) -> Option<String> {
         if let Some(shaper) = self.shaper {
             if shaper.rate_bps == 0 {
@@ -409,7 +411,7 @@ impl Way {
     }
 }
 
-/// A time in microseconds; `None` when it has a fraction of one.
+/// Parses a time in microseconds; `None` if it has a fraction of one.
 fn whole_us(text: &str) -> Option<u64> {
     let time: Duration = text.trim().parse().ok()?;
     time.as_nanos()
@@ -417,7 +419,8 @@ fn whole_us(text: &str) -> Option<u64> {
         .then_some(time.as_micros())
 }
 
-/// Half a round trip in microseconds; `None` when that has a fraction of one.
+/// Parses a round trip and returns half of it in microseconds; `None` if that has a
+/// fraction of one.
 fn half_us(text: &str) -> Option<u64> {
     let rtt = whole_us(text)?;
     rtt.is_multiple_of(2).then_some(rtt / 2)

@@ -1,7 +1,6 @@
 //! An experiment: hosts, switches, links, flows, and rows that change them.
 //!
-//! Rule: an [`Experiment`] that exists is right, because everything that can be
-//! wrong with it was refused while it was read (`parse`).
+//! Rule: an [`Experiment`] is valid, because its reader (`parse`) refuses every mistake.
 
 mod cpu;
 mod datagrams;

@@ -1,7 +1,6 @@
 //! An experiment and its rows.
 //!
-//! Rule: an [`Experiment`] that exists is right, because everything that can be
-//! wrong with it was refused while it was read (`parse`).
+//! Rule: an [`Experiment`] is valid, because its reader (`parse`) refuses every mistake.
 
 use super::{
     published::{Peer, Published},
@@ -34,9 +33,9 @@ pub struct Row {
     pub point: Vec<Coordinate>,
     /// Hosts, links and flows.
     pub setup: Setup,
-    /// Settings that the row makes itself: path and value, as `--set` takes them.
+    /// The row's own settings: path and value, as `--set` takes them.
     pub own: Vec<(String, String)>,
-    /// Settings given beside the file that replaced what rows differ in.
+    /// Settings of `--set` that replaced settings in which rows differ.
     pub overridden: Vec<String>,
     /// Number of seeds that it is run with.
     pub seeds: u32,
@@ -59,8 +58,8 @@ impl Row {
         title(&self.label, &self.point, &self.overridden)
     }
 
-    /// One of the row's own settings was in force in `before` and is not in
-    /// `self.setup`. Making it again shows that, whatever its name.
+    /// Returns true if one of the row's own settings was in force in `before` and is not
+    /// in `self.setup`. The test makes the setting again, so aliases are recognized too.
     fn loses_a_setting(&self, before: &Setup) -> bool {
         let is_in_force = |setup: &Setup, (path, text): &(String, String)| {
             let mut again = setup.clone();

@@ -72,7 +72,7 @@ pub const OTHER_NAMES: &[OtherName] = &[
 ];
 
 impl OtherName {
-    /// The name sets a field of a host and not of an application.
+    /// Returns true if the name sets a field of a host, false for one of a workload.
     pub fn is_of_host(&self) -> bool {
         !self.path.starts_with("workload.")
     }

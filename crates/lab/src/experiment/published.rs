@@ -1,7 +1,7 @@
 //! Published figures of a row: those of its source, and those of other stacks.
 //!
-//! Rule: a published figure is a quantity that we measure too, under the same
-//! name and in the same unit, or a few words where the source gives no number.
+//! Rule: a published figure is a quantity that the lab measures too, with the same name
+//! and unit, or a few words where the source gives no number.
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
@@ -35,7 +35,7 @@ impl Published {
     }
 }
 
-/// One of `rows` has a published figure for `quantity`.
+/// Returns true if one of `rows` has a published figure for `quantity`.
 pub fn is_published<'a>(
     mut rows: impl Iterator<Item = &'a Published>,
     quantity: &Quantity,
@@ -43,7 +43,7 @@ pub fn is_published<'a>(
     rows.any(|published| published.figure(quantity.name).is_some())
 }
 
-/// Names of those among `peers` with a figure for `quantity`, each once.
+/// Returns the names of the `peers` with a figure for `quantity`, each once.
 pub fn peers_with<'a>(
     peers: impl Iterator<Item = &'a [Peer]>,
     quantity: &Quantity,

@@ -57,7 +57,7 @@ impl SettingError {
         }
     }
 
-    /// The name is wrong, not the value.
+    /// Returns true if the name is wrong, false if the value is.
     pub fn is_about_the_name(&self) -> bool {
         match self {
             Self::Unknown { .. } | Self::Knob(KnobError::Unknown { .. }) => true,

@@ -38,8 +38,7 @@ pub const CPU: &str = "cpu";
 /// Key for hosts that know each other's link addresses from the start.
 pub const ACQUAINTED: &str = "acquainted";
 
-/// Bytes of memory that [`Setup::allowed_bps`] leaves a stack for other things than
-/// payload.
+/// Bytes of memory that [`Setup::allowed_bps`] does not count as available for payload.
 const MEMORY_KEPT: u64 = 512;
 
 /// A host, its knobs, and its device.
@@ -130,8 +129,8 @@ pub struct Setup {
     /// The flows, in the order of the file; at least one. The first is the one
     /// under study.
     pub flows: Vec<FlowPlan>,
-    /// The host under study, by its place in `hosts`: a knob without a host's
-    /// name is one of its.
+    /// Index in `hosts` of the host under study; a knob without a host's name is set
+    /// there.
     pub subject: usize,
 }
 
@@ -139,14 +138,14 @@ impl Setup {
     /// Sets what `path` names:
     /// `HOST.group.knob`, `LINKNAME.field`, `link.field` (of every link),
     /// `FLOWNAME.field`, `workload.field` (of every flow), or `group.knob` of
-    /// the host under study. Other systems' names for what a workload has are of
-    /// every flow too, and of those that a host sends with `HOST.` before them.
+    /// the host under study. Another system's name for a `workload` field sets it for
+    /// every flow; with `HOST.` before it, for the flows that this host sends.
     ///
     /// # Errors
     /// An unknown name with the nearest known one, or a value refused.
     pub fn set(&mut self, path: &str, text: &str) -> Result<(), SettingError> {
         let other = other_names::find(path);
-        // A host may be called like the first part of such a path.
+        // First of all, because a host may be called `device` as the path begins.
         if let Some(other) = other.filter(|other| other.is_of_host()) {
             return self.hosts[self.subject].set(other.path, text);
         }
@@ -217,7 +216,7 @@ impl Setup {
         let flows = self.flows.iter().filter_map(FlowPlan::contradiction);
         let mut all = links
             .chain(flows)
-            .chain(flow::over_before_it_counts(&self.flows));
+            .chain(flow::ends_before_measuring(&self.flows));
         match all.next() {
             Some(why) => Err(SettingError::Contradiction(why)),
             None => Ok(()),
@@ -238,20 +237,22 @@ impl Setup {
     }
 
     /// Appends the route from `here` to `goal`. Returns `false` when there is none.
-    /// Links form no circle, so a route repeats a place only by going back.
+    /// Links form no circle, so it suffices not to return over the last link.
     fn extend_route(&self, here: Place, goal: Place, route: &mut Vec<(usize, Direction)>) -> bool {
         if here == goal {
             return true;
         }
         for (number, link) in self.links.iter().enumerate() {
-            let way = Direction::ALL
+            let direction = Direction::ALL
                 .into_iter()
-                .find(|way| link.between[way.index()] == here);
-            let Some(way) = way.filter(|_| route.last().is_none_or(|last| last.0 != number)) else {
+                .find(|direction| link.between[direction.index()] == here);
+            let Some(direction) =
+                direction.filter(|_| route.last().is_none_or(|last| last.0 != number))
+            else {
                 continue;
             };
-            route.push((number, way));
-            if self.extend_route(link.between[way.reverse().index()], goal, route) {
+            route.push((number, direction));
+            if self.extend_route(link.between[direction.reverse().index()], goal, route) {
                 return true;
             }
             route.pop();
@@ -264,20 +265,20 @@ impl Setup {
     pub fn bare_path(&self) -> (f64, f64) {
         let flow = self.flow();
         let mut path = (f64::INFINITY, 0.0);
-        for (number, way) in self.route(flow.from, flow.to) {
+        for (number, direction) in self.route(flow.from, flow.to) {
             let link = &self.links[number];
             let delays = Direction::ALL.map(|direction| link.link(direction).delay_us as f64);
             path.1 += delays.iter().sum::<f64>() / 1e6;
-            if let rate @ 1.. = link.link(way).rate_bps {
+            if let rate @ 1.. = link.link(direction).rate_bps {
                 path.0 = path.0.min(rate as f64);
             }
         }
         path
     }
 
-    /// Most bits a second that the path and the smaller end's memory allow: the rate,
-    /// or one memory each round trip, less what a stack keeps for itself. `None`
-    /// where neither is limited.
+    /// Returns the highest goodput in bit/s that the path and the smaller host's memory
+    /// allow: the path's rate, or one memory less [`MEMORY_KEPT`] each round trip. `None`
+    /// if neither is limited.
     pub fn allowed_bps(&self) -> Option<f64> {
         let (rate_bps, rtt_s) = self.bare_path();
         let memory = |host: &HostPlan| {
@@ -341,7 +342,7 @@ impl Setup {
     }
 }
 
-/// Some knob's name starts with this group.
+/// Returns true if a knob's name starts with this group.
 pub fn is_knob_group(name: &str) -> bool {
     Config::rows()
         .iter()

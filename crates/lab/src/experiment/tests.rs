@@ -50,7 +50,7 @@ fn experiment() -> Experiment {
 }
 
 #[test]
-fn a_file_says_hosts_links_transfer_and_rows() {
+fn a_file_has_hosts_links_a_transfer_and_rows() {
     let Experiment {
         name, title, rows, ..
     } = experiment();
@@ -123,7 +123,7 @@ fn a_row_changes_a_copy_of_the_experiment() {
 }
 
 #[test]
-fn a_setting_reaches_every_row_and_is_refused_like_the_files() {
+fn a_setting_applies_to_every_row_and_mistakes_are_refused_as_in_files() {
     let mut experiment = experiment();
     experiment.set("client.tcp.send_buffer", "32K").unwrap();
     experiment.set("link.delay", "1ms").unwrap();
@@ -182,7 +182,7 @@ fn a_setting_reaches_every_row_and_is_refused_like_the_files() {
 }
 
 #[test]
-fn settings_that_contradict_each_other_are_found_once_all_are_made() {
+fn contradictions_are_found_after_all_settings_are_made() {
     let mut experiment = experiment();
     experiment.set("pool.send_floor", "60").unwrap();
     experiment.set("pool.receive_floor", "60").unwrap();
@@ -270,7 +270,7 @@ set.workload.pause = "1ms"
 "#;
 
 #[test]
-fn switches_join_hosts_and_a_route_knows_which_way_each_link_is_crossed() {
+fn a_route_across_switches_has_the_direction_of_each_link() {
     let experiment = Experiment::parse("dumbbell", "f.toml", DUMBBELL).unwrap();
     let setup = &experiment.rows[2].setup;
     assert_eq!(
@@ -291,7 +291,7 @@ fn switches_join_hosts_and_a_route_knows_which_way_each_link_is_crossed() {
 }
 
 #[test]
-fn flows_share_what_the_workload_says_and_differ_by_what_they_say() {
+fn flows_take_fields_of_the_workload_unless_they_set_them() {
     let rows = Experiment::parse("dumbbell", "f.toml", DUMBBELL)
         .unwrap()
         .rows;
@@ -309,7 +309,7 @@ fn flows_share_what_the_workload_says_and_differ_by_what_they_say() {
 }
 
 #[test]
-fn a_matrix_is_every_value_with_every_other_and_the_rows_follow() {
+fn a_matrix_gives_every_combination_and_written_rows_follow() {
     let rows = Experiment::parse("dumbbell", "f.toml", DUMBBELL)
         .unwrap()
         .rows;
@@ -338,7 +338,7 @@ fn a_matrix_is_every_value_with_every_other_and_the_rows_follow() {
 }
 
 #[test]
-fn a_processor_a_ring_and_the_direction_are_set_like_everything_else() {
+fn processor_ring_and_direction_are_set_like_other_fields() {
     let mut experiment = experiment();
     for (path, value) in [
         ("client.cpu.send_packet", "3us"),
@@ -401,7 +401,7 @@ fn every_flow_field_takes_a_value_of_the_kind_it_names() {
 }
 
 #[test]
-fn a_system_name_is_of_the_host_under_study_even_where_a_host_is_called_device() {
+fn a_vendor_name_sets_the_host_under_study_even_if_a_host_is_called_device() {
     let file = r#"
 title = "t"
 subject = "device"
@@ -418,7 +418,7 @@ rows = [{ label = "row", set.ETH1_RXDESC_CNT = 18 }]
 }
 
 #[test]
-fn a_system_name_behind_a_host_is_of_what_that_host_sends_and_of_nothing_else() {
+fn a_vendor_name_after_a_host_sets_only_the_flows_that_the_host_sends() {
     let file = r#"
 title = "t"
 hosts.device = { preset = "netburner" }

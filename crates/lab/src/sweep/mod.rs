@@ -1,8 +1,8 @@
 //! Sweeps: every row with every combination of several settings' values.
 //!
-//! Rule: a point is set as `--set` does, so whatever can be set can be swept, and a
-//! wrong value is refused before anything runs. A point has no published figures:
-//! they belong to the row as the file has it.
+//! Rule: each value is set by the code of `--set`, so every setting can be swept, and a
+//! wrong value is refused before anything runs. Swept rows have no published figures,
+//! because these belong to the row in the file.
 
 mod values;
 
@@ -56,7 +56,8 @@ impl Axis {
 }
 
 impl Experiment {
-    /// Puts every row at every point of `axes`. The first axis changes slowest.
+    /// Replaces each row by one row for each combination of the values of `axes`. The
+    /// first axis changes slowest.
     ///
     /// # Errors
     /// An error of [`set`](Self::set), or a contradiction of values.

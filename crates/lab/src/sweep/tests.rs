@@ -1,4 +1,4 @@
-//! Lists and ranges are read as they are meant; rows stand at every point.
+//! Parsing of lists and ranges, and the rows after a sweep.
 
 use super::{Axis, SweepError};
 use crate::experiment::Experiment;
@@ -26,7 +26,7 @@ fn refusal(text: &str) -> String {
 }
 
 #[test]
-fn lists_and_ranges_are_written_as_a_person_would() {
+fn lists_and_ranges_give_values_as_a_person_types_them() {
     for (text, expected) in [
         ("1ms,10ms, 100ms", "1ms 10ms 100ms"),
         ("cubic,bbr", "cubic bbr"),
@@ -48,7 +48,7 @@ fn lists_and_ranges_are_written_as_a_person_would() {
 }
 
 #[test]
-fn a_range_that_is_none_says_what_is_one() {
+fn the_error_of_a_wrong_range_describes_a_correct_one() {
     for (text, expected) in [
         ("", "a value between two commas is missing"),
         ("1,,2", "a value between two commas is missing"),
@@ -81,7 +81,7 @@ fn swept(axes: &[(&str, &str)]) -> Result<Experiment, SweepError> {
 }
 
 #[test]
-fn every_row_is_at_every_point_and_the_first_axis_changes_slowest() {
+fn each_row_gets_every_combination_and_the_first_axis_changes_slowest() {
     let experiment = swept(&[("tcp.send_buffer", "4K,8K"), ("link.rtt", "1ms,10ms")]).unwrap();
     let titles: Vec<_> = experiment.rows.iter().map(|row| row.title()).collect();
     assert_eq!(titles.len(), 8);
@@ -96,7 +96,7 @@ fn every_row_is_at_every_point_and_the_first_axis_changes_slowest() {
 }
 
 #[test]
-fn a_point_has_nothing_published_but_the_same_columns() {
+fn a_swept_row_has_no_published_figures_but_the_same_columns() {
     let experiment = swept(&[("link.rtt", "1ms,10ms")]).unwrap();
     assert_eq!(experiment.columns, ["elapsed_s"]);
     for row in &experiment.rows {
@@ -105,7 +105,7 @@ fn a_point_has_nothing_published_but_the_same_columns() {
 }
 
 #[test]
-fn what_cannot_be_set_cannot_be_swept() {
+fn a_value_that_set_refuses_is_refused_in_a_sweep() {
     for (axes, expected) in [
         (
             vec![("tcp.sendbuffer", "4K")],

@@ -1,7 +1,7 @@
 //! The values of a swept setting: `1,2,4`, `4K..1M*2`, `1ms..10ms+1ms`.
 //!
-//! Rule: the values of a list are passed on as they are written. A range is counted
-//! in the unit of its ends and written in a unit that loses nothing.
+//! Rule: the values of a list are passed on unchanged. The values of a range are computed
+//! in the unit of its ends and printed in a unit that needs no rounding.
 
 use super::SweepError;
 use crate::units::{Amount, Unit};

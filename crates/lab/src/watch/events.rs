@@ -35,7 +35,7 @@ pub struct WatchEvent {
 pub enum EventKind {
     /// A connection was opened.
     Opened {
-        /// The peer asked for it.
+        /// True if the peer opened it.
         passive: bool,
     },
     /// The connection changed its state.
@@ -44,7 +44,7 @@ pub enum EventKind {
     WriterBlocked {
         /// Bytes of the write.
         asked: u32,
-        /// Bytes that were taken.
+        /// Bytes that the send buffer accepted.
         taken: u32,
     },
     /// The application was notified of room.
@@ -54,10 +54,10 @@ pub enum EventKind {
     },
     /// Packet memory had no free block.
     NoMemory {
-        /// Bytes that were wanted.
+        /// Bytes that were requested.
         wanted: u32,
     },
-    /// Packet memory crossed a level.
+    /// Use of packet memory reached this level of pressure.
     Pressure(Pressure),
     /// The window that was advertised to the peer is closed.
     WindowClosed,
@@ -78,7 +78,7 @@ pub enum EventKind {
         /// Number of probes since it closed.
         count: u32,
     },
-    /// The retransmission timer ran out.
+    /// The retransmission timer expired.
     Timeout {
         /// Number of timeouts in a row.
         count: u32,
@@ -256,7 +256,7 @@ impl EndState {
     }
 }
 
-/// Events that are being collected from the hosts' traces.
+/// Collects events from the hosts' traces.
 #[derive(Debug)]
 pub struct EventLog {
     hosts: Vec<String>,

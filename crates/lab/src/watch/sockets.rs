@@ -38,7 +38,7 @@ pub struct Socket {
     pub rto_ms: f64,
     /// Smoothed round-trip time.
     pub rtt_ms: f64,
-    /// Its mean deviation.
+    /// Mean deviation of the round-trip time.
     pub rttvar_ms: f64,
     /// Payload of a full segment, in bytes.
     pub mss: u32,
@@ -67,13 +67,13 @@ pub struct Socket {
     /// Latest delivery rate in bits a second; absent before the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivery_bps: Option<f64>,
-    /// The delivery rate was limited by the application.
+    /// True if the application limited the delivery rate.
     pub app_limited: bool,
-    /// Time in which there was something to send.
+    /// Time with unsent or unacknowledged payload.
     pub busy_ms: f64,
-    /// Part of it that was limited by the peer's window.
+    /// Part of the busy time limited by the peer's window.
     pub rwnd_limited_ms: f64,
-    /// Part of it that was limited by the send buffer or by packet memory.
+    /// Part of the busy time limited by the send buffer or by packet memory.
     pub sndbuf_limited_ms: f64,
     /// Segments in flight.
     pub unacked: u32,
@@ -123,33 +123,33 @@ pub struct SocketOwner<'a> {
     /// Bytes of a block of its host's pool.
     pub block_size: u32,
     /// Percent of the send buffer and of the receive buffer that payload may take.
-    pub text_shares: [u32; 2],
+    pub payload_shares: [u32; 2],
     /// Segments that its host dropped because it had no room.
     pub drops: u64,
 }
 
 impl Socket {
-    /// `info` in the terms of `ss`.
-    pub fn of(whose: SocketOwner<'_>, info: &Info) -> Self {
-        let held = |limits: &[Limit]| {
+    /// Converts `info` to the fields of `ss`.
+    pub fn of(owner: SocketOwner<'_>, info: &Info) -> Self {
+        let limited_ms = |limits: &[Limit]| {
             let all = info.limit.shares(info.at);
             let those = all.filter(|(limit, _, _)| limits.contains(limit));
             those.map(|(_, time, _)| time.as_secs_f64() * 1e3).sum()
         };
         let millis = |time: fullpipe_pool::Duration| time.as_secs_f64() * 1e3;
-        let idle: f64 = held(&[Limit::Application, Limit::Handshake, Limit::Closing]);
+        let idle: f64 = limited_ms(&[Limit::Application, Limit::Handshake, Limit::Closing]);
         let segments = |bytes: u32| bytes.div_ceil(info.mss.max(1));
         let rtt_s = info.srtt.as_secs_f64();
-        let blocks = |count: u32| u64::from(count) * u64::from(whose.block_size);
+        let blocks = |count: u32| u64::from(count) * u64::from(owner.block_size);
         let unread = u64::from(info.receive_queue);
         let whole =
             |text: u32, share: u32| (u64::from(text) * 100).div_ceil(u64::from(share.max(1)));
-        let [sent_share, received_share] = whose.text_shares;
+        let [sent_share, received_share] = owner.payload_shares;
         Self {
             at_ns: info.at.as_nanos(),
-            host: whose.host.to_string(),
-            peer: whose.peer.to_string(),
-            flow: whose.flow,
+            host: owner.host.to_string(),
+            peer: owner.peer.to_string(),
+            flow: owner.flow,
             state: state_name(info.state),
             recv_q: info.receive_queue,
             send_q: info.send_queue,
@@ -160,10 +160,10 @@ impl Socket {
                 tb: whole(info.send_buffer, sent_share),
                 f: blocks(info.receive_blocks).saturating_sub(unread),
                 w: blocks(info.send_blocks),
-                d: whose.drops,
+                d: owner.drops,
                 ..Memory::default()
             },
-            congestion: whose.congestion,
+            congestion: owner.congestion,
             wscale: [info.agreed.snd_wscale, info.agreed.rcv_wscale],
             rto_ms: millis(info.rto),
             rtt_ms: millis(info.srtt),
@@ -185,8 +185,8 @@ impl Socket {
             delivery_bps: (info.delivery_rate > 0).then_some(info.delivery_rate as f64 * 8.0),
             app_limited: info.app_limited,
             busy_ms: (millis(info.age()) - idle).max(0.0),
-            rwnd_limited_ms: held(&[Limit::ReceiveWindow, Limit::ZeroWindow]),
-            sndbuf_limited_ms: held(&[Limit::SendBuffer, Limit::Memory]),
+            rwnd_limited_ms: limited_ms(&[Limit::ReceiveWindow, Limit::ZeroWindow]),
+            sndbuf_limited_ms: limited_ms(&[Limit::SendBuffer, Limit::Memory]),
             unacked: segments(info.in_flight),
             snd_wnd: info.snd_wnd,
             rcv_wnd: info.rcv_wnd,

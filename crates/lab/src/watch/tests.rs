@@ -1,4 +1,4 @@
-//! Events, sockets and counters tell what the result tells.
+//! Events, sockets and counters agree with the results.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::trace::{TraceEvent, TraceRecord};
@@ -72,7 +72,7 @@ fn watching_changes_nothing() {
 }
 
 #[test]
-fn a_blocked_writer_is_released_each_time_and_both_are_told_in_order() {
+fn each_block_of_the_writer_is_followed_by_its_release() {
     let report = report(ALL, TEXT);
     let watched = &report.rows[0].watched;
     let blocked = count(watched, |what| {
@@ -112,13 +112,13 @@ fn a_reader_that_stops_closes_the_window_and_opens_it_again_at_both_ends() {
     let advertised = of("b", |what| matches!(what, EventKind::WindowClosed));
     let received = of("a", |what| matches!(what, EventKind::PeerWindowClosed));
     let opened = of("b", |what| matches!(what, EventKind::WindowOpened { .. }));
-    let heard = of("a", |what| {
+    let reopened = of("a", |what| {
         matches!(what, EventKind::PeerWindowOpened { .. })
     });
     let probes = count(watched, |what| matches!(what, EventKind::Probe { .. })) as u64;
     assert_eq!(probes, watched.counters[0].value("TcpExtTCPWinProbe"));
     assert!(probes > 1, "{probes} in two seconds");
-    assert!(advertised < received && received < opened && opened < heard);
+    assert!(advertised < received && received < opened && opened < reopened);
     assert!(opened > 2_000_000_000, "the reader reads after 2.1 s");
     let during = |socket: &&super::sockets::Socket| socket.at_ns == 1_500_000_000;
     let stalled: Vec<_> = watched.sockets.iter().filter(during).collect();
@@ -131,7 +131,7 @@ fn a_reader_that_stops_closes_the_window_and_opens_it_again_at_both_ends() {
 }
 
 #[test]
-fn used_up_memory_and_its_levels_are_told() {
+fn full_memory_and_its_pressure_levels_are_events() {
     let report = report(ALL, TEXT);
     let watched = &report.rows[2].watched;
     assert!(count(watched, |what| matches!(what, EventKind::NoMemory { .. })) > 0);
@@ -139,22 +139,22 @@ fn used_up_memory_and_its_levels_are_told() {
 }
 
 #[test]
-fn timeouts_are_told_one_by_one_and_counted_by_the_host_too() {
+fn each_timeout_is_an_event_and_the_hosts_counter_agrees() {
     let text = TEXT.replace(
         "set.wire.back.loss = \"100%\"",
         "set.wire.back.loss = \"60%\"",
     );
     let report = report(ALL, &text);
     let watched = &report.rows[3].watched;
-    let told = count(watched, |what| matches!(what, EventKind::Timeout { .. })) as u64;
-    assert!(told > 0);
+    let events = count(watched, |what| matches!(what, EventKind::Timeout { .. })) as u64;
+    assert!(events > 0);
     let sender = &watched.counters[0];
     assert_eq!(sender.host, "a");
-    assert_eq!(sender.value("TcpExtTCPTimeouts"), told);
+    assert_eq!(sender.value("TcpExtTCPTimeouts"), events);
 }
 
 #[test]
-fn a_connection_that_ends_at_once_says_so_and_its_state_is_the_last_but_the_reset() {
+fn an_aborted_connection_changes_to_closed_just_before_its_reset() {
     let text = TEXT.replace("bytes = \"500K\"", "bytes = \"50M\", vanish_after = \"1M\"");
     let report = report(ALL, &text);
     let events = report.rows[0].watched.events.iter();
@@ -167,7 +167,7 @@ fn a_connection_that_ends_at_once_says_so_and_its_state_is_the_last_but_the_rese
 }
 
 #[test]
-fn a_reset_that_arrives_is_told_whatever_window_it_carries() {
+fn an_arriving_reset_is_an_event_for_any_window_it_carries() {
     let mut log = EventLog::new(vec!["a".to_string()]);
     let opened = TraceEvent::Opened {
         passive: false,
@@ -191,9 +191,9 @@ fn a_reset_that_arrives_is_told_whatever_window_it_carries() {
             },
         );
     }
-    let told: Vec<_> = log.finish().iter().map(ToString::to_string).collect();
+    let events: Vec<_> = log.finish().iter().map(ToString::to_string).collect();
     assert_eq!(
-        told,
+        events,
         [
             "   0.000000000 a#1          opened",
             "   0.000000007 a#1          reset received",
@@ -202,7 +202,7 @@ fn a_reset_that_arrives_is_told_whatever_window_it_carries() {
 }
 
 #[test]
-fn the_text_has_the_words_of_ss_and_nstat_and_a_line_of_json_is_an_event() {
+fn the_text_uses_names_of_ss_and_nstat_and_each_json_line_is_an_event() {
     let report = report(ALL, TEXT);
     let all = text::watched_text(&report);
     for part in [
@@ -250,7 +250,7 @@ label = "bursts"
 "#;
 
 #[test]
-fn a_queue_of_datagrams_that_overflows_is_told_from_its_first_loss_until_it_has_room() {
+fn an_overflowing_datagram_queue_gives_an_event_at_its_first_loss_and_when_it_has_room() {
     let report = report(ALL, DATAGRAMS);
     let row = &report.rows[0];
     let events = &row.watched.events;
@@ -277,7 +277,7 @@ fn a_queue_of_datagrams_that_overflows_is_told_from_its_first_loss_until_it_has_
 }
 
 #[test]
-fn udp_sockets_are_shown_with_what_they_lost() {
+fn udp_sockets_are_shown_with_their_lost_datagrams() {
     // Not only when bursts begin.
     let often = Watch {
         sockets: Some(Duration::from_micros(1_700)),

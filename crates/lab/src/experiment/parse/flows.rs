@@ -13,7 +13,7 @@ use crate::{
     mistake::Mistake,
 };
 
-/// The file describes flows.
+/// Returns true if the file has flows.
 pub(super) fn are_there(top: &Section<'_>) -> bool {
     top.optional("flows").or(top.optional(WORKLOAD)).is_some()
 }
@@ -141,7 +141,7 @@ fn allow_fields(section: &Section<'_>) {
     section.allow_only(&known);
 }
 
-/// The section says when the flow ends.
+/// Returns true if the section has an end of the flow: `duration` or `bytes`.
 fn check_end(section: &Section<'_>) -> Result<bool, Mistake> {
     match (section.optional("duration"), section.optional("bytes")) {
         (Some(_), Some(bytes)) => Err(bytes.key_mistake(

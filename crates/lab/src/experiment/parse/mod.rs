@@ -30,8 +30,7 @@ use parts::{Taken, apply, check_name, host_named, quantity, seeds, text};
 impl Experiment {
     /// Reads an experiment from a file's text.
     ///
-    /// `name` is what the experiment is called, `file` what mistakes are
-    /// reported under.
+    /// `name` is the experiment's name; `file` is the file's name in mistakes.
     ///
     /// # Errors
     /// The first mistake, with its line and column.
