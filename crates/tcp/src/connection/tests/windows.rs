@@ -224,6 +224,36 @@ fn unacknowledged_and_buffered_bytes_have_bounds_of_their_own() {
     assert_eq!(pair.read(SERVER).len(), 40_000);
 }
 
+/// RFC 9293 §3.10.7.4: SND.WND counts from SEG.ACK, so a segment whose ACK is
+/// older than SND.UNA does not update it, even if its SEG.SEQ is newer than
+/// SND.WL1.
+#[test]
+fn an_ack_older_than_snd_una_does_not_change_the_window() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    pair.write(CLIENT, &[5; 1_000]);
+    pair.run_for(Duration::from_secs(1));
+    let send = |pair: &mut Pair| {
+        pair.at(CLIENT, |connection, _| {
+            (connection.send.snd_una, connection.send.snd_wnd)
+        })
+    };
+    let (una, window) = send(&mut pair);
+    for (age, updates) in [(500, false), (1, false), (0, true)] {
+        pair.change = Box::new(move |f| {
+            if f.to == CLIENT {
+                (f.ack, f.window) = (f.ack - age, 7);
+            }
+        });
+        // New payload, so SEG.SEQ is newer than SND.WL1.
+        pair.write(SERVER, &[6; 100]);
+        pair.run_for(Duration::from_secs(1));
+        assert_eq!(pair.read(CLIENT).len(), 100, "the payload is accepted");
+        let (una_after, window_after) = send(&mut pair);
+        assert_eq!(una_after, una);
+        assert_eq!(window_after != window, updates, "an ACK {age} bytes old");
+    }
+}
+
 /// Creates a client with much to send to a server that takes 4,000 bytes and no
 /// more.
 fn camped(client: TcpConfig) -> Pair {
