@@ -10,6 +10,7 @@
 //! datagrams.
 
 mod account;
+mod congestion;
 mod datagrams;
 mod demand;
 mod host;

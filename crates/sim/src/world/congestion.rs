@@ -1,0 +1,57 @@
+//! Congestion control algorithms of hosts: registering one and choosing it.
+//!
+//! Rule: both are done before connections open, as on a stack outside the
+//! simulator. Not here: the algorithms, which are the caller's or the stack's own.
+
+use fullpipe::congestion::{CongestionChoice, CongestionControl, RegisterError};
+
+use super::network::World;
+use crate::ids::HostId;
+
+impl World {
+    /// Adds a congestion control algorithm to a host's stack under `name`, as
+    /// [`Stack::register_congestion`](fullpipe::Stack::register_congestion) does.
+    ///
+    /// Calls `make` once for each connection that the stack can have. For the same
+    /// seed to give the same world, the algorithm must read no clock and draw no
+    /// random numbers but from a generator of fixed seed.
+    ///
+    /// Returns the value by which
+    /// [`set_default_congestion`](Self::set_default_congestion) chooses it, for
+    /// this host only.
+    ///
+    /// ```
+    /// use fullpipe::{Config, congestion::CongestionControl};
+    /// use fullpipe_sim::{HostId, World};
+    ///
+    /// /// Uses `A` for all connections of `host`.
+    /// fn use_at<A>(world: &mut World, host: HostId)
+    /// where
+    ///     A: CongestionControl + Send + Default + 'static,
+    /// {
+    ///     let choice = world.register_congestion(host, "mine", A::default).unwrap();
+    ///     world.set_default_congestion(host, choice);
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// The name is that of a built-in algorithm or of one that the host registered.
+    pub fn register_congestion<A: CongestionControl + Send + 'static>(
+        &mut self,
+        host: HostId,
+        name: &str,
+        make: impl FnMut() -> A,
+    ) -> Result<CongestionChoice, RegisterError> {
+        self.stack_mut(host).register_congestion(name, make)
+    }
+
+    /// Sets the algorithm of the connections that a host opens or accepts from now
+    /// on, in place of its knob `tcp.congestion`. Open connections keep theirs.
+    ///
+    /// `choice` is a [`CongestionAlgorithm`](fullpipe::config::CongestionAlgorithm)
+    /// or what [`register_congestion`](Self::register_congestion) returned for the
+    /// same host.
+    pub fn set_default_congestion(&mut self, host: HostId, choice: impl Into<CongestionChoice>) {
+        self.stack_mut(host).set_default_congestion(choice.into());
+    }
+}
