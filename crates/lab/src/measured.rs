@@ -270,7 +270,7 @@ impl Quantity {
         self.phrase.replace("{}", value)
     }
 
-    /// A value of this quantity as it is printed.
+    /// The printed form of a value of this quantity.
     pub fn text(&self, value: f64) -> String {
         match self.form {
             Form::Whole => grouped(value as u64),

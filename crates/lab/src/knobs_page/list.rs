@@ -26,7 +26,7 @@ const MOST_DOC: usize = 80;
 /// A table is shown from this width on.
 const WIDE: usize = 120;
 
-/// A knob of a preset, as it is printed.
+/// A printed knob of a preset.
 struct Listed {
     /// Names in the preset's own system.
     own: Vec<&'static str>,
