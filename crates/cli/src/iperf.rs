@@ -16,7 +16,7 @@ use fullpipe::{Config, presets};
 use fullpipe_host::{DeviceKind, DeviceOptions, DeviceSpec, Prefix, Runtime};
 use fullpipe_perf::{
     FullpipeSockets, KernelSockets, Stop,
-    fullpipe_sockets::suit_datagrams,
+    fullpipe_sockets::configure_udp_for_iperf,
     iperf2::{self, Amount, ClientOptions, Screen, ServerOptions, run_client, run_server},
     sockets::Sockets,
 };
@@ -148,7 +148,7 @@ impl Plan {
         // The buffers that a test needs are set before the user's settings, unless
         // the preset has buffers of its own.
         if config.udp == Config::default().udp {
-            suit_datagrams(&mut config, arguments.window()?);
+            configure_udp_for_iperf(&mut config, arguments.window()?);
         }
         if let Some(name) = &arguments.congestion {
             config
@@ -225,15 +225,15 @@ fn perform<S: Sockets>(sockets: &S, test: &Test) -> Result<(), Failure> {
         out: &mut io::stdout(),
         err: &mut io::stderr(),
     };
-    let complaints = match test {
-        Test::Client(options) => run_client(sockets, options, &stop, &mut screen)?.complaints,
+    let errors = match test {
+        Test::Client(options) => run_client(sockets, options, &stop, &mut screen)?.errors,
         // A client's error is no failure of the server.
         Test::Server(options) => {
             run_server(sockets, options, &stop, &mut screen)?;
             0
         }
     };
-    if complaints > 0 {
+    if errors > 0 {
         Err(Failure::Reported)
     } else {
         Ok(())

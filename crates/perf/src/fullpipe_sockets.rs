@@ -1,7 +1,7 @@
-//! Sockets of a running fullpipe stack as a tester sees them.
+//! The socket traits for a running fullpipe stack.
 //!
-//! Rule: they differ from the kernel's in one thing: they can say what held them
-//! back.
+//! Rule: these sockets behave like the kernel's and also report their limits.
+//! The caller starts the stack and ends it.
 
 use std::{io, net::SocketAddr};
 
@@ -10,8 +10,8 @@ use fullpipe_host::{Runtime, TcpListener, TcpStream, UdpSocket};
 
 use crate::{
     sockets::{
-        DatagramBatch, Datagrams, LimitTime, Limits, Listener, Opening, SocketOptions, Sockets,
-        Stream,
+        DatagramBatch, DatagramSocket, HandshakeInfo, LimitTime, Limits, SocketOptions, Sockets,
+        Stream, StreamListener,
     },
     stop::POLL,
 };
@@ -20,28 +20,29 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub struct FullpipeSockets<'a>(pub &'a Runtime);
 
-/// A listener, and the receive buffer its connections begin with.
+/// A listener, and the initial receive buffer of its connections in bytes.
 #[derive(Debug)]
 pub struct FullpipeListener(TcpListener, u32);
 
-/// A UDP socket, and the stack's buffers for each direction.
+/// A UDP socket, and the stack's buffer sizes in bytes.
 #[derive(Debug)]
-pub struct FullpipeDatagrams {
+pub struct FullpipeDatagramSocket {
     socket: UdpSocket,
     send_buffer: u32,
     receive_buffer: u32,
 }
 
-/// Datagrams that a tester's socket may hold unread: at 500 Mbit/s of full
-/// frames, the 40 ms for which a busy machine may not run the reader.
-const UNREAD: u32 = 2_048;
+/// Datagrams that the receive queue of a test holds: those that arrive in the
+/// 40 ms for which a busy machine may not run the reader, at 500 Mbit/s in full
+/// frames.
+const RECEIVE_QUEUE: u32 = 2_048;
 
-/// Sets the knobs of UDP to what a tester needs of its socket, before anything
-/// the user sets: a queue that outlasts the scheduler's pauses, or `-w` bytes of
-/// buffer.
-pub fn suit_datagrams(config: &mut Config, buffer: Option<u32>) {
+/// Sets the UDP knobs for an iperf test: a receive queue that does not overflow
+/// while the scheduler pauses the reader, and buffers of `buffer` bytes (`-w`) if
+/// given. Call it before the user's own settings are applied.
+pub fn configure_udp_for_iperf(config: &mut Config, buffer: Option<u32>) {
     let pool_bytes = config.pool.blocks.saturating_mul(config.pool.block_size);
-    config.udp.receive_queue = UNREAD;
+    config.udp.receive_queue = RECEIVE_QUEUE;
     config.udp.receive_buffer = buffer.unwrap_or(pool_bytes / 2);
     if let Some(bytes) = buffer {
         config.udp.send_buffer = bytes;
@@ -71,7 +72,7 @@ fn with_timeouts(stream: TcpStream) -> TcpStream {
 impl Sockets for FullpipeSockets<'_> {
     type Stream = TcpStream;
     type Listener = FullpipeListener;
-    type Datagrams = FullpipeDatagrams;
+    type DatagramSocket = FullpipeDatagramSocket;
 
     fn connect(&self, remote: SocketAddr, options: &SocketOptions) -> io::Result<TcpStream> {
         TcpStream::connect_with(self.0, remote, Some(self.tuning(options)), None).map(with_timeouts)
@@ -88,19 +89,23 @@ impl Sockets for FullpipeSockets<'_> {
         Ok(FullpipeListener(listener, tuning.receive_buffer))
     }
 
-    fn datagrams(&self, local: SocketAddr, _: &SocketOptions) -> io::Result<FullpipeDatagrams> {
+    fn datagram_socket(
+        &self,
+        local: SocketAddr,
+        _: &SocketOptions,
+    ) -> io::Result<FullpipeDatagramSocket> {
         let socket = UdpSocket::bind(self.0, local)?;
         socket.set_read_timeout(Some(POLL));
         socket.set_write_timeout(Some(POLL));
         let knobs = &self.0.config().udp;
-        Ok(FullpipeDatagrams {
+        Ok(FullpipeDatagramSocket {
             socket,
             send_buffer: knobs.send_buffer,
             receive_buffer: knobs.receive_buffer,
         })
     }
 
-    fn local_towards(&self, _remote: SocketAddr) -> SocketAddr {
+    fn source_address_for(&self, _remote: SocketAddr) -> SocketAddr {
         SocketAddr::new(self.0.interface().address, 0)
     }
 
@@ -109,7 +114,7 @@ impl Sockets for FullpipeSockets<'_> {
     }
 }
 
-impl Listener for FullpipeListener {
+impl StreamListener for FullpipeListener {
     type Stream = TcpStream;
 
     fn accept(&self) -> io::Result<TcpStream> {
@@ -167,9 +172,9 @@ impl Stream for TcpStream {
         Ok(Self::peer_addr(self))
     }
 
-    fn opening(&self) -> Option<Opening> {
+    fn handshake_info(&self) -> Option<HandshakeInfo> {
         let info = self.info().ok()?;
-        Some(Opening {
+        Some(HandshakeInfo {
             initial_window: info.cwnd.into(),
             mss: info.mss,
             rtt: info.srtt.into(),
@@ -181,7 +186,7 @@ impl Stream for TcpStream {
     }
 }
 
-impl Datagrams for FullpipeDatagrams {
+impl DatagramSocket for FullpipeDatagramSocket {
     fn send_to(&self, bytes: &[u8], to: SocketAddr) -> io::Result<()> {
         self.socket.send_to(bytes, to).map(drop)
     }

@@ -1,7 +1,7 @@
-//! The kernel's sockets as a tester sees them.
+//! The socket traits for the kernel's sockets.
 //!
-//! Rule: they are blocking sockets whose every wait has a timeout set once,
-//! when they are made. Nothing here is specific to a tester.
+//! Rule: the sockets are blocking, with timeouts that are set once, when the
+//! socket is opened. Nothing here is specific to iperf.
 
 use std::{
     io,
@@ -12,19 +12,21 @@ use fullpipe_host::kernel;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::{
-    sockets::{Datagrams, Limits, Listener, Opening, SocketOptions, Sockets, Stream},
+    sockets::{
+        DatagramSocket, HandshakeInfo, Limits, SocketOptions, Sockets, Stream, StreamListener,
+    },
     stop::POLL,
 };
 
-/// The kernel's stack.
+/// The sockets of the kernel's stack.
 #[derive(Clone, Debug, Default)]
 pub struct KernelSockets {
-    /// The congestion control of TCP sockets, by the kernel's name (`cubic`);
-    /// `None` leaves the kernel's choice.
+    /// Congestion control of TCP sockets, by the kernel's name (`cubic`);
+    /// `None` keeps the kernel's default.
     pub congestion: Option<String>,
 }
 
-/// A listener of the kernel.
+/// A listener on the kernel's stack.
 #[derive(Debug)]
 pub struct KernelListener(Socket);
 
@@ -73,12 +75,12 @@ fn address(address: &SockAddr) -> io::Result<SocketAddr> {
 impl Sockets for KernelSockets {
     type Stream = TcpStream;
     type Listener = KernelListener;
-    type Datagrams = UdpSocket;
+    type DatagramSocket = UdpSocket;
 
     fn connect(&self, remote: SocketAddr, options: &SocketOptions) -> io::Result<TcpStream> {
         let socket = self.stream(remote, options)?;
         socket.connect(&remote.into())?;
-        // Not before: a write timeout would also bound the handshake.
+        // After connect(2): a write timeout would also limit the handshake.
         socket.set_write_timeout(Some(POLL))?;
         Ok(socket.into())
     }
@@ -91,16 +93,16 @@ impl Sockets for KernelSockets {
         Ok(KernelListener(socket))
     }
 
-    fn datagrams(&self, local: SocketAddr, options: &SocketOptions) -> io::Result<UdpSocket> {
+    fn datagram_socket(&self, local: SocketAddr, options: &SocketOptions) -> io::Result<UdpSocket> {
         let socket = socket(local, Type::DGRAM, options)?;
         socket.set_write_timeout(Some(POLL))?;
         socket.bind(&local.into())?;
         Ok(socket.into())
     }
 
-    fn local_towards(&self, remote: SocketAddr) -> SocketAddr {
-        // The kernel answers by connecting a throw-away socket; when it cannot,
-        // the test's own first packet will say why.
+    fn source_address_for(&self, remote: SocketAddr) -> SocketAddr {
+        // Connecting a UDP socket makes the kernel choose the source address. If
+        // that fails, the test's first packet reports the reason.
         let unspecified: IpAddr = match remote {
             SocketAddr::V4(_) => IpAddr::from([0; 4]),
             SocketAddr::V6(_) => IpAddr::from([0; 16]),
@@ -118,7 +120,7 @@ impl Sockets for KernelSockets {
     }
 }
 
-impl Listener for KernelListener {
+impl StreamListener for KernelListener {
     type Stream = TcpStream;
 
     fn accept(&self) -> io::Result<TcpStream> {
@@ -158,9 +160,9 @@ impl Stream for TcpStream {
         Self::peer_addr(self)
     }
 
-    fn opening(&self) -> Option<Opening> {
+    fn handshake_info(&self) -> Option<HandshakeInfo> {
         let info = kernel::tcp_info(self).ok()?;
-        Some(Opening {
+        Some(HandshakeInfo {
             initial_window: u64::from(info.cwnd_segments) * u64::from(info.mss),
             mss: info.mss,
             rtt: info.rtt,
@@ -172,7 +174,7 @@ impl Stream for TcpStream {
     }
 }
 
-impl Datagrams for UdpSocket {
+impl DatagramSocket for UdpSocket {
     fn send_to(&self, bytes: &[u8], to: SocketAddr) -> io::Result<()> {
         Self::send_to(self, bytes, to).map(drop)
     }

@@ -1,16 +1,14 @@
-//! Throughput testers that run over any kind of socket.
+//! Throughput tests over any kind of socket, in real time.
 //!
-//! Rule: a tester speaks to the traits in [`sockets`] only, so the same code
-//! measures the kernel's stack and fullpipe's. This crate parses no command
-//! line and knows no network device.
+//! Rule: a test uses only the traits in [`sockets`], so the same code measures
+//! the kernel's stack and fullpipe's. This crate parses no command line and
+//! opens no network device. Experiments in virtual time are in the lab.
 //!
-//! [`iperf2`] is the tester that there is: on the wire and on the screen it is
-//! iperf 2.1.8, in both roles, and it ends with one line more, the limits of
-//! the connection with the largest first. [`KernelSockets`] and
-//! [`FullpipeSockets`] are the two kinds of sockets; another kind is another
-//! file with the traits. A [`Stop`] ends a test early, as a signal does.
-//!
-//! Time is real here. Experiments in virtual time are the lab's.
+//! [`iperf2`] is the only test so far. It has the wire format and the output of
+//! iperf 2.1.8, as client and as server, and prints one more line at the end:
+//! the limits of the connection, largest first. [`KernelSockets`] and
+//! [`FullpipeSockets`] implement the traits; another kind of socket is one more
+//! file that implements them. [`Stop`] ends a test early, for example on Ctrl-C.
 
 pub mod fullpipe_sockets;
 pub mod iperf2;

@@ -1,66 +1,67 @@
-//! What a tester asks of a network stack: the least that TCP and UDP tests need.
+//! Traits of the sockets that TCP and UDP tests use.
 //!
-//! Rule: every wait ends by itself. A call that finds nothing to do within
-//! [`POLL`](crate::stop::POLL) fails with `WouldBlock`, so that a
-//! tester can look at its clock and at [`Stop`](crate::Stop). All sockets are
-//! used through `&self`: one thread may write while another reads.
+//! Rule: every wait is bounded. A call that cannot proceed within
+//! [`POLL`](crate::stop::POLL) fails with `WouldBlock`, so that the test can
+//! check its clock and [`Stop`](crate::Stop). All methods take `&self`: one
+//! thread may write while another reads. The traits have only the calls that
+//! the tests in this crate need.
 
 use std::{io, net::SocketAddr, time::Duration};
 
 pub use fullpipe_host::DatagramBatch;
 
-/// What is asked of a socket when it is made.
+/// Options of a new socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SocketOptions {
-    /// Bytes of send buffer and of receive buffer; `None` leaves the stack's
-    /// default, and its autotuning.
+    /// Bytes of send buffer and of receive buffer; `None` keeps the stack's
+    /// default and its autotuning.
     pub buffer: Option<u32>,
-    /// Send small segments at once (no Nagle).
+    /// Disables the Nagle algorithm (TCP_NODELAY).
     pub no_delay: bool,
 }
 
-/// What a TCP connection looked like when its handshake was done.
+/// Values of a TCP connection at the end of its handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Opening {
+pub struct HandshakeInfo {
     /// The initial congestion window, in bytes.
     pub initial_window: u64,
-    /// Largest segment's text, in bytes.
+    /// Largest payload of a segment, in bytes.
     pub mss: u32,
     /// Round-trip time of the handshake.
     pub rtt: Duration,
 }
 
-/// How long one limit held a connection back.
+/// Time for which a connection was limited by one limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitTime {
-    /// The limit's name, in the words of the stack (`receive_window`).
+    /// The stack's name of the limit (`receive_window`).
     pub name: &'static str,
-    /// How long it held, in all.
+    /// Total time.
     pub time: Duration,
 }
 
-/// What held a connection back, for each direction of data.
+/// Limits of a connection, for each direction of data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// As a sender. The times add up to the connection's lifetime.
+    /// Limits as a sender. The times add up to the connection's lifetime.
     pub sender: Vec<LimitTime>,
-    /// As a receiver. The times add up to the connection's lifetime.
+    /// Limits as a receiver. The times add up to the connection's lifetime.
     pub receiver: Vec<LimitTime>,
 }
 
-/// A network stack that makes sockets.
+/// A network stack that opens sockets.
 pub trait Sockets: Sync {
-    /// A TCP connection.
+    /// TCP connection of this stack.
     type Stream: Stream;
-    /// A TCP listener.
-    type Listener: Listener<Stream = Self::Stream>;
-    /// A UDP socket.
-    type Datagrams: Datagrams;
+    /// TCP listener of this stack.
+    type Listener: StreamListener<Stream = Self::Stream>;
+    /// UDP socket of this stack.
+    type DatagramSocket: DatagramSocket;
 
-    /// Opens a connection; waits until it is established or refused.
+    /// Opens a connection and waits until it is established or has failed.
     ///
     /// # Errors
-    /// As the stack names them: refused, unreachable, timed out.
+    /// The stack's error: refused, unreachable or timed out.
     fn connect(&self, remote: SocketAddr, options: &SocketOptions) -> io::Result<Self::Stream>;
 
     /// Listens on `local`.
@@ -73,100 +74,108 @@ pub trait Sockets: Sync {
     ///
     /// # Errors
     /// An address in use, or one that is not the stack's.
-    fn datagrams(&self, local: SocketAddr, options: &SocketOptions) -> io::Result<Self::Datagrams>;
+    fn datagram_socket(
+        &self,
+        local: SocketAddr,
+        options: &SocketOptions,
+    ) -> io::Result<Self::DatagramSocket>;
 
-    /// The address this stack would use to reach `remote`, for a UDP socket
-    /// that is to be bound before it knows its peer.
-    fn local_towards(&self, remote: SocketAddr) -> SocketAddr;
+    /// Returns the source address that this stack uses towards `remote`, with
+    /// port 0. A UDP socket is bound to it before it knows its peer.
+    fn source_address_for(&self, remote: SocketAddr) -> SocketAddr;
 
-    /// Bytes of send buffer that a TCP connection made now with `options`
-    /// would begin with.
+    /// Returns the initial bytes of send buffer of a TCP connection that is
+    /// opened with `options`.
     fn stream_send_buffer(&self, options: &SocketOptions) -> io::Result<u64>;
 }
 
 /// A TCP connection.
 pub trait Stream: Send + Sync {
-    /// Reads what is there; 0 is the peer's end of stream.
+    /// Reads the payload that has arrived; returns 0 once the peer has closed
+    /// its half.
     ///
     /// # Errors
-    /// `WouldBlock` when nothing came in time; else the
-    /// connection's end.
+    /// `WouldBlock` when nothing arrived in time; otherwise the error that
+    /// ended the connection.
     fn read(&self, buffer: &mut [u8]) -> io::Result<usize>;
 
-    /// Writes what fits, at least one byte.
+    /// Writes as many bytes as the send buffer has room for, at least one.
     ///
     /// # Errors
-    /// `WouldBlock` when there was no room in time; else the
-    /// connection's end.
+    /// `WouldBlock` when there was no room in time; otherwise the error that
+    /// ended the connection.
     fn write(&self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// Ends our half of the stream.
+    /// Closes our half of the stream with a FIN.
     ///
     /// # Errors
     /// When the connection has ended.
     fn shutdown_write(&self) -> io::Result<()>;
 
-    /// This end's address.
+    /// Returns the local address.
     ///
     /// # Errors
     /// When the connection has ended.
     fn local_addr(&self) -> io::Result<SocketAddr>;
 
-    /// The peer's address.
+    /// Returns the peer's address.
     ///
     /// # Errors
     /// When the connection has ended.
     fn peer_addr(&self) -> io::Result<SocketAddr>;
 
-    /// What the handshake found, when the stack tells.
-    fn opening(&self) -> Option<Opening>;
+    /// Returns the values at the end of the handshake; `None` when the stack
+    /// does not report them.
+    fn handshake_info(&self) -> Option<HandshakeInfo>;
 
-    /// What held the connection back so far, when the stack tells.
+    /// Returns the limits of the connection so far; `None` when the stack does
+    /// not report them.
     fn limits(&self) -> Option<Limits>;
 }
 
 /// A TCP listener.
-pub trait Listener: Send + Sync {
-    /// The connections it gives.
+pub trait StreamListener: Send + Sync {
+    /// Accepted connection.
     type Stream: Stream;
 
-    /// The next connection.
+    /// Accepts the next connection.
     ///
     /// # Errors
-    /// `WouldBlock` when none came in time.
+    /// `WouldBlock` when none arrived in time.
     fn accept(&self) -> io::Result<Self::Stream>;
 
-    /// The address listened on.
+    /// Returns the address that the listener is bound to.
     ///
     /// # Errors
-    /// When the listener has ended.
+    /// When the listener is closed.
     fn local_addr(&self) -> io::Result<SocketAddr>;
 
-    /// Bytes of receive buffer that an accepted connection begins with.
+    /// Returns the initial bytes of receive buffer of an accepted connection.
     ///
     /// # Errors
-    /// When the listener has ended.
+    /// When the listener is closed.
     fn receive_buffer(&self) -> io::Result<u64>;
 }
 
 /// A UDP socket.
-pub trait Datagrams: Send + Sync {
-    /// Sends one datagram; waits for room.
+pub trait DatagramSocket: Send + Sync {
+    /// Sends one datagram; waits for room in the send buffer.
     ///
     /// # Errors
     /// `WouldBlock` when there was no room in time.
     fn send_to(&self, bytes: &[u8], to: SocketAddr) -> io::Result<()>;
 
-    /// Receives one datagram. What does not fit in `buffer` is lost.
+    /// Receives one datagram. Bytes that do not fit in `buffer` are discarded.
     ///
     /// # Errors
-    /// `WouldBlock` when none came in time.
+    /// `WouldBlock` when none arrived in time.
     fn receive_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)>;
 
-    /// Receives what waits, as far as it fits in `batch`, at least one datagram.
+    /// Receives at least one datagram, and as many more as have arrived and fit
+    /// in `batch`.
     ///
     /// # Errors
-    /// `WouldBlock` when none came in time.
+    /// `WouldBlock` when none arrived in time.
     fn receive_batch(&self, batch: &mut DatagramBatch) -> io::Result<()> {
         batch.clear();
         batch
@@ -174,28 +183,29 @@ pub trait Datagrams: Send + Sync {
             .map(drop)
     }
 
-    /// This end's address.
+    /// Returns the local address.
     ///
     /// # Errors
-    /// When the socket has ended.
+    /// When the socket is closed.
     fn local_addr(&self) -> io::Result<SocketAddr>;
 
-    /// Bytes of send buffer.
+    /// Returns the bytes of send buffer.
     ///
     /// # Errors
-    /// When the socket has ended.
+    /// When the socket is closed.
     fn send_buffer(&self) -> io::Result<u64>;
 
-    /// Bytes of receive buffer.
+    /// Returns the bytes of receive buffer.
     ///
     /// # Errors
-    /// When the socket has ended.
+    /// When the socket is closed.
     fn receive_buffer(&self) -> io::Result<u64>;
 }
 
-/// Whether `error` only says that nothing happened in time. `TimedOut` is no
-/// such error: it says that the peer does not answer any more.
-pub fn is_idle(error: &io::Error) -> bool {
+/// Returns true for an error after which the call can be repeated: nothing
+/// arrived in time, or a signal interrupted it. `TimedOut` is not such an error:
+/// it means that the peer no longer answers.
+pub fn would_block(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted

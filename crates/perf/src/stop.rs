@@ -1,7 +1,7 @@
-//! A wish to end a test early, shared by everything that takes part in it.
+//! A flag that asks all threads of a test to end early.
 //!
-//! Rule: it goes one way. Nothing is interrupted by it: whoever waits looks at
-//! it at least every [`POLL`].
+//! Rule: a raised flag is never lowered. It interrupts no call; each thread
+//! checks it at least every [`POLL`].
 
 use std::{
     io,
@@ -12,20 +12,20 @@ use std::{
     time::Duration,
 };
 
-/// The longest wait during which a stop may go unnoticed.
+/// Longest time between two checks of the flag.
 pub const POLL: Duration = Duration::from_millis(100);
 
-/// A flag that can be raised once. Clones share it.
+/// A flag that can be raised once. Clones share one flag.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// A flag that is not raised.
+    /// Returns a flag that is not raised.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A flag that Ctrl-C and SIGTERM raise. A second Ctrl-C ends the process
+    /// Returns a flag that Ctrl-C and SIGTERM raise. A second Ctrl-C ends the process
     /// at once, with status 130.
     ///
     /// # Errors
@@ -39,12 +39,12 @@ impl Stop {
         Ok(stop)
     }
 
-    /// Asks everything that holds a clone to end.
+    /// Raises the flag for all holders of a clone.
     pub fn raise(&self) {
         self.0.store(true, Ordering::Release);
     }
 
-    /// Whether the end was asked for.
+    /// Returns true once the flag has been raised.
     pub fn is_raised(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }

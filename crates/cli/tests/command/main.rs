@@ -362,7 +362,7 @@ const IPERF_MISTAKES: &[(&[&str], &str)] = &[
     ),
     (
         &["iperf", "-c", "127.0.0.1", "-t", "soon"],
-        "'soon' is no time: write seconds",
+        "'soon' is not a time: write seconds",
     ),
     (
         &["iperf", "-c", "127.0.0.1", "-b", "0"],

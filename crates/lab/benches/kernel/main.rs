@@ -1,13 +1,13 @@
-//! fullpipe and the kernel's TCP over the same lossy link in real time.
+//! Benchmark of fullpipe against the kernel's TCP over one lossy link in real time.
 //!
-//! Rule: the two are measured by turns, over the same path, with the same
-//! congestion control, and in each round the link loses the same frames by
-//! number. Goodput is what the receiving application read; the medians of the
-//! rounds are compared, and less than the share asked for is exit code 1.
+//! Rule: transfers alternate between the stacks, over the same path and with the
+//! same congestion control, and in each round the link drops the same frames by
+//! number. The medians of the rounds' goodput are compared. The exit code is 1 if
+//! a ratio is below `--least`.
 //!
-//! A sender of one kind always faces the kernel, so that a difference is its
-//! own: `send` is fullpipe sending to the kernel, `receive` the kernel sending
-//! to fullpipe, and both are held against the kernel sending to the kernel.
+//! One end of each transfer is the kernel, so that a difference is due to the
+//! other end: `send` is fullpipe sending to the kernel, `receive` is the kernel
+//! sending to fullpipe. Both are compared with the kernel sending to the kernel.
 
 #[path = "../../tests/live_link/path.rs"]
 mod path;
@@ -19,10 +19,10 @@ use clap::Parser;
 use fullpipe_host::run_at_once;
 use fullpipe_lab::experiment::{LinkPlan, Place};
 use fullpipe_sim::{LinkModel, link::Direction};
-use round::{Measured, Pair, Round};
+use round::{Measurement, Pair, Round};
 use serde_json::{Value, json};
 
-/// The link that the issue of this benchmark describes; `--link` changes it.
+/// Default fields of the link; `--link` changes them.
 const LINK: [(&str, &str); 4] = [
     ("rate", "100mbit"),
     ("delay", "20ms"),
@@ -30,8 +30,9 @@ const LINK: [(&str, &str); 4] = [
     ("queue", "1000 packets"),
 ];
 
-/// As much buffer as the kernel's autotuning may take (the largest `tcp_wmem`), so
-/// that neither is limited by its memory; `--set` comes after these.
+/// Knobs of fullpipe: buffers as large as the kernel's autotuning allows (the
+/// largest `tcp_wmem`), so that neither stack is limited by its buffers. `--set` is
+/// applied after them.
 const KNOBS: [&str; 3] = [
     "pool.blocks=16384",
     "tcp.send_buffer=4M",
@@ -48,30 +49,30 @@ const KNOBS: [&str; 3] = [
     cargo xtask bench kernel -- --link rate=1gbit --link delay=5ms --link loss=0 --json"
 )]
 struct Arguments {
-    /// Benchmarks whose name contains this; this one is called kernel
+    /// Run only benchmarks whose name contains this; this one is called kernel
     filter: Option<String>,
-    /// Given by cargo
+    /// Passed by cargo
     #[arg(long, hide = true)]
     bench: bool,
-    /// Rounds; each measures every pair once
+    /// Number of rounds; each measures every pair of stacks once
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Seconds that a sender writes
+    /// Seconds for which the sender writes
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     seconds: f64,
-    /// Seed of the first round; each round has the next one
+    /// Seed of the first round; each later round adds 1
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Only this congestion control
+    /// Measure only this congestion control
     #[arg(long, value_name = "NAME", value_parser = ["cubic", "bbr"])]
     only: Option<String>,
     /// Change a field of the link: 100 Mbit/s, 20 ms each way, 1 % loss, 1000 packets
     #[arg(long, value_name = "FIELD=VALUE")]
     link: Vec<String>,
-    /// Change a knob of fullpipe, beside its buffers of 4 MiB
+    /// Change a knob of fullpipe; its buffers have 4 MiB by default
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// The least that is right, as a share of the kernel's goodput
+    /// Smallest ratio of fullpipe's goodput to the kernel's that passes
     #[arg(long, value_name = "SHARE", default_value_t = 0.95)]
     least: f64,
     /// Print a JSON object instead of the table
@@ -102,11 +103,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// Measures and prints. Returns `true` if fullpipe is good enough.
+/// Measures and prints. Returns true if every ratio is at least `--least`.
 fn compare(arguments: &Arguments) -> Result<bool, String> {
     let link = link(&arguments.link)?;
-    // The kernel's stack runs as soon as a frame arrives, before other processes:
-    // so must ours, and the testers of both.
+    // The kernel's stack runs as soon as a frame arrives, before other processes.
+    // Real-time priority gives ours, and both iperfs, the same.
     run_at_once(1).map_err(|error| format!("this needs root: {error}"))?;
     let algorithms = match &arguments.only {
         Some(name) => vec![name.as_str()],
@@ -114,7 +115,7 @@ fn compare(arguments: &Arguments) -> Result<bool, String> {
     };
     let mut settings = KNOBS.map(String::from).to_vec();
     settings.extend(arguments.set.iter().cloned());
-    let mut all: Vec<(&str, Pair, Vec<Measured>)> = Vec::new();
+    let mut all: Vec<(&str, Pair, Vec<Measurement>)> = Vec::new();
     for algorithm in algorithms {
         all.extend(Pair::ALL.map(|pair| (algorithm, pair, Vec::new())));
     }
@@ -177,8 +178,8 @@ fn link_json(link: &LinkModel) -> Value {
     json!({ "rate_bps": link.rate_bps, "delay_us": link.delay_us, "loss": link.loss })
 }
 
-/// A row for each direction of each algorithm.
-fn rows(all: &[(&str, Pair, Vec<Measured>)]) -> Vec<Value> {
+/// Returns a row for each direction of each congestion control.
+fn rows(all: &[(&str, Pair, Vec<Measurement>)]) -> Vec<Value> {
     let mut rows = Vec::new();
     for three in all.chunks(Pair::ALL.len()) {
         let (algorithm, _, kernel) = &three[0];
@@ -199,11 +200,11 @@ fn rows(all: &[(&str, Pair, Vec<Measured>)]) -> Vec<Value> {
     rows
 }
 
-fn goodputs(measured: &[Measured]) -> Vec<f64> {
+fn goodputs(measured: &[Measurement]) -> Vec<f64> {
     measured.iter().map(|one| one.goodput_mbps).collect()
 }
 
-fn median(measured: &[Measured]) -> f64 {
+fn median(measured: &[Measurement]) -> f64 {
     let mut sorted = goodputs(measured);
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;

@@ -1,8 +1,8 @@
-//! One transfer over the path: who sends, who receives, what arrived.
+//! One transfer over the path, and its goodput.
 //!
 //! Rule: the left host sends and the right host receives. A fullpipe host is a
-//! TAP device on the bridge whose own address is the kernel's host, so both are
-//! as far from the link. Nothing of a round is left for the next.
+//! TAP device on the same bridge that the kernel's host uses, so both have the
+//! same path to the link. Each round has a new path and new stacks.
 
 use std::{
     fs::File,
@@ -25,15 +25,15 @@ use fullpipe_sim::LinkModel;
 use crate::path::{KERNEL, Path};
 
 const PORT: u16 = 5001;
-/// The address of a fullpipe host, on each side.
+/// Address of a fullpipe host on each side.
 const FULLPIPE: [[u8; 4]; 2] = [[10, 9, 0, 3], [10, 9, 0, 4]];
-/// Longest wait for a server to listen.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Longest wait for the server to listen.
+const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Direction of a transfer.
+/// Sending and receiving stack of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pair {
-    /// The kernel to the kernel: what the others are held against.
+    /// The kernel to the kernel: the reference for the others.
     Kernel,
     /// fullpipe to the kernel.
     Send,
@@ -66,18 +66,18 @@ pub struct Round<'a> {
     pub capture: Option<&'a FilePath>,
 }
 
-/// Results of a round.
+/// Result of a transfer.
 #[derive(Clone, Debug)]
-pub struct Measured {
-    /// Goodput of the receiving application, in Mbit/s.
+pub struct Measurement {
+    /// Payload that the receiving application read, per second, in Mbit/s.
     pub goodput_mbps: f64,
-    /// The last line of fullpipe's own end: what held it back.
+    /// Last line that fullpipe's iperf printed: its limits.
     pub limits: String,
 }
 
 impl Round<'_> {
-    /// Makes the path, moves the bytes.
-    pub fn play(&self) -> io::Result<Measured> {
+    /// Builds the path and runs the transfer.
+    pub fn play(&self) -> io::Result<Measurement> {
         let capture = self.capture.map(|folder| self.file(folder)).transpose()?;
         let transfer = |path: &Path| self.transfer(path);
         let (measured, _) = Path::with(self.link, self.seed, capture, &mut |_| (), transfer)?;
@@ -91,7 +91,7 @@ impl Round<'_> {
         Ok(Box::new(BufWriter::with_capacity(1 << 18, file)))
     }
 
-    fn transfer(&self, path: &Path) -> io::Result<Measured> {
+    fn transfer(&self, path: &Path) -> io::Result<Measurement> {
         let sender = match self.pair {
             Pair::Send => Some(self.stack(path, 0)?),
             Pair::Kernel | Pair::Receive => None,
@@ -109,24 +109,30 @@ impl Round<'_> {
             let (listens, listening) = mpsc::channel();
             let right = &path.sides[1];
             let server = scope.spawn(|| right.enter(|| serve(receiver.as_ref(), remote, listens)));
-            let heard = listening.recv_timeout(PATIENCE).map_err(io::Error::other);
+            let ready = listening
+                .recv_timeout(LISTEN_TIMEOUT)
+                .map_err(io::Error::other);
             let sent =
-                heard.and_then(|()| path.sides[0].enter(|| self.send(sender.as_ref(), remote))?);
+                ready.and_then(|()| path.sides[0].enter(|| self.send(sender.as_ref(), remote))?);
             let served = server
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            let ((_, told), (summary, heard)) = (sent?, served??);
+            let ((_, sender_output), (summary, receiver_output)) = (sent?, served??);
             let span = summary.streams.first().ok_or(io::ErrorKind::NotFound)?.span;
             let seconds = (span.end - span.start).as_secs_f64();
-            let own = if receiver.is_some() { heard } else { told };
-            Ok(Measured {
+            let output = if receiver.is_some() {
+                receiver_output
+            } else {
+                sender_output
+            };
+            Ok(Measurement {
                 goodput_mbps: span.bytes as f64 * 8.0 / seconds / 1e6,
-                limits: own.lines().last().unwrap_or_default().to_string(),
+                limits: output.lines().last().unwrap_or_default().to_string(),
             })
         })
     }
 
-    /// A fullpipe host on `side`.
+    /// Starts a fullpipe host on `side`.
     fn stack(&self, path: &Path, side: usize) -> io::Result<Runtime> {
         let options = DeviceOptions {
             mtu: Some(self.link.mtu),
@@ -165,7 +171,7 @@ impl Round<'_> {
     }
 }
 
-/// Receives from one client. `listens` hears when it may come.
+/// Receives from one client. Sends on `listens` once the server listens.
 fn serve(
     stack: Option<&Runtime>,
     local: SocketAddr,
@@ -180,17 +186,17 @@ fn serve(
         listens,
         text: Vec::new(),
     };
-    let mut complaints = Vec::new();
+    let mut errors = Vec::new();
     let mut screen = Screen {
         out: &mut banner,
-        err: &mut complaints,
+        err: &mut errors,
     };
     let summary = match stack {
         Some(runtime) => run_server(&FullpipeSockets(runtime), &options, &stop, &mut screen),
         None => run_server(&KernelSockets::default(), &options, &stop, &mut screen),
     };
     let summary = summary.map_err(io::Error::other)?;
-    well(&summary, &complaints)?;
+    fail_on_errors(&summary, &errors)?;
     let text = String::from_utf8_lossy(&banner.text).into_owned();
     Ok((summary, text))
 }
@@ -198,26 +204,26 @@ fn serve(
 fn captured(
     run: impl FnOnce(&mut Screen<'_>) -> Result<Summary, fullpipe_perf::iperf2::Failure>,
 ) -> io::Result<(Summary, String)> {
-    let (mut text, mut complaints) = (Vec::new(), Vec::new());
+    let (mut text, mut errors) = (Vec::new(), Vec::new());
     let summary = run(&mut Screen {
         out: &mut text,
-        err: &mut complaints,
+        err: &mut errors,
     })
     .map_err(io::Error::other)?;
-    well(&summary, &complaints)?;
+    fail_on_errors(&summary, &errors)?;
     Ok((summary, String::from_utf8_lossy(&text).into_owned()))
 }
 
-fn well(summary: &Summary, complaints: &[u8]) -> io::Result<()> {
-    if summary.complaints == 0 {
+fn fail_on_errors(summary: &Summary, errors: &[u8]) -> io::Result<()> {
+    if summary.errors == 0 {
         return Ok(());
     }
     Err(io::Error::other(
-        String::from_utf8_lossy(complaints).into_owned(),
+        String::from_utf8_lossy(errors).into_owned(),
     ))
 }
 
-/// Output of a server; its first line says that it listens.
+/// Output of a server. Its first line means that the server listens.
 struct Banner {
     listens: mpsc::Sender<()>,
     text: Vec<u8>,
@@ -226,7 +232,7 @@ struct Banner {
 impl Write for Banner {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.text.extend(bytes);
-        let _ = self.listens.send(()); // only the first one is waited for
+        let _ = self.listens.send(()); // only the first message is received
         Ok(bytes.len())
     }
 

@@ -22,7 +22,7 @@ use fullpipe_host::run_at_once;
 use fullpipe_lab::live::LiveReport;
 use fullpipe_perf::{
     KernelSockets,
-    sockets::{Listener, SocketOptions, Sockets, Stream, is_idle},
+    sockets::{SocketOptions, Sockets, Stream, StreamListener, would_block},
 };
 use fullpipe_sim::{LinkModel, link::Queue};
 use path::{KERNEL, Path};
@@ -214,7 +214,7 @@ fn a_kernel_that_likes_large_frames_sends_ordinary_ones_here() {
                         while !left.is_empty() {
                             match Stream::write(&sender, &left) {
                                 Ok(sent) => drop(left.drain(..sent)),
-                                Err(error) => assert!(is_idle(&error), "{error}"),
+                                Err(error) => assert!(would_block(&error), "{error}"),
                             }
                         }
                         sender.shutdown_write().unwrap();
@@ -224,7 +224,7 @@ fn a_kernel_that_likes_large_frames_sends_ordinary_ones_here() {
                         match Stream::read(&receiver, &mut buffer) {
                             Ok(0) => break Ok(received),
                             Ok(more) => received += more,
-                            Err(error) => assert!(is_idle(&error), "{error}"),
+                            Err(error) => assert!(would_block(&error), "{error}"),
                         }
                     }
                 })

@@ -1,7 +1,7 @@
-//! The client: one test against one server.
+//! The iperf client: one test against one server.
 //!
-//! Rule: all streams are connected before the first byte moves, so that they
-//! share their start. Lines are left to the reporter.
+//! Rule: all streams are connected before the first byte is sent, so that they
+//! have the same start time. From then on only the reporter prints.
 
 use std::{
     io,
@@ -15,32 +15,32 @@ use super::{
     Failure,
     header::{self, CLIENT_LEN, ClientHeader, DATAGRAM_LEN},
     options::{ClientOptions, Rate, UDP_RATE},
-    pacer::{Pacer, gap},
-    reporter::{Event, LimitsTold, Reporter, Screen, Summary},
+    pacer::{WritePacer, gap},
+    reporter::{ReportEvent, ReportedLimits, Reporter, Screen, Summary},
     text::{self, Label},
-    traffic::{self, Expected, Flow, Kind, Sending, Until},
+    traffic::{self, ExpectedEnd, Flow, SendPlan, StopCondition, StreamKind},
 };
 use crate::{
     Stop,
-    sockets::{DatagramBatch, Datagrams, SocketOptions, Sockets, Stream, is_idle},
+    sockets::{DatagramBatch, DatagramSocket, SocketOptions, Sockets, Stream, would_block},
 };
 
-/// How often the last datagram is sent.
+/// Number of times that the last datagram is sent without an answer.
 const LAST_TRIES: u32 = 10;
-/// How long an answer to it is waited for.
+/// Time to wait for the answer to it before it is sent again.
 const LAST_WAIT: Duration = Duration::from_millis(250);
-/// How long a reversed UDP test may be silent, beyond its own time.
+/// Silence of the server after which a reversed UDP test is over.
 const SILENCE: Duration = Duration::from_secs(2);
-/// Datagrams received with one call.
+/// Largest number of datagrams received with one call.
 const BATCH: usize = 64;
-/// Largest payload of a datagram over IPv4.
+/// Largest payload of a UDP datagram over IPv4, in bytes.
 const DATAGRAM_MAX: usize = 65_507;
 
-/// Runs a test and prints it.
+/// Runs a test and prints its results.
 ///
 /// # Errors
-/// See [`Failure`]. What goes wrong after the test began is printed as a
-/// complaint, and counted in the summary.
+/// See [`Failure`]. An error after the test has started is printed and counted
+/// in [`Summary::errors`].
 pub fn run_client<S: Sockets>(
     sockets: &S,
     options: &ClientOptions,
@@ -48,7 +48,7 @@ pub fn run_client<S: Sockets>(
     screen: &mut Screen<'_>,
 ) -> Result<Summary, Failure> {
     check(options)?;
-    let until = Until {
+    let until = StopCondition {
         stop: stop.clone(),
         deadline: None,
     };
@@ -79,11 +79,11 @@ fn check(options: &ClientOptions) -> Result<(), Failure> {
     if options.udp && options.reverse && options.write_length() < DATAGRAM_LEN + CLIENT_LEN {
         let least = DATAGRAM_LEN + CLIENT_LEN;
         return usage(format!(
-            "a reversed test needs datagrams of {least} bytes to say so (-l)"
+            "a reversed UDP test needs datagrams of at least {least} bytes for its header (-l)"
         ));
     }
     if !options.udp && matches!(options.rate, Some(Rate::Packets(_))) {
-        return usage("a rate in pps needs datagrams (-u)".into());
+        return usage("a rate in packets per second (pps) needs UDP (-u)".into());
     }
     Ok(())
 }
@@ -102,7 +102,7 @@ fn header(options: &ClientOptions) -> ClientHeader {
         },
         reverse: options.reverse,
         wants_ack: false,
-        wants_call: false,
+        wants_dual_test: false,
     }
 }
 
@@ -110,43 +110,29 @@ fn udp_rate(options: &ClientOptions) -> Rate {
     options.rate.unwrap_or(Rate::Bits(UDP_RATE))
 }
 
-fn banner(screen: &mut Screen<'_>, lines: &[String]) -> Result<(), Failure> {
-    print_banner(screen, lines).map_err(Failure::Output)
-}
-
-/// Prints lines between two rules.
-pub fn print_banner(screen: &mut Screen<'_>, lines: &[String]) -> io::Result<()> {
-    writeln!(screen.out, "{}", text::RULE)?;
-    for line in lines {
-        writeln!(screen.out, "{line}")?;
-    }
-    writeln!(screen.out, "{}", text::RULE)?;
-    screen.out.flush()
-}
-
 fn notes(options: &ClientOptions) -> &'static [&'static str] {
     if options.reverse { &["reverse"] } else { &[] }
 }
 
-/// Runs one thread for each socket, and the reporter on this one.
+/// Runs `body` in a thread for each socket, and the reporter in this thread.
 fn run_streams<T: Send>(
     sockets: Vec<T>,
     options: &ClientOptions,
-    kind: Kind,
+    kind: StreamKind,
     screen: &mut Screen<'_>,
-    body: impl Fn(T, Arc<Flow>, &mpsc::Sender<Event>) + Sync,
+    body: impl Fn(T, Arc<Flow>, &mpsc::Sender<ReportEvent>) + Sync,
 ) -> Result<Summary, Failure> {
-    let (tell, events) = mpsc::channel();
+    let (reporter, events) = mpsc::channel();
     let start = Instant::now();
     thread::scope(|scope| {
         for (socket, id) in sockets.into_iter().zip(1..) {
             let flow = Arc::new(Flow::new(id, kind, options.reverse, start));
-            let (tell, body) = (tell.clone(), &body);
-            // Told here, so that all have started before any has ended.
-            let _ = tell.send(Event::Started(Arc::clone(&flow), options.remote.ip()));
-            scope.spawn(move || body(socket, flow, &tell));
+            let (reporter, body) = (reporter.clone(), &body);
+            // Sent here, so that every start precedes every end.
+            let _ = reporter.send(ReportEvent::Started(Arc::clone(&flow), options.remote.ip()));
+            scope.spawn(move || body(socket, flow, &reporter));
         }
-        drop(tell);
+        drop(reporter);
         Reporter::new(screen, options.interval)
             .run(&events)
             .map_err(Failure::Output)
@@ -157,24 +143,18 @@ fn run_tcp<S: Sockets>(
     sockets: &S,
     options: &ClientOptions,
     socket_options: &SocketOptions,
-    until: &Until,
+    until: &StopCondition,
     screen: &mut Screen<'_>,
 ) -> Result<Summary, Failure> {
     let refused = |error| Failure::Sockets("tcp connect failed".into(), error);
     let size = sockets
         .stream_send_buffer(socket_options)
         .map_err(refused)?;
-    banner(
-        screen,
-        &[
-            format!(
-                "Client connecting to {}, TCP port {}",
-                options.host,
-                options.remote.port()
-            ),
-            text::buffer_size("TCP window size", size, options.window),
-        ],
-    )?;
+    let lines = [
+        text::connecting(&options.host, "TCP", options.remote.port()),
+        text::buffer_size("TCP window size", size, options.window),
+    ];
+    screen.print_banner(&lines).map_err(Failure::Output)?;
     let mut streams = Vec::new();
     for id in 1..=options.parallel {
         let stream = sockets
@@ -187,7 +167,7 @@ fn run_tcp<S: Sockets>(
             local,
             options.remote,
             notes(options),
-            stream.opening().as_ref(),
+            stream.handshake_info().as_ref(),
         );
         writeln!(screen.out, "{line}").map_err(Failure::Output)?;
         streams.push(stream);
@@ -195,9 +175,9 @@ fn run_tcp<S: Sockets>(
     run_streams(
         streams,
         options,
-        Kind::Bytes,
+        StreamKind::Bytes,
         screen,
-        |stream, flow, tell| {
+        |stream, flow, reporter| {
             let done = if options.reverse {
                 receive(&stream, options, &flow, until)
             } else {
@@ -205,10 +185,10 @@ fn run_tcp<S: Sockets>(
             };
             let end = flow.start.elapsed();
             if let Err(complaint) = done {
-                let _ = tell.send(Event::Complaint(complaint));
+                let _ = reporter.send(ReportEvent::Error(complaint));
             }
-            let limits = limits_told(&stream, options.reverse);
-            let _ = tell.send(Event::Ended(flow.id, end, limits));
+            let limits = ReportedLimits::of(&stream, options.reverse);
+            let _ = reporter.send(ReportEvent::Ended(flow.id, end, limits));
         },
     )
 }
@@ -217,17 +197,17 @@ fn send(
     stream: &impl Stream,
     options: &ClientOptions,
     flow: &Flow,
-    until: &Until,
+    until: &StopCondition,
 ) -> Result<(), String> {
-    let sending = Sending {
+    let plan = SendPlan {
         amount: options.amount,
-        pacer: Pacer::new(options.rate, flow.start),
+        pacer: WritePacer::new(options.rate, flow.start),
         length: options.write_length(),
     };
-    traffic::send_stream(stream, flow, Some(&header(options)), sending, until)
+    traffic::send_stream(stream, flow, Some(&header(options)), plan, until)
         .map_err(|error| format!("write failed: {error}"))?;
-    // Only the server's end tells that everything has arrived.
-    traffic::drain(stream, options.patience, until)
+    // The server closes its half once it has read everything.
+    traffic::drain(stream, options.silence_timeout, until)
         .map_err(|error| format!("close failed: {error}"))
 }
 
@@ -235,11 +215,11 @@ fn receive(
     stream: &impl Stream,
     options: &ClientOptions,
     flow: &Flow,
-    until: &Until,
+    until: &StopCondition,
 ) -> Result<(), String> {
-    let expected = Expected {
+    let expected = ExpectedEnd {
         amount: options.amount,
-        patience: options.patience,
+        silence_timeout: options.silence_timeout,
     };
     request_reverse(stream, options, until)
         .and_then(|()| {
@@ -249,40 +229,35 @@ fn receive(
         .map_err(|error| format!("read failed: {error}"))
 }
 
-fn request_reverse(stream: &impl Stream, options: &ClientOptions, until: &Until) -> io::Result<()> {
+fn request_reverse(
+    stream: &impl Stream,
+    options: &ClientOptions,
+    until: &StopCondition,
+) -> io::Result<()> {
     let mut head = [0; CLIENT_LEN];
     header(options).write_tcp(&mut head);
     let mut left = &head[..];
-    while !left.is_empty() && !until.over() {
+    while !left.is_empty() && !until.is_met() {
         match stream.write(left) {
             Ok(written) => left = &left[written..],
-            Err(error) if is_idle(&error) => {}
+            Err(error) if would_block(&error) => {}
             Err(error) => return Err(error),
         }
     }
     Ok(())
 }
 
-/// The side of a stream's limits that matters for the way its data went.
-pub fn limits_told(stream: &impl Stream, received: bool) -> LimitsTold {
-    match stream.limits() {
-        None => LimitsTold::Unknown,
-        Some(limits) if received => LimitsTold::Times("receiver", limits.receiver),
-        Some(limits) => LimitsTold::Times("sender", limits.sender),
-    }
-}
-
 fn run_udp<S: Sockets>(
     sockets: &S,
     options: &ClientOptions,
     socket_options: &SocketOptions,
-    until: &Until,
+    until: &StopCondition,
     screen: &mut Screen<'_>,
 ) -> Result<Summary, Failure> {
     let refused = |error| Failure::Sockets("udp socket failed".into(), error);
-    let local = sockets.local_towards(options.remote);
+    let local = sockets.source_address_for(options.remote);
     let sockets = (0..options.parallel)
-        .map(|_| sockets.datagrams(local, socket_options))
+        .map(|_| sockets.datagram_socket(local, socket_options))
         .collect::<io::Result<Vec<_>>>()
         .map_err(refused)?;
     let size = match sockets.first() {
@@ -291,18 +266,12 @@ fn run_udp<S: Sockets>(
         None => Ok(0),
     };
     let length = options.write_length();
-    banner(
-        screen,
-        &[
-            format!(
-                "Client connecting to {}, UDP port {}",
-                options.host,
-                options.remote.port()
-            ),
-            text::datagram_pacing(length, gap(udp_rate(options), length)),
-            text::buffer_size("UDP buffer size", size.map_err(refused)?, options.window),
-        ],
-    )?;
+    let lines = [
+        text::connecting(&options.host, "UDP", options.remote.port()),
+        text::datagram_pacing(length, gap(udp_rate(options), length)),
+        text::buffer_size("UDP buffer size", size.map_err(refused)?, options.window),
+    ];
+    screen.print_banner(&lines).map_err(Failure::Output)?;
     for (socket, id) in sockets.iter().zip(1..) {
         let local = socket.local_addr().map_err(refused)?;
         let label = Label::Stream { id, reverse: false };
@@ -310,29 +279,29 @@ fn run_udp<S: Sockets>(
         writeln!(screen.out, "{line}").map_err(Failure::Output)?;
     }
     let kind = if options.reverse {
-        Kind::DatagramsReceived
+        StreamKind::DatagramsReceived
     } else {
-        Kind::DatagramsSent
+        StreamKind::DatagramsSent
     };
-    run_streams(sockets, options, kind, screen, |socket, flow, tell| {
+    run_streams(sockets, options, kind, screen, |socket, flow, reporter| {
         if options.reverse {
-            receive_reversed(&socket, options, &flow, until, tell);
+            receive_reversed(&socket, options, &flow, until, reporter);
         } else {
-            send_udp(&socket, options, &flow, until, tell);
+            send_udp(&socket, options, &flow, until, reporter);
         }
     })
 }
 
 fn send_udp(
-    socket: &impl Datagrams,
+    socket: &impl DatagramSocket,
     options: &ClientOptions,
     flow: &Flow,
-    until: &Until,
-    tell: &mpsc::Sender<Event>,
+    until: &StopCondition,
+    reporter: &mpsc::Sender<ReportEvent>,
 ) {
-    let sending = Sending {
+    let plan = SendPlan {
         amount: options.amount,
-        pacer: Pacer::new(Some(udp_rate(options)), flow.start),
+        pacer: WritePacer::new(Some(udp_rate(options)), flow.start),
         length: options.write_length(),
     };
     let sent = traffic::send_datagrams(
@@ -340,35 +309,35 @@ fn send_udp(
         options.remote,
         flow,
         Some(&header(options)),
-        sending,
+        plan,
         until,
     );
-    let ended = Event::Ended(flow.id, flow.start.elapsed(), LimitsTold::None);
+    let ended = ReportEvent::Ended(flow.id, flow.start.elapsed(), ReportedLimits::None);
     match sent {
         Ok(last) => {
-            let _ = tell.send(ended);
+            let _ = reporter.send(ended);
             let report = ask_for_report(socket, options.remote, &last).ok_or(LAST_TRIES);
-            let _ = tell.send(Event::Report(flow.id, report));
+            let _ = reporter.send(ReportEvent::Report(flow.id, report));
         }
         Err(error) => {
-            let _ = tell.send(Event::Complaint(format!("write failed: {error}")));
-            let _ = tell.send(ended);
+            let _ = reporter.send(ReportEvent::Error(format!("write failed: {error}")));
+            let _ = reporter.send(ended);
         }
     }
 }
 
-/// Sends the last datagram until the server answers it with its report.
+/// Sends the last datagram until the server answers with its report.
 fn ask_for_report(
-    socket: &impl Datagrams,
+    socket: &impl DatagramSocket,
     server: SocketAddr,
     last: &[u8],
 ) -> Option<super::tally::Span> {
     let mut buffer = vec![0; 2048];
     for _ in 0..LAST_TRIES {
-        // Refused or no room: the next try is in a quarter of a second.
+        // After an error the loop tries again in LAST_WAIT.
         let _ = socket.send_to(last, server);
-        let asked = Instant::now();
-        while asked.elapsed() < LAST_WAIT {
+        let last_try = Instant::now();
+        while last_try.elapsed() < LAST_WAIT {
             match socket.receive_from(&mut buffer) {
                 Ok((len, from)) if from == server => {
                     if let Some(span) = header::parse_report(&buffer[..len]) {
@@ -376,8 +345,8 @@ fn ask_for_report(
                     }
                 }
                 Ok(_) => {}
-                Err(error) if is_idle(&error) => {}
-                Err(_) => thread::sleep(LAST_WAIT.saturating_sub(asked.elapsed())),
+                Err(error) if would_block(&error) => {}
+                Err(_) => thread::sleep(LAST_WAIT.saturating_sub(last_try.elapsed())),
             }
         }
     }
@@ -385,28 +354,28 @@ fn ask_for_report(
 }
 
 fn receive_reversed(
-    socket: &impl Datagrams,
+    socket: &impl DatagramSocket,
     options: &ClientOptions,
     flow: &Flow,
-    until: &Until,
-    tell: &mpsc::Sender<Event>,
+    until: &StopCondition,
+    reporter: &mpsc::Sender<ReportEvent>,
 ) {
     let mut first = traffic::datagram(options.write_length(), Some(&header(options)));
     let mut batch = DatagramBatch::new(BATCH);
-    let (mut asked, mut heard) = (None::<Instant>, None::<Instant>);
+    let (mut last_try, mut last_arrival) = (None::<Instant>, None::<Instant>);
     let mut tries = 0;
     let mut end = Duration::ZERO;
-    while !until.over() {
+    while !until.is_met() {
         let now = Instant::now();
-        if heard.is_none() && asked.is_none_or(|asked| now - asked >= LAST_WAIT) {
+        if last_arrival.is_none() && last_try.is_none_or(|last_try| now - last_try >= LAST_WAIT) {
             if tries == LAST_TRIES {
-                let _ = tell.send(Event::Complaint(
+                let _ = reporter.send(ReportEvent::Error(
                     "read failed: the server sent nothing".into(),
                 ));
                 break;
             }
             tries += 1;
-            asked = Some(now);
+            last_try = Some(now);
             traffic::number(&mut first, 1);
             let _ = socket.send_to(&first, options.remote);
         }
@@ -414,23 +383,23 @@ fn receive_reversed(
             Ok(()) => {
                 let mut ours = batch.iter().filter(|(_, from)| *from == options.remote);
                 if ours.any(|(datagram, _)| {
-                    heard = Some(Instant::now());
+                    last_arrival = Some(Instant::now());
                     end = flow.start.elapsed();
                     traffic::count_datagram(flow, datagram, traffic::wall_clock())
                 }) {
                     break;
                 }
             }
-            Err(error) if is_idle(&error) => {
-                if heard.is_some_and(|heard| heard.elapsed() > SILENCE) {
+            Err(error) if would_block(&error) => {
+                if last_arrival.is_some_and(|last_arrival| last_arrival.elapsed() > SILENCE) {
                     break;
                 }
             }
             Err(error) => {
-                let _ = tell.send(Event::Complaint(format!("read failed: {error}")));
+                let _ = reporter.send(ReportEvent::Error(format!("read failed: {error}")));
                 break;
             }
         }
     }
-    let _ = tell.send(Event::Ended(flow.id, end, LimitsTold::None));
+    let _ = reporter.send(ReportEvent::Ended(flow.id, end, ReportedLimits::None));
 }

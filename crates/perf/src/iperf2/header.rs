@@ -1,9 +1,9 @@
-//! What iperf 2.1.8 puts on the wire besides filler.
+//! The headers of iperf 2.1.8: of a TCP stream, of a datagram, of a UDP report.
 //!
-//! Rule: everything is big-endian and parsed at the edge; a peer that sends no
-//! header, or something else, is a peer without wishes. Layouts are those of
-//! iperf 2.1.8 as seen on the wire; options that are not implemented are
-//! skipped.
+//! Rule: all fields are big-endian. Bytes that are not a header are payload, and
+//! their sender has requested nothing. The layouts follow captures of iperf
+//! 2.1.8; fields of options that are not implemented are written as 0 and
+//! ignored.
 
 use std::time::Duration;
 
@@ -12,59 +12,59 @@ use super::{
     tally::Span,
 };
 
-/// Bytes at the head of a TCP stream.
+/// Bytes of a client's header at the start of a TCP stream.
 pub const CLIENT_LEN: usize = 60;
-/// Bytes of a datagram's own header, before the client's.
+/// Bytes of a datagram's own header, before the client's header.
 pub const DATAGRAM_LEN: usize = 16;
-/// Bytes with which the server answers a client that wants to know its version.
+/// Bytes of the server's answer to a client that asks for its version.
 pub const ACK_LEN: usize = 28;
-/// Bytes of the server's report.
+/// Bytes of the datagram with the server's report.
 pub const REPORT_LEN: usize = 128;
 
-/// The sender counts on being called back (`-d`, `-r`).
+/// The client expects a connection back from the server (`-d`, `-r`).
 const VERSION1: u32 = 0x8000_0000;
-/// The extension follows the first six words.
+/// An extension follows the first six words.
 const EXTEND: u32 = 0x4000_0000;
 /// Datagram numbers have 64 bits.
 const SEQNO_64: u32 = 0x0800_0000;
-/// The client wants something that only newer servers know, as `-R`.
+/// The client uses an option that only newer servers know, for example `-R`.
 const VERSION2: u32 = 0x0400_0000;
-/// The client waits for the acknowledgement (`-X`).
+/// The client waits for the server's acknowledgement (`-X`).
 const PEER_DETECT: u32 = 0x0200_0000;
-/// The header's length is in the low half, doubled.
+/// The low 16 bits hold the header's length, shifted left by one.
 const LENGTH_GIVEN: u32 = 0x0001_0000;
-/// Among the extension's flags: the rate is in packets.
+/// Flag of the extension: the rate is in packets per second.
 const RATE_IN_PACKETS: u16 = 0x0080;
-/// Among the extension's flags: the server sends.
+/// Flag of the extension: the server sends.
 const REVERSE: u16 = 0x0400;
-/// 2.1.8, as the version fields say it.
+/// The two version fields of iperf 2.1.8.
 const VERSION: [u32; 2] = [0x0002_0001, 0x0008_0003];
-/// What the acknowledgement's type field says.
+/// Type field of an acknowledgement.
 const TYPE_ACK: u32 = 2;
-/// Among the report's flags: it is one.
+/// Flag of a datagram that is a report.
 const REPORT: u32 = 0x8000_0000;
 
-/// What a client tells the server at the head of its stream.
+/// The options that a client sends to the server at the start of its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientHeader {
-    /// Streams side by side.
+    /// Parallel streams.
     pub streams: u32,
     /// The server's port.
     pub port: u16,
-    /// Bytes of a write; 0 for the default.
+    /// Bytes of a write; 0 means the default.
     pub length: u32,
-    /// Bytes of socket buffer asked for; 0 for the default.
+    /// Bytes of socket buffer requested; 0 means the default.
     pub window: u32,
-    /// When the test is over.
+    /// Length of the test in time or bytes.
     pub amount: Amount,
-    /// How fast the sender should be.
+    /// Rate limit of the sender.
     pub rate: Option<Rate>,
     /// The server sends.
     pub reverse: bool,
-    /// The client waits for the acknowledgement.
+    /// The client waits for the server's acknowledgement.
     pub wants_ack: bool,
-    /// The client counts on being called back, which is not implemented.
-    pub wants_call: bool,
+    /// The client requests a dual test, which is not implemented.
+    pub wants_dual_test: bool,
 }
 
 fn word(bytes: &[u8], index: usize) -> Option<u32> {
@@ -79,14 +79,14 @@ fn put(bytes: &mut [u8], words: &[u32]) {
 }
 
 impl ClientHeader {
-    /// Writes the header at the head of a TCP stream's buffer.
+    /// Writes the header of a TCP stream.
     pub fn write_tcp(&self, buffer: &mut [u8; CLIENT_LEN]) {
         let length = CLIENT_LEN as u32;
         let version2 = if self.reverse { VERSION2 } else { 0 };
         self.write(buffer, EXTEND | LENGTH_GIVEN | version2 | (length << 1));
     }
 
-    /// Writes the header that follows a datagram's own.
+    /// Writes the client's header of a datagram, after the datagram's own.
     pub fn write_udp(&self, buffer: &mut [u8; CLIENT_LEN]) {
         let length = (DATAGRAM_LEN + CLIENT_LEN) as u32;
         let version2 = if self.reverse { VERSION2 } else { 0 };
@@ -125,10 +125,10 @@ impl ClientHeader {
         );
     }
 
-    /// How many bytes of a stream's head must be there before
-    /// [`parse`](Self::parse) can say what they are. Grows once the flags are
-    /// readable; at most [`CLIENT_LEN`].
-    pub fn needed(head: &[u8]) -> usize {
+    /// Returns the number of bytes that [`parse`](Self::parse) needs to decide
+    /// whether a stream that begins with `head` has a header: 4, or
+    /// [`CLIENT_LEN`] once the flags have been read and announce one.
+    pub fn bytes_needed(head: &[u8]) -> usize {
         match word(head, 0) {
             None => 4,
             Some(flags) if is_extended(flags) => CLIENT_LEN,
@@ -136,7 +136,7 @@ impl ClientHeader {
         }
     }
 
-    /// Reads what a client wishes; `None` when this is no header.
+    /// Parses a client's header; `None` when `bytes` do not begin with one.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let flags = word(bytes, 0)?;
         if !is_header(bytes) {
@@ -157,26 +157,28 @@ impl ClientHeader {
             },
             reverse: upper & REVERSE != 0,
             wants_ack: flags & PEER_DETECT != 0,
-            wants_call: flags & VERSION1 != 0,
+            wants_dual_test: flags & VERSION1 != 0,
         })
     }
 }
 
-/// Stock clients of this generation always say how long their header is;
-/// anything else that happens to have the one bit set is payload.
+/// Returns true when `flags` announce an extended header. Clients of iperf 2.1
+/// always give the header's length; flags without it are payload.
 fn is_extended(flags: u32) -> bool {
     let length = (flags & 0x1fe) >> 1;
     flags & EXTEND != 0 && flags & LENGTH_GIVEN != 0 && length as usize >= CLIENT_LEN
 }
 
-/// Whether a whole header of this major version is there; payload seldom says so.
+/// Returns true for a complete header with this major version. Payload rarely
+/// passes both checks.
 fn is_header(bytes: &[u8]) -> bool {
     bytes.len() >= CLIENT_LEN
         && word(bytes, 0).is_some_and(is_extended)
         && word(bytes, 9).is_some_and(|version| version >> 16 == VERSION[0] >> 16)
 }
 
-/// Bytes as they are, times as negative hundredths of a second.
+/// Encodes an amount: bytes as a positive number, a time as a negative number of
+/// hundredths of a second.
 fn amount_on_wire(amount: Amount) -> u32 {
     match amount {
         Amount::Bytes(bytes) => i32::try_from(bytes).unwrap_or(i32::MAX) as u32,
@@ -192,14 +194,14 @@ fn amount_from_wire(word: u32) -> Amount {
     if amount < 0 {
         Amount::Time(Duration::from_millis(u64::from(amount.unsigned_abs()) * 10))
     } else if amount == i32::MAX {
-        // The field holds no more: the stream is at least as long.
+        // The largest value of the field means at least that many bytes.
         Amount::Bytes(u64::MAX)
     } else {
         Amount::Bytes(u64::from(amount.unsigned_abs()))
     }
 }
 
-/// The answer to a client that [wants it](ClientHeader::wants_ack).
+/// Returns the answer to a client that [waits for it](ClientHeader::wants_ack).
 pub fn acknowledgement() -> [u8; ACK_LEN] {
     let mut bytes = [0; ACK_LEN];
     put(
@@ -212,14 +214,14 @@ pub fn acknowledgement() -> [u8; ACK_LEN] {
 /// The header of every datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatagramHeader {
-    /// The datagram's number, from 1; negative for the last one.
+    /// Sequence number, from 1; negative for the last datagram.
     pub id: i64,
-    /// The sender's clock when it was sent, since the epoch.
+    /// Send time on the sender's clock, since the Unix epoch.
     pub sent: Duration,
 }
 
 impl DatagramHeader {
-    /// Writes the header at the front of a datagram.
+    /// Writes the header at the start of a datagram.
     pub fn write(&self, buffer: &mut [u8; DATAGRAM_LEN]) {
         let id = self.id as u64;
         put(
@@ -233,18 +235,18 @@ impl DatagramHeader {
         );
     }
 
-    /// Reads the header; `None` when the datagram is too short for one.
+    /// Parses the header; `None` when the datagram is too short for one.
     ///
-    /// Only a client's flags say that the upper half of the number is there. A
-    /// reversed stream and older peers carry none, and some fill its place with
-    /// anything; their numbers are taken to have 32 bits.
+    /// Sequence numbers have 64 bits only if the flags of a client's header say
+    /// so. Datagrams of a reversed stream and of older peers have no such flags
+    /// and may hold anything in the upper half: their numbers have 32 bits.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let low = word(bytes, 0)?;
         let seconds = word(bytes, 1)?;
         let microseconds = word(bytes, 2)?;
-        let wishes = bytes.get(DATAGRAM_LEN..).filter(|wishes| is_header(wishes));
-        let wide = wishes
-            .and_then(|wishes| word(wishes, 0))
+        let client_header = bytes.get(DATAGRAM_LEN..).filter(|rest| is_header(rest));
+        let wide = client_header
+            .and_then(|header| word(header, 0))
             .is_some_and(|flags| flags & SEQNO_64 != 0);
         let id = match word(bytes, 3).filter(|_| wide) {
             Some(high) => (u64::from(high) << 32 | u64::from(low)) as i64,
@@ -257,13 +259,13 @@ impl DatagramHeader {
     }
 }
 
-/// The wishes in a datagram; `None` when it carries none.
+/// Parses the client's header of a datagram; `None` when it has none.
 pub fn client_header_of_datagram(datagram: &[u8]) -> Option<ClientHeader> {
     ClientHeader::parse(datagram.get(DATAGRAM_LEN..)?)
 }
 
-/// Writes what the server measured, as the answer to the last datagram.
-pub fn write_report(whole: &Span) -> [u8; REPORT_LEN] {
+/// Encodes the server's report, which answers the last datagram.
+pub fn report_bytes(whole: &Span) -> [u8; REPORT_LEN] {
     let mut bytes = [0; REPORT_LEN];
     let loss = &whole.loss;
     let small = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
@@ -285,7 +287,7 @@ pub fn write_report(whole: &Span) -> [u8; REPORT_LEN] {
     bytes
 }
 
-/// Reads a server's report; `None` when this is none.
+/// Parses a server's report; `None` when the datagram is not a report.
 pub fn parse_report(datagram: &[u8]) -> Option<Span> {
     let report = datagram.get(DATAGRAM_LEN..)?;
     if word(report, 0)? & REPORT == 0 {
@@ -302,7 +304,7 @@ pub fn parse_report(datagram: &[u8]) -> Option<Span> {
         start: Duration::ZERO,
         end: time(3)?,
         bytes: u64::from(word(report, 1)?) << 32 | u64::from(word(report, 2)?),
-        loss: super::tally::Loss {
+        loss: super::tally::DatagramLoss {
             lost: u64::from(word(report, 5)?),
             total: u64::from(word(report, 7)?),
             out_of_order: u64::from(word(report, 6)?),

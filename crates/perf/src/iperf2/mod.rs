@@ -1,10 +1,11 @@
-//! iperf 2.1.8, both roles: the same bytes on the wire and the same text.
+//! iperf 2.1.8, client and server: the same bytes on the wire and the same output.
 //!
-//! Rule: each file knows one thing. `options` says what is wanted, `header`
-//! how it looks on the wire, `text` how it looks on the screen, `tally` what
-//! was counted; `traffic` moves bytes, `reporter` prints, `client` and `server`
-//! bring them together. Dual tests (`-d`, `-r`, `--full-duplex`) are not
-//! implemented; a client that asks for one is served in its forward direction.
+//! Rule: each file has one task. `options` describes a test, `header` is the
+//! wire format, `text` formats lines, `tally` counts, `pacer` spaces writes,
+//! `traffic` sends and receives, `reporter` prints; `client`, `server` and
+//! `server_udp` run tests with them. Dual tests (`-d`, `-r`, `--full-duplex`)
+//! are not implemented; a client that requests one is served in its forward
+//! direction only.
 
 mod client;
 pub mod header;
@@ -17,22 +18,29 @@ pub mod tally;
 pub mod text;
 mod traffic;
 
-use std::{fmt, io};
+use std::{fmt, io, net::SocketAddr};
 
 pub use client::run_client;
 pub use options::{Amount, ClientOptions, DEFAULT_PORT, Rate, ServerOptions};
 pub use reporter::{Screen, StreamResult, Summary};
 pub use server::run_server;
 
-/// Why a test could not be done.
+/// Reason for which a test did not run.
 #[derive(Debug)]
 pub enum Failure {
-    /// The options contradict each other, or ask for what iperf cannot do.
+    /// The options contradict each other or are not supported by iperf.
     Usage(String),
-    /// The stack refused; the text says what was tried.
+    /// A socket call failed; the text names the call.
     Sockets(String, io::Error),
-    /// The test's lines could not be written.
+    /// The output could not be written.
     Output(io::Error),
+}
+
+impl Failure {
+    /// A server could not open its socket on `local`.
+    fn bind(local: SocketAddr, error: io::Error) -> Self {
+        Self::Sockets(format!("listener bind failed on {local}"), error)
+    }
 }
 
 impl fmt::Display for Failure {

@@ -1,71 +1,71 @@
-//! What an iperf test is asked to do, and how its quantities are written.
+//! The options of an iperf test, and the parser of their quantities.
 //!
-//! Rule: a suffix means what it means to stock iperf: `k m g` are powers of
-//! 1000, `K M G` are powers of 1024, for rates too (`-b 810M` is 849 Mbit/s).
-//! Flags themselves are parsed elsewhere.
+//! Rule: suffixes mean the same as in stock iperf: `k m g` are powers of 1000,
+//! `K M G` are powers of 1024, for rates too (`-b 810M` is 849 Mbit/s). The flags
+//! themselves are parsed by the command line of `fullpipe-cli`.
 
 use std::{net::SocketAddr, time::Duration};
 
-/// The port of iperf 2.
+/// Default port of iperf 2.
 pub const DEFAULT_PORT: u16 = 5001;
-/// Bytes of one TCP write or read when `-l` is absent.
+/// Bytes of one TCP write or read without `-l`.
 pub const TCP_LENGTH: usize = 128 * 1024;
-/// Bytes of one datagram when `-l` is absent.
+/// Bytes of one datagram without `-l`.
 pub const UDP_LENGTH: usize = 1470;
-/// The rate of a UDP test when `-b` is absent, in bit/s.
+/// Rate of a UDP test without `-b`, in bit/s.
 pub const UDP_RATE: u64 = 1024 * 1024;
-/// Silence after the end of a TCP test for which a peer is given up.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+/// Silence of the peer after the end of a TCP test that aborts the test.
+pub const SILENCE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// When a test is over.
+/// Length of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// After this long (`-t`).
+    /// Time (`-t`).
     Time(Duration),
-    /// After this many bytes (`-n`).
+    /// Bytes of payload for each stream (`-n`).
     Bytes(u64),
 }
 
-/// How fast to send (`-b`).
+/// Rate limit of a stream (`-b`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rate {
-    /// Bits of payload in a second.
+    /// Bits of payload per second.
     Bits(u64),
-    /// Writes or datagrams in a second.
+    /// Writes or datagrams per second.
     Packets(u64),
 }
 
-/// A client's test.
+/// Options of a client's test.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
-    /// The server.
+    /// Address and port of the server.
     pub remote: SocketAddr,
-    /// The server as the user wrote it.
+    /// Name or address of the server as the user wrote it.
     pub host: String,
     /// UDP instead of TCP (`-u`).
     pub udp: bool,
-    /// When the test is over.
+    /// Length of the test.
     pub amount: Amount,
     /// Time between reports (`-i`).
     pub interval: Option<Duration>,
     /// Bytes of a write or a datagram (`-l`).
     pub length: Option<usize>,
-    /// How fast each stream sends (`-b`).
+    /// Rate limit of each stream (`-b`).
     pub rate: Option<Rate>,
     /// Bytes of socket buffer (`-w`).
     pub window: Option<u32>,
-    /// Streams side by side (`-P`).
+    /// Parallel streams (`-P`).
     pub parallel: u32,
     /// The server sends, the client receives (`-R`).
     pub reverse: bool,
-    /// Send small segments at once (`-N`).
+    /// Disables the Nagle algorithm (`-N`).
     pub no_delay: bool,
-    /// Silence of the server after the end of a TCP test for which it is given up.
-    pub patience: Duration,
+    /// Silence of the server after the end of a TCP test that aborts the test.
+    pub silence_timeout: Duration,
 }
 
 impl ClientOptions {
-    /// A TCP test of ten seconds with one stream, as `iperf -c` does it.
+    /// Returns the test of `iperf -c`: TCP, ten seconds, one stream.
     pub fn new(remote: SocketAddr) -> Self {
         Self {
             remote,
@@ -79,40 +79,40 @@ impl ClientOptions {
             parallel: 1,
             reverse: false,
             no_delay: false,
-            patience: PATIENCE,
+            silence_timeout: SILENCE_TIMEOUT,
         }
     }
 
-    /// Bytes of a write or a datagram.
+    /// Returns the bytes of a write or a datagram: `length`, or the default.
     pub fn write_length(&self) -> usize {
         self.length
             .unwrap_or(if self.udp { UDP_LENGTH } else { TCP_LENGTH })
     }
 }
 
-/// A server that waits for tests.
+/// Options of a server.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// The address and port to wait on.
+    /// Address and port to listen on.
     pub local: SocketAddr,
     /// UDP instead of TCP (`-u`).
     pub udp: bool,
     /// Time between reports (`-i`).
     pub interval: Option<Duration>,
-    /// How long to serve (`-t`); `None` until stopped.
+    /// Time after which the server ends (`-t`); `None` to serve until stopped.
     pub time: Option<Duration>,
-    /// Bytes of a read (`-l`). Datagrams larger than that are counted whole.
+    /// Bytes of a TCP read (`-l`). Datagrams are counted whole at any size.
     pub length: Option<usize>,
     /// Bytes of socket buffer (`-w`).
     pub window: Option<u32>,
-    /// End after this many connections or UDP tests (`-P`).
+    /// Number of connections or UDP tests after which the server ends (`-P`).
     pub connections: Option<u32>,
-    /// Silence of a client after the end of a TCP test for which it is given up.
-    pub patience: Duration,
+    /// Silence of a client after the end of a TCP test that aborts the test.
+    pub silence_timeout: Duration,
 }
 
 impl ServerOptions {
-    /// A TCP server on `local` that serves until stopped, as `iperf -s` does.
+    /// Returns the server of `iperf -s`: TCP on `local`, until stopped.
     pub fn new(local: SocketAddr) -> Self {
         Self {
             local,
@@ -122,12 +122,12 @@ impl ServerOptions {
             length: None,
             window: None,
             connections: None,
-            patience: PATIENCE,
+            silence_timeout: SILENCE_TIMEOUT,
         }
     }
 }
 
-/// The factor that a suffix stands for.
+/// Returns the factor of a suffix.
 fn factor(suffix: u8) -> Option<f64> {
     Some(match suffix {
         b'k' => 1e3,
@@ -140,20 +140,20 @@ fn factor(suffix: u8) -> Option<f64> {
     })
 }
 
-/// Reads a number of bytes: `64000`, `16K`, `1.5M`.
+/// Parses a number of bytes: `64000`, `16K`, `1.5M`.
 ///
 /// # Errors
-/// One clear line when `text` is no such number.
+/// A message of one line when `text` is not a size.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     quantity(text).ok_or_else(|| {
-        format!("'{text}' is no size: write a number, with K, M or G (1024) or k, m or g (1000)")
+        format!("'{text}' is not a size: write a number, with K, M or G (1024) or k, m or g (1000)")
     })
 }
 
-/// Reads a rate: `810M` in bit/s, `2000pps` in packets a second.
+/// Parses a rate: `810M` in bit/s, `2000pps` in packets per second.
 ///
 /// # Errors
-/// One clear line when `text` is no such rate, or is zero.
+/// A message of one line when `text` is not a rate, or is zero.
 pub fn parse_rate(text: &str) -> Result<Rate, String> {
     let rate = match text.strip_suffix("pps") {
         Some(packets) => quantity(packets.trim_end()).map(Rate::Packets),
@@ -163,21 +163,21 @@ pub fn parse_rate(text: &str) -> Result<Rate, String> {
         Some(Rate::Bits(0) | Rate::Packets(0)) => Err("a rate of 0 would never send".into()),
         Some(rate) => Ok(rate),
         None => Err(format!(
-            "'{text}' is no rate: write bits a second, with K, M or G (1024) or k, m or g (1000), or a number followed by pps"
+            "'{text}' is not a rate: write bits per second, with K, M or G (1024) or k, m or g (1000), or a number followed by pps"
         )),
     }
 }
 
-/// Reads seconds: `10`, `0.5`.
+/// Parses a time in seconds: `10`, `0.5`.
 ///
 /// # Errors
-/// One clear line when `text` is no time, or is not above zero.
+/// A message of one line when `text` is not a time above zero.
 pub fn parse_seconds(text: &str) -> Result<Duration, String> {
     text.parse()
         .ok()
         .filter(|seconds| *seconds > 0.0)
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-        .ok_or_else(|| format!("'{text}' is no time: write seconds, above 0"))
+        .ok_or_else(|| format!("'{text}' is not a time: write seconds, above 0"))
 }
 
 fn quantity(text: &str) -> Option<u64> {
@@ -192,7 +192,7 @@ fn quantity(text: &str) -> Option<u64> {
         return None;
     }
     let value = number.parse::<f64>().ok()? * factor;
-    // Beyond 2^53 a float no longer counts bytes one by one; no test is that long.
+    // From 2^53 on, an f64 cannot represent every number of bytes.
     (value < 9e15).then_some(value as u64)
 }
 

@@ -1,9 +1,9 @@
-//! When the next write is due.
+//! The spacing of a stream's writes at a requested rate (`-b`).
 //!
-//! Rule: writes are spaced by their own size at the rate asked for. A sender
-//! that was held up catches up, but gently: [`BURST`] worth at once, and from
-//! there a third faster than asked, because a longer burst would only overflow
-//! the queues in its way. It sleeps; it never spins.
+//! Rule: the gap after a write is its size divided by the rate. A sender that is
+//! late catches up: it sends [`BURST`] worth of data at once and then a third
+//! faster than requested, because a longer burst would overflow queues on the
+//! path. The pacer sleeps between writes; it does not spin.
 
 use std::{
     thread,
@@ -13,25 +13,27 @@ use std::{
 use super::options::Rate;
 use crate::stop::POLL;
 
-/// How much of what it missed a sender may send at once.
+/// Longest backlog, in time at the requested rate, that a late sender sends at
+/// once.
 const BURST: Duration = Duration::from_millis(1);
-/// The spacing while catching up, as a share of the ordinary one.
-const HURRY: f64 = 0.75;
-/// What a sender missed longer ago than this is missed for good.
-const FORGIVEN: Duration = Duration::from_secs(1);
+/// Gap between writes of a late sender, as a share of the ordinary gap.
+const CATCH_UP_SPACING: f64 = 0.75;
+/// Longest lag that a sender makes up for; an older one is dropped.
+const LAG_MAX: Duration = Duration::from_secs(1);
 
-/// The spacing of one stream's writes.
+/// Times of one stream's writes.
 #[derive(Debug)]
-pub struct Pacer {
+pub struct WritePacer {
     rate: Option<Rate>,
-    /// When the next write is due at the rate asked for.
+    /// Due time of the next write at the requested rate.
     due: Instant,
-    /// Not before this, however late we are.
+    /// Earliest time of the next write, even for a late sender.
     earliest: Instant,
 }
 
-impl Pacer {
-    /// Writes are due from `start` on, at `rate`; at any time when there is none.
+impl WritePacer {
+    /// Returns a pacer whose first write is due at `start`. Without a rate every
+    /// write is due at once.
     pub fn new(rate: Option<Rate>, start: Instant) -> Self {
         Self {
             rate,
@@ -40,8 +42,8 @@ impl Pacer {
         }
     }
 
-    /// Waits until the next write is due, but no longer than a
-    /// [stop](crate::stop::POLL) may go unnoticed. Returns whether it is due.
+    /// Waits until the next write is due, at most for [`POLL`]. Returns true when
+    /// it is due.
     pub fn wait(&self) -> bool {
         if self.rate.is_none() {
             return true;
@@ -54,7 +56,7 @@ impl Pacer {
         ahead <= POLL
     }
 
-    /// A write of `bytes` was made: the next is due a gap later.
+    /// Records a write of `bytes`: the next one is due a gap later.
     pub fn wrote(&mut self, bytes: usize) {
         if let Some(rate) = self.rate {
             self.advance(gap(rate, bytes), Instant::now());
@@ -63,12 +65,12 @@ impl Pacer {
 
     fn advance(&mut self, gap: Duration, now: Instant) {
         let at_least = |past: Duration| now.checked_sub(past).unwrap_or(now);
-        self.due = self.due.max(at_least(FORGIVEN)) + gap;
-        self.earliest = self.earliest.max(at_least(BURST)) + gap.mul_f64(HURRY);
+        self.due = self.due.max(at_least(LAG_MAX)) + gap;
+        self.earliest = self.earliest.max(at_least(BURST)) + gap.mul_f64(CATCH_UP_SPACING);
     }
 }
 
-/// The time that a write of `bytes` takes at `rate`.
+/// Returns the time that a write of `bytes` takes at `rate`.
 pub fn gap(rate: Rate, bytes: usize) -> Duration {
     let seconds = match rate {
         Rate::Bits(rate_bps) => bytes as f64 * 8.0 / rate_bps as f64,

@@ -1,8 +1,9 @@
-//! Which line is printed when.
+//! The thread that prints a test's results.
 //!
-//! Rule: one thread prints; those that move bytes only tell it what began and
-//! what ended. Intervals are counted from each stream's own start, and the sum
-//! follows when every live stream of the group has reported.
+//! Rule: only this thread prints while a test runs; the threads that send and
+//! receive notify it with [`ReportEvent`]s. Intervals are counted from each
+//! stream's own start. The sum of a group of streams is printed once every live
+//! stream of the group has reported its interval. Lines are formatted in `text`.
 
 use std::{
     collections::HashSet,
@@ -15,66 +16,89 @@ use std::{
 use super::{
     tally::{Span, Tally},
     text::{self, Label},
-    traffic::{Flow, Kind},
+    traffic::{Flow, StreamKind},
 };
-use crate::sockets::LimitTime;
+use crate::sockets::{LimitTime, Stream};
 
-/// Where lines go.
+/// The output of a test.
 pub struct Screen<'a> {
-    /// The test's lines.
+    /// Results.
     pub out: &'a mut (dyn Write + Send),
-    /// Complaints.
+    /// Errors and warnings.
     pub err: &'a mut (dyn Write + Send),
 }
 
-/// What a stack told of the limits of a stream.
+impl Screen<'_> {
+    /// Prints lines between two rules.
+    pub fn print_banner(&mut self, lines: &[String]) -> io::Result<()> {
+        writeln!(self.out, "{}", text::RULE)?;
+        for line in lines {
+            writeln!(self.out, "{line}")?;
+        }
+        writeln!(self.out, "{}", text::RULE)?;
+        self.out.flush()
+    }
+}
+
+/// The limits of a stream, as reported by its stack.
 #[derive(Clone, Debug)]
-pub enum LimitsTold {
-    /// A kind of socket that has none.
+pub enum ReportedLimits {
+    /// The socket is not a TCP socket and has no limits.
     None,
-    /// The stack does not tell.
+    /// The stack does not report limits.
     Unknown,
-    /// As `sender` or `receiver`, each limit and how long it held.
+    /// The role, `sender` or `receiver`, and the time of each limit.
     Times(&'static str, Vec<LimitTime>),
 }
 
-/// What those who move bytes tell the one that prints.
-pub enum Event {
-    /// A line that needs no arithmetic.
+impl ReportedLimits {
+    /// Reads the limits of `stream` as a receiver or as a sender.
+    pub fn of(stream: &impl Stream, received: bool) -> Self {
+        match stream.limits() {
+            None => Self::Unknown,
+            Some(limits) if received => Self::Times("receiver", limits.receiver),
+            Some(limits) => Self::Times("sender", limits.sender),
+        }
+    }
+}
+
+/// A message to the reporter from a thread that sends or receives.
+pub enum ReportEvent {
+    /// A complete line to print.
     Line(String),
-    /// A complaint.
-    Complaint(String),
-    /// A stream's first byte moves. The address tells which streams are one test.
+    /// An error message to print.
+    Error(String),
+    /// A stream has started. Streams of one peer address form a group.
     Started(Arc<Flow>, IpAddr),
-    /// A stream's last byte moved, so long after its start.
-    Ended(u32, Duration, LimitsTold),
-    /// What the server measured, or the number of tries without an answer.
+    /// The stream with this number has ended, at this time after its start.
+    Ended(u32, Duration, ReportedLimits),
+    /// The server's report of a stream, or the number of tries without an answer.
     Report(u32, Result<Span, u32>),
 }
 
-/// What one stream did.
+/// Result of one stream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StreamResult {
     /// The stream's number.
     pub id: u32,
-    /// What this side counted.
+    /// Bytes and losses that this side counted.
     pub span: Span,
     /// Datagrams sent, the last one included; 0 for TCP.
     pub datagrams_sent: u64,
-    /// What the server said it received.
+    /// The server's report of a UDP stream.
     pub server_report: Option<Span>,
 }
 
-/// What a test did, stream by stream, in the order in which they ended.
+/// Results of a test's streams, in the order in which they ended.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// The streams.
+    /// Result of each stream.
     pub streams: Vec<StreamResult>,
-    /// How many complaints were printed.
-    pub complaints: usize,
+    /// Number of errors and warnings printed.
+    pub errors: usize,
 }
 
-struct Live {
+struct LiveStream {
     flow: Arc<Flow>,
     group: IpAddr,
     reported: Tally,
@@ -87,18 +111,18 @@ struct Group {
     interval: Span,
     interval_reports: HashSet<u32>,
     whole: Option<Span>,
-    kind: Kind,
+    kind: StreamKind,
     datagrams_sent: u64,
     limits: Vec<LimitTime>,
     limits_role: Option<&'static str>,
     limits_unknown: bool,
 }
 
-/// Prints a test.
+/// Prints the results of a test.
 pub struct Reporter<'a, 'b> {
     screen: &'a mut Screen<'b>,
     interval: Option<Duration>,
-    live: Vec<Live>,
+    live: Vec<LiveStream>,
     groups: Vec<Group>,
     headings: HashSet<&'static str>,
     summary: Summary,
@@ -111,11 +135,12 @@ fn label(flow: &Flow) -> Label {
     }
 }
 
-/// An interval's remainder below this share of it is not worth a line.
+/// Shortest remainder of an interval that gets its own line, as a share of the
+/// interval.
 const REMAINDER: f64 = 0.05;
 
 impl<'a, 'b> Reporter<'a, 'b> {
-    /// A reporter that prints every `interval`, or only at the end.
+    /// Returns a reporter that prints every `interval`, or only at the end.
     pub fn new(screen: &'a mut Screen<'b>, interval: Option<Duration>) -> Self {
         Self {
             screen,
@@ -127,11 +152,11 @@ impl<'a, 'b> Reporter<'a, 'b> {
         }
     }
 
-    /// Prints until nobody can tell anything more.
+    /// Prints until all senders of `events` are dropped.
     ///
     /// # Errors
     /// When a line cannot be written.
-    pub fn run(mut self, events: &mpsc::Receiver<Event>) -> io::Result<Summary> {
+    pub fn run(mut self, events: &mpsc::Receiver<ReportEvent>) -> io::Result<Summary> {
         loop {
             let wait = self
                 .next_boundary()
@@ -155,10 +180,10 @@ impl<'a, 'b> Reporter<'a, 'b> {
         writeln!(self.screen.out, "{line}")
     }
 
-    fn heading(&mut self, kind: Kind) -> io::Result<()> {
+    fn heading(&mut self, kind: StreamKind) -> io::Result<()> {
         let heading = match kind {
-            Kind::Bytes | Kind::DatagramsSent => text::HEADING,
-            Kind::DatagramsReceived => text::HEADING_LOSS,
+            StreamKind::Bytes | StreamKind::DatagramsSent => text::HEADING,
+            StreamKind::DatagramsReceived => text::HEADING_LOSS,
         };
         if self.headings.insert(heading) {
             self.line(heading)
@@ -167,19 +192,19 @@ impl<'a, 'b> Reporter<'a, 'b> {
         }
     }
 
-    fn on_event(&mut self, event: Event) -> io::Result<()> {
+    fn on_event(&mut self, event: ReportEvent) -> io::Result<()> {
         match event {
-            Event::Line(line) => self.line(&line),
-            Event::Complaint(line) => {
-                self.summary.complaints += 1;
+            ReportEvent::Line(line) => self.line(&line),
+            ReportEvent::Error(line) => {
+                self.summary.errors += 1;
                 writeln!(self.screen.err, "{line}")
             }
-            Event::Started(flow, group) => {
+            ReportEvent::Started(flow, group) => {
                 self.on_started(flow, group);
                 Ok(())
             }
-            Event::Ended(id, end, limits) => self.on_ended(id, end, limits),
-            Event::Report(id, report) => self.on_report(id, report),
+            ReportEvent::Ended(id, end, limits) => self.on_ended(id, end, limits),
+            ReportEvent::Report(id, report) => self.on_report(id, report),
         }
     }
 
@@ -202,7 +227,7 @@ impl<'a, 'b> Reporter<'a, 'b> {
                 limits_unknown: false,
             }),
         }
-        self.live.push(Live {
+        self.live.push(LiveStream {
             flow,
             group: key,
             reported: Tally::default(),
@@ -218,7 +243,7 @@ impl<'a, 'b> Reporter<'a, 'b> {
             .min()
     }
 
-    /// Prints what is due by now.
+    /// Prints the intervals that are due.
     fn on_boundary(&mut self) -> io::Result<()> {
         let Some(interval) = self.interval else {
             return Ok(());
@@ -252,11 +277,13 @@ impl<'a, 'b> Reporter<'a, 'b> {
         Ok(())
     }
 
-    fn print_span(&mut self, label: Label, kind: Kind, span: &Span) -> io::Result<()> {
+    fn print_span(&mut self, label: Label, kind: StreamKind, span: &Span) -> io::Result<()> {
         self.heading(kind)?;
         match kind {
-            Kind::Bytes | Kind::DatagramsSent => self.line(&text::transfer(label, span)),
-            Kind::DatagramsReceived => {
+            StreamKind::Bytes | StreamKind::DatagramsSent => {
+                self.line(&text::transfer(label, span))
+            }
+            StreamKind::DatagramsReceived => {
                 self.line(&text::transfer_with_loss(label, span))?;
                 if span.loss.out_of_order > 0 {
                     self.line(&text::out_of_order(label, span))
@@ -288,23 +315,23 @@ impl<'a, 'b> Reporter<'a, 'b> {
         Ok(())
     }
 
-    fn on_ended(&mut self, id: u32, end: Duration, limits: LimitsTold) -> io::Result<()> {
+    fn on_ended(&mut self, id: u32, end: Duration, limits: ReportedLimits) -> io::Result<()> {
         let Some(index) = self.live.iter().position(|live| live.flow.id == id) else {
             return Ok(());
         };
         let tally = self.live[index].flow.tally();
         self.print_remainder(index, tally, end)?;
-        let Live {
+        let LiveStream {
             flow, group: key, ..
         } = self.live.remove(index);
         let whole = tally.whole(end);
         self.print_span(label(&flow), flow.kind, &whole)?;
-        let datagrams_sent = if flow.kind == Kind::DatagramsSent {
+        let datagrams_sent = if flow.kind == StreamKind::DatagramsSent {
             tally.datagrams
         } else {
             0
         };
-        if flow.kind == Kind::DatagramsSent {
+        if flow.kind == StreamKind::DatagramsSent {
             self.line(&text::sent(label(&flow), datagrams_sent))?;
         }
         self.summary.streams.push(StreamResult {
@@ -331,12 +358,12 @@ impl<'a, 'b> Reporter<'a, 'b> {
         self.print_group(&group)
     }
 
-    /// The part of an interval that a stream's end left over.
+    /// Prints the rest of the last interval of a stream that ended at `end`.
     fn print_remainder(&mut self, index: usize, tally: Tally, end: Duration) -> io::Result<()> {
         let Some(interval) = self.interval else {
             return Ok(());
         };
-        // The stream may have ended after boundaries that are not printed yet.
+        // Intervals before the stream's end may not be printed yet.
         while self.live[index].reported_at + interval < end {
             let at = self.live[index].reported_at + interval;
             self.print_interval(index, tally, at)?;
@@ -354,7 +381,7 @@ impl<'a, 'b> Reporter<'a, 'b> {
     fn print_group(&mut self, group: &Group) -> io::Result<()> {
         if let (2.., Some(whole)) = (group.streams, &group.whole) {
             self.print_span(Label::Sum, group.kind, whole)?;
-            if group.kind == Kind::DatagramsSent {
+            if group.kind == StreamKind::DatagramsSent {
                 self.line(&text::sent_in_all(group.streams, group.datagrams_sent))?;
             }
         }
@@ -370,7 +397,7 @@ impl<'a, 'b> Reporter<'a, 'b> {
         match report {
             Ok(span) => {
                 self.line(&text::server_report(label))?;
-                self.print_span(label, Kind::DatagramsReceived, &span)?;
+                self.print_span(label, StreamKind::DatagramsReceived, &span)?;
                 if let Some(stream) = self
                     .summary
                     .streams
@@ -382,7 +409,7 @@ impl<'a, 'b> Reporter<'a, 'b> {
                 Ok(())
             }
             Err(tries) => {
-                self.summary.complaints += 1;
+                self.summary.errors += 1;
                 writeln!(
                     self.screen.err,
                     "{}",
@@ -394,11 +421,11 @@ impl<'a, 'b> Reporter<'a, 'b> {
 }
 
 impl Group {
-    fn add_limits(&mut self, told: LimitsTold) {
-        match told {
-            LimitsTold::None => {}
-            LimitsTold::Unknown => self.limits_unknown = true,
-            LimitsTold::Times(role, times) => {
+    fn add_limits(&mut self, limits: ReportedLimits) {
+        match limits {
+            ReportedLimits::None => {}
+            ReportedLimits::Unknown => self.limits_unknown = true,
+            ReportedLimits::Times(role, times) => {
                 self.limits_role = Some(role);
                 for limit in times {
                     match self.limits.iter_mut().find(|sum| sum.name == limit.name) {

@@ -1,7 +1,8 @@
-//! The server: whoever connects is served as its header wishes.
+//! The iperf server, and its TCP connections: one thread for each.
 //!
-//! Rule: a peer is never trusted to send a header, to end, or to be alone. The
-//! TCP side is here, one thread a connection; datagrams are in `server_udp`.
+//! Rule: a client may send no header, fall silent or connect while others are
+//! served. A client's header selects the direction, the length and the rate of
+//! its test. UDP is in `server_udp`.
 
 use std::{
     io,
@@ -13,28 +14,28 @@ use std::{
 
 use super::{
     Failure,
-    client::{limits_told, print_banner},
     header::{self, CLIENT_LEN, ClientHeader},
     options::{ServerOptions, TCP_LENGTH},
-    pacer::Pacer,
-    reporter::{Event, Reporter, Screen, Summary},
+    pacer::WritePacer,
+    reporter::{ReportEvent, ReportedLimits, Reporter, Screen, Summary},
     server_udp,
     text::{self, Label},
-    traffic::{self, Expected, Flow, Kind, Sending, Until},
+    traffic::{self, ExpectedEnd, Flow, SendPlan, StopCondition, StreamKind},
 };
 use crate::{
     Stop,
-    sockets::{Listener, SocketOptions, Sockets, Stream, is_idle},
+    sockets::{SocketOptions, Sockets, Stream, StreamListener, would_block},
 };
 
-/// Most bytes of one write that a client may ask for.
+/// Largest write that a client may request, in bytes.
 const LENGTH_MAX: usize = 16 << 20;
 
-/// Serves until stopped, until the time is over, or until as many clients as
-/// wanted were served; prints their tests.
+/// Serves clients and prints their results, until `stop` is raised,
+/// [`ServerOptions::time`] is over or [`ServerOptions::connections`] were served.
 ///
 /// # Errors
-/// See [`Failure`]. What goes wrong with one client is printed as a complaint.
+/// See [`Failure`]. An error of one client is printed and counted in
+/// [`Summary::errors`].
 pub fn run_server<S: Sockets>(
     sockets: &S,
     options: &ServerOptions,
@@ -52,7 +53,7 @@ pub fn run_server<S: Sockets>(
         ));
     }
     let deadline = options.time.map(|time| Instant::now() + time);
-    let until = Until {
+    let until = StopCondition {
         stop: stop.clone(),
         deadline,
     };
@@ -71,36 +72,36 @@ fn run_tcp<S: Sockets>(
     sockets: &S,
     options: &ServerOptions,
     socket_options: &SocketOptions,
-    until: &Until,
+    until: &StopCondition,
     screen: &mut Screen<'_>,
 ) -> Result<Summary, Failure> {
-    let refused =
-        |error| Failure::Sockets(format!("listener bind failed on {}", options.local), error);
+    let refused = |error| Failure::bind(options.local, error);
     let listener = sockets
         .listen(options.local, socket_options)
         .map_err(refused)?;
     let port = listener.local_addr().map_err(refused)?.port();
     let size = listener.receive_buffer().map_err(refused)?;
     let lines = [
-        format!("Server listening on TCP port {port}"),
+        text::listening("TCP", port),
         text::buffer_size("TCP window size", size, options.window),
     ];
-    print_banner(screen, &lines).map_err(Failure::Output)?;
+    screen.print_banner(&lines).map_err(Failure::Output)?;
 
-    let (tell, events) = mpsc::channel();
+    let (reporter, events) = mpsc::channel();
     thread::scope(|scope| {
         scope.spawn(move || {
             let mut id = 0;
-            while !until.over() && options.connections.is_none_or(|wanted| id < wanted) {
+            while !until.is_met() && options.connections.is_none_or(|wanted| id < wanted) {
                 match listener.accept() {
                     Ok(stream) => {
                         id += 1;
-                        let tell = tell.clone();
-                        scope.spawn(move || serve(&stream, id, options, until, &tell));
+                        let reporter = reporter.clone();
+                        scope.spawn(move || serve(&stream, id, options, until, &reporter));
                     }
-                    Err(error) if is_idle(&error) => {}
+                    Err(error) if would_block(&error) => {}
                     Err(error) => {
-                        let _ = tell.send(Event::Complaint(format!("accept failed: {error}")));
+                        let _ =
+                            reporter.send(ReportEvent::Error(format!("accept failed: {error}")));
                         break;
                     }
                 }
@@ -116,49 +117,49 @@ fn serve(
     stream: &impl Stream,
     id: u32,
     options: &ServerOptions,
-    until: &Until,
-    tell: &mpsc::Sender<Event>,
+    until: &StopCondition,
+    reporter: &mpsc::Sender<ReportEvent>,
 ) {
     let served = stream
         .peer_addr()
         .and_then(|peer| Ok((stream.local_addr()?, peer)))
         .and_then(|(local, peer)| {
-            Client {
+            Connection {
                 stream,
                 id,
                 local,
                 peer,
                 options,
                 until,
-                tell,
+                reporter,
             }
             .serve()
         });
     if let Err(error) = served {
-        let _ = tell.send(Event::Complaint(format!("[{id:>3}] {error}")));
+        let _ = reporter.send(ReportEvent::Error(format!("[{id:>3}] {error}")));
     }
 }
 
 /// One connection being served.
-struct Client<'a, S: Stream> {
+struct Connection<'a, S: Stream> {
     stream: &'a S,
     id: u32,
     local: SocketAddr,
     peer: SocketAddr,
     options: &'a ServerOptions,
-    until: &'a Until,
-    tell: &'a mpsc::Sender<Event>,
+    until: &'a StopCondition,
+    reporter: &'a mpsc::Sender<ReportEvent>,
 }
 
-impl<S: Stream> Client<'_, S> {
+impl<S: Stream> Connection<'_, S> {
     fn serve(&self) -> io::Result<()> {
         let mut head = Vec::with_capacity(CLIENT_LEN);
         let ended = self.read_head(&mut head)?;
         let header = ClientHeader::parse(&head);
         let reverse = header.is_some_and(|header| header.reverse);
         let flow = self.start(reverse);
-        if header.is_some_and(|header| header.wants_call) {
-            self.tell(Event::Complaint(format!(
+        if header.is_some_and(|header| header.wants_dual_test) {
+            self.report(ReportEvent::Error(format!(
                 "[{:>3}] the client waits to be called back (-d, -r), which is not implemented",
                 self.id
             )));
@@ -177,10 +178,10 @@ impl<S: Stream> Client<'_, S> {
                 }
             }
         };
-        self.tell(Event::Ended(
+        self.report(ReportEvent::Ended(
             self.id,
             flow.start.elapsed(),
-            limits_told(self.stream, !reverse),
+            ReportedLimits::of(self.stream, !reverse),
         ));
         let named = |what: &str, error: io::Error| {
             io::Error::new(error.kind(), format!("{what} failed: {error}"))
@@ -189,28 +190,28 @@ impl<S: Stream> Client<'_, S> {
             return done.map_err(|error| named("read", error));
         }
         done.map_err(|error| named("write", error))?;
-        traffic::drain(self.stream, self.options.patience, self.until)
+        traffic::drain(self.stream, self.options.silence_timeout, self.until)
             .map_err(|error| named("close", error))
     }
 
-    fn tell(&self, event: Event) {
-        // The reporter ends only after all who could tell it something.
-        let _ = self.tell.send(event);
+    fn report(&self, event: ReportEvent) {
+        // It cannot fail: the reporter outlives every sender.
+        let _ = self.reporter.send(event);
     }
 
-    /// Reads just enough to know whether there is a header, and then all of it.
-    /// Returns whether the stream ended there.
+    /// Reads the client's header into `head`, or the first bytes of a stream that
+    /// has none. Returns true when the stream ended first.
     fn read_head(&self, head: &mut Vec<u8>) -> io::Result<bool> {
         let mut buffer = [0; CLIENT_LEN];
-        while !self.until.over() {
-            let missing = ClientHeader::needed(head).saturating_sub(head.len());
+        while !self.until.is_met() {
+            let missing = ClientHeader::bytes_needed(head).saturating_sub(head.len());
             if missing == 0 {
                 return Ok(false);
             }
             match self.stream.read(&mut buffer[..missing]) {
                 Ok(0) => return Ok(true),
                 Ok(read) => head.extend_from_slice(&buffer[..read]),
-                Err(error) if is_idle(&error) => {}
+                Err(error) if would_block(&error) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -218,29 +219,29 @@ impl<S: Stream> Client<'_, S> {
     }
 
     fn start(&self, reverse: bool) -> Arc<Flow> {
-        let flow = Arc::new(Flow::new(self.id, Kind::Bytes, false, Instant::now()));
+        let flow = Arc::new(Flow::new(self.id, StreamKind::Bytes, false, Instant::now()));
         let label = Label::Stream {
             id: self.id,
             reverse: false,
         };
         let notes: &[&str] = if reverse { &["reverse"] } else { &[] };
-        let opening = self.stream.opening();
-        self.tell(Event::Line(text::connected(
+        let handshake = self.stream.handshake_info();
+        self.report(ReportEvent::Line(text::connected(
             label,
             self.local,
             self.peer,
             notes,
-            opening.as_ref(),
+            handshake.as_ref(),
         )));
-        self.tell(Event::Started(Arc::clone(&flow), self.peer.ip()));
+        self.report(ReportEvent::Started(Arc::clone(&flow), self.peer.ip()));
         flow
     }
 
     fn receive(&self, flow: &Flow, header: Option<&ClientHeader>) -> io::Result<()> {
         let length = self.options.length.unwrap_or(TCP_LENGTH);
-        let expected = header.map(|header| Expected {
+        let expected = header.map(|header| ExpectedEnd {
             amount: header.amount,
-            patience: self.options.patience,
+            silence_timeout: self.options.silence_timeout,
         });
         traffic::receive_stream(self.stream, flow, length, expected, self.until)
     }
@@ -250,11 +251,11 @@ impl<S: Stream> Client<'_, S> {
             0 => self.options.length.unwrap_or(TCP_LENGTH),
             length => (length as usize).min(LENGTH_MAX),
         };
-        let sending = Sending {
+        let plan = SendPlan {
             amount: header.amount,
-            pacer: Pacer::new(header.rate, flow.start),
+            pacer: WritePacer::new(header.rate, flow.start),
             length,
         };
-        traffic::send_stream(self.stream, flow, None, sending, self.until)
+        traffic::send_stream(self.stream, flow, None, plan, self.until)
     }
 }

@@ -1,9 +1,10 @@
-//! The server's datagrams: all clients share one socket and are told apart by
-//! their address.
+//! The UDP side of the iperf server: all clients share one socket and are
+//! distinguished by their address.
 //!
-//! Rule: one thread reads. A client is known from its first datagram until
-//! [`REMEMBERED`] after its last, so that a last datagram sent again is answered
-//! again and starts nothing. A client that just falls silent has ended.
+//! Rule: one thread reads. The state of a client is kept from its first datagram
+//! until [`FORGET_AFTER`] its last one, so that a retransmitted last datagram is
+//! answered again and does not start a test. The test of a client that has been
+//! silent for [`SILENCE`] is over. Reversed tests send from a thread each.
 
 use std::{
     collections::HashMap,
@@ -15,35 +16,36 @@ use std::{
 
 use super::{
     Failure,
-    client::print_banner,
     header::{self, ClientHeader, DatagramHeader, REPORT_LEN},
     options::{Rate, ServerOptions, UDP_LENGTH, UDP_RATE},
-    pacer::Pacer,
-    reporter::{Event, LimitsTold, Reporter, Screen, Summary},
+    pacer::WritePacer,
+    reporter::{ReportEvent, ReportedLimits, Reporter, Screen, Summary},
     text::{self, Label},
-    traffic::{self, Flow, Kind, Sending, Until},
+    traffic::{self, Flow, SendPlan, StopCondition, StreamKind},
 };
-use crate::sockets::{DatagramBatch, Datagrams, SocketOptions, Sockets, is_idle};
+use crate::sockets::{DatagramBatch, DatagramSocket, SocketOptions, Sockets, would_block};
 
-/// How long a client is answered after its last datagram.
-const REMEMBERED: Duration = Duration::from_secs(3);
-/// How long the socket stays open for clients that did not hear the answer,
-/// when nobody else will be served.
+/// Time after a client's last datagram for which its state is kept.
+const FORGET_AFTER: Duration = Duration::from_secs(3);
+/// Time for which the socket stays open after the last test, to answer a
+/// retransmitted last datagram again.
 const LINGER: Duration = Duration::from_millis(600);
-/// A client that sends nothing for so long has ended without saying so.
+/// Silence of a client after which its test is over.
 const SILENCE: Duration = Duration::from_secs(5);
-/// How often, and in what distance, the last datagram of a reversed test is sent.
-const LAST_TIMES: u32 = 3;
+/// Number of copies of the last datagram of a reversed test, which is not
+/// acknowledged.
+const LAST_COPIES: u32 = 3;
+/// Time between two of these copies.
 const LAST_GAP: Duration = Duration::from_millis(20);
 
-/// Datagrams received with one call.
+/// Largest number of datagrams received with one call.
 const BATCH: usize = 64;
 
-/// What a client is doing.
-enum State {
+/// State of a client's test.
+enum ClientState {
     Receiving {
         flow: Arc<Flow>,
-        heard: Instant,
+        last_arrival: Instant,
     },
     Reversed,
     Ended {
@@ -52,43 +54,42 @@ enum State {
     },
 }
 
-/// Serves datagrams; see [`run_server`](super::run_server).
+/// Serves UDP clients; see [`run_server`](super::run_server).
 pub fn run<S: Sockets>(
     sockets: &S,
     options: &ServerOptions,
     socket_options: &SocketOptions,
-    until: &Until,
+    until: &StopCondition,
     screen: &mut Screen<'_>,
 ) -> Result<Summary, Failure> {
-    let refused =
-        |error| Failure::Sockets(format!("listener bind failed on {}", options.local), error);
+    let refused = |error| Failure::bind(options.local, error);
     let socket = sockets
-        .datagrams(options.local, socket_options)
+        .datagram_socket(options.local, socket_options)
         .map_err(refused)?;
     let port = socket.local_addr().map_err(refused)?.port();
     let size = socket.receive_buffer().map_err(refused)?;
     let lines = [
-        format!("Server listening on UDP port {port}"),
+        text::listening("UDP", port),
         text::buffer_size("UDP buffer size", size, options.window),
     ];
-    print_banner(screen, &lines).map_err(Failure::Output)?;
+    screen.print_banner(&lines).map_err(Failure::Output)?;
 
-    let (tell, events) = mpsc::channel();
+    let (reporter, events) = mpsc::channel();
     let socket = &socket;
     thread::scope(|scope| {
         scope.spawn(move || {
-            Clients {
+            UdpServer {
                 socket,
-                towards: |peer| {
+                local_address_for: |peer| {
                     let ip = match options.local.ip() {
-                        ip if ip.is_unspecified() => sockets.local_towards(peer).ip(),
+                        ip if ip.is_unspecified() => sockets.source_address_for(peer).ip(),
                         ip => ip,
                     };
                     SocketAddr::new(ip, port)
                 },
                 options,
                 until,
-                tell,
+                reporter,
                 states: HashMap::new(),
                 served: 0,
             }
@@ -100,49 +101,53 @@ pub fn run<S: Sockets>(
     })
 }
 
-struct Clients<'scope, D, A> {
+struct UdpServer<'scope, D, A> {
     socket: &'scope D,
-    /// Our address as a client knows it.
-    towards: A,
+    /// Returns the server's address towards a client.
+    local_address_for: A,
     options: &'scope ServerOptions,
-    until: &'scope Until,
-    tell: mpsc::Sender<Event>,
-    states: HashMap<SocketAddr, State>,
+    until: &'scope StopCondition,
+    reporter: mpsc::Sender<ReportEvent>,
+    states: HashMap<SocketAddr, ClientState>,
     served: u32,
 }
 
-impl<'scope, D: Datagrams, A: Fn(SocketAddr) -> SocketAddr> Clients<'scope, D, A> {
+impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scope, D, A> {
     fn serve(mut self, scope: &'scope Scope<'scope, '_>) {
         let mut batch = DatagramBatch::new(BATCH);
-        let mut swept = Instant::now();
-        while !self.until.over() && !self.all_served() {
+        let mut last_expiry = Instant::now();
+        while !self.until.is_met() && !self.all_served() {
             match self.socket.receive_batch(&mut batch) {
                 Ok(()) => {
                     for (datagram, from) in batch.iter() {
                         self.on_datagram(datagram, from, scope);
                     }
                 }
-                Err(error) if is_idle(&error) => {}
+                Err(error) if would_block(&error) => {}
                 Err(error) => {
-                    self.tell(Event::Complaint(format!("read failed: {error}")));
+                    self.report(ReportEvent::Error(format!("read failed: {error}")));
                     break;
                 }
             }
-            if swept.elapsed() > crate::stop::POLL {
-                swept = Instant::now();
-                self.sweep(swept);
+            if last_expiry.elapsed() > crate::stop::POLL {
+                last_expiry = Instant::now();
+                self.expire(last_expiry);
             }
         }
         for state in std::mem::take(&mut self.states).into_values() {
-            if let State::Receiving { flow, heard } = state {
-                self.tell(Event::Ended(flow.id, heard - flow.start, LimitsTold::None));
+            if let ClientState::Receiving { flow, last_arrival } = state {
+                self.report(ReportEvent::Ended(
+                    flow.id,
+                    last_arrival - flow.start,
+                    ReportedLimits::None,
+                ));
             }
         }
     }
 
-    fn tell(&self, event: Event) {
-        // The reporter ends only after all who could tell it something.
-        let _ = self.tell.send(event);
+    fn report(&self, event: ReportEvent) {
+        // It cannot fail: the reporter outlives every sender.
+        let _ = self.reporter.send(event);
     }
 
     fn wants_more(&self) -> bool {
@@ -154,57 +159,57 @@ impl<'scope, D: Datagrams, A: Fn(SocketAddr) -> SocketAddr> Clients<'scope, D, A
     fn all_served(&self) -> bool {
         !self.wants_more()
             && self.states.values().all(|state| match state {
-                State::Receiving { .. } => false,
-                State::Reversed => true,
-                State::Ended { at, .. } => at.elapsed() > LINGER,
+                ClientState::Receiving { .. } => false,
+                ClientState::Reversed => true,
+                ClientState::Ended { at, .. } => at.elapsed() > LINGER,
             })
     }
 
-    /// Ends those who fell silent, forgets those who ended.
-    fn sweep(&mut self, now: Instant) {
+    /// Ends the tests of silent clients and forgets those that ended.
+    fn expire(&mut self, now: Instant) {
         let mut silent = Vec::new();
         self.states.retain(|_, state| match state {
-            State::Receiving { flow, heard } if now - *heard > SILENCE => {
-                silent.push((flow.id, *heard - flow.start));
+            ClientState::Receiving { flow, last_arrival } if now - *last_arrival > SILENCE => {
+                silent.push((flow.id, *last_arrival - flow.start));
                 false
             }
-            State::Ended { at, .. } => now - *at < REMEMBERED,
-            State::Receiving { .. } | State::Reversed => true,
+            ClientState::Ended { at, .. } => now - *at < FORGET_AFTER,
+            ClientState::Receiving { .. } | ClientState::Reversed => true,
         });
         for (id, end) in silent {
-            self.tell(Event::Ended(id, end, LimitsTold::None));
+            self.report(ReportEvent::Ended(id, end, ReportedLimits::None));
         }
     }
 
     fn on_datagram(&mut self, datagram: &[u8], from: SocketAddr, scope: &'scope Scope<'scope, '_>) {
         let id = DatagramHeader::parse(datagram).map_or(0, |header| header.id);
         match self.states.get_mut(&from) {
-            // A new test from the same port begins with number one.
-            Some(State::Ended { .. } | State::Reversed) if id == 1 => {
+            // A new test from the same port starts with number 1.
+            Some(ClientState::Ended { .. } | ClientState::Reversed) if id == 1 => {
                 self.begin(datagram, from, scope)
             }
             None if id >= 0 => self.begin(datagram, from, scope),
-            Some(State::Receiving { flow, heard }) => {
-                *heard = Instant::now();
+            Some(ClientState::Receiving { flow, last_arrival }) => {
+                *last_arrival = Instant::now();
                 let flow = Arc::clone(flow);
                 if traffic::count_datagram(&flow, datagram, traffic::wall_clock()) {
                     self.end(&flow, from);
                 }
             }
-            Some(State::Ended { report, .. }) => {
+            Some(ClientState::Ended { report, .. }) => {
                 if id < 0 {
-                    // Lost again, it will be asked for again.
+                    // If it is lost, the client sends its last datagram again.
                     let _ = self.socket.send_to(&report[..], from);
                 }
             }
-            Some(State::Reversed) | None => {}
+            Some(ClientState::Reversed) | None => {}
         }
     }
 
     fn begin(&mut self, datagram: &[u8], from: SocketAddr, scope: &'scope Scope<'scope, '_>) {
         let header = header::client_header_of_datagram(datagram);
         let reverse = header.filter(|header| header.reverse);
-        if reverse.is_some() && matches!(self.states.get(&from), Some(State::Reversed)) {
+        if reverse.is_some() && matches!(self.states.get(&from), Some(ClientState::Reversed)) {
             return;
         }
         if !self.wants_more() {
@@ -216,28 +221,28 @@ impl<'scope, D: Datagrams, A: Fn(SocketAddr) -> SocketAddr> Clients<'scope, D, A
             reverse: false,
         };
         let kind = if reverse.is_some() {
-            Kind::DatagramsSent
+            StreamKind::DatagramsSent
         } else {
-            Kind::DatagramsReceived
+            StreamKind::DatagramsReceived
         };
         let flow = Arc::new(Flow::new(self.served, kind, false, Instant::now()));
         let notes: &[&str] = if reverse.is_some() { &["reverse"] } else { &[] };
-        self.tell(Event::Line(text::connected(
+        self.report(ReportEvent::Line(text::connected(
             label,
-            (self.towards)(from),
+            (self.local_address_for)(from),
             from,
             notes,
             None,
         )));
-        self.tell(Event::Started(Arc::clone(&flow), from.ip()));
+        self.report(ReportEvent::Started(Arc::clone(&flow), from.ip()));
         match reverse {
             Some(header) => {
-                self.states.insert(from, State::Reversed);
-                let sender = Reversed {
+                self.states.insert(from, ClientState::Reversed);
+                let sender = ReversedSender {
                     socket: self.socket,
                     options: self.options,
                     until: self.until,
-                    tell: self.tell.clone(),
+                    reporter: self.reporter.clone(),
                 };
                 scope.spawn(move || sender.send(&header, from, &flow));
             }
@@ -245,8 +250,8 @@ impl<'scope, D: Datagrams, A: Fn(SocketAddr) -> SocketAddr> Clients<'scope, D, A
                 traffic::count_datagram(&flow, datagram, traffic::wall_clock());
                 self.states.insert(
                     from,
-                    State::Receiving {
-                        heard: flow.start,
+                    ClientState::Receiving {
+                        last_arrival: flow.start,
                         flow,
                     },
                 );
@@ -256,45 +261,44 @@ impl<'scope, D: Datagrams, A: Fn(SocketAddr) -> SocketAddr> Clients<'scope, D, A
 
     fn end(&mut self, flow: &Flow, from: SocketAddr) {
         let end = flow.start.elapsed();
-        let report = Box::new(header::write_report(&flow.tally().whole(end)));
-        // Lost, it will be asked for again.
+        let report = Box::new(header::report_bytes(&flow.tally().whole(end)));
+        // If it is lost, the client sends its last datagram again.
         let _ = self.socket.send_to(&report[..], from);
         self.states.insert(
             from,
-            State::Ended {
+            ClientState::Ended {
                 report,
                 at: Instant::now(),
             },
         );
-        self.tell(Event::Ended(flow.id, end, LimitsTold::None));
+        self.report(ReportEvent::Ended(flow.id, end, ReportedLimits::None));
     }
 }
 
-/// A client that is sent to.
-struct Reversed<'scope, D> {
+/// The sender of one reversed test.
+struct ReversedSender<'scope, D> {
     socket: &'scope D,
     options: &'scope ServerOptions,
-    until: &'scope Until,
-    tell: mpsc::Sender<Event>,
+    until: &'scope StopCondition,
+    reporter: mpsc::Sender<ReportEvent>,
 }
 
-impl<D: Datagrams> Reversed<'_, D> {
+impl<D: DatagramSocket> ReversedSender<'_, D> {
     fn send(self, header: &ClientHeader, to: SocketAddr, flow: &Flow) {
         let rate = header.rate.unwrap_or(Rate::Bits(UDP_RATE));
         let length = match header.length {
             0 => self.options.length.unwrap_or(UDP_LENGTH),
             length => length as usize,
         };
-        let sending = Sending {
+        let plan = SendPlan {
             amount: header.amount,
-            pacer: Pacer::new(Some(rate), flow.start),
+            pacer: WritePacer::new(Some(rate), flow.start),
             length: length.clamp(header::DATAGRAM_LEN, 65_507),
         };
-        let sent = traffic::send_datagrams(self.socket, to, flow, None, sending, self.until);
+        let sent = traffic::send_datagrams(self.socket, to, flow, None, plan, self.until);
         match sent {
             Ok(last) => {
-                // Nothing acknowledges it: it is said more than once.
-                for time in 0..LAST_TIMES {
+                for time in 0..LAST_COPIES {
                     if time > 0 {
                         thread::sleep(LAST_GAP);
                     }
@@ -302,16 +306,16 @@ impl<D: Datagrams> Reversed<'_, D> {
                 }
             }
             Err(error) => {
-                let _ = self.tell.send(Event::Complaint(format!(
+                let _ = self.reporter.send(ReportEvent::Error(format!(
                     "[{:>3}] write failed: {error}",
                     flow.id
                 )));
             }
         }
-        let _ = self.tell.send(Event::Ended(
+        let _ = self.reporter.send(ReportEvent::Ended(
             flow.id,
             flow.start.elapsed(),
-            LimitsTold::None,
+            ReportedLimits::None,
         ));
     }
 }

@@ -1,35 +1,35 @@
-//! What one stream moved: bytes, datagrams, what is missing of them, jitter.
+//! Counts of one stream: bytes, datagrams, losses and jitter.
 //!
-//! Rule: counting is arithmetic on values; clocks belong to the callers. A
-//! datagram is lost from the moment a later one arrives until it arrives
-//! itself, which makes it out of order instead (as iperf counts).
+//! Rule: nothing here reads a clock; times are arguments. A missing datagram
+//! counts as lost once a later one has arrived; if it arrives after all, it
+//! counts as out of order instead (as in iperf).
 
 use std::time::Duration;
 
-/// Datagrams that a receiver missed.
+/// Losses, reordering and jitter of received datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Loss {
-    /// Datagrams that never came.
+pub struct DatagramLoss {
+    /// Datagrams that did not arrive.
     pub lost: u64,
-    /// Datagrams that the sender numbered.
+    /// Datagrams that the sender has sent, by the highest sequence number.
     pub total: u64,
-    /// Datagrams that came after a later one.
+    /// Datagrams that arrived after a later one.
     pub out_of_order: u64,
     /// Smoothed difference of transit times (RFC 1889 §6.3.1).
     pub jitter: Duration,
 }
 
-/// What was moved between two moments of a stream.
+/// Counts of a stream between two moments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    /// Since the stream's start.
+    /// Begin, since the stream's start.
     pub start: Duration,
-    /// Since the stream's start.
+    /// End, since the stream's start.
     pub end: Duration,
     /// Bytes of payload.
     pub bytes: u64,
-    /// Datagrams missed; all zero for TCP and for senders.
-    pub loss: Loss,
+    /// Losses; all zero for TCP and for senders.
+    pub loss: DatagramLoss,
 }
 
 /// The running totals of one stream.
@@ -37,7 +37,7 @@ pub struct Span {
 pub struct Tally {
     /// Bytes of payload.
     pub bytes: u64,
-    /// Datagrams sent, or received in any order.
+    /// Datagrams sent or received.
     pub datagrams: u64,
     highest_id: i64,
     missed: u64,
@@ -47,15 +47,15 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts bytes of a TCP stream, or a datagram sent.
+    /// Counts bytes of a TCP stream, or a datagram that was sent.
     pub fn moved(&mut self, bytes: usize) {
         self.bytes += bytes as u64;
         self.datagrams += 1;
     }
 
-    /// Counts a datagram received. `id` counts from 1; `transit_s` is the
-    /// receiver's clock minus the sender's stamp, in seconds, and need not be
-    /// positive: only its changes matter.
+    /// Counts a datagram that was received. `id` starts at 1. `transit_s` is the
+    /// receiver's clock minus the sender's timestamp, in seconds. It may be
+    /// negative: jitter uses only its changes.
     pub fn received(&mut self, id: i64, bytes: usize, transit_s: Option<f64>) {
         self.moved(bytes);
         if id > self.highest_id {
@@ -72,8 +72,8 @@ impl Tally {
         }
     }
 
-    fn loss(&self) -> Loss {
-        Loss {
+    fn loss(&self) -> DatagramLoss {
+        DatagramLoss {
             lost: self.missed.saturating_sub(self.out_of_order),
             total: self.highest_id.unsigned_abs(),
             out_of_order: self.out_of_order,
@@ -81,20 +81,20 @@ impl Tally {
         }
     }
 
-    /// Everything from the stream's start to `end`.
+    /// Returns the counts from the stream's start to `end`.
     pub fn whole(&self, end: Duration) -> Span {
         self.since(&Self::default(), Duration::ZERO, end)
     }
 
-    /// What came on top of `earlier`, between `start` and `end`.
+    /// Returns the counts since `earlier`, as a span from `start` to `end`.
     pub fn since(&self, earlier: &Self, start: Duration, end: Duration) -> Span {
         let (now, before) = (self.loss(), earlier.loss());
-        // A datagram that was lost in an earlier interval may have come since.
+        // A datagram counted as lost in `earlier` may have arrived since.
         Span {
             start,
             end,
             bytes: self.bytes - earlier.bytes,
-            loss: Loss {
+            loss: DatagramLoss {
                 lost: now.lost.saturating_sub(before.lost),
                 total: now.total.saturating_sub(before.total),
                 out_of_order: now.out_of_order - before.out_of_order,
@@ -105,8 +105,8 @@ impl Tally {
 }
 
 impl Span {
-    /// Adds another stream's span: the earliest start, the latest end. Jitter
-    /// has no sum.
+    /// Adds the counts of another span; covers the time of both. Jitter is not
+    /// added.
     pub fn add(&mut self, other: &Self) {
         self.start = self.start.min(other.start);
         self.end = self.end.max(other.end);

@@ -1,38 +1,38 @@
-//! Lines as iperf 2.1.8 prints them.
+//! Lines of output in the format of iperf 2.1.8.
 //!
-//! Rule: every function turns values into text, without the line's end; which
-//! line is due when is decided in `reporter`.
+//! Rule: each function formats values as one line without its line break. The
+//! order and the time of the lines are decided in `reporter`.
 
 use std::{fmt::Write as _, time::Duration};
 
-use super::tally::{Loss, Span};
-use crate::sockets::{LimitTime, Opening};
+use super::tally::{DatagramLoss, Span};
+use crate::sockets::{HandshakeInfo, LimitTime};
 
 /// The line above and below a banner.
 pub const RULE: &str = "------------------------------------------------------------";
-/// The heading of lines about bytes.
+/// Heading above results in bytes.
 pub const HEADING: &str = "[ ID] Interval       Transfer     Bandwidth";
-/// The heading of lines about datagrams received.
+/// Heading above results of received datagrams.
 pub const HEADING_LOSS: &str =
     "[ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams";
 
-/// Limits with a smaller share, in percent, would be printed as nothing.
-const SHARE_MIN: f64 = 0.05;
+/// Smallest share of a limit that is printed; a smaller one would print as 0.0%.
+const SHARE_MIN_PERCENT: f64 = 0.05;
 
 const BYTE_UNITS: [&str; 5] = ["Byte", "KByte", "MByte", "GByte", "TByte"];
 const BIT_UNITS: [&str; 5] = ["bit", "Kbit", "Mbit", "Gbit", "Tbit"];
 
-/// Which stream a line is about.
+/// The stream that a line describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Label {
     /// A stream by its number.
     Stream {
         /// The number, from 1.
         id: u32,
-        /// A client's stream whose data flows towards it; marked with a star.
+        /// Marks the reversed stream of a client with a star.
         reverse: bool,
     },
-    /// All streams of a test together.
+    /// Sum of all streams of a test.
     Sum,
 }
 
@@ -46,7 +46,8 @@ impl Label {
     }
 }
 
-/// `value` in the largest unit in which it is at least one, with three digits.
+/// Formats `value` with three digits in the largest unit in which it is at least
+/// one.
 fn scaled(mut value: f64, step: f64, units: &[&str]) -> String {
     let mut unit = 0;
     while value >= step && unit + 1 < units.len() {
@@ -65,12 +66,13 @@ fn scaled(mut value: f64, step: f64, units: &[&str]) -> String {
     format!("{number} {}", units[unit])
 }
 
-/// A number of bytes with its unit, singular (` 128 KByte`).
+/// Formats a number of bytes with its unit in the singular (` 128 KByte`).
 pub fn bytes(count: u64) -> String {
     scaled(count as f64, 1024.0, &BYTE_UNITS)
 }
 
-/// `bytes` in `over`, as bits a second (`10.5 Mbit`).
+/// Formats the rate of `bytes` in the time `over` in bits per second
+/// (`10.5 Mbit`).
 fn bits_per_second(bytes: u64, over: Duration) -> String {
     let seconds = over.as_secs_f64();
     let rate = if seconds > 0.0 {
@@ -81,12 +83,12 @@ fn bits_per_second(bytes: u64, over: Duration) -> String {
     scaled(rate, 1000.0, &BIT_UNITS)
 }
 
-/// A number with two significant digits, as C's `%.2g` writes it.
+/// Formats a number with two significant digits, like `%.2g` in C.
 fn two_digits(value: f64) -> String {
     if value == 0.0 {
         return "0".into();
     }
-    // The exponent after rounding to two digits decides the form.
+    // The exponent after rounding decides between decimal and scientific form.
     let scientific = format!("{value:.1e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
@@ -105,7 +107,7 @@ fn two_digits(value: f64) -> String {
     }
 }
 
-fn lost(loss: &Loss) -> String {
+fn lost(loss: &DatagramLoss) -> String {
     let share = if loss.total == 0 {
         0.0
     } else {
@@ -114,7 +116,7 @@ fn lost(loss: &Loss) -> String {
     format!("{}/{} ({}%)", loss.lost, loss.total, two_digits(share))
 }
 
-/// `[  1] 0.0000-1.0000 sec`.
+/// Formats a label and its interval: `[  1] 0.0000-1.0000 sec`.
 fn interval(label: Label, span: &Span) -> String {
     format!(
         "{} {:.4}-{:.4} sec",
@@ -124,7 +126,7 @@ fn interval(label: Label, span: &Span) -> String {
     )
 }
 
-/// A line about bytes moved during `span`.
+/// Formats the bytes transferred during `span`.
 pub fn transfer(label: Label, span: &Span) -> String {
     format!(
         "{}  {}s  {}s/sec",
@@ -134,7 +136,7 @@ pub fn transfer(label: Label, span: &Span) -> String {
     )
 }
 
-/// A line about datagrams received during `span`.
+/// Formats the datagrams received during `span`.
 pub fn transfer_with_loss(label: Label, span: &Span) -> String {
     let mut line = transfer(label, span);
     match label {
@@ -149,7 +151,7 @@ pub fn transfer_with_loss(label: Label, span: &Span) -> String {
     line
 }
 
-/// The line that follows when datagrams came late.
+/// Formats the number of out-of-order datagrams.
 pub fn out_of_order(label: Label, span: &Span) -> String {
     format!(
         "{}  {} datagrams received out-of-order",
@@ -158,23 +160,23 @@ pub fn out_of_order(label: Label, span: &Span) -> String {
     )
 }
 
-/// How many datagrams a sender sent, the last one included. (Stock iperf prints
-/// one more than it sent.)
+/// Formats the number of datagrams that a stream has sent, the last one included.
+/// (Stock iperf prints one more than it has sent.)
 pub fn sent(label: Label, datagrams: u64) -> String {
     format!("{} Sent {datagrams} datagrams", label.text())
 }
 
-/// How many datagrams `streams` senders sent together.
+/// Formats the number of datagrams that all `streams` together have sent.
 pub fn sent_in_all(streams: usize, datagrams: u64) -> String {
     format!("[SUM-{streams}] Sent {datagrams} datagrams")
 }
 
-/// What precedes a line that the server measured.
+/// Formats the line above a server's report.
 pub fn server_report(label: Label) -> String {
     format!("{} Server Report:", label.text())
 }
 
-/// A UDP test whose end the server did not acknowledge.
+/// Formats the warning for a UDP test whose last datagram was not acknowledged.
 pub fn no_acknowledgement(label: Label, tries: u32) -> String {
     format!(
         "{} WARNING: did not receive ack of last datagram after {tries} tries.",
@@ -182,7 +184,18 @@ pub fn no_acknowledgement(label: Label, tries: u32) -> String {
     )
 }
 
-/// The size of a socket's buffer; `what` is `TCP window size` or `UDP buffer size`.
+/// Formats the banner of a server that listens; `protocol` is `TCP` or `UDP`.
+pub fn listening(protocol: &str, port: u16) -> String {
+    format!("Server listening on {protocol} port {port}")
+}
+
+/// Formats the banner of a client that connects; `protocol` is `TCP` or `UDP`.
+pub fn connecting(host: &str, protocol: &str, port: u16) -> String {
+    format!("Client connecting to {host}, {protocol} port {port}")
+}
+
+/// Formats the size of a socket's buffer, with a warning if it is not the
+/// requested one; `what` is `TCP window size` or `UDP buffer size`.
 pub fn buffer_size(what: &str, size: u64, requested: Option<u32>) -> String {
     let line = format!("{what}: {}", bytes(size));
     match requested {
@@ -195,7 +208,7 @@ pub fn buffer_size(what: &str, size: u64, requested: Option<u32>) -> String {
     }
 }
 
-/// How datagrams of `length` bytes are spaced.
+/// Formats the gap between datagrams of `length` bytes.
 pub fn datagram_pacing(length: usize, gap: Duration) -> String {
     format!(
         "Sending {length} byte datagrams, IPG target: {:.2} us (kalman adjust)",
@@ -203,13 +216,13 @@ pub fn datagram_pacing(length: usize, gap: Duration) -> String {
     )
 }
 
-/// Who is connected with whom.
+/// Formats the addresses of a stream, notes, and values of its handshake.
 pub fn connected(
     label: Label,
     local: std::net::SocketAddr,
     peer: std::net::SocketAddr,
     notes: &[&str],
-    opening: Option<&Opening>,
+    handshake: Option<&HandshakeInfo>,
 ) -> String {
     let mut line = format!(
         "{} local {} port {} connected with {} port {}",
@@ -222,26 +235,26 @@ pub fn connected(
     for note in notes {
         let _ = write!(line, " ({note})");
     }
-    if let Some(opening) = opening {
+    if let Some(handshake) = handshake {
         let _ = write!(
             line,
             " (icwnd/mss/irtt={}/{}/{})",
-            opening.initial_window / 1024,
-            opening.mss,
-            opening.rtt.as_micros()
+            handshake.initial_window / 1024,
+            handshake.mss,
+            handshake.rtt.as_micros()
         );
     }
     line
 }
 
-/// What held the connections back as `role` (`sender`, `receiver`), the longest
-/// first; limits with less than a twentieth of a percent are left out.
+/// Formats the shares of time of each limit for `role` (`sender`, `receiver`),
+/// largest first, without those below [`SHARE_MIN_PERCENT`].
 pub fn limits(role: &str, limits: &[LimitTime]) -> String {
     let total: f64 = limits.iter().map(|limit| limit.time.as_secs_f64()).sum();
     let mut shares: Vec<_> = limits
         .iter()
         .map(|limit| (limit.name, 100.0 * limit.time.as_secs_f64() / total))
-        .filter(|(_, percent)| *percent >= SHARE_MIN)
+        .filter(|(_, percent)| *percent >= SHARE_MIN_PERCENT)
         .collect();
     shares.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     let shares: Vec<_> = shares

@@ -1,8 +1,9 @@
-//! Moving the bytes of one stream, and counting them.
+//! The loops that send or receive the bytes of one stream and count them.
 //!
-//! Rule: a loop ends with its amount, with the peer, or with [`Until`]; it
-//! never waits longer than a stop may go unnoticed. What is counted goes into
-//! the stream's [`Flow`] at once, so that a report may be drawn at any moment.
+//! Rule: a loop ends when its amount is reached, when the peer closes, or when
+//! its [`StopCondition`] is met, which it checks at least every
+//! [`POLL`](crate::stop::POLL). It counts in the stream's [`Flow`] at once, so
+//! that the reporter can read the counts at any time. It prints nothing.
 
 use std::{
     io,
@@ -14,18 +15,18 @@ use std::{
 use super::{
     header::{CLIENT_LEN, ClientHeader, DATAGRAM_LEN, DatagramHeader},
     options::Amount,
-    pacer::Pacer,
+    pacer::WritePacer,
     tally::Tally,
 };
 use crate::{
     Stop,
-    sockets::{Datagrams, Stream, is_idle},
+    sockets::{DatagramSocket, Stream, would_block},
 };
 
-/// What a stream's numbers are about.
+/// Protocol and direction of a stream, which select its counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Bytes of a TCP stream.
+pub enum StreamKind {
+    /// Bytes of a TCP stream, sent or received.
     Bytes,
     /// Datagrams sent.
     DatagramsSent,
@@ -33,23 +34,24 @@ pub enum Kind {
     DatagramsReceived,
 }
 
-/// One stream of a test, shared by who moves its bytes and who reports them.
+/// One stream of a test, shared by the thread that transfers its bytes and the
+/// reporter.
 #[derive(Debug)]
 pub struct Flow {
     /// The stream's number.
     pub id: u32,
-    /// What its numbers are about.
-    pub kind: Kind,
-    /// A client's stream whose data flows towards it.
+    /// Protocol and direction.
+    pub kind: StreamKind,
+    /// Reversed stream of a client: iperf marks its number with a star.
     pub starred: bool,
-    /// When its first byte moved.
+    /// Start time.
     pub start: Instant,
     tally: Mutex<Tally>,
 }
 
 impl Flow {
-    /// A stream that starts at `start`.
-    pub fn new(id: u32, kind: Kind, starred: bool, start: Instant) -> Self {
+    /// Returns a stream that starts at `start`.
+    pub fn new(id: u32, kind: StreamKind, starred: bool, start: Instant) -> Self {
         Self {
             id,
             kind,
@@ -59,29 +61,29 @@ impl Flow {
         }
     }
 
-    /// What was counted until now.
+    /// Returns the counts so far.
     pub fn tally(&self) -> Tally {
         *self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts.
+    /// Updates the counts with `count`.
     pub fn count<T>(&self, count: impl FnOnce(&mut Tally) -> T) -> T {
         count(&mut self.tally.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// What ends a test from outside.
+/// External conditions that end a test.
 #[derive(Clone, Debug)]
-pub struct Until {
-    /// The user's wish.
+pub struct StopCondition {
+    /// Flag raised by the user, for example with Ctrl-C.
     pub stop: Stop,
-    /// The end of the time given to the whole program.
+    /// End of the server's time (`-t`).
     pub deadline: Option<Instant>,
 }
 
-impl Until {
-    /// Whether to end now.
-    pub fn over(&self) -> bool {
+impl StopCondition {
+    /// Returns true when the test has to end.
+    pub fn is_met(&self) -> bool {
         self.stop.is_raised()
             || self
                 .deadline
@@ -89,7 +91,7 @@ impl Until {
     }
 }
 
-/// What remains of an amount.
+/// Part of an amount that is still to be sent.
 #[derive(Debug)]
 struct Remaining {
     bytes: u64,
@@ -107,41 +109,41 @@ impl Remaining {
         }
     }
 
-    /// How much of a write of `length` bytes is still wanted; 0 at the end.
-    fn of(&self, length: usize) -> usize {
+    /// Returns the size of the next write, at most `length`; 0 at the end.
+    fn next_length(&self, length: usize) -> usize {
         if self.end.is_some_and(|end| Instant::now() >= end) {
             return 0;
         }
         usize::try_from(self.bytes).map_or(length, |bytes| bytes.min(length))
     }
 
-    fn used(&mut self, bytes: usize) {
+    fn subtract(&mut self, bytes: usize) {
         if self.end.is_none() {
             self.bytes = self.bytes.saturating_sub(bytes as u64);
         }
     }
 }
 
-/// `length` bytes of iperf's filler.
+/// Returns `length` bytes of iperf's payload, `0123456789` repeated.
 pub fn filler(length: usize) -> Vec<u8> {
     b"0123456789".iter().copied().cycle().take(length).collect()
 }
 
-/// How one side of a test sends.
+/// Parameters of a sender.
 #[derive(Debug)]
-pub struct Sending {
-    /// When it is over.
+pub struct SendPlan {
+    /// Amount to send.
     pub amount: Amount,
-    /// How fast.
-    pub pacer: Pacer,
+    /// Spacing of the writes.
+    pub pacer: WritePacer,
     /// Bytes of a write or a datagram.
     pub length: usize,
 }
 
-/// Sends a TCP stream, headed by `header`, and ends our half of it.
+/// Sends a TCP stream that begins with `header`, and closes our half of it.
 ///
-/// A stream shorter than a header goes without: a server would wait for the
-/// rest of it.
+/// A stream shorter than a header is sent without one, because a server would
+/// wait for the rest of it.
 ///
 /// # Errors
 /// When the connection ends first.
@@ -149,12 +151,12 @@ pub fn send_stream(
     stream: &impl Stream,
     flow: &Flow,
     header: Option<&ClientHeader>,
-    mut sending: Sending,
-    until: &Until,
+    mut plan: SendPlan,
+    until: &StopCondition,
 ) -> io::Result<()> {
-    let mut buffer = filler(sending.length.max(CLIENT_LEN) + CLIENT_LEN);
-    let mut remaining = Remaining::new(sending.amount, flow.start);
-    let fits = remaining.of(CLIENT_LEN) == CLIENT_LEN;
+    let mut buffer = filler(plan.length.max(CLIENT_LEN) + CLIENT_LEN);
+    let mut remaining = Remaining::new(plan.amount, flow.start);
+    let fits = remaining.next_length(CLIENT_LEN) == CLIENT_LEN;
     let mut head_left = 0;
     if let Some(header) = header.filter(|_| fits) {
         let mut head = [0; CLIENT_LEN];
@@ -162,16 +164,16 @@ pub fn send_stream(
         buffer[..CLIENT_LEN].copy_from_slice(&head);
         head_left = CLIENT_LEN;
     }
-    while !until.over() {
-        let length = remaining.of(sending.length.max(head_left));
+    while !until.is_met() {
+        let length = remaining.next_length(plan.length.max(head_left));
         if length == 0 {
             break;
         }
-        if !sending.pacer.wait() {
+        if !plan.pacer.wait() {
             continue;
         }
-        // The rest of a header that was cut short; every later write begins
-        // with it anew, as stock iperf's do.
+        // After a partial write of the header, continue with its rest. Every later
+        // write begins with the whole header again, as in stock iperf.
         let from = if head_left > 0 {
             CLIENT_LEN - head_left
         } else {
@@ -181,31 +183,35 @@ pub fn send_stream(
             Ok(written) => {
                 head_left = head_left.saturating_sub(written);
                 flow.count(|tally| tally.moved(written));
-                remaining.used(written);
-                sending.pacer.wrote(written);
+                remaining.subtract(written);
+                plan.pacer.wrote(written);
             }
-            Err(error) if is_idle(&error) => {}
+            Err(error) if would_block(&error) => {}
             Err(error) => return Err(error),
         }
     }
     stream.shutdown_write()
 }
 
-/// Reads and drops what still comes until the peer ends its half.
+/// Reads and discards payload until the peer closes its half.
 ///
 /// # Errors
-/// `TimedOut` when the peer stays silent for `patience`. A reset is an end like
-/// any other here: everything that is counted has been counted.
-pub fn drain(stream: &impl Stream, patience: Duration, until: &Until) -> io::Result<()> {
+/// `TimedOut` when the peer is silent for `silence_timeout`. A reset is not an
+/// error here, because all payload has been counted before.
+pub fn drain(
+    stream: &impl Stream,
+    silence_timeout: Duration,
+    until: &StopCondition,
+) -> io::Result<()> {
     let mut buffer = vec![0; 16 * 1024];
-    let mut heard = Instant::now();
-    while !until.over() {
+    let mut last_arrival = Instant::now();
+    while !until.is_met() {
         match stream.read(&mut buffer) {
             Ok(0) => break,
-            Ok(_) => heard = Instant::now(),
-            Err(error) if is_idle(&error) => {
-                if heard.elapsed() >= patience {
-                    return Err(gave_up("did not close its half", patience));
+            Ok(_) => last_arrival = Instant::now(),
+            Err(error) if would_block(&error) => {
+                if last_arrival.elapsed() >= silence_timeout {
+                    return Err(silent_peer_error("did not close its half", silence_timeout));
                 }
             }
             Err(_) => break,
@@ -214,7 +220,7 @@ pub fn drain(stream: &impl Stream, patience: Duration, until: &Until) -> io::Res
     Ok(())
 }
 
-fn gave_up(did: &str, silence: Duration) -> io::Error {
+fn silent_peer_error(did: &str, silence: Duration) -> io::Error {
     let why = format!(
         "the peer {did} and sent nothing for {} s after the end of the test: gave up",
         silence.as_secs_f64()
@@ -222,62 +228,64 @@ fn gave_up(did: &str, silence: Duration) -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, why)
 }
 
-/// Amount that a sending peer has announced, and the silence after it for which
-/// the peer is given up.
+/// Amount that a sending peer has announced, and the silence after it that aborts
+/// the test.
 #[derive(Clone, Copy, Debug)]
-pub struct Expected {
-    /// When the peer ends its stream.
+pub struct ExpectedEnd {
+    /// Amount after which the peer ends its stream.
     pub amount: Amount,
-    /// Longest silence after that.
-    pub patience: Duration,
+    /// Longest silence after the announced amount.
+    pub silence_timeout: Duration,
 }
 
-impl Expected {
-    /// Returns an error once the peer has been silent for too long after the
-    /// announced end. `heard` is the time of the last byte.
+impl ExpectedEnd {
+    /// Fails once the peer has been silent for too long after the announced end.
+    /// `last_arrival` is the time of the last byte.
     ///
-    /// An amount in bytes that never comes has no end in time: silence of
-    /// [`STALLED`] is taken for one.
-    fn check_silence(&self, flow: &Flow, heard: Instant) -> io::Result<()> {
-        let (end, patience) = match self.amount {
-            Amount::Time(time) => (flow.start + time, self.patience),
-            Amount::Bytes(bytes) if flow.tally().bytes >= bytes => (heard, self.patience),
-            Amount::Bytes(_) => (heard, self.patience.max(STALLED)),
+    /// An amount in bytes may stop short, without a time at which it should have
+    /// ended: then silence of at least [`STALL_TIMEOUT`] aborts the test.
+    fn check_silence(&self, flow: &Flow, last_arrival: Instant) -> io::Result<()> {
+        let (end, silence_timeout) = match self.amount {
+            Amount::Time(time) => (flow.start + time, self.silence_timeout),
+            Amount::Bytes(bytes) if flow.tally().bytes >= bytes => {
+                (last_arrival, self.silence_timeout)
+            }
+            Amount::Bytes(_) => (last_arrival, self.silence_timeout.max(STALL_TIMEOUT)),
         };
-        if heard.max(end).elapsed() < patience {
+        if last_arrival.max(end).elapsed() < silence_timeout {
             return Ok(());
         }
-        Err(gave_up("did not end its stream", patience))
+        Err(silent_peer_error("did not end its stream", silence_timeout))
     }
 }
 
-/// Silence in the middle of a stream for which the peer is given up.
-const STALLED: Duration = Duration::from_secs(60);
+/// Silence in the middle of a stream that aborts the test.
+const STALL_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Receives a TCP stream to its end.
+/// Receives a TCP stream until the peer closes its half.
 ///
 /// # Errors
-/// When the connection ends in any other way; `TimedOut` when the peer has
-/// announced an amount and stays silent after it.
+/// When the connection is reset or fails; `TimedOut` when the peer has announced
+/// an amount and is silent after it.
 pub fn receive_stream(
     stream: &impl Stream,
     flow: &Flow,
     length: usize,
-    expected: Option<Expected>,
-    until: &Until,
+    expected: Option<ExpectedEnd>,
+    until: &StopCondition,
 ) -> io::Result<()> {
     let mut buffer = vec![0; length];
-    let mut heard = Instant::now();
-    while !until.over() {
+    let mut last_arrival = Instant::now();
+    while !until.is_met() {
         match stream.read(&mut buffer) {
             Ok(0) => break,
             Ok(read) => {
-                heard = Instant::now();
+                last_arrival = Instant::now();
                 flow.count(|tally| tally.moved(read));
             }
-            Err(error) if is_idle(&error) => {
+            Err(error) if would_block(&error) => {
                 if let Some(expected) = expected {
-                    expected.check_silence(flow, heard)?;
+                    expected.check_silence(flow, last_arrival)?;
                 }
             }
             Err(error) => return Err(error),
@@ -286,65 +294,66 @@ pub fn receive_stream(
     Ok(())
 }
 
-/// The time since the epoch, as datagrams carry it.
+/// Returns the time since the Unix epoch, for the timestamps of datagrams.
 pub fn wall_clock() -> Duration {
     SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or_default()
 }
 
-/// Sends datagrams, each with `header`'s wishes, but not the last one. Returns
-/// the last one, counted and ready to be sent, as often as it takes.
+/// Sends all datagrams but the last one, each with `header`. Returns the last one,
+/// already counted: the caller sends it, repeatedly if it is not answered.
 ///
 /// # Errors
-/// When the socket refuses.
+/// When the socket fails.
 pub fn send_datagrams(
-    socket: &impl Datagrams,
+    socket: &impl DatagramSocket,
     to: SocketAddr,
     flow: &Flow,
     header: Option<&ClientHeader>,
-    mut sending: Sending,
-    until: &Until,
+    mut plan: SendPlan,
+    until: &StopCondition,
 ) -> io::Result<Vec<u8>> {
-    let mut datagram = datagram(sending.length, header);
-    let mut remaining = Remaining::new(sending.amount, flow.start);
+    let mut datagram = datagram(plan.length, header);
+    let mut remaining = Remaining::new(plan.amount, flow.start);
     let mut id = 1;
-    while !until.over() {
-        // One byte more than a datagram tells whether this is the last. That is
-        // never the first: a server would take it for the end of something else.
-        let wanted = remaining.of(sending.length + 1);
-        if id > 1 && wanted <= sending.length {
+    while !until.is_met() {
+        // This is the last datagram if no more than `length` bytes remain. The
+        // first datagram is never the last: a server would discard it as the end
+        // of an unknown test.
+        let wanted = remaining.next_length(plan.length + 1);
+        if id > 1 && wanted <= plan.length {
             break;
         }
-        if !sending.pacer.wait() {
+        if !plan.pacer.wait() {
             continue;
         }
-        // Room for the numbers is needed even when fewer bytes are wanted.
-        let length = wanted.min(sending.length).max(DATAGRAM_LEN);
+        // A datagram has at least the bytes of its header.
+        let length = wanted.min(plan.length).max(DATAGRAM_LEN);
         number(&mut datagram, id);
         match socket.send_to(&datagram[..length], to) {
             Ok(()) => {
                 id += 1;
                 flow.count(|tally| tally.moved(length));
-                remaining.used(length);
-                sending.pacer.wrote(length);
+                remaining.subtract(length);
+                plan.pacer.wrote(length);
             }
-            Err(error) if is_idle(&error) => {}
-            // What an earlier datagram met; the test goes on.
+            Err(error) if would_block(&error) => {}
+            // An ICMP error for an earlier datagram does not end the test.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
             Err(error) => return Err(error),
         }
     }
-    while !until.over() && !sending.pacer.wait() {}
+    while !until.is_met() && !plan.pacer.wait() {}
     number(&mut datagram, -id);
     if remaining.end.is_none() {
-        datagram.truncate(remaining.of(sending.length).max(DATAGRAM_LEN));
+        datagram.truncate(remaining.next_length(plan.length).max(DATAGRAM_LEN));
     }
     flow.count(|tally| tally.moved(datagram.len()));
     Ok(datagram)
 }
 
-/// A datagram of `length` bytes, not numbered yet.
+/// Returns a datagram of `length` bytes without number and timestamp.
 pub fn datagram(length: usize, header: Option<&ClientHeader>) -> Vec<u8> {
     let mut datagram = filler(length.max(DATAGRAM_LEN));
     if let (Some(header), Some(place)) = (
@@ -358,7 +367,7 @@ pub fn datagram(length: usize, header: Option<&ClientHeader>) -> Vec<u8> {
     datagram
 }
 
-/// Gives a datagram its number and the time.
+/// Writes a datagram's number and timestamp.
 pub fn number(datagram: &mut [u8], id: i64) {
     if let Some(head) = datagram.first_chunk_mut() {
         DatagramHeader {
@@ -369,17 +378,17 @@ pub fn number(datagram: &mut [u8], id: i64) {
     }
 }
 
-/// Counts a datagram that came at `now` on the wall clock. Returns whether it
-/// was the last one.
+/// Counts a datagram that arrived at `now` on the wall clock. Returns true for the
+/// last datagram of a test.
 pub fn count_datagram(flow: &Flow, datagram: &[u8], now: Duration) -> bool {
     let Some(header) = DatagramHeader::parse(datagram) else {
         flow.count(|tally| tally.moved(datagram.len()));
         return false;
     };
-    // Peers without a clock leave the stamp at zero or at anything.
+    // Peers without a clock send a timestamp of zero or any value.
     let stamped = header.sent.as_secs().abs_diff(now.as_secs()) < 1_000_000_000;
     let transit_s = stamped.then_some(now.as_secs_f64() - header.sent.as_secs_f64());
-    // The last one counts like the others, as stock iperf has it.
+    // The last datagram is counted like the others, as in stock iperf.
     flow.count(|tally| tally.received(header.id.saturating_abs(), datagram.len(), transit_s));
     header.id < 0
 }

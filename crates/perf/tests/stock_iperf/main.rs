@@ -1,9 +1,9 @@
-//! Against stock iperf 2.1.8 over the kernel's loopback: both roles, TCP, UDP
-//! and reversed, with equal byte counts and no warning on either side.
-//! Datagrams are sent at 5 Mbit/s: a receive buffer then lasts a fifth of a second.
+//! Tests against stock iperf 2.1.8 over the kernel's loopback: client and server,
+//! TCP, UDP and reversed. Both sides count the same bytes and neither warns.
 //!
-//! Rule: no assertion about time or speed. Each test runs in a process of its
-//! own with a limit, because stock iperf now and then deadlocks in itself.
+//! Rule: no assertion about time or rate. Each test runs in its own process with
+//! a time limit, because stock iperf sometimes deadlocks. Datagrams are sent at
+//! 5 Mbit/s, at which a receive buffer holds a fifth of a second of them.
 
 #[path = "../../../host/tests/apart/mod.rs"]
 mod apart;
@@ -15,7 +15,7 @@ use std::time::Duration;
 use fullpipe_perf::iperf2::{Amount, ClientOptions, Rate, ServerOptions};
 use stock::Stock;
 
-/// A port that nobody listens on now, TCP or UDP.
+/// Returns a UDP port that was free a moment ago.
 fn free_port() -> u16 {
     std::net::UdpSocket::bind("127.0.0.1:0")
         .and_then(|socket| socket.local_addr())
@@ -32,7 +32,7 @@ fn in_own_process(test: &str, body: fn()) {
     apart::apart(test, &[], body);
 }
 
-/// What each TCP test of our client against the stock server asks for.
+/// The TCP tests of our client against the stock server.
 fn client_cases() -> Vec<(&'static str, ClientOptions)> {
     let base = |port| ClientOptions {
         amount: Amount::Bytes(3_000_001),
@@ -196,8 +196,8 @@ fn our_client_s_datagrams_are_counted_and_reported_by_the_stock_server() {
                 assert_eq!(summary.streams.len(), streams as usize, "{name}: {text}");
                 for stream in &summary.streams {
                     let report = stream.server_report.expect("the server reports");
-                    // With several clients the stock server now and then books a first
-                    // datagram on its neighbour; the bytes below are still all there.
+                    // With several clients the stock server sometimes counts the first
+                    // datagram of one for another; the sum of bytes below is right.
                     if streams == 1 {
                         assert_eq!(report.loss.total, stream.datagrams_sent, "{name}: {text}");
                         assert_eq!(report.loss.lost, 0, "{name}: {text}");
@@ -374,12 +374,12 @@ fn peers_without_a_header_are_served() {
 
 #[test]
 #[ignore = "needs stock iperf 2: cargo xtask test"]
-fn a_server_that_is_not_there_and_an_address_in_use_are_one_clear_line() {
+fn a_refused_connection_and_an_address_in_use_are_errors_of_one_line() {
     in_own_process(
-        "a_server_that_is_not_there_and_an_address_in_use_are_one_clear_line",
+        "a_refused_connection_and_an_address_in_use_are_errors_of_one_line",
         || {
             let refused = ours::try_client(&ClientOptions::new(address(free_port())))
-                .expect_err("nobody listens");
+                .expect_err("the port is closed");
             assert_eq!(
                 refused.to_string(),
                 "tcp connect failed: Connection refused (os error 111)"

@@ -1,4 +1,6 @@
-//! Running our client and server over the kernel's sockets.
+//! Runs our client and server over the kernel's sockets.
+//!
+//! Rule: results and output are returned to the test, which judges them.
 
 use std::thread;
 
@@ -48,9 +50,9 @@ pub fn client(options: &ClientOptions) -> (Summary, String) {
     try_client(options).expect("the test runs")
 }
 
-/// Neither a warning nor a complaint.
+/// Asserts that neither a warning nor an error was printed.
 pub fn assert_clean(name: &str, summary: &Summary, text: &str) {
-    assert_eq!(summary.complaints, 0, "{name}: {text}");
+    assert_eq!(summary.errors, 0, "{name}: {text}");
     assert!(
         !text.contains("WARN") && !text.contains("failed"),
         "{name}: {text}"
@@ -58,8 +60,8 @@ pub fn assert_clean(name: &str, summary: &Summary, text: &str) {
 }
 
 impl Server {
-    /// Starts a server that ends by itself. The kernel queues what comes before
-    /// it is ready only once its socket is there, which is waited for.
+    /// Starts a server that ends after its tests, and waits until its socket is
+    /// bound: from then on the kernel queues what a client sends.
     pub fn start(options: &ServerOptions) -> Self {
         let running = options.clone();
         let handle = thread::spawn(move || try_server(&running).expect("the server runs"));
@@ -82,6 +84,6 @@ impl Server {
     }
 
     pub fn finish(self) -> (Summary, String) {
-        self.0.join().expect("the server ends well")
+        self.0.join().expect("the server does not panic")
     }
 }

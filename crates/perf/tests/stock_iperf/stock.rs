@@ -1,8 +1,8 @@
-//! Runs stock iperf and reads the bytes that it counted.
+//! Runs stock iperf and parses the bytes that it counted.
 //!
-//! Rule: every child ends with its handle or at [`LIMIT`], and each line that it
-//! prints is repeated on stderr at once, so that a test that is killed has shown
-//! what iperf said.
+//! Rule: every child process is killed when its handle is dropped or after
+//! [`LIMIT`]. Each line that it prints is copied to stderr at once, so that the
+//! output of a test that is killed contains it.
 
 use std::{
     io::{BufRead, BufReader, Read},
@@ -15,9 +15,10 @@ use std::{
 
 /// Longest run of a stock client, and longest wait for a server's rows.
 const LIMIT: Duration = Duration::from_secs(40);
-const LOOK: Duration = Duration::from_millis(10);
+/// Time between two checks of a condition.
+const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// A line of iperf's `-y C`.
+/// A row of iperf's output with `-y C`.
 pub struct Row {
     /// Bytes of payload counted.
     pub bytes: u64,
@@ -30,13 +31,13 @@ pub struct Stock {
     err: Lines,
 }
 
-/// What a stock client printed.
+/// Output of a stock client.
 pub struct Finished {
-    /// Both of its streams.
+    /// Standard output and standard error.
     pub text: String,
 }
 
-/// Lines of one stream of a child, read by a thread.
+/// Output stream of a child process, read by a thread.
 struct Lines {
     text: Arc<Mutex<String>>,
     reader: thread::JoinHandle<()>,
@@ -80,7 +81,7 @@ fn rows(text: &str) -> Vec<Row> {
     text.lines()
         .filter_map(|line| {
             let fields: Vec<_> = line.split(',').collect();
-            // The sum over several streams has no stream's number.
+            // The row of the sum has -1 as its stream number.
             let is_stream = fields.get(5).is_some_and(|id| *id != "-1");
             let bytes = fields.get(7)?.parse().ok()?;
             is_stream.then_some(Row { bytes })
@@ -88,14 +89,14 @@ fn rows(text: &str) -> Vec<Row> {
         .collect()
 }
 
-/// Looks until `done`, at most for [`LIMIT`]. Returns whether it came to pass.
+/// Polls until `done`, at most for [`LIMIT`]. Returns false at the limit.
 fn wait_until(mut done: impl FnMut() -> bool) -> bool {
     let started = Instant::now();
     while !done() {
         if started.elapsed() > LIMIT {
             return false;
         }
-        thread::sleep(LOOK);
+        thread::sleep(CHECK_INTERVAL);
     }
     true
 }
@@ -103,7 +104,7 @@ fn wait_until(mut done: impl FnMut() -> bool) -> bool {
 impl Stock {
     pub fn start(flags: &[&str]) -> Self {
         eprintln!("$ iperf {}", flags.join(" "));
-        // Line by line, or a server that is stopped takes its lines with it.
+        // Line buffering, or a killed server loses the lines that it has buffered.
         let mut child = Command::new("stdbuf")
             .args(["-oL", "iperf"])
             .args(flags)
@@ -129,8 +130,8 @@ impl Stock {
         Finished { text }
     }
 
-    /// Waits until the server listens, without connecting: a connection would be
-    /// a test of its own.
+    /// Waits until the server listens. It does not connect, because iperf would
+    /// count the connection as a test.
     pub fn wait_for_tcp(&self, at: SocketAddr) {
         self.wait_for("/proc/net/tcp", at, " 00000000:0000 0A");
     }
@@ -153,11 +154,11 @@ impl Stock {
     /// Stops the server once it has printed `wanted` rows.
     pub fn stop_and_read_rows(self, wanted: usize) -> Vec<Row> {
         wait_until(|| rows(&self.out.so_far()).len() >= wanted);
-        let complaints = self.err.so_far();
+        let errors = self.err.so_far();
         let text = self.end();
         assert!(
-            !text.contains("WARN") && complaints.is_empty(),
-            "the stock server said: {text}"
+            !text.contains("WARN") && errors.is_empty(),
+            "the stock server printed: {text}"
         );
         rows(&text)
     }
@@ -166,11 +167,11 @@ impl Stock {
         self.out.so_far() + &self.err.so_far()
     }
 
-    /// Kills it if it still runs. Returns what it printed.
+    /// Kills the process if it still runs. Returns its output.
     fn end(mut self) -> String {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        // Its end is the end of both streams.
+        // Both streams end with the process.
         wait_until(|| self.out.reader.is_finished() && self.err.reader.is_finished());
         self.said()
     }

@@ -1,7 +1,7 @@
-//! Bytes as stock iperf 2.1.8 put them on the wire.
+//! Headers as captured from stock iperf 2.1.8.
 
 use super::*;
-use crate::iperf2::tally::Loss;
+use crate::iperf2::tally::DatagramLoss;
 
 fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len())
@@ -13,7 +13,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 const REVERSED: &str = "4401007800000001000013ed0000400000000000ffffff9c00000000000000000400000000020001000800030000000000a000000000000000000000";
 
 #[test]
-fn a_reversed_tcp_test_is_read_and_written_as_on_the_wire() {
+fn the_header_of_a_reversed_tcp_test_is_parsed_and_written_byte_for_byte() {
     let wire = bytes(REVERSED);
     let header = ClientHeader::parse(&wire).expect("a header");
     assert_eq!(
@@ -27,7 +27,7 @@ fn a_reversed_tcp_test_is_read_and_written_as_on_the_wire() {
             rate: Some(Rate::Bits(10 << 20)),
             reverse: true,
             wants_ack: false,
-            wants_call: false,
+            wants_dual_test: false,
         }
     );
     let mut written = [0; CLIENT_LEN];
@@ -36,7 +36,7 @@ fn a_reversed_tcp_test_is_read_and_written_as_on_the_wire() {
 }
 
 #[test]
-fn a_udp_test_is_read_and_written_as_on_the_wire() {
+fn the_headers_of_a_udp_test_are_parsed_and_written_byte_for_byte() {
     let wire = bytes(
         "000000016b002f4b000c0cb6000000004801009800000001000013ed0000000000000000ffffffe2000000000000000000000000000200010008000300000000\
          0007a1200000000000000000",
@@ -83,7 +83,7 @@ fn the_last_datagram_has_a_negative_number_in_both_widths() {
 }
 
 #[test]
-fn what_is_no_header_is_no_wish() {
+fn bytes_that_are_not_a_header_are_not_parsed() {
     for (name, head) in [
         ("zeros", vec![0; 64]),
         ("ones", vec![0xff; 64]),
@@ -94,9 +94,9 @@ fn what_is_no_header_is_no_wish() {
     ] {
         assert_eq!(ClientHeader::parse(&head), None, "{name}");
     }
-    assert_eq!(ClientHeader::needed(&[]), 4);
-    assert_eq!(ClientHeader::needed(&[0; 4]), 4);
-    assert_eq!(ClientHeader::needed(&bytes("44010078")), CLIENT_LEN);
+    assert_eq!(ClientHeader::bytes_needed(&[]), 4);
+    assert_eq!(ClientHeader::bytes_needed(&[0; 4]), 4);
+    assert_eq!(ClientHeader::bytes_needed(&bytes("44010078")), CLIENT_LEN);
 }
 
 #[test]
@@ -118,13 +118,13 @@ fn any_bytes_are_parsed_without_a_panic() {
         );
         let _ = (
             client_header_of_datagram(&noise),
-            ClientHeader::needed(&noise),
+            ClientHeader::bytes_needed(&noise),
         );
     }
 }
 
 #[test]
-fn a_stock_report_is_read_and_ours_reads_back() {
+fn a_stock_report_is_parsed_and_our_report_is_parsed_back() {
     let stock = bytes(
         "00000000000000000000000000000000880000000000000000005be000000000000506be00000000000000000000001000000000\
          0000000a",
@@ -140,19 +140,19 @@ fn a_stock_report_is_read_and_ours_reads_back() {
         start: Duration::ZERO,
         end: Duration::from_micros(1_234_567),
         bytes: 5 << 32,
-        loss: Loss {
+        loss: DatagramLoss {
             lost: 3,
             total: 70_000,
             out_of_order: 2,
             jitter: Duration::from_micros(7),
         },
     };
-    assert_eq!(parse_report(&write_report(&ours)), Some(ours));
+    assert_eq!(parse_report(&report_bytes(&ours)), Some(ours));
     assert_eq!(parse_report(&[0; 128]), None);
 }
 
 #[test]
-fn amounts_keep_their_kind_on_the_wire() {
+fn times_and_bytes_stay_what_they_are_on_the_wire() {
     for amount in [
         Amount::Bytes(1_000_000),
         Amount::Time(Duration::from_millis(500)),

@@ -1,9 +1,9 @@
-//! Quantities are read as stock iperf reads them.
+//! Tests of the quantities' parser against stock iperf's meaning of suffixes.
 
 use super::*;
 
 #[test]
-fn sizes_follow_the_case_of_their_suffix() {
+fn an_upper_case_suffix_of_a_size_is_a_power_of_1024() {
     for (text, bytes) in [
         ("64000", Some(64_000)),
         ("16K", Some(16_384)),
@@ -25,7 +25,7 @@ fn sizes_follow_the_case_of_their_suffix() {
 }
 
 #[test]
-fn rates_are_bits_or_packets() {
+fn a_rate_is_in_bits_or_in_packets_per_second() {
     for (text, rate) in [
         ("810M", Some(Rate::Bits(849_346_560))),
         ("500m", Some(Rate::Bits(500_000_000))),

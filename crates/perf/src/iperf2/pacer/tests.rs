@@ -1,12 +1,11 @@
-//! Spacing, in times that are arguments.
+//! Tests of the spacing at given times.
 
 use super::*;
 
 const GAP: Duration = Duration::from_micros(100);
 
-/// Writes that could be made until `until`, by a sender that is free from
-/// `from` on.
-fn writes(pacer: &mut Pacer, from: Instant, until: Instant) -> u32 {
+/// Counts the writes of a sender that may write from `from` until `until`.
+fn writes(pacer: &mut WritePacer, from: Instant, until: Instant) -> u32 {
     let mut now = from;
     for count in 0.. {
         now = now.max(pacer.due.max(pacer.earliest));
@@ -19,9 +18,9 @@ fn writes(pacer: &mut Pacer, from: Instant, until: Instant) -> u32 {
 }
 
 #[test]
-fn a_sender_in_time_sends_at_the_rate() {
+fn a_punctual_sender_sends_at_the_requested_rate() {
     let start = Instant::now();
-    let mut pacer = Pacer::new(Some(Rate::Packets(10_000)), start);
+    let mut pacer = WritePacer::new(Some(Rate::Packets(10_000)), start);
     assert_eq!(
         writes(&mut pacer, start, start + Duration::from_millis(10)),
         100
@@ -29,18 +28,18 @@ fn a_sender_in_time_sends_at_the_rate() {
 }
 
 #[test]
-fn a_sender_that_was_held_up_bursts_a_little_and_catches_up() {
+fn a_late_sender_sends_a_short_burst_and_then_catches_up() {
     let start = Instant::now();
-    let mut pacer = Pacer::new(Some(Rate::Packets(10_000)), start);
-    let held_until = start + Duration::from_millis(20);
+    let mut pacer = WritePacer::new(Some(Rate::Packets(10_000)), start);
+    let late_until = start + Duration::from_millis(20);
     let burst = writes(
         &mut pacer,
-        held_until,
-        held_until + Duration::from_micros(1),
+        late_until,
+        late_until + Duration::from_micros(1),
     );
     assert!((10..=15).contains(&burst), "{burst}");
-    let rest = writes(&mut pacer, held_until, start + Duration::from_millis(100));
-    assert_eq!(burst + rest, 1_000, "the average is what was asked for");
+    let rest = writes(&mut pacer, late_until, start + Duration::from_millis(100));
+    assert_eq!(burst + rest, 1_000, "the average is the requested rate");
 }
 
 #[test]

@@ -1,33 +1,33 @@
-//! Which lines come, and in which order, for streams whose times are given.
+//! Tests of the printed lines and their order, for streams with given times.
 
 use super::*;
-use crate::iperf2::tally::Loss;
+use crate::iperf2::tally::DatagramLoss;
 
 const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
-fn flow(id: u32, kind: Kind, bytes: usize) -> Arc<Flow> {
+fn flow(id: u32, kind: StreamKind, bytes: usize) -> Arc<Flow> {
     let flow = Flow::new(id, kind, false, Instant::now());
     flow.count(|tally| match kind {
-        Kind::Bytes | Kind::DatagramsSent => tally.moved(bytes),
-        Kind::DatagramsReceived => tally.received(2, bytes, None),
+        StreamKind::Bytes | StreamKind::DatagramsSent => tally.moved(bytes),
+        StreamKind::DatagramsReceived => tally.received(2, bytes, None),
     });
     Arc::new(flow)
 }
 
-fn lines(events: Vec<Event>) -> (Vec<String>, String, Summary) {
+fn lines(events: Vec<ReportEvent>) -> (Vec<String>, String, Summary) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     for event in events {
-        tell.send(event).expect("the other end is here");
+        sender.send(event).expect("the receiver is alive");
     }
-    drop(tell);
+    drop(sender);
     let mut screen = Screen {
         out: &mut out,
         err: &mut err,
     };
     let summary = Reporter::new(&mut screen, None)
-        .run(&told)
-        .expect("memory takes every line");
+        .run(&receiver)
+        .expect("a vector accepts every line");
     let out = String::from_utf8(out).expect("lines are text");
     (
         out.lines().map(Into::into).collect(),
@@ -36,20 +36,20 @@ fn lines(events: Vec<Event>) -> (Vec<String>, String, Summary) {
     )
 }
 
-fn ended(id: u32, limits: LimitsTold) -> Event {
-    Event::Ended(id, Duration::from_secs(1), limits)
+fn ended(id: u32, limits: ReportedLimits) -> ReportEvent {
+    ReportEvent::Ended(id, Duration::from_secs(1), limits)
 }
 
 #[test]
-fn one_tcp_stream_has_a_heading_a_line_and_its_limits() {
+fn one_tcp_stream_prints_a_heading_its_result_and_its_limits() {
     let times = vec![LimitTime {
         name: "receive_window",
         time: Duration::from_secs(1),
     }];
-    let (lines, complaints, summary) = lines(vec![
-        Event::Line("connected".into()),
-        Event::Started(flow(1, Kind::Bytes, 1 << 20), HERE),
-        ended(1, LimitsTold::Times("sender", times)),
+    let (lines, errors, summary) = lines(vec![
+        ReportEvent::Line("connected".into()),
+        ReportEvent::Started(flow(1, StreamKind::Bytes, 1 << 20), HERE),
+        ended(1, ReportedLimits::Times("sender", times)),
     ]);
     assert_eq!(
         lines,
@@ -60,17 +60,17 @@ fn one_tcp_stream_has_a_heading_a_line_and_its_limits() {
             "limits (sender): receive_window 100.0%",
         ]
     );
-    assert_eq!((complaints.as_str(), summary.streams.len()), ("", 1));
+    assert_eq!((errors.as_str(), summary.streams.len()), ("", 1));
 }
 
 #[test]
-fn several_streams_have_a_sum_after_the_last_and_headings_once_a_test() {
+fn several_streams_print_their_sum_last_and_the_heading_once_a_test() {
     let two = |first: u32| {
         vec![
-            Event::Started(flow(first, Kind::Bytes, 1 << 19), HERE),
-            Event::Started(flow(first + 1, Kind::Bytes, 1 << 19), HERE),
-            ended(first + 1, LimitsTold::Unknown),
-            ended(first, LimitsTold::Unknown),
+            ReportEvent::Started(flow(first, StreamKind::Bytes, 1 << 19), HERE),
+            ReportEvent::Started(flow(first + 1, StreamKind::Bytes, 1 << 19), HERE),
+            ended(first + 1, ReportedLimits::Unknown),
+            ended(first, ReportedLimits::Unknown),
         ]
     };
     let (lines, _, _) = lines(two(1).into_iter().chain(two(3)).collect());
@@ -93,20 +93,20 @@ fn several_streams_have_a_sum_after_the_last_and_headings_once_a_test() {
 fn streams_of_two_peers_have_no_sum() {
     let other = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
     let (lines, _, _) = lines(vec![
-        Event::Started(flow(1, Kind::Bytes, 10), HERE),
-        Event::Started(flow(2, Kind::Bytes, 10), other),
-        ended(1, LimitsTold::None),
-        ended(2, LimitsTold::None),
+        ReportEvent::Started(flow(1, StreamKind::Bytes, 10), HERE),
+        ReportEvent::Started(flow(2, StreamKind::Bytes, 10), other),
+        ended(1, ReportedLimits::None),
+        ended(2, ReportedLimits::None),
     ]);
     assert!(!lines.iter().any(|line| line.contains("SUM")), "{lines:?}");
 }
 
 #[test]
-fn a_sender_of_datagrams_shows_what_the_server_said() {
+fn a_sender_of_datagrams_prints_the_server_s_report() {
     let report = Span {
         end: Duration::from_secs(1),
         bytes: 1_470,
-        loss: Loss {
+        loss: DatagramLoss {
             lost: 1,
             total: 2,
             out_of_order: 1,
@@ -115,9 +115,9 @@ fn a_sender_of_datagrams_shows_what_the_server_said() {
         ..Span::default()
     };
     let (lines, _, summary) = lines(vec![
-        Event::Started(flow(1, Kind::DatagramsSent, 1_470), HERE),
-        ended(1, LimitsTold::None),
-        Event::Report(1, Ok(report)),
+        ReportEvent::Started(flow(1, StreamKind::DatagramsSent, 1_470), HERE),
+        ended(1, ReportedLimits::None),
+        ReportEvent::Report(1, Ok(report)),
     ]);
     assert_eq!(
         lines,
@@ -135,24 +135,24 @@ fn a_sender_of_datagrams_shows_what_the_server_said() {
 }
 
 #[test]
-fn a_missing_report_is_a_warning_among_the_complaints() {
-    let (_, complaints, summary) = lines(vec![
-        Event::Started(flow(3, Kind::DatagramsSent, 1_470), HERE),
-        ended(3, LimitsTold::None),
-        Event::Report(3, Err(10)),
+fn a_missing_report_prints_a_warning_and_counts_as_an_error() {
+    let (_, errors, summary) = lines(vec![
+        ReportEvent::Started(flow(3, StreamKind::DatagramsSent, 1_470), HERE),
+        ended(3, ReportedLimits::None),
+        ReportEvent::Report(3, Err(10)),
     ]);
     assert_eq!(
-        complaints,
+        errors,
         "[  3] WARNING: did not receive ack of last datagram after 10 tries.\n"
     );
-    assert_eq!(summary.complaints, 1);
+    assert_eq!(summary.errors, 1);
 }
 
 #[test]
-fn a_receiver_of_datagrams_counts_what_is_missing() {
+fn a_receiver_of_datagrams_prints_the_lost_ones() {
     let (lines, _, _) = lines(vec![
-        Event::Started(flow(1, Kind::DatagramsReceived, 1_000), HERE),
-        ended(1, LimitsTold::None),
+        ReportEvent::Started(flow(1, StreamKind::DatagramsReceived, 1_000), HERE),
+        ended(1, ReportedLimits::None),
     ]);
     assert_eq!(
         lines[1],

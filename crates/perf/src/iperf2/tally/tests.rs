@@ -1,4 +1,4 @@
-//! Datagrams are counted as iperf counts them.
+//! Tests of the counts against those of iperf.
 
 use super::*;
 
@@ -11,15 +11,21 @@ fn receive(ids: &[i64]) -> Tally {
 }
 
 #[test]
-fn losses_and_late_datagrams_are_told_apart() {
+fn a_late_datagram_is_out_of_order_and_not_lost() {
     for (name, ids, lost, total, late) in [
         ("all there", &[1, 2, 3][..], 0, 3, 0),
         ("one missing", &[1, 3][..], 1, 3, 0),
         ("two swapped", &[1, 3, 2][..], 0, 3, 1),
-        ("the tail missing but for the last", &[1, 2, 6][..], 3, 6, 0),
-        ("only the last came", &[4][..], 3, 4, 0),
+        (
+            "all but the last of the tail missing",
+            &[1, 2, 6][..],
+            3,
+            6,
+            0,
+        ),
+        ("only the last arrived", &[4][..], 3, 4, 0),
         ("the head missing", &[3, 4][..], 2, 4, 0),
-        ("nothing came", &[][..], 0, 0, 0),
+        ("nothing arrived", &[][..], 0, 0, 0),
     ] {
         let tally = receive(ids);
         let loss = tally.whole(Duration::from_secs(1)).loss;
@@ -32,7 +38,7 @@ fn losses_and_late_datagrams_are_told_apart() {
 }
 
 #[test]
-fn spans_of_a_stream_add_up_to_the_whole() {
+fn the_spans_of_a_stream_add_up_to_its_total() {
     let early = receive(&[1, 2, 4]);
     let mut late = early;
     for id in [5, 3, 8] {
@@ -50,7 +56,7 @@ fn spans_of_a_stream_add_up_to_the_whole() {
 }
 
 #[test]
-fn jitter_follows_changes_of_the_transit_time_only() {
+fn jitter_depends_only_on_changes_of_the_transit_time() {
     let mut tally = Tally::default();
     tally.received(1, 1, Some(-5.0));
     tally.received(2, 1, Some(-5.0));

@@ -1,4 +1,4 @@
-//! Each line, letter by letter, as iperf 2.1.8 printed it.
+//! Tests of each line against the output of iperf 2.1.8.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn span(start_ms: u64, end_ms: u64, bytes: u64) -> Span {
         start: Duration::from_millis(start_ms),
         end: Duration::from_millis(end_ms),
         bytes,
-        loss: Loss::default(),
+        loss: DatagramLoss::default(),
     }
 }
 
@@ -50,7 +50,7 @@ fn percentages_have_two_significant_digits() {
 }
 
 #[test]
-fn a_line_about_bytes_looks_like_iperf_s() {
+fn a_result_in_bytes_is_formatted_as_in_iperf() {
     for (label, span, text) in [
         (
             ONE,
@@ -94,9 +94,9 @@ fn a_line_about_bytes_looks_like_iperf_s() {
 }
 
 #[test]
-fn a_line_about_datagrams_looks_like_iperf_s() {
+fn a_result_in_datagrams_is_formatted_as_in_iperf() {
     let mut span = span(0, 1000, 1_315_650);
-    span.loss = Loss {
+    span.loss = DatagramLoss {
         lost: 1,
         total: 895,
         out_of_order: 1,
@@ -120,7 +120,7 @@ fn a_line_about_datagrams_looks_like_iperf_s() {
 }
 
 #[test]
-fn the_banner_says_when_the_stack_gave_another_size() {
+fn the_banner_warns_of_a_buffer_size_that_differs_from_the_request() {
     for (size, requested, text) in [
         (16_384, None, "TCP window size: 16.0 KByte (default)"),
         (131_072, None, "TCP window size:  128 KByte (default)"),
@@ -140,16 +140,16 @@ fn the_banner_says_when_the_stack_gave_another_size() {
 }
 
 #[test]
-fn a_connection_shows_what_its_handshake_found() {
+fn a_connection_prints_the_values_of_its_handshake() {
     let local = "127.0.0.1:59792".parse().unwrap();
     let peer = "127.0.0.1:5101".parse().unwrap();
-    let opening = Opening {
+    let handshake = HandshakeInfo {
         initial_window: 327_410,
         mss: 32_741,
         rtt: Duration::from_micros(137),
     };
     assert_eq!(
-        connected(ONE, local, peer, &["reverse"], Some(&opening)),
+        connected(ONE, local, peer, &["reverse"], Some(&handshake)),
         "[  1] local 127.0.0.1 port 59792 connected with 127.0.0.1 port 5101 (reverse) (icwnd/mss/irtt=319/32741/137)"
     );
     assert_eq!(
@@ -159,7 +159,7 @@ fn a_connection_shows_what_its_handshake_found() {
 }
 
 #[test]
-fn limits_come_largest_first_without_those_that_never_held() {
+fn limits_are_printed_largest_first_and_without_those_of_zero_time() {
     let times =
         [("application", 100), ("nagle", 0), ("receive_window", 300)].map(|(name, ms)| LimitTime {
             name,
