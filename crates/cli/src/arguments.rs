@@ -17,7 +17,10 @@ mod tests;
 
 use std::{path::PathBuf, process::ExitCode};
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
+use clap::{
+    Args, CommandFactory, FromArgMatches, Parser, Subcommand,
+    error::{ContextKind, ErrorKind},
+};
 
 use fullpipe_lab::layout::{Layout, PIPED};
 
@@ -146,8 +149,43 @@ pub fn parse() -> Result<(Command, TerminalFlags), NoCommand> {
         .map_err(|error| match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => NoCommand::Help(error),
             _ if !error.use_stderr() => NoCommand::Help(error),
-            _ => NoCommand::Wrong(Failure::usage(one_line(&error))),
+            _ => {
+                let given = std::env::args().skip(1);
+                let tip = swapped_letters(&command(), given).filter(|_| !has_tip(&error));
+                let tip = tip.map_or_else(String::new, |name| {
+                    format!("; tip: a similar subcommand exists: '{name}'")
+                });
+                NoCommand::Wrong(Failure::usage(one_line(&error) + &tip))
+            }
         })
+}
+
+/// The parser found a similar name itself, or the subcommand is right.
+fn has_tip(error: &clap::Error) -> bool {
+    error.kind() != ErrorKind::InvalidSubcommand
+        || error.get(ContextKind::SuggestedSubcommand).is_some()
+}
+
+/// The subcommand whose letters the first unknown word of `given` has in another
+/// order: `rnu` for `run`, which the parser's measure of likeness misses.
+fn swapped_letters(command: &clap::Command, given: impl Iterator<Item = String>) -> Option<String> {
+    let sorted = |word: &str| {
+        let mut letters: Vec<_> = word.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let mut here = command;
+    for word in given.filter(|word| !word.starts_with('-')) {
+        match here.find_subcommand(&word) {
+            Some(found) => here = found,
+            None => {
+                let mut names = here.get_subcommands().map(clap::Command::get_name);
+                let like = names.find(|name| sorted(name) == sorted(&word));
+                return like.map(str::to_string);
+            }
+        }
+    }
+    None
 }
 
 /// The parser's message in one line: the mistake and the tip, without the usage.

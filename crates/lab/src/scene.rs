@@ -21,7 +21,7 @@ use fullpipe_sim::{
 
 pub use activity::Activity;
 use silence::SilenceNotes;
-pub use silence::{Silence, Waiting, patience, timeouts_in_vain};
+pub use silence::{MemoryWait, Silence, patience, timeouts_in_vain};
 
 use crate::{
     climb::Climb,

@@ -19,7 +19,7 @@ use crate::{
     experiment::{Experiment, SettingError, Stop},
     mistake::Mistake,
     path::{Path, full_segment},
-    report::{RowReport, pretty},
+    report::{RowReport, pretty, versioned},
     run::{RunError, RunOptions, run},
     size::HostRole,
     units::{Amount, Unit},
@@ -300,7 +300,7 @@ label = "as given"
 impl Trial {
     /// This as JSON, indented.
     pub fn json(&self) -> String {
-        pretty(self)
+        pretty(&versioned(self))
     }
 }
 

@@ -1,8 +1,8 @@
 //! The command as people and programs meet it: exit codes, one-line errors,
-//! what goes to which stream, and what is left behind.
+//! standard output and standard error, and files left behind.
 //!
-//! Rule: the program is run, nothing of it is linked. What the results say is
-//! tested where they are made.
+//! Rule: the program is run, nothing of it is linked. The content of results is
+//! tested in the crates that make them.
 
 mod iperf;
 
@@ -169,7 +169,7 @@ fn a_new_experiment_is_right_runs_and_is_never_written_over() {
     assert!(output.status.success(), "{}", stderr(&output));
     let output = fullpipe_in(&folder.0, &["lab", "run", "./mine.toml"]);
     assert!(output.status.success(), "{}", stderr(&output));
-    assert!(stdout(&output).contains("Send buffer: tcp.send_buffer = 16384"));
+    assert!(stdout(&output).contains("the send buffer: tcp.send_buffer = 16384"));
     refused(
         &folder.0,
         &[
@@ -210,7 +210,7 @@ fn check_prints_every_mistake_of_every_file_and_says_so_with_its_exit_code() {
 }
 
 #[test]
-fn events_sockets_and_counters_follow_the_table_or_go_where_they_are_told() {
+fn events_sockets_and_counters_follow_the_rows_or_go_to_the_named_file() {
     let folder = Folder::new("events");
     let file = folder.0.join("all.jsonl");
     let events = format!("--events={}", file.display());
@@ -431,7 +431,7 @@ fn a_wrong_link_is_one_line_and_exit_code_2() {
         (&["--between", "eth0,tap:b"], "write tap:NAME or tun:NAME"),
         (
             &["--between", "tap:a,tap:b", "--loss", "2"],
-            "--loss: link.loss = 2: expected a probability",
+            "--loss: link.loss: `2` is above 1: write 2%",
         ),
         (
             &["--between", "tap:a,tap:b", "--radio.access", "1ms"],
@@ -605,7 +605,7 @@ fn knobs_are_a_table_for_people_and_an_array_for_programs() {
     let wide = ["knobs", "--preset", "nuttx", "--width", "200"];
     let table = stdout(&fullpipe(&wide));
     assert!(
-        table.starts_with("name in ") && table.contains("36 *"),
+        table.starts_with("name in nuttx ") && table.contains("36 *"),
         "{table}"
     );
     let json: Value = serde_json::from_str(&stdout(&fullpipe(&["knobs", "--json"]))).unwrap();

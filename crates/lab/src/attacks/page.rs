@@ -9,7 +9,7 @@ use comfy_table::{Table, presets::UTF8_FULL_CONDENSED};
 use serde_json::{Map, Value, json};
 
 use super::{AttackRow, KNOBS};
-use crate::units::grouped;
+use crate::{report::JSON_SCHEMA, units::grouped};
 
 const HEADINGS: [&str; 9] = [
     "attack",
@@ -122,6 +122,7 @@ pub fn attacks_json(rows: &[AttackRow]) -> String {
             .map(|(name, count)| ((*name).to_owned(), json!(count)))
             .collect();
         json!({
+            "schema": JSON_SCHEMA,
             "label": row.attack,
             "measured": {
                 "packets": row.toll.packets,

@@ -144,8 +144,8 @@ fn table(knobs: &[Listed], preset: &Preset, layout: Layout) -> Option<String> {
     let own = |knob: &Listed| knob.own.iter().map(|name| columns(name)).max().unwrap_or(0);
     let mut grid = Vec::new();
     if has_own {
-        let heading = ["name in", preset.name];
-        grid.push(GridColumn::new(&heading, widest(&own), Align::Left));
+        let heading = format!("name in {}", preset.name);
+        grid.push(GridColumn::new(&[&heading], widest(&own), Align::Left));
     }
     let value = |knob: &Listed| columns(&knob.marked());
     let legal = |knob: &Listed| columns(&range(&knob.info.legal));

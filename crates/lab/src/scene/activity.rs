@@ -15,7 +15,7 @@ pub struct Activity {
     /// Mean number of active connections over that time.
     pub at_once: f64,
     /// Share of all payload that counts, without that of the beginning.
-    pub text_share: f64,
+    pub payload_share: f64,
 }
 
 impl Activity {
@@ -40,12 +40,12 @@ impl Activity {
             until = later;
         }
         let sum = |of: &dyn Fn(&Ended<'_>) -> u64| ended.iter().map(of).sum::<u64>() as f64;
-        let text = sum(&|end| end.facts.bytes);
+        let payload = sum(&|end| end.facts.bytes);
         Self {
             share: over(any.as_secs_f64(), secs),
             at_once: over(all.as_secs_f64(), any.as_secs_f64()),
-            text_share: if text > 0.0 {
-                sum(&|end| end.counted.0) / text
+            payload_share: if payload > 0.0 {
+                sum(&|end| end.counted.0) / payload
             } else {
                 1.0
             },

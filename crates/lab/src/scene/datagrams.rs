@@ -91,7 +91,7 @@ impl Scene<'_> {
             activity: Activity {
                 share: 1.0,
                 at_once: 1.0,
-                text_share: 1.0,
+                payload_share: 1.0,
             },
             silence: None,
             measured,

@@ -50,14 +50,14 @@ pub struct Silence {
     /// The longest of their retransmission timeouts before any was doubled.
     pub rto: Duration,
     /// Connections that found no packet memory.
-    pub waiting: Vec<Waiting>,
+    pub waiting: Vec<MemoryWait>,
     /// Lifetimes of all connections, in seconds.
     pub lifetime_s: f64,
 }
 
 /// A connection that found no packet memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Waiting {
+pub struct MemoryWait {
     /// Index of its flow.
     pub flow: usize,
     /// Time it waited, in seconds.
@@ -161,7 +161,7 @@ impl Scene<'_> {
 
     /// The wait of a connection for packet memory: for what was written, or for the
     /// window that it needs to be opened.
-    fn waiting(&self, flow: usize, end: &Ended<'_>) -> Option<Waiting> {
+    fn waiting(&self, flow: usize, end: &Ended<'_>) -> Option<MemoryWait> {
         let host = self.world.stack(self.hosts[end.plan.from]);
         let refused = host.tcp_counters().rcvq_drop + host.tcp_counters().ofo_drop > 0;
         let facts = &end.facts;
@@ -183,7 +183,7 @@ impl Scene<'_> {
             | Stage::Broken(_) => None,
         };
         let writing = time(fullpipe_tcp::Limit::Memory).unwrap_or(0.0);
-        (opening.is_some() || writing > 0.0).then(|| Waiting {
+        (opening.is_some() || writing > 0.0).then(|| MemoryWait {
             flow,
             waited_s: opening.unwrap_or(0.0) + writing,
             is_dropped: matches!(facts.client.stage, Stage::Broken(_) | Stage::NoRoom),

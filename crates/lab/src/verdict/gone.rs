@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     experiment::{FlowPlan, HostPlan, Setup, Stop},
-    scene::{Silence, Waiting, patience, timeouts_in_vain},
+    scene::{MemoryWait, Silence, patience, timeouts_in_vain},
     units::{grouped, three_digits},
 };
 
@@ -103,9 +103,9 @@ pub fn is_waited_for(evidence: &Evidence<'_>) -> bool {
 }
 
 /// Connections that waited for longer than the repair of a lost segment.
-fn starved(silence: &Silence) -> Vec<Waiting> {
+fn starved(silence: &Silence) -> Vec<MemoryWait> {
     let long =
-        |waiting: &&Waiting| waiting.is_dropped || waiting.waited_s > silence.rto.as_secs_f64();
+        |waiting: &&MemoryWait| waiting.is_dropped || waiting.waited_s > silence.rto.as_secs_f64();
     silence.waiting.iter().filter(long).copied().collect()
 }
 
@@ -207,7 +207,7 @@ fn proof(evidence: &Evidence<'_>, silence: &Silence) -> VerdictParts {
     }
 }
 
-fn waited(evidence: &Evidence<'_>, waiting: &Waiting) -> String {
+fn waited(evidence: &Evidence<'_>, waiting: &MemoryWait) -> String {
     let name = &evidence.setup.flows[waiting.flow].name;
     let ended = if waiting.is_dropped {
         " and was dropped"

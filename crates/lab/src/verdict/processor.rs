@@ -141,7 +141,7 @@ fn at_work(evidence: &Evidence<'_>, host: &HostPlan) -> Option<f64> {
     // Segments are counted from the start, payload and time without the excluded part:
     // when that ends, a flight was sent that is yet to be read, so payload tells how
     // many count.
-    let counted = |frames: u64| frames as f64 * evidence.activity.text_share;
+    let counted = |frames: u64| frames as f64 * evidence.activity.payload_share;
     let active_s = elapsed_s * evidence.activity.share;
     let segments = counted(data_segments);
     if segments <= 0.0 || active_s <= 0.0 {

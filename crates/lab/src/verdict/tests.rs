@@ -82,7 +82,7 @@ fn evidence<'a>(setup: &'a Setup, measured: &'a Measured, limits: &'a Limits) ->
         activity: Activity {
             share: 1.0,
             at_once: 1.0,
-            text_share: 1.0,
+            payload_share: 1.0,
         },
         silence: None,
     }

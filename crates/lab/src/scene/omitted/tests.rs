@@ -75,7 +75,7 @@ rows = [{ label = "row" }]
     let played = played.expect("nothing breaks the run");
     let measured = &played.measured;
     let segments = measured.delivered_bytes / measured.segment_bytes;
-    let counted = measured.data_segments as f64 * played.activity.text_share;
+    let counted = measured.data_segments as f64 * played.activity.payload_share;
     assert!(segments * 3 < measured.data_segments, "{played:?}");
     assert!((counted - segments as f64).abs() < 5.0, "{played:?}");
 }
