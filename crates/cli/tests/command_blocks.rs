@@ -1,7 +1,7 @@
-//! The blocks of `docs/verdicts.md` are what the command prints.
+//! The command blocks of `README.md` and `docs/verdicts.md` show what the commands print.
 //!
 //! Rule: a block that begins with `$ fullpipe` has the output of that command below it,
-//! and nothing else. `UPDATE_SNAPSHOTS=1 cargo test -p fullpipe-cli --test verdicts_page`
+//! and nothing else. `UPDATE_SNAPSHOTS=1 cargo test -p fullpipe-cli --test command_blocks`
 //! writes the blocks anew.
 
 use std::{env, fs, path::Path, process::Command};
@@ -52,17 +52,31 @@ fn written(page: &str) -> String {
     text
 }
 
+/// Pages with command blocks, below the repository's root.
+const PAGES: [&str; 2] = ["README.md", "docs/verdicts.md"];
+
 #[test]
 fn every_block_is_what_the_command_prints() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/verdicts.md");
-    let page = fs::read_to_string(&path).unwrap();
-    let today = written(&page);
-    if env::var_os("UPDATE_SNAPSHOTS").is_some() {
-        fs::write(&path, &today).unwrap();
-        return;
+    for name in PAGES {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
+        let page = fs::read_to_string(&path).unwrap();
+        let today = written(&page);
+        if env::var_os("UPDATE_SNAPSHOTS").is_some() {
+            fs::write(&path, &today).unwrap();
+            continue;
+        }
+        for (is, should) in page.lines().zip(today.lines()) {
+            assert_eq!(is, should, "{name} is out of date");
+        }
+        assert_eq!(page.lines().count(), today.lines().count(), "{name}");
     }
-    for (is, should) in page.lines().zip(today.lines()) {
-        assert_eq!(is, should, "docs/verdicts.md is out of date");
-    }
-    assert_eq!(page.lines().count(), today.lines().count());
+}
+
+/// The README shows the output of the example that it tells readers to run.
+#[test]
+fn the_readme_shows_what_the_example_prints() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let printed = fs::read_to_string(root.join("crates/sim/examples/echo_simulated.txt")).unwrap();
+    assert!(readme.contains(&printed), "README.md is out of date");
 }
