@@ -42,6 +42,9 @@ use omitted::Omitted;
 
 /// Shortest virtual time between two reports of progress.
 const SLICE: Duration = Duration::from_millis(100);
+/// Longest virtual time between two reports of progress, at which a run can be
+/// interrupted.
+const LONGEST_SLICE: Duration = Duration::from_secs(10);
 
 /// Results of a world.
 #[derive(Clone, Debug)]
@@ -186,7 +189,7 @@ impl<'a> Scene<'a> {
         let ends = plans.iter().map(FlowPlan::latest_end);
         let end = Instant::ZERO + ends.max().unwrap_or(Duration::ZERO);
         let longest = plans.iter().filter_map(lasting).max();
-        let slice = longest.map_or(SLICE, |length| (length / 100).max(SLICE));
+        let slice = longest.map_or(SLICE, |length| (length / 100).clamp(SLICE, LONGEST_SLICE));
         let least = plans.iter().map(|plan| plan.start + plan.at_least).max();
         let least = Instant::ZERO + least.unwrap_or_default();
         if self.omit(progress)?.is_break() {

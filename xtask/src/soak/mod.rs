@@ -19,7 +19,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::repository;
-use worlds::{Failure, Plan, WorldSource};
+use world_files::WorldSource;
+use worlds::{Failure, Plan};
 
 /// Run random worlds and the fuzzers until something breaks or the time is up.
 ///
@@ -136,7 +137,7 @@ fn replay(world: &WorldSource, pcap: Option<&Path>) -> Result<()> {
 fn report(failures: &[Failure]) -> Result<()> {
     for failure in failures {
         let Failure { world, why } = failure;
-        let file = world_files::keep(failure)?;
+        let file = world_files::keep(&failure.world, &failure.why)?;
         let file = file.strip_prefix(repository::root()).unwrap_or(&file);
         println!(
             "{world}: {why}\n  replay: cargo xtask soak --replay {}",

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use fullpipe_sim::{Seed, WorldPlan};
 
 use super::world_files;
-use super::worlds::{Plan, WorldSource};
+use super::world_files::WorldSource;
+use super::worlds::Plan;
 
 #[test]
 fn world_files_run_before_drawn_worlds() {

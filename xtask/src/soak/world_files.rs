@@ -6,14 +6,45 @@
 //!
 //! The form of a file is the simulator's (`fullpipe_sim::WorldPlan`).
 
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use fullpipe_sim::{Seed, WorldPlan};
 
-use super::worlds::{Failure, WorldSource};
 use crate::repository;
+
+/// The description of a world: a file, or the seed that it is drawn from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WorldSource {
+    /// A world file.
+    File(PathBuf),
+    /// A seed.
+    Seed(u64),
+}
+
+impl WorldSource {
+    /// The world's description.
+    ///
+    /// # Errors
+    /// When it is a file and that holds no world.
+    pub fn plan(&self) -> Result<WorldPlan> {
+        match self {
+            Self::File(file) => read(file),
+            Self::Seed(seed) => Ok(WorldPlan::draw(Seed(*seed))),
+        }
+    }
+}
+
+impl fmt::Display for WorldSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(file) => write!(f, "world {}", file.display()),
+            Self::Seed(seed) => write!(f, "world {seed}"),
+        }
+    }
+}
 
 /// The folder, below the root.
 const FOLDER: &str = "crates/sim/worlds";
@@ -52,14 +83,14 @@ pub fn read(file: &Path) -> Result<WorldPlan> {
 ///
 /// # Errors
 /// When the file can't be written.
-pub fn keep(failure: &Failure) -> Result<PathBuf> {
-    let seed = match &failure.world {
+pub fn keep(world: &WorldSource, why: &str) -> Result<PathBuf> {
+    let seed = match world {
         WorldSource::File(file) => return Ok(file.clone()),
         WorldSource::Seed(seed) => *seed,
     };
     let name = format!("{FOLDER}/seed-{seed}.toml");
     let path = repository::root().join(&name);
-    fs::write(&path, text(seed, &failure.why)).with_context(|| format!("writing {name}"))?;
+    fs::write(&path, text(seed, &why)).with_context(|| format!("writing {name}"))?;
     Ok(path)
 }
 

@@ -6,7 +6,6 @@
 //! Nothing here looks into a world: the simulator checks it.
 
 use std::cell::RefCell;
-use std::fmt;
 use std::fs::File;
 use std::io::BufWriter;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
@@ -16,47 +15,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use fullpipe_sim::{Seed, WorldFailure, WorldPlan, WorldSummary, check::CheckCoverage};
+use fullpipe_sim::{WorldFailure, WorldPlan, WorldSummary, check::CheckCoverage};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::world_files;
+use super::world_files::WorldSource;
 
 /// A world that takes longer than this in real time is taken for one without end.
 const NEVER_ENDS: Duration = Duration::from_secs(300);
 
 /// Time between two looks of the main thread at the workers.
 const LOOK: Duration = Duration::from_millis(100);
-
-/// The description of a world: a file, or the seed that it is drawn from.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum WorldSource {
-    /// A world file.
-    File(PathBuf),
-    /// A seed.
-    Seed(u64),
-}
-
-impl WorldSource {
-    /// The world's description.
-    ///
-    /// # Errors
-    /// When it is a file and that holds no world.
-    pub fn plan(&self) -> Result<WorldPlan> {
-        match self {
-            Self::File(file) => world_files::read(file),
-            Self::Seed(seed) => Ok(WorldPlan::draw(Seed(*seed))),
-        }
-    }
-}
-
-impl fmt::Display for WorldSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::File(file) => write!(f, "world {}", file.display()),
-            Self::Seed(seed) => write!(f, "world {seed}"),
-        }
-    }
-}
 
 /// The worlds to run.
 pub struct Plan {

@@ -152,11 +152,10 @@ pub fn run(arguments: &TidyArguments) -> Result<()> {
     let replaced = glossary.map_or_else(Vec::new, |file| glossary::replaced(&file.text));
     ensure!(!replaced.is_empty(), "{} lists no words", glossary::FILE);
     let mut findings = Vec::new();
-    let mut new_findings = Vec::new();
     let mut rust = Vec::new();
     for file in &texts {
         findings.extend(words::check(&file.path, &file.text));
-        new_findings.extend(glossary::check(&file.path, &file.text, &replaced));
+        findings.extend(glossary::check(&file.path, &file.text, &replaced));
         if file.path.ends_with(".rs") {
             match RustFile::parse(&file.path, &file.text) {
                 Ok(parsed) => rust.push(parsed),
@@ -166,20 +165,15 @@ pub fn run(arguments: &TidyArguments) -> Result<()> {
     }
     for file in &rust {
         findings.extend(source::check(file));
-        new_findings.extend(openers::check(&file.path, &file.text));
+        findings.extend(openers::check(&file.path, &file.text));
     }
-    new_findings.extend(check_crates(&rust));
-    let pending = |path: &str| exceptions::PENDING.contains(&area(path));
+    findings.extend(check_crates(&rust));
     let asked = |path: &str| {
         arguments
             .area
             .as_deref()
             .is_none_or(|name| area(path) == name)
     };
-    if arguments.area.is_none() {
-        new_findings.retain(|finding| !pending(&finding.path));
-    }
-    findings.extend(new_findings);
     let spans = lengths::measure(&rust);
     findings.extend(lengths::check(&spans, &exceptions::LONG));
     findings.extend(edges::check()?);

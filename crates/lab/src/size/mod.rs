@@ -10,8 +10,10 @@
 //! | the result with ample of everything, and each knob's curve | `search` |
 //! | the best division of given memory between both directions | `split` |
 //! | the runs and their progress | `runs` |
+//! | the errors | `error` |
 //! | the text output | `text` |
 
+mod error;
 mod runs;
 mod search;
 mod split;
@@ -25,16 +27,14 @@ use fullpipe::presets::Preset;
 use fullpipe_pool::Duration;
 use serde::Serialize;
 
+pub use error::SizeError;
 pub use split::{Divided, Split};
 pub use text::size_text;
 
 use crate::{
-    experiment::{Row, SettingError, Setup},
-    mistake::Mistake,
+    experiment::{Row, Setup},
     path::{Path, full_segment},
     report::{RowReport, pretty, versioned},
-    run::RunError,
-    units::grouped,
     verdict::{Cause, Verdict},
 };
 use runs::Runs;
@@ -192,43 +192,6 @@ pub struct Advised {
     pub formula: String,
 }
 
-/// Reason for which there is no result.
-#[derive(Debug)]
-pub enum SizeError {
-    /// A setting is refused.
-    Setting(SettingError),
-    /// The memory that is given is too little for any setting.
-    Memory(SettingError),
-    /// The bandwidth-delay product exceeds the largest buffer.
-    TooLong(u64),
-    /// The path is refused.
-    Path(Mistake),
-    /// Nothing arrives, with the reason.
-    Nothing(String),
-    /// A checker of the simulator failed.
-    Run(RunError),
-}
-
-impl std::fmt::Display for SizeError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Setting(error) => error.fmt(f),
-            Self::Memory(error) => write!(f, "so little memory is none at all: {error}"),
-            Self::TooLong(bytes) => write!(
-                f,
-                "{} bytes are on their role, and the largest buffer holds {}",
-                grouped(*bytes),
-                grouped(search::LARGEST)
-            ),
-            Self::Path(mistake) => mistake.fmt(f),
-            Self::Nothing(why) => f.write_str(why),
-            Self::Run(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for SizeError {}
-
 /// Steps that a search takes for each knob, and for both directions before the first.
 const STEPS_EACH: usize = 7;
 const STEPS_BEFORE: usize = 4;
@@ -239,7 +202,7 @@ const STEPS_BEFORE: usize = 4;
 /// # Errors
 /// A setting is refused, nothing arrives, or a run failed.
 pub fn size(request: &SizeRequest, progress: &(dyn Fn(f64) + Sync)) -> Result<Size, SizeError> {
-    if request.bdp() > search::LARGEST {
+    if request.bdp() > error::LARGEST {
         return Err(SizeError::TooLong(request.bdp()));
     }
     let searched = search::SEARCHED.iter();

@@ -14,7 +14,7 @@ use crate::{
     run::{RunOptions, run},
 };
 
-use super::SizeError;
+use super::error::SizeError;
 
 /// Largest progress before the end.
 const ALMOST: f64 = 0.99;

@@ -15,6 +15,7 @@ use crate::{
 
 use super::{
     Advised, AmpleResult, CurvePoint, HostRole, KnobSize, SizeError, SizeRequest,
+    error::LARGEST,
     runs::Runs,
     world::{Length, only},
 };
@@ -85,8 +86,6 @@ const TWO_SEGMENTS: u64 = 3_000;
 /// small system.
 const AMPLE: u64 = 4;
 const AT_LEAST: u64 = 128 << 10;
-/// No buffer is larger.
-pub const LARGEST: u64 = 1 << 30;
 /// No buffer that a search tries is smaller.
 const SMALLEST: u64 = 128;
 /// A host that reaches this share of what the path carries has ample.

@@ -193,7 +193,7 @@ fn two_rows_stand_side_by_side_with_one_cursor() {
     );
 }
 
-/// What graph `id` shows of its values on each side: least and most.
+/// Returns the least and the largest value that graph `id` shows on each side.
 fn scales(browser: &mut Browser, id: &str) -> [[f64; 2]; 2] {
     frame(browser);
     [0, 1].map(|side| {
@@ -446,7 +446,7 @@ const UNPACKED: &str = "window.unpacked = 0;
         constructor(...given) { super(...given); window.unpacked++; }
     };";
 
-/// What a frame asks for with so many segments, on average of forty frames:
+/// Counts the work of one frame with `segments` segments, the mean of forty frames:
 /// rectangles, line ends, texts, columns of pixels and values looked at.
 fn work_of_a_frame(segments: u64) -> [f64; 5] {
     let page = Page::new("million", &synthetic::run(segments));

@@ -31,7 +31,7 @@ pub struct Step {
     pub action: Action,
 }
 
-/// What a line does or expects.
+/// The action or the expectation of a line.
 #[derive(Debug)]
 pub enum Action {
     Listen,
@@ -59,7 +59,7 @@ pub enum Action {
     Closed(String),
 }
 
-/// What a read must give.
+/// The required outcome of a read.
 #[derive(Debug)]
 pub enum Reading {
     Bytes(usize),
@@ -77,7 +77,7 @@ pub enum IcmpKind {
     TimeExceeded,
 }
 
-/// How a value is compared.
+/// A condition on a value.
 #[derive(Debug)]
 pub enum Comparison {
     Is(String),
@@ -280,7 +280,7 @@ fn comparison(word: &str) -> Result<Comparison, String> {
 }
 
 impl Comparison {
-    /// Whether `actual` satisfies it.
+    /// Returns true if `actual` satisfies it.
     pub fn holds(&self, actual: &str) -> bool {
         let number = actual.parse::<f64>();
         match self {

@@ -1,0 +1,45 @@
+//! Errors of a search.
+//!
+//! Rule: each names what the caller can change; a failed checker is the simulator's.
+
+use crate::{experiment::SettingError, mistake::Mistake, run::RunError, units::grouped};
+
+/// No buffer is larger.
+pub const LARGEST: u64 = 1 << 30;
+
+/// Reason for which there is no result.
+#[derive(Debug)]
+pub enum SizeError {
+    /// A setting is refused.
+    Setting(SettingError),
+    /// The memory that is given is too little for any setting.
+    Memory(SettingError),
+    /// The bandwidth-delay product exceeds the largest buffer.
+    TooLong(u64),
+    /// The path is refused.
+    Path(Mistake),
+    /// Nothing arrives, with the reason.
+    Nothing(String),
+    /// A checker of the simulator failed.
+    Run(RunError),
+}
+
+impl std::fmt::Display for SizeError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Setting(error) => error.fmt(f),
+            Self::Memory(error) => write!(f, "so little memory is none at all: {error}"),
+            Self::TooLong(bytes) => write!(
+                f,
+                "the bandwidth-delay product is {} bytes, and the largest buffer holds {}",
+                grouped(*bytes),
+                grouped(LARGEST)
+            ),
+            Self::Path(mistake) => mistake.fmt(f),
+            Self::Nothing(why) => f.write_str(why),
+            Self::Run(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for SizeError {}
