@@ -1,9 +1,9 @@
 //! The laboratory: experiments in files, run in virtual time, explained.
 //!
 //! One TOML file describes hosts with every knob, switches, the links between
-//! them, flows, and rows that change them and carry published figures. [`run`]
-//! gives a [`Report`]: published beside measured, which limits held for what
-//! share of the time, and a sentence for each row that names the binding one.
+//! them, flows, and rows that change them and carry published results. [`run`]
+//! returns a [`Report`]: measured beside published results, the share of time
+//! of each limit, and a verdict for each row.
 //!
 //! Rule: a file and a seed are the whole input, so the same two give the same
 //! bytes of output. Nothing here knows a terminal, and nothing but [`live`], which

@@ -26,11 +26,6 @@ const BBR_FLIGHT: f64 = 2.0;
 const FOR_CHANCE: f64 = 0.02;
 /// ... and the share that it reaches beyond: fitted to losses of 3 %.
 const KEPT: f64 = 0.85;
-/// Without SACK a second loss of a window of fewer segments than this is often repaired
-/// by the timer alone, ...
-const SMALL: f64 = 60.0;
-/// ... with this probability: both fitted, over windows and losses of many sizes.
-const BY_TIMER: f64 = 0.5;
 /// Duplicate ACKs that report a loss. RFC 5681 §3.2.
 const DUPLICATES: f64 = 3.0;
 
@@ -217,15 +212,15 @@ impl<'a> Rounds<'a> {
         let mut later = of_window.clamp(0.0, room).floor();
         let follows_model = of.algorithm == CongestionAlgorithm::Bbr;
         let is_lost_later = self.lose(later).first.is_some();
-        let is_timed_out = !of.has_sack
-            && !follows_model
-            && self.waits_for_timer(flight, flight + following - 1.0 - first, count);
+        let is_timed_out =
+            !of.has_sack && !follows_model && flight + following - 1.0 - first < DUPLICATES;
         if of.has_sack {
             let again = (0..count).filter(|_| self.rng.chance(of.loss)).count();
             takes_s += again as f64 * of.rtt_s;
         } else if !is_timed_out {
             // Each partial acknowledgment reports one more loss. RFC 6582 §3.2.
-            takes_s += f64::from(count - 1) * of.rtt_s;
+            let again = (0..count).filter(|_| self.rng.chance(of.loss)).count();
+            takes_s += f64::from(count - 1 + again as i32) * of.rtt_s;
         }
         if is_lost_later && !follows_model {
             self.reduce(self.window);
@@ -239,15 +234,6 @@ impl<'a> Rounds<'a> {
         }
         let sent = following + later;
         (sent, takes_s.max((flight + sent) / of.rate))
-    }
-
-    /// True if only the retransmission timer repairs it, without SACK: `behind`
-    /// segments behind the first loss can report it.
-    fn waits_for_timer(&mut self, flight: f64, behind: f64, count: i32) -> bool {
-        let again = 1.0 - (1.0 - self.of.loss).powi(count);
-        behind < DUPLICATES
-            || self.rng.chance(again)
-            || (count > 1 && flight < SMALL && self.rng.chance(BY_TIMER))
     }
 
     fn reduce(&mut self, before: f64) {
