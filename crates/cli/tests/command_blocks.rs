@@ -58,7 +58,9 @@ const PAGES: [&str; 2] = ["README.md", "docs/verdicts.md"];
 #[test]
 fn every_block_is_what_the_command_prints() {
     for name in PAGES {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../..")
+            .join(name);
         let page = fs::read_to_string(&path).unwrap();
         let today = written(&page);
         if env::var_os("UPDATE_SNAPSHOTS").is_some() {
