@@ -46,14 +46,14 @@
 //! | read whole, or refuse with line, column and the nearest key | [`experiment`], [`Mistake`] |
 //! | each row and seed: hosts with their knobs, links, flows | `scene`, over `fullpipe-sim` |
 //! | figures of the row, and the shares of its limits | [`Measured`], [`Shares`] |
-//! | which bound held, its proof, the knob to turn and what that gives | [`Verdict`] |
+//! | the limit, its proof, the setting to change and the predicted result | [`Verdict`] |
 //! | a table for people, an object for programs | [`report_text`], [`Report`] |
 //!
 //! With [`RunOptions::observe`] the hosts' traces are read while the rows run;
 //! [`facts()`] then has every segment and every series. With [`RunOptions::watch`] a row has
 //! its events, sockets and counters too.
 //!
-//! [`attacks()`] plays what strangers may do to a host, and makes `docs/attacks.md`.
+//! [`attacks()`] runs attacks against a host, and makes `docs/attacks.md`.
 //!
 //! An experiment is found by name in [`catalogue`]: those of the checkout, and
 //! those built in. [`knobs_markdown`] makes `docs/knobs.md` from the rows.

@@ -43,7 +43,7 @@ pub struct RunOptions<'a> {
     /// Receives, from any thread, a row's place and the share of its work that is
     /// done, from 0 to 1.
     pub progress: &'a (dyn Fn(usize, f64) + Sync),
-    /// Ends the run with [`RunError::Interrupted`] once it is set.
+    /// Ends the run with [`RunError::Interrupted`] once it returns true.
     pub cancel: Option<&'a (dyn Fn() -> bool + Sync)>,
 }
 
@@ -78,7 +78,7 @@ pub enum RunError {
         /// The system's error.
         error: io::Error,
     },
-    /// [`RunOptions::cancel`] was set, or the caller wanted no further row.
+    /// [`RunOptions::cancel`] returned true, or the caller wanted no further row.
     Interrupted,
 }
 

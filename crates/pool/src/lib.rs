@@ -1,9 +1,9 @@
-//! Packet memory, and two other values that every layer takes as arguments: time and
-//! random numbers.
+//! Packet memory, time and random numbers: the arguments of every layer.
 //!
 //! The one rule: everything is allocated by [`Pool::new`]; from then on bytes
 //! only move between a free list and named holders, and the sum of what is
-//! promised to peers never exceeds what is held for them.
+//! promised to peers never exceeds the pool, unless
+//! `pool.overcommit_percent` allows more.
 //!
 //! This crate knows no protocol, reads no clock and draws no entropy.
 //!

@@ -3,7 +3,7 @@
 //!
 //! It does no I/O of its own: a program hands it received frames and the time,
 //! and takes frames to be sent. So the same stack runs over a TAP device, in
-//! firmware and in a simulator. It is `no_std`, has no `unsafe`, and allocates
+//! firmware and in a simulator. Without the feature `simd` it is `no_std`. It has no `unsafe` and allocates
 //! only in [`Stack::new`] and [`Stack::register_congestion`].
 //!
 //! # Guide

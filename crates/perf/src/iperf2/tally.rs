@@ -37,7 +37,7 @@ pub struct Span {
 pub struct Tally {
     /// Bytes of payload.
     pub bytes: u64,
-    /// Datagrams sent or received.
+    /// Datagrams sent or received; for TCP, writes or reads.
     pub datagrams: u64,
     highest_id: i64,
     missed: u64,

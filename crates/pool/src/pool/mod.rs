@@ -2,7 +2,7 @@
 //! holder.
 //!
 //! The one rule: free blocks and held blocks are together all blocks, and every
-//! promise is covered. Each block that moves is counted in `usage`, so the counts
+//! promise is covered unless overcommitment is allowed. Each block that moves is counted in `usage`, so the counts
 //! cannot drift from the free list.
 //!
 //! Blocks are chained by index in one table. The order in which a holder uses its
@@ -223,7 +223,7 @@ impl Pool {
         Some(block)
     }
 
-    /// Returns the chain of `count` blocks from `head` to `tail`.
+    /// Frees the chain of `count` blocks from `head` to `tail`.
     pub(crate) fn give_back(&mut self, holder: Holder, head: u32, tail: u32, count: u32) {
         self.links[tail as usize] = self.first_free;
         self.first_free = head;

@@ -41,7 +41,8 @@ pub struct Inserted {
     pub overlap: Option<Range<u64>>,
 }
 
-/// Every range node of the pool is in use; the set has not changed.
+/// No range node is free for this set, which has not changed: all are in use, or the
+/// rest is kept for sets with few ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangesFull;
 

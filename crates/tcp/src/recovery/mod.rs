@@ -278,9 +278,9 @@ impl Recovery {
         }
     }
 
-    /// Marks the segment that just left as lost: it is a probe beyond the
-    /// peer's window, so that no ACK is expected. It is retransmitted once the
-    /// window opens.
+    /// Marks all that is in flight as lost after a zero-window probe: the
+    /// answer does not acknowledge the probe's byte while the window is closed.
+    /// It is retransmitted once the window opens.
     pub fn on_window_probe(&mut self, arena: &mut SentArena) {
         self.board.mark_all_lost(false, arena);
     }
