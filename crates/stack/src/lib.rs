@@ -140,7 +140,7 @@
 //! The crate `fullpipe-host` has TAP, TUN and packet devices for Linux, a thread
 //! that calls [`turn()`], and blocking and async sockets:
 //!
-//! ```ignore
+//! ```text
 //! use fullpipe_host::{DeviceOptions, Runtime, TcpStream};
 //! use std::io::Write;
 //!

@@ -90,7 +90,7 @@ pub fn keep(world: &WorldSource, why: &str) -> Result<PathBuf> {
     };
     let name = format!("{FOLDER}/seed-{seed}.toml");
     let path = repository::root().join(&name);
-    fs::write(&path, text(seed, &why)).with_context(|| format!("writing {name}"))?;
+    fs::write(&path, text(seed, why)).with_context(|| format!("writing {name}"))?;
     Ok(path)
 }
 

@@ -277,7 +277,7 @@ impl Setup {
     }
 
     /// Returns the highest goodput in bit/s that the path and the smaller host's memory
-    /// allow: the path's rate, or one memory less [`MEMORY_KEPT`] each round trip. `None`
+    /// allow: the path's rate, or one memory less `MEMORY_KEPT` each round trip. `None`
     /// if neither is limited.
     pub fn allowed_bps(&self) -> Option<f64> {
         let (rate_bps, rtt_s) = self.bare_path();

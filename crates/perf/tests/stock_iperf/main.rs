@@ -204,11 +204,24 @@ fn our_client_s_datagrams_are_counted_and_reported_by_the_stock_server() {
                     }
                     assert_eq!(stream.span.bytes, 589_000, "{name}: {text}");
                 }
-                assert_eq!(
-                    rows.iter().map(|row| row.bytes).sum::<u64>(),
+                let (sent, received) = (
                     589_000 * u64::from(streams),
-                    "{name}: {text}"
+                    rows.iter().map(|row| row.bytes).sum::<u64>(),
                 );
+                if streams == 1 {
+                    assert_eq!(received, sent, "{name}: {text}");
+                } else {
+                    // It can also lose the first datagram of each further client, while it
+                    // opens the socket for the one before; then it reports that loss.
+                    let reports = summary
+                        .streams
+                        .iter()
+                        .flat_map(|stream| stream.server_report);
+                    let lost: u64 = reports.map(|report| report.loss.lost).sum();
+                    assert!(lost < u64::from(streams), "{name}: {text}");
+                    assert!(received <= sent, "{name}: {text}");
+                    assert!(received + lost * 1_472 >= sent, "{name}: {text}");
+                }
                 ours::assert_clean(name, &summary, &text);
             }
         },
