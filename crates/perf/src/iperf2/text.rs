@@ -248,7 +248,7 @@ pub fn connected(
 }
 
 /// Formats the shares of time of each limit for `role` (`sender`, `receiver`),
-/// largest first, without those below [`SHARE_MIN_PERCENT`].
+/// largest first, without those below `SHARE_MIN_PERCENT`.
 pub fn limits(role: &str, limits: &[LimitTime]) -> String {
     let total: f64 = limits.iter().map(|limit| limit.time.as_secs_f64()).sum();
     let mut shares: Vec<_> = limits
