@@ -27,7 +27,7 @@ use worlds::{Failure, Plan};
 /// World N is drawn from seed N: the same network, knobs and traffic every time,
 /// until the way worlds are drawn changes. A world that fails is written to a file
 /// in crates/sim/worlds, which lasts. Worlds run on all cores, in an optimised build
-/// with assertions.
+/// with debug assertions and overflow checks.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -76,6 +76,7 @@ pub struct SoakArguments {
 /// # Errors
 /// When a world or a fuzzer failed, or the fuzzer can't be had.
 pub fn run(arguments: &SoakArguments) -> Result<()> {
+    worlds::check_build()?;
     if let Some(file) = &arguments.replay {
         return replay(&WorldSource::File(file.clone()), arguments.pcap.as_deref());
     }

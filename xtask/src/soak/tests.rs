@@ -6,7 +6,7 @@ use fullpipe_sim::{Seed, WorldPlan};
 
 use super::world_files;
 use super::world_files::WorldSource;
-use super::worlds::Plan;
+use super::worlds::{Plan, check_build};
 
 #[test]
 fn world_files_run_before_drawn_worlds() {
@@ -43,4 +43,9 @@ fn every_world_file_of_the_repository_can_be_read_and_names_its_bug() {
         );
         assert!(WorldSource::File(file).plan().is_ok());
     }
+}
+
+#[test]
+fn worlds_run_with_debug_assertions_and_overflow_checks() {
+    check_build().unwrap();
 }

@@ -7,6 +7,7 @@
 
 use std::cell::RefCell;
 use std::fs::File;
+use std::hint::black_box;
 use std::io::BufWriter;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use fullpipe_sim::{WorldFailure, WorldPlan, WorldSummary, check::CheckCoverage};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -55,6 +56,27 @@ pub struct Failure {
     pub world: WorldSource,
     /// The message of the checker or the panic; its first line is complete.
     pub why: String,
+}
+
+/// Checks that this program was built with debug assertions and overflow checks.
+///
+/// # Errors
+/// When one of them is off: a world could then break a rule and pass.
+pub fn check_build() -> Result<()> {
+    ensure!(
+        cfg!(debug_assertions) && overflow_panics(),
+        "built without debug assertions or overflow checks: run it as `cargo xtask soak`"
+    );
+    Ok(())
+}
+
+/// Returns true if an addition that overflows panics.
+fn overflow_panics() -> bool {
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    let sum = panic::catch_unwind(|| black_box(u8::MAX) + black_box(1));
+    panic::set_hook(hook);
+    sum.is_err()
 }
 
 /// Runs the plan's worlds; returns those that failed, sorted.
