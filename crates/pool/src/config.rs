@@ -11,8 +11,8 @@ crate::knobs! {
         /// Size of a block.
         block_size: u32 = 2048, legal 1 => 1 << 30, drawn 64 => 2048, "bytes";
         /// Blocks guaranteed to senders: no other holder can take the last of them.
-        /// Without any, windows promised to peers that wait for an answer could use
-        /// all the memory that the answer needs.
+        /// Without them, windows promised to peers could use all the memory that an
+        /// answer to those peers needs.
         send_floor: u32 = 2, legal 1 => u32::MAX - 1, drawn 1 => 8, "blocks";
         /// Blocks guaranteed to receivers: no other holder can take the last of them.
         receive_floor: u32 = 2, legal 1 => u32::MAX - 1, drawn 1 => 8, "blocks";

@@ -25,8 +25,8 @@ pub trait KnobType: Copy + PartialOrd + fmt::Display + 'static {
     /// Reads a value from text; `None` when the text is no value of this type.
     fn parse(text: &str) -> Option<Self>;
 
-    /// A random value in `low..=high`, spread over orders of magnitude where
-    /// the type has them, because knobs misbehave at small values.
+    /// A random value in `low..=high`. Numbers and durations are uniform in their
+    /// logarithm, because small values expose the most bugs.
     fn draw(rng: &mut Rng, low: Self, high: Self) -> Self;
 }
 

@@ -23,7 +23,7 @@ const fn splitmix64(state: &mut u64) -> u64 {
 }
 
 impl Rng {
-    /// The generator that `seed` names.
+    /// The generator that starts from `seed`.
     pub const fn seeded(seed: u64) -> Self {
         let mut state = seed;
         Self([

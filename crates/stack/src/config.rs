@@ -1,8 +1,7 @@
 //! The knobs of a stack, one table for each part.
 //!
-//! Rule: a knob is a row of one table; its name, text form, validation and random
-//! draw follow from the row. This file adds only the checks that concern several
-//! rows.
+//! Rule: a knob is a row of one table; its name, text form, validation and random draw
+//! follow from the row. This file adds only the checks that concern several rows.
 
 #[cfg(test)]
 mod tests;
@@ -43,15 +42,14 @@ fullpipe_pool::knobs! {
         listeners: u32 = 16, legal 0 => 65_536, drawn 1 => 4, "listeners";
         /// Handshakes in progress at listeners: SYNs answered and not yet acknowledged.
         half_open: u32 = 256, legal 1 => 1_048_576, drawn 1 => 16, "connections";
-        /// Handshakes in progress from one address. A SYN beyond is treated as if
+        /// Handshakes in progress from one address. A further SYN is treated as if
         /// `half_open` were reached.
         half_open_per_source: u32 = 64, legal 1 => 1_048_576, drawn 1 => 16, "connections";
-        /// Ranges in flight that all connections together track with their send
-        /// times, besides one range each. If none is left, neighbouring ranges are
-        /// merged.
+        /// Ranges in flight that all connections together track with their send times, in
+        /// addition to one range each. If none is left, neighbouring ranges are merged.
         sent_ranges: u32 = 4_096, legal 0 => 1_048_576, drawn 0 => 256, "pieces";
-        /// Ranges in flight that one connection may track. SACK blocks of its peer
-        /// beyond that are ignored until the peer reports them again.
+        /// Ranges in flight that one connection may track. SACK blocks that need more are
+        /// ignored until the peer reports them again.
         sent_ranges_each: u32 = 1_024, legal 1 => 1_048_576, drawn 1 => 256, "pieces";
         /// Largest share of packet memory that the windows of all handshakes in
         /// progress may reserve. A SYN that would need more is dropped.
@@ -64,17 +62,17 @@ fullpipe_pool::knobs! {
             drawn SynCookieUse::Off => SynCookieUse::WhenFull, "";
         /// Established connections that wait to be accepted, for each listener that sets no backlog.
         backlog: u32 = 128, legal 1 => 65_536, drawn 1 => 8, "connections";
-        /// Orphans: connections that finish by themselves after the application has
-        /// closed them. If there is one more, the oldest is reset.
+        /// Orphans: connections that the application has closed and that finish by
+        /// themselves. If there is one more, the oldest is reset.
         orphans: u32 = 128, legal 0 => 1_048_576, drawn 128 => 256, "connections";
         /// Largest share of packet memory that stalled orphans may hold while other
-        /// connections are refused memory: orphans whose peer has acknowledged
-        /// nothing for `tcp.retries1` timeouts or probes. Beyond it the first of
-        /// them is reset.
+        /// connections are refused memory; beyond it, the first stalled orphan is reset.
+        /// An orphan is stalled if its peer has acknowledged nothing for `tcp.retries1`
+        /// timeouts or probes.
         orphan_share: u32 = 25, legal 1 => 100, drawn 100 => 100, "percent";
         /// Connections in TIME-WAIT. If there is one more, the oldest is forgotten.
         time_wait_entries: u32 = 256, legal 0 => 1_048_576, drawn 0 => 16, "connections";
-        /// Frames received in a turn, and frames sent.
+        /// Frames received in a turn, and frames sent in a turn.
         turn_budget: u32 = 64, legal 1 => 65_536, drawn 1 => 64, "frames";
         /// Lowest ephemeral port, for a socket that names none. RFC 6056 §3.2.
         ephemeral_low: u32 = 49_152, legal 1 => 65_535, drawn 40_000 => 50_000, "";
@@ -100,15 +98,18 @@ fullpipe_pool::knobs! {
         routes: u32 = 8, legal 0 => 1_024, drawn 1 => 8, "routes";
         /// Datagrams in reassembly at the same time; 0 discards fragments.
         reassembly_datagrams: u32 = 16, legal 0 => 1_024, drawn 0 => 8, "datagrams";
-        /// Datagrams of one sender in reassembly. If there is one more, its oldest is dropped.
+        /// Datagrams of one sender in reassembly. If there is one more, the sender's
+        /// oldest is dropped.
         reassembly_per_source: u32 = 8, legal 1 => 1_024, drawn 1 => 8, "datagrams";
-        /// Separate ranges of one datagram. If there is one more, it is dropped.
+        /// Separate ranges of one datagram. A datagram with one more is dropped.
         reassembly_pieces: u32 = 64, legal 1 => 8_192, drawn 1 => 64, "pieces";
         /// Bytes of packet memory for all datagrams in reassembly, holes included.
         reassembly_bytes: u32 = 262_144, legal 0 => 1_073_741_824, drawn 1_024 => 262_144, "bytes";
-        /// Largest payload that is reassembled. A buffer of this size, beside the pool, holds the complete datagram.
+        /// Largest payload that is reassembled. A buffer of this size outside the pool
+        /// holds the complete datagram.
         reassembly_largest: u32 = 65_515, legal 8 => 65_515, drawn 512 => 65_515, "bytes";
-        /// Time from the first fragment until the datagram is dropped if incomplete. RFC 1122 §3.3.2.
+        /// Time after the first fragment at which an incomplete datagram is dropped. RFC
+        /// 1122 §3.3.2.
         reassembly_timeout: Duration = Duration::from_secs(30),
             legal Duration::from_millis(1) => Duration::from_secs(600),
             drawn Duration::from_millis(100) => Duration::from_secs(30), "";
@@ -275,8 +276,8 @@ impl Config {
     /// [`validate`](Self::validate) succeeds.
     pub fn draw(&mut self, rng: &Rng) {
         self.draw_each(rng);
-        // Rows are drawn one by one. Where two contradict each other the less
-        // important one is lowered.
+        // Rows are drawn one by one; if two contradict each other, the less important one
+        // is lowered.
         let pool = &mut self.pool;
         pool.send_floor = pool.send_floor.min(pool.blocks / 2);
         pool.receive_floor = pool.receive_floor.min(pool.blocks / 2);

@@ -1,9 +1,8 @@
 //! Counters: standard MIB names, and one counter for each reason to discard.
 //!
-//! Rule: each discard is counted once, by its reason, with
-//! [`Counters::discard`]. The MIB counters of a reason follow from it here, so
-//! they cannot disagree. The counters of connections are [`TcpCounters`] and
-//! [`Discards`].
+//! Rule: each discard is counted once, by its reason, with [`Counters::discard`]. The MIB
+//! counters of a reason are derived from it here, so they cannot disagree. The counters
+//! of connections are [`TcpCounters`] and [`Discards`].
 
 use core::fmt;
 
@@ -167,7 +166,7 @@ discards! {
     ArpConflict,
     /// An ARP packet is not for this host, nor from a known neighbour.
     ArpNotForUs,
-    /// The neighbour cache is full, for a sender that was not asked for.
+    /// The neighbour cache is full, for a sender that this host did not ask for.
     ArpTableFull,
     /// More replies are due than `arp.replies`.
     ArpReplyQueueFull,
@@ -181,7 +180,7 @@ discards! {
     NeighbourUnreachable,
     /// A packet is shorter than its IP header says.
     IpTruncated,
-    /// The IP version differs from that of the link header.
+    /// The IP version differs from the link header's type.
     IpBadVersion,
     /// The IP header's length field is below its minimum.
     IpBadHeaderLength,
@@ -193,19 +192,20 @@ discards! {
     IpBadSource,
     /// The destination is not an address of this host.
     IpNotForUs,
-    /// A packet to this host alone in a broadcast frame. RFC 1122 §3.3.6.
+    /// A packet addressed to this host alone arrived in a broadcast frame. RFC 1122
+    /// §3.3.6.
     IpUnicastInBroadcast,
     /// The protocol is not supported.
     IpUnknownProtocol,
     /// No route leads to the destination.
     IpNoRoute,
-    /// A fragment is empty, or not the last and no multiple of 8 bytes.
+    /// A fragment is empty, or is not the last one and not a multiple of 8 bytes long.
     FragmentMisaligned,
     /// A fragment reaches beyond `ip.reassembly_largest`.
     FragmentTooLong,
     /// A fragment differs from bytes received before. RFC 5722.
     FragmentOverlap,
-    /// Two fragments imply different lengths of the datagram.
+    /// Two fragments disagree about the length of the datagram.
     FragmentBadEnd,
     /// A fragment of a datagram that was dropped before.
     FragmentOfGivenUp,
@@ -225,13 +225,13 @@ discards! {
     IcmpBadChecksum,
     /// An ICMP message of a type that this host does not use.
     IcmpUnwanted,
-    /// An echo request to more than one host. RFC 1122 §3.2.2.6.
+    /// An echo request addressed to more than one host. RFC 1122 §3.2.2.6.
     IcmpEchoBroadcast,
     /// The queue of echo replies is full.
     IcmpEchoQueueFull,
     /// An ICMP error quotes a malformed packet.
     IcmpQuoteMalformed,
-    /// An ICMP error quotes a packet of another source.
+    /// An ICMP error quotes a packet that another host sent.
     IcmpQuoteNotOurs,
     /// An ICMP error quotes a packet of no open socket or connection.
     IcmpQuoteUnmatched,
@@ -253,14 +253,15 @@ discards! {
     TcpMalformed,
     /// A TCP checksum is wrong.
     TcpBadChecksum,
-    /// A TCP segment to more than one host. RFC 9293 §3.9.2.3.
+    /// A TCP segment addressed to more than one host. RFC 9293 §3.9.2.3.
     TcpBroadcast,
-    /// No connection has this four-tuple and no listener its port. Answered with
-    /// a reset unless the segment is one.
+    /// No connection has this four-tuple and no listener has its port. A reset answers it
+    /// unless the segment is itself a reset.
     TcpNoConnection,
-    /// The same, but the queue of resets is full, so none is sent.
+    /// As `TcpNoConnection`, but the queue of resets is full and no reset is sent.
     TcpResetQueueFull,
-    /// The same, but the rate limit of resets is reached, so none is sent.
+    /// As `TcpNoConnection`, but the rate limit of resets is reached and no reset is
+    /// sent.
     TcpResetRateLimited,
     /// A segment to a listener that is neither a SYN nor an ACK with a cookie.
     /// RFC 9293 §3.10.7.2.
@@ -399,7 +400,7 @@ impl MibCounters {
     }
 }
 
-/// Returns two MIB counters of a discard.
+/// Returns the two MIB counters of a discard.
 fn two<'a>(one: &'a mut u64, other: &'a mut u64) -> [Option<&'a mut u64>; 2] {
     [Some(one), Some(other)]
 }

@@ -8,7 +8,7 @@ use core::{fmt, net::SocketAddr};
 use fullpipe_pool::Pool;
 use fullpipe_tcp::{Info, TcpConfig};
 
-/// The bounds of a connection, to be printed. Returned by
+/// Bounds of a connection, for printing. Returned by
 /// [`Stack::describe`](crate::Stack::describe).
 #[derive(Clone, Debug)]
 pub struct Description {
@@ -16,7 +16,7 @@ pub struct Description {
     remote: SocketAddr,
     info: Info,
     mss_max: u32,
-    /// Blocks in all, free blocks, and bytes of a block.
+    /// Blocks in the pool, free blocks, and bytes of a block.
     pool: (u32, u32, u32),
 }
 

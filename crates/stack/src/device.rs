@@ -24,7 +24,7 @@ impl fmt::Display for Medium {
     }
 }
 
-/// The abilities of a device, fixed for its lifetime.
+/// Capabilities of a device, fixed for its lifetime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// First header of each frame.
@@ -34,18 +34,18 @@ pub struct Capabilities {
     /// The device fills in TCP and UDP checksums of frames it sends
     /// ([`TxChecksum::Partial`]).
     pub checksum_tx: bool,
-    /// Largest TCP payload in bytes of a super-segment: a frame that the device
-    /// cuts into segments (TSO). 0 if it takes only frames of `mtu`. Needs
+    /// Largest TCP payload in bytes of a super-segment, which is a frame that the device
+    /// cuts into segments (TSO). 0 if the device sends only frames of up to `mtu`. Needs
     /// `checksum_tx`.
     pub super_segment: usize,
-    /// [`Device::sent_bytes`] reports completions, and frames leave in the order
-    /// in which they were handed over. The stack then limits the payload of one
+    /// The device reports completions through [`Device::sent_bytes`], and frames leave in
+    /// the order in which they were handed over. The stack then limits the payload of one
     /// connection in the device (knob `tcp.small_queue`).
     pub reports_sent: bool,
 }
 
 impl Capabilities {
-    /// Returns the abilities of a device without offloads.
+    /// Returns the capabilities of a device without offloads.
     pub const fn plain(medium: Medium, mtu: usize) -> Self {
         Self {
             medium,
@@ -63,7 +63,8 @@ pub struct RxMeta {
     /// The device has verified the TCP or UDP checksum, or the frame never left
     /// this machine: the stack does not verify it.
     pub checksum_verified: bool,
-    /// Segments that the device merged into this frame (GRO, LRO); 0 or 1: none.
+    /// Number of segments that the device merged into this frame (GRO, LRO); 0 or 1 if
+    /// none.
     pub merged: u16,
 }
 
@@ -113,7 +114,7 @@ pub struct TxMeta {
 /// [`flush`](Self::flush). No call blocks. A device that loses a frame reports
 /// nothing: transports repair losses.
 pub trait Device {
-    /// Returns the abilities of the device; the same at each call.
+    /// Returns the capabilities of the device; the same at each call.
     fn capabilities(&self) -> Capabilities;
 
     /// Returns the next received frame, or `None` if there is none now.
@@ -127,10 +128,9 @@ pub trait Device {
     /// Sends the first `len` bytes of the memory lent last.
     fn send(&mut self, len: usize, meta: TxMeta);
 
-    /// Returns the bytes of all frames that the device has completed since it was
-    /// made: each frame counts with the length passed to [`send`](Self::send),
-    /// once all of it has left. Called only if
-    /// [`Capabilities::reports_sent`] is set.
+    /// Returns the total length of the frames that the device has completed since it was
+    /// created: a frame counts with the length passed to [`send`](Self::send) once all of
+    /// it has left. Called only if [`Capabilities::reports_sent`] is set.
     fn sent_bytes(&mut self) -> u64 {
         0
     }

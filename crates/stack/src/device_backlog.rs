@@ -1,11 +1,11 @@
 //! The device backlog: bytes handed to the device and not yet completed (Linux:
 //! TSQ, BQL).
 //!
-//! Rule: the device reports only how many bytes it has completed, in the order
-//! in which they were handed over. The owner of each frame with payload is kept
-//! in a ring of fixed size. If the ring is full, its oldest frame counts as
-//! completed, so a connection's backlog may be underestimated, never
-//! overestimated. The limit on a connection's backlog is its own decision.
+//! Rule: the device reports only how many bytes it has completed, in the order in which
+//! they were handed over. The owner of each frame with payload is kept in a ring of fixed
+//! size. If the ring is full, its oldest frame counts as completed, so a connection's
+//! backlog may be underestimated but never overestimated. The connection itself decides
+//! how large its backlog may be.
 
 use alloc::vec::Vec;
 
@@ -17,7 +17,7 @@ const FRAMES: usize = 256;
 /// A frame with payload that the device has not completed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PendingFrame {
-    /// Bytes handed over in all when this frame had been.
+    /// Total of bytes handed over when this frame had been handed over.
     end: u64,
     /// Length of the frame in bytes.
     pub(crate) len: u32,
@@ -32,7 +32,7 @@ pub(crate) struct DeviceBacklog {
     frames: Vec<Option<PendingFrame>>,
     first: usize,
     len: usize,
-    /// Bytes ever handed over.
+    /// Total of bytes handed over.
     handed: u64,
     /// Some connection may be limited by its backlog.
     is_awaited: bool,
@@ -53,13 +53,13 @@ impl DeviceBacklog {
         !self.frames.is_empty()
     }
 
-    /// Adds a frame of `len` bytes without payload.
+    /// Counts a frame of `len` bytes without payload.
     pub(crate) const fn add_bare(&mut self, len: usize) {
         self.handed += len as u64;
     }
 
-    /// Adds a frame of `len` bytes with payload of `owner`. Returns the frame
-    /// that had to be forgotten for it.
+    /// Adds a frame of `len` bytes with payload of `owner`. Returns the frame that the
+    /// ring lost to make room, if any.
     pub(crate) fn add(&mut self, len: usize, owner: Key) -> Option<PendingFrame> {
         let forgotten = if self.len == self.frames.len() {
             self.pop()
@@ -77,8 +77,8 @@ impl DeviceBacklog {
         forgotten
     }
 
-    /// Removes and returns the oldest frame that is complete, given the bytes
-    /// that the device has completed in all.
+    /// Removes and returns the oldest frame that is complete. `completed` is the device's
+    /// total of completed bytes.
     pub(crate) fn take_completed(&mut self, completed: u64) -> Option<PendingFrame> {
         let first = self.frames.get(self.first).copied().flatten()?;
         if first.end <= completed {

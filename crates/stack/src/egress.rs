@@ -1,10 +1,11 @@
 //! Output: every frame of this host is written here, into memory that the device
 //! lends.
 //!
-//! Rule: the device lends memory before a connection is polled, so nothing
-//! counts as sent unless there was room for it. Sources take turns frame by
-//! frame, and so do connections. Sending needs no packet memory, except to keep
-//! a packet for a neighbour that ARP has not resolved.
+//! Rule: a connection is polled only after the device has lent memory, so nothing counts
+//! as sent that found no room. The exception is a segment without a route: it is
+//! discarded and reported to its connection. Sources take turns frame by frame, and so do
+//! connections. Sending needs no packet memory, except to keep a packet for a neighbour
+//! that ARP has not resolved.
 
 mod write_segment;
 
@@ -56,7 +57,7 @@ impl OutputSource {
 enum SendOutcome {
     /// A frame left.
     Sent,
-    /// A packet or a connection was dealt with, but no frame left.
+    /// A packet or a connection was processed, but no frame left.
     Handled,
     /// The source has nothing to send.
     Idle,
@@ -67,22 +68,25 @@ enum SendOutcome {
 /// The next hop of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NextHop {
-    /// The station with this address.
+    /// The station with this link address.
     Station(MacAddress),
-    /// This neighbour, whose station address ARP has not resolved yet.
+    /// This neighbour, whose link address ARP has not resolved yet.
     Unresolved(IpAddr),
-    /// None: the packet is discarded for this reason.
+    /// There is none: the packet is discarded for this reason.
     None(Discard),
 }
 
 impl Stack {
-    /// Sends due frames through `device`, at most `budget`, and returns how many
-    /// it handed over. Memory freed since the last call is first offered to
-    /// connections that wait for it.
+    /// Sends the frames that are due through `device` and returns their number. Before
+    /// that it offers memory freed since the last call to the connections that wait for
+    /// it.
     ///
-    /// Call it after [`receive`](Self::receive) and
-    /// [`on_timeouts`](Self::on_timeouts), as [`turn`](crate::turn()) does, and
-    /// again at once if it used up its budget.
+    /// `budget` bounds the work: each frame sent counts as one step, and so does each
+    /// packet or connection that is processed without a frame (no route, or ARP is
+    /// pending).
+    ///
+    /// Call it after [`receive`](Self::receive) and [`on_timeouts`](Self::on_timeouts),
+    /// as [`turn`](crate::turn()) does, and again at once if it used up its budget.
     pub fn transmit(&mut self, device: &mut impl Device, now: Instant, budget: usize) -> usize {
         self.device_full = false;
         self.take_completed(device, now);
@@ -113,8 +117,8 @@ impl Stack {
         }
     }
 
-    /// Charges the device limit to at most `budget` queued connections, because
-    /// the device lent no memory.
+    /// Sets the limit of at most `budget` queued connections to the device, because the
+    /// device lent no memory.
     fn on_device_full(&mut self, now: Instant, budget: usize) {
         self.device_full = true;
         let (tcp, mut host) = self.tcp_and_host(now);
@@ -130,12 +134,12 @@ impl Stack {
         }
     }
 
-    /// Returns whether the device last lent no memory.
+    /// Returns whether the device lent no memory the last time it was asked.
     pub(crate) const fn device_is_full(&self) -> bool {
         self.device_full
     }
 
-    /// Takes the frames that the device has completed off the backlog of their
+    /// Removes the frames that the device has completed from the backlogs of their
     /// connections.
     fn take_completed(&mut self, device: &mut impl Device, now: Instant) {
         if !self.device_backlog.is_tracked() {
@@ -147,8 +151,8 @@ impl Stack {
         }
     }
 
-    /// Adds a frame with payload of `owner`, just handed to a device that reports
-    /// completions, to the backlog.
+    /// Adds a frame of `len` bytes, with payload of connection `owner`, to the device
+    /// backlog.
     fn add_to_backlog(&mut self, len: usize, owner: Key, now: Instant) {
         if let Some(forgotten) = self.device_backlog.add(len, owner) {
             self.change_backlog(forgotten.owner, |held| held - forgotten.len, now);
@@ -174,15 +178,15 @@ impl Stack {
         }
     }
 
-    /// Returns whether a connection has as much payload in the device as it may
-    /// (knob `tcp.small_queue`): call [`transmit`](Self::transmit) again when
+    /// Returns whether a connection has as much payload in the device as it may (knob
+    /// `tcp.small_queue`). The caller then calls [`transmit`](Self::transmit) again when
     /// the device has completed some.
     pub const fn waits_for_device(&self) -> bool {
         self.device_backlog.is_awaited()
     }
 
-    /// Returns the largest payload of a super-segment in bytes; 0 if the device
-    /// does not segment.
+    /// Returns the largest TCP payload in bytes of a frame that the device cuts into
+    /// segments; 0 if it cuts none.
     fn device_max(&self) -> u32 {
         self.interface.capabilities.super_segment.min(MOST_PAYLOAD) as u32
     }
@@ -275,7 +279,7 @@ impl Stack {
         }
     }
 
-    /// Sends ARP, and packets that waited for it.
+    /// Sends ARP packets, and the packets that waited for ARP.
     fn send_for_neighbours(&mut self, device: &mut impl Device, now: Instant) -> SendOutcome {
         if !self.neighbours.wants_output(now) {
             return SendOutcome::Idle;
@@ -380,8 +384,9 @@ impl Stack {
         }
     }
 
-    /// Sends one frame of the first connection in the transmit queue. It leaves
-    /// the queue if its next hop is unknown or it has nothing to send.
+    /// Sends one frame of the first connection in the transmit queue. The connection
+    /// leaves the queue if ARP has not resolved its next hop, or if it has nothing more
+    /// to send.
     fn send_for_connections(&mut self, device: &mut impl Device, now: Instant) -> SendOutcome {
         let Some(index) = self.tcp.transmit_queue.first() else {
             return SendOutcome::Idle;
@@ -421,8 +426,8 @@ impl Stack {
         SendOutcome::Sent
     }
 
-    /// Writes the next segment of connection `index` into `frame`, all but the
-    /// link header. Returns the frame's length.
+    /// Writes the next segment of connection `index` into `frame`, except the link
+    /// header. Returns the frame's length.
     fn write_from(
         &mut self,
         index: u32,
@@ -459,8 +464,8 @@ impl Stack {
         Some((at + len, meta))
     }
 
-    /// Polls connection `index` and drops the segment: there is no route. The
-    /// connection still runs its timers and times out.
+    /// Polls connection `index` and discards the segment, because there is no route. The
+    /// segment counts as sent, and the connection still times out.
     fn drop_unroutable(&mut self, index: u32, reason: Discard, now: Instant) {
         let (tcp, mut host) = self.tcp_and_host(now);
         let device_max = u32::from(u16::MAX);
@@ -498,8 +503,8 @@ impl Stack {
         self.link.header_len() + self.interface.capabilities.mtu
     }
 
-    /// Returns the length of the largest super-segment's frame in bytes; 0 if the
-    /// device does not segment.
+    /// Returns the length in bytes of the largest frame that the device cuts into
+    /// segments; 0 if it cuts none.
     fn super_frame_len(&self) -> usize {
         match self.device_max() as usize {
             0 => 0,
@@ -511,7 +516,8 @@ impl Stack {
     }
 }
 
-/// Largest TCP payload of one IP packet, whatever a device could segment.
+/// Largest TCP payload of a frame for a device that cuts segments: the largest IP packet
+/// without 40 bytes (an IPv6 header, more than IPv4's 20) and the longest TCP header.
 const MOST_PAYLOAD: usize = u16::MAX as usize - 40 - TcpHeader::MAX_LEN;
 
 impl TcpLayer {

@@ -1,8 +1,8 @@
 //! Errors of the caller: a configuration, an open, a call on a TCP socket.
 //!
-//! Rule: errors are sorted by blame. A peer's error is discarded and counted, a
-//! bug in the stack panics, and a full or empty buffer is an outcome. UDP's
-//! errors are in [`UdpError`](crate::udp::UdpError).
+//! Rule: errors are sorted by blame. What a peer does wrong is discarded and counted, a
+//! bug in the stack panics, and a full or empty buffer is an outcome. UDP's errors are in
+//! [`UdpError`](crate::udp::UdpError).
 
 use core::fmt;
 

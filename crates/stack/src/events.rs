@@ -1,15 +1,15 @@
 //! Sockets that have changed and that the application has not looked at yet.
 //!
-//! Rule: a socket is queued once however much changes, in the order of its first
-//! change. An event tells only that a socket changed; its `ready` call tells its
-//! state. So the queue never overflows and loses nothing.
+//! Rule: a socket is queued once, in the order of its first change, however much changes.
+//! An event says only that a socket changed; its `ready` call returns its state. The
+//! queue therefore never overflows and loses nothing.
 
 use crate::queues::Queues;
 
-/// The one queue.
+/// Index of the only queue.
 const CHANGED: u32 = 0;
 
-/// A socket that changed, by its slot.
+/// A socket that changed, with the index of its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Changed {
     /// A connection.
@@ -70,7 +70,7 @@ impl EventQueue {
         self.queue.leave(self.connections + self.listeners + index);
     }
 
-    /// Takes the first socket.
+    /// Removes and returns the first socket.
     pub(crate) fn take(&mut self) -> Option<Changed> {
         let place = self.queue.take(CHANGED)?;
         let after_connections = place.checked_sub(self.connections);

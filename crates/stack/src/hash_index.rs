@@ -1,9 +1,9 @@
 //! A fixed hash table from keys, which the caller keeps, to 32-bit values.
 //!
 //! Rule: the table is at most half full and hashed with a secret, so a lookup takes
-//! constant time whatever keys an attacker chooses. An entry is four bytes of hash
-//! and four of value; the caller compares the key. Removal shifts later entries
-//! back, so there are no tombstones.
+//! constant time whatever keys an attacker chooses. An entry has four bytes of hash and
+//! four of value; the caller compares the key. A removal moves later entries back, so
+//! there are no tombstones.
 
 use alloc::vec::Vec;
 
@@ -56,7 +56,7 @@ impl HashIndex {
         self.len
     }
 
-    /// Returns the value with `hash` for which `has_key` returns true.
+    /// Returns the value with `hash` whose key is the one searched, as `has_key` decides.
     pub(crate) fn find(&self, hash: u32, has_key: impl Fn(u32) -> bool) -> Option<u32> {
         let mut at = self.home(hash);
         loop {
@@ -111,7 +111,7 @@ impl HashIndex {
             if bucket.value == FREE {
                 break;
             }
-            // An entry moves back to the hole unless its home bucket is behind it.
+            // An entry moves into the hole unless its home bucket lies behind the hole.
             let from_home = at.wrapping_sub(self.home(bucket.hash)) & self.mask();
             let from_hole = at.wrapping_sub(hole) & self.mask();
             if from_home >= from_hole {

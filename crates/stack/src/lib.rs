@@ -1,9 +1,9 @@
-//! A TCP/IP stack that works in the packet memory it is given and tells which
-//! limit stops each connection from sending more.
+//! A TCP/IP stack that works in a fixed packet memory and tells which limit stops each
+//! connection from sending more.
 //!
-//! It does no I/O of its own: a program hands it received frames and the time,
-//! and takes frames to be sent. So the same stack runs over a TAP device, in
-//! firmware and in a simulator. Without the feature `simd` it is `no_std`. It has no `unsafe` and allocates
+//! It does no I/O of its own: a program hands it received frames and the time, and takes
+//! frames to be sent. The same stack therefore runs over a TAP device, in firmware and in
+//! a simulator. It is `no_std` without the feature `simd`, has no `unsafe`, and allocates
 //! only in [`Stack::new`] and [`Stack::register_congestion`].
 //!
 //! # Guide
@@ -19,10 +19,10 @@
 //! 4. [`Stack::transmit`];
 //! 5. sleep until [`Stack::next_timeout`] or the next frame.
 //!
-//! [`turn()`] does steps 1, 2 and 4 with a [`Device`](device::Device). Calls change
-//! state and send nothing: a write, a read that opens the window, a close leave in
-//! the next `transmit`. No call blocks. Every call that depends on the time takes
-//! it as an [`Instant`], which never decreases and counts from any moment.
+//! [`turn()`] does steps 1, 2 and 4 with a [`Device`](device::Device). Calls change state
+//! and send nothing: a write, a window update or a FIN leaves in the next `transmit`. No
+//! call blocks. Every call that depends on the time takes it as an [`Instant`], which
+//! must never decrease; its origin is the caller's choice.
 //!
 //! ## Ownership
 //!
@@ -30,10 +30,11 @@
 //!   (`pool.blocks` × `pool.block_size`), and every table. Sizes are knobs.
 //! - The device owns the frames. The stack reads a received frame in place and
 //!   writes a frame to be sent into memory that the device lends.
-//! - The application owns ids: [`ConnectionId`], [`ListenerId`], [`UdpId`]. An id
-//!   names one socket until it is closed; afterwards it is refused, never reused.
-//! - The secret of [`Stack::new`] belongs to one start of one host. It has to be
-//!   random if peers are not trusted.
+//! - The application owns ids: [`ConnectionId`], [`ListenerId`], [`UdpId`]. An id names
+//!   one socket. After the socket is closed, calls with its id are refused; ids are not
+//!   reused.
+//! - The secret of [`Stack::new`] protects one run of one host. It must be random if
+//!   peers are not trusted, and new for each run.
 //!
 //! ## Errors
 //!
@@ -48,9 +49,9 @@
 //!
 //! ## Limits
 //!
-//! [`Stack::tcp_info`] returns every variable of a connection and the time and
-//! bytes by [`Limit`] and [`ReceiveLimit`]; the times add up to the connection's
-//! age. [`Stack::describe`] prints the same with the knob behind each bound.
+//! [`Stack::tcp_info`] returns the variables of a connection, and the time and bytes
+//! charged to each [`Limit`] and [`ReceiveLimit`]; the times add up to the connection's
+//! age. [`Stack::describe`] prints the bounds of a connection and the knob behind each.
 //!
 //! # Quick start
 //!
@@ -154,8 +155,8 @@
 //!
 //! # On a TUN device
 //!
-//! Frames of a [`Medium::Ip`](device::Medium::Ip) device begin with the IP header:
-//! no station addresses, no ARP. `file` is an open, non-blocking TUN device:
+//! Frames of a [`Medium::Ip`](device::Medium::Ip) device begin with the IP header: there
+//! are no link addresses and no ARP. `file` is an open, non-blocking TUN device:
 //!
 //! ```no_run
 //! use fullpipe::device::{Capabilities, Device, Medium, Received, RxMeta, TxMeta};
@@ -202,7 +203,7 @@
 //! # With static buffers
 //!
 //! A device in firmware lends its DMA buffers. This one has four frames for each
-//! direction in static memory, and the stack 36 blocks of 196 bytes:
+//! direction in static memory, and the stack has 36 blocks of 196 bytes:
 //!
 //! ```
 //! use fullpipe::device::{Capabilities, Device, Medium, Received, RxMeta, TxMeta};
@@ -264,18 +265,20 @@
 //!
 //! # Modules
 //!
-//! - [`config`]: every knob, one row each; [`presets`]: the knobs of known systems.
+//! - [`config`]: every knob with its default and range; [`presets`]: the knobs of known
+//!   systems.
 //! - [`device`]: the trait of a network device and its offloads.
 //! - [`counters`]: MIB counters, and one counter for each reason to discard.
-//! - [`limit`] and [`trace`]: limit clocks, and the ring of records.
-//! - [`congestion`]: the trait of a congestion control algorithm, which may be
-//!   [registered](Stack::register_congestion) from outside.
+//! - [`limit`]: the clocks that charge time and bytes to limits.
+//! - [`trace`]: the ring that records the events of connections.
+//! - [`congestion`]: the trait of a congestion control algorithm, which a program can
+//!   [register](Stack::register_congestion).
 //!
 //! # Features
 //!
-//! `simd` (default): checksums with vector instructions, chosen at run time on
-//! x86-64. It needs std; without it this crate and those below are `no_std`.
-//! The minimum Rust version is 1.95.
+//! `simd` (default): checksums with vector instructions, chosen at run time on x86-64. It
+//! needs std; without it this crate and those it depends on are `no_std`. The minimum
+//! Rust version is 1.95.
 //!
 //! Not here: IPv6, several interfaces or addresses, and packet captures, which
 //! `fullpipe-host` and `fullpipe-sim` write.

@@ -1,7 +1,7 @@
 //! The knobs of a connection.
 //!
-//! Rule: one row a knob; see `fullpipe_pool::knobs`. A host has one table. What
-//! an application sets on one socket is kept in that connection's `Tuning`.
+//! Rule: one row a knob; see `fullpipe_pool::knobs`. A host has one table. Settings that
+//! an application makes on one socket are kept in that connection's `Tuning`.
 
 use fullpipe_pool::{Duration, knob_choice, knobs};
 
@@ -55,48 +55,45 @@ knobs! {
     pub struct TcpConfig in "tcp" {
         /// Bytes written and not yet acknowledged that a connection may hold.
         send_buffer: u32 = 64 << 10, legal 128 => 1 << 30, drawn 300 => 128 << 10, "bytes";
-        /// Size to which the send buffer may grow: it follows twice the
-        /// congestion window. 0, or less than `send_buffer`, keeps
-        /// `send_buffer`.
+        /// Size to which the send buffer may grow: it grows to twice the congestion
+        /// window. 0, or less than `send_buffer`, keeps it at `send_buffer`.
         send_buffer_max: u32 = 0, legal 0 => 1 << 30, drawn 0 => 1 << 20, "bytes";
         /// Bytes received and not yet read that a connection may hold; also the
         /// largest window it advertises.
         receive_buffer: u32 = 64 << 10, legal 128 => 1 << 30, drawn 300 => 256 << 10, "bytes";
-        /// Size to which the receive buffer may grow: it follows twice what the
-        /// application reads in a round trip. 0, or less than `receive_buffer`,
-        /// keeps `receive_buffer`. The window scale is chosen for it.
+        /// Size to which the receive buffer may grow: it grows to twice the bytes that
+        /// the application reads in a round trip. 0, or less than `receive_buffer`, keeps
+        /// it at `receive_buffer`. The window scale is chosen for this size.
         receive_buffer_max: u32 = 0, legal 0 => 1 << 30, drawn 0 => 1 << 20, "bytes";
-        /// Largest share of packet memory, in percent, that one connection's
-        /// window may reserve: its own blocks against its own plus the free
-        /// ones. 100 lets the first connection take all memory. Under pressure
-        /// it also bounds send and receive buffers that have grown.
+        /// Largest share that one connection's window may reserve of the blocks that are
+        /// free or already its own. 100 lets the first connection take all memory. Under
+        /// pressure it also bounds send and receive buffers that have grown.
         window_share: u32 = 50, legal 1 => 100, drawn 25 => 100, "percent";
-        /// `window_share` of a connection that has received nothing yet, which
-        /// leaves a connection that only sends the memory to do so. At least
-        /// 536 bytes.
+        /// `window_share` of a connection that has received nothing yet. A small share
+        /// leaves memory to send buffers. At least 536 bytes.
         idle_window_share: u32 = 12, legal 1 => 100, drawn 1 => 100, "percent";
         /// Largest segment sent, and largest MSS offered to a peer, whatever the MTU:
         /// the MSS clamp.
         mss_max: u32 = 65_495, legal 64 => 65_495, drawn 64 => 9_000, "bytes";
-        /// Smallest MSS accepted from a peer: a smaller one would make it cheap
-        /// to cause work.
+        /// Smallest MSS accepted from a peer. A smaller MSS would let a peer cause many
+        /// packets with few bytes.
         mss_min: u32 = 48, legal 1 => 1_460, drawn 1 => 64, "bytes";
-        /// Probe for the path MTU, which finds it where long packets are
-        /// dropped without a message. RFC 4821, RFC 8899.
+        /// Probing for the path MTU, which also finds it where long packets are dropped
+        /// without a message. RFC 4821, RFC 8899.
         mtu_probing: MtuProbing = MtuProbing::BlackHole, legal MtuProbing::Off => MtuProbing::Always,
             drawn MtuProbing::Off => MtuProbing::Always, "";
         /// Segment size, payload and options, at which the search for the path
         /// MTU starts, and to which `retries1` timeouts of longer segments
         /// reduce it; further timeouts halve the size.
         base_mss: u32 = 1_024, legal 216 => 65_495, drawn 216 => 1_460, "bytes";
-        /// Time after which a segment size that was too large is tried again.
-        /// RFC 1191 §6.3.
+        /// Time after which a segment size that was too large is tried again. RFC 1191
+        /// §6.3.
         probe_interval: Duration = secs(600), legal secs(1) => secs(86_400), drawn secs(1) => secs(600), "";
-        /// Fewest segments into which a full buffer is divided, where memory
-        /// and not the path bounds the bytes in flight: segments get smaller
-        /// until an even number of them fills the buffer, because a peer that
-        /// delays its ACKs answers every second segment. On any path at least
-        /// two segments fit. 0 or 1 leaves the segment size alone.
+        /// Fewest segments into which a full buffer is divided if memory, and not the
+        /// path, bounds the bytes in flight. Segments get smaller until an even number of
+        /// them fills the buffer, because a peer that delays its ACKs answers every
+        /// second segment. At least two segments fit on any path. 0 or 1 leaves the
+        /// segment size unchanged.
         fit_segments: u32 = 8, legal 0 => 16, drawn 0 => 16, "segments";
         /// Offer window scaling. RFC 7323 §2.
         window_scaling: bool = true, legal false => true, drawn false => true, "";
@@ -104,9 +101,9 @@ knobs! {
         timestamps: bool = true, legal false => true, drawn false => true, "";
         /// Offer selective acknowledgments. RFC 2018.
         sack: bool = true, legal false => true, drawn false => true, "";
-        /// Separate pieces of out-of-order payload that one connection may
-        /// hold; a segment that needs one more is dropped, so that no peer can
-        /// use up the ranges that all connections share.
+        /// Separate pieces of out-of-order payload that one connection may hold. A
+        /// segment that needs one more is dropped, so that no peer can use up the ranges
+        /// that all connections share.
         holes: u32 = 64, legal 1 => 65_536, drawn 1 => 64, "pieces";
         /// Bytes of out-of-order payload that one connection may hold; more is
         /// dropped, and the peer retransmits it.
@@ -148,7 +145,7 @@ knobs! {
         orphan_retries: u32 = 8, legal 1 => 255, drawn 12 => 20, "timeouts";
         /// `retries2` of a SYN; 7 is over four minutes. RFC 9293 §3.8.3.
         syn_retries: u32 = 7, legal 1 => 255, drawn 6 => 12, "timeouts";
-        /// `syn_retries` of a listener's SYN-ACK. Until then a peer that
+        /// `syn_retries` of a listener's SYN-ACK. Until the last one, a peer that
         /// vanished holds the memory reserved for its window.
         synack_retries: u32 = 7, legal 0 => 255, drawn 3 => 6, "timeouts";
         /// Time for which a sender waits for a window of a useful size before
@@ -182,8 +179,8 @@ knobs! {
         /// Leave CUBIC's slow start when round trips grow longer, before a
         /// queue overflows. HyStart++, RFC 9406.
         hystart: bool = true, legal false => true, drawn false => true, "";
-        /// Share of a round trip's bytes that BBR lets be lost before it
-        /// considers the path full; 100 never does.
+        /// Share of a round trip's bytes that may be lost before BBR considers the path
+        /// full; 100 never does.
         bbr_loss_threshold: u32 = 2, legal 1 => 100, drawn 1 => 100, "percent";
         /// Explicit congestion notification: routers mark packets instead of
         /// dropping them. RFC 3168.
@@ -194,9 +191,9 @@ knobs! {
         /// Largest pacing rate, in bytes of payload; 0 leaves the rate to
         /// congestion control.
         pacing_rate_max: u32 = 0, legal 0 => u32::MAX, drawn 0 => 0, "bytes/s";
-        /// Time at which the size of a super-segment is decided (transmit or
-        /// write). The rate at the write is out of date when the segment
-        /// leaves; this choice exists for comparison.
+        /// Time at which the size of a super-segment is decided (transmit or write). A
+        /// size decided at the write uses a rate that is out of date when the segment
+        /// leaves; it exists for comparison.
         segment_sizing: SegmentSizing = SegmentSizing::Transmit,
             legal SegmentSizing::Transmit => SegmentSizing::Write,
             drawn SegmentSizing::Transmit => SegmentSizing::Write, "";
@@ -206,27 +203,25 @@ knobs! {
         small_queue: u32 = 1 << 20, legal 0 => 1 << 30, drawn 0 => 1 << 16, "bytes";
         /// Probe for lost tails after two round trips of silence. RFC 8985 §7.
         tail_loss_probe: bool = true, legal false => true, drawn false => true, "";
-        /// Take a write whole or not at all, as stacks do that cut segments at
-        /// the write.
+        /// Accept a write whole or not at all, as stacks do that cut segments at the
+        /// write.
         write_atomic: bool = false, legal false => true, drawn false => false, "";
         /// Shortest time between two challenge ACKs of one connection. RFC 5961 §7.
         challenge_ack_interval: Duration = ms(100), legal ms(0) => secs(60), drawn ms(1) => ms(500), "";
-        /// Largest size of a send buffer that does not grow, whatever was set.
-        /// A buffer that grows is bounded by `send_buffer_max` alone.
+        /// Largest size of a send buffer without autotuning, whatever was set. A buffer
+        /// with autotuning is bounded by `send_buffer_max` alone.
         send_buffer_limit: u32 = 1 << 30, legal 128 => 1 << 30, drawn 64 << 10 => 1 << 30, "bytes";
-        /// Largest size of a receive buffer that does not grow; see
-        /// `send_buffer_limit`.
+        /// Largest size of a receive buffer without autotuning; see `send_buffer_limit`.
         receive_buffer_limit: u32 = 1 << 30, legal 128 => 1 << 30, drawn 64 << 10 => 1 << 30, "bytes";
-        /// Share of the send buffer for payload. The rest is for the
-        /// descriptions of its packets, on systems that count those. At least
-        /// 128 bytes are for payload.
+        /// Share of the send buffer for payload, at least 128 bytes. The rest stands for
+        /// the packet descriptors that some systems count against the buffer.
         send_text_share: u32 = 100, legal 1 => 100, drawn 25 => 100, "percent";
         /// Share of the receive buffer that is advertised as window; see
         /// `send_text_share`.
         receive_text_share: u32 = 100, legal 1 => 100, drawn 25 => 100, "percent";
-        /// Without Nagle, fill the peer's window to its last byte with a
-        /// segment that is not full; a window smaller than a segment is still
-        /// waited for. RFC 9293 §3.8.6.2.1 would leave the rest unused.
+        /// Without Nagle, send a segment that is not full if it fills the peer's window
+        /// to its last byte. A window smaller than a segment is still not used. RFC 9293
+        /// §3.8.6.2.1 would leave the rest of the window unused.
         use_up_window: bool = false, legal false => true, drawn false => true, "";
         /// Let the receive buffer grow to `receive_buffer_max`.
         receive_tuning: bool = true, legal false => true, drawn true => true, "";

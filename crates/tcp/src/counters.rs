@@ -1,8 +1,7 @@
 //! Counters over all connections of a host.
 //!
-//! Rule: the names are those of the MIBs (RFC 4022) and of Linux' `TcpExt`.
-//! An event without such a name is a [`DiscardReason`], and each reason is a
-//! counter too.
+//! Rule: the names are those of the MIBs (RFC 4022) and of Linux's `TcpExt`. A discard
+//! without such a name is a [`DiscardReason`], and each reason is a counter too.
 
 use fullpipe_pool::counters;
 
@@ -19,7 +18,8 @@ counters! {
         estab_resets: "TcpEstabResets",
         /// Segments received, including those in error.
         in_segs: "TcpInSegs",
-        /// Segments sent, as the wire sees them, without retransmissions.
+        /// Segments sent, without retransmissions; a super-segment counts as the segments
+        /// that the device cuts from it.
         out_segs: "TcpOutSegs",
         /// Segments retransmitted.
         retrans_segs: "TcpRetransSegs",
@@ -71,9 +71,9 @@ counters! {
         mtup_fail: "TcpExtTCPMTUPFail",
         /// Keepalive probes sent.
         keepalive: "TcpExtTCPKeepAlive",
-        /// Windows that closed: advertised as zero after not being zero.
+        /// Times that the advertised window changed to zero.
         to_zero_window_adv: "TcpExtTCPToZeroWindowAdv",
-        /// Windows that opened again.
+        /// Times that the advertised window changed from zero.
         from_zero_window_adv: "TcpExtTCPFromZeroWindowAdv",
         /// Connections reset because data arrived after the application closed.
         abort_on_data: "TcpExtTCPAbortOnData",
@@ -131,13 +131,13 @@ discard_reasons! {
     OldTimestamp = "TcpDiscardOldTimestamp",
     /// A reset whose sequence number is not `rcv_nxt`. RFC 5961 §3.
     InexactReset = "TcpDiscardInexactReset",
-    /// A SYN inside a synchronized connection. RFC 5961 §4.
+    /// A SYN in a synchronized connection. RFC 5961 §4.
     UnexpectedSyn = "TcpDiscardUnexpectedSyn",
-    /// No ACK in a synchronized connection.
+    /// A segment without ACK in a synchronized connection.
     NoAck = "TcpDiscardNoAck",
     /// The ACK acknowledges bytes that were never sent. RFC 5961 §5.
     AckOfUnsent = "TcpDiscardAckOfUnsent",
-    /// The ACK is older than the largest window. RFC 5961 §5.
+    /// The ACK is older than `snd_una` by more than the largest window. RFC 5961 §5.
     AckTooOld = "TcpDiscardAckTooOld",
     /// Payload beyond the peer's FIN.
     PayloadAfterFin = "TcpDiscardTextAfterFin",

@@ -1,23 +1,23 @@
 //! Segment sizes for a buffer or a window that holds only a few segments.
 //!
-//! Rule: a rest that is less than a segment is not sent, and a peer that delays
-//! its ACKs answers every second segment. So a small window is divided into
-//! segments that fill it, in pairs where the sender decides. This file does not
-//! ask why the buffer is small.
+//! Rule: a rest smaller than a segment is not sent, and a peer that delays its ACKs
+//! answers every second segment. A small buffer is therefore divided into segments that
+//! fill it, and into an even number of them if this side is the sender. This file does
+//! not know why the buffer is small.
 
 use fullpipe_pool::{Duration, Instant};
 
-/// Smallest segment: below it headers would outweigh payload.
+/// Smallest segment in bytes: in a smaller one headers would outweigh payload.
 const SMALLEST: u32 = 64;
 
-/// Segments are not made smaller than this for an even count.
+/// Segments are not made smaller than this, in bytes, to get an even number of them.
 const WORTHWHILE: u32 = 256;
 
 /// With more segments than this in a buffer, the unused rest is insignificant.
 const MANY: u32 = 64;
 
-/// [`MANY`] for the segments that the peer is asked to send: the peer may have
-/// reasons for large segments.
+/// Same as [`MANY`] for the segments that the peer sends: the peer may have reasons for
+/// large segments.
 const MANY_ASKED: u32 = 16;
 
 /// Returns a segment size of at most `mss` of which two fit into `room` bytes;
@@ -29,8 +29,8 @@ pub fn two_fit(mss: u32, room: u32, segments: u32) -> u32 {
     mss.min((room / 2).max(SMALLEST))
 }
 
-/// Returns a segment size of at most `mss` that fills a window of `window`
-/// bytes, to be offered to the peer.
+/// Returns the segment size to offer to the peer: at most `mss`, and such that segments
+/// fill a window of `window` bytes.
 pub fn whole_fit(mss: u32, window: u32, segments: u32) -> u32 {
     let count = window.div_ceil(mss.max(1)).max(2);
     if segments < 2 || count > MANY_ASKED {
@@ -51,18 +51,18 @@ pub fn even_fit(mss: u32, room: u32, segments: u32) -> u32 {
     mss.min((room / count).max(SMALLEST))
 }
 
-/// Detection of a shifted phase between segments and ACKs.
+/// Detection of pairs of segments that the ACKs split.
 ///
-/// Segments leave in pairs, and a peer that delays its ACKs should answer the
-/// same pairs. If it answers the first segment of a pair together with the last
-/// one of the round trip before, one segment always waits at the peer for a
-/// whole round trip, and its memory with it. Three segments in place of two,
-/// once, shift the phase back.
+/// Segments leave in pairs, and a peer that delays its ACKs should acknowledge the same
+/// pairs. If it acknowledges the first segment of a pair together with the last segment
+/// of the round trip before, one segment always waits at the peer for a whole round trip,
+/// and holds memory here. Sending three segments in place of two, once, restores the
+/// pairs.
 #[derive(Clone, Copy, Debug)]
 pub struct AckPairs {
-    /// Segments left to send of the three.
+    /// Segments that are still to be sent of the three.
     of_three: u32,
-    /// Earlier ACKs are for segments sent before the three.
+    /// ACKs before this time are for segments sent before the three.
     look_after: Instant,
 }
 
@@ -75,8 +75,8 @@ impl AckPairs {
         }
     }
 
-    /// Takes an ACK of payload whose oldest segment left at `oldest` and whose
-    /// newest left `rtt_us` ago.
+    /// Processes an ACK of payload whose oldest segment left at `oldest` and whose newest
+    /// left `rtt_us` ago.
     pub fn on_ack(&mut self, oldest: Instant, rtt_us: u32, now: Instant) {
         let rtt = Duration::from_micros(rtt_us.into());
         let waited = now.since(oldest) > rtt + rtt / 2;
@@ -86,8 +86,8 @@ impl AckPairs {
         }
     }
 
-    /// Returns the length of the next segment of `unsent` bytes where a segment
-    /// has `size`: a rest that is no full segment is spread over the others.
+    /// Returns the length of the next segment of `unsent` bytes if segments have `size`
+    /// bytes: a rest smaller than a segment is spread over the other segments.
     pub fn cut(&self, size: u32, unsent: u32) -> u32 {
         let count = (unsent + size / 2) / size;
         match (self.of_three, count) {

@@ -5,9 +5,9 @@
 //! the segments to send (`poll_segment`) and learns when to call again
 //! (`next_timeout`).
 //!
-//! The folders follow the RFCs: `connection` composes the two halves `send` and
-//! `receive` with `recovery`, `congestion` and `options`; `limit` names what
-//! limits the connection.
+//! The folders follow the RFCs: `connection` composes `send` and `receive`, the two
+//! directions, with `recovery`, `congestion` and `options`. `limit` defines the bounds
+//! that can stop a sender, and the clocks that charge time to them.
 //!
 //! # Calls
 //!
@@ -25,8 +25,8 @@
 //! `poll_segment` compares the bounds on what may be sent with
 //! [`limit::tightest`]. The name of the tightest bound is the [`Limit`], and
 //! the [`LimitClock`] charges time to exactly one limit at a time.
-//! [`Connection::info`] returns these times, which add up to the connection's
-//! age, and the variables of the RFCs.
+//! [`Connection::info`] returns these times, which add up to the connection's age, and
+//! the variables of the RFCs.
 //!
 //! # Lifetime
 //!

@@ -1,9 +1,9 @@
 //! Limits: what stops a connection from sending more, and for how long.
 //!
-//! Rule: the bound that gave the minimum *is* the limit, so attribution is a
-//! by-product of the decision and cannot drift away from it. A clock charges
-//! time to exactly one limit at a time, so the times over all limits add up to
-//! its lifetime. This file measures; it decides nothing.
+//! Rule: the bound that gave the minimum *is* the limit, so the explanation is a
+//! by-product of the decision and cannot differ from it. A clock charges time to exactly
+//! one limit at a time, so the times over all limits add up to its lifetime. This file
+//! measures; it decides nothing.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -63,7 +63,7 @@ pub trait Reason: Copy + PartialEq + 'static {
 }
 
 reasons! {
-    /// The bound that stops a sender from sending more. Exactly one at a time.
+    /// The bound that stops a sender from sending more. Exactly one applies at a time.
     pub enum Limit {
         /// Everything written has been sent; the application writes no more.
         Application = "application",
@@ -99,7 +99,7 @@ reasons! {
 }
 
 reasons! {
-    /// The state of the receiver that limits its sender. Exactly one at a time.
+    /// The state of the receiver that limits its sender. Exactly one applies at a time.
     pub enum ReceiveLimit {
         /// The window has room for a segment: the receiver does not limit the
         /// sender.

@@ -14,8 +14,8 @@ use crate::{DiscardReason, Limit, ReceiveLimit, TcpState};
 /// Content of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceEvent {
-    /// A connection was created; later records with its number belong to it.
-    /// Its limit is the handshake, and its receive limit is none.
+    /// A connection was created; later records with its number belong to it. At this time
+    /// its limit is `handshake` and its receive limit is `none`.
     Opened {
         /// The peer opened the connection.
         passive: bool,
@@ -106,10 +106,11 @@ pub enum TraceEvent {
     WriterResumed(u32),
     /// Packet memory had no free block; bytes requested.
     MemoryPressure(u32),
-    /// The pressure level of packet memory changed. A record of the host.
+    /// The pressure level of packet memory changed. Concerns the host, not the
+    /// connection.
     Pressure(Pressure),
-    /// The account of one holder of packet memory changed, in blocks. A record
-    /// of the host; `connection` is the connection whose call changed it.
+    /// The blocks of one holder of packet memory changed. Concerns the host; `connection`
+    /// is the connection whose call changed them.
     Pool {
         /// The holder.
         holder: Holder,
@@ -131,7 +132,7 @@ pub struct TraceRecord {
     pub event: TraceEvent,
 }
 
-/// A ring of records. A ring without room is off.
+/// A ring of records. A ring of size 0 records nothing.
 #[derive(Debug)]
 pub struct Trace {
     ring: Box<[Option<TraceRecord>]>,

@@ -1,9 +1,8 @@
 //! The size of a buffer that grows with the needs of its connection.
 //!
-//! Rule: the size is between the one that was set and a maximum. It grows only
-//! while memory is plentiful, and pressure takes the growth back. A smaller
-//! size takes nothing away that was promised before. The callers decide what
-//! size is needed.
+//! Rule: the size is between the configured one and a maximum. It grows only while memory
+//! is plentiful, and shrinks under pressure. A smaller size never withdraws a window that
+//! was advertised. The callers compute the size that is needed.
 
 use fullpipe_pool::Pressure;
 
@@ -22,8 +21,8 @@ pub struct TunedSize {
 }
 
 impl TunedSize {
-    /// Creates a size of `set` bytes that may grow to `most`, or not at all if
-    /// `most` is no more than `set`.
+    /// Creates a size of `set` bytes that may grow to `most`. It cannot grow if `most` is
+    /// no more than `set`.
     pub const fn new(set: u32, most: u32) -> Self {
         Self {
             least: set,
@@ -32,9 +31,9 @@ impl TunedSize {
         }
     }
 
-    /// Creates the payload size of a buffer that was set to `set` bytes and may
-    /// grow to `max`: `share` percent of it. A buffer that does not grow has no
-    /// more than `limit`.
+    /// Creates the payload size of a buffer that was set to `set` bytes and may grow to
+    /// `max`: `share` percent of the buffer. A buffer that cannot grow has at most
+    /// `limit` bytes.
     pub const fn for_payload(set: u32, max: u32, limit: u32, share: u32) -> Self {
         let is_tuned = max > set;
         let set = if is_tuned || set < limit { set } else { limit };
@@ -56,9 +55,8 @@ impl TunedSize {
         self.most > self.least
     }
 
-    /// Sets the size to `wanted` bytes within its bounds. Under pressure it
-    /// does not grow, and shrinks to `fair` bytes if that is more than the set
-    /// size.
+    /// Sets the size to `wanted` bytes within its bounds. Under pressure it does not
+    /// grow; it shrinks to the larger of `fair` bytes and the configured size.
     pub fn follow(&mut self, wanted: u32, pressure: Pressure, fair: u32) {
         let wanted = wanted.clamp(self.least, self.most);
         self.size = match pressure {

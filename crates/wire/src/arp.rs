@@ -1,8 +1,8 @@
 //! ARP for IPv4 over Ethernet. RFC 826.
 //!
-//! The one rule: only requests and replies between Ethernet and IPv4 are read;
-//! everything else is refused with a reason. The neighbour table and the decision
-//! to answer are not here.
+//! The one rule: only requests and replies that map IPv4 addresses to Ethernet addresses
+//! are read; everything else is refused with a reason. The neighbour table and the
+//! decision to answer are in `fullpipe`.
 
 use core::net::Ipv4Addr;
 

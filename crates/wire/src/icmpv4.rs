@@ -1,8 +1,8 @@
 //! ICMP messages for IPv4. RFC 792, RFC 1191.
 //!
-//! The one rule: every message is eight bytes of header and a payload: echo data,
-//! or the start of the packet that an error is about. Whether an error is believed
-//! or an echo answered is decided above.
+//! The one rule: every message is eight bytes of header and a payload. The payload is
+//! echo data, or the start of the packet that an error is about. The caller decides
+//! whether to act on an error and whether to answer an echo request.
 
 use zerocopy::byteorder::network_endian::U16;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -18,17 +18,17 @@ const TIME_EXCEEDED: u8 = 11;
 /// The reason why a destination could not be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum UnreachableCode {
-    /// 0.
+    /// Code 0.
     Network,
-    /// 1.
+    /// Code 1.
     Host,
-    /// 2.
+    /// Code 2.
     Protocol,
-    /// 3.
+    /// Code 3.
     Port,
-    /// 4: too long for the next hop, and fragmentation is forbidden. RFC 1191.
+    /// Code 4: too long for the next hop, and fragmentation is forbidden. RFC 1191.
     FragmentationNeeded,
-    /// 5.
+    /// Code 5.
     SourceRouteFailed,
     /// Anything else, the administrative codes of RFC 1812 §5.2.7.1 included.
     Other(u8),
@@ -62,12 +62,12 @@ impl From<UnreachableCode> for u8 {
     }
 }
 
-/// The time that was exceeded.
+/// The limit that a packet exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TimeExceededCode {
-    /// 0: the hops in transit.
+    /// Code 0: the TTL, in transit.
     Ttl,
-    /// 1: the time to reassemble a datagram.
+    /// Code 1: the time to reassemble a datagram.
     Reassembly,
     /// Anything else.
     Other(u8),
@@ -118,9 +118,9 @@ pub enum Icmpv4Message {
         /// 0 when the router does not say (RFC 1191 §5), and with every other code.
         next_hop_mtu: u16,
     },
-    /// A packet exceeded a time; the payload quotes it.
+    /// A packet exceeded its TTL or the reassembly time; the payload quotes it.
     TimeExceeded {
-        /// The time that it exceeded.
+        /// The limit that the packet exceeded.
         code: TimeExceededCode,
     },
     /// A message of any other type.

@@ -1,8 +1,8 @@
 //! The IPv4 header. RFC 791.
 //!
-//! The one rule: the returned payload is exactly as long as the header claims, so
-//! link padding never reaches a protocol. Options are skipped, never kept and never
-//! written. Routing, reassembly and the validity of addresses are decided above.
+//! The one rule: the returned payload is exactly as long as the header claims, so link
+//! padding never reaches a protocol. Options are skipped, never kept and never written.
+//! Upper layers do routing and reassembly and judge addresses.
 
 use core::net::Ipv4Addr;
 
@@ -161,7 +161,7 @@ impl Ipv4Header {
     /// contradict each other or a fragment would end past 65,535 bytes.
     pub fn parse(packet: &[u8], checksum: ChecksumPolicy) -> Result<(Self, &[u8]), WireError> {
         let (header, options_end) = Self::parse_header(packet)?;
-        // Before any length is believed: a flipped bit in one is a bad checksum.
+        // Checked before the lengths: a bit flipped in a length counts as a bad checksum.
         if checksum == ChecksumPolicy::Verify && !Checksum::of(options_end.header).is_valid() {
             return Err(WireError::BadChecksum);
         }

@@ -1,9 +1,9 @@
 //! The pool: equal blocks of packet memory, a free list, and the count of blocks by
 //! holder.
 //!
-//! The one rule: free blocks and held blocks are together all blocks, and every
-//! promise is covered unless overcommitment is allowed. Each block that moves is counted in `usage`, so the counts
-//! cannot drift from the free list.
+//! The one rule: free blocks and held blocks add up to all blocks, and every promise is
+//! covered unless overcommitment is allowed. Each block that moves is counted in `usage`,
+//! so the counts cannot drift from the free list.
 //!
 //! Blocks are chained by index in one table. The order in which a holder uses its
 //! blocks, and their content, belong to `stream`.
@@ -28,7 +28,7 @@ use usage::PoolUsage;
 #[derive(Debug)]
 pub struct Pool {
     block_size: u32,
-    /// The block after each block, on the free list or in a holder's chain.
+    /// Index of the next block, for each block on the free list or in a holder's chain.
     links: Vec<u32>,
     bytes: Vec<u8>,
     first_free: u32,
@@ -97,7 +97,8 @@ impl Pool {
         self.usage.room(holder)
     }
 
-    /// Blocks that `holder` could have if no other holder had more than its floor.
+    /// Most blocks that `holder` can hold and be promised: the pool's limit without the
+    /// floors of the other holders.
     pub fn most(&self, holder: Holder) -> u32 {
         self.usage.most(holder)
     }
@@ -202,16 +203,16 @@ impl Pool {
         self.usage.unpromise(holder, blocks);
     }
 
-    /// Free blocks that can be handed to `holder` now, promised or not. Without
-    /// overcommitment it is never less than the holder's promise.
+    /// Free blocks that `holder` can take now, against its promise or beyond it. Without
+    /// overcommitment this is never less than the holder's promise.
     pub(crate) fn physical_room(&self, holder: Holder) -> u32 {
         self.usage.physical_room(holder)
     }
 
-    /// Hands one block to `holder`, against its promise or from the room that is
-    /// left. Returns `None` when there is no room, or when the pool is
-    /// overcommitted and no block is left for the promise. The block ends its
-    /// chain.
+    /// Moves one free block to `holder` and marks it as the end of a chain. `promised`
+    /// counts it against the holder's promise, otherwise it must fit in
+    /// [`room`](Self::room). Returns `None` if there is no room, or if the pool is
+    /// overcommitted and no block is left for the promise.
     pub(crate) fn take(&mut self, holder: Holder, promised: bool) -> Option<u32> {
         if self.usage.physical_room(holder) == 0 || (!promised && self.usage.room(holder) == 0) {
             return None;

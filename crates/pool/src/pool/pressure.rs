@@ -1,8 +1,8 @@
 //! The level of memory use, in three steps.
 //!
-//! Rule: a level is left only well below where it was entered, so that the buffers
-//! that shrink because of it do not end it at once. The reaction of buffers is not
-//! known here.
+//! Rule: pressure ends at a lower use than that at which it began (`pool.pressure_low`
+//! against `pool.pressure`), so that buffers that shrink because of pressure do not end
+//! it at once. Buffers decide how they react.
 
 use crate::config::PoolConfig;
 

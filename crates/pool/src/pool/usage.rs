@@ -1,11 +1,11 @@
 //! The use of blocks by holder: held, promised, and still available to each.
 //!
-//! The one rule: blocks held plus blocks promised never exceed the pool (times the
-//! overcommitment), and the unused part of each floor fits in the rest. Every
-//! operation keeps this true, so a promise can be kept.
+//! The one rule: blocks held and promised never exceed the limit (the pool times the
+//! overcommitment), and what is missing from the floors fits in the rest of the limit.
+//! Every operation keeps this true, so a promise can be kept.
 //!
-//! A floor is a share, not a reserve: blocks that its owner already holds or was
-//! promised count towards it. Blocks are only counted here, never touched.
+//! A floor includes the blocks that its owner already holds or was promised. Blocks are
+//! only counted here, never touched.
 
 use super::pressure::{Gauge, Pressure};
 use crate::config::PoolConfig;
@@ -136,8 +136,8 @@ impl PoolUsage {
         self.limit.saturating_sub(self.committed)
     }
 
-    /// Free blocks that `holder` can be handed without taking what is missing from
-    /// another holder's floor.
+    /// Free blocks that `holder` can take while every other holder can still reach its
+    /// floor.
     pub(super) fn physical_room(&self, holder: Holder) -> u32 {
         let kept: u32 = self
             .others(holder)
@@ -154,8 +154,8 @@ impl PoolUsage {
         u32::try_from(room).unwrap_or(u32::MAX)
     }
 
-    /// Blocks that `holder` could hold and be promised if no other holder had more
-    /// than its floor.
+    /// Most blocks that `holder` can hold and be promised: the limit without the floors
+    /// of the other holders.
     pub(super) fn most(&self, holder: Holder) -> u32 {
         let floors: u64 = self
             .others(holder)

@@ -7,9 +7,9 @@ use crate::index::NONE;
 use alloc::vec::Vec;
 use core::{cell::Cell, ops::Range};
 
-/// Ranges that a set may have however many the others use.
+/// A set with fewer ranges than this may take the nodes that are kept.
 const FEW: u32 = 4;
-/// One part in this many of the arena is kept for sets with fewer than [`FEW`].
+/// Part of the arena, as a divisor, that is kept for sets with fewer than [`FEW`] ranges.
 const KEPT_PART: u32 = 16;
 
 #[derive(Clone, Debug)]
@@ -65,9 +65,9 @@ impl RangeArena {
         self.walked.get()
     }
 
-    /// Returns true if a set of `count` ranges must leave the free nodes to sets
-    /// with fewer: one peer's holes cannot use up the ranges that all connections
-    /// share.
+    /// Returns true if a set of `count` ranges may not take one of the last free nodes,
+    /// which are kept for sets with fewer than [`FEW`]. One peer's holes thus cannot use
+    /// up the ranges that all connections share.
     pub(super) fn is_kept_from(&self, count: u32) -> bool {
         count >= FEW && self.free <= self.count() / KEPT_PART
     }

@@ -1,7 +1,7 @@
 //! Sets of byte ranges, for reassembly queues and scoreboards.
 //!
-//! The one rule: the ranges of a set are ordered, disjoint and not empty; two that
-//! touch are one. So a hole is exactly the gap between two of them.
+//! The one rule: the ranges of a set are ordered, disjoint and not empty, and two ranges
+//! that touch are merged. A hole is therefore exactly the gap between two ranges.
 //!
 //! The nodes of all sets come from one arena inside the pool, allocated with it.
 //! The bytes themselves are in a [`Stream`](crate::Stream).
@@ -19,9 +19,9 @@ use core::ops::Range;
 
 /// A set of byte ranges of one stream.
 ///
-/// A handle of 12 bytes; [`clear`](Self::clear) must be called before it is
-/// dropped. Adding at the high end and removing at the low end is O(1);
-/// anything else walks from the low end.
+/// A handle of 12 bytes; [`clear`](Self::clear) must be called before it is dropped. An
+/// insertion that touches the highest range or lies above it is O(1), and so is the
+/// removal of each lowest range; any other operation walks from the lowest range.
 #[derive(Debug)]
 pub struct Ranges {
     head: u32,
@@ -36,13 +36,13 @@ pub struct Inserted {
     pub merged: Range<u64>,
     /// Bytes that were not in the set before.
     pub new_bytes: u64,
-    /// The lowest part of the inserted range that was in the set before: the range
-    /// that a duplicate report names (RFC 2883 §4).
+    /// The lowest subrange that was in the set before, as a D-SACK block reports it (RFC
+    /// 2883 §4).
     pub overlap: Option<Range<u64>>,
 }
 
-/// No range node is free for this set, which has not changed: all are in use, or the
-/// rest is kept for sets with few ranges.
+/// No range node is free for this set: all are in use, or the rest is kept for sets with
+/// few ranges. The set has not changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangesFull;
 
@@ -109,9 +109,8 @@ impl Ranges {
 
     /// Adds the bytes of `range`.
     ///
-    /// # Errors
-    /// [`RangesFull`] when it touches no range of the set and no node is left for
-    /// this set; the last nodes are kept for sets with few ranges.
+    /// [`RangesFull`] if `range` touches no range of the set and no node is free for this
+    /// set: the last nodes are kept for sets with few ranges.
     ///
     /// # Panics
     /// If `range` is empty.
@@ -164,15 +163,15 @@ impl Ranges {
         *self = Self::new();
     }
 
-    /// The highest node, if `range` begins in it or right behind it: consecutive
-    /// segments need no walk.
+    /// Returns the highest node if `range` starts inside it or at its end, so that
+    /// in-order segments need no walk.
     fn touched_tail(&self, arena: &RangeArena, range: &Range<u64>) -> Option<u32> {
         let tail = (self.tail != NONE).then(|| arena.get(self.tail))?;
         (tail.start <= range.start && range.start <= tail.end).then_some(self.tail)
     }
 
-    /// The last node that ends below `start`, so that it neither overlaps nor
-    /// touches what starts there; `NONE` when there is none.
+    /// Returns the last node that ends below `start` and does not touch it; `NONE` if
+    /// there is none.
     fn last_below(&self, arena: &RangeArena, start: u64) -> u32 {
         if self.tail != NONE && arena.get(self.tail).end < start {
             return self.tail;
@@ -208,8 +207,8 @@ impl Ranges {
         Ok(())
     }
 
-    /// Widens `node`, the lowest that `range` touches, by `range` and by every
-    /// later node that it reaches. Needs no new node.
+    /// Extends `node`, the lowest that `range` touches, by `range`, and absorbs every
+    /// later node that `range` touches. Needs no new node.
     fn merge(&mut self, arena: &mut RangeArena, node: u32, range: Range<u64>) -> Inserted {
         let mut merged = arena.get(node);
         let mut known = shared_bytes(&merged, &range);

@@ -7,8 +7,8 @@ use super::window::Stream;
 use crate::pool::Pool;
 
 impl Stream {
-    /// Appends as much of `bytes` as there are blocks for. Returns the number of
-    /// bytes appended; 0 is an outcome, not an error: memory is in use.
+    /// Appends as much of `bytes` as there are blocks for and returns the bytes appended.
+    /// 0 means that no block is available; it is an outcome, not an error.
     pub fn append(&mut self, pool: &mut Pool, bytes: &[u8]) -> usize {
         let mut rest = bytes;
         self.append_with(pool, bytes.len(), |space| {

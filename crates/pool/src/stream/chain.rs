@@ -1,9 +1,9 @@
 //! The chain of blocks under a stream: finding, adding and dropping blocks.
 //!
-//! The one rule: sequential work finds its block at once. A search starts at the
-//! nearest of four places in front of it (head, two cursors, tail) and leaves a
-//! cursor where it ended. There are two cursors because a sender in recovery works
-//! in two places: on a hole, and on new bytes.
+//! The one rule: sequential work finds its block without a walk. A search starts at the
+//! nearest of four remembered places at or before it (head, two cursors, tail) and leaves
+//! a cursor where it ended. There are two cursors because a sender in recovery works in
+//! two places: on a hole, and on new bytes.
 //!
 //! A block is named by its distance from the head; the parent maps bytes to blocks.
 
@@ -52,7 +52,7 @@ impl Stream {
         at.block
     }
 
-    /// The place nearest in front of distance `index`, from which a search begins.
+    /// The remembered place nearest to distance `index` from which a search can begin.
     pub(super) fn nearest(&self, pool: &Pool, index: u32) -> Cursor {
         let (low, high) = (self.low.get(), self.high.get());
         let mut at = if index >= high.index {
@@ -84,7 +84,8 @@ impl Stream {
         self.tail = block;
     }
 
-    /// Returns the first `dropped` blocks of a chain of which `kept` remain.
+    /// Gives the first `dropped` blocks back to the pool; `kept` blocks remain in the
+    /// chain.
     pub(super) fn drop_front(&mut self, pool: &mut Pool, dropped: u32, kept: u32) {
         if dropped == 0 {
             return;

@@ -1,10 +1,10 @@
 //! Reservations and writing inside them: the receive buffer's side.
 //!
-//! The one rule: what was granted is kept. A reservation counts the blocks that
-//! `start..reserved_end` touches, those on the chain included; the others are
+//! The one rule: a reservation stays backed until the stream gives it back. It counts the
+//! blocks that `start..reserved_end` touches, those on the chain included; the others are
 //! promised by the pool until they are taken or given back.
 //!
-//! Holes in the window are not known here.
+//! Holes in the window are kept in [`Ranges`](crate::Ranges).
 
 use super::window::Stream;
 use crate::pool::Pool;
@@ -24,9 +24,9 @@ impl fmt::Display for NoBlock {
 impl core::error::Error for NoBlock {}
 
 impl Stream {
-    /// Asks that `start..end` be backed by blocks. Returns the offset up to which
-    /// it now is: `end`, less when the pool cannot promise more, or more when more
-    /// was reserved before. It never decreases.
+    /// Reserves blocks for `start..end` and returns the offset up to which blocks now
+    /// back the stream: less than `end` if the pool cannot promise more, more if more was
+    /// reserved before. It never decreases.
     pub fn reserve(&mut self, pool: &mut Pool, end: u64) -> u64 {
         if end <= self.reserved_end() {
             return self.reserved_end();
@@ -44,7 +44,7 @@ impl Stream {
         self.reserved
     }
 
-    /// Gives back the promise above `end` and above the highest byte written.
+    /// Gives back the promise above `end`; bytes written above `end` keep their blocks.
     pub fn unreserve(&mut self, pool: &mut Pool, end: u64) {
         let promised = self.promised_blocks(pool);
         // Written bytes keep their blocks; `reserved_end` accounts for them.

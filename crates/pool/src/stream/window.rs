@@ -24,7 +24,8 @@ pub struct Stream {
     pub(super) start: u64,
     /// One past the highest byte written.
     pub(super) end: u64,
-    /// One past the highest byte reserved; below `end` when nothing is.
+    /// One past the highest byte reserved; below `end` when nothing beyond `end` is
+    /// reserved.
     pub(super) reserved: u64,
     /// First block of the chain, or `NONE`.
     pub(super) head: u32,
@@ -110,8 +111,8 @@ impl Stream {
         let kept = self.held_blocks(pool);
         self.drop_front(pool, held - kept, kept);
         let still_promised = self.promised_blocks(pool);
-        // A held block becomes a promised one only when the stream is emptied
-        // inside a block that is reserved further; that block was just freed.
+        // A held block becomes a promised one only when the stream becomes empty inside a
+        // block that is reserved beyond that point; that block was just freed.
         pool.promise(self.holder, still_promised - promised);
     }
 

@@ -1,8 +1,8 @@
 //! Writes TCP segments into frames.
 //!
-//! Rule: payload is copied once, from packet memory to the device's memory, and
-//! summed by the same pass unless the device computes checksums. The content of
-//! a segment is not decided here.
+//! Rule: payload is copied once, from packet memory to the device's memory. The same pass
+//! computes the checksum unless the device does. The connection decides the content of a
+//! segment.
 
 use fullpipe_tcp::SegmentOut;
 use fullpipe_wire::{
@@ -24,7 +24,7 @@ pub(super) struct WrittenSegment {
     pub(super) len: usize,
     /// Bytes of header.
     pub(super) header_len: usize,
-    /// `start` counted from the TCP header.
+    /// State of the checksum; `start` is counted from the TCP header.
     pub(super) checksum: TxChecksum,
     /// The ECN codepoint of its packet.
     pub(super) ecn: Ecn,
@@ -103,7 +103,7 @@ pub(super) fn write_ip(
     sender.write_header(packet, &outgoing, counters)
 }
 
-/// Returns `checksum` with its start counted from `before` bytes earlier.
+/// Returns `checksum` with `start` increased by `before` bytes.
 pub(super) fn shifted(checksum: TxChecksum, before: usize) -> TxChecksum {
     match checksum {
         TxChecksum::Complete => TxChecksum::Complete,
@@ -114,8 +114,8 @@ pub(super) fn shifted(checksum: TxChecksum, before: usize) -> TxChecksum {
     }
 }
 
-/// Completes a checksum that was left to the device, because the packet waits
-/// for ARP and is kept complete.
+/// Computes a checksum that was left to the device, because a packet that waits for ARP
+/// is stored complete.
 pub(super) fn complete(packet: &mut [u8], checksum: TxChecksum) {
     match checksum {
         TxChecksum::Complete => {}

@@ -1,10 +1,10 @@
 //! Port-unreachable messages, for UDP datagrams to a port without a socket.
 //! RFC 1122 §4.1.3.1.
 //!
-//! Rule: an error is never sent about a broadcast, a fragment other than the
-//! first, or an error, and never more often than `icmp.errors_per_second`
-//! (RFC 1812 §4.3.2.7, §4.3.2.8). The queue keeps the 28 bytes that an error
-//! quotes and takes no block of the pool.
+//! Rule: an error is never sent about a broadcast, about a fragment other than the first,
+//! or about an error, and never more often than `icmp.errors_per_second` (RFC 1812
+//! §4.3.2.7, §4.3.2.8). The queue keeps the 28 bytes that an error quotes and takes no
+//! block of the pool.
 
 #[cfg(test)]
 mod tests;

@@ -12,8 +12,8 @@ use fullpipe_wire::Protocol;
 pub enum PathError {
     /// The packet could not be delivered.
     Unreachable {
-        /// A repetition would fail, too: no such protocol or port.
-        /// RFC 1122 §4.2.3.9.
+        /// The same packet would fail again: the protocol or port does not exist. RFC
+        /// 1122 §4.2.3.9.
         hard: bool,
     },
     /// The packet was too long for a link of the path. RFC 1191.

@@ -1,7 +1,7 @@
 //! Parses the packet that an ICMP error quotes.
 //!
-//! Rule: an off-path attacker may have written the quotation. It only selects a
-//! socket or connection, which checks it.
+//! Rule: an off-path attacker may have written the quotation, so it only selects a socket
+//! or connection, which then checks it.
 
 #[cfg(test)]
 mod tests;
@@ -35,7 +35,7 @@ pub(crate) fn parse(
     }
     match header.protocol {
         Protocol::Tcp | Protocol::Udp => {}
-        // No socket waits for errors about echo replies.
+        // Nothing waits for errors about echo replies.
         Protocol::Icmp | Protocol::Other(_) => return Err(Discard::IcmpUnwanted),
     }
     // TCP and UDP begin with the ports, in the first fragment only.

@@ -1,7 +1,7 @@
 //! The hosts that a packet is addressed to.
 //!
-//! Rule: an address is judged once, by [`Subnet::audience`](super::Subnet), and
-//! the layers match on the result. Nothing is decided here.
+//! Rule: an address is judged once, by [`Subnet::audience`](super::Subnet), and the
+//! layers match on the result.
 
 /// The hosts that a packet is addressed to, as seen from this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
-//! The internet layer: IP packets received and sent, whatever the version.
+//! The internet layer: IP packets received and sent, for every IP version.
 //!
-//! Rule: outside the folders `v4` (and one day `v6`) an address is an `IpAddr`,
-//! and a match on the family has an arm for each. Headers are read and written
-//! by those folders. No state of a connection is kept here.
+//! Rule: outside the folder `v4` (a later `v6` would be beside it) an address is an
+//! `IpAddr`, and a match on the family has an arm for each. Only those folders read and
+//! write headers. No state of a connection is kept here.
 
 pub(crate) mod audience;
 pub(crate) mod packet;

@@ -1,6 +1,6 @@
 //! A received datagram, as the protocols above IP see it.
 //!
-//! Rule: the header is checked and the datagram whole; see `receiver`.
+//! Rule: the header is checked and the datagram is complete; see `receiver`.
 
 use core::net::IpAddr;
 
@@ -18,7 +18,7 @@ pub(crate) enum IpHeader {
 pub(crate) struct Packet<'a> {
     /// The header; of the first fragment, if there were several.
     pub(crate) header: IpHeader,
-    /// It was addressed to every host of the network.
+    /// The packet was addressed to every host of the network.
     pub(crate) broadcast: bool,
     /// The payload, which begins with the header of its protocol.
     pub(crate) payload: &'a [u8],

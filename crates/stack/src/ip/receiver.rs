@@ -1,6 +1,6 @@
 //! IP input: checks a packet's header and reassembles fragments.
 //!
-//! Rule: the layers above check no length, IP checksum or address of the header
+//! Rule: layers above do not check a length, the IP checksum or an address of the header
 //! again. Invalid packets are discarded here, each with a counted reason.
 
 use fullpipe_pool::{Instant, Pool};
@@ -34,9 +34,9 @@ impl IpReceiver {
         }
     }
 
-    /// Processes one packet, which need not be well-formed, and returns the
-    /// datagram that it is or completes. `link_broadcast`: its frame was addressed
-    /// to every station.
+    /// Processes one packet, which need not be well-formed. Returns the complete
+    /// datagram, if the packet is one or completes one. `link_broadcast`: the frame was
+    /// addressed to every station.
     pub(crate) fn on_packet<'a>(
         &'a mut self,
         bytes: &'a [u8],

@@ -1,9 +1,9 @@
 //! The send queue of datagrams: of one UDP socket, or of all echo replies.
 //!
-//! Rule: payload lies in one stream, beside a queue of addresses and lengths.
-//! Headers and fragments are written into the device's frame when a datagram
-//! leaves, so sending only frees memory. A full queue is an outcome: the datagram
-//! is not taken and nothing changes.
+//! Rule: payload lies in one stream, beside a queue of addresses and lengths. Headers and
+//! fragments are written into the device's frame when a datagram leaves, so sending only
+//! frees memory. A full queue is an outcome: the datagram is not accepted and nothing
+//! changes.
 
 #[cfg(test)]
 mod tests;
@@ -92,8 +92,8 @@ pub(crate) struct SendQueue {
 }
 
 impl SendQueue {
-    /// Returns an empty queue for `datagrams` datagrams of `bytes` bytes together,
-    /// whose memory `holder` has.
+    /// Returns an empty queue for `datagrams` datagrams of `bytes` bytes in total, whose
+    /// memory counts as `holder`'s.
     pub(crate) fn new(holder: Holder, datagrams: u32, bytes: u32) -> Self {
         Self {
             payload: Stream::new(holder),
@@ -153,12 +153,12 @@ impl SendQueue {
         self.fragmenting.is_some()
     }
 
-    /// Returns whether a datagram of some length has room.
+    /// Returns whether there is room for at least the smallest datagram.
     pub(crate) fn has_room(&self) -> bool {
         self.datagrams.len() < self.most_datagrams && self.payload.len() < self.most_bytes
     }
 
-    /// Returns the fill of the queue; a datagram partly sent counts.
+    /// Returns the datagrams and bytes in the queue; a datagram partly sent counts.
     pub(crate) fn level(&self) -> UdpQueue {
         UdpQueue {
             datagrams: self.datagrams.len(),
@@ -234,8 +234,8 @@ impl SendQueue {
         })
     }
 
-    /// Writes the next fragment of the first datagram. The checksum covers all
-    /// fragments, so the payload is read an extra time before the first one.
+    /// Writes the next fragment of the first datagram. The checksum covers all fragments,
+    /// so before the first one the payload is read an extra time.
     fn next_fragment(
         &mut self,
         datagram: &QueuedDatagram,

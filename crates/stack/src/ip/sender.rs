@@ -1,8 +1,7 @@
 //! IP output: writes and counts the IP header of every packet of this host.
 //!
-//! Rule: a header is written in place, in front of a payload that is already in
-//! the frame. The next hop is chosen by the routing table, and the permission to
-//! send by the caller.
+//! Rule: a header is written in place, in front of a payload that is already in the
+//! frame. The routing table chooses the next hop, and the caller decides whether to send.
 
 use core::net::IpAddr;
 
@@ -32,7 +31,8 @@ pub(crate) struct Outgoing {
     pub(crate) payload_len: usize,
     /// ECN codepoint. RFC 3168 §5.
     pub(crate) ecn: Ecn,
-    /// Routers must not fragment the packet, but report that it is too long.
+    /// Routers must drop the packet and report it if it is too long, instead of
+    /// fragmenting it.
     pub(crate) dont_fragment: bool,
 }
 

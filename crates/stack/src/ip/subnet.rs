@@ -1,7 +1,7 @@
 //! An address and the length of its network's prefix.
 //!
-//! Rule: the family is matched here, and the arithmetic is in `v4` (and one day
-//! `v6`). This file knows no routes.
+//! Rule: the address family is matched here; the arithmetic is in `v4`. This file knows
+//! no routes.
 
 use core::net::IpAddr;
 

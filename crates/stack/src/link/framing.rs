@@ -1,8 +1,8 @@
 //! Link headers: checked on receipt, written on sending.
 //!
-//! Rule: a frame for another station, or with a payload that is neither IPv4
-//! nor ARP, is discarded here. On a device without link headers
-//! ([`Medium::Ip`]) every function passes its argument through.
+//! Rule: a frame for another station, or with a payload that is neither IPv4 nor ARP, is
+//! discarded here. On a device without link headers ([`Medium::Ip`]) every function
+//! returns its argument unchanged.
 
 use core::net::IpAddr;
 

@@ -32,7 +32,7 @@ const ASKING: u32 = 0;
 const RELEASED: u32 = 1;
 /// The end of a chain of entries.
 const NONE: u32 = u32::MAX;
-/// Entries examined for one that an unasked sender may replace.
+/// Entries examined to find one that an unasked sender may replace.
 const STRANGER_TRIES: u32 = 8;
 
 /// The outcome of a lookup.
@@ -48,17 +48,17 @@ pub(crate) enum Resolution {
 
 #[derive(Clone, Copy, Debug)]
 enum NeighbourState {
-    /// Unresolved; `due` is the time of the next request or of failure.
+    /// Not resolved; `due` is the time of the next request, or of the failure.
     Incomplete { sent: u32, due: Instant },
     /// Resolved, and not probed before `until`.
     Reachable { mac: MacAddress, until: Instant },
-    /// Resolved, and probed because the reply is old; still in use.
+    /// Resolved, and probed because the last reply is old; the address stays in use.
     Refreshing {
         mac: MacAddress,
         sent: u32,
         due: Instant,
     },
-    /// Without a reply; not asked again before `until`.
+    /// No reply came; no request is sent before `until`.
     Failed { until: Instant },
 }
 
@@ -66,7 +66,7 @@ enum NeighbourState {
 struct NeighbourEntry {
     ip: IpAddr,
     state: NeighbourState,
-    /// Looked up since it was last considered for eviction.
+    /// Looked up since the clock hand last passed.
     used: bool,
     /// The next entry of the same bucket.
     next: u32,
@@ -89,7 +89,7 @@ pub(crate) struct Neighbours {
     /// First entry of each bucket; their number is a power of two.
     buckets: Box<[u32]>,
     secret: u64,
-    /// Position of the clock hand that searches an entry to evict.
+    /// Position of the clock hand that searches for an entry to evict.
     hand: u32,
     queues: Queues,
     replies: VecDeque<ArpReply>,

@@ -5,7 +5,7 @@
 //! the construction and dispatch of an algorithm's state. A new algorithm is its
 //! file, its test, a `mod` line and a row here.
 //!
-//! The state is an enum and not a box, because a connection owns no heap.
+//! The state is an enum and not a box, because a connection does not allocate.
 
 pub mod bbr;
 pub mod cubic;
@@ -45,14 +45,14 @@ macro_rules! algorithms {
                 }
             }
 
-            /// Returns the algorithm, to be read.
+            /// Returns the algorithm for reading.
             pub fn get(&self) -> &dyn CongestionControl {
                 match self {
                     $( Self::$algorithm(state) => state, )+
                 }
             }
 
-            /// Returns the algorithm, to be changed.
+            /// Returns the algorithm for changes.
             pub fn get_mut(&mut self) -> &mut dyn CongestionControl {
                 match self {
                     $( Self::$algorithm(state) => state, )+

@@ -30,9 +30,9 @@ pub struct CongestionStart {
     pub paced: bool,
     /// Number that differs between connections, for random choices.
     pub seed: u32,
-    /// Knob `tcp.hystart`.
+    /// Value of the knob `tcp.hystart`.
     pub hystart: bool,
-    /// Knob `tcp.bbr_loss_threshold`, in percent.
+    /// Value of the knob `tcp.bbr_loss_threshold`, in percent.
     pub bbr_loss_threshold: u32,
 }
 
@@ -52,9 +52,8 @@ pub struct AckSample {
     pub mss: u32,
     /// Smoothed round-trip time; 0 before the first sample.
     pub srtt_us: u32,
-    /// At some time during the last round trip the congestion window alone
-    /// stopped the sender. If false, the window was not tested and must not grow
-    /// (RFC 7661).
+    /// At some time during the last round trip only the congestion window stopped the
+    /// sender. If false, the window was not fully used and must not grow (RFC 7661).
     pub cwnd_limited: bool,
     /// Fast recovery is under way: the window must not grow. False in the slow
     /// start after a timeout.
@@ -64,10 +63,10 @@ pub struct AckSample {
 }
 
 impl AckSample {
-    /// Returns true if a window of `cwnd` bytes has been tested.
+    /// Returns true if enough of a window of `cwnd` bytes was in flight to let it grow.
     ///
-    /// In slow start half of the window in flight is enough, because pacing
-    /// spreads the doubled window over the round trip.
+    /// In slow start half of the window is enough, because pacing spreads the doubled
+    /// window over the round trip.
     pub fn has_tested(&self, cwnd: u32, ssthresh: u32) -> bool {
         let half_used = self.rate.tx_in_flight.saturating_mul(2) >= cwnd;
         self.cwnd_limited || (cwnd < ssthresh && half_used)
@@ -125,8 +124,7 @@ pub struct FlightStart {
 /// during fast recovery (PRR, RFC 9937) unless
 /// [`controls_recovery`](Self::controls_recovery) returns true.
 pub trait CongestionControl {
-    /// Resets all state for a connection that starts, or that changes to this
-    /// algorithm.
+    /// Resets all state for a connection that starts or that changes to this algorithm.
     fn start(&mut self, start: &CongestionStart);
 
     /// Returns the congestion window: bytes that may be in flight.
@@ -144,7 +142,7 @@ pub trait CongestionControl {
         None
     }
 
-    /// Returns the limit to which time with a full congestion window is charged.
+    /// Returns the limit that time with a full congestion window is charged to.
     fn limit(&self) -> Limit {
         if self.cwnd() < self.ssthresh() {
             Limit::CwndSlowStart
@@ -155,7 +153,7 @@ pub trait CongestionControl {
         }
     }
 
-    /// Returns true if `cwnd` also applies during fast recovery, instead of PRR.
+    /// Returns true if `cwnd` also applies during fast recovery, in place of PRR.
     fn controls_recovery(&self) -> bool {
         false
     }
@@ -169,26 +167,26 @@ pub trait CongestionControl {
     /// Takes one range that is newly considered lost.
     fn on_range_lost(&mut self, _lost: &LostRange) {}
 
-    /// Responds to loss: fast recovery begins. Called once for a window of data.
+    /// Responds to loss: fast recovery begins. Called once for each window of data.
     fn on_loss(&mut self, event: &CongestionEvent);
 
     /// Notes that everything outstanding when recovery began is repaired, after
     /// fast recovery or after a timeout.
     fn on_recovery_exit(&mut self) {}
 
-    /// Responds to a congestion mark. Called once for a window of data.
-    /// RFC 3168 §6.1.2.
+    /// Responds to a congestion mark. Called once for each window of data. RFC 3168
+    /// §6.1.2.
     fn on_ecn(&mut self, event: &CongestionEvent);
 
     /// Responds to a retransmission timeout; `first` is false for the second and
     /// later timeouts of the same data. One segment leaves next.
     fn on_timeout(&mut self, event: &CongestionEvent, first: bool);
 
-    /// Restores the state from before the last `on_loss` or `on_timeout`, which
-    /// was spurious, unless another event has changed that state since.
+    /// Restores the state from before the last `on_loss` or `on_timeout`, because that
+    /// response was spurious. Does nothing if another event has changed the state since.
     fn on_undo(&mut self);
 
-    /// Lowers a window that went unvalidated because nothing was sent for a
-    /// retransmission timeout. `restart_window` is that of RFC 5681 §4.1.
+    /// Lowers the window after nothing was sent for a retransmission timeout, because its
+    /// size is no longer validated. `restart_window` is that of RFC 5681 §4.1.
     fn on_idle(&mut self, restart_window: u32);
 }

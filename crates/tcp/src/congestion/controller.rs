@@ -1,10 +1,9 @@
 //! The congestion control of one connection: the algorithm, and what applies to
 //! every algorithm.
-//!
-//! Rule: the default pacing rate is computed here, and a window of data causes
-//! one reduction, whether it was marked or lost. Recovery decides which segments
-//! are lost, and how fast the window falls to the new one (PRR), unless the
-//! algorithm [controls recovery](CongestionControl::controls_recovery).
+//! Rule: the default pacing rate is computed here, and each window of data causes at most
+//! one reduction, by loss or by a mark. Recovery decides which segments are lost and
+//! lowers the window gradually (PRR), unless the algorithm [controls
+//! recovery](CongestionControl::controls_recovery).
 
 use core::fmt;
 
@@ -16,8 +15,8 @@ use super::{
 };
 use crate::{Limit, TcpConfig};
 
-/// Returns the initial congestion window in bytes. RFC 6928 §2: ten segments,
-/// and no more than 14,600 bytes unless two segments are.
+/// Returns the initial congestion window in bytes. RFC 6928 §2: ten segments, but at most
+/// the larger of 14,600 bytes and two segments.
 pub fn initial_window(config: &TcpConfig, mss: u32) -> u32 {
     let segments = config.initial_window;
     let ceiling = (segments * 1_460).max(2 * mss);
@@ -38,7 +37,7 @@ pub fn start_of(config: &TcpConfig, mss: u32, seed: u32) -> CongestionStart {
     }
 }
 
-/// The algorithm's state.
+/// State of the algorithm.
 // A box would allocate after construction.
 #[expect(clippy::large_enum_variant)]
 enum Algorithm {
@@ -51,18 +50,17 @@ enum Algorithm {
 /// to the host.
 pub struct Controller {
     algorithm: Algorithm,
-    /// Number of bytes delivered at which the window of data ends whose
-    /// congestion was last responded to.
+    /// The last response covers losses and marks of bytes sent before this many were
+    /// delivered.
     response_until: u64,
-    /// That response was to a mark, and no loss of the same window came yet.
+    /// The last response was to a mark, and no loss of the same window came yet.
     responded_to_mark: bool,
 }
 
 impl Controller {
     /// Starts the algorithm of `choice`.
     ///
-    /// Starts CUBIC instead if `choice` is an algorithm that `registry` has no
-    /// free instance of.
+    /// Starts CUBIC instead if `registry` has no free instance of `choice`.
     pub fn new(
         choice: CongestionChoice,
         start: &CongestionStart,
@@ -122,25 +120,25 @@ impl Controller {
         }
     }
 
-    /// Returns the limit to which time with a full congestion window is charged.
+    /// Returns the limit that time with a full congestion window is charged to.
     pub fn limit(&self) -> Limit {
         self.algorithm().limit()
     }
 
-    /// Returns the rate in bytes a second at which segments should leave.
+    /// Returns the rate in bytes a second at which segments should leave; `u64::MAX`
+    /// before the first round-trip time.
     ///
-    /// It is the algorithm's own rate, or, for an algorithm that has none, a
-    /// share of cwnd / SRTT that spreads the window without bounding it: 200 % in
-    /// slow start, 120 % afterwards. In fast recovery it is 100 %: what is in
-    /// flight is no longer spread over the round trip, and the rest of the window
-    /// sent faster than the path carries would overflow a short queue long before
-    /// the queue is full. `u64::MAX` before the first round-trip time.
+    /// This is the algorithm's own rate. For an algorithm without one it is a multiple of
+    /// cwnd / SRTT, which spreads the window without bounding it: 200 % in slow start,
+    /// 120 % afterwards. In fast recovery it is 100 %: the bytes in flight are no longer
+    /// spread over the round trip, and a faster rate would overflow a short queue before
+    /// the path is full.
     pub fn pacing_rate(&self, srtt_us: u32, recovering: bool) -> u64 {
         if let Some(rate) = self.algorithm().pacing_rate() {
             return rate;
         }
-        // 200 % only while the window will still double: in the last round trip
-        // of slow start it already is what the path carried before.
+        // 200 % only while the window can still double; in the last round trip of slow
+        // start it is already as large as the path carried before.
         let percent = if recovering {
             100
         } else if self.cwnd() < self.ssthresh() / 2 {
@@ -152,7 +150,7 @@ impl Controller {
         scaled.checked_div(u64::from(srtt_us)).unwrap_or(u64::MAX)
     }
 
-    /// Returns true if `cwnd` also applies during fast recovery, instead of PRR.
+    /// Returns true if `cwnd` also applies during fast recovery, in place of PRR.
     pub fn controls_recovery(&self) -> bool {
         self.algorithm().controls_recovery()
     }
@@ -199,10 +197,10 @@ impl Controller {
         self.algorithm_mut().on_range_lost(lost);
     }
 
-    /// Responds to loss: fast recovery begins. Called once for a window of data.
+    /// Responds to loss: fast recovery begins. Called once for each window of data.
     pub fn on_loss(&mut self, event: &CongestionEvent) {
-        // A window that a mark has just reduced is not reduced again by a loss
-        // (RFC 3168 §6.1.2). Once only: lost bytes never count as delivered, so
+        // A loss does not reduce a window again that a mark has just reduced (RFC 3168
+        // §6.1.2). This holds for one loss only: lost bytes never count as delivered, so
         // under heavy loss the window of data would not end.
         let marked = core::mem::take(&mut self.responded_to_mark) && self.has_responded(event);
         if self.controls_recovery() || !marked {
@@ -230,19 +228,19 @@ impl Controller {
         self.algorithm_mut().on_undo();
     }
 
-    /// Lowers a window that nothing used for a retransmission timeout.
+    /// Lowers the congestion window after a retransmission timeout without use.
     pub fn on_idle(&mut self, restart_window: u32) {
         self.algorithm_mut().on_idle(restart_window);
     }
 
-    /// Returns true if the congestion of this window of data was responded to.
+    /// Returns true if this window of data has already caused a reduction.
     fn has_responded(&self, event: &CongestionEvent) -> bool {
         event.total_delivered < self.response_until
     }
 
     fn note_response(&mut self, event: &CongestionEvent) {
-        // The peer echoes the mark until something sent after the reduction
-        // arrives with CWR, so the last ACK of the window is included.
+        // The peer echoes the mark until it receives CWR, which is sent after the
+        // reduction, so the last ACK of the window still carries the echo.
         self.response_until = event.total_delivered + u64::from(event.in_flight) + 1;
     }
 

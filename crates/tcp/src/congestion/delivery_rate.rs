@@ -7,12 +7,12 @@
 //! rate         = (delivered(now) − delivered(P)) / max(send_elapsed, ack_elapsed)
 //! ```
 //!
-//! P is the range sent most recently of those that this ACK reports. The longer
-//! of the two times is taken because neither compressed ACKs nor a burst of
-//! this sender can make the network faster than it is.
+//! P is the most recently sent of the ranges that this ACK reports. The rate divides by
+//! the longer of the two times, because neither compressed ACKs nor a burst of this
+//! sender can make the network faster than it is.
 //!
-//! Rule: each byte counts once, when it is SACKed or cumulatively acknowledged.
-//! This file keeps no ranges, smooths nothing and decides nothing.
+//! Rule: each byte counts once, when it is SACKed or cumulatively acknowledged. This file
+//! keeps no ranges, smooths nothing and decides nothing.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -54,11 +54,11 @@ pub struct RateSample {
     pub delivered: u32,
     /// Length of the sample; 0 if there is no reliable one.
     pub interval_us: u32,
-    /// Time since the newest range reported was sent; `None` if an earlier copy
-    /// of it may have arrived.
+    /// Time since the newest range reported was sent; `None` if the ACK may be for an
+    /// earlier copy of it.
     pub rtt_us: Option<u32>,
-    /// The application limited the sender: the sample is a lower bound of the
-    /// path's rate.
+    /// The application limited the sender, so the sample is a lower bound of the path's
+    /// rate.
     pub app_limited: bool,
     /// The newest range reported left after the last round trip ended: a new
     /// round trip begins.
@@ -161,16 +161,16 @@ pub struct DeliveryRate {
     delivered_at: Instant,
     /// Send time of the first range in the flight that is being measured.
     first_sent_at: Instant,
-    /// Samples are application-limited until more bytes than this are
-    /// delivered; 0 is never.
+    /// Samples are application-limited until more than this many bytes are delivered; 0
+    /// if none are.
     app_limited_until: u64,
     next_round_delivered: u64,
     newly_acked: u32,
     newly_lost: u32,
     newest: Option<Newest>,
     fastest: FastestSample,
-    /// Bytes and microseconds of the last sample that says something about the
-    /// path, and its application-limited flag.
+    /// Bytes and microseconds of the last sample that [`latest`](Self::latest) reports,
+    /// and its application-limited flag.
     latest: (u32, u32, bool),
 }
 
@@ -202,9 +202,8 @@ impl DeliveryRate {
         }
     }
 
-    /// Returns the rate of the last sample in bytes a second; 0 before the
-    /// first. Ignores application-limited samples that are slower than the one
-    /// before.
+    /// Returns the rate of the last sample in bytes a second; 0 before the first. An
+    /// application-limited sample that is slower than the one before does not count.
     pub fn latest(&self) -> u64 {
         let (delivered, interval_us, _) = self.latest;
         rate_of(delivered, interval_us)
@@ -230,11 +229,11 @@ impl DeliveryRate {
         self.lost
     }
 
-    /// Notes that `bytes` leave, with `in_flight` bytes before them in flight.
-    /// Returns the snapshot to keep with the range.
+    /// Notes that `bytes` leave while `in_flight` bytes are in flight. Returns the
+    /// snapshot to keep with the range.
     pub fn on_sent(&mut self, bytes: u32, in_flight: u32, now: Instant) -> Snapshot {
         if in_flight == 0 {
-            // Nothing is in flight: the measured flight begins here.
+            // Nothing is in flight: a new flight begins.
             self.first_sent_at = now;
             self.delivered_at = now;
         }
@@ -252,9 +251,9 @@ impl DeliveryRate {
         }
     }
 
-    /// Notes that `bytes` of a range last sent at `sent_at` are reported for
-    /// the first time. `ambiguous` says that the range was retransmitted and
-    /// that any copy may have arrived.
+    /// Notes that `bytes` of a range last sent at `sent_at` are reported for the first
+    /// time. `ambiguous` means that the range was retransmitted and that the report may
+    /// be for any of its copies.
     pub fn on_delivered(
         &mut self,
         bytes: u32,
@@ -291,18 +290,16 @@ impl DeliveryRate {
         }
     }
 
-    /// Marks samples as application-limited until the bytes in flight now are
-    /// delivered: the window and the pacing rate allow more, and there is
-    /// nothing to send.
+    /// Marks samples as application-limited until the bytes in flight now are delivered:
+    /// window and pacing rate allow more, and nothing waits to be sent.
     ///
-    /// The caller checks this before each write, ACK and timer.
+    /// The caller checks these conditions before each write, ACK and timer.
     pub fn mark_app_limited(&mut self, in_flight: u32) {
         self.app_limited_until = (self.delivered + u64::from(in_flight)).max(1);
     }
 
-    /// Completes the sample of the present ACK. `min_rtt_us` is the
-    /// connection's smallest round-trip time, this ACK's included; a flight
-    /// measured in less is unreliable.
+    /// Completes the sample of the present ACK. `min_rtt_us` is the connection's smallest
+    /// round-trip time, this ACK included; a shorter flight gives no reliable sample.
     pub fn sample(&mut self, min_rtt_us: u32) -> RateSample {
         if self.app_limited_until != 0 && self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
@@ -324,8 +321,7 @@ impl DeliveryRate {
         sample.delivered = (self.delivered as u32).wrapping_sub(snapshot.delivered);
         sample.prior_delivered = self.delivered - u64::from(sample.delivered);
         sample.interval_us = if interval_us < min_rtt_us {
-            // An earlier copy was delivered: the time is too short by a round
-            // trip.
+            // An earlier copy was delivered, so the time is a round trip too short.
             0
         } else {
             interval_us

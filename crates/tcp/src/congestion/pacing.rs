@@ -1,10 +1,10 @@
 //! Pacing: the time at which the next segment may leave.
 //!
-//! Rule: each segment moves the release time on by its length over the rate. A
-//! sender that is late may catch up by one quantum, and a flight that starts
-//! while nothing is in flight has a burst of ten segments free. So in any
-//! interval no more leaves than the rate allows plus a quantum and a burst. The
-//! rate is an argument.
+//! Rule: each segment moves the release time forward by its length over the rate. A
+//! sender that is late may catch up by one quantum, and a flight that starts while
+//! nothing is in flight may send a burst of ten segments at once. In any interval the
+//! bytes sent are therefore at most rate × time, a quantum and a burst. The rate is an
+//! argument.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -22,7 +22,7 @@ const NANOS_PER_SEC: u64 = 1_000_000_000;
 #[derive(Clone, Debug, Default)]
 pub struct SegmentPacer {
     release_at: Instant,
-    /// Bytes of the present burst that are still free.
+    /// Bytes of the present burst that may still leave at once.
     burst: u32,
 }
 
@@ -35,8 +35,8 @@ impl SegmentPacer {
         }
     }
 
-    /// Returns the bytes that should leave as one: a millisecond of `rate`, at
-    /// least two segments, at most 64 KiB.
+    /// Returns the bytes that should leave together: a millisecond of `rate`, at least
+    /// two segments, at most 64 KiB.
     pub fn quantum(rate: u64, mss: u32) -> u32 {
         let millisecond = (rate / 1_000).min(QUANTUM_MAX.into()) as u32;
         millisecond.max(2 * mss)
@@ -57,8 +57,8 @@ impl SegmentPacer {
         self.burst = BURST_SEGMENTS * mss;
     }
 
-    /// Charges `bytes` that leave at `rate`. The release time is at most one
-    /// quantum in the past before they are charged.
+    /// Charges `bytes` that leave at `rate`. A release time more than one quantum in the
+    /// past is first moved to one quantum in the past.
     pub fn on_sent(&mut self, bytes: u32, rate: u64, mss: u32, now: Instant) {
         let charged = bytes.saturating_sub(self.burst);
         self.burst = self.burst.saturating_sub(bytes);

@@ -1,8 +1,8 @@
 //! Congestion control algorithms that other crates add to a host.
 //!
-//! Rule: registration allocates, and nothing after it does: it makes one
-//! instance for each connection that the host can have. A connection takes an
-//! instance, starts it, and gives it back when it is released.
+//! Rule: only registration allocates: it makes one instance for each connection that the
+//! host can have. A connection takes an instance, starts it, and gives it back when it is
+//! released.
 
 use alloc::{boxed::Box, string::String, vec::Vec};
 use core::fmt;

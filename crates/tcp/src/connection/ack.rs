@@ -44,7 +44,7 @@ impl Connection {
             self.agreed.snd_wscale
         };
         let window = u32::from(segment.window) << scale;
-        // An ACK that a later one overtook may still report payload in its SACK blocks.
+        // An ACK that a later ACK overtook may still report payload in its SACK blocks.
         let reports = self.agreed.sack && !segment.options.sack.is_empty();
         let is_old = ack.before(self.send.snd_una);
         if self.send.outstanding() > 0 && (!is_old || reports) {
@@ -53,9 +53,8 @@ impl Connection {
                 return Ok(());
             }
         }
-        // Only an ACK that is not old updates the window (RFC 9293 §3.10.7.4):
-        // the window counts from SEG.ACK, and later segments may have used it
-        // up.
+        // Only an ACK that is not old updates the window (RFC 9293 §3.10.7.4): the window
+        // counts from SEG.ACK, and segments sent since may have used it up.
         let current = ack.at_or_after(self.send.snd_una);
         if current && self.send.update_window(segment.seq, ack, window) {
             self.wants_output = true;
@@ -86,7 +85,7 @@ impl Connection {
         segment.ack == self.send.snd_una && segment.is_empty() && window == self.send.snd_wnd
     }
 
-    /// Takes an ACK while sequence numbers are outstanding.
+    /// Processes an ACK while sequence numbers are outstanding.
     fn on_ack(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         self.note_idle_path(env);
         let mss = self.mss(env);
@@ -137,7 +136,7 @@ impl Connection {
         self.size_send_buffer(env);
         self.record_window(env);
         self.wants_output = true;
-        // A SACK changes when a tail loss probe is due, too.
+        // A SACK, too, changes the time of a tail loss probe.
         if advanced || out.delivered > 0 {
             self.arm_tail(env);
         }
@@ -166,8 +165,8 @@ impl Connection {
         )
     }
 
-    /// Returns recovery's inputs without an ACK's contents, as for an expired
-    /// timer.
+    /// Returns recovery's inputs without the contents of an ACK, for a timer that
+    /// expired.
     pub(super) fn recovery_input(&self, ack: SeqNum, env: &Env<'_>) -> AckIn<'static> {
         AckIn {
             now: env.now,
@@ -275,9 +274,8 @@ impl Connection {
         self.set_limit(Limit::Closing, env);
     }
 
-    /// Restarts the retransmission timer after an ACK: it runs while something
-    /// is outstanding, and anew from each ACK that advances `snd_una`. RFC 6298
-    /// §5.2, §5.3.
+    /// Restarts the retransmission timer after an ACK that advances `snd_una`, if
+    /// something is still outstanding. RFC 6298 §5.2, §5.3.
     fn rearm_after_ack(&mut self, env: &mut Env<'_>) {
         if self.progress_at == env.now {
             self.timers.retransmit.clear();
@@ -286,7 +284,7 @@ impl Connection {
             }
         }
         if self.probes > 0 && self.send.window_room() > 0 {
-            // The backoff was of window probes, which the peer has answered.
+            // The backoff counted window probes, which the peer has answered.
             self.rtt.end_backoff();
         }
         if self.progress_at == env.now || self.send.window_room() > 0 {
@@ -298,9 +296,8 @@ impl Connection {
         // `poll_segment` sets the persist timer again if it is still needed.
         self.timers.persist.clear();
         self.wants_output = true;
-        // The persist timer had stopped the retransmission timer (RFC 6298
-        // §5.2), which bytes that an undo put back in flight, such as a
-        // probe's, need again.
+        // The persist timer had stopped the retransmission timer (RFC 6298 §5.2). An undo
+        // may have put bytes, such as a probe's, back in flight, and they need it again.
         if self.recovery.board().in_flight() > 0 && !self.timers.retransmit.is_set() {
             self.arm_retransmit(env);
         }
@@ -313,9 +310,9 @@ impl Connection {
         self.timers.retransmit.set(deadline);
     }
 
-    /// Starts the timer of the tail loss probe, if SACK is in use: while no
-    /// loss is known (RFC 8985 §7.2), or when the last retransmission may be
-    /// lost and nothing sent after it could show that.
+    /// Starts the timer of the tail loss probe if SACK is in use and no loss is known
+    /// (RFC 8985 §7.2), or if the last retransmission may be lost and nothing sent after
+    /// it could show that.
     pub(super) fn arm_tail(&mut self, env: &mut Env<'_>) {
         self.timers.tail.clear();
         let board = self.recovery.board();
@@ -325,12 +322,12 @@ impl Connection {
             && !self.recovery.is_probing()
             && board.in_flight() > 0;
         if useful {
-            // A retransmission that fills a hole is acknowledged at once.
+            // An ACK for a retransmission that fills a hole is not delayed.
             let lone = !self.is_repairing() && board.in_flight() <= self.mss(env);
             let rto = self.rtt.rto(env.config);
             let at = env.now + TailLoss::timeout(self.rtt.srtt(), lone, rto);
-            // A probe no later than the timeout takes its place (RFC 8985 §7.2); the probe
-            // starts the timeout again.
+            // A probe never leaves after the timeout (RFC 8985 §7.2). The probe restarts
+            // the timeout.
             let timeout = self.timers.retransmit.get().unwrap_or(at);
             self.timers.tail.set(at.min(timeout));
         }

@@ -33,10 +33,9 @@ impl Connection {
         self.agreed.ecn && !self.ecn.sent_plain_syn
     }
 
-    /// Takes CWR and the ECN field of an acceptable segment with payload. CWR
-    /// ends the echo; a mark on the same segment starts it anew. An ACK is due
-    /// at once after either: the sender's window may be too small for a second
-    /// segment.
+    /// Processes CWR and the ECN field of an acceptable segment with payload. CWR ends
+    /// the echo; a mark on the same segment starts it anew. Either makes an ACK due at
+    /// once, because the sender's window may be too small for a second segment.
     pub(super) fn take_ecn(&mut self, segment: &Segment<'_>) {
         if !self.agreed.ecn {
             return;

@@ -1,7 +1,7 @@
 //! The ECN state of a connection: negotiation, echo and CWR. RFC 3168 §6.1.
 //!
-//! Rule: ECN is used only if both SYNs agree to it. When marks are echoed and
-//! answered is decided in `ecn`.
+//! Rule: ECN is used only if both SYNs agree to it. `ecn` decides when to echo marks and
+//! when to respond.
 
 use fullpipe_wire::{Ecn, TcpFlags};
 

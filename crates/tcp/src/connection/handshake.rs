@@ -23,8 +23,8 @@ use crate::{
     trace::TraceEvent,
 };
 
-/// Lost SYNs or SYN-ACKs after which the initial window is one segment (RFC 5681 §3.1). One may be
-/// lost by chance: RFC 6928 §2 lets a sender keep the larger window then.
+/// Lost SYNs or SYN-ACKs after which the initial window is one segment (RFC 5681 §3.1).
+/// After one loss, which may be chance, RFC 6928 §2 lets a sender keep the larger window.
 const LOST_SYNS: u32 = 2;
 
 /// Inputs of an open.
@@ -66,9 +66,9 @@ pub struct HalfOpen {
 }
 
 impl HalfOpen {
-    /// Creates the entry for `syn`. Its window is what `tuning` and the free
-    /// memory of `pool` allow, in at most `most_blocks`, so that the advertised
-    /// window can be backed when the ACK comes.
+    /// Creates the entry for `syn`. Its window is what `tuning` and the free memory of
+    /// `pool` allow, in at most `most_blocks`, so that memory can back the advertised
+    /// window when the ACK arrives.
     pub fn from_syn(
         syn: &Segment<'_>,
         open: ActiveOpen,
@@ -103,15 +103,15 @@ impl HalfOpen {
         }
     }
 
-    /// Returns the blocks that back the advertised window. The host reserves
-    /// them until the ACK comes.
+    /// Returns the blocks that back the advertised window. The host reserves them until
+    /// the ACK arrives.
     pub fn blocks(&self, pool: &Pool) -> u32 {
         let size = u64::from(pool.block_size());
         backing(self.window, size).div_ceil(size) as u32
     }
 
-    /// Makes the SYN-ACK that leaves at `now`, and notes its time: the ACK of the only one is a
-    /// round-trip sample (RFC 6298 §3), that of several is not.
+    /// Creates the SYN-ACK that leaves at `now`, and stores its time. Its ACK gives a
+    /// round-trip sample if only one SYN-ACK was sent (RFC 6298 §3).
     pub fn send_syn_ack(&mut self, now: Instant) -> SegmentOut {
         self.syn_acks = self.syn_acks.saturating_add(1);
         self.syn_ack_at = now;
@@ -130,7 +130,8 @@ impl HalfOpen {
             && segment.ack == self.iss + 1
     }
 
-    /// Makes the ACK that answers a reset elsewhere in the window. RFC 5961 §3.2.
+    /// Creates the challenge ACK that answers a reset in the window whose sequence number
+    /// is not `rcv_nxt`. RFC 5961 §3.2.
     pub fn challenge_ack(&self, now: Instant) -> SegmentOut {
         let timestamps = TimestampClock::new(self.timestamp_offset, self.ts_recent, now);
         SegmentOut {
@@ -150,15 +151,15 @@ impl HalfOpen {
         segment.seq.at_or_after(next) && segment.seq.before(next + u32::from(self.window).max(1))
     }
 
-    /// Returns true if `segment` acknowledges anything but this SYN-ACK: it is
-    /// answered with a reset. RFC 9293 §3.10.7.4.
+    /// Returns true if `segment` acknowledges anything but this SYN-ACK, so that a reset
+    /// must answer it. RFC 9293 §3.10.7.4.
     pub fn refuses(&self, segment: &Segment<'_>) -> bool {
         segment.has(TcpFlags::ACK) && segment.ack != self.iss + 1
     }
 }
 
-/// Returns the bytes to reserve for a first window of `window` bytes, wherever
-/// in a block it ends.
+/// Returns the bytes to reserve for a first window of `window` bytes, which may end
+/// anywhere in a block.
 fn backing(window: u16, block_size: u64) -> u64 {
     u64::from(window) + (FEWEST_BLOCKS - 1) * block_size
 }
@@ -172,8 +173,7 @@ fn syn_ack_flags(agreed: Agreed) -> TcpFlags {
     }
 }
 
-/// Returns the options of a SYN: those offered, or in answer to a SYN those
-/// agreed.
+/// Returns the options of a SYN (those offered) or of a SYN-ACK (those agreed).
 fn syn_options(
     offer: Offer,
     agreed: Option<Agreed>,
@@ -220,8 +220,8 @@ impl Connection {
     /// [completes](HalfOpen::is_completed_by) the handshake. Pass it to
     /// [`on_segment`](Self::on_segment) afterwards, since it may carry payload.
     ///
-    /// `None` if packet memory cannot back the window that was advertised:
-    /// ignore the ACK then, as if it had been lost.
+    /// `None` if packet memory cannot back the window that was advertised: then ignore
+    /// the ACK, as if it had been lost.
     pub fn accepted(
         half_open: &HalfOpen,
         ack: &Segment<'_>,
@@ -265,8 +265,8 @@ impl Connection {
         Some(connection)
     }
 
-    /// Backs the `window` that the SYN-ACK advertised. If it was zero, a window
-    /// update is due. Returns false if memory does not suffice.
+    /// Backs the `window` that the SYN-ACK advertised; after a window of zero, makes a
+    /// window update due. Returns false if memory does not suffice.
     fn back_first_window(&mut self, window: u16, env: &mut Env<'_>) -> bool {
         if window == 0 {
             let room = self.window_room(env);
@@ -388,9 +388,8 @@ impl Connection {
             scale: 0,
             ..self.window_room(env)
         };
-        // Nothing can arrive before the ACK of the peer's SYN, so the window
-        // may wait for that ACK: scarce memory is not reserved for a peer that
-        // may never answer.
+        // The peer sends nothing before it has this side's ACK, so the window may wait
+        // until then: scarce memory is not reserved for a peer that may never answer.
         let plenty =
             env.pool.room(Holder::Receive) / 4 >= self.receive.first_blocks(&room, env.pool);
         let window = if simultaneous || plenty || self.receive.window_left() > 0 {

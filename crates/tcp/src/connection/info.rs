@@ -1,7 +1,7 @@
 //! The state of one connection at one moment.
 //!
-//! Rule: a copy, not a view; names as in the RFCs; times and bytes by limit add
-//! up.
+//! Rule: [`Info`] is a copy, not a view. Fields have the names of the RFCs, and the times
+//! by limit add up to the connection's age.
 
 use fullpipe_pool::{Duration, Instant, Pool};
 
@@ -13,8 +13,8 @@ use crate::{
     recovery::{RecoveryPhase, SentArena},
 };
 
-/// State of a connection at one moment. Sequence numbers as on the wire, the
-/// rest in bytes unless the field says otherwise.
+/// State of a connection at one moment. Sequence numbers are as on the wire; quantities
+/// are in bytes unless the field says otherwise.
 #[derive(Clone, Debug)]
 pub struct Info {
     /// State of the connection.
@@ -49,7 +49,7 @@ pub struct Info {
     pub irs: u32,
     /// Next sequence number expected.
     pub rcv_nxt: u32,
-    /// Rest of the window that was advertised.
+    /// Part of the advertised window that the peer has not used.
     pub rcv_wnd: u32,
     /// Bytes written and not acknowledged.
     pub send_queue: u32,
@@ -75,9 +75,8 @@ pub struct Info {
     pub ssthresh: u32,
     /// Pacing rate in bytes a second; `u64::MAX` is unlimited.
     pub pacing_rate: u64,
-    /// Rate of the last delivery rate sample in bytes a second, without
-    /// application-limited samples that are slower than the one before; 0
-    /// before the first.
+    /// Rate of the last delivery rate sample in bytes a second; 0 before the first. An
+    /// application-limited sample that is slower than the one before does not count.
     pub delivery_rate: u64,
     /// The application limited `delivery_rate`.
     pub app_limited: bool,

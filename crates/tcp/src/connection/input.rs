@@ -34,7 +34,7 @@ pub enum IcmpError {
 }
 
 impl Connection {
-    /// Takes a segment.
+    /// Processes a segment.
     pub fn on_segment(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         env.counters.in_segs += u64::from(segment.merged.max(1));
         env.record(TraceEvent::SegmentIn {
@@ -65,7 +65,7 @@ impl Connection {
         self.note_readiness(env);
     }
 
-    /// Takes a segment in SYN-SENT. RFC 9293 §3.10.7.3.
+    /// Processes a segment in SYN-SENT. RFC 9293 §3.10.7.3.
     fn on_segment_in_syn_sent(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         let acceptable_ack = segment.has(TcpFlags::ACK)
             && segment.ack.after(self.send.iss)
@@ -107,7 +107,7 @@ impl Connection {
         }
     }
 
-    /// Takes the peer's sequence number and options from its SYN.
+    /// Stores the peer's sequence number and options from its SYN.
     fn take_syn(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         let advertised = self.receive.rcv_adv;
         let promised = SeqNum(1).room_to(advertised);
@@ -130,7 +130,7 @@ impl Connection {
         );
     }
 
-    /// Takes a segment in any state from SYN-RECEIVED on. RFC 9293 §3.10.7.4.
+    /// Processes a segment in any state from SYN-RECEIVED on. RFC 9293 §3.10.7.4.
     fn process(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) -> Result<(), DiscardReason> {
         self.check_timestamp(segment, env)?; // RFC 7323 §5.3, before the first
         self.check_sequence(segment, env)?; // first
@@ -163,8 +163,8 @@ impl Connection {
         };
         if self.timestamps.is_old(stamp.value, env.now) && !segment.has(TcpFlags::RST) {
             env.counters.paws_estab_rejected += 1;
-            // A retransmission that was overtaken is too old, but its sender
-            // must learn that it was a duplicate, for an undo.
+            // A retransmission may carry an older timestamp than the segment that
+            // overtook it. Its sender must learn that it was a duplicate, for an undo.
             if self.is_repeated(segment) {
                 self.report_repeated(segment, env);
             } else {
@@ -175,9 +175,9 @@ impl Connection {
         Ok(())
     }
 
-    /// Updates TS.Recent (RFC 7323 §4.3). Comes after the ACK check: one forged
-    /// segment with a timestamp far ahead would otherwise make PAWS reject the
-    /// peer for 24 days (RFC 5961 §5.2).
+    /// Updates TS.Recent (RFC 7323 §4.3). It follows the ACK check: otherwise one forged
+    /// segment with a timestamp far ahead would make PAWS reject the peer's segments for
+    /// 24 days (RFC 5961 §5.2).
     fn remember_timestamp(&mut self, segment: &Segment<'_>, env: &Env<'_>) {
         if let Some(stamp) = segment.options.timestamps
             && self.agreed.timestamps
@@ -196,7 +196,7 @@ impl Connection {
             && segment.has(TcpFlags::SYN)
             && segment.seq == self.receive.irs
         {
-            // Simultaneous open: the peer's SYN again, now with its ACK.
+            // Simultaneous open: the peer repeats its SYN, now with an ACK.
             return Ok(());
         }
         let window = self.receive.window_left();
@@ -239,9 +239,9 @@ impl Connection {
             && !segment.has(TcpFlags::SYN)
     }
 
-    /// Answers a segment outside the window. Repeated payload is acknowledged
-    /// at once, because the peer has lost an ACK. Anything else may come from
-    /// an off-path attacker that provokes answers, so it gets a challenge ACK.
+    /// Answers a segment outside the window. Repeated payload is acknowledged at once,
+    /// because the peer may have lost an ACK. Anything else may come from an off-path
+    /// attacker, so it gets a challenge ACK.
     fn answer_unacceptable(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         let probe = segment.end().at_or_after(self.receive.rcv_nxt) && !segment.payload.is_empty();
         if self.is_repeated(segment) {
@@ -253,8 +253,7 @@ impl Connection {
         }
     }
 
-    /// Makes an ACK due that reports the repeated segment with a DSACK block.
-    /// RFC 2883 §4.
+    /// Makes an ACK due that reports the repeated segment in a DSACK block. RFC 2883 §4.
     fn report_repeated(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         self.demand_ack();
         if !self.agreed.sack || segment.payload.is_empty() {
@@ -309,9 +308,9 @@ impl Connection {
         }
     }
 
-    /// Takes an ICMP error that quotes sequence number `seq` of one of this
-    /// side's segments. It counts only if that is in flight (RFC 5927 §4.1),
-    /// and it never ends an established connection.
+    /// Processes an ICMP error that quotes sequence number `seq` of a segment of this
+    /// side. It counts only if that number is in flight (RFC 5927 §4.1), and it never
+    /// ends an established connection.
     pub fn on_icmp(&mut self, error: IcmpError, seq: SeqNum, env: &mut Env<'_>) {
         let in_flight = seq.at_or_after(self.send.snd_una) && seq.before(self.send.snd_nxt);
         if !in_flight || self.state == TcpState::Closed {

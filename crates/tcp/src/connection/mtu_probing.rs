@@ -1,8 +1,8 @@
 //! Path MTU discovery of a connection: packet-too-big messages and probes.
 //!
-//! Rule: a probe is new payload in a segment larger than the known path MTU,
-//! sent only if enough payload follows to detect its loss. Its loss is no
-//! congestion. The knowledge of the path is in `send/path_mtu.rs`.
+//! Rule: a probe is new payload in a segment larger than the known path MTU, sent only if
+//! enough payload follows to detect its loss. The loss of a probe is not a sign of
+//! congestion. `send/path_mtu.rs` stores what is known of the path.
 
 use super::{Connection, Env};
 use crate::{Limit, SegmentOut, SeqNum, recovery::RecoveryPhase, send::PtbOutcome};
@@ -15,7 +15,7 @@ const FOLLOWERS: u32 = 3;
 pub(super) enum Probing {
     /// No probe.
     Idle,
-    /// A probe is due and waits for an ACK, because of this limit.
+    /// A probe is due but waits for an ACK; time is charged to this limit.
     Waits(Limit),
     /// A probe with this many bytes of payload leaves now.
     Due(u32),
@@ -27,7 +27,7 @@ impl Connection {
         (self.mss(env) + self.agreed.options_len()).min(u16::MAX.into()) as u16
     }
 
-    /// Takes a packet-too-big message. RFC 1191.
+    /// Processes a packet-too-big message. RFC 1191.
     pub(super) fn on_packet_too_big(&mut self, mss_limit: u16, seq: SeqNum, env: &mut Env<'_>) {
         match self
             .path
@@ -43,8 +43,8 @@ impl Connection {
         }
     }
 
-    /// Takes a timeout, which may mean that segments are too large for the
-    /// path.
+    /// Responds to a retransmission timeout, which may mean that segments are too large
+    /// for the path.
     pub(super) fn suspect_black_hole(&mut self, env: &mut Env<'_>) {
         let until = env.now + env.config.probe_interval;
         env.counters.mtup_fail += u64::from(self.path.on_probe_lost(until));
@@ -53,7 +53,7 @@ impl Connection {
             .on_timeout(self.recovery.timeouts(), used, env.now, env.config);
     }
 
-    /// Takes the loss of a probe alone.
+    /// Responds to the loss of a probe and nothing else.
     pub(super) fn on_probe_lost(&mut self, env: &mut Env<'_>) {
         let until = env.now + env.config.probe_interval;
         env.counters.mtup_fail += u64::from(self.path.on_probe_lost(until));
@@ -81,7 +81,7 @@ impl Connection {
         self.path.on_sent(start, end, size);
     }
 
-    /// Takes an advance of `snd_una`.
+    /// Notes that `snd_una` advanced.
     pub(super) fn note_arrival(&mut self, env: &mut Env<'_>) {
         if self.path.on_ack(self.send.snd_una) {
             env.counters.mtup_success += 1;
@@ -101,7 +101,7 @@ impl Connection {
         let in_order =
             self.recovery.phase() == RecoveryPhase::Open && self.recovery.board().lost() == 0;
         let loss_is_detectable = self.agreed.sack && in_order && !self.recovery.is_probing();
-        // A blocked writer fills the room that ACKs make.
+        // A blocked writer will fill the room that ACKs make.
         let (unsent, outstanding) = (self.send.unsent(), self.send.outstanding());
         let coming = if self.send.blocked.is_some() {
             unsent + outstanding

@@ -1,8 +1,8 @@
 //! The only output: every segment of a connection is made here.
 //!
-//! Rule: segments are tried in the order of their importance, and each carries
-//! the latest ACK and window. When nothing may leave, the bound that stops it
-//! becomes the limit.
+//! Rule: segments are tried in the order of their importance, and each carries the latest
+//! ACK and window. When nothing may leave, the bound that stops the connection becomes
+//! its limit.
 
 use core::ops::Range;
 
@@ -69,8 +69,7 @@ impl Connection {
         }
     }
 
-    /// Returns an ACK with SACK blocks of its own: a full segment has no room
-    /// for the blocks.
+    /// Returns a separate ACK for the SACK blocks if a full segment has no room for them.
     fn poll_sack_ack(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
         let new_bytes =
             self.agreed.sack && self.receive.has_sack_to_report() && self.receive.ack.is_due();
@@ -115,7 +114,8 @@ impl Connection {
         if !core::mem::take(&mut self.pending.tail_probe) {
             return None;
         }
-        // The probe took the place of the timeout, which must run again whatever comes of it.
+        // The probe ran in place of the timeout, which must run again even if no probe
+        // leaves.
         self.arm_retransmit(env);
         if self.is_repairing() {
             return self.poll_repair_probe(env);
@@ -157,7 +157,7 @@ impl Connection {
         let len = self.mss(env).min(available);
         env.counters.loss_probes += 1;
         let segment = self.data_segment(head.start, len, env);
-        // In fast recovery congestion control has responded already.
+        // In fast recovery congestion control has already responded.
         let needs_response = self.recovery.phase() == RecoveryPhase::Open;
         self.recovery
             .on_tail_probe(self.send.snd_nxt, needs_response);
@@ -233,7 +233,7 @@ impl Connection {
     /// Returns the inputs of segmentation.
     fn situation(&self, device_max: u32, env: &Env<'_>) -> Situation {
         let full = self.mss(env);
-        // A device that cuts segments is given full segments.
+        // A device that cuts frames is given full segments.
         let mss = if device_max > full {
             full
         } else {
@@ -267,8 +267,8 @@ impl Connection {
         } else {
             (self.congestion.limit(), self.source_limit())
         };
-        // Lost ranges go first: while they wait nothing new leaves, except the
-        // new data of F-RTO.
+        // Lost ranges go first: while one waits to be retransmitted, no new payload
+        // leaves, except the new data of F-RTO.
         let is_repair_next =
             self.recovery.board().lost() > 0 && !self.recovery.frto_prefers_new_data();
         let repair = if is_repair_next { 0 } else { u32::MAX };
@@ -301,8 +301,8 @@ impl Connection {
         }
     }
 
-    /// Charges time to `limit` while nothing leaves, and starts the timers that
-    /// will end it.
+    /// Charges time to `limit` while nothing leaves, and starts the timers that will end
+    /// the wait.
     fn hold(&mut self, limit: Limit, situation: &Situation, env: &mut Env<'_>) {
         self.set_limit(limit, env);
         self.pending.override_sws = false;
@@ -332,10 +332,9 @@ impl Connection {
         }
     }
 
-    /// Marks rate samples as application-limited if there was nothing to send
-    /// although congestion window and pacer would have let a segment leave.
-    /// Called before each write, ACK and timer. draft-ietf-ccwg-bbr-06
-    /// §4.1.2.4.
+    /// Marks rate samples as application-limited if nothing waits to be sent although
+    /// congestion window and pacer would let a segment leave. Called before each write,
+    /// ACK and timer. draft-ietf-ccwg-bbr-06 §4.1.2.4.
     pub(super) fn note_idle_path(&mut self, env: &Env<'_>) {
         let (board, mss) = (self.recovery.board(), self.mss(env));
         let is_idle = self.send.unsent() < mss
@@ -348,7 +347,7 @@ impl Connection {
         }
     }
 
-    /// Starts the persist timer: nothing is in flight, so no ACK will come
+    /// Starts the persist timer, because without bytes in flight no ACK will come
     /// unasked.
     fn arm_persist(&mut self, env: &mut Env<'_>) {
         let wait = if self.send.snd_wnd == 0 || self.send.window_room() == 0 {
@@ -357,8 +356,8 @@ impl Connection {
             self.limit.current(),
             Limit::ReceiveWindow | Limit::SendBuffer | Limit::Memory
         ) {
-            // A silly window, or the end of a write whose writer was woken and
-            // may not write again.
+            // A window smaller than a segment, or the end of a write whose writer was
+            // woken and may not write again.
             env.config.sws_override
         } else {
             return;
@@ -381,14 +380,14 @@ impl Connection {
         }
         env.counters.win_probe += 1;
         self.totals.zero_window_probes += 1;
-        // A segment that leaves while the persist timer runs counts as a probe.
+        // A segment that leaves while the persist timer runs counts as a window probe.
         self.arm_persist(env);
         let available = self.send.snd_una.room_to(self.send.payload_end());
         Some(self.data_segment(self.send.snd_una, available.min(1), env))
     }
 
-    /// Returns a keepalive probe: a sequence number before the window, which
-    /// the peer must answer. RFC 9293 §3.8.4.
+    /// Returns a keepalive probe: its sequence number lies before the window, so the peer
+    /// must answer. RFC 9293 §3.8.4.
     fn poll_keepalive(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
         if !core::mem::take(&mut self.pending.keepalive) {
             return None;
@@ -404,8 +403,8 @@ impl Connection {
         Some(self.segment(self.send.snd_nxt, TcpFlags::ACK, 0..0, env))
     }
 
-    /// Returns a segment of `len` bytes of payload from `seq` on, with FIN if
-    /// that follows.
+    /// Returns a segment of `len` bytes of payload from `seq` on, with FIN if it comes
+    /// next.
     pub(super) fn data_segment(&mut self, seq: SeqNum, len: u32, env: &mut Env<'_>) -> SegmentOut {
         let start = self.send.offset_of(seq);
         let end = seq + len;
@@ -559,14 +558,14 @@ impl Connection {
         self.recovery
             .on_sent(range, snd_nxt, env.now, &mut self.rate, env.sent);
         self.send.snd_nxt = snd_nxt.latest(end);
-        // While the persist timer runs only a probe may leave, and it is beyond
-        // the window: no ACK is expected.
+        // While the persist timer runs, only a probe may leave. It is beyond the window,
+        // so no ACK is expected.
         if self.timers.persist.is_set() {
             return self.recovery.on_window_probe(env.sent);
         }
         // The oldest segment was retransmitted, perhaps long after its first
-        // transmission: it gets a full timeout, or it would be sent a third
-        // time before its ACK could arrive.
+        // transmission. It gets a full timeout, otherwise it could be sent a third time
+        // before its ACK arrives.
         let is_oldest_again = is_retransmission && segment.seq == self.send.snd_una;
         if is_oldest_again || !self.timers.retransmit.is_set() {
             self.arm_retransmit(env);
@@ -586,8 +585,7 @@ impl Connection {
         });
     }
 
-    /// Notes that the device or the next hop cannot take the segment that is
-    /// due.
+    /// Notes that the device or the next hop cannot take the segment that is due.
     pub fn on_device_full(&mut self, env: &mut Env<'_>) {
         if self.wants_output && self.state.is_synchronized() && self.send_allowance(env).room > 0 {
             self.set_limit(Limit::Device, env);

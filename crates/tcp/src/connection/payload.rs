@@ -1,7 +1,7 @@
 //! Payload and FIN of an acceptable segment: RFC 9293 §3.10.7.4, seventh and
 //! eighth step.
 //!
-//! Rule: payload that is taken is owed an ACK; `AckPolicy` decides when it
+//! Rule: an ACK is due for all payload that is accepted; `AckPolicy` decides when it
 //! leaves.
 
 use fullpipe_wire::TcpFlags;
@@ -10,7 +10,7 @@ use super::{Connection, Env, TcpState, Trigger};
 use crate::{CloseReason, DiscardReason, Segment, receive::Arrival};
 
 impl Connection {
-    /// Takes payload and FIN of a segment.
+    /// Accepts payload and FIN of a segment.
     pub(super) fn take_payload_and_fin(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         if !segment.payload.is_empty() {
             self.take_payload(segment, env);
@@ -82,7 +82,7 @@ impl Connection {
         }
     }
 
-    /// Takes `bytes` that became readable; `filled` if they filled a hole.
+    /// Processes `bytes` that became readable; `filled` if they filled a hole.
     fn on_in_order_payload(&mut self, bytes: u32, filled: bool, env: &mut Env<'_>) {
         self.totals.bytes_received += u64::from(bytes);
         self.receive_limit.charge_bytes(bytes);
@@ -107,7 +107,7 @@ impl Connection {
         }
     }
 
-    /// Takes the peer's FIN if everything before it has arrived.
+    /// Processes the peer's FIN if everything before it has arrived.
     fn take_fin(&mut self, env: &mut Env<'_>) {
         if !self.receive.take_fin(env.pool) {
             return;

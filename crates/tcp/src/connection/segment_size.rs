@@ -1,7 +1,7 @@
-//! The size of new segments: full, except where memory holds only a few
-//! segments and the path could carry more.
+//! The size of new segments: the full size, unless memory holds only a few segments and
+//! the path could carry more.
 //!
-//! Rule: only the cutting of payload changes here. Congestion control and
+//! Rule: only the cutting of payload into segments changes here. Congestion control and
 //! recovery count full segments.
 
 use super::{Connection, Env};
@@ -22,8 +22,8 @@ impl Connection {
         self.pairs.cut(size, self.send.unsent()).clamp(1, mss)
     }
 
-    /// Returns the bytes that the send buffer could hold now, wherever in a
-    /// block it begins.
+    /// Returns the bytes that the send buffer could hold now, wherever in a block its
+    /// first byte lies.
     fn payload_room(&self, env: &Env<'_>) -> u32 {
         let stream = &self.send.stream;
         let free = env.pool.room(stream.holder());

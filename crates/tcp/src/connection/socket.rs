@@ -18,20 +18,21 @@ pub struct Tuning {
     pub receive_buffer: u32,
     /// `tcp.receive_buffer_max` of this connection, in bytes.
     pub receive_buffer_max: u32,
-    /// Room in bytes for which a writer waits that found the send buffer full,
-    /// at most the buffer's size; 0 is a third of the buffer, or less when
-    /// little is left to send.
+    /// Room in bytes that a writer waits for after it found the send buffer full, at most
+    /// the buffer's size. 0 stands for a third of the buffer, or less when little is left
+    /// to send.
     pub send_low_water: u32,
     /// Nagle's algorithm.
     pub nagle: bool,
-    /// Less than a segment is held until the cork is removed.
+    /// The application has corked the connection: less than a segment waits until the
+    /// cork is removed.
     pub corked: bool,
     /// Idle time before the first keepalive probe; zero is off.
     pub keepalive_time: Duration,
     /// Longest time data may stay unacknowledged; zero leaves it to `retries2`.
     pub user_timeout: Duration,
-    /// Congestion control algorithm; `None` is the host's default. Of an open
-    /// connection: the algorithm in use.
+    /// Congestion control algorithm; `None` is the host's default. In the
+    /// [`Info`](super::Info) of an open connection it is the algorithm in use.
     pub congestion: Option<CongestionChoice>,
 }
 
@@ -52,12 +53,12 @@ impl Tuning {
         }
     }
 
-    /// Sets the send buffer to `bytes`, without autotuning.
+    /// Sets the send buffer to `bytes` and switches its autotuning off.
     pub const fn fix_send_buffer(&mut self, bytes: u32) {
         (self.send_buffer, self.send_buffer_max) = (bytes, 0);
     }
 
-    /// Sets the receive buffer to `bytes`, without autotuning.
+    /// Sets the receive buffer to `bytes` and switches its autotuning off.
     pub const fn fix_receive_buffer(&mut self, bytes: u32) {
         (self.receive_buffer, self.receive_buffer_max) = (bytes, 0);
     }
@@ -87,15 +88,15 @@ pub enum SocketOption {
     NoDelay(bool),
     /// `TCP_CORK`, `SO_NOPUSH`: true holds less than a segment.
     Cork(bool),
-    /// Send buffer in bytes, at most `tcp.send_buffer_limit`; no preset doubles
-    /// it. Switches its autotuning off.
+    /// Send buffer in bytes, at most `tcp.send_buffer_limit`. Switches its autotuning
+    /// off. The value is not doubled, under no preset.
     SendBuffer(u32),
     /// `SO_SNDLOWAT`: room in bytes that a blocked writer waits for; 0 leaves it
     /// to the stack.
     SendLowWater(u32),
-    /// Receive buffer in bytes, at most `tcp.receive_buffer_limit`. Switches
-    /// its autotuning off. A smaller size than before takes effect as the
-    /// application reads: the right edge does not retreat.
+    /// Receive buffer in bytes, at most `tcp.receive_buffer_limit`. Switches its
+    /// autotuning off. A smaller size takes effect as the application reads, because the
+    /// right edge of the window does not retreat.
     ReceiveBuffer(u32),
     /// Idle time before the first keepalive probe; zero is off.
     Keepalive(Duration),
@@ -126,7 +127,7 @@ pub struct Ready {
     pub connected: bool,
     /// A read returns data, the end or an error.
     pub readable: bool,
-    /// A write would take something.
+    /// A write would accept at least one byte.
     pub writable: bool,
     /// The peer closed its direction; earlier payload may still be unread.
     pub peer_closed: bool,

@@ -1,11 +1,11 @@
 //! Frames that the device cuts into segments: their size, and the wait for a
 //! fuller one.
 //!
-//! Rule: frame size, deferral and the bound of the device backlog follow from
-//! one goal, which is computed after congestion control has set the rate.
-//! Payload that waits for a fuller frame waits for an ACK that is due, at most
-//! for half a round trip, and the time is charged to the bound that left too
-//! little room. Without such a device nothing here takes effect.
+//! Rule: frame size, deferral and the bound of the device backlog follow from one goal,
+//! which is computed after congestion control has set the rate. A frame that could be
+//! fuller waits for the next ACK, at most half a round trip; the time is charged to the
+//! bound that left too little room. Without a device that cuts frames nothing here takes
+//! effect.
 
 use super::{Connection, Env};
 use crate::{
@@ -14,8 +14,8 @@ use crate::{
     send::{Decision, Situation, frame_goal, segmentize, whole_segments},
 };
 
-/// A frame that takes this part of the window need not be fuller: that many
-/// frames a round trip keep ACKs coming.
+/// A frame of this part of the window, as a divisor, does not wait to become fuller:
+/// three frames a round trip keep ACKs coming.
 const WINDOW_PARTS: u32 = 3;
 
 impl Connection {
@@ -39,7 +39,7 @@ impl Connection {
             .send
             .snd_up
             .is_some_and(|up| up.after(self.send.snd_nxt));
-        // Each part of a frame that the device cuts would repeat the CWR.
+        // CWR would be repeated in each segment that the device cuts from the frame.
         if device_max < 2 * mss || is_urgent || self.ecn.owes_cwr() {
             return mss;
         }
@@ -52,7 +52,8 @@ impl Connection {
         }
     }
 
-    /// Notes that the application wrote `taken` bytes, for sizing at the write.
+    /// Notes that the application wrote `taken` bytes, for sizing at the write (knob
+    /// `tcp.segment_sizing`).
     pub(super) fn note_write(&mut self, taken: usize, env: &Env<'_>) {
         match env.config.segment_sizing {
             SegmentSizing::Write if taken > 0 => {
@@ -75,9 +76,9 @@ impl Connection {
         segmentize(situation)
     }
 
-    /// Returns true if a fuller frame is worth waiting for: the window has less
-    /// room than a frame should carry, more payload waits than there is room
-    /// for, and the next ACK is due within half a round trip.
+    /// Returns true if the next frame should wait to become fuller: the window has less
+    /// room than a frame should carry, more payload waits than the window has room for,
+    /// and the next ACK is due within half a round trip.
     fn should_defer(&self, situation: &Situation, env: &Env<'_>) -> bool {
         let &Situation {
             allowance,
@@ -135,7 +136,7 @@ impl Connection {
         is_full
     }
 
-    /// Returns the bytes that the backlog has room for: any or none.
+    /// Returns the room in the device backlog in bytes: unlimited, or 0 if it is full.
     pub(super) fn device_room(&self) -> u32 {
         if self.small_queue.is_full() {
             0

@@ -1,9 +1,8 @@
 //! The transmission control block: the state of one connection, and what the
 //! other files of this folder share.
 //!
-//! Rule: the calls of a connection are in the other files, one file a topic; each
-//! adds methods to [`Connection`]. This file has its fields, its state changes and
-//! the methods that several of them need.
+//! Rule: this file has the fields of [`Connection`], its state changes and the methods
+//! that several files need. Each other file of this folder adds the methods of one topic.
 
 use fullpipe_pool::{Duration, Instant, Pool};
 use fullpipe_wire::SackBlocks;
@@ -126,8 +125,7 @@ pub struct Connection {
     pub(super) last_received_at: Instant,
     /// Time at which a segment with payload last left.
     pub(super) last_sent_at: Instant,
-    /// Time at which `snd_una` last advanced, or at which payload left after a
-    /// pause.
+    /// Time at which `snd_una` last advanced, or at which payload left after a pause.
     pub(super) progress_at: Instant,
     /// No challenge ACK is sent before this time. RFC 5961 §7.
     pub(super) challenge_after: Instant,
@@ -176,20 +174,20 @@ impl Connection {
         self.wants_output
     }
 
-    /// Returns true if the connection has ended, is an orphan and has no reset
-    /// to send: call [`release`](Self::release) and drop it.
+    /// Returns true if the connection has ended, is an orphan and has no reset to send.
+    /// The owner then calls [`release`](Self::release) and drops it.
     pub const fn is_gone(&self) -> bool {
         matches!(self.state, TcpState::Closed) && self.pending.reset.is_none() && self.orphan
     }
 
-    /// Returns true after R1 consecutive timeouts: the path may have changed,
-    /// and the next hop should be resolved anew. RFC 9293 §3.8.3.
+    /// Returns true after R1 consecutive timeouts: the path may have changed, so the
+    /// owner should resolve the next hop anew. RFC 9293 §3.8.3.
     pub const fn doubts_path(&self, config: &TcpConfig) -> bool {
         self.recovery.timeouts() >= config.retries1
     }
 
-    /// Returns true if a blocked writer or the receive window waits for packet
-    /// memory: call [`on_memory`](Self::on_memory) when blocks become free.
+    /// Returns true if a blocked writer or the receive window waits for packet memory.
+    /// The owner calls [`on_memory`](Self::on_memory) when blocks become free.
     pub fn waits_for_memory(&self) -> bool {
         let writer = self
             .send
@@ -245,8 +243,8 @@ impl Connection {
         let buffer = self.send_size.get().min(env.config.unacknowledged);
         let buffer = u64::from(buffer).min(memory) as u32;
         let payload = negotiated.saturating_sub(self.agreed.options_len()).max(1);
-        // A window below two segments has the same effect as a buffer below two segments, but
-        // only once the peer has shown how large its windows get.
+        // A window below two segments has the same effect as a buffer below two segments,
+        // but the peer must first have shown how large its windows get.
         let room = if self.send.max_snd_wnd == 0 {
             buffer
         } else {
@@ -260,8 +258,8 @@ impl Connection {
         let (capacity, share) = if self.totals.bytes_received > 0 {
             (self.receive_size.get(), env.config.window_share)
         } else {
-            // A peer that may never send reserves no more than it could use at
-            // first.
+            // A connection that has received nothing reserves no more than its peer may
+            // send in an initial congestion window.
             let first = mss.saturating_mul(env.config.initial_receive_window);
             (
                 self.receive_size.get().min(first),
@@ -360,9 +358,8 @@ impl Connection {
         }
     }
 
-    /// Updates the receive-side limit after a segment. It is sampled on
-    /// arrival, not on read: the sender learns of a window update one round
-    /// trip later.
+    /// Updates the receive-side limit after a segment. It is not updated on a read,
+    /// because the sender learns of the window update only one round trip later.
     pub(super) fn update_receive_limit(&mut self, env: &mut Env<'_>) {
         let full = self.full_segment();
         let receive = &self.receive;
@@ -391,9 +388,9 @@ impl Connection {
         }
     }
 
-    /// Corrects the receive-side limit from slow reader to buffer if the
-    /// application read everything within an eighth of a round trip after its
-    /// arrival. A reader that leaves payload behind is slow.
+    /// Changes the receive-side limit from slow reader to buffer if the application read
+    /// everything within an eighth of a round trip after its arrival. A reader that
+    /// leaves payload behind stays slow.
     pub(super) fn on_prompt_read(&mut self, env: &mut Env<'_>) {
         let retries_allowed = self.rtt.min_rtt().unwrap_or(Duration::ZERO) / 8;
         let is_soon = env.now.since(self.receive.arrived) <= retries_allowed;
@@ -416,8 +413,8 @@ impl Connection {
         });
     }
 
-    /// Makes an ACK due that lets a genuine peer correct itself, at a limited
-    /// rate. RFC 5961 §7.
+    /// Makes a challenge ACK due, at a limited rate: it lets a genuine peer correct
+    /// itself. RFC 5961 §7.
     pub(super) fn challenge(&mut self, env: &mut Env<'_>) {
         if env.now < self.challenge_after {
             return;

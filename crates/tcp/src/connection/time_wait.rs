@@ -1,7 +1,7 @@
 //! A connection in TIME-WAIT that the application has closed and read.
 //!
-//! Rule: it keeps what answers an old segment and recognises a new SYN, and
-//! nothing more; a host may have thousands of these.
+//! Rule: [`TimeWait`] keeps only what is needed to answer an old segment and to recognise
+//! a new SYN, because a host may have thousands of these.
 
 use fullpipe_pool::Instant;
 

@@ -68,8 +68,7 @@ impl Connection {
         }
     }
 
-    /// Takes an expiry of the retransmission timer. RFC 6298 §5.4 to §5.7, RFC
-    /// 9293 §3.8.3.
+    /// Responds to the retransmission timer. RFC 6298 §5.4 to §5.7, RFC 9293 §3.8.3.
     fn on_retransmit_timeout(&mut self, env: &mut Env<'_>) {
         env.counters.timeouts += 1;
         self.totals.timeouts += 1;
@@ -101,7 +100,8 @@ impl Connection {
         self.set_limit(Limit::Recovery, env);
     }
 
-    /// Returns R2: the number of consecutive timeouts that are tolerated.
+    /// Returns R2: the number of consecutive timeouts after which the connection is
+    /// dropped.
     fn retries_allowed(&self, env: &Env<'_>) -> u32 {
         if self.orphan {
             env.config.orphan_retries
@@ -126,7 +126,7 @@ impl Connection {
         );
     }
 
-    /// Takes an expiry of RACK's reordering timer.
+    /// Responds to RACK's reordering timer.
     fn on_reordering_timeout(&mut self, env: &mut Env<'_>) {
         let flight_size = self.send.outstanding();
         let input = self.recovery_input(self.send.snd_una, env);
@@ -142,7 +142,7 @@ impl Connection {
         self.wants_output = true;
     }
 
-    /// Takes an expiry of the persist timer.
+    /// Responds to the persist timer.
     fn on_persist_timeout(&mut self, env: &mut Env<'_>) {
         self.wants_output = true;
         if self.send.window_room() > 0 {
@@ -154,7 +154,7 @@ impl Connection {
             return self.give_up(env);
         }
         if self.orphan && u32::from(self.probes) >= retries_allowed {
-            // The peer answers and opens no window: it gets a reset.
+            // The peer answers and never opens its window: it gets a reset.
             env.counters.abort_on_timeout += 1;
             return self.abort_with(CloseReason::TimedOut, env);
         }
@@ -164,15 +164,15 @@ impl Connection {
         self.pending.probe = true;
     }
 
-    /// Takes an expiry of the keepalive timer. RFC 9293 §3.8.4.
+    /// Responds to the keepalive timer. RFC 9293 §3.8.4.
     fn on_keepalive_timeout(&mut self, env: &mut Env<'_>) {
         let idle = env.now.since(self.last_received_at);
         if idle < self.tuning.keepalive_time {
             return self.restart_keepalive(env);
         }
         if !self.send.is_idle() {
-            // The retransmission or persist timer watches the connection
-            // meanwhile; wait until that has expired once more.
+            // The retransmission or persist timer watches the connection now: wait at
+            // least until it expires.
             let next = env.now + self.tuning.keepalive_time;
             let watch = self.timers.next().unwrap_or(next);
             return self.timers.keepalive.set(next.max(watch));

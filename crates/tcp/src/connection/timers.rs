@@ -1,7 +1,7 @@
 //! The timers of a connection.
 //!
-//! Rule: a timer is only a deadline; its owner decides what happens then. A
-//! connection has one entry in its host's timer wheel, for the first of them.
+//! Rule: a timer is only a deadline; its owner decides what happens when it passes. A
+//! connection has one entry in its host's timer wheel, for its first deadline.
 
 use fullpipe_pool::Instant;
 
@@ -50,29 +50,29 @@ impl Deadline {
     }
 }
 
-/// All timers of a connection.
+/// Timers of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Timers {
     /// SYN, payload or FIN is unacknowledged: retransmit. RFC 6298.
     pub retransmit: Deadline,
     /// The last segments of a flight are unacknowledged: probe. RFC 8985 §7.
     pub tail: Deadline,
-    /// The reordering window of an overtaken segment ends. RFC 8985 §6.2.
+    /// RACK waits for the reordering window of an overtaken segment. RFC 8985 §6.2.
     pub reordering: Deadline,
-    /// The pacer lets the next segment leave.
+    /// The pacer delays the next segment.
     pub pacing: Deadline,
-    /// Payload has waited long enough for a fuller frame.
+    /// Payload waits for a fuller frame.
     pub deferral: Deadline,
     /// The window is too small and nothing is in flight: probe it, or send into
     /// it. RFC 9293 §3.8.6.1 and §3.8.6.2.1.
     pub persist: Deadline,
-    /// A delayed ACK is due. RFC 9293 §3.8.6.3.
+    /// An ACK is delayed. RFC 9293 §3.8.6.3.
     pub ack: Deadline,
-    /// A cork has held less than a segment long enough.
+    /// A cork holds less than a segment (knob `tcp.cork_timeout`).
     pub cork: Deadline,
     /// No segment has arrived for long: probe the peer. RFC 9293 §3.8.4.
     pub keepalive: Deadline,
-    /// TIME-WAIT ends, or FIN-WAIT-2 of an orphan.
+    /// The connection is in TIME-WAIT, or an orphan in FIN-WAIT-2.
     pub linger: Deadline,
 }
 

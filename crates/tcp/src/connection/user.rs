@@ -19,8 +19,8 @@ impl Connection {
         let peer_closed = self.receive.fin_received();
         let ended = self.state == TcpState::Closed;
         let (room, _) = self.send.write_room(self.send_size.get(), env.pool);
-        // A writer that was notified of room tries again even if other connections
-        // have taken the memory since: only a refused write asks for the next event.
+        // A writer that was notified of room is still writable if other connections have
+        // taken the memory since: only a refused write asks for the next event.
         let was_notified = self.send.blocked.as_ref().is_some_and(|write| write.woken);
         let has_room = room > 0 || was_notified;
         Ready {
@@ -44,12 +44,11 @@ impl Connection {
         }
     }
 
-    /// Takes as much of `payload` as there is room for. Returns the bytes
-    /// taken.
+    /// Accepts as much of `payload` as there is room for. Returns the bytes accepted.
     ///
-    /// 0 is an outcome: an event reports when there is room again. Before the
-    /// handshake is complete it takes nothing, because unsent payload could
-    /// hold the memory that the handshake needs.
+    /// 0 is an outcome: an event reports when there is room again. Before the handshake
+    /// is complete nothing is accepted, because unsent payload could hold the memory that
+    /// the handshake needs.
     ///
     /// # Errors
     /// [`ConnectionError`] if this direction is closed or the connection has
@@ -125,8 +124,8 @@ impl Connection {
     /// Copies received payload into `out`.
     ///
     /// # Errors
-    /// [`ConnectionError::Ended`] if the connection ended other than by FINs
-    /// and everything that had arrived was read.
+    /// [`ConnectionError::Ended`] if the connection ended in any way but by FINs and
+    /// everything that had arrived was read.
     pub fn read(&mut self, out: &mut [u8], env: &mut Env<'_>) -> Result<Read, ConnectionError> {
         if self.receive.readable() == 0 {
             return self.read_nothing();
@@ -137,8 +136,8 @@ impl Connection {
         Ok(Read::Data(read))
     }
 
-    /// Passes received payload to `take` in place, slice by slice; `take`
-    /// returns the number of bytes that it took.
+    /// Passes received payload to `take` in place, slice by slice; `take` returns the
+    /// number of bytes that it consumed.
     ///
     /// # Errors
     /// As for [`read`](Self::read).
@@ -237,8 +236,8 @@ impl Connection {
             | TcpState::FinWait1
             | TcpState::FinWait2
             | TcpState::CloseWait => {
-                // A window probe that the peer did not take does not count:
-                // beyond its window even a reset is discarded.
+                // A byte that was sent as a window probe and not accepted does not count:
+                // the peer discards even a reset that lies beyond its window.
                 let edge = self.send.snd_una + self.send.snd_wnd;
                 let seq = self.send.snd_nxt.earliest(edge);
                 self.pending.reset = Some((seq, Some(self.receive.rcv_nxt)));
@@ -256,7 +255,7 @@ impl Connection {
         self.wants_output = true;
     }
 
-    /// Changes a setting. The window that was advertised stays.
+    /// Changes a setting. The window that was already advertised is not withdrawn.
     pub fn set(&mut self, option: SocketOption, env: &mut Env<'_>) {
         match option {
             SocketOption::NoDelay(on) => self.tuning.nagle = !on,

@@ -1,16 +1,16 @@
-//! Timestamps: this side's clock, which the peer echoes, and the last one of
-//! the peer, which this side echoes. RFC 7323 §3 to §5.
+//! Timestamps: this side's clock, which the peer echoes, and the peer's last timestamp,
+//! which this side echoes. RFC 7323 §3 to §5.
 //!
-//! Rule: the clock ticks once a millisecond and starts anywhere; only
-//! differences mean something. Timestamps are compared like sequence numbers.
+//! Rule: the clock ticks once a millisecond and starts at an arbitrary value; only
+//! differences have a meaning. Timestamps are compared like sequence numbers.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_wire::Timestamps;
 
 use crate::SeqNum;
 
-/// A peer that was silent for this long may have wrapped its clock: its
-/// timestamps prove nothing about age any more. RFC 7323 §5.5.
+/// A peer that was silent for this long may have wrapped its clock, so its timestamps no
+/// longer show that a segment is old. RFC 7323 §5.5.
 const TS_RECENT_VALID: Duration = Duration::from_secs(24 * 86_400);
 
 /// Both timestamps of a connection.

@@ -1,5 +1,5 @@
-//! Delayed acknowledgments: whether an ACK is sent at once or may wait. RFC
-//! 9293 §3.8.6.3, RFC 5681 §4.2.
+//! Delayed acknowledgments: the decision between an ACK at once and an ACK that waits.
+//! RFC 9293 §3.8.6.3, RFC 5681 §4.2.
 //!
 //! Rule: an ACK may wait only while the peer does not need it. The peer needs
 //! it when two full segments are unacknowledged, when payload is out of order,
@@ -11,12 +11,11 @@
 pub struct AckPolicy {
     /// Bytes received and not yet acknowledged.
     pending: u32,
-    /// Segments still to be acknowledged at once because the connection is
-    /// young.
+    /// Segments at the start of the connection that are still to be acknowledged at once.
     quick: u32,
     /// An ACK is due now.
     now: bool,
-    /// ACKs owed after the next one, one for each segment out of order: a peer
+    /// ACKs that follow the next one, one for each segment out of order, because a peer
     /// without SACK counts duplicate ACKs. RFC 5681 §4.2.
     duplicates: u8,
 }
@@ -61,11 +60,11 @@ impl AckPolicy {
         self.now
     }
 
-    /// Takes `bytes` that arrived in order.
+    /// Processes `bytes` that arrived in order.
     ///
-    /// `full` is the size of the peer's full segments, `every` the knob
-    /// `tcp.ack_every`, `window_left` the rest of the peer's window and
-    /// `window` its size before.
+    /// `full` is the size of the peer's full segments, `every` the knob `tcp.ack_every`,
+    /// `window` the peer's window before these bytes and `window_left` what remains of
+    /// it.
     pub fn on_payload(
         &mut self,
         bytes: u32,
@@ -77,8 +76,8 @@ impl AckPolicy {
         self.pending = self.pending.saturating_add(bytes);
         let young = self.quick > 0;
         self.quick = self.quick.saturating_sub(1);
-        // The last one may be smaller: no sender fills every segment to the
-        // byte.
+        // The last of the segments may be smaller: no sender fills every segment
+        // completely.
         let many = self.pending > full.saturating_mul(every - 1);
         let starving = window_left < full || self.pending >= window / 2;
         if young || many || starving {

@@ -1,19 +1,19 @@
 //! The size that the receive buffer should have: dynamic right-sizing.
 //!
-//! Rule: what the application read in a round trip is what the peer sent in
-//! one; twice that lets the peer send as much again meanwhile. A peer whose
-//! rate grows has grown further by the time the window update arrives, so the
-//! growth since the round before is added twice more. How connections share
-//! memory is decided elsewhere.
+//! Rule: the bytes that the application reads in a round trip are the bytes that the peer
+//! sent in one; a buffer of twice that lets the peer send as much again meanwhile. A peer
+//! whose rate grows has grown further when the window update arrives, so twice the growth
+//! since the round before is added. `connection/buffers.rs` decides how connections share
+//! memory.
 //!
-//! A receiver that sends no payload has no round-trip times but those of the
-//! handshake and of the peer's timestamp echoes (RFC 7323 §4.1). A sender that
-//! pauses makes the echoes too long, never too short. So the shortest of a
-//! round counts, and a round is at most twice as long as the one before.
+//! A receiver that sends no payload has round-trip times only from the handshake and from
+//! the peer's timestamp echoes (RFC 7323 §4.1). A sender that pauses makes an echo too
+//! long, never too short. The shortest echo of a round therefore counts, and a round is
+//! at most twice as long as the one before.
 
 use fullpipe_pool::{Duration, Instant};
 
-/// Segments beyond what the rate needs, so that a small window can grow.
+/// Segments added to the size that the rate needs, so that a small window can grow.
 const SPARE_SEGMENTS: u32 = 16;
 
 /// Bytes read in each round trip.
@@ -32,7 +32,7 @@ pub struct RightSizing {
 }
 
 impl RightSizing {
-    /// Takes payload with an echoed timestamp of age `echo_age`.
+    /// Processes payload with an echoed timestamp of age `echo_age`.
     pub fn on_payload(&mut self, echo_age: Option<Duration>) {
         let Some(age) = echo_age else {
             return;
@@ -40,9 +40,9 @@ impl RightSizing {
         self.shortest = Some(self.shortest.map_or(age, |shortest| shortest.min(age)));
     }
 
-    /// Takes a read of `bytes`. `min_rtt` is the shortest round-trip time of
-    /// this side's own samples, `mss` a full segment. Returns the right size of
-    /// the buffer in bytes at the end of a round.
+    /// Processes a read of `bytes`. `min_rtt` is the shortest round-trip time of this
+    /// side's own samples, `mss` a full segment. At the end of a round, returns the size
+    /// in bytes that the buffer should have.
     pub fn on_read(
         &mut self,
         bytes: u32,

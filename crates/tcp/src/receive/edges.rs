@@ -1,8 +1,8 @@
 //! The window's right edge as the peer knew it about a round trip ago.
 //!
-//! Rule: payload that arrives was sent into a window that was advertised at
-//! least a round trip before. If it comes close to that window's edge, the
-//! window limits the peer. The size of the window is decided elsewhere.
+//! Rule: payload that arrives was sent into a window that was advertised at least a round
+//! trip before. If it passes that window's edge, the window limits the peer. The size of
+//! the window is decided in `window` and `autotune`.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -15,13 +15,13 @@ pub struct PastEdges {
     since: Option<Instant>,
     this_round: SeqNum,
     last_round: SeqNum,
-    /// `last_round` is at least a round trip old.
+    /// `last_round` was advertised at least a round trip ago.
     known: bool,
 }
 
 impl PastEdges {
-    /// Creates edges of which nothing is known; `next` is the first sequence
-    /// number expected.
+    /// Creates the state before any payload; `next` is the first sequence number
+    /// expected.
     pub const fn new(next: SeqNum) -> Self {
         Self {
             since: None,
@@ -31,8 +31,8 @@ impl PastEdges {
         }
     }
 
-    /// Notes that payload arrived while `edge` was advertised. `rtt` is the
-    /// shortest round-trip time; without one nothing is ever known.
+    /// Notes that payload arrived while `edge` was advertised. `rtt` is the shortest
+    /// round-trip time; without one the past edges stay unknown.
     pub fn on_payload(&mut self, now: Instant, rtt: Option<Duration>, edge: SeqNum) {
         let Some(rtt) = rtt else {
             return;
@@ -48,9 +48,9 @@ impl PastEdges {
         }
     }
 
-    /// Returns true if a peer whose payload ends at `end` uses at least about
-    /// half of its window: it has passed the edge of one to two round trips
-    /// ago.
+    /// Returns true if the window limits a peer whose payload ends at `end`: the payload
+    /// passes the right edge of one to two round trips ago, so the peer uses at least
+    /// about half of its window.
     pub fn limits_peer(&self, end: SeqNum) -> bool {
         self.known && end.after(self.last_round)
     }

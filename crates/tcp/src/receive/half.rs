@@ -15,7 +15,7 @@ use crate::{
     seq::{offset_of, seq_of},
 };
 
-/// No offset of a stream: an unused place among the recent arrivals.
+/// Value of an unused entry in `recent`; no offset of a stream.
 pub(super) const NOT_RECENT: u64 = u64::MAX;
 
 /// Receive sequence variables and receive buffer. RFC 9293 §3.3.1.
@@ -49,7 +49,8 @@ pub struct ReceiveHalf {
     pub rcv_up: Option<SeqNum>,
     /// Largest segment received: the size of the peer's full segments.
     pub rcv_mss: u32,
-    /// Payload of the last frame, in which a device may have merged segments.
+    /// Payload of the last frame in bytes; a device may have merged several segments in
+    /// it.
     pub frame: u32,
     /// Decides when an ACK leaves.
     pub ack: AckPolicy,
@@ -99,15 +100,14 @@ impl ReceiveHalf {
         self.irs + 1
     }
 
-    /// Returns the stream offset of `seq`, measured from `rcv_nxt`: an
-    /// acceptable segment is less than 2³¹ away from it, however much payload
-    /// is unread.
+    /// Returns the stream offset of `seq`. It is computed from `rcv_nxt`, because an
+    /// acceptable segment is less than 2³¹ away from it, however much payload is unread.
     pub(super) fn offset_of(&self, seq: SeqNum) -> u64 {
         offset_of(seq, self.first(), self.offset_of_rcv_nxt())
     }
 
-    /// Returns the stream offset of `rcv_nxt`, the FIN counted. At most 1 GiB
-    /// is unread, so the start of the stream is near enough.
+    /// Returns the stream offset of `rcv_nxt`, the FIN counted. It is computed from the
+    /// start of the stream, because at most 1 GiB is unread.
     pub(super) fn offset_of_rcv_nxt(&self) -> u64 {
         offset_of(self.rcv_nxt, self.first(), self.stream.start())
     }
@@ -147,12 +147,11 @@ impl ReceiveHalf {
         self.ranges.count()
     }
 
-    /// Returns true if the reader is slow: unread payload is at least a quarter
-    /// of a buffer of `capacity` bytes, or at least what is left of the window.
+    /// Returns true if the reader is slow: unread payload is at least a quarter of a
+    /// buffer of `capacity` bytes, or at least the rest of the window.
     ///
-    /// In a buffer as large as the bandwidth-delay product, a reader slower
-    /// than the path leaves about half of it unread; one that reads at once
-    /// leaves nothing.
+    /// If the buffer equals the bandwidth-delay product, a reader slower than the path
+    /// leaves about half of it unread; a reader that reads at once leaves nothing.
     pub fn reader_lags(&self, capacity: u32) -> bool {
         let unread = self.readable();
         unread > 0 && unread >= (capacity / 4).min(self.window_left())

@@ -1,8 +1,8 @@
 //! Reassembly: arriving payload is written to its place in the stream.
 //!
-//! Rule: payload is trimmed to what was advertised and not yet received,
-//! written at its final offset, and only then accounted. Payload for which
-//! there is no memory counts as not received: it is never acknowledged.
+//! Rule: payload is trimmed to the bytes that were advertised and not yet received,
+//! written at its final offset, and only then counted. Payload without memory counts as
+//! not received: it is never acknowledged.
 
 use core::ops::Range;
 
@@ -38,7 +38,7 @@ pub struct OutOfOrderLimits {
 }
 
 impl ReceiveHalf {
-    /// Takes the payload of a segment, which starts at `seq`.
+    /// Stores the payload of a segment, which starts at `seq`.
     pub fn on_payload(
         &mut self,
         seq: SeqNum,
@@ -58,8 +58,7 @@ impl ReceiveHalf {
         };
         let from = self.offset_of(seq + before as u32);
         let to = from + payload.len() as u64;
-        // The advertised edge is beyond the backed one only in an overcommitted
-        // pool.
+        // Only in an overcommitted pool can the advertised edge be beyond the backed one.
         let edge = self
             .offset_of(self.rcv_adv)
             .min(self.stream.reserved_end().max(next));
@@ -82,7 +81,8 @@ impl ReceiveHalf {
         }
     }
 
-    /// Takes the next bytes in order and whatever they connect to.
+    /// Stores the next bytes in order, which make payload behind a hole readable if they
+    /// fill it.
     fn take_next(&mut self, kept: Range<u64>, payload: &[u8], pool: &mut Pool) -> Arrival {
         let start = kept.start;
         if self.stream.write_at(pool, start, payload).is_err() {
@@ -134,10 +134,9 @@ impl ReceiveHalf {
         }
         self.note_recent(kept.start);
         if self.stream.write_at(pool, kept.start, payload).is_err() {
-            // Only an overcommitted pool gets here. The whole queue is
-            // discarded, which is legal while it is not acknowledged (RFC 2018
-            // §8): after a partial undo the bytes that were there before could
-            // not be told apart.
+            // Happens only in an overcommitted pool. The whole queue is discarded, which
+            // is legal while it is not acknowledged (RFC 2018 §8), because the ranges
+            // that existed before this segment cannot be restored.
             self.forget_out_of_order(pool);
             return Arrival::Discarded(DiscardReason::NoMemory);
         }
@@ -149,15 +148,15 @@ impl ReceiveHalf {
         self.out_of_order = 0;
     }
 
-    /// Notes that payload arrived at `offset` behind a hole: its range is reported first, then
-    /// those of the arrivals before it. RFC 2018 §4.
+    /// Notes that payload arrived at `offset` behind a hole: SACK blocks report its range
+    /// first, then those of the arrivals before it. RFC 2018 §4.
     fn note_recent(&mut self, offset: u64) {
         self.recent.rotate_right(1);
         self.recent[0] = offset;
     }
 
-    /// Returns true if `kept` continues the highest piece, as the next segment
-    /// of a burst does: that needs no further range.
+    /// Returns true if `kept` continues the highest piece, as the next segment of a burst
+    /// does. It then needs no further range.
     fn touches_last(&self, kept: &Range<u64>, pool: &Pool) -> bool {
         self.ranges
             .last(pool)
@@ -218,7 +217,7 @@ impl ReceiveHalf {
                 None => _ = others.push(block(range, self)),
             }
         }
-        // One offset a range is enough, and keeps room for older ones.
+        // One offset for each range is enough, and leaves room for older ranges.
         for (offset, range) in self.recent.iter_mut().zip(&recent) {
             if range.is_none() {
                 *offset = NOT_RECENT;

@@ -1,8 +1,8 @@
 //! The window that this side advertises.
 //!
-//! Rule: an advertised byte is a reserved byte, and the right edge never
-//! retreats. It advances in steps of a segment or half the buffer (RFC 9293
-//! §3.8.6.2.2), so that the peer does not send small segments.
+//! Rule: an advertised byte is a reserved byte, and the right edge never retreats. It
+//! advances in steps of a segment or half the buffer (RFC 9293 §3.8.6.2.2), so that the
+//! peer does not send small segments.
 
 use fullpipe_pool::{Holder, Pool, Pressure, Stream};
 
@@ -14,7 +14,8 @@ use crate::{TcpConfig, segment::DEFAULT_MSS};
 pub struct WindowRoom {
     /// Bytes that may be received and not yet read.
     pub capacity: u32,
-    /// Largest share of the memory within reach, in percent.
+    /// Largest share, in percent, of the blocks that are free or already this
+    /// connection's.
     pub share: u32,
     /// Size of the peer's full segments.
     pub mss: u32,
@@ -24,21 +25,20 @@ pub struct WindowRoom {
     pub limits_peer: bool,
 }
 
-/// Fewest blocks that the window of a connection is given. In a single block
-/// the rest at its end could be smaller than one unit of the window field, and
-/// the window would never advance.
+/// Fewest blocks for the window of a connection. With a single block, the rest at its end
+/// could be smaller than one unit of the window field, and the window would never
+/// advance.
 pub const FEWEST_BLOCKS: u64 = 2;
 
-/// Returns the share of `within_reach` bytes of memory that one window may
-/// have: `share` percent, and at least the default MSS, which any peer may send
-/// at once.
+/// Returns the share of `within_reach` bytes of memory that one window may have: `share`
+/// percent, but at least the default MSS, which any peer may send at once.
 pub fn fair_bytes(within_reach: u64, share: u32) -> u64 {
     let share = within_reach * u64::from(share) / 100;
     share.max(within_reach.min(DEFAULT_MSS.into()))
 }
 
-/// Returns the bytes that `stream` may have by [`fair_bytes`]: a share of its
-/// own blocks and of those that it could get.
+/// Returns the bytes that `stream` may have by [`fair_bytes`]: a share of the blocks that
+/// it holds or could get.
 pub fn fair_share(stream: &Stream, share: u32, pool: &Pool) -> u64 {
     let own = stream.held_blocks(pool) + stream.promised_blocks(pool);
     let within_reach = u64::from(own) + u64::from(pool.room(stream.holder()));
@@ -68,13 +68,12 @@ impl LargestWindow {
     }
 }
 
-/// With more segments than this in a window, the loss of a partial segment is
-/// insignificant.
+/// In a window of more segments than this, an unused part of a segment is insignificant.
 const MANY_SEGMENTS: u32 = 64;
 
-/// Returns the whole segments of `mss` bytes in a window of `bytes` that ends
-/// at the end of a block of `block_size` bytes. A peer leaves a rest unused,
-/// and an edge that advances by blocks would cost it a segment now and then.
+/// Returns the whole segments of `mss` bytes, in bytes, in a window of `bytes` that ends
+/// at the end of a block of `block_size` bytes. A peer leaves a rest unused, and an edge
+/// that advances by blocks would sometimes cost it a segment.
 fn whole_segments(bytes: u64, mss: u32, block_size: u32) -> u64 {
     let size = u64::from(block_size);
     let always = (bytes.div_ceil(size).max(1) - 1) * size + 1;
@@ -86,9 +85,8 @@ fn whole_segments(bytes: u64, mss: u32, block_size: u32) -> u64 {
 }
 
 impl ReceiveHalf {
-    /// Reserves memory for the largest window, and returns the offset that the
-    /// right edge could reach now: at least the advertised one, as long as that
-    /// is backed.
+    /// Reserves memory for the largest window, and returns the offset that the right edge
+    /// could reach now. It is at least the advertised edge while that is backed.
     fn reachable_edge(&mut self, room: &WindowRoom, pool: &mut Pool) -> u64 {
         let start = self.stream.start();
         let size = u64::from(pool.block_size());
@@ -100,7 +98,7 @@ impl ReceiveHalf {
         let advertised = self.offset_of(self.rcv_adv);
         let goal = wanted.min(fair_end).max(advertised);
         if pool.pressure() != Pressure::Low {
-            // Blocks beyond the advertised window are needed elsewhere.
+            // Other connections need the blocks beyond the advertised window.
             self.stream.unreserve(pool, goal);
         }
         let backed = self.stream.reserve(pool, goal);
@@ -153,10 +151,10 @@ impl ReceiveHalf {
 
     /// Returns true if a growth by `growth` bytes deserves an ACK of its own.
     ///
-    /// A peer that may be stopped by a full window gets any useful growth. A
-    /// peer that the window limits gets growth by a segment or a 64th of the
-    /// window; any other peer by a quarter. Where a device merges segments, a
-    /// frame counts as a segment: one ACK a frame is enough.
+    /// A peer that may be stopped by a full window gets any useful growth. A peer that
+    /// the window limits gets growth by a segment or by a 64th of the window; any other
+    /// peer by a quarter of the window. If a device merges segments, a frame counts as a
+    /// segment, because one ACK a frame is enough.
     pub fn update_is_due(&self, growth: u32, room: &WindowRoom) -> bool {
         if !self.is_worth_showing(growth, room) {
             return false;

@@ -30,9 +30,9 @@ use crate::{
     congestion::{DeliveryRate, LostRange},
 };
 
-/// Returns the tick of the timestamp clock at `at`. Times that are echoed as
-/// timestamps are compared in ticks; otherwise rounding would count as
-/// evidence.
+/// Returns `at` rounded down to a tick of the timestamp clock. A time is compared with an
+/// echoed timestamp in ticks; otherwise the rounding alone could make the echo look
+/// older.
 pub fn tick(at: Instant) -> Instant {
     Instant::from_millis(at.as_millis())
 }
@@ -65,17 +65,15 @@ impl core::fmt::Display for RecoveryPhase {
     }
 }
 
-/// State of F-RTO, which finds out after a timeout whether it was spurious. RFC
-/// 5682 §2.1.
+/// State of F-RTO, which detects a spurious timeout. RFC 5682 §2.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Frto {
     /// F-RTO does not run, or has finished.
     Inactive,
     /// Step 1: the segment at `snd_una` was retransmitted.
     AwaitsFirstAck,
-    /// Step 2b: this many new segments are sent before any other
-    /// retransmission. The next ACK is then caused by an original or by new
-    /// data.
+    /// Step 2b: before any other retransmission, this many segments of new data are sent.
+    /// The next ACK is then caused by an original transmission or by the new data.
     SendsNewData(u8),
 }
 
@@ -118,7 +116,8 @@ pub struct Recovery {
     window: u32,
     /// Consecutive timeouts.
     timeouts: u32,
-    /// Duplicate ACKs of a peer without SACK, as segments beyond the first hole.
+    /// Duplicate ACKs from a peer without SACK; each stands for one segment beyond the
+    /// first hole.
     duplicates: u32,
     /// The path MTU probe in flight.
     mtu_probe: Option<Range<SeqNum>>,
@@ -172,7 +171,8 @@ pub struct AckOut {
     pub lost: u32,
     /// The ACK carried a DSACK block.
     pub dsack: bool,
-    /// A tail loss probe had repaired a loss.
+    /// A tail loss probe repaired a loss: the ACK covers the probe and reports no
+    /// duplicate.
     pub probe_repaired: bool,
     /// New deadline of the reordering timer, or `Some(None)` to stop it; `None`
     /// if RACK did not run, so that the timer stays unchanged.
@@ -295,8 +295,7 @@ impl Recovery {
         self.mtu_probe = Some(range);
     }
 
-    /// Takes an ACK. Calls `on_lost` for each range that is newly considered
-    /// lost.
+    /// Processes an ACK. Calls `on_lost` for each range that is newly considered lost.
     pub fn on_ack(
         &mut self,
         input: &AckIn<'_>,
@@ -324,8 +323,8 @@ impl Recovery {
         if self.board.head_is_sacked(arena) {
             self.board.mark_all_lost(true, arena);
         }
-        // An ACK that reports nothing new starts no search, so that a peer cannot cause
-        // work by repeating itself.
+        // An ACK that reports nothing new starts no search for losses, so that a peer
+        // cannot cause work by repeating an ACK.
         let reports_new = advanced || newly.bytes > 0 || input.sack.is_none();
         let (lost, reordering_deadline) = if reports_new {
             self.detect(input.path, input.now, rate, on_lost, arena)
@@ -363,8 +362,9 @@ impl Recovery {
         } = self;
         let after_timeout = *phase == RecoveryPhase::Timeout;
         let mut arrived = |sent: &Sent| {
-            // Only an ACK of the range at `snd_una` echoes the copy that
-            // arrived.
+            // The peer echoes the timestamp of the segment at `snd_una`, not those of
+            // segments behind it (RFC 7323 §4.3), so only this range can be recognised as
+            // the original.
             let echoes_original = sent.start == input.snd_una
                 && input
                     .echoed_at
@@ -402,13 +402,12 @@ impl Recovery {
         newly
     }
 
-    /// Takes an ACK of a peer without SACK: each duplicate counts as a SACK of
-    /// one segment beyond the first hole. RFC 6675 §1's reading of RFC 5681
-    /// §3.2.
+    /// Processes an ACK of a peer without SACK: each duplicate ACK counts as a SACK of
+    /// one segment beyond the first hole.
     fn count_duplicates(&mut self, input: &AckIn<'_>, arena: &mut SentArena) {
         if input.ack.after(input.snd_una) {
-            // Segments assumed to be SACKed are in flight again. After a
-            // partial ACK the next hole begins at the ACK. RFC 6582 §3.2.
+            // The segments that were assumed to be SACKed count as in flight again. After
+            // a partial ACK the next hole begins at the ACK. RFC 6582 §3.2.
             self.board.forget_sacked(arena);
             self.duplicates = 0;
             let partial = self.phase == RecoveryPhase::Fast && input.ack.before(self.recover);
@@ -430,8 +429,8 @@ impl Recovery {
         }
     }
 
-    /// Takes a DSACK: the first block is below the ACK or inside the second
-    /// block. RFC 2883.
+    /// Reports a DSACK to the undo detector: the first block is below the ACK or inside
+    /// the second block. RFC 2883.
     fn take_dsack(&mut self, input: &AckIn<'_>) -> bool {
         let Some([first, rest @ ..]) = input.sack else {
             return false;
@@ -496,8 +495,8 @@ impl Recovery {
             .detect(&mut self.board, path, recovering, now, &mut lost, arena)
     }
 
-    /// Takes an expiry of the reordering timer. Returns the change of phase and
-    /// the timer's next deadline.
+    /// Responds to the reordering timer. Returns the change of phase and the timer's next
+    /// deadline.
     pub fn on_reordering_timeout(
         &mut self,
         input: &AckIn<'_>,
@@ -509,15 +508,16 @@ impl Recovery {
         self.window = self.window.saturating_sub(lost);
         if lost > 0 && self.phase == RecoveryPhase::Open {
             let change = self.on_loss(input.snd_una, input.snd_nxt, lost, arena);
-            // No ACK grants the first retransmission here: it leaves at once (RFC 9937 §6.2,
-            // RFC 8985 §6.2 step 5).
+            // Without an ACK, PRR grants nothing, so one segment is granted here: the
+            // first retransmission leaves at once (RFC 9937 §6.2, RFC 8985 §6.2 step 5).
             self.window = self.window.saturating_add(input.path.mss);
             return (change, reordering_deadline);
         }
         (RecoveryChange::Unchanged, reordering_deadline)
     }
 
-    /// Responds to `lost` bytes that RACK found while nothing else was lost.
+    /// Responds to `lost` bytes that RACK newly marked as lost outside of a recovery:
+    /// begins fast recovery, unless only a path MTU probe was lost.
     fn on_loss(
         &mut self,
         snd_una: SeqNum,
@@ -546,12 +546,13 @@ impl Recovery {
 
     /// Updates the window of fast recovery after an ACK.
     ///
-    /// PRR computes what may leave with this ACK and expects it to leave at
-    /// once. What the pacer delays must stay granted; otherwise a recovery
-    /// after many losses would grow only by the difference between pacing rate
-    /// and ACK rate, and not double in a round trip. So below `ssthresh` the
-    /// window is at least its previous value, plus the segment that a safe ACK
-    /// adds, minus what was newly lost.
+    /// PRR computes the bytes that may leave with this ACK and assumes that they leave at
+    /// once. The pacer may delay them, so what PRR granted before stays granted;
+    /// otherwise a recovery after many losses would grow only by the difference between
+    /// pacing rate and ACK rate, instead of doubling in a round trip. While the bytes in
+    /// flight are at most `ssthresh`, the window is therefore at least its previous
+    /// value, less the bytes newly lost, plus a segment for a safe ACK, but at most
+    /// `ssthresh`.
     pub fn pace(&mut self, out: &AckOut, advanced: bool, ssthresh: u32, mss: u32) {
         let in_flight = self.board.in_flight();
         let is_safe = advanced && out.lost == 0;
@@ -572,8 +573,7 @@ impl Recovery {
         self.window = granted.max(kept);
     }
 
-    /// Takes an expiry of the retransmission timer: all bytes in flight are
-    /// considered lost.
+    /// Responds to the retransmission timer: all bytes in flight are considered lost.
     pub fn on_timeout(
         &mut self,
         snd_una: SeqNum,
@@ -608,8 +608,8 @@ impl Recovery {
         });
     }
 
-    /// Marks all bytes in flight as lost because a packet was too big. The
-    /// retransmission is without a congestion response.
+    /// Marks all bytes in flight as lost because a packet was too big. Their
+    /// retransmission causes no congestion response.
     pub fn on_packet_too_big(&mut self, arena: &mut SentArena) {
         self.board.mark_all_lost(false, arena);
         self.undo.forget();

@@ -1,18 +1,17 @@
 //! Proportional Rate Reduction: how much may leave with each ACK of a fast
 //! recovery. RFC 9937 (which replaces RFC 6937).
 //!
-//! Rule: bytes leave in proportion to the bytes delivered, so that the window
-//! reaches `ssthresh` exactly at the end of the recovery, without a pause and
-//! without a burst.
+//! Rule: bytes leave in proportion to the bytes delivered, so that the window reaches
+//! `ssthresh` exactly at the end of the recovery, without a pause and without a burst.
 
 /// State of one recovery, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prr {
     /// Bytes in flight when the recovery began.
     recover_fs: u32,
-    /// Bytes delivered since.
+    /// Bytes delivered since the recovery began.
     delivered: u32,
-    /// Bytes sent since.
+    /// Bytes sent since the recovery began.
     out: u32,
 }
 

@@ -1,9 +1,9 @@
 //! RACK: a segment is lost if it left before a segment that was delivered, by
 //! more than a reordering window. RFC 8985 §6.
 //!
-//! Rule: time decides, not a count of duplicates. The window starts at zero,
-//! grows with each sign of reordering and never exceeds a round trip. This file
-//! marks losses; others decide what to retransmit and when.
+//! Rule: time decides, not a count of duplicates. The reordering window starts at zero,
+//! grows with each sign of reordering and never exceeds a round trip. This file marks
+//! losses; others decide what to retransmit and when.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -61,11 +61,11 @@ impl Rack {
         }
     }
 
-    /// Takes a delivered range. RFC 8985 §6.2 steps 1 to 3.
+    /// Processes a delivered range. RFC 8985 §6.2 steps 1 to 3.
     ///
-    /// `echoes_original` says that the echoed timestamp is older than the last
-    /// retransmission. Returns true if the delivered copy is known to be an
-    /// earlier one than the last.
+    /// `echoes_original` means that the echoed timestamp is older than the last
+    /// retransmission. Returns true if the copy that was delivered is known to be older
+    /// than the last retransmission.
     pub fn on_delivered(
         &mut self,
         sent: &Sent,
@@ -75,8 +75,8 @@ impl Rack {
     ) -> bool {
         let rtt = now.since(sent.sent_at);
         let retransmitted = sent.retransmissions > 0;
-        // Which transmission was delivered is ambiguous; an ACK that came
-        // faster than the smallest round-trip time belongs to an earlier one.
+        // It is ambiguous which transmission was delivered. An ACK faster than the
+        // smallest round-trip time is for an earlier transmission.
         let too_soon = min_rtt.is_some_and(|min_rtt| rtt < min_rtt);
         let was_original = retransmitted && (echoes_original || too_soon);
         if (!retransmitted || was_original) && sent.end.before(self.fack) {
@@ -94,8 +94,8 @@ impl Rack {
         false
     }
 
-    /// Takes a DSACK: a retransmission was spurious, so the window is widened,
-    /// at most once a round trip. RFC 8985 §6.2 step 4.
+    /// Processes a DSACK: a retransmission was spurious, so the window is widened, at
+    /// most once a round trip. RFC 8985 §6.2 step 4.
     pub fn on_dsack(&mut self, snd_una: SeqNum, snd_max: SeqNum) {
         if self.dsack_round.is_some_and(|round| snd_una.before(round)) {
             return;
@@ -106,14 +106,14 @@ impl Rack {
         self.reordering_seen = true;
     }
 
-    /// Takes an undo: the retransmitted segments had arrived the first time.
-    /// The send time of the delivered copy is then not known, so it must not
-    /// make earlier segments count as lost: the next delivery sets it.
+    /// Responds to an undo: the originals of the retransmitted segments had arrived. The
+    /// send time of the delivered copies is then unknown and must not make earlier
+    /// segments count as lost; the next delivery sets it.
     pub fn on_undo(&mut self) {
         self.sent_at = Instant::ZERO;
     }
 
-    /// Takes the end of a recovery: a window that was not widened for long
+    /// Notes the end of a recovery: a window that was not widened for 16 recoveries
     /// shrinks back.
     pub fn on_recovery_over(&mut self) {
         self.persist = self.persist.saturating_sub(1);
@@ -128,8 +128,8 @@ impl Rack {
         if !self.reordering_seen && impatient {
             return Duration::ZERO;
         }
-        // Before the first sample the round trip of the segment that has just arrived is the
-        // only one known: RFC 8985 §6.2 step 1 comes before step 5.
+        // Before the first sample, the only known round-trip time is that of the segment
+        // that has just arrived: RFC 8985 §6.2 step 1 precedes step 5.
         let min_rtt = path.min_rtt.unwrap_or(self.rtt);
         let most = if path.srtt.is_zero() {
             self.rtt

@@ -1,8 +1,8 @@
 //! Round-trip time estimate and retransmission timeout. RFC 6298, in
 //! microseconds.
 //!
-//! Rule: backoff applies to the timeout, not to the estimate: a new sample ends
-//! it. Which segments may be timed (Karn's algorithm) is decided by the caller.
+//! Rule: backoff applies to the timeout, not to the estimate: a new sample ends the
+//! backoff. The caller decides which segments may be timed (Karn's algorithm).
 
 use fullpipe_pool::Duration;
 
@@ -57,9 +57,10 @@ impl Rtt {
         self.backoff = self.backoff.saturating_add(1);
     }
 
-    /// Ends the backoff without a sample: the handshake is complete, or a window has opened.
-    /// An ACK of a retransmission does not (Karn; RFC 9293 §3.8.1, MUST-19): on a path that
-    /// became longer than the timeout every segment would otherwise leave twice.
+    /// Ends the backoff without a sample: the handshake is complete, or a window has
+    /// opened. An ACK of a retransmission does not end it (Karn; RFC 9293 §3.8.1,
+    /// MUST-19): on a path that became longer than the timeout, every segment would
+    /// otherwise leave twice.
     pub fn end_backoff(&mut self) {
         self.backoff = 0;
     }
@@ -84,9 +85,9 @@ impl Rtt {
             self.rttvar_us = weigh(self.rttvar_us, error_us, 4);
             self.srtt_us = weigh(self.srtt_us, sample_us, 8).max(1);
         }
-        // A path that never varies has no variation, and a timeout of one round
-        // trip would expire just before every ACK. So the minimum applies to
-        // the margin, not to the sum.
+        // On a path without variation, a timeout of one round trip would expire just
+        // before every ACK. The minimum therefore applies to the variation term, not to
+        // the sum.
         let margin_us = self.rttvar_us.saturating_mul(4).max(micros(config.rto_min));
         let rto_us = self.srtt_us.saturating_add(margin_us);
         self.rto_us = rto_us.min(micros(config.rto_max));

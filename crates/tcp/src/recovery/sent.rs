@@ -1,11 +1,10 @@
 //! The scoreboard: what has been sent and not acknowledged. RFC 6675, RFC 8985.
 //!
 //! Rule: the ranges of a connection are in order, adjacent, and cover exactly
-//! `snd_una..snd_nxt`. Each is in flight, SACKed, or lost and not yet
-//! retransmitted; the bytes of each status are running sums. The nodes come
-//! from one arena that all connections of a host share. When it is empty ranges
-//! are merged, which loses precision and nothing else. No payload is kept here,
-//! and nothing is decided.
+//! `snd_una..snd_nxt`. Each is in flight, SACKed, or lost and not yet retransmitted; the
+//! bytes of each status are running sums. The nodes come from one arena that all
+//! connections of a host share. When the arena is empty, ranges are merged, which only
+//! loses precision. No payload is kept here, and nothing is decided.
 //!
 //! A peer chooses the packets that it sends, so their cost is bounded: a range
 //! is found by sequence number in a tree, and the ranges of one status form a
@@ -124,7 +123,7 @@ impl Scoreboard {
                 self.add(&node, node.len());
                 self.list(SentStatus::InFlight).insert(index, arena);
             }
-            // Merge with the last range, which loses the send time of that one.
+            // Merges with the last range, which loses that range's send time.
             None => self.change(self.tail, arena, &|tail| {
                 tail.status = SentStatus::InFlight;
                 tail.end = node.end;
@@ -160,8 +159,8 @@ impl Scoreboard {
     /// Marks `block` as SACKed. Calls `delivered` for each part that was not
     /// SACKed before, lowest first.
     ///
-    /// The walk begins at the start of the block and merges the SACKed ranges that
-    /// it passes, so that each range is passed once.
+    /// The walk begins at the start of the block and merges the SACKed ranges that it
+    /// passes, so that it passes each range only once.
     pub fn on_sack(
         &mut self,
         block: Range<SeqNum>,
@@ -178,8 +177,8 @@ impl Scoreboard {
                 index = node.next;
                 continue;
             }
-            // Without a node to split with the block is ignored, which is safe:
-            // a later ACK repeats it.
+            // Without a node for the split the block is ignored, which is safe: a later
+            // ACK repeats it.
             if node.start.before(block.start) {
                 if !self.split(index, block.start, arena) {
                     break;
@@ -226,9 +225,9 @@ impl Scoreboard {
         index
     }
 
-    /// Marks ranges in flight as lost, in the order in which they left, until
-    /// `is_lost` returns false: what left later cannot be lost either. Returns
-    /// the bytes newly lost.
+    /// Marks ranges in flight as lost, in the order in which they left, until `is_lost`
+    /// returns false, because a range that left later cannot be lost either. Returns the
+    /// bytes newly lost.
     pub fn mark_lost(
         &mut self,
         arena: &mut SentArena,
@@ -258,8 +257,8 @@ impl Scoreboard {
         self.all_become(SentStatus::Lost, SentStatus::InFlight, arena);
     }
 
-    /// Marks everything SACKed as in flight: without the SACK option it was
-    /// only assumed.
+    /// Marks everything SACKed as in flight. For a peer without SACK, which was only
+    /// assumed to have received it.
     pub fn forget_sacked(&mut self, arena: &mut SentArena) {
         self.all_become(SentStatus::Sacked, SentStatus::InFlight, arena);
     }
@@ -286,8 +285,8 @@ impl Scoreboard {
         self.set_status(self.head, SentStatus::Lost, arena);
     }
 
-    /// Returns true if the lowest range is SACKed: the peer could acknowledge
-    /// it and does not, so it has discarded it. RFC 2018 §8.
+    /// Returns true if the lowest range is SACKed. The peer could acknowledge it and does
+    /// not, so it has discarded it. RFC 2018 §8.
     pub fn head_is_sacked(&self, arena: &SentArena) -> bool {
         self.head != NONE && arena.get(self.head).status == SentStatus::Sacked
     }
@@ -311,8 +310,8 @@ impl Scoreboard {
 
     /// Marks `range`, the beginning of a range of the board, as retransmitted.
     ///
-    /// Needs no memory: without a node to split with, the rest counts as
-    /// retransmitted too and is found lost later.
+    /// Needs no memory: without a node for the split, the rest of the range counts as
+    /// retransmitted too and is later found lost.
     pub fn on_retransmitted(
         &mut self,
         range: Range<SeqNum>,

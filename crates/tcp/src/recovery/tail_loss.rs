@@ -26,7 +26,7 @@ struct Probe {
     is_retransmission: bool,
 }
 
-/// Information about the probe in an ACK.
+/// Conclusion about the probe from an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeOutcome {
     /// No probe is in flight, or its fate is not known yet.
@@ -47,8 +47,8 @@ impl TailLoss {
         self.probe.is_some()
     }
 
-    /// Returns the time to wait for an ACK before a probe, at most `rto`.
-    /// `lone` says that at most one segment is in flight.
+    /// Returns the time to wait for an ACK before a probe, at most `rto`. `lone` means
+    /// that at most one segment is in flight.
     pub fn timeout(srtt: Duration, lone: bool, rto: Duration) -> Duration {
         if srtt.is_zero() {
             return rto;
@@ -70,8 +70,8 @@ impl TailLoss {
         });
     }
 
-    /// Takes an ACK up to `ack`; `dsack` if it carries a DSACK block, `is_bare`
-    /// if it reports nothing else. RFC 8985 §7.4.
+    /// Processes an ACK up to `ack`. `dsack`: it carries a DSACK block; `is_bare`: it
+    /// reports nothing else. RFC 8985 §7.4.
     pub fn on_ack(&mut self, ack: SeqNum, dsack: bool, is_bare: bool) -> ProbeOutcome {
         let Some(probe) = self.probe.filter(|probe| ack.at_or_after(probe.end)) else {
             return ProbeOutcome::Nothing;
@@ -81,8 +81,8 @@ impl TailLoss {
             return ProbeOutcome::NoLoss;
         }
         if ack.after(probe.end) {
-            // A later segment arrived in order and no duplicate was reported:
-            // the probe repaired a loss.
+            // A segment sent after the probe arrived in order and no duplicate was
+            // reported, so the probe repaired a loss.
             self.probe = None;
             return ProbeOutcome::LossRepaired;
         }

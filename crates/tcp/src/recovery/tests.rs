@@ -191,7 +191,7 @@ fn a_timeout_marks_everything_lost_and_an_original_that_arrives_undoes_it() {
 fn a_sacked_range_that_the_peer_discards_is_retransmitted() {
     let mut rig = Rig::with(4, 100);
     rig.ack(102, 0, &[(1, 3)]);
-    // The ACK stops where the SACKed range begins: the peer has discarded it.
+    // The ACK stops where the SACKed range begins, so the peer has discarded that range.
     rig.ack(103, 1, &[]);
     assert_eq!(rig.lost().map(|range| range.start), Some(SeqNum(1 + MSS)));
 }

@@ -1,12 +1,12 @@
 //! Detection of spurious recoveries: Eifel (RFC 3522, RFC 4015), DSACK (RFC
 //! 3708), and the conclusions of F-RTO (RFC 5682). Step 2b of F-RTO is in the
-//! parent. Where RFC 5682 waits for the second ACK, here an original that
-//! arrives with the first counts too. After a real loss of which the ACKs were
-//! also lost that is one undo too many, and RACK finds the loss once more.
+//! Step 2b of F-RTO is in the parent. RFC 5682 waits for the second ACK; here an original
+//! that arrives with the first ACK counts too. After a real loss whose ACKs were also
+//! lost, that is one undo too many, and RACK then finds the loss again.
 //!
-//! Rule: a recovery was spurious if everything that it retransmitted had
-//! arrived the first time, or if what fills the first hole is older than its
-//! retransmission. The caller restores the state.
+//! Rule: a recovery was spurious if the originals of everything that it retransmitted had
+//! arrived, or if the segment that fills the first hole left before its retransmission.
+//! The caller restores the state.
 
 use fullpipe_pool::Instant;
 
@@ -19,15 +19,15 @@ pub struct UndoDetector {
     undo_marker: Option<SeqNum>,
     /// The recovery has retransmitted something.
     has_retransmitted: bool,
-    /// Time of the first retransmission if it was of the segment at `snd_una`:
-    /// only then does the next advance of `snd_una` tell which copy arrived.
+    /// Time of the first retransmission if it began at `snd_una`: only then does the next
+    /// advance of `snd_una` show which copy arrived.
     first_retransmission: Option<Instant>,
     /// Bytes retransmitted and not yet known to be spurious.
     undo_retrans: u32,
     /// Bytes known to be spurious before a DSACK could report them.
     known_spurious: u32,
-    /// The recovery began with a timeout, before any loss was known. Otherwise
-    /// originals that arrive late prove nothing. RFC 5682 §3.1.
+    /// The recovery began with a timeout, before any loss was known. Otherwise late
+    /// originals prove nothing. RFC 5682 §3.1.
     is_timeout: bool,
 }
 
@@ -42,9 +42,8 @@ impl UndoDetector {
         is_timeout: false,
     };
 
-    /// Starts a recovery while `retransmitted` bytes of an earlier one are
-    /// outstanding. `is_timeout` says that it began with a timeout while no
-    /// loss was known.
+    /// Starts a recovery while `retransmitted` bytes of an earlier one are outstanding.
+    /// `is_timeout` means that it began with a timeout while no loss was known.
     pub fn start(&mut self, snd_una: SeqNum, retransmitted: u32, is_timeout: bool) {
         *self = Self {
             undo_marker: Some(snd_una),
@@ -66,9 +65,9 @@ impl UndoDetector {
         self.undo_retrans = self.undo_retrans.saturating_add(bytes);
     }
 
-    /// Takes the delivery of `bytes` whose ACK came too early for the last
-    /// retransmission. A DSACK reports the same bytes a round trip later and
-    /// does not count again.
+    /// Notes the delivery of `bytes` whose ACK came too early for the last
+    /// retransmission. A DSACK reports the same bytes a round trip later and then does
+    /// not count again.
     pub fn on_original(&mut self, bytes: u32) {
         if self.undo_marker.is_some() {
             self.undo_retrans = self.undo_retrans.saturating_sub(bytes);
@@ -76,7 +75,7 @@ impl UndoDetector {
         }
     }
 
-    /// Takes a DSACK of `bytes` from `left` on.
+    /// Notes a DSACK of `bytes` from `left` on.
     pub fn on_dsack(&mut self, left: SeqNum, bytes: u32) {
         if self
             .undo_marker
@@ -90,10 +89,10 @@ impl UndoDetector {
 
     /// Returns true if the recovery is now known to be spurious.
     ///
-    /// `echoed_at` is the send time of the timestamp that was echoed by an ACK
-    /// which advanced `snd_una` (RFC 3522 §3.2: a duplicate ACK echoes an
-    /// earlier timestamp). `original_arrived` says that a range considered lost
-    /// was delivered without a retransmission.
+    /// `echoed_at` is the send time of the timestamp that was echoed by an ACK which
+    /// advanced `snd_una` (RFC 3522 §3.2: a duplicate ACK echoes an earlier timestamp).
+    /// `original_arrived` means that a range considered lost was delivered without a
+    /// retransmission.
     pub fn is_spurious(&self, echoed_at: Option<Instant>, original_arrived: bool) -> bool {
         if self.undo_marker.is_none() {
             return false;
@@ -106,14 +105,14 @@ impl UndoDetector {
         older || explained || (original_arrived && self.is_timeout)
     }
 
-    /// Returns true if the recovery has retransmitted nothing, and no retransmission of an earlier
-    /// one is outstanding: whatever arrives is an original.
+    /// Returns true if neither this recovery nor an earlier one has a retransmission
+    /// outstanding, so that whatever arrives is an original.
     pub const fn sent_nothing(&self) -> bool {
         self.undo_marker.is_some() && !self.has_retransmitted && self.undo_retrans == 0
     }
 
-    /// Takes the end of the recovery: from here on only DSACKs can show that it
-    /// was spurious.
+    /// Notes the end of the recovery: from here on only DSACKs can show that it was
+    /// spurious.
     pub fn on_recovered(&mut self) {
         self.first_retransmission = None;
         self.is_timeout = false;

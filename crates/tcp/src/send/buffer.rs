@@ -12,10 +12,9 @@ use crate::Limit;
 /// Conditions on which a blocked writer is woken.
 #[derive(Clone, Copy, Debug)]
 pub struct WakePolicy {
-    /// A write is taken whole or not at all.
+    /// A write is accepted whole or not at all.
     pub atomic: bool,
-    /// Room in bytes that the application asked to wait for; 0 leaves it to the
-    /// stack.
+    /// Room in bytes that the application asked to wait for; 0 for the stack's choice.
     pub low_water: u32,
     /// Bytes of a full segment.
     pub mss: u32,
@@ -35,8 +34,8 @@ impl SendHalf {
         }
     }
 
-    /// Takes as much of `payload` as there is room for; all of it or nothing if
-    /// `atomic`. Returns the bytes taken.
+    /// Accepts as much of `payload` as there is room for; if `atomic`, all of it or
+    /// nothing. Returns the bytes accepted.
     pub fn write(&mut self, payload: &[u8], capacity: u32, atomic: bool, pool: &mut Pool) -> usize {
         let (room, by) = self.write_room(capacity, pool);
         let mut take = payload.len().min(room as usize);
@@ -65,7 +64,7 @@ impl SendHalf {
     ) -> usize {
         let (room, by) = self.write_room(capacity, pool);
         let written = self.stream.append_with(pool, room as usize, fill);
-        // A writer that filled all the room would have written more.
+        // A writer that filled all the room is assumed to have more to write.
         self.blocked = (written == room as usize).then_some(BlockedWrite {
             wanted: 1,
             by,
@@ -76,9 +75,9 @@ impl SendHalf {
 
     /// Returns true if a blocked writer should be woken.
     ///
-    /// A wake-up for each freed byte would cost a context switch a segment. So
-    /// the writer waits for a third of the buffer, unless the sender is about
-    /// to run out of payload.
+    /// A wake-up for each freed byte would cost a context switch a segment. The writer
+    /// therefore waits for a third of the buffer, or less if the sender is about to run
+    /// out of payload.
     pub fn should_wake(&self, capacity: u32, wake: WakePolicy, pool: &Pool) -> bool {
         let Some(BlockedWrite {
             wanted,

@@ -1,7 +1,7 @@
 //! The state of the sending half: sequence variables and buffer.
 //!
-//! Rule: `snd_una` ≤ `snd_nxt`, `snd_nxt` never decreases, and the stream holds
-//! exactly the payload from `snd_una` on. Writes are in `buffer`.
+//! Rule: `snd_una` ≤ `snd_nxt`, `snd_nxt` never decreases, and the stream begins at
+//! `snd_una` and holds exactly the payload not yet acknowledged. Writing is in `buffer`.
 
 use fullpipe_pool::{Holder, Pool, Stream};
 
@@ -47,7 +47,7 @@ pub struct SendHalf {
     pub fin_queued: bool,
     /// The last write was refused or cut short.
     pub blocked: Option<BlockedWrite>,
-    /// Ends of the buffers that were sized at the write (knob
+    /// Boundaries of the buffers that were sized at the write (knob
     /// `tcp.segment_sizing`).
     pub buffers: WriteBuffers,
 }
@@ -92,13 +92,13 @@ impl SendHalf {
         self.snd_nxt.room_to(self.payload_end())
     }
 
-    /// Returns the sequence numbers sent and not acknowledged: RFC 5681's
-    /// FlightSize.
+    /// Returns the sequence numbers sent and not acknowledged: FlightSize in RFC 5681.
     pub fn outstanding(&self) -> u32 {
         self.snd_una.room_to(self.snd_nxt)
     }
 
-    /// Returns the bytes that the peer's window still allows.
+    /// Returns the bytes from `snd_nxt` to the right edge of the peer's window; 0 if the
+    /// edge is not beyond `snd_nxt`.
     pub fn window_room(&self) -> u32 {
         self.snd_nxt.room_to(self.snd_una + self.snd_wnd)
     }
@@ -133,16 +133,15 @@ impl SendHalf {
         );
         let acked = self.offset_of(ack).min(self.stream.end()) - self.stream.start();
         self.stream.advance(pool, acked);
-        // The window counts from snd_una, so acknowledged bytes no longer use
-        // it.
+        // The window counts from `snd_una`: it shrinks by the bytes acknowledged.
         self.snd_wnd = self.snd_wnd.saturating_sub(self.snd_una.room_to(ack));
         self.snd_una = ack;
         acked as u32
     }
 
-    /// Takes the window of a segment, unless the segment is older than the last
-    /// one that changed the window. RFC 9293 §3.10.7.4. Returns true if the
-    /// right edge advanced.
+    /// Stores the window of a segment unless the segment is older than the one that last
+    /// changed it (SND.WL1, SND.WL2; RFC 9293 §3.10.7.4). Returns true if the right edge
+    /// of the window advanced.
     pub fn update_window(&mut self, seq: SeqNum, ack: SeqNum, window: u32) -> bool {
         let newer =
             self.snd_wl1.before(seq) || (self.snd_wl1 == seq && self.snd_wl2.at_or_before(ack));
@@ -154,7 +153,7 @@ impl SendHalf {
         edge.before(ack + window)
     }
 
-    /// Sets the window without checking its age: for the handshake.
+    /// Sets the window without checking the segment's age, for the handshake.
     pub fn set_window(&mut self, seq: SeqNum, ack: SeqNum, window: u32) {
         self.snd_wnd = window;
         self.max_snd_wnd = self.max_snd_wnd.max(window);

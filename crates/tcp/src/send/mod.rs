@@ -1,7 +1,7 @@
 //! The sending half: what was written, what is in flight, what the peer's window
 //! allows, and how payload is cut into segments.
 //!
-//! Rule: congestion control and recovery are separate; this part knows neither.
+//! Rule: this part knows neither congestion control nor recovery.
 
 mod autotune;
 mod buffer;

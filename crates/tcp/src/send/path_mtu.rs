@@ -2,10 +2,10 @@
 //! acknowledged segments, and from probes (RFC 4821, RFC 8899) where no
 //! messages come.
 //!
-//! Rule: an acknowledged size outweighs a packet-too-big message, and a message
-//! outweighs a loss. A message that contradicts an acknowledged size waits for
-//! a timeout (RFC 5927 §7.2); a size counts as too large after two lost probes.
-//! Nothing is sent from here: `connection` does.
+//! Rule: an acknowledged size is stronger evidence than a packet-too-big message, and a
+//! message is stronger than a loss. A message that contradicts an acknowledged size waits
+//! for a timeout (RFC 5927 §7.2); a size counts as too large after two lost probes.
+//! `connection` sends the probes.
 //!
 //! Sizes are payload and options: a packet without its IP and TCP headers.
 
@@ -18,7 +18,7 @@ const FLOOR: u16 = 216;
 /// Smallest size that a packet-too-big message can set: options and a little
 /// payload. The effective bound is the knob `ip.path_mtu_min`.
 const LEAST_REPORTED: u16 = 48;
-/// Sizes closer than this are not worth a probe.
+/// Sizes that differ by less than this, in bytes, are not worth a probe.
 const STEP: u16 = 16;
 /// Lost probes of one size after which it counts as too large.
 const LOSSES: u8 = 2;
@@ -95,7 +95,7 @@ impl PathMtu {
         self.limit
     }
 
-    /// Takes a packet-too-big message: a router dropped the segment with `seq`,
+    /// Processes a packet-too-big message: a router dropped the segment with `seq`,
     /// because the path carries no more than `reported`.
     pub fn on_packet_too_big(
         &mut self,
@@ -125,7 +125,7 @@ impl PathMtu {
         (self.evidence, self.probe) = (None, None);
     }
 
-    /// Takes the `in_row`th consecutive timeout, of segments of up to `used`.
+    /// Responds to the `in_row`th consecutive timeout, of segments of up to `used`.
     /// Returns true if segments are smaller from now on.
     pub fn on_timeout(&mut self, in_row: u32, used: u16, now: Instant, config: &TcpConfig) -> bool {
         self.evidence = None;
@@ -142,7 +142,7 @@ impl PathMtu {
         let smaller = if used > base { base } else { used / 2 };
         self.limit = smaller.max(FLOOR).min(self.limit);
         self.proven = 0;
-        // The cause may also have been an outage: all sizes are tried again.
+        // The cause may also have been an outage, so all sizes may be tried again.
         self.too_large = self.link.saturating_add(1);
         self.searching = true;
         self.retry_at = None;
@@ -177,7 +177,7 @@ impl PathMtu {
         if high <= self.limit {
             return None;
         }
-        // First the largest size: most paths carry what their ends do.
+        // The largest size first: most paths carry what the first link carries.
         let untried = self.too_large > self.link;
         let half = self.limit + (high - self.limit).div_ceil(2);
         self.searching.then_some(if untried { high } else { half })
@@ -195,9 +195,9 @@ impl PathMtu {
         self.probe = Some(SizedRange { start, end, size });
     }
 
-    /// Notes that the payload from `start` to `end` is retransmitted: its
-    /// acknowledgment then proves nothing about the first size. Returns true if
-    /// that gives up a probe as lost.
+    /// Notes that the payload from `start` to `end` is retransmitted: its acknowledgment
+    /// then proves nothing about the first size. Returns true if a probe is thereby
+    /// considered lost.
     pub fn on_retransmitted(&mut self, start: SeqNum, end: SeqNum, until: Instant) -> bool {
         let same = |evidence: &SizedRange| start.before(evidence.end) && evidence.start.before(end);
         self.evidence = self.evidence.filter(|evidence| !same(evidence));
@@ -219,7 +219,7 @@ impl PathMtu {
         true
     }
 
-    /// Takes an advance of `snd_una`. Returns true if a probe was acknowledged.
+    /// Notes that `snd_una` advanced. Returns true if a probe was acknowledged.
     pub fn on_ack(&mut self, snd_una: SeqNum) -> bool {
         // The segment that the message quotes has arrived.
         self.doubted = self.doubted.filter(|(_, seq)| seq.at_or_after(snd_una));

@@ -1,9 +1,9 @@
 //! Segmentation: the amount of payload that leaves now, or the limit that stops
 //! it.
 //!
-//! Rule: segments are cut here, at transmit, when all bounds are known. A
-//! segment is full-sized, or the end of what was written, or sent because no
-//! ACK is due that could make room for a full one. RFC 9293 §3.8.6.2.1.
+//! Rule: segments are cut here, at transmit, when all bounds are known. A segment leaves
+//! if it is full-sized, if it ends what was written, or if no ACK is due that could make
+//! room for a full one. RFC 9293 §3.8.6.2.1.
 
 use crate::{Allowance, Limit};
 
@@ -27,7 +27,7 @@ pub struct Situation {
     pub nagle: bool,
     /// The application has corked the connection.
     pub corked: bool,
-    /// A rest of the peer's window smaller than a segment is filled too, behind
+    /// A rest of the peer's window that is smaller than a segment is filled too, after
     /// full segments.
     pub uses_up_window: bool,
     /// FIN follows: no more payload will be written.
@@ -69,9 +69,8 @@ pub fn segmentize(situation: &Situation) -> Decision {
     if room == unsent {
         return send_tail(situation, bound_by);
     }
-    // A window has room for less than a segment while more payload waits. To
-    // send it would be a silly window, unless no ACK is due that could open the
-    // window.
+    // The window has room for less than a segment while more payload waits. Sending it
+    // would cause silly window syndrome, unless no ACK is due that could open the window.
     let in_vain = situation.outstanding == 0
         && match bound_by {
             Limit::ReceiveWindow | Limit::ZeroWindow => room >= situation.max_snd_wnd / 2,
@@ -89,16 +88,16 @@ pub fn segmentize(situation: &Situation) -> Decision {
     }
 }
 
-/// Returns true if the last bytes written, less than a segment, leave in one
-/// frame with the full segments before them. Sent after these, they would wait
-/// for Nagle.
+/// Returns true if the last bytes written, less than a segment, leave in one frame with
+/// the full segments before them. Alone they would wait for Nagle's algorithm.
 fn tail_goes_along(situation: &Situation, bound_by: Limit) -> bool {
     let writer_waits = matches!(bound_by, Limit::SendBuffer | Limit::Memory);
     let held = situation.nagle || situation.corked || (writer_waits && situation.writer_woken);
     situation.fin_queued || situation.override_sws || !held
 }
 
-/// Decides by Nagle and cork on the last bytes written, less than a segment.
+/// Decides about the last bytes written, less than a segment, by Nagle's algorithm and
+/// cork.
 fn send_tail(situation: &Situation, bound_by: Limit) -> Decision {
     let Situation {
         unsent,
@@ -114,9 +113,8 @@ fn send_tail(situation: &Situation, bound_by: Limit) -> Decision {
     if fin_queued || override_sws {
         return Decision::Send(unsent);
     }
-    // A blocked writer will complete the segment once it is woken. If it was
-    // not woken, an ACK must make room first; and with nothing in flight no ACK
-    // will come, cork or not.
+    // A blocked writer completes the segment once it is woken. Before it can be woken, an
+    // ACK must make room; and with nothing in flight no ACK will come, even under a cork.
     let completed_soon = writer_waits && writer_woken;
     if outstanding == 0 && !completed_soon && (writer_waits || !corked) {
         return Decision::Send(unsent);

@@ -1,19 +1,17 @@
 //! Sizes of the frames for a device that cuts segments, and of the device
 //! backlog.
 //!
-//! Rule: the size follows from the rate at transmit. Sizing at the write, where
-//! the rate is out of date, exists for comparison. Whether a frame leaves is
-//! decided elsewhere.
+//! Rule: the size follows from the rate at transmit. Sizing at the write, where the rate
+//! is out of date, exists for comparison. `segmentize` decides when a frame leaves.
 
 use crate::congestion::SegmentPacer;
 
-/// Changes of size that are stored; a later one is ignored until one is used
-/// up.
+/// Changes of size that are stored; further ones are ignored until the oldest is used up.
 const MOST_RUNS: usize = 4;
 
-/// Returns the payload that should leave as one frame at `rate` bytes a second:
-/// a millisecond of the rate in whole segments, at least two of them, at most
-/// `device_max`. One segment if the device takes no two.
+/// Returns the payload that should leave as one frame at `rate` bytes a second: the whole
+/// segments in a millisecond of the rate, at least two, at most `device_max`. One segment
+/// if the device cannot take two.
 pub fn frame_goal(rate: u64, mss: u32, device_max: u32) -> u32 {
     if device_max < 2 * mss {
         return mss;
@@ -21,7 +19,7 @@ pub fn frame_goal(rate: u64, mss: u32, device_max: u32) -> u32 {
     whole_segments(SegmentPacer::quantum(rate, mss).min(device_max), mss)
 }
 
-/// Returns the whole segments in `bytes`, in bytes, at least one.
+/// Returns the bytes of the whole segments in `bytes`, at least one segment.
 pub fn whole_segments(bytes: u32, mss: u32) -> u32 {
     (bytes - bytes % mss).max(mss)
 }
@@ -35,7 +33,7 @@ struct Run {
     size: u32,
 }
 
-/// Ends of the buffers that were sized at the write. A frame takes one buffer.
+/// Boundaries of the buffers that were sized at the write. A frame takes one buffer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriteBuffers {
     runs: [Run; MOST_RUNS],
@@ -52,9 +50,9 @@ impl WriteBuffers {
         }
     }
 
-    /// Notes that payload from `start` on was written into buffers of `size`
-    /// bytes; what lies before `sent` has left. While the size stays the same,
-    /// payload goes on filling the last buffer.
+    /// Notes that payload from `start` on was written into buffers of `size` bytes, and
+    /// that the payload before `sent` has left. While the size stays the same, payload
+    /// continues to fill the last buffer.
     pub fn wrote(&mut self, start: u64, size: u32, sent: u64) {
         while self.used > 1 && self.runs[1].start <= sent {
             self.runs.rotate_left(1);
@@ -63,7 +61,7 @@ impl WriteBuffers {
         let used = usize::from(self.used);
         match used.checked_sub(1).map(|last| &mut self.runs[last]) {
             Some(last) if last.size == size => {}
-            // Everything before has left: the size counts from here.
+            // Everything before has left, so the new size counts from here.
             Some(last) if used == 1 && sent >= start => *last = Run { start, size },
             Some(_) if used == MOST_RUNS => {}
             Some(_) | None => {
@@ -119,8 +117,8 @@ impl SmallQueue {
         self.held
     }
 
-    /// Returns true if the backlog has reached its bound. The last frame may
-    /// exceed it.
+    /// Returns true if the backlog has reached its bound, which the last frame may
+    /// exceed.
     pub const fn is_full(&self) -> bool {
         self.held > 0 && self.held >= self.most
     }

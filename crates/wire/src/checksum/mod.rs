@@ -11,8 +11,8 @@ mod simd;
 
 use core::net::IpAddr;
 
-/// A parser's treatment of the checksum: verified here, or known to be verified by
-/// a device with receive offload.
+/// Choice of a parser: verify the checksum, or trust a device with receive offload that
+/// has verified it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ChecksumPolicy {
     /// Sums the bytes and refuses a packet whose checksum is wrong.
@@ -98,8 +98,8 @@ impl Checksum {
         self.len == 0
     }
 
-    /// The sum itself, not complemented: the field value that a device expects
-    /// which completes the checksum.
+    /// The sum without the final complement: the value that a device with checksum
+    /// offload expects in the checksum field.
     pub const fn sum(&self) -> u16 {
         self.sum
     }
@@ -116,7 +116,7 @@ impl Checksum {
 
     fn append(&mut self, sum: u16, len: usize) {
         let at_odd_place = !self.len.is_multiple_of(2);
-        // An odd offset swaps the halves of every word, and so those of the sum.
+        // An odd offset swaps the bytes of every word, and therefore those of the sum.
         let sum = if at_odd_place { sum.swap_bytes() } else { sum };
         self.sum = add_folded(self.sum, sum);
         self.len += len;
@@ -136,8 +136,8 @@ fn add_folded(a: u16, b: u16) -> u16 {
     sum + u16::from(carry)
 }
 
-/// Folds a sum of native-endian words to 16 bits in network order. Byte order may
-/// be settled last: RFC 1071 §2 (B).
+/// Folds a sum of native-endian words to 16 bits in network order. The sum may be
+/// converted after all words are added: RFC 1071 §2 (B).
 fn big_endian_sum(words: u64) -> u16 {
     let sum = (words & 0xffff_ffff) + (words >> 32);
     let sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);

@@ -1,18 +1,18 @@
 //! Sums of 32-bit words in plain integer arithmetic.
 //!
-//! The one rule: the result is congruent, modulo 0xffff, to the sum of the 16-bit
-//! words in native order, and 0 only when every byte is 0. It is not folded;
-//! offsets in the packet are not known here.
+//! The one rule: the result is congruent, modulo 0xffff, to the sum of the 16-bit words
+//! in native order, and 0 only when every byte is 0. The parent folds it to 16 bits and
+//! treats slices that start at an odd offset.
 
 /// Bytes taken per step: eight lanes of 64 bits.
 const STEP: usize = 64;
 const LANES: usize = STEP / 8;
 
-/// Sums of one lane: the 64-bit words, and separately their upper halves.
+/// Sums of one lane: of its 64-bit words modulo 2⁶⁴ (`whole`), and of their upper halves
+/// (`high`).
 ///
-/// With `whole = Σ(low + 2³²·high)` modulo 2⁶⁴ and `high` exact, the exact sum of
-/// the lower halves is `whole − 2³²·high`: one shift and two additions per word,
-/// and no carry. Exact for 2³² words per lane.
+/// `whole − 2³²·high` is then the exact sum of the lower halves, so a word costs one
+/// shift and two additions and no carry. Exact for up to 2³² words a lane.
 struct Lanes {
     whole: [u64; LANES],
     high: [u64; LANES],
@@ -42,7 +42,8 @@ impl Lanes {
     }
 }
 
-/// The sum of `bytes`, an odd last byte taken as the first of its word.
+/// Returns the sum of `bytes`; an odd last byte is the first byte of a word that ends in
+/// 0.
 pub fn sum_words(bytes: &[u8]) -> u64 {
     let (steps, tail) = bytes.as_chunks::<STEP>();
     if steps.is_empty() {
@@ -55,7 +56,7 @@ pub fn sum_words(bytes: &[u8]) -> u64 {
     lanes.total() + sum_tail(tail)
 }
 
-/// Copies `src` to `dst`, which is as long, and returns its sum.
+/// Copies `src` to `dst`, which has the same length, and returns the sum.
 pub fn copy_words(dst: &mut [u8], src: &[u8]) -> u64 {
     let (src_steps, src_tail) = src.as_chunks::<STEP>();
     let (dst_steps, dst_tail) = dst.as_chunks_mut::<STEP>();
@@ -71,10 +72,11 @@ pub fn copy_words(dst: &mut [u8], src: &[u8]) -> u64 {
     lanes.total() + sum_tail(src_tail)
 }
 
-/// The sum of the fewer than 64 bytes that do not fill a step.
+/// Returns the sum of the fewer than 64 bytes that do not fill a step.
 ///
-/// Taken by value in halving pieces: a loop would be too short for its set-up, and
-/// a buffer would make the load wait for the stores.
+/// Reads pieces of 32, 16, 8, 4, 2 and 1 bytes by value: a loop over so few words costs
+/// more to set up than it saves, and a copy into a padded buffer makes the loads wait for
+/// the stores.
 #[inline(always)]
 pub fn sum_tail(bytes: &[u8]) -> u64 {
     let (mut sum, mut rest) = (0, bytes);
@@ -113,7 +115,8 @@ fn sum_piece<const N: usize>(piece: &[u8; N]) -> u64 {
         .sum()
 }
 
-/// Adds the halves of `sum`, so that many such sums can be added.
+/// Adds the two 32-bit halves of `sum`, so that many results can be added without
+/// overflow.
 #[inline(always)]
 pub const fn fold_once(sum: u64) -> u64 {
     (sum & 0xffff_ffff) + (sum >> 32)

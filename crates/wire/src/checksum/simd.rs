@@ -15,7 +15,7 @@ const VECTOR: usize = 32;
 /// Vectors taken per step, each with sums of its own.
 const LANES: usize = 4;
 
-/// Shorter slices cost less than the call into vector code.
+/// Shortest slice, in bytes, that the vector code adds faster than the portable code.
 const WORTH_IT: usize = VECTOR * LANES;
 
 /// Sums of whole words and of their upper halves, as in the portable lanes.
@@ -61,7 +61,7 @@ pub fn is_available() -> bool {
     V3::is_available()
 }
 
-/// As [`portable::sum_words`].
+/// Returns the same sum as [`portable::sum_words`].
 pub fn sum_words(bytes: &[u8]) -> u64 {
     if bytes.len() < WORTH_IT {
         return portable::sum_words(bytes);
@@ -72,7 +72,7 @@ pub fn sum_words(bytes: &[u8]) -> u64 {
     }
 }
 
-/// As [`portable::copy_words`].
+/// Copies and returns the same sum as [`portable::copy_words`].
 pub fn copy_words(dst: &mut [u8], src: &[u8]) -> u64 {
     if src.len() < WORTH_IT {
         return portable::copy_words(dst, src);
@@ -123,7 +123,8 @@ impl pulp::NullaryFnOnce for Copy<'_> {
         let (dst_vectors, dst_tail) = self.dst.as_chunks_mut::<VECTOR>();
         let (src_steps, src_vectors) = src_vectors.as_chunks::<LANES>();
         let (dst_steps, dst_vectors) = dst_vectors.as_chunks_mut::<LANES>();
-        // First, because a call between the lanes' steps would spill the lanes.
+        // Copied first: a call between the steps would move the lanes from registers to
+        // memory.
         dst_tail.copy_from_slice(src_tail);
         let mut lanes = Lanes::ZERO;
         for (dst_step, src_step) in dst_steps.iter_mut().zip(src_steps) {

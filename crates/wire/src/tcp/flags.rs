@@ -1,7 +1,7 @@
 //! The nine control bits of TCP. RFC 9293 §3.1, RFC 3168 §6.1, RFC 9768.
 //!
 //! The one rule: a set holds the nine bits and no other, so the reserved bits of a
-//! segment never get past this crate. The meaning of combinations is decided above.
+//! segment never get past this crate. Upper layers judge combinations of bits.
 
 use core::fmt;
 use core::ops::{BitAnd, BitOr, BitOrAssign};
@@ -25,11 +25,11 @@ impl TcpFlags {
     pub const ACK: Self = Self(0x010);
     /// The urgent pointer is significant.
     pub const URG: Self = Self(0x020);
-    /// Congestion experienced, echoed.
+    /// ECN echo: the peer received a congestion mark. RFC 3168.
     pub const ECE: Self = Self(0x040);
-    /// Congestion window reduced.
+    /// Congestion window reduced: the answer to an ECN echo. RFC 3168.
     pub const CWR: Self = Self(0x080);
-    /// Accurate ECN; once the nonce sum.
+    /// Accurate ECN (RFC 9768); formerly the nonce sum (RFC 3540).
     pub const AE: Self = Self(0x100);
     /// All nine.
     pub const ALL: Self = Self(0x1ff);
@@ -72,7 +72,7 @@ impl TcpFlags {
         self.0 == 0
     }
 
-    /// The bits of both; `|` where a constant is needed.
+    /// The bits of both sets. Constants need it, because `|` is not `const`.
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }

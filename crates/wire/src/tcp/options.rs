@@ -1,10 +1,11 @@
 //! TCP options: MSS, window scale, SACK-permitted, SACK, timestamps. RFC 9293 §3.2,
 //! RFC 7323, RFC 2018.
 //!
-//! The one rule: reading is tolerant, writing is strict. Unknown options are
-//! skipped; an impossible length ends the reading and is reported; written options
-//! are aligned and never exceed 40 bytes. Whether an option may appear in a
-//! segment, or its value makes sense, is decided above.
+//! The one rule: parsing never rejects a segment. Unknown options are skipped. An option
+//! whose length does not fit its kind is dropped, a length that runs past the header ends
+//! the parsing, and both are reported. Written options are aligned and never exceed 40
+//! bytes. Upper layers decide whether an option may appear in a segment and whether its
+//! value makes sense.
 
 use core::fmt;
 
@@ -26,19 +27,20 @@ const TIMESTAMPS_LEN: usize = 10;
 const SACK_HEAD_LEN: usize = 2;
 const SACK_BLOCK_LEN: usize = 8;
 
-/// The two clocks of a timestamps option. RFC 7323 §3.
+/// A timestamps option: the sender's clock, and the peer's clock value that it echoes.
+/// RFC 7323 §3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Timestamps {
     /// TSval: the sender's clock.
     pub value: u32,
-    /// TSecr: the clock it echoes; 0 in a first SYN.
+    /// TSecr: the TSval that it echoes; 0 in a first SYN.
     pub echo: u32,
 }
 
-/// A run of bytes held beyond the cumulative acknowledgment. RFC 2018 §3.
+/// A contiguous range received beyond the cumulative acknowledgment. RFC 2018 §3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SackBlock {
-    /// Sequence number of the first byte of the run.
+    /// Sequence number of the first byte of the range.
     pub left: u32,
     /// Sequence number just past its last byte.
     pub right: u32,
@@ -110,15 +112,16 @@ impl fmt::Debug for SackBlocks {
 /// The options of one segment that this crate reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TcpOptions {
-    /// Largest segment the sender accepts, in bytes of payload.
+    /// Largest payload, in bytes, that the host that sent this option accepts in a
+    /// segment.
     pub mss: Option<u16>,
-    /// Left shift of the sender's windows, as sent: may exceed 14.
+    /// Left shift of the windows that this host advertises, as sent: may exceed 14.
     pub window_scale: Option<u8>,
     /// The sender understands SACK.
     pub sack_permitted: bool,
     /// The sender's clock, and the clock it echoes.
     pub timestamps: Option<Timestamps>,
-    /// Runs received out of order.
+    /// Ranges received out of order.
     pub sack: SackBlocks,
 }
 
@@ -137,9 +140,9 @@ impl TcpOptions {
 
     /// Reads the option bytes of a header, as far as they are valid.
     ///
-    /// Of an option that occurs twice the last one is kept. `Err(BadOption)` beside
-    /// the options reports an impossible length: one beyond the header ends the
-    /// reading, one that does not fit its kind drops that option.
+    /// If an option occurs twice, the last one is kept. The second result is
+    /// `Err(BadOption)` after an impossible length: a length beyond the header ends the
+    /// reading, a length that does not fit its kind drops that option.
     pub fn parse(bytes: &[u8]) -> (Self, Result<(), WireError>) {
         let mut options = Self::NONE;
         let mut problem = Ok(());

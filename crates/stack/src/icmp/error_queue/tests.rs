@@ -73,7 +73,7 @@ fn a_flood_is_answered_at_the_rate_and_no_faster() {
         errors.on_no_port(&packet(false, &DATAGRAM), now, &mut counters);
         errors.poll_packet(&mut sender, &mut out, &mut counters);
     }
-    // A burst of 5, then 10 in each of two seconds.
+    // A burst of 5, then one every 100 ms up to 1,900 ms.
     assert_eq!(counters.mib.icmp_out_msgs, 5 + 19);
     assert_eq!(counters.mib.icmp_out_rate_limit_global, 2_000 - 24);
 }

@@ -1,8 +1,8 @@
 //! The identification field, which fragments of one datagram share.
 //!
-//! Rule: between the same two hosts it repeats as late as 16 bits allow
-//! (RFC 6864 §4.1), and it tells no host how much this host sends to others: each
-//! pair of addresses counts in a slot chosen by a secret.
+//! Rule: between the same two hosts the value repeats as late as 16 bits allow (RFC 6864
+//! §4.1), and it does not show a host how much this host sends to others: each pair of
+//! addresses counts in a slot chosen by a secret.
 
 use core::net::Ipv4Addr;
 

@@ -1,7 +1,7 @@
 //! IPv4: addresses, routes, fragmentation and reassembly.
 //!
-//! Rule: only this folder depends on the fields of an IPv4 header; its results
-//! are independent of the version.
+//! Rule: only this folder depends on the fields of an IPv4 header; its results do not
+//! depend on the version.
 
 pub(crate) mod fragment;
 pub(crate) mod identification;

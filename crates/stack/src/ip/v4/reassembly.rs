@@ -4,10 +4,10 @@
 //! before. A fragment that differs from them ends the datagram (RFC 5722 §4); one
 //! that repeats them is ignored.
 //!
-//! Reassembly is bounded in datagrams, in datagrams of one sender, in ranges, in
-//! bytes and in time. The oldest datagram is dropped for a newer one, as a datagram
-//! that lacks a fragment for long will not be completed. The work for a fragment
-//! does not depend on the number of datagrams. Nothing is answered here.
+//! Reassembly is bounded in datagrams, in datagrams of one sender, in ranges, in bytes
+//! and in time. A newer datagram replaces the oldest, because a datagram that has lacked
+//! a fragment for long will not be completed. The work for a fragment does not depend on
+//! the number of datagrams. No ICMP error is sent.
 
 #[cfg(test)]
 mod tests;
@@ -31,7 +31,7 @@ use crate::{
     sources::SourceCounts,
 };
 
-/// The one queue of ages.
+/// Index of the only queue in `ages`.
 const OLDEST: u32 = 0;
 
 /// The header fields that fragments of one datagram share. RFC 791 §3.2.
@@ -47,8 +47,8 @@ struct FragmentKey {
 #[derive(Debug)]
 struct PartialDatagram {
     key: FragmentKey,
-    /// Header of the fragment at offset 0, or until it arrives of the fragment that
-    /// arrived first.
+    /// Header of the fragment at offset 0; until it arrives, of the fragment that arrived
+    /// first.
     header: Ipv4Header,
     /// The payload, from offset 0 on.
     payload: Stream,
@@ -56,8 +56,8 @@ struct PartialDatagram {
     /// Bytes of payload in all, once the last fragment has arrived.
     total: Option<u64>,
     ecn: Ecn,
-    /// A fragment was invalid: the datagram holds no memory, and the entry stays
-    /// so that its other fragments are discarded.
+    /// A fragment was invalid: the datagram holds no memory, and the entry remains so
+    /// that its other fragments are discarded.
     failed: bool,
     expires: Instant,
 }
@@ -65,8 +65,8 @@ struct PartialDatagram {
 /// A reassembled datagram.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reassembled<'a> {
-    /// Header of its first fragment with the length of the whole datagram, or with
-    /// the largest `total_len` if that would not fit.
+    /// Header of its first fragment with the length of the whole datagram, or with the
+    /// largest possible `total_len` if the length does not fit.
     pub(crate) header: Ipv4Header,
     /// Payload, readable until the next fragment is processed.
     pub(crate) payload: &'a [u8],
@@ -148,7 +148,7 @@ impl Reassembler {
         }
     }
 
-    /// Checks the length and offset of a fragment.
+    /// Checks the length and offset of a fragment without regard to other fragments.
     fn check_alone(&self, header: &Ipv4Header, payload: &[u8]) -> Result<(), Discard> {
         if payload.is_empty() || (header.more_fragments && !payload.len().is_multiple_of(8)) {
             return Err(Discard::FragmentMisaligned);
@@ -159,7 +159,7 @@ impl Reassembler {
         Ok(())
     }
 
-    /// Finds the slot of the fragment's datagram, or takes one for it.
+    /// Returns the slot of the fragment's datagram, or takes a slot for it.
     fn place(
         &mut self,
         header: &Ipv4Header,
@@ -212,7 +212,7 @@ impl Reassembler {
         Ok(slot.index)
     }
 
-    /// Adds a fragment to its datagram, or fails the datagram.
+    /// Adds a fragment to its datagram, or marks the datagram as failed.
     fn add(
         &mut self,
         slot: u32,

@@ -6,12 +6,11 @@
 //! W_est      = W_est + α·delivered/cwnd  Reno's window at the same time
 //! ```
 //!
-//! Rule: the window moves towards W_cubic one round trip ahead, and is never
-//! below W_est. C is 0.4 segments/s³, β is 0.7, and 0.85 after a congestion
-//! mark (RFC 8511, ABE). Integers only: bytes, and milliseconds since the start
-//! of the epoch, without the time in which the window did not limit the sender
-//! (§4.2, §5.8). HyStart++ ends slow start, and PRR lowers the window
-//! gradually.
+//! Rule: the window moves towards the value of W_cubic one round trip ahead and is never
+//! below W_est. C is 0.4 segments/s³; β is 0.7, and 0.85 after a congestion mark (RFC
+//! 8511, ABE). All arithmetic is in integers: bytes, and milliseconds since the start of
+//! the epoch, without the time in which the window did not limit the sender (§4.2, §5.8).
+//! HyStart++ ends slow start, and PRR lowers the window gradually.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -44,8 +43,8 @@ struct Curve {
     w_est: u32,
     /// K in milliseconds.
     k_ms: u32,
-    /// Start of congestion avoidance, moved on by the time that does not count;
-    /// `None` until it starts.
+    /// Start of congestion avoidance, moved forward by the time in which the window did
+    /// not limit the sender; `None` until it starts.
     epoch_start: Option<Instant>,
     /// Remainders of the divisions by which the two windows grow.
     cwnd_rest: u64,
@@ -116,8 +115,8 @@ impl Cubic {
         curve.cwnd += grown.min(curve.ssthresh - curve.cwnd);
     }
 
-    /// Moves the start of the epoch on by a time in which the window was not
-    /// tested.
+    /// Moves the start of the epoch forward by the time in which the window did not limit
+    /// the sender.
     fn skip_time(&mut self, now: Instant) {
         if let Some(start) = &mut self.curve.epoch_start {
             *start += now.since(self.last_ack_at);
@@ -131,7 +130,7 @@ impl Cubic {
         let used = event.used(curve.cwnd);
         curve.cwnd_prior = used;
         curve.w_max = if used < curve.w_max {
-            // Fast convergence: a flow whose share shrinks leaves room for the
+            // Fast convergence: a flow whose window shrinks releases bandwidth to the
             // others.
             scale(used, 100 + percent, 200)
         } else {
@@ -293,7 +292,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_idle(&mut self, restart_window: u32) {
-        // Slow start towards a window that the path carried before. RFC 7661
+        // Slow start towards a window that the path carried before the pause. RFC 7661
         // §4.4.
         let curve = &mut self.curve;
         curve.ssthresh = curve.ssthresh.max(scale(curve.cwnd, 3, 4));

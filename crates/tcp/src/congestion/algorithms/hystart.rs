@@ -1,16 +1,16 @@
 //! HyStart++: ends slow start before a queue overflows. RFC 9406.
 //!
-//! Rule: the round-trip times of a round are compared with those of the round
-//! before. When eight samples are longer, conservative slow start (CSS) begins:
-//! the window grows a quarter as fast. If the round-trip time falls again slow
-//! start resumes; otherwise it ends after five rounds. Used in the first slow
-//! start of a connection only. This file holds no window.
+//! Rule: HyStart++ compares the round-trip times of a round with those of the round
+//! before. When the shortest of eight samples has grown, conservative slow start (CSS)
+//! begins: the window grows a quarter as fast. If the round-trip time falls again, slow
+//! start resumes; otherwise it ends after five rounds. It applies only to the first slow
+//! start of a connection. The window itself is not kept here.
 
 /// MIN_RTT_THRESH and MAX_RTT_THRESH: smallest and largest significant growth
 /// of the round-trip time, in microseconds.
 const RTT_THRESH_US: (u32, u32) = (4_000, 16_000);
-/// MIN_RTT_DIVISOR: between these bounds, the part of the round-trip time that
-/// is significant growth.
+/// MIN_RTT_DIVISOR: between these bounds, growth is significant from this part of the
+/// round-trip time, as a divisor.
 const MIN_RTT_DIVISOR: u32 = 8;
 /// N_RTT_SAMPLE: samples in a round before it is checked.
 const N_RTT_SAMPLE: u8 = 8;

@@ -1,6 +1,6 @@
-//! NewReno: slow start, congestion avoidance, half the window on loss (RFC
-//! 5681), 0.8 of it on a congestion mark (RFC 8511, ABE), because a queue that
-//! marks is short.
+//! NewReno: slow start and congestion avoidance (RFC 5681). The window is halved on loss
+//! and reduced to 0.8 on a congestion mark (RFC 8511, ABE), because a queue that marks is
+//! short.
 //!
 //! Rule: the window grows by the bytes delivered in slow start and by one
 //! segment a round trip afterwards. Bytes delivered are counted, also by SACK,
@@ -131,7 +131,7 @@ impl CongestionControl for NewReno {
     }
 
     fn on_idle(&mut self, restart_window: u32) {
-        // Slow start towards a window that the path carried before. RFC 7661
+        // Slow start towards a window that the path carried before the pause. RFC 7661
         // §4.4.
         self.ssthresh = self.ssthresh.max(percent_of(self.cwnd, 75));
         self.cwnd = self.cwnd.min(restart_window);

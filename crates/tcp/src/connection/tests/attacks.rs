@@ -133,7 +133,7 @@ fn a_packet_too_big_message_is_deferred_while_larger_segments_are_acknowledged()
         assert_eq!(pair.at(CLIENT, |c, env| c.info(env)).mss, 1_448);
     }
     assert_eq!(pair.ends[CLIENT].counters.retrans_segs, 0);
-    // Once nothing arrives any more the message may be true.
+    // Once no more ACKs arrive, the message may be true.
     pair.run_for(Duration::from_secs(1));
     pair.read(SERVER);
     pair.lose = Box::new(|in_transit| in_transit.payload.len() > 1_000);

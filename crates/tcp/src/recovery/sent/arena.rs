@@ -1,9 +1,8 @@
 //! The nodes of all scoreboards of a host, linked by index.
 //!
-//! Rule: a node is on the free list or in one scoreboard, never both. Each
-//! visit of a node is counted, so that the work of all boards is a number that
-//! is the same on every machine. The meaning of the links is known to the
-//! scoreboard, its lists and its tree.
+//! Rule: a node is on the free list or in one scoreboard, never both. Each visit of a
+//! node is counted, as a measure of work that is the same on every machine. Only the
+//! scoreboard, its lists and its tree interpret the links.
 
 use alloc::{boxed::Box, vec};
 use core::cell::Cell;
@@ -84,8 +83,8 @@ impl SentArena {
         self.nodes.len() as u32
     }
 
-    /// Allocates a node for the second part of a range of a connection that has
-    /// split off `cut` parts already.
+    /// Allocates a node for the second part of a range that is split. `cut` is the number
+    /// of parts that this connection has split off already.
     pub(super) fn allocate_cut(&mut self, node: Sent, cut: u32) -> Option<u32> {
         if cut >= self.each {
             self.refused += 1;
@@ -118,12 +117,12 @@ impl SentArena {
         &self.nodes[index as usize]
     }
 
-    /// Returns a node that was counted already.
+    /// Returns a node without counting the visit, which was counted before.
     pub(super) fn visited(&self, index: u32) -> &Sent {
         &self.nodes[index as usize]
     }
 
-    /// Returns a node to be changed, without counting it.
+    /// Returns a node for a change, without counting the visit.
     pub(super) fn get_mut(&mut self, index: u32) -> &mut Sent {
         &mut self.nodes[index as usize]
     }

@@ -81,16 +81,16 @@ impl Sent {
         self.retransmissions > 0 && matches!(self.status, SentStatus::InFlight)
     }
 
-    /// Returns true if this range left before one that left at `at` and ends at
-    /// `end`; at the same time the one that ends earlier comes first. RFC 8985
-    /// §6.2.
+    /// Returns true if this range left before a range that left at `at` and ends at
+    /// `end`. Of two that left at the same time, the one that ends earlier counts as the
+    /// first. RFC 8985 §6.2.
     pub fn left_before(&self, at: Instant, end: SeqNum) -> bool {
         self.sent_at < at || (self.sent_at == at && self.end.before(end))
     }
 
-    /// Returns true if this range left after one that left at `at` and ends at
-    /// `end`; at the same time the one that ends later comes last. RFC 8985
-    /// §6.2.
+    /// Returns true if this range left after a range that left at `at` and ends at `end`.
+    /// Of two that left at the same time, the one that ends later counts as the last. RFC
+    /// 8985 §6.2.
     pub fn left_after(&self, at: Instant, end: SeqNum) -> bool {
         self.sent_at > at || (self.sent_at == at && self.end.after(end))
     }

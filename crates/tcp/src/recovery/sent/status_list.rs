@@ -1,10 +1,9 @@
 //! The ranges of one board that have the same status, as a list: ranges in
 //! flight by send time, lost ranges by sequence number.
 //!
-//! Rule: a search for ranges that are lost, or may be, visits only these and
-//! stops at the first that is not, so that a peer cannot make a whole board be
-//! searched. RFC 8985 §6.2 asks for the list by time. The sums are kept by the
-//! scoreboard.
+//! Rule: a search for ranges that are or may be lost visits only one list and stops at
+//! the first range that is not, so that a peer cannot cause a search of the whole
+//! scoreboard. RFC 8985 §6.2 asks for the list by time. The scoreboard keeps the sums.
 
 use super::{
     arena::SentArena,
@@ -31,9 +30,9 @@ impl StatusList {
 
     /// Inserts `index` at its place.
     ///
-    /// A range that leaves now, and ranges that are lost in the order in which
-    /// they left, belong at an end. Otherwise the walk begins at the range
-    /// inserted last.
+    /// A range that leaves now belongs at the end, and so do ranges that are found lost
+    /// in the order in which they left. Otherwise the walk begins at the range inserted
+    /// last.
     pub fn insert(&mut self, index: u32, arena: &mut SentArena) {
         let node = *arena.visited(index);
         let after = self.place_of(&node, arena);

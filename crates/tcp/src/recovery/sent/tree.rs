@@ -1,17 +1,16 @@
 //! Search of a range by sequence number: a splay tree over the ranges of one
 //! board. Sleator and Tarjan, "Self-adjusting binary search trees", 1985.
 //!
-//! Rule: the tree has the ranges of the list in the same order, and the range
-//! searched last is the root. So a SACK block next to the last one costs a step
-//! or two, and blocks in the worst order cost a logarithm of the number of
-//! ranges, amortised: a peer chooses the order. Only the starts of ranges are
-//! known here.
+//! Rule: the tree has the ranges of the scoreboard in the same order, and the range
+//! searched last is the root. A SACK block next to the last one costs a step or two.
+//! Blocks in the worst order, which a peer may choose, cost the logarithm of the number
+//! of ranges, amortised. Only the starts of ranges are used here.
 
 use super::{arena::SentArena, range::NONE};
 use crate::SeqNum;
 
-/// The ranges below, or above, all that the search still has to visit: the root
-/// of their tree, and the node under which the next one is linked.
+/// One of the two trees that a search leaves behind: all ranges below, or above, those
+/// still to be visited. It has a root, and the node under which the next range is linked.
 #[derive(Clone, Copy)]
 struct Side {
     top: u32,
@@ -121,7 +120,7 @@ impl SentArena {
         if left == NONE {
             return right;
         }
-        // All of it starts before `node`, so that its highest range becomes the
+        // All ranges of `left` start before `node`, so the highest of them becomes the
         // root.
         let left = self.splay(left, start);
         self.get_mut(left).right = right;

@@ -2,17 +2,17 @@
 //! §5.5.11.
 //!
 //! Rule: loss while probing sets a lasting bound on the bytes in flight
-//! (`inflight_longterm`). Loss at other times bounds rate and bytes in flight
-//! until the next probe (`…_shortterm`), at the values delivered during the
-//! round trip and at no less than 70 % of the previous bound. Loss up to a
-//! threshold, a share of the bytes in flight, changes nothing.
+//! (`inflight_longterm`). Loss at other times bounds rate and bytes in flight until the
+//! next probe (`…_shortterm`): to the values delivered during the round trip, but not
+//! below 70 % of the previous bound. Loss below a threshold, a share of the bytes in
+//! flight, changes nothing.
 //!
-//! The draft has that threshold for probing only, and otherwise responds to
-//! every round trip with a loss, so that random loss lowers the bounds in each
-//! of the sixty round trips between two probes. On 100 Mbit/s and 40 ms that
-//! left 89 % of the path at 0.1 % of loss and 81 % at 1 %, against 97 and 91 %
-//! with one threshold for both, which also gives the knob one meaning, 100
-//! being off. Beside CUBIC or NewReno BBR takes the same share of a queue
+//! The draft applies this threshold only while probing. At other times it responds to
+//! every round trip with a loss, so random loss lowers the bounds in each of the sixty
+//! round trips between two probes. On 100 Mbit/s and 40 ms that used 89 % of the path at
+//! 0.1 % loss and 81 % at 1 %; one threshold for both uses 97 % and 91 %. It also gives
+//! the knob one meaning: 100 is off. Beside CUBIC or NewReno, BBR takes the same share of
+//! a queue with either rule.
 //! either way.
 
 use super::{
@@ -93,8 +93,7 @@ impl Bbr {
         }
     }
 
-    /// Responds to a congestion mark as to too much loss of the bytes in
-    /// flight.
+    /// Responds to a congestion mark in the same way as to too much loss.
     pub(super) fn handle_mark(&mut self, event: &CongestionEvent) {
         self.note_loss(event.total_delivered);
         self.bounds.is_loss_high = true;
@@ -112,8 +111,8 @@ impl Bbr {
         self.undo.is_saved = self.in_recovery;
     }
 
-    /// SaveStateUponLoss. §5.5.11.1. Once for a recovery: a second time would
-    /// save values that the first loss has lowered.
+    /// SaveStateUponLoss. §5.5.11.1. Called once a recovery: a second call would save
+    /// values that the first loss has lowered.
     pub(super) fn save_state_upon_loss(&mut self) {
         self.save_cwnd();
         if self.undo.is_saved {

@@ -13,15 +13,14 @@
 //!   except that to a retransmission timeout.
 //! - Loss below that threshold does not lower the short-term bounds either (see
 //!   `bounds`).
-//! - An application-limited round trip still shows a full pipe if enough was in
-//!   flight (see `startup`). Otherwise a send buffer of two bandwidth-delay
-//!   products and some loss keep Startup going.
-//! - A connection without SACK is not treated specially: its duplicate ACKs say
-//!   little, and the full pipe is found without them.
-//! - The state for an undo is saved once in a recovery, not in each of its
-//!   round trips.
-//! - A congestion mark counts as a round trip with too much loss; the draft
-//!   says only that it is congestion.
+//! - An application-limited round trip can still show a full pipe if enough was in flight
+//!   (see `startup`). Otherwise a send buffer of two bandwidth-delay products and some
+//!   loss would keep Startup going.
+//! - A connection without SACK is not treated specially: the full pipe is found without
+//!   the little that duplicate ACKs say.
+//! - The state for an undo is saved once in a recovery, not in each of its round trips.
+//! - A congestion mark counts as a round trip with too much loss; the draft says only
+//!   that a mark shows congestion.
 //! - Random choices come from a generator with the connection's seed.
 
 mod bounds;
@@ -52,7 +51,7 @@ const MIN_PIPE_SEGMENTS: u32 = 4;
 /// BBR.PacingMarginPercent: margin of the pacing rate below the bandwidth.
 /// §5.6.2.
 const PACING_MARGIN: u64 = 1;
-/// Quanta that may wait in either host. §5.5.8.1.
+/// Quanta that may wait in the offload engines of both hosts. §5.5.8.1.
 const OFFLOAD_QUANTA: u32 = 3;
 
 impl Bbr {
@@ -215,8 +214,8 @@ impl CongestionControl for Bbr {
         self.cwnd
     }
 
-    /// Returns a substitute, because BBR has no slow-start threshold: unset in
-    /// Startup, the window afterwards.
+    /// Returns a substitute, because BBR has no slow-start threshold: `u32::MAX` in
+    /// Startup, the congestion window afterwards.
     fn ssthresh(&self) -> u32 {
         if self.full_pipe.reached {
             self.cwnd
@@ -306,8 +305,8 @@ impl CongestionControl for Bbr {
         self.handle_spurious_loss();
     }
 
-    /// Does nothing: the model does not age while nothing is sent, and pacing
-    /// spreads the window at the restart. §5.4.2.
+    /// Does nothing: the model keeps its values while nothing is sent, and pacing spreads
+    /// the window at the restart. §5.4.2.
     fn on_idle(&mut self, _restart_window: u32) {}
 }
 

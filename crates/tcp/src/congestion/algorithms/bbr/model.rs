@@ -1,9 +1,9 @@
 //! BBR's model of the path: bandwidth, round-trip time, ACK aggregation.
 //! draft-ietf-ccwg-bbr-06 §5.5.1 to §5.5.9.
 //!
-//! Rule: filters only. The bandwidth is the highest of two probing cycles, the
-//! round-trip time the shortest of ten seconds, the aggregation the largest of
-//! ten round trips. Nothing is decided here.
+//! Rule: filters only. The bandwidth is the maximum over two probing cycles, the
+//! round-trip time the minimum over ten seconds, the aggregation the maximum over ten
+//! round trips. Nothing is decided here.
 
 use fullpipe_pool::Instant;
 
@@ -25,12 +25,12 @@ pub struct Model {
     pub bw: u64,
     /// BBR.min_rtt in microseconds; `INFINITE` before the first sample.
     pub min_rtt_us: u32,
-    /// Time of that measurement.
+    /// Time of the measurement of `min_rtt_us`.
     pub min_rtt_stamp: Instant,
     /// Round trips over the connection's lifetime.
     pub round_count: u32,
-    /// Number of bytes delivered at which a range must have left to end the
-    /// round trip.
+    /// The round trip ends with the ACK of a range that left after this many bytes were
+    /// delivered.
     next_round_delivered: u64,
     /// The present ACK began a round trip.
     pub round_start: bool,

@@ -1,10 +1,10 @@
 //! ProbeBW: the cycle of sending more than, less than and at the path's rate.
 //! draft-ietf-ccwg-bbr-06 §5.3.3.
 //!
-//! Rule: DOWN makes headroom, CRUISE keeps it, REFILL fills it, UP probes for
-//! more. The time between probes is random, within 2 to 3 seconds and 63 round
-//! trips, so that Reno flows have time to grow and BBR flows do not
-//! synchronise. A probe that lost too much is followed by a cautious one.
+//! Rule: DOWN makes headroom, CRUISE keeps it, REFILL fills it, UP probes for more. The
+//! time between probes is random between 2 and 3 seconds, and at most 63 round trips, so
+//! that Reno flows have time to grow and BBR flows do not synchronise. After a probe that
+//! lost too much, the next probe is cautious.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use crate::congestion::control::AckSample;
 
 /// Most round trips between two probes, for coexistence with Reno. §5.3.3.8.
 const RENO_ROUNDS: u32 = 63;
-/// BBR.Headroom in percent of the most bytes in flight that were safe.
+/// BBR.Headroom in percent of `inflight_longterm`.
 const HEADROOM: u32 = 15;
 /// Most doublings of the slope at which UP raises `inflight_longterm`.
 const PROBE_UP_ROUNDS: u32 = 30;
@@ -115,7 +115,8 @@ impl Bbr {
             return true;
         }
         if sample.cwnd_limited && self.cwnd >= longterm {
-            // The bound limits the bandwidth, not the path.
+            // `inflight_longterm` limits the delivery rate, so the rate says nothing of
+            // the path.
             self.full_pipe.reset(sample.rate.rate());
             return false;
         }
@@ -157,7 +158,7 @@ impl Bbr {
         }
     }
 
-    /// AdaptLongTermModel. Returns whether it decided a transition. §5.3.3.9.
+    /// AdaptLongTermModel. Returns whether it changed the state. §5.3.3.9.
     fn adapt_long_term_model(&mut self, sample: &AckSample) -> bool {
         if self.ack_phase == AckPhase::ProbeStarting && self.model.round_start {
             self.ack_phase = AckPhase::ProbeFeedback;

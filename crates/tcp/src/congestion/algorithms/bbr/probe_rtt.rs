@@ -1,9 +1,9 @@
 //! ProbeRTT: little in flight for 200 ms, to measure the round trip without a
 //! queue. draft-ietf-ccwg-bbr-06 §5.3.4.
 //!
-//! Rule: it starts when five seconds have brought no shorter round trip, unless
-//! the connection has just been idle, which has the same effect. The estimate
-//! lasts ten seconds, so that it spans two such phases.
+//! Rule: ProbeRTT starts when five seconds have brought no shorter round trip, unless the
+//! connection has just been idle, which also empties the queue. The estimate lasts ten
+//! seconds, so that it spans two ProbeRTT phases.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -21,7 +21,8 @@ const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
 const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
 
 impl Bbr {
-    /// Returns true if the sample measures the application or ProbeRTT.
+    /// Returns true if the application, or the small window of ProbeRTT, limited the
+    /// sample.
     pub(super) fn is_app_limited(&self, sample: &AckSample) -> bool {
         sample.rate.app_limited || sample.rate.prior_delivered < self.probe_rtt.starved_until
     }

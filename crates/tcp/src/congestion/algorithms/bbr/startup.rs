@@ -1,15 +1,14 @@
 //! Startup, Drain, and detection of a full pipe. draft-ietf-ccwg-bbr-06 §5.3.1
 //! and §5.3.2.
 //!
-//! Rule: the pipe is full when three round trips of sending more have raised
-//! the rate by less than a quarter, or when a whole round trip of recovery lost
-//! more than the threshold. The same detector ends ProbeBW_UP.
+//! Rule: the pipe is full when the rate has grown by less than a quarter in three round
+//! trips, or when a whole round trip of recovery lost more than the threshold. The same
+//! detector ends ProbeBW_UP.
 
 use super::state::{Bbr, BbrState};
 use crate::congestion::control::AckSample;
 
-/// Growth of the rate, in percent of the last baseline, that shows that there
-/// is room.
+/// Rate, in percent of the last baseline, that shows that the pipe is not full.
 const FULL_BW_GROWTH: u64 = 125;
 /// Round trips without that growth that show a full pipe.
 const FULL_BW_ROUNDS: u8 = 3;
@@ -39,9 +38,9 @@ impl Bbr {
         self.full_pipe.reached |= self.full_pipe.now;
     }
 
-    /// Returns true if the sample is application-limited and cannot show
-    /// whether the pipe is full. If as much was in flight as a quarter more
-    /// bandwidth needs, the sample can show it.
+    /// Returns true if the sample is application-limited and cannot show a full pipe. It
+    /// can show one if the bytes in flight would have sufficed for a quarter more
+    /// bandwidth.
     fn is_starved(&self, sample: &AckSample) -> bool {
         let needed = self.full_pipe.bw.saturating_mul(FULL_BW_GROWTH) / 100;
         let filled = self
@@ -66,8 +65,8 @@ impl Bbr {
         } else {
             return;
         };
-        // The round trip is counted from the first loss, so recovery has lasted
-        // one.
+        // `loss_round_start` counts round trips from the first loss, so recovery has
+        // lasted one.
         let is_high = loss_events >= STARTUP_FULL_LOSS_COUNT
             && self
                 .bounds

@@ -1,8 +1,7 @@
 //! The state of BBR and of its parts.
 //!
-//! Rule: each part changes only itself here. The files beside this one have the
-//! draft's functions, which change several parts; `model` is the part with the
-//! filters.
+//! Rule: a method in this file changes only its own part. The files beside this one have
+//! the draft's functions, which change several parts; `model` has the filters.
 
 use fullpipe_pool::{Instant, Rng};
 
@@ -11,10 +10,10 @@ use crate::congestion::{control::AckSample, delivery_rate::LostRange};
 
 /// BBR.Beta in percent: smallest factor of a reduction. §5.5.10.2.
 pub(super) const BETA: u64 = 70;
-/// Threshold that switches the response to loss off.
+/// Value of the loss threshold that switches off the response to loss.
 pub(super) const OFF: u32 = 100;
 
-/// Time between two probes, and the most that is added at random.
+/// Shortest time between two probes, and the most that is added to it at random.
 pub(super) const PROBE_WAIT_US: (u64, u64) = (2_000_000, 1_000_000);
 
 /// BBR.state. §5.1.1.
@@ -76,7 +75,7 @@ pub struct Bbr {
     pub(super) in_recovery: bool,
     pub(super) idle_restart: bool,
     pub(super) cwnd: u32,
-    /// The last window that neither loss nor ProbeRTT had reduced.
+    /// The last window before loss or ProbeRTT reduced it.
     pub(super) prior_cwnd: u32,
     pub(super) initial_cwnd: u32,
     pub(super) mss: u32,
@@ -94,7 +93,7 @@ pub struct Bbr {
 pub struct Bounds {
     /// BBR.LossThresh in percent.
     pub(super) loss_threshold: u32,
-    /// Most bytes in flight that were safe.
+    /// Most bytes in flight that did not cause too much loss.
     pub inflight_longterm: u32,
     pub inflight_shortterm: u32,
     pub bw_shortterm: u64,
@@ -102,8 +101,8 @@ pub struct Bounds {
     /// bytes delivered in it.
     pub(super) bw_latest: u64,
     pub inflight_latest: u32,
-    /// Number of bytes delivered at which a range must have left to end the
-    /// round trip over which loss is counted.
+    /// The round trip over which loss is counted ends with the ACK of a range that left
+    /// after this many bytes were delivered.
     pub(super) loss_round_delivered: u64,
     pub loss_round_start: bool,
     pub(super) is_loss_in_round: bool,
@@ -130,7 +129,7 @@ impl Bounds {
         }
     }
 
-    /// Returns true if loss bounds neither the bytes in flight nor the rate.
+    /// Returns true if losses bound neither the bytes in flight nor the rate.
     pub fn are_loose(&self) -> bool {
         self.inflight_longterm == INFINITE
             && self.inflight_shortterm == INFINITE
@@ -195,14 +194,15 @@ impl Bounds {
 pub struct SavedBounds {
     /// The fields below are set.
     pub is_saved: bool,
-    /// The state that loss ended.
+    /// The state that the loss ended.
     pub state: Option<BbrState>,
     pub(super) bw_shortterm: u64,
     pub(super) inflight_shortterm: u32,
     pub(super) inflight_longterm: u32,
 }
 
-/// BBR.ack_phase: the phase in which the ranges left that are acknowledged now.
+/// BBR.ack_phase: the phase of the cycle in which the ranges left that are now
+/// acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckPhase {
     /// No probe.
@@ -231,9 +231,9 @@ pub struct Cycle {
     pub(super) probe_up_rounds: u32,
     /// Bytes acknowledged in UP that have not raised `inflight_longterm` yet.
     pub(super) probe_up_acked: u32,
-    /// Bytes acknowledged that raise it by a segment.
+    /// Bytes acknowledged for which `inflight_longterm` grows by a segment.
     pub(super) probe_up_acked_per_inc: u32,
-    /// Losses still count as losses of the probe.
+    /// Losses still count against the last probe.
     pub is_probe_sample: bool,
     /// The last UP lost too much.
     pub prev_probe_too_high: bool,
@@ -279,13 +279,13 @@ pub struct ProbeRtt {
     /// Shortest round trip of the last interval, in microseconds.
     pub(super) min_delay_us: u32,
     pub(super) min_stamp: Instant,
-    /// The interval ended without a shorter one.
+    /// The interval ended without a shorter round trip.
     pub(super) expired: bool,
     /// End of the phase; `None` until little enough is in flight.
     pub(super) done_stamp: Option<Instant>,
     pub(super) round_done: bool,
-    /// Ranges that left before this many bytes were delivered measure ProbeRTT
-    /// and not the path.
+    /// Samples of ranges that left before this many bytes were delivered measure
+    /// ProbeRTT, not the path.
     pub(super) starved_until: u64,
 }
 
