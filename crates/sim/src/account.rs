@@ -1,9 +1,9 @@
-//! The time and bytes of datagrams by limit, at either end, and overflows of
+//! The time and bytes of a datagram flow by limit, at either end, and overflows of
 //! queues.
 //!
-//! Rule: each end's clock is always in exactly one state, which is read from the
-//! world and never inferred. So its times add up to the duration of the datagrams,
-//! and its bytes to those sent and read. The states are read in `world/account.rs`.
+//! Rule: each end is in exactly one state at a time, and the state is read from the
+//! world, never inferred. The times therefore add up to the duration of the flow, and the
+//! bytes to those sent and read. `world/account.rs` reads the states.
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,7 @@ use fullpipe_tcp::limit::{Clock, Reason};
 pub enum DatagramSendLimit {
     /// Every due datagram has been handed to the device.
     Application,
-    /// The processor works while a datagram waits.
+    /// The processor is working while a datagram waits.
     Processor,
     /// The device's queue is full because the link is busy, or the neighbour's
     /// address is being resolved.
@@ -28,9 +28,9 @@ pub enum DatagramSendLimit {
 /// The limit of a receiver of datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DatagramReceiveLimit {
-    /// Nothing waits, and there is room.
+    /// No datagram waits, and the queues have room.
     None,
-    /// The processor works.
+    /// The processor is working while a datagram waits.
     Processor,
     /// The receive queue is full.
     ReceiveQueue,
@@ -126,7 +126,7 @@ impl DatagramAccount {
         self.at = now;
     }
 
-    /// Moves the end of the account to `now`; the limits have not changed.
+    /// Extends the account to `now`; the limits have not changed.
     pub(crate) fn pass_to(&mut self, now: Instant) {
         self.at = now;
     }
@@ -159,7 +159,8 @@ impl DatagramAccount {
 pub struct Overflow {
     /// Time of the first drop.
     pub from: Instant,
-    /// Time at which there was room again after the last drop; `None`: not yet.
+    /// Time at which there was room again after the last drop; `None` if there is none
+    /// yet.
     pub until: Option<Instant>,
     /// Number of drops.
     pub lost: u64,
@@ -172,16 +173,16 @@ pub(crate) struct QueueLevel {
     pub waiting: u64,
     /// Capacity.
     pub most: u64,
-    /// Drops for want of room since the world began.
+    /// Entries dropped because there was no room, since the world began.
     pub lost: u64,
     /// Processor time for each entry.
     pub cost: Duration,
 }
 
-/// The queue length that would have been needed to drop nothing.
+/// The length that a queue would need to drop nothing.
 ///
-/// A dropped entry counts as waiting until the processor has been idle for as long
-/// as it would have worked on it.
+/// A dropped entry counts as waiting until the processor has been idle for as long as it
+/// would have worked on the entry.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct QueueDemand {
     /// Dropped entries that would still be waiting.
@@ -194,9 +195,9 @@ pub(crate) struct QueueDemand {
 }
 
 impl QueueDemand {
-    /// Updates the demand after `idle` processor time, with the state found at
-    /// `now`. Returns an overflow that has ended: there is room, and the dropped
-    /// entries would have been processed.
+    /// Updates the demand after `idle` processor time, with the state found at `now`.
+    /// Returns an overflow that has ended: there is room, and the processor would have
+    /// processed the dropped entries.
     pub fn look(&mut self, now: Instant, idle: Duration, found: QueueLevel) -> Option<Overflow> {
         self.work_off(idle, found.cost);
         let fresh = found.lost - self.lost;
@@ -240,7 +241,7 @@ impl QueueDemand {
         };
     }
 
-    /// The longest queue that would have been needed.
+    /// The longest queue that was needed so far.
     pub const fn most(&self) -> u64 {
         self.most
     }

@@ -1,8 +1,7 @@
 //! The payload that arrives at one end of a flow: gaps and duplicates.
 //!
-//! Rule: counted from the frames that reach the host's device, before its stack
-//! sees them. Checksums are not checked, so a corrupted frame counts like any
-//! other.
+//! Rule: frames are counted as they reach the host's device, before its stack sees them.
+//! Checksums are not checked, so a corrupted frame counts like any other.
 
 use std::collections::BTreeMap;
 
@@ -59,8 +58,8 @@ impl Arrivals {
     fn add(&mut self, begin: u64, end: u64) {
         let mut again = self.in_order.min(end).saturating_sub(begin);
         let (mut low, mut high) = (begin.max(self.in_order), end.max(self.in_order));
-        // The last range that begins at or before the end may touch, and so may
-        // those before it.
+        // The last range that begins at or before the end may touch the new one, and so
+        // may ranges before it.
         while let Some((&piece, &piece_end)) = self.pieces.range(..=high).next_back() {
             if piece_end < low {
                 break;

@@ -1,9 +1,8 @@
-//! A host's processor: the cost of work, and the work it does.
+//! A host's processor: the cost of its work, and the time at which it is free.
 //!
 //! Rule: a processor does one thing at a time and finishes it. Frames that arrive
-//! meanwhile wait in the receive ring, which drops them when full. A processor
-//! whose work costs nothing behaves like none. The work itself is in
-//! `world/processor.rs`.
+//! meanwhile wait in the receive ring, which drops them when it is full. A processor
+//! whose work costs nothing has no effect. The work itself is in `world/processor.rs`.
 
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -43,7 +42,7 @@ impl FrameCost {
 pub struct CpuModel {
     /// A frame taken from the receive ring: driver and stack.
     pub receive: FrameCost,
-    /// A frame made and put into the transmit ring.
+    /// A frame that is made and put into the transmit ring.
     pub send: FrameCost,
     /// Each run of an application: the context switch and its calls.
     #[serde(with = "crate::text_forms::duration")]
@@ -76,9 +75,9 @@ impl CpuModel {
 /// An application that waits for the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AppTask {
-    /// Its timer has expired.
+    /// The timer of this end's application has expired.
     End(EndId),
-    /// It has datagrams to send or to read.
+    /// This side of a flow has datagrams to send or to read.
     Datagrams(DatagramFlowId, Side),
 }
 
@@ -89,10 +88,10 @@ pub(crate) struct Cpu {
     busy_until: Instant,
     /// Processor time of all work that was started.
     spent: Duration,
-    /// Begin and end of each piece of work since they were last taken, where they are wanted.
+    /// Start and end of each piece of work since they were last taken; `None` if they are
+    /// not recorded.
     work: Option<Vec<(Instant, Instant)>>,
-    /// Applications that wait for the processor, besides those with events from the
-    /// stack.
+    /// Applications that wait for the processor, except those with events from the stack.
     waiting: VecDeque<AppTask>,
 }
 
@@ -118,7 +117,7 @@ impl Cpu {
         self.work.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Adds `task` behind those that wait, unless it waits already.
+    /// Adds `task` at the end of the waiting tasks, unless it waits already.
     pub fn wait(&mut self, task: AppTask) {
         if !self.waiting.contains(&task) {
             self.waiting.push_back(task);
@@ -135,7 +134,7 @@ impl Cpu {
         self.model.applications_first
     }
 
-    /// Returns true if it works at `now`.
+    /// Returns true if it is working at `now`.
     pub fn is_busy(&self, now: Instant) -> bool {
         self.busy_until > now
     }

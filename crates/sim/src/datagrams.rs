@@ -1,7 +1,7 @@
 //! Datagrams from one host to another: their plan, and their counts.
 //!
 //! Rule: each datagram has a number and its own bytes, and each one that is read is
-//! verified. A datagram that is not read was lost; none is retransmitted.
+//! verified. A datagram that is never read was lost; none is retransmitted.
 //! `world/datagrams.rs` schedules sending and reading.
 
 use fullpipe::{Stack, UdpId};
@@ -29,8 +29,8 @@ pub enum Pace {
     Rate {
         /// Bits of datagrams per second.
         bps: u64,
-        /// Interval at which the sender wakes; it then sends at once every datagram
-        /// that has become due. Zero: each datagram is sent at its own time.
+        /// Interval at which the sender wakes; it then sends every datagram that has
+        /// become due. Zero: each datagram is sent at its own time.
         tick: Duration,
     },
 }
@@ -42,7 +42,7 @@ pub struct DatagramPlan {
     pub size: u32,
     /// Rate.
     pub pace: Pace,
-    /// Total amount; the last datagram is whole.
+    /// Total amount; the last datagram is not shortened.
     pub amount: Amount,
 }
 
@@ -80,9 +80,9 @@ pub(crate) struct DatagramFlow {
     pub started: Instant,
     pub wakeup: Wakeup,
     pub facts: DatagramFacts,
-    /// The account until now, or until the end of the plan's time.
+    /// The account until now, or until the end of the plan's time if that is earlier.
     pub account: DatagramAccount,
-    /// The account at the last datagram read, if the plan gives an amount.
+    /// The account at the time of the last datagram read, if the plan gives an amount.
     pub at_last_read: Option<DatagramAccount>,
     pub demand: QueueDemand,
     /// One bit for each datagram that was read.
@@ -92,14 +92,14 @@ pub(crate) struct DatagramFlow {
     buffer: Vec<u8>,
 }
 
-/// The next step of an end.
+/// The next step of one end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DatagramStep {
     /// Another datagram can follow at once.
     More,
     /// The next is due at this time.
     At(Instant),
-    /// The stack reports when there is a datagram to read or room for one.
+    /// None, until the stack reports a datagram to read or room to send one.
     Blocked,
     /// Everything has been sent.
     Done,
@@ -158,8 +158,8 @@ impl DatagramFlow {
         }
     }
 
-    /// The account until `now`, the end of the plan's time, or the last datagram
-    /// read of a planned amount.
+    /// The account until `now`, or until the end of the flow if that is earlier: the end
+    /// of the plan's time, or the last datagram read of a planned amount.
     pub fn account_at(&self, now: Instant) -> DatagramAccount {
         if let Some(account) = &self.at_last_read {
             return account.clone();
@@ -169,7 +169,7 @@ impl DatagramFlow {
         account
     }
 
-    /// End of the plan's time; a planned amount has none.
+    /// End of the plan's time; the largest instant if the plan gives an amount.
     fn end(&self) -> Instant {
         match self.plan.amount {
             Amount::Bytes(_) => Instant::from_nanos(u64::MAX),
@@ -196,7 +196,7 @@ impl DatagramFlow {
         }
     }
 
-    /// The next step when no datagram is due; `None` when one is.
+    /// The next step if no datagram is due; `None` if one is.
     fn not_due(&self, now: Instant) -> Option<DatagramStep> {
         let (sent, size) = (self.facts.sent, u64::from(self.plan.size));
         let is_over = match self.plan.amount {
@@ -221,7 +221,7 @@ impl DatagramFlow {
         (due > now).then_some(DatagramStep::At(due))
     }
 
-    /// Reads one datagram, if one is there.
+    /// Reads one datagram, if one has arrived.
     pub fn read_one(&mut self, stack: &mut Stack, now: Instant) -> Result<DatagramStep, Violation> {
         let mut buffer = std::mem::take(&mut self.buffer);
         let read = stack.udp_receive(self.sockets[1], &mut buffer);

@@ -1,10 +1,10 @@
 //! A host's network device in the simulator.
 //!
-//! Rule: the device queues frames and decides nothing. Sent frames wait here until
-//! the link takes them; when the queue is full, the stack gets no buffer for more,
-//! as with a full transmit ring. A plain device passes frames unchanged. One with
-//! segmentation (`segmenter.rs`) or merging (`merge.rs`) puts only frames on the
-//! wire that a plain device could have sent.
+//! Rule: the device queues frames and decides nothing. Sent frames wait here until the
+//! link takes them; when the queue is full, the stack gets no buffer for more, as with a
+//! full transmit ring. Without offloads the device passes frames unchanged. With
+//! segmentation (`segmenter.rs`) or merging (`merge.rs`), each frame on the wire is still
+//! one that a device without offloads could have sent.
 
 mod merge;
 mod segmenter;
@@ -22,18 +22,18 @@ use merge::{Merger, ReceivedFrames};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceModel {
-    /// Frames queued for the link before the stack is refused more: the transmit
+    /// Frames that wait for the link before the stack is refused a buffer: the transmit
     /// descriptors; at least 1.
     pub queue: usize,
-    /// Frames queued for the stack before more are dropped: the receive
+    /// Frames that wait for the stack before further ones are dropped: the receive
     /// descriptors; 0 is no limit.
     pub receive_ring: usize,
-    /// The device completes checksums.
+    /// The device computes checksums.
     pub checksum_tx: bool,
-    /// Largest payload of a frame that the device cuts into segments, in bytes; 0
-    /// is no segmentation. With segmentation it completes checksums, too.
+    /// Largest payload of a frame that the device cuts into segments, in bytes; 0 if it
+    /// cuts none. A device that cuts frames also computes checksums.
     pub super_segment: usize,
-    /// The device reports sent bytes.
+    /// The device reports completions.
     pub reports_sent: bool,
     /// Merging of received segments, if any.
     pub merge: Option<Merge>,
@@ -71,11 +71,12 @@ pub struct SimDevice {
     receive_ring: usize,
     /// Frames that found the receive ring full.
     ring_drops: u64,
-    /// The host works frame by frame; see [`work_by_frame`](Self::work_by_frame).
+    /// The processor handles one frame at a time; see
+    /// [`work_by_frame`](Self::work_by_frame).
     by_frame: bool,
-    /// Frame by frame: the frame from the ring that the stack may read.
+    /// In this mode: the frame from the ring that the stack may read.
     handed: Option<(Vec<u8>, RxMeta)>,
-    /// Frame by frame: the last frame of `sent` is still being made.
+    /// In this mode: the last frame of `sent` is still being made.
     making: bool,
     merger: Option<Merger>,
     /// The frame that the stack is reading.
@@ -88,7 +89,7 @@ pub struct SimDevice {
     cutting_len: usize,
     /// Bytes of frames that the link has taken completely.
     sent_bytes: u64,
-    /// The link has taken a frame since the stack last asked.
+    /// The link has taken a frame since the stack last asked for `sent_bytes`.
     has_unreported_bytes: bool,
     queue_limit: usize,
     refused: bool,
@@ -124,8 +125,8 @@ impl SimDevice {
         }
     }
 
-    /// Returns true if the receive ring has room for an arriving frame. If not,
-    /// counts it as dropped.
+    /// Returns true if the receive ring has room for an arriving frame; otherwise counts
+    /// the frame as dropped.
     pub fn has_descriptor(&mut self) -> bool {
         let is_full = self.receive_ring > 0 && self.arrived.len() >= self.receive_ring;
         self.ring_drops += u64::from(is_full);
@@ -154,9 +155,10 @@ impl SimDevice {
         }
     }
 
-    /// From now on the host's processor hands up one frame at a time
-    /// ([`hand_up`](Self::hand_up)) and makes one at a time
-    /// ([`finish_making`](Self::finish_making)).
+    /// Makes the device hand one frame at a time to the stack
+    /// ([`hand_up`](Self::hand_up)) and accept one at a time from it
+    /// ([`finish_making`](Self::finish_making)), so that the host's processor can spend
+    /// time on each.
     pub fn work_by_frame(&mut self) {
         self.by_frame = true;
     }
@@ -184,7 +186,7 @@ impl SimDevice {
         self.making = false;
     }
 
-    /// Hands up the segments whose merging time is over.
+    /// Hands over the merged segments whose merging time has ended.
     pub fn interrupt(&mut self, now: Instant) {
         if let Some(merger) = &mut self.merger {
             merger.interrupt(now, &mut self.arrived);
@@ -201,12 +203,12 @@ impl SimDevice {
         self.sent.len()
     }
 
-    /// The frames made since `waiting` frames waited.
+    /// The frames that were added to the transmit queue since it had `waiting` frames.
     pub fn made_since(&self, waiting: usize) -> impl Iterator<Item = &[u8]> {
         self.sent.iter().skip(waiting).map(|(frame, _)| &frame[..])
     }
 
-    /// Returns true if it keeps frames for merging.
+    /// Returns true if it merges received segments.
     pub fn merges(&self) -> bool {
         self.merger.is_some()
     }
@@ -229,7 +231,7 @@ impl SimDevice {
         frame
     }
 
-    /// Clears the refusal: the stack will be asked again.
+    /// Forgets that the stack was refused a buffer, because it will be asked again.
     pub fn forget_refusal(&mut self) {
         self.refused = false;
     }
@@ -239,7 +241,7 @@ impl SimDevice {
         self.refused
     }
 
-    /// Returns true if more bytes were sent than the stack knows of.
+    /// Returns true if the link has taken bytes that the stack was not told of.
     pub fn has_unreported_bytes(&self) -> bool {
         self.has_unreported_bytes
     }

@@ -1,7 +1,7 @@
 //! Events in the order in which they happen.
 //!
-//! Rule: the order is total and depends on neither memory nor hashing: by time, and
-//! at the same time in the order of insertion. Events themselves are opaque here.
+//! Rule: the order is total and does not depend on memory or hashing: by time, and at the
+//! same time in the order of insertion. The queue does not look into events.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -52,7 +52,7 @@ impl<E> Default for EventQueue<E> {
 }
 
 impl<E> EventQueue<E> {
-    /// Inserts `event` at `at`, behind the events of that time.
+    /// Inserts `event` at `at`, after the events of the same time.
     pub fn add(&mut self, at: Instant, event: E) {
         let sequence = self.sequence;
         self.sequence += 1;
@@ -68,7 +68,7 @@ impl<E> EventQueue<E> {
         self.heap.peek().map(|entry| entry.0.at)
     }
 
-    /// Takes the next event.
+    /// Removes and returns the next event.
     pub fn take(&mut self) -> Option<(Instant, E)> {
         self.heap.pop().map(|entry| (entry.0.at, entry.0.event))
     }
@@ -76,8 +76,9 @@ impl<E> EventQueue<E> {
 
 /// The wake-up of one sleeper (a host, an application) in the event queue.
 ///
-/// If the sleeper's time moves later, its event stays: it comes early, finds
-/// nothing to do, and is inserted again. So a timer that every packet moves needs
+/// If the sleeper's time moves later, the event keeps its place. It then comes too early,
+/// the sleeper finds nothing to do, and the event is inserted again. A timer that every
+/// packet moves therefore needs no event for each move.
 /// no event for each move.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wakeup {
@@ -85,8 +86,8 @@ pub struct Wakeup {
 }
 
 impl Wakeup {
-    /// Ensures that there is an event at `due` or before. Returns the time of the
-    /// event to insert, if one is missing.
+    /// Ensures that there is an event at or before `due`. Returns the time of the event
+    /// that the caller must insert, if one is missing.
     pub fn set(&mut self, due: Option<Instant>) -> Option<Instant> {
         let due = due?;
         if self.at.is_some_and(|at| at <= due) {
@@ -96,8 +97,8 @@ impl Wakeup {
         self.at
     }
 
-    /// Takes note that the event for `at` came. Returns true if it is current,
-    /// false if an earlier event replaced it.
+    /// Notes that the event for `at` came. Returns true if it is current, false if an
+    /// earlier event has replaced it.
     pub fn fired(&mut self, at: Instant) -> bool {
         let counts = self.at == Some(at);
         if counts {

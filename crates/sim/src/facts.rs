@@ -1,8 +1,8 @@
 //! The outcome of a flow: the results that experiments and tests compare.
 //!
-//! Rule: results that the wire shows are taken from the wire, others from the
-//! stack's own account; each field says which. Asking for facts changes nothing and
-//! is possible at any time.
+//! Rule: results that the wire shows are taken from the wire, others from the stack's
+//! [`Info`]; each field says which. Asking for facts changes nothing and is possible at
+//! any time.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::{Info, Limit, ReceiveLimit};
@@ -19,22 +19,22 @@ pub struct EndFacts {
     pub written: u64,
     /// Bytes that its application read; each was verified.
     pub read: u64,
-    /// The connection's own account, at the time when its application released it,
-    /// or now. `None` when there was no connection.
+    /// The connection's [`Info`] at the time when its application released it, or now;
+    /// `None` if there was no connection.
     pub info: Option<Box<Info>>,
     /// Segments with payload on the wire.
     pub data_segments: u64,
     /// Segments on the wire that begin below payload sent before.
     pub retransmissions: u64,
-    /// Retransmission timeouts, by its own account.
+    /// Retransmission timeouts, by [`Info`].
     pub timeouts: u32,
     /// Payload of a full segment, as both SYNs and the MTU allow.
     pub full_size: u32,
-    /// Segments with at least the payload of the effective segment size, which the
-    /// stack may have lowered; without the end of the stream.
+    /// Segments with at least the effective segment size of payload, which the stack may
+    /// have lowered, without those at the end of the stream.
     pub full_sized_segments: u64,
-    /// Share of full-sized segments in all segments with payload, without the end
-    /// of the stream; 1 when there are none.
+    /// Share of full-sized segments among segments with payload, without those at the end
+    /// of the stream; 1 if there are none.
     pub full_sized_share: f64,
     /// Longest time between two segments with payload that it sent.
     pub longest_data_gap: Duration,
@@ -46,24 +46,24 @@ pub struct EndFacts {
     pub longest_arrival_gap: Duration,
     /// Time at which the last segment with payload arrived at its device.
     pub last_arrival: Option<Instant>,
-    /// Longest time between two segments that it sent with more payload than a
-    /// zero-window probe has.
+    /// Longest time between two segments that it sent and that have more payload than a
+    /// zero-window probe.
     pub longest_pause: Duration,
     /// Mean time between the write of a byte and its first transmission.
     pub mean_wait: Duration,
     /// Resets that it sent.
     pub resets: u64,
-    /// Time at which the last of them left.
+    /// Time at which the last reset left.
     pub last_reset: Option<Instant>,
     /// Time at which its application read its first byte.
     pub first_read: Option<Instant>,
     /// Time at which its application read its last byte.
     pub last_read: Option<Instant>,
-    /// Time at which the end was settled.
+    /// Time at which nothing more could happen at this end ([`Stage::is_settled`]).
     pub settled: Option<Instant>,
     /// Largest number of blocks of its host's pool in use at one time.
     pub pool_peak_blocks: u32,
-    /// The same, in bytes.
+    /// `pool_peak_blocks` in bytes.
     pub pool_peak_bytes: u64,
 }
 
@@ -115,8 +115,8 @@ pub struct Facts {
     pub bytes: u64,
     /// Time at which the client was to open the connection.
     pub started: Instant,
-    /// From the call that opened the connection until the server read the last
-    /// of those bytes.
+    /// Time from the call that opened the connection until the server read the last of
+    /// `bytes`.
     pub elapsed: Duration,
     /// `bytes` over `elapsed`.
     pub goodput_bps: f64,
@@ -157,7 +157,7 @@ impl Facts {
         }
     }
 
-    /// The same flow with client and server exchanged: the payload that the server
+    /// Exchanges client and server: the result describes the payload that the server
     /// writes and the client reads.
     #[must_use]
     pub fn turned(self) -> Self {
@@ -174,7 +174,7 @@ impl World {
         Facts::of(started, silence, client, server)
     }
 
-    /// The connection's account, kept from its release or taken now.
+    /// The connection's [`Info`], kept from its release or taken now.
     fn current_info(&mut self, flow: FlowId, side: Side) -> Option<Box<Info>> {
         let now = self.now();
         let own = &self.flow(flow).ends[side.index()];

@@ -1,8 +1,7 @@
 //! The failure of a world: what was wrong, where and when.
 //!
-//! Rule: a failure names the world's seed. The command that replays the world is
-//! printed by the program that ran it; a world that a test built is replayed by
-//! the test.
+//! Rule: a failure names the world's seed. The program that ran the world prints the
+//! command that replays it; a world that a test built is replayed by the test.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! A flow: a connection between two hosts and the applications at its ends.
 //!
-//! Rule: the bytes that one end's application wrote are exactly the bytes that the
-//! other's must read.
+//! Rule: the bytes that the application of one end wrote are exactly the bytes that the
+//! other end's application must read.
 
 use fullpipe::ConnectionId;
 use fullpipe_pool::{Duration, Instant};
@@ -21,7 +21,7 @@ use crate::waits::Waits;
 pub struct FlowId(pub(crate) usize);
 
 impl FlowId {
-    /// The goal that this flow is over.
+    /// The goal that is reached when this flow is over.
     pub const fn done(self) -> Goal {
         Goal::Done(self)
     }
@@ -41,14 +41,14 @@ pub enum Goal {
 /// One of the two ends of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// It opened the connection.
+    /// The end that opened the connection.
     Client,
-    /// It accepted the connection.
+    /// The end that accepted the connection.
     Server,
 }
 
 impl Side {
-    /// Both, in index order.
+    /// Both sides, in index order.
     pub const ALL: [Self; 2] = [Self::Client, Self::Server];
 
     /// 0 for the client, 1 for the server.
@@ -78,7 +78,7 @@ pub(crate) struct EndId {
 /// The progress of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// It has no established connection yet.
+    /// The end has no established connection yet.
     Waiting,
     /// Its application runs.
     Open,
@@ -86,16 +86,16 @@ pub enum Stage {
     Finished,
     /// Its application closed or reset the connection before the end.
     Left,
-    /// It vanished: no packet of the connection leaves or reaches it any more.
+    /// The end vanished: no packet of the connection leaves or reaches it any more.
     Vanished,
-    /// The connection ended under its application, for this reason.
+    /// The connection ended before its application closed it, for this reason.
     Broken(CloseReason),
-    /// The stack had no room to open a connection.
+    /// The stack refused to open a connection, for want of room.
     NoRoom,
 }
 
 impl Stage {
-    /// Returns true if nothing more happens at this end.
+    /// Returns true if nothing more can happen at this end.
     pub const fn is_settled(self) -> bool {
         match self {
             Self::Waiting | Self::Open => false,
@@ -150,19 +150,19 @@ impl AppProgress {
 pub(crate) struct FlowEnd {
     pub host: HostId,
     pub connection: Option<ConnectionId>,
-    /// `None` while it runs.
+    /// `None` while the application runs.
     pub app: Option<Box<dyn Application>>,
     pub ledger: AppProgress,
     pub stage: Stage,
-    /// Time at which the end was settled.
+    /// Time at which nothing more could happen at this end.
     pub settled: Option<Instant>,
     pub wakeup: Wakeup,
-    /// The connection's account at the time when the application released it.
+    /// The connection's [`Info`] at the time when the application released it.
     pub info: Option<Box<Info>>,
     pub meter: Meter,
     pub repeats: RepeatChecker,
     pub pace: PaceChecker,
-    /// The path does not bound its rate samples.
+    /// The path does not bound the rate samples of this end.
     pub is_rate_unbounded: bool,
     /// Time at which this end last sent a frame of this flow.
     pub last_sent: Option<Instant>,
@@ -204,8 +204,8 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// Returns true if nothing more can be expected: both ends are settled, or one
-    /// was cut short, which the other may never learn.
+    /// Returns true if nothing more can be expected: nothing more can happen at both
+    /// ends, or one end was cut short, which the other may never learn.
     pub fn is_done(&self) -> bool {
         self.ends.iter().all(|end| end.stage.is_settled())
             || self.ends.iter().any(|end| end.stage.is_cut_short())

@@ -1,6 +1,7 @@
 //! The names of a world's parts, and its seed.
 //!
-//! Rule: an id is an index into the world that made it, and means nothing in another.
+//! Rule: an id is an index into the world that made it, and is meaningless in another
+//! world.
 
 /// The seed of everything random in a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -18,9 +18,9 @@
 //! assert_eq!(world.facts(flow).bytes, MIB);
 //! ```
 //!
-//! Not here: experiments, which are the lab's, and any device
-//! but the simulated one. [`link::LinkEngine`] knows no clock at all and also
-//! serves real time.
+//! Not here: experiments, which are in `fullpipe-lab`, and real devices, which are in
+//! `fullpipe-host`. [`link::LinkEngine`] takes the time as an argument, so it also runs
+//! links between real devices.
 #![forbid(unsafe_code)]
 
 mod account;

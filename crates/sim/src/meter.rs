@@ -1,7 +1,7 @@
 //! The segments of one direction of a connection: counts, sizes, gaps.
 //!
-//! Rule: only frames that leave a host are measured, as in a capture at its device;
-//! the stack is not asked.
+//! Rule: only frames that leave a host are measured, as in a capture at its device. The
+//! stack is not asked.
 
 use std::collections::BTreeMap;
 
@@ -30,9 +30,9 @@ pub struct Meter {
     pub retransmitted_segments: u64,
     /// Number of segments by payload size.
     sizes: BTreeMap<u32, u64>,
-    /// Payload sizes of the segments at the current end of the stream.
+    /// Payload sizes of the segments that end the stream so far.
     tail: Vec<u32>,
-    /// Sequence number behind the payload sent so far.
+    /// Sequence number after the payload sent so far.
     payload_end: Option<u32>,
     /// The MSS option of this direction's SYN.
     mss: Option<u16>,
@@ -41,12 +41,11 @@ pub struct Meter {
     /// Longest time between two segments with payload.
     pub longest_data_gap: Duration,
     last_news: Option<Instant>,
-    /// Longest time between two segments with more payload than a zero-window probe
-    /// has.
+    /// Longest time between two segments with more payload than a zero-window probe.
     pub longest_pause: Duration,
     /// Resets.
     pub resets: u64,
-    /// Time at which the last of them left.
+    /// Time at which the last reset left.
     pub last_reset: Option<Instant>,
 }
 
@@ -107,7 +106,7 @@ impl Meter {
     }
 
     /// Number of segments with at least `full_size` bytes, and of all segments with
-    /// payload, both without the end of the stream.
+    /// payload, both without those at the end of the stream.
     pub fn full_sized(&self, full_size: u32) -> (u64, u64) {
         let count = |sizes: &mut dyn Iterator<Item = (u32, u64)>| {
             sizes.fold((0, 0), |(full, all), (size, number)| {

@@ -1,7 +1,7 @@
 //! Named sets of knob values.
 //!
-//! Rule: a preset is rows of knob and value, as `--set` takes them, on top of the
-//! defaults. Nothing else can be preset, so everything a preset does can be seen and
+//! Rule: a preset is a list of knobs and values, as `--set` takes them, that change the
+//! defaults. It sets nothing else, so everything that a preset does can be seen and
 //! undone knob by knob.
 
 pub mod alias;
@@ -18,7 +18,7 @@ use crate::config::Config;
 /// A named set of knob values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preset {
-    /// Its name for `--preset`.
+    /// Name for `--preset`.
     pub name: &'static str,
     /// The system or device that it resembles, in a sentence.
     pub doc: &'static str,
@@ -122,7 +122,7 @@ pub const PRESETS: &[Preset] = &[
             ("tcp.receive_buffer_limit", "425984"),
             // net.ipv4.tcp_adv_win_scale = 1.
             ("tcp.receive_text_share", "50"),
-            // Segments are as long as the path carries, however few a buffer holds.
+            // Linux does not make segments shorter when a buffer holds only a few.
             ("tcp.fit_segments", "0"),
             ("tcp.use_up_window", "true"),
             ("tcp.holes", "65536"),
@@ -187,7 +187,7 @@ impl Preset {
     /// The defaults with this preset's rows applied.
     ///
     /// # Panics
-    /// If a row is not legal: the table above is wrong.
+    /// If a row is not legal, which is a mistake in the table above.
     pub fn config(&self) -> Config {
         let mut config = Config::default();
         for (name, value) in self.rows {

@@ -1,7 +1,7 @@
 //! First-in-first-out queues of indices.
 //!
-//! Rule: an index is in at most one queue of a [`Queues`]. Joining, leaving and
-//! taking the first take constant time. The meaning of an index is the caller's.
+//! Rule: an index is in at most one queue of a [`Queues`]. Joining, leaving and taking
+//! the first index take constant time. The caller decides what an index means.
 
 use alloc::vec::Vec;
 
@@ -111,13 +111,13 @@ impl Queues {
         (first != NONE).then_some(first)
     }
 
-    /// Returns the index behind `index` in its queue.
+    /// Returns the index after `index` in its queue.
     pub(crate) fn after(&self, index: u32) -> Option<u32> {
         let after = self.links[index as usize].after;
         (after != NONE).then_some(after)
     }
 
-    /// Takes the first index of `queue`.
+    /// Removes and returns the first index of `queue`.
     pub(crate) fn take(&mut self, queue: u32) -> Option<u32> {
         let first = self.first(queue)?;
         self.leave(first);

@@ -1,7 +1,7 @@
 //! A rate limit: events a second, with a burst.
 //!
-//! Rule: the state is one instant, the due time of the next event if events were
-//! evenly spaced (GCRA). So an idle limit needs no timer and cannot overflow.
+//! Rule: the state is one instant, the due time of the next event if events were evenly
+//! spaced (GCRA). A limit that is not used therefore needs no timer and cannot overflow.
 
 #[cfg(test)]
 mod tests;
@@ -12,7 +12,7 @@ use fullpipe_pool::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub(crate) struct RateLimit {
     interval: Option<Duration>,
-    /// Time by which an event may precede its due time.
+    /// Time by which an event may come before its due time.
     slack: Duration,
     due: Instant,
 }

@@ -48,7 +48,7 @@ impl Secret {
     }
 }
 
-/// The bytes to be hashed: those of a four-tuple or of a part of one, and more.
+/// Bytes to be hashed: a four-tuple or a part of one, and more.
 pub(crate) struct HashInput {
     bytes: [u8; 44],
     len: usize,

@@ -1,9 +1,8 @@
 //! A table of preallocated slots with generations, for connections and other
 //! long-lived values.
 //!
-//! Rule: a key has the index of a slot and the generation of its value, so the key
-//! of a removed value finds nothing. [`Slab::new`] allocates all memory. Values
-//! are not ordered.
+//! Rule: a key has the index of a slot and the generation of its value, so the key of a
+//! removed value finds nothing. [`Slab::new`] allocates all memory. Values have no order.
 
 use alloc::vec::Vec;
 
@@ -13,7 +12,7 @@ mod tests;
 /// End of the free list.
 const NONE: u32 = u32::MAX;
 
-/// Identifies one value of a slab for ever.
+/// Identifies one value of a slab; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key {
     /// The slot.
@@ -69,7 +68,7 @@ impl<T> Slab<T> {
         self.first_free == NONE
     }
 
-    /// Returns the slot of the next value; meaningless if no slot is free.
+    /// Returns the slot that the next insertion uses; meaningless if no slot is free.
     pub(crate) fn next_index(&self) -> u32 {
         self.first_free
     }

@@ -1,8 +1,8 @@
 //! Counts of entries by source address.
 //!
-//! Rule: the entries of one address are bounded, so that one sender cannot use up
-//! a shared table. A count takes constant time; an address without entries takes
-//! no memory. The meaning of an entry is the caller's.
+//! Rule: the entries of one address are bounded, so that one sender cannot use up a
+//! shared table. A count takes constant time; an address without entries takes no memory.
+//! The caller decides what an entry is.
 
 use core::net::IpAddr;
 
@@ -31,7 +31,7 @@ pub(crate) struct SourceCounts {
 }
 
 impl SourceCounts {
-    /// Allocates counts for `most` entries in all, of which one address may have
+    /// Allocates counts for `most` entries in total, of which one address may have
     /// `most_each`.
     pub(crate) fn new(most: u32, most_each: u32, secret: Secret) -> Self {
         Self {
@@ -51,7 +51,7 @@ impl SourceCounts {
     /// same until its count is 0.
     ///
     /// # Panics
-    /// If there are more than `most` entries in all.
+    /// If there are more than `most` entries in total.
     pub(crate) fn add(&mut self, ip: IpAddr) -> u32 {
         if let Some(index) = self.find(ip) {
             self.sources[index].has += 1;
@@ -64,7 +64,7 @@ impl SourceCounts {
         key.index
     }
 
-    /// Counts one entry of `ip` less.
+    /// Removes one entry of `ip` from its count.
     ///
     /// # Panics
     /// If its count is 0.

@@ -41,7 +41,7 @@ use crate::{
 /// The attachment of a stack to a network: addresses and device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// Station (MAC) address; unused on [`Medium::Ip`].
+    /// Link (MAC) address; unused on [`Medium::Ip`].
     pub mac: MacAddress,
     /// IP address of this host.
     pub address: IpAddr,
@@ -49,7 +49,7 @@ pub struct Interface {
     pub prefix_len: u8,
     /// Next hop of packets to other networks; `None`: they are unreachable.
     pub gateway: Option<IpAddr>,
-    /// Abilities of the device.
+    /// Capabilities of the device.
     pub capabilities: Capabilities,
 }
 
@@ -88,7 +88,7 @@ pub struct Stack {
     pub(crate) events: EventQueue,
     /// ARP may have resolved a neighbour, or given one up.
     pub(crate) neighbours_changed: bool,
-    /// The device last lent no memory.
+    /// The device lent no memory the last time it was asked.
     pub(crate) device_full: bool,
     pub(crate) device_backlog: DeviceBacklog,
     pub(crate) path_mtu_min: u16,
@@ -158,8 +158,8 @@ impl Stack {
         })
     }
 
-    /// Runs the timers that have expired at `now`, at most `stack.turn_budget` of
-    /// TCP's; the rest stay due, see [`next_timeout`](Self::next_timeout).
+    /// Runs the timers that have expired at `now`; of TCP's, at most `stack.turn_budget`.
+    /// The others stay due, see [`next_timeout`](Self::next_timeout).
     pub fn on_timeouts(&mut self, now: Instant) {
         let budget = self.turn_budget as u32;
         let (tcp, mut host) = self.tcp_and_host(now);
@@ -179,16 +179,15 @@ impl Stack {
             .on_timeout(&mut self.pool, now, &mut self.counters);
     }
 
-    /// Returns the time at which the stack next has something to do. A time not
-    /// after now means at once; `None` means that only a frame or a call can
-    /// cause more work. It may be early, never late. Output that a full device
-    /// blocks does not count: call [`transmit`](Self::transmit) when the device
-    /// has room.
+    /// Returns the time at which the stack next has something to do. A time that is not
+    /// after now means at once; `None` means that only a frame or a call can cause more
+    /// work. The time may be too early, never too late. It ignores output that waits for
+    /// a full device: call [`transmit`](Self::transmit) when the device has room.
     pub fn next_timeout(&self) -> Option<Instant> {
         if self.has_work() {
             return Some(Instant::ZERO);
         }
-        // An ARP request that the full device blocks is not due, however late.
+        // An ARP request that waits for the full device is not due, even after its time.
         let neighbours = match self.device_full {
             true => self.neighbours.next_deadline(),
             false => self.neighbours.next_timeout(),
@@ -203,7 +202,7 @@ impl Stack {
         .min()
     }
 
-    /// Returns whether there is work at once.
+    /// Returns whether there is something to do now.
     fn has_work(&self) -> bool {
         let to_send = self.tcp.has_work()
             || self.udp.wants_output()
@@ -214,9 +213,9 @@ impl Stack {
             || self.tcp.memory_waiters.can_ask(&self.pool)
     }
 
-    /// Returns the socket that changed longest ago, and forgets its change. A
-    /// socket is reported once however much changed:
-    /// [`tcp_ready`](Self::tcp_ready) or [`udp_ready`](Self::udp_ready) tells its
+    /// Returns the socket that changed longest ago, and removes it from the queue of
+    /// changes. A socket is reported once, however much changed;
+    /// [`tcp_ready`](Self::tcp_ready) or [`udp_ready`](Self::udp_ready) returns its
     /// state.
     pub fn next_event(&mut self) -> Option<SocketEvent> {
         Some(match self.events.take()? {
@@ -266,8 +265,8 @@ impl Stack {
         &self.tcp.host_state.trace
     }
 
-    /// Passes every record of the trace to `take`, oldest first, and clears the
-    /// trace. Returns the number of records overwritten since it was last clear.
+    /// Passes every record of the trace to `take`, oldest first, and clears the trace.
+    /// Returns the number of records overwritten since it was last cleared.
     pub fn drain_trace(&mut self, take: impl FnMut(&TraceRecord)) -> u64 {
         let forgotten = self.tcp.host_state.trace.overwritten();
         self.tcp.host_state.trace.iter().for_each(take);
@@ -275,7 +274,7 @@ impl Stack {
         forgotten
     }
 
-    /// Returns the list nodes in use, which peers can make this host keep.
+    /// Returns the list nodes in use. Peers can make this host keep them.
     pub fn nodes_used(&self) -> Nodes {
         Nodes {
             ranges: self.pool.range_count() - self.pool.free_ranges(),
@@ -289,7 +288,7 @@ impl Stack {
         self.pool.ranges_walked() + self.tcp.host_state.sent.nodes_visited()
     }
 
-    /// Returns packet memory, to read how much each holder has.
+    /// Returns packet memory, for reading the use by each holder.
     pub const fn pool(&self) -> &Pool {
         &self.pool
     }
@@ -299,7 +298,7 @@ impl Stack {
         &self.routes
     }
 
-    /// Returns the routing table, to add routes to it (knob `ip.routes`).
+    /// Returns the routing table, for adding routes to it (knob `ip.routes`).
     pub const fn routes_mut(&mut self) -> &mut Routes {
         &mut self.routes
     }
@@ -318,7 +317,7 @@ impl Stack {
         }
     }
 
-    /// Borrows TCP and the other arguments of its calls.
+    /// Borrows TCP, and separately the other arguments of its calls.
     pub(crate) fn tcp_and_host(&mut self, now: Instant) -> (&mut TcpLayer, HostContext<'_>) {
         let host = HostContext {
             now,

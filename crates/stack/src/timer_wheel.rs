@@ -1,9 +1,9 @@
 //! A hierarchical timer wheel.
 //!
-//! Rule: each index has at most one deadline. Setting, cancelling and finding the
-//! next take constant time. A timer never expires early, and at most one tick
-//! (1.024 µs) late. Timers of one tick expire in an unspecified order, which is the
-//! same for the same calls. The purpose of a timer is the caller's.
+//! Rule: each index has at most one deadline. Setting, cancelling and finding the next
+//! take constant time. A timer never expires early, and at most one tick (1.024 µs) late.
+//! Timers of the same tick expire in an unspecified order, which is the same for the same
+//! calls. The caller decides what a timer is for.
 //!
 //! Level *l* has 64 slots of 64^l ticks. An index lies on the level of the
 //! highest group of six bits in which its deadline differs from the wheel's
@@ -21,9 +21,10 @@ const NONE: u32 = u32::MAX;
 const TICK_SHIFT: u32 = 10;
 const SLOT_BITS: u32 = 6;
 const SLOTS: usize = 1 << SLOT_BITS;
-/// 64^9 ticks are 2^54: with the tick's ten bits, all of an `Instant`.
+/// Number of levels. 64⁹ ticks are 2⁵⁴; with the ten bits of a tick they cover every
+/// `Instant`.
 const LEVELS: usize = 9;
-/// The list of timers already due, behind all slots.
+/// Index of the list of timers already due; it follows those of all slots.
 const DUE: u16 = (LEVELS * SLOTS) as u16;
 /// An index without a deadline.
 const UNSET: u16 = u16::MAX;
@@ -42,7 +43,7 @@ struct Timer {
 #[derive(Debug)]
 pub(crate) struct TimerWheel {
     timers: Vec<Timer>,
-    /// First index of each slot's list, and of the list of those due.
+    /// First index of each slot's list, and of the list of due timers.
     heads: Vec<u32>,
     /// Bit mask of the slots in use, for each level.
     occupied: [u64; LEVELS],
@@ -98,7 +99,8 @@ impl TimerWheel {
         Some(instant(self.slot_start(level, slot)))
     }
 
-    /// Takes one index whose deadline is not after `now`; `None` if there is none.
+    /// Removes and returns one index whose deadline is not after `now`; `None` if there
+    /// is none.
     pub(crate) fn expire(&mut self, now: Instant) -> Option<u32> {
         let now = now.as_nanos() >> TICK_SHIFT;
         loop {
@@ -119,8 +121,8 @@ impl TimerWheel {
         }
     }
 
-    /// Moves every index of a slot that time has reached to a lower level, or to the
-    /// list of those due.
+    /// Moves every index of a slot that time has reached to a lower level or to the list
+    /// of due timers.
     fn empty_slot(&mut self, list: usize) {
         let mut index = core::mem::replace(&mut self.heads[list], NONE);
         self.occupied[list / SLOTS] &= !(1 << (list % SLOTS));
@@ -138,7 +140,7 @@ impl TimerWheel {
             .enumerate()
             .find(|(_, slots)| **slots != 0)
             .map(|(level, slots)| {
-                // A slot is never before the wheel's time: the lowest bit is next.
+                // No slot is before the wheel's time, so the lowest bit is the next slot.
                 (level, slots.trailing_zeros() as usize)
             })
     }

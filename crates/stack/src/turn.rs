@@ -1,8 +1,8 @@
 //! One turn of a stack: receive frames, run timers, send frames.
 //!
-//! Rule: the knob `stack.turn_budget` bounds the frames of a turn in each
-//! direction, so a busy stack returns to its caller; the rest is left to the next
-//! turn. The same turn runs in virtual time, on a thread and in an executor.
+//! Rule: the knob `stack.turn_budget` bounds the frames of a turn in each direction, so
+//! that a busy stack returns to its caller; the next turn does the rest. The same turn
+//! runs in virtual time, on a thread and in an async executor.
 
 use fullpipe_pool::Instant;
 
@@ -17,16 +17,16 @@ pub struct Turn {
     pub sent: usize,
     /// The budget was used up or a timer is due: call [`turn()`] again at once.
     pub more_work: bool,
-    /// The device lent no memory, or holds as much payload of a connection as it
-    /// may: call [`turn()`] again when the device has sent some.
+    /// The device lent no memory, or it has as much payload of a connection as the
+    /// connection may have there: call [`turn()`] again when the device has sent some.
     pub device_full: bool,
 }
 
 /// Hands received frames of `device` to `stack`, runs the timers that have
 /// expired at `now`, and sends due frames.
 ///
-/// Sleep until [`Stack::next_timeout`] or the next frame if neither
-/// [`more_work`](Turn::more_work) nor [`device_full`](Turn::device_full) is set.
+/// If neither [`more_work`](Turn::more_work) nor [`device_full`](Turn::device_full) is
+/// set, sleep until [`Stack::next_timeout`] or the next frame.
 pub fn turn(stack: &mut Stack, device: &mut impl Device, now: Instant) -> Turn {
     let budget = stack.turn_budget();
     let mut received = 0;

@@ -28,7 +28,7 @@ fn what_is_lost_waits_until_the_processor_would_have_been_done_with_it() {
     assert_eq!(demand.most(), 4);
     assert_eq!(demand.look(at(5), us(0), level(4, 3)), None);
     assert_eq!(demand.most(), 7);
-    // One was read, and one more was lost later.
+    // One entry was read, and one more was dropped later.
     assert_eq!(demand.look(at(20), us(0), level(3, 3)), None);
     assert_eq!(demand.look(at(25), us(0), level(4, 4)), None);
     assert_eq!(demand.most(), 8);

@@ -13,14 +13,14 @@ pub struct FakeSocket {
     pub room: u64,
     /// Bytes available to read.
     pub unread: u64,
-    /// The peer has closed behind `unread`.
+    /// The peer has closed its direction; `unread` is the last payload.
     pub ended: bool,
     /// Requested sizes of writes.
     pub writes: Vec<u64>,
     pub read: u64,
     /// The options that were set, in order.
     pub options: Vec<SocketOption>,
-    /// Calls that end something, in order.
+    /// Calls that close, reset or vanish, in order.
     pub endings: Vec<&'static str>,
 }
 

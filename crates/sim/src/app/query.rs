@@ -1,9 +1,9 @@
-//! A query: the client sends one request; the server thinks and then answers with a
-//! stream.
+//! A query: the client sends one request; the server waits for its think time and then
+//! answers with a stream.
 //!
-//! Rule: the server writes nothing before it has read the whole request and its
-//! think time is over. Everything else about reading and writing is in their plans,
-//! as in any transfer.
+//! Rule: the server writes nothing before it has read the whole request and its think
+//! time is over. The plans decide everything else about reading and writing, as in any
+//! transfer.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -19,8 +19,8 @@ pub struct QueryClient {
 }
 
 impl QueryClient {
-    /// Sends a request of `request` bytes and reads the answer as `sink` does,
-    /// which writes nothing.
+    /// Sends a request of `request` bytes and reads the answer as `sink` does. `sink`
+    /// writes nothing.
     pub fn new(request: u64, sink: Transfer) -> Self {
         Self {
             unasked: request,

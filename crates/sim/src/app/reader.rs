@@ -1,7 +1,7 @@
 //! Reads a stream: eagerly, at a rate, or with stalls.
 //!
-//! Rule: the clock limits a slow reader, not its wake-ups: however often it runs,
-//! it reads no more than its plan allows.
+//! Rule: a slow reader is limited by the clock and not by its runs: however often it
+//! runs, it reads no more than its plan allows.
 
 use fullpipe_pool::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -22,8 +22,8 @@ pub enum ReadPlan {
         #[serde(with = "crate::text_forms::duration")]
         every: Duration,
     },
-    /// Eagerly, except during the stalls: pairs of begin, counted from the start,
-    /// and length, ordered by time.
+    /// Eagerly, except during the stalls: pairs of start (counted from the first run) and
+    /// length, ordered by time.
     Stalls(#[serde(with = "crate::text_forms::duration_pairs")] Vec<(Duration, Duration)>),
 }
 
@@ -50,8 +50,8 @@ impl Reader {
         }
     }
 
-    /// Reads as much as is available and the plan allows. Returns whether the end
-    /// of the stream was read, and the time of the next run.
+    /// Reads as much as is available and the plan allows. Returns whether it read the end
+    /// of the stream, and the time of the next run.
     pub fn run(&mut self, socket: &mut dyn Socket) -> (bool, NextRun) {
         let now = socket.now();
         let started = *self.started.get_or_insert(now);
@@ -79,7 +79,7 @@ impl Reader {
                 ReadOutcome::Bytes(count) => {
                     allowed -= count;
                     self.read += count;
-                    // Also after a read of fewer bytes than allowed.
+                    // The pause follows even a read of fewer bytes than allowed.
                     if let ReadPlan::Rate { every, .. } = self.plan {
                         self.not_before = now + every;
                     }

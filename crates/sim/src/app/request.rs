@@ -31,7 +31,7 @@ struct Progress {
 }
 
 impl Progress {
-    /// Writes until `goal` bytes are written in all. Returns true if they are.
+    /// Writes until `goal` bytes are written in total. Returns true if they are.
     fn send_to(&mut self, goal: u64, socket: &mut dyn Socket) -> bool {
         while self.sent < goal {
             match socket.write(goal - self.sent) {
@@ -42,7 +42,7 @@ impl Progress {
         true
     }
 
-    /// Reads until `goal` bytes are read in all, or no more is available.
+    /// Reads until `goal` bytes are read in total, or no more is available.
     fn receive_to(&mut self, goal: u64, socket: &mut dyn Socket) -> ReadOutcome {
         while self.received < goal {
             match socket.read(goal - self.received) {

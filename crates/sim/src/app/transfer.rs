@@ -15,19 +15,19 @@ use serde::{Deserialize, Serialize};
 pub enum Ending {
     /// The application closes after both directions have ended.
     Graceful,
-    /// The application resets the connection after this many bytes read and written
-    /// in all.
+    /// The application resets the connection after this many bytes read and written in
+    /// total.
     Abort {
         /// Bytes read and written.
         after: u64,
     },
-    /// The application closes, even with unread payload, after this many bytes read
-    /// and written in all.
+    /// The application closes, even with unread payload, after this many bytes read and
+    /// written in total.
     Close {
         /// Bytes read and written.
         after: u64,
     },
-    /// The application vanishes after this many bytes read and written in all.
+    /// The application vanishes after this many bytes read and written in total.
     Vanish {
         /// Bytes read and written.
         after: u64,
@@ -64,7 +64,7 @@ impl Transfer {
         Self::new(None, plan, Ending::Graceful)
     }
 
-    /// Ends the transfer if its early end is due; returns true if it did.
+    /// Ends the transfer if the plan says so before its end; returns true if it did.
     fn ends_early(&self, socket: &mut dyn Socket) -> bool {
         let moved = self.reader.read() + self.writer.as_ref().map_or(0, Writer::written);
         match self.ending {
@@ -85,7 +85,7 @@ impl Application for Transfer {
         let (read_all, read_next) = self.reader.run(socket);
         let (written_all, write_next) = match &mut self.writer {
             Some(writer) => writer.run(socket),
-            // A sink closes after its peer has, so that the peer reads its end
+            // A sink closes after its peer, so that the peer reads the end of the stream
             // first.
             None => (read_all, NextRun::OnEvent),
         };

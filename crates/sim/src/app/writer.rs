@@ -1,8 +1,8 @@
 //! Writes a stream: amount, sizes of writes, pauses.
 //!
-//! Rule: a write that the stack cuts short is continued with its rest, as Rust's
-//! `write_all` does; the next size is drawn when a write is complete. A knob of the
-//! stack decides whether writes are cut.
+//! Rule: after a write that the stack cuts short, the next write is its rest, as in
+//! Rust's `write_all`; the next size is drawn when a write is complete. The knob
+//! `tcp.write_atomic` decides whether the stack cuts writes.
 
 use fullpipe_pool::{Duration, Instant, Rng};
 use fullpipe_tcp::SocketOption;
@@ -26,8 +26,8 @@ pub enum Amount {
 pub enum WriteSize {
     /// The same for every write, in bytes.
     Fixed(u64),
-    /// Drawn for each write, from 1 to `max` bytes, small sizes as likely as large
-    /// ones.
+    /// Drawn for each write from 1 to `max` bytes; all orders of magnitude are about
+    /// equally likely.
     Odd {
         /// Largest write.
         max: u64,
@@ -67,10 +67,10 @@ pub struct WritePlan {
     /// Pause after each complete write.
     #[serde(with = "crate::text_forms::duration")]
     pub pause: Duration,
-    /// Free bytes in the send buffer that it waits for when that is full; 0 leaves
-    /// it to the stack.
+    /// Free bytes in the send buffer that the writer waits for after it found the buffer
+    /// full; 0 for the stack's choice.
     pub low_water: u32,
-    /// A partial segment is kept back until everything is written (`SO_NOPUSH`).
+    /// Less than a segment is held until everything is written (`SO_NOPUSH`).
     pub no_push: bool,
 }
 
@@ -143,7 +143,7 @@ impl Writer {
                 }
                 return (true, NextRun::OnEvent);
             }
-            // The end of the plan's time cuts the current write; a pause does not.
+            // The end of the plan's time cuts the current write short; a pause does not.
             let deadline = match self.plan.amount {
                 Amount::Bytes(_) => NextRun::OnEvent,
                 Amount::For(length) => NextRun::At(started + length),

@@ -1,7 +1,7 @@
 //! Checkers: rules that hold in every world at every step.
 //!
-//! Rule: a checker only observes; a world runs the same with or without it. Each
-//! checker is one file. A violation is reported in words with the numbers; the
+//! Rule: a checker only observes; a world runs the same with or without it. Each checker
+//! is one file. A violation is described in words, with the numbers; the
 //! [`World`](crate::World) adds place and time.
 
 pub mod pace;
@@ -10,15 +10,16 @@ pub mod repeats;
 pub mod silence;
 pub mod windows;
 
-/// The checkers that had something to judge, of those that need more than a single
-/// frame. The others judge every frame of every world.
+/// Says which of the checkers that need more than a single frame had something to judge.
+/// The other checkers judge every frame of every world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckCoverage {
-    /// [`repeats`]: payload was sent after an ACK that the host must believe.
+    /// [`repeats`]: payload was sent after an ACK from which the host must know what
+    /// arrived.
     pub repeats: bool,
-    /// [`pace`]: payload was sent under a pacing rate.
+    /// [`pace`]: payload was sent while a pacing rate applied.
     pub pace: bool,
-    /// [`rate`]: a sample was taken where the path bounds it.
+    /// [`rate`]: a rate sample was taken while the path bounds it.
     pub rate: bool,
 }
 

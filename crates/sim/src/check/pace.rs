@@ -1,15 +1,15 @@
 //! Checks that segments keep to the pacing rate.
 //!
-//! Rule: each byte takes the time that the pacing rate gives it. In any period no
-//! more is sent than that allows, plus one quantum (a millisecond, or two
-//! segments), plus ten segments for each flight that began with nothing in flight.
-//! If two rates were in force in one turn of the host, the higher one counts.
+//! Rule: each byte takes the time that the pacing rate gives it. The bytes sent in any
+//! period are at most those that the rate allows, plus one quantum (a millisecond of the
+//! rate, or two segments), plus ten segments for each flight that began with nothing in
+//! flight. If the rate changed in one turn of the host, the higher one counts.
 
 use fullpipe_pool::{Duration, Instant};
 
 use super::Violation;
 
-/// Unpaced segments of a flight that begins with nothing in flight.
+/// Segments that a flight which begins with nothing in flight may send unpaced.
 const BURST_SEGMENTS: u32 = 10;
 /// Bound of the accumulated rounding to nanoseconds.
 const ROUNDING: Duration = Duration::from_micros(1);
@@ -19,28 +19,29 @@ const ROUNDING: Duration = Duration::from_micros(1);
 pub struct PacingState {
     /// The time.
     pub now: Instant,
-    /// The pacing rate; `u64::MAX` is none.
+    /// The pacing rate; `u64::MAX` if there is none.
     pub rate: u64,
     /// Effective segment size.
     pub mss: u32,
     /// Bytes in flight, including those just sent.
     pub in_flight: u32,
-    /// Bytes of payload that the stack has sent in all, retransmissions included.
+    /// Total of payload bytes that the stack has sent, retransmissions included.
     pub sent: u64,
 }
 
 /// The checker of one end.
 #[derive(Clone, Debug, Default)]
 pub struct PaceChecker {
-    /// Transmission time at the pacing rate that has not passed yet.
+    /// Transmission time at the pacing rate of bytes sent, as far as it has not passed
+    /// yet.
     debt: Duration,
     /// Longest quantum since the debt was last zero.
     quantum: Duration,
     at: Instant,
     rate: u64,
-    /// Unpaced bytes left of the current flight.
+    /// Bytes that the current flight may still send unpaced.
     free: u32,
-    /// Bytes of payload that this checker has seen leave.
+    /// Bytes of payload that this checker has seen on the wire.
     seen: u64,
 }
 
@@ -56,7 +57,7 @@ impl PaceChecker {
     /// Checks frames with payloads of these lengths, sent one after another.
     ///
     /// # Errors
-    /// The time by which they left too early.
+    /// If they left too early; states by how much time.
     pub fn sent(&mut self, payloads: &[u32], pacing: PacingState) -> Result<(), Violation> {
         let PacingState {
             now,
@@ -66,7 +67,7 @@ impl PaceChecker {
             sent,
         } = pacing;
         let bytes: u32 = payloads.iter().sum();
-        // A segment that waits for ARP counts as sent before it is seen here, and a
+        // A segment that waits for ARP counts as sent before this checker sees it, and a
         // flight may have begun with it.
         let is_unseen = sent != self.seen + u64::from(bytes);
         self.seen = sent;
@@ -86,7 +87,7 @@ impl PaceChecker {
         self.quantum = self.quantum.max(quantum);
         let fastest = rate.max(self.rate);
         (self.at, self.rate) = (now, rate);
-        // FIN counts one. Nothing else was in flight, so a flight has begun.
+        // FIN counts as one byte. Nothing else was in flight, so a flight has begun.
         if is_unseen || in_flight <= bytes + 1 {
             self.free = BURST_SEGMENTS * mss;
         }

@@ -1,11 +1,11 @@
 //! Checks that no delivery rate sample exceeds the path's rate.
 //!
-//! Rule: the payload of a sample was sent after the measured flight began and
-//! arrived one propagation delay before the sample was taken. So it crossed the
-//! slowest link within the sample's interval plus the part of its round trip above
-//! the bare path. A queue that runs empty, or compressed ACKs, may yield more than
-//! the rate times the interval, but never more than the rate times both.
-//! draft-cheng-iccrg-delivery-rate-estimation §4.1.
+//! Rule: the payload of a sample was sent after the measured flight began and arrived one
+//! propagation delay before the sample was taken. It therefore crossed the slowest link
+//! in the sample's interval plus the queueing time, which is the part of its round-trip
+//! time above that of the empty path. A queue that runs empty, or compressed ACKs, may
+//! yield more than the rate times the interval, but never more than the rate times this
+//! sum. draft-cheng-iccrg-delivery-rate-estimation §4.1.
 //!
 //! The bound holds only without retransmissions and overtaking; the caller checks
 //! that.
@@ -25,13 +25,13 @@ pub struct PathCapacity {
     pub frame: u64,
 }
 
-/// Rounding error of two times in whole microseconds each.
+/// Rounding error of two times, each in whole microseconds.
 const ROUNDING_US: u64 = 4;
 
 /// Checks the fastest sample of a connection.
 ///
 /// # Errors
-/// The excess over the path's rate.
+/// If it exceeds the path's rate; states the excess.
 pub fn check(sample: FastestSample, path: PathCapacity) -> Result<(), Violation> {
     let waited_us = u64::from(sample.rtt_us).saturating_sub(path.round_trip_us);
     let time_us = u64::from(sample.interval_us) + waited_us + ROUNDING_US;

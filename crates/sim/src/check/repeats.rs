@@ -1,16 +1,15 @@
 //! Checks that no payload is retransmitted that the sender must know to have
 //! arrived.
 //!
-//! Rule: an ACK counts from the moment after it reached its host, and only if the
-//! host must believe it: it has no payload, lies exactly at the host's next
-//! expected sequence number, has no timestamp older than another that arrived, and
-//! acknowledges no less than any other ACK, believed or not. The ranges that it
-//! acknowledges and SACKs are then known, until a later ACK stops inside a SACKed
-//! range: the peer has dropped it (RFC 2018 §8).
+//! Rule: an ACK counts from the moment after it reached its host, and only if the host
+//! cannot doubt it. Such an ACK has no payload, lies exactly at the host's next expected
+//! sequence number, has no timestamp older than another that arrived, and acknowledges no
+//! less than any other ACK that arrived. The ranges that it acknowledges and SACKs are
+//! then known to have arrived, until a later ACK stops inside a SACKed range: the peer
+//! has dropped that range (RFC 2018 §8).
 //!
-//! Probes need no exception: a zero-window or keepalive probe carries no payload
-//! that is known to have arrived, and a tail loss probe is sent only when nothing
-//! is SACKed.
+//! Probes need no exception: a zero-window or keepalive probe carries no payload that is
+//! known to have arrived, and a tail loss probe is sent only when nothing is SACKed.
 
 use fullpipe_pool::Instant;
 use fullpipe_wire::TcpFlags;
@@ -22,16 +21,16 @@ use crate::packet::TcpPacket;
 #[derive(Clone, Debug, Default)]
 pub struct RepeatChecker {
     iss: Option<u32>,
-    /// Sequence number behind everything that this end has sent.
+    /// Sequence number after everything that this end has sent.
     sent_end: u32,
     /// The last acknowledgment number that this end has sent.
     acked: Option<u32>,
-    /// Sequence number behind everything that has arrived at this end.
+    /// Sequence number after everything that has arrived at this end.
     arrived_end: Option<u32>,
     newest_stamp: Option<u32>,
     /// Highest acknowledgment number that has arrived.
     most_acked: Option<u32>,
-    /// Highest acknowledgment number to be believed and its arrival, and the one
+    /// Highest acknowledgment number that counts, with its arrival time, and the one
     /// before it.
     una: Option<(u32, Instant)>,
     una_before: Option<u32>,
@@ -45,7 +44,7 @@ const fn after(a: u32, b: u32) -> bool {
 }
 
 impl RepeatChecker {
-    /// Takes a segment that reached this end undamaged.
+    /// Processes a segment that reached this end undamaged.
     pub fn arrived(&mut self, packet: &TcpPacket, now: Instant) {
         if packet.has(TcpFlags::RST) {
             return;
@@ -116,11 +115,11 @@ impl RepeatChecker {
         }
     }
 
-    /// Checks a segment that this end sends. Returns true if there was something to
-    /// judge: payload, after an ACK that counts.
+    /// Checks a segment that this end sends. Returns true if it could be judged: it has
+    /// payload, and an ACK that counts arrived before.
     ///
     /// # Errors
-    /// The range that is known to have arrived.
+    /// If it repeats a range that is known to have arrived; states the range.
     pub fn sent(&mut self, packet: &TcpPacket, now: Instant) -> Result<bool, Violation> {
         let header = &packet.header;
         if packet.has(TcpFlags::RST) {

@@ -1,9 +1,9 @@
 //! Checks that a connection with work to do is not silent longer than its timers
 //! allow.
 //!
-//! Rule: while payload waits, either a timer runs, or the application or the device
-//! must act. A sender that only its timers can wake sends something within the
-//! longest of them.
+//! Rule: while payload waits, either a timer runs, or the application or the device must
+//! act. A sender that only its timers can wake sends something within the longest of
+//! their times.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::{Info, TcpConfig};
@@ -15,12 +15,12 @@ use super::Violation;
 pub struct ConnectionView {
     /// The time.
     pub now: Instant,
-    /// Time at which its host last sent something for it.
+    /// Time at which its host last sent a segment of it.
     pub spoke: Instant,
     /// Time at which its stack wants to be woken.
     pub timer: Option<Instant>,
-    /// Its device is full, or keeps frames whose completion the connection waits
-    /// for: the link acts next.
+    /// Its device is full, or has frames whose completion the connection waits for: the
+    /// link acts next.
     pub device_moves: bool,
 }
 
@@ -30,7 +30,7 @@ const SLACK: Duration = Duration::from_secs(5);
 /// Checks an established connection.
 ///
 /// # Errors
-/// If it is silent although it has work to do.
+/// If it has work to do and is silent for longer than its timers allow.
 pub fn check(info: &Info, config: &TcpConfig, seen: &ConnectionView) -> Result<(), Violation> {
     if info.send_queue == 0 || seen.device_moves || info.state == fullpipe_tcp::TcpState::Closed {
         return Ok(());
@@ -44,7 +44,7 @@ pub fn check(info: &Info, config: &TcpConfig, seen: &ConnectionView) -> Result<(
             info.limit.current().name()
         )
     };
-    // A cork without a time limit is the application's and needs no timer, but
+    // A cork without a time limit is the application's decision and needs no timer, but
     // payload that was sent under it does.
     let waits = info.send_queue == info.unsent;
     if waits && info.tuning.corked && config.cork_timeout.is_zero() {

@@ -1,9 +1,10 @@
 //! Checks advertised windows, as segments on the wire show them.
 //!
-//! Rule: only frames that left a host count. The right edge of an advertised window
-//! never retreats (RFC 9293 §3.8.6, SHLD-14; required here), except by less than one
-//! unit of the window scale, which the field cannot express (RFC 7323 §2.4). No payload is sent beyond the edge, except the byte of a zero-window
-//! probe; no sequence number is acknowledged that was never sent.
+//! Rule: only frames that left a host count. The right edge of an advertised window never
+//! retreats (RFC 9293 §3.8.6, SHLD-14; required here), except by less than one unit of
+//! the window scale, which the field cannot express (RFC 7323 §2.4). No payload is sent
+//! beyond the edge, except the byte of a zero-window probe. No sequence number is
+//! acknowledged that was never sent.
 
 use fullpipe_wire::TcpFlags;
 
@@ -17,20 +18,21 @@ struct EndState {
     iss: Option<u32>,
     /// Its window scale option.
     scale: Option<u8>,
-    /// Window of its SYN, until the sequence number it counts from is known.
+    /// Window field of its SYN, kept until the other end's initial sequence number, from
+    /// which it counts, is known.
     syn_window: Option<u16>,
-    /// Right edge of the window it advertised.
+    /// Right edge of the window that it advertised.
     edge: Option<u32>,
-    /// Sequence number behind everything it has sent.
+    /// Sequence number after everything that it has sent.
     sent_end: u32,
     /// Sequence number of its FIN.
     fin: Option<u32>,
-    /// It acknowledged the other end's FIN, or was sent a reset: its connection may
-    /// be over.
+    /// It acknowledged the other end's FIN, or a reset was sent to it, so its connection
+    /// may be over.
     may_be_over: bool,
-    /// It answered one SYN twice with different sequence numbers, as a listener
-    /// with SYN cookies may: number and scale of the first answer. Later segments
-    /// show which one the peer accepted.
+    /// It answered one SYN twice with different sequence numbers, as a listener with SYN
+    /// cookies may. These are the number and the scale of the first answer; later
+    /// segments show which answer the peer accepted.
     other: Option<(u32, Option<u8>)>,
 }
 
@@ -47,9 +49,9 @@ const fn after(a: u32, b: u32) -> bool {
 }
 
 impl WindowChecker {
-    /// Tells the checker that the host at `end` sends SYN cookies: after a
-    /// connection is over, a late duplicate of its ACK may open it again with the
-    /// same numbers.
+    /// Tells the checker that the host at `end` sends SYN cookies. After such a
+    /// connection is over, a late duplicate of the ACK that opened it may open it again
+    /// with the same numbers.
     pub fn may_forget(&mut self, end: usize) {
         self.forgets[end] = true;
     }
@@ -57,7 +59,7 @@ impl WindowChecker {
     /// Checks a segment that `end` (0 or 1) sends.
     ///
     /// # Errors
-    /// The violated rule.
+    /// If a rule is violated; states the rule.
     pub fn segment(&mut self, end: usize, packet: &TcpPacket) -> Result<(), Violation> {
         if packet.has(TcpFlags::RST) {
             // The connection is over. With SYN cookies, a segment still in flight
@@ -116,8 +118,8 @@ impl WindowChecker {
                 (said.iss, said.scale) = (Some(iss), scale);
             }
             (said.other, said.syn_window) = (None, None);
-            // The answer to the SYN counts, even if this segment is a probe from
-            // before.
+            // The SYN's sequence number counts as sent, even if this segment is a probe,
+            // which has the sequence number before the next one.
             said.sent_end = packet.header.seq.wrapping_add(1);
         }
         if said.iss.is_some() && after(packet.seq_end(), said.sent_end) {
@@ -149,7 +151,7 @@ impl WindowChecker {
         if said.other.is_some() {
             return Ok(());
         }
-        // Of two answers, the ACK refers to the one with the nearer number.
+        // Of two answers to the SYN, the ACK refers to the one with the nearer number.
         let since = |iss: u32| ack.wrapping_sub(iss);
         let meant = peer.other.filter(|(iss, _)| since(*iss) < since(peer_iss));
         let peer_scale = meant.map_or(peer.scale, |(_, scale)| scale);

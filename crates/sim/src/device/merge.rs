@@ -1,11 +1,11 @@
 //! Merges received segments into one frame, as a network card or its driver does
 //! (LRO, GRO).
 //!
-//! Rule: only segments that a sender could have sent as one are merged: in-order
-//! payload of one connection with the same acknowledgment, window, options and ECN
-//! field, valid, and without flags other than ACK and PSH or FIN. Any other frame
-//! passes at once, behind the merged segments of its connection. No segment is kept
-//! longer than the model says.
+//! Rule: only segments that a sender could have sent as one are merged: in-order payload
+//! of one connection with the same acknowledgment, window, options and ECN field, valid,
+//! and without flags other than ACK and PSH or FIN. Any other frame passes at once, after
+//! the merged segments of its connection. No segment is kept longer than the model
+//! allows.
 
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -21,30 +21,31 @@ use super::segmenter::{number_at, seal};
 
 /// Largest number of connections with segments kept for merging.
 const MOST_FLOWS: usize = 8;
-/// Bytes of the IPv4 header and of the link header before it.
+/// Offset of the TCP header in a frame: an Ethernet header and an IPv4 header without
+/// options.
 const TCP_AT: usize = EthernetHeader::LEN + Ipv4Header::LEN;
 
-/// The merging of a device: a card with two interrupt timers, one that restarts
-/// with each frame and one that does not.
+/// The merging of a device, with two interrupt timers: one restarts with each frame, the
+/// other does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Merge {
-    /// Segments are handed up when none followed for this long.
+    /// Segments are handed to the stack when none has followed for this long.
     #[serde(with = "crate::text_forms::duration")]
     pub quiet: Duration,
-    /// Segments are handed up in any case when the first of them is this old.
+    /// Segments are handed to the stack when the first of them is this old.
     #[serde(with = "crate::text_forms::duration")]
     pub longest: Duration,
     /// The device reports verified checksums; otherwise the stack verifies them.
     pub verifies: bool,
 }
 
-/// Merged segments of one connection, which others may still join.
+/// Merged segments of one connection, to which others may still be added.
 #[derive(Debug)]
 struct MergedFrame {
     frame: Vec<u8>,
     head_len: usize,
-    /// Payload of the first segment: that of a full one.
+    /// Payload of the first segment in bytes, taken as the size of a full one.
     size: usize,
     count: u16,
     flags: TcpFlags,
@@ -66,7 +67,7 @@ pub struct Merger {
     held: Vec<MergedFrame>,
 }
 
-/// The frames handed up.
+/// Frames that were handed to the stack.
 pub type ReceivedFrames = VecDeque<(Vec<u8>, RxMeta)>;
 
 impl Merger {
@@ -104,8 +105,8 @@ impl Merger {
         }
     }
 
-    /// Starts to merge with this frame; hands up the oldest when there is no room.
-    /// Returns its index.
+    /// Starts a merged frame with this segment and returns its index. Without room, the
+    /// oldest merged frame is handed to the stack first.
     fn hold(
         &mut self,
         frame: Vec<u8>,
@@ -137,14 +138,14 @@ impl Merger {
         arrived.push_back((held.whole(), meta));
     }
 
-    /// Hands up the segments whose time is over at `now`.
+    /// Hands the segments to the stack whose time has ended at `now`.
     pub fn interrupt(&mut self, now: Instant, arrived: &mut ReceivedFrames) {
         while let Some(place) = self.held.iter().position(|held| self.due(held) <= now) {
             self.give_up(place, arrived);
         }
     }
 
-    /// Time at which the next segments are handed up.
+    /// Time at which segments are next handed to the stack.
     pub fn next_interrupt(&self) -> Option<Instant> {
         self.held.iter().map(|held| self.due(held)).min()
     }
@@ -198,7 +199,7 @@ impl MergedFrame {
             && number_at(frame, TCP_AT + 4) == next
             && piece.payload_len <= self.size
             && self.frame.len() - EthernetHeader::LEN + piece.payload_len <= usize::from(u16::MAX)
-            // Stations, marks and lifetime; acknowledgment; window; options.
+            // Ethernet header, ECN field and TTL; acknowledgment; window; options.
             && same(0..EthernetHeader::LEN + 2)
             && same(EthernetHeader::LEN + 6..EthernetHeader::LEN + 9)
             && same(TCP_AT + 8..TCP_AT + 12)
@@ -213,7 +214,7 @@ impl MergedFrame {
         self.last_at = now;
     }
 
-    /// Returns true if no segment can follow `piece`, which was merged last.
+    /// Returns true if no segment may be added after `piece`, the segment merged last.
     fn is_complete(&self, piece: &Candidate) -> bool {
         piece.payload_len < self.size || self.flags.intersects(TcpFlags::PSH.union(TcpFlags::FIN))
     }

@@ -1,10 +1,10 @@
 //! Cuts one frame of a stack into segments for the wire, as a network card with
 //! segmentation offload (TSO) does.
 //!
-//! Rule: each segment equals one that the stack would have made: its own sequence
-//! number, identification, length and checksums; FIN and PSH only on the last, CWR
-//! only on the first (RFC 3168 §6.1.2); timestamps and the rest are repeated. The
-//! stack chooses the segment size.
+//! Rule: each segment equals one that the stack would have made: its own sequence number,
+//! identification, length and checksums; FIN and PSH only on the last, CWR only on the
+//! first (RFC 3168 §6.1.2); all other fields are repeated. The stack chooses the segment
+//! size.
 
 use std::net::Ipv4Addr;
 
@@ -85,7 +85,7 @@ pub(super) fn number_at(frame: &[u8], at: usize) -> u32 {
         .fold(0, |number, byte| number << 8 | u32::from(*byte))
 }
 
-/// Completes a checksum that was left to the device.
+/// Computes a checksum that was left to the device.
 fn complete(frame: &mut [u8], checksum: TxChecksum) {
     match checksum {
         TxChecksum::Complete => {}

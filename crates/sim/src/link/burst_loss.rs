@@ -34,7 +34,7 @@ impl BurstLossState {
         Self { rng, bad: false }
     }
 
-    /// Returns true if the next frame is lost. With `None` the channel is always
+    /// Returns true if the next frame is lost. Without a model the channel is always
     /// good.
     pub fn strikes(&mut self, model: Option<BurstLoss>) -> bool {
         let Some(model) = model else {

@@ -1,9 +1,9 @@
 //! CoDel, the controlled delay queue discipline. RFC 8289.
 //!
-//! Rule: a frame's waiting time is checked when it leaves. Once every frame of an
-//! interval has waited longer than the target, frames are dropped (or marked), at
-//! intervals that shrink with the square root of the number of drops. `queue.rs`
-//! limits the queue's length. Names are those of the RFC's §5.
+//! Rule: a frame's waiting time is checked when it leaves the queue. Once every frame of
+//! an interval has waited longer than the target, frames are dropped (or marked), at
+//! intervals that shrink with the square root of the number of drops. `queue.rs` limits
+//! the queue's length. Names are those of the RFC's §5.
 
 use fullpipe_pool::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub struct Codel {
     /// Time for which the delay must stay above the target before a frame is
     /// dropped, in microseconds: about the longest usual round trip.
     pub interval_us: u64,
-    /// Frames that can be marked are marked instead of dropped. §3.1.
+    /// Frames of senders that use ECN are marked instead of dropped. §3.1.
     pub ecn: bool,
 }
 
@@ -62,8 +62,8 @@ pub(super) struct CodelState {
 }
 
 impl CodelState {
-    /// Takes the frame that leaves `line` at `now`; also returns the drops and
-    /// marks. A queue of at most `maxpacket` bytes is never emptied.
+    /// Takes the frame that leaves `line` at `now`, and counts drops and marks. A queue
+    /// of at most `maxpacket` bytes is never emptied.
     pub fn deque(
         &mut self,
         model: Codel,
@@ -101,8 +101,8 @@ impl CodelState {
         (first, counts)
     }
 
-    /// The first count of a dropping state: near the last one, if that ended
-    /// recently. §5.4.
+    /// The value of `count` at the start of a dropping state: near the last value if that
+    /// state ended recently. §5.4.
     fn first_count(&self, model: Codel, now: Instant) -> u32 {
         let delta = self.count.saturating_sub(self.lastcount);
         let recent = Duration::from_micros(16 * model.interval_us);
@@ -113,7 +113,7 @@ impl CodelState {
         }
     }
 
-    /// Takes the first frame; also returns whether it may be dropped. §5.6.
+    /// Takes the first frame, and returns whether it may be dropped. §5.6.
     fn dodeque(
         &mut self,
         model: Codel,
@@ -138,7 +138,7 @@ impl CodelState {
     }
 }
 
-/// Marks the frame if the settings allow marking and the frame can be marked.
+/// Marks the frame if the settings allow marking and its sender uses ECN.
 fn marks(model: Codel, first: &mut Option<QueuedFrame>, counts: &mut CodelCounts) -> bool {
     let marked = model.ecn && first.as_mut().is_some_and(|first| mark(&mut first.frame));
     counts.marked += u64::from(marked);

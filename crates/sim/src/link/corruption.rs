@@ -1,10 +1,10 @@
 //! Corruption: flipped bits that the frame check sequence did not catch.
 //!
-//! Rule: every corruption can be detected, so a receiver that delivers a corrupted
-//! byte is always wrong. The flipped bits are in one byte of an IP packet, where
-//! the Internet checksum catches them; frames without such a checksum (ARP) are not
-//! touched. The byte only grows, by less than 255, so the corruptions of two links
-//! in a row cannot cancel each other.
+//! Rule: every corruption can be detected, so a receiver that delivers a corrupted byte
+//! is always wrong. All flipped bits are in one byte of an IP packet, where the Internet
+//! checksum detects them; frames without such a checksum (ARP) are not changed. The
+//! byte's value only increases, by less than 255, so the corruptions of two links on a
+//! path cannot cancel each other.
 
 use fullpipe_pool::Rng;
 

@@ -1,7 +1,7 @@
 //! Propagation delay and jitter.
 //!
-//! Rule: jitter keeps frames in order. A frame that would arrive before the one
-//! sent ahead of it arrives together with it.
+//! Rule: jitter keeps frames in order. A frame that would overtake the one sent before it
+//! arrives at the same time as that one.
 
 use fullpipe_pool::{Duration, Instant, Rng};
 

@@ -1,4 +1,4 @@
-//! Duplication: some frames arrive twice, the copy right behind the original.
+//! Duplication: some frames arrive twice, the copy right after the original.
 //!
 //! Rule: a copy takes no time on the wire.
 

@@ -1,12 +1,11 @@
 //! Carries frames across a link.
 //!
-//! Rule: everything is ordered by time. Frames are offered, the wire takes them
-//! from the queues as it becomes free, and arrivals come out by time and, at the
-//! same time, in the order they were sent. Each impairment is in the file that has
-//! its name.
+//! Rule: everything is ordered by time. Frames are offered, the wire takes them from the
+//! queues as it becomes free, and arrivals are returned by time and, at the same time, in
+//! the order in which they were sent. Each impairment is in the file that has its name.
 //!
-//! The order of calls: [`LinkEngine::offer`] for each frame; [`LinkEngine::take`]
-//! until `None`, at the time that [`LinkEngine::next_event`] gives or at any other.
+//! Calling order: [`LinkEngine::offer`] for each frame; [`LinkEngine::take`] until it
+//! returns `None`, at the time of [`LinkEngine::next_event`] or at any other time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -53,19 +52,19 @@ pub struct LinkCounters {
     pub lost: u64,
     /// Lost on the wire, in a burst.
     pub lost_in_burst: u64,
-    /// Dropped because the queue or the shaper's queue was full, or longer than
-    /// the threshold for frames that cannot be marked.
+    /// Dropped because the queue or the shaper's queue was full, or longer than the ECN
+    /// threshold while the frame's sender does not use ECN.
     pub dropped_by_queue: u64,
     /// Dropped by CoDel.
     pub dropped_by_codel: u64,
-    /// Marked with CE, by CoDel or beyond the threshold.
+    /// Marked with CE, by CoDel or above the ECN threshold.
     pub marked: u64,
     /// Dropped because they were longer than the link, the shaper or the hop
     /// carries.
     pub dropped_too_long: u64,
     /// Dropped because the link was down, or in an outage.
     pub dropped_while_down: u64,
-    /// Delivered late, after frames sent behind them.
+    /// Delivered late, after frames that were sent later.
     pub reordered: u64,
     /// Delivered twice.
     pub duplicated: u64,
@@ -73,8 +72,8 @@ pub struct LinkCounters {
     pub corrupted: u64,
     /// Largest number of frames that waited in the queue at one time.
     pub longest_queue: usize,
-    /// Time for which frames of this direction used the wire or the air, backoff
-    /// and access time included.
+    /// Time for which frames of this direction used the wire, or the radio's air (backoff
+    /// and access time included).
     pub busy: Duration,
 }
 
@@ -119,8 +118,8 @@ struct DirectionState {
     link: LinkModel,
     line: FrameQueue,
     codel: CodelState,
-    /// Time at which the wire becomes free; the same for both directions of a
-    /// radio.
+    /// Time at which the wire becomes free; on a radio it is the same for both
+    /// directions.
     free_at: Instant,
     serializer: Serializer,
     bucket: BucketState,
@@ -162,7 +161,7 @@ impl DirectionState {
         })
     }
 
-    /// Returns true if a frame of `len` bytes can cross at all.
+    /// Returns true if the link can carry a frame of `len` bytes.
     fn can_carry(&self, len: usize) -> bool {
         let fits_bucket = self
             .link
@@ -219,7 +218,8 @@ pub struct LinkEngine {
     up: bool,
     in_flight: BinaryHeap<Reverse<InFlight>>,
     sent: u64,
-    /// Frames put on the wire since they were last taken, where they are wanted.
+    /// Frames put on the wire since they were last taken; `None` if they are not
+    /// recorded.
     transmissions: Option<Vec<Transmission>>,
 }
 
@@ -230,8 +230,8 @@ impl LinkEngine {
         Self::asymmetric(link, link, rng)
     }
 
-    /// A link whose two directions differ. It is a half-duplex radio if `forward`
-    /// has a radio.
+    /// A link whose two directions differ. It is a half-duplex radio if `forward` has
+    /// one.
     pub fn asymmetric(forward: LinkModel, back: LinkModel, rng: &Rng) -> Self {
         Self {
             directions: [
@@ -252,7 +252,8 @@ impl LinkEngine {
         self.transmissions.get_or_insert_default();
     }
 
-    /// Returns what was recorded since the last call; nothing unless recording was asked for.
+    /// Returns the transmissions recorded since the last call; none unless
+    /// [`record_transmissions`](Self::record_transmissions) was called.
     pub fn take_transmissions(&mut self) -> Vec<Transmission> {
         self.transmissions
             .as_mut()
@@ -265,8 +266,7 @@ impl LinkEngine {
         &self.directions[direction.index()].link
     }
 
-    /// Replaces the model of `direction` from now on; frames in flight are not
-    /// affected.
+    /// Replaces the model of `direction` from now on. Frames in flight are not affected.
     pub fn change(&mut self, direction: Direction, link: LinkModel) {
         self.directions[direction.index()].link = link;
         if direction == Direction::Forward {
@@ -290,8 +290,8 @@ impl LinkEngine {
         &self.directions[direction.index()].counters
     }
 
-    /// Returns true if a sender that keeps its own queue ([`Queue::Device`]) may
-    /// offer the next frame; always true with any other queue.
+    /// Returns true if a sender that keeps its own queue ([`Queue::Device`]) may offer
+    /// the next frame. With any other queue it is always true.
     pub fn has_room(&self, direction: Direction) -> bool {
         let own = &self.directions[direction.index()];
         own.link.queue != Queue::Device || own.line.is_empty()
@@ -367,8 +367,8 @@ impl LinkEngine {
             .min()
     }
 
-    /// Time of the next start of a transmission, and the directions that have a
-    /// frame for it.
+    /// Time of the next start of a transmission, and the directions that have a frame to
+    /// send then.
     fn next_start(&self) -> Option<(Instant, [bool; 2])> {
         let starts = [
             self.directions[0].next_start(),
@@ -403,8 +403,8 @@ impl LinkEngine {
         }
     }
 
-    /// Takes the first frame from the queue at `start`, and puts its first bit
-    /// on the wire at `bits_from`. Returns when the wire is free again.
+    /// Takes the first frame from the queue at `start` and puts its first bit on the wire
+    /// at `bits_from`. Returns the time at which the wire is free again.
     fn transmit(&mut self, direction: Direction, start: Instant, bits_from: Instant) -> Instant {
         let own = &mut self.directions[direction.index()];
         let Some(waiting) = own.leave(start) else {
@@ -413,7 +413,7 @@ impl LinkEngine {
         let mut frame = waiting.frame;
         let (mut start, mut bits_from) = (start, bits_from);
         if let Some(model) = own.link.token_bucket {
-            // The frame that CoDel dropped may have been shorter than this one.
+            // CoDel may have dropped a shorter frame than the one that leaves now.
             let ready = own.bucket.ready(model, frame.len(), start);
             bits_from += ready.since(start);
             start = ready;

@@ -1,6 +1,6 @@
 //! Frames on a link: the length of their header, and their direction.
 //!
-//! Rule: only what every file of this folder may use; it imports none of them.
+//! Rule: every file of this folder may use this one; it imports none of them.
 
 /// Bytes of an Ethernet II header, which `mtu` does not count.
 pub const ETHERNET_HEADER_LEN: usize = 14;
@@ -15,7 +15,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Both, in index order.
+    /// Both directions, in index order.
     pub const ALL: [Self; 2] = [Self::Forward, Self::Back];
 
     /// 0 for forward, 1 for back.

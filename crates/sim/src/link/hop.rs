@@ -1,4 +1,4 @@
-//! A hop in the middle of the path with a smaller MTU than the ends.
+//! A hop in the middle of the path with a smaller MTU than both ends.
 //!
 //! Rule: a packet that is too long and has DF set is dropped, with the message of
 //! RFC 1191 §4 or silently (a black hole). A packet without DF passes whole,
@@ -20,7 +20,7 @@ const QUOTED_PAYLOAD: usize = 8;
 pub struct Hop {
     /// Largest IP packet in bytes that it carries.
     pub mtu: u16,
-    /// It drops packets without a message.
+    /// The hop drops packets without a message.
     pub silent: bool,
 }
 

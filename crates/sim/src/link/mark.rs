@@ -6,13 +6,13 @@
 use super::frame::ETHERNET_HEADER_LEN;
 
 const IPV4: [u8; 2] = [0x08, 0x00];
-/// CE, and the mask of the field, in the second byte of the header.
+/// CE, which is also the mask of the ECN field, in the second byte of the header.
 const CE: u8 = 0b11;
 const CHECKSUM: usize = 10;
 const IPV4_HEADER_LEN: usize = 20;
 
-/// Marks the packet in `frame`. Returns false, and changes nothing, when its sender
-/// does not use ECN.
+/// Marks the packet in `frame`. Returns false, and changes nothing, if the packet's
+/// sender does not use ECN.
 pub(super) fn mark(frame: &mut [u8]) -> bool {
     if frame.len() < ETHERNET_HEADER_LEN + IPV4_HEADER_LEN || frame[12..14] != IPV4 {
         return false;

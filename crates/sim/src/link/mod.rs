@@ -5,8 +5,8 @@
 //! devices, in real time. Each impairment is one file of this folder and draws from
 //! its own generator, so that switching one on does not change another.
 //!
-//! A link reads no further than the IP header: corruption touches only IP packets,
-//! a mark needs a sender that uses ECN, and a hop drops only packets with DF set.
+//! A link reads only as far as the IP header: corruption changes only IP packets, marking
+//! needs a sender that uses ECN, and a hop drops only packets with DF set.
 
 mod burst_loss;
 mod codel;

@@ -1,7 +1,7 @@
 //! The description of a link in one direction, and the ranges of its values.
 //!
-//! Rule: a model is a value that a TOML file can hold. It carries no frame; the
-//! engine (`engine.rs`) does.
+//! Rule: a model is a value that a TOML file can express. The engine (`engine.rs`)
+//! carries the frames.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -24,7 +24,8 @@ use super::token_bucket::TokenBucket;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LinkModel {
-    /// Bits per second on the wire, link header included; 0 takes no time.
+    /// Bits per second on the wire, link header included; 0 means that frames take no
+    /// time.
     pub rate_bps: u64,
     /// One-way propagation delay, in microseconds.
     pub delay_us: u64,
@@ -47,9 +48,9 @@ pub struct LinkModel {
     pub ecn_threshold: Option<EcnThreshold>,
     /// Drops or marks frames that waited too long.
     pub codel: Option<Codel>,
-    /// A shaper in front of the wire.
+    /// A shaper before the wire.
     pub token_bucket: Option<TokenBucket>,
-    /// Both directions share one medium.
+    /// Makes both directions share one half-duplex medium.
     pub radio: Option<Radio>,
     /// Largest IP packet in bytes; larger frames are dropped.
     pub mtu: usize,

@@ -1,8 +1,7 @@
-//! A time in which one direction loses every frame: an unplugged cable, or a device
-//! in between that drops one direction.
+//! A time in which one direction loses every frame, as with an unplugged cable.
 //!
-//! Rule: the time at which a frame is put on the wire decides. A lost frame has
-//! used the wire; a frame already in flight arrives.
+//! Rule: a frame is lost if it is put on the wire during the outage. It uses the wire all
+//! the same; a frame that is already in flight arrives.
 
 use fullpipe_pool::{Duration, Instant};
 use serde::{Deserialize, Serialize};

@@ -14,8 +14,8 @@ use fullpipe_pool::Instant;
 pub enum Queue {
     /// No limit; nothing is dropped.
     Unlimited,
-    /// No queue in the link: the sender's device keeps its frames until the wire is
-    /// free, and refuses its stack more when it is full.
+    /// No queue in the link: the sender's device keeps its frames until the wire is free,
+    /// and refuses its stack further ones when it is full.
     Device,
     /// This many frames; the next is dropped.
     Packets(u32),
@@ -39,8 +39,8 @@ pub(super) struct FrameQueue {
 }
 
 impl FrameQueue {
-    /// Returns true if a frame of `len` bytes may join, within `limit` and within
-    /// `shaper_bytes`, the token bucket's limit.
+    /// Returns true if a frame of `len` bytes may join the queue, within `limit` and
+    /// within `shaper_bytes`, the limit of the token bucket.
     pub fn admits(&self, len: usize, limit: Queue, shaper_bytes: Option<u64>) -> bool {
         let bytes = self.bytes + len as u64;
         let in_shaper = shaper_bytes.is_none_or(|limit| bytes <= limit);

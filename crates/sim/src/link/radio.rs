@@ -1,9 +1,8 @@
 //! A half-duplex radio: both directions share one medium.
 //!
-//! Rule: one frame is on air at a time. When the air becomes free, each end with a
-//! frame draws a backoff; the shorter goes first, and the other draws again when
-//! the air is free next. Collisions are not modelled; their cost is part of
-//! `access_us`.
+//! Rule: one frame is in the air at a time. When the air becomes free, each end with a
+//! frame draws a backoff. The end with the shorter one sends; the other draws again when
+//! the air is next free. Collisions are not modelled; their cost is part of `access_us`.
 
 use fullpipe_pool::{Duration, Rng};
 use serde::{Deserialize, Serialize};
@@ -14,11 +13,11 @@ use super::frame::Direction;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Radio {
-    /// Air time of every frame beside its bits, in microseconds: turnaround,
+    /// Air time of every frame in addition to its bits, in microseconds: turnaround,
     /// preamble and the radio's own acknowledgement.
     pub access_us: u64,
-    /// Longest backoff before an end uses free air, evenly distributed, in
-    /// microseconds.
+    /// Longest backoff before an end uses the free air, in microseconds. Evenly
+    /// distributed.
     pub backoff_us: u64,
 }
 
@@ -27,7 +26,7 @@ pub struct Radio {
 pub(super) struct RadioContention(pub Rng);
 
 impl RadioContention {
-    /// The end that goes first of those that `contend` (by [`Direction::index`]),
+    /// The end that goes first of those that `contend` (indexed by [`Direction::index`]),
     /// and its backoff.
     ///
     /// # Panics

@@ -1,8 +1,8 @@
 //! The serialization time of a frame.
 //!
-//! Rule: no rounding error accumulates. The fraction of a nanosecond that a frame's
-//! time leaves is carried to the next frame, so a million frames take exactly their
-//! bits divided by the rate. Access to the wire is decided elsewhere.
+//! Rule: no rounding error accumulates. The fraction of a nanosecond that is left over
+//! from one frame's time is carried to the next frame, so a million frames take exactly
+//! their bits divided by the rate. The engine decides when the wire is free.
 
 use fullpipe_pool::Duration;
 
@@ -11,7 +11,7 @@ const NANOS_PER_SEC: u128 = 1_000_000_000;
 /// Turns frame lengths into times at one rate.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Serializer {
-    /// Time not charged yet, in nanoseconds / rate.
+    /// Time not charged yet, in units of 1 ns divided by the rate.
     carry: u128,
 }
 

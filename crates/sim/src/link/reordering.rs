@@ -1,6 +1,6 @@
 //! Reordering: some frames are delayed and overtaken.
 //!
-//! Rule: only the chosen frame is late; frames behind it keep their times.
+//! Rule: only the chosen frame is late; the arrival times of later frames do not change.
 
 use fullpipe_pool::{Duration, Rng};
 use serde::{Deserialize, Serialize};

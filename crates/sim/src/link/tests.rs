@@ -235,7 +235,7 @@ fn corruption_flips_one_byte_of_an_ip_packet_and_spares_arp() {
 
 #[test]
 fn a_full_queue_drops_the_last() {
-    // One frame is on the wire, so one more than the limit gets through.
+    // One frame is on the wire, so one more than the limit is carried.
     for (queue, expected) in [
         (Queue::Unlimited, 20),
         (Queue::Packets(4), 5),
@@ -309,7 +309,8 @@ fn a_token_bucket_lets_a_burst_through_and_then_the_rate() {
 
 #[test]
 fn a_token_bucket_drops_what_would_wait_longer_than_its_latency() {
-    // 500 kbit/s, 15 kB burst, 50 ms: 3,125 bytes may wait besides a burst.
+    // 500 kbit/s for 50 ms are 3,125 bytes, which may wait in addition to a burst of 15
+    // kB.
     let bucket = TokenBucket::with_latency(500_000, 15_000, 50_000);
     assert_eq!(bucket.limit_bytes, 18_125);
     let mut link = engine(LinkModel {
@@ -366,7 +367,8 @@ fn on_a_radio_both_ends_get_their_share_of_the_air() {
         (850..1_150).contains(&forward),
         "{forward} of the first 2000 went forward"
     );
-    // 800 us of bits, 50 us of access, a third of 100 us of backoff while both contend.
+    // 800 µs of bits, 50 µs of access, and a third of 100 µs of backoff while both ends
+    // contend.
     let half = micros(&arrived[1_999]) / 2_000;
     assert!((875..895).contains(&half), "{half} us a frame");
     let starts_never_overlap = arrived
@@ -517,7 +519,8 @@ fn beyond_the_threshold_who_takes_part_is_marked_and_who_does_not_is_dropped() {
         assert_eq!(counters.marked, marked, "{ecn:?}");
         assert_eq!(counters.dropped_by_queue, 10 - arrived as u64, "{ecn:?}");
         for (number, delivery) in found.iter().enumerate() {
-            // One on the wire, three waiting; then the threshold.
+            // One frame is on the wire and three wait; from then on the threshold is
+            // reached.
             let expected = if number < 4 { ecn } else { Ecn::Ce };
             assert_eq!(ipv4_of(&delivery.frame).ecn, expected, "{number}");
         }

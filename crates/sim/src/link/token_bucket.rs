@@ -15,7 +15,7 @@ const NANOS_PER_SEC: u128 = 1_000_000_000;
 pub struct TokenBucket {
     /// Tokens per second, in bits.
     pub rate_bps: u64,
-    /// Bytes the bucket holds; a longer frame can never leave and is dropped.
+    /// Bytes that the bucket holds; a longer frame can never leave and is dropped.
     pub burst_bytes: u64,
     /// Bytes of frames that may wait for tokens; further ones are dropped.
     pub limit_bytes: u64,
@@ -49,7 +49,7 @@ impl BucketState {
         self.missing.saturating_sub(filled)
     }
 
-    /// Earliest time from `now` on at which `bytes` may leave. They fit the bucket:
+    /// Earliest time from `now` on at which `bytes` may leave. They fit into the bucket:
     /// the caller drops longer frames.
     pub fn ready(&self, model: TokenBucket, bytes: usize, now: Instant) -> Instant {
         let room =

@@ -1,7 +1,7 @@
-//! A record of when a link was in use, for those who draw it.
+//! A record of the times at which a link was in use, for graphs.
 //!
-//! Rule: one entry a frame that was put on the wire, in the order of time. Nothing is recorded
-//! until it is asked for, and nothing is merged or thinned out here.
+//! Rule: one entry for each frame that was put on the wire, in the order of time. Nothing
+//! is recorded before it is asked for, and no entries are merged or left out.
 
 use fullpipe_pool::Instant;
 
@@ -12,10 +12,10 @@ use super::frame::Direction;
 pub struct Transmission {
     /// Direction in which the frame travels.
     pub direction: Direction,
-    /// Start of the link's use: on a radio, access and backoff included.
+    /// Start of the use of the link; on a radio, access and backoff are included.
     pub from: Instant,
     /// Moment at which the link is free again.
     pub until: Instant,
-    /// Frames that still wait behind it in the same direction.
+    /// Frames that still wait after this one in the same direction.
     pub waiting: usize,
 }

@@ -166,8 +166,8 @@ impl Neighbours {
         resolution
     }
 
-    /// Notes that connections through the neighbour `ip` time out: it is probed at
-    /// its next lookup, and used meanwhile. RFC 9293 §3.8.3, RFC 1122 §3.3.1.4.
+    /// Notes that connections through the neighbour `ip` time out: its next lookup probes
+    /// it, and its address stays in use meanwhile. RFC 9293 §3.8.3, RFC 1122 §3.3.1.4.
     pub(crate) fn on_negative_advice(&mut self, ip: IpAddr, now: Instant) {
         if let Some(index) = self.find(ip)
             && let NeighbourState::Reachable { until, .. } = &mut self.entries[index].state
@@ -223,8 +223,8 @@ impl Neighbours {
             ArpOperation::Request => {}
             ArpOperation::Reply => counters.mib.arp_in_replies += 1,
         }
-        // A probe (RFC 5227) is answered to defend this host's address, and teaches
-        // none.
+        // An ARP probe (RFC 5227) is answered to defend this host's address; it contains
+        // no sender address to learn.
         let known = if sender_ip.is_unspecified() {
             for_us
         } else {
@@ -252,7 +252,7 @@ impl Neighbours {
         }
     }
 
-    /// Stores a neighbour's station address. Only a packet to this host makes a new
+    /// Stores a neighbour's link address. Only a packet addressed to this host adds an
     /// entry. Returns whether the neighbour is in the cache.
     fn learn(
         &mut self,
@@ -301,9 +301,9 @@ impl Neighbours {
             || (!self.queues.is_empty(ASKING) && now >= self.limit.next_allowed())
     }
 
-    /// Writes the next frame, link header included, to the start of `frame`, which
-    /// has at least a link header and the device's MTU. Polled first in a turn, so
-    /// waiting packets leave before later ones to the same neighbour.
+    /// Writes the next frame, link header included, to the start of `frame`, which has
+    /// room for a link header and the device's MTU. Call it before other output in a
+    /// turn, so that waiting packets leave before later ones to the same neighbour.
     pub(crate) fn poll_packet(
         &mut self,
         now: Instant,
@@ -327,7 +327,7 @@ impl Neighbours {
     }
 
     /// Writes the next request for an entry. The first probe of a resolved entry is
-    /// unicast; the rest are broadcast, as the address may have moved.
+    /// unicast; the others are broadcast, because the address may have moved.
     fn ask(
         &mut self,
         index: u32,
@@ -425,7 +425,7 @@ impl Neighbours {
         EthernetHeader::LEN + len
     }
 
-    /// Repeats requests without a reply, and fails neighbours after
+    /// Repeats requests without a reply, and considers a neighbour unreachable after
     /// `arp.requests` of them.
     pub(crate) fn on_timeout(&mut self, now: Instant, pool: &mut Pool, counters: &mut Counters) {
         if self.deadline.is_none_or(|deadline| now < deadline) {
@@ -470,7 +470,7 @@ impl Neighbours {
         }
     }
 
-    /// Returns the next deadline of a reply: like
+    /// Returns the next deadline of a reply. Replaces
     /// [`next_timeout`](Self::next_timeout) while the device is full.
     pub(crate) const fn next_deadline(&self) -> Option<Instant> {
         self.deadline
@@ -544,10 +544,12 @@ impl Neighbours {
         self.entries[at].next = removed.next;
     }
 
-    /// Evicts an entry for an address that this host looks up. Unresolved entries
-    /// take at most half of the cache, so a peer that makes this host look up
-    /// unused addresses evicts such entries, not resolved neighbours. Of the
-    /// resolved ones, one not used for about the longest time is evicted.
+    /// Evicts an entry for an address that this host looks up.
+    ///
+    /// Unresolved entries take at most half of the cache; beyond that one of them is
+    /// evicted, so that a peer that makes this host look up unused addresses does not
+    /// evict resolved neighbours. Otherwise the resolved entry is evicted that was not
+    /// used for about the longest time.
     fn evict_for_us(&mut self, pool: &mut Pool, counters: &mut Counters) {
         let capacity = self.entries.capacity();
         let waits =

@@ -1,9 +1,9 @@
 //! Names that other systems give to a knob.
 //!
-//! Rule: an alias is another way to write rows of the knob table, so whatever it
-//! sets can be seen and undone knob by knob. A name belongs to one system and
-//! means the same with every preset. The table's rows are in `alias/table`, the
-//! paste-ready forms in `alias/set_by`.
+//! Rule: an alias is another way to write rows of the knob table, so everything that it
+//! sets can be seen and undone knob by knob. A name belongs to one system and means the
+//! same with every preset. The rows are in `alias/table`; the commands that set an alias
+//! in its system are in `alias/set_by`.
 
 mod present;
 mod row;
@@ -25,9 +25,9 @@ pub use row::{Alias, Meaning, NotExpressible};
 pub use set_by::SetBy;
 pub use table::{ALIASES, NOT_EXPRESSIBLE};
 
-/// Bytes of a page, in which Linux counts `tcp_mem`.
+/// Bytes of a page: Linux counts `tcp_mem` in pages.
 const PAGE: u64 = 4_096;
-/// Bytes of each block of a pool that `tcp_mem` has sized.
+/// Bytes of a block in a pool that is sized through `tcp_mem`.
 const BLOCK: u64 = 2_048;
 
 /// Returns the alias called `name`.
@@ -50,7 +50,7 @@ pub fn of_knob(preset: &str, knob: &str) -> Vec<&'static str> {
 }
 
 impl NotExpressible {
-    /// The error for an attempt to set it.
+    /// Returns the error for an attempt to set it.
     pub fn refusal(&self) -> KnobError {
         KnobError::Contradiction {
             why: format!("{}: no knob expresses it. {}", self.name, self.instead),
@@ -101,7 +101,7 @@ impl Alias {
         core::iter::once(self.knob).chain(others.iter().copied())
     }
 
-    /// The setting with `value`, ready to paste.
+    /// Returns the command or line that sets the alias to `value`, ready to paste.
     pub fn paste(&self, value: &str) -> String {
         self.set_by.paste(self.name, value)
     }
@@ -109,9 +109,8 @@ impl Alias {
     /// Reads `text` as the alias's value and returns the knobs' values, one for each
     /// of [`knobs`](Self::knobs).
     ///
-    /// # Errors
-    /// [`KnobError::NotAValue`] under the alias's own name. A value that the knob
-    /// itself refuses is left to the knob.
+    /// [`KnobError::NotAValue`] with the alias's own name. The value is not compared with
+    /// the knob's range: setting the knob does that.
     pub fn values(&self, text: &str) -> Result<Vec<String>, KnobError> {
         let refused = |expected| KnobError::NotAValue {
             name: self.name.to_string(),
@@ -200,7 +199,7 @@ fn doubled(text: &str) -> Option<String> {
     Some(parse_count(text)?.checked_mul(2)?.to_string())
 }
 
-/// Returns the percent of a buffer that is window.
+/// Returns the share of a buffer, in percent, that becomes window.
 fn window_share(text: &str) -> Option<u32> {
     match text.trim().parse::<i32>().ok()? {
         scale @ 1..=6 => Some(100 - (100 >> scale)),
@@ -209,14 +208,14 @@ fn window_share(text: &str) -> Option<u32> {
     }
 }
 
-/// Reads three numbers that do not fall.
+/// Reads three numbers, none smaller than the one before.
 fn three(text: &str) -> Option<[u64; 3]> {
     let numbers: Option<Vec<u64>> = text.split_whitespace().map(parse_count).collect();
     let three: [u64; 3] = numbers?.try_into().ok()?;
     three.is_sorted().then_some(three)
 }
 
-/// Reads default and most of "least default most".
+/// Reads the default and the most of "least default most".
 fn bounds(text: &str) -> Option<Vec<String>> {
     let [_, default, most] = three(text)?;
     Some(vec![default.to_string(), most.to_string()])

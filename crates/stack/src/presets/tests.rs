@@ -1,4 +1,4 @@
-//! Tests of `presets`: what it promises, and what the wrong input does to it.
+//! Tests of `presets`: legal rows, claimed values, and errors for unknown names.
 
 use super::*;
 

@@ -16,7 +16,7 @@ fn each_address_has_its_own_bound_and_is_forgotten_at_zero() {
     assert_eq!(sources.full(ip(1)), None);
     sources.remove(ip(1));
     sources.remove(ip(2));
-    // Four others find room: no address without entries is kept.
+    // Four other addresses find room, so no address without entries is kept.
     (10..14).for_each(|last| _ = sources.add(ip(last)));
     (10..14).for_each(|last| sources.remove(ip(last)));
     assert_eq!((sources.sources.len(), sources.by_ip.len()), (0, 0));

@@ -1,8 +1,8 @@
 //! The application's calls about congestion control algorithms.
 //!
-//! Rule: registration belongs to the construction of a stack: it allocates one
-//! instance for each connection, and nothing later does. An algorithm that was
-//! registered stays; connections choose it as they choose a built-in one.
+//! Rule: register algorithms before connections are opened: registration allocates one
+//! instance for each connection, and no later call allocates. An algorithm cannot be
+//! unregistered. Connections choose it like a built-in one.
 
 use fullpipe_tcp::congestion::{CongestionChoice, CongestionControl, RegisterError};
 
@@ -23,8 +23,7 @@ impl Stack {
     ///
     /// [`set_default_congestion`]: Self::set_default_congestion
     ///
-    /// # Errors
-    /// The name is that of a built-in or of a registered algorithm.
+    /// Returns an error if a built-in or a registered algorithm has that name.
     pub fn register_congestion<A: CongestionControl + Send + 'static>(
         &mut self,
         name: &str,
@@ -37,8 +36,8 @@ impl Stack {
             .register(name, instances, make)
     }
 
-    /// Returns the built-in or registered algorithm called `name`, as
-    /// `tcp_congestion_control` of Linux names it: `cubic`.
+    /// Returns the built-in or registered algorithm called `name`; the names are those of
+    /// Linux's `tcp_congestion_control`, for instance `cubic`.
     pub fn congestion(&self, name: &str) -> Option<CongestionChoice> {
         self.tcp.host_state.congestion.find(name)
     }

@@ -1,7 +1,7 @@
 //! The ids of sockets, events about them, and options for opening them.
 //!
-//! Rule: an id identifies one socket for ever. After that socket is closed the
-//! id is refused, even if its slot is in use again.
+//! Rule: an id identifies one socket for ever. After that socket is closed, calls with
+//! the id are refused, even if the slot is in use again.
 
 use fullpipe_tcp::Tuning;
 
@@ -17,14 +17,14 @@ pub struct ListenerId(pub(crate) Key);
 
 impl ConnectionId {
     /// Returns the connection's slot, which is its number in the trace. A later
-    /// connection may get the same.
+    /// connection may get the same slot.
     pub const fn index(self) -> u32 {
         self.0.index
     }
 }
 
 impl ListenerId {
-    /// Returns the listener's slot. A later listener may get the same.
+    /// Returns the listener's slot. A later listener may get the same slot.
     pub const fn index(self) -> u32 {
         self.0.index
     }
@@ -33,7 +33,7 @@ impl ListenerId {
 /// A change of a socket, reported by [`Stack::next_event`](crate::Stack::next_event).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketEvent {
-    /// A connection changed: [`tcp_ready`](crate::Stack::tcp_ready) tells how.
+    /// A connection changed: [`tcp_ready`](crate::Stack::tcp_ready) returns its state.
     Tcp(ConnectionId),
     /// A connection waits to be [accepted](crate::Stack::tcp_accept).
     Accept(ListenerId),
@@ -44,16 +44,16 @@ pub enum SocketEvent {
 /// Options of a listener.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ListenOptions {
-    /// Connections that may wait to be accepted, at least 1; `None`: knob
+    /// Connections that may wait to be accepted, at least 1; `None` uses the knob
     /// `stack.backlog`.
     pub backlog: Option<u32>,
-    /// Settings of its connections; `None`: those of the knobs.
+    /// Settings of its connections; `None` uses the knobs.
     pub tuning: Option<Tuning>,
 }
 
 /// Options of a connection to be opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectOptions {
-    /// Its settings; `None`: those of the knobs.
+    /// Settings of the connection; `None` uses the knobs.
     pub tuning: Option<Tuning>,
 }

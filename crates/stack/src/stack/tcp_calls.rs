@@ -41,8 +41,8 @@ impl Stack {
             .map(ListenerId)
     }
 
-    /// Accepts the connection that has waited longest in `listener`, and returns
-    /// its id and its peer's address; `None` if none waits. Its handshake is
+    /// Accepts the connection that has waited longest in `listener`, and returns its id
+    /// and its peer's address; `None` if none waits. The connection's handshake is
     /// complete, and payload may have arrived.
     ///
     /// # Errors
@@ -66,8 +66,8 @@ impl Stack {
         }))
     }
 
-    /// Closes a listener and resets the connections that wait in it. Accepted
-    /// connections live on.
+    /// Closes a listener and resets the connections that wait in it. Accepted connections
+    /// stay open.
     ///
     /// # Errors
     /// [`TcpError::NoSuchHandle`]: the listener is closed already.
@@ -85,15 +85,14 @@ impl Stack {
         Ok(())
     }
 
-    /// Opens a connection to `remote` from `local`; `None`, or port 0, lets the
-    /// stack choose the port (RFC 6056). The SYN leaves in the next `transmit`.
+    /// Opens a connection to `remote` from `local`. For `None`, or port 0, the stack
+    /// chooses the port (RFC 6056). The SYN leaves in the next `transmit`.
     ///
-    /// [`SocketEvent::Tcp`](crate::SocketEvent::Tcp) reports the end of the
-    /// handshake, and [`tcp_ready`](Self::tcp_ready) then has `connected` or
-    /// `closed`. A write takes 0 bytes before that.
+    /// [`SocketEvent::Tcp`](crate::SocketEvent::Tcp) reports the end of the handshake;
+    /// [`tcp_ready`](Self::tcp_ready) then has `connected` or `closed`. Until then a
+    /// write accepts 0 bytes.
     ///
-    /// # Errors
-    /// [`OpenError`] tells which address, port, route or slot is missing.
+    /// [`OpenError`] names the missing address, port, route or slot.
     pub fn tcp_connect(
         &mut self,
         remote: SocketAddr,
@@ -118,13 +117,12 @@ impl Stack {
         Ok(ConnectionId(tcp.key(index)))
     }
 
-    /// Copies as much of `payload` into the send buffer as has room, and returns
-    /// the number of bytes. The send buffer and free packet memory bound it; with
-    /// the knob `tcp.write_atomic` it is all or nothing.
+    /// Copies as much of `payload` into the send buffer as there is room for, and returns
+    /// the number of bytes. The send buffer and free packet memory bound it; with the
+    /// knob `tcp.write_atomic` it is all or nothing.
     ///
-    /// 0 is no error: the buffer is full, or the handshake is not complete.
-    /// [`SocketEvent::Tcp`](crate::SocketEvent::Tcp) reports that there is room
-    /// again.
+    /// 0 is not an error: the buffer is full, or the handshake is not complete.
+    /// [`SocketEvent::Tcp`](crate::SocketEvent::Tcp) reports when there is room again.
     ///
     /// # Errors
     /// [`TcpError::NoSuchHandle`], [`TcpError::Shutdown`] after
@@ -138,9 +136,9 @@ impl Stack {
         Ok(self.call(id, now, |connection, env| connection.write(payload, env))??)
     }
 
-    /// Writes like [`tcp_write`](Self::tcp_write) without a copy: `fill` gets the
-    /// free slices of the send buffer one by one, and returns the number of bytes
-    /// that it wrote to each. A slice not filled to its end is the last.
+    /// Writes like [`tcp_write`](Self::tcp_write), without a copy. `fill` gets the free
+    /// slices of the send buffer one by one, and returns the number of bytes that it
+    /// wrote to each. After a slice that is not filled completely, the call ends.
     ///
     /// # Errors
     /// Those of `tcp_write`.
@@ -168,9 +166,9 @@ impl Stack {
         Ok(self.call(id, now, |connection, env| connection.read(out, env))??)
     }
 
-    /// Reads like [`tcp_read`](Self::tcp_read) without a copy: `take` gets the
-    /// received slices one by one, and returns the number of bytes that it
-    /// consumed of each. A slice not consumed to its end is the last.
+    /// Reads like [`tcp_read`](Self::tcp_read), without a copy. `take` gets the received
+    /// slices one by one, and returns the number of bytes that it consumed of each. After
+    /// a slice that is not consumed completely, the call ends.
     ///
     /// # Errors
     /// Those of `tcp_read`.
@@ -183,8 +181,8 @@ impl Stack {
         Ok(self.call(id, now, |connection, env| connection.read_with(take, env))??)
     }
 
-    /// Closes the sending direction: a FIN follows the payload already written.
-    /// Reading goes on. RFC 9293 §3.6.
+    /// Closes the sending direction: a FIN follows the payload already written. Reading
+    /// stays possible. RFC 9293 §3.6.
     ///
     /// # Errors
     /// [`TcpError::NoSuchHandle`].
@@ -212,7 +210,7 @@ impl Stack {
         self.let_go(id, true, now)
     }
 
-    /// Sets an option of one connection; knobs set the same for all.
+    /// Sets an option of one connection; knobs set the same for all connections.
     ///
     /// # Errors
     /// [`TcpError::NoSuchHandle`].
@@ -233,8 +231,8 @@ impl Stack {
         self.look(id, now, |connection, env| connection.ready(env))
     }
 
-    /// Returns every variable of the connection, and time and bytes by limit, as
-    /// of `now`.
+    /// Returns the variables of the connection, and its time and bytes by limit, as of
+    /// `now`.
     ///
     /// # Errors
     /// [`TcpError::NoSuchHandle`].
@@ -242,8 +240,8 @@ impl Stack {
         self.look(id, now, |connection, env| connection.info(env))
     }
 
-    /// Describes the connection in lines of text: each bound, its value and its
-    /// knob, and the time by limit.
+    /// Describes the connection in lines of text: each bound with its value and its knob,
+    /// and the time by limit.
     ///
     /// # Errors
     /// [`TcpError::NoSuchHandle`].
@@ -274,8 +272,8 @@ impl Stack {
         self.tcp.orphan_count()
     }
 
-    /// Counts connections in slots, handshakes in progress, and connections in
-    /// TIME-WAIT that have left their slots.
+    /// Returns the number of connections in slots, of handshakes in progress, and of
+    /// connections in TIME-WAIT that have left their slots.
     pub fn tcp_counts(&self) -> (u32, u32, u32) {
         let (handshakes, time_waits) = self.tcp.lesser_counts();
         (self.tcp.slots.len(), handshakes, time_waits)
@@ -302,7 +300,7 @@ impl Stack {
         Ok(tcp.run(id.0.index, &mut host, call))
     }
 
-    /// Calls a connection without changing it.
+    /// Calls a method that does not change the connection.
     fn look<R>(
         &mut self,
         id: ConnectionId,

@@ -12,8 +12,8 @@ use crate::{
 };
 
 impl Stack {
-    /// Opens a socket bound to `local`. The unspecified address stands for every
-    /// address of this host, port 0 for a free port.
+    /// Opens a socket bound to `local`. The unspecified address stands for every address
+    /// of this host, and port 0 for a free port.
     ///
     /// # Errors
     /// [`UdpError::AddressNotOurs`], [`AddressInUse`](UdpError::AddressInUse),
@@ -23,9 +23,9 @@ impl Stack {
         self.udp.bind(local)
     }
 
-    /// Queues a datagram for `to`. Returns false, and takes nothing, if the send
-    /// queue or packet memory is full; [`SocketEvent::Udp`](crate::SocketEvent::Udp)
-    /// reports that there is room again.
+    /// Queues a datagram for `to`. Returns false, and queues nothing, if the send queue
+    /// or packet memory is full; [`SocketEvent::Udp`](crate::SocketEvent::Udp) reports
+    /// when there is room again.
     ///
     /// # Errors
     /// [`UdpError::NoSuchSocket`], [`BadDestination`](UdpError::BadDestination), or
@@ -41,9 +41,9 @@ impl Stack {
             .send(id, to, payload, &mut self.pool, &mut self.counters)
     }
 
-    /// Takes the oldest received datagram and copies its payload to `out`; bytes
-    /// that do not fit are lost, and [`UdpReceived::len`] tells how many there
-    /// were. `None`: no datagram waits.
+    /// Removes the oldest received datagram and copies its payload to `out`; `None` if no
+    /// datagram waits. Bytes that do not fit are lost; [`UdpReceived::len`] is the full
+    /// length.
     ///
     /// # Errors
     /// [`UdpError::NoSuchSocket`].
@@ -71,7 +71,8 @@ impl Stack {
         self.udp.ready(id)
     }
 
-    /// Returns the fill of the socket's queues and the datagrams that it dropped.
+    /// Returns the datagrams and bytes in the socket's queues, and the number of
+    /// datagrams that it dropped.
     ///
     /// # Errors
     /// [`UdpError::NoSuchSocket`].
@@ -79,8 +80,8 @@ impl Stack {
         self.udp.info(id)
     }
 
-    /// Takes the last error that the network reported about a datagram of this
-    /// socket, with the destination of that datagram. RFC 1122 §4.1.3.3.
+    /// Removes and returns the last error that the network reported about a datagram of
+    /// this socket, with the destination of that datagram. RFC 1122 §4.1.3.3.
     ///
     /// # Errors
     /// [`UdpError::NoSuchSocket`].

@@ -1,8 +1,8 @@
 //! Dispatch of received segments to their owners. RFC 9293 §3.10.7.
 //!
-//! Rule: each segment goes to a connection, a handshake, a TIME-WAIT entry or a
-//! listener, or is answered with a reset; otherwise it is discarded for a counted
-//! reason. Nothing is sent from here.
+//! Rule: each segment goes to a connection, a handshake, a TIME-WAIT entry or a listener,
+//! or is answered with a reset; otherwise it is discarded for a counted reason. Answers
+//! are queued; nothing is sent from here.
 
 use core::net::SocketAddr;
 
@@ -25,13 +25,13 @@ use crate::{
     slab::Key,
 };
 
-/// A host that has no connection with this one.
+/// The sender of a segment whose four-tuple has no owner.
 #[derive(Clone, Copy, Debug)]
 struct UnknownPeer {
     tuple: FourTuple,
     /// The tuple's hash.
     hash: u32,
-    /// Largest payload of one packet to it, without options.
+    /// Largest payload without options of one packet to it.
     mss_limit: u16,
 }
 
@@ -162,7 +162,7 @@ impl TcpLayer {
         })
     }
 
-    /// Answers a SYN that found no room, for `reason`, with a cookie.
+    /// Answers a SYN with a cookie, because it found no room, for `reason`.
     fn answer_with_cookie(
         &mut self,
         listener: Key,
@@ -184,8 +184,8 @@ impl TcpLayer {
         Ok(())
     }
 
-    /// Processes an ACK to a listener from a peer without state: its cookie may
-    /// show that this host answered its SYN.
+    /// Processes an ACK to a listener from a peer without state: a valid cookie shows
+    /// that this host answered the peer's SYN.
     fn on_cookie(
         &mut self,
         listener: Key,
@@ -248,7 +248,7 @@ impl TcpLayer {
         if self.syn_cache.is_full_for(tuple.remote_ip) {
             return Err(Discard::TcpHalfOpenFull);
         }
-        // Without memory for its window no handshake is started.
+        // Without memory for its window, the handshake is not started.
         let Some(index) = self.syn_cache.add(handshake, host.pool) else {
             self.abort_orphan_for_memory(host);
             return Err(Discard::TcpNoMemory);
@@ -296,8 +296,8 @@ impl TcpLayer {
         }
     }
 
-    /// Processes an ACK of what this handshake did not send. An earlier SYN of the
-    /// same peer may have been answered with a cookie.
+    /// Processes an ACK of a sequence number that this handshake did not send. An earlier
+    /// SYN of the same peer may have been answered with a cookie.
     fn on_unexpected_ack(
         &mut self,
         index: u32,
@@ -344,7 +344,7 @@ impl TcpLayer {
             return self.answer_with_reset(tuple, segment, host);
         }
         self.check_room(listener)?;
-        // Frees the memory set aside for the window, which the connection takes.
+        // Frees the memory set aside for the window; the connection reserves it instead.
         self.forget_handshake(index, host);
         let connection = self.open_accepted((tuple, hash), listener, &half_open, segment, host)?;
         self.deliver_first(connection, segment, host);
@@ -397,7 +397,7 @@ impl TcpLayer {
 
     /// Passes to connection `index` the segment that completed its handshake.
     fn deliver_first(&mut self, index: u32, segment: &Segment<'_>, host: &mut HostContext<'_>) {
-        // The connection counts the segment again.
+        // The connection will count this segment, which was counted already.
         self.host_state.counters.in_segs -= u64::from(segment.merged.max(1));
         self.run(index, host, |connection, env| {
             connection.on_segment(segment, env)
@@ -454,8 +454,8 @@ impl TcpLayer {
         }
     }
 
-    /// Starts a new incarnation of a tuple in TIME-WAIT for a SYN. The old one
-    /// stays until the SYN can be answered.
+    /// Starts a new incarnation of a four-tuple in TIME-WAIT for a SYN. The old
+    /// incarnation stays until the SYN can be answered.
     fn reuse(
         &mut self,
         index: u32,
@@ -488,7 +488,8 @@ impl TcpLayer {
         self.start_handshake(listener, peer, segment, iss, host)
     }
 
-    /// Returns the counter of a segment that gets no connection, and perhaps no answer.
+    /// Returns the reason to count for a segment that gets no connection, whether it was
+    /// answered or not.
     fn count_refusal(&self, outcome: Result<(), NoReset>) -> Result<(), Discard> {
         match outcome {
             Ok(()) | Err(NoReset::IsReset) => Err(Discard::TcpNoConnection),

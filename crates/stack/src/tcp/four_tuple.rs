@@ -1,7 +1,7 @@
 //! The two addresses and two ports that identify a connection. RFC 9293 §3.3.1.
 //!
-//! Rule: `local` is always this host, in whichever direction a segment goes,
-//! and every table hashes the same bytes of a tuple.
+//! Rule: `local` is always this host, for segments in either direction, and every table
+//! hashes the same bytes of a tuple.
 
 use core::net::{IpAddr, SocketAddr};
 

@@ -1,7 +1,6 @@
 //! The state that all connections of a host share, and the arguments of a call.
 //!
-//! Rule: [`HostState::env`] is the only place where a connection's
-//! [`Env`] is put together. Nothing is decided here.
+//! Rule: only [`HostState::env`] creates a connection's [`Env`]. Nothing is decided here.
 
 use fullpipe_pool::{Instant, Pool};
 use fullpipe_tcp::{
@@ -17,7 +16,7 @@ pub(crate) struct HostContext<'a> {
     pub(crate) now: Instant,
     /// Packet memory.
     pub(crate) pool: &'a mut Pool,
-    /// Changes that the application has not been told yet.
+    /// Changes that were not reported to the application yet.
     pub(crate) events: &'a mut EventQueue,
     /// The counters below TCP.
     pub(crate) counters: &'a mut Counters,
@@ -41,7 +40,7 @@ pub(crate) struct HostState {
 }
 
 impl HostState {
-    /// Takes the memory for the trace and for the sent ranges.
+    /// Allocates the trace and the nodes for sent ranges.
     pub(crate) fn new(config: &Config) -> Self {
         let sizes = &config.stack;
         Self {

@@ -1,8 +1,8 @@
 //! Initial sequence numbers and timestamp offsets. RFC 6528, RFC 7323 §5.4.
 //!
-//! Rule: a number is a clock plus a keyed hash of the four-tuple. So the numbers
-//! of one connection do not reveal those of another, and the numbers of one
-//! four-tuple grow with time. Nothing is remembered here.
+//! Rule: a number is a clock plus a keyed hash of the four-tuple. The numbers of one
+//! connection therefore do not reveal those of another, and the numbers of one four-tuple
+//! grow with time. No state is kept here.
 
 use fullpipe_pool::Instant;
 use fullpipe_tcp::SeqNum;
@@ -15,7 +15,7 @@ mod tests;
 
 /// The clock M of RFC 6528 §3 ticks every four microseconds.
 const TICK_US: u64 = 4;
-/// Least distance from the last number of the previous incarnation: more than a
+/// Least distance from the last number of the previous incarnation: more than the largest
 /// window without scaling.
 const REUSE_GAP: u32 = 0x1_0002;
 
@@ -42,8 +42,9 @@ impl InitialNumbers {
         SeqNum(clock.wrapping_add(offset))
     }
 
-    /// Returns a number for a tuple whose previous incarnation has just ended at
-    /// `snd_nxt`: beyond everything that it sent. RFC 9293 §3.6.1, RFC 6191 §2.
+    /// Returns a number for a four-tuple whose previous incarnation has just ended at
+    /// `snd_nxt`; it is beyond every number that the incarnation sent. RFC 9293 §3.6.1,
+    /// RFC 6191 §2.
     pub(crate) fn sequence_after(
         &self,
         tuple: &FourTuple,

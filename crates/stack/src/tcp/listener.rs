@@ -57,7 +57,7 @@ impl ListeningSockets {
         Some(key)
     }
 
-    /// Removes a listener, whose backlog is empty.
+    /// Removes a listener. The caller has emptied its backlog.
     pub(crate) fn remove(&mut self, index: u32) {
         let listener = self.listeners.remove(index);
         self.by_address.remove(self.hash(listener.local), index);
@@ -71,7 +71,7 @@ impl ListeningSockets {
         Some(self.listeners.key(index))
     }
 
-    /// Returns the listener for a SYN to `local`: the one at that address, else the
+    /// Returns the listener for a SYN to `local`: the one at that address, otherwise the
     /// one at every address.
     pub(crate) fn listening_at(&self, local: SocketAddr) -> Option<Key> {
         let everywhere = SocketAddr::new(unspecified(local.ip()), local.port());
@@ -100,7 +100,7 @@ impl ListeningSockets {
         self.waiting.join(index, connection);
     }
 
-    /// Takes the oldest connection from the backlog of listener `index`.
+    /// Removes and returns the oldest connection from the backlog of listener `index`.
     pub(crate) fn take(&mut self, index: u32) -> Option<u32> {
         self.waiting.take(index)
     }

@@ -1,9 +1,8 @@
 //! The queue of connections that were refused packet memory.
 //!
-//! Rule: when there is more room than at the last offer, each waiting connection
-//! is offered memory once, in the order of the refusals. So a shortage causes no
-//! work while it lasts, and no connection is passed over. The amount that a
-//! connection takes is its own decision.
+//! Rule: when there is more room than at the last offer, each waiting connection is
+//! offered memory once, in the order of the refusals. A lasting shortage therefore causes
+//! no work, and no connection is passed over. The connection decides how much it takes.
 
 use fullpipe_pool::{Holder, Pool};
 
@@ -12,7 +11,7 @@ use crate::queues::Queues;
 #[cfg(test)]
 mod tests;
 
-/// The one queue.
+/// Index of the only queue.
 const WAITING: u32 = 0;
 
 /// Connections that wait for memory.
@@ -21,7 +20,7 @@ pub(crate) struct MemoryWaiters {
     queue: Queues,
     /// Least room since the last offer, in blocks.
     room_seen: u32,
-    /// Waiting connections that the present room has not been offered to.
+    /// Waiting connections that were not offered the present room yet.
     to_ask: u32,
 }
 
@@ -35,8 +34,8 @@ impl MemoryWaiters {
         }
     }
 
-    /// Adds connection `index` if it `waits` for memory, given the present room,
-    /// and removes it otherwise.
+    /// Adds connection `index` if it `waits` for memory, and removes it otherwise. `pool`
+    /// gives the present room.
     pub(crate) fn file(&mut self, index: u32, waits: bool, pool: &Pool) {
         if !waits {
             return self.queue.leave(index);
@@ -74,13 +73,13 @@ impl MemoryWaiters {
         self.to_ask
     }
 
-    /// Takes the connection that has waited longest.
+    /// Removes and returns the connection that has waited longest.
     pub(crate) fn take(&mut self) -> Option<u32> {
         self.to_ask = self.to_ask.saturating_sub(1);
         self.queue.take(WAITING)
     }
 
-    /// Notes the room that an offer has left.
+    /// Stores the room that is left after an offer.
     pub(crate) fn asked(&mut self, pool: &Pool) {
         self.room_seen = room(pool);
     }

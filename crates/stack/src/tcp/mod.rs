@@ -1,11 +1,10 @@
-//! The TCP of a host: which connection a segment belongs to, and which
-//! connection sends next.
+//! The TCP of a host: finds the connection of a segment, and chooses the connection that
+//! sends next.
 //!
-//! Rule: a connection is called only through [`TcpLayer::run`], which files its
-//! new state in every queue after the call: its timer, its place in the transmit
-//! queue, its events, its end. So no queue can disagree with a connection, and
-//! none is searched. The behaviour of a connection is in `fullpipe-tcp`, the
-//! layout of a frame in `egress`.
+//! Rule: a connection is called only through [`TcpLayer::run`], which updates every queue
+//! after the call: timers, the transmit queue, events, and the tables if the connection
+//! ended. No queue can therefore disagree with a connection, and none is searched. The
+//! behaviour of a connection is in `fullpipe-tcp`, the layout of a frame in `egress`.
 
 pub(crate) mod dispatch;
 mod four_tuple;
@@ -66,7 +65,7 @@ pub(crate) enum Attachment {
     Application,
     /// A listener's backlog, until the connection is accepted.
     Backlog,
-    /// None: the application has closed it, and it finishes by itself.
+    /// Nobody: the application has closed it, and it finishes by itself.
     Orphan,
 }
 
@@ -107,20 +106,20 @@ pub(crate) struct TcpLayer {
     pub(crate) resets: Resets,
     pub(crate) memory_waiters: MemoryWaiters,
     orphans: Orphans,
-    /// The number of each tuple's owner.
+    /// Maps each four-tuple to the number of its owner.
     demux: HashIndex,
     numbers: OwnerNumbers,
     syn_cache: SynCache,
     cookies: SynCookies,
     cookie_use: SynCookieUse,
     time_waits: TimeWaitTable,
-    /// One timer for each owner's number.
+    /// The timer of each owner, by the owner's number.
     timers: TimerWheel,
     initial_numbers: InitialNumbers,
     ports: EphemeralPorts,
-    /// Backlog of a listener that names none.
+    /// Backlog of a listener that sets none.
     backlog: u32,
-    /// A peer that R1 timeouts in a row have put in doubt.
+    /// Peer of a connection that had R1 timeouts in a row; its next hop is to be probed.
     pub(crate) negative_advice: Option<IpAddr>,
 }
 
@@ -168,8 +167,8 @@ impl TcpLayer {
         }
     }
 
-    /// Calls connection `index` and files its new state. The connection may be
-    /// gone afterwards.
+    /// Calls connection `index` and updates the queues for its new state. The connection
+    /// may be gone afterwards.
     pub(crate) fn run<R>(
         &mut self,
         index: u32,
@@ -182,7 +181,7 @@ impl TcpLayer {
         result
     }
 
-    /// Calls connection `index` without changing it, so nothing is filed.
+    /// Calls connection `index` without changing it, so no queue is updated.
     pub(crate) fn look<R>(
         &mut self,
         index: u32,
@@ -225,7 +224,7 @@ impl TcpLayer {
         });
     }
 
-    /// Records in the trace, if it is on, which accounts of packet memory have
+    /// Records in the trace, if it is on, the holders whose use of packet memory has
     /// changed since the last record.
     pub(crate) fn trace_pool(&mut self, index: u32, host: &HostContext<'_>) {
         let trace = &mut self.host_state.trace;
@@ -261,7 +260,7 @@ impl TcpLayer {
             .record(host.now, index, TraceEvent::Pressure(now));
     }
 
-    /// Files the state of connection `index` after a call.
+    /// Updates the queues for the state of connection `index` after a call.
     fn settle(&mut self, index: u32, host: &mut HostContext<'_>) {
         let slot = &mut self.slots[index];
         let changed = slot.connection.take_events().any();
@@ -302,7 +301,7 @@ impl TcpLayer {
         }
     }
 
-    /// Ends connection `index`: its tuple is free, and its slot too unless the
+    /// Ends connection `index`: frees its four-tuple, and its slot too unless the
     /// application still has its id or a RST is pending.
     fn end(&mut self, index: u32, host: &mut HostContext<'_>) {
         let slot = &mut self.slots[index];
@@ -323,9 +322,9 @@ impl TcpLayer {
         }
     }
 
-    /// Moves connection `index`, which is in TIME-WAIT, to the table of those,
-    /// which keeps a few numbers of it, and frees its slot. An id that the
-    /// application still has is of no use from then on.
+    /// Moves connection `index`, which is in TIME-WAIT, to the table of TIME-WAIT
+    /// entries, which keeps only a few numbers of it, and frees its slot. Its id is
+    /// refused from then on.
     fn compress(&mut self, index: u32, host: &mut HostContext<'_>) {
         if self.time_waits.is_off() || !self.slots[index].in_demux {
             return;
@@ -403,7 +402,7 @@ impl TcpLayer {
         Some(self.numbers.decode(number))
     }
 
-    /// Enters `owner` for a tuple whose hash is `hash` and that has none.
+    /// Adds `owner` for a four-tuple whose hash is `hash` and that has no owner.
     fn add_owner(&mut self, hash: u32, owner: Owner) {
         self.demux.insert(hash, self.numbers.encode(owner));
     }
@@ -425,8 +424,8 @@ impl TcpLayer {
         }
     }
 
-    /// Puts the next hop in doubt after R1 timeouts in a row.
-    /// RFC 9293 §3.8.3, RFC 1122 §3.3.1.4.
+    /// Makes the next hop of connection `index` due for a probe after R1 timeouts in a
+    /// row. RFC 9293 §3.8.3, RFC 1122 §3.3.1.4.
     fn note_negative_advice(&mut self, index: u32) {
         let slot = self.slots.at(index);
         let doubts = slot.is_some_and(|slot| slot.connection.doubts_path(&self.host_state.config));
@@ -465,8 +464,8 @@ impl TcpLayer {
         self.syn_cache.first_due().is_some() || !self.cookies.is_empty()
     }
 
-    /// Takes the SYN-ACK to be sent next and its addresses. A handshake that is
-    /// remembered starts its timer even if the SYN-ACK cannot be sent.
+    /// Removes and returns the SYN-ACK to be sent next, with its addresses. A handshake
+    /// that has an entry starts its timer even if the SYN-ACK cannot be sent.
     pub(crate) fn take_syn_ack(&mut self, now: Instant) -> Option<(FourTuple, SegmentOut)> {
         let Some(index) = self.syn_cache.first_due() else {
             return self.cookies.pop();

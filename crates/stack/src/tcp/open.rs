@@ -46,11 +46,11 @@ impl TcpLayer {
         host.events.forget_accept(index);
     }
 
-    /// The connection that waited longest in listener `index`.
+    /// Returns the connection that waited longest in listener `index`.
     pub(crate) fn accept(&mut self, index: u32, host: &mut HostContext<'_>) -> Option<u32> {
         let connection = self.listeners.take(index)?;
         self.slots[connection].attachment = Attachment::Application;
-        // Payload or a FIN may have arrived before.
+        // Payload or a FIN may have arrived before the accept.
         host.events.tcp(connection);
         Some(connection)
     }

@@ -1,11 +1,11 @@
 //! Orphans: connections that the application has closed and that finish by
 //! themselves.
 //!
-//! Rule: an orphan may not starve other connections. The oldest is aborted if
-//! there are too many; the longest stalled is aborted if stalled orphans hold more
-//! than their share of memory while others are refused it. Age and memory are
-//! running accounts, so no table is searched. The knob `tcp.orphan_retries` bounds
-//! the retransmissions of an orphan.
+//! Rule: an orphan may not starve other connections. If there are too many, the oldest is
+//! aborted. If stalled orphans hold more than their share of memory while others are
+//! refused it, the longest stalled is aborted. Age and memory are kept up to date, so no
+//! table is searched. The knob `tcp.orphan_retries` bounds the retransmissions of an
+//! orphan.
 
 use alloc::vec::Vec;
 
@@ -14,13 +14,13 @@ use crate::queues::Queues;
 #[cfg(test)]
 mod tests;
 
-/// The one queue of each kind.
+/// Index of the only queue of `all` and of `stalled`.
 const QUEUE: u32 = 0;
 
 /// The progress of an orphan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Orphan {
-    /// Its peer acknowledges the rest of the payload.
+    /// Its peer is acknowledging the rest of the payload.
     Finishing,
     /// Its peer has acknowledged nothing for R1 timeouts or probes.
     Stalled {
@@ -45,9 +45,9 @@ pub(crate) struct Orphans {
 }
 
 impl Orphans {
-    /// Allocates the queues for the connections below `connections`, with at most
-    /// `most` orphans, of which stalled ones may hold `most_blocks` while other
-    /// connections need memory.
+    /// Allocates the queues for the connections below `connections`. At most `most` of
+    /// them may be orphans; stalled ones may hold `most_blocks` while other connections
+    /// need memory.
     pub(crate) fn new(connections: u32, most: u32, most_blocks: u32) -> Self {
         Self {
             all: Queues::new(1, connections),
@@ -59,7 +59,7 @@ impl Orphans {
         }
     }
 
-    /// Files connection `index` as this orphan, or as none.
+    /// Stores the progress of connection `index`; `None` if it is not an orphan.
     pub(crate) fn file(&mut self, index: u32, orphan: Option<Orphan>) {
         match orphan {
             Some(_) => _ = self.all.join(QUEUE, index),
@@ -86,8 +86,7 @@ impl Orphans {
         self.all.first(QUEUE).filter(|_| over)
     }
 
-    /// Returns the longest stalled orphan if stalled ones hold more than their
-    /// share.
+    /// Returns the orphan stalled longest if stalled orphans hold more than their share.
     pub(crate) fn over_share(&self) -> Option<u32> {
         let over = self.blocks > self.most_blocks;
         self.stalled.first(QUEUE).filter(|_| over)

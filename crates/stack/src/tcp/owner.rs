@@ -12,9 +12,9 @@ mod tests;
 pub(super) enum Owner {
     /// A connection in a slot.
     Connection(u32),
-    /// A handshake that a listener has begun to answer.
+    /// A handshake in progress at a listener.
     Handshake(u32),
-    /// A closed connection in TIME-WAIT, outside its slot.
+    /// A closed connection in TIME-WAIT that has left its slot.
     TimeWait(u32),
 }
 
@@ -36,7 +36,7 @@ impl OwnerNumbers {
         }
     }
 
-    /// Numbers in use: every number is below this.
+    /// Returns the count of numbers; every number is below it.
     pub(super) const fn count(self) -> u32 {
         self.connections + self.handshakes + self.time_waits
     }

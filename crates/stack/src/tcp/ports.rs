@@ -1,9 +1,8 @@
 //! Ephemeral ports. RFC 6056 §3.3.4.
 //!
-//! Rule: the first port tried is a keyed hash of the addresses and the remote
-//! port, plus a counter. So an unknown host cannot predict the next port, and a
-//! port recurs for the same peer as late as possible. The caller checks that a
-//! port is free.
+//! Rule: the first port tried is a keyed hash of the addresses and the remote port, plus
+//! a counter. An off-path host therefore cannot predict the next port, and a port recurs
+//! for the same peer as late as possible. The caller checks that a port is free.
 
 use core::net::IpAddr;
 
@@ -39,9 +38,9 @@ impl EphemeralPorts {
         }
     }
 
-    /// Returns the ports to try for a connection to `remote_ip` and `remote_port`,
-    /// each once. Pass the search to [`searched`](Self::searched) afterwards, so
-    /// that the next one continues behind it.
+    /// Returns the ports to try for a connection to `remote_ip` and `remote_port`, each
+    /// once. Pass the search to [`searched`](Self::searched) afterwards, so that the next
+    /// search continues after it.
     pub(crate) fn search(
         &self,
         local_ip: IpAddr,
@@ -64,7 +63,7 @@ impl EphemeralPorts {
         }
     }
 
-    /// Keeps the position at which `search` ended.
+    /// Stores the position at which `search` ended.
     pub(crate) fn searched(&mut self, search: PortSearch) {
         self.counters[search.counter] = search.next;
     }

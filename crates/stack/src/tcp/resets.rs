@@ -1,7 +1,7 @@
 //! Resets in answer to segments without a connection. RFC 9293 §3.10.7.1.
 //!
-//! Rule: such a segment costs an entry of a bounded queue and one reset of a rate
-//! limit; if either is used up the segment is dropped. `egress` empties the queue.
+//! Rule: such a segment costs an entry of a bounded queue and one reset of a rate limit;
+//! if either is used up, no reset answers the segment. `egress` empties the queue.
 
 use alloc::collections::VecDeque;
 

@@ -1,9 +1,9 @@
 //! Handshakes in progress at listeners. RFC 4987 §3.6.
 //!
-//! Rule: a SYN costs one entry of a fixed table and a reservation of memory within
-//! a small share, but no block. If either is used up the SYN is dropped without an
-//! answer. An entry ends with the ACK that completes it, a reset, or the last
-//! SYN-ACK without an answer.
+//! Rule: a SYN costs one entry of a fixed table and a reservation of memory within a
+//! small share, but no block. If either is used up, the SYN is dropped without an answer.
+//! An entry ends with the ACK that completes the handshake, with a reset, or when the
+//! last SYN-ACK remains without an answer.
 
 use core::net::IpAddr;
 
@@ -24,11 +24,11 @@ mod tests;
 /// Smallest window of a handshake in blocks.
 const FEWEST_BLOCKS: u32 = 2;
 
-/// The one queue: entries whose SYN-ACK is due.
+/// Index of the only queue: entries whose SYN-ACK is due.
 const DUE: u32 = 0;
 
-/// Timeouts counted at most for a peer that answers while its connection finds no
-/// room: its SYN-ACK is repeated every few seconds for as long as it answers.
+/// Most timeouts counted while the peer answers but its connection finds no room, so that
+/// the SYN-ACK is repeated every few seconds for as long as the peer answers.
 const MAX_BACKOFF: u8 = 3;
 
 /// A handshake in progress.
@@ -38,7 +38,7 @@ pub(crate) struct Handshake {
     pub(crate) tuple: FourTuple,
     /// State derived from the SYN.
     pub(crate) half_open: HalfOpen,
-    /// Its listener, which may have been closed since.
+    /// Its listener, which may be closed by now.
     pub(crate) listener: Key,
     /// The tuple's hash.
     pub(crate) hash: u32,
@@ -51,7 +51,7 @@ pub(crate) struct Handshake {
 pub(crate) enum HandshakeAction {
     /// The handshake is complete.
     Complete,
-    /// Send the SYN-ACK again: it was lost, or the peer has to see it.
+    /// Send the SYN-ACK again: it was lost, or the peer must see it.
     RepeatSynAck,
     /// The peer reset the handshake: forget it.
     Abort,
@@ -68,7 +68,7 @@ pub(crate) enum HandshakeAction {
 pub(crate) struct SynCache {
     entries: Slab<Handshake>,
     due: Queues,
-    /// Blocks set aside for advertised windows, and their bound.
+    /// Blocks set aside for advertised windows, and their largest number.
     set_aside: u32,
     most_set_aside: u32,
     /// Handshakes by remote address.
@@ -94,8 +94,8 @@ impl SynCache {
         self.entries.is_full() || self.sources.full(ip).is_some()
     }
 
-    /// Returns the largest window of the next handshake in blocks: half of the rest
-    /// of the share, so that a handshake that never completes leaves room.
+    /// Returns the largest window of the next handshake in blocks: half of what is left
+    /// of the share, so that handshakes that never complete leave room.
     pub(crate) fn most_blocks(&self) -> u32 {
         let left = self.most_set_aside.saturating_sub(self.set_aside);
         left.div_ceil(2).max(FEWEST_BLOCKS)
@@ -134,7 +134,7 @@ impl SynCache {
         &self.entries[index]
     }
 
-    /// Returns the handshake in slot `index`, to be changed.
+    /// Returns the handshake in slot `index` for changes.
     pub(crate) fn at_mut(&mut self, index: u32) -> &mut Handshake {
         &mut self.entries[index]
     }
@@ -199,8 +199,8 @@ impl Handshake {
             };
         }
         if segment.has(TcpFlags::SYN) {
-            // The same SYN again, or one of a peer that has restarted: the SYN-ACK
-            // makes the latter send a reset.
+            // The same SYN again, or a SYN of a peer that has restarted. The SYN-ACK
+            // makes a restarted peer send a reset.
             return HandshakeAction::RepeatSynAck;
         }
         if !self.half_open.is_in_window(segment) {

@@ -1,13 +1,13 @@
 //! SYN cookies: handshakes without state on this host. RFC 4987 §3.6.
 //!
-//! Rule: the ACK that completes the handshake returns the contents of the SYN.
-//! The initial sequence number carries the peer's MSS, masked by a keyed hash of
-//! the four-tuple, the peer's sequence number and the time. The low bits of the
-//! timestamp carry window scale, SACK and ECN, if the peer offers timestamps. A
-//! cookie is valid in its period and the next. Its SYN-ACK advertises no window,
-//! so it reserves no memory.
+//! Rule: the ACK that completes the handshake returns the contents of the SYN. The
+//! initial sequence number carries the peer's MSS, masked by a keyed hash of the
+//! four-tuple, the peer's sequence number and the time. If the peer offers timestamps,
+//! the low bits of TSval carry window scale, SACK and ECN. Time is divided into periods;
+//! a cookie is valid in the period in which it was made and in the next one. A SYN-ACK
+//! with a cookie advertises a zero window, so it reserves no memory.
 //!
-//! `dispatch` decides what becomes of the ACK.
+//! `dispatch` processes the ACK.
 
 use alloc::collections::VecDeque;
 
@@ -21,11 +21,10 @@ use crate::secret::{HashInput, Secret};
 #[cfg(test)]
 mod tests;
 
-/// Period in which the hash of a tuple stays the same: much longer than a round
-/// trip and a few retransmissions.
+/// Length of a period: much longer than a round trip and a few retransmissions.
 const PERIOD: Duration = Duration::from_secs(64);
-/// MSS values that a cookie can encode, in three bits: those of common IPv4 hosts
-/// and tunnels.
+/// MSS values that a cookie can encode, in three bits: common ones of IPv4 hosts and
+/// tunnels. The encoded value is the largest that does not exceed the peer's MSS.
 const SIZES: [u16; 8] = [48, 256, 536, 1_220, 1_400, 1_440, 1_460, 8_960];
 /// Bits of the timestamp that carry options.
 const STAMP_MASK: u32 = 0x3f;
@@ -46,7 +45,7 @@ pub(crate) struct SynSummary {
     pub(crate) flags: TcpFlags,
     /// The options that can be encoded.
     pub(crate) options: TcpOptions,
-    /// Index of its MSS in [`SIZES`].
+    /// Index of the MSS in [`SIZES`].
     size: u32,
 }
 
@@ -57,14 +56,15 @@ pub(crate) struct SynCookies {
     /// Never grows beyond its first capacity.
     queue: VecDeque<(FourTuple, SegmentOut)>,
     most: usize,
-    /// Time of the last cookie. Without one, no ACK can carry a valid cookie.
+    /// Time of the last cookie. `None`, or a time too long ago: no ACK can carry a valid
+    /// cookie.
     last_made: Option<Instant>,
 }
 
 impl SynSummary {
-    /// Returns the contents of `syn` that can be encoded. Options need timestamps,
-    /// which this host uses if `stamping`. `None`: the peer's MSS is smaller than
-    /// every encodable one.
+    /// Returns the contents of `syn` that a cookie can encode; `None` if the peer's MSS
+    /// is smaller than every value in [`SIZES`]. Options other than MSS need timestamps:
+    /// the peer must offer them, and `stamping` says that this host uses them.
     pub(crate) fn from_syn(syn: &Segment<'_>, stamping: bool) -> Option<Self> {
         let mss = syn.options.mss.unwrap_or(fullpipe_tcp::DEFAULT_MSS);
         let size = SIZES.iter().rposition(|size| *size <= mss)?;
@@ -85,7 +85,7 @@ impl SynSummary {
         })
     }
 
-    /// Returns the low bits of the timestamp.
+    /// Returns the low bits of TSval.
     fn stamp(&self) -> u32 {
         // A larger shift count means the same as the largest. RFC 7323 §2.3.
         let scale = |shift: u8| u32::from(shift).min(NO_SCALE - 1);
@@ -119,7 +119,8 @@ impl SynSummary {
         }
     }
 
-    /// Rebuilds the SYN. `like` is any segment of the same peer.
+    /// Rebuilds the SYN. `like` is any segment of the same peer and gives the remaining
+    /// fields.
     pub(crate) fn syn<'a>(&self, like: &Segment<'a>) -> Segment<'a> {
         Segment {
             seq: self.irs,
@@ -170,7 +171,8 @@ impl SynCookies {
         now: Instant,
     ) {
         if let Some(stamps) = &mut syn_ack.options.timestamps {
-            // Not later than the clock: later segments must not seem old.
+            // The timestamp must not be later than the clock, or later segments would
+            // seem old to the peer.
             let stamped = (stamps.value & !STAMP_MASK) | syn.stamp();
             let is_later = stamped & STAMP_MASK > stamps.value & STAMP_MASK;
             let back = if is_later { STAMP_MASK + 1 } else { 0 };
@@ -180,14 +182,15 @@ impl SynCookies {
         self.last_made = Some(now);
     }
 
-    /// Returns whether a cookie was made that is still valid.
+    /// Returns whether any cookie that was made can still be valid.
     pub(crate) fn may_return(&self, now: Instant) -> bool {
         self.last_made
             .is_some_and(|made| now.since(made) < PERIOD * 2)
     }
 
-    /// Returns the contents of the SYN if `ack` carries a valid cookie. A keepalive
-    /// or window probe may replace a lost ACK; its sequence number is one lower.
+    /// Returns the contents of the SYN if `ack` carries a valid cookie. If the ACK was
+    /// lost, a keepalive or window probe, whose sequence number is one lower, is accepted
+    /// in its place.
     pub(crate) fn verify(
         &self,
         tuple: &FourTuple,
@@ -207,7 +210,7 @@ impl SynCookies {
         None
     }
 
-    /// Takes the SYN-ACK to be sent next.
+    /// Removes and returns the SYN-ACK to be sent next.
     pub(crate) fn pop(&mut self) -> Option<(FourTuple, SegmentOut)> {
         self.queue.pop_front()
     }

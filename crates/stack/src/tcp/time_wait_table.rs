@@ -15,7 +15,7 @@ use crate::{queues::Queues, slab::Slab};
 #[cfg(test)]
 mod tests;
 
-/// The one queue of each kind.
+/// Index of the only queue of `by_age` and of `due`.
 const ONLY: u32 = 0;
 
 /// A connection in TIME-WAIT.
@@ -64,7 +64,7 @@ impl TimeWaitTable {
         }
     }
 
-    /// Returns whether the table has no entries at all.
+    /// Returns whether the table has size 0.
     pub(crate) fn is_off(&self) -> bool {
         self.entries.capacity() == 0
     }
@@ -173,8 +173,8 @@ impl TimeWaitEntry {
         if segment.has(TcpFlags::FIN) && segment.end() == self.wait.rcv_nxt {
             return TimeWaitAction::Restart;
         }
-        // All payload was received: a segment with payload is old, and an ACK with
-        // the expected sequence number needs no answer.
+        // All payload was received, so a segment with payload is old; an ACK with the
+        // expected sequence number needs no answer.
         if segment.is_empty() && segment.seq == self.wait.rcv_nxt {
             TimeWaitAction::Ignore
         } else {
@@ -182,7 +182,7 @@ impl TimeWaitEntry {
         }
     }
 
-    /// Returns whether the incarnation that `syn` opens cannot accept segments of
+    /// Returns whether the incarnation that `syn` would open cannot accept segments of
     /// the old one. RFC 6191 §2: by timestamps if both sides use them, otherwise by
     /// sequence numbers.
     fn is_new_incarnation(&self, syn: &Segment<'_>) -> bool {

@@ -1,10 +1,10 @@
 //! The transmit queue: connections with something to send, and those waiting
 //! for ARP to resolve their next hop.
 //!
-//! Rule: a connection waits in the list of its next hop, so a resolved neighbour
-//! wakes its own connections only, and waiting connections cost nothing. If more
-//! neighbours are awaited than there are lists, the rest share one list and are
-//! woken by any of them. Nothing is sent from here.
+//! Rule: a connection that waits is in the list of its next hop, so a resolved neighbour
+//! wakes only its own connections, and waiting connections cost nothing. If connections
+//! wait for more neighbours than there are lists, the other neighbours share one list,
+//! and any of them wakes it. Nothing is sent from here.
 
 use core::net::IpAddr;
 
@@ -15,9 +15,10 @@ use crate::queues::Queues;
 #[cfg(test)]
 mod tests;
 
-/// The queue of connections that may be polled; the neighbours' lists follow it.
+/// Index of the queue of connections that may be polled; the lists of neighbours follow
+/// it.
 pub(crate) const READY: u32 = 0;
-/// Neighbours with a list of their own, at most.
+/// Most neighbours that have a list of their own.
 const MOST_NEIGHBOURS: u32 = 64;
 
 /// Connections that may be polled, and those that wait for a neighbour.
@@ -71,7 +72,7 @@ impl TransmitQueue {
         }
     }
 
-    /// Moves connection `index` to the list of `neighbour`, until that is
+    /// Moves connection `index` to the list of `neighbour` until that neighbour is
     /// resolved or found unreachable.
     pub(crate) fn wait_for(&mut self, index: u32, neighbour: IpAddr) {
         let shared = self.neighbours.len() - 1;

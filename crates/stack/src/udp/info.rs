@@ -2,7 +2,7 @@
 //!
 //! Rule: values only; nothing is decided here.
 
-/// The fill of a queue of datagrams.
+/// Use of a queue of datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UdpQueue {
     /// Datagrams in the queue.
@@ -16,7 +16,7 @@ pub struct UdpQueue {
 }
 
 impl UdpQueue {
-    /// Returns the number of datagrams of `size` bytes that fill the queue.
+    /// Returns the number of datagrams of `size` bytes that fit into the empty queue.
     pub const fn most_of(&self, size: u64) -> usize {
         let by_bytes = self.most_bytes / if size > 0 { size } else { 1 };
         if by_bytes < self.most_datagrams as u64 {

@@ -1,8 +1,8 @@
 //! UDP sockets. RFC 768, RFC 1122 §4.1.
 //!
-//! Rule: a datagram is queued whole, or dropped and counted. No socket waits for
-//! another. Headers and fragments are written when a datagram leaves. Routes and
-//! neighbours are not known here.
+//! Rule: a datagram is queued whole, or dropped and counted. No socket waits for another.
+//! Headers and fragments are written when a datagram leaves. IP chooses routes and
+//! neighbours.
 
 pub(crate) mod info;
 mod receive_queue;
@@ -30,7 +30,7 @@ use crate::{
     slab::{Key, Slab},
 };
 
-/// Sockets with datagrams to send.
+/// Index of the queue of sockets with datagrams to send.
 const SENDING: u32 = 0;
 /// The end of a chain of sockets.
 const NONE: u32 = u32::MAX;
@@ -61,7 +61,7 @@ pub enum UdpError {
     NoFreePort,
     /// The destination's port is 0, or its address is unspecified or not IPv4.
     BadDestination,
-    /// The datagram is longer than an empty queue, or UDP, could take.
+    /// The datagram is longer than an empty send queue, or UDP, can take.
     TooLong {
         /// Largest payload in bytes.
         most: usize,
@@ -87,11 +87,11 @@ impl core::error::Error for UdpError {}
 /// The outcome of delivering a received datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delivery {
-    /// It is in the queue of this socket.
+    /// The datagram is in the queue of this socket.
     Queued(UdpId),
     /// No socket is bound to its port: an ICMP error may be due.
     NoPort,
-    /// It was dropped and counted.
+    /// The datagram was dropped and counted.
     Dropped,
 }
 
@@ -100,7 +100,7 @@ pub(crate) enum Delivery {
 pub struct UdpReady {
     /// A datagram can be read.
     pub readable: bool,
-    /// The send queue has room for a datagram, if packet memory has, too.
+    /// The send queue has room for a datagram; packet memory may still refuse it.
     pub writable: bool,
 }
 
@@ -211,7 +211,7 @@ impl UdpSockets {
         })
     }
 
-    /// Returns the fill of its queues and the datagrams that it dropped.
+    /// Returns the use of its queues and the number of datagrams that it dropped.
     pub(crate) fn info(&self, id: UdpId) -> Result<UdpInfo, UdpError> {
         self.open(id)?;
         let buffers = &self.buffers[id.0.index as usize];
@@ -252,7 +252,8 @@ impl UdpSockets {
         Ok(taken)
     }
 
-    /// Takes a datagram; see [`Stack::udp_receive`](crate::Stack::udp_receive).
+    /// Removes and returns a datagram; see
+    /// [`Stack::udp_receive`](crate::Stack::udp_receive).
     pub(crate) fn receive(
         &mut self,
         id: UdpId,
@@ -263,7 +264,7 @@ impl UdpSockets {
         Ok(self.buffers[id.0.index as usize].receive.pop(out, pool))
     }
 
-    /// Takes the last error; see
+    /// Removes and returns the last error; see
     /// [`Stack::udp_take_error`](crate::Stack::udp_take_error).
     pub(crate) fn take_error(
         &mut self,
@@ -338,8 +339,8 @@ impl UdpSockets {
         Ok(UdpId(self.sockets.key(index)))
     }
 
-    /// Keeps an ICMP error for the socket that may have sent the datagram, and
-    /// returns that socket.
+    /// Stores an ICMP error for the socket that may have sent the datagram, and returns
+    /// that socket.
     pub(crate) fn on_icmp(&mut self, event: &IcmpEvent, counters: &mut Counters) -> Option<UdpId> {
         let matched = match event.protocol {
             Protocol::Udp => self.lookup(event.local.ip(), event.local.port()),

@@ -122,7 +122,7 @@ fn of_two_answers_to_one_syn_the_one_that_is_used_counts() {
     for (end, flags, seq, ack, window, retreats) in [
         (0, TcpFlags::SYN, 100, 0, 1_000, false),
         (1, syn_ack, 70, 101, 1_000, false),
-        // A second answer, with another number and no window.
+        // A second answer to the SYN, with another number and a zero window.
         (1, syn_ack, 7_000, 101, 0, false),
         (0, TcpFlags::ACK, 101, 71, 250, false),
         (1, TcpFlags::ACK, 71, 101, 20, false),
@@ -162,9 +162,9 @@ fn only_who_forgets_may_begin_again_after_the_end() {
     }
 }
 
-/// A listener with SYN cookies first offers no window scale, and then, to a
-/// repeated SYN, one. The client's acknowledgment number shows which answer it
-/// accepted, before the listener has sent more.
+/// A listener with SYN cookies answers a SYN without window scale, and the repeated SYN
+/// with it. The client's acknowledgment number shows which answer it accepted, before the
+/// listener has sent more.
 #[test]
 fn a_window_is_read_by_the_answer_that_it_acknowledges() {
     let syn_ack = TcpFlags::SYN.union(TcpFlags::ACK);

@@ -14,8 +14,8 @@ const MODEL: Merge = Merge {
     verifies: true,
 };
 
-/// A segment that equals its neighbours in everything that matters, unless the test
-/// changes it.
+/// A segment that equals its neighbours in all compared fields, unless the test changes
+/// it.
 struct Segment {
     seq: u32,
     ack: u32,
@@ -80,8 +80,8 @@ impl Segment {
     }
 }
 
-/// Takes the segments a microsecond apart, and then lets time pass. Returns the
-/// number of segments in each frame that arrived.
+/// Passes the segments to a merger, a microsecond apart, and then lets time pass. Returns
+/// the number of segments in each frame that arrived.
 fn merged(segments: &[Segment]) -> Vec<u16> {
     let (mut merger, mut arrived) = (Merger::new(MODEL), ReceivedFrames::new());
     for (number, segment) in segments.iter().enumerate() {
@@ -145,7 +145,7 @@ fn only_what_could_have_been_sent_as_one_is_merged() {
     // These flags complete the frame.
     assert_eq!(with(|second| second.flags |= TcpFlags::PSH), [2, 1]);
     assert_eq!(with(|second| second.len = 500), [2, 1]);
-    // Another connection is beside it: the third waits with the first.
+    // A segment of another connection comes second, so the third waits with the first.
     assert_eq!(with(|second| second.port = 81), [1, 1, 1]);
 }
 

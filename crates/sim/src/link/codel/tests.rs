@@ -15,7 +15,7 @@ fn drops(control: &mut CodelState, from: u64, until: u64, sojourn_ms: u64) -> Ve
     let mut dropped = Vec::new();
     let mut line = FrameQueue::default();
     for now in from..until {
-        // Up to three to drop, one that leaves, two that stay behind.
+        // Up to three frames to drop, one that leaves, two that stay.
         while line.len() < 6 {
             line.join(vec![0; FRAME], at(now.saturating_sub(sojourn_ms)));
         }
@@ -35,8 +35,8 @@ fn a_queue_below_the_target_is_left_alone() {
 #[test]
 fn a_standing_queue_is_dropped_from_ever_sooner_by_the_square_root() {
     let dropped = drops(&mut CodelState::default(), 1_000, 1_600, 20);
-    // 100 ms above the target, then 100/√1, 100/√2, 100/√3 … ms apart, each time
-    // on the next millisecond that is not before it.
+    // The first drop comes after 100 ms above the target, the others 100/√1, 100/√2,
+    // 100/√3 … ms apart, each rounded up to the next millisecond.
     let mut expected = vec![1_100];
     let mut next = 1_100.0 + 100.0;
     for count in 2..20 {

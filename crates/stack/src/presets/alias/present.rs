@@ -1,7 +1,7 @@
 //! The value of an alias under a configuration.
 //!
-//! Rule: this file reads a configuration and changes none. `alias` translates in
-//! the other direction.
+//! Rule: this file reads a configuration and changes none. `alias` translates an alias's
+//! value to knobs.
 
 use alloc::{
     format,
@@ -15,8 +15,8 @@ use crate::config::Config;
 const LEAST_BUFFER: u64 = 4_096;
 
 impl Alias {
-    /// Returns the alias's value under `config`; `None` where it cannot express what
-    /// is set.
+    /// Returns the alias's value under `config`; `None` if the alias cannot express the
+    /// knobs' values.
     pub fn present(&self, config: &Config) -> Option<String> {
         let knob = match self.meaning {
             Meaning::Bounds(most) => most,
@@ -25,9 +25,9 @@ impl Alias {
         self.value_for(config, &config.get(knob)?)
     }
 
-    /// Returns the alias's value that gives its knob `wanted`, rounded up to a value
-    /// that the system can express, everything else as in `config`; `None` where it
-    /// cannot.
+    /// Returns the alias's value that gives its knob the value `wanted`, rounded up to a
+    /// value that the system can express; other knobs are as in `config`. `None` if there
+    /// is no such value.
     pub fn value_for(&self, config: &Config, wanted: &str) -> Option<String> {
         let number = || wanted.parse::<u64>().ok();
         let knob = |name| config.get(name)?.parse::<u64>().ok();
@@ -51,7 +51,7 @@ impl Alias {
                 found.map(|(own, _)| own.to_string())
             }
             Meaning::Doubled => Some(number()?.div_ceil(2).to_string()),
-            // A buffer that an application has set stays so.
+            // A buffer whose size an application has set is not autotuned again.
             Meaning::DoubledForGood(tuned) => {
                 (knob(tuned)? == 0).then_some(number()?.div_ceil(2).to_string())
             }

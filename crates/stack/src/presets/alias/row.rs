@@ -1,4 +1,4 @@
-//! The rows of the alias table: names, meanings and the difference to a knob.
+//! The rows of the alias table: names, meanings, and differences from a knob.
 //!
 //! Rule: a row is data. Reading and writing values is in `alias` and
 //! `alias/present`.
@@ -12,7 +12,7 @@ pub enum Meaning {
     Same,
     /// A number of pieces of this many bytes each.
     Pieces(u64),
-    /// A whole number of time units: the unit that follows the number.
+    /// A whole number of time units; this is the unit that follows the number.
     Time(&'static str),
     /// On and off as the system writes them.
     Switch {
@@ -21,21 +21,22 @@ pub enum Meaning {
         /// Value that turns it off.
         off: &'static str,
     },
-    /// One word for another: the alias's value and the knob's.
+    /// Words in place of others: pairs of the alias's word and the knob's.
     Words(&'static [(&'static str, &'static str)]),
-    /// "least default most" in bytes: the knob is the default, and the knob named
-    /// here the most. No buffer shrinks below its default, so any least is met.
+    /// "least default most" in bytes. The knob is the default, and the knob named here is
+    /// the most. The least is always met, because no buffer shrinks below its default.
     Bounds(&'static str),
     /// Half of the knob's bytes: the system doubles what is set.
     Doubled,
-    /// Half of the knob's bytes; the knob named here, which would let the buffer
-    /// grow, is cleared.
+    /// Half of the knob's bytes. Setting it also clears the knob named here, which lets
+    /// the buffer grow.
     DoubledForGood(&'static str),
-    /// Percent of a buffer that is window, as a power of two: 1 is half of it, 2
-    /// three quarters; 0 is all of it, and below zero it is that power.
+    /// Share of a buffer that becomes window, as Linux's `tcp_adv_win_scale` *n*: all but
+    /// 1/2ⁿ of it for *n* > 0 (1 is 50 %, 2 is 75 %), all of it for 0, 1/2⁻ⁿ of it for
+    /// *n* < 0.
     WindowScale,
-    /// "low pressure high" in pages of memory. The knob is the number of blocks;
-    /// these are their size and the percentages of them.
+    /// "low pressure high" in pages of memory. The knob is the number of blocks; the
+    /// knobs named here are the size of a block and the three percentages.
     Memory([&'static str; 4]),
 }
 
@@ -46,14 +47,14 @@ pub struct Alias {
     pub name: &'static str,
     /// The preset of that system.
     pub preset: &'static str,
-    /// The knob, the first of two where the meaning names another.
+    /// The knob; the first one if the meaning names further knobs.
     pub knob: &'static str,
     /// Relation between the alias's value and the knob's.
     pub meaning: Meaning,
     /// Command, call or configuration line that sets it.
     pub set_by: SetBy,
-    /// Difference between the system's behaviour and the knob's, where the knob
-    /// cannot express it exactly.
+    /// Difference between the system's behaviour and the knob's, if the knob cannot
+    /// express it exactly.
     pub differs: Option<&'static str>,
 }
 
@@ -64,6 +65,6 @@ pub struct NotExpressible {
     pub name: &'static str,
     /// The preset of that system.
     pub preset: &'static str,
-    /// Behaviour of the stack instead, in a sentence.
+    /// Behaviour of this stack in its place, in a sentence.
     pub instead: &'static str,
 }

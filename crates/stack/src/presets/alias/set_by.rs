@@ -1,16 +1,16 @@
-//! Command, call or configuration line by which a system sets one of its names.
+//! The command, call or configuration line that sets a name in its system.
 //!
-//! Rule: the form is data of the alias's row; a caller gives the value and gets
-//! text that can be pasted as it is.
+//! Rule: the form is part of the alias's row; a caller gives the value and gets text that
+//! can be pasted unchanged.
 
 use alloc::{format, string::String};
 
-/// Way in which a system sets one of its names.
+/// Form in which a system sets one of its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetBy {
-    /// `sysctl -w`, with the part of the key before the name.
+    /// `sysctl -w`; this is the part of the key before the name.
     Sysctl(&'static str),
-    /// An integer or a word by `setsockopt`, with the level.
+    /// An integer or a word by `setsockopt`; this is the level.
     SocketOption(&'static str),
     /// An attribute of the default route.
     Route,
@@ -30,7 +30,7 @@ pub enum SetBy {
 }
 
 impl SetBy {
-    /// The setting of `name` to `value`, ready to paste. Where a socket is needed it
+    /// Returns the setting of `name` to `value`, ready to paste. A socket that it needs
     /// is called `fd`.
     pub fn paste(self, name: &str, value: &str) -> String {
         match self {
@@ -62,8 +62,8 @@ impl SetBy {
         }
     }
 
-    /// Rights or work that the setting takes, in a sentence, where an application
-    /// cannot make it while it runs.
+    /// Returns the rights or the work that the setting needs, in a sentence; `None` if an
+    /// application can make it while it runs.
     pub const fn needs(self) -> Option<&'static str> {
         match self {
             Self::Sysctl(_) => Some("Needs root; holds for every connection of the host."),

@@ -1,20 +1,20 @@
 //! The names of other systems, system by system.
 //!
-//! Rule: a name is a row, with its relation to the knob, the way in which its system
-//! sets it, and the difference where the knob is not exactly the same.
+//! Rule: a name is a row, with its relation to the knob, the form in which its system
+//! sets it, and the difference if the knob is not exactly the same.
 
 use super::{
     row::{Alias, Meaning, NotExpressible},
     set_by::SetBy,
 };
 
-/// Payload of one of NetBurner's buffers, in which it counts everything.
+/// Payload of one of NetBurner's buffers: it counts buffer space and windows in these.
 const NETBURNER_BUFFER: u64 = 1_500;
 const MILLISECONDS: Meaning = Meaning::Time("ms");
 const SECONDS: Meaning = Meaning::Time("s");
 const ONE_OR_ZERO: Meaning = Meaning::Switch { on: "1", off: "0" };
 const YES_OR_NO: Meaning = Meaning::Switch { on: "y", off: "n" };
-/// The option is on where the knob is off.
+/// The option is on if the knob is off.
 const INVERTED: Meaning = Meaning::Switch {
     on: "false",
     off: "true",
@@ -41,7 +41,7 @@ pub const ALIASES: &[Alias] = &[
         set_by: SetBy::Kconfig,
         differs: None,
     },
-    // Receivers are refused blocks before writers are.
+    // Receivers are refused blocks earlier than writers.
     Alias {
         name: "CONFIG_IOB_THROTTLE",
         preset: "nuttx",
@@ -688,7 +688,7 @@ pub const ALIASES: &[Alias] = &[
     },
 ];
 
-/// Settings that no knob expresses, with the behaviour of the stack instead.
+/// Settings that no knob expresses, and the behaviour of this stack in their place.
 pub const NOT_EXPRESSIBLE: &[NotExpressible] = &[
     NotExpressible {
         name: "tcp_slow_start_after_idle",
