@@ -212,7 +212,7 @@ fn refuse_flags_of_a_device(arguments: &IperfArguments) -> Result<(), Failure> {
     ];
     match given.iter().find(|(_, given)| *given) {
         Some((flag, _)) => Err(Failure::usage(format!(
-            "{flag} needs a device of our own: give --dev tap:NAME or --dev tun:NAME too"
+            "{flag} needs a device of our own: give --dev tap:NAME, tun:NAME or packet:NIC too"
         ))),
         None => Ok(()),
     }

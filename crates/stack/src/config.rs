@@ -17,7 +17,9 @@ pub use fullpipe_pool::{
     PoolConfig,
     knobs::{KnobError, KnobInfo, KnobTable, ParseChoiceError},
 };
-pub use fullpipe_tcp::{CongestionAlgorithm, EcnMode, MtuProbing, SegmentSizing, TcpConfig};
+pub use fullpipe_tcp::{
+    CongestionAlgorithm, EcnMode, MtuProbing, PushPolicy, SegmentSizing, TcpConfig,
+};
 
 use crate::presets::alias::{self, ALIASES};
 

@@ -42,6 +42,8 @@ pub const PRESETS: &[Preset] = &[
             ("pool.ranges", "64"),
             ("pool.send_floor", "1"),
             ("pool.receive_floor", "1"),
+            // tcp_appsend sets PSH in every segment with payload.
+            ("tcp.push", "every"),
             ("stack.connections", "8"),
             ("stack.listeners", "4"),
             ("stack.half_open", "8"),

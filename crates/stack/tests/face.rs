@@ -15,8 +15,8 @@ use fullpipe::{
     TcpError, TcpState, Tuning, Turn, UdpError, UdpId, UdpInfo, UdpQueue, UdpReady, UdpReceived,
     config::{
         ArpConfig, CongestionAlgorithm, EcnMode, IcmpConfig, IpConfig, KnobError, KnobInfo,
-        KnobTable, MtuProbing, ParseChoiceError, PoolConfig, SegmentSizing, StackConfig,
-        SynCookieUse, TcpConfig, TraceConfig, UdpConfig,
+        KnobTable, MtuProbing, ParseChoiceError, PoolConfig, PushPolicy, SegmentSizing,
+        StackConfig, SynCookieUse, TcpConfig, TraceConfig, UdpConfig,
     },
     congestion::{
         AckSample, CongestionChoice, CongestionControl, CongestionEvent, CongestionStart,
@@ -158,6 +158,7 @@ fn name_config(config: Config) {
     let stack: StackConfig = stack;
     let _: (CongestionAlgorithm, EcnMode) = (tcp.congestion, tcp.ecn);
     let _: (MtuProbing, SegmentSizing) = (tcp.mtu_probing, tcp.segment_sizing);
+    let _: PushPolicy = tcp.push;
     let _: (SynCookieUse, Duration) = (stack.syn_cookies, tcp.rto_min);
 }
 

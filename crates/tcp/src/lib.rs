@@ -60,7 +60,7 @@ mod seq;
 pub mod trace;
 mod tuned;
 
-pub use config::{EcnMode, MtuProbing, SegmentSizing, TcpConfig};
+pub use config::{EcnMode, MtuProbing, PushPolicy, SegmentSizing, TcpConfig};
 pub use congestion::CongestionAlgorithm;
 pub use connection::{
     ActiveOpen, Connection, Env, Events, HalfOpen, IcmpError, IllegalTransition, Info, Read, Ready,

@@ -77,7 +77,7 @@ pub struct IperfArguments {
     /// Congestion control of TCP, such as cubic or bbr
     #[arg(short = 'Z', long = "linux-congestion", value_name = "NAME")]
     pub congestion: Option<String>,
-    /// Network: kernel, tap:NAME or tun:NAME
+    /// Network: kernel, tap:NAME, tun:NAME or packet:NIC
     #[arg(long = "dev", value_name = "DEVICE", default_value = "kernel", help_heading = NETWORK)]
     pub device: NetworkDevice,
     /// Address of our own stack on the device
@@ -157,7 +157,7 @@ impl std::str::FromStr for NetworkDevice {
         match text.parse() {
             Ok(device) => Ok(Self::Own(device)),
             Err(error) if text.contains(':') => Err(SpecError::to_string(&error)),
-            Err(_) => Err("expected kernel, tap:NAME or tun:NAME".to_string()),
+            Err(_) => Err("expected kernel, tap:NAME, tun:NAME or packet:NIC".to_string()),
         }
     }
 }

@@ -67,7 +67,7 @@ pub const OTHER_NAMES: &[OtherName] = &[
         "SO_SNDLOWAT",
         "workload.low_water",
         SetBy::SocketOption("SOL_SOCKET"),
-        "Room that a sender who found the send buffer full waits for.",
+        "Free room in the send buffer at which a writer that found it full continues.",
     ),
 ];
 

@@ -409,13 +409,12 @@ impl Connection {
         let start = self.send.offset_of(seq);
         let end = seq + len;
         let mut flags = TcpFlags::ACK;
-        if end == self.send.payload_end() {
-            if len > 0 {
-                flags |= TcpFlags::PSH;
-            }
-            if self.send.fin_queued {
-                flags |= TcpFlags::FIN;
-            }
+        let (drains, window) = (end == self.send.payload_end(), self.send.max_snd_wnd);
+        if len > 0 && self.send.push.take(end, drains, window, env.config.push) {
+            flags |= TcpFlags::PSH;
+        }
+        if drains && self.send.fin_queued {
+            flags |= TcpFlags::FIN;
         }
         self.segment(seq, flags, start..start + u64::from(len), env)
     }

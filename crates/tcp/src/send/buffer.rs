@@ -44,6 +44,7 @@ impl SendHalf {
         }
         let taken = self.stream.append(pool, &payload[..take]);
         debug_assert_eq!(taken, take, "append_room promised the room");
+        self.push.on_write(self.payload_end(), self.snd_nxt);
         let missing = (payload.len() - taken).min(u32::MAX as usize) as u32;
         self.blocked = (missing > 0).then_some(BlockedWrite {
             wanted: missing,
@@ -64,6 +65,7 @@ impl SendHalf {
     ) -> usize {
         let (room, by) = self.write_room(capacity, pool);
         let written = self.stream.append_with(pool, room as usize, fill);
+        self.push.on_write(self.payload_end(), self.snd_nxt);
         // A writer that filled all the room is assumed to have more to write.
         self.blocked = (written == room as usize).then_some(BlockedWrite {
             wanted: 1,

@@ -5,7 +5,7 @@
 
 use fullpipe_pool::{Holder, Pool, Stream};
 
-use super::sizing::WriteBuffers;
+use super::{push::PushMarks, sizing::WriteBuffers};
 use crate::{
     Limit, SeqNum,
     seq::{offset_of, seq_of},
@@ -50,6 +50,8 @@ pub struct SendHalf {
     /// Boundaries of the buffers that were sized at the write (knob
     /// `tcp.segment_sizing`).
     pub buffers: WriteBuffers,
+    /// Bytes that PSH marks.
+    pub push: PushMarks,
 }
 
 impl SendHalf {
@@ -68,6 +70,7 @@ impl SendHalf {
             fin_queued: false,
             blocked: None,
             buffers: WriteBuffers::new(),
+            push: PushMarks::new(iss),
         }
     }
 

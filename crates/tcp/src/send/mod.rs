@@ -7,6 +7,7 @@ mod autotune;
 mod buffer;
 mod half;
 mod path_mtu;
+mod push;
 mod segmentize;
 mod sizing;
 
