@@ -151,20 +151,18 @@ impl Rack {
         arena: &mut SentArena,
     ) -> (u32, Option<Instant>) {
         let window = self.reordering_window(board.sacked(), recovering, path);
-        let mut reordering_deadline: Option<Instant> = None;
+        let deadline = |sent_at: Instant| sent_at + self.rtt + window;
+        let is_suspect = |sent: &Sent| sent.left_before(self.sent_at, self.end);
         let lost = board.mark_lost(arena, &mut |sent| {
-            if !sent.left_before(self.sent_at, self.end) {
-                return false;
-            }
-            let deadline = sent.sent_at + self.rtt + window;
-            let is_due = deadline <= now;
+            let is_due = is_suspect(sent) && deadline(sent.sent_at) <= now;
             if is_due {
                 on_lost(sent);
-            } else {
-                reordering_deadline = Some(deadline);
             }
             is_due
         });
-        (lost, reordering_deadline)
+        // The timer waits for the last of the ranges that may be lost (RFC 8985 §6.2 step 5).
+        // A timer for each of them would fire once a segment.
+        let last = board.last_suspect(self.sent_at, &is_suspect, arena);
+        (lost, last.map(deadline))
     }
 }

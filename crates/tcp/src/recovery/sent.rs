@@ -243,6 +243,29 @@ impl Scoreboard {
         }
     }
 
+    /// Returns the send time of the last of the ranges in flight for which
+    /// `is_suspect` returns true: the ranges that left first, up to one that
+    /// left no later than `latest`. Returns `latest` where only a search could
+    /// find it, and `None` if there is no such range.
+    pub fn last_suspect(
+        &self,
+        latest: Instant,
+        is_suspect: &dyn Fn(&Sent) -> bool,
+        arena: &SentArena,
+    ) -> Option<Instant> {
+        let StatusList { first, last, .. } = self.lists[SentStatus::InFlight as usize];
+        let suspect = |index: u32| {
+            let sent = (index != NONE).then(|| arena.visited(index))?;
+            is_suspect(sent).then_some(sent)
+        };
+        let oldest = suspect(first)?;
+        if let Some(newest) = suspect(last) {
+            return Some(newest.sent_at);
+        }
+        let is_alone = suspect(oldest.newer).is_none();
+        Some(if is_alone { oldest.sent_at } else { latest })
+    }
+
     /// Marks everything in flight as lost; with `renege` also what is SACKed,
     /// because the peer has discarded it.
     pub fn mark_all_lost(&mut self, renege: bool, arena: &mut SentArena) {

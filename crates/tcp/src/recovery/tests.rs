@@ -158,6 +158,24 @@ fn an_overtaken_segment_is_lost_only_after_a_quarter_round_trip() {
     assert_eq!(rig.recovery.board().lost(), MSS);
 }
 
+/// RFC 8985 §6.2 step 5: the timer is that of the last segment, not of each.
+#[test]
+fn the_reordering_timer_fires_once_for_all_segments_that_were_overtaken() {
+    for sacked in [1, 2, 20] {
+        let mut rig = Rig::with(30, 100);
+        let out = rig.ack(130, 0, &[(sacked, sacked + 1)]);
+        assert_eq!(out.lost, 0);
+        let rtt_ms = 130 - u64::from(sacked + 1);
+        // The segment before the SACKed one was sent at `sacked` milliseconds, and a quarter
+        // of the round trip is waited for.
+        let expected = Instant::from_millis(u64::from(sacked) + rtt_ms + 25);
+        let deadline = out.reordering_deadline.flatten().expect("a timer");
+        assert!((expected..=expected + Duration::from_millis(1)).contains(&deadline));
+        rig.reordering_deadline(deadline.as_millis());
+        assert_eq!(rig.recovery.board().lost(), sacked * MSS);
+    }
+}
+
 #[test]
 fn recovery_ends_when_everything_outstanding_at_its_start_has_arrived() {
     let mut rig = Rig::with(5, 100);
