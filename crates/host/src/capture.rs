@@ -1,8 +1,8 @@
-//! A device that wraps a device and records every frame to a pcapng file.
+//! A device that wraps another device and records every frame to a pcapng file.
 //!
-//! Rule: frames pass unchanged. A thread of its own writes the file; if it cannot,
-//! the recording ends and the traffic goes on. Offloads are not passed on, so that
-//! recorded frames are complete.
+//! Rule: frames pass unchanged. A separate thread writes the file; if it fails, the
+//! recording ends and the traffic goes on. The wrapped device's offloads are not offered
+//! to the stack, so that recorded frames are complete.
 
 use std::{
     fmt,
@@ -32,7 +32,7 @@ const OPTION_FLAGS: u16 = 2;
 const OPTION_RESOLUTION: u16 = 9;
 const INBOUND: u32 = 1;
 const OUTBOUND: u32 = 2;
-/// Frames that may wait to be written; beyond that the device waits too.
+/// Frames that may wait to be written; beyond that, the device's calls wait too.
 const QUEUE: usize = 1_024;
 
 /// A device and the recording of its frames.
@@ -42,10 +42,10 @@ const QUEUE: usize = 1_024;
 /// that it sends.
 pub struct Capture<D> {
     device: D,
-    /// `None` when the recording has ended.
+    /// `None` if the recording has ended.
     frames: Option<SyncSender<RecordedFrame>>,
     writer: Option<JoinHandle<()>>,
-    /// The next frame to be sent found the device full and is recorded already.
+    /// The device refused the next frame once, so it is recorded already.
     is_recorded: AtomicBool,
 }
 
@@ -120,7 +120,7 @@ impl<W: Write> CaptureFile<W> {
                 return;
             }
         }
-        // Nobody is left to whom an error could be returned.
+        // No caller is left to receive an error.
         let _ = self.out.flush();
     }
 
@@ -202,7 +202,7 @@ impl<D: HostDevice> HostDevice for Capture<D> {
     }
 
     fn send(&self, frame: &[u8], meta: TxMeta) -> io::Result<()> {
-        // Recorded before it leaves: its answer may be received at once.
+        // Recorded before it is sent, because its answer may be received at once.
         if !self.is_recorded.swap(false, Ordering::Relaxed) {
             self.record(OUTBOUND, frame);
         }

@@ -1,8 +1,8 @@
 //! The trait of a network device that a [`Runtime`](crate::Runtime) can use.
 //!
-//! Rule: a device is a pair of non-blocking system calls. It holds no frame and
-//! no state of the stack, and works through `&self`, because one thread may
-//! receive while another sends.
+//! Rule: a device is a pair of non-blocking system calls. It holds no frame and no state
+//! of the stack. Its methods take `&self`, because one thread may receive while another
+//! sends.
 
 use std::{io, os::fd::AsFd};
 
@@ -13,10 +13,10 @@ const LINK_HEADER_MAX: usize = 18;
 
 /// A network device of this machine.
 ///
-/// The descriptor becomes readable when a frame waits, and writable when a
-/// device that was full takes frames again. One thread at a time calls
-/// [`receive`](Self::receive), and one calls [`send`](Self::send) and
-/// [`flush`](Self::flush); the two may run at the same moment.
+/// The descriptor becomes readable when a frame waits, and writable when a device that
+/// was full accepts frames again. One thread at a time calls [`receive`](Self::receive),
+/// and one calls [`send`](Self::send) and [`flush`](Self::flush); the two threads may do
+/// so at the same time.
 pub trait HostDevice: AsFd + Send + Sync {
     /// The capabilities of the device, fixed for its lifetime.
     fn capabilities(&self) -> Capabilities;
@@ -37,12 +37,12 @@ pub trait HostDevice: AsFd + Send + Sync {
     /// the frame counts as lost on the wire.
     fn send(&self, frame: &[u8], meta: TxMeta) -> io::Result<()>;
 
-    /// Sends frames that [`send`](Self::send) kept back to send them together;
-    /// called after each batch.
+    /// Sends the frames that [`send`](Self::send) has collected to send in one batch.
+    /// Called after each batch.
     fn flush(&self) {}
 
-    /// Bytes of all frames that have left the device since it was opened. Called
-    /// only if the device [reports](Capabilities::reports_sent) it.
+    /// Total length of the frames that have left the device since it was opened. Called
+    /// only if [`Capabilities::reports_sent`] is set.
     fn sent_bytes(&self) -> u64 {
         0
     }

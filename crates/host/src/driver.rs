@@ -1,13 +1,13 @@
-//! The stack under its lock, the thread that drives it, and the one way in
-//! which frames leave.
+//! The stack under its lock, the thread that drives it, and the sending of frames.
 //!
-//! Rule: no system call is made under the lock. The thread receives frames into
-//! a batch before it takes the lock. A thread that changed the stack lets it write
-//! frames into a batch, releases the lock, wakes waiters, and then sends the
-//! batch. There is one batch to fill and one to send from; the sender takes the
-//! second out of the core, and while it is gone other threads only fill the first.
-//! So exactly one thread sends, frames leave in order, a caller's frames need no
-//! switch to the driver's thread, and a caller never waits for another's device
+//! Rule: no system call is made under the lock. The thread receives frames into a batch
+//! before it takes the lock. A thread that changed the stack lets it write frames into a
+//! batch, releases the lock, wakes waiters, and then sends the batch.
+//!
+//! There are two batches, one to fill and one to send. The sending thread takes the
+//! second one out of `Core`; meanwhile other threads only fill the first. Exactly one
+//! thread therefore sends at a time, frames leave in order, a caller's frames need no
+//! switch to the driver's thread, and a caller never waits for another caller's system
 //! call.
 
 use std::{
@@ -32,10 +32,10 @@ use crate::{
     wakers::{Handle, Interest, WakerTable},
 };
 
-/// Time between tries to send to a full device, and between looks at how much
-/// a device has sent while a connection waits for that.
+/// Time between two tries to send to a full device, and between two reads of the device's
+/// completions while a connection waits for them.
 const DEVICE_PAUSE: Duration = Duration::from_micros(200);
-/// Batches that a caller sends before it leaves the rest to the thread.
+/// Batches that a caller sends before it leaves the rest to the driver's thread.
 const CALLER_BATCHES: u32 = 4;
 
 /// The state that the lock guards.
@@ -44,8 +44,8 @@ pub(crate) struct Core {
     pub(crate) wakers: WakerTable,
     /// Frames that the stack has written and that wait to be sent.
     outgoing: FrameBatch<TxMeta>,
-    /// The batch to send from; `None` while a thread is sending. It holds frames
-    /// only if the device was full.
+    /// The batch to send; `None` while a thread is sending it. It holds frames only if
+    /// the device was full.
     sending: Option<FrameBatch<TxMeta>>,
     capabilities: Capabilities,
     frame_max: usize,
@@ -54,11 +54,11 @@ pub(crate) struct Core {
     /// The stack could not send because the device was full.
     stack_is_refused: bool,
     sent_bytes: u64,
-    /// The thread sleeps until this moment; `None`: it is awake.
+    /// The thread sleeps until this time; `None` if it is awake.
     asleep_until: Option<Instant>,
-    /// The sleeping thread looks at the device every now and then.
+    /// The sleeping thread wakes every [`DEVICE_PAUSE`] to read the device's completions.
     watches_device: bool,
-    /// Error that ended the device.
+    /// The error that made the device unusable.
     failure: Option<io::ErrorKind>,
 }
 
@@ -68,16 +68,16 @@ impl Core {
         self.stack.next_timeout().is_some_and(|at| at <= now)
     }
 
-    /// Lets the stack write frames while it has some, up to a turn's budget and
-    /// to the room in the batch. With `must` it is asked at least once.
+    /// Lets the stack write frames while it has some, within a turn's budget and the room
+    /// in the batch. `must` asks the stack at least once.
     pub(crate) fn transmit(&mut self, now: Instant, mut must: bool) {
         let has_leftovers = self.sending.as_ref().is_some_and(|batch| !batch.is_empty());
         let is_full = self.device_is_full || has_leftovers;
         must |= self.stack_is_refused && !is_full;
         let mut budget = self.stack.turn_budget();
         while budget > 0 && (must || self.is_due(now)) {
-            // Never more frames than fit for certain: a refusal would count as a
-            // full device, and be charged to connections.
+            // Never asks for more frames than are certain to fit: the stack would take a
+            // refusal for a full device and charge it to connections.
             let fitting = self.outgoing.room() / self.frame_max;
             if fitting == 0 && !is_full {
                 return;
@@ -114,9 +114,9 @@ impl Core {
         Some(sending)
     }
 
-    /// Returns true if the thread must wake before the moment it knows of; it then
-    /// counts as awake. It need not wake for work that the present sender will find
-    /// when it has sent its batch.
+    /// Returns true if the thread must wake earlier than it knows; it then counts as
+    /// awake. It need not wake for work that the thread which is sending will find after
+    /// its batch.
     fn must_wake_thread(&mut self, now: Instant) -> bool {
         let Some(asleep_until) = self.asleep_until else {
             return false;
@@ -131,12 +131,13 @@ impl Core {
         must
     }
 
-    /// Returns true if the device must be looked at every now and then.
+    /// Returns true if something waits for the device: a refused frame, or a connection
+    /// that waits for completions.
     fn waits_for_device(&self) -> bool {
         self.device_is_full || self.stack.waits_for_device()
     }
 
-    /// Takes out the wakers of sockets that became ready.
+    /// Removes and returns the wakers of sockets that became ready.
     fn take_ready(&mut self, now: Instant) -> Vec<Waker> {
         let mut ready = Vec::new();
         self.wakers.take_ready(&mut self.stack, now, &mut ready);
@@ -155,7 +156,7 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// A driver of `stack` over `device`, whose thread is not running yet.
+    /// Creates the driver of `stack` over `device`; its thread is not running yet.
     ///
     /// # Errors
     /// The kernel refuses a descriptor.
@@ -186,7 +187,7 @@ impl Driver {
         })
     }
 
-    /// Time since the runtime's start, as the stack counts it. Never zero.
+    /// Time since the runtime's start, on the stack's clock. Never zero.
     pub(crate) fn now(&self) -> Instant {
         Instant::from_nanos(1 + self.epoch.elapsed().as_nanos() as u64)
     }
@@ -206,8 +207,8 @@ impl Driver {
         outcome
     }
 
-    /// Makes the call that closes the socket `handle`, and forgets its waiters
-    /// before another socket can have its place.
+    /// Makes the call that closes the socket `handle`, and removes its waiters before
+    /// another socket can take its slot.
     pub(crate) fn close(&self, handle: Handle, close: impl FnOnce(&mut Stack, Instant)) {
         let mut forgotten = Vec::new();
         let mut core = self.lock();
@@ -255,8 +256,8 @@ impl Driver {
         self.stopped.load(Ordering::Acquire)
     }
 
-    /// Ends each change of the stack, after [`Core::transmit`]: wakes waiters,
-    /// sends the frames, and wakes the thread for deadlines that come before it
+    /// Must end each change of the stack, after [`Core::transmit`]. Wakes waiters, sends
+    /// the frames, and wakes the thread if a deadline comes before the time at which it
     /// would wake.
     pub(crate) fn settle<'a>(&'a self, mut core: MutexGuard<'a, Core>, mut now: Instant) {
         for _ in 0..CALLER_BATCHES {
@@ -278,7 +279,7 @@ impl Driver {
             core.sending = Some(batch);
             core.device_is_full = is_full;
             core.sent_bytes = core.sent_bytes.max(sent_bytes);
-            // Frames that found no room before, or that became due meanwhile.
+            // Frames that found no room before, or that became due since.
             let must = core.stack.waits_for_device();
             core.transmit(now, must);
         }
@@ -338,7 +339,7 @@ impl Driver {
         }
     }
 
-    /// Waits for a frame, for the next deadline, or to be notified.
+    /// Waits for a frame, for the next deadline, or for a notification.
     fn sleep(&self) {
         let mut core = self.lock();
         let now = self.now();
@@ -348,7 +349,7 @@ impl Driver {
         if !is_sending && (has_frames || deadline.is_some_and(|at| at <= now)) {
             return;
         }
-        // The present sender looks at what is due when it has sent its batch.
+        // The thread that is sending handles what is due now after its batch.
         let deadline = deadline.filter(|at| *at > now);
         core.asleep_until = Some(deadline.unwrap_or(Instant::from_nanos(u64::MAX)));
         let (for_room, watches) = (core.device_is_full, core.waits_for_device());
@@ -362,7 +363,7 @@ impl Driver {
     }
 }
 
-/// Wakes every waiter when the thread ends, also by a panic.
+/// Wakes every waiter when the thread ends, even by a panic.
 struct Ended<'a>(&'a Driver);
 
 impl Drop for Ended<'_> {

@@ -1,6 +1,6 @@
 //! Random bytes of the kernel's generator.
 //!
-//! Rule: drawn once for each value, never stretched.
+//! Rule: each value is drawn from the kernel; none is derived from another.
 
 use std::{fs::File, io};
 
@@ -17,7 +17,7 @@ pub fn secret() -> io::Result<[u8; 16]> {
     Ok(secret)
 }
 
-/// Draws a station address: unicast, locally administered.
+/// Draws a link address: unicast, locally administered.
 ///
 /// # Errors
 /// The kernel's generator cannot be read.
@@ -25,7 +25,7 @@ pub fn station_address() -> io::Result<MacAddress> {
     let random = secret()?;
     let mut address = [0; 6];
     address.copy_from_slice(&random[..6]);
-    // Second-lowest bit of the first octet: locally administered; lowest: group.
+    // Second-lowest bit of the first octet: locally administered; lowest bit: group.
     address[0] = (address[0] & 0xfc) | 0x02;
     Ok(MacAddress(address))
 }

@@ -1,11 +1,11 @@
 //! Errors of devices: what failed, the kernel's reason, and what to do.
 //!
-//! Rule: one line, which names the device and a remedy. A reason without a known
-//! remedy is shown as the kernel words it.
+//! Rule: an error is one line that names the device and a remedy. A reason without a
+//! known remedy is printed in the kernel's words.
 
 use std::{fmt, io};
 
-/// Reason why a device could not be opened or set up.
+/// Error of opening or setting up a device.
 #[derive(Debug)]
 pub struct DeviceError {
     what: String,
@@ -14,7 +14,7 @@ pub struct DeviceError {
 }
 
 impl DeviceError {
-    /// An error that says that `what` failed with `source`.
+    /// Creates the error that `what` failed with `source`.
     pub(crate) fn new(what: impl Into<String>, source: io::Error) -> Self {
         Self {
             what: what.into(),
@@ -23,13 +23,13 @@ impl DeviceError {
         }
     }
 
-    /// Adds what the user can do.
+    /// Adds the advice to the user.
     pub(crate) fn advise(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());
         self
     }
 
-    /// An error whose advice names `capability` if the kernel refused for lack of
+    /// Creates an error whose advice names `capability` if the kernel refused for lack of
     /// a privilege.
     pub(crate) fn privileged(what: impl Into<String>, capability: &str, source: io::Error) -> Self {
         let denied = matches!(source.raw_os_error(), Some(libc::EPERM | libc::EACCES));

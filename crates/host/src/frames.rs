@@ -1,7 +1,7 @@
 //! Frames packed one after the other in memory that is allocated once.
 //!
-//! Rule: a batch is filled by one thread and emptied by one, never by two at a
-//! time. It makes no system call except through the device that it is given.
+//! Rule: a batch is used by one thread at a time. It makes no system call except through
+//! the device that it is given.
 
 use std::io;
 
@@ -9,14 +9,14 @@ use fullpipe::device::{Capabilities, Device, Received, RxMeta, TxMeta};
 
 use crate::device::HostDevice;
 
-/// Frames of the largest size that a batch has room for.
+/// Number of frames of the largest size for which a batch has room.
 const LARGEST_FRAMES: usize = 4;
 /// Least memory of a batch, in bytes.
 const BATCH_MIN: usize = 1 << 17;
 /// Frames start at multiples of this: a cache line.
 const ALIGNMENT: usize = 64;
 
-/// Frames with what `M` says about each, in order.
+/// Frames in order, each with metadata `M`.
 #[derive(Debug)]
 pub(crate) struct FrameBatch<M> {
     memory: Box<[u8]>,
@@ -78,7 +78,7 @@ impl<M: Copy> FrameBatch<M> {
         ))
     }
 
-    /// Removes the first frame. Memory is free again when all are removed.
+    /// Removes the first frame. The memory is reused after all frames are removed.
     pub(crate) fn remove_first(&mut self) {
         self.taken += 1;
         if self.is_empty() {
@@ -92,7 +92,7 @@ impl FrameBatch<RxMeta> {
     /// Receives up to `frames_max` frames. Returns true if more may wait.
     ///
     /// # Errors
-    /// The device will never work again.
+    /// If the device will never work again.
     pub(crate) fn receive_from(
         &mut self,
         device: &impl HostDevice,
@@ -126,7 +126,7 @@ impl FrameBatch<TxMeta> {
                     break;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // A refused frame is lost as on any wire: TCP retransmits it.
+                // Any other refused frame is lost as on any wire: TCP retransmits it.
                 Ok(()) | Err(_) => self.remove_first(),
             }
         }
@@ -135,11 +135,11 @@ impl FrameBatch<TxMeta> {
     }
 }
 
-/// The sending side of a device as the stack sees it under the lock: memory.
+/// The sending side of a device as the stack sees it under the lock: memory of a batch.
 pub(crate) struct Outlet<'a> {
     pub(crate) capabilities: Capabilities,
     pub(crate) batch: &'a mut FrameBatch<TxMeta>,
-    /// The device takes no frames now.
+    /// The device accepts no frames now.
     pub(crate) is_full: bool,
     /// The stack asked for memory and got none.
     pub(crate) has_refused: bool,

@@ -1,6 +1,6 @@
 //! State of the kernel's network interfaces: up or down, MTU, addresses.
 //!
-//! Rule: each call reads or changes one property, and keeps nothing.
+//! Rule: each call reads or changes one property; no state is kept.
 
 use std::{
     ffi::CStr,
@@ -28,14 +28,14 @@ pub fn request(name: &str) -> libc::ifreq {
     request
 }
 
-/// A socket for the ioctls of interfaces.
+/// A socket for the ioctls about interfaces.
 #[derive(Debug)]
 pub struct Control(OwnedFd);
 
 impl Control {
-    /// Opens it.
+    /// Opens the socket.
     pub fn open() -> io::Result<Self> {
-        // SAFETY: no pointers are passed; the descriptor returned is ours alone.
+        // SAFETY: no pointers are passed; nothing else owns the returned descriptor.
         let fd = check(unsafe {
             libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0)
         })?;
@@ -87,7 +87,7 @@ impl Control {
     }
 }
 
-/// The interface's number; `None` when there is no such interface.
+/// The interface's number; `None` if there is no such interface.
 pub fn index(name: &str) -> Option<u32> {
     let request = request(name);
     // SAFETY: `ifr_name` ends with a zero byte, and the call only reads it.
@@ -123,7 +123,7 @@ pub fn holder_of(address: IpAddr) -> io::Result<Option<String>> {
 /// `at` is null or points to a socket address that is as long as its family
 /// says.
 unsafe fn address_at(at: *const libc::sockaddr) -> Option<IpAddr> {
-    // SAFETY: the caller guarantees it.
+    // SAFETY: the caller guarantees that `at` is null or valid.
     let family = i32::from(unsafe { at.as_ref() }?.sa_family);
     match family {
         // SAFETY: the family says what it points to.

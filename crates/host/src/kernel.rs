@@ -1,6 +1,6 @@
 //! Properties of the kernel's own TCP connections (`TCP_INFO`).
 //!
-//! Rule: reading only. Fields that this kernel does not know stay zero.
+//! Rule: values are only read. Fields that this kernel does not know stay zero.
 
 use std::{io, mem, os::fd::AsRawFd, time::Duration};
 
@@ -18,7 +18,7 @@ pub struct KernelTcpInfo {
 /// Reads the kernel's values for the connection of `socket`.
 ///
 /// # Errors
-/// It is not a TCP socket.
+/// If `socket` is not a TCP socket.
 pub fn tcp_info(socket: &impl AsRawFd) -> io::Result<KernelTcpInfo> {
     // SAFETY: `tcp_info` consists of integers, for which zero is a value.
     let mut info: libc::tcp_info = unsafe { mem::zeroed() };

@@ -1,32 +1,31 @@
 //! fullpipe on this machine: network devices, a thread that drives a stack, and
 //! sockets, blocking and async.
 //!
-//! Rule: time, entropy and waiting come from here; what happens to a byte is
-//! decided in the stack. `unsafe` is allowed here, for system calls only, and each
-//! block says why it is sound.
+//! Rule: time, entropy and waiting come from here; the stack decides everything about a
+//! byte. `unsafe` is allowed here, for system calls only, and each block says why it is
+//! sound.
 //!
 //! # Guide
 //!
 //! 1. **A device.** [`DeviceOptions::open`] opens `tap:NAME` or `tun:NAME`, which
-//!    exchange frames with this machine's kernel, or `packet:NIC`, which puts the
-//!    stack on the wire of an interface as one more host. Anything else is a
-//!    [`HostDevice`]: two non-blocking calls and a descriptor to wait for.
-//! 2. **A runtime.** [`Runtime::builder`] takes the host's address, and as needed a
-//!    gateway, a station address, a secret, the knobs and a capture;
-//!    [`start`](RuntimeBuilder::start) takes the device. The runtime's thread waits
-//!    for frames and deadlines. A call on a socket sends its frames itself and
-//!    wakes no thread for that. No lock is held over a system call.
-//! 3. **Blocking sockets.** [`TcpListener`], [`TcpStream`] and [`UdpSocket`] work
-//!    as those of the standard library. [`TcpStream::describe`] says what limits a
-//!    connection; [`Runtime::with_stack`] reaches everything else.
-//! 4. **Async sockets.** The module [`tokio`], behind the feature of that name, has
-//!    `TcpStream` and the rest with `AsyncRead` and `AsyncWrite`. For another
-//!    executor the blocking types have methods named `poll_…`
-//!    ([`TcpStream::poll_receive`]). Wakers for reading and for writing are kept
-//!    apart.
-//! 5. **The end.** Dropping a stream closes it in order. [`Runtime::finish`] waits
-//!    until all are closed; dropping the runtime stops at once, and sockets then
-//!    fail with `NotConnected`.
+//! exchange frames with this machine's kernel, or `packet:NIC`, which puts the stack on
+//! the wire of an interface as one more host. Any other device implements [`HostDevice`]:
+//! two non-blocking calls and a descriptor to wait for. 2. **A runtime.**
+//! [`Runtime::builder`] takes the host's address. Optional are a gateway, a MAC address,
+//! a secret, the knobs and a capture. [`start`](RuntimeBuilder::start) takes the device.
+//! The runtime's thread waits for frames and deadlines. A call on a socket sends its
+//! frames itself and wakes no thread for that. No lock is held over a system call. 3.
+//! **Blocking sockets.** [`TcpListener`], [`TcpStream`] and [`UdpSocket`] have the calls
+//! of the standard library's types, with one difference:
+//! [`shutdown(Read)`](TcpStream::shutdown) has no effect. [`TcpStream::describe`] prints
+//! the bounds of a connection and its limits; [`Runtime::with_stack`] gives access to the
+//! whole stack. 4. **Async sockets.** The module [`tokio`], behind the feature of that
+//! name, has `TcpStream`, `TcpListener` and `UdpSocket` for tokio. For another executor,
+//! the blocking types have methods named `poll_…` ([`TcpStream::poll_receive`]), with
+//! separate wakers for reading and writing. 5. **The end.** Dropping a stream sends the
+//! written payload and then closes the connection. [`Runtime::finish`] waits until all
+//! connections are closed. Dropping the runtime stops it at once; calls on its sockets
+//! then fail with `NotConnected`.
 //!
 //! ```no_run
 //! use fullpipe_host::{DeviceOptions, Runtime, TcpStream};
@@ -45,10 +44,9 @@
 //!
 //! # Errors
 //!
-//! Sockets report `std::io::Error` with the kind that the kernel's would have
-//! (`ConnectionRefused`, `TimedOut`, `WouldBlock` after a timeout). Errors of
-//! devices name what is missing (a capability, a device, an address) and what to
-//! do about it.
+//! Sockets return `std::io::Error` with the kind that the kernel's sockets would return
+//! (`ConnectionRefused`, `TimedOut`, `WouldBlock` after a timeout). Errors of devices
+//! name what is missing (a capability, a device, an address) and what to do about it.
 //!
 //! # Features
 //!

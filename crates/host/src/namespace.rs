@@ -1,8 +1,8 @@
 //! A network namespace of the kernel, for tests and benchmarks.
 //!
-//! Rule: it has no name and only threads made for it enter it. So it ends with
-//! this value, or with the process, and no other thread's network changes. It
-//! makes no devices.
+//! Rule: a namespace has no name, and only threads that were made for it enter it. It
+//! therefore ends with this value or with the process, and the network of other threads
+//! does not change. This file makes no devices.
 
 use std::{
     fs::File,
@@ -19,14 +19,14 @@ use crate::errno::check;
 pub struct Namespace(OwnedFd);
 
 impl Namespace {
-    /// Makes a namespace with nothing but a loopback device, which is down.
+    /// Creates a namespace that has only a loopback device, which is down.
     ///
     /// # Errors
-    /// Without the capability `CAP_SYS_ADMIN` the kernel refuses.
+    /// If the process lacks the capability `CAP_SYS_ADMIN`.
     pub fn new() -> io::Result<Self> {
         in_a_thread(|| {
-            // SAFETY: takes a number. It changes the network of this thread
-            // only, which ends with this closure.
+            // SAFETY: the call takes a number. It changes only the network of this
+            // thread, which ends with this closure.
             check(unsafe { libc::unshare(libc::CLONE_NEWNET) })?;
             Ok(Self(File::open("/proc/thread-self/ns/net")?.into()))
         })?
@@ -36,13 +36,13 @@ impl Namespace {
     /// processes that it starts are in this namespace too.
     ///
     /// # Errors
-    /// The kernel refuses the thread or its entry into the namespace.
+    /// If the kernel refuses the thread or its entry into the namespace.
     ///
     /// # Panics
     /// If `inside` panics.
     pub fn enter<R: Send>(&self, inside: impl FnOnce() -> R + Send) -> io::Result<R> {
         in_a_thread(|| {
-            // SAFETY: takes a descriptor, which outlives the call, and a number.
+            // SAFETY: the call takes a number and a descriptor, which outlives the call.
             check(unsafe { libc::setns(self.0.as_raw_fd(), libc::CLONE_NEWNET) })?;
             Ok(inside())
         })?

@@ -1,7 +1,7 @@
 //! Adding and removing an address of an interface, over rtnetlink.
 //!
-//! Rule: one request and one acknowledgement on a socket of its own. The ioctl
-//! would replace an address that was set before; this adds one.
+//! Rule: each change is one request and one acknowledgement on a socket of its own. The
+//! ioctl would replace an existing address; rtnetlink adds one.
 
 use std::{
     io,
@@ -17,20 +17,20 @@ const ADDRESS_HEADER_LEN: usize = 8;
 /// A change of an interface's addresses.
 #[derive(Clone, Copy, Debug)]
 pub enum Change {
-    /// Add it; refused if the interface has it.
+    /// Add the address; refused if the interface has it.
     Add,
-    /// Remove it.
+    /// Remove the address.
     Remove,
 }
 
 /// Changes the addresses of interface number `index`.
 ///
 /// # Errors
-/// `AlreadyExists` when the interface has the address already; any other
-/// refusal of the kernel.
+/// `AlreadyExists` if the interface has the address already; otherwise the kernel's
+/// error.
 pub fn change_address(change: Change, index: u32, prefix: &Prefix) -> io::Result<()> {
     let request = request(change, index, prefix);
-    // SAFETY: no pointers are passed; the descriptor returned is ours alone.
+    // SAFETY: no pointers are passed; nothing else owns the returned descriptor.
     let fd = check(unsafe {
         libc::socket(
             libc::AF_NETLINK,

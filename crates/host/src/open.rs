@@ -1,6 +1,6 @@
-//! Opening whichever device the options name.
+//! Opens the device that the options name.
 //!
-//! Rule: one arm for each kind of device; a new kind is its file and its arm.
+//! Rule: each kind of device has one arm here; a new kind is a file and an arm.
 
 use crate::{
     device::HostDevice,
@@ -14,7 +14,7 @@ impl DeviceOptions {
     /// Opens the device.
     ///
     /// # Errors
-    /// One line that names what is missing and what to do.
+    /// One line that names what is missing and what to do about it.
     pub fn open(&self) -> Result<Box<dyn HostDevice>, DeviceError> {
         Ok(match self.spec.kind {
             DeviceKind::Tap | DeviceKind::Tun => Box::new(Tap::open(self)?),

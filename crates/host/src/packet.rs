@@ -1,9 +1,9 @@
 //! A packet socket on an interface of this machine (`AF_PACKET`): the stack is
 //! one more host on the wire.
 //!
-//! Rule: the interface's own settings stay, except that it is promiscuous while
-//! the socket is open, because the stack has a station address of its own.
-//! Frames that the kernel sends on the interface are not seen.
+//! Rule: the interface's settings do not change, except that it is promiscuous while the
+//! socket is open, because the stack has a link address of its own. Frames that the
+//! kernel sends on the interface are not received.
 
 use std::{
     io, mem,
@@ -37,7 +37,7 @@ impl PacketSocket {
     /// Opens a packet socket on the interface that `options` name.
     ///
     /// # Errors
-    /// One line that names what is missing and what to do: there is no such
+    /// One line that names what is missing and what to do about it: there is no such
     /// interface, it is down, or this process lacks `CAP_NET_RAW`.
     pub fn open(options: &DeviceOptions) -> Result<Self, DeviceError> {
         let name = &options.spec.name;
@@ -81,8 +81,8 @@ impl PacketSocket {
 
     fn bound(index: u32, vnet: bool) -> io::Result<OwnedFd> {
         let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-        // SAFETY: no pointers are passed; the descriptor returned is ours alone.
-        // Protocol 0: nothing is received before it is bound.
+        // SAFETY: no pointers are passed; nothing else owns the returned descriptor. With
+        // protocol 0 nothing is received before the socket is bound.
         let fd = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
         // SAFETY: as above.
         let socket = unsafe { OwnedFd::from_raw_fd(fd) };
@@ -121,7 +121,7 @@ fn set<T>(socket: &OwnedFd, option: libc::c_int, value: &T) -> io::Result<()> {
         .map(drop)
 }
 
-/// A message of `parts`; the pointers in it live as long as `parts` does.
+/// Creates a message of `parts`; the pointers in it are valid as long as `parts`.
 fn message(parts: &mut [libc::iovec]) -> libc::msghdr {
     // SAFETY: `msghdr` is plain data, for which zero is a value.
     let mut message: libc::msghdr = unsafe { mem::zeroed() };
@@ -164,7 +164,7 @@ impl HostDevice for PacketSocket {
         // and outlive the call.
         let count = unsafe { libc::recvmsg(self.socket.as_raw_fd(), &raw mut message, 0) };
         let len = match moved(count) {
-            // The interface went down; frames come again when it is up.
+            // The interface went down; frames arrive again when it is up.
             Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) => {
                 return Err(io::ErrorKind::WouldBlock.into());
             }

@@ -1,7 +1,7 @@
 //! Waits for descriptors, with timeouts of nanoseconds.
 //!
-//! Rule: each function makes one `ppoll` call and says nothing about its
-//! outcome: the caller looks at its devices and its clock.
+//! Rule: each function makes one `ppoll` call and does not report its outcome: the caller
+//! checks its devices and its clock.
 
 use std::{
     io,
@@ -12,12 +12,12 @@ use std::{
 
 use crate::errno::check;
 
-/// An eventfd with which any thread ends a [`wait`] of another.
+/// An eventfd with which any thread ends another thread's [`wait`].
 #[derive(Debug)]
 pub(crate) struct Notifier(OwnedFd);
 
 impl Notifier {
-    /// Makes one that has no notification pending.
+    /// Creates a notifier without a pending notification.
     pub(crate) fn new() -> io::Result<Self> {
         // SAFETY: no pointers are passed; the descriptor returned is ours alone.
         let fd = check(unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) })?;
@@ -25,26 +25,26 @@ impl Notifier {
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// Ends the wait under way, or the next one.
+    /// Ends the wait in progress, or the next one.
     pub(crate) fn notify(&self) {
         let one = 1u64.to_ne_bytes();
-        // SAFETY: the pointer and the length describe `one`, eight bytes as an
-        // eventfd wants them. It refuses only at its largest count, and then a
-        // notification is pending anyway.
+        // SAFETY: the pointer and the length describe `one`, eight bytes as an eventfd
+        // requires. The call fails only at the largest count, and then a notification is
+        // pending anyway.
         unsafe { libc::write(self.0.as_raw_fd(), one.as_ptr().cast(), one.len()) };
     }
 
     /// Clears all notifications.
     fn clear(&self) {
         let mut count = [0u8; 8];
-        // SAFETY: the pointer and the length describe `count`, eight bytes as an
-        // eventfd fills them; it does not wait when nothing is pending.
+        // SAFETY: the pointer and the length describe `count`, eight bytes as an eventfd
+        // fills them; the call does not wait if nothing is pending.
         unsafe { libc::read(self.0.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) };
     }
 }
 
-/// Waits until `device` can be read (with `for_room` also until it can be
-/// written), until `notifier` is notified, or for `timeout` (`None`: for ever).
+/// Waits until `device` can be read (with `for_room`, or written), until `notifier` is
+/// notified, or for `timeout` (`None`: without end).
 pub(crate) fn wait(
     device: BorrowedFd<'_>,
     for_room: bool,
@@ -65,9 +65,8 @@ pub(crate) fn wait(
 
 /// Waits until one of two devices can be read, for at most `timeout`. A device
 /// that is `None` is left out. A signal ends the wait.
-///
 /// # Errors
-/// The kernel cannot wait for a descriptor.
+/// If the kernel cannot wait for a descriptor.
 pub fn wait_for_either(devices: [Option<BorrowedFd<'_>>; 2], timeout: Duration) -> io::Result<()> {
     let mut fds = devices.map(|device| match device {
         Some(device) => interest(device, libc::POLLIN),

@@ -1,20 +1,19 @@
 //! Real-time priority of threads.
 //!
-//! Rule: it holds for the calling thread and for threads that it starts later. A
-//! caller must also work without it, only later: the kernel may refuse.
+//! Rule: the priority applies to the calling thread and to threads that it starts later.
+//! The kernel may refuse it; the caller must also work without it, though later.
 
 use std::io;
 
 use crate::errno::check;
 
 /// Gives this thread, and every thread and process that it starts from now on, the
-/// real-time `priority` (1 to 99, `SCHED_FIFO`): it runs at once when woken,
-/// before threads of lower priority and before all ordinary ones. The kernel's
-/// own stack runs in softirqs, before any thread; a stack that is measured beside
-/// it needs the same.
+/// real-time `priority` (1 to 99, `SCHED_FIFO`). It then runs at once when woken, before
+/// threads of lower priority and before all ordinary ones. The kernel's own stack runs in
+/// softirqs, before any thread, so a fair comparison with it needs this priority.
 ///
 /// # Errors
-/// The kernel refuses without the capability `CAP_SYS_NICE`.
+/// If the process lacks the capability `CAP_SYS_NICE`.
 pub fn run_at_once(priority: u8) -> io::Result<()> {
     // SAFETY: `sched_param` is plain data, for which zero is a value.
     let mut param: libc::sched_param = unsafe { std::mem::zeroed() };

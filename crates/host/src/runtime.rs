@@ -1,7 +1,7 @@
 //! A running stack: the builder that starts one, and the value that stops it.
 //!
-//! Rule: entropy is drawn here, and only for values that the user did not give. It
-//! moves no frame; that is the driver's work.
+//! Rule: entropy is drawn here, and only for values that the user did not give. The
+//! driver moves the frames.
 
 use std::{
     fmt,
@@ -16,13 +16,13 @@ use fullpipe::{Config, ConfigError, Instant, Interface, MacAddress, Stack};
 
 use crate::{capture::Capture, device::HostDevice, driver::Driver, entropy, spec::Prefix};
 
-/// Interval at which [`Runtime::finish`] looks for open connections.
+/// Interval at which [`Runtime::finish`] checks for open connections.
 const FINISH_POLL: Duration = Duration::from_millis(5);
 
-/// Reason why a stack could not be started.
+/// Error of starting a stack.
 #[derive(Debug)]
 pub enum StartError {
-    /// A knob or an address that cannot work.
+    /// A knob or an address is invalid.
     Config(ConfigError),
     /// The operating system refused a thread, a descriptor or entropy.
     System(io::Error),
@@ -61,7 +61,7 @@ pub struct RuntimeBuilder {
 
 impl fmt::Debug for RuntimeBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Without the secret: peers must never learn it.
+        // The secret is left out: peers must never learn it.
         f.debug_struct("RuntimeBuilder")
             .field("prefix", &self.prefix)
             .field("gateway", &self.gateway)
@@ -77,15 +77,15 @@ impl RuntimeBuilder {
         self
     }
 
-    /// Sets the station address; by default a random one, locally administered.
-    /// Without meaning on a device that carries IP packets.
+    /// Sets the MAC address; by default a random one, locally administered. Unused on a
+    /// device that carries IP packets.
     pub fn mac(mut self, mac: MacAddress) -> Self {
         self.mac = Some(mac);
         self
     }
 
-    /// Sets the secret from which sequence numbers, ports and hash keys derive;
-    /// by default 16 bytes of the kernel's generator. A fixed one is for tests:
+    /// Sets the secret from which sequence numbers, ports and hash keys derive; by
+    /// default 16 bytes of the kernel's generator. Use a fixed secret only in tests:
     /// peers that know it can forge segments.
     pub fn secret(mut self, secret: [u8; 16]) -> Self {
         self.secret = Some(secret);
@@ -107,7 +107,7 @@ impl RuntimeBuilder {
     /// Starts the stack on `device`.
     ///
     /// # Errors
-    /// [`StartError`] says what cannot work; the device is then closed.
+    /// [`StartError`] names the cause; the device is then closed.
     pub fn start(self, device: impl HostDevice + 'static) -> Result<Runtime, StartError> {
         match self.capture {
             Some(out) => {
@@ -156,10 +156,10 @@ impl RuntimeBuilder {
     }
 }
 
-/// A running stack, from which sockets are made.
+/// A running stack, on which sockets are opened.
 ///
-/// Its sockets fail with `NotConnected` once it is dropped. The device is closed
-/// with the last of them.
+/// After it is dropped, calls on its sockets fail with `NotConnected`. The device is
+/// closed when the last socket is dropped.
 pub struct Runtime {
     driver: Arc<Driver>,
     thread: Option<JoinHandle<()>>,
@@ -176,8 +176,8 @@ impl fmt::Debug for Runtime {
 }
 
 impl Runtime {
-    /// Begins a runtime for the host `address`, which is on the network that its
-    /// prefix names (`"10.9.0.2/24".parse()?`).
+    /// Begins a runtime for the host `address`, given with the prefix of its network
+    /// (`"10.9.0.2/24".parse()?`).
     pub fn builder(address: Prefix) -> RuntimeBuilder {
         RuntimeBuilder {
             prefix: address,
@@ -194,13 +194,13 @@ impl Runtime {
         &self.interface
     }
 
-    /// The knobs with which it was started.
+    /// The knobs with which the stack was started.
     pub const fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Calls `look` with the stack and the present moment, under the lock. All
-    /// sockets and the thread wait until it returns: it must not block, and must not
+    /// Calls `look` with the stack and the current time, under the lock. All sockets and
+    /// the driver's thread wait until `look` returns, so it must not block, and must not
     /// use a socket of this runtime.
     pub fn with_stack<R>(&self, look: impl FnOnce(&mut Stack, Instant) -> R) -> R {
         self.driver.call(look)
@@ -210,8 +210,8 @@ impl Runtime {
         &self.driver
     }
 
-    /// Waits until every connection has delivered what was written and is closed,
-    /// for at most `patience`, and stops. Returns true if all were closed.
+    /// Waits until every connection has delivered its written payload and is closed, for
+    /// at most `patience`, and stops. Returns true if all were closed.
     pub fn finish(self, patience: Duration) -> bool {
         let started = Moment::now();
         loop {

@@ -10,15 +10,14 @@ use fullpipe::device::Medium;
 /// Longest name of a network interface (`IFNAMSIZ` without the final zero).
 const NAME_MAX: usize = 15;
 
-/// A way to exchange frames with the kernel.
+/// Kind of device through which frames are exchanged with the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceKind {
     /// A TAP device: Ethernet frames to and from the kernel's own stack.
     Tap,
     /// A TUN device: IP packets to and from the kernel's own stack.
     Tun,
-    /// A packet socket (`AF_PACKET`) on an interface that exists: the frames on
-    /// its wire.
+    /// A packet socket (`AF_PACKET`) on an existing interface: the frames on its wire.
     Packet,
 }
 
@@ -49,7 +48,7 @@ pub struct DeviceSpec {
     pub name: String,
 }
 
-/// Settings with which a device is opened.
+/// Settings for opening a device.
 #[derive(Clone, Debug)]
 pub struct DeviceOptions {
     /// The device.
@@ -61,13 +60,13 @@ pub struct DeviceOptions {
     /// Leave out checksums of frames that never leave this machine, in both
     /// directions. A capture of such frames shows wrong checksums.
     pub checksum_offload: bool,
-    /// Exchange frames of many segments with the kernel, which cuts them where a
-    /// wire needs it. Only together with `checksum_offload`.
+    /// Exchange frames of many segments with the kernel, which cuts them before they
+    /// reach a wire. Only together with `checksum_offload`.
     pub segment_offload: bool,
 }
 
 impl DeviceOptions {
-    /// The device's own settings, with both offloads.
+    /// Options for `spec` with the device's own MTU and with both offloads.
     pub fn new(spec: DeviceSpec) -> Self {
         Self {
             spec,
@@ -88,7 +87,7 @@ pub struct Prefix {
     pub len: u8,
 }
 
-/// Reason why a text names no device or no address.
+/// Error in the text of a device or an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecError(String);
 

@@ -1,7 +1,7 @@
 //! A TAP or TUN device of Linux: frames to and from the kernel's own stack.
 //!
-//! Rule: a device that existed is given back as it was found; one that was made
-//! here is removed with its descriptor, however this process ends. One system
+//! Rule: a device that existed before is restored to its former settings; one that was
+//! created here is removed with its descriptor, even if this process crashes. One system
 //! call moves one frame, and none waits.
 
 use std::{
@@ -25,17 +25,17 @@ use crate::{
 };
 
 const PATH: &str = "/dev/net/tun";
-/// Smallest MTU that IPv4 works over, and the largest that the kernel takes.
+/// MTUs from the smallest that IPv4 allows to the largest that the kernel accepts.
 const MTU_RANGE: std::ops::RangeInclusive<usize> = 68..=65_521;
 
-/// Changes of the device that are taken back when it is closed.
+/// Changes of the device that are undone when it is closed.
 #[derive(Debug, Default)]
 struct Changes {
-    /// The device existed before; otherwise nothing is taken back.
+    /// The device existed before; otherwise nothing is undone.
     existed: bool,
-    /// The MTU that it had.
+    /// The MTU before the change.
     mtu: Option<usize>,
-    /// It was down.
+    /// The device was down before.
     was_down: bool,
     /// The address that was added, and the interface's number.
     address: Option<(u32, Prefix)>,
@@ -53,10 +53,10 @@ pub struct Tap {
 }
 
 impl Tap {
-    /// Opens the device, making it if it does not exist, and brings it up.
+    /// Opens the device, creates it if it does not exist, and brings it up.
     ///
     /// # Errors
-    /// One line that names what is missing and what to do. The device is then as
+    /// One line that names what is missing and what to do about it. The device is then as
     /// it was before.
     pub fn open(options: &DeviceOptions) -> Result<Self, DeviceError> {
         let DeviceSpec { kind, name } = &options.spec;
@@ -83,7 +83,7 @@ impl Tap {
                 ..Changes::default()
             },
         };
-        // From here on a failure drops `tap`, which takes everything back.
+        // From here on a failure drops `tap`, which undoes every change.
         tap.capabilities.checksum_tx = has_header;
         if has_header && options.segment_offload {
             tap.capabilities.super_segment = PACKET_MAX;
@@ -113,7 +113,7 @@ impl Tap {
             let index = interface::index(name).unwrap_or(0);
             match netlink::change_address(Change::Add, index, &prefix) {
                 Ok(()) => self.changes.address = Some((index, prefix)),
-                // It had the address before, and keeps it.
+                // The device had the address before, and keeps it.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => {
                     return Err(failed(format!("cannot give {name} the address {prefix}"))(
@@ -163,12 +163,13 @@ impl Tap {
 
 impl Drop for Tap {
     fn drop(&mut self) {
-        // The device works either way, and no caller is left for an error.
+        // The stack has stopped using the device, and no caller is left to receive an
+        // error.
         let _ = self.take_back();
     }
 }
 
-/// Refuses an address that another interface has: replies would go there.
+/// Refuses an address that another interface has, because replies would go there.
 fn check_free(prefix: &Prefix, name: &str) -> Result<(), DeviceError> {
     let failed = |source| DeviceError::new("cannot list this machine's addresses", source);
     match interface::holder_of(prefix.address).map_err(failed)? {

@@ -1,9 +1,9 @@
 //! TCP sockets of a running stack, shaped like those of the standard library.
 //!
-//! Rule: a socket is a name for something in the stack; every method is one
-//! call, or one wait. All methods take `&self`, so one thread may read while
-//! another writes. The methods named `poll_…` wait for nothing and register a
-//! waker instead; sockets for an executor are made of them.
+//! Rule: a socket is only the id of a socket in the stack. Every method makes one call to
+//! the stack, or waits for one outcome. All methods take `&self`, so one thread may read
+//! while another writes. The methods named `poll_…` do not wait: they register a waker,
+//! and sockets for an executor are built on them.
 
 use std::{
     fmt,
@@ -58,7 +58,7 @@ fn tcp_error(error: TcpError) -> io::Error {
     io::Error::new(kind, error)
 }
 
-/// One attempt to learn that connection `id` is open.
+/// Checks once whether connection `id` is open.
 fn connected(id: ConnectionId, stack: &mut Stack, now: Instant) -> Option<io::Result<()>> {
     match stack.tcp_ready(id, now) {
         Ok(ready) => match ready.closed {
@@ -69,7 +69,7 @@ fn connected(id: ConnectionId, stack: &mut Stack, now: Instant) -> Option<io::Re
     }
 }
 
-/// One attempt to read; `Ok(0)` is the end of the stream.
+/// Tries once to read; `Ok(0)` is the end of the stream.
 fn read(
     id: ConnectionId,
     buffer: &mut [u8],
@@ -84,7 +84,7 @@ fn read(
     }
 }
 
-/// One attempt to write.
+/// Tries once to write.
 fn write(
     id: ConnectionId,
     bytes: &[u8],
@@ -98,9 +98,9 @@ fn write(
     }
 }
 
-/// A TCP connection, used by threads that block or through `poll_…` by tasks.
+/// A TCP connection, for threads that block, or through `poll_…` for tasks.
 ///
-/// Dropping it closes it: what was written is still delivered while the
+/// Dropping it closes the connection; written payload is still delivered while the
 /// [`Runtime`] runs.
 pub struct TcpStream {
     driver: Arc<Driver>,
@@ -124,14 +124,15 @@ impl TcpStream {
     /// Opens a connection to `remote`, and waits until it is established.
     ///
     /// # Errors
-    /// No route, no free connection or port, refused by the peer, or no answer.
+    /// There is no route, no free connection or port; the peer refused; or the peer did
+    /// not answer.
     pub fn connect(runtime: &Runtime, remote: SocketAddr) -> io::Result<Self> {
         Self::connect_with(runtime, remote, None, None)
     }
 
-    /// Opens a connection to `remote` that starts with the buffers and options of
-    /// `tuning` (`None`: those of the knobs), and waits for at most `timeout`
-    /// (`None`: as long as the stack retries).
+    /// Opens a connection to `remote` with the buffers and options of `tuning` (`None`
+    /// uses the knobs), and waits for at most `timeout` (`None`: as long as the stack
+    /// retries).
     ///
     /// # Errors
     /// Those of [`connect`](Self::connect); `TimedOut` after the timeout.
@@ -154,12 +155,12 @@ impl TcpStream {
         }
     }
 
-    /// Begins to open a connection to `remote` and does not wait;
-    /// [`poll_connect`](Self::poll_connect) is ready once it is open. Until then
-    /// nothing can be written.
+    /// Begins to open a connection to `remote` and does not wait.
+    /// [`poll_connect`](Self::poll_connect) is ready once it is open. Until then nothing
+    /// can be written.
     ///
     /// # Errors
-    /// No route, or no free connection or port.
+    /// There is no route, or no free connection or port.
     pub fn start_connect(
         runtime: &Runtime,
         remote: SocketAddr,
@@ -191,7 +192,7 @@ impl TcpStream {
         Handle::Tcp(self.id.index())
     }
 
-    /// The connection's name in the stack, for [`Runtime::with_stack`].
+    /// The connection's id in the stack, for [`Runtime::with_stack`].
     pub const fn id(&self) -> ConnectionId {
         self.id
     }
@@ -206,12 +207,12 @@ impl TcpStream {
         self.peer
     }
 
-    /// Sets the longest wait of a read; `None`: for ever.
+    /// Sets the longest wait of a read; `None` is no limit.
     pub fn set_read_timeout(&self, timeout: Option<Duration>) {
         self.read_timeout.set(timeout);
     }
 
-    /// Sets the longest wait of a write; `None`: for ever.
+    /// Sets the longest wait of a write; `None` is no limit.
     pub fn set_write_timeout(&self, timeout: Option<Duration>) {
         self.write_timeout.set(timeout);
     }
@@ -234,8 +235,8 @@ impl TcpStream {
             .map_err(tcp_error)
     }
 
-    /// Closes one direction, or both. Closing the reading direction changes
-    /// nothing: no TCP segment says so.
+    /// Closes the writing direction, or both. `Shutdown::Read` has no effect: TCP has no
+    /// segment for it, and later reads still return payload.
     ///
     /// # Errors
     /// The connection is gone.
@@ -246,14 +247,15 @@ impl TcpStream {
                 let outcome = self
                     .driver
                     .call(|stack, now| stack.tcp_shutdown(self.id, now));
-                // A blocked writer can write no more, and learns it now.
+                // A blocked writer cannot write any more, so it is woken to return its
+                // error.
                 self.driver.wake(self.handle(), Interest::Write);
                 outcome.map_err(tcp_error)
             }
         }
     }
 
-    /// State, counters, windows and the time charged to each limit.
+    /// The connection's state, counters, windows and the time charged to each limit.
     ///
     /// # Errors
     /// The connection is gone.
@@ -263,7 +265,7 @@ impl TcpStream {
             .map_err(tcp_error)
     }
 
-    /// Describes, in lines for people, which knob bounds the connection to what.
+    /// Describes the connection in lines of text: each bound with its value and its knob.
     ///
     /// # Errors
     /// The connection is gone.
@@ -275,11 +277,12 @@ impl TcpStream {
         Ok(description.to_string())
     }
 
-    /// Reads the bytes that have arrived, waiting for at least one. Returns 0 at
-    /// the end of the stream.
+    /// Reads the bytes that have arrived, and waits until there is at least one. Returns
+    /// 0 at the end of the stream.
     ///
     /// # Errors
-    /// `WouldBlock` after the read timeout; the reason why the connection ended.
+    /// `WouldBlock` after the read timeout; otherwise the reason for which the connection
+    /// ended.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
         if buffer.is_empty() {
             return Ok(0);
@@ -289,10 +292,12 @@ impl TcpStream {
             .block(self.read_timeout.get())?
     }
 
-    /// Writes as many bytes as fit, waiting for room for at least one.
+    /// Writes as many bytes as there is room for, and waits until there is room for at
+    /// least one.
     ///
     /// # Errors
-    /// `WouldBlock` after the write timeout; the reason why the connection ended.
+    /// `WouldBlock` after the write timeout; otherwise the reason for which the
+    /// connection ended.
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         if bytes.is_empty() {
             return Ok(0);
@@ -303,13 +308,13 @@ impl TcpStream {
     }
 }
 
-/// Methods for executors. Each direction has one waker, that of the last call. A
-/// reader, a writer and a waiter for the handshake do not wake each other.
+/// Methods for executors. Reading, writing and the handshake each have one waker, the one
+/// of the last call, and do not wake each other.
 impl TcpStream {
     /// Ready once the connection is open.
     ///
     /// # Errors
-    /// Refused by the peer, or no answer.
+    /// The peer refused, or did not answer.
     pub fn poll_connect(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.poll(Interest::Connect, context, |stack, now| {
             connected(self.id, stack, now)
@@ -319,7 +324,7 @@ impl TcpStream {
     /// Ready with the number of bytes read; 0 is the end of the stream.
     ///
     /// # Errors
-    /// The reason why the connection ended.
+    /// The reason for which the connection ended.
     pub fn poll_receive(
         &self,
         context: &mut Context<'_>,
@@ -336,7 +341,7 @@ impl TcpStream {
     /// Ready with the number of bytes written, at least one.
     ///
     /// # Errors
-    /// The reason why the connection ended.
+    /// The reason for which the connection ended.
     pub fn poll_send(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         if bytes.is_empty() {
             return Poll::Ready(Ok(0));
@@ -361,7 +366,7 @@ impl TcpStream {
 impl Drop for TcpStream {
     fn drop(&mut self) {
         self.driver.close(self.handle(), |stack, now| {
-            // A connection that is gone needs no closing.
+            // A connection that the stack no longer has need not be closed.
             let _ = stack.tcp_close(self.id, now);
         });
     }
@@ -419,12 +424,12 @@ impl TcpListener {
     /// Listens on `local`.
     ///
     /// # Errors
-    /// An address that is in use or not the stack's, or no free listener.
+    /// The address is in use or not the stack's, or no listener is free.
     pub fn bind(runtime: &Runtime, local: SocketAddr) -> io::Result<Self> {
         Self::bind_with(runtime, local, ListenOptions::default())
     }
 
-    /// Listens on `local` with a backlog, and with buffers and options for its
+    /// Listens on `local`, with a backlog and with buffers and options for its
     /// connections.
     ///
     /// # Errors
@@ -450,12 +455,12 @@ impl TcpListener {
         Handle::Listener(self.id.index())
     }
 
-    /// The address listened on.
+    /// The address on which it listens.
     pub const fn local_addr(&self) -> SocketAddr {
         self.local
     }
 
-    /// Sets the longest wait of [`accept`](Self::accept); `None`: for ever.
+    /// Sets the longest wait of [`accept`](Self::accept); `None` is no limit.
     pub fn set_timeout(&self, timeout: Option<Duration>) {
         self.timeout.set(timeout);
     }
@@ -469,8 +474,8 @@ impl TcpListener {
         self.stream(accepted)
     }
 
-    /// Ready with the next connection and its peer's address. One waker is held,
-    /// that of the last call.
+    /// Ready with the next connection and its peer's address. Only the waker of the last
+    /// call is kept.
     ///
     /// # Errors
     /// The runtime was stopped.
@@ -485,7 +490,7 @@ impl TcpListener {
             .map(|accepted| self.stream(accepted?))
     }
 
-    /// A wait for the next connection.
+    /// Creates the wait for the next connection.
     pub(crate) fn accepting(
         &self,
     ) -> Wait<'_, impl FnMut(&mut Stack, Instant) -> Option<Accepted> + Unpin> {
@@ -493,20 +498,20 @@ impl TcpListener {
         Wait::new(&self.driver, self.handle(), Interest::Read, attempt)
     }
 
-    /// The stream of an accepted connection.
+    /// Returns the stream of an accepted connection.
     pub(crate) fn stream(&self, accepted: Accepted) -> io::Result<(TcpStream, SocketAddr)> {
         let (id, peer) = accepted.map_err(tcp_error)?;
         Ok((TcpStream::of(&self.driver, id)?, peer))
     }
 }
 
-/// A connection that the stack handed over, and its peer's address.
+/// A connection that the stack accepted, and its peer's address.
 pub(crate) type Accepted = Result<(ConnectionId, SocketAddr), TcpError>;
 
 impl Drop for TcpListener {
     fn drop(&mut self) {
         self.driver.close(self.handle(), |stack, now| {
-            // A listener that is gone needs no closing.
+            // A listener that the stack no longer has need not be closed.
             let _ = stack.tcp_close_listener(self.id, now);
         });
     }

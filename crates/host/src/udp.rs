@@ -1,7 +1,7 @@
 //! UDP sockets of a running stack, shaped like those of the standard library.
 //!
-//! Rule: as for TCP: a socket is a name, every method is one call or one wait,
-//! and `poll_…` registers a waker instead of waiting.
+//! Rule: a socket is only the id of a socket in the stack. Every method makes one call to
+//! the stack, or waits for one outcome; `poll_…` registers a waker instead of waiting.
 
 use std::{
     fmt, io,
@@ -33,10 +33,10 @@ fn udp_error(error: UdpError) -> io::Error {
     io::Error::new(kind, error)
 }
 
-/// Largest datagram that IPv4 can carry.
+/// Largest payload of a datagram over IPv4, in bytes.
 const DATAGRAM_MAX: usize = 65_507;
 
-/// Memory for several datagrams that are received with one call.
+/// Memory in which one call receives several datagrams.
 #[derive(Debug)]
 pub struct DatagramBatch {
     buffer: Box<[u8]>,
@@ -45,8 +45,8 @@ pub struct DatagramBatch {
 }
 
 impl DatagramBatch {
-    /// Memory for up to `most` datagrams (at least one) of the size of an
-    /// Ethernet frame, and for one of any size.
+    /// Memory for up to `most` datagrams (at least one) of an Ethernet frame's size, and
+    /// for one datagram of any size.
     pub fn new(most: usize) -> Self {
         let most = most.max(1);
         Self {
@@ -56,7 +56,7 @@ impl DatagramBatch {
         }
     }
 
-    /// Forgets the datagrams.
+    /// Removes the datagrams.
     pub fn clear(&mut self) {
         self.datagrams.clear();
     }
@@ -68,8 +68,8 @@ impl DatagramBatch {
             .map(|(range, from)| (&self.buffer[range.clone()], *from))
     }
 
-    /// Lets `receive` write one more datagram, of any size, and return its length
-    /// and sender. Returns false when there is no room or none waits.
+    /// Lets `receive` write one more datagram of any size and return its length and
+    /// sender. Returns false if there is no room or no datagram waits.
     ///
     /// # Errors
     /// Those of `receive`.
@@ -89,7 +89,7 @@ impl DatagramBatch {
     }
 }
 
-/// One attempt to send; `None` while the queue is full.
+/// Tries once to send; `None` while the queue is full.
 fn send(id: UdpId, bytes: &[u8], to: SocketAddr, stack: &mut Stack) -> Option<io::Result<usize>> {
     match stack.udp_send(id, to, bytes) {
         Ok(true) => Some(Ok(bytes.len())),
@@ -101,7 +101,7 @@ fn send(id: UdpId, bytes: &[u8], to: SocketAddr, stack: &mut Stack) -> Option<io
 /// A received datagram's length and sender.
 type Received = io::Result<(usize, SocketAddr)>;
 
-/// One attempt to receive; `None` while none waits.
+/// Tries once to receive; `None` if no datagram waits.
 fn receive(id: UdpId, buffer: &mut [u8], stack: &mut Stack) -> Option<Received> {
     match stack.udp_receive(id, buffer) {
         Ok(Some(received)) => Some(Ok((received.copied, received.from))),
@@ -110,10 +110,9 @@ fn receive(id: UdpId, buffer: &mut [u8], stack: &mut Stack) -> Option<Received> 
     }
 }
 
-/// A UDP socket, used by threads that block or through `poll_…` by tasks.
+/// A UDP socket, for threads that block, or through `poll_…` for tasks.
 ///
-/// Dropping it loses datagrams that were not read; those that were sent still
-/// leave.
+/// After it is dropped, unread datagrams are lost, and queued datagrams are still sent.
 pub struct UdpSocket {
     driver: Arc<Driver>,
     id: UdpId,
@@ -134,7 +133,7 @@ impl UdpSocket {
     /// Opens a socket on `local`; port 0 lets the stack choose one.
     ///
     /// # Errors
-    /// An address that is in use or not the stack's, or no free socket.
+    /// The address is in use or not the stack's, or no socket is free.
     pub fn bind(runtime: &Runtime, local: SocketAddr) -> io::Result<Self> {
         let driver = runtime.driver();
         let bound = driver.call(|stack, _| {
@@ -160,12 +159,12 @@ impl UdpSocket {
         self.local
     }
 
-    /// Sets the longest wait of [`recv_from`](Self::recv_from); `None`: for ever.
+    /// Sets the longest wait of [`recv_from`](Self::recv_from); `None` is no limit.
     pub fn set_read_timeout(&self, timeout: Option<Duration>) {
         self.read_timeout.set(timeout);
     }
 
-    /// Sets the longest wait of [`send_to`](Self::send_to); `None`: for ever.
+    /// Sets the longest wait of [`send_to`](Self::send_to); `None` is no limit.
     pub fn set_write_timeout(&self, timeout: Option<Duration>) {
         self.write_timeout.set(timeout);
     }
@@ -173,8 +172,8 @@ impl UdpSocket {
     /// Sends one datagram, waiting while the send queue is full.
     ///
     /// # Errors
-    /// `WouldBlock` after the write timeout; a destination that cannot be sent
-    /// to; a datagram that is too long.
+    /// `WouldBlock` after the write timeout; nothing can be sent to the destination; or
+    /// the datagram is too long.
     pub fn send_to(&self, bytes: &[u8], to: SocketAddr) -> io::Result<usize> {
         self.sending(bytes, to).block(self.write_timeout.get())?
     }
@@ -188,8 +187,8 @@ impl UdpSocket {
         self.receiving(buffer).block(self.read_timeout.get())?
     }
 
-    /// Receives the datagrams that wait, as far as they fit in `batch`, at least
-    /// one.
+    /// Receives all waiting datagrams for which `batch` has room, and waits until there
+    /// is at least one.
     ///
     /// # Errors
     /// `WouldBlock` after the read timeout.
@@ -213,11 +212,11 @@ impl UdpSocket {
             .block(self.read_timeout.get())?
     }
 
-    /// Ready once the datagram is in the send queue. One waker of senders is
-    /// held, that of the last call.
+    /// Ready once the datagram is in the send queue. Only the waker of the last sender is
+    /// kept.
     ///
     /// # Errors
-    /// A destination that cannot be sent to; a datagram that is too long.
+    /// Nothing can be sent to the destination, or the datagram is too long.
     pub fn poll_send_to(
         &self,
         context: &mut Context<'_>,
@@ -230,8 +229,8 @@ impl UdpSocket {
         poll_once(&self.driver, on, &mut key, context.waker(), attempt).map(Result::flatten)
     }
 
-    /// Ready with a datagram's length and its sender. One waker of receivers is
-    /// held, that of the last call.
+    /// Ready with a datagram's length and its sender. Only the waker of the last receiver
+    /// is kept.
     ///
     /// # Errors
     /// The runtime was stopped.
@@ -246,7 +245,7 @@ impl UdpSocket {
         poll_once(&self.driver, on, &mut key, context.waker(), attempt).map(Result::flatten)
     }
 
-    /// A wait until a datagram is in the send queue.
+    /// Creates the wait until a datagram is in the send queue.
     pub(crate) fn sending(
         &self,
         bytes: &[u8],
@@ -256,7 +255,7 @@ impl UdpSocket {
         Wait::new(&self.driver, self.handle(), Interest::Write, attempt)
     }
 
-    /// A wait for a datagram.
+    /// Creates the wait for a datagram.
     pub(crate) fn receiving(
         &self,
         buffer: &mut [u8],
@@ -269,7 +268,7 @@ impl UdpSocket {
 impl Drop for UdpSocket {
     fn drop(&mut self) {
         self.driver.close(self.handle(), |stack, _| {
-            // A socket that is gone needs no closing.
+            // A socket that the stack no longer has need not be closed.
             let _ = stack.udp_close(self.id);
         });
     }

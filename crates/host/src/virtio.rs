@@ -1,25 +1,24 @@
 //! The header that the kernel puts before each frame when checksums are left out
 //! or segments are merged (`struct virtio_net_hdr`).
-//!
-//! Rule: it is read and written here only, for every kind of device. Its numbers
-//! are in the machine's byte order.
+//! Rule: only this file reads and writes the header, for every kind of device. Its
+//! numbers are in the machine's byte order.
 
 use fullpipe::device::{RxMeta, TxChecksum, TxMeta};
 
-/// Its length in bytes.
+/// Length of the header in bytes.
 pub(crate) const VNET_LEN: usize = 10;
-/// Largest IP packet, which is also the largest frame that is cut.
+/// Largest IP packet, and largest frame that the kernel cuts, in bytes.
 pub(crate) const PACKET_MAX: usize = u16::MAX as usize;
-/// In its first byte: the checksum field holds the pseudo-header's sum only.
+/// First byte: the checksum field holds only the sum of the pseudo-header.
 const NEEDS_CHECKSUM: u8 = 1;
-/// In its first byte: the checksum was verified.
+/// First byte: the checksum was verified.
 const CHECKSUM_VALID: u8 = 2;
-/// In its second byte: the frame is cut into TCP segments over IPv4.
+/// Second byte: the frame is to be cut into TCP segments over IPv4.
 const CUT_TCP4: u8 = 1;
-/// The bit of that byte that says that CWR is among the flags.
+/// Second byte, added to the kind: CWR is set.
 const CUT_ECN: u8 = 0x80;
 
-/// The header before a frame that is sent.
+/// Returns the header for a frame that is sent.
 pub(crate) fn write(meta: TxMeta) -> [u8; VNET_LEN] {
     let mut head = [0; VNET_LEN];
     match meta.checksum {
@@ -41,17 +40,18 @@ pub(crate) fn write(meta: TxMeta) -> [u8; VNET_LEN] {
 /// Reads the header before a received frame.
 pub(crate) fn read(head: &[u8; VNET_LEN], frame: &[u8]) -> RxMeta {
     RxMeta {
-        // A checksum that is not complete yet comes from this machine's memory.
+        // A checksum that is still incomplete belongs to a frame of this machine, which
+        // no wire damaged.
         checksum_verified: head[0] & (NEEDS_CHECKSUM | CHECKSUM_VALID) != 0,
         merged: merged(head, frame),
     }
 }
 
-/// Segments merged into `frame`; 0 for a frame as it was on the wire.
+/// Number of segments merged into `frame`; 0 for a frame as it was on the wire.
 ///
-/// The header says where the TCP header begins and how much payload each segment
-/// has. Its length of headers is not used: it only says how much of the frame
-/// lies together in the kernel's memory.
+/// The header gives the offset of the TCP header and the payload of each segment. Its
+/// header length is not used, because it only says how much of the frame is contiguous in
+/// the kernel's memory.
 fn merged(head: &[u8; VNET_LEN], frame: &[u8]) -> u16 {
     let &[
         _,

@@ -1,8 +1,8 @@
-//! One operation on a socket that is tried again until it succeeds: as a future,
-//! and as a call that blocks its thread.
+//! One operation on a socket, tried again until it succeeds: as a future, or by a thread
+//! that blocks.
 //!
-//! Rule: the attempt and the registration of the waker happen under one lock, so
-//! no event falls between them. A wait that is dropped leaves no waker behind.
+//! Rule: the attempt and the registration of the waker happen under one lock, so no event
+//! is missed between them. A wait that is dropped leaves no waker behind.
 
 use std::{
     io,
@@ -20,10 +20,10 @@ use crate::{
     wakers::{Handle, Interest, WaiterKey},
 };
 
-/// Tries `attempt` once; registers `waker` under `key` if it gives `None`.
+/// Tries `attempt` once; registers `waker` under `key` if it returns `None`.
 ///
 /// # Errors
-/// Ready with an error once the runtime has stopped.
+/// Ready with an error if the runtime has stopped.
 pub(crate) fn poll_once<R>(
     driver: &Driver,
     (handle, interest): (Handle, Interest),
@@ -54,7 +54,7 @@ pub(crate) fn poll_once<R>(
     outcome
 }
 
-/// A wait for a socket.
+/// A future that is ready when its attempt on a socket returns something.
 pub(crate) struct Wait<'a, F> {
     driver: &'a Driver,
     on: (Handle, Interest),
@@ -64,7 +64,7 @@ pub(crate) struct Wait<'a, F> {
 }
 
 impl<'a, F> Wait<'a, F> {
-    /// A wait until `attempt` gives something.
+    /// Creates the wait until `attempt` returns something.
     pub(crate) fn new<R>(driver: &'a Driver, handle: Handle, interest: Interest, attempt: F) -> Self
     where
         F: FnMut(&mut Stack, Instant) -> Option<R>,
@@ -77,12 +77,12 @@ impl<'a, F> Wait<'a, F> {
         }
     }
 
-    /// Blocks this thread until the attempt gives something, for at most
-    /// `timeout` (`None`: for ever).
+    /// Blocks this thread until the attempt returns something, for at most `timeout`
+    /// (`None` is no limit).
     ///
     /// # Errors
-    /// `WouldBlock` after the timeout, as sockets of the kernel report it; the
-    /// runtime has stopped.
+    /// `WouldBlock` after the timeout, as sockets of the kernel report it; or the runtime
+    /// has stopped.
     pub(crate) fn block<R>(mut self, timeout: Option<Duration>) -> io::Result<R>
     where
         F: FnMut(&mut Stack, Instant) -> Option<R>,

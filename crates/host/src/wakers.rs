@@ -1,15 +1,15 @@
 //! Tasks and threads that wait for a socket, by direction.
 //!
-//! Rule: a waker is registered under the lock, right after an attempt that found
-//! nothing to do, and taken out when its direction is ready: room for writing
-//! wakes no reader. Wakers are called and dropped without the lock, because both
-//! may run code of an executor.
+//! Rule: a waker is registered under the lock, right after an attempt that found nothing
+//! to do, and removed when its direction is ready; room for writing wakes no reader.
+//! Wakers are called and dropped without the lock, because both may run an executor's
+//! code.
 
 use std::task::Waker;
 
 use fullpipe::{Instant, SocketEvent, Stack};
 
-/// A socket's place in the table.
+/// Index of a socket in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Handle {
     /// A connection, by the index of its id.
@@ -20,7 +20,7 @@ pub(crate) enum Handle {
     Udp(u32),
 }
 
-/// The next step of a waiter.
+/// The call that a waiter will try again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interest {
     /// Read, accept or receive.
@@ -31,12 +31,12 @@ pub(crate) enum Interest {
     Connect,
 }
 
-/// Names one waiter of a socket and a direction.
+/// Identifies one waiter of a socket and a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WaiterKey(u64);
 
 impl WaiterKey {
-    /// The waiter of the `poll_…` calls: the waker of the last call counts.
+    /// Key of the `poll_…` calls, which share one waker: that of the last call.
     pub(crate) const POLLED: Self = Self(0);
 }
 
@@ -78,7 +78,7 @@ impl WakerTable {
         }
     }
 
-    /// Takes out the waiter `key`.
+    /// Removes and returns the waiter `key`.
     pub(crate) fn remove(
         &mut self,
         handle: Handle,
@@ -90,13 +90,13 @@ impl WakerTable {
         Some(waiters.swap_remove(at).1)
     }
 
-    /// Takes out the waiters of `interest`.
+    /// Removes the waiters of `interest` and adds them to `out`.
     pub(crate) fn take(&mut self, handle: Handle, interest: Interest, out: &mut Vec<Waker>) {
         let waiters = self.waiters(handle, interest).drain(..);
         out.extend(waiters.map(|(_, waker)| waker));
     }
 
-    /// Takes out the waiters of every socket.
+    /// Removes the waiters of every socket and adds them to `out`.
     pub(crate) fn take_all(&mut self, out: &mut Vec<Waker>) {
         for socket in self.sockets.iter_mut().flatten() {
             for waiters in &mut socket.0 {
@@ -105,7 +105,8 @@ impl WakerTable {
         }
     }
 
-    /// Takes out the waiters whose direction of a socket became ready.
+    /// Removes the waiters whose direction of a socket became ready and adds them to
+    /// `out`.
     pub(crate) fn take_ready(&mut self, stack: &mut Stack, now: Instant, out: &mut Vec<Waker>) {
         while let Some(event) = stack.next_event() {
             let (handle, [read, write, connect]) = match event {

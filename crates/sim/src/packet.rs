@@ -17,7 +17,7 @@ pub struct TcpPacket {
     pub src: SocketAddr,
     /// Address of the receiver.
     pub dst: SocketAddr,
-    /// Its header, options included.
+    /// The TCP header, options included.
     pub header: TcpHeader,
     /// Bytes of payload.
     pub payload_len: u32,
@@ -29,7 +29,7 @@ impl TcpPacket {
         self.header.flags.contains(flags)
     }
 
-    /// The sequence number behind the segment: payload, SYN and FIN counted.
+    /// The sequence number after the segment; SYN and FIN count.
     pub const fn seq_end(&self) -> u32 {
         let syn = self.has(TcpFlags::SYN) as u32;
         let fin = self.has(TcpFlags::FIN) as u32;
@@ -48,9 +48,9 @@ pub struct Packet<'a> {
     pub at: Instant,
     /// The whole frame, link header included.
     pub frame: &'a [u8],
-    /// Source and destination address, when it carries IP.
+    /// Source and destination address, if the frame carries IP.
     pub ip: Option<(IpAddr, IpAddr)>,
-    /// The segment, when it carries a whole one.
+    /// The TCP segment, if the frame carries a whole one.
     pub tcp: Option<TcpPacket>,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Packet<'a> {
         packet
     }
 
-    /// Returns true if it is a TCP segment with payload.
+    /// Returns true if the frame is a TCP segment with payload.
     pub fn is_data(&self) -> bool {
         self.tcp.is_some_and(|tcp| tcp.payload_len > 0)
     }

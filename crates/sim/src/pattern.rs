@@ -1,8 +1,8 @@
 //! The bytes that applications write, each determined by a key and its offset.
 //!
-//! Rule: a lost, moved or repeated byte is detected. Any eight neighbouring bytes
-//! occur practically once in a stream, and another key gives another stream.
-//! Nothing is stored: writer and reader compute the same bytes.
+//! Rule: a lost, moved or repeated byte is detected. Any eight neighbouring bytes occur
+//! practically once in a stream, and a different key gives a different stream. Nothing is
+//! stored: writer and reader compute the same bytes.
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,7 @@ pub struct Pattern {
 const WORD: u64 = 8;
 
 impl Pattern {
-    /// The stream that `key` names.
+    /// The stream of `key`.
     pub const fn new(key: u64) -> Self {
         Self { key }
     }
@@ -37,8 +37,9 @@ impl Pattern {
         let first = self.word(offset / WORD).to_le_bytes();
         let (head, rest) = bytes.split_at_mut(bytes.len().min(first.len() - ahead));
         head.copy_from_slice(&first[ahead..ahead + head.len()]);
-        // Whole words apart from the last bytes: the compiler then knows the
-        // length, and most of a simulation's bytes are filled here.
+        // Whole words and the remaining bytes are written separately: most of a
+        // simulation's bytes are filled here, and code for whole words is fast because
+        // their length is known.
         let mut words = (offset / WORD + 1..).map(|index| self.word(index).to_le_bytes());
         let mut chunks = rest.chunks_exact_mut(first.len());
         for (chunk, word) in chunks.by_ref().zip(words.by_ref()) {

@@ -40,7 +40,7 @@ impl LinkType {
     }
 }
 
-/// The direction of a frame, seen from the tap.
+/// Direction of a frame, seen from the captured host or link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaptureDirection {
     /// Received.

@@ -1,14 +1,14 @@
 //! Draws a whole world from one seed: hosts, knobs, links, applications, faults.
 //!
-//! Rule: every property is drawn from a generator that is forked by the property's
-//! name ([`Rng::fork_named`]), and every knob by the knob's name. So a new
-//! property or knob changes no other draw, and a seed keeps its world but for what
-//! is new. A changed range or a changed way of drawing does change worlds: a world
-//! that must last is kept as a file (`world_plan.rs`), not as a seed.
+//! Rule: every property is drawn from a generator that is forked by the property's name
+//! ([`Rng::fork_named`]), and every knob from one that is forked by the knob's name. A
+//! new property or knob therefore changes no other draw: the world of a seed differs only
+//! in the new property. A changed range or a changed way of drawing does change worlds; a
+//! world that must last is kept as a file (`world_plan.rs`), not as a seed.
 //!
-//! Knobs come from their rows' simulation ranges. A drawn value is changed
-//! afterwards only where a world would test nothing without that (no connection to
-//! open, a frame that no link carries).
+//! Knobs come from their rows' simulation ranges. A drawn value is changed only if the
+//! world would otherwise test nothing (no connection to open, a frame that no link
+//! carries).
 
 use fullpipe::Config;
 use fullpipe_pool::{Duration, Rng};
@@ -29,14 +29,14 @@ use crate::world_plan::{
 const MOST_FLOWS: u32 = 64;
 /// Largest number of bytes that all flows of a world move together.
 const BYTES_OF_A_WORLD: u64 = 256 << 10;
-/// Number of segments that the smallest segment size may cut these bytes into.
+/// Number of segments into which the smallest segment size may cut these bytes.
 const SEGMENTS_OF_A_WORLD: u64 = 2_000;
 
-/// Share of worlds in which no frame overtakes another: no rule, jitter or
-/// reordering. Only there is a rate sample bounded by the path.
+/// Share of worlds in which no frame overtakes another: no rule, jitter or reordering.
+/// Only in these worlds does the path bound a rate sample.
 const IN_ORDER: f64 = 0.25;
 
-/// Shorter keepalive times are drawn as none.
+/// A drawn keepalive time below this becomes 0, which is off.
 const SHORTEST_KEEPALIVE: Duration = Duration::from_millis(100);
 
 impl WorldPlan {
@@ -76,12 +76,12 @@ impl WorldPlan {
     }
 }
 
-/// A value in `chance` of all draws, otherwise none.
+/// A value in the share `chance` of all draws, otherwise `None`.
 fn sometimes<T>(mut rng: Rng, chance: f64, draw: impl FnOnce(&mut Rng) -> T) -> Option<T> {
     rng.chance(chance).then(|| draw(&mut rng))
 }
 
-/// A probability from 0 to `most`; none at all half of the time.
+/// A probability from 0 to `most`; 0 in half of the draws.
 fn draw_chance(mut rng: Rng, most: f64) -> f64 {
     if rng.chance(0.5) {
         0.0
@@ -90,7 +90,7 @@ fn draw_chance(mut rng: Rng, most: f64) -> f64 {
     }
 }
 
-/// A number from 1 to 2^`octaves`, small ones as likely as large ones.
+/// A number from 1 to 2^`octaves`; all orders of magnitude are about equally likely.
 fn draw_spread(rng: &mut Rng, octaves: u64) -> u64 {
     let octave = rng.between(1, octaves);
     rng.between(1, 1 << octave)
@@ -148,8 +148,7 @@ fn draw_host(rng: &Rng, hosts: u32) -> HostPlan {
     }
 }
 
-/// A device that only holds frames in half of the draws; otherwise one that takes
-/// work from its stack.
+/// A device without offloads in half of the draws; otherwise one with some.
 fn draw_device(rng: &Rng) -> DeviceModel {
     let of = |name| rng.fork_named(name);
     let plain = DeviceModel::plain(of("queue").between(1, 64) as usize);
@@ -177,12 +176,13 @@ fn draw_device(rng: &Rng) -> DeviceModel {
 fn draw_config(rng: &Rng, hosts: u32) -> Config {
     let mut config = Config::default();
     config.draw(rng);
-    // A client whose server has no slot for it waits until its R2 is over, which
-    // is half an hour: too long to tell from a stall.
+    // A client whose server has no slot for it retries until R2, which takes half an
+    // hour: too long to distinguish from a stall.
     config.stack.connections = config.stack.connections.max(2 * MOST_FLOWS);
-    // A neighbour cache smaller than the number of peers asks for ever.
+    // With fewer entries than peers, neighbours would evict each other and requests never
+    // end.
     config.arp.entries = config.arp.entries.max(hosts);
-    // A probe every few microseconds is legal, and drowns everything else.
+    // Keepalive probes every few microseconds are legal, but nothing else would be seen.
     if config.tcp.keepalive_time < SHORTEST_KEEPALIVE {
         config.tcp.keepalive_time = Duration::ZERO;
     }
@@ -303,7 +303,7 @@ fn draw_ends(mut rng: Rng, hosts: usize) -> (usize, usize) {
     (client, server)
 }
 
-/// Two applications that fit each other and move about `bytes`.
+/// Two matching applications that together move about `bytes`.
 fn draw_apps(rng: &Rng, bytes: u64) -> AppsPlan {
     let of = |name| rng.fork_named(name);
     if of("are_requests").chance(0.25) {
@@ -342,11 +342,11 @@ fn draw_writes(rng: &Rng, bytes: u64) -> WritePlan {
     let size = if of("is_fixed").chance(0.5) {
         WriteSize::Fixed(max)
     } else {
-        // 63 bits, which a TOML number holds.
+        // 63 bits, because a TOML number has no more.
         let seed = of("sizes").next_u64() >> 1;
         WriteSize::Odd { max, seed }
     };
-    // A pause after each write must not make a small write size take for ever.
+    // Long pauses must not make a transfer with small writes take for ever.
     let longest_ns = 2_000_000_000 / (1 + bytes / (1 + max / 2));
     let pause = sometimes(of("pause"), 0.2, |rng| {
         Duration::from_nanos(rng.below(longest_ns))

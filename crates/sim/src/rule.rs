@@ -1,8 +1,8 @@
 //! Actions on chosen packets as they leave a host.
 //!
-//! Rule: a rule sees every packet of every host, in the order in which they leave,
-//! before any link changes them. The first rule that chooses a packet decides the
-//! action; later rules still see it, so their counts stay right.
+//! Rule: a rule sees every packet of every host, in the order in which they leave, before
+//! any link changes them. The first rule that chooses a packet decides the action. Later
+//! rules still see the packet, so that their counts stay right.
 
 use fullpipe_pool::Duration;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub enum RuleAction {
     Duplicate,
 }
 
-/// A choice of packets, and the action on them.
+/// A function that chooses packets, and the action on them.
 pub struct Rule {
     chooses: Box<dyn FnMut(&Packet<'_>) -> bool + Send>,
     fate: RuleAction,

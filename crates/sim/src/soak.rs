@@ -1,9 +1,9 @@
 //! Runs a planned world to its end.
 //!
-//! Rule: first safety, then liveness. While impairments last, no rule may be
-//! violated, however slow the world is. After that every flow must end: both
-//! applications read to the end, or the flow was cut short for a reason, and
-//! finally every block is back in its pool.
+//! Rule: first safety, then liveness. While impairments last, no rule may be violated,
+//! however slow the world is. After that every flow must end: either both applications
+//! read to the end, or the flow was cut short for a reason. Finally every block must be
+//! back in its pool.
 
 use std::any::Any;
 use std::io::{self, Write};
@@ -18,7 +18,7 @@ use crate::ids::{HostId, LinkId, Seed};
 use crate::world::{Deadline, World};
 use crate::world_plan::{OutagePlan, WorldPlan};
 
-/// The summary of a world that held.
+/// The summary of a world in which no rule was violated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorldSummary {
     /// Its seed.
@@ -41,13 +41,14 @@ pub struct WorldSummary {
     pub lasted: Instant,
 }
 
-/// Longest time without progress after impairments end. An orphan whose peer has
-/// vanished may use the memory that others wait for during as many of the longest
+/// Longest time without progress after impairments end: the sum of twenty of the longest
+/// retransmission timeouts. For that long, an orphan whose peer has vanished may hold
+/// memory that others wait for.
 /// retransmission timeouts as are drawn.
 const PATIENCE: Duration = Duration::from_secs(20 * 120);
 /// Time by which every flow must be over.
 const LIVENESS: Deadline = Deadline::secs(24 * 3_600);
-/// Time that outlasts every connection without an application.
+/// Time after which every connection without an application is gone.
 const AFTERLIFE: Duration = Duration::from_secs(3_600);
 
 /// Runs the planned world to its end, with every checker.
@@ -58,8 +59,8 @@ pub fn soak(plan: &WorldPlan) -> Result<WorldSummary, WorldFailure> {
     run(plan, &mut plan.build())
 }
 
-/// Runs the world as [`soak`] does, and captures what leaves and enters each host
-/// into `out`.
+/// Runs the world as [`soak`] does, and writes the frames that leave and enter each host
+/// to `out`.
 ///
 /// # Errors
 /// The writer's error. A violated rule is in the inner result.
@@ -78,7 +79,7 @@ pub fn soak_captured(
 }
 
 fn run(plan: &WorldPlan, world: &mut World) -> Result<WorldSummary, WorldFailure> {
-    // The stack's own assertions are checkers too.
+    // A failed assertion of the stack counts as a violation.
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         match plan.outage {
             Some(OutagePlan {

@@ -13,8 +13,8 @@ use crate::app::{ReadOutcome, Socket};
 use crate::check::Violation;
 use crate::flow::{AppProgress, Stage};
 
-/// Bytes of the pattern made last, kept because a write that was cut short is
-/// continued with them.
+/// Bytes of the pattern computed last. They are kept because a write that was cut short
+/// continues with them.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     out: Vec<u8>,
@@ -34,7 +34,7 @@ pub(crate) struct EndSocket<'a> {
     pub own: &'a mut AppProgress,
     pub peer: &'a AppProgress,
     pub scratch: &'a mut Scratch,
-    /// The end's final stage, if the application or the stack ended it.
+    /// The final stage of this end, if the application or the stack ended it.
     pub outcome: Option<Stage>,
     pub info: Option<Box<Info>>,
     /// The end of the stream was read.
@@ -57,7 +57,8 @@ impl EndSocket<'_> {
         }
     }
 
-    /// Takes the connection's last measurements before it is released.
+    /// Stores the connection's [`Info`](fullpipe_tcp::Info) before the connection is
+    /// released.
     fn remember(&mut self) {
         if self.info.is_none() {
             self.info = self.stack.tcp_info(self.id, self.now).ok().map(Box::new);

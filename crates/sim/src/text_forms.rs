@@ -51,7 +51,7 @@ pub(crate) mod duration_pairs {
     }
 }
 
-/// A seed: a number, or hexadecimal digits where TOML's 63 bits do not hold it.
+/// A seed: a number, or hexadecimal digits if it exceeds TOML's 63 bits.
 pub(crate) mod seed {
     use super::*;
 
@@ -120,7 +120,7 @@ pub(crate) mod knobs {
         Ok(config)
     }
 
-    /// A number or a switch as such, anything else as text.
+    /// Returns a number or a switch as such, any other value as text.
     fn value_of(text: String) -> Value {
         if let Ok(number) = text.parse() {
             Value::Integer(number)

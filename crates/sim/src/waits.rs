@@ -1,7 +1,7 @@
 //! The time that written bytes wait before their first transmission.
 //!
-//! Rule: taken from the application's writes and the wire, as from a log of writes
-//! beside a capture; the stack is not asked.
+//! Rule: the times come from the application's writes and from the wire, as from a log of
+//! writes and a capture; the stack is not asked.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,8 @@ use fullpipe_pool::{Duration, Instant};
 /// Waiting times of one end's bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Waits {
-    /// Stream offset behind each write and its time, as far as not sent yet.
+    /// End of each write, as an offset in the stream, and its time; only writes not yet
+    /// sent.
     written: VecDeque<(u64, Instant)>,
     /// Bytes sent at least once.
     left: u64,
@@ -19,7 +20,7 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// The application has written `written` bytes in all at `now`.
+    /// Notes that the application has written `written` bytes in total at `now`.
     pub fn wrote(&mut self, written: u64, now: Instant) {
         match self.written.back_mut() {
             Some((end, at)) if *at == now => *end = written,
@@ -27,7 +28,7 @@ impl Waits {
         }
     }
 
-    /// The end has sent `left` bytes in all at least once at `now`.
+    /// Notes that `left` bytes in total have been sent at least once at `now`.
     pub fn left(&mut self, left: u64, now: Instant) {
         while self.left < left
             && let Some(&(end, at)) = self.written.front()
@@ -42,7 +43,7 @@ impl Waits {
         }
     }
 
-    /// The mean over all bytes that have left.
+    /// The mean waiting time of all bytes that were sent.
     pub fn mean(&self) -> Duration {
         let mean = self.sum_ns.checked_div(self.left.into()).unwrap_or(0);
         Duration::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX))

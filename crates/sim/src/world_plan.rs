@@ -1,13 +1,12 @@
 //! The full description of a world, and the file that holds it.
 //!
-//! Rule: a plan holds everything that decides how a world runs, so the same plan
-//! gives the same frames at the same nanoseconds, whatever random worlds are drawn
-//! like by then. A plan is drawn from a seed (`random_world.rs`) or read from a
-//! file; how it is run is in `soak.rs`.
+//! Rule: a plan holds everything that decides how a world runs. The same plan gives the
+//! same frames at the same nanoseconds, even after the drawing of random worlds has
+//! changed. A plan is drawn from a seed (`random_world.rs`) or read from a file;
+//! `soak.rs` runs it.
 //!
-//! A file lists only the knobs and link settings that differ from their defaults.
-//! A name that no longer exists is an error, so a file cannot lose a setting
-//! unnoticed.
+//! A file lists only the knobs and link settings that differ from their defaults. A name
+//! that no longer exists is an error, so a file never loses a setting unnoticed.
 
 use std::fmt;
 
@@ -30,8 +29,8 @@ use crate::world::World;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorldPlan {
-    /// Seed of what is random while the world runs: losses, backoffs, initial
-    /// sequence numbers, payload.
+    /// Seed of the randomness while the world runs: losses, backoffs, initial sequence
+    /// numbers, payload.
     #[serde(with = "crate::text_forms::seed")]
     pub seed: u64,
     /// Time for which impairments last; after it every transfer must end.
@@ -64,7 +63,8 @@ pub struct OutagePlan {
     pub length: Duration,
 }
 
-/// TCP segments that meet an action, counted over all hosts in the order they leave.
+/// TCP segments to which an action applies, counted over all hosts in the order in which
+/// they leave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RulePlan {
@@ -80,9 +80,9 @@ pub struct RulePlan {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkPlan {
-    /// From the link's first end, where its host is, to its second.
+    /// From the link's first end, which has the host, to its second.
     pub forward: LinkModel,
-    /// From its second end to its first; `None` is the same as forward.
+    /// From its second end to its first; `None` if it equals `forward`.
     pub back: Option<LinkModel>,
 }
 
@@ -94,7 +94,7 @@ pub struct HostPlan {
     pub link: usize,
     /// Its network device.
     pub device: DeviceModel,
-    /// Its processor; `None` takes no time.
+    /// Its processor; `None` if work takes no time.
     pub cpu: Option<CpuModel>,
     /// Its knobs.
     #[serde(with = "crate::text_forms::knobs", rename = "knobs", default)]
@@ -141,7 +141,7 @@ pub struct TransferPlan {
     pub write: Option<WritePlan>,
     /// The pace at which it reads.
     pub read: ReadPlan,
-    /// The way it ends.
+    /// The ending of the stream.
     pub ending: Ending,
 }
 
@@ -202,7 +202,7 @@ impl WorldPlan {
     /// Builds the world at time zero.
     ///
     /// # Panics
-    /// If the plan contradicts itself; [`check`](Self::check) tells.
+    /// If the plan contradicts itself; see [`check`](Self::check).
     pub fn build(&self) -> World {
         let mut world = World::new(Seed(self.seed));
         let links: Vec<LinkId> = self

@@ -49,7 +49,7 @@ fn a_file_has_a_section_an_interface_and_its_packets() {
     }
 }
 
-/// A file that takes a number of bytes and no more.
+/// A file that accepts a number of bytes and no more.
 struct FullDisk(usize);
 
 impl Write for FullDisk {

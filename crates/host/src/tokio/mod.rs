@@ -1,12 +1,13 @@
 //! Sockets for tokio, with the names and methods of `tokio::net`.
 //!
-//! Rule: no task and no timer is hidden here: a socket registers the waker of its
-//! task with the [`Runtime`](crate::Runtime), whose thread wakes it. So the
-//! sockets work on every tokio runtime, of one thread or of many.
+//! Rule: a socket spawns no task and starts no timer. It registers the waker of its task
+//! with the [`Runtime`](crate::Runtime), whose thread wakes it. The sockets therefore
+//! work on every tokio runtime, single-threaded or multi-threaded.
 //!
-//! A future that is dropped before it is ready has read, written and accepted
-//! nothing, and leaves no waker behind; a dropped `connect` ends its connection.
-//! Reading and writing wake apart: a task that waits to read is not woken by room
+//! A future that is dropped before it is ready has read, written and accepted nothing,
+//! and leaves no waker behind; a dropped `connect` aborts its connection. Reading and
+//! writing have separate wakers: room for writing does not wake a task that waits to
+//! read. For timeouts use `tokio::time::timeout`.
 //! for writing. Timeouts are `tokio::time::timeout`.
 //!
 //! ```no_run

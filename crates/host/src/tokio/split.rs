@@ -1,6 +1,6 @@
-//! The two directions of a TCP connection, apart.
+//! The two directions of a TCP connection as separate values.
 //!
-//! Rule: halves share one connection and no lock: reading and writing register
+//! Rule: the halves share one connection and no lock: reading and writing register
 //! different wakers.
 
 use std::{
@@ -68,7 +68,7 @@ impl OwnedWriteHalf {
 
 impl Drop for OwnedWriteHalf {
     fn drop(&mut self) {
-        // A connection that has ended needs no closing.
+        // A connection that has ended need not be closed.
         let _ = self.0.shutdown(Shutdown::Write);
     }
 }

@@ -1,6 +1,6 @@
 //! TCP streams and listeners.
 //!
-//! Rule: each type wraps the blocking one of the same name and adds no state.
+//! Rule: each type wraps the blocking type of the same name and adds no state.
 
 use std::{
     io,
@@ -15,22 +15,23 @@ use fullpipe::{ConnectionId, Info, ListenOptions, SocketOption, Tuning};
 use super::split::{self, OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
 use crate::{runtime::Runtime, tcp};
 
-/// A TCP connection. Dropping it closes it: what was written is still delivered
-/// while the [`Runtime`] runs.
+/// A TCP connection. Dropping it closes the connection; written payload is still
+/// delivered while the [`Runtime`] runs.
 #[derive(Debug)]
 pub struct TcpStream(tcp::TcpStream);
 
 impl TcpStream {
-    /// Opens a connection to `remote`; complete once it is established.
+    /// Opens a connection to `remote`; ready once it is established.
     ///
     /// # Errors
-    /// No route, no free connection or port, refused by the peer, or no answer.
+    /// There is no route, no free connection or port; the peer refused; or the peer did
+    /// not answer.
     pub async fn connect(runtime: &Runtime, remote: SocketAddr) -> io::Result<Self> {
         Self::connect_with(runtime, remote, None).await
     }
 
-    /// Opens a connection to `remote` that starts with the buffers and options of
-    /// `tuning` (`None`: those of the knobs).
+    /// Opens a connection to `remote` with the buffers and options of `tuning` (`None`
+    /// uses the knobs).
     ///
     /// # Errors
     /// Those of [`connect`](Self::connect).
@@ -44,7 +45,7 @@ impl TcpStream {
         Ok(Self(stream))
     }
 
-    /// The connection's name in the stack, for [`Runtime::with_stack`].
+    /// The connection's id in the stack, for [`Runtime::with_stack`].
     pub const fn id(&self) -> ConnectionId {
         self.0.id()
     }
@@ -75,7 +76,7 @@ impl TcpStream {
         self.0.set(option)
     }
 
-    /// State, counters, windows and the time charged to each limit.
+    /// The connection's state, counters, windows and the time charged to each limit.
     ///
     /// # Errors
     /// The connection is gone.
@@ -83,7 +84,7 @@ impl TcpStream {
         self.0.info()
     }
 
-    /// Describes, in lines for people, which knob bounds the connection to what.
+    /// Describes the connection in lines of text: each bound with its value and its knob.
     ///
     /// # Errors
     /// The connection is gone.
@@ -91,7 +92,7 @@ impl TcpStream {
         self.0.describe()
     }
 
-    /// The two directions, for use within one task.
+    /// The two directions, for one task.
     pub const fn split(&mut self) -> (ReadHalf<'_>, WriteHalf<'_>) {
         split::borrowed(&self.0)
     }
@@ -139,12 +140,12 @@ impl TcpListener {
     /// Listens on `local`.
     ///
     /// # Errors
-    /// An address that is in use or not the stack's, or no free listener.
+    /// The address is in use or not the stack's, or no listener is free.
     pub fn bind(runtime: &Runtime, local: SocketAddr) -> io::Result<Self> {
         tcp::TcpListener::bind(runtime, local).map(Self)
     }
 
-    /// Listens on `local` with a backlog, and with buffers and options for its
+    /// Listens on `local`, with a backlog and with buffers and options for its
     /// connections.
     ///
     /// # Errors
@@ -157,7 +158,7 @@ impl TcpListener {
         tcp::TcpListener::bind_with(runtime, local, options).map(Self)
     }
 
-    /// The address listened on.
+    /// The address on which it listens.
     pub const fn local_addr(&self) -> SocketAddr {
         self.0.local_addr()
     }
@@ -173,8 +174,8 @@ impl TcpListener {
         Ok((TcpStream(stream), peer))
     }
 
-    /// Ready with the next connection and its peer's address. One waker is held,
-    /// that of the last call.
+    /// Ready with the next connection and its peer's address. Only the waker of the last
+    /// call is kept.
     ///
     /// # Errors
     /// The runtime was stopped.

@@ -1,6 +1,6 @@
 //! UDP sockets.
 //!
-//! Rule: the type wraps the blocking one and adds no state.
+//! Rule: the type wraps the blocking type of the same name and adds no state.
 
 use std::{
     io,
@@ -21,7 +21,7 @@ impl UdpSocket {
     /// Opens a socket on `local`; port 0 lets the stack choose one.
     ///
     /// # Errors
-    /// An address that is in use or not the stack's, or no free socket.
+    /// The address is in use or not the stack's, or no socket is free.
     pub fn bind(runtime: &Runtime, local: SocketAddr) -> io::Result<Self> {
         udp::UdpSocket::bind(runtime, local).map(Self)
     }
@@ -34,7 +34,7 @@ impl UdpSocket {
     /// Sends one datagram, waiting while the send queue is full.
     ///
     /// # Errors
-    /// A destination that cannot be sent to; a datagram that is too long.
+    /// Nothing can be sent to the destination, or the datagram is too long.
     pub async fn send_to(&self, bytes: &[u8], to: SocketAddr) -> io::Result<usize> {
         self.0.sending(bytes, to).await?
     }
@@ -48,8 +48,8 @@ impl UdpSocket {
         self.0.receiving(buffer).await?
     }
 
-    /// Ready once the datagram is in the send queue. One waker of senders is held,
-    /// that of the last call.
+    /// Ready once the datagram is in the send queue. Only the waker of the last sender is
+    /// kept.
     ///
     /// # Errors
     /// Those of [`send_to`](Self::send_to).
@@ -62,8 +62,8 @@ impl UdpSocket {
         self.0.poll_send_to(context, bytes, to)
     }
 
-    /// Ready with the sender of a datagram that is now in `buffer`. One waker of
-    /// receivers is held, that of the last call.
+    /// Ready with the sender of a datagram that is now in `buffer`. Only the waker of the
+    /// last receiver is kept.
     ///
     /// # Errors
     /// The runtime was stopped.

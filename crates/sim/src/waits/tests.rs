@@ -12,14 +12,15 @@ fn the_mean_is_over_bytes_and_a_write_may_leave_in_parts() {
     assert_eq!(waits.mean(), Duration::ZERO);
     waits.wrote(100, at(0));
     waits.wrote(200, at(10));
-    // All of the first, which waited 20 ms, and half of the second: 10 ms.
+    // All of the first write, which waited 20 ms, and half of the second, which waited 10
+    // ms.
     waits.left(150, at(20));
     assert_eq!(waits.mean().as_micros(), 16_666);
     // A retransmission changes nothing.
     waits.left(150, at(50));
     waits.left(120, at(60));
     assert_eq!(waits.mean().as_micros(), 16_666);
-    // The rest waited 50 ms: (100 x 20 + 50 x 10 + 50 x 50) / 200.
+    // The rest of the second write waited 50 ms: (100 × 20 + 50 × 10 + 50 × 50) / 200.
     waits.left(200, at(60));
     assert_eq!(waits.mean(), Duration::from_millis(25));
 }

@@ -1,8 +1,8 @@
 //! Reads the limits of datagrams and the lengths of their queues after every step.
 //!
-//! Rule: the state after a step lasts until the next one. A datagram counts as
-//! waiting from its due time until its last frame is in the device's queue. A world
-//! without datagrams is not read.
+//! Rule: the state after a step lasts until the next step. A datagram counts as waiting
+//! from its due time until its last frame is in the device's queue. In a world without
+//! datagrams nothing is read.
 
 use fullpipe::counters::Discard;
 use fullpipe_pool::{Duration, Instant};
@@ -48,13 +48,13 @@ impl World {
         all
     }
 
-    /// Time and bytes by limit so far: until the plan's end, or until the last
-    /// datagram was read.
+    /// Time and bytes by limit so far, but not beyond the end of the plan's time or the
+    /// last datagram read.
     pub fn datagram_account(&self, id: DatagramFlowId) -> DatagramAccount {
         self.datagrams[id.0].account_at(self.now)
     }
 
-    /// Queue lengths needed and losses so far.
+    /// Queue lengths that were needed, and losses, so far.
     pub fn datagram_demand(&self, id: DatagramFlowId) -> DatagramDemand {
         let datagrams = &self.datagrams[id.0];
         let [sender, host] = datagrams.hosts.map(|host| &self.hosts[host.0]);

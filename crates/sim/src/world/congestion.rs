@@ -1,7 +1,7 @@
 //! Congestion control algorithms of hosts: registering one and choosing it.
 //!
-//! Rule: both are done before connections open, as on a stack outside the
-//! simulator. Not here: the algorithms, which are the caller's or the stack's own.
+//! Rule: algorithms are registered and chosen before connections open, as on a stack
+//! outside the simulator. The algorithms are the caller's or the stack's.
 
 use fullpipe::congestion::{CongestionChoice, CongestionControl, RegisterError};
 
@@ -12,9 +12,9 @@ impl World {
     /// Adds a congestion control algorithm to a host's stack under `name`, as
     /// [`Stack::register_congestion`](fullpipe::Stack::register_congestion) does.
     ///
-    /// Calls `make` once for each connection that the stack can have. For the same
-    /// seed to give the same world, the algorithm must read no clock and draw no
-    /// random numbers but from a generator of fixed seed.
+    /// Calls `make` once for each connection that the stack can have. The algorithm must
+    /// read no clock and draw random numbers only from a generator of fixed seed,
+    /// otherwise the same seed does not give the same world.
     ///
     /// Returns the value by which
     /// [`set_default_congestion`](Self::set_default_congestion) chooses it, for
@@ -34,8 +34,7 @@ impl World {
     /// }
     /// ```
     ///
-    /// # Errors
-    /// The name is that of a built-in algorithm or of one that the host registered.
+    /// An error if a built-in algorithm, or one that the host registered, has that name.
     pub fn register_congestion<A: CongestionControl + Send + 'static>(
         &mut self,
         host: HostId,
@@ -45,8 +44,8 @@ impl World {
         self.stack_mut(host).register_congestion(name, make)
     }
 
-    /// Sets the algorithm of the connections that a host opens or accepts from now
-    /// on, in place of its knob `tcp.congestion`. Open connections keep theirs.
+    /// Sets the algorithm of the connections that a host opens or accepts from now on, in
+    /// place of its knob `tcp.congestion`. Open connections keep their algorithm.
     ///
     /// `choice` is a [`CongestionAlgorithm`](fullpipe::config::CongestionAlgorithm)
     /// or what [`register_congestion`](Self::register_congestion) returned for the

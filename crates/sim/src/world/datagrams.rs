@@ -1,8 +1,8 @@
 //! Sending and reading datagrams.
 //!
-//! Rule: a host whose work takes no time sends every due datagram and reads every
-//! waiting one; a host whose work takes time handles one datagram in each call, and
-//! more urgent work comes between.
+//! Rule: a host whose work takes no time sends every due datagram and reads every waiting
+//! one. A host whose work takes time handles one datagram in each call, so that more
+//! urgent work can come between two calls.
 
 use std::net::SocketAddr;
 
@@ -20,12 +20,11 @@ use crate::ids::HostId;
 const FIRST_PORT: u16 = 10_000;
 
 impl World {
-    /// Sends datagrams from one host to another, from `delay` on. No goal waits for
-    /// them, so run the world for a time.
+    /// Sends datagrams from one host to another, from `delay` on. No
+    /// [`Goal`](crate::Goal) waits for them, so run the world for a time.
     ///
-    /// # Panics
-    /// If a stack has no room for another socket, or a datagram none for its number
-    /// (8 bytes).
+    /// If a stack has no room for another socket, or datagrams are shorter than their
+    /// number (8 bytes).
     pub fn datagrams(
         &mut self,
         from: HostId,
@@ -67,7 +66,7 @@ impl World {
         })
     }
 
-    /// Handles the due time of a datagram flow.
+    /// Runs the sender of a datagram flow at its due time.
     pub(super) fn datagrams_due(&mut self, id: DatagramFlowId) -> Result<(), WorldFailure> {
         let host = self.datagrams[id.0].hosts[Side::Client.index()];
         self.hosts[host.0].idle_wakes = 0;
@@ -78,7 +77,7 @@ impl World {
         self.work(host)
     }
 
-    /// Handles a stack's event for a UDP socket.
+    /// Runs the side of a flow whose UDP socket has an event.
     pub(super) fn serve_datagrams(
         &mut self,
         host: HostId,

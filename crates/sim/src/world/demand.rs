@@ -1,4 +1,4 @@
-//! Queue lengths that datagrams needed, and the queues that overflowed: the values.
+//! Queue lengths that datagrams needed, and queues that overflowed.
 //!
 //! Rule: plain values; `account.rs` fills them.
 

@@ -22,24 +22,24 @@ use crate::pcapng::TapId;
 pub(super) struct Host {
     pub stack: Stack,
     pub device: SimDevice,
-    /// The processor; `None` takes no time.
+    /// The processor; `None` if work takes no time.
     pub cpu: Option<Cpu>,
     pub config: Config,
     pub link: LinkId,
-    /// The link's direction away from this host.
+    /// The direction of the link that leads away from this host.
     pub direction: Direction,
     pub wakeup: Wakeup,
-    /// The wake-up for frames that the device keeps for merging.
+    /// The wake-up for merged segments that the device must hand over.
     pub interrupt: Wakeup,
     pub tap: Option<TapId>,
-    /// The ends whose connections live here. Never iterated.
+    /// The ends whose connections are on this host. Never iterated.
     pub ends: FxHashMap<ConnectionId, EndId>,
     listener: Option<ListenerId>,
-    /// Time at which it last sent a frame without a TCP segment.
+    /// Time at which the host last sent a frame without a TCP segment.
     pub last_sent_other: Option<Instant>,
     /// The load of a host that receives datagrams.
     pub receiver: Option<ReceiverLoad>,
-    /// Wake-ups by its own timers since the last that had an effect.
+    /// Wake-ups by its own timers since the last wake-up that had an effect.
     pub idle_wakes: u32,
     /// Steps until memory is checked again.
     pub verify_in: u32,
@@ -74,14 +74,14 @@ impl Host {
 }
 
 impl Host {
-    /// Returns true if the stack waited for its device and can go on.
+    /// Returns true if the stack waited for its device and need no longer wait.
     pub fn is_relieved(&self) -> bool {
         let device = &self.device;
         let has_room = device.was_refused() && device.has_room();
         has_room || (device.has_unreported_bytes() && self.stack.waits_for_device())
     }
 
-    /// Returns true if it has sent SYN cookies.
+    /// Returns true if the host has sent SYN cookies.
     pub fn made_cookies(&self) -> bool {
         self.stack.counters().mib.tcp_syncookies_sent > 0
     }

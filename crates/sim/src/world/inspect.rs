@@ -1,9 +1,8 @@
 //! Checks a world while it runs: memory, limits, silence, progress.
 //!
-//! Rule: the checks take a bounded share of each step. A small pool is checked
-//! after every step of its host, a large one less often in proportion, and every
-//! pool at the end of a run. Connections are checked once per virtual second and at
-//! the end.
+//! Rule: the checks take a bounded share of each step. A small pool is checked after
+//! every step of its host, a large one correspondingly less often, and every pool at the
+//! end of a run. Connections are checked once per virtual second and at the end.
 
 use fullpipe_pool::{Duration, Holder};
 
@@ -14,13 +13,12 @@ use crate::flow::{EndId, Flow, FlowId, Side, Stage};
 use crate::ids::HostId;
 use crate::soak::WorldSummary;
 
-/// More rounds of work than this at one time are an endless loop.
+/// Rounds of work at one time above which a host is in an endless loop.
 const ROUNDS_AT_ONCE: u32 = 200_000;
-/// More frames than this without progress are two ends that answer each other
-/// endlessly.
+/// Frames without progress above which two ends answer each other endlessly.
 const FRAMES_WITHOUT_PROGRESS: u64 = 50_000;
-/// More wake-ups than this by its own timers without any effect are a timer that
-/// fires for nothing.
+/// Wake-ups by a host's own timers without any effect above which a timer fires for
+/// nothing.
 const IDLE_WAKES: u32 = 1_000;
 /// Blocks and connections that may be checked in each step.
 const CHECKED_EACH_STEP: u32 = 64;
@@ -30,9 +28,9 @@ const SHOWN: usize = 8;
 const INSPECTION_INTERVAL: Duration = Duration::from_secs(1);
 
 impl World {
-    /// Makes an unfinished world fail that goes without progress for this long.
-    /// Call it only when nothing prevents progress: no impairments, links up, no
-    /// reader that stalls longer.
+    /// Makes a world fail if it is unfinished and without progress for this long. Call it
+    /// only when nothing prevents progress: no impairments, links up, no reader that
+    /// stalls longer.
     pub fn set_patience(&mut self, patience: Duration) {
         self.watch.last_progress = self.now;
         self.watch.patience = Some(patience);
@@ -59,7 +57,7 @@ impl World {
         Err(self.host_failure(id, &finding))
     }
 
-    /// The failure `what` of a host, with the state of its flows.
+    /// Returns the failure `what` of a host, with the state of its flows.
     fn host_failure(&mut self, id: HostId, what: &str) -> WorldFailure {
         let at_host = |flow: &Flow| flow.ends.iter().any(|end| end.host == id);
         let here: Vec<usize> = (0..self.flows.len())
@@ -138,7 +136,8 @@ impl World {
         let Ok(info) = host.stack.tcp_info(connection, self.now) else {
             return Err(self.failure(self.place_of(id), "the stack has forgotten the connection"));
         };
-        // The connection has had something to send since its application wrote it.
+        // Silence counts from the application's last write, which gave the connection
+        // something to send.
         let spoke = end
             .last_sent
             .max(host.last_sent_other)
@@ -154,8 +153,8 @@ impl World {
             .map_err(|finding| self.failure(self.place_of(id), finding))
     }
 
-    /// Resets, from now on, each connection whose peer was cut short: its
-    /// application waits in vain.
+    /// Resets, from now on, each connection whose peer was cut short, because its
+    /// application would wait for ever.
     pub fn reset_abandoned_ends(&mut self) -> Result<(), WorldFailure> {
         self.resets_abandoned = true;
         for number in 0..self.flows.len() {
@@ -164,11 +163,11 @@ impl World {
         Ok(())
     }
 
-    /// Resets idle ends whose peer is gone without their knowledge. The peer never
-    /// heard of the connection, because the last segment of the handshake was lost
-    /// and its stack has forgotten the SYN; or its stack aborted the connection
-    /// after its application had closed, and the reset was lost. Returns true if
-    /// there was such an end.
+    /// Resets idle ends whose peer is gone without their knowledge. Returns true if there
+    /// was such an end. There are two cases. Either the peer never had the connection,
+    /// because the last segment of the handshake was lost and the peer's stack has
+    /// forgotten the SYN. Or the peer's stack aborted the connection after its
+    /// application had closed, and the reset was lost.
     pub(super) fn reset_unreachable_ends(&mut self) -> Result<bool, WorldFailure> {
         let mut found = false;
         let ends = (0..self.flows.len()).flat_map(|flow| Side::ALL.map(|side| (flow, side)));
@@ -268,7 +267,7 @@ impl World {
         }
     }
 
-    /// The failure `what` of a world with unfinished flows.
+    /// Returns the failure `what` of a world with unfinished flows.
     pub(super) fn unfinished(&mut self, what: &str) -> WorldFailure {
         let all = 0..self.flows.len();
         let open: Vec<usize> = all
@@ -290,8 +289,8 @@ impl World {
         self.failure("the world".into(), finding)
     }
 
-    /// The use of a host's packet memory by holder, the most frequent reason for a
-    /// stall.
+    /// Describes the use of a host's packet memory by holder, which is the most frequent
+    /// reason for a stall.
     fn describe_memory(&self, host: usize) -> String {
         let pool = self.hosts[host].stack.pool();
         let held: Vec<String> = Holder::ALL

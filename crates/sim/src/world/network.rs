@@ -51,15 +51,15 @@ impl Deadline {
 /// The kind of an event.
 #[derive(Debug)]
 pub(super) enum WorldEvent {
-    /// A link has a frame to move or to deliver.
+    /// A link has a frame to put on the wire or to deliver.
     Link(LinkId),
-    /// A stack's timer.
+    /// A timer of a host's stack is due.
     Host(HostId),
-    /// A device hands up merged segments.
+    /// A device hands merged segments to its stack.
     Interrupt(HostId),
-    /// A host must work, whatever its timers say.
+    /// A host must run even if none of its timers is due.
     Poke(HostId),
-    /// An application's timer.
+    /// An application's timer is due.
     End(EndId),
     /// Datagrams are due.
     Datagrams(DatagramFlowId),
@@ -108,11 +108,11 @@ pub struct World {
     pub(super) capture_error: Option<io::Error>,
     pub(super) scratch: Scratch,
     pub(super) watch: ProgressChecker,
-    /// Connections whose peer was cut short are reset.
+    /// Connections whose peer was cut short are to be reset.
     pub(super) resets_abandoned: bool,
-    /// A link was changed after it was made.
+    /// A link's model was replaced after the link was added.
     pub(super) links_changed: bool,
-    /// The checkers that had something to judge.
+    /// Coverage of the checkers so far.
     pub(super) judged: CheckCoverage,
     pub(super) steps: u64,
     pub(super) frames: u64,
@@ -236,8 +236,8 @@ impl World {
         (self.host(link, config.clone()), self.host(link, config))
     }
 
-    /// Lets two hosts know each other's MAC address, as after earlier traffic;
-    /// otherwise their first connection begins with ARP.
+    /// Gives two hosts each other's MAC address, as after earlier traffic. Without it
+    /// their first connection begins with ARP.
     pub fn acquaint(&mut self, one: HostId, other: HostId) {
         for (host, peer) in [(one, other), (other, one)] {
             let [IpAddr::V4(own), IpAddr::V4(theirs)] = [host, peer].map(address_of) else {
@@ -263,7 +263,8 @@ impl World {
         }
     }
 
-    /// Adds a rule behind the existing ones.
+    /// Adds a rule after the existing ones; of several that choose a packet, the first
+    /// decides.
     pub fn rule(&mut self, rule: Rule) {
         self.rules.push(rule);
     }
@@ -366,8 +367,8 @@ impl World {
         &self.hosts[host.0].stack
     }
 
-    /// Passes a host's trace records to `take`, oldest first, and empties the
-    /// trace. Returns the number of records that were overwritten before.
+    /// Passes a host's trace records to `take`, oldest first, and empties the trace.
+    /// Returns the number of records that were overwritten before.
     pub fn drain_trace(&mut self, host: HostId, take: impl FnMut(&TraceRecord)) -> u64 {
         self.hosts[host.0].stack.drain_trace(take)
     }
@@ -400,7 +401,8 @@ impl World {
         self.schedule_link(link);
     }
 
-    /// Plugs a link in, or unplugs it.
+    /// Plugs `link` in (`up`), or unplugs it: an unplugged link drops every frame that is
+    /// offered.
     pub fn set_link_up(&mut self, link: LinkId, up: bool) {
         self.cables[link.0].engine.set_up(up);
     }
@@ -460,9 +462,8 @@ impl World {
     }
 
     /// Ends the capture.
-    ///
     /// # Errors
-    /// The first error of writing it.
+    /// The first error of writing the capture.
     pub fn finish_capture(&mut self) -> io::Result<()> {
         if let Some(error) = self.capture_error.take() {
             return Err(error);

@@ -1,10 +1,11 @@
 //! The work of a host whose processor takes time.
 //!
-//! Rule: the driver comes first, then the stack's sending, then the applications,
-//! like tasks of falling priority; or the applications come before both. Nothing is
-//! interrupted. Between two received frames one is sent, if there is one, so that
-//! receivers acknowledge. The stack reads a frame, and a made frame goes to the
-//! link, when its cost has been spent.
+//! Rule: the driver comes first, then the stack's sending, then the applications, like
+//! tasks of falling priority; `applications_first` puts the applications before both.
+//! Work is never interrupted. Between two received frames one frame is sent, if there is
+//! one, so that receivers acknowledge. The stack reads a frame only after the frame's
+//! cost was spent, and a frame that the stack made goes to the link only after its cost
+//! was spent.
 
 use fullpipe::turn;
 use fullpipe_pool::Duration;
@@ -88,8 +89,8 @@ impl World {
         true
     }
 
-    /// Lets the stack read the frame that was handed up and make at most one.
-    /// Returns true if it did anything.
+    /// Lets the stack read the frame that was handed over and make at most one frame.
+    /// Returns true if it did either.
     fn one_turn(&mut self, id: HostId) -> Result<bool, WorldFailure> {
         let host = &mut self.hosts[id.0];
         let waiting = host.device.waiting();

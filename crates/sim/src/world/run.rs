@@ -1,7 +1,7 @@
 //! Runs a world to a goal or for a time.
 //!
-//! Rule: a run ends with its goal, with a failure, or at its deadline. A world
-//! without further events whose goal is not reached has failed at once.
+//! Rule: a run ends with its goal, with a failure, or at its deadline. If no event is
+//! left and the goal is not reached, the run fails at once.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -64,8 +64,8 @@ impl World {
         self.verify_all()
     }
 
-    /// Runs for `length` as part of a longer run: without the check of all memory
-    /// at the end, which costs as much as thousands of events.
+    /// Runs for `length` as part of a longer run. It omits the check of all memory at the
+    /// end, which costs as much as thousands of events.
     ///
     /// # Errors
     /// If a checker finds a violation.

@@ -1,9 +1,9 @@
 //! A host's work: its stack, its device and the applications on its connections.
 //!
-//! Rule: a host works only when it is woken: by a frame, or by a timer of its stack
-//! or of an application. It then works until nothing is left to do at this time,
-//! like a machine whose processor takes no time. `processor.rs` handles hosts whose
-//! processor does.
+//! Rule: a host works only when it is woken: by a frame, or by a timer of its stack or of
+//! an application. It then works until nothing is left to do at this time, like a machine
+//! whose processor takes no time. `processor.rs` handles hosts whose processor takes
+//! time.
 
 use std::net::SocketAddr;
 
@@ -49,7 +49,7 @@ impl World {
         }
     }
 
-    /// Lets a host do all its work of this time.
+    /// Makes a host do all its work of this time.
     pub(super) fn work(&mut self, id: HostId) -> Result<(), WorldFailure> {
         if self.hosts[id.0].cpu.is_some() {
             return self.process(id);
@@ -135,7 +135,7 @@ impl World {
             let fresh = end.filter(|&end| self.end_mut(end).stage == Stage::Waiting);
             let Some(end) = fresh else {
                 if self.hosts[id.0].made_cookies() {
-                    // A late duplicate of an ACK opened the connection again by its
+                    // A late duplicate of an ACK opened the connection again through its
                     // cookie.
                     let reset = self.hosts[id.0].stack.tcp_abort(connection, self.now);
                     reset.map_err(|error| self.refused(id, "tcp_abort", error))?;
@@ -152,7 +152,7 @@ impl World {
         }
     }
 
-    /// The failure of a call that the stack must not refuse.
+    /// Returns the failure of a call that the stack must not refuse.
     pub(super) fn refused(&self, host: HostId, call: &str, error: TcpError) -> WorldFailure {
         self.failure(
             format!("host {}", host.0),
@@ -160,8 +160,8 @@ impl World {
         )
     }
 
-    /// Returns true if the application at `end` has an established connection.
-    /// Settles an end whose connection was never established.
+    /// Returns true if the application at `end` has an established connection. If the
+    /// connection ended without being established, ends the flow at this end.
     fn is_open(&mut self, end: EndId) -> Result<bool, WorldFailure> {
         let now = self.now;
         let own = self.end_mut(end);
@@ -241,8 +241,8 @@ impl World {
         Ok(())
     }
 
-    /// Settles an end whose connection has ended under its application: takes its
-    /// last measurements and releases it.
+    /// Ends the flow at an end whose connection has ended before its application closed
+    /// it: stores the connection's `Info` and releases the connection.
     fn release(&mut self, end: EndId, stage: Stage) -> Result<(), WorldFailure> {
         let now = self.now;
         let own = self.end_mut(end);

@@ -1,9 +1,9 @@
 //! Switches: they join more than two hosts, or two hosts over several links.
 //!
-//! Rule: a switch takes no time and queues no frame. Frames wait in the link they
-//! go out by, so a shared queue is that of one link between two switches. A switch
-//! learns a host's port from the host's frames and floods frames for hosts that it
-//! has not learned. Switches and links form a tree.
+//! Rule: a switch takes no time and queues no frame. Frames wait in the link by which
+//! they leave, so flows share a queue if they share a link between two switches. A switch
+//! learns a host's port from the host's frames and floods frames for hosts that it has
+//! not learned. Switches and links form a tree.
 
 use fullpipe_wire::EthernetHeader;
 
@@ -62,8 +62,8 @@ impl World {
         reached[to.0]
     }
 
-    /// Forwards a frame that comes out of the link `from` at `switch`: to the port
-    /// of its host, or to all others.
+    /// Forwards a frame that arrives over the link `from` at `switch`: to the port of its
+    /// host, or to all other ports.
     pub(super) fn forward(&mut self, switch: SwitchId, from: LinkId, frame: Vec<u8>) {
         let Ok((header, _)) = EthernetHeader::parse(&frame) else {
             return;

@@ -1,6 +1,6 @@
 //! The ports of a switch, and the hosts that it has learned behind them.
 //!
-//! Rule: a host's port is that of its latest frame.
+//! Rule: a host's port is the one at which its latest frame arrived.
 
 use crate::ids::{HostId, LinkId};
 use crate::link::Direction;
@@ -8,7 +8,7 @@ use crate::link::Direction;
 /// The ports of a switch.
 #[derive(Debug, Default)]
 pub(super) struct SwitchPorts {
-    /// The links plugged into it, and the direction away from it.
+    /// The links plugged into the switch, and the direction away from it.
     pub ports: Vec<(LinkId, Direction)>,
     /// The port of each host, by the host's number.
     learned: Vec<Option<usize>>,

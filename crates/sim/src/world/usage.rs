@@ -1,4 +1,4 @@
-//! Records of when links and processors were in use.
+//! Records of the times at which links and processors were in use.
 //!
 //! Rule: recording changes nothing that happens in the world, and is off until asked for.
 
@@ -9,8 +9,8 @@ use crate::ids::{HostId, LinkId};
 use crate::link::Transmission;
 
 impl World {
-    /// Records from now on when each link and each processor is in use. Hosts whose work takes
-    /// no time have nothing to record.
+    /// Records from now on the times at which each link and each processor is in use. For
+    /// hosts whose work takes no time nothing is recorded.
     pub fn record_usage(&mut self) {
         for cable in &mut self.cables {
             cable.engine.record_transmissions();

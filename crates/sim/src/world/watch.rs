@@ -1,7 +1,7 @@
 //! Checks the frames that a stack makes and those that reach it.
 //!
 //! Rule: a frame is checked in the turn that made it, before it waits for the link,
-//! because the checks depend on the host's knowledge at that time.
+//! because the checks depend on what the host knows at that time.
 
 use fullpipe_wire::{Checksum, ChecksumPolicy, EthernetHeader, Ipv4Header, Protocol};
 
@@ -20,12 +20,12 @@ struct SentPayload {
 }
 
 impl World {
-    /// Takes note of a segment of `sender` that reaches the other end in `frame`.
+    /// Notes a segment of `sender` that reaches the other end in `frame`.
     pub(super) fn watch_arrival(&mut self, sender: EndId, tcp: &TcpPacket, frame: &[u8]) {
         let now = self.now;
         let other = &mut self.flows[sender.flow.0].ends[sender.side.other().index()];
-        // The stack does not know a frame yet that its device keeps for merging or
-        // that waits for a processor.
+        // A frame that the device keeps for merging, or that waits for a processor, is
+        // not known to the stack yet.
         let host = &self.hosts[other.host.0];
         let is_known = !host.device.merges() && host.cpu.is_none() && is_undamaged(frame);
         if is_known {
@@ -33,16 +33,16 @@ impl World {
         }
     }
 
-    /// Checks the frames that a host's stack has made since `waiting` frames
-    /// waited.
+    /// Checks the frames that a host's stack has made since its device had `waiting`
+    /// frames.
     pub(super) fn watch_made(&mut self, id: HostId, waiting: usize) -> Result<(), WorldFailure> {
         let host = &self.hosts[id.0];
         if host.device.waiting() == waiting {
             return Ok(());
         }
-        // A stack without ranges for everything it sent knows less than its ACKs
-        // told it and counts more as in flight. The start of an unpaced flight then
-        // cannot be observed from outside.
+        // A stack without ranges for everything that it sent knows less than its ACKs
+        // told it, and counts more bytes as in flight. The start of an unpaced flight can
+        // then not be observed from outside.
         let knows_all = host.stack.sent_ranges_refused() == 0;
         let frames = host.device.made_since(waiting);
         let segments: Vec<TcpPacket> = frames
@@ -115,8 +115,9 @@ impl World {
         Ok(())
     }
 
-    /// The path of payload from `end`, if it has a rate and no frame can overtake
-    /// another there. Links between two switches can only make it slower.
+    /// Returns the path of payload from `end`, if the path has a rate and no frame can
+    /// overtake another. Links between two switches are ignored: they can only make the
+    /// path slower.
     fn bare_path(&self, end: EndId) -> Option<rate::PathCapacity> {
         if !self.rules.is_empty() || self.links_changed {
             return None;
@@ -137,7 +138,7 @@ impl World {
         let back = [leg(to, true), leg(from, false)];
         let legs = if one_link { 1 } else { 2 };
         let overtakes = |link: &LinkModel| link.jitter_us > 0 || link.reordering.is_some();
-        // The links between switches are not known here, so none may reorder.
+        // Links between switches may be on the path, so no such link may reorder either.
         let crossed = Direction::ALL.map(|way| {
             let mut links = self.cables.iter().map(|cable| cable.engine.link(way));
             links.any(overtakes)

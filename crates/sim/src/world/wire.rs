@@ -1,8 +1,8 @@
-//! The way of a frame between a host and its link.
+//! The steps of a frame between a host and its link.
 //!
-//! Rule: each frame that leaves a host is parsed once and passes every checker
-//! before anything can change it, and then the rules. Arriving frames are counted,
-//! not checked.
+//! Rule: each frame that leaves a host is parsed once. It passes every checker first,
+//! before anything can change it, and then the rules. Arriving frames are counted, not
+//! checked.
 
 use super::network::{World, WorldEvent, address_of};
 use crate::failure::WorldFailure;
@@ -73,7 +73,7 @@ impl World {
         self.schedule_link(link);
     }
 
-    /// Delivers a frame that comes out of a link at a host.
+    /// Delivers a frame that arrives over a link to a host.
     pub(super) fn deliver(&mut self, host: HostId, frame: Vec<u8>) {
         self.record(
             self.hosts[host.0].tap,
@@ -95,8 +95,8 @@ impl World {
         self.hosts[host.0].device.deliver(frame, now);
     }
 
-    /// Passes a segment to the checkers of its flow. Returns false if an end of the
-    /// flow has vanished: the segment must not be sent.
+    /// Passes a segment to the checkers of its flow. Returns false if an end of the flow
+    /// has vanished, so that the segment must not be sent.
     fn watch_segment(&mut self, tcp: &TcpPacket) -> Result<bool, WorldFailure> {
         let Some(end) = self.end_of(tcp) else {
             return Ok(true);
@@ -137,7 +137,7 @@ impl World {
         })
     }
 
-    /// Writes a frame to the capture, if it is tapped.
+    /// Writes a frame to the capture, if its host or link is tapped.
     pub(super) fn record(
         &mut self,
         tap: Option<TapId>,
@@ -151,7 +151,7 @@ impl World {
         }
     }
 
-    /// An end in words, for failures.
+    /// Returns the name of an end, for failures.
     pub(super) fn place_of(&self, end: EndId) -> String {
         let host = self.flows[end.flow.0].ends[end.side.index()].host;
         let side = match end.side {

@@ -77,7 +77,7 @@ fn what_a_slow_reader_has_no_queue_for_is_lost_and_counted() {
             ..CpuModel::FREE
         },
     );
-    // Ten at once in each millisecond; six of them can be read.
+    // Ten become due together in each millisecond; six of them can be read.
     let plan = paced(1_000, 80_000_000, Duration::from_millis(1));
     let id = world.datagrams(one, other, plan, Duration::ZERO);
     world.run_for(SECOND + SECOND);
@@ -181,7 +181,7 @@ fn a_queue_as_long_as_the_demand_loses_nothing() {
         let (mut world, [one, other]) = acquainted(config);
         world.set_cpu(other, slow);
         world.remember_overflows();
-        // Five at once in each millisecond take most of it.
+        // Five become due together in each millisecond and take most of it.
         let plan = paced(1_000, 40_000_000, Duration::from_millis(1));
         let id = world.datagrams(one, other, plan, Duration::ZERO);
         world.run_for(SECOND + SECOND);

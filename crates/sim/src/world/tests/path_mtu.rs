@@ -1,5 +1,5 @@
-//! Paths with a smaller MTU than their ends: with ICMP messages, without, and for a
-//! while.
+//! Paths with a smaller MTU than their ends: with ICMP messages, without them, and for a
+//! limited time.
 
 use fullpipe_wire::{ChecksumPolicy, EthernetHeader, Ipv4Header};
 
@@ -52,7 +52,8 @@ fn a_black_hole_is_found_and_the_path_is_then_used_to_its_size() {
             "{} of {most}",
             info.mss
         );
-        // Three or four timeouts, and 8 MiB at the rate that the headers leave.
+        // Three or four timeouts, and the time of 8 MiB at the rate that headers leave
+        // for payload.
         let wire = f64::from(most) / f64::from(u32::from(mtu) + 14) * 50_000_000.0;
         let least = 8.0 * MIB as f64 * 8.0 / wire;
         let elapsed = facts.elapsed.as_secs_f64();

@@ -102,7 +102,7 @@ fn applications_are_run_when_the_processor_has_time_for_them() {
     assert!(world.cpu_busy(server) > Duration::from_millis(4));
 }
 
-/// Whichever goes first, bursts wait for the other: in the ring or in the queue.
+/// Bursts wait for the other work: in the ring, or in the receive queue.
 #[test]
 fn where_a_burst_waits_depends_on_who_goes_first() {
     for applications_first in [false, true] {
