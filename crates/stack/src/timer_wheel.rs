@@ -24,6 +24,9 @@ const SLOTS: usize = 1 << SLOT_BITS;
 /// Number of levels. 64⁹ ticks are 2⁵⁴; with the ten bits of a tick they cover every
 /// `Instant`.
 const LEVELS: usize = 9;
+/// Ticks that begin at an `Instant`. A deadline in the last microsecond rounds up to this one,
+/// which no time reaches.
+const TICKS: u64 = 1 << (SLOT_BITS * LEVELS as u32);
 /// Index of the list of timers already due; it follows those of all slots.
 const DUE: u16 = (LEVELS * SLOTS) as u16;
 /// An index without a deadline.
@@ -68,12 +71,13 @@ impl TimerWheel {
         }
     }
 
-    /// Sets the deadline of `index` to `at`, or cancels it.
+    /// Sets the deadline of `index` to `at`, or cancels it. A deadline that saturated, in the
+    /// last microsecond of `Instant`, never comes.
     pub(crate) fn set(&mut self, index: u32, at: Option<Instant>) {
-        let Some(at) = at else {
+        let deadline = at.map(|at| at.as_nanos().div_ceil(1 << TICK_SHIFT));
+        let Some(deadline) = deadline.filter(|deadline| *deadline < TICKS) else {
             return self.unlink(index);
         };
-        let deadline = at.as_nanos().div_ceil(1 << TICK_SHIFT);
         let timer = &self.timers[index as usize];
         if timer.list != UNSET && timer.deadline == deadline {
             return;

@@ -59,6 +59,30 @@ fn a_deadline_in_the_past_is_due_at_once() {
 }
 
 #[test]
+fn a_deadline_at_the_end_of_time_is_kept_or_never_comes() {
+    const LAST_TICK: u64 = u64::MAX >> TICK_SHIFT << TICK_SHIFT;
+    for (clock_ns, at_ns, expires) in [
+        (0, u64::MAX, false),
+        (0, LAST_TICK + 1, false),
+        (0, LAST_TICK, true),
+        (u64::MAX / 2, LAST_TICK - 1, true),
+        (LAST_TICK, u64::MAX, false),
+        (LAST_TICK, LAST_TICK, true),
+    ] {
+        let mut wheel = TimerWheel::new(1);
+        assert_eq!(wheel.expire(Instant::from_nanos(clock_ns)), None);
+        wheel.set(0, Some(Instant::from_nanos(at_ns)));
+        assert_eq!(
+            wheel.next_deadline().is_some(),
+            expires,
+            "{clock_ns} {at_ns}"
+        );
+        let due = wheel.expire(Instant::from_nanos(u64::MAX));
+        assert_eq!(due.is_some(), expires, "{clock_ns} {at_ns}");
+    }
+}
+
+#[test]
 fn calling_expire_at_the_next_deadline_always_makes_progress() {
     let mut wheel = TimerWheel::new(100);
     for index in 0..100 {
