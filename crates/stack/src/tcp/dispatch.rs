@@ -171,9 +171,10 @@ impl TcpLayer {
         reason: Discard,
         host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
-        let contents = SynSummary::from_syn(syn, self.host_state.config.timestamps)
-            .filter(|_| !self.cookies.is_full());
-        let contents = contents.ok_or(reason)?;
+        if self.cookies.is_full() {
+            return Err(reason);
+        }
+        let contents = SynSummary::from_syn(syn, self.host_state.config.timestamps);
         let tuple = peer.tuple;
         let iss = self.cookies.sequence(&tuple, &contents, host.now);
         // A window of zero reserves no memory.

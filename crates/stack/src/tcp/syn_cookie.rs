@@ -24,8 +24,9 @@ mod tests;
 /// Length of a period: much longer than a round trip and a few retransmissions.
 const PERIOD: Duration = Duration::from_secs(64);
 /// MSS values that a cookie can encode, in three bits: common ones of IPv4 hosts and
-/// tunnels. The encoded value is the largest that does not exceed the peer's MSS.
-const SIZES: [u16; 8] = [48, 256, 536, 1_220, 1_400, 1_440, 1_460, 8_960];
+/// tunnels. The encoded value is the largest that does not exceed the peer's MSS; the
+/// knob `tcp.mss_min` replaces 0, as it replaces any smaller MSS.
+const SIZES: [u16; 8] = [0, 256, 536, 1_220, 1_400, 1_440, 1_460, 8_960];
 /// Bits of the timestamp that carry options.
 const STAMP_MASK: u32 = 0x3f;
 /// Value of the four scale bits for a SYN without window scale option.
@@ -62,16 +63,16 @@ pub(crate) struct SynCookies {
 }
 
 impl SynSummary {
-    /// Returns the contents of `syn` that a cookie can encode; `None` if the peer's MSS
-    /// is smaller than every value in [`SIZES`]. Options other than MSS need timestamps:
-    /// the peer must offer them, and `stamping` says that this host uses them.
-    pub(crate) fn from_syn(syn: &Segment<'_>, stamping: bool) -> Option<Self> {
+    /// Returns the contents of `syn` that a cookie can encode. Options other than MSS
+    /// need timestamps: the peer must offer them, and `stamping` says that this host
+    /// uses them.
+    pub(crate) fn from_syn(syn: &Segment<'_>, stamping: bool) -> Self {
         let mss = syn.options.mss.unwrap_or(fullpipe_tcp::DEFAULT_MSS);
-        let size = SIZES.iter().rposition(|size| *size <= mss)?;
+        let size = SIZES.iter().rposition(|size| *size <= mss).unwrap_or(0);
         let timestamps = syn.options.timestamps.filter(|_| stamping);
         let stamped = timestamps.is_some();
         let asks_ecn = stamped && syn.flags.contains(ECN_SETUP);
-        Some(Self {
+        Self {
             irs: syn.seq,
             flags: flags(asks_ecn),
             options: TcpOptions {
@@ -82,7 +83,7 @@ impl SynSummary {
                 ..TcpOptions::NONE
             },
             size: size as u32,
-        })
+        }
     }
 
     /// Returns the low bits of TSval.

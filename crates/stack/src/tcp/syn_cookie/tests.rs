@@ -49,7 +49,7 @@ fn answered(
     clock: u32,
     now: Instant,
 ) -> (SeqNum, Option<u32>) {
-    let remembered = SynSummary::from_syn(syn, true).expect("a size that can be named");
+    let remembered = SynSummary::from_syn(syn, true);
     let iss = cookies.sequence(&tuple(4_000), &remembered, now);
     let stamps = remembered.options.timestamps;
     let segment = SegmentOut {
@@ -199,10 +199,13 @@ fn a_million_guesses_find_no_valid_cookie() {
 }
 
 #[test]
-fn a_peer_with_tiny_segments_gets_no_cookie() {
-    let tiny = TcpOptions {
-        mss: Some(47),
-        ..TcpOptions::NONE
-    };
-    assert_eq!(SynSummary::from_syn(&syn(tiny, TcpFlags::NONE), true), None);
+fn every_mss_is_rounded_down_to_one_that_a_cookie_encodes() {
+    for (offered, encoded) in [(0, 0), (20, 0), (255, 0), (256, 256), (1_459, 1_440)] {
+        let options = TcpOptions {
+            mss: Some(offered),
+            ..TcpOptions::NONE
+        };
+        let summary = SynSummary::from_syn(&syn(options, TcpFlags::NONE), true);
+        assert_eq!(summary.options.mss, Some(encoded), "{offered}");
+    }
 }
