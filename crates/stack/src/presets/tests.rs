@@ -37,6 +37,18 @@ fn the_linux_preset_tunes_both_buffers_and_waits_as_long_as_linux_does() {
     assert_eq!(defaults, (10, 15, 40), "the stack's own defaults");
 }
 
+/// RFC 9293 §3.8.3, MUST-23.
+#[test]
+fn every_preset_gives_a_syn_up_after_three_minutes_or_more() {
+    for preset in PRESETS {
+        let tcp = preset.config().tcp;
+        let waits = (0..=tcp.syn_retries)
+            .map(|retry| (tcp.rto_initial * (1 << retry.min(20))).min(tcp.rto_max));
+        let given_up = waits.fold(fullpipe_pool::Duration::ZERO, |sum, wait| sum + wait);
+        assert!(given_up.as_secs() >= 180, "{}: {given_up}", preset.name);
+    }
+}
+
 #[test]
 fn an_unknown_preset_is_answered_with_the_nearest() {
     for (name, expected) in [
