@@ -456,7 +456,7 @@ impl<'a> Scene<'a> {
             peak_pool_bytes: u64::from(subject.peak_blocks()) * u64::from(subject.block_size()),
             free_blocks: u64::from(subject.free_blocks().saturating_sub(subject.promised())),
             retransmitted_segments: sum(&|facts| facts.retransmissions),
-            timeouts: sum(&|facts| u64::from(facts.timeouts)),
+            timeouts: sum(&|facts| facts.timeouts),
             srtt_ms: info.map_or(0.0, |info| info.srtt.as_secs_f64() * 1e3),
             round_trip_bytes: info.map_or(0, |info| {
                 over(delivered as f64 * info.srtt.as_secs_f64(), secs) as u64

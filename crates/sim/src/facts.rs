@@ -27,7 +27,7 @@ pub struct EndFacts {
     /// Segments on the wire that begin below payload sent before.
     pub retransmissions: u64,
     /// Retransmission timeouts, by [`Info`].
-    pub timeouts: u32,
+    pub timeouts: u64,
     /// Payload of a full segment, as both SYNs and the MTU allow.
     pub full_size: u32,
     /// Segments with at least the effective segment size of payload, which the stack may
@@ -123,7 +123,7 @@ pub struct Facts {
     /// Segments that the client retransmitted.
     pub retransmissions: u64,
     /// The client's retransmission timeouts.
-    pub timeouts: u32,
+    pub timeouts: u64,
     /// The client's share of full-sized segments.
     pub full_sized_share: f64,
     /// Longest time without a frame of either end.

@@ -125,8 +125,8 @@ fn name_info(info: Info) {
     let _: (u32, u32, u64, u64, bool) = (cwnd, ssthresh, pacing_rate, delivery_rate, app_limited);
     let _: ([Duration; 3], Option<Duration>) = ([srtt, rttvar, rto], min_rtt);
     let _: [u64; 4] = [bytes_sent, bytes_retransmitted, bytes_acked, bytes_received];
-    let _: [u32; 3] = [segments_sent, segments_retransmitted, full_sized_sent];
-    let _: [u32; 3] = [timeouts, fast_recoveries, zero_window_probes];
+    let _: [u64; 3] = [segments_sent, segments_retransmitted, full_sized_sent];
+    let _: [u64; 3] = [timeouts, fast_recoveries, zero_window_probes];
     let _: (LimitClock, ReceiveClock) = (limit, receive_limit);
     name_sample(fastest_sample);
 }

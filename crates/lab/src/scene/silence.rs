@@ -15,7 +15,7 @@ use super::{Ended, Scene, facts_of};
 pub struct SilenceNotes {
     /// For each connection, the time at which its peer was last heard and its timeouts
     /// until then.
-    heard: Vec<(Instant, u32)>,
+    heard: Vec<(Instant, u64)>,
     /// Most packet memory, in bytes, used or reserved together by connections whose
     /// peers had been silent for longer than a retransmission timeout.
     held: u64,
@@ -193,7 +193,7 @@ impl Scene<'_> {
 }
 
 impl Silence {
-    fn add(&mut self, end: &Ended<'_>, info: &Info, before: u32, begun: Instant) {
+    fn add(&mut self, end: &Ended<'_>, info: &Info, before: u64, begun: Instant) {
         if self.connections == 0 {
             self.host = end.plan.from;
         }
@@ -202,8 +202,8 @@ impl Silence {
         self.connections += 1;
         self.closed += usize::from(info.snd_wnd == 0);
         self.heard_s = [self.heard_s[0].min(heard_s), self.heard_s[1].max(heard_s)];
-        self.timeouts += u64::from(info.timeouts.saturating_sub(before));
-        self.probes += u64::from(info.zero_window_probes);
+        self.timeouts += info.timeouts.saturating_sub(before);
+        self.probes += info.zero_window_probes;
         self.total_s += silent_s;
         self.longest_s = self.longest_s.max(silent_s);
         self.given_up += usize::from(end.facts.client.stage != Stage::Open);

@@ -56,9 +56,9 @@ pub struct Socket {
     /// Payload received in order.
     pub bytes_received: u64,
     /// Segments with payload sent, retransmissions included.
-    pub data_segs_out: u32,
+    pub data_segs_out: u64,
     /// Segments retransmitted.
-    pub retrans: u32,
+    pub retrans: u64,
     /// Congestion window over the round-trip time, in bits a second.
     pub send_bps: f64,
     /// Pacing rate in bits a second; absent without pacing.
@@ -244,7 +244,7 @@ impl fmt::Display for Socket {
             ("bytes_retrans", self.bytes_retrans),
             ("bytes_acked", self.bytes_acked),
             ("bytes_received", self.bytes_received),
-            ("data_segs_out", self.data_segs_out.into()),
+            ("data_segs_out", self.data_segs_out),
         ] {
             if count > 0 {
                 write!(f, " {name}:{count}")?;
@@ -261,7 +261,10 @@ impl fmt::Display for Socket {
             f.write_str(" app_limited")?;
         }
         self.write_limits(f)?;
-        for (name, count) in [("unacked", self.unacked), ("retrans", self.retrans)] {
+        for (name, count) in [
+            ("unacked", u64::from(self.unacked)),
+            ("retrans", self.retrans),
+        ] {
             if count > 0 {
                 write!(f, " {name}:{count}")?;
             }

@@ -104,17 +104,17 @@ pub struct Info {
     /// Payload bytes received in order.
     pub bytes_received: u64,
     /// Segments with payload sent, retransmissions included.
-    pub segments_sent: u32,
+    pub segments_sent: u64,
     /// Segments retransmitted.
-    pub segments_retransmitted: u32,
+    pub segments_retransmitted: u64,
     /// Full-sized segments sent.
-    pub full_sized_sent: u32,
+    pub full_sized_sent: u64,
     /// Retransmission timeouts.
-    pub timeouts: u32,
+    pub timeouts: u64,
     /// Fast recoveries.
-    pub fast_recoveries: u32,
+    pub fast_recoveries: u64,
     /// Zero-window probes sent.
-    pub zero_window_probes: u32,
+    pub zero_window_probes: u64,
     /// Time and bytes by the sender's limit.
     pub limit: LimitClock,
     /// Time and bytes by the receiver's limit.
@@ -133,7 +133,6 @@ impl Connection {
     /// Returns the state of the connection.
     pub fn info(&self, env: &Env<'_>) -> Info {
         let (send, receive, totals) = (&self.send, &self.receive, &self.totals);
-        let read_up_to = receive.rcv_nxt - receive.readable();
         Info {
             state: self.state,
             close_reason: self.close_reason,
@@ -156,7 +155,7 @@ impl Connection {
             unsent: send.unsent(),
             receive_queue: receive.readable(),
             holes: receive.ranges(),
-            urgent_left: receive.rcv_up.map_or(0, |up| read_up_to.room_to(up)),
+            urgent_left: receive.urgent_left(),
             send_buffer: self.send_size.get(),
             receive_buffer: self.receive_size.get(),
             send_blocks: send.stream.held_blocks(env.pool),

@@ -302,9 +302,8 @@ impl Connection {
     /// Sixth step: stores the end of urgent payload. RFC 9293 §3.10.7.4.
     fn check_urgent(&mut self, segment: &Segment<'_>) {
         if segment.has(TcpFlags::URG) && self.state.may_receive() {
-            let up = segment.seq + u32::from(segment.urgent);
-            let latest = self.receive.rcv_up.map_or(up, |known| known.latest(up));
-            self.receive.rcv_up = Some(latest);
+            self.receive
+                .note_urgent(segment.seq + u32::from(segment.urgent));
         }
     }
 

@@ -465,8 +465,7 @@ impl Connection {
             .timestamps
             .then(|| self.timestamps.option(env.now));
         let sack = if self.agreed.sack && without_payload && self.receive.has_sack_to_report() {
-            let most = if timestamps.is_some() { 3 } else { 4 };
-            self.receive.sack_blocks(most, env.pool)
+            self.receive.sack_blocks(self.most_sack_blocks(), env.pool)
         } else {
             SackBlocks::NONE
         };
@@ -475,6 +474,14 @@ impl Connection {
             sack,
             ..TcpOptions::NONE
         }
+    }
+
+    /// Returns the SACK blocks for which a packet without payload has room: a
+    /// link of 68 bytes, the least that RFC 791 allows, carries one beside
+    /// timestamps.
+    fn most_sack_blocks(&self) -> usize {
+        let room = u32::from(self.path.limit()).min(TcpOptions::MAX_LEN as u32);
+        TcpOptions::sack_blocks_in(room.saturating_sub(self.agreed.options_len()) as usize)
     }
 
     /// Counts and records a segment that leaves.
@@ -530,7 +537,7 @@ impl Connection {
         self.limit.charge_bytes(new_bytes);
         self.last_sent_at = env.now;
         if is_retransmission {
-            self.totals.segments_retransmitted += segment.segments();
+            self.totals.segments_retransmitted += u64::from(segment.segments());
             if self.recovery.phase() == RecoveryPhase::Timeout {
                 env.counters.slow_start_retrans += 1;
             }
@@ -542,8 +549,8 @@ impl Connection {
             env.counters.orig_data_sent += u64::from(segment.segments());
         }
         if len > 0 {
-            self.totals.segments_sent += segment.segments();
-            self.totals.full_sized_sent += len / mss;
+            self.totals.segments_sent += u64::from(segment.segments());
+            self.totals.full_sized_sent += u64::from(len / mss);
             let rate = self.rate_now(env.config);
             if env.config.pacing {
                 self.pacer.on_sent(len, rate, mss, env.now);

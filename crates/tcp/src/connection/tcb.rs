@@ -149,12 +149,12 @@ pub(crate) struct Totals {
     pub bytes_retransmitted: u64,
     pub bytes_acked: u64,
     pub bytes_received: u64,
-    pub segments_sent: u32,
-    pub segments_retransmitted: u32,
-    pub full_sized_sent: u32,
-    pub timeouts: u32,
-    pub fast_recoveries: u32,
-    pub zero_window_probes: u32,
+    pub segments_sent: u64,
+    pub segments_retransmitted: u64,
+    pub full_sized_sent: u64,
+    pub fast_recoveries: u64,
+    pub timeouts: u64,
+    pub zero_window_probes: u64,
 }
 
 impl Connection {

@@ -168,6 +168,7 @@ impl Connection {
 
     /// Makes a window update due if the read made enough room.
     fn after_read(&mut self, env: &mut Env<'_>) {
+        self.receive.forget_urgent_read();
         self.on_prompt_read(env);
         if !self.state.is_synchronized() || self.receive.fin_received() {
             return;
@@ -283,7 +284,10 @@ impl Connection {
                 let start = start_of(env.config, self.mss(env), self.send.iss.0);
                 self.congestion.change(choice, &start, env.congestion);
             }
-            SocketOption::Urgent => self.send.snd_up = Some(self.send.payload_end()),
+            SocketOption::Urgent => {
+                let (una, end) = (self.send.snd_una, self.send.payload_end());
+                self.send.snd_up = end.after(una).then_some(end);
+            }
         }
         self.wants_output = true;
         self.note_readiness(env);

@@ -7,16 +7,12 @@
 use core::ops::Range;
 
 use fullpipe_pool::{Holder, Instant, Pool, Ranges, Stream};
-use fullpipe_wire::SackBlocks;
 
-use super::{ack_policy::AckPolicy, autotune::RightSizing, edges::PastEdges};
+use super::{ack_policy::AckPolicy, autotune::RightSizing, edges::PastEdges, recent::RecentRanges};
 use crate::{
     SeqNum,
     seq::{offset_of, seq_of},
 };
-
-/// Value of an unused entry in `recent`; no offset of a stream.
-pub(super) const NOT_RECENT: u64 = u64::MAX;
 
 /// Receive sequence variables and receive buffer. RFC 9293 §3.3.1.
 #[derive(Debug)]
@@ -40,13 +36,13 @@ pub struct ReceiveHalf {
     pub(super) fin: Option<SeqNum>,
     /// The peer's FIN was taken in order and counts in `rcv_nxt`.
     pub(super) fin_received: bool,
-    /// Offsets of the out-of-order payload that arrived last, newest first, in
-    /// different ranges: the order of SACK blocks. RFC 2018 §4.
-    pub(super) recent: [u64; SackBlocks::CAPACITY],
+    /// The ranges that changed last, newest first: the order of SACK blocks.
+    pub(super) recent: RecentRanges,
     /// Payload that arrived twice, to be reported in the next ACK. RFC 2883.
     pub(super) duplicate: Option<Range<u64>>,
-    /// One past the last urgent byte announced. RFC 9293 §3.8.5.
-    pub rcv_up: Option<SeqNum>,
+    /// One past the last urgent byte announced, until that is read: 2³¹ bytes
+    /// later the number would seem to be ahead again. RFC 9293 §3.8.5.
+    rcv_up: Option<SeqNum>,
     /// Largest segment received: the size of the peer's full segments.
     pub rcv_mss: u32,
     /// Payload of the last frame in bytes; a device may have merged several segments in
@@ -81,7 +77,7 @@ impl ReceiveHalf {
             last_ack_sent: next,
             fin: None,
             fin_received: false,
-            recent: [NOT_RECENT; SackBlocks::CAPACITY],
+            recent: RecentRanges::NONE,
             duplicate: None,
             rcv_up: None,
             rcv_mss: 0,
@@ -130,6 +126,29 @@ impl ReceiveHalf {
     /// Returns the bytes of window that the peer has left.
     pub fn window_left(&self) -> u32 {
         self.rcv_nxt.room_to(self.rcv_adv)
+    }
+
+    /// Returns the sequence number of the next byte that the application reads.
+    fn read_up_to(&self) -> SeqNum {
+        self.rcv_nxt - u32::from(self.fin_received) - self.readable()
+    }
+
+    /// Takes an urgent pointer: one past the last urgent byte.
+    pub fn note_urgent(&mut self, up: SeqNum) {
+        if up.after(self.read_up_to()) {
+            self.rcv_up = Some(self.rcv_up.map_or(up, |known| known.latest(up)));
+        }
+    }
+
+    /// Returns the urgent bytes not yet read.
+    pub fn urgent_left(&self) -> u32 {
+        self.rcv_up.map_or(0, |up| self.read_up_to().room_to(up))
+    }
+
+    /// Forgets an urgent pointer that the application has read past.
+    pub fn forget_urgent_read(&mut self) {
+        let read = self.read_up_to();
+        self.rcv_up = self.rcv_up.filter(|up| up.after(read));
     }
 
     /// Returns true if the peer's FIN was taken.
@@ -207,6 +226,13 @@ impl ReceiveHalf {
             self.next_offset() <= self.stream.end().max(self.stream.start()),
             "unwritten payload counts as received"
         );
+        for recent in self.recent.iter() {
+            let mut ranges = self.ranges.iter(pool);
+            assert!(
+                ranges.any(|range| self.numbers(&range) == recent),
+                "a SACK block is no range"
+            );
+        }
     }
 
     /// Frees all memory: nothing more will be read or received.

@@ -10,6 +10,7 @@ mod autotune;
 mod edges;
 mod half;
 mod reassembly;
+mod recent;
 mod window;
 
 pub use acceptable::acceptable;

@@ -9,7 +9,7 @@ use core::ops::Range;
 use fullpipe_pool::Pool;
 use fullpipe_wire::{SackBlock, SackBlocks};
 
-use super::half::{NOT_RECENT, ReceiveHalf};
+use super::{half::ReceiveHalf, recent::RecentRanges};
 use crate::{DiscardReason, SeqNum};
 
 /// Result of taking a segment's payload.
@@ -95,6 +95,7 @@ impl ReceiveHalf {
         {
             self.note_duplicate(waiting.start..end.min(waiting.end));
             self.ranges.remove_below(pool, waiting.end);
+            self.recent.remove(&self.numbers(&waiting));
             self.out_of_order -= (waiting.end - waiting.start) as u32;
             end = end.max(waiting.end);
             filled = true;
@@ -123,6 +124,7 @@ impl ReceiveHalf {
         match self.ranges.insert(pool, kept.clone()) {
             Err(_) => return Arrival::Discarded(DiscardReason::NoRange),
             Ok(inserted) => {
+                self.recent.add(self.numbers(&inserted.merged));
                 if let Some(overlap) = inserted.overlap {
                     self.note_duplicate(overlap);
                 }
@@ -132,7 +134,6 @@ impl ReceiveHalf {
                 }
             }
         }
-        self.note_recent(kept.start);
         if self.stream.write_at(pool, kept.start, payload).is_err() {
             // Happens only in an overcommitted pool. The whole queue is discarded, which
             // is legal while it is not acknowledged (RFC 2018 §8), because the ranges
@@ -145,14 +146,13 @@ impl ReceiveHalf {
 
     pub(super) fn forget_out_of_order(&mut self, pool: &mut Pool) {
         self.ranges.clear(pool);
+        self.recent = RecentRanges::NONE;
         self.out_of_order = 0;
     }
 
-    /// Notes that payload arrived at `offset` behind a hole: SACK blocks report its range
-    /// first, then those of the arrivals before it. RFC 2018 §4.
-    fn note_recent(&mut self, offset: u64) {
-        self.recent.rotate_right(1);
-        self.recent[0] = offset;
+    /// Returns the sequence numbers of a range of the stream.
+    pub(super) fn numbers(&self, range: &Range<u64>) -> Range<SeqNum> {
+        self.seq_of(range.start)..self.seq_of(range.end)
     }
 
     /// Returns true if `kept` continues the highest piece, as the next segment of a burst
@@ -202,46 +202,42 @@ impl ReceiveHalf {
     /// reported once.
     pub fn sack_blocks(&mut self, most: usize, pool: &Pool) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;
-        let block = |range: Range<u64>, this: &Self| SackBlock {
-            left: this.seq_of(range.start).0,
+        let block = |range: Range<SeqNum>, this: &Self| SackBlock {
+            left: range.start.0,
             right: this.end_with_fin(range.end).0,
         };
+        if most == 0 {
+            return blocks;
+        }
         if let Some(duplicate) = self.duplicate.take() {
-            blocks.push(block(duplicate, self));
+            blocks.push(block(self.numbers(&duplicate), self));
         }
-        let mut recent: [Option<Range<u64>>; SackBlocks::CAPACITY] = Default::default();
-        let mut others = SackBlocks::NONE;
-        for range in self.ranges.iter(pool) {
-            match self.recent.iter().position(|offset| range.contains(offset)) {
-                Some(place) => recent[place] = Some(range),
-                None => _ = others.push(block(range, self)),
-            }
-        }
-        // One offset for each range is enough, and leaves room for older ranges.
-        for (offset, range) in self.recent.iter_mut().zip(&recent) {
-            if range.is_none() {
-                *offset = NOT_RECENT;
-            }
-        }
-        self.recent.sort_by_key(|offset| *offset == NOT_RECENT);
-        for range in recent.into_iter().flatten() {
-            if blocks.len() < most {
-                blocks.push(block(range, self));
-            }
-        }
-        for block in &others {
-            if blocks.len() < most {
-                blocks.push(*block);
-            }
+        self.recall_others(most - blocks.len(), pool);
+        for range in self.recent.iter().take(most - blocks.len()) {
+            blocks.push(block(range, self));
         }
         blocks
     }
 
-    /// Returns the sequence number of offset `end`, plus one if the FIN follows
-    /// there: SACK may be the only way for the peer to learn that its FIN
-    /// arrived.
-    fn end_with_fin(&self, end: u64) -> SeqNum {
-        let end = self.seq_of(end);
+    /// Adds ranges that changed longer ago, lowest first, until `most` are
+    /// known or there are no others. An ACK costs at most `most` steps along
+    /// the list, because no more than that many ranges are passed over.
+    fn recall_others(&mut self, most: usize, pool: &Pool) {
+        let wanted = most.min(self.ranges.count() as usize);
+        if self.recent.len() >= wanted {
+            return;
+        }
+        for range in self.ranges.iter(pool).take(wanted) {
+            self.recent.add_oldest(self.numbers(&range));
+            if self.recent.len() >= wanted {
+                return;
+            }
+        }
+    }
+
+    /// Returns `end`, plus one if the FIN follows there: SACK may be the only
+    /// way for the peer to learn that its FIN arrived.
+    fn end_with_fin(&self, end: SeqNum) -> SeqNum {
         if self.fin == Some(end) { end + 1 } else { end }
     }
 

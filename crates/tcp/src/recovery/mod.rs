@@ -415,10 +415,11 @@ impl Recovery {
                 self.board.mark_head_lost(input.path.mss, arena);
             }
         } else if input.is_duplicate {
-            self.duplicates += 1;
+            self.duplicates = self.duplicates.saturating_add(1);
             let hole = input.snd_una + input.path.mss;
-            let beyond = hole + self.duplicates * input.path.mss;
-            let arrived = hole..beyond.earliest(input.snd_nxt);
+            // A peer may repeat an ACK without end: no more arrived than was sent.
+            let beyond = self.duplicates.saturating_mul(input.path.mss);
+            let arrived = hole..hole + beyond.min(hole.room_to(input.snd_nxt));
             if arrived.start.before(arrived.end) {
                 let Self { board, rack, .. } = self;
                 let min_rtt = input.path.min_rtt;

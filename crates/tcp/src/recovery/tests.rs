@@ -60,14 +60,14 @@ impl Rig {
         out
     }
 
-    /// Takes an ACK with these sequence numbers.
-    fn ack_with(&mut self, at_ms: u64, ack: u32, blocks: &[SackBlock]) -> AckOut {
-        let input = AckIn {
+    /// Returns the inputs of an ACK without SACK blocks.
+    fn input(&self, at_ms: u64, ack: SeqNum) -> AckIn<'static> {
+        AckIn {
             now: Instant::from_millis(at_ms),
-            ack: SeqNum(ack),
+            ack,
             snd_una: self.una,
             snd_nxt: self.nxt,
-            sack: Some(blocks),
+            sack: None,
             is_duplicate: false,
             echoed_at: None,
             path: PathState {
@@ -75,6 +75,14 @@ impl Rig {
                 srtt: Duration::from_millis(100),
                 min_rtt: Some(Duration::from_millis(100)),
             },
+        }
+    }
+
+    /// Takes an ACK with these sequence numbers.
+    fn ack_with(&mut self, at_ms: u64, ack: u32, blocks: &[SackBlock]) -> AckOut {
+        let input = AckIn {
+            sack: Some(blocks),
+            ..self.input(at_ms, SeqNum(ack))
         };
         let before = self.arena.nodes_visited();
         let arena = &mut self.arena;
@@ -100,20 +108,7 @@ impl Rig {
 
     /// Lets RACK's reordering timer expire.
     fn reordering_deadline(&mut self, at_ms: u64) -> RecoveryChange {
-        let input = AckIn {
-            now: Instant::from_millis(at_ms),
-            ack: self.una,
-            snd_una: self.una,
-            snd_nxt: self.nxt,
-            sack: None,
-            is_duplicate: false,
-            echoed_at: None,
-            path: PathState {
-                mss: MSS,
-                srtt: Duration::from_millis(100),
-                min_rtt: Some(Duration::from_millis(100)),
-            },
-        };
+        let input = self.input(at_ms, self.una);
         let (rate, arena) = (&mut self.rate, &mut self.arena);
         let looked = self
             .recovery
@@ -358,4 +353,23 @@ fn a_recovery_without_a_retransmission_is_spurious() {
     assert_eq!(rig.ack(105, 0, &[(1, 4)]).change, RecoveryChange::LossFound);
     assert_eq!(rig.ack(106, 10, &[]).change, RecoveryChange::Spurious);
     assert_eq!(rig.recovery.phase(), RecoveryPhase::Open);
+}
+
+/// A peer without SACK may repeat an ACK for ever.
+#[test]
+fn duplicate_acks_beyond_what_was_sent_count_no_further() {
+    let mut rig = Rig::with(4, 100);
+    rig.recovery.duplicates = u32::MAX - 2;
+    for at_ms in 200..210 {
+        let input = AckIn {
+            sack: None,
+            is_duplicate: true,
+            ..rig.input(at_ms, rig.una)
+        };
+        let (rate, arena) = (&mut rig.rate, &mut rig.arena);
+        rig.recovery.on_ack(&input, rate, &mut |_| {}, arena);
+        rig.verify();
+    }
+    assert_eq!(rig.recovery.duplicates, u32::MAX);
+    assert_eq!(rig.recovery.board().sacked(), 3 * MSS, "all but the first");
 }

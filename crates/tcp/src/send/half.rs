@@ -41,7 +41,8 @@ pub struct SendHalf {
     pub(super) snd_wl1: SeqNum,
     /// Acknowledgment number of that segment.
     pub(super) snd_wl2: SeqNum,
-    /// One past the last urgent byte, if there was one. RFC 9293 §3.8.5.
+    /// One past the last urgent byte, until that is acknowledged: 2³¹ bytes
+    /// later the number would seem to be ahead again. RFC 9293 §3.8.5.
     pub snd_up: Option<SeqNum>,
     /// The application closed its direction: FIN follows the payload.
     pub fin_queued: bool,
@@ -139,6 +140,7 @@ impl SendHalf {
         // The window counts from `snd_una`: it shrinks by the bytes acknowledged.
         self.snd_wnd = self.snd_wnd.saturating_sub(self.snd_una.room_to(ack));
         self.snd_una = ack;
+        self.snd_up = self.snd_up.filter(|up| up.after(ack));
         acked as u32
     }
 

@@ -218,11 +218,21 @@ impl TcpOptions {
     /// Number of SACK blocks that the other options leave room for; further blocks
     /// are the oldest and are not written.
     pub const fn sack_blocks_that_fit(&self) -> usize {
-        let room = (Self::MAX_LEN - self.len_before_sack() - 4) / SACK_BLOCK_LEN;
+        let room = Self::sack_blocks_in(Self::MAX_LEN - self.len_before_sack());
         if self.sack.len() < room {
             self.sack.len()
         } else {
             room
+        }
+    }
+
+    /// Number of SACK blocks that `room` bytes of option space can carry, 0 to 4.
+    pub const fn sack_blocks_in(room: usize) -> usize {
+        let fitting = room.saturating_sub(4) / SACK_BLOCK_LEN;
+        if fitting < SackBlocks::CAPACITY {
+            fitting
+        } else {
+            SackBlocks::CAPACITY
         }
     }
 

@@ -11,6 +11,7 @@ mod ecn;
 mod opening;
 mod super_segments;
 mod transfer;
+mod urgent;
 mod windows;
 
 use alloc::{boxed::Box, collections::VecDeque, vec::Vec};

@@ -66,3 +66,33 @@ fn out_of_order_payload_is_bounded_in_bytes_and_the_room_comes_back() {
     let arrival = take(&mut receive, &mut pool, 400, 100, room);
     assert_eq!(arrival, Arrival::OutOfOrder);
 }
+
+/// RFC 2018 §4: the range that changed last, then the others in the order of their reports, as
+/// many as fit. The search for ranges that no place was left for is as short as the report.
+#[test]
+fn an_ack_costs_no_more_steps_than_it_has_sack_blocks() {
+    let (mut receive, mut pool) = receiver();
+    let limits = OutOfOrderLimits { pieces: 64, ..ANY };
+    let report = |receive: &mut ReceiveHalf, pool: &Pool, most| {
+        let walked = pool.ranges_walked();
+        let blocks = receive.sack_blocks(most, pool);
+        let from: alloc::vec::Vec<u32> = blocks.iter().map(|block| block.left - 1).collect();
+        (from, pool.ranges_walked() - walked)
+    };
+    for hole in 1..=20 {
+        let arrival = take(&mut receive, &mut pool, hole * 200, 100, limits);
+        assert_eq!(arrival, Arrival::OutOfOrder);
+        let (_, steps) = report(&mut receive, &pool, 4);
+        assert!(steps <= 4, "{steps} steps with {hole} ranges");
+    }
+    let (from, steps) = report(&mut receive, &pool, 4);
+    assert_eq!((from, steps), (alloc::vec![4_000, 3_800, 3_600, 3_400], 0));
+    // The newest four become one range: older ones are found again.
+    for filler in [3_500, 3_700, 3_900] {
+        take(&mut receive, &mut pool, filler, 100, limits);
+    }
+    let (from, steps) = report(&mut receive, &pool, 3);
+    assert_eq!(from, [3_400, 200, 400]);
+    assert!(steps <= 3, "{steps} steps");
+    receive.verify(&pool);
+}

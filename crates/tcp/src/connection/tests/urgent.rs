@@ -1,0 +1,61 @@
+//! The urgent pointer. RFC 9293 §3.8.5.
+
+use super::*;
+
+/// More than half of the sequence numbers: what is behind seems to be ahead.
+const FAR: u32 = (1 << 31) + 1_000;
+
+#[test]
+fn an_acknowledged_urgent_byte_is_not_announced_again_after_2_gib() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    let urgent = SocketOption::Urgent;
+    pair.write(CLIENT, b"attention");
+    pair.at(CLIENT, |connection, env| connection.set(urgent, env));
+    pair.run_for(Duration::from_secs(1));
+    // As if as many bytes had been sent and acknowledged since.
+    pair.at(CLIENT, |connection, _| {
+        let send = &mut connection.send;
+        for number in [&mut send.iss, &mut send.snd_una, &mut send.snd_nxt] {
+            *number += FAR;
+        }
+    });
+    pair.write(CLIENT, b"later");
+    let last = pair.sent.last().expect("it left");
+    assert_eq!(last.payload, b"later");
+    assert!(!last.flags.contains(TcpFlags::URG), "{:?}", last.flags);
+}
+
+#[test]
+fn an_urgent_pointer_without_new_payload_is_not_kept() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    pair.at(CLIENT, |connection, env| {
+        connection.set(SocketOption::Urgent, env);
+        assert_eq!(connection.send.snd_up, None);
+    });
+}
+
+#[test]
+fn urgent_bytes_that_were_read_do_not_come_back_after_2_gib() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    pair.write(CLIENT, b"attention");
+    let mut segment = pair.path.pop_front().expect("it left");
+    segment.flags |= TcpFlags::URG;
+    let urgent =
+        |pair: &mut Pair| pair.at(SERVER, |connection, env| connection.info(env).urgent_left);
+    let now = Segment {
+        urgent: 4,
+        ..segment.segment()
+    };
+    pair.at(SERVER, |connection, env| connection.on_segment(&now, env));
+    assert_eq!(urgent(&mut pair), 4);
+    assert_eq!(pair.read(SERVER), b"attention");
+    assert_eq!(urgent(&mut pair), 0);
+    // As if as many bytes had arrived since.
+    pair.at(SERVER, |connection, _| {
+        let receive = &mut connection.receive;
+        for number in [&mut receive.irs, &mut receive.rcv_nxt, &mut receive.rcv_adv] {
+            *number += FAR;
+        }
+    });
+    assert_eq!(urgent(&mut pair), 0);
+}

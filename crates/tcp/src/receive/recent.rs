@@ -1,0 +1,69 @@
+//! The ranges of out-of-order payload that changed last: the order of SACK blocks.
+//!
+//! Rule: each is exactly one range of the reassembly queue, newest first, so that an
+//! ACK needs no search for them. The queue itself, with all ranges, is in
+//! `reassembly`.
+
+use core::ops::Range;
+
+use fullpipe_wire::SackBlocks;
+
+use crate::SeqNum;
+
+/// An unused place: an empty range.
+const UNUSED: (SeqNum, SeqNum) = (SeqNum(0), SeqNum(0));
+
+/// At most four ranges by sequence number, the one that changed last first. RFC
+/// 2018 §4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecentRanges([(SeqNum, SeqNum); SackBlocks::CAPACITY]);
+
+impl RecentRanges {
+    /// No range.
+    pub const NONE: Self = Self([UNUSED; SackBlocks::CAPACITY]);
+
+    /// Returns the ranges, newest first.
+    pub fn iter(&self) -> impl Iterator<Item = Range<SeqNum>> {
+        let used = |(start, end): &(SeqNum, SeqNum)| start != end;
+        self.0
+            .into_iter()
+            .take_while(used)
+            .map(|(start, end)| start..end)
+    }
+
+    /// Returns the number of ranges.
+    pub fn len(&self) -> usize {
+        self.iter().count()
+    }
+
+    /// Adds `range`, which changed just now, in place of those that it has
+    /// absorbed. The oldest is forgotten if there is one too many.
+    pub fn add(&mut self, range: Range<SeqNum>) {
+        self.remove(&range);
+        self.0.rotate_right(1);
+        self.0[0] = (range.start, range.end);
+    }
+
+    /// Adds `range` behind the others, unless it is known or there is no room.
+    pub fn add_oldest(&mut self, range: Range<SeqNum>) {
+        let len = self.len();
+        let known = self.iter().any(|known| known == range);
+        if let Some(place) = self.0.get_mut(len).filter(|_| !known) {
+            *place = (range.start, range.end);
+        }
+    }
+
+    /// Removes the ranges inside `range`.
+    pub fn remove(&mut self, range: &Range<SeqNum>) {
+        let kept =
+            |known: &Range<SeqNum>| known.start.before(range.start) || known.end.after(range.end);
+        let mut left = Self::NONE;
+        for (place, known) in left.0.iter_mut().zip(self.iter().filter(kept)) {
+            *place = (known.start, known.end);
+        }
+        *self = left;
+    }
+}
+
+#[cfg(test)]
+mod tests;
