@@ -1,8 +1,8 @@
-//! Advice taken: runs a row, makes the change that its verdict names, runs it again.
+//! Runs a row, makes the change that its verdict names, and runs it again.
 //!
-//! Rule: a step changes what the verdict names and nothing else, and the predicted
-//! result stands beside the measured one. It ends when the path or an application is
-//! the limit, when nothing is advised, or when the memory that was given is spent.
+//! Rule: a step changes what the verdict names and nothing else, and the predicted result
+//! stands beside the measured one. The advice ends when the path or an application is the
+//! limit, when nothing is advised, or when the given memory is used up.
 
 mod text;
 
@@ -24,12 +24,12 @@ use crate::{
 
 /// Most steps of advice.
 pub const MOST_STEPS: usize = 16;
-/// A step that gives less than this share more has gained nothing.
+/// A step whose goodput grows by less than this share has gained nothing.
 const GAIN: f64 = 0.02;
-/// A smaller share is rounding.
+/// A smaller relative difference counts as rounding.
 const NOTHING: f64 = 0.001;
 
-/// The advice on one row, taken to its end.
+/// The advice on one row, followed to its end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Advice {
     /// The experiment's name.
@@ -38,16 +38,16 @@ pub struct Advice {
     pub row: String,
     /// The seed that repeats it.
     pub seed: u64,
-    /// The row as it is, and then as each verdict advised.
+    /// The row as given, and then after each verdict's change.
     pub steps: Vec<AdviceStep>,
-    /// Reason for the end.
+    /// Reason for which the advice ended.
     pub end: AdviceEnd,
-    /// The part of the path that lets least through, where it ends with the path.
+    /// The bottleneck, if the path is the end of the advice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub narrowest: Option<Bottleneck>,
-    /// The end with its proof for people, without a full stop.
+    /// The end and its proof in words, without a full stop.
     pub ends_with: String,
-    /// True if the transfer ends by itself, so that its time is the result.
+    /// True if the transfer ends by itself, so that its duration is the result.
     #[serde(skip)]
     pub(crate) has_end: bool,
 }
@@ -55,9 +55,9 @@ pub struct Advice {
 /// One run of the row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AdviceStep {
-    /// Settings changed before it; none before the first.
+    /// Settings changed before this run; none before the first.
     pub changes: Vec<SettingChange>,
-    /// Result that the verdict before it predicted.
+    /// Result that the previous verdict predicted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted: Option<Predicted>,
     /// Outcome of the transfer.
@@ -68,32 +68,33 @@ pub struct AdviceStep {
     pub elapsed_s: f64,
     /// Seconds and bytes by limit.
     pub account: Account,
-    /// The verdict on it.
+    /// The verdict on this run.
     pub verdict: Verdict,
 }
 
-/// Reason for the end of the advice.
+/// Reason for which the advice ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AdviceEnd {
-    /// The path carries no more: a link, a host's processor, losses, or its length.
+    /// The path carries no more: a link, a host's processor, losses, or too few round
+    /// trips.
     Path,
     /// An application writes or reads no more.
     Application,
-    /// No setting is known that moves the limit, or several connections share it.
+    /// No known setting raises the limit, or several connections share it.
     NoKnob,
-    /// The next step would take more packet memory than was given.
+    /// The next step would need more packet memory than was given.
     MemorySpent,
-    /// The last step gained less than 2 %, and the same setting would be next.
+    /// The last step gained less than 2 %, and the next would change the same setting.
     NoGain,
     /// The advice cannot be followed on this host.
     Refused,
-    /// The most steps were taken.
+    /// The largest number of steps was reached.
     StepsSpent,
 }
 
 impl AdviceEnd {
-    /// The end for people.
+    /// The end in words.
     const fn words(self) -> &'static str {
         match self {
             Self::Path => "Nothing left to tune",
@@ -107,11 +108,11 @@ impl AdviceEnd {
     }
 }
 
-/// Runs a row and takes the advice until it ends, at most `most` times. No host is given
-/// more packet memory than `memory` bytes.
+/// Runs a row and follows the advice until it ends, in at most `most` steps. No host is
+/// given more packet memory than `memory` bytes.
 ///
 /// # Errors
-/// A run's.
+/// The error of a run.
 pub fn advise(
     experiment: &Experiment,
     row: &Row,
@@ -148,7 +149,7 @@ pub fn advise(
     })
 }
 
-/// Several rows' advice as a JSON array, indented.
+/// The advice on several rows as a JSON array, indented.
 pub fn advice_json(advice: &[Advice]) -> String {
     pretty(&versioned_each(advice))
 }
@@ -184,7 +185,7 @@ fn step(report: RowReport, before: Option<&AdviceStep>) -> AdviceStep {
     }
 }
 
-/// Returns the end, if the last step is the last.
+/// Returns the end of the advice, if the last step is the final one.
 fn ended(steps: &[AdviceStep], most: usize) -> Option<AdviceEnd> {
     let [before @ .., last] = steps else {
         return None;
@@ -196,7 +197,7 @@ fn ended(steps: &[AdviceStep], most: usize) -> Option<AdviceEnd> {
             Remaining::NoSetting => AdviceEnd::NoKnob,
         });
     }
-    // Another knob may move the same limit.
+    // Another knob may raise the same limit.
     let same = |before: &AdviceStep| {
         let is_same =
             before.verdict.limit == last.verdict.limit && before.verdict.knob == last.verdict.knob;
@@ -221,7 +222,7 @@ fn narrowest(steps: &[AdviceStep], end: AdviceEnd) -> Option<Bottleneck> {
     }
 }
 
-/// The end for people, and the gain of the last step where it was small.
+/// The end in words, and the gain of the last step if it was small.
 fn ends_with(steps: &[AdviceStep], end: AdviceEnd) -> String {
     let [before @ .., last] = steps else {
         return end.words().to_string();
@@ -232,8 +233,8 @@ fn ends_with(steps: &[AdviceStep], end: AdviceEnd) -> String {
         }
         _ => end.words(),
     };
-    // Without Nagle small writes arrive sooner, not faster; memory that is freed is not
-    // time.
+    // Without Nagle small writes arrive earlier, but goodput does not grow; freed memory
+    // does not raise goodput either.
     let is_of_rate = |before: &&AdviceStep| {
         let gains = !matches!(before.verdict.limit, Cause::Nagle | Cause::PeerGone);
         gains && has_gained_nothing(before, last)

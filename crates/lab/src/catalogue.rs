@@ -1,7 +1,7 @@
 //! All experiments: files of the checkout, and those built into the program.
 //!
-//! Rule: a file in the checkout's `experiments` folder replaces the built-in one
-//! of its name, so an edited file is the one that runs. Outside a checkout the
+//! Rule: a file in the checkout's `experiments` folder replaces the built-in experiment
+//! of the same name, so an edited file is the one that runs. Outside a checkout the
 //! built-in ones are used.
 
 use std::{
@@ -71,7 +71,7 @@ pub struct ExperimentFile {
     pub text: String,
 }
 
-/// Reason why an experiment is not available.
+/// Reason for which an experiment is not available.
 #[derive(Debug)]
 pub enum CatalogueError {
     /// No experiment and no file has this name.
@@ -134,7 +134,7 @@ impl ExperimentFile {
 /// Every experiment, sorted by name. `from` is the current folder.
 ///
 /// # Errors
-/// A file of the checkout cannot be read.
+/// If a file of the checkout cannot be read.
 pub fn all(from: &Path) -> Result<Vec<ExperimentFile>, CatalogueError> {
     let mut found: Vec<_> = BUILT_IN
         .iter()
@@ -162,11 +162,11 @@ pub fn all(from: &Path) -> Result<Vec<ExperimentFile>, CatalogueError> {
     Ok(found)
 }
 
-/// The experiment called `name`, or in the file called `name`. `from` is the
-/// current folder.
+/// The experiment called `name`, or in the file called `name`. `from` is the current
+/// folder.
 ///
 /// # Errors
-/// There is none, or it cannot be read.
+/// If there is none, or its file cannot be read.
 pub fn find(name: &str, from: &Path) -> Result<ExperimentFile, CatalogueError> {
     if name.ends_with(".toml") || name.contains(std::path::is_separator) {
         return read(&from.join(name), from);
@@ -200,7 +200,7 @@ fn read(path: &Path, from: &Path) -> Result<ExperimentFile, CatalogueError> {
     Ok(ExperimentFile { name, file, text })
 }
 
-/// `path`, relative to the folder `from` if it lies below it.
+/// `path` relative to the folder `from`, if it is inside that folder.
 fn shown(path: &Path, from: &Path) -> String {
     path.strip_prefix(from)
         .unwrap_or(path)

@@ -1,8 +1,8 @@
-//! Time until a connection fills its path.
+//! The time that a connection takes to fill its path.
 //!
-//! Rule: the path is full once the application has read nine tenths of what it carries
-//! over two round trips; a burst from a queue is shorter. Checked ten times a round
-//! trip.
+//! Rule: the path counts as full once the application has read nine tenths of its rate
+//! for two round trips; a burst out of a queue is shorter. This is checked ten times a
+//! round trip.
 
 use std::collections::VecDeque;
 
@@ -13,13 +13,14 @@ mod tests;
 
 /// The share of the path's payload that counts as full.
 const FULL: f64 = 0.9;
-/// Round trips over which it must hold.
+/// Round trips for which the share must be reached.
 const ROUND_TRIPS: f64 = 2.0;
 /// Checks in a round trip.
 const LOOKS: f64 = 10.0;
-/// Checks without progress after which they become rare: the connection is idle.
+/// Checks without progress after which the connection counts as idle and is checked
+/// rarely.
 const PATIENT_LOOKS: u32 = 100;
-/// Longest time between two checks then.
+/// Longest time between two checks of an idle connection.
 const RARE: Duration = Duration::from_millis(100);
 
 /// A connection that has not yet filled its path.
@@ -35,7 +36,7 @@ pub(crate) struct Climb {
 }
 
 impl Climb {
-    /// Begins at `start` on a path of a round trip of `rtt_s`.
+    /// Starts at `start` on a path whose round trip takes `rtt_s`.
     pub(crate) fn new(start: Instant, rtt_s: f64) -> Self {
         Self {
             start,
@@ -57,7 +58,7 @@ impl Climb {
         self.full_after.is_none().then_some(step)
     }
 
-    /// Records that `bytes` have been read in all, on a path that carries `path_bps` of
+    /// Records that `bytes` have been read in total, on a path that carries `path_bps` of
     /// payload.
     pub(crate) fn look(&mut self, now: Instant, bytes: u64, path_bps: f64) {
         if self.full_after.is_some() {

@@ -1,6 +1,6 @@
 //! One setting of a point of a sweep.
 //!
-//! Rule: path and value are those of `--set`. Nothing is set here.
+//! Rule: path and value have the form of `--set`. Nothing is set here.
 
 use std::fmt;
 

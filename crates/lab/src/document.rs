@@ -28,7 +28,7 @@ impl<'a> Source<'a> {
     /// Reads the text as TOML.
     ///
     /// # Errors
-    /// The last violation of TOML's grammar; the earlier ones are in `found`.
+    /// The last violation of TOML's grammar; earlier ones are in `found`.
     pub fn parse(self) -> Result<Spanned<DeTable<'a>>, Mistake> {
         let (document, errors) = DeTable::parse_recoverable(self.text);
         let mut mistakes = errors.iter().map(|error| {
@@ -81,9 +81,9 @@ impl<'a> Source<'a> {
 #[derive(Clone, Debug)]
 pub struct Section<'a> {
     source: Source<'a>,
-    /// Path of the table, such as `hosts.client`; empty at the top.
+    /// Path of the table, such as `hosts.client`; empty for the top table.
     path: String,
-    /// Path from the top of the file, where `path` starts at a table below it.
+    /// Path from the top of the file, for a table whose `path` starts further down.
     whole: String,
     table: &'a DeTable<'a>,
     at: usize,
@@ -96,7 +96,7 @@ pub struct KeyValue<'a> {
     /// The key with all tables above it: `hosts.client.preset`. The path of a
     /// [leaf](Section::leaves) is relative to the table that listed it.
     pub path: String,
-    /// The key, with all tables above it.
+    /// The key with all tables above it, from the top of the file.
     whole: String,
     /// The last part of the key.
     pub key: &'a str,
@@ -145,7 +145,7 @@ impl<'a> Section<'a> {
     /// The value of `key`.
     ///
     /// # Errors
-    /// The key is missing. `why`, the key's purpose, ends the message.
+    /// If the key is missing. The message ends with `why`, the key's purpose.
     pub fn required(&self, key: &str, why: &str) -> Result<KeyValue<'a>, Mistake> {
         self.optional(key).ok_or_else(|| {
             let key = joined(&self.whole, key);
@@ -173,8 +173,8 @@ impl<'a> Section<'a> {
         entries
     }
 
-    /// Every value in this table and the tables below it that is no table, in the
-    /// order of the file. Paths start below this table.
+    /// Every value in this table and in the tables below it, except tables, in the order
+    /// of the file. Paths start at this table.
     pub fn leaves(&self) -> Vec<KeyValue<'a>> {
         let mut leaves = Vec::new();
         let below = Self {
@@ -232,7 +232,7 @@ impl<'a> KeyValue<'a> {
     /// The value as a table.
     ///
     /// # Errors
-    /// The value has another type.
+    /// If the value has another type.
     pub fn section(&self) -> Result<Section<'a>, Mistake> {
         self.as_section().ok_or_else(|| self.expected("a table"))
     }
@@ -240,7 +240,7 @@ impl<'a> KeyValue<'a> {
     /// The value as a string.
     ///
     /// # Errors
-    /// The value has another type.
+    /// If the value has another type.
     pub fn string(&self) -> Result<&'a str, Mistake> {
         self.value.as_str().ok_or_else(|| self.expected("a string"))
     }
@@ -248,7 +248,7 @@ impl<'a> KeyValue<'a> {
     /// The value as `true` or `false`.
     ///
     /// # Errors
-    /// The value has another type.
+    /// If the value has another type.
     pub fn boolean(&self) -> Result<bool, Mistake> {
         self.value
             .as_bool()
@@ -258,7 +258,7 @@ impl<'a> KeyValue<'a> {
     /// The value as a number.
     ///
     /// # Errors
-    /// The value has another type.
+    /// If the value has another type.
     pub fn number(&self) -> Result<f64, Mistake> {
         let number = match self.value {
             DeValue::Integer(_) | DeValue::Float(_) => self.scalar()?.parse().ok(),
@@ -276,7 +276,7 @@ impl<'a> KeyValue<'a> {
     /// The value as `--set` accepts it: a string, a number, `true` or `false`.
     ///
     /// # Errors
-    /// It is a table, a list or a date.
+    /// If it is a table, a list or a date.
     pub fn scalar(&self) -> Result<String, Mistake> {
         match self.value {
             DeValue::String(text) => Ok(text.to_string()),
@@ -294,7 +294,7 @@ impl<'a> KeyValue<'a> {
     /// The items of a list. Their paths are numbered from 1.
     ///
     /// # Errors
-    /// The value has another type.
+    /// If the value has another type.
     pub fn list(&self) -> Result<Vec<KeyValue<'a>>, Mistake> {
         let list = self
             .value
@@ -328,7 +328,7 @@ impl<'a> KeyValue<'a> {
     }
 }
 
-/// "did you mean `nearest`?", or every known name where none is near.
+/// "did you mean `nearest`?", or every known name if none is near.
 pub fn hint<'k>(name: &str, known: impl Iterator<Item = &'k str> + Clone) -> String {
     match nearest(name, known.clone()) {
         Some(nearest) => format!("did you mean `{nearest}`?"),

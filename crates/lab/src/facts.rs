@@ -1,7 +1,7 @@
-//! A report as facts, for the page and other drawings.
+//! A report as facts, for the page and other graphs.
 //!
-//! Rule: nothing is computed here. Every figure has the report's value and name, so
-//! that a page and a table cannot disagree. Observations may be large, so they are
+//! Rule: nothing is computed here. Every value has the value and the name of the report,
+//! so that a page and a table cannot disagree. Observations may be large, so they are
 //! moved and not copied.
 
 use fullpipe_diagnose::facts::{Coordinate, Figure, Peer, Row, Run};
@@ -12,8 +12,8 @@ use crate::{
     units::Amount,
 };
 
-/// The facts of `report`, whose observations are moved out of it. Rows have series
-/// where they were observed ([`RunOptions::observe`](crate::RunOptions)).
+/// The facts of `report`, from which the observations are moved. A row has series if it
+/// was observed ([`RunOptions::observe`](crate::RunOptions)).
 pub fn facts(report: &mut Report) -> Run {
     Run {
         experiment: report.experiment.clone(),

@@ -1,7 +1,7 @@
 //! The page `docs/goodput.md`: goodput, and the limits of rows that do not fill
 //! their path.
 //!
-//! Rule: nothing is computed here. Figures and verdicts are those of the reports.
+//! Rule: nothing is computed here. Values and verdicts are those of the reports.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// A row fills its path when its busiest link was in use for this share of the time.
+/// A row fills its path if its busiest link was in use for this share of the time.
 const FULL: f64 = 0.95;
 
 const HEAD: &str = "\
@@ -31,7 +31,7 @@ not fill their path, with its proof. The figures of this page come from
 and are compared with a new run, row by row, by `cargo xtask test --only lab`.
 ";
 
-/// The page made of `reports`, a chapter each.
+/// The page for `reports`, with a chapter for each.
 pub fn goodput_markdown(reports: &[&Report]) -> String {
     let mut page = HEAD.to_string();
     for report in reports {
@@ -106,7 +106,8 @@ enum PageColumn<'a> {
     Peer(&'a str, &'static Quantity),
 }
 
-/// The label, then each quantity: ours, published, and each peer's.
+/// The label, and for each quantity the measured value, the published one and each
+/// peer's.
 fn columns(report: &Report) -> Vec<PageColumn<'_>> {
     let mut columns = vec![PageColumn::Label];
     for quantity in report.quantities() {

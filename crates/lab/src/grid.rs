@@ -1,8 +1,7 @@
 //! Lines of a table: columns with two spaces between them, below headings.
 //!
-//! Rule: a column has the width it was given. A cell that is longer is refused
-//! and never cut; only the last column is not padded. Cells may have several
-//! lines.
+//! Rule: a column has the width that it was given. A cell that is longer is refused and
+//! never cut. Every column except the last is padded. Cells may have several lines.
 
 use crate::layout::{Layout, Tone, columns};
 
@@ -19,13 +18,14 @@ pub(crate) enum Align {
 #[derive(Clone, Debug)]
 pub(crate) struct GridColumn {
     heading: Vec<String>,
-    /// Columns of the terminal that it takes.
+    /// Width in characters of the terminal.
     pub width: usize,
     align: Align,
 }
 
 impl GridColumn {
-    /// A column as wide as its heading, which may have lines, and at least `width`.
+    /// A column as wide as its heading, which may have several lines, and at least
+    /// `width`.
     pub fn new(heading: &[&str], width: usize, align: Align) -> Self {
         let widest = heading.iter().map(|line| columns(line)).max().unwrap_or(0);
         Self {
@@ -42,22 +42,22 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// Columns of the terminal that these take together.
+    /// Characters of the terminal that these columns take together.
     pub fn width_of(columns: &[GridColumn]) -> usize {
         let widths: usize = columns.iter().map(|column| column.width).sum();
         widths + GAP * columns.len().saturating_sub(1)
     }
 
-    /// Columns of the terminal that a line takes.
+    /// Characters of the terminal that a line takes.
     pub fn width(&self) -> usize {
         Self::width_of(&self.columns)
     }
 
-    /// The headings and the rule below them.
+    /// The headings and the line below them.
     pub fn head(&self, layout: Layout) -> String {
         let most = self.columns.iter().map(|column| column.heading.len()).max();
         let most = most.unwrap_or(0);
-        // Headings of one line stand on the last.
+        // A heading of one line is printed on the last line of the headings.
         let cells: Vec<_> = self
             .columns
             .iter()
@@ -73,7 +73,7 @@ impl Grid {
         format!("{}{rule}\n", self.lines(&cells))
     }
 
-    /// The lines of a row; `None` where a cell is longer than its column.
+    /// The lines of a row; `None` if a cell is longer than its column.
     pub fn row(&self, cells: &[Vec<String>]) -> Option<String> {
         let mut sizes = self.columns.iter().zip(cells).flat_map(|(column, lines)| {
             let lines = lines.iter();

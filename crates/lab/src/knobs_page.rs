@@ -1,6 +1,6 @@
 //! The knobs as a page of documentation, a list and JSON.
 //!
-//! Rule: every word comes from the row of a knob or a preset.
+//! Rule: every word comes from the row of a knob or of a preset.
 
 mod list;
 
@@ -154,11 +154,11 @@ struct KnobValue<'a> {
     doc: &'a str,
 }
 
-/// The knobs of `preset`, or those whose name contains `filter`, as a JSON array,
-/// one object a knob.
+/// The knobs of `preset`, or those whose name contains `filter`, as a JSON array with one
+/// object a knob.
 ///
 /// # Errors
-/// No knob's name contains `filter`; one line with the nearest name.
+/// One line with the nearest name, if no knob's name contains `filter`.
 pub fn knobs_json(preset: &Preset, filter: Option<&str>) -> Result<String, String> {
     let config = preset.config();
     let names = list::names(preset, filter)?;

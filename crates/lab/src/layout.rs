@@ -1,8 +1,8 @@
 //! Text that fits a terminal: lines wrapped with a hanging indent, and colour.
 //!
-//! Rule: no line is longer than the width. Lines break at spaces, but not between
-//! a number and its unit; a word that is longer than a line breaks after one of `/ _ . , = -`, or at the width. Colour
-//! sequences take no columns. What a text says is not known here.
+//! Rule: no line is longer than the width. Lines break at spaces, but not between a
+//! number and its unit; a word that is longer than a line breaks after one of `/ _ . , =
+//! -`, or at the width. Colour sequences take no columns. Callers supply the text.
 
 #[cfg(test)]
 mod tests;
@@ -13,7 +13,7 @@ use std::{borrow::Cow, fmt::Write};
 pub const KEY_COLUMNS: usize = 12;
 /// A narrower terminal is treated as one of this width.
 pub const NARROWEST: usize = 40;
-/// Width of output that goes to no terminal.
+/// Width of output that does not go to a terminal.
 pub const PIPED: usize = 120;
 
 /// Width of the output in columns, and whether it is coloured.
@@ -21,20 +21,20 @@ pub const PIPED: usize = 120;
 pub struct Layout {
     /// Columns of a line.
     pub width: usize,
-    /// Writes ANSI colours.
+    /// True if ANSI colours are written.
     pub colour: bool,
 }
 
-/// Meaning that a colour carries.
+/// Meaning of a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// A row's label, a heading.
     Heading,
     /// The name of a limit.
     Limit,
-    /// A value as it should be.
+    /// A value that is as expected.
     Good,
-    /// A value that needs a look.
+    /// A value that should be checked.
     Doubtful,
     /// A failure.
     Bad,
@@ -70,7 +70,7 @@ impl Layout {
         }
     }
 
-    /// `text` in the colour of `tone`, where there are colours.
+    /// `text` in the colour of `tone`, if the layout has colours.
     pub fn paint(self, tone: Tone, text: &str) -> String {
         if self.colour && !text.is_empty() {
             format!("\x1b[{}m{text}\x1b[0m", tone.code())
@@ -79,8 +79,8 @@ impl Layout {
         }
     }
 
-    /// Appends `text`, whose first line starts with `first` and each other with
-    /// `indent` spaces. Ends with a line break.
+    /// Appends `text`: its first line begins with `first`, every other line with `indent`
+    /// spaces. Ends with a line break.
     pub fn paragraph(self, out: &mut String, first: &str, indent: usize, text: &str) {
         out.push_str(first);
         let mut column = columns(first);
@@ -115,8 +115,8 @@ impl Layout {
         out.lines().map(str::to_string).collect()
     }
 
-    /// Appends a word at `column`, in pieces where it is longer than a line.
-    /// Returns the column behind it.
+    /// Appends a word at `column`, in pieces if it is longer than a line. Returns the
+    /// column after it.
     fn word(self, out: &mut String, mut column: usize, indent: usize, word: &str) -> usize {
         let mut rest = word;
         while column + columns(rest) > self.width {
@@ -161,8 +161,8 @@ fn ends_with_digit(word: &str) -> bool {
     without_colour(word).ends_with(|letter: char| letter.is_ascii_digit())
 }
 
-/// Bytes of the longest beginning of `word` that fits `room` columns and ends
-/// behind a character that words break at; else of as much as fits.
+/// Bytes of the longest beginning of `word` that fits `room` columns and ends after a
+/// character at which words break; without such a character, of the longest that fits.
 fn piece(word: &str, room: usize) -> usize {
     let (mut fits, mut good, mut seen) = (0, 0, 0);
     let mut in_colour = false;

@@ -2,12 +2,13 @@
 //!
 //! One TOML file describes hosts with every knob, switches, the links between
 //! them, flows, and rows that change them and carry published results. [`run`]
-//! returns a [`Report`]: measured beside published results, the share of time
-//! of each limit, and a verdict for each row.
+//! them, flows, and rows that change them and carry published results. [`run`] returns a
+//! [`Report`]: measured and published results, the share of time of each limit, and a
+//! verdict for each row.
 //!
-//! Rule: a file and a seed are the whole input, so the same two give the same
-//! bytes of output. Nothing here knows a terminal, and nothing but [`live`], which
-//! runs the same links between devices of this machine, a clock or a device.
+//! Rule: a file and a seed are the whole input, so the same file and seed give the same
+//! bytes of output. Nothing here depends on a terminal. Only [`live`], which runs the
+//! same links between devices of this machine, uses a clock and devices.
 //!
 //! ```
 //! use fullpipe_lab::{Experiment, RunOptions, layout::Layout, report_text, run};
@@ -43,20 +44,20 @@
 //!
 //! | step | where |
 //! | --- | --- |
-//! | read whole, or refuse with line, column and the nearest key | [`experiment`], [`Mistake`] |
-//! | each row and seed: hosts with their knobs, links, flows | `scene`, over `fullpipe-sim` |
-//! | figures of the row, and the shares of its limits | [`Measured`], [`Shares`] |
-//! | the limit, its proof, the setting to change and the predicted result | [`Verdict`] |
-//! | a table for people, an object for programs | [`report_text`], [`Report`] |
+//! | read the whole file, or refuse it with line, column and the nearest key | [`experiment`], [`Mistake`] |
+//! | build the world of each row and seed: hosts with their knobs, links, flows | `scene`, over `fullpipe-sim` |
+//! | measure the row, and the shares of its limits | [`Measured`], [`Shares`] |
+//! | find the limit, its proof, the setting to change and the predicted result | [`Verdict`] |
+//! | print a table for people, JSON for programs | [`report_text`], [`Report`] |
 //!
 //! With [`RunOptions::observe`] the hosts' traces are read while the rows run;
-//! [`facts()`] then has every segment and every series. With [`RunOptions::watch`] a row has
-//! its events, sockets and counters too.
+//! [`facts()`] then has every segment and every series. With [`RunOptions::watch`] a row
+//! also has its events, sockets and counters.
 //!
 //! [`attacks()`] runs attacks against a host, and makes `docs/attacks.md`.
 //!
-//! An experiment is found by name in [`catalogue`]: those of the checkout, and
-//! those built in. [`knobs_markdown`] makes `docs/knobs.md` from the rows.
+//! [`catalogue`] finds an experiment by name: those of the checkout, and those that are
+//! built in. [`knobs_markdown`] makes `docs/knobs.md` from the table of knobs.
 #![forbid(unsafe_code)]
 
 mod advise;

@@ -1,9 +1,9 @@
-//! Quantities that are measured of a row.
+//! Quantities that are measured for each row.
 //!
 //! Rule: each quantity is one row, with its unit in its name. The file's `published`
-//! tables, the printed table and the JSON read the same rows, so a figure cannot
-//! be published in one unit and measured in another. Over several seeds a quantity
-//! is the median, with its quartiles beside it, or the worst where its row says so.
+//! tables, the printed table and the JSON use the same rows, so a figure cannot be
+//! published in one unit and measured in another. Over several seeds a quantity is the
+//! median, with its quartiles beside it, or the largest value if its row says so.
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
@@ -12,12 +12,12 @@ use crate::units::{grouped, three_digits};
 #[cfg(test)]
 mod tests;
 
-/// End of a row.
+/// The outcome of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
-    /// Its time was up, or everything arrived.
+    /// The flow's duration was over, or everything arrived.
     Complete,
-    /// Nothing moved any more when the run ended.
+    /// No bytes moved any more when the run ended.
     #[default]
     Stalled,
     /// The connection was dropped.
@@ -35,7 +35,7 @@ impl Outcome {
     }
 }
 
-/// Summary of several seeds.
+/// The way in which several seeds are summarised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Summary {
     /// The median.
@@ -55,7 +55,7 @@ pub enum Form {
     Percent,
 }
 
-/// A number that is measured of each row.
+/// A number that is measured for each row.
 pub struct Quantity {
     /// Its name, which ends in its unit.
     pub name: &'static str,
@@ -65,14 +65,14 @@ pub struct Quantity {
     pub phrase: &'static str,
     /// Its printed form.
     pub form: Form,
-    /// Summary of several seeds.
+    /// The way in which several seeds are summarised.
     pub summary: Summary,
-    /// Its value; `None` where it does not exist.
+    /// Its value; `None` if it does not exist for a row.
     pub of: fn(&Measured) -> Option<f64>,
     set: fn(&mut Measured, f64),
 }
 
-/// A field that holds a quantity.
+/// A field type of [`Measured`].
 trait Figure {
     fn get(&self) -> Option<f64>;
     fn set(&mut self, value: f64);
@@ -114,15 +114,15 @@ macro_rules! quantities {
         /// Results of a row.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Measured {
-            /// Its end; of several seeds, the worst.
+            /// The row's outcome; of several seeds, the worst.
             pub outcome: Outcome,
             $($(#[doc = $doc])+ pub $name: $type,)+
-            /// The quartiles of each quantity, where there was more than one seed.
+            /// The quartiles of each quantity, if there was more than one seed.
             pub spread: Vec<Spread>,
-            /// Each host by itself, in the order of the file; of several seeds, the
-            /// first's.
+            /// Each host's results, in the order of the file; of several seeds, those of
+            /// the first.
             pub hosts: Vec<HostMeasured>,
-            /// Each flow by itself, where there is more than one connection.
+            /// Each flow's results, if there is more than one connection.
             pub flows: Vec<FlowMeasured>,
         }
 
@@ -142,7 +142,7 @@ macro_rules! quantities {
 }
 
 quantities! {
-    /// Bytes that the receiving applications read, over `elapsed_s`, in Mbit/s.
+    /// Bytes that the receiving applications read, divided by `elapsed_s`, in Mbit/s.
     goodput_mbps: f64 = "Mbit/s", "{} Mbit/s", Decimal, Median;
     /// Time from the first call to connect to the last byte read, or to the end of
     /// the flow's duration.
@@ -151,7 +151,8 @@ quantities! {
     delivered_bytes: u64 = "bytes", "{} bytes read", Whole, Median;
     /// Segments with payload that the senders put on the wire.
     data_segments: u64 = "segments", "{} data segments", Whole, Median;
-    /// Share of these that were full-sized, the last one of a stream not counted.
+    /// Share of `data_segments` that were full-sized; the last one of a stream is not
+    /// counted.
     full_sized_share: f64 = "full-sized", "{} full-sized", Percent, Median;
     /// Most payload of a segment, in bytes.
     segment_bytes: u64 = "bytes/segment", "{} bytes a segment", Whole, Median;
@@ -170,21 +171,22 @@ quantities! {
     max_gap_ms: f64 = "longest gap ms", "longest gap {} ms", Decimal, Worst;
     /// Payload that arrived at a receiver more than once, over all payload sent.
     needless_share: f64 = "needless", "{} received twice", Percent, Median;
-    /// Share of the time in which the busiest link carried a frame. The time is that
-    /// in which any connection was active.
+    /// Share of the time in which the busiest link carried a frame, while any connection
+    /// was active.
     link_busy_share: f64 = "link busy", "link {} busy", Percent, Median;
-    /// Share of the same time in which the busiest host's processor worked; only
-    /// where work takes time.
+    /// Share of the time in which the busiest host's processor worked, while any
+    /// connection was active; only if work takes time.
     cpu_busy_share: Option<f64> = "CPU busy", "CPU {} busy", Percent, Median;
     /// Frames that hosts lost because their receive rings were full.
     rx_ring_drops: u64 = "ring drops", "{} ring drops", Whole, Median;
-    /// Datagrams that the senders' stacks accepted. This and the next two are of UDP.
+    /// Datagrams that the senders' stacks accepted. Only for UDP, like `lost_share` and
+    /// `udp_rcvbuf_errors`.
     datagrams_sent: Option<f64> = "datagrams", "{} datagrams sent", Whole, Median;
-    /// Share of these that was never read.
+    /// Share of `datagrams_sent` that was never read.
     lost_share: Option<f64> = "lost", "{} lost", Percent, Median;
-    /// Datagrams that hosts dropped because a queue of received ones was full.
+    /// Datagrams that hosts dropped because a receive queue was full.
     udp_rcvbuf_errors: Option<f64> = "UdpRcvbufErrors", "UdpRcvbufErrors {}", Whole, Median;
-    /// Packets that the senders' IP received: the peers' acknowledgments.
+    /// Packets that the senders' IP received, which are mostly ACKs of their peers.
     ip_in_receives: u64 = "IpInReceives", "IpInReceives {}", Whole, Median;
     /// Packets handed to the senders' IP; a super-segment counts as one.
     ip_out_requests: u64 = "IpOutRequests", "IpOutRequests {}", Whole, Median;
@@ -192,25 +194,25 @@ quantities! {
     tcp_out_segs: u64 = "TcpOutSegs", "TcpOutSegs {}", Whole, Median;
     /// Bytes of IP packets that the senders sent, IP headers included.
     ip_ext_out_octets: u64 = "IpExtOutOctets", "IpExtOutOctets {}", Whole, Median;
-    /// Rate that the congestion control's response function allows at the path's
-    /// loss, or the path's rate if that is less, in Mbit/s; only for one connection
-    /// of an algorithm that has such a function.
+    /// Goodput that the congestion control's response function allows at the path's loss,
+    /// but at most the path's rate, in Mbit/s. Only for one connection whose algorithm
+    /// has such a function.
     allowed_mbps: Option<f64> = "allowed Mbit/s", "{} Mbit/s allowed", Decimal, Median;
-    /// Time from the call to connect until the receiver had read nine tenths of the
-    /// path's rate for two round trips; only for one connection.
+    /// Time from the call to connect until the receiver had read at nine tenths of the
+    /// path's rate for two round trips. Only for one connection.
     time_to_90_s: Option<f64> = "seconds to 90 %", "90 % of the path after {} s", Decimal, Median;
-    /// Jain's index of the connections' goodputs: 1 when all are equal, 1/n when one
-    /// has everything; only for several connections.
+    /// Jain's index of the connections' goodputs: 1 if all are equal, 1/n if one
+    /// connection has all. Only for several connections.
     jain: Option<f64> = "Jain's index", "Jain's index {}", Decimal, Median;
-    /// Time from the first to the last byte of the answer that was read; only where
-    /// the receiver asks.
+    /// Time from the first to the last byte of the answer that was read. Only if the
+    /// receiver sends a request.
     transfer_s: Option<f64> = "transfer s", "answer in {} s", Decimal, Median;
     /// Bytes read in each smoothed round-trip time of the first sender.
     round_trip_bytes: u64 = "bytes/round trip", "{} bytes a round trip", Whole, Median;
-    /// Longest time in which a sender sent no payload but a window probe.
+    /// Longest time in which a sender sent no payload except window probes.
     pause_s: f64 = "longest pause s", "longest pause {} s", Decimal, Worst;
-    /// Mean time from the write of a byte to its first departure, of the sender where
-    /// it is longest.
+    /// Mean time from the write of a byte to its first transmission, for the sender with
+    /// the longest.
     unsent_ms: f64 = "ms unsent", "{} ms unsent", Decimal, Median;
     /// Times that a receiver's window closed.
     zero_windows: u64 = "zero windows", "{} zero windows", Whole, Median;
@@ -220,12 +222,12 @@ quantities! {
     dropped_s: Option<f64> = "dropped after s", "dropped after {} s", Decimal, Median;
     /// Resets that the senders sent.
     resets: u64 = "resets", "{} resets", Whole, Median;
-    /// Time from the first call to connect until the last of them left.
+    /// Time from the first call to connect until the last reset left.
     reset_s: Option<f64> = "reset after s", "reset after {} s", Decimal, Median;
-    /// Goodput over that of the baseline row, where there is one.
+    /// Goodput divided by that of the baseline row, if there is one.
     goodput_of_baseline: Option<f64> = "of baseline", "{} of the baseline", Percent, Median;
-    /// Goodput over the most that the path and the smaller end's memory allow; only
-    /// where the experiment asks for it.
+    /// Goodput divided by the highest that the path and the smaller end's memory allow.
+    /// Only if the experiment asks for it.
     fraction: Option<f64> = "fraction", "{} of what is possible", Decimal, Median;
 }
 
@@ -233,14 +235,14 @@ impl Quantity {
     /// The quantity called `name`.
     ///
     /// # Panics
-    /// If there is none. Names are checked when a file is read.
+    /// If there is none. Names are checked when the file is read.
     pub fn named(name: &str) -> &'static Self {
         let found = Self::ALL.iter().find(|quantity| quantity.name == name);
         found.expect("a checked experiment names only quantities that there are")
     }
 
-    /// Quantities that a table shows: those of `columns`; else those that
-    /// `is_published`; goodput where none is, because a table needs a number.
+    /// Quantities that a table shows: those of `columns`; if empty, those that
+    /// `is_published`; if there are none, goodput, because a table needs a number.
     pub fn shown(
         columns: &[&'static str],
         is_published: &dyn Fn(&Self) -> bool,
@@ -256,8 +258,8 @@ impl Quantity {
         }
     }
 
-    /// The middle half of the seeds as it is printed; `None` where it is one number,
-    /// or where the worst of the seeds is shown.
+    /// The quartiles as they are printed; `None` if both are the same text, or if the
+    /// largest value of the seeds is shown.
     pub fn spread_text(&self, measured: &Measured) -> Option<String> {
         let spread = measured.spread(self.name)?;
         let [q1, q3] = [spread.q1, spread.q3].map(|bound| self.text(bound));
@@ -265,7 +267,7 @@ impl Quantity {
         shown.then(|| format!("{q1} \u{2013} {q3}"))
     }
 
-    /// The value with its words: `4.98 Mbit/s`, `RTT 31 ms`.
+    /// The value in its phrase: `4.98 Mbit/s`, `RTT 31 ms`.
     pub fn phrased(&self, value: &str) -> String {
         self.phrase.replace("{}", value)
     }
@@ -280,7 +282,7 @@ impl Quantity {
     }
 }
 
-/// Range of the middle half of the seeds.
+/// The quartiles of a quantity over the seeds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     /// The quantity's name.
@@ -296,15 +298,14 @@ pub struct Spread {
 pub struct HostMeasured {
     /// The host's name.
     pub host: String,
-    /// Share of the time in which its processor worked; `None` where work takes no
-    /// time.
+    /// Share of the time in which its processor worked; `None` if work takes no time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_busy_share: Option<f64>,
     /// Frames that it lost because its receive ring was full.
     pub rx_ring_drops: u64,
 }
 
-/// Results of one flow of several connections.
+/// Results of one flow, if there are several connections.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowMeasured {
     /// The flow's name.
@@ -318,7 +319,7 @@ pub struct FlowMeasured {
 }
 
 impl Measured {
-    /// The summary of runs that differ only by their seed.
+    /// Summarises runs that differ only in their seed.
     ///
     /// # Panics
     /// If `runs` is empty.
@@ -358,14 +359,14 @@ impl Measured {
         all
     }
 
-    /// The quartiles of the quantity called `name`, of several seeds.
+    /// The quartiles of the quantity called `name`; `None` for one seed.
     pub fn spread(&self, name: &str) -> Option<&Spread> {
         self.spread.iter().find(|spread| spread.quantity == name)
     }
 }
 
 impl HostMeasured {
-    /// The host rounded for a file; `None` where it has no result.
+    /// The host's results, rounded for a file; `None` if it has none.
     fn worked(&self) -> Option<Self> {
         let says = self.cpu_busy_share.is_some() || self.rx_ring_drops > 0;
         says.then(|| Self {
@@ -394,8 +395,8 @@ impl FlowMeasured {
     }
 }
 
-/// First quartile, median and third quartile of `values`, interpolated linearly.
-/// There is at least one value.
+/// First quartile, median and third quartile of `values`, interpolated linearly. `values`
+/// is not empty.
 fn quartiles(values: &[f64]) -> [f64; 3] {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -407,7 +408,7 @@ fn quartiles(values: &[f64]) -> [f64; 3] {
     })
 }
 
-/// Jain's index of `goodputs`; `None` for fewer than two or where all are 0.
+/// Jain's index of `goodputs`; `None` for fewer than two or if all are 0.
 pub fn jain(goodputs: &[f64]) -> Option<f64> {
     let sum: f64 = goodputs.iter().sum();
     let squares: f64 = goodputs.iter().map(|goodput| goodput * goodput).sum();

@@ -1,14 +1,14 @@
 //! A mistake in an experiment file, with its place and its remedy.
 //!
-//! Rule: a mistake is one line, `file:line:column: key: what`, and `what` says what
-//! would be right. This file reads and judges nothing.
+//! Rule: a mistake is one line, `file:line:column: key: what`, and `what` says what would
+//! be correct. This file reads and judges nothing.
 
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
 
-/// Reason why a file was refused.
+/// Reason for which a file was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
     /// The file, as the user named it.
@@ -17,7 +17,8 @@ pub struct Mistake {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// The key that it is about, with all tables above it; empty for the whole file.
+    /// The key that the mistake is about, with all tables above it; empty for the whole
+    /// file.
     pub key: String,
     /// The mistake and its remedy.
     pub what: String,

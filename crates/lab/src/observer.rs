@@ -1,7 +1,7 @@
 //! Reads the hosts' traces while a row runs and makes facts and events of them.
 //!
-//! Rule: observing changes nothing. A host's ring is emptied long before it is
-//! full. Where it overflowed nevertheless, the facts say how many records are lost.
+//! Rule: observing changes nothing. A host's ring is emptied long before it is full. If
+//! it overflowed nevertheless, the facts say how many records were lost.
 
 use fullpipe_diagnose::facts::{Assembly, Host, LinkUsage, Observed};
 use fullpipe_pool::Duration;
@@ -80,7 +80,7 @@ impl Observer {
         Ok(())
     }
 
-    /// Empties every ring. Returns the number of records in the fullest.
+    /// Empties every ring. Returns the number of records in the fullest one.
     fn drain_rings(&mut self, world: &mut World, hosts: &[HostId]) -> u32 {
         let mut most = 0;
         for (place, host) in hosts.iter().enumerate() {
@@ -102,7 +102,7 @@ impl Observer {
         most
     }
 
-    /// Takes the activity of links and processors since the last reading.
+    /// Collects the use of links and processors since the last reading.
     fn take_usage(&mut self, world: &mut World, hosts: &[HostId], links: &[LinkId]) {
         let Some(assembly) = &mut self.assembly else {
             return;

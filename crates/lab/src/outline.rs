@@ -1,8 +1,8 @@
 //! The parts of a report that are known before anything runs: its rows' labels,
 //! their published figures, and the quantities that a table shows.
 //!
-//! Rule: a table is laid out from an outline alone, so its first row can be
-//! printed before the last one has run. An outline has no results.
+//! Rule: a table is laid out from an outline alone, so its first row can be printed
+//! before the last row has run. An outline has no results.
 
 use crate::{
     coordinate::Coordinate,
@@ -20,31 +20,33 @@ pub struct Outline {
     pub title: String,
     /// Source of the published figures.
     pub source: Option<String>,
-    /// Settings that were given beside the file.
+    /// Settings that `--set` made.
     pub overrides: Vec<String>,
     /// The rows, in the order of the file.
     pub rows: Vec<OutlineRow>,
-    /// Quantities that the file asks for; empty leaves the choice to the table.
+    /// Quantities that the file asks for; if empty, the table shows those with published
+    /// figures, or goodput.
     columns: Vec<&'static str>,
 }
 
 /// A row without its results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutlineRow {
-    /// The label, with the settings that replaced the row's own and the mark of
-    /// a fitted row.
+    /// The label, with the settings that replaced the row's own, and a mark if the row
+    /// was fitted.
     pub label: String,
-    /// The point of a sweep that the row is at.
+    /// The point of a sweep to which the row belongs.
     pub point: Vec<Coordinate>,
     /// Figures of the source.
     pub published: Published,
     /// Figures of other stacks.
     pub peers: Vec<Peer>,
-    /// Parameters that were fitted on this row.
+    /// Parameters whose values were chosen so that this row agrees with the published
+    /// figures.
     pub fitted: Vec<String>,
-    /// Seeds that it is run with.
+    /// Number of seeds that it is run with.
     pub seeds: u32,
-    /// Goodput of the other rows is shown as a share of this row's.
+    /// This row is the baseline for the goodput of the other rows.
     pub baseline: bool,
 }
 
@@ -105,23 +107,23 @@ impl Outline {
         Quantity::shown(&self.columns, &|quantity| self.is_published(quantity))
     }
 
-    /// Some row has a published figure for `quantity`.
+    /// Returns true if some row has a published figure for `quantity`.
     pub fn is_published(&self, quantity: &Quantity) -> bool {
         is_published(self.rows.iter().map(|row| &row.published), quantity)
     }
 
-    /// Other stacks with a figure for `quantity` in some row, in their order.
+    /// Other stacks with a figure for `quantity` in some row, in the file's order.
     pub fn peers_with(&self, quantity: &Quantity) -> Vec<&str> {
         peers_with(self.rows.iter().map(|row| row.peers.as_slice()), quantity)
     }
 
-    /// Settings that were swept, in the order they were given.
+    /// Settings that were swept, in the order in which they were given.
     pub fn axes(&self) -> Vec<&str> {
         let point = self.rows.first().map_or(&[][..], |row| &row.point);
         point.iter().map(|at| at.path.as_str()).collect()
     }
 
-    /// The rows are points of a sweep.
+    /// Returns true if the rows are points of a sweep.
     pub fn is_sweep(&self) -> bool {
         self.rows.first().is_some_and(|row| !row.point.is_empty())
     }
@@ -131,7 +133,7 @@ impl Outline {
         self.rows.iter().map(|row| row.seeds).max().unwrap_or(1)
     }
 
-    /// Some row is the one that others are compared with.
+    /// Returns true if some row is the baseline.
     pub fn has_baseline(&self) -> bool {
         self.rows.iter().any(|row| row.baseline)
     }

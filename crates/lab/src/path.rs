@@ -1,14 +1,14 @@
 //! The first flow's path without other traffic: loss, round-trip time and rate.
 //!
-//! Rule: all values follow from the links' settings, never from measurements.
-//! Queueing and processing times are not included.
+//! Rule: all values follow from the links' settings, never from measurements. Queueing
+//! and processing times are not included.
 
 use fullpipe_sim::link::{Direction, ETHERNET_HEADER_LEN, LinkModel};
 use fullpipe_wire::{Ipv4Header, TcpHeader};
 
 use crate::experiment::Setup;
 
-/// Bytes of a frame beside its payload: Ethernet, IP and TCP headers.
+/// Bytes of a frame that are not payload: Ethernet, IP and TCP headers.
 const FRAME_HEADERS: u64 = ETHERNET_HEADER_LEN as u64 + HEADERS;
 /// IP and TCP headers without options.
 const HEADERS: u64 = (Ipv4Header::LEN + TcpHeader::LEN) as u64;
@@ -22,11 +22,10 @@ pub struct Path {
     pub loss: f64,
     /// Seconds from the departure of a full segment to the arrival of its acknowledgment.
     pub rtt_s: f64,
-    /// Seconds that the slowest link takes for a full segment; 0 where no link
-    /// has a rate.
+    /// Seconds that the slowest link takes for a full segment; 0 if no link has a rate.
     pub frame_s: f64,
-    /// Payload that the slowest link carries in full segments, in bits a second;
-    /// infinite where no link has a rate.
+    /// Payload that the slowest link carries in full segments, in bits a second; infinite
+    /// if no link has a rate.
     pub payload_bps: f64,
 }
 
@@ -89,7 +88,7 @@ fn timestamps(setup: &Setup) -> u64 {
 }
 
 /// Seconds that the slowest link from one host to another takes for frames of these
-/// lengths, sent back to back; 0 where no link has a rate.
+/// lengths, sent back to back; 0 if no link has a rate.
 pub fn frames_s(setup: &Setup, from: usize, to: usize, frames: &[usize]) -> f64 {
     let of_link = |(number, way): (usize, Direction)| {
         let link = setup.links[number].link(way);
@@ -105,7 +104,7 @@ pub fn frames_s(setup: &Setup, from: usize, to: usize, frames: &[usize]) -> f64 
 
 /// Seconds from one full segment to the next on a link that is never idle.
 fn frame_s(link: &LinkModel, frame_bits: f64, ack_bits: f64) -> f64 {
-    // The acknowledgment of every second segment uses the same air.
+    // The ACK of every second segment uses the same air.
     let air = link
         .radio
         .map_or(0.0, |_| access_s(link) * 1.5 + bits_s(link, ack_bits) / 2.0);

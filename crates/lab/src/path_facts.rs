@@ -1,7 +1,8 @@
-//! The path of a row's first flow, for those who draw it.
+//! The path of a row's first flow, for graphs.
 //!
-//! Rule: nothing is measured or judged here. Capacity and round trip are those of the idle path,
-//! and the setting that bounds the flow is the one behind the verdict's cause.
+//! Rule: nothing is measured or judged here. Capacity and round-trip time are those of
+//! the idle path, and the setting that bounds the flow is the one behind the verdict's
+//! cause.
 
 use fullpipe_diagnose::facts::{PathFacts, SettingBound};
 use fullpipe_sim::link::Direction;
@@ -14,7 +15,8 @@ use crate::{
 /// The path of `evidence`'s first flow, with the setting behind `cause`.
 pub fn path_facts(evidence: &Evidence<'_>, cause: Cause) -> PathFacts {
     let flow = evidence.setup.flow();
-    // A radio carries more than its worst case, in which every second segment is acknowledged.
+    // A radio can carry more than `payload_bps`, which assumes the worst case: an ACK for
+    // every second segment.
     let payload_bps = evidence.path().payload_bps.max(evidence.active_bps());
     let route = evidence.setup.route(flow.from, flow.to);
     let forward = |(link, way)| (link, way == Direction::Forward);
@@ -28,7 +30,7 @@ pub fn path_facts(evidence: &Evidence<'_>, cause: Cause) -> PathFacts {
     }
 }
 
-/// The setting that bounds the flow, where `cause` is one.
+/// The setting that bounds the flow, if `cause` is one.
 fn bound(evidence: &Evidence<'_>, cause: Cause) -> Option<SettingBound> {
     let (sender, receiver) = (evidence.sender(), evidence.receiver());
     let sending = Buffer::sending(sender);
@@ -71,7 +73,8 @@ fn bound(evidence: &Evidence<'_>, cause: Cause) -> Option<SettingBound> {
     };
     let rtt_s = evidence.scale().rtt_s;
     let at_most = |bytes: u64| (bytes as f64 * 8.0 / rtt_s) * evidence.times();
-    // The peer's timer is part of each of its round trips.
+    // The peer's delayed-ACK timer is part of each round trip, so there is no rate to
+    // draw.
     let has_rate = rtt_s > 0.0 && cause != Cause::DelayedAck;
     Some(SettingBound {
         setting: setting(host, knob),
@@ -81,7 +84,8 @@ fn bound(evidence: &Evidence<'_>, cause: Cause) -> Option<SettingBound> {
     })
 }
 
-/// The knob of a buffer that counts: its maximum where it tunes itself, else its cap or its size.
+/// The knob that decides a buffer's size: its maximum if it has autotuning, otherwise its
+/// cap or its size.
 fn knob_of(buffer: &Buffer) -> &'static str {
     match buffer.tuned_to {
         Some(_) => buffer.knobs.max,
@@ -90,7 +94,7 @@ fn knob_of(buffer: &Buffer) -> &'static str {
     }
 }
 
-/// The knob in its host's own words, with its value.
+/// The knob by the name of its host's system, with its value.
 fn setting(host: &HostPlan, knob: &'static str) -> String {
     let named = named(host, knob, pool_bytes(host));
     format!("{} = {}", named.name, named.present)

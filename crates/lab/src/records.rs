@@ -1,7 +1,7 @@
 //! A report as flat columns, for further computation.
 //!
-//! Rule: one record a row, the same columns in every format, each of one type and
-//! with its unit in its name. A swept setting is a column of numbers if all of its
+//! Rule: a record for each row, with the same columns in every format, each of one type
+//! and with its unit in its name. A swept setting is a column of numbers if all its
 //! values are numbers of one unit, otherwise of text. Nothing is computed here.
 
 #[cfg(test)]
@@ -18,7 +18,7 @@ use crate::{
     verdict::Verdict,
 };
 
-/// The values of a column, one a record.
+/// The values of a column, one for each record.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
     /// Text.
@@ -114,8 +114,8 @@ impl Records {
         }
     }
 
-    /// A line of names, then a line a record (RFC 4180). A missing value is an empty
-    /// field.
+    /// A line of names, then a line for each record (RFC 4180). A missing value is an
+    /// empty field.
     pub fn csv(&self) -> String {
         let names: Vec<_> = self.columns.iter().map(|at| quoted(&at.name)).collect();
         let mut text = names.join(",") + "\n";
@@ -127,7 +127,7 @@ impl Records {
         text
     }
 
-    /// An array of one object a record. A missing value is absent.
+    /// A JSON array with an object for each record. A missing value is left out.
     pub fn json(&self) -> String {
         let records: Vec<_> = (0..self.count)
             .map(|record| JsonRecord(&self.columns, record))
@@ -168,8 +168,8 @@ impl Serialize for JsonRecord<'_> {
     }
 }
 
-/// The column of a swept setting: numbers, with the unit in the name, where all
-/// values have the same unit, else the values as they were written.
+/// The column of a swept setting: numbers, with the unit in the column's name, if all
+/// values have the same unit; otherwise the values as they were written.
 fn axis(path: &str, values: &[&str]) -> Column {
     let amounts: Option<Vec<_>> = values
         .iter()
@@ -178,7 +178,7 @@ fn axis(path: &str, values: &[&str]) -> Column {
     let unit = |amounts: &[Amount]| {
         let first = amounts.first()?.unit;
         let same = amounts.iter().all(|amount| amount.unit == first);
-        // A lone `m` is minutes in one setting and 2^20 in another.
+        // A lone `m` means minutes in one setting and 2²⁰ in another.
         let clear = values.iter().all(|text| !text.trim_end().ends_with('m'));
         (same && clear).then_some(first)
     };

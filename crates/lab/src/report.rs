@@ -33,10 +33,11 @@ pub struct Report {
     pub source: Option<String>,
     /// The seed that repeats it.
     pub seed: u64,
-    /// Settings that were given beside the file.
+    /// Settings that `--set` made.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub overrides: Vec<String>,
-    /// Quantities that the table shows; empty leaves the choice to it.
+    /// Quantities that the table shows; if empty, those with published figures, or
+    /// goodput.
     #[serde(skip)]
     pub columns: Vec<&'static str>,
     /// The rows, in the order of the file.
@@ -48,13 +49,13 @@ pub struct Report {
 pub struct RowReport {
     /// The row's label.
     pub label: String,
-    /// Point of a sweep that the row is at: settings and their values.
+    /// Point of a sweep to which the row belongs: settings and their values.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "by_path")]
     pub point: Vec<Coordinate>,
-    /// Settings given beside the file that replaced what rows differ in.
+    /// Settings of `--set` that replaced settings by which rows differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub overridden: Vec<String>,
-    /// Number of seeds it was run with, from the report's seed on; with several, the
+    /// Number of seeds that it was run with, from the report's seed on; with several, the
     /// measured values are medians.
     #[serde(skip_serializing_if = "is_one")]
     pub seeds: u32,
@@ -67,27 +68,28 @@ pub struct RowReport {
     pub measured: Measured,
     /// Share of the connections' lifetime charged to each limit.
     pub limits: Limits,
-    /// Time charged to each limit, and the bytes that moved meanwhile.
+    /// Time charged to each limit, and the bytes that moved in that time.
     pub account: Account,
-    /// The limit with its proof, the change that raises it, and the prediction.
+    /// The limit with its proof, the change that raises it, and the predicted result.
     pub verdict: Verdict,
-    /// Parameters that were fitted on this row.
+    /// Parameters whose values were chosen so that this row agrees with the published
+    /// figures.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fitted: Vec<String>,
-    /// Other rows are compared with this one.
+    /// This row is the baseline: other rows are compared with it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub baseline: bool,
     /// The file's note about the row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Events, sockets and counters, if asked for.
+    /// Events, sockets and counters, if they were asked for.
     #[serde(flatten)]
     pub watched: Watched,
-    /// Every segment and every series, where the row was observed. For pages,
-    /// not for the JSON.
+    /// Every segment and every series, if the row was observed. For pages, not for the
+    /// JSON.
     #[serde(skip)]
     pub observed: Option<Observed>,
-    /// The path of the first flow, where the row was observed. For pages, not for the JSON.
+    /// The path of the first flow, if the row was observed. For pages, not for the JSON.
     #[serde(skip)]
     pub path: Option<PathFacts>,
 }
@@ -101,8 +103,8 @@ pub struct Limits {
     pub receiver: Shares,
 }
 
-/// Both ends' limits in seconds and bytes, which add up to the connections' lifetime
-/// and to the bytes that moved.
+/// Limits of both ends in seconds and bytes. They add up to the connections' lifetime and
+/// to the bytes that moved.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Account {
     /// Limits of the sender.
@@ -112,7 +114,8 @@ pub struct Account {
 }
 
 impl RowReport {
-    /// The label, with the row's point and the settings that replaced its own.
+    /// The label, with the row's point of a sweep and the settings of `--set` that
+    /// replaced the row's own.
     pub fn title(&self) -> String {
         title(&self.label, &self.point, &self.overridden)
     }
@@ -137,23 +140,23 @@ fn by_name<S: Serializer>(peers: &[Peer], serializer: S) -> Result<S::Ok, S::Err
 }
 
 impl Report {
-    /// Quantities that a table of it shows.
+    /// Quantities that a table of the report shows.
     pub fn quantities(&self) -> Vec<&'static Quantity> {
         Quantity::shown(&self.columns, &|quantity| self.is_published(quantity))
     }
 
-    /// The settings that were swept, in the order they were given.
+    /// The settings that were swept, in the order in which they were given.
     pub fn axes(&self) -> Vec<&str> {
         let point = self.rows.first().map_or(&[][..], |row| &row.point);
         point.iter().map(|at| at.path.as_str()).collect()
     }
 
-    /// Some row has a published figure for `quantity`.
+    /// Returns true if some row has a published figure for `quantity`.
     pub fn is_published(&self, quantity: &Quantity) -> bool {
         is_published(self.rows.iter().map(|row| &row.published), quantity)
     }
 
-    /// Other stacks with a figure for `quantity` in some row, in their order.
+    /// Other stacks with a figure for `quantity` in some row, in the file's order.
     pub fn peers_with(&self, quantity: &Quantity) -> Vec<&str> {
         peers_with(self.rows.iter().map(|row| row.peers.as_slice()), quantity)
     }

@@ -1,12 +1,12 @@
 //! Goodput that the response function of a congestion control allows at a loss rate.
 //!
-//! Rule: from the published functions and the path's settings, never from measured
-//! values, so it is a second opinion beside a measurement.
+//! Rule: the function is a published one and its arguments are settings of the path,
+//! never measured values, so it is a check that does not depend on a measurement.
 //!
-//! NewReno: the window of a sender that adds a segment a round trip and halves
-//! at a loss is √(3/2p) segments on average (RFC 9438 §5.1 with α = 1, β = ½;
-//! Mathis et al. 1997). ACKs are taken to count bytes (RFC 3465), so delayed
-//! ones do not slow the growth. CUBIC: the larger of its two regions, RFC 9438
+//! NewReno: the window of a sender that adds a segment a round trip and halves at a loss
+//! is √(3/2p) segments on average (RFC 9438 §5.1 with α = 1, β = ½; Mathis et al. 1997).
+//! ACKs are assumed to count bytes (RFC 3465), so delayed ACKs do not slow the growth.
+//! CUBIC: the larger of its two regions, RFC 9438
 //! §5.2 equation 6 and the Reno-friendly window of §4.3.
 
 use fullpipe_tcp::CongestionAlgorithm;
@@ -16,13 +16,13 @@ use crate::{experiment::Setup, path::Path};
 #[cfg(test)]
 mod tests;
 
-/// RFC 9438 §5: C = 0.4 segments per second cubed, and β.
+/// RFC 9438 §5: C in segments per second cubed, and β.
 pub const CUBIC_C: f64 = 0.4;
 pub const CUBIC_BETA: f64 = 0.7;
 
-/// Goodput that the only connection of `setup` is allowed, in Mbit/s, with segments of
-/// `segment_bytes`; `None` for several connections, or if the algorithm has no response
-/// function.
+/// Goodput in Mbit/s that the response function allows the only connection of `setup`,
+/// with segments of `segment_bytes`. `None` for several connections, or if the algorithm
+/// has no response function.
 pub fn allowed_mbps(setup: &Setup, segment_bytes: u64) -> Option<f64> {
     let flow = setup.flow();
     if setup.flows.len() > 1 || flow.count > 1 {
@@ -34,8 +34,8 @@ pub fn allowed_mbps(setup: &Setup, segment_bytes: u64) -> Option<f64> {
     allowed.is_finite().then_some(allowed / 1e6)
 }
 
-/// Goodput that one connection of the first flow is allowed at the path's loss, in bits
-/// a second, whatever the path carries; infinite without loss.
+/// Goodput in bits a second that the response function allows one connection of the first
+/// flow at the path's loss, without regard to the path's rate; infinite without loss.
 pub fn by_loss_bps(setup: &Setup, segment_bytes: u64) -> Option<f64> {
     let algorithm = setup.hosts[setup.flow().from].config.tcp.congestion;
     let path = Path::of(setup, segment_bytes);
@@ -43,8 +43,8 @@ pub fn by_loss_bps(setup: &Setup, segment_bytes: u64) -> Option<f64> {
     Some(window * segment_bytes as f64 * 8.0 / path.rtt_s)
 }
 
-/// Payload that the path of the first flow carries in segments of `segment_bytes`, in
-/// bits a second, if a rate bounds it.
+/// Payload in bits a second that the path of the first flow carries in segments of
+/// `segment_bytes`; `None` if no rate bounds it.
 pub fn payload_bps(setup: &Setup, segment_bytes: u64) -> Option<f64> {
     let payload = Path::of(setup, segment_bytes).payload_bps;
     payload.is_finite().then_some(payload)

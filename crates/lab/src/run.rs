@@ -1,9 +1,9 @@
 //! Runs an experiment: one world for each row and seed, in virtual time.
 //!
-//! Rule: every row has the same seeds and worlds of its own, so rows differ only
-//! by what the file says and may run side by side; the result does not depend on
-//! how many do. A row is handed to the caller as soon as it and its predecessors
-//! have run. The verdict on a row is made in `verdict`.
+//! Rule: every row has the same seeds and its own worlds, so rows differ only by what the
+//! file says. Rows may run in parallel; the result does not depend on how many do. A row
+//! is handed to the caller as soon as it and all rows above it have run. `verdict` makes
+//! the verdict on a row.
 
 use std::{
     fmt, fs,
@@ -32,23 +32,24 @@ use crate::{
 /// Options of a run.
 #[derive(Clone, Copy)]
 pub struct RunOptions<'a> {
-    /// The first seed of every row. A row of several seeds counts on from it.
+    /// The first seed of every row; a row of several seeds uses the numbers that follow
+    /// it.
     pub seed: u64,
-    /// An existing folder for one capture a row, of its first seed.
+    /// An existing folder for one capture a row, of the row's first seed.
     pub captures: Option<&'a Path>,
-    /// Keeps every segment and every series of the first seed.
+    /// True to keep every segment and every series of the first seed.
     pub observe: bool,
     /// Events, sockets and counters to keep, of the first seed.
     pub watch: Watch,
-    /// Receives, from any thread, a row's place and the share of its work that is
-    /// done, from 0 to 1.
+    /// Called from any thread with a row's index and the share of its work that is done,
+    /// from 0 to 1.
     pub progress: &'a (dyn Fn(usize, f64) + Sync),
     /// Ends the run with [`RunError::Interrupted`] once it returns true.
     pub cancel: Option<&'a (dyn Fn() -> bool + Sync)>,
 }
 
 impl RunOptions<'_> {
-    /// The report alone, without captures, series or progress.
+    /// Options for the report alone, without captures, series or progress.
     pub const fn plain(seed: u64) -> Self {
         Self {
             seed,
@@ -61,7 +62,7 @@ impl RunOptions<'_> {
     }
 }
 
-/// Reason why a run has no result.
+/// Reason for which a run has no result.
 #[derive(Debug)]
 pub enum RunError {
     /// A checker of the simulator found a violation: the stack is wrong.
@@ -94,21 +95,21 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-/// Runs every row of `experiment` with each of its seeds, as many at a time as
+/// Runs every row of `experiment` with each of its seeds, as many worlds at a time as
 /// there are processors.
 ///
 /// # Errors
-/// The error of the first row, in the order of the file, that has no result. No
-/// capture of such a row is left behind.
+/// The error of the first row, in the order of the file, that has no result. No capture
+/// of such a row is left behind.
 pub fn run(experiment: &Experiment, options: &RunOptions<'_>) -> Result<Report, RunError> {
     run_by_row(experiment, options, &mut |_row| ControlFlow::Continue(()))
 }
 
-/// Runs as [`run`] does and hands `each` row over as soon as it and those above
-/// it have run; where rows are compared with a baseline, once that has run too.
+/// Runs as [`run`] does, and calls `each` with a row as soon as that row and all rows
+/// above it have run. If the experiment has a baseline, the baseline must have run too.
 ///
 /// # Errors
-/// As [`run`]; [`RunError::Interrupted`] when `each` breaks.
+/// Those of [`run`]; [`RunError::Interrupted`] if `each` breaks.
 pub fn run_by_row(
     experiment: &Experiment,
     options: &RunOptions<'_>,
@@ -144,7 +145,7 @@ pub fn run_by_row(
                 number,
                 progress: &advance,
             };
-            // The receiver is gone when the run is over.
+            // After the run the receiver is gone.
             let _ = results.send((place, number, world.run(options)));
         }
     };
@@ -181,15 +182,16 @@ pub fn run_by_row(
 /// A row's index, the number of its seed, and the result of that world.
 type WorldResult = (usize, u32, Result<Played, RunError>);
 
-/// Worlds that have run, and the rows that are made of them.
+/// Worlds that have run, and the rows that are built from them.
 struct Gathered<'a> {
     experiment: &'a Experiment,
     seed: u64,
-    /// For each row, the worlds that have run, by the number of their seed.
+    /// For each row, the worlds that have run, indexed by the number of their seed.
     worlds: Vec<Vec<Option<Result<Played, RunError>>>>,
-    /// Results of rows whose worlds have all run, until the rows above them have too.
+    /// Results of rows all of whose worlds have run. A row stays here until the rows
+    /// above it have run too.
     played: Vec<Option<Result<Played, RunError>>>,
-    /// Goodput of the baseline; `None` until it has run.
+    /// Goodput of the baseline in Mbit/s; `None` until it has run.
     baseline_mbps: Option<f64>,
     rows: Vec<RowReport>,
 }
@@ -221,13 +223,14 @@ impl<'a> Gathered<'a> {
         self.played[place] = Some(played);
     }
 
-    /// Builds each row that has run together with those above it, and hands it to `each`.
+    /// Builds the finished rows in the order of the file, up to the first unfinished one,
+    /// and calls `each` with each.
     fn hand_on(&mut self, each: &mut dyn FnMut(&RowReport) -> ControlFlow<()>) -> ControlFlow<()> {
         let has_baseline = self.experiment.rows.iter().any(|row| row.baseline);
         if has_baseline && self.baseline_mbps.is_none() {
             return ControlFlow::Continue(());
         }
-        // No row below a failed one is handed over.
+        // Rows below a failed row are not handed over.
         while let Some(Some(Ok(_))) = self.played.get(self.rows.len()) {
             let place = self.rows.len();
             let Some(Some(Ok(played))) = self.played.get_mut(place).map(Option::take) else {
@@ -276,10 +279,10 @@ impl<'a> Gathered<'a> {
     }
 }
 
-/// Progress of all worlds of a row together.
+/// Progress of all worlds of a row.
 struct RowProgress {
     seeds: f64,
-    /// Millionths of worlds.
+    /// Sum of the finished shares of all worlds, in millionths.
     done: AtomicU64,
 }
 
@@ -291,8 +294,9 @@ impl RowProgress {
         }
     }
 
-    /// Notes that one world has done `share` of its work, of which `reported`
-    /// millionths are known. Returns the share of the row's work.
+    /// Adds the progress of one world, which has done `share` of its work; `reported` has
+    /// the millionths that it reported before. Returns the finished share of the row's
+    /// work.
     fn advance(&self, share: f64, reported: &AtomicU64) -> f64 {
         let now = (share * 1e6) as u64;
         let more = now.saturating_sub(reported.swap(now, Ordering::Relaxed));
@@ -356,7 +360,7 @@ fn row_report(row: &Row, played: Played) -> RowReport {
     }
 }
 
-/// A row with one of its seeds.
+/// One world: a row with one of its seeds.
 struct OneWorld<'a> {
     experiment: &'a Experiment,
     place: usize,
@@ -400,7 +404,7 @@ impl OneWorld<'_> {
     }
 }
 
-/// A row's capture, under another name until it is complete.
+/// A row's capture, under a temporary name until it is complete.
 struct CaptureFile {
     part: PathBuf,
     whole: PathBuf,

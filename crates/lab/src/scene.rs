@@ -1,7 +1,7 @@
-//! One world of a row: built from its setup and a seed, run to its end, measured.
+//! One world of a row: built from its setup and a seed, run to its end, and measured.
 //!
-//! Rule: results come from the simulator's facts and the stack's own counters;
-//! nothing is estimated. The verdict is made in `verdict`.
+//! Rule: results come from the simulator's facts and the stack's own counters; nothing is
+//! estimated. `verdict` makes the verdict.
 
 mod activity;
 mod datagrams;
@@ -53,7 +53,7 @@ pub struct Played {
     pub measured: Measured,
     /// Time charged to each limit of the senders.
     pub sender: Times,
-    /// Time charged to each limit that the receivers set.
+    /// Time charged to each limit of the receivers.
     pub receiver: Times,
     /// Queue lengths that datagrams needed at their receivers; 0 for streams.
     pub demand: DatagramDemand,
@@ -61,21 +61,21 @@ pub struct Played {
     pub peer_window: u64,
     /// The congestion window of the first flow at the end, in bytes.
     pub cwnd: u64,
-    /// The smallest round-trip time that its sender saw.
+    /// The smallest round-trip time that the first flow's sender measured.
     pub min_rtt: Option<Duration>,
-    /// Index of the link that was in use most.
+    /// Index of the link that was busy longest.
     pub busiest: usize,
     /// Time in which connections were active.
     pub activity: Activity,
-    /// Connections whose peers fell silent, if there are any.
+    /// Connections whose peers fell silent; `None` without any.
     pub silence: Option<Silence>,
-    /// Every segment and every series, if asked for.
+    /// Every segment and every series, if they were asked for.
     pub observed: Option<Observed>,
-    /// Events, sockets and counters, if asked for.
+    /// Events, sockets and counters, if they were asked for.
     pub watched: Watched,
 }
 
-/// A row's world and the identifiers of its parts.
+/// The world of a row, and the ids of its parts.
 #[derive(Debug)]
 pub struct Scene<'a> {
     setup: &'a Setup,
@@ -84,32 +84,32 @@ pub struct Scene<'a> {
     links: Vec<LinkId>,
     /// Hosts, in the order of the setup.
     hosts: Vec<HostId>,
-    /// Connections with the index of their flow, in the order of the setup.
+    /// Connections, each with the index of its flow, in the order of the setup.
     flows: Vec<(usize, FlowId)>,
-    /// Senders of datagrams with the index of their flow.
+    /// Senders of datagrams, each with the index of its flow.
     datagrams: Vec<(usize, DatagramFlowId)>,
     observer: Option<Observer>,
     watch: Watch,
     sockets: Vec<Socket>,
     udp_sockets: Vec<UdpSocket>,
-    /// Rise of the goodput; only for a single connection.
+    /// Measurement of the time until the path is full; only for a single connection.
     climb: Option<Climb>,
-    /// Time at which each peer was last heard.
+    /// Time at which each peer was last heard from.
     silence_notes: SilenceNotes,
-    /// The beginning that is not counted.
+    /// The beginning that results exclude.
     omitted: Omitted,
 }
 
-/// A connection's end and its facts.
+/// A finished connection and its facts.
 struct Ended<'a> {
     plan: &'a FlowPlan,
     facts: Facts,
     outcome: Outcome,
     elapsed: Duration,
-    /// Longest time in which no payload arrived, up to the end of the run where the
-    /// rest was still awaited.
+    /// Longest time without arriving payload. If the rest was still missing, it extends
+    /// to the end of the run.
     longest_gap: Duration,
-    /// Bytes that count, and the time in which they arrived.
+    /// Bytes that are not excluded, and the time in which they arrived.
     counted: (u64, Duration),
 }
 
@@ -169,11 +169,11 @@ impl<'a> Scene<'a> {
         self.world.finish_capture()
     }
 
-    /// Runs until every flow is over or given up, and measures them. `progress`
-    /// receives the share that is done; `None` when it breaks.
+    /// Runs until every flow is over or given up, and measures them. `progress` is called
+    /// with the finished share; if it breaks, the result is `None`.
     ///
     /// # Errors
-    /// A checker of the simulator found a violation.
+    /// A violation that a checker of the simulator found.
     pub fn play(
         &mut self,
         progress: &dyn Fn(f64) -> ControlFlow<()>,
@@ -204,7 +204,7 @@ impl<'a> Scene<'a> {
                 return Ok(None);
             }
         }
-        // The checkers run once more, as at the end of any run.
+        // Runs the checkers once more, as at the end of any run.
         self.world.try_run_for(Duration::ZERO)?;
         let ended: Vec<_> = self
             .flows
@@ -222,7 +222,7 @@ impl<'a> Scene<'a> {
         }))
     }
 
-    /// Facts, events, sockets and counters of a row that took `elapsed_s`.
+    /// Collects facts, events, sockets and counters of a row that took `elapsed_s`.
     fn take_observations(&mut self, elapsed_s: f64) -> (Option<Observed>, Watched) {
         let observer = self.observer.take();
         let seen = observer.map(|observer| observer.finish(&self.world));
@@ -253,8 +253,8 @@ impl<'a> Scene<'a> {
         Ok(())
     }
 
-    /// Time until sockets are recorded again; a whole interval at the moment at which
-    /// they are recorded.
+    /// Time until sockets are next recorded. At the time at which they are recorded it is
+    /// a whole interval.
     fn until_sockets(&self) -> Option<Duration> {
         let every = self.watch.sockets?.as_nanos();
         let now = self.world.now().as_nanos();
@@ -279,7 +279,7 @@ impl<'a> Scene<'a> {
                 (plan.to, plan.from, facts.server),
             ];
             for (host, peer, facts) in ends {
-                // The facts of a released connection are of an earlier time.
+                // A released connection has only facts of an earlier time.
                 let Some(info) = facts.info.filter(|info| info.at == self.world.now()) else {
                     continue;
                 };
@@ -302,7 +302,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Every host's counters, if asked for.
+    /// Every host's counters, if they were asked for.
     fn host_counters(&self, elapsed_s: f64) -> Vec<HostCounters> {
         if !self.watch.counters {
             return Vec::new();
@@ -333,7 +333,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Share of the first flow that is done; the others are mostly alike.
+    /// Finished share of the first flow; the other flows are mostly alike.
     fn share_done(&mut self) -> f64 {
         let plan = self.setup.flow();
         match plan.stop {
@@ -344,7 +344,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Time since the beginning of the world.
+    /// Time since the start of the world.
     fn age(&self) -> Duration {
         self.world.now().since(Instant::ZERO)
     }
@@ -355,14 +355,14 @@ impl<'a> Scene<'a> {
         let (now, start) = (self.world.now(), Instant::ZERO + plan.start);
         let is_enough = plan.at_most.is_some_and(|most| now >= start + most);
         let outcome = match plan.reader_ending() {
-            // Then the sender gives up, as the experiment intends.
+            // In this case the sender gives up, as the experiment intends.
             Ending::Vanish { .. } if facts.server.stage == Stage::Vanished => Outcome::Complete,
             Ending::Graceful
             | Ending::Vanish { .. }
             | Ending::Abort { .. }
             | Ending::Close { .. } => outcome(&facts, is_over || is_enough),
         };
-        // A stalled flow of a given duration has still used all of it.
+        // A stalled flow that was given a duration has used all of it.
         let elapsed = match (outcome, plan.stop) {
             (Outcome::Complete, _) if is_over => facts.elapsed,
             (Outcome::Complete, _) => now.since(start),
@@ -386,7 +386,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Results of the connections that ended, without observations.
+    /// Results of the finished connections, without observations.
     fn played(&self, ended: &[Ended<'_>]) -> Played {
         let info = ended[0].facts.client.info.as_deref();
         let (busiest, busy) = self.busiest_link();
@@ -408,7 +408,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Measured quantities; `busy` is the time for which the busiest link was in use.
+    /// Measured quantities. `busy` is the time for which the busiest link was in use.
     fn measured(&self, ended: &[Ended<'_>], busy: Duration) -> Measured {
         let first = &ended[0];
         let info = first.facts.client.info.as_deref();
@@ -493,8 +493,8 @@ impl<'a> Scene<'a> {
         measured.cpu_busy_share = shares.reduce(f64::max);
     }
 
-    /// Adds the counters of every sending host and the closed windows of every
-    /// receiving one.
+    /// Adds the counters of every sending host, and the number of times that a receiving
+    /// host closed its window.
     fn add_counters(&self, measured: &mut Measured) {
         for (place, host) in self.hosts.iter().enumerate() {
             if self.setup.flows.iter().any(|plan| plan.to == place) {
@@ -512,8 +512,8 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Results of each flow, where there are several connections or senders of
-    /// datagrams. `ended` has the flow and the goodput in Mbit/s of each.
+    /// Results of each flow, if there are several connections or senders of datagrams.
+    /// `ended` has the flow and its goodput in Mbit/s.
     fn flows_measured(&self, ended: &[(&FlowPlan, f64)]) -> Vec<FlowMeasured> {
         if ended.len() < 2 {
             return Vec::new();
@@ -533,8 +533,8 @@ impl<'a> Scene<'a> {
         self.setup.flows.iter().map(flow).collect()
     }
 
-    /// The link that was in use longest, and that time. Both directions of a radio
-    /// add up; of a wire the busier direction counts.
+    /// The link that was busy longest, and that time. For a radio both directions add up;
+    /// for a wire the busier direction counts.
     fn busiest_link(&self) -> (usize, Duration) {
         let all = (0..self.links.len()).map(|number| {
             let busy = self.link_busy(number);
@@ -603,7 +603,8 @@ fn add_ends(measured: &mut Measured, ended: &[Ended<'_>]) {
     }
 }
 
-/// The rise of the rate of a single connection over a path with a delay and a rate.
+/// The measurement of the time until the path is full, for a single connection over a
+/// path with a delay and a rate.
 fn climb(setup: &Setup) -> Option<Climb> {
     let (plan, (rate_bps, rtt_s)) = (setup.flow(), setup.bare_path());
     let only = setup.flows.len() == 1 && plan.count == 1 && !plan.is_udp();
@@ -620,7 +621,7 @@ fn connect(world: &mut World, setup: &Setup, traces: bool) -> (Vec<LinkId>, Vec<
     for plan in &setup.links {
         let [forward, back] = Direction::ALL.map(|direction| plan.link(direction));
         let link = world.link_asymmetric(forward, back);
-        // The simulator takes the first end that is plugged in as the link's first.
+        // The end that is plugged in first becomes the simulator's first end of the link.
         for place in plan.between {
             match place {
                 Place::Host(number) => {
@@ -655,7 +656,7 @@ fn connect(world: &mut World, setup: &Setup, traces: bool) -> (Vec<LinkId>, Vec<
 /// Connections and senders of datagrams, each with the index of its flow.
 type Scheduled = (Vec<(usize, FlowId)>, Vec<(usize, DatagramFlowId)>);
 
-/// Schedules every flow of `setup`, in its order.
+/// Schedules every flow of `setup`, in the order of the setup.
 fn schedule(world: &mut World, setup: &Setup, hosts: &[HostId]) -> Scheduled {
     let mut flows = Vec::new();
     let mut datagrams = Vec::new();
@@ -703,8 +704,8 @@ fn facts_of(world: &mut World, plan: &FlowPlan, flow: FlowId) -> Facts {
     }
 }
 
-/// The outcome of a transfer. One of a given duration that ends without a byte read
-/// has stalled.
+/// The outcome of a transfer. A transfer that is given a duration and ends without a byte
+/// read has stalled.
 fn outcome(facts: &Facts, is_over: bool) -> Outcome {
     let dropped = |stage: Stage| match stage {
         Stage::Broken(_) | Stage::NoRoom => true,
@@ -719,13 +720,13 @@ fn outcome(facts: &Facts, is_over: bool) -> Outcome {
     }
 }
 
-/// `amount` over `secs`; 0 for no time.
+/// `amount` divided by `secs`; 0 if `secs` is 0.
 fn over(amount: f64, secs: f64) -> f64 {
     if secs > 0.0 { amount / secs } else { 0.0 }
 }
 
 impl Played {
-    /// The summary of a row's worlds, which differ only by their seed.
+    /// Summarises the worlds of a row, which differ only in their seed.
     ///
     /// # Panics
     /// If `runs` is empty.

@@ -1,8 +1,8 @@
 //! The JSON schema of experiment files, for editors.
 //!
-//! Rule: every key, value and sentence comes from the tables that the parser reads.
-//! The schema accepts every correct file. Checks of one place against another, such
-//! as the existence of a host, are left to the parser.
+//! Rule: every key, value and sentence comes from the tables that the parser reads. The
+//! schema accepts every correct file. The parser alone checks one place of a file against
+//! another, such as the existence of a host.
 
 #[cfg(test)]
 mod tests;
@@ -172,8 +172,8 @@ fn knobs() -> Map<String, Value> {
     all
 }
 
-/// Adds other systems' names for those fields of devices and workloads that
-/// `is_meant` selects.
+/// Adds other systems' names for the fields of devices and workloads that `is_meant`
+/// selects.
 fn other_names(all: &mut Map<String, Value>, is_meant: fn(&OtherName) -> bool) {
     for known in OTHER_NAMES.iter().filter(|known| is_meant(known)) {
         let doc = format!("Name in {} for {}.", known.preset, known.path);
@@ -181,8 +181,8 @@ fn other_names(all: &mut Map<String, Value>, is_meant: fn(&OtherName) -> bool) {
     }
 }
 
-/// Settings of a row. Paths that begin with the name of a host, link or flow of the
-/// file are not restricted.
+/// Settings of a row. Paths that begin with the name of a host, link or flow of the file
+/// may have any continuation.
 fn settings() -> Value {
     let fields = |names: &mut dyn Iterator<Item = &'static str>| {
         let names = names.map(|name| (name, reference("scalar")));
@@ -243,8 +243,8 @@ fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/definitions/{name}")})
 }
 
-/// `schema` with a description. Draft 7 ignores the keys beside a `$ref`, so a
-/// reference is wrapped in `allOf`.
+/// `schema` with a description. Draft 7 ignores keys beside a `$ref`, so a reference is
+/// wrapped in `allOf`.
 fn described(schema: Value, doc: &str) -> Value {
     match schema.get("$ref") {
         Some(_) => json!({"allOf": [schema], "description": doc}),
@@ -276,7 +276,7 @@ fn object<const N: usize>(parts: [(&str, Value); N]) -> Map<String, Value> {
     parts.map(|(key, value)| (key.to_string(), value)).collect()
 }
 
-/// Nested objects from dotted names.
+/// Nested objects made from dotted names.
 fn tree<'a>(leaves: impl Iterator<Item = (&'a str, Value)>) -> Map<String, Value> {
     let mut root = Map::new();
     for (name, leaf) in leaves {

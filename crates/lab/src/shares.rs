@@ -1,7 +1,7 @@
 //! A connection's lifetime, divided among its limits.
 //!
-//! Rule: the shares add up to 1. They are kept in millionths; the remainder of
-//! rounding goes to the shares that it reduced most.
+//! Rule: the shares add up to 1. They are kept in millionths; the remainder of rounding
+//! is added to the shares that rounding reduced most.
 
 #[cfg(test)]
 mod tests;
@@ -32,7 +32,7 @@ impl Times {
         }
     }
 
-    /// The increase over `before`, which is earlier.
+    /// The increase since `before`.
     pub fn since(&self, before: &Self) -> Self {
         let then = |name: &str| before.parts.iter().find(|(known, ..)| *known == name);
         let parts = self.parts().map(|(name, time, bytes)| {
@@ -56,7 +56,7 @@ impl Times {
 }
 
 impl Serialize for Times {
-    /// Seconds and bytes of limits that are not 0.
+    /// Writes seconds and bytes of limits that are not 0.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let held = self
             .parts()
@@ -71,7 +71,7 @@ impl Serialize for Times {
     }
 }
 
-/// Time charged to a limit, and the bytes that moved meanwhile.
+/// Time charged to a limit, and the bytes that moved in that time.
 #[derive(Serialize)]
 struct Held {
     seconds: f64,
@@ -86,7 +86,7 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// Shares of `times`, which are name and time. All are 0 when no time has passed.
+    /// Shares of `times`, given as name and time. All are 0 if no time has passed.
     pub fn of(times: impl IntoIterator<Item = (&'static str, Duration)>) -> Self {
         let times: Vec<_> = times.into_iter().collect();
         let total: u128 = times

@@ -1,10 +1,10 @@
-//! A report for people: a table, or a record of a few lines a row.
+//! A report as text: a table, or a record of a few lines for each row.
 //!
-//! Rule: nothing is computed here but deviations and roundings, and the shape
-//! depends on the [`Outline`] alone, so each row is printed as soon as it has
-//! run. A table needs [`WIDE`] columns and a width that holds each label and
-//! each number whole; otherwise each row is a record. Verdicts of a sweep are in
-//! the JSON only: they would bury its table.
+//! Rule: nothing is computed here except deviations and rounding. The form depends only
+//! on the [`Outline`], so each row is printed as soon as it has run. A table needs
+//! [`WIDE`] columns and a width at which no label and no number is cut; otherwise each
+//! row is a record. The verdicts of a sweep are only in the JSON, because there would be
+//! too many for the table.
 
 mod columns;
 mod record;
@@ -30,13 +30,13 @@ pub struct TablePrinter {
     outline: Outline,
     layout: Layout,
     shown: Vec<Shown>,
-    /// The table's columns; none where rows are records.
+    /// The table's columns; `None` if rows are records.
     table: Option<ResultTable>,
 }
 
 impl TablePrinter {
-    /// A printer for the report of `outline`, with the `columns` that were
-    /// chosen, if any were.
+    /// Creates a printer for the report of `outline`; `columns` are those that were
+    /// chosen, if any.
     pub fn new(outline: Outline, layout: Layout, columns: Option<&Columns>) -> Self {
         let shown = columns::shown(&outline, columns);
         let is_wanted = layout.width >= WIDE || columns.is_some() || outline.is_sweep();
@@ -112,11 +112,11 @@ impl TablePrinter {
         self.layout.paragraph(out, "", 2, &painted);
     }
 
-    /// The verdict, and what is said of the flows and of the row.
+    /// Appends the verdict, and the lines about the flows and the row.
     fn explanation(&self, out: &mut String, row: &RowReport) {
         words::verdict(out, row, self.layout);
         words::flows(out, row, self.layout);
-        // The file's note is about the row as the file has it.
+        // The file's note is about the row without changes by `--set`.
         if let Some(note) = row.note.as_ref().filter(|_| self.is_as_written()) {
             self.layout.field(out, "Note", note);
         }

@@ -1,7 +1,7 @@
 //! The experiment file that `lab new` writes.
 //!
-//! Rule: it runs unchanged in less than a second, and comments name the alternatives
-//! of each line.
+//! Rule: the file runs unchanged in less than a second, and its comments name the
+//! alternatives of each line.
 
 /// The template, with `NAME` in place of the name.
 const TEMPLATE: &str = include_str!("template.toml");

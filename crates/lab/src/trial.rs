@@ -1,8 +1,8 @@
 //! One transfer from a few flags: a host, its peer and the path between them.
 //!
-//! Rule: the flags become an experiment file, and that file is what runs; so a saved
-//! file gives the same result by itself. The peer is a stock Linux, so that the host or
-//! the path is the limit. What a verdict says is decided elsewhere.
+//! Rule: the flags become an experiment file, and that file is what runs, so a saved file
+//! gives the same result. The peer is an unchanged Linux host, so that the host or the
+//! path is the limit. `verdict` makes the verdict.
 
 mod text;
 
@@ -27,33 +27,33 @@ use crate::{
 
 /// Bytes of each write of the sending application.
 const WRITE: u64 = 16_384;
-/// A transfer without an end of its own lasts this long at most, ...
+/// Longest duration of a transfer that has neither bytes nor duration.
 const LONGEST: Duration = Duration::from_secs(10);
-/// ... so that this many bytes go over a fast path, ...
+/// Bytes in which such a transfer ends earlier on a fast path.
 const BYTES: u64 = 1_000_000_000;
-/// ... and no less than this many round trips.
+/// Fewest round trips of such a transfer, within the longest duration.
 const ROUND_TRIPS: u64 = 50;
-/// A transfer whose bytes have not arrived by then is given up.
+/// Time after which a transfer is given up if not all bytes have arrived.
 const GIVE_UP: &str = "600s";
 
-/// End of the transfer.
+/// The end of the transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrialEnd {
-    /// After so many bytes.
+    /// After this many bytes.
     Bytes(u64),
-    /// After so long.
+    /// After this time.
     Time(Duration),
 }
 
-/// One transfer, as the command line asks for it.
+/// One transfer, as the command line describes it.
 #[derive(Clone, Debug)]
 pub struct TrialPlan {
     /// The host under study.
     pub preset: &'static Preset,
     /// Role of that host.
     pub role: HostRole,
-    /// Settings as `--set` takes them: of the host, and with `peer.`, `link.` or
-    /// `workload.` in front of the other end, the path and the application.
+    /// Settings as `--set` takes them: of the host, or, with the prefix `peer.`, `link.`
+    /// or `workload.`, of the other end, the path or the application.
     pub settings: Vec<(String, String)>,
     /// Rate of the path, in bits a second.
     pub rate_bps: u64,
@@ -61,11 +61,11 @@ pub struct TrialPlan {
     pub rtt: Duration,
     /// Probability that a frame with payload is lost.
     pub loss: f64,
-    /// Queue of the link, as an experiment writes it; the usual one without.
+    /// Queue of the link, as an experiment writes it; `None` for the default.
     pub queue: Option<String>,
-    /// Congestion control of the sender; its preset's without.
+    /// Congestion control of the sender; `None` for its preset's.
     pub congestion: Option<String>,
-    /// End of the transfer; without, a time that suits the path.
+    /// The end of the transfer; `None` for a duration that suits the path.
     pub end: Option<TrialEnd>,
     /// Seed of everything random.
     pub seed: u64,
@@ -86,19 +86,19 @@ pub struct Trial {
     pub loss: f64,
     /// The seed that repeats it.
     pub seed: u64,
-    /// Settings besides.
+    /// Other settings that were given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<String>,
-    /// Payload that the path carries in full segments, losses taken off, in Mbit/s.
+    /// Payload that the path carries in full segments, less losses, in Mbit/s.
     pub path_mbps: f64,
-    /// Goodput as a share of it.
+    /// Goodput as a share of `path_mbps`.
     pub of_path: f64,
     /// All packet memory of the host, in bytes.
     pub pool_bytes: u64,
-    /// End of the transfer in bytes, for one that has such an end.
+    /// Bytes of the transfer, if it ends after an amount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// End of the transfer in seconds, for one that has such an end.
+    /// Duration of the transfer in seconds, if it ends after a time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_s: Option<f64>,
     /// Measured values, limits and verdict.
@@ -108,16 +108,16 @@ pub struct Trial {
 /// Reason for which there is no result.
 #[derive(Debug)]
 pub enum TrialError {
-    /// A setting is refused.
+    /// A setting was refused.
     Setting {
         /// The setting as given.
         given: String,
-        /// The refusal.
+        /// The error of the setting.
         error: Box<SettingError>,
     },
-    /// The path, its queue or the congestion control cannot be.
+    /// The path, its queue or the congestion control was refused.
     Refused(Box<Mistake>),
-    /// A checker failed.
+    /// A run failed: a checker of the simulator found a violation.
     Run(Box<RunError>),
 }
 
@@ -137,7 +137,7 @@ impl TrialPlan {
     /// The experiment file of this transfer.
     ///
     /// # Errors
-    /// A setting, or a part of the path, that is refused.
+    /// A refused setting, or a refused part of the path.
     pub fn file(&self) -> Result<String, TrialError> {
         let mut plain = self.parse(&self.text(&[]))?;
         for (flag, name, value) in self.all_settings() {
@@ -159,10 +159,10 @@ impl TrialPlan {
         self.parse(&text).map(|_| text)
     }
 
-    /// Runs the transfer. `progress` is called with the share that is done.
+    /// Runs the transfer. `progress` is called with the finished share.
     ///
     /// # Errors
-    /// A refusal, or a checker of the simulator.
+    /// A refused setting or path, or a violation that a checker of the simulator found.
     pub fn run(&self, progress: &(dyn Fn(f64) + Sync)) -> Result<Trial, TrialError> {
         let experiment = self.parse(&self.file()?)?;
         let options = RunOptions {
@@ -205,7 +205,7 @@ impl TrialPlan {
             .map_err(|mistake| TrialError::Refused(Box::new(mistake)))
     }
 
-    /// The settings with the flag that made each: later ones win.
+    /// The settings, each with the flag that made it; later ones win.
     fn all_settings(&self) -> Vec<(&'static str, String, String)> {
         let mut all: Vec<(&'static str, String, String)> = Vec::new();
         if let Some(queue) = &self.queue {
@@ -216,7 +216,7 @@ impl TrialPlan {
                 HostRole::Send => "host",
                 HostRole::Receive => "peer",
             };
-            // Linux's name for it.
+            // Linux's name for NewReno.
             let value = if congestion == "reno" {
                 "newreno"
             } else {
@@ -289,7 +289,8 @@ label = "as given"
         )
     }
 
-    /// A time in which the path carries enough, and which is soon simulated.
+    /// Returns a duration in which the path carries enough payload and which is simulated
+    /// quickly.
     fn usual_end(&self) -> TrialEnd {
         let by_bytes = Duration::from_micros(BYTES * 8 * 1_000_000 / self.rate_bps);
         let by_trips = Duration::from_micros(self.rtt.as_micros() * ROUND_TRIPS);

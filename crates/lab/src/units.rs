@@ -1,7 +1,7 @@
 //! Rates, probabilities and amounts as people write them.
 //!
-//! Rule: a unit is written or implied by the field, never guessed. Prefixes of rates
-//! are decimal, those of bytes binary (`fullpipe_pool::knobs::parse_count`).
+//! Rule: a unit is written or implied by the field, never guessed. Prefixes of rates are
+//! decimal, those of bytes are binary (`fullpipe_pool::knobs::parse_count`).
 
 #[cfg(test)]
 mod tests;
@@ -20,8 +20,8 @@ pub fn parse_rate(text: &str) -> Option<u64> {
     rate_with(text, true)
 }
 
-/// Reads a rate whose unit is written: `100mbit`, but not `100M`, which may be a
-/// number of bytes.
+/// Reads a rate with an explicit unit: `100mbit`, but not `100M`, which may be a number
+/// of bytes.
 fn parse_clear_rate(text: &str) -> Option<u64> {
     rate_with(text, false)
 }
@@ -37,7 +37,7 @@ fn rate_with(text: &str, may_lack_unit: bool) -> Option<u64> {
         'g' | 'G' => (1e9, letters.as_str()),
         _ => (1.0, suffix),
     };
-    // Bytes, which `MBps` and `MB/s` count, differ from bits by their capital.
+    // `MBps` and `MB/s` count bytes; only the capital B distinguishes them from bits.
     let is_bytes = unit.starts_with("Bps") || unit.starts_with("B/s");
     let is_unit = ["bit", "bits", "bit/s", "bits/s", "bps", "b/s"]
         .iter()
@@ -47,7 +47,7 @@ fn rate_with(text: &str, may_lack_unit: bool) -> Option<u64> {
     (is_right && (1.0..1e15).contains(&rate)).then_some(rate.round() as u64)
 }
 
-/// Reads a probability: `1%`, `0.5%`, `0.01`. A number of 1 or more needs its `%`.
+/// Reads a probability: `1%`, `0.5%`, `0.01`. A number of 1 or more needs a `%`.
 pub fn parse_probability(text: &str) -> Option<f64> {
     let text = text.trim();
     match text.strip_suffix('%') {
@@ -58,8 +58,7 @@ pub fn parse_probability(text: &str) -> Option<f64> {
     }
 }
 
-/// The readings of a number of 1 or more without `%` where a probability is
-/// expected.
+/// The two readings of a number of 1 or more without `%` that should be a probability.
 pub fn ambiguous_probability(text: &str) -> Option<String> {
     let text = text.trim();
     let number = decimal(text).filter(|number| *number >= 1.0)?;
@@ -72,8 +71,8 @@ pub fn ambiguous_probability(text: &str) -> Option<String> {
 /// Values that [`parse_probability`] reads, in words.
 pub const PROBABILITY: &str = "a probability such as 1% or 0.01";
 
-/// Reads digits with at most one point. A sign or an exponent is refused: a rate
-/// of `1e3mbit` is more likely a slip.
+/// Reads digits with at most one point. A sign or an exponent is refused, because a rate
+/// such as `1e3mbit` is probably a mistake.
 fn decimal(text: &str) -> Option<f64> {
     let plain = text
         .bytes()
@@ -81,7 +80,7 @@ fn decimal(text: &str) -> Option<f64> {
     text.parse().ok().filter(|_| plain)
 }
 
-/// A rate in the largest unit that keeps it at or above one: `12 Mbit/s`.
+/// A rate in the largest unit in which it is at least one: `12 Mbit/s`.
 pub fn rate_text(bps: f64) -> String {
     let (number, unit) = match bps {
         bps if bps >= 1e9 => (bps / 1e9, "Gbit/s"),
@@ -142,7 +141,7 @@ pub enum Unit {
     Time,
     /// Bits a second; decimal prefixes.
     Rate,
-    /// Hundredths, written with `%`.
+    /// Hundredths, written with a `%`.
     Percent,
 }
 
@@ -156,8 +155,8 @@ pub struct Amount {
 }
 
 impl Amount {
-    /// Reads the value of the setting called `path`, whose last word may say that
-    /// it is a rate: `link.rate=100M`.
+    /// Reads the value of the setting called `path`. The last word of `path` may show
+    /// that the value is a rate: `link.rate=100M`.
     pub fn of_setting(path: &str, text: &str) -> Option<Self> {
         let is_rate = path.rsplit('.').next() == Some("rate");
         match parse_rate(text).filter(|_| is_rate) {
@@ -169,8 +168,8 @@ impl Amount {
         }
     }
 
-    /// Reads a number with its unit: `16K`, `10ms`, `5mbit`, `1%`, `0.01`.
-    /// `1m` is a minute; a caller for which `m` may mean 2^20 refuses it first.
+    /// Reads a number with its unit: `16K`, `10ms`, `5mbit`, `1%`, `0.01`. `1m` is read
+    /// as a minute; a caller for which `m` may mean 2²⁰ refuses it before.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let amount = |number, unit| Some(Self { number, unit });
@@ -191,7 +190,7 @@ impl Amount {
         amount(decimal(text)?, Unit::Plain)
     }
 
-    /// The number in the largest unit that leaves it whole.
+    /// The number in the largest unit in which it is whole.
     pub fn text(self) -> String {
         let in_largest = |units: &[(f64, &str)]| {
             let whole = self.number.round();

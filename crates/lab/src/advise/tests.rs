@@ -1,4 +1,4 @@
-//! Advice is taken step by step, until it ends.
+//! Advice is followed step by step, until it ends.
 
 use std::path::Path;
 
@@ -105,7 +105,7 @@ fn known(experiment: &str) -> Experiment {
     catalogue::find(experiment, here).unwrap().parse().unwrap()
 }
 
-/// Goodput of a row as it is, and at the end of its advice, in Mbit/s.
+/// Goodput of a row as given, and at the end of its advice, in Mbit/s.
 fn at_the_end(experiment: &Experiment, label: &str) -> (f64, f64) {
     let row = experiment.rows.iter().find(|row| row.label == label);
     let row = row.unwrap_or_else(|| panic!("{label} is no row"));
@@ -117,8 +117,8 @@ fn at_the_end(experiment: &Experiment, label: &str) -> (f64, f64) {
     (first.goodput_mbps, last.goodput_mbps)
 }
 
-/// Whoever takes the advice step by step comes to where those came that the documents
-/// tell of.
+/// Following the advice step by step gives the goodput of the tuned rows in the
+/// documents.
 #[test]
 fn advice_for_what_is_delivered_ends_as_well_as_what_was_tuned() {
     let mut unet3 = known("unet3");
@@ -142,8 +142,8 @@ fn advice_for_what_is_delivered_ends_as_well_as_what_was_tuned() {
     }
 }
 
-/// The wait for a processor is not known before it is measured: a call that costs as
-/// much as two frames takes a second step.
+/// The wait for a processor is known only after it is measured: if a call costs as much
+/// as two frames, a second step is needed.
 #[test]
 fn a_window_that_should_do_and_does_not_is_widened_by_what_it_took() {
     let mut unet3 = known("unet3");
@@ -162,7 +162,8 @@ fn a_window_that_should_do_and_does_not_is_widened_by_what_it_took() {
     );
 }
 
-/// The device waits for the processor, and that now and then for room in the buffer.
+/// The device waits for the processor, and the processor sometimes for room in the
+/// buffer.
 #[test]
 fn a_device_that_waits_for_a_processor_which_is_not_always_at_work_is_not_the_limit() {
     let mut netburner = known("netburner");
@@ -231,7 +232,7 @@ fn the_path_is_everything_between_the_applications_that_no_knob_moves() {
     }
 }
 
-/// Small writes are held by their application first, and then by Nagle's algorithm.
+/// Small writes are first limited by their application, and then by Nagle's algorithm.
 #[test]
 fn another_knob_of_the_same_limit_is_turned_too() {
     let (end, _, words) = end_of("netburner-push", "SO_NOPUSH: full segments only");
@@ -252,8 +253,9 @@ fn several_connections_are_not_told_what_one_would_gain() {
     );
 }
 
-/// A writer is woken for a third of the buffer, so a larger one costs fewer calls,
-/// whether the processor had no time left or waited for the buffer now and then.
+/// A writer is woken for a third of the buffer, so a larger buffer costs fewer calls.
+/// This holds for a processor without idle time and for one that sometimes waits for the
+/// buffer.
 #[test]
 fn a_processor_that_calls_its_writer_too_often_is_given_a_larger_buffer() {
     let mut unet3 = known("unet3");

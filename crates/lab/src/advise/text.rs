@@ -1,7 +1,7 @@
-//! Advice for people: one line a step, the predicted result beside the measured one.
+//! Advice in words: one line a step, the predicted result beside the measured one.
 //!
-//! Rule: nothing is computed here but roundings. A setting that is risky is said to be,
-//! and the settings of all steps are printed once more, ready to paste.
+//! Rule: nothing is computed here except rounding. A risky setting is marked as risky,
+//! and the settings of all steps are printed once more at the end, ready to paste.
 
 use std::fmt::Write;
 
@@ -17,15 +17,15 @@ use crate::{
 
 /// Columns of a measured or a predicted result.
 const RESULT: usize = 11;
-/// Columns before the settings: the number of a step.
+/// Columns before the settings, for the number of a step.
 const NUMBER: usize = 6;
-/// Columns that the settings have at least and at most.
+/// Least and most columns of the settings.
 const SETTINGS: (usize, usize) = (16, 48);
-/// Columns that are left for the limit's name.
+/// Columns reserved for the limit's name.
 const LIMIT: usize = 24;
 
-/// The advice on each row: one line a step; with `verbose` each step's verdict, and both
-/// ends' limits in seconds and bytes.
+/// The advice on each row: one line a step. `verbose` adds each step's verdict, and the
+/// limits of both ends in seconds and bytes.
 pub fn advice_text(advice: &[Advice], layout: Layout, verbose: bool) -> String {
     let mut text = String::new();
     for (place, advice) in advice.iter().enumerate() {
@@ -71,7 +71,7 @@ fn row(text: &mut String, advice: &Advice, layout: Layout, verbose: bool) {
     }
 }
 
-/// One step. Settings that change together have a line each.
+/// One step; each of several settings has a line of its own.
 fn line(text: &mut String, advice: &Advice, number: usize, wide: usize, layout: Layout) {
     let step = &advice.steps[number];
     let settings = described(step, number);
@@ -115,7 +115,7 @@ fn described(step: &AdviceStep, number: usize) -> Vec<String> {
         .collect()
 }
 
-/// Columns of the settings: the longest that leaves the limit its place.
+/// Columns of the settings: as many as the longest needs, if the limit keeps its columns.
 fn settings_columns(advice: &Advice, layout: Layout) -> usize {
     let steps = advice.steps.iter().enumerate();
     let all = steps.flat_map(|(number, step)| described(step, number));
@@ -137,12 +137,12 @@ fn measured(advice: &Advice, step: &AdviceStep) -> String {
     result(advice, measured)
 }
 
-/// The time of a transfer that ends by itself, the goodput of any other.
+/// The duration of a transfer that ends by itself, otherwise the goodput.
 fn result(advice: &Advice, result: Predicted) -> String {
     if advice.has_end {
         seconds_text(result.elapsed_s)
     } else {
-        // The column has no room for a space more.
+        // The column has no room for one more space.
         rate_text(result.goodput_mbps * 1e6)
     }
 }
@@ -170,7 +170,7 @@ fn settings(advice: &Advice) -> Vec<(&ChangeLine, usize)> {
         .collect()
 }
 
-/// A note that must be read before the setting is made.
+/// True for a note that must be read before the setting is made.
 fn is_warning(note: &str) -> bool {
     note.starts_with("Risky")
 }

@@ -1,9 +1,9 @@
-//! A host under attack, an honest client that uses it, and an attacker who sends any
-//! packets.
+//! A host under attack, an honest client that uses it, and an attacker who sends
+//! arbitrary packets.
 //!
-//! Rule: the attacker is on the host's network; the client is 5 ms away. Work is
-//! counted in visited nodes of lists, never timed, so an attack gives the same results
-//! on every machine. The packets of an attack are made elsewhere.
+//! Rule: the attacker is on the host's network; the client is 5 ms away. Work is counted
+//! in visited list nodes, never timed, so an attack gives the same results on every
+//! machine. `attackers` and `forge` make the packets of an attack.
 
 use std::{
     collections::VecDeque,
@@ -33,7 +33,7 @@ pub const SOURCE_BYTES: usize = 2 << 20;
 
 /// One-way delay between host and client.
 const DELAY: Duration = Duration::from_millis(5);
-/// Time that a server waits for a peer that takes nothing.
+/// Time for which a server waits for a peer that accepts no payload.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes copied at once by the applications.
 const CHUNK: usize = 8_192;
@@ -100,7 +100,7 @@ impl End {
         }
     }
 
-    /// Turns until nothing is left to do now; bounded.
+    /// Calls `turn` until nothing is left to do now, a bounded number of times.
     fn turn(&mut self, now: Instant) {
         for _ in 0..100 {
             let turned = fullpipe::turn(&mut self.stack, &mut self.port, now);
@@ -114,7 +114,7 @@ impl End {
 /// A connection that the host serves.
 struct Served {
     id: ConnectionId,
-    /// Bytes that it still has to send; `None`: it only reads.
+    /// Bytes still to send; `None` if the host only reads.
     left: Option<usize>,
     /// Time of the last write that was accepted.
     moved: Instant,
@@ -139,7 +139,7 @@ pub struct Peaks {
     pub blocks: u32,
     /// Reassembly ranges of TCP and IP.
     pub ranges: u32,
-    /// Remembered ranges in flight.
+    /// Ranges in flight that are tracked.
     pub pieces: u32,
 }
 
@@ -148,9 +148,9 @@ pub struct Peaks {
 pub struct Toll {
     /// Packets that the attacker sent.
     pub packets: u64,
-    /// Nodes visited for all of them together, answers included.
+    /// Nodes visited for all packets of the attacker, the host's answers included.
     pub walked: u64,
-    /// Nodes visited for the packet that cost most.
+    /// Nodes visited for the most expensive packet.
     pub walked_for_one: u64,
 }
 
@@ -219,7 +219,7 @@ impl Arena {
         all.find(|row| row.0 == name).map_or(0, |row| row.1)
     }
 
-    /// The attacker's packet arrives.
+    /// Delivers a packet of the attacker.
     pub fn inject(&mut self, packet: &[u8]) {
         let stack = &mut self.host.stack;
         let before = stack.nodes_walked();
@@ -230,13 +230,13 @@ impl Arena {
         self.measure();
     }
 
-    /// Takes the host's packets for addresses other than the client's.
+    /// Removes and returns the host's packets for addresses other than the client's.
     pub fn replies(&mut self) -> Vec<Vec<u8>> {
         self.serve();
         std::mem::take(&mut self.replies)
     }
 
-    /// The host's state of its connection with `port` of the attacker.
+    /// The host's state of its connection with the attacker's port `port`.
     pub fn info(&mut self, port: u16) -> Option<Info> {
         let now = self.now;
         let peer = SocketAddr::from((STRANGER, port));
@@ -248,8 +248,8 @@ impl Arena {
         stack.tcp_info(id, now).ok()
     }
 
-    /// The host's state of the connection that the client reads from: the client's
-    /// port, and the numbers that an attacker would have to guess.
+    /// The host's state of the connection that the client reads from, with the client's
+    /// port: the numbers that an attacker would have to guess.
     pub fn clients_numbers(&mut self) -> Option<(u16, Info)> {
         let id = self.client_transfers.reads?;
         let port = self.client.stack.tcp_ends(id).ok()?.0.port();
@@ -281,8 +281,7 @@ impl Arena {
         self.client_transfers.begun.is_some() && self.client_transfers.ended.is_none()
     }
 
-    /// Time that the client's transfers took, once both have ended with every byte in
-    /// its place.
+    /// Duration of the client's transfers, once both have ended with every byte correct.
     pub fn client_took(&self) -> Option<Duration> {
         let whole = self.client_transfers.intact && self.client_transfers.read == SOURCE_BYTES;
         let took = self
@@ -311,7 +310,7 @@ impl Arena {
         self.measure();
     }
 
-    /// The host works until there is nothing left to do now.
+    /// Makes the host work until nothing is left to do now.
     fn serve(&mut self) {
         self.host.turn(self.now);
         self.answer_events();
@@ -326,7 +325,7 @@ impl Arena {
         }
     }
 
-    /// The host's applications: accept, read, write, close.
+    /// Runs the host's applications: accept, read, write, close.
     fn answer_events(&mut self) {
         while self.host.stack.next_event().is_some_and(|event| {
             // Every connection is polled below, so events carry nothing more.
@@ -350,7 +349,7 @@ impl Arena {
             .retain_mut(|served| serve_one(stack, served, now));
     }
 
-    /// The client's applications.
+    /// Runs the client's applications.
     fn run_client(&mut self) {
         let (now, client) = (self.now, &mut self.client_transfers);
         let stack = &mut self.client.stack;
@@ -372,7 +371,7 @@ impl Arena {
         while let Some(id) = client.writes {
             let left = SOURCE_BYTES - client.written;
             if left == 0 {
-                // The transfer ends when the host has closed, too.
+                // The transfer ends only after the host has closed, too.
                 _ = stack.tcp_shutdown(id, now);
                 if stack.tcp_read(id, &mut chunk, now) == Ok(Read::End) {
                     _ = stack.tcp_close(id, now);

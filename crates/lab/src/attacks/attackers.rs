@@ -1,8 +1,8 @@
 //! Attackers, one function for each attack.
 //!
-//! Rule: an attacker sends packets and sees answers to its own address, nothing else.
-//! An attacker that is given numbers which it would have to guess has better guesses
-//! than any real one. The cost to the host is measured elsewhere.
+//! Rule: an attacker only sends packets and sees the answers to its own address. Some
+//! attackers are given numbers that a real one would have to guess, so their guesses are
+//! better than any real attacker's. `arena` measures the cost to the host.
 
 use std::net::Ipv4Addr;
 
@@ -55,7 +55,7 @@ fn syn(arena: &mut Arena) -> TcpHeader {
     }
 }
 
-/// SYNs without a connection behind them, from many addresses or from one.
+/// SYNs whose handshakes are never completed, from many addresses or from one.
 pub fn syn_flood(everywhere: bool) -> Attacker {
     Box::new(move |arena, _| {
         for _ in 0..RATE {
@@ -70,7 +70,7 @@ pub fn syn_flood(everywhere: bool) -> Attacker {
     })
 }
 
-/// SYNs, so that the host sends cookies, and as many ACKs that guess one.
+/// SYNs, so that the host sends cookies, and as many ACKs with guessed cookies.
 pub fn forged_cookies() -> Attacker {
     Box::new(|arena, _| {
         for turn in 0..RATE {
@@ -85,7 +85,7 @@ pub fn forged_cookies() -> Attacker {
     })
 }
 
-/// SACK reports of a reader with the smallest segments.
+/// SACK blocks that a reader with the smallest segments sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SackReport {
     /// Every other received byte, again and again, without an acknowledgment.
@@ -94,11 +94,12 @@ pub enum SackReport {
     AnyOrder,
     /// One new byte each time, and two more bytes acknowledged.
     OneMore,
-    /// The same, and a DSACK of every retransmission, one for each answer of the host.
+    /// As `OneMore`, and a DSACK of every retransmission, one for each answer of the
+    /// host.
     AllSpurious,
 }
 
-/// Bytes behind the hole that a reader keeps reported while it acknowledges.
+/// Bytes after the hole that a reader keeps reporting while it acknowledges.
 const BACKLOG: u32 = 1_000;
 
 /// A reader with the smallest segments who SACKs single bytes.
@@ -126,7 +127,7 @@ pub fn sack_bytes(report: SackReport) -> Attacker {
             let flight = scripted.seen.wrapping_sub(acked);
             let mut blocks = SackBlocks::NONE;
             if report == SackReport::AllSpurious {
-                // Everything, inside of everything. RFC 2883 §4.
+                // A block for everything, which contains all other blocks. RFC 2883 §4.
                 let twice = SackBlock {
                     left: acked,
                     right: scripted.seen,
@@ -142,7 +143,7 @@ pub fn sack_bytes(report: SackReport) -> Attacker {
                         let pairs = (flight / 2).saturating_sub(1).max(1);
                         acked.wrapping_add(2 + 2 * arena.rng.below(pairs.into()) as u32)
                     }
-                    // The acknowledgment stays between the bytes reported.
+                    // The acknowledgment stays in front of the reported bytes.
                     _ if acknowledges && ahead == 0 => acked.wrapping_add(1),
                     _ if acknowledges && ahead + 3 >= flight => next,
                     SackReport::EveryOther if ahead + 2 >= flight => acked.wrapping_add(2),
@@ -165,7 +166,7 @@ pub fn sack_bytes(report: SackReport) -> Attacker {
     })
 }
 
-/// Writers of single bytes, each behind a hole, all over the window: `count`
+/// Writers of single bytes, each byte after a hole, all over the window: `count`
 /// connections of one address.
 pub fn one_byte_segments(count: u16) -> Attacker {
     let mut scripted_peers: Vec<ScriptedPeer> = Vec::new();
@@ -208,7 +209,7 @@ pub fn fragments_in_small_pieces() -> Attacker {
         for turn in 0..RATE {
             let piece = (tick * RATE + turn) % 4_000;
             let identification = ((tick * RATE + turn) / 4_000) as u16;
-            // From the highest down: each precedes all that have arrived.
+            // From the highest offset down: each piece lies before all that have arrived.
             let offset = (4_000 - piece) as u16 * 16;
             arena.inject(&fragment(STRANGER, identification, offset, true, &[7; 8]));
         }
@@ -227,8 +228,8 @@ pub fn overlapping_fragments() -> Attacker {
     })
 }
 
-/// Resets, SYNs, payload and ICMP errors in the client's name: its ports are known, and
-/// its window is hit, but never exactly.
+/// Resets, SYNs, payload and ICMP errors in the client's name. The attacker knows the
+/// client's ports and hits its window, but never the exact sequence number.
 pub fn blind_injection() -> Attacker {
     Box::new(|arena, _| {
         let Some((port, info)) = arena.clients_numbers() else {
@@ -269,7 +270,7 @@ pub fn blind_injection() -> Attacker {
     })
 }
 
-/// A reader who acknowledges every byte by itself.
+/// A reader that acknowledges every byte separately.
 pub fn ack_division() -> Attacker {
     let mut scripted: Option<ScriptedPeer> = None;
     let mut acked = 0;
@@ -304,7 +305,7 @@ pub fn optimistic_acks() -> Attacker {
             return;
         };
         for turn in 0..RATE {
-            // It ignores what arrives and assumes a flight that grows.
+            // It ignores what arrives and assumes that ever more is in flight.
             let ahead = 1_460 * (1 + turn) * (1 + turn);
             let ack = arena
                 .info(scripted.port)
@@ -314,7 +315,7 @@ pub fn optimistic_acks() -> Attacker {
     })
 }
 
-/// Readers that take 2,000 bytes and then nothing more; they answer each probe, or
+/// Readers that accept 2,000 bytes and then nothing more; they answer each probe, or
 /// vanish.
 pub fn camping(answers: bool) -> Attacker {
     let mut scripted_peers: Vec<ScriptedPeer> = Vec::new();

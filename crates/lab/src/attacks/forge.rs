@@ -1,7 +1,7 @@
 //! Packets made by hand, and a scripted peer that uses them.
 //!
-//! Rule: every packet has valid checksums; anything else that is wrong with it is
-//! intended. Nothing is remembered but what an attacker can see.
+//! Rule: every packet has valid checksums; any other error in it is intended. Only what
+//! an attacker can see is stored.
 
 use std::net::Ipv4Addr;
 
@@ -78,11 +78,11 @@ pub struct ScriptedPeer {
     pub port: u16,
     /// The host's port.
     pub at: u16,
-    /// Its first sequence number of payload.
+    /// Its sequence number of the first payload byte.
     pub first: u32,
-    /// The host's first sequence number of payload.
+    /// The host's sequence number of the first payload byte.
     pub una: u32,
-    /// One past the highest that the host has sent.
+    /// Sequence number after the highest that the host has sent.
     pub seen: u32,
 }
 

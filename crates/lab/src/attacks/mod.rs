@@ -20,19 +20,19 @@ use fullpipe_pool::Duration;
 use arena::{Arena, Peaks, Toll};
 use attackers::{Attacker, SackReport};
 
-/// Steps of the attack before the client connects; a minute for connections that hold
-/// memory in an idle host.
+/// Steps of the attack before the client connects, one millisecond each. Attacks that
+/// hold memory have a minute instead.
 const HEAD_START: u32 = 500;
 const CAMPED: u32 = 11_000;
-/// Milliseconds of an attack that has no end of its own.
+/// Steps of an attack that does not end by itself.
 const LENGTH: u32 = 2_000;
-/// Step from which time passes in larger steps.
+/// Step from which a step takes more than a millisecond.
 const SLOW: u32 = 10_000;
 const STEP: Duration = Duration::from_millis(1);
 const SLOW_STEP: Duration = Duration::from_millis(50);
 /// Steps of an attack that holds memory: ten minutes, longer than an orphan is kept.
 const CAMPING: u32 = 22_000;
-/// Steps by which the client has finished, or never will.
+/// Steps after which a client that has not finished counts as not served.
 const LIMIT: u32 = 30_000;
 
 /// Result of one attack.
@@ -48,10 +48,10 @@ pub struct AttackRow {
     pub left: u32,
     /// Time of the client's transfers; `None` if they did not finish.
     pub client: Option<Duration>,
-    /// The host's largest congestion window towards the attacker, and the bytes that
-    /// the attacker had acknowledged by then.
+    /// The host's largest congestion window towards the attacker, and the bytes that the
+    /// attacker had acknowledged at that time.
     pub growth: Option<(u32, u32)>,
-    /// Counters of what became of the packets.
+    /// Counters that show what the host did with the packets.
     pub counters: Vec<(&'static str, u64)>,
 }
 

@@ -1,7 +1,7 @@
-//! Results of the attacks, for people and programs.
+//! Results of the attacks as a page, as a table and as JSON.
 //!
-//! Rule: three forms of the same rows; nothing is computed here but averages
-//! and roundings.
+//! Rule: the three forms show the same rows; only averages and roundings are computed
+//! here.
 
 use std::fmt::Write;
 

@@ -1,20 +1,21 @@
 //! Bounds that hold under each attack, and the page of the results.
 //!
-//! To accept other figures: `UPDATE_SNAPSHOTS=1 cargo test -p fullpipe-lab attacks`.
+//! To accept changed results: `UPDATE_SNAPSHOTS=1 cargo test -p fullpipe-lab attacks`.
 
 use std::{env, fs, path::Path, sync::OnceLock};
 
 use super::*;
 
-/// Segments that a client may lose to a host under attack cost time, not bytes.
+/// Longest duration of the client's transfers: segments that it loses during an attack
+/// cost it time, not bytes.
 const SLOWEST: Duration = Duration::from_secs(3);
-/// Nodes that one packet may make the host visit: a connection's cap behind holes, a
-/// few times over.
+/// Most nodes that one packet may make the host visit: a few times the ranges that one
+/// connection may have behind holes.
 const DEAREST: u64 = 2_500;
-/// Nodes that a packet with SACK blocks may make the host visit on average:
-/// four places in a tree of a thousand, and what is done there.
+/// Most nodes, on average, for a packet with SACK blocks: the paths to four places in a
+/// tree of a thousand, and the changes there.
 const SACK_MEAN: f64 = 250.0;
-/// The same where every few packets undo a recovery: that is not amortised.
+/// The same if every few packets undo a recovery, which is not amortised.
 const UNDO_MEAN: f64 = 500.0;
 
 /// Every attack, played once for all tests.
@@ -33,7 +34,7 @@ fn counted(row: &AttackRow, name: &str) -> u64 {
     found.expect("a counter of this row").1
 }
 
-/// Memory and work are bounded, and the client is served.
+/// Checks that memory and work are bounded and that the client is served.
 fn endured(row: &AttackRow) {
     let name = row.attack;
     assert!(row.toll.packets > 1_000, "{name}: {row:?}");
@@ -68,11 +69,11 @@ fn every_forged_cookie_is_refused() {
     let forged = row("forged cookies");
     endured(&forged);
     assert!(counted(&forged, "TcpExtSyncookiesFailed") > 10_000);
-    // The client's own two connections may have come from cookies.
+    // The client's own two connections may have used cookies.
     assert!(counted(&forged, "TcpExtSyncookiesRecv") <= 2);
 }
 
-/// Nodes visited for each packet of the attacker, the client's share included.
+/// Nodes visited for each packet of the attacker; work for the client is included.
 fn mean(row: &AttackRow) -> f64 {
     row.toll.walked as f64 / row.toll.packets as f64
 }
@@ -122,8 +123,8 @@ fn single_bytes_behind_gaps_cost_a_bounded_number_of_ranges() {
 fn one_address_with_many_connections_leaves_others_the_reserve_of_ranges() {
     let many = row("the same on 16 connections of one address");
     endured(&many);
-    // There is no bound for an address: 16 times 64 would be all of 1,024. The
-    // last sixteenth is left for connections with fewer than four.
+    // No knob bounds the ranges of one address: 16 connections with 64 each could have
+    // all 1,024. The last sixteenth is kept for connections with fewer than four ranges.
     assert!((900..=1_024 - 64).contains(&many.peaks.ranges), "{many:?}");
     assert!(many.toll.walked_for_one <= 2 * 64, "{many:?}");
     assert!(counted(&many, "TcpDiscardNoRange") > 1_000, "{many:?}");
@@ -176,7 +177,7 @@ fn divided_and_optimistic_acks_open_the_window_only_by_acknowledged_bytes() {
     let ahead = row("optimistic ACKs");
     endured(&ahead);
     let (cwnd, _) = ahead.growth.expect("a connection");
-    // Slow start ends where twice the peer's window could be in flight.
+    // Slow start ends when twice the peer's window could be in flight.
     let window = u32::from(attackers::WINDOW);
     assert!(cwnd <= 2 * window + 10 * 1_460, "{ahead:?}");
     assert!(counted(&ahead, "TcpDiscardAckOfUnsent") > 500, "{ahead:?}");

@@ -10,7 +10,7 @@ use super::setting::SettingError;
 
 /// One field of a processor.
 pub struct CpuField {
-    /// Its name below `cpu`.
+    /// The field's name after `cpu.`.
     pub name: &'static str,
     /// Its effect, in a sentence.
     pub doc: &'static str,
@@ -80,7 +80,7 @@ pub const CPU_FIELDS: &[CpuField] = &[
 /// Sets the field called `field` from text.
 ///
 /// # Errors
-/// The field is unknown, or `text` is not one of its values.
+/// If the field is unknown, or `text` is not one of its values.
 pub fn set(model: &mut CpuModel, field: &str, text: &str) -> Result<(), SettingError> {
     let names = CPU_FIELDS.iter().map(|row| row.name);
     let row = CPU_FIELDS
@@ -105,7 +105,8 @@ fn flag(text: &str) -> Option<bool> {
 /// Parses nanoseconds with up to three decimals, as picoseconds.
 fn picoseconds(text: &str) -> Option<u64> {
     let number = text.trim().strip_suffix("ns")?;
-    // The same number read as microseconds has as many nanoseconds as it has picoseconds.
+    // Reading the number as microseconds gives 1,000 times the nanoseconds, which are its
+    // picoseconds.
     let thousandfold: Duration = format!("{number}us").parse().ok()?;
     Some(thousandfold.as_nanos())
 }

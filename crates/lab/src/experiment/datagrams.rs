@@ -1,7 +1,7 @@
 //! Flows of datagrams: the rate at which they are sent.
 //!
-//! Rule: a flow carries a stream or datagrams, never both; a field that only the
-//! other kind has is refused, not ignored. The table of fields is in `flow`.
+//! Rule: a flow carries a stream or datagrams, never both; a field that belongs only to
+//! the other kind is refused, not ignored. `flow` has the table of fields.
 
 use fullpipe_pool::Duration;
 use fullpipe_sim::Pace;
@@ -15,7 +15,7 @@ pub(super) struct DatagramFields {
     pub tick: Option<Duration>,
 }
 
-/// Smallest payload: the number by which the receiver verifies a datagram.
+/// Smallest payload in bytes: the number by which the receiver verifies a datagram.
 const SHORTEST: u32 = 8;
 /// Largest UDP payload that IPv4 carries.
 const LONGEST: u32 = 65_507;
@@ -32,8 +32,8 @@ impl DatagramFields {
         }
     }
 
-    /// Describes fields that exclude each other in the flow called `name`, whose
-    /// writes have `size` bytes.
+    /// Returns the error message for fields of the flow called `name` that exclude each
+    /// other. `size` is the size of its writes in bytes.
     pub fn contradiction(&self, name: &str, size: u32) -> Option<String> {
         let Self {
             udp,

@@ -8,7 +8,7 @@ use fullpipe_sim::{DeviceModel, Merge};
 
 use super::setting::SettingError;
 
-/// Fields that `set` takes, with the form of their values.
+/// Fields that `set` accepts, with the form of their values.
 pub const DEVICE_FIELDS: &[(&str, &str)] = &[
     (
         "super_segment",
@@ -31,21 +31,22 @@ pub const DEVICE_FIELDS: &[(&str, &str)] = &[
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DevicePlan {
     /// Largest payload, in bytes, of a super-segment that the device cuts into segments
-    /// (TSO); 0: no TSO.
+    /// (TSO); 0 without TSO.
     pub super_segment: u32,
     /// True if the device reports completions: the bytes that it has sent.
     pub reports_sent: bool,
-    /// Frames that the receive ring holds; 0: any number.
+    /// Frames that the receive ring holds; 0 for no limit.
     pub rx_descriptors: u32,
-    /// Time without a frame after which merged segments are delivered; zero: it
+    /// Time without a frame after which merged segments are delivered; zero if the device
     /// merges nothing.
     pub merge_quiet: Duration,
-    /// Age of the first merged segment at which they are delivered in any case.
+    /// Age of the first merged segment at which the segments are delivered even if more
+    /// arrive.
     pub merge_longest: Duration,
 }
 
 impl DevicePlan {
-    /// No offloads.
+    /// A device without offloads.
     pub const PLAIN: Self = Self {
         super_segment: 0,
         reports_sent: false,
@@ -71,8 +72,8 @@ impl DevicePlan {
     }
 
     /// Sets the field called `field` from text.
-    ///
     /// # Errors
+    /// If the field is unknown, or `text` is not one of its values.
     /// The field is unknown, or `text` is not one of its values.
     pub fn set(&mut self, field: &str, text: &str) -> Result<(), SettingError> {
         let names = DEVICE_FIELDS.iter().map(|(name, _)| *name);

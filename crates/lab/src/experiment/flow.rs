@@ -14,7 +14,7 @@ use super::{
 };
 use crate::units::parse_rate;
 
-/// End of the sender's writing.
+/// The end of the sender's writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The sender stops this long after the connection is established.
@@ -23,7 +23,8 @@ pub enum Stop {
     Bytes(u64),
 }
 
-/// Pace, stalls and end of the receiving application; by default it reads at once.
+/// Pace, stalls and end of the receiving application; by default it reads everything at
+/// once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Reading {
     bytes: Option<u64>,
@@ -36,7 +37,7 @@ struct Reading {
 /// One flow, or `count` equal ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowPlan {
-    /// The name it has in the file.
+    /// The flow's name in the file.
     pub name: String,
     /// Index of the host that writes.
     pub from: usize,
@@ -48,15 +49,14 @@ pub struct FlowPlan {
     pub start: Duration,
     /// Size of each write of the sender, in bytes.
     pub write: u32,
-    /// End of the sender's writing.
+    /// The end of the sender's writing.
     pub stop: Stop,
-    /// Time after the start at which an amount that has not arrived is given up.
+    /// Time after the start at which the flow is given up if not all bytes have arrived.
     pub give_up: Duration,
-    /// Time after the start at which the flow is measured and ends, complete or
-    /// not.
+    /// Time after the start at which the flow is measured and ends, complete or not.
     pub at_most: Option<Duration>,
-    /// Time after the start that is excluded from the results. All flows are measured
-    /// from the latest of these moments on, and none may end before it.
+    /// Time after the start that the results exclude. The measurement of all flows starts
+    /// when the longest of these times has passed, and no flow may end before that.
     pub omit: Duration,
     reverse: bool,
     /// Shortest length of the run after the start, even if the flow ends earlier.
@@ -71,7 +71,7 @@ pub struct FlowPlan {
     think: Option<Duration>,
 }
 
-/// Room in the send buffer for which a blocked writer waits.
+/// Room in the send buffer that a blocked writer waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LowWater {
     /// A number of bytes; 0 for the stack's default.
@@ -102,7 +102,7 @@ fn parse_low_water(text: &str) -> Option<LowWater> {
 
 /// One field of a flow.
 pub struct FlowField {
-    /// Its name below the flow's.
+    /// The field's name after the flow's name.
     pub name: &'static str,
     /// Its effect, in a sentence.
     pub doc: &'static str,
@@ -302,9 +302,8 @@ impl FlowPlan {
     }
 
     /// Sets the field called `field` from text.
-    ///
     /// # Errors
-    /// The field is unknown, or `text` is not one of its values.
+    /// If the field is unknown, or `text` is not one of its values.
     pub fn set(&mut self, field: &str, text: &str) -> Result<(), SettingError> {
         let row = FLOW_FIELDS
             .iter()
@@ -326,7 +325,7 @@ impl FlowPlan {
         }
     }
 
-    /// Describes fields that lack or exclude each other.
+    /// Returns the error message for fields that are missing or exclude each other.
     pub fn contradiction(&self) -> Option<String> {
         let Reading {
             bytes,
@@ -399,18 +398,18 @@ impl FlowPlan {
         self.pause
     }
 
-    /// Returns true if a partial segment waits until everything is written.
+    /// Returns true if less than a segment is held until everything is written.
     pub fn is_no_push(&self) -> bool {
         self.no_push
     }
 
-    /// Room in the send buffer for which a blocked writer waits.
+    /// Room in the send buffer that a blocked writer waits for.
     pub fn low_water(&self) -> LowWater {
         self.low_water
     }
 
-    /// Plan of the sending application, which once blocked waits for `low_water` bytes
-    /// of room.
+    /// Plan of the sending application. After it is blocked it waits for `low_water`
+    /// bytes of room.
     pub fn write_plan(&self, low_water: u32) -> WritePlan {
         WritePlan {
             amount: self.amount(),
@@ -421,7 +420,7 @@ impl FlowPlan {
         }
     }
 
-    /// End of the sending application.
+    /// Ending of the sending application.
     pub fn ending(&self) -> Ending {
         match self.vanish_after {
             Some(after) => Ending::Vanish { after },
@@ -429,7 +428,7 @@ impl FlowPlan {
         }
     }
 
-    /// End of the receiving application.
+    /// Ending of the receiving application.
     pub fn reader_ending(&self) -> Ending {
         match self.reading.vanish_after {
             Some(after) => Ending::Vanish { after },
@@ -453,8 +452,8 @@ impl FlowPlan {
         }
     }
 
-    /// Size of the receiver's request and think time of the sender; `None` if the sender
-    /// writes without a request.
+    /// Size of the receiver's request in bytes, and think time of the sender; `None` if
+    /// the sender writes without a request.
     pub fn question(&self) -> Option<(u64, Duration)> {
         Some((self.ask?, self.think.unwrap_or_default()))
     }
@@ -496,14 +495,15 @@ pub(super) fn mixed_protocols(plans: &[FlowPlan]) -> Option<(usize, String)> {
     Some((place, why))
 }
 
-/// Returns the moment from which results are measured, the latest end of an `omit`;
-/// `None` if no flow has one.
+/// Returns the time at which the measurement starts, which is the latest end of an
+/// `omit`; `None` if no flow has one.
 pub fn omitted_until(plans: &[FlowPlan]) -> Option<Duration> {
     let omitting = plans.iter().filter(|plan| !plan.omit.is_zero());
     omitting.map(|plan| plan.start + plan.omit).max()
 }
 
-/// Returns the error message for the first flow that may end before measuring begins.
+/// Returns the error message for the first flow that may end before the measurement
+/// starts.
 pub(super) fn ends_before_measuring(plans: &[FlowPlan]) -> Option<String> {
     let until = omitted_until(plans)?;
     let is_over = |plan: &&FlowPlan| plan.known_end().is_none_or(|end| end <= until);

@@ -1,8 +1,8 @@
 //! A link of an experiment, field by field.
 //!
 //! Rule: each field is one row with its text form; the file, `--set` and the error
-//! messages read the same rows. A field is set for both directions, or for one
-//! with `forward.` or `back.` before its name. The simulator implements the fields.
+//! messages read the same rows. A field applies to both directions, or to one if its name
+//! has the prefix `forward.` or `back.`. The simulator implements the fields.
 
 use fullpipe_pool::{Duration, knobs::parse_count};
 use fullpipe_sim::link::{
@@ -16,8 +16,8 @@ use crate::{
     units::{PROBABILITY, ambiguous_probability, parse_probability, parse_rate},
 };
 
-/// A shaper with the parameters of `tbf`: its queue is bounded by the longest wait
-/// (`latency`), not by bytes.
+/// A shaper with the parameters of `tbf`. Its queue is bounded by the longest wait
+/// (`latency`), not in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Shaper {
     rate_bps: u64,
@@ -44,7 +44,7 @@ struct OneDirection {
 /// A link as the file describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkPlan {
-    /// The name it has in the file.
+    /// The link's name in the file.
     pub name: String,
     /// Its ends. Forward is from the first to the second.
     pub between: [Place; 2],
@@ -57,7 +57,7 @@ const DIRECTIONS: [(&str, Direction); 2] =
 
 /// One field of a link.
 pub struct LinkField {
-    /// Its name below the link's.
+    /// The field's name after the link's name.
     pub name: &'static str,
     /// Its effect, in a sentence.
     pub doc: &'static str,
@@ -66,7 +66,7 @@ pub struct LinkField {
     set: fn(&mut OneDirection, &str) -> Option<()>,
 }
 
-/// The field that always means both directions.
+/// The field that always applies to both directions.
 const RTT: &str = "rtt";
 
 const TIME: &str = "a time of whole microseconds such as 20ms";
@@ -275,9 +275,8 @@ impl LinkPlan {
     }
 
     /// Sets the field called `field` (`radio.access`, `back.loss`) from text.
-    ///
     /// # Errors
-    /// The field is unknown, or `text` is not one of its values.
+    /// If the field is unknown, or `text` is not one of its values.
     pub fn set(&mut self, field: &str, text: &str) -> Result<(), SettingError> {
         let one = DIRECTIONS
             .iter()
@@ -313,7 +312,7 @@ impl LinkPlan {
         Ok(())
     }
 
-    /// Describes fields that exclude each other.
+    /// Returns the error message for fields that exclude each other.
     pub fn contradiction(&self) -> Option<String> {
         let name = &self.name;
         let [forward, back] = &self.directions;
@@ -327,7 +326,7 @@ impl LinkPlan {
             .find_map(|direction| direction.contradiction(name))
     }
 
-    /// One direction of the link for the simulator.
+    /// The simulator's model of one direction.
     pub fn link(&self, direction: Direction) -> LinkModel {
         self.directions[direction.index()].link()
     }
@@ -411,7 +410,7 @@ impl OneDirection {
     }
 }
 
-/// Parses a time in microseconds; `None` if it has a fraction of one.
+/// Parses a time in microseconds; `None` if it is not a whole number of them.
 fn whole_us(text: &str) -> Option<u64> {
     let time: Duration = text.trim().parse().ok()?;
     time.as_nanos()
@@ -419,8 +418,8 @@ fn whole_us(text: &str) -> Option<u64> {
         .then_some(time.as_micros())
 }
 
-/// Parses a round trip and returns half of it in microseconds; `None` if that has a
-/// fraction of one.
+/// Parses a round-trip time and returns half of it in microseconds; `None` if the half is
+/// not a whole number of them.
 fn half_us(text: &str) -> Option<u64> {
     let rtt = whole_us(text)?;
     rtt.is_multiple_of(2).then_some(rtt / 2)

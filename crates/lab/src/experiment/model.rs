@@ -9,7 +9,7 @@ use super::{
 };
 use crate::coordinate::Coordinate;
 
-/// One file's experiment.
+/// The experiment of one file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
     /// The file's name without its ending.
@@ -18,9 +18,10 @@ pub struct Experiment {
     pub title: String,
     /// Source of the published figures.
     pub source: Option<String>,
-    /// Quantities that the table shows, by name; empty leaves the choice to it.
+    /// Quantities that the table shows, by name; if empty, those with published figures,
+    /// or goodput.
     pub columns: Vec<&'static str>,
-    /// The rows, those of the matrix first, in the order of the file.
+    /// The rows in the order of the file; those of the matrix come first.
     pub rows: Vec<Row>,
 }
 
@@ -29,13 +30,13 @@ pub struct Experiment {
 pub struct Row {
     /// Label of the row.
     pub label: String,
-    /// Point of a sweep that the row is at, axis by axis.
+    /// Point of a sweep to which the row belongs, one setting for each axis.
     pub point: Vec<Coordinate>,
     /// Hosts, links and flows.
     pub setup: Setup,
-    /// The row's own settings: path and value, as `--set` takes them.
+    /// Settings that only this row makes: path and value, as `--set` takes them.
     pub own: Vec<(String, String)>,
-    /// Settings of `--set` that replaced settings in which rows differ.
+    /// Settings of `--set` that replaced settings by which rows differ.
     pub overridden: Vec<String>,
     /// Number of seeds that it is run with.
     pub seeds: u32,
@@ -43,23 +44,26 @@ pub struct Row {
     pub published: Published,
     /// Figures of other stacks.
     pub peers: Vec<Peer>,
-    /// Free parameters that were fitted on this row; every other row is then a
-    /// prediction.
+    /// Parameters whose values were chosen so that this row agrees with the published
+    /// figures; every other row is then a prediction.
     pub fitted: Vec<String>,
-    /// The goodput of other rows is also shown as a share of this row's.
+    /// This row is the baseline: the goodput of other rows is also shown as a share of
+    /// its goodput.
     pub baseline: bool,
     /// A sentence printed below the row's verdict.
     pub note: Option<String>,
 }
 
 impl Row {
-    /// The label, with the row's point and the settings that replaced its own.
+    /// The label, with the row's point of a sweep and the settings of `--set` that
+    /// replaced the row's own.
     pub fn title(&self) -> String {
         title(&self.label, &self.point, &self.overridden)
     }
 
-    /// Returns true if one of the row's own settings was in force in `before` and is not
-    /// in `self.setup`. The test makes the setting again, so aliases are recognized too.
+    /// Returns true if one of the row's own settings was made in `before` and is not made
+    /// in `self.setup`. The check makes the setting again, so that it also recognises
+    /// aliases.
     fn loses_a_setting(&self, before: &Setup) -> bool {
         let is_in_force = |setup: &Setup, (path, text): &(String, String)| {
             let mut again = setup.clone();
@@ -70,8 +74,8 @@ impl Row {
     }
 }
 
-/// A row's label with the point of a sweep and the settings that replaced its
-/// own: `unlimited buffers [pool.blocks=24 by --set]`.
+/// A row's label with the point of a sweep and the settings that replaced its own:
+/// `unlimited buffers [pool.blocks=24 by --set]`.
 pub(crate) fn title(label: &str, point: &[Coordinate], overridden: &[String]) -> String {
     let mut title = label.to_string();
     for at in point {
@@ -87,15 +91,15 @@ impl Experiment {
     /// Makes one change to every row, as `--set` does.
     ///
     /// # Errors
-    /// An unknown name with the nearest known one, a value refused, or a
-    /// contradiction that the change makes; the experiment is then unusable.
+    /// An unknown name (with the nearest known one), a refused value, or a contradiction
+    /// that the change causes; the experiment is then unusable.
     pub fn set(&mut self, path: &str, text: &str) -> Result<(), SettingError> {
         let before: Vec<Setup> = self.rows.iter().map(|row| row.setup.clone()).collect();
         for row in &mut self.rows {
             row.setup.set(path, text)?;
         }
-        // Labels name what rows differ in. Where a row loses such a setting, the
-        // label of every row that changed may be wrong.
+        // Labels name the settings by which rows differ. If a row loses such a setting,
+        // the label of every changed row may be wrong.
         let mut pairs = self.rows.iter().zip(&before);
         if pairs.any(|(row, before)| row.loses_a_setting(before)) {
             let rows = self.rows.iter_mut().zip(&before);

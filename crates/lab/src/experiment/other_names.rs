@@ -1,7 +1,7 @@
 //! Other systems' names for fields of devices and workloads.
 //!
-//! Rule: a name means one path of a setting, below a host or of every flow. Names
-//! of knobs are in the stack's own table (`presets::alias`).
+//! Rule: a name stands for one setting, of a host or of every flow. Names for knobs are
+//! in the stack's own table (`presets::alias`).
 
 use fullpipe::presets::alias::SetBy;
 
@@ -12,7 +12,7 @@ pub struct OtherName {
     pub name: &'static str,
     /// The preset of that system.
     pub preset: &'static str,
-    /// Path that it sets, below a host or below `workload`.
+    /// Path that it sets, after the host's name or after `workload.`.
     pub path: &'static str,
     /// Call or configuration line that sets it.
     pub set_by: SetBy,
@@ -72,7 +72,8 @@ pub const OTHER_NAMES: &[OtherName] = &[
 ];
 
 impl OtherName {
-    /// Returns true if the name sets a field of a host, false for one of a workload.
+    /// Returns true if the name sets a field of a host, false if it sets one of a
+    /// workload.
     pub fn is_of_host(&self) -> bool {
         !self.path.starts_with("workload.")
     }

@@ -7,12 +7,12 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::measured::Quantity;
 
-/// A row's published figures, in the order of the file.
+/// The published figures of a row, in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Published {
     /// Quantity and figure.
     pub figures: Vec<(&'static str, f64)>,
-    /// Outcome, where the source gives it in words.
+    /// Outcome, if the source gives it in words.
     pub outcome: Option<String>,
 }
 

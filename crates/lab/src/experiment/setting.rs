@@ -1,7 +1,7 @@
-//! Reasons why a `name = value` of an experiment was refused.
+//! Errors of a `name = value` of an experiment.
 //!
-//! Rule: the message names what was given and what would be right. The caller adds
-//! the line of the file or the flag.
+//! Rule: the message names what was given and what is accepted. The caller adds the line
+//! of the file or the flag.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use fullpipe_pool::knobs::KnobError;
 
 use crate::document::hint;
 
-/// Reason why a setting was refused.
+/// Reason for which a setting was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SettingError {
     /// No setting has this name.
@@ -34,17 +34,17 @@ pub enum SettingError {
     Ambiguous {
         /// The field's full name.
         name: String,
-        /// The readings.
+        /// The two readings.
         why: String,
     },
-    /// A knob refused it.
+    /// A knob refused the value.
     Knob(KnobError),
-    /// Each value is legal, but not together with the others.
+    /// The value is legal, but contradicts other settings.
     Contradiction(String),
 }
 
 impl SettingError {
-    /// The error that no `what` is called `name`.
+    /// Returns the error for an unknown `name` of the kind `what`.
     pub fn unknown<'a>(
         what: &'static str,
         name: &str,
@@ -72,7 +72,7 @@ impl SettingError {
 }
 
 impl SettingError {
-    /// The message without the name, for a line that shows it already.
+    /// The message without the name, for a line that already shows the name.
     pub fn what(&self) -> String {
         match self {
             Self::Unknown { what, hint, .. } => format!("there is no such {what}; {hint}"),

@@ -1,7 +1,7 @@
 //! One row's world: hosts with every knob set, switches, links, and flows.
 //!
-//! Rule: files and flags change a setup only through [`Setup::set`], path by path,
-//! so that both mean the same. Nothing runs here.
+//! Rule: files and flags change a setup only through [`Setup::set`], path by path, so
+//! that a setting means the same in both. Nothing runs here.
 
 use fullpipe::{
     config::Config,
@@ -35,7 +35,7 @@ pub const DEVICE_QUEUE: &str = "device_queue";
 pub const DEVICE: &str = "device";
 /// Prefix of the costs of a host's processor.
 pub const CPU: &str = "cpu";
-/// Key for hosts that know each other's link addresses from the start.
+/// Key for hosts that know each other's MAC addresses from the start.
 pub const ACQUAINTED: &str = "acquainted";
 
 /// Bytes of memory that [`Setup::allowed_bps`] does not count as available for payload.
@@ -44,24 +44,24 @@ const MEMORY_KEPT: u64 = 512;
 /// A host, its knobs, and its device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostPlan {
-    /// The name it has in the file.
+    /// The host's name in the file.
     pub name: String,
     /// The preset that its knobs started from.
     pub preset: &'static Preset,
     /// Every knob.
     pub config: Config,
-    /// Frames that its device holds for the link before it refuses more.
+    /// Frames that its device keeps for the link before the stack is refused a buffer.
     pub device_queue: u32,
     /// Its device.
     pub device: DevicePlan,
     /// Costs of its processor.
     pub cpu: CpuModel,
-    /// It and the other hosts know each other's link addresses from the start.
+    /// The host and all other hosts know each other's MAC addresses from the start.
     pub acquainted: bool,
 }
 
 impl HostPlan {
-    /// A host with the knobs of `preset` and a plain device.
+    /// A host with the knobs of `preset` and a device without offloads.
     pub fn new(name: &str, preset: &'static Preset) -> Self {
         Self {
             name: name.to_string(),
@@ -74,16 +74,16 @@ impl HostPlan {
         }
     }
 
-    /// The host's device.
+    /// The simulator's model of the host's device.
     pub fn device_model(&self) -> DeviceModel {
         self.device.model(self.device_queue)
     }
 
-    /// Sets a knob, `device_queue` (frames that its device holds), or a field of
-    /// its `device` or its `cpu`, or whether it is `acquainted`, from text.
+    /// Sets, from text, a knob, `device_queue` (frames that its device holds), a field of
+    /// its `device` or its `cpu`, or `acquainted`.
     ///
     /// # Errors
-    /// An unknown name with the nearest known one, or a value refused.
+    /// An unknown name (with the nearest known one), or a refused value.
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), SettingError> {
         let other = other_names::find(name).filter(|other| other.is_of_host());
         let name = other.map_or(name, |other| other.path);
@@ -117,7 +117,7 @@ impl HostPlan {
     }
 }
 
-/// Everything that a run needs but its seed.
+/// Everything that a run needs except its seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setup {
     /// The hosts, in the order of the file.
@@ -126,26 +126,25 @@ pub struct Setup {
     pub switches: Vec<String>,
     /// The links, in the order of the file.
     pub links: Vec<LinkPlan>,
-    /// The flows, in the order of the file; at least one. The first is the one
-    /// under study.
+    /// The flows, in the order of the file; at least one. The first one is under study.
     pub flows: Vec<FlowPlan>,
-    /// Index in `hosts` of the host under study; a knob without a host's name is set
+    /// Index in `hosts` of the host under study. A knob without a host's name is set
     /// there.
     pub subject: usize,
 }
 
 impl Setup {
-    /// Sets what `path` names:
-    /// `HOST.group.knob`, `LINKNAME.field`, `link.field` (of every link),
-    /// `FLOWNAME.field`, `workload.field` (of every flow), or `group.knob` of
-    /// the host under study. Another system's name for a `workload` field sets it for
-    /// every flow; with `HOST.` before it, for the flows that this host sends.
+    /// Sets the setting of this path: `HOST.group.knob`, `LINKNAME.field`, `link.field`
+    /// (of every link), `FLOWNAME.field`, `workload.field` (of every flow), or
+    /// `group.knob` of the host under study. Another system's name for a `workload` field
+    /// sets it for every flow; with the prefix `HOST.`, for the flows that this host
+    /// sends.
     ///
     /// # Errors
-    /// An unknown name with the nearest known one, or a value refused.
+    /// An unknown name (with the nearest known one), or a refused value.
     pub fn set(&mut self, path: &str, text: &str) -> Result<(), SettingError> {
         let other = other_names::find(path);
-        // First of all, because a host may be called `device` as the path begins.
+        // Checked first, because a host may be called `device`, as such a path begins.
         if let Some(other) = other.filter(|other| other.is_of_host()) {
             return self.hosts[self.subject].set(other.path, text);
         }
@@ -228,16 +227,16 @@ impl Setup {
         &self.flows[0]
     }
 
-    /// The links from one host to another, in order, with the direction of each.
-    /// Empty when there is no route.
+    /// The links from one host to another, in order, with the direction of each. Empty if
+    /// there is no route.
     pub fn route(&self, from: usize, to: usize) -> Vec<(usize, Direction)> {
         let mut route = Vec::new();
         self.extend_route(Place::Host(from), Place::Host(to), &mut route);
         route
     }
 
-    /// Appends the route from `here` to `goal`. Returns `false` when there is none.
-    /// Links form no circle, so it suffices not to return over the last link.
+    /// Appends the route from `here` to `goal`. Returns `false` if there is none. Links
+    /// form no loop, so it suffices not to return over the last link.
     fn extend_route(&self, here: Place, goal: Place, route: &mut Vec<(usize, Direction)>) -> bool {
         if here == goal {
             return true;
@@ -260,8 +259,8 @@ impl Setup {
         false
     }
 
-    /// Rate of the first flow's path in bit/s, infinite where no link has one, and
-    /// its propagation delay in both directions in seconds.
+    /// Rate of the first flow's path in bit/s (infinite if no link has a rate), and its
+    /// propagation delay in both directions in seconds.
     pub fn bare_path(&self) -> (f64, f64) {
         let flow = self.flow();
         let mut path = (f64::INFINITY, 0.0);
@@ -291,7 +290,7 @@ impl Setup {
         [by_rate, by_memory].into_iter().flatten().reduce(f64::min)
     }
 
-    /// Every path that `set` knows, and other systems' names.
+    /// Every path that `set` accepts, and other systems' names.
     fn paths(&self) -> Vec<String> {
         let knobs: Vec<_> = Config::rows().into_iter().map(|row| row.name).collect();
         let of_hosts = self.hosts.iter().flat_map(|host| {
@@ -349,7 +348,7 @@ pub fn is_knob_group(name: &str) -> bool {
         .any(|row| row.name.split('.').next() == Some(name))
 }
 
-/// Names to suggest for the unknown `path`: every path where one is near, else the
+/// Names to suggest for the unknown `path`: every path if one is near, otherwise the
 /// first parts of paths.
 fn near_paths<'a>(path: &str, paths: &'a [String]) -> impl Iterator<Item = &'a str> + Clone {
     let near = fullpipe_pool::knobs::nearest(path, paths.iter().map(String::as_str)).is_some();
@@ -371,7 +370,7 @@ fn near_paths<'a>(path: &str, paths: &'a [String]) -> impl Iterator<Item = &'a s
         .flatten()
 }
 
-/// The error with `name` before the field's name.
+/// Returns the error with `name` put before the field's name.
 fn located(error: SettingError, name: &str) -> SettingError {
     use fullpipe_pool::knobs::KnobError;
     match error {

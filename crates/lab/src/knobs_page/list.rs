@@ -1,8 +1,8 @@
-//! The knobs of a preset on a terminal: a table, or a record a knob where the
+//! The knobs of a preset on a terminal: a table, or a record for each knob if the
 //! terminal is narrow.
 //!
-//! Rule: the names that the preset's own system has come first, because that is
-//! what its users look for. Every word comes from a knob's row.
+//! Rule: the names of the preset's own system come first, because its users look for
+//! those. Every word comes from a knob's row.
 
 use std::fmt::Write;
 
@@ -19,9 +19,9 @@ use crate::{
     layout::{Layout, Tone, columns},
 };
 
-/// Least columns of the sentence in a table.
+/// Least columns of a knob's doc in a table.
 const LEAST_DOC: usize = 40;
-/// Most columns of the sentence in a table.
+/// Most columns of a knob's doc in a table.
 const MOST_DOC: usize = 80;
 /// A table is shown from this width on.
 const WIDE: usize = 120;
@@ -39,13 +39,14 @@ impl Listed {
         self.value != self.info.default
     }
 
-    /// The value with a mark where it differs from the default.
+    /// The value, marked if it differs from the default.
     fn marked(&self) -> String {
         let mark = if self.is_changed() { " *" } else { "" };
         format!("{}{mark}", self.value)
     }
 
-    /// The knob's name, or one of its names in the preset's system, contains `filter`.
+    /// Returns true if the knob's name, or one of its names in the preset's system,
+    /// contains `filter`.
     fn matches(&self, filter: &str) -> bool {
         let filter = filter.to_ascii_lowercase();
         let mut names = self.own.iter().copied().chain([self.info.name.as_str()]);
@@ -53,10 +54,10 @@ impl Listed {
     }
 }
 
-/// The knobs of `preset`, or those whose name contains `filter`, for people.
+/// The knobs of `preset`, or those whose name contains `filter`, as text.
 ///
 /// # Errors
-/// No knob's name contains `filter`; one line with the nearest name.
+/// One line with the nearest name, if no knob's name contains `filter`.
 pub fn knobs_table(
     preset: &Preset,
     filter: Option<&str>,
@@ -93,7 +94,7 @@ pub fn knobs_table(
 /// Names of the knobs of `preset` that contain `filter`.
 ///
 /// # Errors
-/// No name contains `filter`; one line with the nearest name.
+/// One line with the nearest name, if no name contains `filter`.
 pub(super) fn names(preset: &Preset, filter: Option<&str>) -> Result<Vec<String>, String> {
     let knobs = listed(preset, filter)?;
     Ok(knobs.into_iter().map(|knob| knob.info.name).collect())
@@ -137,7 +138,7 @@ fn listed(preset: &Preset, filter: Option<&str>) -> Result<Vec<Listed>, String> 
     Ok(found)
 }
 
-/// The table; `None` where it does not fit.
+/// The table; `None` if it does not fit.
 fn table(knobs: &[Listed], preset: &Preset, layout: Layout) -> Option<String> {
     let widest = |of: &dyn Fn(&Listed) -> usize| knobs.iter().map(of).max().unwrap_or(0);
     let has_own = knobs.iter().any(|knob| !knob.own.is_empty());
@@ -216,7 +217,7 @@ fn records(knobs: &[Listed], layout: Layout) -> String {
     out
 }
 
-/// `low to high`, or the one value where there is no choice.
+/// `low to high`, or the value if both are equal.
 pub(super) fn range((low, high): &(String, String)) -> String {
     if low == high {
         low.clone()

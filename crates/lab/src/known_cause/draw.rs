@@ -1,8 +1,8 @@
 //! Random worlds of known causes.
 //!
-//! Rule: first a path and an ample world on it, then one thing that is made too small,
-//! by a third to nine tenths, by one function for each cause; for datagrams in
-//! `datagrams`.
+//! Rule: first a path is drawn and a world with ample resources on it. Then one resource
+//! is made too small, to between a tenth and seven tenths of what it needs, by one
+//! function for each cause. Those for datagrams are in `datagrams`.
 
 mod datagrams;
 
@@ -13,13 +13,13 @@ use fullpipe_pool::Rng;
 use super::KnownWorld;
 use crate::verdict::Cause;
 
-/// Payload of a full segment, about.
+/// Approximate payload of a full segment, in bytes.
 const SEGMENT: u64 = 1_448;
 
-/// A cause, and the function that makes a world of it.
+/// A cause, and the function that makes a world with it.
 type Recipe = (Cause, fn(&mut Plan));
 
-/// Every cause that worlds are made for, in turn.
+/// Every cause for which worlds are made, in turn.
 const RECIPES: &[Recipe] = &[
     (Cause::SendBuffer, send_buffer),
     (Cause::ReceiveWindow, receive_window),
@@ -72,11 +72,12 @@ pub fn world(number: u64) -> KnownWorld {
 }
 
 impl Plan {
-    /// A path, and two hosts with four bandwidth-delay products of everything.
+    /// Creates a path, and two hosts whose resources are four bandwidth-delay products
+    /// each.
     fn ample(mut rng: Rng) -> Self {
         let rates = [5, 10, 20, 25, 50, 100];
         let rate_mbit = rates[rng.below(rates.len() as u64) as usize];
-        // At least forty segments, so that a tenth of them is still several.
+        // At least forty segments in flight, so that a tenth of them is still several.
         let rtt_us = rng.between(4_000, 80_000).max(40 * SEGMENT * 8 / rate_mbit);
         let mut plan = Self {
             bdp: rate_mbit * rtt_us / 8,
@@ -115,12 +116,12 @@ impl Plan {
         put(&mut self.workload, field, value);
     }
 
-    /// Bytes sent in all, within what a simulation can afford.
+    /// Sets the bytes to send, but not more than a simulation can afford.
     fn amount(&mut self, bytes: u64) {
         self.workload("bytes", bytes.clamp(SEGMENT, 24_000_000));
     }
 
-    /// Between a tenth and seven tenths of `whole`.
+    /// Draws between a tenth and seven tenths of `whole`.
     fn too_little(&mut self, whole: u64) -> u64 {
         whole * self.rng.between(100, 700) / 1_000
     }
@@ -158,7 +159,7 @@ impl Plan {
     }
 }
 
-/// Sets `key`, which may be set already.
+/// Sets `key`, which may already be set.
 fn put(rows: &mut Vec<(&'static str, String)>, key: &'static str, value: impl ToString) {
     rows.retain(|(known, _)| *known != key);
     rows.push((key, value.to_string()));
@@ -186,8 +187,8 @@ fn receive_window(plan: &mut Plan) {
     plan.amount(size * 200);
 }
 
-/// The reader takes at most a quarter of the buffer at a time, so often that the path
-/// would bring at least a third more.
+/// The reader reads at most a quarter of the buffer at a time, and so rarely that the
+/// path would carry at least a third more.
 fn slow_reader(plan: &mut Plan) {
     let buffer = plan.bdp.max(16_384);
     let bytes = plan.rng.between(buffer / 16, buffer / 4);
@@ -199,7 +200,7 @@ fn slow_reader(plan: &mut Plan) {
     plan.amount(buffer * 60);
 }
 
-/// A loss rate at which the response function allows less than half of the path.
+/// Loss at a rate at which the response function allows less than half of the path.
 fn loss(plan: &mut Plan) {
     plan.rate_mbit = 100;
     plan.rtt_us = plan.rng.between(20_000, 60_000);
@@ -212,7 +213,7 @@ fn loss(plan: &mut Plan) {
     let per_mille = plan.rng.between(3, 15);
     plan.link
         .push(("forward.loss", format!("{}", per_mille as f64 / 1_000.0)));
-    // At least eighty losses.
+    // Enough bytes for at least eighty losses.
     plan.amount(SEGMENT * 80_000 / per_mille);
 }
 
@@ -220,7 +221,7 @@ fn path(plan: &mut Plan) {
     plan.amount(plan.bdp * 100);
 }
 
-/// A few full segments now and then, never more than an initial window.
+/// A few full segments at intervals, never more than an initial window.
 fn application(plan: &mut Plan) {
     let write = plan.rng.between(4, 9) * SEGMENT;
     let trips = plan.rng.between(3, 8);
@@ -229,7 +230,7 @@ fn application(plan: &mut Plan) {
     plan.amount(write * 60);
 }
 
-/// Small writes, several in a round trip, and less than a segment of them.
+/// Small writes, several in a round trip, together less than a segment.
 fn nagle(plan: &mut Plan) {
     let in_a_trip = plan.rng.between(4, 10);
     let write = plan.rng.between(40, SEGMENT / in_a_trip / 2);
@@ -270,7 +271,7 @@ fn peer_memory(plan: &mut Plan) {
     plan.amount(bytes * 100);
 }
 
-/// The transfer is over before the window has grown to the path.
+/// The transfer ends before the window has grown to the path.
 fn slow_start(plan: &mut Plan) {
     plan.rate_mbit = 100;
     plan.rtt_us = plan.rng.between(40_000, 100_000);
@@ -286,8 +287,8 @@ fn slow_start(plan: &mut Plan) {
     plan.amount(plan.bdp * share / 1_000);
 }
 
-/// While the application runs, more frames arrive than the ring holds; between its runs
-/// there is time for all of them.
+/// While the application runs, more frames arrive than the ring holds; between two of its
+/// runs the processor has time for all of them.
 fn descriptors(plan: &mut Plan) {
     let ring = plan.rng.between(4, 12);
     let frame_ns = 1_514 * 8_000 / plan.rate_mbit;
@@ -312,15 +313,15 @@ fn processor(plan: &mut Plan) {
     plan.amount(plan.bdp * 20);
 }
 
-/// Less payload a second than the path carries.
+/// A pacing rate below the path's rate.
 fn pacing(plan: &mut Plan) {
     let bytes = plan.too_little(plan.rate_mbit * 1_000_000 / 8);
     plan.sender("tcp.pacing_rate_max", bytes);
     plan.amount(bytes * plan.rtt_us / 1_000_000 * 200);
 }
 
-/// Several connections whose peers vanish with all of the pool, and one that comes
-/// later.
+/// Several connections whose peers vanish while they hold all of the pool, and one
+/// connection that is opened later.
 fn peer_gone(plan: &mut Plan) {
     let buffer = plan.bdp.clamp(16_384, 65_536);
     let count = plan.rng.between(2, 6);

@@ -1,7 +1,7 @@
-//! Verdict on a world, and the result of its advice.
+//! Judges the verdict on a world, and its advice.
 //!
-//! Rule: the world runs like any experiment, and the named cause is compared with the
-//! built one. The advice is taken once.
+//! Rule: the world runs like any experiment, and the cause that the verdict names is
+//! compared with the cause that was built in. The advice is followed once.
 
 use super::KnownWorld;
 use crate::{
@@ -10,32 +10,32 @@ use crate::{
     verdict::{Cause, Predicted, SettingChange},
 };
 
-/// A larger gain counts as help.
+/// The advice has helped if goodput grew by more than this share.
 const HELP: f64 = 0.05;
 
 /// A world and the verdict on it.
 #[derive(Clone, Debug)]
 pub struct Judged {
-    /// The world's number.
+    /// Number of the world.
     pub number: u64,
-    /// The built cause.
+    /// The cause that was built in.
     pub built: Cause,
-    /// The named cause.
+    /// The cause that the verdict named.
     pub named: Cause,
     /// The verdict in prose.
     pub sentence: String,
-    /// Result of the advice, if a knob was named.
+    /// Result of following the advice, if it named a knob.
     pub treated: Option<Treated>,
 }
 
-/// Advice that was taken.
+/// Advice that was followed.
 #[derive(Clone, Debug)]
 pub struct Treated {
     /// Changed settings.
     pub changes: Vec<SettingChange>,
-    /// Goodput before, in Mbit/s.
+    /// Goodput before the change, in Mbit/s.
     pub before_mbps: f64,
-    /// Goodput after.
+    /// Goodput after the change, in Mbit/s.
     pub after_mbps: f64,
     /// True if the advice helped.
     pub helped: bool,
@@ -44,7 +44,7 @@ pub struct Treated {
 }
 
 impl Treated {
-    /// Relative error of the prediction, of the time or of the goodput.
+    /// Relative error of the predicted time or goodput.
     pub fn error(&self) -> Option<f64> {
         let (predicted, elapsed_s) = self.predicted?;
         let of_time = (predicted.elapsed_s / elapsed_s - 1.0).abs();
@@ -53,10 +53,10 @@ impl Treated {
     }
 }
 
-/// Runs the world of this number, takes the advice, and compares.
+/// Runs the world of this number, follows the advice, and compares.
 ///
 /// # Errors
-/// A checker found something: the stack is wrong.
+/// A violation that a checker found: the stack is wrong.
 ///
 /// # Panics
 /// If the world's file has a mistake.
@@ -79,7 +79,7 @@ pub fn judge(number: u64) -> Result<Judged, RunError> {
 
 fn treated(before: &AdviceStep, after: &AdviceStep) -> Treated {
     let gained = after.goodput_mbps > before.goodput_mbps * (1.0 + HELP);
-    // Small writes are no faster without Nagle, only sooner.
+    // Without Nagle small writes arrive earlier; goodput does not grow.
     let sooner = before.verdict.limit == Cause::Nagle
         && after.verdict.limit == Cause::Application
         && after.goodput_mbps > before.goodput_mbps * (1.0 - HELP);

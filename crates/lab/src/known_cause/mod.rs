@@ -1,8 +1,9 @@
-//! Worlds with one limit, known because they were built that way.
+//! Worlds with one limit, which is known because it was built in.
 //!
-//! Rule: the cause is drawn first, and everything else is at least twice what it needs;
-//! so a verdict can be judged by the built cause and not by measured values. A world is
-//! a file like any other experiment, and its number determines it.
+//! Rule: the cause is drawn first, and every other resource is at least twice what the
+//! transfer needs. A verdict can therefore be judged by the built-in cause and not by
+//! measured values. A world is a file like any other experiment, and its number
+//! determines it.
 
 mod draw;
 mod judge;
@@ -36,7 +37,7 @@ impl KnownWorld {
     /// The world as an experiment of one row.
     ///
     /// # Errors
-    /// The file has a mistake: it was drawn wrong.
+    /// A mistake in the file, which means that it was drawn wrongly.
     pub fn experiment(&self) -> Result<Experiment, Mistake> {
         let name = format!("world-{}", self.number);
         Experiment::parse(&name, &format!("{name}.toml"), &self.file)

@@ -1,6 +1,6 @@
-//! Many judged worlds in numbers: the confusion matrix, and the gain of the advice.
+//! Counts over many judged worlds: the confusion matrix, and the gain of the advice.
 //!
-//! Rule: counts only; thresholds are the caller's.
+//! Rule: only counts; the callers set thresholds.
 
 use std::fmt;
 
@@ -12,13 +12,13 @@ use crate::verdict::Cause;
 /// Counts over many worlds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
-    /// Built cause, named cause, and their count.
+    /// Built-in cause, named cause, and the number of worlds with both.
     pub confusion: Vec<(Cause, Cause, u32)>,
-    /// Worlds in all.
+    /// Number of worlds.
     pub worlds: u32,
-    /// Worlds whose cause was named.
+    /// Worlds whose verdict named the built-in cause.
     pub right: u32,
-    /// Worlds whose verdict named a setting, so that advice was taken.
+    /// Worlds whose verdict named a setting, so that the advice was followed.
     pub treated: u32,
     /// Worlds that the advice helped.
     pub helped: u32,
@@ -64,7 +64,7 @@ fn middle(mut errors: Vec<f64>) -> Option<f64> {
 }
 
 impl Tally {
-    /// The share of worlds whose cause was named.
+    /// The share of worlds whose verdict named the built-in cause.
     pub fn right_share(&self) -> f64 {
         share(self.right, self.worlds)
     }
@@ -90,8 +90,8 @@ fn share(part: u32, whole: u32) -> f64 {
 }
 
 impl fmt::Display for Tally {
-    /// The confusion matrix, built causes down and named causes across, and the three
-    /// results.
+    /// The confusion matrix (a line for each built-in cause, a column for each named
+    /// one), and the three results.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seen = |cause: &&Cause| {
             let mut cells = self.confusion.iter();

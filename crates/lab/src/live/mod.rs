@@ -1,13 +1,13 @@
-//! A link in real time: frames between two devices of this machine, through the
+//! A link in real time: carries frames between two devices of this machine, through the
 //! simulator's link.
 //!
-//! Rule: the simulator's engine decides what happens to a frame and knows no clock;
-//! here are only the clock, the waits and the two devices. A frame is stamped when it
-//! is read and never written early, so a late wake delays one frame and changes no
-//! rate. The frames inside a link are bounded: beyond that they stay in their device.
+//! Rule: the simulator's engine decides what happens to a frame and reads no clock; the
+//! clock, the waits and the two devices are here. A frame is stamped when it is read and
+//! never written early, so waking late delays one frame and changes no rate. The number
+//! of frames inside a link is bounded; further frames stay in their device.
 //!
-//! Devices that merge or finish frames are refused: a link carries frames as a
-//! wire does, of one packet each and with their checksums.
+//! Devices that merge frames or complete checksums are refused: a link carries frames as
+//! a wire does, one packet each and with complete checksums.
 
 mod statistics;
 
@@ -30,15 +30,15 @@ use fullpipe_sim::{
 
 pub use statistics::{Lateness, LiveDirection, LiveReport};
 
-/// Frames read from one device before the other is looked at.
+/// Frames read from one device before the other device is read.
 const BATCH: usize = 64;
 /// Most frames inside the link; beyond that, none is read.
 const HELD_MAX: u64 = 1 << 17;
-/// A wait shorter than this is not worth giving up the processor.
+/// The processor is not released for a wait shorter than this.
 const SPIN: Duration = Duration::from_micros(20);
-/// Scheduling priority: above programs measured over the link, which have 1.
+/// Scheduling priority: above that of programs measured over the link, which is 1.
 const PRIORITY: u8 = 2;
-/// Longest wait without a look at the wish to stop.
+/// Longest wait before `stop` is asked again.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// One of the two devices, and its name in reports and captures.
@@ -49,7 +49,8 @@ pub struct LiveEnd {
     pub device: Box<dyn HostDevice>,
 }
 
-/// A link between two devices: [`run`](Self::run) it until it is to stop.
+/// A link between two devices; [`run`](Self::run) carries frames until it is told to
+/// stop.
 pub struct LiveLink {
     ends: [LiveEnd; 2],
     engine: LinkEngine,
@@ -66,18 +67,18 @@ struct Recording {
     capture: Capture,
     failure: Option<io::Error>,
     taps: [TapId; 2],
-    /// Time of day, in nanoseconds, when the link was made.
+    /// Time of day, in nanoseconds, when the link was created.
     began: u64,
 }
 
 impl LiveLink {
-    /// A link from the first end to the second and back, with all randomness from
-    /// `seed`. Frames are recorded in `capture` when they are read and when they are
-    /// written; it should be buffered.
+    /// Creates a link from the first end to the second and back; all randomness comes
+    /// from `seed`. Frames are recorded in `capture` when they are read and when they are
+    /// written; `capture` should be buffered.
     ///
     /// # Errors
-    /// Ends of different media, an end that leaves checksums or cuts to its
-    /// device, or a capture that cannot be begun.
+    /// Ends of different media, an end whose device completes checksums or cuts frames,
+    /// or a capture that cannot be started.
     pub fn new(
         ends: [LiveEnd; 2],
         link: LinkModel,
@@ -101,13 +102,13 @@ impl LiveLink {
         })
     }
 
-    /// Carries frames until `stop` says so, which is asked at least ten times a
-    /// second; calls `report` every `every`. Returns the last report. Meanwhile the
-    /// thread goes before all others of the machine, where that is allowed.
+    /// Carries frames until `stop` returns true; it is asked at least ten times a second.
+    /// Calls `report` once every `every`, and returns the last report. While it runs, the
+    /// thread has real-time priority, if the system allows that.
     ///
     /// # Errors
-    /// A device that will never work again, at once; a capture that could not be
-    /// written, at the end.
+    /// A device that will never work again, at once; a failed write of the capture, at
+    /// the end.
     pub fn run(
         &mut self,
         stop: &dyn Fn() -> bool,
@@ -115,7 +116,7 @@ impl LiveLink {
         report: &mut dyn FnMut(&LiveReport),
     ) -> io::Result<LiveReport> {
         wait_precisely();
-        // Without the privilege the link works too, with later wakes.
+        // Without the privilege the link works too, but wakes later.
         let _ = run_at_once(PRIORITY);
         let mut reports_at = self.now() + every.into();
         while !stop() {
@@ -207,7 +208,7 @@ impl LiveLink {
         }
     }
 
-    /// Waits for a frame or for the time of one, but not beyond `reports_at`.
+    /// Waits for a frame to arrive or to become due, but not beyond `reports_at`.
     fn wait(&self, reports_at: Instant) -> io::Result<()> {
         let until = self
             .engine
@@ -225,8 +226,8 @@ impl LiveLink {
     }
 }
 
-/// Writes one frame. A device that is full once may have room by the next try;
-/// then the frame is lost, as on any wire.
+/// Writes one frame. A device that is full gets a second try; after that the frame is
+/// lost, as on any wire.
 fn give(device: &dyn HostDevice, frame: &[u8]) -> bool {
     (0..2).any(|_| {
         let sent = device.send(frame, TxMeta::default());

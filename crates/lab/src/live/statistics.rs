@@ -9,9 +9,9 @@ use fullpipe_pool::Duration as LinkTime;
 use fullpipe_sim::link::LinkCounters;
 use serde::Serialize;
 
-/// Width of a class of lateness, in microseconds.
+/// Width of a lateness class, in microseconds.
 const CLASS_US: u64 = 10;
-/// Classes; the last one holds everything later.
+/// Number of lateness classes; the last one has everything later.
 const CLASSES: usize = 1_000;
 
 /// Lateness of written frames.
@@ -44,7 +44,7 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// Records that a frame was written this much too late.
+    /// Records that a frame was written late by this time.
     pub fn note(&mut self, late: LinkTime) {
         let class = (late.as_micros() / CLASS_US) as usize;
         self.classes[class.min(CLASSES - 1)] += 1;
@@ -52,7 +52,8 @@ impl Lateness {
         self.max = self.max.max(late);
     }
 
-    /// Upper ends of the classes that hold the quantiles; the latest exactly.
+    /// Returns the upper ends of the classes of the median and the 99th percentile, and
+    /// the exact maximum.
     pub fn quantiles(&self) -> Late {
         let max_us = self.max.as_micros();
         let quantile = |percent: u64| {
@@ -89,7 +90,7 @@ pub struct LiveDirection {
     pub lost: u64,
     /// Frames lost in a burst.
     pub lost_in_burst: u64,
-    /// Frames for which the queue had no room.
+    /// Frames that the queue had no room for.
     pub dropped_by_queue: u64,
     /// Frames dropped by CoDel.
     pub dropped_by_codel: u64,
@@ -97,15 +98,15 @@ pub struct LiveDirection {
     pub marked: u64,
     /// Frames longer than the link carries.
     pub dropped_too_long: u64,
-    /// Frames delivered behind frames sent after them.
+    /// Frames delivered after frames that were sent later.
     pub reordered: u64,
     /// Frames delivered twice.
     pub duplicated: u64,
     /// Frames delivered with flipped bits.
     pub corrupted: u64,
-    /// Most frames that waited in the queue.
+    /// Largest number of frames that waited in the queue.
     pub longest_queue: usize,
-    /// Frames that the device at the far end did not take.
+    /// Frames that the device at the other end refused.
     pub refused: u64,
     /// Lateness of the written frames.
     pub late: Late,
@@ -186,7 +187,7 @@ pub struct LiveReport {
 }
 
 impl LiveReport {
-    /// Describes the change since `before`, or since the start, in a line.
+    /// Describes the change since `before`, or since the start, in one line.
     pub fn line(&self, before: Option<&Self>) -> String {
         let length = self.seconds - before.map_or(0.0, |before| before.seconds);
         let length = length.max(Duration::from_millis(1).as_secs_f64());

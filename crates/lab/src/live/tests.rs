@@ -1,5 +1,5 @@
-//! Frames between two cables, in real time. Exact times are tested where the machine is
-//! quiet (`tests/live_link`); nothing here depends on that.
+//! Frames between two cables, in real time. `tests/live_link` tests exact times on a
+//! quiet machine; nothing here depends on them.
 
 use std::{
     io::Write,
@@ -24,7 +24,7 @@ use wire::CableEnd;
 #[path = "../../../host/tests/sockets/wire.rs"]
 mod wire;
 
-/// Longest wait for a frame that is to come.
+/// Longest wait for a frame that must arrive.
 const PATIENCE: Duration = Duration::from_secs(60);
 const SEED: u64 = 7;
 
@@ -69,7 +69,7 @@ fn between<R>(
             live.run(&stop, Duration::from_millis(10), each).unwrap()
         });
         let result = body(near, far);
-        // The second report from here on is one of a time after the last frame.
+        // The second report from now on covers a time after the last frame.
         let enough = reports.load(Ordering::Acquire) + 2;
         let until = Instant::now() + PATIENCE;
         while reports.load(Ordering::Acquire) < enough {
@@ -146,7 +146,7 @@ fn a_seed_loses_the_same_frames_in_real_time_as_in_virtual_time() {
     let ((), report) = between(link, None, |mut near, mut far| {
         for number in 0..200 {
             send(&mut near, number);
-            // Only frames that must arrive are waited for, so no wait decides anything.
+            // Only frames that must arrive are waited for, so no wait decides the result.
             if expected.contains(&number) {
                 assert_eq!(receive(&mut far, PATIENCE), Some(number));
             }

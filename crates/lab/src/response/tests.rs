@@ -1,4 +1,4 @@
-//! The functions at points that can be worked out by hand.
+//! The functions at points that can be calculated by hand.
 
 use super::*;
 use crate::experiment::Experiment;

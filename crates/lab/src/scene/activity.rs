@@ -1,7 +1,7 @@
-//! Time in which connections were active, and how many at once.
+//! The time in which connections were active, and how many at once.
 //!
-//! Rule: a connection is active from its start to the end of its own measurement,
-//! without the beginning that is not counted. An idle connection counts as active.
+//! Rule: a connection is active from its start to the end of its own measurement, without
+//! the excluded beginning. An idle connection counts as active.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -10,11 +10,11 @@ use super::{Ended, over};
 /// Time in which connections were active.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Activity {
-    /// Share of the measured time in which any was active.
+    /// Share of the measured time in which any connection was active.
     pub share: f64,
     /// Mean number of active connections over that time.
     pub at_once: f64,
-    /// Share of all payload that counts, without that of the beginning.
+    /// Share of all payload that was not in the excluded beginning.
     pub payload_share: f64,
 }
 

@@ -1,7 +1,7 @@
 //! Runs and measures a row of datagrams.
 //!
-//! Rule: goodput counts what was read while datagrams were sent. Losses are counted
-//! once everything in flight has had time to arrive.
+//! Rule: goodput counts the datagrams that were read while datagrams were sent. Losses
+//! are counted after everything in flight has had time to arrive.
 
 use std::ops::ControlFlow;
 
@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// Time after the last datagram was sent in which others may still arrive.
+/// Time after the last transmission in which datagrams may still arrive.
 const UNDER_WAY: Duration = Duration::from_millis(500);
 
 /// Facts of one flow at the end of sending, and after all datagrams had arrived.
@@ -120,7 +120,7 @@ impl Scene<'_> {
         }
     }
 
-    /// Overflows of receive queues and rings, as events.
+    /// Overflows of receive queues and receive rings, as events.
     pub(super) fn overflow_events(&self) -> Vec<WatchEvent> {
         let mut events = Vec::new();
         for (host, place, Overflow { from, until, lost }) in self.world.overflows() {
@@ -218,7 +218,7 @@ impl Scene<'_> {
     }
 }
 
-/// The larger of each demand.
+/// Returns the larger value of each field.
 pub(super) fn larger(one: DatagramDemand, other: DatagramDemand) -> DatagramDemand {
     DatagramDemand {
         queue: one.queue.max(other.queue),
@@ -237,7 +237,7 @@ fn ended(plan: &FlowPlan, sent: DatagramFacts, arrived: DatagramFacts) -> EndedD
             arrived,
             elapsed: length,
         },
-        // A flow of a given amount counts every datagram, up to the read of the last.
+        // A flow with an amount counts every datagram, until the last one is read.
         Stop::Bytes(_) => EndedDatagrams {
             plan,
             sent: arrived,

@@ -1,8 +1,8 @@
-//! The beginning of a row that is not counted (`omit`).
+//! The beginning of a row that the results exclude (`omit`).
 //!
-//! Rule: every value that is divided by a time is noted at one moment, the same for
-//! all flows, and subtracted at the end, so that rates and shares are those of the
-//! rest. Counts without a time, such as segments, count from the start.
+//! Rule: every value that is divided by a time is stored at one moment, the same for all
+//! flows, and subtracted at the end, so that rates and shares describe the rest. Counts
+//! that are not divided by a time, such as segments, count from the start.
 
 #[cfg(test)]
 mod tests;
@@ -15,15 +15,14 @@ use fullpipe_sim::WorldFailure;
 use super::{SLICE, Scene, facts_of, times};
 use crate::{experiment::omitted_until, shares::Times};
 
-/// Values at the moment from which everything counts; zero where everything counts
-/// from the start.
+/// Values at the moment at which the measurement starts; zero if it starts with the row.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Omitted {
-    /// The moment.
+    /// The moment at which the measurement starts.
     pub until: Instant,
     /// Limits of the senders.
     pub sender: Times,
-    /// Limits that the receivers set.
+    /// Limits of the receivers.
     pub receiver: Times,
     /// Bytes read by each connection, and the time of its last read.
     read: Vec<(u64, Instant)>,
@@ -35,14 +34,14 @@ pub(super) struct Omitted {
 
 impl Omitted {
     /// Time from which a connection counts that began at `start`: its last read before
-    /// the moment, so that payload counts with all of the time in which it arrived and
-    /// a rate never exceeds the path's.
+    /// the measurement starts. Payload then counts with all of the time in which it
+    /// arrived, and a rate never exceeds the path's.
     pub fn from(&self, number: usize, start: Instant) -> Instant {
         let read = self.read.get(number);
         read.map_or(start, |(_, last)| start.max(*last))
     }
 
-    /// The part that counts of `bytes` read in `elapsed` from `start` on.
+    /// The counted part of `bytes` that were read in `elapsed` from `start` on.
     pub fn counted(
         &self,
         number: usize,
@@ -68,8 +67,8 @@ impl Omitted {
 }
 
 impl Scene<'_> {
-    /// Runs to the moment from which everything counts, if a flow omits something, and
-    /// notes the values there.
+    /// Runs until the measurement starts, if a flow omits something, and stores the
+    /// values of that moment.
     pub(super) fn omit(
         &mut self,
         progress: &dyn Fn(f64) -> ControlFlow<()>,

@@ -1,8 +1,9 @@
-//! Connections whose peers fell silent, and the memory they hold meanwhile.
+//! Connections whose peers fell silent, and the memory that they hold meanwhile.
 //!
-//! Rule: a connection's own state decides: payload is unacknowledged, and nothing has
-//! arrived from the peer until the stack gave up, or for longer than a live peer
-//! would take to answer. A vanished peer and a lost answer look alike here.
+//! Rule: a connection's own state decides. Its peer is silent if payload is
+//! unacknowledged and nothing has arrived from the peer until the stack gave up, or for
+//! longer than a live peer would take to answer. A vanished peer and a lost answer are
+//! not distinguished.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::Stage;
@@ -13,10 +14,10 @@ use super::{Ended, Scene, facts_of};
 /// Samples of all connections, taken while a scene runs.
 #[derive(Clone, Debug, Default)]
 pub struct SilenceNotes {
-    /// For each connection, the time at which its peer was last heard and its timeouts
-    /// until then.
+    /// For each connection, the time at which its peer was last heard from, and its
+    /// timeouts until then.
     heard: Vec<(Instant, u64)>,
-    /// Most packet memory, in bytes, used or reserved together by connections whose
+    /// Most packet memory, in bytes, that was used or reserved by all connections whose
     /// peers had been silent for longer than a retransmission timeout.
     held: u64,
 }
@@ -28,26 +29,26 @@ pub struct Silence {
     pub connections: usize,
     /// Number of all connections.
     pub of: usize,
-    /// Number of those whose peer had closed its window.
+    /// Number of those connections whose peer had closed its window.
     pub closed: usize,
-    /// Index of the host that waits for them; the first of several.
+    /// Index of the host that waits for the peers; the first of several.
     pub host: usize,
-    /// Times at which the first and the last of the peers was last heard, in seconds
+    /// Times at which the first and the last of the peers was last heard from, in seconds
     /// from the first call to connect.
     pub heard_s: [f64; 2],
-    /// Timeouts since then.
+    /// Retransmission timeouts since then.
     pub timeouts: u64,
-    /// Probes of windows that were closed.
+    /// Probes of windows that the peers had closed.
     pub probes: u64,
     /// Most packet memory that they used or reserved together, in bytes.
     pub held_bytes: u64,
-    /// Seconds of silence over all of them, and the longest.
+    /// Sum of the silences, in seconds.
     pub total_s: f64,
-    /// The longest silence.
+    /// The longest silence, in seconds.
     pub longest_s: f64,
-    /// Number of them that the stack has given up.
+    /// Number of connections that the stack has given up.
     pub given_up: usize,
-    /// The longest of their retransmission timeouts before any was doubled.
+    /// The longest of their retransmission timeouts, without backoff.
     pub rto: Duration,
     /// Connections that found no packet memory.
     pub waiting: Vec<MemoryWait>,
@@ -60,27 +61,27 @@ pub struct Silence {
 pub struct MemoryWait {
     /// Index of its flow.
     pub flow: usize,
-    /// Time it waited, in seconds.
+    /// Time for which it waited, in seconds.
     pub waited_s: f64,
-    /// It was dropped.
+    /// The connection was dropped.
     pub is_dropped: bool,
     /// Bytes that it delivered nevertheless.
     pub delivered_bytes: u64,
 }
 
-/// Longest silence of a live peer: `tcp.retries1` unanswered retransmissions, after
-/// which RFC 1122 §4.2.3.5 suspects the path, and the timeout after the last of them.
+/// Longest silence of a live peer: the time of `tcp.retries1` unanswered retransmissions,
+/// after which RFC 1122 §4.2.3.5 doubts the path, and of the timeout that follows.
 pub fn patience(rto: Duration, config: &TcpConfig) -> Duration {
     rto * timeouts_in_vain(config)
 }
 
-/// [`patience`] as a multiple of the first retransmission timeout; each timeout is
-/// twice the one before.
+/// [`patience`] as a multiple of the first retransmission timeout; each timeout is twice
+/// the one before.
 pub fn timeouts_in_vain(config: &TcpConfig) -> u32 {
     (2 << config.retries1.min(20)) - 1
 }
 
-/// The retransmission timeout before any doubling. RFC 6298 §2.
+/// The retransmission timeout without backoff. RFC 6298 §2.
 fn first_timeout(info: &Info, config: &TcpConfig) -> Duration {
     if info.srtt.is_zero() {
         return config.rto_initial;
@@ -89,7 +90,8 @@ fn first_timeout(info: &Info, config: &TcpConfig) -> Duration {
 }
 
 impl Scene<'_> {
-    /// Notes the memory of every connection, and when its peer was last heard.
+    /// Stores the memory of every connection, and the time at which its peer was last
+    /// heard from.
     pub(super) fn note_silence(&mut self) {
         let mut held = 0;
         self.silence_notes
@@ -159,8 +161,8 @@ impl Scene<'_> {
         (silence.connections > 0).then_some(silence)
     }
 
-    /// The wait of a connection for packet memory: for what was written, or for the
-    /// window that it needs to be opened.
+    /// The time for which a connection waited for packet memory, either for payload that
+    /// was written or for the window that it needs to open.
     fn waiting(&self, flow: usize, end: &Ended<'_>) -> Option<MemoryWait> {
         let host = self.world.stack(self.hosts[end.plan.from]);
         let refused = host.tcp_counters().rcvq_drop + host.tcp_counters().ofo_drop > 0;
@@ -210,8 +212,8 @@ impl Silence {
     }
 }
 
-/// The stack waits for a peer that has been silent for longer than [`patience`], or
-/// gave it up after a timeout.
+/// Returns true if the stack waits for a peer that has been silent for longer than
+/// [`patience`], or gave the peer up after a timeout.
 fn is_silent(end: &Ended<'_>, info: &Info, config: &TcpConfig) -> bool {
     let has_tried = info.bytes_sent > 0 && info.timeouts + info.zero_window_probes > 0;
     let silent = info.at.since(info.last_received_at);

@@ -131,7 +131,7 @@ fn keys_that_the_parser_refuses_and_tables_that_lack_one_are_wrong() {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
         let (mistake, _) = text.split_once('\n').unwrap();
-        // The parser alone checks keys that have two possible places or begin with a
+        // Only the parser checks keys that have two possible places or that begin with a
         // name of the file.
         let judges = [
             "rows: is",

@@ -1,26 +1,27 @@
 //! Errors of a search.
 //!
-//! Rule: each names what the caller can change; a failed checker is the simulator's.
+//! Rule: each error names what the caller can change, except a violation in the
+//! simulator.
 
 use crate::{experiment::SettingError, mistake::Mistake, run::RunError, units::grouped};
 
-/// No buffer is larger.
+/// Largest buffer in bytes that a search tries.
 pub const LARGEST: u64 = 1 << 30;
 
 /// Reason for which there is no result.
 #[derive(Debug)]
 pub enum SizeError {
-    /// A setting is refused.
+    /// A setting was refused.
     Setting(SettingError),
-    /// The memory that is given is too little for any setting.
+    /// The given memory is too little for any setting.
     Memory(SettingError),
     /// The bandwidth-delay product exceeds the largest buffer.
     TooLong(u64),
-    /// The path is refused.
+    /// The path was refused.
     Path(Mistake),
-    /// Nothing arrives, with the reason.
+    /// No payload arrived, for this reason.
     Nothing(String),
-    /// A checker of the simulator failed.
+    /// A run failed: a checker of the simulator found a violation.
     Run(RunError),
 }
 

@@ -1,13 +1,14 @@
-//! Smallest sufficient value of each knob on a path, found by searching the simulator.
+//! Smallest sufficient value of each knob on a path, found by simulation.
 //!
-//! Rule: one knob is searched at a time while the host has ample of everything else.
-//! Sufficient is a share of what the path carries, or of the host's best where that is
-//! less. A formula's value is shown beside the result and does not affect it.
+//! Rule: one knob is searched at a time while the host has ample amounts of every other
+//! resource. A goodput is sufficient if it is a given share of what the path carries, or
+//! of the host's best goodput if that is less. The value of a formula is shown beside the
+//! result and does not affect it.
 //!
 //! | question | where |
 //! | --- | --- |
-//! | the host, its peer and the path, and how long they run | `world` |
-//! | the result with ample of everything, and each knob's curve | `search` |
+//! | the host, its peer, the path, and the length of a run | `world` |
+//! | the result with ample resources, and each knob's curve | `search` |
 //! | the best division of given memory between both directions | `split` |
 //! | the runs and their progress | `runs` |
 //! | the errors | `error` |
@@ -39,7 +40,7 @@ use crate::{
 };
 use runs::Runs;
 
-/// The path, the host and what is sufficient.
+/// The path, the host, and the share that is sufficient.
 #[derive(Clone, Debug)]
 pub struct SizeRequest {
     /// Rate of the path, in bits a second.
@@ -48,17 +49,17 @@ pub struct SizeRequest {
     pub rtt: Duration,
     /// Probability that a frame with payload is lost.
     pub loss: f64,
-    /// All packet memory of the host; ample without.
+    /// All packet memory of the host in bytes; `None` for ample memory.
     pub memory: Option<u64>,
-    /// Profile of the host.
+    /// Preset of the host.
     pub preset: &'static Preset,
-    /// Settings as `--set` takes them: of the host, and with `peer.`, `link.` or
-    /// `workload.` in front of the other end, the path or the application.
+    /// Settings as `--set` takes them: of the host, or, with the prefix `peer.`, `link.`
+    /// or `workload.`, of the other end, the path or the application.
     pub settings: Vec<(String, String)>,
     /// Percent of the send buffer that must be free before a blocked writer continues.
     pub low_water: u32,
-    /// Share of what the path carries that is sufficient; of the host's best, where
-    /// that is less.
+    /// Share that is sufficient, of what the path carries or of the host's best goodput
+    /// if that is less.
     pub share: f64,
     /// Seed of everything random.
     pub seed: u64,
@@ -75,26 +76,26 @@ pub struct Size {
     pub rtt_ms: f64,
     /// Probability that a frame with payload is lost, from 0 to 1.
     pub loss: f64,
-    /// All packet memory of the host, if it was given.
+    /// All packet memory of the host in bytes, if it was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
-    /// Further settings.
+    /// Settings that were given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<String>,
     /// Percent of the send buffer that must be free before a blocked writer continues.
     pub low_water: u32,
     /// Bandwidth-delay product, in bytes.
     pub bdp_bytes: u64,
-    /// Share of what the path carries that is sufficient; of the host's best, where
-    /// that is less.
+    /// Share that is sufficient, of what the path carries or of the host's best goodput
+    /// if that is less.
     pub share: f64,
     /// The seed that repeats it.
     pub seed: u64,
-    /// The host's results with ample of everything, sending and receiving.
+    /// The host's results with ample resources, sending and receiving.
     pub best: Vec<AmpleResult>,
     /// The searched knobs.
     pub knobs: Vec<KnobSize>,
-    /// Best division of the given memory.
+    /// Best division of the given memory between both directions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<Split>,
 }
@@ -121,12 +122,12 @@ impl HostRole {
     }
 }
 
-/// Result of a host with ample of everything that was not given.
+/// Result of a host with ample amounts of every resource that was not given.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AmpleResult {
     /// Its role: `send` or `receive`.
     pub direction: &'static str,
-    /// Payload that the path carries in full segments, losses taken off, in Mbit/s.
+    /// Payload that the path carries in full segments, less losses, in Mbit/s.
     pub path_mbps: f64,
     /// Goodput, in Mbit/s.
     pub goodput_mbps: f64,
@@ -134,7 +135,7 @@ pub struct AmpleResult {
     pub of_path: f64,
     /// True if that share is sufficient.
     pub reaches_path: bool,
-    /// The verdict on that result.
+    /// The verdict on this run.
     pub verdict: Verdict,
 }
 
@@ -145,18 +146,19 @@ pub struct KnobSize {
     pub knob: String,
     /// The host's role: `send` or `receive`.
     pub direction: &'static str,
-    /// The most that any setting gave, ample of everything included, in Mbit/s.
+    /// The highest goodput that any setting gave, ample resources included, in Mbit/s.
     pub best_mbps: f64,
     /// Sufficient goodput, in Mbit/s.
     pub enough_mbps: f64,
-    /// True if that is a share of what the path carries, false if of the best.
+    /// True if `enough_mbps` is a share of what the path carries, false if it is a share
+    /// of the best.
     pub reaches_path: bool,
     /// The smallest sufficient setting, if there is one.
     pub smallest: Option<CurvePoint>,
     /// Value that a verdict advises at the largest insufficient setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advised: Option<Advised>,
-    /// Every setting tried, the smallest first, ample last.
+    /// Every setting tried, the smallest first; ample resources are last.
     pub curve: Vec<CurvePoint>,
 }
 
@@ -178,7 +180,7 @@ pub struct CurvePoint {
     pub of_path: f64,
     /// The limit at this setting.
     pub limit: Cause,
-    /// Value that the verdict at this setting advises for the knob, if it does.
+    /// Value that the verdict at this setting advises for the knob, if it advises one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advised: Option<Advised>,
 }
@@ -188,19 +190,20 @@ pub struct CurvePoint {
 pub struct Advised {
     /// The value, as the host's system writes it.
     pub value: String,
-    /// Origin of the value.
+    /// Derivation of the value.
     pub formula: String,
 }
 
-/// Steps that a search takes for each knob, and for both directions before the first.
+/// Expected number of steps of a search, for each knob and for both directions before the
+/// first knob.
 const STEPS_EACH: usize = 7;
 const STEPS_BEFORE: usize = 4;
 
 /// Searches every knob of a host that sends and receives over a path. `progress` is
-/// called with the share that is done.
+/// called with the finished share.
 ///
 /// # Errors
-/// A setting is refused, nothing arrives, or a run failed.
+/// A refused setting, a path over which nothing arrives, or a failed run.
 pub fn size(request: &SizeRequest, progress: &(dyn Fn(f64) + Sync)) -> Result<Size, SizeError> {
     if request.bdp() > error::LARGEST {
         return Err(SizeError::TooLong(request.bdp()));
@@ -266,7 +269,7 @@ impl AmpleResult {
 }
 
 impl SizeRequest {
-    /// True if `best_mbps` is a sufficient share of what the path carries.
+    /// Returns true if `best_mbps` is a sufficient share of what the path carries.
     fn reaches(&self, best_mbps: f64, path_mbps: f64) -> bool {
         best_mbps >= self.share * path_mbps
     }
@@ -280,7 +283,7 @@ impl SizeRequest {
         self.share * of
     }
 
-    /// Lets the host's writer wait for its part of the send buffer.
+    /// Sets the part of the send buffer that the host's writer waits for.
     fn set_low_water(&self, setup: &mut Setup) {
         let flow = setup.flows.iter_mut().find(|flow| flow.from == 0);
         let set = flow.map(|flow| flow.set("low_water", &format!("{}%", self.low_water)));

@@ -1,7 +1,7 @@
 //! Runs of a search, and its progress.
 //!
 //! Rule: the number of runs is not known before the search ends, so progress is an
-//! estimate that never goes back and never reaches the end early.
+//! estimate. It never decreases, and reaches 1 only at the end.
 
 use std::sync::{
     Mutex,
@@ -23,7 +23,7 @@ const ALMOST: f64 = 0.99;
 pub struct Runs<'a> {
     seed: u64,
     progress: &'a (dyn Fn(f64) + Sync),
-    /// Steps that a search takes, by experience.
+    /// Number of steps that a search takes, from experience.
     expected: usize,
     done: AtomicUsize,
 }
@@ -42,7 +42,7 @@ impl<'a> Runs<'a> {
     /// Runs `rows` as one step and returns their reports.
     ///
     /// # Errors
-    /// A run's.
+    /// The error of a run.
     pub fn rows(
         &self,
         experiment: &Experiment,
@@ -54,7 +54,8 @@ impl<'a> Runs<'a> {
             let mut shares = shares
                 .lock()
                 .unwrap_or_else(|poisoned| poisoned.into_inner());
-            // Two worlds of a row may report in another order than they ran.
+            // Reports of a row's two worlds may arrive in another order than they were
+            // made.
             shares[place] = share.max(shares[place]);
             let step = shares.iter().sum::<f64>() / shares.len() as f64;
             (self.progress)(self.share(done as f64 + step));
@@ -71,7 +72,7 @@ impl<'a> Runs<'a> {
         Ok(report.rows)
     }
 
-    /// The share of the search that so many steps are.
+    /// The share of the search that `steps` steps are.
     fn share(&self, steps: f64) -> f64 {
         (steps / self.expected as f64).min(ALMOST)
     }

@@ -1,7 +1,8 @@
-//! Search of one knob: doubling until it is sufficient, then closing in.
+//! Search of one knob: the value is doubled until it is sufficient, and then the smallest
+//! sufficient value is approached.
 //!
-//! Rule: a value is one that the host's system can express, so a result can be set. The
-//! points of a step run in parallel, two at a time on any machine, so the result does
+//! Rule: a value is one that the host's system can express, so the result can be set. The
+//! points of a step run in parallel, two at a time on every machine, so the result does
 //! not depend on the machine.
 
 use fullpipe::presets::alias;
@@ -24,7 +25,7 @@ use super::{
 pub struct Searched {
     /// Its name.
     knob: &'static str,
-    /// The host's role meanwhile.
+    /// The host's role during the search.
     pub role: HostRole,
     /// The kind of knob.
     pub what: KnobKind,
@@ -37,14 +38,14 @@ pub enum KnobKind {
     Buffer,
     /// All packet memory, in blocks.
     Memory,
-    /// Unacknowledged payload, where the host's system counts it separately.
+    /// Unacknowledged payload, if the host's system counts it separately.
     Unacknowledged,
-    /// Out-of-order payload, where the host's system counts it separately; only losses
-    /// bring any.
+    /// Out-of-order payload, if the host's system counts it separately; it occurs only
+    /// with losses.
     OutOfOrder,
 }
 
-/// Every knob that a path may need much of.
+/// Every knob that a path may require to be large.
 pub const SEARCHED: &[Searched] = &[
     Searched {
         knob: "tcp.send_buffer",
@@ -78,58 +79,60 @@ pub const SEARCHED: &[Searched] = &[
     },
 ];
 
-/// The first value tried is this part of the bandwidth-delay product, and at least two
+/// The first value tried is the bandwidth-delay product divided by this, but at least two
 /// segments.
 const FIRST_PART: u64 = 32;
 const TWO_SEGMENTS: u64 = 3_000;
-/// Ample begins at this many times the bandwidth-delay product, plus the memory of a
-/// small system.
+/// Ample resources start at this many times the bandwidth-delay product, plus the memory
+/// of a small system.
 const AMPLE: u64 = 4;
 const AT_LEAST: u64 = 128 << 10;
-/// No buffer that a search tries is smaller.
+/// Smallest buffer in bytes that a search tries.
 const SMALLEST: u64 = 128;
-/// A host that reaches this share of what the path carries has ample.
+/// A host whose goodput reaches this share of what the path carries has ample resources.
 const ALL_OF_IT: f64 = 0.99;
-/// Doubling everything gained nothing if the gain is below this share, and below the
-/// other with losses, where every result is uncertain; twice in a row, because a curve
-/// may have a flat part.
+/// Doubling has gained nothing if the gain is below the first share, or, with losses,
+/// below the second, because every result is then uncertain. This must happen twice in a
+/// row, because a curve may have a flat part.
 const GAIN: f64 = 0.005;
 const GAIN_WITH_LOSSES: f64 = 0.03;
 const WITHOUT_GAIN: u32 = 2;
 /// Points that run in parallel.
 const SIDE_BY_SIDE: usize = 2;
-/// With less in flight, values beyond the first sufficient one are tried too: the first
-/// may be a peak.
+/// If fewer bytes than this are in flight, values beyond the first sufficient one are
+/// tried too, because the first may be a peak.
 const FAR: u64 = 1 << 20;
-/// Every larger value gives at least this share of what is sufficient.
+/// Every larger value must give at least this share of the sufficient goodput.
 const NEARLY: f64 = 0.97;
-/// Most steps of closing in. The first tries values around the point where a straight
-/// line reaches what is sufficient, within this percentage; the others try thirds of
-/// the rest. A smaller part of the value is close enough.
+/// Most steps of the approach. The first step tries values around the point where a
+/// straight line reaches the sufficient goodput, within these percentages; the others try
+/// thirds of the interval. The search ends when the interval is smaller than the value
+/// divided by `CLOSE`.
 const STEPS: u32 = 5;
 const AROUND: (u64, u64) = (98, 101);
 const CLOSE: u64 = 50;
 
-/// Result of a host that has ample of everything.
+/// Result of a host that has ample resources.
 pub struct Ample {
-    /// The world with ample of everything.
+    /// The world with ample resources.
     pub world: Experiment,
     /// Its report.
     report: RowReport,
-    /// Its numbers.
+    /// Its values for the report.
     pub best: AmpleResult,
 }
 
-/// Doubles everything that the host has until nothing is gained.
+/// Doubles every resource of the host until nothing is gained.
 ///
 /// # Errors
-/// A setting is refused, a run failed, or nothing arrives even with ample memory.
+/// A refused setting, a failed run, or no arriving payload even with ample memory.
 pub fn ample(request: &SizeRequest, role: HostRole, runs: &Runs<'_>) -> Result<Ample, SizeError> {
     let mut length = request.length(request.rate_bps as f64, None);
     let mut bytes = (request.bdp() * AMPLE).clamp(AT_LEAST, LARGEST);
     let mut found = measured(request, role, bytes, length, runs)?;
     if found.best.goodput_mbps > 0.0 {
-        // The time to fill the path, and to see enough losses, is known only now.
+        // The time to fill the path, and to see enough losses, is known only after this
+        // run.
         let full_s = found.report.measured.time_to_90_s;
         let better = request.length(found.best.goodput_mbps * 1e6, full_s);
         if better != length {
@@ -183,11 +186,11 @@ fn measured(
     })
 }
 
-/// Searches a knob of the host that has `ample` of everything else; `None` if its
+/// Searches a knob of the host while all other resources are `ample`; `None` if its
 /// system has no such knob.
 ///
 /// # Errors
-/// A run failed.
+/// A failed run.
 pub fn search(
     request: &SizeRequest,
     searched: &Searched,
@@ -234,9 +237,9 @@ pub fn search(
 }
 
 impl Searched {
-    /// True if the knob is searched: not memory that was given, not out-of-order
-    /// payload without losses, and not a separate count for which the system has no
-    /// name.
+    /// Returns true if the knob is searched. Not searched are memory that was given,
+    /// out-of-order payload without losses, and a separate count for which the system has
+    /// no name.
     pub fn is_wanted(&self, request: &SizeRequest) -> bool {
         let has_name = !alias::of_knob(request.preset.name, self.knob).is_empty();
         match self.what {
@@ -259,7 +262,7 @@ fn present(host: &HostPlan, searched: &Searched) -> u64 {
     }
 }
 
-/// The knob set to `bytes`, rounded up, as the host's system writes it.
+/// The knob set to `bytes`, rounded up to a value that the host's system can express.
 pub fn named_setting(host: &HostPlan, searched: &Searched, bytes: u64) -> NamedSetting {
     let wanted = match (searched.what, searched.role) {
         (KnobKind::Memory, _) => bytes.div_ceil(host.config.pool.block_size.into()),
@@ -288,8 +291,8 @@ struct Curve<'a> {
 }
 
 impl Curve<'_> {
-    /// Doubles from `first` on until a value is sufficient or the host can have no
-    /// more; halves if the first is.
+    /// Doubles from `first` on until a value is sufficient or the host allows no more;
+    /// halves if `first` is sufficient.
     fn double(&mut self, first: u64) -> Result<(), SizeError> {
         let doubled = std::iter::successors(Some(first), |bytes| Some(bytes * 2));
         let host = &only(&self.ample.world).setup.hosts[0];
@@ -336,8 +339,8 @@ impl Curve<'_> {
         Ok(())
     }
 
-    /// Runs the values that were not tried yet and that the host can have. Returns
-    /// their results.
+    /// Runs the values that were not tried yet and that the host allows. Returns their
+    /// results.
     fn try_all(&mut self, sizes: Vec<u64>) -> Result<Vec<f64>, SizeError> {
         let row = only(&self.ample.world);
         let mut rows: Vec<Row> = Vec::new();
@@ -374,8 +377,8 @@ impl Curve<'_> {
     fn point(&self, setting: &NamedSetting, host: &HostPlan, report: &RowReport) -> CurvePoint {
         let goodput_mbps = report.measured.goodput_mbps;
         let verdict = &report.verdict;
-        // The low water of the ample send buffer says nothing about unacknowledged
-        // payload.
+        // Advice from the low water of an ample send buffer does not apply to
+        // unacknowledged payload.
         let is_of_it = verdict.knob.as_ref() == Some(&setting.name)
             && (self.searched.what == KnobKind::Buffer || self.request.low_water == 0);
         let advised = verdict.needed.clone().filter(|_| is_of_it);
@@ -397,12 +400,12 @@ impl Curve<'_> {
         }
     }
 
-    /// Adds the result with ample of everything as the end of the curve.
+    /// Adds the result with ample resources as the end of the curve.
     fn add_ample(&mut self) {
         let host = &only(&self.ample.world).setup.hosts[0];
         let bytes = match self.searched.what {
             KnobKind::Buffer | KnobKind::Memory => present(host, self.searched),
-            // Ample is unbounded here.
+            // Without a cap these are unbounded.
             KnobKind::Unacknowledged | KnobKind::OutOfOrder => return,
         };
         let mut setting = named_setting(host, self.searched, bytes);
@@ -411,7 +414,7 @@ impl Curve<'_> {
         self.points.push(point);
     }
 
-    /// The world with a value; `None` if a host cannot have it.
+    /// The world with a value of the knob; `None` if the host does not allow it.
     fn with(&self, setting: &NamedSetting) -> Option<Setup> {
         let mut setup = only(&self.ample.world).setup.clone();
         setup
@@ -420,8 +423,8 @@ impl Curve<'_> {
         setup.validate().ok().map(|()| setup)
     }
 
-    /// The most that any setting gave, ample of everything included: with losses, or a
-    /// slow processor, more is not always better.
+    /// The highest goodput that any setting gave, ample resources included: with losses,
+    /// or with a slow processor, more is not always better.
     fn best_mbps(&self) -> f64 {
         let points = self.points.iter().map(|point| point.goodput_mbps);
         points.fold(self.ample.best.goodput_mbps, f64::max)
@@ -440,8 +443,8 @@ impl Curve<'_> {
         }
     }
 
-    /// The first sufficient value beyond which none is much less; if there is none, the
-    /// first sufficient one.
+    /// The first sufficient value after which no value is much worse; if there is none,
+    /// the first sufficient one.
     fn first_enough(&self) -> Option<usize> {
         let enough = self.enough_mbps();
         let goodputs = || self.points.iter().map(|point| point.goodput_mbps);
@@ -452,9 +455,9 @@ impl Curve<'_> {
         lasting.or_else(|| goodputs().position(|goodput| goodput >= enough))
     }
 
-    /// Values between the last insufficient and the first sufficient one: around the
-    /// point where a straight line from zero through the last reaches what is
-    /// sufficient, or thirds.
+    /// Values between the last insufficient and the first sufficient one: thirds, or
+    /// values around the point where a straight line from zero through the last
+    /// insufficient result reaches the sufficient goodput.
     fn between(&self, by_line: bool) -> Option<Vec<u64>> {
         let enough = self.first_enough()?;
         let (last, first) = (
@@ -478,8 +481,8 @@ impl Curve<'_> {
         }
     }
 
-    /// Value that a verdict advises at the largest insufficient setting about which it
-    /// advises anything.
+    /// Value that the verdict advises at the largest insufficient setting for which it
+    /// advises one.
     fn advised(&self) -> Option<Advised> {
         let enough = self.first_enough().unwrap_or(self.points.len());
         let too_small = self.points[..enough].iter().rev();

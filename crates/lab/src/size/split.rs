@@ -1,8 +1,8 @@
 //! Best division of given memory between sending and receiving.
 //!
-//! Rule: the host sends and receives at once, as a server does. The best division is
-//! the one whose worse direction keeps most of its goodput alone with all of the
-//! memory.
+//! Rule: the host sends and receives at the same time, as a server does. Each direction
+//! keeps a share of the goodput that it has alone with all of the memory; the best
+//! division has the largest share for its worse direction.
 
 use serde::Serialize;
 
@@ -32,11 +32,11 @@ pub struct Split {
     pub best: usize,
     /// Every division, the smallest send buffer first.
     pub curve: Vec<Divided>,
-    /// Result with both buffers as large as all of the memory.
+    /// Result if both buffers may use all of the memory.
     pub undivided: Divided,
 }
 
-/// A division and its result, sending and receiving at once.
+/// A division and its result when sending and receiving at the same time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Divided {
     /// The send buffer, as the host's system writes it.
@@ -47,15 +47,14 @@ pub struct Divided {
     pub sent_mbps: f64,
     /// Goodput received, in Mbit/s.
     pub received_mbps: f64,
-    /// Share that the worse direction keeps of its goodput alone with all of the
-    /// memory.
+    /// Share of its goodput alone with all of the memory that the worse direction keeps.
     pub kept: f64,
 }
 
-/// Tries divisions in tenths. `alone` has the result of each direction by itself.
+/// Tries divisions in tenths. `alone` has the result of each direction without the other.
 ///
 /// # Errors
-/// A run failed, or the memory cannot be divided.
+/// A failed run, or memory that cannot be divided.
 pub fn split(request: &SizeRequest, alone: &[Ample], runs: &Runs<'_>) -> Result<Split, SizeError> {
     let world = &alone[HostRole::Send as usize].world;
     let row = only(world);
@@ -85,7 +84,7 @@ pub fn split(request: &SizeRequest, alone: &[Ample], runs: &Runs<'_>) -> Result<
             format!("{memory} bytes cannot be divided between {send_knob} and {receive_knob}");
         return Err(SizeError::Nothing(why));
     };
-    // Both buffers with all of the memory run in the same batch.
+    // The setting in which both buffers may use all of the memory runs in the same batch.
     settings.push(all_to_both);
     rows.push(undivided);
     let reports = runs.rows(world, rows)?;
@@ -105,13 +104,14 @@ pub fn split(request: &SizeRequest, alone: &[Ample], runs: &Runs<'_>) -> Result<
     })
 }
 
-/// Returns the world in which the host sends and receives at once.
+/// Returns the world in which the host sends and receives at the same time.
 fn both_ways(request: &SizeRequest, setup: &Setup) -> Result<Setup, SizeError> {
     let mut setup = setup.clone();
     let mut back = setup.flows[0].clone();
     back.name = "back".to_string();
     std::mem::swap(&mut back.from, &mut back.to);
-    // The low water is the host's; the peer's writer resumes as soon as there is room.
+    // The low water is a setting of the host; the peer's writer continues as soon as
+    // there is room.
     back.set("low_water", "0").map_err(SizeError::Setting)?;
     setup.flows.push(back);
     let loss = request.loss.to_string();

@@ -1,4 +1,4 @@
-//! Sufficient settings match the bandwidth-delay product, in the words of each system.
+//! Sufficient settings match the bandwidth-delay product, and have each system's names.
 
 use fullpipe::presets;
 
@@ -40,8 +40,8 @@ fn netburner(request: &SizeRequest) -> [u64; 2] {
     })
 }
 
-/// Checks that on a path of this rate and round trip both of Linux's sufficient buffers
-/// are the bandwidth-delay product.
+/// Checks that on a path of this rate and round-trip time both of Linux's sufficient
+/// buffers are the bandwidth-delay product.
 fn assert_linux_buffers_hold_the_bdp(rate_bps: u64, rtt_us: u64) {
     let request = request(rate_bps, Duration::from_micros(rtt_us), "linux");
     let found = buffers(&request);
@@ -124,8 +124,8 @@ fn netburner_needs_20_buffers_where_100_mbit_take_2_3_ms() {
     }
 }
 
-/// The paths that the experiment's first rows are fitted to, where a writer waits for
-/// half of its buffers and a frame costs 152 microseconds.
+/// The paths of the experiment's first rows, to which parameters were fitted: a writer
+/// waits for half of its buffers, and a frame costs 152 microseconds.
 fn fitted(rate_bps: u64, rtt_us: u64) -> (AmpleResult, KnobSize) {
     let mut request = request(rate_bps, Duration::from_micros(rtt_us), "netburner");
     request.low_water = 50;

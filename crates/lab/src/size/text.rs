@@ -1,7 +1,7 @@
-//! The found settings, for people.
+//! The sufficient settings as text.
 //!
-//! Rule: the settings come first and their curves behind them. Nothing is computed here
-//! but roundings.
+//! Rule: the settings come first and their curves after them. Nothing is computed here
+//! except rounding.
 
 use std::fmt::Write;
 
@@ -14,16 +14,16 @@ use crate::{
 
 /// Most and fewest columns of a curve's bar.
 const BAR: (usize, usize) = (40, 8);
-/// Columns of a curve's line beside its value and its bar: bytes, rate, share, limit.
+/// Columns of a curve's line without its value and its bar: bytes, rate, share, limit.
 const BESIDE_BAR: usize = 2 + 1 + 13 + 1 + 8 + 1 + 8 + 1 + 1 + 24;
-/// Columns of a division's line beside its bar.
+/// Columns of a division's line without its bar.
 const BESIDE_DIVISION: usize = 62;
 
-/// With less in flight, whole segments are what counts.
+/// If fewer bytes than this are in flight, only whole segments matter.
 const FEW: u64 = 10 * 1_460;
 
-/// The whole text: the path, the settings, each knob with its curve, and the division
-/// of given memory.
+/// The whole text: the path, the settings, each knob with its curve, and the division of
+/// given memory.
 pub fn size_text(size: &Size, layout: Layout) -> String {
     let mut text = String::new();
     layout.paragraph(&mut text, "", 2, &head(size));
@@ -63,7 +63,7 @@ fn head(size: &Size) -> String {
     )
 }
 
-/// The result with ample of everything, and its limit where it is less than the path.
+/// The result with ample resources, and its limit if it does not reach the path.
 fn of_best(text: &mut String, size: &Size, best: &AmpleResult, layout: Layout) {
     let AmpleResult {
         direction,
@@ -92,7 +92,7 @@ fn of_best(text: &mut String, size: &Size, best: &AmpleResult, layout: Layout) {
     }
 }
 
-/// One line a knob.
+/// One line for each knob.
 fn answers(size: &Size) -> String {
     let mut text = String::new();
     if !size.knobs.is_empty() {
@@ -216,7 +216,7 @@ fn divisions(text: &mut String, split: &Split, layout: Layout) {
     row(undivided, " undivided");
 }
 
-/// Columns that are left for a bar beside `others`.
+/// Columns that are left for a bar if the other columns take `others`.
 fn bar_columns(layout: Layout, others: usize) -> usize {
     let (most, least) = BAR;
     layout.width.saturating_sub(others).clamp(least, most)

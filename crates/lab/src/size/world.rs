@@ -1,7 +1,8 @@
-//! The world that a search runs in: a host, its peer, and the path between them.
+//! The world of a search: a host, its peer, and the path between them.
 //!
-//! Rule: the host has ample of everything that was not given, and its peer is a stock
-//! receiver, so the searched knob is the only scarce thing. Slow start is excluded.
+//! Rule: the host has ample amounts of every resource that was not given, and its peer is
+//! an unchanged receiver, so only the searched knob is scarce. Slow start is excluded
+//! from the measurement.
 
 use crate::{
     experiment::{Experiment, Row},
@@ -12,36 +13,37 @@ use super::{HostRole, SizeError, SizeRequest};
 
 /// A full frame, in bits.
 const FRAME_BITS: f64 = 1_514.0 * 8.0;
-/// Payload of a full segment.
+/// Payload of a full segment, in bytes.
 const SEGMENT: f64 = 1_460.0;
-/// Segments that a connection begins with (RFC 6928): on a slow path their time passes
-/// before the first acknowledgment.
+/// Segments of the initial window (RFC 6928): on a slow path their time passes before the
+/// first acknowledgment.
 const INITIAL_SEGMENTS: f64 = 10.0;
-/// Round trips that a window takes to double: with an ACK for every second segment it
-/// grows by half in one (RFC 5681 §3.1).
+/// Round trips in which a window doubles: with an ACK for every second segment it grows
+/// by half in one round trip (RFC 5681 §3.1).
 const TRIPS_TO_DOUBLE: f64 = 2.0;
-/// Bytes to simulate for a point on a path of many round trips, and with losses.
+/// Bytes to simulate for each point on a path of many round trips, and with losses.
 const BYTES: f64 = 8e6;
 const BYTES_WITH_LOSSES: f64 = 3e6;
-/// Losses that make an average.
+/// Number of losses that is enough for an average.
 const LOSSES: f64 = 100.0;
-/// Seeds with losses; without losses nothing is random.
+/// Number of seeds with losses; without losses nothing is random.
 const SEEDS: u32 = 9;
 /// Fewest and most round trips that are measured.
 const ROUND_TRIPS: (f64, f64) = (8.0, 500.0);
 /// Fewest frames that are measured.
 const FRAMES: f64 = 300.0;
 
-/// Packet memory that is ample for a buffer of 1: a window gets only part of it.
+/// Packet memory counts as ample if it is this many times the buffers, because a window
+/// gets only part of it.
 const MEMORY: u64 = 4;
-/// Bytes of a block of the peer.
+/// Bytes of a block of the peer's pool.
 const BLOCK: u64 = 2_048;
 
-/// Once a path was full, the excluded time is this many times the time it took, plus
-/// this many round trips.
+/// The excluded time after a path was full, as a multiple of the time that this took, and
+/// in additional round trips.
 const AFTER_FULL: (f64, f64) = (1.25, 3.0);
 
-/// Length of a point's run.
+/// The length of a point's run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Length {
     /// Excluded time, in seconds.
@@ -56,8 +58,8 @@ impl SizeRequest {
         (self.rate_bps as f64 * self.rtt.as_secs_f64() / 8.0).ceil() as u64
     }
 
-    /// Length of a run on a path that gives `goodput_bps` at most and that was full
-    /// after `full_s`, if ever.
+    /// Length of a run on a path that gives at most `goodput_bps` and that was full after
+    /// `full_s`; `None` if it was never full.
     pub(super) fn length(&self, goodput_bps: f64, full_s: Option<f64>) -> Length {
         let (rate, rtt_s) = (self.rate_bps as f64, self.rtt.as_secs_f64());
         let frame_s = FRAME_BITS / rate;
@@ -80,8 +82,8 @@ impl SizeRequest {
         Length { omit_s, measure_s }
     }
 
-    /// The path between a host with `ample` bytes of everything and a peer with the
-    /// same, which acknowledges every second segment from the first on.
+    /// The path between a host with resources of `ample` bytes each and a peer with the
+    /// same resources, which acknowledges every second segment from the start.
     pub(super) fn world(
         &self,
         role: HostRole,
@@ -91,14 +93,14 @@ impl SizeRequest {
         let mut experiment =
             Experiment::parse("size", "size.toml", &self.file(role, ample, length))
                 .map_err(SizeError::Path)?;
-        // The settings come first because ample depends on some of them, and last
-        // because they were asked for.
+        // The settings are applied first, because the ample resources depend on some of
+        // them, and once more at the end, because they take precedence.
         self.apply_settings(&mut experiment)?;
         let [host, peer] = &experiment.rows[0].setup.hosts[..] else {
             unreachable!("the file has two hosts");
         };
         let block = u64::from(host.config.pool.block_size);
-        // A window that cannot be advertised is of no use.
+        // A window that cannot be advertised would not be used.
         let window = ample.min(most_window(host, peer));
         for limit in ["tcp.send_buffer_limit", "tcp.receive_buffer_limit"] {
             set(&mut experiment, limit, "1G")?;

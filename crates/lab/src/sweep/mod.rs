@@ -2,7 +2,7 @@
 //!
 //! Rule: each value is set by the code of `--set`, so every setting can be swept, and a
 //! wrong value is refused before anything runs. Swept rows have no published figures,
-//! because these belong to the row in the file.
+//! because those belong to the row of the file.
 
 mod values;
 
@@ -29,7 +29,7 @@ pub struct Axis {
     pub values: Vec<String>,
 }
 
-/// Reason why a sweep was refused, with its remedy, in one line.
+/// Reason for which a sweep was refused, with its remedy, in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SweepError(String);
 
@@ -60,7 +60,7 @@ impl Experiment {
     /// first axis changes slowest.
     ///
     /// # Errors
-    /// An error of [`set`](Self::set), or a contradiction of values.
+    /// An error of [`set`](Self::set), or values that contradict each other.
     pub fn sweep(&mut self, axes: &[Axis]) -> Result<(), SweepError> {
         if axes.is_empty() {
             return Ok(());
@@ -97,8 +97,8 @@ impl Experiment {
         Ok(())
     }
 
-    /// Keeps the quantities that the table shows because of published figures, which
-    /// a sweep drops.
+    /// Stores the quantities that the table shows because of published figures, which a
+    /// sweep drops.
     fn keep_columns(&mut self) {
         if self.columns.is_empty() {
             let published = |name| {

@@ -15,7 +15,7 @@ enum Step {
     Plus(f64),
 }
 
-/// Every value of a list, in the order it was written.
+/// Every value of a list, in the order in which it was written.
 pub(super) fn parse(path: &str, text: &str) -> Result<Vec<String>, SweepError> {
     let mut values = Vec::new();
     for part in text.split(',').map(str::trim) {

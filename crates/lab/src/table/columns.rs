@@ -1,9 +1,8 @@
-//! The columns of a result table: which are shown, how wide each is, and what is
-//! in them.
+//! The columns of a result table: the choice of columns, their widths and their contents.
 //!
-//! Rule: a width follows from headings, labels and the form of a quantity,
-//! never from a result. A result that is longer than its column makes its row a
-//! record (see `grid`), so no number is ever cut.
+//! Rule: a width follows from headings, labels and the form of a quantity, never from a
+//! result. If a result is longer than its column, its row becomes a record (see `grid`),
+//! so no number is ever cut.
 
 use std::fmt;
 
@@ -17,9 +16,9 @@ use crate::{
     report::RowReport,
 };
 
-/// Columns that the text of the limits needs at least.
+/// Fewest columns for the text of the limits.
 const LEAST_LIMITS: usize = 34;
-/// Most columns that the text of the limits is given.
+/// Most columns for the text of the limits.
 const MOST_LIMITS: usize = 72;
 /// Name of the column of limits.
 const LIMITS: &str = "limits";
@@ -68,8 +67,8 @@ pub(super) enum Shown {
     Limits,
 }
 
-/// The chosen parts; else the quantities of the report, how well segments were
-/// filled, the packet memory, and the limits.
+/// The chosen parts; without a choice, the quantities of the report, the share of
+/// full-sized segments, the packet memory, and the limits.
 pub(super) fn shown(outline: &Outline, chosen: Option<&Columns>) -> Vec<Shown> {
     if let Some(Columns(names)) = chosen {
         let part = |name: &&'static str| match *name {
@@ -93,10 +92,11 @@ pub(super) fn shown(outline: &Outline, chosen: Option<&Columns>) -> Vec<Shown> {
 /// One column of a result table.
 enum Content {
     Label,
-    /// The value of a swept setting, by its place.
+    /// The value of a swept setting, by the index of its axis.
     Axis(usize),
     Published(&'static Quantity),
-    /// Our own result; `true`: of the first quantity, where an outcome may stand.
+    /// The measured result; `true` for the first quantity, whose column may show an
+    /// outcome.
     Ours(&'static Quantity, bool),
     Deviation(&'static Quantity),
     Peer(String, &'static Quantity),
@@ -111,7 +111,7 @@ pub(super) struct ResultTable {
 }
 
 impl ResultTable {
-    /// The table of what is `shown`; `None` where it is wider than `layout`.
+    /// The table of what is `shown`; `None` if it is wider than `layout`.
     pub fn fitting(outline: &Outline, shown: &[Shown], layout: Layout) -> Option<Self> {
         let contents = contents(outline, shown);
         let mut columns: Vec<_> = contents.iter().map(|at| at.column(outline)).collect();
@@ -237,7 +237,7 @@ impl Content {
     }
 }
 
-/// The value, and the middle half of the seeds below it.
+/// The value, and the quartiles of the seeds below it.
 fn ours(quantity: &Quantity, measured: &Measured) -> Vec<String> {
     let Some(value) = words::value(quantity, measured) else {
         return vec![words::dash()];
@@ -246,7 +246,7 @@ fn ours(quantity: &Quantity, measured: &Measured) -> Vec<String> {
     [value].into_iter().chain(spread).collect()
 }
 
-/// Columns that a result of this form takes, of several seeds with its spread.
+/// Columns that a result of this form takes; with several seeds, its spread included.
 fn result_width(form: Form, seeds: u32) -> usize {
     match (form, seeds > 1) {
         (Form::Whole, false) => "9,999,999,999".len(),

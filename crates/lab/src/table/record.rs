@@ -1,7 +1,7 @@
 //! A row as a record: the figures and the limits below the label.
 //!
-//! Rule: a figure that is compared with others has a line of its own once there
-//! are two of them; the rest share a line.
+//! Rule: if at least two figures are compared with others, each of them has a line of its
+//! own; the other figures share a line.
 
 use super::{columns::Shown, words};
 use crate::{

@@ -1,6 +1,6 @@
-//! Words that the table and the records share.
+//! Texts that the table and the records share.
 //!
-//! Rule: a text is made for one row or for the whole report and fits any width;
+//! Rule: a text is made for one row or for the whole report, without regard to the width;
 //! the layout wraps it.
 
 use crate::{
@@ -19,9 +19,9 @@ const LIMITS_SHOWN: usize = 3;
 const SMALLEST_SHOWN: f64 = 0.005;
 /// Connections of a flow that are listed one by one.
 const EACH_SHOWN: usize = 8;
-/// A deviation up to this share is as published.
+/// A deviation of at most this share counts as agreement.
 const CLOSE: f64 = 0.1;
-/// A deviation above this share contradicts the source.
+/// A deviation above this share counts as a contradiction.
 const FAR: f64 = 0.25;
 
 /// The lines above the rows.
@@ -47,7 +47,7 @@ pub(super) fn head(outline: &Outline, layout: Layout) -> String {
     out
 }
 
-/// The lines that name the parameters that were fitted.
+/// Appends the lines that name the fitted parameters.
 pub(super) fn fitted(out: &mut String, outline: &Outline, layout: Layout) {
     let rows: Vec<_> = outline
         .rows
@@ -71,7 +71,7 @@ pub(super) fn verdict(out: &mut String, row: &RowReport, layout: Layout) {
     out.push_str(&verdict_text(&row.verdict.parts, layout));
 }
 
-/// The flows' shares, where there are several connections.
+/// Appends the flows' shares, if there are several connections.
 pub(super) fn flows(out: &mut String, row: &RowReport, layout: Layout) {
     let mut key = "Flows";
     for each in &row.measured.flows {
@@ -126,7 +126,7 @@ fn largest(shares: &Shares) -> String {
     words.join(", ")
 }
 
-/// The result over the published figure, less one.
+/// The result divided by the published figure, less one.
 pub(super) fn deviation(quantity: &Quantity, row: &RowReport, layout: Layout) -> Option<String> {
     let published = row.published.figure(quantity.name);
     let published = published.filter(|figure| *figure != 0.0)?;
@@ -140,9 +140,9 @@ pub(super) fn deviation(quantity: &Quantity, row: &RowReport, layout: Layout) ->
     Some(layout.paint(tone, &text))
 }
 
-/// The result as people read it; `None` where there is none.
+/// The result in its printed form; `None` if there is none.
 pub(super) fn value(quantity: &Quantity, measured: &Measured) -> Option<String> {
-    // A share of no segments says nothing.
+    // Without segments their share has no meaning.
     if quantity.name == "full_sized_share" && measured.data_segments == 0 {
         return None;
     }

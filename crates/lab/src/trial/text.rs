@@ -1,7 +1,7 @@
 //! The result of one transfer, on one screen.
 //!
-//! Rule: the scenario first, then the result, then the verdict. Nothing is computed
-//! here but roundings.
+//! Rule: the scenario first, then the result, then the verdict. Nothing is computed here
+//! except rounding.
 
 use super::Trial;
 use crate::{

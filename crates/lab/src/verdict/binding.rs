@@ -1,7 +1,7 @@
-//! Limit of a transfer.
+//! The limit of a transfer.
 //!
-//! Rule: the stack's own account of its limits decides; bounds only tell apart the
-//! causes that one limit can have. A limit on a full path is the path.
+//! Rule: the times that the stack charged to its limits decide; bounds only distinguish
+//! the causes that one limit can have. If the path is full, the limit is the path.
 
 use fullpipe_sim::app::ReadPlan;
 use fullpipe_tcp::{Limit, ReceiveLimit};
@@ -13,22 +13,24 @@ use super::{
     processor,
 };
 
-/// A link that is busy for this share of the time is full: its contenders leave the
-/// rest idle.
+/// A link that is busy for this share of the time is full: the contention for a radio
+/// leaves the rest idle.
 const FULL_LINK: f64 = 0.95;
-/// The same where a window, or losses of the link's own queue, leave it idle at times.
+/// The same, if a window or losses of the link's own queue sometimes leave the link idle.
 const NEARLY_FULL: f64 = 0.9;
-/// A window of this share of the bandwidth-delay product is as large as the path.
+/// A window of at least this share of the bandwidth-delay product counts as filling the
+/// path.
 const FULL_WINDOW: f64 = 0.97;
-/// More retransmissions than this many times the losses are not repairs alone.
+/// If retransmissions exceed this many times the losses, they are not only repairs.
 const MUCH_MORE: f64 = 3.0;
-/// A window whose sender reached this share of what it allows was not kept closed.
+/// If the sender reached this share of what a window allows, the receiver did not keep
+/// the window closed.
 const ALL_OF_IT: f64 = 0.75;
-/// A reader that is behind for this share of the time is slow; a sender that waits as
-/// long for anything else is limited by it.
+/// A reader that is behind for this share of the time is slow, and a sender that waits
+/// this share of the time for something else is limited by it.
 const BEHIND: f64 = 0.1;
-/// Pacing that derives from the congestion window leaves it at least this part of the
-/// pacing time.
+/// If pacing derives from the congestion window, time charged to the window is at least
+/// this part of the time charged to pacing.
 const OF_PACING: f64 = 0.2;
 
 /// The limit with the most time.
@@ -38,17 +40,17 @@ pub struct Binding {
     pub cause: Cause,
     /// The stack's limit with the most time among those of this cause.
     pub limit: Limit,
-    /// Its share of the time.
+    /// The cause's share of the time.
     pub share: f64,
 }
 
-/// Returns the limit with the most time; `None` without a connection. Handshake and
-/// close count only if nothing else has any time: no knob is behind them.
+/// Returns the limit with the most time; `None` without a connection. Handshake and close
+/// count only if nothing else has any time, because no knob changes them.
 pub fn of(evidence: &Evidence<'_>) -> Option<Binding> {
     let binding = meant(evidence, longest(evidence, None)?);
     if binding.cause == Cause::Device && !evidence.sender().cpu.is_free() {
-        // The device waited for frames, and neither the processor that makes them nor
-        // the link was busy all the time: something else left them idle.
+        // The device waited for frames, but neither the processor that makes them nor the
+        // link was always busy, so something else left them idle.
         let other = longest(evidence, Some(Cause::Device)).filter(|other| other.share >= BEHIND);
         return Some(other.map_or(binding, |other| meant(evidence, other)));
     }
@@ -79,7 +81,7 @@ fn meant(evidence: &Evidence<'_>, held: Binding) -> Binding {
     Binding { cause, ..held }
 }
 
-/// Returns the group of limits with the most time, `except` left out.
+/// Returns the group of limits with the most time, without `except`.
 fn longest(evidence: &Evidence<'_>, except: Option<Cause>) -> Option<Binding> {
     let shares = &evidence.limits.sender;
     let share = |limit: Limit| shares.share(limit.name());
@@ -158,15 +160,15 @@ fn of_limit(limit: Limit) -> Cause {
     }
 }
 
-/// True if at least half of the retransmissions replace frames that found no
-/// descriptor.
+/// Returns true if at least half of the retransmissions replace frames that found no
+/// receive descriptor.
 fn is_lost_in_ring(evidence: &Evidence<'_>) -> bool {
     let lost = processor::lost_in_ring(evidence);
     lost > 0 && lost * 2 >= evidence.measured.retransmitted_segments
 }
 
-/// True if much more was retransmitted than the path loses, and the receiver has less
-/// room for out-of-order payload than for payload in order.
+/// Returns true if much more was retransmitted than the path loses, and the receiver has
+/// less room for out-of-order payload than for payload in order.
 fn is_refused_early(evidence: &Evidence<'_>) -> bool {
     let measured = evidence.measured;
     let lost = evidence.path().loss * measured.data_segments as f64;
@@ -175,7 +177,7 @@ fn is_refused_early(evidence: &Evidence<'_>) -> bool {
         && measured.retransmitted_segments as f64 >= MUCH_MORE * lost
 }
 
-/// True for causes that a busy processor can look like.
+/// Returns true for causes whose time may really be that of a busy processor.
 fn waits_for_work(cause: Cause) -> bool {
     match cause {
         Cause::SendBuffer
@@ -208,7 +210,7 @@ fn waits_for_work(cause: Cause) -> bool {
     }
 }
 
-/// Cause of a full send buffer: its size, the cap on unacknowledged payload, or the
+/// The cause of a full send buffer: its size, the cap on unacknowledged payload, or the
 /// peer's delayed ACKs.
 fn sending(evidence: &Evidence<'_>) -> Cause {
     let bounds = bounds::all(evidence.setup, &evidence.scale());
@@ -226,7 +228,7 @@ fn sending(evidence: &Evidence<'_>) -> Cause {
     tighter(&bounds, &causes)
 }
 
-/// The tightest of `causes`; of equals the first.
+/// The tightest of `causes`; of equal ones the first.
 fn tighter(bounds: &[Bound], causes: &[Cause]) -> Cause {
     let bound = |cause: &Cause| bounds::of(bounds, *cause).unwrap_or(f64::INFINITY);
     let mut causes = causes.iter().copied();
@@ -240,7 +242,7 @@ fn tighter(bounds: &[Bound], causes: &[Cause]) -> Cause {
     })
 }
 
-/// Cause of a used-up window, by the receiver's own account.
+/// The cause of a used-up window, by the receiver's own limits.
 fn receiving(evidence: &Evidence<'_>, limit: Limit) -> Cause {
     match at_receiver(evidence).0 {
         ReceiveLimit::Reader if waits_for_a_call(evidence) || is_all_of_the_window(evidence) => {
@@ -256,34 +258,34 @@ fn receiving(evidence: &Evidence<'_>, limit: Limit) -> Cause {
     }
 }
 
-/// The buffer's size, or the cap on it.
+/// Distinguishes the buffer's size from the cap on it.
 fn window_or_cap(evidence: &Evidence<'_>) -> Cause {
     let bounds = bounds::all(evidence.setup, &evidence.scale());
     tighter(&bounds, &[Cause::ReceiveWindow, Cause::ReceiveBufferLimit])
 }
 
-/// True if the reader takes everything as soon as it is called and a call takes time:
-/// that time is the processor's, and part of a round trip.
+/// Returns true if the reader reads everything as soon as it is called, and a call takes
+/// time. That time belongs to the processor and is part of a round trip.
 fn waits_for_a_call(evidence: &Evidence<'_>) -> bool {
     let is_eager = evidence.setup.flow().read_plan() == ReadPlan::Eager;
     is_eager && !evidence.receiver().cpu.is_free()
 }
 
-/// True if nearly as much arrived as the window allows: then neither its reader nor its
-/// growth limited it.
+/// Returns true if nearly as much arrived as the window allows. Neither its reader nor
+/// its growth then limited the window.
 pub fn is_all_of_the_window(evidence: &Evidence<'_>) -> bool {
     let bounds = bounds::all(evidence.setup, &evidence.scale());
     let most = bounds::of(&bounds, Cause::ReceiveWindow).unwrap_or(f64::INFINITY);
     evidence.is_alone() && is_nearly(evidence, most)
 }
 
-/// True if the goodput while under way is nearly `bps`.
+/// Returns true if the goodput, apart from opening and closing, is nearly `bps`.
 fn is_nearly(evidence: &Evidence<'_>, bps: f64) -> bool {
     evidence.measured.goodput_mbps * 1e6 >= ALL_OF_IT * bps * underway(evidence)
 }
 
-/// Cause behind BBR's pacing: it paces at the delivery rate, so a window that caps that
-/// rate is the limit.
+/// The cause behind BBR's pacing. BBR paces at the delivery rate, so a window that caps
+/// that rate is the limit.
 fn behind_pacing(evidence: &Evidence<'_>) -> Cause {
     let is_own = evidence.sender().config.tcp.pacing_rate_max == 0;
     let bounds = bounds::all(evidence.setup, &evidence.scale());
@@ -294,7 +296,7 @@ fn behind_pacing(evidence: &Evidence<'_>) -> Cause {
     tightest.map_or(Cause::Pacing, |bound| bound.cause)
 }
 
-/// True for bounds on payload in flight.
+/// Returns true for bounds on payload in flight.
 pub fn is_window(cause: Cause) -> bool {
     const WINDOWS: [Cause; 7] = [
         Cause::SendBuffer,
@@ -308,8 +310,8 @@ pub fn is_window(cause: Cause) -> bool {
     WINDOWS.contains(&cause)
 }
 
-/// True if a window that would fill the path does not, and its reader was behind at
-/// times: the reader is the limit.
+/// Returns true if a window large enough for the path did not fill it and its reader was
+/// sometimes behind, so that the reader is the limit.
 fn is_left_by_reader(evidence: &Evidence<'_>) -> bool {
     let behind = evidence.limits.receiver.share(ReceiveLimit::Reader.name());
     let may_be = !waits_for_a_call(evidence) && evidence.is_alone();
@@ -332,8 +334,8 @@ pub fn at_receiver(evidence: &Evidence<'_>) -> (ReceiveLimit, f64) {
     .unwrap_or((ReceiveLimit::None, 0.0))
 }
 
-/// True if the path was full: what the sender waited for then only decided where data
-/// waited.
+/// Returns true if the path was full. The limit that the sender waited for then only
+/// decided where payload waited.
 fn is_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
     let busy = evidence.measured.link_busy_share;
     let path = evidence.path();
@@ -371,8 +373,8 @@ fn is_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
     busy >= enough || full_rate
 }
 
-/// Share of the time in which a link or a processor can be full: without handshake,
-/// slow start, close and think time.
+/// Share of the time in which a link or a processor can be full: without handshake, slow
+/// start, close and think time.
 pub fn underway(evidence: &Evidence<'_>) -> f64 {
     let opening = [Limit::Handshake, Limit::CwndSlowStart, Limit::Closing];
     let shares = &evidence.limits.sender;
@@ -380,19 +382,20 @@ pub fn underway(evidence: &Evidence<'_>) -> f64 {
     (1.0 - idle - thinking(evidence)).max(0.0)
 }
 
-/// Share of the time in which a link or a processor had work: slow start included,
+/// Share of the time in which a link or a processor had work: slow start included, but
 /// without handshake, the last byte's delay and think time.
 pub fn at_work(evidence: &Evidence<'_>) -> f64 {
     let share = |limit: Limit| evidence.limits.sender.share(limit.name());
     let elapsed_s = evidence.measured.elapsed_s.max(f64::MIN_POSITIVE);
-    // After the last byte is sent the queue still drains; the delay passes with or
-    // without one.
+    // After the last byte is sent, the queue still drains; the propagation delay passes
+    // even without a queue.
     let way = evidence.scale().rtt_s / 2.0 / elapsed_s;
     let idle = share(Limit::Handshake) + share(Limit::Closing).min(way);
     (1.0 - idle - thinking(evidence)).max(0.0)
 }
 
-/// Share of the time in which a sender thinks between the request and its first byte.
+/// Share of the time that is the sender's think time between the request and the first
+/// byte.
 pub fn thinking(evidence: &Evidence<'_>) -> f64 {
     match evidence.setup.flow().question() {
         Some((_, think)) if evidence.measured.elapsed_s > 0.0 => {
@@ -402,8 +405,8 @@ pub fn thinking(evidence: &Evidence<'_>) -> f64 {
     }
 }
 
-/// True if the windows behind `cause`, of all connections at once, are as large as the
-/// path.
+/// Returns true if the windows behind `cause`, of all connections together, are as large
+/// as the bandwidth-delay product.
 pub fn holds_the_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
     let bounds = bounds::all(evidence.setup, &evidence.scale());
     let (bound, path) = (bounds::of(&bounds, cause), bounds::of(&bounds, Cause::Path));

@@ -1,7 +1,7 @@
-//! Rate that each possible limit allows.
+//! The rate that each possible limit allows.
 //!
-//! Rule: each bound follows from the setup alone, on the scale of the path, as if
-//! nothing else limited; so one function serves before and after a change.
+//! Rule: each bound follows from the setup and the path's scale alone, as if nothing else
+//! limited the flow. The same function therefore serves before and after a change.
 
 use fullpipe_sim::app::ReadPlan;
 
@@ -73,7 +73,7 @@ pub fn all(setup: &Setup, scale: &Scale) -> Vec<Bound> {
     bounds
 }
 
-/// Bounds that no knob of either host moves: path, applications, loss.
+/// Bounds that no knob of either host changes: path, applications, loss.
 pub fn bounds_without_knob(setup: &Setup, scale: &Scale) -> Vec<Bound> {
     let flow = setup.flow();
     let path = Path::of(setup, scale.segment as u64);
@@ -118,7 +118,7 @@ pub fn tightest(bounds: &[Bound]) -> Option<Bound> {
     finite.min_by(|a, b| a.bps.total_cmp(&b.bps))
 }
 
-/// True if windows above 64 KiB can be advertised.
+/// Returns true if windows above 64 KiB can be advertised.
 pub fn is_scaled(sender: &HostPlan, receiver: &HostPlan) -> bool {
     sender.config.tcp.window_scaling && receiver.config.tcp.window_scaling
 }
@@ -132,14 +132,14 @@ pub fn most_window(sender: &HostPlan, receiver: &HostPlan) -> u64 {
     }
 }
 
-/// Room that a receiver needs for out-of-order payload: its window less the missing
-/// segment and the one that replaces it.
+/// Room that a receiver needs for out-of-order payload: its window without the missing
+/// segment and its retransmission.
 pub fn out_of_order_for(receiver: &HostPlan, scale: &Scale) -> u64 {
     let two = 2 * scale.segment as u64;
     Buffer::receiving(receiver).text().saturating_sub(two)
 }
 
-/// True if it has less than three quarters of that room.
+/// Returns true if the receiver has less than three quarters of that room.
 pub fn lacks_out_of_order(receiver: &HostPlan, scale: &Scale) -> bool {
     let present = u64::from(receiver.config.tcp.out_of_order);
     present * 4 < out_of_order_for(receiver, scale) * 3
@@ -156,15 +156,15 @@ pub fn largest_flight(setup: &Setup) -> u64 {
         .min(most_window(sender, receiver))
 }
 
-/// Bytes of the send buffer, or of the memory behind it if that is less, that must be
-/// free before a blocked writer of `flow` continues; 0 leaves it to the stack.
+/// Bytes that must be free before a blocked writer of `flow` continues, in the send
+/// buffer or in the memory behind it if that is less; 0 if the stack chooses.
 pub fn low_water(sender: &HostPlan, flow: &FlowPlan) -> u64 {
     let held = Buffer::sending(sender).text().min(pool_bytes(sender));
     flow.low_water().of(held)
 }
 
-/// Bytes that must be free before the first flow's writer continues; half of that is
-/// unused on average. A write that is taken whole or not at all must fit.
+/// Bytes that must be free before the first flow's writer continues; half of them are
+/// unused on average. A write that is accepted whole or not at all must fit.
 pub fn room_waited_for(setup: &Setup) -> u64 {
     let (flow, sender) = (setup.flow(), &setup.hosts[setup.flow().from]);
     let whole = if sender.config.tcp.write_atomic {
@@ -175,21 +175,21 @@ pub fn room_waited_for(setup: &Setup) -> u64 {
     low_water(sender, flow).max(whole)
 }
 
-/// Bytes of packet memory left for written payload, without the reservation of the
-/// sender's own idle window and the floor for receiving.
+/// Bytes of packet memory for written payload: without the sender's own idle window and
+/// the floor for receiving.
 pub fn send_memory(sender: &HostPlan) -> f64 {
     let pool = pool_bytes(sender) as f64;
     let promised = (pool * idle_share(sender)).min(Buffer::receiving(sender).text() as f64);
     pool - promised - receive_floor(sender)
 }
 
-/// The pool size that leaves a sender this many bytes.
+/// The number of bytes of the pool at which a sender has this many bytes.
 pub fn pool_for(sender: &HostPlan, bytes: f64) -> f64 {
     let by_share = bytes / (1.0 - idle_share(sender));
     by_share.min(bytes + Buffer::receiving(sender).text() as f64) + receive_floor(sender)
 }
 
-/// Largest share of the pool that its own idle window reserves.
+/// Largest share of the pool that the sender's own idle window reserves.
 fn idle_share(sender: &HostPlan) -> f64 {
     (f64::from(sender.config.tcp.idle_window_share) / 100.0).min(0.99)
 }
@@ -204,8 +204,8 @@ pub fn receive_memory(receiver: &HostPlan) -> f64 {
     pool_bytes(receiver) as f64 * f64::from(receiver.config.tcp.window_share) / 100.0
 }
 
-/// With less than two segments in flight, a peer that acknowledges every second one
-/// waits for its timer.
+/// With less than two segments in flight, a peer that acknowledges every second segment
+/// waits for its delayed-ACK timer.
 fn delayed_ack(setup: &Setup, scale: &Scale) -> Option<Bound> {
     let flow = setup.flow();
     let (sender, receiver) = (
@@ -223,7 +223,7 @@ fn delayed_ack(setup: &Setup, scale: &Scale) -> Option<Bound> {
     })
 }
 
-/// Bits a second of `bytes` every `every_s` seconds.
+/// `bytes` every `every_s` seconds, in bits a second.
 fn per_second(bytes: f64, every_s: f64) -> f64 {
     if every_s > 0.0 {
         bytes * 8.0 / every_s

@@ -1,7 +1,7 @@
-//! Payload that a host's buffers hold, from all the knobs that say so.
+//! The payload that a host's buffers hold, from all knobs that affect it.
 //!
-//! Rule: as the stack computes it. A buffer that tunes itself is bounded by its
-//! maximum, one that was set by the cap on that, and payload has its share of either.
+//! Rule: computed as the stack computes it. A buffer with autotuning is bounded by its
+//! maximum, one without by the cap on what may be set; payload has its share of either.
 
 use crate::experiment::HostPlan;
 
@@ -10,13 +10,13 @@ use crate::experiment::HostPlan;
 pub struct Buffer {
     /// The size that was set, in bytes.
     pub set: u64,
-    /// Its maximum, if it tunes itself.
+    /// Its maximum, if it has autotuning.
     pub tuned_to: Option<u64>,
     /// Cap on the size that was set.
     pub limit: u64,
-    /// Percent of it that payload may have.
+    /// Percent of the buffer that payload may use.
     share: u64,
-    /// The knobs, for their names.
+    /// Names of its knobs.
     pub knobs: Knobs,
 }
 
@@ -27,7 +27,7 @@ pub struct Knobs {
     pub set: &'static str,
     /// Its maximum.
     pub max: &'static str,
-    /// The cap on what is set.
+    /// The cap on what may be set.
     pub limit: &'static str,
 }
 

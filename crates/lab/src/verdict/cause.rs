@@ -1,7 +1,7 @@
-//! Limits of a transfer, by name.
+//! The limits of a transfer, by name.
 //!
-//! Rule: a cause is one thing that a person could change or must live with; several
-//! limits of the stack may have one cause, and one limit several.
+//! Rule: a cause is one thing that a person could change or must accept. Several limits
+//! of the stack may have one cause, and one limit may have several.
 
 use serde::{Serialize, Serializer};
 
@@ -39,7 +39,7 @@ macro_rules! causes {
 causes! {
     /// A link carries no more.
     Path = "path", "Path", "the path";
-    /// The sending application writes no more.
+    /// The sending application writes no more, or not faster.
     Application = "application", "Application", "the sending application";
     /// The send buffer is full of unacknowledged payload.
     SendBuffer = "send_buffer", "Send buffer", "the send buffer";
@@ -64,11 +64,11 @@ causes! {
     Reassembly = "reassembly", "Reassembly", "what is held behind gaps";
     /// The receiver's cap on out-of-order payload.
     OutOfOrder = "out_of_order", "Out-of-order buffer", "the out-of-order buffer";
-    /// No window, for a reason that the receiver's account does not know.
+    /// A closed window, for a reason that the receiver's limits do not show.
     ZeroWindow = "zero_window", "Zero window", "the peer's closed window";
     /// The congestion window was still growing.
     SlowStart = "slow_start", "Congestion window (slow start)", "slow start";
-    /// The congestion window, without a loss.
+    /// The congestion window, without any loss.
     Congestion = "congestion_window", "Congestion window", "the congestion window";
     /// Losses, and the response of congestion control.
     Loss = "loss", "Loss", "losses";
@@ -80,13 +80,13 @@ causes! {
     Cpu = "host_cpu", "Host CPU", "a host's processor";
     /// The receiver's descriptors.
     Descriptors = "descriptors", "Descriptors", "the receive descriptors";
-    /// The queue of datagrams that wait for their reader.
+    /// The queue of datagrams that their reader has not read yet.
     ReceiveQueue = "receive_queue", "Receive queue", "the queue of received datagrams";
-    /// The device's queue.
+    /// The transmit queue of the device.
     Device = "device", "Device", "the device's queue";
     /// Small writes wait for acknowledgments.
     Nagle = "nagle", "Nagle", "Nagle's algorithm";
-    /// The connection was being opened all the time.
+    /// The connection was in the handshake all the time.
     Handshake = "handshake", "Handshake", "the handshake";
     /// The connection was being closed all the time.
     Closing = "closing", "Closing", "closing";

@@ -1,7 +1,7 @@
-//! Risks of a setting, and caps that it runs into.
+//! Risks of a setting, and caps that prevent its effect.
 //!
-//! Rule: a caution is a sentence about the value that is to be set, from the host's
-//! other settings and published recommendations. Nothing is predicted here.
+//! Rule: a caution is a sentence about the value to set; it follows from the host's other
+//! settings and from published recommendations. Nothing is predicted here.
 
 use fullpipe::presets::alias;
 
@@ -51,8 +51,8 @@ pub fn of(host: &HostPlan, knob: &str, wanted: &str) -> Vec<String> {
     }
 }
 
-/// A buffer beyond the cap on what an application may set. A buffer that tunes itself
-/// has no such cap.
+/// A buffer above the cap on what an application may set. A buffer with autotuning has no
+/// such cap.
 fn capped(host: &HostPlan, limit: &'static str, cap: u32, wanted: u64) -> Option<String> {
     if wanted <= u64::from(cap) {
         return None;

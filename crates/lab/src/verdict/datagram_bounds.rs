@@ -1,8 +1,8 @@
-//! Rate that each possible limit of datagrams allows.
+//! The rate that each possible limit of datagrams allows.
 //!
-//! Rule: from the setup alone, as for streams (`bounds`): the sender's rate, its
-//! processor, the links and the receiver's processor. Queues are not among them: they
-//! lose bursts and delay nothing.
+//! Rule: each bound follows from the setup alone, as for streams (`bounds`): the sender's
+//! rate, its processor, the links and the receiver's processor. Queues are not bounds:
+//! they lose bursts and do not lower the rate.
 
 use fullpipe_sim::{Pace, link::ETHERNET_HEADER_LEN};
 use fullpipe_wire::{Ipv4Header, UdpHeader};
@@ -13,7 +13,7 @@ use crate::{
     path,
 };
 
-/// A fragment's payload begins at a multiple of this many bytes.
+/// Payload of a fragment begins at a multiple of this many bytes.
 const PIECE: usize = 8;
 
 /// Time that one datagram takes, in seconds.
@@ -60,7 +60,7 @@ pub fn frames(setup: &Setup) -> Vec<usize> {
     frames
 }
 
-/// All bounds on the datagrams of the first flow but queues.
+/// All bounds on the datagrams of the first flow except queues.
 pub fn all(setup: &Setup) -> Vec<Bound> {
     let bits = f64::from(setup.flow().write) * 8.0;
     let costs = Costs::of(setup);
@@ -86,7 +86,8 @@ pub fn all(setup: &Setup) -> Vec<Bound> {
     ]
 }
 
-/// Result of the first flow if `bound` is the tightest and no queue overflows.
+/// The predicted result of the first flow if `bound` is the tightest and no queue
+/// overflows.
 pub fn under(setup: &Setup, bound: Bound) -> Predicted {
     let flow = setup.flow();
     let loss = path::Path::of(setup, flow.write.into()).loss;

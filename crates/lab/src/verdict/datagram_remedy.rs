@@ -1,7 +1,8 @@
-//! Queues for datagrams that arrive while their reader or the driver is away.
+//! Queue lengths for datagrams that arrive while their reader or the driver is not
+//! running.
 //!
-//! Rule: the queue's needed length is measured: a datagram that found no room counts as
-//! waiting for as long as it would have. Never less than the present length.
+//! Rule: the needed length is measured: a datagram that found no room counts as waiting
+//! for as long as it would have waited. The advice is never less than the present length.
 
 use fullpipe_sim::Pace;
 
@@ -14,7 +15,7 @@ use super::{
 };
 use crate::units::{grouped, rate_text, three_digits};
 
-/// Returns the setting that moves `cause`, if one does.
+/// Returns the setting that removes `cause`, if there is one.
 pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
     if cause == Cause::ReceiveQueue {
         receive_queue(evidence)
@@ -78,7 +79,7 @@ fn memory(evidence: &Evidence<'_>) -> Option<Remedy> {
     (more > 0).then(|| one(receiver, setting, formula))
 }
 
-/// The number that must wait, and of how many if they arrive at once.
+/// The number of waiting entries, and the size of the burst that they belong to.
 fn formula(evidence: &Evidence<'_>, needed: u64, what: &str, whom: &str) -> String {
     let flow = evidence.setup.flow();
     let size = grouped(flow.write.into());
@@ -92,8 +93,8 @@ fn formula(evidence: &Evidence<'_>, needed: u64, what: &str, whom: &str) -> Stri
     if let Pace::Rate { bps, tick } = flow.datagram_plan().pace {
         let bits = bps as f64 * tick.as_secs_f64();
         let burst = (bits / 8.0 / f64::from(flow.write)).ceil() as u64 * frames;
-        // More than arrive at once belong to other flows, or still wait when the next
-        // ones arrive.
+        // Any beyond one burst belong to other flows, or still wait when the next burst
+        // arrives.
         if needed <= burst {
             return format!(
                 "{} x {} ms in datagrams of {size} bytes are {} {what} at once, of which {} would \

@@ -1,10 +1,9 @@
-//! Limit of a transfer of datagrams.
+//! The limit of a transfer of datagrams.
 //!
 //! Rule: if datagrams were lost, the limit is the place that lost most of them, unless
 //! the receiver's processor has no time left. If none was lost, it is a link that was
-//! busy all the time, or the sender's own limit with the most time. Nothing is
-//! retransmitted and nothing waits for an acknowledgment, so no buffer at the sender is
-//! ever the limit.
+//! always busy, or the sender's own limit with the most time. Nothing is retransmitted
+//! and nothing waits for an acknowledgment, so a buffer of the sender is never the limit.
 
 use fullpipe_diagnose::facts::VerdictParts;
 use fullpipe_sim::{Pace, link::Direction};
@@ -21,9 +20,9 @@ use crate::{
     units::{grouped, rate_text, three_digits},
 };
 
-/// A link that is busy for more than this share of the time is full.
+/// A link that is busy for at least this share of the time is full.
 const USED_UP: f64 = 0.95;
-/// A smaller share of all datagrams is not mentioned.
+/// A share of all datagrams below this is not mentioned.
 const WORTH_SAYING: f64 = 0.001;
 
 /// A limit with its figure, and sentences that prove it.
@@ -52,24 +51,23 @@ pub fn of(evidence: &Evidence<'_>) -> Verdict {
     }
 }
 
-/// Prediction for a queue that is long enough; `None` for several flows.
+/// Prediction for queues that are long enough; `None` for several flows.
 fn outlook(evidence: &Evidence<'_>) -> Option<(super::Predicted, Bound)> {
     let next = bounds::tightest(&datagram_bounds::all(evidence.setup))?;
     let alone = evidence.is_alone();
     alone.then(|| (datagram_bounds::under(evidence.setup, next), next))
 }
 
-/// Datagrams lost while the neighbour's address was resolved, which happens once and
-/// limits nothing. Packets are counted, one for each frame of a datagram; the newest of
-/// them wait, so a datagram may have lost only its first.
+/// Number of datagrams lost while the neighbour's address was resolved, which happens
+/// once and limits nothing. Packets are counted, one for each frame of a datagram; the
+/// newest of them are kept, so a datagram may have lost only its first frame.
 fn at_start(evidence: &Evidence<'_>) -> f64 {
     let packets = evidence.demand.without_neighbour;
     let frames = datagram_bounds::frames(evidence.setup).len() as u64;
     packets.div_ceil(frames) as f64
 }
 
-/// The place that lost most of the `later` datagrams: those that were not lost at the
-/// start.
+/// The place that lost most of the `later` datagrams: all except those lost at the start.
 fn lossy(evidence: &Evidence<'_>, lost: f64, later: u64) -> (Cause, Proof) {
     let (measured, receiver) = (evidence.measured, evidence.receiver());
     let in_queue = measured.udp_rcvbuf_errors.unwrap_or(0.0) as u64;
@@ -79,7 +77,7 @@ fn lossy(evidence: &Evidence<'_>, lost: f64, later: u64) -> (Cause, Proof) {
         percent(lost),
         grouped(measured.datagrams_sent.unwrap_or(0.0) as u64)
     );
-    // With each frame that the ring drops goes one datagram at most.
+    // Each frame that the ring drops loses at most one datagram.
     let at_receiver = in_queue + in_ring;
     let on_the_way = later.saturating_sub(at_receiver);
     if on_the_way > in_queue.max(in_ring) {
@@ -148,8 +146,8 @@ fn ring_full(evidence: &Evidence<'_>, lost: u64) -> String {
     )
 }
 
-/// The limit if most were lost on no host: a link's queue was full, or the path loses
-/// some.
+/// The limit if most datagrams were lost between the hosts: a link's queue was full, or
+/// the path loses some.
 fn lost_on_the_way(evidence: &Evidence<'_>, lost: u64, at_receiver: u64) -> (Cause, Proof) {
     let sent = evidence.measured.datagrams_sent.unwrap_or(0.0);
     let lost = format!(
@@ -171,7 +169,7 @@ fn lost_on_the_way(evidence: &Evidence<'_>, lost: u64, at_receiver: u64) -> (Cau
     (Cause::Loss, (limited_by, others.into_iter().collect()))
 }
 
-/// True if more is sent than the receiver's processor can take.
+/// Returns true if more is sent than the receiver's processor can process.
 fn is_overloaded(evidence: &Evidence<'_>) -> bool {
     let tightest = bounds::tightest(&datagram_bounds::all(evidence.setup));
     let costs = Costs::of(evidence.setup);
@@ -179,7 +177,7 @@ fn is_overloaded(evidence: &Evidence<'_>) -> bool {
     at_receiver && tightest.is_some_and(|bound| bound.cause == Cause::Cpu)
 }
 
-/// The limit of the sender, where everything that was sent arrived.
+/// The limit of the sender if everything that was sent arrived.
 fn lossless(evidence: &Evidence<'_>) -> (Cause, Proof) {
     let shares = &evidence.limits.sender;
     let held = shares.largest_first();
@@ -189,7 +187,7 @@ fn lossless(evidence: &Evidence<'_>) -> (Cause, Proof) {
         .unwrap_or("application");
     let full = evidence.measured.link_busy_share > USED_UP;
     if full || longest == "device" {
-        // The device's queue may take everything, and still never be empty.
+        // The device's queue may accept everything and still never be empty.
         let waited = match shares.share("device") {
             share if share < WORTH_SAYING && longest == "application" => Some(format!(
                 "The device had accepted everything due {} of the time.",

@@ -1,9 +1,9 @@
 //! The limit that remains when no setting is advised.
 //!
-//! Rule: the path is everything between the two applications that no setting moves:
-//! its links, their length, random losses on them, and the hosts' processors.
-//! Applications are never the path. Which limit it is, and whether a setting moves it,
-//! is decided elsewhere.
+//! Rule: the path is everything between the two applications that no setting changes: its
+//! links, their length, random losses on them, and the hosts' processors. Applications
+//! are never the path. Other files decide which limit it is and whether a setting raises
+//! it.
 
 use fullpipe_tcp::CongestionAlgorithm;
 use serde::Serialize;
@@ -22,10 +22,10 @@ use crate::{
     units::{grouped, rate_text, seconds_text, three_digits},
 };
 
-/// Slow start takes no more round trips than this on any path.
+/// Slow start takes at most this many round trips on any path.
 const FEW_TRIPS: f64 = 40.0;
 
-/// The part of the path that lets least through.
+/// The bottleneck of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bottleneck {
@@ -35,7 +35,7 @@ pub enum Bottleneck {
     HostCpu,
     /// Frames that are lost on the path.
     Loss,
-    /// The round trip: the transfer is over while windows grow, or fits into one.
+    /// The round trip: the transfer ends while windows grow, or fits into one round trip.
     RoundTrip,
 }
 
@@ -46,7 +46,7 @@ pub enum Remaining {
     Path(Bottleneck),
     /// An application, which writes or reads no faster.
     Application,
-    /// A limit that no known setting moves.
+    /// A limit that no known setting raises.
     NoSetting,
 }
 
@@ -55,11 +55,11 @@ pub enum Remaining {
 pub struct RemainingLimit {
     /// Its kind.
     pub kind: Remaining,
-    /// The end of the advice for people: a sentence without its full stop.
+    /// The end of the advice in words: a sentence without its full stop.
     pub words: String,
 }
 
-/// Returns the limit that remains where `cause` limits and nothing is advised.
+/// Returns the limit that remains if `cause` limits and nothing is advised.
 pub fn of(evidence: &Evidence<'_>, cause: Cause) -> RemainingLimit {
     let kind = kind(evidence, cause);
     let words = match kind {
@@ -99,7 +99,7 @@ fn kind(evidence: &Evidence<'_>, cause: Cause) -> Remaining {
         {
             Remaining::Path(Bottleneck::RoundTrip)
         }
-        // It was still growing.
+        // The window was still growing.
         Cause::ReceiveWindow
             if can_advise && Buffer::receiving(evidence.receiver()).tuned_to.is_some() =>
         {
@@ -131,7 +131,7 @@ fn kind(evidence: &Evidence<'_>, cause: Cause) -> Remaining {
     }
 }
 
-/// Bytes to send, for a transfer that ends after so many.
+/// Bytes to send, if the transfer ends after an amount.
 fn amount(evidence: &Evidence<'_>) -> Option<u64> {
     match evidence.setup.flow().stop {
         Stop::Bytes(bytes) => Some(bytes),
@@ -139,13 +139,13 @@ fn amount(evidence: &Evidence<'_>) -> Option<u64> {
     }
 }
 
-/// True if the transfer took so few round trips that windows grew for much of it.
+/// Returns true if the transfer took so few round trips that windows grew for much of it.
 fn is_short(evidence: &Evidence<'_>) -> bool {
     let under_way = 1.0 - thinking(evidence);
     evidence.measured.elapsed_s * under_way < FEW_TRIPS * evidence.scale().rtt_s
 }
 
-/// True if everything that is to be sent may be in flight at once.
+/// Returns true if everything to be sent may be in flight at once.
 fn fits(evidence: &Evidence<'_>) -> bool {
     let memory = bounds::send_memory(evidence.sender())
         .min(bounds::receive_memory(evidence.receiver())) as u64;
@@ -178,7 +178,7 @@ fn path_words(evidence: &Evidence<'_>, bottleneck: Bottleneck) -> String {
     }
 }
 
-/// The reason why no other congestion control is advised against losses.
+/// The reason for which no other congestion control is advised against losses.
 fn why_no_other(evidence: &Evidence<'_>) -> String {
     let tcp = &evidence.sender().config.tcp;
     let threshold = tcp.bbr_loss_threshold;
@@ -238,7 +238,7 @@ fn application(evidence: &Evidence<'_>, cause: Cause) -> String {
     )
 }
 
-/// The reason why nothing is advised.
+/// The reason for which nothing is advised.
 fn no_setting(evidence: &Evidence<'_>, cause: Cause) -> String {
     let what = format!("Limited by {}", cause.words());
     if cause == Cause::PeerGone {

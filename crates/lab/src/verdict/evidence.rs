@@ -1,7 +1,7 @@
 //! Measured values on which a verdict rests.
 //!
-//! Rule: the setup and measured values, unchanged. A method derives from one of them
-//! alone.
+//! Rule: the setup and measured values are unchanged. A method derives its result from
+//! these alone.
 
 use fullpipe_pool::Duration;
 use fullpipe_sim::DatagramDemand;
@@ -24,15 +24,15 @@ pub struct Evidence<'a> {
     pub measured: &'a Measured,
     /// Shares of the limits.
     pub limits: &'a Limits,
-    /// Queue lengths that datagrams needed; zero for streams.
+    /// Queue lengths that datagrams needed; 0 for streams.
     pub demand: DatagramDemand,
     /// The largest window that the receiver advertised, in bytes.
     pub peer_window: u64,
     /// The congestion window at the end, in bytes.
     pub cwnd: u64,
-    /// The smallest round trip that the sender saw.
+    /// The smallest round-trip time that the sender measured.
     pub min_rtt: Option<Duration>,
-    /// The busiest link, by its place in the setup.
+    /// Index of the busiest link in the setup.
     pub busiest: usize,
     /// Times in which connections were active.
     pub activity: Activity,
@@ -40,15 +40,15 @@ pub struct Evidence<'a> {
     pub silence: Option<&'a Silence>,
 }
 
-/// Scale of the path on which bounds are computed.
+/// Quantities of the path that bounds are computed from.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     /// Payload of a full segment, in bytes.
     pub segment: f64,
-    /// The round trip with empty queues, in seconds.
+    /// The round-trip time with empty queues, in seconds.
     pub rtt_s: f64,
-    /// The round trip until two segments are acknowledged: a segment's time more, in
-    /// seconds.
+    /// The round-trip time until two segments are acknowledged, in seconds: longer by the
+    /// time of one segment.
     pub cycle_s: f64,
 }
 
@@ -68,8 +68,8 @@ impl<'a> Evidence<'a> {
         &self.setup.links[self.busiest]
     }
 
-    /// True if there is one connection only, so that the bounds alone determine its
-    /// goodput.
+    /// Returns true if there is only one connection, so that the bounds alone determine
+    /// its goodput.
     pub fn is_alone(&self) -> bool {
         self.setup.flows.len() == 1 && self.setup.flow().count == 1
     }
@@ -79,7 +79,8 @@ impl<'a> Evidence<'a> {
         self.setup.flows.iter().map(|flow| flow.count).sum()
     }
 
-    /// Factor from one connection's bound to all of them: the connections at once.
+    /// Factor from one connection's bound to that of all: the mean number of active
+    /// connections.
     pub fn times(&self) -> f64 {
         if self.is_alone() {
             1.0
@@ -102,13 +103,13 @@ impl<'a> Evidence<'a> {
         Path::of(self.setup, self.segment_bytes())
     }
 
-    /// Payload of a full segment that path and both ends allow. Sent segments may have
-    /// been smaller, to fit into a small window.
+    /// Payload of a full segment that path and both ends allow. Sent segments may be
+    /// smaller, to fit into a small window.
     pub fn segment_bytes(&self) -> u64 {
         path::full_segment(self.setup).max(self.measured.segment_bytes)
     }
 
-    /// Seconds in which a send buffer's payload of one connection arrived.
+    /// Seconds in which one connection's send buffer of payload arrived.
     pub fn turn_s(&self) -> f64 {
         let text = Buffer::sending(self.sender()).text() as f64;
         let most = f64::from(self.sender().config.tcp.unacknowledged);

@@ -1,8 +1,8 @@
-//! Peers that are gone, and the memory that their connections hold.
+//! Peers that have vanished, and the memory that their connections hold.
 //!
 //! Rule: silent peers are the limit only if their silence has the most time, or if
 //! another connection found no memory meanwhile. A peer that had closed its window is a
-//! slow reader instead. The user timeout ends the wait; no buffer does.
+//! slow reader instead. A user timeout ends the wait; no buffer size does.
 
 use fullpipe_diagnose::facts::VerdictParts;
 use fullpipe_pool::Duration;
@@ -17,13 +17,13 @@ use crate::{
     units::{grouped, three_digits},
 };
 
-/// A share of all connections' time that nothing else can exceed.
+/// A share of all connections' time above this is larger than any other.
 const MOST: f64 = 0.5;
-/// A limit that includes silence counts for this part of its time.
+/// Of a limit whose time includes silence, only this part is compared.
 const PART_OF_IT: f64 = 0.5;
 /// User timeouts are whole tenths of a second.
 const STEP_US: u64 = 100_000;
-/// Outage that a path may have if no other connection needs the memory. RFC 9293
+/// Outage that a path may have while no other connection needs the memory. RFC 9293
 /// §3.8.3, R2.
 const LEAST: Duration = Duration::from_secs(100);
 
@@ -33,7 +33,7 @@ pub fn of(evidence: &Evidence<'_>) -> Option<Verdict> {
     is_longest(evidence, silence).then(|| verdict(evidence, silence))
 }
 
-/// Probes of a window that its reader had closed, where nothing answered them.
+/// The probes of a window that the reader had closed, if nothing answered them.
 pub fn unanswered(evidence: &Evidence<'_>) -> Vec<String> {
     let Some(silence) = evidence.silence.filter(|silence| silence.closed > 0) else {
         return Vec::new();
@@ -55,7 +55,7 @@ pub fn unanswered(evidence: &Evidence<'_>) -> Vec<String> {
     because
 }
 
-/// True if silence has more time than any other limit.
+/// Returns true if silence has more time than any other limit.
 fn is_longest(evidence: &Evidence<'_>, silence: &Silence) -> bool {
     if silence.closed * 2 > silence.connections {
         return false;
@@ -67,7 +67,7 @@ fn is_longest(evidence: &Evidence<'_>, silence: &Silence) -> bool {
         return true;
     }
     binding::of(evidence).is_none_or(|other| match other.cause {
-        // These include silence.
+        // The time of these limits includes silence.
         Cause::Loss | Cause::Memory | Cause::Handshake => share > other.share * PART_OF_IT,
         Cause::Path
         | Cause::Application
@@ -96,13 +96,13 @@ fn is_longest(evidence: &Evidence<'_>, silence: &Silence) -> bool {
     })
 }
 
-/// True if another connection waited for the memory that silent peers hold.
+/// Returns true if another connection waited for the memory that silent peers hold.
 pub fn is_waited_for(evidence: &Evidence<'_>) -> bool {
     let silence = evidence.silence;
     silence.is_some_and(|silence| !starved(silence).is_empty())
 }
 
-/// Connections that waited for longer than the repair of a lost segment.
+/// Connections that waited for longer than the repair of a lost segment takes.
 fn starved(silence: &Silence) -> Vec<MemoryWait> {
     let long =
         |waiting: &&MemoryWait| waiting.is_dropped || waiting.waited_s > silence.rto.as_secs_f64();
@@ -145,8 +145,8 @@ fn verdict(evidence: &Evidence<'_>, silence: &Silence) -> Verdict {
     )
 }
 
-/// The user timeout: a few retransmission timeouts if another connection needs the
-/// memory, else the outage that a path may have.
+/// The user timeout to set: a few retransmission timeouts if another connection needs the
+/// memory, otherwise the outage that a path may have.
 fn needed(host: &HostPlan, silence: &Silence) -> (Duration, String) {
     let tcp = &host.config.tcp;
     let least_us = patience(silence.rto, tcp).as_micros();
@@ -220,7 +220,7 @@ fn waited(evidence: &Evidence<'_>, waiting: &MemoryWait) -> String {
     )
 }
 
-/// Setting of `host` that ends the wait for a silent peer.
+/// The setting of `host` that ends the wait for a silent peer, in words.
 fn patience_words(host: &HostPlan) -> String {
     let user = names::time(host, "tcp.user_timeout", Duration::ZERO);
     let retries = u64::from(host.config.tcp.retries2);
@@ -235,8 +235,8 @@ fn patience_words(host: &HostPlan) -> String {
     }
 }
 
-/// Prediction for the one connection that waited for the memory: it begins when it
-/// would, or when the memory is free.
+/// Prediction for the one connection that waited for the memory: it starts at its own
+/// time, or when the memory is free if that is later.
 fn outlook(
     evidence: &Evidence<'_>,
     silence: &Silence,

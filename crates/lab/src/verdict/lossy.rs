@@ -1,10 +1,10 @@
 //! Prediction of a transfer over a path with random losses.
 //!
-//! Rule: the rounds of Padhye et al. (1998): a window leaves in a round trip, and a
-//! loss takes one round trip to be detected and one to be repaired, in which a full
-//! window lets nothing new through. Growth and reduction follow RFC 5681 and RFC 9438;
-//! only the places of losses are random, drawn from fixed seeds, and the median counts.
-//! Nothing of the measured run goes in.
+//! Rule: a transfer is a sequence of rounds, as in Padhye et al. (1998): a window leaves
+//! in a round trip, and a loss takes one round trip to be detected and one to be
+//! repaired, in which a full window sends nothing new. Growth and reduction follow RFC
+//! 5681 and RFC 9438. Only the positions of losses are random, drawn from fixed seeds,
+//! and the median of all simulations counts. No value of the measured run is used.
 
 use fullpipe_pool::Rng;
 use fullpipe_tcp::CongestionAlgorithm;
@@ -16,15 +16,15 @@ use crate::{
     response::{CUBIC_BETA, CUBIC_C},
 };
 
-/// Simulations of a transfer, of which the median counts.
+/// Number of simulations of a transfer; their median counts.
 const DRAWS: u64 = 41;
-/// All simulations together have about this many segments at most.
+/// Approximate number of segments of all simulations together, at most.
 const MOST_SEGMENTS: f64 = 4e6;
 /// BBR has at most this many bandwidth-delay products in flight.
 const BBR_FLIGHT: f64 = 2.0;
-/// Losses up to which BBR fills the path, ...
+/// Loss up to which BBR fills the path.
 const FOR_CHANCE: f64 = 0.02;
-/// ... and the share that it reaches beyond: fitted to losses of 3 %.
+/// Share of the path that BBR reaches above that loss; fitted to a loss of 3 %.
 const KEPT: f64 = 0.85;
 /// Duplicate ACKs that report a loss. RFC 5681 §3.2.
 const DUPLICATES: f64 = 3.0;
@@ -37,7 +37,7 @@ pub struct Lossy {
     /// Probability that a segment is lost.
     loss: f64,
     rtt_s: f64,
-    /// Segments a second without any window.
+    /// Segments a second that the path carries, without any window.
     rate: f64,
     /// Most segments in flight.
     most: f64,
@@ -47,18 +47,18 @@ pub struct Lossy {
     segment: f64,
 }
 
-/// Progress of a transfer.
+/// The result of a simulated transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Course {
-    /// Bytes.
+    /// Bytes sent.
     pub sent: f64,
-    /// Seconds.
+    /// Duration in seconds.
     pub elapsed_s: f64,
 }
 
 impl Lossy {
-    /// The first flow of `setup` under `bounds`; `None` if nothing is lost or no bound
-    /// is finite.
+    /// The first flow of `setup` under `bounds`; `None` if nothing is lost or no bound is
+    /// finite.
     pub fn of(setup: &Setup, scale: &Scale, bounds: &[Bound]) -> Option<Self> {
         let flow = setup.flow();
         let [from, to] = [flow.from, flow.to].map(|place| &setup.hosts[place].config.tcp);
@@ -74,7 +74,7 @@ impl Lossy {
         (loss > 0.0 && loss < 1.0 && rate.min(most).is_finite()).then(|| Self {
             algorithm: from.congestion,
             has_sack: from.sack && to.sack,
-            // The path's bound is net of losses.
+            // The path's bound has losses already subtracted.
             rate: rate * kept(from.congestion, loss) / (1.0 - loss),
             loss,
             rtt_s: scale.rtt_s,
@@ -85,7 +85,7 @@ impl Lossy {
         })
     }
 
-    /// Bytes and seconds from its first segment until it stops.
+    /// Bytes and seconds from the first segment until the transfer stops.
     pub fn course(&self, stop: Stop) -> Course {
         let (bytes, until_s) = match stop {
             Stop::Bytes(bytes) => (bytes as f64, f64::INFINITY),
@@ -106,7 +106,7 @@ impl Lossy {
     }
 }
 
-/// Share of the path that an algorithm which ignores losses reaches.
+/// Share of the path that the algorithm reaches if no window limits it.
 fn kept(algorithm: CongestionAlgorithm, loss: f64) -> f64 {
     match algorithm {
         CongestionAlgorithm::Bbr if loss >= FOR_CHANCE => KEPT,
@@ -114,11 +114,11 @@ fn kept(algorithm: CongestionAlgorithm, loss: f64) -> f64 {
     }
 }
 
-/// One simulation.
+/// One simulation of a transfer.
 struct Rounds<'a> {
     of: &'a Lossy,
     rng: Rng,
-    /// Segments that still arrive before the next is lost.
+    /// Number of segments that still arrive before the next one is lost.
     until_loss: f64,
     window: f64,
     threshold: f64,
@@ -179,19 +179,19 @@ impl<'a> Rounds<'a> {
         (sent, elapsed_s)
     }
 
-    /// Time until a flight without a loss is acknowledged.
+    /// Time until a flight without a loss is acknowledged, in seconds.
     fn round_s(&self, flight: f64) -> f64 {
         let Lossy { rtt_s, rate, .. } = *self.of;
         (rtt_s + 0.5 / rate).max(flight / rate)
     }
 
-    /// A flight whose first `first` segments arrived before `count` losses, with at
-    /// most `left` segments behind it: segments that follow until the repair, and its
-    /// time.
+    /// Repairs a flight whose first `first` segments arrived before `count` losses, with
+    /// at most `left` segments still to send. Returns the segments that leave before the
+    /// repair is complete, and its time.
     fn repair(&mut self, flight: f64, first: f64, count: i32, left: f64) -> (f64, f64) {
         let of = *self.of;
         let (before, left) = (self.window.min(flight), left.max(0.0));
-        // As many segments follow as were acknowledged before the loss.
+        // As many segments follow as were acknowledged before the first loss.
         let following = first
             .min(of.most - (flight - first))
             .min(left)
@@ -218,7 +218,7 @@ impl<'a> Rounds<'a> {
             let again = (0..count).filter(|_| self.rng.chance(of.loss)).count();
             takes_s += again as f64 * of.rtt_s;
         } else if !is_timed_out {
-            // Each partial acknowledgment reports one more loss. RFC 6582 §3.2.
+            // Each partial acknowledgment shows one more loss. RFC 6582 §3.2.
             let again = (0..count).filter(|_| self.rng.chance(of.loss)).count();
             takes_s += f64::from(count - 1 + again as i32) * of.rtt_s;
         }
@@ -244,8 +244,8 @@ impl<'a> Rounds<'a> {
         };
         self.window = (before * part).max(2.0);
         self.threshold = self.window;
-        // RFC 9438 §4.7: a flow with a smaller window than before makes room for
-        // others.
+        // Fast convergence: a flow whose window is smaller than before leaves room for
+        // others. RFC 9438 §4.7.
         let most = if before >= self.cubic.most {
             before
         } else {
@@ -259,7 +259,7 @@ impl<'a> Rounds<'a> {
         };
     }
 
-    /// A flight was acknowledged; a window that was not used up does not grow.
+    /// Processes an acknowledged flight; a window that was not used up does not grow.
     fn grow(&mut self, flight: f64, takes_s: f64) {
         let of = self.of;
         let is_starting = of.algorithm != CongestionAlgorithm::Bbr && self.window < self.threshold;
@@ -298,7 +298,7 @@ impl<'a> Rounds<'a> {
         lost
     }
 
-    /// Segments that arrive before one is lost.
+    /// Draws the number of segments that arrive before one is lost.
     fn gap(&mut self) -> f64 {
         let part = 1.0 - self.rng.unit();
         (part.ln() / (1.0 - self.of.loss).ln()).floor()
@@ -306,7 +306,7 @@ impl<'a> Rounds<'a> {
 }
 
 impl Epoch {
-    /// The window after another round.
+    /// Returns the window after another round.
     fn next(&mut self, window: f64, takes_s: f64) -> f64 {
         self.since_s += takes_s;
         let alpha = if self.friendly < self.most {

@@ -1,18 +1,18 @@
 //! Verdict of a transfer: its limit, the proof, the setting to change, the predicted
 //! result and the next limit.
 //!
-//! Rule: the limit is the stack's own account of its waits, never guessed from other
-//! figures; figures are its proof. A setting is named only where changing it is
-//! predicted to help, and never towards a smaller value.
+//! Rule: the times that the stack charged to its limits decide the limit, never other
+//! measured values; those are its proof. A setting is named only if its change is
+//! predicted to help, and its value is never lowered.
 //!
 //! | question | file |
 //! | --- | --- |
 //! | names of the limits | `cause` |
-//! | the limit of this transfer | `binding`; of datagrams, `datagrams`; of peers that are gone, `gone` |
+//! | the limit of this transfer | `binding`; of datagrams, `datagrams`; of vanished peers, `gone` |
 //! | the rate that each bound allows | `bounds`, of datagrams `datagram_bounds`, with `buffers` and `processor` |
-//! | the setting that moves it, and its value | `remedy`, of datagrams `datagram_remedy` |
-//! | the predicted result | `predict`; over a path that loses, `lossy` |
-//! | the limit that remains where no setting moves it | `ending` |
+//! | the setting that raises the limit, and its value | `remedy`, of datagrams `datagram_remedy` |
+//! | the predicted result | `predict`; over a path with losses, `lossy` |
+//! | the limit that remains if no setting raises it | `ending` |
 //! | a setting's name, paste-ready form and risks | `names`, `caution` |
 //! | the words of the five parts, and their layout | `wording`, `render` |
 
@@ -56,9 +56,11 @@ use crate::{experiment::Setup, measured::Outcome, units::grouped};
 use bounds::Bound;
 use remedy::Remedy;
 
-/// A change is advised if it is predicted to give at least this many times as much.
+/// A change is advised if the predicted goodput is at least this many times the measured
+/// one.
 const WORTH_A_STEP: f64 = 1.02;
-/// Windows that may limit alike: buffers, their caps and memory of both ends.
+/// Number of windows that may limit at the same size: buffers, their caps and memory of
+/// both ends.
 const WINDOWS: usize = 7;
 
 /// The limit of a transfer, and the advice about it.
@@ -66,9 +68,9 @@ const WINDOWS: usize = 7;
 pub struct Verdict {
     /// The limit.
     pub limit: Cause,
-    /// Limit, proof, change, prediction and next limit for people.
+    /// Limit, proof, change, prediction and next limit as text.
     pub parts: VerdictParts,
-    /// The setting to change, by its host's system's name; absent where none helps.
+    /// The setting to change, by its name in its host's system; absent if none helps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub knob: Option<String>,
     /// Its present value.
@@ -77,19 +79,19 @@ pub struct Verdict {
     /// The value that it needs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needed: Option<String>,
-    /// Origin of that value.
+    /// Derivation of that value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub formula: Option<String>,
-    /// Predicted result of the change, where there is a prediction.
+    /// Predicted result of the change, if there is a prediction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted: Option<Predicted>,
-    /// Limit after the change, where there is a prediction.
+    /// Limit after the change, if there is a prediction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<Next>,
     /// Every setting that the advice changes, as `--set` takes them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<SettingChange>,
-    /// The limit that remains where nothing is advised.
+    /// The limit that remains if nothing is advised.
     #[serde(skip)]
     pub(crate) remaining: Option<RemainingLimit>,
 }
@@ -99,7 +101,7 @@ pub struct Verdict {
 pub struct Next {
     /// The limit.
     pub limit: Cause,
-    /// Payload that it lets through, in Mbit/s.
+    /// Goodput that it allows, in Mbit/s.
     pub at_most_mbps: f64,
 }
 
@@ -168,10 +170,10 @@ pub fn changed(setup: &Setup, changes: &[SettingChange]) -> Option<Setup> {
     setup.validate().ok().map(|()| setup)
 }
 
-/// Adds the remedy and its prediction to a verdict. Windows that limit alike are raised
-/// together.
+/// Adds the remedy and its prediction to a verdict. Windows that would limit at the same
+/// size are raised together.
 fn advised(evidence: &Evidence<'_>, verdict: Verdict, mut remedy: Remedy) -> Verdict {
-    // The last turn of the loop has raised every window that there is.
+    // After the last iteration every window has been raised.
     for _ in 0..=WINDOWS {
         let Some(setup) = changed(evidence.setup, &remedy.changes) else {
             return verdict;
@@ -188,7 +190,7 @@ fn advised(evidence: &Evidence<'_>, verdict: Verdict, mut remedy: Remedy) -> Ver
     verdict
 }
 
-/// Adds the settings that move `next`, if `next` is a window too and not yet raised.
+/// Adds the settings that raise `next`, if `next` is also a window and not yet raised.
 fn extend(evidence: &Evidence<'_>, limit: Cause, remedy: &mut Remedy, next: Cause) -> bool {
     if !(binding::is_window(limit) && binding::is_window(next)) {
         return false;
@@ -205,7 +207,8 @@ fn extend(evidence: &Evidence<'_>, limit: Cause, remedy: &mut Remedy, next: Caus
     remedy.changes.len() > before
 }
 
-/// A verdict on a window whose successor, which no knob moves, allows hardly more.
+/// Returns the verdict on a window if the next limit, which no knob changes, allows
+/// hardly more.
 fn without_gain(evidence: &Evidence<'_>, mut verdict: Verdict, next: Cause) -> Verdict {
     if !binding::is_window(verdict.limit) {
         return verdict;
@@ -218,14 +221,15 @@ fn without_gain(evidence: &Evidence<'_>, mut verdict: Verdict, next: Cause) -> V
     verdict
 }
 
-/// Reports a prediction of hardly more than was measured, for advice about the rate.
+/// Returns true if the advice is about the rate and its prediction is hardly more than
+/// was measured.
 fn is_no_gain(evidence: &Evidence<'_>, verdict: &Verdict, predicted: Predicted) -> bool {
     verdict.limit != Cause::Nagle
         && evidence.measured.outcome == Outcome::Complete
         && predicted.goodput_mbps < evidence.measured.goodput_mbps * WORTH_A_STEP
 }
 
-/// The verdict with its advice, and with the prediction where there is one.
+/// Returns the verdict with its advice, and with the prediction if there is one.
 fn with_remedy(
     evidence: &Evidence<'_>,
     verdict: Verdict,
@@ -250,7 +254,7 @@ fn with_remedy(
     )
 }
 
-/// The verdict with the settings of `remedy` in all its forms.
+/// Returns the verdict with the settings of `remedy`, as fields and as text.
 fn changing(
     verdict: Verdict,
     remedy: Remedy,
@@ -283,13 +287,13 @@ fn changing(
     }
 }
 
-/// The tightest of all bounds once `setup` is as advised.
+/// The tightest of all bounds of the changed `setup`.
 fn next_bound(evidence: &Evidence<'_>, setup: &Setup) -> Option<Bound> {
     bounds::tightest(&bounds::all(setup, &evidence.scale()))
 }
 
-/// A write that is taken whole or not at all, and is larger than anything that could
-/// hold it.
+/// The verdict on a write that must be accepted whole and is larger than the send buffer
+/// or memory.
 fn write_that_never_fits(evidence: &Evidence<'_>) -> Option<Verdict> {
     let sender = evidence.sender();
     let write = u64::from(evidence.setup.flow().write);

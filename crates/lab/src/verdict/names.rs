@@ -1,8 +1,8 @@
-//! A setting in the words of its host's system.
+//! A setting by the names of its host's system.
 //!
-//! Rule: where the host's preset has an alias, the alias is what is printed, set and
-//! pasted; else fullpipe's own knob. Names, units and paste-ready forms are rows of
-//! the alias table.
+//! Rule: if the host's preset has an alias, the alias is printed, set and pasted;
+//! otherwise fullpipe's own knob. Names, units and paste-ready forms are rows of the
+//! alias table.
 
 use fullpipe::presets::alias;
 use fullpipe_pool::Duration;
@@ -10,7 +10,7 @@ use fullpipe_pool::Duration;
 use super::caution;
 use crate::experiment::{HostPlan, other_names};
 
-/// A setting in the words of its host's system.
+/// A setting by the names of its host's system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedSetting {
     /// The name, as `--set` takes it.
@@ -21,27 +21,27 @@ pub struct NamedSetting {
     pub wanted: String,
     /// The setting with that value, ready to paste.
     pub paste: String,
-    /// Risks, and who can set it, one sentence each.
+    /// Risks, and who can make the setting, one sentence each.
     pub cautions: Vec<String>,
 }
 
-/// Names `knob` of `host`, to be set to the number `wanted`, rounded up to a value
-/// that the system can express.
+/// Names `knob` of `host` and the number `wanted`, rounded up to a value that the system
+/// can express.
 pub fn number(host: &HostPlan, knob: &'static str, wanted: u64) -> NamedSetting {
     setting(host, knob, &wanted.to_string())
 }
 
-/// Names a knob that is a time, to be set to `wanted`.
+/// Names a knob that is a time, and the value `wanted`.
 pub fn time(host: &HostPlan, knob: &'static str, wanted: Duration) -> NamedSetting {
     setting(host, knob, &wanted.to_string())
 }
 
-/// Names a knob that is on or off, to be set to `wanted`.
+/// Names a knob that is on or off, and the value `wanted`.
 pub fn switch(host: &HostPlan, knob: &'static str, wanted: bool) -> NamedSetting {
     setting(host, knob, &wanted.to_string())
 }
 
-/// Names `knob` of `host`, to be set to `wanted` as the knob writes it.
+/// Names `knob` of `host` and the value `wanted`, in the knob's form.
 pub fn setting(host: &HostPlan, knob: &'static str, wanted: &str) -> NamedSetting {
     let cautions = caution::of(host, knob, wanted);
     for name in alias::of_knob(host.preset.name, knob) {
@@ -88,9 +88,9 @@ pub fn device(host: &HostPlan, field: &str, present: u64, wanted: u64) -> NamedS
     }
 }
 
-/// Names a field of the flow that `host` sends, to be changed from the first value to
-/// the second, and returns the path that sets it: of the host's flows where its system
-/// has a name, of this one flow where it has none.
+/// Names a field of the flow that `host` sends, with its present and its wanted value.
+/// Also returns the path that sets it: for all flows of the host if its system has a name
+/// for the field, otherwise for this flow.
 pub fn of_flow(
     host: &HostPlan,
     flow: &str,
@@ -122,12 +122,12 @@ pub fn of_flow(
     (setting, set)
 }
 
-/// The option of `fullpipe` itself.
+/// Returns the option of `fullpipe` itself.
 fn own_paste(host: &HostPlan, knob: &str, wanted: &str) -> String {
     format!("--set {}.{knob}={wanted}", host.name)
 }
 
-/// Said of a knob for which the host's system has no name.
+/// Returns the sentence about a knob for which the host's system has no name.
 fn no_name(host: &HostPlan) -> Option<String> {
     let system = host.preset.name;
     (system != "default").then(|| format!("A knob of fullpipe: no setting of {system} is known."))

@@ -1,9 +1,9 @@
 //! Prediction of a transfer under a bound.
 //!
-//! Rule: handshake, a request if there is one, slow start in rounds that double, then
-//! the bound, then the last byte's delay; with random losses, rounds with losses
-//! instead of both. Nothing of the measured run goes in but its smallest round trip, so
-//! a prediction can be wrong.
+//! Rule: the time is the sum of handshake, a request if there is one, slow start in
+//! rounds that double, the rest at the bound, and the last byte's delay. With random
+//! losses, rounds with losses replace slow start and bound. Of the measured run only the
+//! smallest round-trip time is used, so a prediction can be wrong.
 
 use serde::Serialize;
 
@@ -26,7 +26,7 @@ pub struct Predicted {
     pub elapsed_s: f64,
 }
 
-/// Result of the first flow of `setup` if `bound` is the tightest.
+/// The predicted result of the first flow of `setup` if `bound` is the tightest.
 pub fn under(setup: &Setup, scale: &Scale, bound: Bound) -> Predicted {
     let flow = setup.flow();
     let sender = &setup.hosts[flow.from];
@@ -56,8 +56,8 @@ pub fn under(setup: &Setup, scale: &Scale, bound: Bound) -> Predicted {
     let mut sent = 0.0;
     let full = bound.bps / 8.0 * rtt_s;
     let mut window = f64::from(sender.config.tcp.initial_window) * segment;
-    // The window of a SYN is not scaled and has room for this many segments: the rest
-    // waits for the next window.
+    // The window of a SYN is not scaled and has room for this many segments; further
+    // segments wait for the next window.
     let first = f64::from(setup.hosts[flow.to].config.tcp.initial_receive_window) * segment;
     let first = first.min(UNSCALED as f64);
     if window > first && left > first {
@@ -76,7 +76,7 @@ pub fn under(setup: &Setup, scale: &Scale, bound: Bound) -> Predicted {
     }
     let rate = bound.bps.min(rate_of(window, rtt_s)) / 8.0;
     if !flow.omit.is_zero() {
-        // The excluded time lasts until slow start is over.
+        // The excluded time is assumed to last until slow start is over.
         return Predicted {
             goodput_mbps: rate * 8.0 / 1e6,
             elapsed_s: until_s - flow.omit.as_secs_f64(),
@@ -95,7 +95,7 @@ pub fn under(setup: &Setup, scale: &Scale, bound: Bound) -> Predicted {
     }
 }
 
-/// Bits a second of a window a round trip, paced at twice that as slow start does.
+/// Bits a second of one window a round trip, paced at twice that rate as in slow start.
 fn rate_of(window: f64, rtt_s: f64) -> f64 {
     if rtt_s > 0.0 {
         window * 16.0 / rtt_s

@@ -1,6 +1,6 @@
 //! Processors and receive rings of the hosts.
 //!
-//! Rule: costs are the file's, busy shares and ring drops are measured. A reader's
+//! Rule: costs are those of the file; busy shares and ring drops are measured. A reader's
 //! calls are excluded from bounds and from a receiver's busy share, because a busier
 //! receiver makes fewer of them.
 
@@ -16,21 +16,22 @@ use crate::{
 
 /// Bytes of a frame's headers.
 const HEADERS: usize = ETHERNET_HEADER_LEN + Ipv4Header::LEN + TcpHeader::LEN + TIMESTAMPS as usize;
-/// A processor that was busy for this share of the time under way has no time left.
+/// A processor that was busy for this share of the time, apart from opening and closing,
+/// has no time left.
 const BUSY: f64 = 0.9;
-/// The same where a window allows less than the processor could do: the rest of the
-/// time is the window's.
+/// The same share if a window allows less than the processor could do, so that the rest
+/// of the time is charged to the window.
 const NEVER_IDLE: f64 = 0.97;
-/// A receiver's calls may cost this part of what its frames do, where frames leave no
-/// time for them.
+/// Share of the cost of frames that a receiver's calls may cost if frames leave no time
+/// for them.
 const CALLS_PART: f64 = 0.05;
-/// A writer is woken when this part of the buffer, a third, is free.
+/// A writer is woken when the buffer divided by this is free.
 const FOR_A_WRITER: f64 = 3.0;
-/// Most segments that one call takes.
+/// Most segments that one call reads.
 const MOST_FOR_A_CALL: f64 = 8.0;
 
-/// Seconds that a segment of `segment` bytes, and its part of an acknowledgment,
-/// cost the slower of both ends; nothing where work takes no time.
+/// Seconds that a segment of `segment` bytes, and its part of an ACK, cost the slower of
+/// both ends; 0 if work takes no time.
 pub fn segment_s(setup: &Setup, segment: f64) -> f64 {
     let flow = setup.flow();
     let (sender, receiver) = (&setup.hosts[flow.from], &setup.hosts[flow.to]);
@@ -45,8 +46,8 @@ pub fn segment_s(setup: &Setup, segment: f64) -> f64 {
     sending.max(receiving)
 }
 
-/// Seconds that both processors add to a round trip of a full segment: a window is
-/// open again when its reader was called.
+/// Seconds that both processors add to a round trip of a full segment; the window opens
+/// again only after its reader was called.
 pub fn round_trip_s(setup: &Setup, segment: f64) -> f64 {
     let flow = setup.flow();
     let [sender, receiver]: [&CpuModel; 2] =
@@ -59,15 +60,16 @@ pub fn round_trip_s(setup: &Setup, segment: f64) -> f64 {
         + receiver.call.as_secs_f64()
 }
 
-/// True if work takes no time at either end.
+/// Returns true if work takes no time at either end.
 pub fn is_free(setup: &Setup) -> bool {
     let flow = setup.flow();
     let mut ends = [flow.from, flow.to].into_iter();
     ends.all(|place| setup.hosts[place].cpu.is_free())
 }
 
-/// Segments that a receiver must take with one call of its application to keep up with
-/// one every `frame_s`. The window must hold them beside the payload in flight.
+/// Segments that a receiver must read with one call of its application to keep up with
+/// one segment every `frame_s`. The window must have room for them in addition to the
+/// payload in flight.
 pub fn for_a_call(setup: &Setup, segment: f64, frame_s: f64) -> f64 {
     let receiver = &setup.hosts[setup.flow().to].cpu;
     let taken_s = seconds(&receiver.receive, segment as usize + HEADERS);
@@ -80,8 +82,8 @@ pub fn for_a_call(setup: &Setup, segment: f64, frame_s: f64) -> f64 {
     }
 }
 
-/// Payload that the send buffer must hold for calls of its writer to cost only a small
-/// part of what frames do, if the sender's processor is the limit; `None` if they
+/// Payload that the send buffer must hold so that calls of its writer cost only a small
+/// part of the cost of frames, if the sender's processor is the limit; `None` if they
 /// already do.
 pub fn text_for_calls(evidence: &Evidence<'_>) -> Option<u64> {
     let sender = evidence.sender();
@@ -95,9 +97,9 @@ pub fn text_for_calls(evidence: &Evidence<'_>) -> Option<u64> {
     (is_more && evidence.is_alone()).then_some(text as u64)
 }
 
-/// True if a processor is the limit and not `cause`: it was busier than any link and
-/// had no time left. Where the window behind `cause` allows less than the processor
-/// could do, that window's waits count as time left.
+/// Returns true if a processor is the limit and not `cause`: it was busier than any link
+/// and had no time left. If the window behind `cause` allows less than the processor
+/// could do, the time in which the processor waited for that window counts as time left.
 pub fn is_bound(evidence: &Evidence<'_>, cause: Cause) -> bool {
     let Some((host, _)) = busiest(evidence) else {
         return false;
@@ -113,7 +115,8 @@ pub fn is_bound(evidence: &Evidence<'_>, cause: Cause) -> bool {
     at_work >= enough * underway(evidence) && at_work > evidence.measured.link_busy_share
 }
 
-/// The end with the busier processor, and its share of the time, all calls included.
+/// The end with the busier processor, and that processor's share of the time, all calls
+/// included.
 pub fn busiest<'a>(evidence: &Evidence<'a>) -> Option<(&'a HostPlan, f64)> {
     [evidence.sender(), evidence.receiver()]
         .into_iter()
@@ -124,8 +127,8 @@ pub fn busiest<'a>(evidence: &Evidence<'a>) -> Option<(&'a HostPlan, f64)> {
         })
 }
 
-/// Share of the time that a host's processor spends on work that does not depend on how
-/// busy it is.
+/// Share of the time that a host's processor spends on work whose amount does not depend
+/// on how busy it is.
 fn at_work(evidence: &Evidence<'_>, host: &HostPlan) -> Option<f64> {
     let busy = measured(evidence, host)?.cpu_busy_share?;
     if host.name != evidence.receiver().name || host.cpu.call.is_zero() {
@@ -138,9 +141,9 @@ fn at_work(evidence: &Evidence<'_>, host: &HostPlan) -> Option<f64> {
         elapsed_s,
         ..
     } = *evidence.measured;
-    // Segments are counted from the start, payload and time without the excluded part:
-    // when that ends, a flight was sent that is yet to be read, so payload tells how
-    // many count.
+    // Segments are counted from the start, payload and time without the excluded
+    // beginning. At its end a flight was sent that is still to be read, so the share of
+    // payload gives the number of segments.
     let counted = |frames: u64| frames as f64 * evidence.activity.payload_share;
     let active_s = elapsed_s * evidence.activity.share;
     let segments = counted(data_segments);
@@ -148,7 +151,7 @@ fn at_work(evidence: &Evidence<'_>, host: &HostPlan) -> Option<f64> {
         return Some(busy);
     }
     let text = (delivered_bytes as f64 / segments) as usize;
-    // The senders received acknowledgments.
+    // The senders received ACKs.
     let frames_s = seconds(&host.cpu.receive, text + HEADERS) * segments
         + seconds(&host.cpu.send, HEADERS) * counted(ip_in_receives);
     Some(busy.min(frames_s / active_s))

@@ -1,8 +1,8 @@
-//! The setting that moves a limit, and the value that it needs.
+//! The setting that raises a limit, and the value that it needs.
 //!
-//! Rule: a value follows from what the path and the applications allow, never more than
-//! a knob can use, and never below the present one. If no setting helps there is no
-//! remedy. Its result is predicted elsewhere.
+//! Rule: a value follows from what the path and the applications allow. It is never more
+//! than a knob can use, and never below the present value. If no setting helps, there is
+//! no remedy. `predict` predicts its result.
 
 use fullpipe::presets::alias;
 use fullpipe_diagnose::facts::ChangeLine;
@@ -23,17 +23,19 @@ use crate::{
     units::{grouped, rate_text, three_digits},
 };
 
-/// Gain of small writes that nothing delays.
+/// Words for the gain of small writes that are no longer delayed.
 const AT_ONCE: &str = "each write is sent at once, which gains that time and no rate";
 /// Values of buffers are rounded up to this many bytes.
 const STEP: u64 = 1_024;
-/// A pacing rate exceeds what the path carries by this factor.
+/// Factor by which an advised pacing rate exceeds the rate that the path carries.
 const PACING_HEADROOM: f64 = 1.1;
-/// A result within this share of what no knob moves cannot gain from a window.
+/// If the goodput is at least this share of the tightest bound that no knob changes, a
+/// larger window gains nothing.
 const NEARLY: f64 = 0.95;
-/// Random losses scatter: BBR must tolerate this many times their mean, ...
+/// BBR must tolerate this many times the mean loss, because the losses of single round
+/// trips vary.
 const LOSS_HEADROOM: f64 = 2.0;
-/// ... which can be set up to this share.
+/// From this loss on, BBR is not advised.
 const MOST_LOSS: f64 = 0.5;
 /// The most segments that a connection may begin with.
 const INITIAL_MOST: u64 = 1_000;
@@ -47,7 +49,7 @@ pub struct SettingChange {
     pub from: String,
     /// Value to set.
     pub to: String,
-    /// The same for people, in the words of the host's system.
+    /// The change as text, by the names of the host's system.
     #[serde(skip)]
     pub(crate) line: ChangeLine,
 }
@@ -55,26 +57,25 @@ pub struct SettingChange {
 /// A knob to change, and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remedy {
-    /// The knob, by its host's system's name.
+    /// The knob, by its name in its host's system.
     pub knob: String,
     /// Present value.
     pub present: String,
     /// Value that is needed.
     pub needed: String,
-    /// Origin of that value.
+    /// Derivation of that value.
     pub formula: String,
-    /// Every setting that changes: the knob, and those that would limit at the
-    /// same size.
+    /// Every setting that changes: the knob, and those that would limit at the same size.
     pub changes: Vec<SettingChange>,
 }
 
-/// A window that fills what no knob moves.
+/// A window that is large enough for the tightest bound that no knob changes.
 struct Window {
     bytes: u64,
     formula: String,
 }
 
-/// Returns the setting that moves `cause`, if one does.
+/// Returns the setting that raises the limit `cause`, if there is one.
 pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
     match cause {
         Cause::SendBuffer | Cause::Unacknowledged | Cause::DelayedAck => sending(evidence),
@@ -112,8 +113,8 @@ pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
     }
 }
 
-/// Lets small writes leave at once, past the application's cork and Nagle's algorithm.
-/// That gains no rate, only the time that they wait.
+/// Lets small writes leave at once: removes the application's cork and Nagle's algorithm.
+/// That does not raise the rate; it only ends the wait.
 fn at_once(evidence: &Evidence<'_>) -> Option<Remedy> {
     let (sender, flow) = (evidence.sender(), evidence.setup.flow());
     let pushed = flow.is_no_push().then(|| {
@@ -136,7 +137,7 @@ fn at_once(evidence: &Evidence<'_>) -> Option<Remedy> {
     })
 }
 
-/// Takes a write that fits nowhere in pieces.
+/// Lets the stack accept a write in parts, because the whole write fits nowhere.
 pub fn pieces(host: &HostPlan) -> Remedy {
     switched(host, "tcp.write_atomic", false, "sent chunk by chunk")
 }
@@ -145,7 +146,7 @@ fn switched(host: &HostPlan, knob: &'static str, on: bool, formula: &str) -> Rem
     one(host, names::switch(host, knob, on), formula.to_string())
 }
 
-/// One setting of `host`.
+/// Returns the remedy that changes one setting of `host`.
 pub fn one(host: &HostPlan, setting: NamedSetting, formula: String) -> Remedy {
     Remedy {
         changes: vec![change(host, &setting)],
@@ -156,7 +157,7 @@ pub fn one(host: &HostPlan, setting: NamedSetting, formula: String) -> Remedy {
     }
 }
 
-/// The change of one setting of `host`.
+/// Returns the change of one setting of `host`.
 pub fn change(host: &HostPlan, setting: &NamedSetting) -> SettingChange {
     change_of(host, format!("{}.{}", host.name, setting.name), setting)
 }
@@ -175,8 +176,9 @@ fn change_of(host: &HostPlan, set: String, setting: &NamedSetting) -> SettingCha
     }
 }
 
-/// The window that fills what no knob moves: rate times round trip, plus two segments,
-/// because a peer acknowledges every second one. `None` if only knobs limit.
+/// Returns the window for the tightest bound that no knob changes: its rate times the
+/// round-trip time, plus two segments, because a peer acknowledges every second one.
+/// `None` if only knobs limit.
 fn window(evidence: &Evidence<'_>) -> Option<Window> {
     let scale = evidence.scale();
     let target = target(evidence)?;
@@ -199,7 +201,7 @@ fn window(evidence: &Evidence<'_>) -> Option<Window> {
     })
 }
 
-/// The tightest bound that no knob moves.
+/// The tightest bound that no knob changes.
 fn target(evidence: &Evidence<'_>) -> Option<Bound> {
     bounds::tightest(&bounds::bounds_without_knob(
         evidence.setup,
@@ -211,8 +213,9 @@ fn two_segments(scale: &Scale) -> String {
     format!("2 segments of {} bytes", grouped(scale.segment as u64))
 }
 
-/// The same; if only knobs limit, as much as the next knob allows, and never more than
-/// there is to send.
+/// Returns a window larger than `present`, or `None` if no larger one helps. It is
+/// [`window`]; if `present` is as large as that, [`window_by_its_turn`]; if only knobs
+/// limit, [`next_window`].
 fn window_beyond(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
     let needed = match window(evidence) {
         Some(needed) if needed.bytes <= present => window_by_its_turn(evidence, present)?,
@@ -222,8 +225,9 @@ fn window_beyond(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
     (needed.bytes > present).then_some(needed)
 }
 
-/// A window that should suffice and does not, because work takes time: the measured
-/// time of the present window includes the wait for the processor.
+/// Returns the window for the measured round-trip time. `present` should suffice and does
+/// not, because work takes time: the time in which a window of `present` bytes arrived
+/// includes waits for the processor.
 fn window_by_its_turn(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
     let (scale, target) = (evidence.scale(), target(evidence)?);
     let underway = underway(evidence);
@@ -247,7 +251,8 @@ fn window_by_its_turn(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
     })
 }
 
-/// The next larger window that any bound allows, or everything there is to send.
+/// The smallest larger window that some bound allows, or all bytes to send if those are
+/// fewer.
 fn next_window(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
     let scale = evidence.scale();
     let window = |bps: f64| (bps / 8.0 * scale.cycle_s).ceil() as u64;
@@ -273,8 +278,8 @@ fn next_window(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
     }
 }
 
-/// The window that the send buffer must hold beside the space that must be free before
-/// a writer continues.
+/// Returns the bytes that the send buffer must hold: the window of [`window_beyond`], and
+/// the space that must be free before a blocked writer continues.
 fn above_low_water(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
     let free = bounds::room_waited_for(evidence.setup);
     let mut needed = window_beyond(evidence, present.saturating_sub(free))?;
@@ -298,8 +303,8 @@ fn above_low_water(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
     Some(needed)
 }
 
-/// Raises the send buffer and the cap on unacknowledged payload, whichever is too
-/// small: both limit alike.
+/// Raises the send buffer and the cap on unacknowledged payload, whichever is too small,
+/// because both limit payload in flight.
 fn sending(evidence: &Evidence<'_>) -> Option<Remedy> {
     let sender = evidence.sender();
     let buffer = Buffer::sending(sender);
@@ -328,7 +333,7 @@ fn sending(evidence: &Evidence<'_>) -> Option<Remedy> {
     Some(remedy)
 }
 
-/// A larger send buffer, whose writer is woken less often.
+/// Raises the send buffer, so that its writer is called less often.
 fn fewer_calls(evidence: &Evidence<'_>) -> Option<Remedy> {
     let sender = evidence.sender();
     let buffer = Buffer::sending(sender);
@@ -341,8 +346,8 @@ fn fewer_calls(evidence: &Evidence<'_>) -> Option<Remedy> {
     Some(one(sender, setting, formula))
 }
 
-/// The knob for a buffer's size: its maximum if it tunes itself and its system has no
-/// name for both.
+/// Returns the knob that sets a buffer's size. With autotuning it is the maximum, unless
+/// the system sets size and maximum by one name.
 fn knob_of(host: &HostPlan, buffer: &Buffer) -> &'static str {
     let Knobs { set, max, .. } = buffer.knobs;
     let has_both = !alias::of_knob(host.preset.name, max).is_empty();
@@ -353,13 +358,13 @@ fn knob_of(host: &HostPlan, buffer: &Buffer) -> &'static str {
     }
 }
 
-/// Raises the cap on what may be set, and the setting if it is too small as well.
+/// Raises the cap on what may be set, and the set size if it is too small as well.
 fn cap(evidence: &Evidence<'_>, host: &HostPlan, buffer: &Buffer) -> Option<Remedy> {
     let needed = window_beyond(evidence, buffer.text())?;
     let size = buffer.size_for(needed.bytes);
     let setting = names::number(host, buffer.knobs.limit, size);
     let mut remedy = one(host, setting, needed.formula + &buffer.share_words());
-    // A setting at the old cap would limit at once.
+    // Otherwise the set size, which equals the old cap, would limit at once.
     if buffer.set < size {
         let set = names::number(host, buffer.knobs.set, size);
         remedy.changes.push(change(host, &set));
@@ -457,8 +462,8 @@ fn blocks(host: &HostPlan, bytes: f64, formula: &str) -> Remedy {
     one(host, names::number(host, "pool.blocks", wanted), formula)
 }
 
-/// Raises a cap on pacing above what the path carries. Without a cap the rate derives
-/// from the congestion window, or is BBR's estimate.
+/// Raises a cap on pacing above the rate that the path carries. Without a cap the rate
+/// derives from the congestion window, or is BBR's estimate.
 fn faster(evidence: &Evidence<'_>) -> Option<Remedy> {
     let sender = evidence.sender();
     let present = u64::from(sender.config.tcp.pacing_rate_max);
@@ -475,7 +480,7 @@ fn faster(evidence: &Evidence<'_>) -> Option<Remedy> {
     })
 }
 
-/// Room for a whole window behind one hole.
+/// Raises the bound on out-of-order payload to a whole window behind one hole.
 fn out_of_order(evidence: &Evidence<'_>) -> Remedy {
     let receiver = evidence.receiver();
     let needed = bounds::out_of_order_for(receiver, &evidence.scale());
@@ -487,7 +492,8 @@ fn out_of_order(evidence: &Evidence<'_>) -> Remedy {
     )
 }
 
-/// As many descriptors as segments may arrive at once: a window of them.
+/// Raises the number of descriptors to the segments of a window, which may arrive at
+/// once.
 fn descriptors(evidence: &Evidence<'_>) -> Option<Remedy> {
     let receiver = evidence.receiver();
     let window = bounds::largest_flight(evidence.setup);
@@ -502,7 +508,8 @@ fn descriptors(evidence: &Evidence<'_>) -> Option<Remedy> {
     (needed > present).then(|| one(receiver, setting, formula))
 }
 
-/// An initial window of the bandwidth-delay product, or of everything there is to send.
+/// Raises the initial window to the bandwidth-delay product, or to all bytes to send if
+/// those are fewer.
 fn initial_window(evidence: &Evidence<'_>) -> Option<Remedy> {
     let sender = evidence.sender();
     let Scale { segment, rtt_s, .. } = evidence.scale();
@@ -547,7 +554,8 @@ fn initial_window(evidence: &Evidence<'_>) -> Option<Remedy> {
     })
 }
 
-/// Random losses say nothing of the path's rate, and BBR tolerates them.
+/// Chooses BBR, which tolerates losses up to its threshold, and raises the threshold if
+/// the path's random losses exceed it. Such losses say nothing of the path's rate.
 fn model_instead_of_loss(evidence: &Evidence<'_>) -> Option<Remedy> {
     let sender = evidence.sender();
     let loss = evidence.path().loss;
@@ -566,7 +574,8 @@ fn model_instead_of_loss(evidence: &Evidence<'_>) -> Option<Remedy> {
             );
             return one(sender, setting, formula);
         }
-        // The product is exact to a per mille.
+        // Rounded to tenths of a percent first, so that a rounding error does not add a
+        // whole percent.
         let needed = ((percent * LOSS_HEADROOM * 10.0).round() / 10.0).ceil() as u64;
         let raised = names::number(sender, "tcp.bbr_loss_threshold", needed);
         let formula = format!(

@@ -1,7 +1,7 @@
 //! Layout of a verdict: one part a line, its name in the margin.
 //!
-//! Rule: layout is a function of the parts and a [`Layout`], and nothing else. Words
-//! are not chosen here.
+//! Rule: the layout depends only on the parts and on a [`Layout`]. `wording` chooses the
+//! words.
 
 #[cfg(test)]
 mod tests;
@@ -13,8 +13,8 @@ use crate::layout::{KEY_COLUMNS, Layout, Tone};
 /// Columns before the text of a part.
 const INDENT: usize = 2 + KEY_COLUMNS;
 
-/// The verdict, each part on lines of its own: name in the margin, text wrapped beside
-/// it. Ends with a line break.
+/// The verdict, each part on its own lines: its name in the margin, the text wrapped
+/// beside it. Ends with a line break.
 pub fn verdict_text(parts: &VerdictParts, layout: Layout) -> String {
     let VerdictParts {
         limited_by,
@@ -24,7 +24,7 @@ pub fn verdict_text(parts: &VerdictParts, layout: Layout) -> String {
         then,
     } = parts;
     let mut text = String::new();
-    // A reader who looks for one thing only looks for this.
+    // The limit's name is highlighted, because most readers look only for it.
     let limit = limited_by.split_once(": ");
     let limited_by = match limit.filter(|_| layout.colour) {
         Some((limit, figure)) => format!("{}: {figure}", layout.paint(Tone::Limit, limit)),
@@ -70,8 +70,8 @@ fn is_risk(note: &str) -> bool {
     note.starts_with("Risky")
 }
 
-/// The lines of a setting: a command of the shell that does not fit is continued with a
-/// backslash, anything else is left to the wrapping.
+/// The lines of a setting. A shell command that does not fit is continued with a
+/// backslash; other text is wrapped.
 fn pasted(paste: &str, width: usize) -> Vec<String> {
     let is_shell = paste.starts_with("sysctl ") || paste.starts_with("ip ");
     if !is_shell || paste.len() <= width {

@@ -105,7 +105,7 @@ fn a_write_that_never_fits_is_named_with_the_pool_and_the_blocks_it_takes() {
         ..measured()
     };
     let decided = decided(&setup, &stalled, &limits(Limit::Memory, ReceiveLimit::None));
-    // It is advice as any other.
+    // It is advice like any other.
     assert!(
         decided.predicted.is_some() && decided.next.is_some(),
         "{decided:?}"
@@ -193,7 +193,7 @@ fn a_knob_has_its_systems_name_its_value_a_formula_and_what_comes_next() {
     let send_buffer = limits(Limit::SendBuffer, ReceiveLimit::None);
     let setup = setup(&[("pool.blocks", "8192")]);
     let verdict = decided(&setup, &measured(), &send_buffer);
-    // 95.6 Mbit/s for 20 ms are 239,000 bytes, and two segments more.
+    // 95.6 Mbit/s for 20 ms are 239,000 bytes; two segments are added.
     assert_eq!(verdict.knob.as_deref(), Some("CONFIG_NET_SEND_BUFSIZE"));
     assert_eq!(verdict.present.as_deref(), Some("16384"));
     let needed: u64 = verdict.needed.as_deref().unwrap().parse().unwrap();
@@ -259,7 +259,7 @@ fn netburners_counts_are_raised_together_and_in_buffers() {
 
 #[test]
 fn a_value_is_never_lowered() {
-    // 16 KiB at 1 Mbit/s and 20 ms: the path needs no more than two segments and a bit.
+    // 16 KiB on 1 Mbit/s and 20 ms: the path needs little more than two segments.
     let setup = setup(&[("wire.rate", "1mbit")]);
     let verdict = decided(
         &setup,
@@ -296,7 +296,7 @@ fn without_window_scaling_64_kib_are_the_most_and_then_it_is_the_knob() {
         .iter()
         .map(|change| change.set.as_str())
         .collect();
-    // The device's memory lets as little through as a window of 64 KiB.
+    // The device's memory allows as little as a window of 64 KiB.
     let alike = [
         "peer.tcp.window_scaling",
         "peer.tcp.receive_buffer",
@@ -422,8 +422,9 @@ fn a_transfer_is_predicted_in_rounds() {
         cause: Cause::Path,
         bps: 100e6,
     };
-    // Two trips to open; 14,600, 29,200, 58,400, 116,800 and 233,600 bytes in a trip
-    // each; the rest, 547,400, at 12.5 MB/s; half a trip for the last byte.
+    // Two round trips to open; 14,600, 29,200, 58,400, 116,800 and 233,600 bytes in a
+    // round trip each; the other 547,400 at 12.5 MB/s; half a round trip for the last
+    // byte.
     let predicted = predict::under(&setup, &scale, bound);
     assert!(
         (predicted.elapsed_s - (7.5 * 0.02 + 0.0438)).abs() < 0.001,
@@ -447,10 +448,10 @@ fn a_server_that_thinks_is_given_its_time() {
         bps: 100e6,
     };
     let predicted = |of: &Evidence<'_>| predict::under(of.setup, &of.scale(), bound).elapsed_s;
-    // The question takes half a trip behind the handshake.
+    // The request takes half a round trip after the handshake.
     let more = predicted(&asked) - predicted(&told);
     assert!((more - 12.01).abs() < 1e-9, "{more}");
-    // What it thinks about is neither its application's doing nor the link's.
+    // The think time is charged neither to the application nor to the link.
     assert!((binding::thinking(&asked) - 0.4).abs() < 1e-9);
     let verdict = decided(asked.setup, &measured, &limits);
     assert!(
@@ -461,7 +462,7 @@ fn a_server_that_thinks_is_given_its_time() {
         "{}",
         verdict.parts.line()
     );
-    // Of 30 seconds: a tenth to open, and 12 for the server.
+    // Of 30 seconds: a tenth for opening, and 12 seconds for the server.
     assert!((binding::underway(&told) - 0.9).abs() < 1e-9);
     assert!((binding::underway(&asked) - 0.5).abs() < 1e-9);
 }

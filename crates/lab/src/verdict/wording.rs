@@ -1,8 +1,8 @@
-//! Words of a verdict: the limit with its figure, and the proof.
+//! The words of a verdict: the limit with its figure, and the proof.
 //!
-//! Rule: the limit comes first, then figures of the run, one sentence each. A sentence
-//! says what was measured; of a setting that was not tried it says so. The limit is
-//! decided elsewhere.
+//! Rule: the limit comes first, then measured values of the run, one sentence each. A
+//! sentence says what was measured; about a setting that was not tried it says so.
+//! `binding` decides the limit.
 
 use fullpipe_diagnose::facts::VerdictParts;
 use fullpipe_sim::link::Direction;
@@ -25,8 +25,8 @@ use crate::{
     units::{grouped, rate_text, seconds_text, three_digits},
 };
 
-/// A transfer that was under way for this share of the time always was, and what was
-/// busy for this share of it was so all the time.
+/// A share of at least this counts as all of the time: for a transfer between opening and
+/// closing, and for a busy link or processor.
 const NEARLY_ALL: f64 = 0.95;
 
 /// A limit with its figure, and sentences that prove it.
@@ -35,7 +35,7 @@ type Proof = (String, Vec<String>);
 /// The limit and its proof.
 pub fn proof(evidence: &Evidence<'_>, binding: &Binding) -> VerdictParts {
     let thinking = thinking(evidence);
-    // Shares are of the time without the think time.
+    // Shares are of the time without think time.
     let share = binding.share / (1.0 - thinking).max(f64::MIN_POSITIVE);
     let binding = &Binding {
         share: share.min(1.0),
@@ -156,7 +156,7 @@ fn of_cause(evidence: &Evidence<'_>, binding: &Binding) -> Proof {
             ),
             Vec::new(),
         ),
-        // Worded by the files of datagrams and of peers that are gone.
+        // The files for datagrams and for vanished peers write these words.
         Cause::ReceiveQueue | Cause::PeerGone | Cause::Nothing => plain(String::new(), Vec::new()),
     }
 }
@@ -166,8 +166,8 @@ fn of(cause: Cause, figure: &str) -> String {
     format!("{}: {figure}", cause.words())
 }
 
-/// A link that was busy all the time: what else the sender waited for only decided
-/// where data waited.
+/// A link that was always busy: the limit that the sender waited for only decided where
+/// payload waited.
 fn path(evidence: &Evidence<'_>, limit: Limit, share: f64) -> Proof {
     let plan = evidence.busiest();
     let link = plan.link(Direction::Forward);
@@ -199,7 +199,7 @@ fn path(evidence: &Evidence<'_>, limit: Limit, share: f64) -> Proof {
     (limited_by, because)
 }
 
-/// The wait that the link's rate caused.
+/// The wait that the link's rate caused, in words.
 fn waited_for(limit: Limit, share: &str) -> String {
     let what = waiting_for(limit);
     match limit {
@@ -220,7 +220,7 @@ fn waited_for(limit: Limit, share: &str) -> String {
     }
 }
 
-/// The number of connections that share a link or a processor, where there are several.
+/// The number of connections that share a link or a processor, if there are several.
 fn shared(evidence: &Evidence<'_>, subject: &str) -> Option<String> {
     let at_once = evidence.times().round() as u32;
     match evidence.connections() {
@@ -232,7 +232,7 @@ fn shared(evidence: &Evidence<'_>, subject: &str) -> Option<String> {
     }
 }
 
-/// Marks a bound that each of several connections has.
+/// Returns the words that mark a bound as that of each of several connections.
 fn each(evidence: &Evidence<'_>) -> &'static str {
     if evidence.is_alone() {
         ""
@@ -241,7 +241,7 @@ fn each(evidence: &Evidence<'_>) -> &'static str {
     }
 }
 
-/// A pacing rate that a window caps.
+/// A pacing rate that follows from a window.
 fn paced(evidence: &Evidence<'_>, window: Cause, share: &str) -> Proof {
     let bounds = bounds::all(evidence.setup, &evidence.scale());
     let most = bounds::of(&bounds, window).unwrap_or(f64::INFINITY);
@@ -529,7 +529,7 @@ fn out_of_order(evidence: &Evidence<'_>, share: &str) -> Proof {
     (of(Cause::OutOfOrder, &figure), because)
 }
 
-/// The thing that a sender waits for at a limit.
+/// The resource that a sender waits for at a limit, in words.
 fn waiting_for(limit: Limit) -> &'static str {
     match limit {
         Limit::Application => "the application",
@@ -547,8 +547,8 @@ fn waiting_for(limit: Limit) -> &'static str {
     }
 }
 
-/// The share of the time in which a link or a processor was busy, in words: of the time
-/// under way, where much of it went by without work for either.
+/// The share of the time in which a link or a processor was busy, in words. If much of
+/// the time was opening or closing, the share is of the rest.
 pub fn busy(evidence: &Evidence<'_>, share: f64) -> String {
     match shown(evidence, share) {
         (share, true) => format!("{} busy while under way,", percent(share)),
@@ -556,7 +556,7 @@ pub fn busy(evidence: &Evidence<'_>, share: f64) -> String {
     }
 }
 
-/// A share, and whether it is of the time under way.
+/// A share, and true if it is of the time without opening and closing.
 fn shown(evidence: &Evidence<'_>, share: f64) -> (f64, bool) {
     let at_work = at_work(evidence);
     let measured = evidence.measured;

@@ -1,7 +1,7 @@
 //! A host's counters, as `nstat` prints them.
 //!
-//! Rule: names are those of the MIBs. Counters that are 0 are left out. The rate is
-//! over the row's elapsed time.
+//! Rule: names are those of the MIBs. Counters that are 0 are left out. A rate is the
+//! value divided by the row's elapsed time.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub struct HostCounters {
     pub host: String,
     /// Elapsed time of the row, in seconds.
     pub elapsed_s: f64,
-    /// Name and value of those that are not 0.
+    /// Name and value of each counter that is not 0.
     pub counters: Vec<(&'static str, u64)>,
 }
 

@@ -1,8 +1,8 @@
 //! Events: state changes, blocked writers, closed windows, timeouts, drops.
 //!
-//! Rule: an event is a record of a host's trace, or a change that follows from two
-//! of them. A writer that tries again while it is blocked makes no second event.
-//! Segments are no events: they are in the capture and on the page.
+//! Rule: an event is a record of a host's trace, or a change between two records. A
+//! writer that tries again while it is blocked makes no second event. Segments are not
+//! events: they are in the capture and on the page.
 
 use std::{collections::HashMap, fmt};
 
@@ -23,8 +23,8 @@ pub struct WatchEvent {
     pub at_ns: u64,
     /// The host.
     pub host: String,
-    /// Number of its connection or UDP socket, from 1 in the order of opening; `None`
-    /// for an event of the host.
+    /// Number of its connection or UDP socket, counted from 1 in the order of opening;
+    /// `None` for an event of the host.
     pub connection: Option<u32>,
     /// Kind of the event.
     pub what: EventKind,
@@ -63,14 +63,14 @@ pub enum EventKind {
     WindowClosed,
     /// The advertised window is open again.
     WindowOpened {
-        /// Bytes.
+        /// The new window in bytes.
         window: u32,
     },
     /// The peer's window is closed.
     PeerWindowClosed,
     /// The peer's window is open again.
     PeerWindowOpened {
-        /// Bytes.
+        /// The new window in bytes.
         window: u32,
     },
     /// A probe of the peer's closed window was sent.
@@ -89,14 +89,14 @@ pub enum EventKind {
     ReceiveQueueFull,
     /// The receive queue has room again.
     ReceiveQueueRoom {
-        /// Datagrams that were lost since it was full.
+        /// Datagrams that were lost since the queue became full.
         lost: u64,
     },
     /// A frame was lost because the receive ring was full.
     RingFull,
     /// The receive ring has room again.
     RingRoom {
-        /// Frames that were lost since it was full.
+        /// Frames that were lost since the ring became full.
         lost: u64,
     },
     /// A reset was sent.
@@ -222,7 +222,7 @@ struct EndState {
     writer_blocked: bool,
     own_window_closed: bool,
     peer_window_closed: bool,
-    /// Probes since it closed.
+    /// Probes since the peer's window closed.
     probes: u32,
 }
 
@@ -277,7 +277,7 @@ impl EventLog {
         }
     }
 
-    /// Takes the next record of the trace of host number `host`.
+    /// Processes the next record of the trace of host number `host`.
     pub fn record(&mut self, host: usize, record: &TraceRecord) {
         let at_ns = record.at.as_nanos();
         let key = (host, record.connection);
@@ -331,7 +331,7 @@ impl EventLog {
 
     /// The events in the order of time.
     pub fn finish(mut self) -> Vec<WatchEvent> {
-        // Traces are read one host after the other.
+        // Traces are read one host after another.
         self.events.sort_by_key(|event| event.at_ns);
         self.events
     }
@@ -340,7 +340,7 @@ impl EventLog {
         self.ends.get_mut(&key)
     }
 
-    /// Marks the writer as blocked or not. Returns the previous mark.
+    /// Stores whether the writer is blocked. Returns the previous value.
     fn set_blocked(&mut self, key: (usize, u32), blocked: bool) -> bool {
         let end = self.end(key);
         end.is_some_and(|end| std::mem::replace(&mut end.writer_blocked, blocked))
@@ -356,10 +356,10 @@ impl EventLog {
     }
 }
 
-/// The new state of a window that a segment closes (`true`) or opens; `None` where it
-/// changes nothing.
+/// The new state of a window that a segment closes (`true`) or opens; `None` if the
+/// segment does not change it.
 fn crossed(is_closed: &mut bool, flags: TcpFlags, window: u32) -> Option<bool> {
-    // Without ACK the window field may be 0 and mean nothing.
+    // Without ACK a window field of 0 has no meaning.
     if !flags.contains(TcpFlags::ACK) {
         return None;
     }

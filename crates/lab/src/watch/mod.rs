@@ -1,8 +1,7 @@
-//! Records of a row beside its result: events, sockets, counters.
+//! Records of a row besides its result: events, sockets, counters.
 //!
-//! Rule: recording changes nothing, and costs nothing where it is not asked for.
-//! Times are virtual, from the start of the row. Of several seeds the first is
-//! recorded.
+//! Rule: recording changes nothing, and costs nothing unless it is asked for. Times are
+//! virtual, from the start of the row. Of several seeds only the first is recorded.
 
 pub mod counters;
 pub mod events;
@@ -47,13 +46,13 @@ impl Watch {
 /// Records that were kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Watched {
-    /// Events in the order of time, those of one moment in the order of hosts.
+    /// Events in the order of time; events of the same time in the order of hosts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<WatchEvent>,
-    /// Sockets in the order of time, those of one moment in the order of flows.
+    /// Sockets in the order of time; sockets of the same time in the order of flows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sockets: Vec<Socket>,
-    /// UDP sockets in the same order.
+    /// UDP sockets, in the same order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub udp_sockets: Vec<UdpSocket>,
     /// Counters in the order of the file's hosts.

@@ -1,8 +1,8 @@
 //! A connection's end at one moment, as `ss -tinm` shows it.
 //!
-//! Rule: a name that `ss` has means the same here, in its unit. Memory is counted in
-//! blocks of the pool, times their size. The stack holds nothing outside the pool
-//! (`o`) or in a backlog (`bl`), so these are 0.
+//! Rule: a name that `ss` has means the same here, and has the same unit. Memory is
+//! counted in blocks of the pool, times their size. The stack holds nothing outside the
+//! pool (`o`) or in a backlog (`bl`), so these are 0.
 
 use std::fmt;
 
@@ -24,9 +24,9 @@ pub struct Socket {
     pub flow: String,
     /// Its state.
     pub state: &'static str,
-    /// Received and not read, in bytes.
+    /// Bytes received and not read.
     pub recv_q: u32,
-    /// Written and not acknowledged, in bytes.
+    /// Bytes written and not acknowledged.
     pub send_q: u32,
     /// Its memory.
     pub skmem: Memory,
@@ -59,17 +59,17 @@ pub struct Socket {
     pub data_segs_out: u64,
     /// Segments retransmitted.
     pub retrans: u64,
-    /// Congestion window over the round-trip time, in bits a second.
+    /// Congestion window divided by the round-trip time, in bits a second.
     pub send_bps: f64,
-    /// Pacing rate in bits a second; absent without pacing.
+    /// Pacing rate in bits a second; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing_bps: Option<f64>,
-    /// Latest delivery rate in bits a second; absent before the first.
+    /// Latest delivery rate in bits a second; absent before the first sample.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivery_bps: Option<f64>,
     /// True if the application limited the delivery rate.
     pub app_limited: bool,
-    /// Time with unsent or unacknowledged payload.
+    /// Time in which payload was unsent or unacknowledged.
     pub busy_ms: f64,
     /// Part of the busy time limited by the peer's window.
     pub rwnd_limited_ms: f64,
@@ -79,7 +79,7 @@ pub struct Socket {
     pub unacked: u32,
     /// The peer's window in bytes.
     pub snd_wnd: u32,
-    /// Rest of the advertised window, in bytes.
+    /// Part of the advertised window that the peer has not used, in bytes.
     pub rcv_wnd: u32,
     /// Smallest round-trip time.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,19 +91,19 @@ pub struct Socket {
 pub struct Memory {
     /// Received and not read.
     pub r: u64,
-    /// Receive buffer, with the overhead that a system counts beside payload.
+    /// Receive buffer, with the overhead that a system counts in addition to payload.
     pub rb: u64,
-    /// Handed to the device and not sent, where the device reports completions.
+    /// Handed to the device and not completed, if the device reports completions.
     pub t: u64,
-    /// Send buffer, with the overhead that a system counts beside payload.
+    /// Send buffer, with the overhead that a system counts in addition to payload.
     pub tb: u64,
-    /// Reserved for the advertised window, or unused in blocks.
+    /// Reserved for the advertised window, or unused in partly filled blocks.
     pub f: u64,
     /// Blocks of written payload.
     pub w: u64,
-    /// For options: 0.
+    /// Memory for options: always 0.
     pub o: u64,
-    /// In the backlog: 0.
+    /// Memory in the backlog: always 0.
     pub bl: u64,
     /// Segments that its host dropped because it had no room.
     pub d: u64,
@@ -122,7 +122,7 @@ pub struct SocketOwner<'a> {
     pub congestion: String,
     /// Bytes of a block of its host's pool.
     pub block_size: u32,
-    /// Percent of the send buffer and of the receive buffer that payload may take.
+    /// Percent of the send buffer and of the receive buffer that payload may use.
     pub payload_shares: [u32; 2],
     /// Segments that its host dropped because it had no room.
     pub drops: u64,

@@ -260,7 +260,7 @@ fn an_overflowing_datagram_queue_gives_an_event_at_its_first_loss_and_when_it_ha
         _ => None,
     });
     let lost: u64 = room.clone().sum();
-    // Each burst of ten has one.
+    // Each burst of ten fills the queue once.
     assert!((90..=100).contains(&full), "{full}");
     assert_eq!(full, room.count());
     assert_eq!(Some(lost as f64), row.measured.udp_rcvbuf_errors);
@@ -278,7 +278,7 @@ fn an_overflowing_datagram_queue_gives_an_event_at_its_first_loss_and_when_it_ha
 
 #[test]
 fn udp_sockets_are_shown_with_their_lost_datagrams() {
-    // Not only when bursts begin.
+    // Sockets are recorded also between the starts of bursts.
     let often = Watch {
         sockets: Some(Duration::from_micros(1_700)),
         ..ALL

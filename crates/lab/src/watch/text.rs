@@ -1,7 +1,7 @@
 //! Events, sockets and counters as text and as lines of JSON.
 //!
-//! Rule: a line is one event, one socket or one counter, for `grep` and `jq`. Nothing
-//! that was recorded is left out.
+//! Rule: a line is one event, one socket or one counter, for `grep` and `jq`. Every
+//! record is printed.
 
 use std::fmt::Write;
 

@@ -1,8 +1,7 @@
 //! A UDP socket at one moment, as `ss -uanm` shows it.
 //!
-//! Rule: as for connections (`sockets`), a name that `ss` has means the same here.
-//! Queue lengths in datagrams follow, because some systems count datagrams and not
-//! bytes.
+//! Rule: a name that `ss` has means the same here, as for connections (`sockets`). Queue
+//! lengths in datagrams are added, because some systems count datagrams and not bytes.
 
 use std::fmt;
 
@@ -24,19 +23,19 @@ pub struct UdpSocket {
     pub flow: String,
     /// `UNCONN`, the state of a socket that is bound and not connected.
     pub state: &'static str,
-    /// Received and not read, in bytes.
+    /// Bytes received and not read.
     pub recv_q: u64,
-    /// Written and not sent, in bytes.
+    /// Bytes written and not sent.
     pub send_q: u64,
     /// Its memory.
     pub skmem: Memory,
     /// Datagrams received and not read.
     pub recv_datagrams: usize,
-    /// Most datagrams of that queue.
+    /// Largest number of datagrams in that queue.
     pub recv_datagrams_most: usize,
     /// Datagrams written and not sent.
     pub send_datagrams: usize,
-    /// Most datagrams of that queue.
+    /// Largest number of datagrams in that queue.
     pub send_datagrams_most: usize,
 }
 

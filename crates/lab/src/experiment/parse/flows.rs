@@ -1,7 +1,7 @@
 //! The flows: one in `[workload]`, or several in `[flows.NAME]`.
 //!
-//! Rule: fields in `[workload]` beside `[flows]` are those of every flow that does
-//! not set them itself.
+//! Rule: if the file has `[flows]`, the fields in `[workload]` apply to every flow that
+//! does not set them itself.
 
 use super::{
     super::flow::{self, FLOW_FIELDS, FlowPlan},
@@ -18,7 +18,7 @@ pub(super) fn are_there(top: &Section<'_>) -> bool {
     top.optional("flows").or(top.optional(WORKLOAD)).is_some()
 }
 
-/// All flows of the file, at least one; `None` when one was refused.
+/// All flows of the file, at least one; `None` if one was refused.
 pub(super) fn read(top: &Section<'_>, taken: &Taken<'_>) -> Result<Option<Vec<FlowPlan>>, Mistake> {
     let flows = top
         .optional("flows")
@@ -77,7 +77,7 @@ fn check_free(entry: &KeyValue<'_>, taken: &Taken<'_>) -> Result<(), Mistake> {
     )))
 }
 
-/// The flow of `section`, with the fields of `common` where it has none.
+/// The flow of `section`; fields that it does not set are taken from `common`.
 fn one(
     section: &Section<'_>,
     common: Option<&Section<'_>>,
@@ -118,7 +118,7 @@ fn one(
             }
         }
     }
-    // A misspelled one has been reported already.
+    // A misspelled key for the end has been reported already.
     if !ends && section.mistakes() == found {
         let what = "needs `duration`, such as \"30s\", or `bytes`, such as \"4M\"";
         return Err(section.mistake(what));
@@ -141,7 +141,7 @@ fn allow_fields(section: &Section<'_>) {
     section.allow_only(&known);
 }
 
-/// Returns true if the section has an end of the flow: `duration` or `bytes`.
+/// Returns true if the section sets an end of the flow: `duration` or `bytes`.
 fn check_end(section: &Section<'_>) -> Result<bool, Mistake> {
     match (section.optional("duration"), section.optional("bytes")) {
         (Some(_), Some(bytes)) => Err(bytes.key_mistake(

@@ -1,7 +1,7 @@
 //! A matrix: one row for every combination of its axes' values.
 //!
-//! Rule: the first axis of the file changes slowest. A label is made from the
-//! values' names.
+//! Rule: the first axis of the file changes slowest. A row's label is made from the names
+//! of its values.
 
 use super::{
     super::{model::Row, setup::Setup},
@@ -12,7 +12,7 @@ use crate::{
     mistake::Mistake,
 };
 
-/// Key of the labels' template, beside the axes.
+/// Key of the template for labels, beside the axes.
 const LABEL: &str = "label";
 
 /// One value of an axis.
@@ -23,10 +23,10 @@ struct AxisValue<'a> {
     settings: Settings<'a>,
 }
 
-/// Settings of a value.
+/// Settings that a value makes.
 #[derive(Clone)]
 enum Settings<'a> {
-    /// Those of its table `set`.
+    /// Those of the table `set` of the value.
     Table(Option<KeyValue<'a>>),
     /// The same value for each of these paths.
     Each {
@@ -88,7 +88,7 @@ fn axis<'a>(entry: &KeyValue<'a>) -> Result<MatrixAxis<'a>, Mistake> {
     })
 }
 
-/// An axis that sets one path, or several alike, to each of a list of values.
+/// An axis that sets one path, or several paths alike, to each value of a list.
 fn listed<'a>(section: &Section<'a>, list: &KeyValue<'a>) -> Result<Vec<AxisValue<'a>>, Mistake> {
     section.allow_only(&["set", "values"]);
     let set = section.required("set", "name the setting that takes the values, or several")?;
@@ -151,7 +151,7 @@ fn row(
             }
         }
     }
-    // A mistake of all rows has been found before.
+    // A mistake that all rows have was reported before.
     if base.validate().is_ok() {
         setup
             .validate()
@@ -164,7 +164,7 @@ fn row(
     })
 }
 
-/// Refuses a template that does not name every axis, so that rows would have the
+/// Refuses a template that does not name every axis, because rows would then have the
 /// same label, or that has other names in braces.
 fn check_template(
     label: &KeyValue<'_>,

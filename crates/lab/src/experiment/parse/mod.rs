@@ -1,8 +1,8 @@
 //! Reading an experiment file.
 //!
-//! Rule: nothing is skipped and nothing is guessed. An unknown key, a host that no
-//! link reaches, a row that contradicts itself: each is refused at its own line.
-//! Legal names and values are known to `setup`.
+//! Rule: nothing is skipped and nothing is guessed. An unknown key, a host that no link
+//! reaches, a row that contradicts itself: each is refused at its own line. `setup` knows
+//! the legal names and values.
 
 use std::cell::RefCell;
 
@@ -42,14 +42,14 @@ impl Experiment {
     /// mistake.
     ///
     /// # Errors
-    /// Every mistake, at least one, in the order of the file; what the whole file
-    /// lacks comes last. Parts that depend on a refused one are not judged.
+    /// Every mistake, at least one, in the order of the file; mistakes about the whole
+    /// file come last. Parts that depend on a refused part are not checked.
     pub fn check(name: &str, file: &str, text: &str) -> Result<Self, Vec<Mistake>> {
         experiment(name, file, text)
     }
 }
 
-/// Reads the whole file, past its mistakes where that makes sense.
+/// Reads the whole file, and continues after mistakes where possible.
 fn experiment(name: &str, file: &str, text: &str) -> Result<Experiment, Vec<Mistake>> {
     let found = RefCell::new(Vec::new());
     let source = Source {
@@ -63,7 +63,7 @@ fn experiment(name: &str, file: &str, text: &str) -> Result<Experiment, Vec<Mist
     // A mistake without a place in the file comes last.
     let lacks = |at: &Mistake| at.what.starts_with("is missing") && !at.key.contains('.');
     mistakes.sort_by_key(|mistake| (lacks(mistake), mistake.line, mistake.column));
-    // The cells of a matrix make the same mistake each.
+    // Every row of a matrix makes the same mistake.
     mistakes.dedup_by(|b, a| (a.line, a.column, &a.key) == (b.line, b.column, &b.key));
     match read {
         Ok(Some(experiment)) if mistakes.is_empty() => Ok(experiment),
@@ -71,7 +71,7 @@ fn experiment(name: &str, file: &str, text: &str) -> Result<Experiment, Vec<Mist
     }
 }
 
-/// Drops "is missing" for a key that is there and misspelled.
+/// Removes "is missing" for a key that is present and misspelled.
 fn drop_misspelled(mistakes: &mut Vec<Mistake>) {
     let parent = |key: &str| key.rsplit_once('.').map(|(parent, _)| parent.to_string());
     let misspelled: Vec<_> = mistakes
@@ -89,7 +89,7 @@ fn drop_misspelled(mistakes: &mut Vec<Mistake>) {
     });
 }
 
-/// `None` when something was refused that the rest depends on.
+/// The experiment; `None` if something was refused that the rest depends on.
 fn whole(name: &str, source: Source<'_>) -> Result<Option<Experiment>, Mistake> {
     let document = source.parse()?;
     let top = Section::top(source, &document);
@@ -115,7 +115,7 @@ fn whole(name: &str, source: Source<'_>) -> Result<Option<Experiment>, Mistake> 
     }))
 }
 
-/// The setup that all rows start from; `None` when a part of it is missing.
+/// The setup that all rows start from; `None` if a part of it is missing.
 fn setup(top: &Section<'_>) -> Result<Option<Setup>, Mistake> {
     let hosts = top.required("hosts", "give each host a table, such as [hosts.client]");
     let hosts = top.keep(hosts.and_then(|entry| entry.section()));
@@ -174,7 +174,7 @@ fn columns(entry: &KeyValue<'_>) -> Result<Vec<&'static str>, Mistake> {
         .collect()
 }
 
-/// The hosts; `None` when one was refused.
+/// The hosts; `None` if one was refused.
 fn read_hosts(section: &Section<'_>) -> Option<Vec<HostPlan>> {
     let hosts = section.entries();
     let hosts = hosts.iter().map(|entry| section.keep(host(entry)));
@@ -234,7 +234,7 @@ pub(crate) const HOST_KEYS: &[&str] = &[
     "set",
 ];
 
-/// The links; `None` when one was refused.
+/// The links; `None` if one was refused.
 fn read_links(
     section: &Section<'_>,
     hosts: &[HostPlan],

@@ -14,7 +14,7 @@ use crate::{
     mistake::Mistake,
 };
 
-/// Names that are taken.
+/// Names that are already in use.
 pub(super) struct Taken<'a> {
     pub hosts: &'a [HostPlan],
     pub switches: &'a [String],
@@ -30,7 +30,7 @@ pub(super) fn quantity(entry: &KeyValue<'_>, name: &str) -> Result<&'static str,
         .ok_or_else(|| entry.mistake(format!("unknown quantity `{name}`; {}", hint(name, known))))
 }
 
-/// A row without anything that a source says of it.
+/// A row without published figures, note and other data of a source.
 pub(super) fn plain_row(label: String, setup: Setup, seeds: u32) -> Row {
     Row {
         label,
@@ -47,7 +47,7 @@ pub(super) fn plain_row(label: String, setup: Setup, seeds: u32) -> Row {
     }
 }
 
-/// Makes the settings in `entry`, a table called `set`, and notes them in `own`.
+/// Makes the settings in `entry`, a table called `set`, and adds them to `own`.
 pub(super) fn apply_set(
     setup: &mut Setup,
     own: &mut Vec<(String, String)>,
@@ -119,8 +119,8 @@ pub(super) fn apply(
     set(&entry.scalar()?).map_err(|error| refused(entry, error))
 }
 
-/// The mistake of a refused setting: at its key when the name is wrong, else at
-/// its value.
+/// The mistake of a refused setting: at its key if the name is wrong, otherwise at its
+/// value.
 pub(super) fn refused(entry: &KeyValue<'_>, error: SettingError) -> Mistake {
     if error.is_about_the_name() {
         entry.key_mistake(error.what())

@@ -1,7 +1,7 @@
 //! The rows, those of the matrix first, with published figures and peers'.
 //!
-//! Rule: a row is a copy of the experiment with its own settings made. It is checked
-//! at its own line.
+//! Rule: a row is a copy of the experiment to which its own settings are applied. Its
+//! mistakes are reported at its own line.
 
 use super::{
     super::{
@@ -40,7 +40,7 @@ pub(super) fn all(top: &Section<'_>, base: &Setup, seeds: u32) -> Result<Vec<Row
         }
     }
     if let Some(entry) = top.optional("peers") {
-        // The label of a refused row would be missing.
+        // The label of a refused row would look like an unknown label.
         if top.mistakes() == 0 {
             peers(&entry.section()?, &mut rows)?;
         }
@@ -75,7 +75,7 @@ fn one(entry: &KeyValue<'_>, base: &Setup, given: u32, before: &[Row]) -> Result
     if let Some(set) = section.optional("set") {
         apply_set(&mut setup, &mut own, &set)?;
     }
-    // A mistake of all rows has been found before.
+    // A mistake that all rows have was reported before.
     if section.mistakes() == found && base.validate().is_ok() {
         let valid = setup.validate();
         section.keep(valid.map_err(|error| label.mistake(format!("row `{label_text}`: {error}"))));
@@ -134,7 +134,7 @@ fn published(entry: &KeyValue<'_>) -> Result<Published, Mistake> {
     Ok(published)
 }
 
-/// Reads `[peers.NAME.QUANTITY]`: figures by the labels of rows.
+/// Reads `[peers.NAME.QUANTITY]`: figures by row label.
 fn peers(section: &Section<'_>, rows: &mut [Row]) -> Result<(), Mistake> {
     for peer in section.entries() {
         for measured in peer.section()?.entries() {

@@ -1,8 +1,8 @@
 //! Switches, and the topology of links.
 //!
-//! Rule: links, hosts and switches form trees, because a circle would carry frames
-//! round for ever. A host has one interface and so one link. A host without a flow
-//! is refused as a slip.
+//! Rule: links, hosts and switches form trees, because frames would circulate for ever in
+//! a loop. A host has one interface and therefore one link. A host without a flow is
+//! refused, because it is probably a mistake.
 
 use super::{
     super::{

@@ -1,8 +1,8 @@
-//! Worlds of datagrams.
+//! Worlds with datagrams.
 //!
-//! Rule: as for streams, one thing is too small and everything else is ample. A sender
-//! that wakes now and then sends a burst; the receiver has time for all of it before
-//! the next, but not for each datagram as it arrives.
+//! Rule: as for streams, one resource is too small and the others are ample. A sender
+//! that wakes at intervals sends a burst. The receiver has time for all of it before the
+//! next burst, but not for each datagram as it arrives.
 
 use super::Plan;
 
@@ -13,13 +13,14 @@ const AMPLE: u64 = 2_048;
 
 /// Bursts, and the time that a receiver may take for each datagram.
 struct Bursts {
-    /// In nanoseconds.
+    /// Processing time of a datagram at the receiver, in nanoseconds.
     cost_ns: u64,
-    /// Datagrams of a burst that still wait when the last has arrived.
+    /// Datagrams of a burst that still wait when its last one has arrived.
     left: u64,
 }
 
-/// Datagrams at `share` thousandths of the path's rate, and room for all of them.
+/// Datagrams at `share` thousandths of the path's rate, and queues with room for all of
+/// them.
 fn sent(plan: &mut Plan, share: u64) {
     plan.workload.retain(|(field, _)| *field != "bytes");
     plan.workload("protocol", "\"udp\"");
@@ -31,8 +32,8 @@ fn sent(plan: &mut Plan, share: u64) {
     plan.receiver("pool.blocks", AMPLE * 2);
 }
 
-/// Bursts that use a fifth to two fifths of the path, and a receiver that finishes one
-/// in three to four fifths of the time until the next.
+/// Bursts that use a fifth to two fifths of the path, and a receiver that needs three to
+/// four fifths of the interval between two bursts for each.
 fn bursts(plan: &mut Plan) -> Bursts {
     let share = plan.rng.between(200, 400);
     sent(plan, share);
@@ -47,7 +48,7 @@ fn bursts(plan: &mut Plan) -> Bursts {
     }
 }
 
-/// Its reader is slower than a burst.
+/// The reader is slower than the arrival of a burst.
 pub fn receive_queue(plan: &mut Plan) {
     let Bursts { cost_ns, left } = bursts(plan);
     plan.receiver("cpu.call", format!("\"{}us\"", cost_ns / 1_000));
@@ -55,7 +56,7 @@ pub fn receive_queue(plan: &mut Plan) {
     plan.receiver("udp.receive_queue", queue);
 }
 
-/// Its driver is slower than a burst.
+/// The driver is slower than the arrival of a burst.
 pub fn ring(plan: &mut Plan) {
     let Bursts { cost_ns, left } = bursts(plan);
     plan.receiver("cpu.receive_packet", format!("\"{}us\"", cost_ns / 1_000));
@@ -63,20 +64,20 @@ pub fn ring(plan: &mut Plan) {
     plan.receiver("device.rx_descriptors", ring);
 }
 
-/// More is sent than the path carries.
+/// The sender sends more than the path carries.
 pub fn path(plan: &mut Plan) {
     let share = plan.rng.between(1_200, 2_000);
     sent(plan, share);
 }
 
-/// Less is sent than the path carries.
+/// The sender sends less than the path carries.
 pub fn rate(plan: &mut Plan) {
     let share = plan.rng.between(100, 700);
     sent(plan, share);
 }
 
-/// The path carries more than the sender's processor makes, or the receiver's
-/// takes.
+/// The path carries more than the processor of the sender, or of the receiver, can
+/// process.
 pub fn processor(plan: &mut Plan) {
     sent(plan, 900);
     let frame_ns = 1_514 * 8_000 / plan.rate_mbit;

@@ -1,4 +1,4 @@
-//! Verdicts on datagrams, and what comes of their advice.
+//! Verdicts on datagrams, and the results of their advice.
 
 use crate::{
     advise::{Advice, advise},
@@ -7,7 +7,7 @@ use crate::{
     verdict::Cause,
 };
 
-/// Thirty datagrams at once, which the receiver takes 250 us each for.
+/// Thirty datagrams at once; the receiver takes 250 µs for each.
 const FILE: &str = r#"
 title = "t"
 [hosts.a]
@@ -30,7 +30,7 @@ duration = "1s"
 label = "row"
 "#;
 
-/// The advice on this world with `settings`, taken twice at most.
+/// The advice on this world with `settings`, followed for at most two steps.
 fn advised(settings: &[(&str, &str)]) -> Advice {
     let mut experiment = Experiment::parse("t", "t.toml", FILE).unwrap();
     for (path, value) in settings {
@@ -96,7 +96,7 @@ fn blocks_are_for_what_waits_and_not_for_the_longest_queue() {
     let short = [("b.pool.blocks", "24"), ("b.pool.block_size", "512")];
     let steps = advised(&short).steps;
     let needed: u64 = steps[0].verdict.needed.as_ref().unwrap().parse().unwrap();
-    // Thirty at most, of two blocks each.
+    // At most thirty datagrams, of two blocks each.
     assert!((40..=24 + 60).contains(&needed), "{needed}");
 }
 

@@ -1,4 +1,4 @@
-//! The experiments in which peers vanish, or are not heard, as they are built in.
+//! The built-in experiments in which peers vanish or are not heard.
 
 use crate::{
     advise::{Advice, MOST_STEPS, advise},
@@ -61,7 +61,8 @@ fn retries_that_run_out_hold_it_for_a_quarter_of_an_hour() {
             .line()
             .contains("`device` gave up after 926 s")
     );
-    // Nobody waits for it: then as long as RFC 9293 has a path be out.
+    // No connection waits for the memory, so the advice is the outage that RFC 9293
+    // allows for.
     assert_eq!(verdict.needed.as_deref(), Some("100s"));
 }
 

@@ -12,7 +12,7 @@ use crate::{
 /// Seeds of each row.
 const SEEDS: u32 = 20;
 
-/// Rate in Mbit/s, round trip in microseconds, and receive buffer.
+/// Rate in Mbit/s, round-trip time in microseconds, and receive buffer.
 const PATHS: &[(u32, u32, u32)] = &[
     (25, 6_100, 30_000),
     (25, 6_100, 60_000),
@@ -59,7 +59,7 @@ fn predicted(row: &Row) -> f64 {
     predict::under(&row.setup, &scale, bound).elapsed_s
 }
 
-/// By what part each row was missed, with its label, the smallest first.
+/// The relative error of each row, with its label, the smallest first.
 fn missed(congestion: &str, sack: bool) -> Vec<(f64, String)> {
     let experiment = experiment(congestion, sack);
     let report = run(&experiment, &RunOptions::plain(1)).unwrap();

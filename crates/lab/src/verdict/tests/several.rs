@@ -1,4 +1,4 @@
-//! Several connections of one host: what they share, and what each has of its own.
+//! Several connections of one host: shared and separate resources.
 
 use crate::{
     experiment::Experiment,
@@ -28,8 +28,8 @@ fn verdict(changes: &[(&str, &str)]) -> Verdict {
 
 #[test]
 fn windows_that_fill_the_path_together_leave_it_the_bound_whoever_rests_meanwhile() {
-    // 32 KiB every 40 ms are 6.5 Mbit/s, and eight of them more than there is; the ninth
-    // comes when the path has long been idle.
+    // 32 KiB every 40 ms are 6.5 Mbit/s, and eight connections would use more than the
+    // path has. The ninth starts when the path has long been idle.
     let verdict = verdict(&[("last.bytes", "20000")]);
     assert_eq!(verdict.limit, Cause::Path, "{}", verdict.parts.line());
     assert!(verdict.parts.line().contains("shared by 9 connections"));
