@@ -1,11 +1,12 @@
-//! Listings of the public API of the crates that others build on.
+//! Listings of the public API of the crates that other programs use.
 //!
-//! The one rule: one line for each name that an outside program can write, with
-//! its signature, sorted; so a change of the API is a change of the listing.
+//! The one rule: each name that an outside program can write has one line with its
+//! signature, and the lines are sorted, so a change of the API is a change of the
+//! listing.
 //!
-//! It reads syntax, not types: what macros expand to and the automatic traits
-//! are not listed. A name is looked up in the crate that a `pub use` names, where
-//! it is unique (`cargo xtask tidy`).
+//! Syntax is read, not types: expansions of macros and automatic traits are not listed. A
+//! name is looked up in the crate that a `pub use` names; type names are unique in a
+//! crate (`cargo xtask tidy`).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -29,7 +30,7 @@ const FOLDERS: [&str; 5] = ["stack", "host", "tcp", "pool", "wire"];
 /// The path and the text of each listing.
 ///
 /// # Errors
-/// When a file can't be read or does not parse.
+/// If a file can't be read or does not parse.
 pub fn listings() -> Result<Vec<(&'static str, String)>> {
     let crates = FOLDERS
         .iter()
@@ -89,7 +90,7 @@ impl Crate {
         Ok(Self { folder, modules })
     }
 
-    /// The items of the module at `path`, if it is a file of its own.
+    /// The items of the module at `path`, if the module is a file.
     fn items(&self, path: &[String]) -> Option<&[Item]> {
         let module = self.modules.iter().find(|module| module.path == path)?;
         Some(&module.items)
@@ -127,7 +128,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// The listing of one crate while it is made.
+/// The listing of one crate while it is being built.
 struct Listing<'a> {
     crates: &'a [Crate],
     own: &'a Crate,
@@ -135,7 +136,7 @@ struct Listing<'a> {
 }
 
 impl Listing<'_> {
-    /// Lists the public items of a module known outside as `shown`.
+    /// Lists the public items of a module whose path outside is `shown`.
     fn module(&mut self, shown: &str, path: &[String], items: &[Item]) {
         for item in items {
             match item {
@@ -185,7 +186,7 @@ impl Listing<'_> {
         }
     }
 
-    /// Lists what a `pub use` of `name` shows.
+    /// Lists the item that a `pub use` of `name` shows.
     fn name(&mut self, shown: &str, before: &[String], name: &str, known_as: Option<&str>) {
         let first = before.first().map_or("", String::as_str);
         let folder = match first.strip_prefix("fullpipe") {
@@ -194,7 +195,7 @@ impl Listing<'_> {
             None => self.own.folder,
         };
         let parent = before.last().map(String::as_str);
-        // A crate may itself pass on what another one defines.
+        // The named crate may itself re-export the item from another one.
         let crates = self.crates;
         let order = crates.iter().filter(|one| one.folder == folder);
         let order = order.chain(crates.iter().filter(|one| one.folder != folder));
@@ -211,7 +212,7 @@ impl Listing<'_> {
         }
     }
 
-    /// Lists one item and all that can be reached through it.
+    /// Lists one item and everything that can be reached through it.
     fn item(&mut self, shown: &str, known_as: Option<&str>, item: &Item, of: &Crate) {
         let Some(name) = name_of(item) else {
             return;
@@ -283,7 +284,7 @@ impl Listing<'_> {
         }
     }
 
-    /// Lists a path with its signature or type, `name` in it left out.
+    /// Lists a path with its signature or type, from which `name` is removed.
     fn add(&mut self, kind: &str, path: &str, of: &impl ToTokens, name: &str) {
         let text = tokens(of);
         let line = match name {
@@ -385,7 +386,7 @@ fn name_of(item: &Item) -> Option<String> {
     Some(ident.to_string())
 }
 
-/// The fields of a variant, as written but for their documentation.
+/// The fields of a variant as written, without their attributes.
 fn without_attributes(fields: &syn::Fields) -> String {
     let mut fields = fields.clone();
     for field in &mut fields {
@@ -394,7 +395,7 @@ fn without_attributes(fields: &syn::Fields) -> String {
     tokens(&fields)
 }
 
-/// Syntax as text, with the spaces that people write.
+/// Syntax as text, with usual spaces.
 fn tokens(of: &impl ToTokens) -> String {
     let mut text = of.to_token_stream().to_string();
     for (spaced, plain) in [

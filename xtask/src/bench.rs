@@ -3,7 +3,7 @@
 //! The one rule: only optimised builds are measured, one at a time, so that a
 //! benchmark has the machine to itself.
 //!
-//! Which benchmarks there are is what cargo says; there is no list here.
+//! There is no list of benchmarks here: cargo finds them.
 
 use std::process::Command;
 
@@ -27,21 +27,21 @@ pub struct BenchArguments {
     package: Option<String>,
     /// Only benchmarks whose name contains this
     filter: Option<String>,
-    /// BenchArguments for the benchmark itself
+    /// Arguments for the benchmark itself
     #[arg(last = true)]
     more: Vec<String>,
 }
 
-/// Hands over to `cargo bench`.
+/// Runs `cargo bench`.
 ///
 /// # Errors
-/// When a benchmark does not build or fails.
+/// If a benchmark does not build or fails.
 pub fn run(arguments: &BenchArguments) -> Result<()> {
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(repository::root()).arg("bench");
     match (&arguments.package, arguments.filter.as_deref()) {
         (Some(package), _) => command.args(["-p", package, "--benches"]),
-        // It takes minutes and arguments of its own: nothing else is built for it.
+        // This benchmark takes minutes and its own arguments, so only its crate is built.
         (None, Some("kernel")) => command.args(["-p", "fullpipe-lab", "--bench", "kernel"]),
         (None, Some("page")) => command.args(["-p", "fullpipe-report", "--bench", "page"]),
         (None, Some(_) | None) => command.args(["--workspace", "--benches"]),

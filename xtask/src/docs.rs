@@ -1,9 +1,9 @@
-//! `cargo xtask docs`: the pages that are made from tables in the code.
+//! `cargo xtask docs`: pages that are generated from tables in the code.
 //!
-//! The one rule: a page says only what a table says; whoever wants other words
-//! changes the table's row.
+//! The one rule: a page contains only the text of a table; to change a page, change the
+//! row.
 //!
-//! The text of a page is made by the crate that owns its table, not here.
+//! The crate that has a table makes the text of its page.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -37,7 +37,7 @@ fn pages() -> Result<Vec<(&'static str, String)>> {
 /// Writes the pages or, with `--check`, names those that are out of date.
 ///
 /// # Errors
-/// When a page can't be written, or is out of date under `--check`.
+/// If a page can't be written, or is out of date under `--check`.
 pub fn run(arguments: &DocsArguments) -> Result<()> {
     let stale = stale()?;
     if arguments.check && !stale.is_empty() {
@@ -58,10 +58,10 @@ pub fn run(arguments: &DocsArguments) -> Result<()> {
     Ok(())
 }
 
-/// The pages whose file differs from what the code says, a missing file included.
+/// The pages whose file differs from the generated text, or does not exist.
 ///
 /// # Errors
-/// When a page exists and can't be read.
+/// If a page exists and can't be read.
 pub fn stale() -> Result<Vec<&'static str>> {
     let mut stale = Vec::new();
     for (path, text) in pages()? {

@@ -1,9 +1,9 @@
 //! The repository's own tasks: `cargo xtask test`, `tidy`, `soak`, `docs`, `bench`, `screenshots`.
 //!
-//! The one rule: what CI runs and what a person runs is the same command, so
-//! nothing here depends on a tool that was installed by hand.
+//! The one rule: CI and people run the same commands, so nothing here needs a tool that
+//! was installed by hand.
 //!
-//! No task is implemented in this file; each has a module of its own.
+//! Each task is implemented in its own module.
 
 mod api;
 mod bench;

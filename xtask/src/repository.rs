@@ -1,16 +1,16 @@
-//! The repository's root, and the files that people wrote in it.
+//! The repository's root, and its files that were not generated.
 //!
-//! The one rule: paths handed out are relative to the root and use `/`, so that
-//! messages and exception lists read the same on every machine.
+//! The one rule: returned paths are relative to the root and use `/`, so that messages
+//! and lists of exceptions are the same on every machine.
 //!
-//! It does not ask git: a source archive without history is tidy too.
+//! Git is not used, so a source archive without history can be checked too.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// Folders that hold what tools made, not what people wrote.
+/// Folders whose contents tools generate.
 const MADE_BY_TOOLS: [&str; 5] = ["target", "out", "corpus", "artifacts", "node_modules"];
 
 /// The root of the repository: the folder that holds `xtask/`.
@@ -21,7 +21,7 @@ pub fn root() -> PathBuf {
         .to_path_buf()
 }
 
-/// One file of the repository that people wrote.
+/// One file of the repository that was not generated.
 pub struct SourceFile {
     /// Relative to the root, with `/`.
     pub path: String,
@@ -31,10 +31,10 @@ pub struct SourceFile {
 
 /// Every file whose name ends in one of `endings`, sorted by path.
 ///
-/// Hidden folders (but `.ci` and `.cargo`) and build output are passed over.
+/// Hidden folders (except `.ci` and `.cargo`) and build output are skipped.
 ///
 /// # Errors
-/// When a folder or file can't be read, or a file is not UTF-8.
+/// If a folder or file can't be read, or a file is not UTF-8.
 pub fn files(endings: &[&str]) -> Result<Vec<SourceFile>> {
     let root = root();
     let mut found = Vec::new();

@@ -1,9 +1,9 @@
 //! `cargo xtask screenshots`: pictures of the page, for the documentation.
 //!
-//! Rule: a picture shows a run of this tree, made by this command; none is edited. Each is an
-//! experiment's page at a view that a link can name.
+//! Rule: a picture shows a run of this tree and is made by this command; none is edited.
+//! Each is an experiment's page at a view that a link can name.
 //!
-//! A headless browser draws; nothing is drawn here.
+//! A headless browser draws the page.
 
 use std::fs;
 use std::path::Path;
@@ -24,14 +24,14 @@ pub struct ScreenshotsArguments {}
 
 /// Folder of the pictures.
 const FOLDER: &str = "docs/images";
-/// Virtual milliseconds that the page has to draw itself.
+/// Virtual milliseconds in which the page must have drawn itself.
 const DRAWN_WITHIN_MS: u32 = 20_000;
 
 struct Picture {
     file: &'static str,
     experiment: &'static str,
     settings: &'static [(&'static str, &'static str)],
-    /// The link behind `#`; see `follow` in crates/report/page/page.js.
+    /// The part of the link after `#`; see `follow` in crates/report/page/page.js.
     view: &'static str,
     /// Width and height of the window in points.
     size: (u32, u32),
@@ -85,7 +85,7 @@ const PICTURES: [Picture; 6] = [
 /// Makes every picture.
 ///
 /// # Errors
-/// When there is no browser, or a run or a picture fails.
+/// If there is no browser, or a run or a picture fails.
 pub fn run_all(_: &ScreenshotsArguments) -> Result<()> {
     let missing = tools::prepare_browser();
     ensure!(missing.is_empty(), "{}", missing.join("; "));

@@ -1,7 +1,7 @@
-//! `fullpipe lab advise`: takes the advice of each verdict, row by row.
+//! `fullpipe lab advise`: follows the advice of each verdict, row by row.
 //!
-//! Rule: what can be refused is refused before the first run. What is advised is
-//! decided in the laboratory.
+//! Rule: wrong arguments are refused before the first run. `fullpipe-lab` makes the
+//! advice.
 
 use std::env;
 

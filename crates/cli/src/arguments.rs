@@ -1,7 +1,7 @@
 //! The command line: every flag, its help and its examples.
 //!
-//! Rule: an argument that is wrong by itself is refused here, in one line. The
-//! meaning of the arguments is not known here.
+//! Rule: an argument that is wrong by itself is refused here, in one line. Other files
+//! give the arguments their meaning.
 
 mod advice;
 mod fail_on;
@@ -111,12 +111,12 @@ pub struct ManArguments {
     pub dir: Option<PathBuf>,
 }
 
-/// A command line that names no command to run.
+/// A command line that names no subcommand to run.
 #[derive(Debug)]
 pub enum NoCommand {
-    /// It asks for help or for the version.
+    /// The command line asks for help or for the version.
     Help(clap::Error),
-    /// It is wrong.
+    /// The command line is wrong.
     Wrong(Failure),
 }
 
@@ -160,14 +160,14 @@ pub fn parse() -> Result<(Command, TerminalFlags), NoCommand> {
         })
 }
 
-/// The parser found a similar name itself, or the subcommand is right.
+/// Returns true if the parser found a similar name itself, or if the subcommand is right.
 fn has_tip(error: &clap::Error) -> bool {
     error.kind() != ErrorKind::InvalidSubcommand
         || error.get(ContextKind::SuggestedSubcommand).is_some()
 }
 
-/// The subcommand whose letters the first unknown word of `given` has in another
-/// order: `rnu` for `run`, which the parser's measure of likeness misses.
+/// Returns the subcommand that has the same letters as the first unknown word of `given`,
+/// in another order: `run` for `rnu`. The parser does not recognise these as similar.
 fn swapped_letters(command: &clap::Command, given: impl Iterator<Item = String>) -> Option<String> {
     let sorted = |word: &str| {
         let mut letters: Vec<_> = word.chars().collect();
@@ -188,7 +188,7 @@ fn swapped_letters(command: &clap::Command, given: impl Iterator<Item = String>)
     None
 }
 
-/// The parser's message in one line: the mistake and the tip, without the usage.
+/// The parser's message in one line: the mistake and the suggestion, without the usage.
 fn one_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let mut parts = Vec::new();

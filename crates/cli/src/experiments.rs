@@ -1,7 +1,7 @@
-//! Experiments as the command line names and changes them.
+//! Finds the experiments that the command line names, and changes them as it says.
 //!
-//! Rule: a name or a setting that is wrong is the user's error; a file that
-//! cannot be read is not.
+//! Rule: a wrong name or setting is the user's error (exit code 2); a file that cannot be
+//! read is not (exit code 1).
 
 use std::io;
 
@@ -12,7 +12,7 @@ use fullpipe_lab::{
 
 use crate::{arguments::Setting, failure::Failure};
 
-/// The experiment with the command line's settings in every row.
+/// Returns the experiment, with the command line's settings in every row.
 pub fn with_settings(found: &ExperimentFile, settings: &[Setting]) -> Result<Experiment, Failure> {
     let mut experiment = found.parse().map_err(refused)?;
     for setting in settings {
@@ -26,7 +26,7 @@ pub fn with_settings(found: &ExperimentFile, settings: &[Setting]) -> Result<Exp
     Ok(experiment)
 }
 
-/// The failure that an experiment's error is.
+/// Returns the failure for an experiment's error.
 pub fn refused(error: CatalogueError) -> Failure {
     match error {
         CatalogueError::Unknown { .. } | CatalogueError::Mistakes(_) => Failure::usage(error),

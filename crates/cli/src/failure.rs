@@ -1,22 +1,21 @@
-//! Reasons why the command ends without a result, and their exit codes.
+//! Errors that end the command without a result, and their exit codes.
 //!
-//! Rule: an error is one line on standard error. The exit code says whose it is:
-//! 2 the user's, 1 the program's or its surroundings', 3 a condition of
-//! `--fail-on`, 130 an interrupt. A reader of the output that goes away is no
-//! error.
+//! Rule: an error is one line on standard error. The exit code says who must act: 2 the
+//! user, 1 the program or its environment; 3 means that a condition of `--fail-on` was
+//! met, 130 an interrupt. If the reader of the output closes it, that is not an error.
 
 use std::{fmt, io, process::ExitCode};
 
 use fullpipe_lab::layout::{Layout, Tone};
 
-/// Reason why the command ends without a result.
+/// Reason for which the command ends without a result.
 #[derive(Debug)]
 pub enum Failure {
-    /// The request makes no sense: exit code 2.
+    /// The request is wrong: exit code 2.
     Usage(String),
-    /// The request made sense and went wrong: exit code 1.
+    /// The request was right and failed: exit code 1.
     Failed(String),
-    /// It went wrong, and its lines have been printed: exit code 1.
+    /// The request failed, and its lines have been printed: exit code 1.
     Reported,
     /// The request is wrong, and the lines about it have been printed: exit code 2.
     Refused,
@@ -30,12 +29,12 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// A request that makes no sense.
+    /// Creates the failure for a wrong request.
     pub fn usage(why: impl fmt::Display) -> Self {
         Self::Usage(why.to_string())
     }
 
-    /// A request that went wrong.
+    /// Creates the failure for a request that failed.
     pub fn failed(why: impl fmt::Display) -> Self {
         Self::Failed(why.to_string())
     }

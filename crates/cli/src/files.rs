@@ -1,7 +1,7 @@
 //! Files of a run: a page, graphs for xplot, series, records, events.
 //!
-//! Rule: a wrong destination is refused before the first run. A file appears whole or
-//! not at all.
+//! Rule: a wrong destination is refused before the first run. A file is complete when it
+//! appears under its name.
 
 use std::{
     ffi::OsString,
@@ -21,7 +21,7 @@ pub struct Pictures<'a> {
     report: Option<&'a Path>,
     xplot: Option<&'a Path>,
     csv: Option<&'a Path>,
-    /// Several experiments are run; each has files of its own.
+    /// True if several experiments are run; each then has its own files.
     several: bool,
 }
 
@@ -29,7 +29,7 @@ impl<'a> Pictures<'a> {
     /// The files that `arguments` ask for.
     ///
     /// # Errors
-    /// A folder that is missing and cannot be created.
+    /// A folder that does not exist and cannot be created.
     pub fn new(arguments: &'a LabRunArguments, run: &[Experiment]) -> Result<Self, Failure> {
         let pictures = Self {
             report: arguments.report.as_deref(),
@@ -46,12 +46,12 @@ impl<'a> Pictures<'a> {
         Ok(pictures)
     }
 
-    /// Something is to be written.
+    /// Returns true if any file is to be written.
     pub fn are_wanted(&self) -> bool {
         self.report.is_some() || self.xplot.is_some() || self.csv.is_some()
     }
 
-    /// Writes the files of one experiment and drops its observations.
+    /// Writes the files of one experiment and frees its observations.
     ///
     /// # Errors
     /// A file that cannot be written.
@@ -98,7 +98,7 @@ impl<'a> Output<'a> {
     /// The files that `arguments` ask for.
     ///
     /// # Errors
-    /// A name whose ending is no format, or whose folder is missing.
+    /// A name whose ending is not a format, or whose folder does not exist.
     pub fn new(arguments: &'a LabRunArguments, run: &[Experiment]) -> Result<Self, Failure> {
         let file = arguments.output.as_deref();
         has_folder(OUTPUT, file)?;
@@ -124,8 +124,8 @@ impl<'a> Output<'a> {
         })
     }
 
-    /// Writes the records and the events of one experiment. Events that have a file
-    /// are removed from the report.
+    /// Writes the records and the events of one experiment. Events that go to a file are
+    /// removed from the report.
     ///
     /// # Errors
     /// A file that cannot be written.
@@ -170,7 +170,8 @@ fn has_folder(flag: &str, file: Option<&Path>) -> Result<(), Failure> {
     }
 }
 
-/// `file`; with the experiment's name before its ending when there are several.
+/// Returns `file`; with several experiments, the experiment's name is added before the
+/// ending.
 fn own(file: &Path, experiment: &str, several: bool) -> PathBuf {
     if !several {
         return file.to_path_buf();
@@ -185,14 +186,14 @@ fn own(file: &Path, experiment: &str, several: bool) -> PathBuf {
     file.with_file_name(name)
 }
 
-/// Writes `text` to a file beside `file` and renames that.
+/// Writes `text` to a file beside `file`, and renames it to `file`.
 fn write_whole(flag: &str, file: &Path, text: &[u8]) -> Result<(), Failure> {
     let mut part = file.file_name().map_or_else(OsString::new, OsString::from);
     part.push(".part");
     let part = file.with_file_name(part);
     let written = fs::write(&part, text).and_then(|()| fs::rename(&part, file));
     written.map_err(|error| {
-        // An error means that the part was never created.
+        // Removes the incomplete file. The error that is reported is the first one.
         let _ = fs::remove_file(&part);
         failed(flag, file, &error)
     })

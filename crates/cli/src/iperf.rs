@@ -1,8 +1,8 @@
-//! `fullpipe iperf`: iperf 2 in both roles, over this machine's sockets or over our
-//! own stack on a TAP or TUN device.
+//! `fullpipe iperf`: iperf 2 as client and as server, over this machine's sockets or over
+//! a fullpipe stack on a TAP or TUN device.
 //!
-//! Rule: a wrong request is refused before a device is opened, and a device is closed
-//! in any case. The protocol and the output are in `fullpipe-perf`.
+//! Rule: a wrong request is refused before a device is opened, and a device is always
+//! closed. Protocol and output are in `fullpipe-perf`.
 
 use std::{
     fs,
@@ -26,7 +26,7 @@ use crate::{
     failure::Failure,
 };
 
-/// Time that our own stack may take to close its connections.
+/// Time that the fullpipe stack may take to close its connections.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Runs the subcommand.
@@ -57,8 +57,8 @@ enum Test {
 }
 
 impl Test {
-    /// The test that `arguments` ask for, on a host with `address`; without one, on
-    /// this machine with all its addresses.
+    /// The test that `arguments` ask for, on a host with `address`; without an address,
+    /// on this machine with all its addresses.
     fn of(arguments: &IperfArguments, address: Option<IpAddr>) -> Result<Self, Failure> {
         let Some(host) = &arguments.client else {
             let any = IpAddr::from([0, 0, 0, 0]);
@@ -95,7 +95,7 @@ impl Test {
     }
 }
 
-/// The address of `host`; an IPv4 address when it has one.
+/// Returns the address of `host`, an IPv4 address if it has one.
 fn resolve(host: &str, port: u16) -> Result<SocketAddr, Failure> {
     let unknown = |why: String| Failure::failed(format!("no host is called `{host}`: {why}"));
     let found: Vec<_> = (host, port)
@@ -111,7 +111,7 @@ fn resolve(host: &str, port: u16) -> Result<SocketAddr, Failure> {
         .ok_or_else(|| unknown("it has no address".to_string()))
 }
 
-/// A valid setup of our own stack.
+/// A valid setup of a fullpipe stack.
 #[derive(Debug)]
 struct Plan {
     device: DeviceSpec,
@@ -123,7 +123,7 @@ struct Plan {
 }
 
 impl Plan {
-    /// The stack that `arguments` ask for; `None` for the kernel's.
+    /// The stack that `arguments` ask for; `None` if it is the kernel's.
     fn of(arguments: &IperfArguments) -> Result<Option<Self>, Failure> {
         let NetworkDevice::Own(device) = &arguments.device else {
             return refuse_flags_of_a_device(arguments).map(|()| None);
@@ -145,8 +145,8 @@ impl Plan {
         let mut config = presets::find(&arguments.preset)
             .map_err(|error| Failure::usage(format!("--preset: {error}")))?
             .config();
-        // The buffers that a test needs are set before the user's settings, unless
-        // the preset has buffers of its own.
+        // The buffers that a test needs are set before the user's settings, unless the
+        // preset sets buffers.
         if config.udp == Config::default().udp {
             configure_udp_for_iperf(&mut config, arguments.window()?);
         }
@@ -177,7 +177,7 @@ impl Plan {
     fn start(&self) -> Result<Runtime, Failure> {
         let options = DeviceOptions {
             host_address: self.host_address,
-            // A capture shows frames as a wire has them.
+            // A capture must show frames as they are on a wire.
             checksum_offload: self.capture.is_none() && self.device.kind != DeviceKind::Tun,
             ..DeviceOptions::new(self.device.clone())
         };
@@ -193,14 +193,14 @@ impl Plan {
             .map_err(|error| Failure::failed(format!("--pcap {}: {error}", file.display())))?;
         builder = builder.capture(BufWriter::with_capacity(1 << 18, out));
         builder.start(device).map_err(|error| {
-            // The capture is empty.
+            // Nothing was captured, so the file is removed.
             let _ = fs::remove_file(file);
             Failure::failed(error)
         })
     }
 }
 
-/// Refuses flags of our own stack for the kernel's.
+/// Refuses flags of the fullpipe stack if the test uses the kernel's stack.
 fn refuse_flags_of_a_device(arguments: &IperfArguments) -> Result<(), Failure> {
     let given = [
         ("--addr", arguments.address.is_some()),
@@ -227,7 +227,7 @@ fn perform<S: Sockets>(sockets: &S, test: &Test) -> Result<(), Failure> {
     };
     let errors = match test {
         Test::Client(options) => run_client(sockets, options, &stop, &mut screen)?.errors,
-        // A client's error is no failure of the server.
+        // An error of one client is not a failure of the server.
         Test::Server(options) => {
             run_server(sockets, options, &stop, &mut screen)?;
             0

@@ -1,7 +1,7 @@
-//! `fullpipe lab` but `run`: lists, checks and writes experiments, and prints
-//! advice and attacks.
+//! `fullpipe lab`, except `run`: lists, checks and writes experiments, and prints advice
+//! and attacks.
 //!
-//! Rule: a wrong request is refused before anything runs. Running is in `lab_run`.
+//! Rule: a wrong request is refused before anything runs. `lab_run` runs experiments.
 
 use std::{
     env, fs,
@@ -43,7 +43,7 @@ fn play_attacks(arguments: &LabAttacksArguments) -> Result<(), Failure> {
     })
 }
 
-/// Writes a file to start from; never over one that is there.
+/// Writes the template to a new file; an existing file is never overwritten.
 fn write_template(arguments: &LabNewArguments) -> Result<(), Failure> {
     let given = &arguments.name;
     let file = match given.extension() {
@@ -82,7 +82,7 @@ fn write_template(arguments: &LabNewArguments) -> Result<(), Failure> {
     ))
 }
 
-/// Prints every mistake of every file, a line each, on standard error.
+/// Prints every mistake of every file on standard error, one line each.
 fn check(arguments: &LabCheckArguments) -> Result<(), Failure> {
     let here = env::current_dir()?;
     let mut wrong = false;

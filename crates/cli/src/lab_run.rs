@@ -1,9 +1,8 @@
-//! `fullpipe lab run`: runs experiments and prints each row as it is done.
+//! `fullpipe lab run`: runs experiments and prints each row as soon as it is finished.
 //!
-//! Rule: a wrong request is refused before the first run, so a mistake in the
-//! third experiment does not cost the time of the first two. Captures are left
-//! behind only by runs that came to their end. Ctrl-C ends the run and keeps the
-//! rows that are printed.
+//! Rule: a wrong request is refused before the first run, so a mistake in the third
+//! experiment does not cost the time of the first two. Only completed runs leave
+//! captures. Ctrl-C ends the run; the rows that were printed remain valid.
 
 use std::{cell::RefCell, env, fs, ops::ControlFlow, path::Path};
 
@@ -54,7 +53,7 @@ pub fn run(arguments: &LabRunArguments, terminal: &Terminal) -> Result<(), Failu
         .iter()
         .enumerate()
         .try_for_each(|(place, experiment)| batch.run(place, experiment));
-    // The reports of whole experiments are printed even when a later one failed.
+    // The reports of complete experiments are printed even if a later experiment failed.
     if arguments.json && (ran.is_ok() || !batch.reports.is_empty()) {
         match batch.reports.as_slice() {
             [report] if batch.count == 1 && !arguments.all => print(&report.json())?,
@@ -68,7 +67,7 @@ pub fn run(arguments: &LabRunArguments, terminal: &Terminal) -> Result<(), Failu
     }
 }
 
-/// Experiments that are run one after the other.
+/// Experiments that are run one after another.
 struct Batch<'a> {
     arguments: &'a LabRunArguments,
     terminal: &'a Terminal,
@@ -76,15 +75,15 @@ struct Batch<'a> {
     captures: Option<&'a Path>,
     pictures: Pictures<'a>,
     output: Output<'a>,
-    /// Experiments.
+    /// Number of experiments.
     count: usize,
-    /// Rows that met a condition of `--fail-on`.
+    /// Number of rows that met a condition of `--fail-on`.
     met: usize,
     /// Results that are printed as JSON at the end.
     reports: Vec<Report>,
 }
 
-/// Says why `experiment` ended after `printed` rows.
+/// Returns the error that ended `experiment` after `printed` rows.
 fn failure(experiment: &Experiment, printed: usize, error: &RunError) -> Failure {
     match error {
         RunError::Interrupted => Failure::Interrupted(format!(
@@ -205,8 +204,8 @@ fn prepared(found: &ExperimentFile, arguments: &LabRunArguments) -> Result<Exper
     Ok(experiment)
 }
 
-/// The folder for captures. It is removed at the end if it was made here and is
-/// empty.
+/// The folder for captures. If it was created here and is empty at the end, it is
+/// removed.
 struct CaptureFolder<'a> {
     path: &'a Path,
     made: bool,
@@ -224,7 +223,7 @@ impl<'a> CaptureFolder<'a> {
 impl Drop for CaptureFolder<'_> {
     fn drop(&mut self) {
         if self.made {
-            // Fails where the folder holds captures, and must.
+            // Fails on purpose if the folder holds captures.
             let _ = fs::remove_dir(self.path);
         }
     }

@@ -1,8 +1,8 @@
 //! `fullpipe link`: a link with delay, loss and a rate between two devices of this
 //! machine.
 //!
-//! Rule: a wrong request is refused before a device is made, and the devices are
-//! removed in any case. The link itself is the lab's.
+//! Rule: a wrong request is refused before a device is created, and the devices are
+//! always removed. `fullpipe-lab` runs the link.
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ use fullpipe_sim::{LinkModel, link::Direction};
 
 use crate::{arguments::LinkArguments, failure::Failure, output::print};
 
-/// Default queue. An unlimited one would distort what is measured.
+/// Default queue. An unlimited queue would distort measurements.
 const QUEUE: &str = "1000 packets";
 /// Interval between lines.
 const EVERY: Duration = Duration::from_secs(1);
@@ -72,12 +72,12 @@ fn link(arguments: &LinkArguments) -> Result<LinkModel, Failure> {
     }
     match plan.contradiction() {
         Some(why) => Err(Failure::usage(why)),
-        // The flags set both directions alike.
+        // The flags set both directions to the same values.
         None => Ok(plan.link(Direction::Forward)),
     }
 }
 
-/// One end, whose frames are those of a wire: one packet each, with checksums.
+/// Opens one end. Its frames are as on a wire: one packet each, with checksums.
 fn open(spec: &DeviceSpec, link: &LinkModel) -> Result<LiveEnd, Failure> {
     let options = DeviceOptions {
         mtu: Some(link.mtu),
@@ -96,7 +96,7 @@ fn capture(file: &Path) -> Result<Box<dyn Write + Send>, Failure> {
     Ok(Box::new(BufWriter::with_capacity(1 << 18, out)))
 }
 
-/// Prints a line: as a result, or on standard error beside a result for programs.
+/// Prints a line as a result, or on standard error if the result is JSON.
 fn tell(line: &str, for_a_program: bool) -> Result<(), Failure> {
     if for_a_program {
         eprintln!("{line}");

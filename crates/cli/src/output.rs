@@ -1,8 +1,8 @@
 //! Standard output and the terminal behind it: width, colour, results.
 //!
-//! Rule: results go to standard output and nothing else does. A result is
-//! written whole. Colour is on at a terminal, and off in a pipe, with `NO_COLOR`
-//! and on a dumb terminal, unless `--color` decides.
+//! Rule: only results go to standard output. A result is written completely or not at
+//! all. Colour is on at a terminal, and off in a pipe, with `NO_COLOR` and on a dumb
+//! terminal, unless `--color` decides.
 
 use std::{
     env,
@@ -16,19 +16,19 @@ use crate::{
     failure::Failure,
 };
 
-/// The output that the command line asks for.
+/// The output that the command line describes.
 #[derive(Clone, Copy, Debug)]
 pub struct Terminal {
     /// Width and colour of standard output.
     pub layout: Layout,
-    /// Shows no progress and no notes.
+    /// True to print no progress and no notes.
     pub quiet: bool,
-    /// Colours standard error.
+    /// True if standard error has colours.
     colours_errors: bool,
 }
 
 impl Terminal {
-    /// The output of this process with `flags`.
+    /// Returns the output of this process with `flags`.
     pub fn new(flags: TerminalFlags) -> Self {
         let detected = || terminal_size::terminal_size_of(io::stdout());
         let width = flags.width.map(usize::from);
@@ -57,7 +57,7 @@ impl Terminal {
     }
 }
 
-/// Nothing in the environment turns colours off.
+/// Returns true if nothing in the environment turns colours off.
 fn is_colour_wanted() -> bool {
     let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     !is_set("NO_COLOR") && env::var_os("TERM").is_none_or(|name| name != "dumb")

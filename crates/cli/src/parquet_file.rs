@@ -77,7 +77,7 @@ fn field(column: &Column) -> Result<TypePtr, ParquetError> {
     Ok(Arc::new(field.build()?))
 }
 
-/// The values, and for each record 1 if it has one, else 0.
+/// The values, and for each record 1 if it has a value, otherwise 0.
 fn split<T: Copy, V>(values: &[Option<T>], as_value: fn(T) -> V) -> (Vec<V>, Vec<i16>) {
     let there = values.iter().flatten().map(|value| as_value(*value));
     let levels = values.iter().map(|value| i16::from(value.is_some()));

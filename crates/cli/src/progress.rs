@@ -1,8 +1,8 @@
 //! Progress of a run, on a terminal.
 //!
-//! Rule: it is shown on standard error and only when that is a terminal, so a
-//! log never holds half a line of it. The line is cleared before anything else
-//! is printed and when the run ends, also by Ctrl-C.
+//! Rule: progress is printed on standard error and only if that is a terminal, so a log
+//! never contains a part of it. The line is cleared before anything else is printed and
+//! when the run ends, even by Ctrl-C.
 
 use std::{
     io::IsTerminal,
@@ -17,7 +17,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::{failure::Failure, output::Terminal};
 
 const STEPS: f64 = 1_000.0;
-/// Most columns of the running row's name.
+/// Most columns for the name of the running row.
 const NAME_COLUMNS: usize = 34;
 
 /// A progress bar that is cleared when it is dropped.
@@ -28,14 +28,14 @@ pub struct Progress {
     rows: Mutex<Vec<RowState>>,
 }
 
-/// A row and the share of it that is done, from 0 to 1. Rows run side by side.
+/// A row, and the share of its work that is done, from 0 to 1. Rows run in parallel.
 struct RowState {
     name: String,
     share: f64,
 }
 
 impl Progress {
-    /// A bar for the run called `name` of the rows called `rows`.
+    /// Creates a bar for the run called `name` of the rows called `rows`.
     pub fn new(terminal: &Terminal, name: &str, rows: Vec<String>) -> Self {
         let is_shown = std::io::stderr().is_terminal() && !terminal.quiet;
         let target = if is_shown {
@@ -56,8 +56,8 @@ impl Progress {
         }
     }
 
-    /// Clears the bar and ends the process with exit code 130 on Ctrl-C. For runs
-    /// that cannot be interrupted otherwise.
+    /// Makes Ctrl-C clear the bar and end the process with exit code 130, for runs that
+    /// cannot be interrupted otherwise.
     pub fn ending_on_interrupt(self) -> Result<Self, Failure> {
         let (stop, bar) = (Stop::on_interrupt()?, self.bar.clone());
         thread::spawn(move || {
@@ -71,7 +71,7 @@ impl Progress {
         Ok(self)
     }
 
-    /// Notes that row number `row` has done `share` of its work, from 0 to 1.
+    /// Records that row number `row` has done `share` of its work, from 0 to 1.
     pub fn advance(&self, row: usize, share: f64) {
         let mut rows = self.rows();
         rows[row].share = share;
@@ -97,7 +97,7 @@ impl Progress {
     }
 }
 
-/// The message in [`NAME_COLUMNS`] columns: it is repeated whole in the results.
+/// Cuts the message to [`NAME_COLUMNS`] columns; the results repeat the whole name.
 fn cut(message: &str) -> String {
     if message.chars().count() <= NAME_COLUMNS {
         return message.to_string();

@@ -1,7 +1,6 @@
 //! `fullpipe size`: the smallest sufficient settings for a path.
 //!
-//! Rule: what can be refused is refused before the first run. The search is the
-//! laboratory's.
+//! Rule: wrong arguments are refused before the first run. `fullpipe-lab` searches.
 
 use fullpipe_lab::{SizeError, SizeRequest, size_text};
 

@@ -1,7 +1,7 @@
-//! `fullpipe try`: one transfer from flags, one answer.
+//! `fullpipe try`: one transfer from flags, with one result.
 //!
-//! Rule: what can be refused is refused before the run, and a file is written only
-//! after everything was accepted. The scenario is the laboratory's.
+//! Rule: wrong arguments are refused before the run, and a file is written only after
+//! everything was accepted. `fullpipe-lab` runs the transfer.
 
 use std::{fs, io::Write};
 
@@ -75,7 +75,8 @@ fn plan(arguments: &TryArguments) -> Result<TrialPlan, Failure> {
     })
 }
 
-/// The file as `lab run` takes it: with a folder before it, so that it is no name.
+/// Returns the path as `lab run` accepts it: with a folder, so that it is not taken for a
+/// name.
 fn runnable(path: &std::path::Path) -> String {
     let has_folder = path
         .parent()

@@ -4,13 +4,14 @@
 //! a connection its segments and series in columns. [`facts::Assembly`] builds it from the traces
 //! of stacks. [`vocabulary`] has the names of the numbers in the columns.
 //!
-//! Rule: facts are observations. Nothing is drawn, judged or rounded here.
+//! Rule: the series are observations, neither interpreted nor rounded. Nothing is judged
+//! or drawn here; a row's verdict was made by the lab and is only carried.
 #![forbid(unsafe_code)]
 
 pub mod facts;
 
-/// Names of limits, discards and control bits, which columns have as numbers. They are the stack's
-/// own, so no table translates them.
+/// Names of limits, discards and control bits, which the columns hold as numbers. The
+/// numbers are those of the stack.
 pub mod vocabulary {
     pub use fullpipe_tcp::{DiscardReason, Limit, ReceiveLimit};
     pub use fullpipe_wire::TcpFlags;

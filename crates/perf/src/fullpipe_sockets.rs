@@ -1,7 +1,7 @@
 //! The socket traits for a running fullpipe stack.
 //!
-//! Rule: these sockets behave like the kernel's and also report their limits.
-//! The caller starts the stack and ends it.
+//! Rule: these sockets behave like the kernel's, and also report their limits. The caller
+//! starts and stops the stack.
 
 use std::{io, net::SocketAddr};
 
@@ -32,14 +32,13 @@ pub struct FullpipeDatagramSocket {
     receive_buffer: u32,
 }
 
-/// Datagrams that the receive queue of a test holds: those that arrive in the
-/// 40 ms for which a busy machine may not run the reader, at 500 Mbit/s in full
-/// frames.
+/// Datagrams that the receive queue holds in a test: those of 40 ms at 500 Mbit/s in full
+/// frames, because a busy machine may not run the reader for that long.
 const RECEIVE_QUEUE: u32 = 2_048;
 
-/// Sets the UDP knobs for an iperf test: a receive queue that does not overflow
-/// while the scheduler pauses the reader, and buffers of `buffer` bytes (`-w`) if
-/// given. Call it before the user's own settings are applied.
+/// Sets the UDP knobs for an iperf test: a receive queue that does not overflow while the
+/// scheduler pauses the reader, and buffers of `buffer` bytes (`-w`) if given. Call it
+/// before the user's settings are applied.
 pub fn configure_udp_for_iperf(config: &mut Config, buffer: Option<u32>) {
     let pool_bytes = config.pool.blocks.saturating_mul(config.pool.block_size);
     config.udp.receive_queue = RECEIVE_QUEUE;

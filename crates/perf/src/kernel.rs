@@ -80,7 +80,7 @@ impl Sockets for KernelSockets {
     fn connect(&self, remote: SocketAddr, options: &SocketOptions) -> io::Result<TcpStream> {
         let socket = self.stream(remote, options)?;
         socket.connect(&remote.into())?;
-        // After connect(2): a write timeout would also limit the handshake.
+        // Set after connect(2), because a write timeout would also limit the handshake.
         socket.set_write_timeout(Some(POLL))?;
         Ok(socket.into())
     }
@@ -101,8 +101,8 @@ impl Sockets for KernelSockets {
     }
 
     fn source_address_for(&self, remote: SocketAddr) -> SocketAddr {
-        // Connecting a UDP socket makes the kernel choose the source address. If
-        // that fails, the test's first packet reports the reason.
+        // Connecting a UDP socket makes the kernel choose the source address. If that
+        // fails, the first packet of the test reports the error.
         let unspecified: IpAddr = match remote {
             SocketAddr::V4(_) => IpAddr::from([0; 4]),
             SocketAddr::V6(_) => IpAddr::from([0; 16]),

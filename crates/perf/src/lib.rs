@@ -1,14 +1,14 @@
 //! Throughput tests over any kind of socket, in real time.
 //!
-//! Rule: a test uses only the traits in [`sockets`], so the same code measures
-//! the kernel's stack and fullpipe's. This crate parses no command line and
-//! opens no network device. Experiments in virtual time are in the lab.
+//! Rule: a test uses only the traits in [`sockets`], so the same code measures the
+//! kernel's stack and fullpipe's. This crate parses no command line and opens no network
+//! device. Experiments in virtual time are in `fullpipe-lab`.
 //!
-//! [`iperf2`] is the only test so far. It has the wire format and the output of
-//! iperf 2.1.8, as client and as server, and prints one more line at the end:
-//! the limits of the connection, largest first. [`KernelSockets`] and
-//! [`FullpipeSockets`] implement the traits; another kind of socket is one more
-//! file that implements them. [`Stop`] ends a test early, for example on Ctrl-C.
+//! [`iperf2`] is the only test so far. It has the wire format and the output of iperf
+//! 2.1.8, as client and as server, and prints one more line at the end: the limits of the
+//! connection, largest first. [`KernelSockets`] and [`FullpipeSockets`] implement the
+//! traits; another kind of socket is another file that implements them. [`Stop`] ends a
+//! test early, for example on Ctrl-C.
 
 pub mod fullpipe_sockets;
 pub mod iperf2;

@@ -31,12 +31,12 @@ pub struct HandshakeInfo {
     pub rtt: Duration,
 }
 
-/// Time for which a connection was limited by one limit.
+/// Time for which one limit limited a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitTime {
     /// The stack's name of the limit (`receive_window`).
     pub name: &'static str,
-    /// Total time.
+    /// Sum of that time.
     pub time: Duration,
 }
 
@@ -80,19 +80,19 @@ pub trait Sockets: Sync {
         options: &SocketOptions,
     ) -> io::Result<Self::DatagramSocket>;
 
-    /// Returns the source address that this stack uses towards `remote`, with
-    /// port 0. A UDP socket is bound to it before it knows its peer.
+    /// Returns the source address that this stack uses towards `remote`, with port 0. A
+    /// server binds a UDP socket to it before it knows its peer.
     fn source_address_for(&self, remote: SocketAddr) -> SocketAddr;
 
-    /// Returns the initial bytes of send buffer of a TCP connection that is
+    /// Returns the initial size of the send buffer, in bytes, of a TCP connection that is
     /// opened with `options`.
     fn stream_send_buffer(&self, options: &SocketOptions) -> io::Result<u64>;
 }
 
 /// A TCP connection.
 pub trait Stream: Send + Sync {
-    /// Reads the payload that has arrived; returns 0 once the peer has closed
-    /// its half.
+    /// Reads the payload that has arrived; returns 0 once the peer has closed its
+    /// direction.
     ///
     /// # Errors
     /// `WouldBlock` when nothing arrived in time; otherwise the error that
@@ -106,22 +106,22 @@ pub trait Stream: Send + Sync {
     /// ended the connection.
     fn write(&self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// Closes our half of the stream with a FIN.
+    /// Closes this side's direction with a FIN.
     ///
     /// # Errors
-    /// When the connection has ended.
+    /// If the connection has ended.
     fn shutdown_write(&self) -> io::Result<()>;
 
     /// Returns the local address.
     ///
     /// # Errors
-    /// When the connection has ended.
+    /// If the connection has ended.
     fn local_addr(&self) -> io::Result<SocketAddr>;
 
     /// Returns the peer's address.
     ///
     /// # Errors
-    /// When the connection has ended.
+    /// If the connection has ended.
     fn peer_addr(&self) -> io::Result<SocketAddr>;
 
     /// Returns the values at the end of the handshake; `None` when the stack
@@ -147,19 +147,20 @@ pub trait StreamListener: Send + Sync {
     /// Returns the address that the listener is bound to.
     ///
     /// # Errors
-    /// When the listener is closed.
+    /// If the listener is closed.
     fn local_addr(&self) -> io::Result<SocketAddr>;
 
-    /// Returns the initial bytes of receive buffer of an accepted connection.
+    /// Returns the initial size of the receive buffer of an accepted connection, in
+    /// bytes.
     ///
     /// # Errors
-    /// When the listener is closed.
+    /// If the listener is closed.
     fn receive_buffer(&self) -> io::Result<u64>;
 }
 
 /// A UDP socket.
 pub trait DatagramSocket: Send + Sync {
-    /// Sends one datagram; waits for room in the send buffer.
+    /// Sends one datagram, after waiting for room in the send buffer.
     ///
     /// # Errors
     /// `WouldBlock` when there was no room in time.
@@ -186,25 +187,25 @@ pub trait DatagramSocket: Send + Sync {
     /// Returns the local address.
     ///
     /// # Errors
-    /// When the socket is closed.
+    /// If the socket is closed.
     fn local_addr(&self) -> io::Result<SocketAddr>;
 
-    /// Returns the bytes of send buffer.
+    /// Returns the size of the send buffer in bytes.
     ///
     /// # Errors
-    /// When the socket is closed.
+    /// If the socket is closed.
     fn send_buffer(&self) -> io::Result<u64>;
 
-    /// Returns the bytes of receive buffer.
+    /// Returns the size of the receive buffer in bytes.
     ///
     /// # Errors
-    /// When the socket is closed.
+    /// If the socket is closed.
     fn receive_buffer(&self) -> io::Result<u64>;
 }
 
-/// Returns true for an error after which the call can be repeated: nothing
-/// arrived in time, or a signal interrupted it. `TimedOut` is not such an error:
-/// it means that the peer no longer answers.
+/// Returns true for an error after which the call can be repeated: nothing arrived in
+/// time, or a signal interrupted it. It is false for `TimedOut`, which means that the
+/// peer no longer answers.
 pub fn would_block(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,7 +1,7 @@
 //! A flag that asks all threads of a test to end early.
 //!
-//! Rule: a raised flag is never lowered. It interrupts no call; each thread
-//! checks it at least every [`POLL`].
+//! Rule: a raised flag is never lowered. It does not interrupt calls; each thread checks
+//! it at least every [`POLL`].
 
 use std::{
     io,
@@ -29,7 +29,7 @@ impl Stop {
     /// at once, with status 130.
     ///
     /// # Errors
-    /// When the operating system refuses the signal handler.
+    /// If the operating system refuses the signal handler.
     pub fn on_interrupt() -> io::Result<Self> {
         let stop = Self::default();
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
@@ -39,7 +39,7 @@ impl Stop {
         Ok(stop)
     }
 
-    /// Raises the flag for all holders of a clone.
+    /// Raises the flag; all clones see it.
     pub fn raise(&self) {
         self.0.store(true, Ordering::Release);
     }

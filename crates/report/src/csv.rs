@@ -1,8 +1,8 @@
-//! Every series as one table of comma-separated values.
+//! Every series in one table of comma-separated values.
 //!
-//! Rule: one line is one value: row, connection, host or link, series, nanoseconds, value. The
-//! header names the columns, and a series' name ends in its unit, so a reader that filters by
-//! series needs no other description.
+//! Rule: a line is one value, with row, connection, host or link, series and nanoseconds.
+//! The header names the columns, and a series' name ends in its unit, so a program can
+//! select a series by its name alone.
 
 use std::fmt::Write;
 
@@ -53,7 +53,7 @@ pub fn csv(run: &Run) -> String {
     out
 }
 
-/// Lines with the same beginning.
+/// Lines that begin with the same fields.
 struct Lines<'a> {
     out: &'a mut String,
     start: String,
@@ -161,7 +161,7 @@ fn busy_series(lines: &mut Lines<'_>, name: &str, busy: &BusyPeriods) {
     lines.series(&format!("{name}_busy_until_ns"), &busy.at_ns, &busy.end_ns);
 }
 
-/// A field in quotes where it needs them. RFC 4180 §2.
+/// A field, in quotes if it needs them. RFC 4180 §2.
 fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))

@@ -1,4 +1,4 @@
-//! Columns as text that a page can carry.
+//! Columns as text inside a page.
 //!
 //! Rule: a column is stored as differences of its values, each as a zigzag number in groups of
 //! seven bits, lowest group first. The columns of a blob follow each other; the blob is deflated
@@ -14,7 +14,7 @@ use miniz_oxide::deflate::compress_to_vec;
 const LEVEL: u8 = 6;
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Tables in the form that a page carries.
+/// Tables in the form in which a page carries them.
 #[derive(Debug, Default)]
 pub struct Blob {
     bytes: Vec<u8>,
@@ -36,8 +36,8 @@ impl Blob {
         blob
     }
 
-    /// The limits of an end. They are apart from its series because the view from one end shows
-    /// the limits of both.
+    /// The limits of an end. They are separate from its series, because the view of one
+    /// end shows the limits of both ends.
     pub fn of_bands(end: &Endpoint) -> Self {
         let mut blob = Self::default();
         blob.bands("limits", &end.limits);
@@ -45,7 +45,7 @@ impl Blob {
         blob
     }
 
-    /// A host's pool by holder, and the work of its processor.
+    /// The blocks of each holder of a host's pool, and the work of its processor.
     pub fn of_host(pool: &PoolLevels, cpu: &BusyPeriods) -> Self {
         let mut blob = Self::default();
         blob.tables.push(("pool", pool.len()));

@@ -1,11 +1,12 @@
 //! Facts as a page, as tables and as graphs for xplot.
 //!
-//! [`page()`] returns one self-contained HTML file with its data and the scripts that draw it;
-//! [`xplot()`] files for `xplot` and its successors, in the grammar of tcptrace; [`csv()`] every series
-//! for other tools.
+//! [`page()`] returns one self-contained HTML file with its data and the scripts that
+//! draw it; [`xplot()`] returns files for `xplot` and its successors, with tcptrace's
+//! marks; [`csv()`] returns every series for other tools.
 //!
-//! Rule: nothing is left out and nothing is judged. A screen shows fewer points than a series has,
-//! so the reader's browser thins them out where it draws. The verdict is part of the facts.
+//! Rule: nothing is left out and nothing is judged. A screen shows fewer points than a
+//! series has, so the scripts leave out points when they draw. The verdict is part of the
+//! facts.
 #![forbid(unsafe_code)]
 
 mod csv;

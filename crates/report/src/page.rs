@@ -1,6 +1,7 @@
-//! One HTML file with everything in it.
+//! One HTML file that contains everything it needs.
 //!
-//! Rule: the page loads nothing. Style and scripts of `page/`, and the data, are copied into one frame.
+//! Rule: the page loads nothing. The style and the scripts of `page/`, and the data, are
+//! copied into `page/page.html`.
 
 use std::fmt::Write;
 
@@ -56,7 +57,7 @@ pub fn page(run: &Run) -> String {
         "vocabulary": vocabulary(),
         "rows": rows,
     });
-    // Only `<` could end the script element that carries the facts.
+    // Only `<` could end the script element that contains the facts.
     let facts = facts.to_string().replace('<', "\\u003c");
     let scripts = SCRIPTS.join("\n") + "\n" + START;
     fill(
@@ -70,7 +71,8 @@ pub fn page(run: &Run) -> String {
     )
 }
 
-/// Replaces each name in `frame`, which has them in this order, by its text.
+/// Replaces each name in `frame` by its text; `places` has the names in the order of the
+/// frame.
 fn fill(frame: &str, places: &[(&str, &str)]) -> String {
     let length = places.iter().map(|(_, text)| text.len()).sum::<usize>();
     let mut filled = String::with_capacity(frame.len() + length);
@@ -85,7 +87,8 @@ fn fill(frame: &str, places: &[(&str, &str)]) -> String {
     filled
 }
 
-/// Names of the numbers in the data.
+/// Names for the numbers that the page's data has in place of limits, discards and
+/// control bits.
 fn vocabulary() -> Value {
     let limits: Vec<_> = Limit::ALL.iter().map(|limit| limit.name()).collect();
     let receive: Vec<_> = ReceiveLimit::ALL.iter().map(|limit| limit.name()).collect();
@@ -102,7 +105,7 @@ fn vocabulary() -> Value {
     })
 }
 
-/// The blobs of the page, each in an element of its own.
+/// The blobs of the page, each in its own element.
 #[derive(Default)]
 struct Blobs {
     count: usize,

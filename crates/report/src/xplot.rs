@@ -1,9 +1,10 @@
-//! Time-sequence graphs for xplot, in tcptrace's grammar.
+//! Time-sequence graphs for xplot, with tcptrace's marks.
 //!
-//! Rule: a file is one graph: one direction of one connection, as the sending end saw it. Times are
-//! seconds with nine digits; sequence numbers count from the initial one. White bars with arrows are
-//! segments, red ones with an R retransmissions, the green line is acknowledged, the yellow one the
-//! window, and purple bars are SACK blocks.
+//! Rule: a file is one graph: one direction of one connection, as the sending end saw it.
+//! Times are seconds with nine digits; sequence numbers count from the initial one. White
+//! bars with arrows are segments, and red ones with an R are retransmissions. The green
+//! line is the highest byte acknowledged, the yellow line the right edge of the peer's
+//! window. Purple bars are SACK blocks.
 
 use std::fmt::Write;
 
@@ -88,7 +89,7 @@ fn write_graph(out: &mut String, end: &Endpoint) -> std::fmt::Result {
     writeln!(out, "go")
 }
 
-/// The step lines of the acknowledged byte and of the window's edge.
+/// The step lines of the highest byte acknowledged and of the window's right edge.
 fn acknowledgments(out: &mut String, end: &Endpoint) -> std::fmt::Result {
     let received = &end.received;
     let mut last: Option<(Seconds, u64, u64)> = None;
@@ -116,7 +117,7 @@ fn acknowledgments(out: &mut String, end: &Endpoint) -> std::fmt::Result {
     Ok(())
 }
 
-/// Nanoseconds that are displayed as seconds.
+/// A time in nanoseconds, written in seconds.
 #[derive(Clone, Copy)]
 struct Seconds(u64);
 

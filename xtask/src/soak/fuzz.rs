@@ -1,9 +1,9 @@
 //! The fuzzers of `fuzz/`, each for a share of the time.
 //!
-//! The one rule: cargo-fuzz is used when it is installed and otherwise built
-//! into the target folder, so that nothing is left behind on the machine.
+//! The one rule: an installed cargo-fuzz is used; otherwise it is built into the target
+//! folder, so that nothing is left on the machine.
 //!
-//! What the fuzzers check is in `fuzz/src/`.
+//! The checks of the fuzzers are in `fuzz/src/`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,16 +12,17 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::repository;
 
-/// The target that is given the whole time; the others share as much again.
+/// The target that runs for the whole time; the other targets together run for as long
+/// again.
 const STACK: &str = "stack_receive";
 
 /// Largest input, in bytes: a few frames of full size.
 const MAX_LEN: u32 = 8192;
 
-/// Fuzzes the stack for `seconds`, and the parsers for as long together.
+/// Fuzzes the stack for `seconds`, and then the parsers together for as long.
 ///
 /// # Errors
-/// When cargo-fuzz can't be had, or a fuzzer found something.
+/// If cargo-fuzz can't be had, or a fuzzer found something.
 pub fn run(seconds: u64) -> Result<()> {
     let cargo_fuzz = cargo_fuzz()?;
     let parsers: Vec<String> = targets(&cargo_fuzz)?
@@ -38,8 +39,8 @@ pub fn run(seconds: u64) -> Result<()> {
 
 fn fuzz(cargo_fuzz: &Path, target: &str, seconds: u64) -> Result<()> {
     println!("fuzzing {target} for {seconds} s");
-    // Nothing in the core is unsafe, so the address sanitizer has nothing to
-    // find there; without it the fuzzer runs twice as often.
+    // The core has no unsafe code, so the address sanitizer would find nothing; without
+    // it the fuzzer runs twice as fast.
     let output = command(cargo_fuzz)
         .args(["run", "--sanitizer=none", target, "--"])
         .arg(format!("-max_total_time={seconds}"))
@@ -85,12 +86,12 @@ fn command(cargo_fuzz: &Path) -> Command {
     command
         .arg("fuzz")
         .current_dir(repository::root().join("fuzz"))
-        // The compiler's coverage flags are unstable; the code itself is not.
+        // Only the compiler's coverage flags are unstable, not the code.
         .env("RUSTC_BOOTSTRAP", "1");
     command
 }
 
-/// cargo-fuzz on the path, or the one built into the target folder.
+/// The path of an installed cargo-fuzz, or of the one built into the target folder.
 fn cargo_fuzz() -> Result<PathBuf> {
     let installed = Command::new("cargo-fuzz")
         .args(["fuzz", "--version"])

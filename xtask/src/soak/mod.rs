@@ -74,7 +74,7 @@ pub struct SoakArguments {
 /// Runs what the arguments ask for.
 ///
 /// # Errors
-/// When a world or a fuzzer failed, or the fuzzer can't be had.
+/// If a world or a fuzzer failed, or the fuzzer can't be had.
 pub fn run(arguments: &SoakArguments) -> Result<()> {
     worlds::check_build()?;
     if let Some(file) = &arguments.replay {

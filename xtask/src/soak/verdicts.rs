@@ -1,9 +1,9 @@
-//! Worlds whose bottleneck is known, and what the verdicts make of them.
+//! Worlds whose bottleneck is known, and the verdicts on them.
 //!
-//! The one rule: the figures that are promised are checked here, and a world that
-//! is taken for another prints the command that shows it.
+//! The one rule: the shares that are promised are checked here, and for each world with a
+//! wrong verdict the command that shows it is printed.
 //!
-//! How a world is made and judged is the laboratory's business.
+//! `fullpipe-lab` makes and judges the worlds.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,17 +14,17 @@ use anyhow::{Context, Result, anyhow, ensure};
 use fullpipe_lab::known_cause::{Judged, KnownWorld, judge, tally};
 use indicatif::ProgressBar;
 
-/// The share of worlds whose cause must be named.
+/// Least share of worlds whose cause must be named.
 const NAMED: f64 = 0.98;
-/// The share of advice that must help.
+/// Least share of advice that must help.
 const HELPED: f64 = 0.95;
 /// Largest median error of the predictions, as a share.
 const MISSED: f64 = 0.15;
 
-/// Judges `worlds` worlds from `first` on, and prints who was taken for what.
+/// Judges `worlds` worlds from `first` on, and prints the built-in and the named causes.
 ///
 /// # Errors
-/// When a figure is not kept, or a world broke the stack.
+/// If a figure is not kept, or a world broke the stack.
 pub fn run(first: u64, worlds: u64, jobs: Option<usize>) -> Result<()> {
     let start = Instant::now();
     let judged = judge_all(first, worlds, jobs)?;
@@ -52,10 +52,10 @@ pub fn run(first: u64, worlds: u64, jobs: Option<usize>) -> Result<()> {
     Ok(())
 }
 
-/// Prints one world's file and what was said of it.
+/// Prints one world's file and the verdict on it.
 ///
 /// # Errors
-/// When the world broke the stack.
+/// If the world broke the stack.
 pub fn show(number: u64) -> Result<()> {
     println!("{}", KnownWorld::draw(number).file);
     let judged = judge(number).map_err(|error| anyhow!("world {number}: {error}"))?;

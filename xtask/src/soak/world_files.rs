@@ -1,10 +1,10 @@
-//! The folder of worlds that once failed, each a file that describes it in full.
+//! The folder of worlds that once failed, each a file that describes it completely.
 //!
-//! The one rule: every `cargo xtask test` runs each world of the folder again. A
-//! file holds its world whatever is drawn from the world's seed by now; its first
-//! lines name the bug that it guards against.
+//! The one rule: every `cargo xtask test` runs each world of the folder again. A file
+//! does not depend on how worlds are drawn from seeds; its first lines name the bug that
+//! it guards against.
 //!
-//! The form of a file is the simulator's (`fullpipe_sim::WorldPlan`).
+//! The simulator defines the form of a file (`fullpipe_sim::WorldPlan`).
 
 use std::fmt;
 use std::fs;
@@ -28,7 +28,7 @@ impl WorldSource {
     /// The world's description.
     ///
     /// # Errors
-    /// When it is a file and that holds no world.
+    /// If it is a file and that holds no world.
     pub fn plan(&self) -> Result<WorldPlan> {
         match self {
             Self::File(file) => read(file),
@@ -52,7 +52,7 @@ const FOLDER: &str = "crates/sim/worlds";
 /// The world files of the repository, by name.
 ///
 /// # Errors
-/// When the folder can't be read.
+/// If the folder can't be read.
 pub fn all() -> Result<Vec<PathBuf>> {
     let folder = repository::root().join(FOLDER);
     let entries = fs::read_dir(&folder).with_context(|| format!("reading {FOLDER}"))?;
@@ -73,16 +73,16 @@ pub fn all() -> Result<Vec<PathBuf>> {
 /// Reads a world file.
 ///
 /// # Errors
-/// When the file can't be read or holds no world.
+/// If the file can't be read or holds no world.
 pub fn read(file: &Path) -> Result<WorldPlan> {
     let text = fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
     WorldPlan::from_toml(&text).map_err(|error| anyhow!("{}: {error}", file.display()))
 }
 
-/// Keeps a failed world, unless it comes from a file. Returns the file that holds it.
+/// Writes a failed world to a file, unless it comes from a file. Returns its file.
 ///
 /// # Errors
-/// When the file can't be written.
+/// If the file can't be written.
 pub fn keep(world: &WorldSource, why: &str) -> Result<PathBuf> {
     let seed = match world {
         WorldSource::File(file) => return Ok(file.clone()),

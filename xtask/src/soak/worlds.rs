@@ -1,9 +1,9 @@
 //! Many worlds on all cores, with a progress bar.
 //!
-//! The one rule: a world that panics, fails a check or never ends is reported, and
-//! the other worlds run on.
+//! The one rule: a world that panics, fails a check or never ends is reported, and the
+//! other worlds continue.
 //!
-//! Nothing here looks into a world: the simulator checks it.
+//! The simulator checks the worlds; nothing here depends on their contents.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -21,10 +21,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::world_files::WorldSource;
 
-/// A world that takes longer than this in real time is taken for one without end.
+/// A world that takes longer than this in real time counts as endless.
 const NEVER_ENDS: Duration = Duration::from_secs(300);
 
-/// Time between two looks of the main thread at the workers.
+/// Time between two checks of the workers by the main thread.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The worlds to run.
@@ -61,7 +61,7 @@ pub struct Failure {
 /// Checks that this program was built with debug assertions and overflow checks.
 ///
 /// # Errors
-/// When one of them is off: a world could then break a rule and pass.
+/// If one of them is off: a world could then break a rule and pass.
 pub fn check_build() -> Result<()> {
     ensure!(
         cfg!(debug_assertions) && overflow_panics(),
@@ -82,7 +82,7 @@ fn overflow_panics() -> bool {
 /// Runs the plan's worlds; returns those that failed, sorted.
 ///
 /// # Errors
-/// When the number of cores can't be told.
+/// If the number of cores can't be told.
 pub fn run(plan: &Plan) -> Result<Vec<Failure>> {
     let jobs = match plan.jobs {
         Some(jobs) => jobs.max(1),
@@ -156,7 +156,8 @@ impl JudgedIn {
 
 /// Runs one world. Returns its summary, or the reason why it failed.
 ///
-/// The simulator catches the stack's failed assertions; its own are caught here.
+/// The simulator catches failed assertions of the stack; those of the simulator are
+/// caught here.
 pub fn world(plan: &WorldPlan) -> Result<WorldSummary, String> {
     caught(|| fullpipe_sim::soak(plan))
 }
@@ -164,7 +165,7 @@ pub fn world(plan: &WorldPlan) -> Result<WorldSummary, String> {
 /// Runs one world as [`world`] does, and captures every host's frames to `file`.
 ///
 /// # Errors
-/// When the file cannot be written.
+/// If the file cannot be written.
 pub fn world_captured(plan: &WorldPlan, file: &Path) -> Result<Result<WorldSummary, String>> {
     let out = BufWriter::new(File::create(file)?);
     let mut written = Ok(());
@@ -202,7 +203,7 @@ fn at_place(failure: &WorldFailure) -> String {
     format!("{place}: {finding} (at {:.6} s)", at.as_secs_f64())
 }
 
-/// The summary of a world that held, in a line.
+/// The summary, in one line, of a world that did not fail.
 pub fn in_a_line(summary: &WorldSummary) -> String {
     let WorldSummary {
         seed: _,
@@ -246,7 +247,7 @@ struct Run<'a> {
     order: Mutex<Box<dyn Iterator<Item = WorldSource> + Send + 'a>>,
     failures: Mutex<Vec<Failure>>,
     judged: Mutex<JudgedIn>,
-    /// For each worker: its world, and the time at which that started.
+    /// For each worker: its world, and the time at which that world started.
     at_work: Vec<Mutex<Option<(WorldSource, Instant)>>>,
     bar: &'a ProgressBar,
 }
@@ -285,8 +286,8 @@ impl Run<'_> {
         self.order.lock().expect("no worker died").next()
     }
 
-    /// Ends the program when a world runs without end, after reporting all failures
-    /// so far: a thread can't be stopped.
+    /// Ends the program if a world never ends, after reporting all failures so far,
+    /// because a thread cannot be stopped.
     fn give_up_on_endless_worlds(&self) {
         for slot in &self.at_work {
             let at = slot.lock().expect("no worker died").clone();

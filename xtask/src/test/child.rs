@@ -1,9 +1,9 @@
-//! A command run as a step: its output passes through and is read on the way.
+//! A command that runs as a step: its output is printed and read at the same time.
 //!
-//! The one rule: a person sees what the command prints, as it prints it, and
-//! the command ends within its limit: it is killed with all that it started.
+//! The one rule: the output is printed as the command prints it, and the command ends
+//! within its limit: it is killed with everything that it started.
 //!
-//! It keeps no log.
+//! No log is kept.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, ExitStatus, Stdio};
@@ -23,7 +23,7 @@ pub struct Child {
 }
 
 impl Child {
-    /// A command without arguments yet; it reads no standard input.
+    /// Creates a command without arguments; it reads no standard input.
     pub fn new(program: &str, limit: Duration) -> Child {
         let mut command = Command::new(program);
         command.current_dir(repository::root()).stdin(Stdio::null());
@@ -51,13 +51,13 @@ impl Child {
         self
     }
 
-    /// Runs it; it passes when it exits with 0.
+    /// Runs the command; the step passes if the exit code is 0.
     pub fn outcome(mut self) -> Outcome {
         println!("$ {}", self.shown);
         Outcome::of_check(self.run(|_| ()))
     }
 
-    /// Runs it as a test program: each test counts by itself.
+    /// Runs the command as a test program, each of whose tests counts.
     pub fn tests(mut self) -> Outcome {
         println!("$ {}", self.shown);
         self.command.stdout(Stdio::piped());
@@ -66,8 +66,8 @@ impl Child {
             println!("{line}");
             outcome.read_line(line.trim_end());
         });
-        // A failing test explains a failing exit; without one, the build or the
-        // test program itself went wrong.
+        // A failing test explains a failing exit; without one, the build or the test
+        // program itself failed.
         if let Err(error) = result
             && (outcome.failed.is_empty() || error.is::<TookTooLong>())
         {
@@ -79,8 +79,8 @@ impl Child {
         outcome
     }
 
-    /// Runs it to its end or its limit; gives each line of its standard output
-    /// to `line`, if that was asked for.
+    /// Runs the command until it ends or reaches its limit. Each line of its standard
+    /// output is passed to `line`, if the output is captured.
     fn run(&mut self, mut line: impl FnMut(&str)) -> Result<()> {
         let mut running = self
             .command

@@ -1,9 +1,10 @@
-//! A limit on the time of a process and of everything that it started.
+//! A time limit for a process and everything that it started.
 //!
-//! The one rule: only that process and its descendants are ended, each by its
-//! number.
+//! The one rule: only that process and its descendants are killed, each by its process
+//! id.
 //!
-//! Descendants are found in /proc; elsewhere only the process itself is ended.
+//! Descendants are found in /proc; on systems without it only the process itself is
+//! killed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +18,7 @@ use rustix::process::{Pid, Signal, kill_process};
 /// Watches a process until it is dropped.
 pub struct Limit {
     over: Arc<AtomicBool>,
-    /// Dropped, it ends the watching thread.
+    /// Ends the watching thread when it is dropped.
     _ended: mpsc::Sender<()>,
 }
 
@@ -49,7 +50,7 @@ fn kill_tree(root: u32) {
     for id in tree(root, &parents()) {
         let pid = i32::try_from(id).ok().and_then(Pid::from_raw);
         if let Some(pid) = pid {
-            // It may have ended by itself meanwhile.
+            // The process may have ended by itself in the meantime.
             let _ = kill_process(pid, Signal::KILL);
         }
     }
@@ -67,8 +68,8 @@ fn parents() -> BTreeMap<u32, u32> {
         .collect()
 }
 
-/// The parent in the text of a `stat` file. The name before it is in brackets
-/// and may hold anything, brackets too.
+/// The parent in the text of a `stat` file. The name before it is in parentheses and may
+/// contain any character, parentheses too.
 pub fn parent(stat: &str) -> Option<u32> {
     let (_, after) = stat.rsplit_once(')')?;
     after.split_whitespace().nth(1)?.parse().ok()

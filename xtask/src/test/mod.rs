@@ -1,9 +1,9 @@
 //! `cargo xtask test`: everything that must hold, in one command.
 //!
-//! The one rule: every part is run or named as left out; nothing is skipped in
-//! silence. All steps run even after one failed, so one run tells the whole story.
+//! The one rule: every part is run or named as left out; nothing is skipped silently. All
+//! steps run even after one failed, so one run shows every failure.
 //!
-//! What a step checks is decided elsewhere; this file only says which there are.
+//! This file only lists the steps; their checks are elsewhere.
 
 mod child;
 mod limit;
@@ -81,8 +81,8 @@ impl Step {
             .to_owned()
     }
 
-    /// Time after which a step is killed and has failed: several times what it
-    /// takes on two slow cores with nothing built, so that only what hangs is hit.
+    /// Time after which a step is killed and counts as failed: several times its duration
+    /// on two slow cores with nothing built, so that only a step that hangs reaches it.
     fn limit(self) -> Duration {
         let minutes = match self {
             Step::Fmt => 5,
@@ -109,7 +109,7 @@ impl Step {
         }
     }
 
-    /// `missing`: what [`tools::prepare`] could not put in place.
+    /// Runs the step. `missing` are the tools that [`tools::prepare`] could not install.
     fn run(self, missing: &[String]) -> Outcome {
         let cargo = |arguments: &str| self.cargo(arguments);
         match self {
@@ -136,8 +136,8 @@ impl Step {
         }
     }
 
-    /// The tests of the page. They need a browser, which may fail by itself: a
-    /// test that fails is tried once more.
+    /// Runs the tests of the page. They need a browser, which may fail by itself, so a
+    /// failing test is tried once more.
     fn page(self) -> Outcome {
         let missing = tools::prepare_browser();
         if !missing.is_empty() {
@@ -156,8 +156,8 @@ impl Step {
 
     /// The tests marked `#[ignore]`: they need root, namespaces and other programs.
     ///
-    /// They run one at a time, because they measure rates and own network names.
-    /// Each tries once more by itself.
+    /// They run one at a time, because they measure rates and use fixed network names.
+    /// Each test repeats itself once if it fails.
     fn interop(self, missing: &[String]) -> Outcome {
         if !missing.is_empty() {
             return Outcome::left_out(missing.to_vec());
@@ -174,12 +174,12 @@ impl Step {
     }
 }
 
-/// In the names of the ignored tests that [`Step::Lab`] runs, and no other: they
-/// need nothing but time and an optimised build.
+/// Parts of the names of the ignored tests that [`Step::Lab`] runs. These tests need only
+/// time and an optimised build.
 const MANY: [&str; 3] = ["many_seeds", "tuned_buffers", "a_thousand_connections"];
 
-/// The tests of sockets for tokio. They run alone, because in one command with the
-/// others the feature would compile every crate above `fullpipe-host` once more.
+/// The tests of sockets for tokio. They run separately: together with the others, the
+/// feature would make every crate above `fullpipe-host` compile once more.
 const ASYNC: &str = "test -p fullpipe-host --features tokio --test async_sockets --test async_tap";
 
 /// The program that uses the published crates from outside the workspace.
@@ -188,7 +188,7 @@ const OUTSIDE: &str =
 
 /// Runs the steps and prints the table and the closing line `N passed, N failed`.
 ///
-/// Nothing is printed after that line, so that whoever reads a log finds it.
+/// Nothing is printed after that line, so that it is easy to find in a log.
 pub fn run(arguments: &TestArguments) -> ExitCode {
     let strict = arguments.strict || std::env::var("CI").is_ok_and(|value| value == "true");
     let steps: Vec<Step> = Step::value_variants()
@@ -196,7 +196,7 @@ pub fn run(arguments: &TestArguments) -> ExitCode {
         .copied()
         .filter(|step| arguments.only.is_empty() || arguments.only.contains(step))
         .collect();
-    // Before the first test: some that need no root use a stranger's program too.
+    // Before the first test, because some tests without root also use other programs.
     let against_strangers = [Step::Tests, Step::Interop];
     let missing = match steps.iter().any(|step| against_strangers.contains(step)) {
         true => tools::prepare(),

@@ -1,9 +1,9 @@
-//! The result of each step, and the table of all of them.
+//! The result of each step, and the table of all results.
 //!
-//! The one rule: a test that did not run is never counted as passed. Tests that
-//! are ignored in one step and run in a later one are not left out.
+//! The one rule: a test that did not run is never counted as passed. Tests that one step
+//! ignores and a later step runs do not count as left out.
 //!
-//! It starts no process and decides no exit code.
+//! No process is started here and no exit code is chosen.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,20 +14,20 @@ use anyhow::Result;
 /// The result of one step.
 #[derive(Default)]
 pub struct Outcome {
-    /// Tests that ran and held; a check without tests counts as one.
+    /// Tests that ran and passed; a check without tests counts as one.
     pub passed: usize,
-    /// Tests that ran and did not hold, by name.
+    /// Tests that ran and failed, by name.
     pub failed: Vec<String>,
-    /// Tests that were not run, by name, each with the reason it gave.
+    /// Tests that did not run, by name, with their reason.
     pub ignored: BTreeMap<String, String>,
-    /// Tests that did run, by name.
+    /// Tests that ran, by name.
     pub ran: Vec<String>,
-    /// Reasons for which the whole step could not be run here.
+    /// Reasons for which the whole step could not run.
     pub left_out: Vec<String>,
 }
 
 impl Outcome {
-    /// A step that is one check.
+    /// The outcome of a step that is one check.
     pub fn of_check(result: Result<()>) -> Outcome {
         match result {
             Ok(()) => Outcome {
@@ -44,7 +44,7 @@ impl Outcome {
         }
     }
 
-    /// A step that this machine can't run, and each reason.
+    /// The outcome of a step that this machine cannot run, with the reasons.
     pub fn left_out(reasons: Vec<String>) -> Outcome {
         Outcome {
             left_out: reasons,
@@ -52,7 +52,7 @@ impl Outcome {
         }
     }
 
-    /// The tests that failed, if each failure is one of a test that ran.
+    /// The failed tests, if every failure is that of a test that ran.
     pub fn to_try_again(&self) -> Vec<String> {
         let ran = self.failed.iter().all(|name| self.ran.contains(name));
         if ran { self.failed.clone() } else { Vec::new() }
@@ -66,7 +66,7 @@ impl Outcome {
         self
     }
 
-    /// The outcome of a step of two commands: this one's and `other`'s together.
+    /// The outcome of a step of two commands: this one and `other`.
     pub fn and(mut self, other: Outcome) -> Outcome {
         self.passed += other.passed;
         self.failed.extend(other.failed);
@@ -76,7 +76,7 @@ impl Outcome {
         self
     }
 
-    /// Takes in one line of a test program's output.
+    /// Processes one line of a test program's output.
     pub fn read_line(&mut self, line: &str) {
         let Some((name, verdict)) = line
             .strip_prefix("test ")
@@ -104,7 +104,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// `strict`: what is left out counts as failed.
+    /// `strict` counts what is left out as failed.
     pub fn new(strict: bool) -> Summary {
         Summary {
             strict,
@@ -125,7 +125,8 @@ impl Summary {
             .sum()
     }
 
-    /// Number of those that failed; under `strict` with those left out.
+    /// Number of tests and checks that failed; under `strict`, with those that were left
+    /// out.
     pub fn failed(&self) -> usize {
         let failed: usize = self
             .steps

@@ -100,7 +100,7 @@ fn a_tree_of_processes_has_children_of_children_and_no_others() {
     assert_eq!(limit::parent(stat), Some(4));
 }
 
-/// The grandchild would keep the output open, and the step with it.
+/// The grandchild would keep the output open, and the step would wait for it.
 #[test]
 fn a_step_that_exceeds_its_limit_is_killed_with_its_children_and_has_failed() {
     let started = Instant::now();

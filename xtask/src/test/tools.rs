@@ -1,9 +1,9 @@
-//! The programs and rights that the interoperability tests need.
+//! The programs and privileges that the interoperability tests need.
 //!
-//! The one rule: what is missing is installed where that can be done without
-//! asking (root on Debian), and otherwise named with what to do about it.
+//! The one rule: missing programs are installed if that is possible without asking (root
+//! on Debian); otherwise they are named, with the remedy.
 //!
-//! It never uses sudo and never touches another package system.
+//! sudo and other package systems are never used.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,12 +23,12 @@ const TOOLS: [Tool; 5] = [
 /// Program that the tests of the page need.
 const BROWSER: [Tool; 1] = [("chromium", "chromium")];
 
-/// Longest wait of apt for another package command to end, in seconds.
+/// Longest time for which apt waits for another package command, in seconds.
 const APT_LOCK_S: u32 = 300;
 
-/// Makes sure everything is there; installs it when that is possible.
+/// Checks that everything is present, and installs what is missing if possible.
 ///
-/// Returns one line for each thing that is missing and could not be put in place.
+/// Returns one line for each thing that is missing and could not be installed.
 pub fn prepare() -> Vec<String> {
     let missing = missing_after_install(&TOOLS);
     let mut reasons = named(&missing);
@@ -42,14 +42,14 @@ pub fn prepare() -> Vec<String> {
     reasons
 }
 
-/// Makes sure that there is a browser; installs it when that is possible.
+/// Checks that a browser is present, and installs one if possible.
 ///
-/// Returns one line when there is none and it could not be put in place.
+/// Returns one line if there is none and it could not be installed.
 pub fn prepare_browser() -> Vec<String> {
     named(&missing_after_install(&BROWSER))
 }
 
-/// The programs that are not there even after trying to install them.
+/// The programs that are missing even after an attempt to install them.
 fn missing_after_install(tools: &[Tool]) -> Vec<Tool> {
     let missing = missing(tools);
     let root = rustix::process::geteuid().is_root();
@@ -72,7 +72,7 @@ fn named(missing: &[Tool]) -> Vec<String> {
         .collect()
 }
 
-/// Looks where a shell would, and where Debian keeps root's programs.
+/// Searches the folders that a shell searches, and those of Debian's programs for root.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
@@ -81,8 +81,8 @@ pub fn find(program: &str) -> Option<PathBuf> {
         .find(|file| fs::metadata(file).is_ok_and(|data| data.is_file()))
 }
 
-/// Installs packages; a fresh machine has no package lists, so they are fetched
-/// when the first try fails.
+/// Installs packages. A fresh machine has no package lists, so they are fetched if the
+/// first attempt fails.
 fn install(missing: &[Tool]) {
     let packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
     println!("installing with apt: {}", packages.join(" "));
@@ -100,18 +100,18 @@ fn apt(arguments: &[&str]) -> bool {
     let status = Command::new("apt-get")
         .arg("-o")
         .arg(format!("DPkg::Lock::Timeout={APT_LOCK_S}"))
-        // Quiet, and without a progress bar: the output ends up in a log.
+        // No progress bar, because the output goes to a log.
         .args(["-qq", "-o", "Dpkg::Use-Pty=0"])
         .args(arguments)
-        // tshark's package asks who may capture; nobody is there to answer.
+        // tshark's package asks who may capture; nobody can answer here.
         .env("DEBIAN_FRONTEND", "noninteractive")
         .stdin(Stdio::null())
         .status();
     status.is_ok_and(|status| status.success())
 }
 
-/// Makes and removes a network namespace with a TAP device, to see that it is
-/// allowed: root in a container may not be.
+/// Creates and removes a network namespace with a TAP device, to check that it is
+/// allowed: root in a container may lack the privilege.
 fn namespace_with_tap() -> Result<(), String> {
     let name = format!("fullpipe-probe-{}", std::process::id());
     ip(&["netns", "add", &name]).map_err(|why| format!("no network namespaces here: {why}"))?;

@@ -1,11 +1,10 @@
 //! Files of a crate that import each other in a circle.
 //!
-//! The one rule: an edge is a `use` of something that the other file defines.
-//! A name that a module re-exports leads to the file that defines it, and the
-//! re-export itself (`pub use`) is no edge, so a `mod.rs` may show what its
-//! children have.
+//! The one rule: an edge is a `use` of something that the other file defines. A
+//! re-exported name leads to the file that defines it. The re-export itself (`pub use`)
+//! is not an edge, so a `mod.rs` may re-export from its children.
 //!
-//! Paths that are written out in expressions are no imports. Tests are left out.
+//! Paths written in expressions are not imports. Tests are ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -79,7 +78,7 @@ impl<'a> Modules<'a> {
         self.of.insert(path, module);
     }
 
-    /// Each file, and the files that it imports from.
+    /// The files that each file imports from.
     pub fn edges(&self) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
         let mut edges: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for (path, module) in &self.of {
@@ -95,8 +94,8 @@ impl<'a> Modules<'a> {
         edges
     }
 
-    /// The file that defines what `path` means inside `module`; `None` for
-    /// another crate's.
+    /// The file that defines the item at `path`, as seen from `module`; `None` if another
+    /// crate does.
     fn resolve(&self, module: &[String], path: &[String], depth: usize) -> Option<&'a str> {
         let (mut at, mut rest) = self.start(module, path)?;
         while let Some((name, more)) = rest.split_first() {
@@ -110,7 +109,7 @@ impl<'a> Modules<'a> {
             if here.defines.contains(name) || depth > 20 {
                 return Some(here.file);
             }
-            // A re-export leads on, also through a module that it renames.
+            // A re-export leads to another path, even through a module that it renames.
             for import in &here.imports {
                 let mut onwards = import.path.clone();
                 if import.binds == *name {
@@ -131,7 +130,7 @@ impl<'a> Modules<'a> {
         Some(self.of.get(&at)?.file)
     }
 
-    /// Tells whether the module that `path` means inside `module` defines `name`.
+    /// Returns true if the module at `path`, as seen from `module`, defines `name`.
     fn has(&self, module: &[String], path: &[String], name: &str) -> bool {
         let Some((mut at, rest)) = self.start(module, path) else {
             return false;
@@ -143,7 +142,7 @@ impl<'a> Modules<'a> {
         })
     }
 
-    /// The module where a path begins, and what is left of the path.
+    /// The module at which a path begins, and the rest of the path.
     fn start<'p>(
         &self,
         module: &[String],
@@ -163,7 +162,8 @@ impl<'a> Modules<'a> {
             child => {
                 let mut path = at.clone();
                 path.push(child.to_owned());
-                // Neither a child nor something of this module: another crate.
+                // The name is neither a child nor an item of this module, so it is
+                // another crate.
                 let here = self.of.get(&at)?;
                 let bound = here.imports.iter().any(|i| i.binds == child);
                 if !self.of.contains_key(&path) && !here.defines.contains(child) && !bound {
@@ -252,7 +252,7 @@ fn defined(item: &syn::Item) -> Option<String> {
     Some(ident.to_string())
 }
 
-/// The groups of files that reach each other, each sorted.
+/// The groups of files that import each other directly or indirectly, each sorted.
 pub fn circles<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Vec<Vec<&'a str>> {
     let reach: BTreeMap<&str, BTreeSet<&str>> = edges
         .keys()
@@ -276,7 +276,7 @@ pub fn circles<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Vec<Vec<&'a 
     circles.into_iter().collect()
 }
 
-/// Holds the circles of one crate against the exceptions.
+/// Compares the circles of one crate with the exceptions.
 pub fn check(modules: &Modules<'_>, exceptions: &[Circle]) -> Vec<Finding> {
     let edges = modules.edges();
     let circles = circles(&edges);

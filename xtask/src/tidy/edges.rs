@@ -1,9 +1,9 @@
-//! Dependencies between crates, held against the drawing in the design.
+//! Dependencies between crates, compared with the drawing in ARCHITECTURE.md.
 //!
 //! The one rule: dependencies point down. The table below is the drawing; cargo's
-//! own metadata is held against it.
+//! metadata is compared with it.
 //!
-//! Dev-dependencies are free: a test may look at its crate from anywhere.
+//! Dev-dependencies are not restricted: a test may use its crate together with any other.
 
 use std::process::Command;
 
@@ -14,7 +14,7 @@ use super::Finding;
 use super::source::CORE;
 use crate::repository;
 
-/// Each crate of the workspace, and the crates of the workspace it may use.
+/// Each crate of the workspace, and the crates of the workspace that it may use.
 const DRAWN: [(&str, &[&str]); 13] = [
     ("fullpipe-wire", &[]),
     ("fullpipe-pool", &[]),
@@ -64,13 +64,13 @@ const ALL_CRATES: [&str; 11] = [
     "fullpipe-report",
 ];
 
-/// Crates of others that a core crate may need: they are crates that run without an operating system.
+/// External crates that a core crate may use: they run without an operating system.
 const CORE_LIBRARIES: [&str; 3] = ["hashbrown", "zerocopy", "siphasher"];
 
-/// Holds the workspace's dependencies against the drawing.
+/// Compares the workspace's dependencies with the drawing.
 ///
 /// # Errors
-/// When cargo can't describe the workspace.
+/// If cargo can't describe the workspace.
 pub fn check() -> Result<Vec<Finding>> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version=1", "--no-deps", "--offline"])
@@ -86,7 +86,7 @@ pub fn check() -> Result<Vec<Finding>> {
     Ok(judge(&metadata))
 }
 
-/// The findings over cargo's metadata, as parsed JSON.
+/// The findings in cargo's metadata, given as parsed JSON.
 pub fn judge(metadata: &Value) -> Vec<Finding> {
     let mut findings = Vec::new();
     for package in elements(metadata, "packages") {

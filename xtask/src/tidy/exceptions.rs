@@ -1,13 +1,13 @@
-//! The files and functions that are longer than the house allows, and the one
-//! circle of imports that is not taken apart yet.
+//! The files and functions that are longer than the limits, and the one circle of imports
+//! that has not been removed yet.
 //!
-//! The one rule: these lists only shrink. An entry states today's length; tidy
-//! fails when the thing grows, when it has shrunk (lower the number) and when
-//! it fits again or is gone (delete the entry).
+//! The one rule: these lists only shrink. An entry states the present length. Tidy fails
+//! if the length has grown, if it has shrunk (lower the number), and if it is within the
+//! limit or the item is gone (delete the entry).
 //!
-//! It is no place for new code: write that shorter.
+//! New code must not be added here: write it shorter.
 
-/// One thing that may be longer than the limit, and why it still is.
+/// One item that may be longer than the limit, and the reason.
 pub struct Exception {
     /// `path/file.rs` for a file, `path/file.rs::function` for a function.
     pub what: &'static str,
@@ -17,7 +17,7 @@ pub struct Exception {
     pub why: &'static str,
 }
 
-/// All of them.
+/// All exceptions to the limits.
 pub const LONG: [Exception; 5] = [
     Exception {
         what: "crates/stack/src/ip/tests.rs::invalid_packets_and_packets_for_others_are_discarded_by_reason",
@@ -54,7 +54,7 @@ pub struct Circle {
     pub why: &'static str,
 }
 
-/// All of them.
+/// All circles that are tolerated.
 pub const CIRCLES: [Circle; 1] = [Circle {
     files: &[
         "crates/lab/src/report.rs",
@@ -76,7 +76,7 @@ pub const CIRCLES: [Circle; 1] = [Circle {
     why: "the files of the verdict use each other's evidence until verdicts are split into parts",
 }];
 
-/// Folders whose types have the names of other types on purpose, and the reason.
+/// Folders whose types deliberately have the names of other types, and the reason.
 pub const MIRRORS: [(&str, &str); 1] = [(
     "crates/host/src/tokio/",
     "the names of tokio's own sockets, in a module that is called after it",

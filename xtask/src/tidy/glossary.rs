@@ -1,9 +1,9 @@
-//! Words that `docs/glossary.md` replaces by others.
+//! Words that `docs/glossary.md` replaces.
 //!
-//! The one rule: the glossary is the list. A word in `code style` in the column
-//! "instead of" occurs in no other file, whatever its case.
+//! The one rule: the glossary is the list. A word in `code style` in its column "instead
+//! of" occurs in no other file, in upper or lower case.
 //!
-//! A phrase is found across the end of a line, through comment markers.
+//! A phrase is also found across the end of a line and through comment markers.
 
 use std::collections::BTreeSet;
 
@@ -20,14 +20,14 @@ pub fn replaced(glossary: &str) -> Vec<String> {
         let [_, _, instead_of] = cells[..] else {
             continue;
         };
-        // Between two backticks is every second piece.
+        // Every second piece lies between two backticks.
         let phrases = instead_of.split('`').skip(1).step_by(2);
         replaced.extend(phrases.map(str::to_lowercase));
     }
     replaced.into_iter().collect()
 }
 
-/// A word, its line, and whether only space or comment markers lie before it.
+/// A word, its line, and true if only spaces or comment markers precede it on the line.
 struct Word<'a> {
     text: &'a str,
     line: usize,
@@ -80,7 +80,7 @@ fn words(text: &str) -> Vec<Word<'_>> {
     words
 }
 
-/// Tells that nothing but the end of its line, or a `\` before it, follows a word.
+/// Returns true if only the end of the line, or a `\` before it, follows the word.
 fn ends_open(last: Option<&Word<'_>>, text: &str) -> bool {
     last.is_some_and(|word| {
         let end = word.text.as_ptr() as usize - text.as_ptr() as usize + word.text.len();

@@ -1,9 +1,9 @@
-//! Lengths of files and functions, held against the limits.
+//! Lengths of files and functions, compared with the limits.
 //!
-//! The one rule: a length is a number of lines as an editor shows them, from
-//! `fn` to the closing brace, without the attributes and comments above it.
+//! The one rule: a length is a number of lines as an editor shows them, for a function
+//! from `fn` to the closing brace, without the attributes and comments above it.
 //!
-//! It does not weigh complexity; a reader's screen is the unit.
+//! Complexity is not measured.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub const FILE_LINES: usize = 800;
 /// The longest function allowed, in lines.
 pub const FUNCTION_LINES: usize = 70;
 
-/// The lengths of everything in the tree.
+/// The lengths of all files and functions of the tree.
 pub struct Lengths {
     /// Key as in [`Exception::what`]; first line, length, and the limit that applies.
     of: BTreeMap<String, Length>,
@@ -62,7 +62,7 @@ pub fn measure(files: &[RustFile]) -> Lengths {
     Lengths { of }
 }
 
-/// Holds lengths against the limits and the list of exceptions.
+/// Compares lengths with the limits and with the list of exceptions.
 pub fn check(lengths: &Lengths, exceptions: &[Exception]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (what, length) in &lengths.of {
@@ -130,7 +130,8 @@ impl Functions<'_> {
             lines,
             limit: FUNCTION_LINES,
         };
-        // Two of one name in a file (methods of different types): the longer one stands for both.
+        // Of two methods of the same name in a file (of different types), only the longer
+        // one is kept.
         match self.found.get(&name) {
             Some(other) if other.lines >= lines => {}
             Some(_) | None => {

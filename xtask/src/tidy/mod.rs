@@ -1,9 +1,9 @@
-//! Rules of the house that no compiler knows, checked over the whole tree.
+//! Rules of this repository that no compiler checks, over the whole tree.
 //!
-//! The one rule: a finding names the file, the line and what to do; there is no
-//! warning level, a rule holds or it is not a rule.
+//! The one rule: a finding names the file, the line and the remedy. There are no
+//! warnings: a rule is met or broken.
 //!
-//! It judges what can be counted. Whether a name is good is for a reader.
+//! Only what a program can count is judged, not whether a name is good.
 
 mod circles;
 mod edges;
@@ -113,15 +113,14 @@ fn area(path: &str) -> &str {
     }
 }
 
-/// The path of a file below its crate's `src`, if it is part of what the crate
-/// is built of without its tests.
+/// The path of a file below its crate's `src`, if the file is compiled without tests.
 fn below_src(path: &str) -> Option<&str> {
     let (_, below) = path.split_once("/src/")?;
     let is_test = |part: &str| part == "tests" || part == "tests.rs";
     (!below.split('/').any(is_test)).then_some(below)
 }
 
-/// The rules about the names and imports of each crate as a whole.
+/// Checks the rules about the names and imports of each crate as a whole.
 fn check_crates(rust: &[RustFile]) -> Vec<Finding> {
     let mut crates: BTreeMap<&str, Vec<(&RustFile, &str)>> = BTreeMap::new();
     for file in rust {
@@ -142,10 +141,10 @@ fn check_crates(rust: &[RustFile]) -> Vec<Finding> {
     findings
 }
 
-/// Checks every rule; `Ok` says how many files were looked at.
+/// Checks every rule; `Ok` contains the number of files that were checked.
 ///
 /// # Errors
-/// The findings, printed, and one line that counts them.
+/// The findings were printed; the error is one line that counts them.
 pub fn run(arguments: &TidyArguments) -> Result<()> {
     let texts = repository::files(&[".rs", ".md", ".toml", ".sh", "run", ".js", ".html"])?;
     let glossary = texts.iter().find(|file| file.path == glossary::FILE);

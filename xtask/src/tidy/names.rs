@@ -1,9 +1,9 @@
-//! Public type names: each once in a crate, none of the prelude.
+//! Public type names: each one unique in its crate, and none of the prelude.
 //!
-//! The one rule: a name that a reader meets in a crate means one thing. Types,
-//! traits and aliases count that can be seen outside their module.
+//! The one rule: a name means one thing in a crate. Types, traits and aliases count if
+//! they can be seen outside their module.
 //!
-//! Private types and those of tests are left to their files.
+//! Private types and those of tests are not checked.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ struct Place<'a> {
     is_conditional: bool,
 }
 
-/// Looks at the files of one crate's `src`.
+/// Checks the files of one crate's `src`.
 pub fn check(files: &[&RustFile]) -> Vec<Finding> {
     let mut places: BTreeMap<String, Vec<Place>> = BTreeMap::new();
     let mirrors = |path: &str| MIRRORS.iter().any(|(folder, _)| path.starts_with(folder));

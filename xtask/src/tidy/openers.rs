@@ -1,9 +1,9 @@
 //! The first word of each doc comment.
 //!
-//! The one rule: a doc comment opens with the thing or with what it does, not
-//! with a question word: "Bytes in flight", "Returns the …", not "How many …".
+//! The one rule: a doc comment begins with the thing or with what it does, not with a
+//! question word: "Bytes in flight", "Returns the …", not "How many …".
 //!
-//! It looks at lines, not at syntax, so that macros are checked too.
+//! Lines are read, not syntax, so that macros are checked too.
 
 use super::Finding;
 
@@ -11,7 +11,7 @@ const QUESTIONS: [&str; 10] = [
     "What", "Whether", "Who", "Whom", "Whose", "How", "Where", "When", "Which", "Why",
 ];
 
-/// Looks at the first line of each doc comment of a Rust file.
+/// Checks the first line of each doc comment of a Rust file.
 pub fn check(path: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut before = None;

@@ -1,9 +1,9 @@
 //! Rules about the text of one Rust file.
 //!
-//! The one rule: each check looks at one file and nothing else, so that moving
-//! a file moves its findings with it.
+//! The one rule: each check reads one file and nothing else, so its findings do not
+//! depend on other files.
 //!
-//! Lengths are measured in `lengths`, edges between crates in `edges`.
+//! Lengths are measured in `lengths`; `edges` checks dependencies between crates.
 
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
@@ -30,7 +30,7 @@ pub fn check(file: &RustFile) -> Vec<Finding> {
     findings
 }
 
-/// Each file opens with what it is (`//!`), its rule, and what it does not do.
+/// Each file begins with what it is (`//!`), its rule, and what it does not do.
 fn header(file: &RustFile) -> Option<Finding> {
     let opens = file
         .text
@@ -46,7 +46,7 @@ fn header(file: &RustFile) -> Option<Finding> {
     })
 }
 
-/// The four core crates say at their root that they need no std and no unsafe.
+/// The four core crates declare at their root that they use neither std nor unsafe code.
 fn core_attributes(file: &RustFile) -> Vec<Finding> {
     let is_core_root = CORE
         .iter()
@@ -71,7 +71,7 @@ fn core_attributes(file: &RustFile) -> Vec<Finding> {
     .collect()
 }
 
-/// A silenced lint says why, in a comment above it or in its `reason`.
+/// An allowed lint states the reason, in a comment above it or in its `reason`.
 fn bare_allows(file: &RustFile) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut line_above = "";
@@ -100,7 +100,8 @@ fn is_doc(line: &str) -> bool {
     line.starts_with("///") || line.starts_with("//!")
 }
 
-/// Walks the syntax for `unsafe`, inline test modules and the standard library in core crates.
+/// Searches the syntax for `unsafe`, inline test modules, and the standard library in
+/// core crates.
 struct Walk<'a> {
     file: &'a RustFile,
     findings: &'a mut Vec<Finding>,

@@ -1,6 +1,6 @@
-//! Each rule of tidy, shown a text that breaks it and one that does not.
+//! Each rule of tidy, given a text that breaks it and one that does not.
 //!
-//! The whole tree is checked by `cargo xtask tidy` itself, not here.
+//! `cargo xtask tidy` itself checks the whole tree.
 
 use serde_json::json;
 
@@ -180,7 +180,7 @@ fn a_doc_comment_that_opens_with_a_question_word_is_found() {
 
 #[test]
 fn a_word_that_the_glossary_replaces_is_found_across_lines_and_in_any_case() {
-    // Other words than those of the glossary, so that this file passes too.
+    // Words that are not in the glossary, so that this file passes too.
     let table = "\
 | word | meaning | instead of |
 | --- | --- | --- |

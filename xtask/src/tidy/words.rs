@@ -1,8 +1,9 @@
-//! Words that may not stand in the tree, whatever the kind of file.
+//! Words that may not occur in any file of the tree.
 //!
-//! The one rule: what a word announces as unfinished is finished or deleted.
+//! The one rule: work that a word marks as unfinished must be finished, or the mark
+//! deleted.
 //!
-//! The words are put together from halves here, so that this file passes too.
+//! The words are composed of halves here, so that this file passes too.
 
 use super::Finding;
 
@@ -15,12 +16,12 @@ const FORBIDDEN: [(&str, &str); 5] = [
     (concat!("to", "do!("), "leave a seam, not a stub"),
 ];
 
-/// Names that say nothing about what is inside.
+/// File names that say nothing about the contents.
 const EMPTY_NAMES: [&str; 8] = [
     "util", "utils", "helper", "helpers", "manager", "common", "misc", "shared",
 ];
 
-/// Looks at one file's name and text.
+/// Checks one file's name and text.
 pub fn check(path: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for part in path.split('/') {
@@ -40,7 +41,7 @@ pub fn check(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// Returns true when `word` is in `line` and is not a part of a longer word.
+/// Returns true if `word` is in `line` and is not part of a longer word.
 fn stands_alone(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
         let before = line[..at].chars().next_back();

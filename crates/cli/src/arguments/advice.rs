@@ -1,7 +1,7 @@
 //! Arguments of `fullpipe try`, `fullpipe lab advise` and `fullpipe size`.
 //!
-//! Rule: an argument that can be wrong by itself is refused here. What it is for is not
-//! known here.
+//! Rule: an argument that can be wrong by itself is refused here. Other files give it its
+//! meaning.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! Conditions of `lab run --fail-on`.
 //!
-//! Rule: a condition is about one row's result. It is read and judged here and
-//! printed by the caller.
+//! Rule: a condition is about the result of one row. It is parsed and judged here; the
+//! caller prints it.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub enum FailOn {
     Dropped,
     /// The verdict names this limit.
     Limit(&'static str),
-    /// A result is further from its published figure than this share.
+    /// A result differs from its published figure by more than this share.
     Deviation(f64),
 }
 
@@ -68,7 +68,7 @@ impl fmt::Display for FailOn {
 }
 
 impl FailOn {
-    /// The row's result in words, where it meets the condition.
+    /// The row's result in words, if it meets the condition; otherwise `None`.
     pub fn met_by(&self, row: &RowReport) -> Option<String> {
         match self {
             Self::Stalled => {

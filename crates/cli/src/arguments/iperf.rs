@@ -1,7 +1,7 @@
 //! Arguments of `fullpipe iperf`.
 //!
-//! Rule: flags and their defaults are those of iperf 2.1.8. Flags of our own
-//! stack stand in a group of their own.
+//! Rule: flags and their defaults are those of iperf 2.1.8. Flags of fullpipe's stack are
+//! in a separate group.
 
 use std::{net::IpAddr, path::PathBuf, time::Duration};
 
@@ -103,18 +103,18 @@ pub struct IperfArguments {
 const NETWORK: &str = "Our own stack";
 
 impl IperfArguments {
-    /// Bytes of `-l`.
+    /// Returns the bytes of `-l`.
     ///
     /// # Errors
-    /// It is 0 or larger than a buffer can be.
+    /// The value is 0 or larger than a buffer can be.
     pub fn length(&self) -> Result<Option<usize>, Failure> {
         Ok(in_range("-l", self.length, 16 << 20)?.map(|bytes| bytes as usize))
     }
 
-    /// Bytes of `-w`.
+    /// Returns the bytes of `-w`.
     ///
     /// # Errors
-    /// It is 0 or larger than a buffer can be.
+    /// The value is 0 or larger than a buffer can be.
     pub fn window(&self) -> Result<Option<u32>, Failure> {
         Ok(in_range("-w", self.window, 1 << 30)?.map(|bytes| bytes as u32))
     }
@@ -138,12 +138,12 @@ fn in_range(flag: &str, bytes: Option<u64>, most: u64) -> Result<Option<u64>, Fa
     }
 }
 
-/// Network that a test runs over.
+/// The network over which a test runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NetworkDevice {
     /// This machine's own sockets.
     Kernel,
-    /// A stack of our own on this device.
+    /// A fullpipe stack on this device.
     Own(DeviceSpec),
 }
 

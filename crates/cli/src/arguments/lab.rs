@@ -1,4 +1,4 @@
-//! Arguments of `fullpipe lab` and its subcommands but `advise`.
+//! Arguments of `fullpipe lab` and its subcommands, except `advise`.
 
 use std::path::PathBuf;
 

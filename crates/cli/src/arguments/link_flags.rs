@@ -1,7 +1,7 @@
 //! The fields of a link as flags: `--rate 100mbit --loss 1%`.
 //!
-//! Rule: each flag is a row of the lab's table of fields, with its name and its
-//! sentence. The lab reads the values.
+//! Rule: each flag is a row of the lab's table of link fields, with its name and its doc.
+//! The lab parses the values.
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
@@ -54,7 +54,7 @@ impl Args for LinkFlags {
     }
 }
 
-/// Name of a usual kind of value, which needs no example.
+/// Name of a common kind of value, which needs no example; `None` for other values.
 fn value_name(expected: &str) -> Option<&'static str> {
     let kinds = [
         ("a time", "TIME"),

@@ -1,4 +1,4 @@
-//! Flags of the output, which every subcommand has.
+//! Flags for the output, which every subcommand accepts.
 
 use clap::{Args, ValueEnum};
 

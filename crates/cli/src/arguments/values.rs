@@ -1,4 +1,4 @@
-//! Values that arguments of several subcommands have.
+//! Types of values that arguments of several subcommands accept.
 
 /// A `NAME=VALUE` of the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]

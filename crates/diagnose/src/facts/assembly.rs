@@ -1,8 +1,8 @@
-//! Connections from the traces of stacks.
+//! Builds connections from the traces of stacks.
 //!
-//! Rule: each record is read once, in the order of its host's trace, and nothing is derived from
-//! it but positions in sequence space. The two ends of a connection have the same pair of initial
-//! sequence numbers.
+//! Rule: each record is read once, in the order of its host's trace, and nothing is
+//! derived from it except positions in sequence space. The two ends of a connection are
+//! recognised by their pair of initial sequence numbers.
 
 use std::collections::HashMap;
 
@@ -38,7 +38,8 @@ pub struct Assembly {
     hosts: Vec<Host>,
     links: Vec<LinkUsage>,
     ends: Vec<Open>,
-    /// The end that a host's number of a connection stands for at present.
+    /// Index of an end, by host and by the connection number of that host's trace. A
+    /// stack reuses numbers; the entry is the latest end with the number.
     numbers: HashMap<(usize, u32), usize>,
     forgotten: u64,
 }
@@ -53,12 +54,12 @@ impl Assembly {
         }
     }
 
-    /// The links, to add frames to.
+    /// The links, for adding frames.
     pub fn links_mut(&mut self) -> &mut [LinkUsage] {
         &mut self.links
     }
 
-    /// Adds a piece of work of `host`'s processor.
+    /// Adds a period in which `host`'s processor worked.
     ///
     /// # Panics
     /// If there is no such host.
@@ -66,7 +67,7 @@ impl Assembly {
         self.hosts[host].cpu.add(from_ns, until_ns);
     }
 
-    /// Counts records that a trace had overwritten before they were read.
+    /// Counts records that a trace overwrote before they were read.
     pub fn forgot(&mut self, records: u64) {
         self.forgotten += records;
     }
@@ -92,7 +93,8 @@ impl Assembly {
             self.ends.push(Open::new(host, at_ns, passive, iss, irs));
             return;
         }
-        // Records of a connection without `Opened` belong to one whose beginning was overwritten.
+        // Without an `Opened`, the beginning of the connection was overwritten: its
+        // records are ignored.
         let place = self.numbers.get(&(host, record.connection));
         if let Some(&place) = place {
             self.ends[place].record(at_ns, record.event);
@@ -107,7 +109,7 @@ impl Assembly {
             self.ends.into_iter().partition(|end| !end.passive);
         let mut accepted: HashMap<(u32, u32), Open> = HashMap::new();
         for end in passive {
-            // Of two with the same pair of numbers, only the later one is paired.
+            // Of two ends with the same pair of numbers, only the later one is paired.
             if let Some(other) = accepted.insert((end.irs, end.iss), end) {
                 waiting.push(other);
             }
@@ -227,7 +229,7 @@ impl Open {
         };
         let before = self.snd_max;
         self.snd_max = before.max(seq + sequence_space(flags, len));
-        // SYN and FIN take sequence space and are no payload.
+        // SYN and FIN occupy sequence space but are not payload.
         let news = (seq + u64::from(len)).saturating_sub(before.max(1));
         self.end.limits.moved(news.min(u64::from(len)));
         self.sent_last = true;
@@ -287,7 +289,7 @@ impl Open {
     }
 }
 
-/// Sequence space that a segment takes.
+/// Sequence space that a segment occupies.
 fn sequence_space(flags: TcpFlags, len: u32) -> u64 {
     u64::from(len)
         + u64::from(flags.contains(TcpFlags::SYN))

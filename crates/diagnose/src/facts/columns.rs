@@ -1,6 +1,8 @@
-//! Series as columns: one vector for each quantity, all vectors of a table equally long.
+//! Series as columns: one vector for each quantity; all vectors of a table have the same
+//! length.
 //!
-//! Rule: a table is in the order of time and complete. Thinning out is left to drawing.
+//! Rule: a table is complete and in the order of time. Code that draws it may leave out
+//! values.
 
 /// Declares a table: its columns, and `push` for one row.
 macro_rules! table {
@@ -24,7 +26,7 @@ macro_rules! table {
                 self.at_ns.len()
             }
 
-            /// True where the table has no row.
+            /// Returns true if the table has no row.
             pub fn is_empty(&self) -> bool {
                 self.at_ns.is_empty()
             }
@@ -35,7 +37,7 @@ macro_rules! table {
 table! {
     /// Segments of one direction.
     pub struct Segments {
-        /// Moment at which this end sent or received the segment.
+        /// Time at which this end sent or received the segment.
         at_ns: u64,
         /// Sequence number of the first byte, or of SYN.
         seq: u64,
@@ -49,7 +51,8 @@ table! {
         flags: u16,
         /// Bits [`RETRANSMITTED`](Self::RETRANSMITTED) and [`LOST`](Self::LOST).
         status: u8,
-        /// Sequence space that this end has sent and that is not acknowledged, after this segment.
+        /// Sequence space that this end has sent and that is not yet acknowledged, after
+        /// this segment.
         outstanding: u32,
     }
 }
@@ -60,12 +63,13 @@ impl Segments {
     /// Bit of [`status`](Self::status): the other end was observed and never received it.
     pub const LOST: u8 = 2;
 
-    /// True where the segment at `place` is a retransmission.
+    /// Returns true if the segment at `place` is a retransmission.
     pub fn is_retransmission(&self, place: usize) -> bool {
         self.status[place] & Self::RETRANSMITTED != 0
     }
 
-    /// True where the other end was observed and never received the segment at `place`.
+    /// Returns true if the other end was observed and never received the segment at
+    /// `place`.
     pub fn is_lost(&self, place: usize) -> bool {
         self.status[place] & Self::LOST != 0
     }
@@ -74,11 +78,11 @@ impl Segments {
 table! {
     /// Blocks of SACK options.
     pub struct SackBlocks {
-        /// Moment at which this end sent or received the block.
+        /// Time at which this end sent or received the block.
         at_ns: u64,
         /// First byte.
         left: u64,
-        /// Byte behind the last one.
+        /// Sequence number after the last byte.
         right: u64,
     }
 }
@@ -86,7 +90,7 @@ table! {
 table! {
     /// The congestion window after each event that may have changed it, in bytes.
     pub struct Windows {
-        /// Moment of the event.
+        /// Time of the event.
         at_ns: u64,
         /// Congestion window.
         cwnd: u32,
@@ -100,19 +104,19 @@ table! {
 table! {
     /// Round-trip times that the end measured, in microseconds.
     pub struct RttSamples {
-        /// Moment of the sample.
+        /// Time of the sample.
         at_ns: u64,
         /// The sample.
         sample_us: u32,
         /// Smoothed round-trip time.
         srtt_us: u32,
-        /// Retransmission timeout, without backoff.
+        /// Retransmission timeout after the sample.
         rto_us: u32,
     }
 }
 
 table! {
-    /// The limit over time. Each band begins where the one before it ends.
+    /// The limit over time. Each band begins at the end of the one before.
     pub struct Bands {
         /// Begin.
         at_ns: u64,
@@ -120,7 +124,7 @@ table! {
         end_ns: u64,
         /// The limit, as an index into the vocabulary.
         reason: u8,
-        /// Payload sent for the first time, charged to the band in which it waited.
+        /// Payload that waited in this band and was then sent for the first time.
         bytes: u64,
     }
 }
@@ -128,13 +132,13 @@ table! {
 table! {
     /// Blocks of a pool that each holder holds and has reserved.
     pub struct PoolLevels {
-        /// Moment of the change.
+        /// Time of the change.
         at_ns: u64,
         /// The holder, as an index into [`PoolLevels::HOLDERS`].
         holder: u8,
-        /// Blocks held from then on.
+        /// Blocks held from this time on.
         held: u32,
-        /// Blocks reserved and not yet held.
+        /// Blocks reserved and not yet held, from this time on.
         reserved: u32,
     }
 }

@@ -1,23 +1,24 @@
-//! Events of a connection that drawing may not thin out.
+//! Events of a connection that a graph must always show.
 //!
-//! Rule: a mark is out of the ordinary. Facts of every segment are columns of its table.
+//! Rule: a mark is an unusual event. Facts about every segment are columns of its table.
 
 /// A kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Mark {
-    /// A retransmission timeout; the value is the number in a row.
+    /// A retransmission timeout; the value is the number of consecutive timeouts.
     Timeout,
     /// The peer closed its window; the value is 0.
     ZeroWindow,
     /// The peer opened its window again; the value is its size in bytes.
     WindowOpened,
-    /// A write was refused or cut short; the value is the number of bytes
-    /// not taken.
+    /// A write was refused or cut short; the value is the number of bytes that were not
+    /// accepted.
     WriterBlocked,
-    /// The blocked writer was notified of room; the value is its size in bytes.
+    /// The blocked writer was notified of room; the value is the room in bytes.
     WriterResumed,
-    /// Packet memory had no free block; the value is the number of bytes wanted.
+    /// Packet memory had no free block; the value is the number of bytes that were
+    /// requested.
     MemoryPressure,
     /// A segment of the peer was discarded; the value is an index into
     /// `fullpipe_tcp::DiscardReason::ALL`.
@@ -53,11 +54,11 @@ impl Mark {
 /// Marks in the order of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// Moment of the event.
+    /// Time of the event.
     pub at_ns: Vec<u64>,
     /// Kind, as an index into [`Mark::ALL`].
     pub kind: Vec<u8>,
-    /// Value; see [`Mark`].
+    /// Value, as [`Mark`] describes it.
     pub value: Vec<u32>,
 }
 
@@ -73,12 +74,12 @@ impl Marks {
         self.at_ns.len()
     }
 
-    /// True where there is none.
+    /// Returns true if there is no mark.
     pub fn is_empty(&self) -> bool {
         self.at_ns.is_empty()
     }
 
-    /// The places of all marks of one kind.
+    /// The indices of all marks of one kind.
     pub fn places(&self, mark: Mark) -> impl Iterator<Item = usize> {
         let kinds = self.kind.iter().enumerate();
         kinds

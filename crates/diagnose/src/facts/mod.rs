@@ -32,7 +32,7 @@ pub struct Run {
     pub source: Option<String>,
     /// The seed that repeats the run.
     pub seed: u64,
-    /// Settings given on the command line, beside the file.
+    /// Settings that were made on the command line.
     pub overrides: Vec<String>,
     /// The rows, in the order of the file.
     pub rows: Vec<Row>,
@@ -41,7 +41,7 @@ pub struct Run {
 /// One row of the experiment's table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// The row's label, with its point of a sweep where there is one.
+    /// The row's label, with its point of a sweep if there is one.
     pub label: String,
     /// The row's label in the file.
     pub name: String,
@@ -49,7 +49,7 @@ pub struct Row {
     pub point: Vec<Coordinate>,
     /// Published figures.
     pub published: Vec<Figure>,
-    /// The published outcome in words, where the source gives no number.
+    /// The published outcome in words, if the source gives no number.
     pub published_outcome: Option<String>,
     /// Figures of other systems.
     pub peers: Vec<Peer>,
@@ -61,50 +61,52 @@ pub struct Row {
     pub cause: String,
     /// The verdict in its five parts.
     pub verdict: VerdictParts,
-    /// The path of the row's first flow, where there is one.
+    /// The path of the row's first flow, if it was recorded.
     pub path: Option<PathFacts>,
-    /// Settings that were fitted on this row.
+    /// Parameters whose values were chosen so that this row agrees with the published
+    /// figures.
     pub fitted: Vec<String>,
-    /// The file's remark on the row.
+    /// The file's note on the row.
     pub note: Option<String>,
-    /// Number of seeds; with several, figures are of all of them.
+    /// Number of seeds; with several, the figures are medians over them.
     pub seeds: u32,
     /// Series of the first seed.
     pub observed: Observed,
 }
 
-/// The path of a row's first flow, when it is idle.
+/// The path of a row's first flow without any traffic.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PathFacts {
     /// The sending host, as an index into [`Observed::hosts`].
     pub sender: usize,
-    /// The receiving host, likewise.
+    /// The receiving host, as an index into [`Observed::hosts`].
     pub receiver: usize,
-    /// Links from sender to receiver: index into [`Observed::links`], and whether the payload
-    /// crosses it forward.
+    /// Links from sender to receiver: index into [`Observed::links`], and true if the
+    /// payload crosses the link in its forward direction.
     pub links: Vec<(usize, bool)>,
-    /// Payload in full segments that the path carries, in bits per second, where a link has a rate.
+    /// Payload in full segments that the path carries, in bits per second; `None` if no
+    /// link has a rate.
     pub payload_bps: Option<f64>,
     /// Round-trip time of a full segment, in nanoseconds.
     pub rtt_ns: u64,
-    /// The bound that limited the flow, where it is one setting.
+    /// The setting that limited the flow, if it was a setting.
     pub bound: Option<SettingBound>,
 }
 
 /// A setting that bounds a flow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SettingBound {
-    /// The setting in its host's own words, with its value.
+    /// The setting by its name in its host's system, with its value.
     pub setting: String,
-    /// The host that has it.
+    /// The host with this setting.
     pub host: String,
-    /// Payload that may be in flight, where the setting bounds that.
+    /// Bytes of payload that the setting allows in flight, if it bounds those.
     pub bytes: Option<u64>,
-    /// Payload that it lets through at most, in bits per second, where that is known.
+    /// Highest goodput that the setting allows, in bits per second, if it is known.
     pub at_most_bps: Option<f64>,
 }
 
-/// A quantity with its value; the unit ends its name.
+/// A quantity and its value. The unit is the end of its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// Name in JSON.
@@ -122,7 +124,7 @@ pub struct Coordinate {
     pub path: String,
     /// Its value, as written.
     pub value: String,
-    /// Its value as a number, where it is one.
+    /// Its value as a number, if it is one.
     pub number: Option<f64>,
 }
 
@@ -161,7 +163,7 @@ pub struct Host {
     pub block_size: u32,
     /// Blocks of each holder over time.
     pub pool: PoolLevels,
-    /// Periods in which its processor worked; empty where work takes no time.
+    /// Periods in which its processor worked; empty if its work takes no time.
     pub cpu: BusyPeriods,
 }
 
@@ -174,14 +176,14 @@ pub struct Connection {
     pub second: Option<Endpoint>,
 }
 
-/// One end's view of a connection, on that end's clock.
+/// A connection as one of its ends sees it, with times on that end's clock.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Endpoint {
     /// The host, as an index into [`Observed::hosts`].
     pub host: usize,
-    /// Moment of creation.
+    /// Time at which this end was opened.
     pub opened_ns: u64,
-    /// Segments sent. Their acknowledgment numbers are of the other direction.
+    /// Segments sent. Their acknowledgment numbers count the other direction.
     pub sent: Segments,
     /// Segments received.
     pub received: Segments,
@@ -195,7 +197,7 @@ pub struct Endpoint {
     pub rtts: RttSamples,
     /// The limit of its sender over time, as indices into `fullpipe_tcp::Limit::ALL`.
     pub limits: Bands,
-    /// The limit that its receiver set over time, as indices into
+    /// The limit of its receiver over time, as indices into
     /// `fullpipe_tcp::ReceiveLimit::ALL`.
     pub receive_limits: Bands,
     /// Events.

@@ -11,7 +11,7 @@ use super::*;
 
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
-/// The first kilobyte wraps.
+/// Sequence numbers wrap within the first kilobyte.
 const ISS: u32 = u32::MAX - 500;
 const IRS: u32 = 7;
 
@@ -157,7 +157,7 @@ fn bands_fill_the_time_and_are_charged_the_bytes_that_waited_in_them() {
     script.payload(0);
     script.says(CLIENT, TraceEvent::Limit(Limit::ReceiveWindow));
     script.payload(1_000);
-    // A retransmission is no new payload.
+    // A retransmission is not new payload.
     script.payload(1_000);
     let limits = script.finish().first.limits;
     let names: Vec<_> = limits

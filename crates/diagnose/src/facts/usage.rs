@@ -1,9 +1,10 @@
 //! Use of links and processors over time.
 //!
-//! Rule: exact, and no longer than it must be: periods that touch are one, and a queue has a
-//! value only where its length changes.
+//! Rule: nothing is rounded and nothing stored twice: periods that touch are merged, and
+//! a queue has a value only when its length changes.
 
-/// Periods in which a link or a processor was in use, in the order of time, apart from each other.
+/// Periods in which a link or a processor was in use, in the order of time, without
+/// overlap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BusyPeriods {
     /// Begin of each period.
@@ -29,7 +30,7 @@ impl BusyPeriods {
         self.at_ns.len()
     }
 
-    /// True where there is no period.
+    /// Returns true if there is no period.
     pub fn is_empty(&self) -> bool {
         self.at_ns.is_empty()
     }
@@ -38,14 +39,14 @@ impl BusyPeriods {
 /// Length of a link's queue in one direction, in frames.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueueLevels {
-    /// Moment of the change.
+    /// Time of the change.
     pub at_ns: Vec<u64>,
-    /// Frames that wait from then on.
+    /// Frames that wait from this time on.
     pub frames: Vec<u32>,
 }
 
 impl QueueLevels {
-    /// Notes that `frames` wait at `at_ns`, which is no earlier than the last note.
+    /// Records that `frames` wait at `at_ns`, which is no earlier than the last record.
     pub fn note(&mut self, at_ns: u64, frames: u32) {
         if self.frames.last().copied().unwrap_or(0) != frames {
             self.at_ns.push(at_ns);
@@ -58,7 +59,7 @@ impl QueueLevels {
         self.at_ns.len()
     }
 
-    /// True where nothing ever waited.
+    /// Returns true if no frame ever waited.
     pub fn is_empty(&self) -> bool {
         self.at_ns.is_empty()
     }
@@ -67,9 +68,9 @@ impl QueueLevels {
 /// One direction of a link over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DirectionUsage {
-    /// Periods in which its frames had the wire or the air.
+    /// Periods in which its frames occupied the wire or the air.
     pub busy: BusyPeriods,
-    /// Frames that waited for it.
+    /// Number of frames that waited.
     pub queue: QueueLevels,
 }
 
@@ -87,7 +88,7 @@ pub struct LinkUsage {
 }
 
 impl LinkUsage {
-    /// A link that nothing has crossed yet.
+    /// Creates a link that no frame has crossed yet.
     pub fn new(name: String, is_shared: bool) -> Self {
         Self {
             name,
@@ -98,8 +99,8 @@ impl LinkUsage {
 }
 
 impl DirectionUsage {
-    /// Adds a frame that had the wire from `from_ns` until `until_ns`, with `waiting` frames
-    /// behind it.
+    /// Adds a frame that occupied the wire from `from_ns` until `until_ns`, while
+    /// `waiting` frames waited after it.
     pub fn add(&mut self, from_ns: u64, until_ns: u64, waiting: u32) {
         self.busy.add(from_ns, until_ns);
         self.queue.note(from_ns, waiting);

@@ -1,20 +1,20 @@
-//! A verdict as people read it: five short parts.
+//! A verdict in five short parts of text.
 //!
-//! Rule: a part is plain text without markup, and a part that does not apply is
-//! absent. How a verdict was reached and how it is laid out is not known here.
+//! Rule: a part is plain text without markup, and a part that does not apply is absent.
+//! The lab makes the parts and lays them out.
 
 use serde::Serialize;
 
 /// The five parts of a verdict: limit, proof, change, prediction, next limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct VerdictParts {
-    /// The limit and its figure, to be read after "Limited by":
-    /// ``link `wifi`: 100 % busy at 5.04 Mbit/s``.
+    /// The limit and its value, written to follow "Limited by": ``link `wifi`: 100 % busy
+    /// at 5.04 Mbit/s``.
     pub limited_by: String,
     /// Figures that prove the limit, one sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub because: Vec<String>,
-    /// Settings to change, all of them together.
+    /// Settings to change, all together.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub change: Vec<ChangeLine>,
     /// Predicted result of the change: `3.78 s instead of 24.3 s`.
@@ -30,18 +30,18 @@ pub struct VerdictParts {
 pub struct ChangeLine {
     /// Host on which it is set.
     pub host: String,
-    /// The setting in the words of the host's system, ready to paste:
-    /// `sysctl -w net.core.wmem_max=210097`.
+    /// The setting as the host's system writes it, ready to paste: `sysctl -w
+    /// net.core.wmem_max=210097`.
     pub paste: String,
     /// Present value, in the same unit.
     pub from: String,
-    /// Origin of the value, and risks, one sentence each.
+    /// Derivation of the value, and risks, one sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
 impl VerdictParts {
-    /// A verdict that names its limit and nothing else.
+    /// Creates a verdict that has only a limit.
     pub fn limited_by(limit: impl Into<String>) -> Self {
         Self {
             limited_by: limit.into(),
@@ -49,7 +49,7 @@ impl VerdictParts {
         }
     }
 
-    /// All parts as one line of prose, for a cell of a table or a log.
+    /// All parts as one line, for a cell of a table or a log.
     pub fn line(&self) -> String {
         let Self {
             limited_by,

@@ -49,8 +49,7 @@ pub struct LiveEnd {
     pub device: Box<dyn HostDevice>,
 }
 
-/// A link between two devices; [`run`](Self::run) carries frames until it is told to
-/// stop.
+/// A link between two devices; [`run`](Self::run) carries the frames.
 pub struct LiveLink {
     ends: [LiveEnd; 2],
     engine: LinkEngine,

@@ -1,7 +1,7 @@
 //! The iperf client: one test against one server.
 //!
-//! Rule: all streams are connected before the first byte is sent, so that they
-//! have the same start time. From then on only the reporter prints.
+//! Rule: all streams are connected before the first byte is sent, so that they have the
+//! same start time. After that only the reporter prints.
 
 use std::{
     io,
@@ -25,9 +25,10 @@ use crate::{
     sockets::{DatagramBatch, DatagramSocket, SocketOptions, Sockets, Stream, would_block},
 };
 
-/// Number of times that the last datagram is sent without an answer.
+/// Number of times that a UDP client sends its last datagram, until the server answers
+/// with its report.
 const LAST_TRIES: u32 = 10;
-/// Time to wait for the answer to it before it is sent again.
+/// Time to wait for the server's report before the last datagram is sent again.
 const LAST_WAIT: Duration = Duration::from_millis(250);
 /// Silence of the server after which a reversed UDP test is over.
 const SILENCE: Duration = Duration::from_secs(2);
@@ -128,7 +129,7 @@ fn run_streams<T: Send>(
         for (socket, id) in sockets.into_iter().zip(1..) {
             let flow = Arc::new(Flow::new(id, kind, options.reverse, start));
             let (reporter, body) = (reporter.clone(), &body);
-            // Sent here, so that every start precedes every end.
+            // Sent from this thread, so that every `Started` precedes every `Ended`.
             let _ = reporter.send(ReportEvent::Started(Arc::clone(&flow), options.remote.ip()));
             scope.spawn(move || body(socket, flow, &reporter));
         }
@@ -334,7 +335,7 @@ fn ask_for_report(
 ) -> Option<super::tally::Span> {
     let mut buffer = vec![0; 2048];
     for _ in 0..LAST_TRIES {
-        // After an error the loop tries again in LAST_WAIT.
+        // After an error the loop tries again [`LAST_WAIT`] later.
         let _ = socket.send_to(last, server);
         let last_try = Instant::now();
         while last_try.elapsed() < LAST_WAIT {

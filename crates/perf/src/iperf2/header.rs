@@ -1,9 +1,8 @@
 //! The headers of iperf 2.1.8: of a TCP stream, of a datagram, of a UDP report.
 //!
-//! Rule: all fields are big-endian. Bytes that are not a header are payload, and
-//! their sender has requested nothing. The layouts follow captures of iperf
-//! 2.1.8; fields of options that are not implemented are written as 0 and
-//! ignored.
+//! Rule: all fields are big-endian. Bytes that are not a header are payload, and their
+//! sender has requested nothing. The layouts follow captures of iperf 2.1.8. Fields of
+//! options that are not implemented are written as 0 and ignored when read.
 
 use std::time::Duration;
 
@@ -162,15 +161,15 @@ impl ClientHeader {
     }
 }
 
-/// Returns true when `flags` announce an extended header. Clients of iperf 2.1
-/// always give the header's length; flags without it are payload.
+/// Returns true if `flags` announce an extended header. Clients of iperf 2.1 always give
+/// the header's length; a first word without that flag is payload.
 fn is_extended(flags: u32) -> bool {
     let length = (flags & 0x1fe) >> 1;
     flags & EXTEND != 0 && flags & LENGTH_GIVEN != 0 && length as usize >= CLIENT_LEN
 }
 
-/// Returns true for a complete header with this major version. Payload rarely
-/// passes both checks.
+/// Returns true for a complete header with this major version. Payload rarely passes both
+/// this check and that of the flags.
 fn is_header(bytes: &[u8]) -> bool {
     bytes.len() >= CLIENT_LEN
         && word(bytes, 0).is_some_and(is_extended)
@@ -237,9 +236,9 @@ impl DatagramHeader {
 
     /// Parses the header; `None` when the datagram is too short for one.
     ///
-    /// Sequence numbers have 64 bits only if the flags of a client's header say
-    /// so. Datagrams of a reversed stream and of older peers have no such flags
-    /// and may hold anything in the upper half: their numbers have 32 bits.
+    /// Sequence numbers have 64 bits only if the flags of a client's header say so.
+    /// Reversed streams and older peers have no such flags, and the upper half of their
+    /// field may hold anything, so their numbers have 32 bits.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let low = word(bytes, 0)?;
         let seconds = word(bytes, 1)?;

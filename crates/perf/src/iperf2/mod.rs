@@ -1,11 +1,10 @@
 //! iperf 2.1.8, client and server: the same bytes on the wire and the same output.
 //!
-//! Rule: each file has one task. `options` describes a test, `header` is the
-//! wire format, `text` formats lines, `tally` counts, `pacer` spaces writes,
-//! `traffic` sends and receives, `reporter` prints; `client`, `server` and
-//! `server_udp` run tests with them. Dual tests (`-d`, `-r`, `--full-duplex`)
-//! are not implemented; a client that requests one is served in its forward
-//! direction only.
+//! Rule: each file has one task. `options` describes a test, `header` is the wire format,
+//! `text` formats lines, `tally` counts, `pacer` spaces writes, `traffic` sends and
+//! receives, `reporter` prints; `client`, `server` and `server_udp` run tests with them.
+//! Dual tests (`-d`, `-r`, `--full-duplex`) are not implemented: a client that requests
+//! one is served only in its forward direction.
 
 mod client;
 pub mod header;

@@ -1,9 +1,9 @@
 //! The spacing of a stream's writes at a requested rate (`-b`).
 //!
-//! Rule: the gap after a write is its size divided by the rate. A sender that is
-//! late catches up: it sends [`BURST`] worth of data at once and then a third
-//! faster than requested, because a longer burst would overflow queues on the
-//! path. The pacer sleeps between writes; it does not spin.
+//! Rule: the gap after a write is its size divided by the rate. A sender that is late
+//! sends up to [`BURST`] worth of data at once and then a third faster than requested,
+//! until it has caught up. A longer burst would overflow queues on the path. The pacer
+//! sleeps between writes; it does not spin.
 
 use std::{
     thread,
@@ -13,12 +13,11 @@ use std::{
 use super::options::Rate;
 use crate::stop::POLL;
 
-/// Longest backlog, in time at the requested rate, that a late sender sends at
-/// once.
+/// Most data that a late sender sends at once, as time at the requested rate.
 const BURST: Duration = Duration::from_millis(1);
 /// Gap between writes of a late sender, as a share of the ordinary gap.
 const CATCH_UP_SPACING: f64 = 0.75;
-/// Longest lag that a sender makes up for; an older one is dropped.
+/// Longest lag that a sender makes up for; a longer lag is cut to this.
 const LAG_MAX: Duration = Duration::from_secs(1);
 
 /// Times of one stream's writes.
@@ -42,8 +41,8 @@ impl WritePacer {
         }
     }
 
-    /// Waits until the next write is due, at most for [`POLL`]. Returns true when
-    /// it is due.
+    /// Waits until the next write is due, but at most for [`POLL`]. Returns true if it is
+    /// due.
     pub fn wait(&self) -> bool {
         if self.rate.is_none() {
             return true;
@@ -56,7 +55,7 @@ impl WritePacer {
         ahead <= POLL
     }
 
-    /// Records a write of `bytes`: the next one is due a gap later.
+    /// Records a write of `bytes`: the next write is due one gap later.
     pub fn wrote(&mut self, bytes: usize) {
         if let Some(rate) = self.rate {
             self.advance(gap(rate, bytes), Instant::now());

@@ -1,9 +1,9 @@
 //! The thread that prints a test's results.
 //!
-//! Rule: only this thread prints while a test runs; the threads that send and
-//! receive notify it with [`ReportEvent`]s. Intervals are counted from each
-//! stream's own start. The sum of a group of streams is printed once every live
-//! stream of the group has reported its interval. Lines are formatted in `text`.
+//! Rule: only this thread prints while a test runs; the threads that send and receive
+//! notify it with [`ReportEvent`]s. Intervals are counted from each stream's own start.
+//! The sum of a group of streams is printed once every live stream of the group has
+//! reported its interval. `text` formats the lines.
 
 use std::{
     collections::HashSet,
@@ -68,9 +68,9 @@ pub enum ReportEvent {
     Line(String),
     /// An error message to print.
     Error(String),
-    /// A stream has started. Streams of one peer address form a group.
+    /// A stream has started. Streams with the same peer address form a group.
     Started(Arc<Flow>, IpAddr),
-    /// The stream with this number has ended, at this time after its start.
+    /// The stream with this number has ended, this long after its start.
     Ended(u32, Duration, ReportedLimits),
     /// The server's report of a stream, or the number of tries without an answer.
     Report(u32, Result<Span, u32>),
@@ -155,7 +155,7 @@ impl<'a, 'b> Reporter<'a, 'b> {
     /// Prints until all senders of `events` are dropped.
     ///
     /// # Errors
-    /// When a line cannot be written.
+    /// If a line cannot be written.
     pub fn run(mut self, events: &mpsc::Receiver<ReportEvent>) -> io::Result<Summary> {
         loop {
             let wait = self
@@ -363,7 +363,7 @@ impl<'a, 'b> Reporter<'a, 'b> {
         let Some(interval) = self.interval else {
             return Ok(());
         };
-        // Intervals before the stream's end may not be printed yet.
+        // Some intervals before the stream's end may not have been printed yet.
         while self.live[index].reported_at + interval < end {
             let at = self.live[index].reported_at + interval;
             self.print_interval(index, tally, at)?;

@@ -1,8 +1,8 @@
 //! The iperf server, and its TCP connections: one thread for each.
 //!
-//! Rule: a client may send no header, fall silent or connect while others are
-//! served. A client's header selects the direction, the length and the rate of
-//! its test. UDP is in `server_udp`.
+//! Rule: a client may send no header, become silent, or connect while others are served.
+//! A client's header selects the direction, the length and the rate of its test. UDP is
+//! in `server_udp`.
 
 use std::{
     io,
@@ -31,7 +31,7 @@ use crate::{
 const LENGTH_MAX: usize = 16 << 20;
 
 /// Serves clients and prints their results, until `stop` is raised,
-/// [`ServerOptions::time`] is over or [`ServerOptions::connections`] were served.
+/// [`ServerOptions::time`] is over or [`ServerOptions::connections`] clients were served.
 ///
 /// # Errors
 /// See [`Failure`]. An error of one client is printed and counted in
@@ -195,12 +195,12 @@ impl<S: Stream> Connection<'_, S> {
     }
 
     fn report(&self, event: ReportEvent) {
-        // It cannot fail: the reporter outlives every sender.
+        // The call cannot fail: the reporter outlives every sender.
         let _ = self.reporter.send(event);
     }
 
-    /// Reads the client's header into `head`, or the first bytes of a stream that
-    /// has none. Returns true when the stream ended first.
+    /// Reads the client's header into `head`, or the first bytes of a stream without a
+    /// header. Returns true if the stream ended first.
     fn read_head(&self, head: &mut Vec<u8>) -> io::Result<bool> {
         let mut buffer = [0; CLIENT_LEN];
         while !self.until.is_met() {

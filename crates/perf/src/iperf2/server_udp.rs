@@ -1,10 +1,10 @@
 //! The UDP side of the iperf server: all clients share one socket and are
 //! distinguished by their address.
 //!
-//! Rule: one thread reads. The state of a client is kept from its first datagram
-//! until [`FORGET_AFTER`] its last one, so that a retransmitted last datagram is
-//! answered again and does not start a test. The test of a client that has been
-//! silent for [`SILENCE`] is over. Reversed tests send from a thread each.
+//! Rule: one thread reads. The state of a client is kept from its first datagram until
+//! [`FORGET_AFTER`] its last one, so that a retransmitted last datagram is answered again
+//! and does not start a test. A client that has been silent for [`SILENCE`] has ended its
+//! test. Each reversed test sends from its own thread.
 
 use std::{
     collections::HashMap,
@@ -32,10 +32,10 @@ const FORGET_AFTER: Duration = Duration::from_secs(3);
 const LINGER: Duration = Duration::from_millis(600);
 /// Silence of a client after which its test is over.
 const SILENCE: Duration = Duration::from_secs(5);
-/// Number of copies of the last datagram of a reversed test, which is not
-/// acknowledged.
+/// Number of copies of the last datagram of a reversed test, because nothing acknowledges
+/// it.
 const LAST_COPIES: u32 = 3;
-/// Time between two of these copies.
+/// Time between two copies.
 const LAST_GAP: Duration = Duration::from_millis(20);
 
 /// Largest number of datagrams received with one call.
@@ -146,7 +146,7 @@ impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scop
     }
 
     fn report(&self, event: ReportEvent) {
-        // It cannot fail: the reporter outlives every sender.
+        // The call cannot fail: the reporter outlives every sender.
         let _ = self.reporter.send(event);
     }
 
@@ -165,7 +165,8 @@ impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scop
             })
     }
 
-    /// Ends the tests of silent clients and forgets those that ended.
+    /// Ends the tests of silent clients, and removes the state of clients whose test
+    /// ended long enough ago.
     fn expire(&mut self, now: Instant) {
         let mut silent = Vec::new();
         self.states.retain(|_, state| match state {
@@ -184,7 +185,7 @@ impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scop
     fn on_datagram(&mut self, datagram: &[u8], from: SocketAddr, scope: &'scope Scope<'scope, '_>) {
         let id = DatagramHeader::parse(datagram).map_or(0, |header| header.id);
         match self.states.get_mut(&from) {
-            // A new test from the same port starts with number 1.
+            // A datagram with number 1 starts a new test from the same port.
             Some(ClientState::Ended { .. } | ClientState::Reversed) if id == 1 => {
                 self.begin(datagram, from, scope)
             }
@@ -198,7 +199,7 @@ impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scop
             }
             Some(ClientState::Ended { report, .. }) => {
                 if id < 0 {
-                    // If it is lost, the client sends its last datagram again.
+                    // If the report is lost, the client sends its last datagram again.
                     let _ = self.socket.send_to(&report[..], from);
                 }
             }
@@ -262,7 +263,7 @@ impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scop
     fn end(&mut self, flow: &Flow, from: SocketAddr) {
         let end = flow.start.elapsed();
         let report = Box::new(header::report_bytes(&flow.tally().whole(end)));
-        // If it is lost, the client sends its last datagram again.
+        // If the report is lost, the client sends its last datagram again.
         let _ = self.socket.send_to(&report[..], from);
         self.states.insert(
             from,

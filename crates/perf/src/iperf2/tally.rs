@@ -1,30 +1,32 @@
 //! Counts of one stream: bytes, datagrams, losses and jitter.
 //!
-//! Rule: nothing here reads a clock; times are arguments. A missing datagram
-//! counts as lost once a later one has arrived; if it arrives after all, it
-//! counts as out of order instead (as in iperf).
+//! Rule: nothing here reads a clock; times are arguments. As in iperf, a missing datagram
+//! counts as lost once a later one has arrived; if it arrives after all, it counts as out
+//! of order instead.
 
 use std::time::Duration;
 
 /// Losses, reordering and jitter of received datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DatagramLoss {
-    /// Datagrams that did not arrive.
+    /// Missing datagrams, less those that arrived out of order.
     pub lost: u64,
-    /// Datagrams that the sender has sent, by the highest sequence number.
+    /// Highest sequence number received: the number of datagrams that the sender has
+    /// sent.
     pub total: u64,
-    /// Datagrams that arrived after a later one.
+    /// Datagrams whose number is not above the highest received before: late ones and
+    /// duplicates, as iperf counts them.
     pub out_of_order: u64,
     /// Smoothed difference of transit times (RFC 1889 §6.3.1).
     pub jitter: Duration,
 }
 
-/// Counts of a stream between two moments.
+/// Counts of a stream over an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    /// Begin, since the stream's start.
+    /// Begin of the interval, since the stream's start.
     pub start: Duration,
-    /// End, since the stream's start.
+    /// End of the interval, since the stream's start.
     pub end: Duration,
     /// Bytes of payload.
     pub bytes: u64,
@@ -54,8 +56,8 @@ impl Tally {
     }
 
     /// Counts a datagram that was received. `id` starts at 1. `transit_s` is the
-    /// receiver's clock minus the sender's timestamp, in seconds. It may be
-    /// negative: jitter uses only its changes.
+    /// receiver's clock minus the sender's timestamp, in seconds. It may be negative,
+    /// because jitter uses only its changes.
     pub fn received(&mut self, id: i64, bytes: usize, transit_s: Option<f64>) {
         self.moved(bytes);
         if id > self.highest_id {
@@ -89,7 +91,7 @@ impl Tally {
     /// Returns the counts since `earlier`, as a span from `start` to `end`.
     pub fn since(&self, earlier: &Self, start: Duration, end: Duration) -> Span {
         let (now, before) = (self.loss(), earlier.loss());
-        // A datagram counted as lost in `earlier` may have arrived since.
+        // A datagram that counted as lost in `earlier` may have arrived since.
         Span {
             start,
             end,
@@ -105,7 +107,7 @@ impl Tally {
 }
 
 impl Span {
-    /// Adds the counts of another span; covers the time of both. Jitter is not
+    /// Adds the counts of another span; the result covers both intervals. Jitter is not
     /// added.
     pub fn add(&mut self, other: &Self) {
         self.start = self.start.min(other.start);

@@ -1,7 +1,7 @@
 //! Lines of output in the format of iperf 2.1.8.
 //!
-//! Rule: each function formats values as one line without its line break. The
-//! order and the time of the lines are decided in `reporter`.
+//! Rule: each function formats values as one line without a line break. `reporter`
+//! decides the order and the time of the lines.
 
 use std::{fmt::Write as _, time::Duration};
 
@@ -16,7 +16,8 @@ pub const HEADING: &str = "[ ID] Interval       Transfer     Bandwidth";
 pub const HEADING_LOSS: &str =
     "[ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams";
 
-/// Smallest share of a limit that is printed; a smaller one would print as 0.0%.
+/// Smallest share of a limit that is printed, in percent; a smaller one would print as
+/// 0.0%.
 const SHARE_MIN_PERCENT: f64 = 0.05;
 
 const BYTE_UNITS: [&str; 5] = ["Byte", "KByte", "MByte", "GByte", "TByte"];
@@ -29,7 +30,7 @@ pub enum Label {
     Stream {
         /// The number, from 1.
         id: u32,
-        /// Marks the reversed stream of a client with a star.
+        /// True to mark the number with a star: the stream of a client's reversed test.
         reverse: bool,
     },
     /// Sum of all streams of a test.
@@ -88,7 +89,7 @@ fn two_digits(value: f64) -> String {
     if value == 0.0 {
         return "0".into();
     }
-    // The exponent after rounding decides between decimal and scientific form.
+    // The exponent after rounding decides between decimal and scientific notation.
     let scientific = format!("{value:.1e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
@@ -166,7 +167,7 @@ pub fn sent(label: Label, datagrams: u64) -> String {
     format!("{} Sent {datagrams} datagrams", label.text())
 }
 
-/// Formats the number of datagrams that all `streams` together have sent.
+/// Formats the sum of the datagrams that all `streams` have sent.
 pub fn sent_in_all(streams: usize, datagrams: u64) -> String {
     format!("[SUM-{streams}] Sent {datagrams} datagrams")
 }
@@ -194,8 +195,8 @@ pub fn connecting(host: &str, protocol: &str, port: u16) -> String {
     format!("Client connecting to {host}, {protocol} port {port}")
 }
 
-/// Formats the size of a socket's buffer, with a warning if it is not the
-/// requested one; `what` is `TCP window size` or `UDP buffer size`.
+/// Formats the size of a socket's buffer, with a warning if it is not the requested size;
+/// `what` is `TCP window size` or `UDP buffer size`.
 pub fn buffer_size(what: &str, size: u64, requested: Option<u32>) -> String {
     let line = format!("{what}: {}", bytes(size));
     match requested {
@@ -247,8 +248,8 @@ pub fn connected(
     line
 }
 
-/// Formats the shares of time of each limit for `role` (`sender`, `receiver`),
-/// largest first, without those below `SHARE_MIN_PERCENT`.
+/// Formats the shares of time of each limit for `role` (`sender`, `receiver`), largest
+/// first, without shares below `SHARE_MIN_PERCENT`.
 pub fn limits(role: &str, limits: &[LimitTime]) -> String {
     let total: f64 = limits.iter().map(|limit| limit.time.as_secs_f64()).sum();
     let mut shares: Vec<_> = limits

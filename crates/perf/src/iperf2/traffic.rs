@@ -1,9 +1,9 @@
 //! The loops that send or receive the bytes of one stream and count them.
 //!
-//! Rule: a loop ends when its amount is reached, when the peer closes, or when
-//! its [`StopCondition`] is met, which it checks at least every
-//! [`POLL`](crate::stop::POLL). It counts in the stream's [`Flow`] at once, so
-//! that the reporter can read the counts at any time. It prints nothing.
+//! Rule: a loop ends when its amount is reached, when the peer closes, or when its
+//! [`StopCondition`] is met, which it checks at least every [`POLL`](crate::stop::POLL).
+//! It updates the stream's [`Flow`] at once, so that the reporter can read the counts at
+//! any time. It prints nothing.
 
 use std::{
     io,
@@ -34,15 +34,14 @@ pub enum StreamKind {
     DatagramsReceived,
 }
 
-/// One stream of a test, shared by the thread that transfers its bytes and the
-/// reporter.
+/// One stream of a test. The thread that transfers its bytes and the reporter share it.
 #[derive(Debug)]
 pub struct Flow {
     /// The stream's number.
     pub id: u32,
     /// Protocol and direction.
     pub kind: StreamKind,
-    /// Reversed stream of a client: iperf marks its number with a star.
+    /// The stream of a client's reversed test: iperf marks its number with a star.
     pub starred: bool,
     /// Start time.
     pub start: Instant,
@@ -82,7 +81,7 @@ pub struct StopCondition {
 }
 
 impl StopCondition {
-    /// Returns true when the test has to end.
+    /// Returns true if the test must end.
     pub fn is_met(&self) -> bool {
         self.stop.is_raised()
             || self
@@ -91,7 +90,7 @@ impl StopCondition {
     }
 }
 
-/// Part of an amount that is still to be sent.
+/// The part of an amount that is still to be sent.
 #[derive(Debug)]
 struct Remaining {
     bytes: u64,
@@ -140,13 +139,13 @@ pub struct SendPlan {
     pub length: usize,
 }
 
-/// Sends a TCP stream that begins with `header`, and closes our half of it.
+/// Sends a TCP stream that begins with `header`, and closes this side's direction.
 ///
-/// A stream shorter than a header is sent without one, because a server would
-/// wait for the rest of it.
+/// A stream shorter than a header is sent without a header, because a server would wait
+/// for the rest of the header.
 ///
 /// # Errors
-/// When the connection ends first.
+/// If the connection ends first.
 pub fn send_stream(
     stream: &impl Stream,
     flow: &Flow,
@@ -172,8 +171,8 @@ pub fn send_stream(
         if !plan.pacer.wait() {
             continue;
         }
-        // After a partial write of the header, continue with its rest. Every later
-        // write begins with the whole header again, as in stock iperf.
+        // After a partial write of the header, the next write continues with its rest.
+        // Every later write begins with the whole header again, as in stock iperf.
         let from = if head_left > 0 {
             CLIENT_LEN - head_left
         } else {
@@ -193,11 +192,11 @@ pub fn send_stream(
     stream.shutdown_write()
 }
 
-/// Reads and discards payload until the peer closes its half.
+/// Reads and discards payload until the peer closes its direction.
 ///
 /// # Errors
-/// `TimedOut` when the peer is silent for `silence_timeout`. A reset is not an
-/// error here, because all payload has been counted before.
+/// `TimedOut` if the peer is silent for `silence_timeout`. A reset is not an error here,
+/// because all payload was counted before.
 pub fn drain(
     stream: &impl Stream,
     silence_timeout: Duration,
@@ -228,22 +227,22 @@ fn silent_peer_error(did: &str, silence: Duration) -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, why)
 }
 
-/// Amount that a sending peer has announced, and the silence after it that aborts
-/// the test.
+/// The amount that a sending peer has announced, and the silence after it that aborts the
+/// test.
 #[derive(Clone, Copy, Debug)]
 pub struct ExpectedEnd {
     /// Amount after which the peer ends its stream.
     pub amount: Amount,
-    /// Longest silence after the announced amount.
+    /// Longest silence after the end of the announced amount.
     pub silence_timeout: Duration,
 }
 
 impl ExpectedEnd {
-    /// Fails once the peer has been silent for too long after the announced end.
-    /// `last_arrival` is the time of the last byte.
+    /// Returns an error once the peer has been silent for too long after the announced
+    /// end. `last_arrival` is the time of the last byte.
     ///
-    /// An amount in bytes may stop short, without a time at which it should have
-    /// ended: then silence of at least [`STALL_TIMEOUT`] aborts the test.
+    /// An amount in bytes has no time at which it should have ended; before its last
+    /// byte, a silence of at least [`STALL_TIMEOUT`] aborts the test.
     fn check_silence(&self, flow: &Flow, last_arrival: Instant) -> io::Result<()> {
         let (end, silence_timeout) = match self.amount {
             Amount::Time(time) => (flow.start + time, self.silence_timeout),
@@ -262,11 +261,11 @@ impl ExpectedEnd {
 /// Silence in the middle of a stream that aborts the test.
 const STALL_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Receives a TCP stream until the peer closes its half.
+/// Receives a TCP stream until the peer closes its direction.
 ///
 /// # Errors
-/// When the connection is reset or fails; `TimedOut` when the peer has announced
-/// an amount and is silent after it.
+/// The connection was reset or failed; `TimedOut` if the peer is silent after the amount
+/// that it has announced.
 pub fn receive_stream(
     stream: &impl Stream,
     flow: &Flow,
@@ -301,11 +300,11 @@ pub fn wall_clock() -> Duration {
         .unwrap_or_default()
 }
 
-/// Sends all datagrams but the last one, each with `header`. Returns the last one,
-/// already counted: the caller sends it, repeatedly if it is not answered.
+/// Sends all datagrams except the last one, each with `header`. Returns the last one,
+/// which is already counted. The caller sends it, repeatedly if it is not answered.
 ///
 /// # Errors
-/// When the socket fails.
+/// The error of the socket.
 pub fn send_datagrams(
     socket: &impl DatagramSocket,
     to: SocketAddr,
@@ -318,9 +317,9 @@ pub fn send_datagrams(
     let mut remaining = Remaining::new(plan.amount, flow.start);
     let mut id = 1;
     while !until.is_met() {
-        // This is the last datagram if no more than `length` bytes remain. The
-        // first datagram is never the last: a server would discard it as the end
-        // of an unknown test.
+        // This is the last datagram if at most `length` bytes remain. The first datagram
+        // is never the last, because a server would discard it as the end of an unknown
+        // test.
         let wanted = remaining.next_length(plan.length + 1);
         if id > 1 && wanted <= plan.length {
             break;
@@ -328,7 +327,7 @@ pub fn send_datagrams(
         if !plan.pacer.wait() {
             continue;
         }
-        // A datagram has at least the bytes of its header.
+        // A datagram is at least as long as its header.
         let length = wanted.min(plan.length).max(DATAGRAM_LEN);
         number(&mut datagram, id);
         match socket.send_to(&datagram[..length], to) {
@@ -385,7 +384,7 @@ pub fn count_datagram(flow: &Flow, datagram: &[u8], now: Duration) -> bool {
         flow.count(|tally| tally.moved(datagram.len()));
         return false;
     };
-    // Peers without a clock send a timestamp of zero or any value.
+    // Peers without a synchronised clock send a timestamp of zero or of any value.
     let stamped = header.sent.as_secs().abs_diff(now.as_secs()) < 1_000_000_000;
     let transit_s = stamped.then_some(now.as_secs_f64() - header.sent.as_secs_f64());
     // The last datagram is counted like the others, as in stock iperf.
