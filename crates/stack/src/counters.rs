@@ -154,11 +154,13 @@ discards! {
     FrameTruncated,
     /// A frame is addressed to another station.
     FrameNotForUs,
+    /// The source of a frame is a group, no station or this one.
+    FrameBadSource,
     /// A frame carries neither IPv4 nor ARP.
     FrameUnknownType,
     /// An ARP packet is not Ethernet/IPv4, or too short. RFC 826.
     ArpMalformed,
-    /// An ARP sender address is not a valid station address.
+    /// An ARP sender address is not a valid link address.
     ArpBadSender,
     /// An ARP sender is outside the local network.
     ArpOffLink,
@@ -166,7 +168,8 @@ discards! {
     ArpConflict,
     /// An ARP packet is not for this host, nor from a known neighbour.
     ArpNotForUs,
-    /// The neighbour cache is full, for a sender that this host did not ask for.
+    /// The neighbour cache is full of neighbours in use, for a sender that was not
+    /// asked for. Its request is answered nevertheless.
     ArpTableFull,
     /// More replies are due than `arp.replies`.
     ArpReplyQueueFull,
@@ -176,6 +179,9 @@ discards! {
     ArpWaitNoMemory,
     /// A packet waited for a neighbour that did not reply.
     ArpUnresolved,
+    /// A datagram to an unknown neighbour, while as many neighbours are asked for as
+    /// the cache allows (half of `arp.entries`; datagrams, a quarter).
+    NeighbourNoRoom,
     /// A packet to a neighbour that ARP found unreachable.
     NeighbourUnreachable,
     /// A packet is shorter than its IP header says.
@@ -343,13 +349,11 @@ impl MibCounters {
         use Discard::*;
         match reason {
             // Below IP the MIBs have no counters.
-            FrameTruncated | FrameNotForUs | FrameUnknownType | ArpMalformed | ArpBadSender
-            | ArpOffLink | ArpConflict | ArpNotForUs | ArpTableFull | ArpReplyQueueFull => {
-                [None, None]
-            }
-            ArpWaitQueueFull | ArpWaitNoMemory | ArpUnresolved | NeighbourUnreachable => {
-                [Some(&mut self.ip_out_discards), None]
-            }
+            FrameTruncated | FrameNotForUs | FrameBadSource | FrameUnknownType | ArpMalformed
+            | ArpBadSender | ArpOffLink | ArpConflict | ArpNotForUs | ArpTableFull
+            | ArpReplyQueueFull => [None, None],
+            ArpWaitQueueFull | ArpWaitNoMemory | ArpUnresolved | NeighbourNoRoom
+            | NeighbourUnreachable => [Some(&mut self.ip_out_discards), None],
             IpTruncated | IpBadVersion | IpBadHeaderLength | IpBadLength | IpBadChecksum => {
                 [Some(&mut self.ip_in_hdr_errors), None]
             }

@@ -19,10 +19,10 @@ use crate::{
     counters::Discard,
     device::{Device, Medium, TxChecksum, TxMeta},
     ip::{BuiltPacket, IpSender, Route},
-    link::{Resolution, multicast_station},
+    link::{Asker, Resolution, multicast_station},
     slab::Key,
     stack::Stack,
-    tcp::{FourTuple, HostContext, TcpLayer},
+    tcp::{FourTuple, HostContext, TcpLayer, transmit_queue::TransmitQueue},
 };
 use write_segment::{complete, shifted, write_ip, write_segment};
 
@@ -70,9 +70,12 @@ enum SendOutcome {
 enum NextHop {
     /// The station with this link address.
     Station(MacAddress),
-    /// This neighbour, whose link address ARP has not resolved yet.
-    Unresolved(IpAddr),
-    /// There is none: the packet is discarded for this reason.
+    /// This neighbour, whose link address ARP has not resolved yet, and its entry
+    /// in the cache.
+    Unresolved(IpAddr, u32),
+    /// A neighbour for which the cache has no room now.
+    NoRoom,
+    /// None: the packet is discarded for this reason.
     None(Discard),
 }
 
@@ -93,7 +96,7 @@ impl Stack {
         let (tcp, host) = self.tcp_and_host(now);
         tcp.trace_pool(u32::MAX, &host);
         self.share_memory(now, budget);
-        self.wake_resolved(now);
+        self.wake_resolved();
         let (mut sent, mut steps) = (0, 0);
         loop {
             let before = steps;
@@ -197,19 +200,16 @@ impl Stack {
         tcp.share_memory(&mut host, budget as u32);
     }
 
-    /// Requeues connections whose next hop is resolved or unreachable.
-    fn wake_resolved(&mut self, now: Instant) {
-        if !core::mem::take(&mut self.neighbours_changed) {
-            return;
+    /// Requeues connections whose next hop is resolved, unreachable or forgotten, and
+    /// as many of those that wait for room in the neighbour cache as it has.
+    fn wake_resolved(&mut self) {
+        let queue = &mut self.tcp.transmit_queue;
+        while let Some(entry) = self.neighbours.take_settled() {
+            queue.wake(entry);
         }
-        let (neighbours, pool, counters) =
-            (&mut self.neighbours, &mut self.pool, &mut self.counters);
-        self.tcp.transmit_queue.wake_resolved(|hop| {
-            match neighbours.resolve(hop, now, pool, counters) {
-                Resolution::Known(_) | Resolution::Unreachable => true,
-                Resolution::Pending => false,
-            }
-        });
+        if queue.awaits_room() {
+            queue.wake_for_room(self.neighbours.room());
+        }
     }
 
     fn send_from(
@@ -313,7 +313,11 @@ impl Stack {
         let Some(built) = build(self, &mut frame[at..]) else {
             return SendOutcome::Idle;
         };
-        match self.next_hop(built.dst, now) {
+        let hop = match built.answers {
+            Some(station) => self.hop_of_answer(built.dst, station, now),
+            None => self.next_hop(built.dst, Asker::Datagram, now),
+        };
+        match hop {
             NextHop::Station(station) => {
                 self.link.write_header(frame, station, built.dst);
                 let checksum = shifted(built.checksum, at);
@@ -327,11 +331,15 @@ impl Stack {
                 self.device_backlog.add_bare(at + built.len);
                 SendOutcome::Sent
             }
-            NextHop::Unresolved(neighbour) => {
+            NextHop::Unresolved(neighbour, _) => {
                 let packet = &mut frame[at..at + built.len];
                 complete(packet, built.checksum);
                 self.neighbours
                     .hold(neighbour, packet, &mut self.pool, &mut self.counters);
+                SendOutcome::Handled
+            }
+            NextHop::NoRoom => {
+                self.counters.discard(Discard::NeighbourNoRoom);
                 SendOutcome::Handled
             }
             NextHop::None(reason) => {
@@ -346,18 +354,20 @@ impl Stack {
         self.tcp.resets.pop();
         let is_reset = reset.segment.flags.contains(TcpFlags::RST);
         self.tcp.host_state.counters.out_rsts += u64::from(is_reset);
-        Some(self.write_bare(&reset.tuple, &reset.segment, packet))
+        let station = Some(reset.station);
+        Some(self.write_bare(&reset.tuple, &reset.segment, station, packet))
     }
 
     fn write_syn_ack(&mut self, packet: &mut [u8], now: Instant) -> Option<BuiltPacket> {
-        let (tuple, segment) = self.tcp.take_syn_ack(now)?;
-        Some(self.write_bare(&tuple, &segment, packet))
+        let answer = self.tcp.take_syn_ack(now)?;
+        let station = Some(answer.station);
+        Some(self.write_bare(&answer.tuple, &answer.segment, station, packet))
     }
 
     fn write_wait_ack(&mut self, packet: &mut [u8], now: Instant) -> Option<BuiltPacket> {
         let (index, tuple, segment) = self.tcp.first_wait_ack(now)?;
         self.tcp.wait_ack_left(index);
-        Some(self.write_bare(&tuple, &segment, packet))
+        Some(self.write_bare(&tuple, &segment, None, packet))
     }
 
     /// Writes a segment without payload that belongs to no connection.
@@ -365,6 +375,7 @@ impl Stack {
         &mut self,
         tuple: &FourTuple,
         segment: &SegmentOut,
+        answers: Option<MacAddress>,
         packet: &mut [u8],
     ) -> BuiltPacket {
         self.tcp.host_state.counters.out_segs += 1;
@@ -380,6 +391,7 @@ impl Stack {
         BuiltPacket {
             len,
             dst: tuple.remote_ip,
+            answers,
             checksum: TxChecksum::Complete,
         }
     }
@@ -392,15 +404,14 @@ impl Stack {
             return SendOutcome::Idle;
         };
         let dst = self.tcp.slots[index].tuple.remote_ip;
-        let hop = self.next_hop(dst, now);
-        let station = match hop {
+        let station = match self.next_hop(dst, Asker::Connection, now) {
             NextHop::Station(station) => station,
-            NextHop::Unresolved(neighbour) => {
-                let (tcp, mut host) = self.tcp_and_host(now);
-                tcp.run(index, &mut host, |connection, env| {
-                    connection.on_device_full(env)
-                });
-                tcp.transmit_queue.wait_for(index, neighbour);
+            NextHop::Unresolved(_, entry) => {
+                self.await_next_hop(index, now).wait_for(index, entry);
+                return SendOutcome::Handled;
+            }
+            NextHop::NoRoom => {
+                self.await_next_hop(index, now).wait_for_room(index);
                 return SendOutcome::Handled;
             }
             NextHop::None(reason) => {
@@ -424,6 +435,16 @@ impl Stack {
             self.device_backlog.add_bare(len);
         }
         SendOutcome::Sent
+    }
+
+    /// Tells connection `index` that it waits for its next hop; its timers run
+    /// meanwhile. Returns the queue that it is to wait in.
+    fn await_next_hop(&mut self, index: u32, now: Instant) -> &mut TransmitQueue {
+        let (tcp, mut host) = self.tcp_and_host(now);
+        tcp.run(index, &mut host, |connection, env| {
+            connection.on_next_hop_pending(env);
+        });
+        &mut tcp.transmit_queue
     }
 
     /// Writes the next segment of connection `index` into `frame`, except the link
@@ -479,16 +500,36 @@ impl Stack {
         }
     }
 
-    fn next_hop(&mut self, dst: IpAddr, now: Instant) -> NextHop {
+    /// Returns the next hop of an answer to a frame of `station`. An unknown host may
+    /// have any address, so the answer makes no entry in the neighbour cache and asks
+    /// for no neighbour: if none is known it returns the way that the frame came.
+    fn hop_of_answer(&mut self, dst: IpAddr, station: MacAddress, now: Instant) -> NextHop {
+        if self.link.medium == Medium::Ip {
+            return NextHop::Station(MacAddress::UNSPECIFIED);
+        }
+        match self.routes.lookup(dst) {
+            Some(Route::Neighbour(neighbour)) => {
+                let known = self.neighbours.known(neighbour, now);
+                NextHop::Station(known.unwrap_or(station))
+            }
+            Some(Route::Broadcast | Route::Multicast(_)) | None => {
+                NextHop::None(Discard::IpNoRoute)
+            }
+        }
+    }
+
+    fn next_hop(&mut self, dst: IpAddr, asker: Asker, now: Instant) -> NextHop {
         if self.link.medium == Medium::Ip {
             return NextHop::Station(MacAddress::UNSPECIFIED);
         }
         match self.routes.lookup(dst) {
             Some(Route::Neighbour(neighbour)) => {
                 let (pool, counters) = (&mut self.pool, &mut self.counters);
-                match self.neighbours.resolve(neighbour, now, pool, counters) {
+                let neighbours = &mut self.neighbours;
+                match neighbours.resolve(neighbour, asker, now, pool, counters) {
                     Resolution::Known(station) => NextHop::Station(station),
-                    Resolution::Pending => NextHop::Unresolved(neighbour),
+                    Resolution::Pending(entry) => NextHop::Unresolved(neighbour, entry),
+                    Resolution::Full => NextHop::NoRoom,
                     Resolution::Unreachable => NextHop::None(Discard::NeighbourUnreachable),
                 }
             }

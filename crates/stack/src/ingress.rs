@@ -4,10 +4,15 @@
 //! bounded queues and leave through `egress`. Any bytes are a valid argument.
 
 use fullpipe_pool::Instant;
-use fullpipe_wire::{Protocol, TcpHeader};
+use fullpipe_wire::{MacAddress, Protocol, TcpHeader};
 
 use crate::{
-    device::RxMeta, icmp, ip::IpSender, link::Inbound, stack::Stack, tcp::HostContext,
+    device::RxMeta,
+    icmp,
+    ip::IpSender,
+    link::Inbound,
+    stack::Stack,
+    tcp::{HostContext, SegmentSender},
     udp::Delivery,
 };
 
@@ -17,23 +22,22 @@ impl Stack {
     /// [`counters`](Self::counters)). The stack keeps no reference to `frame`.
     pub fn receive(&mut self, frame: &[u8], meta: RxMeta, now: Instant) {
         match self.link.on_frame(frame, &mut self.counters) {
-            Some(Inbound::Ip { packet, broadcast }) => {
-                self.on_ip_packet(packet, broadcast, meta, now);
-            }
+            Some(Inbound::Ip {
+                packet,
+                broadcast,
+                station,
+            }) => self.on_ip_packet(packet, (station, broadcast), meta, now),
             Some(Inbound::Arp(packet)) => {
-                self.neighbours.on_packet(packet, now, &mut self.counters);
-                self.neighbours_changed = true;
+                let (pool, counters) = (&mut self.pool, &mut self.counters);
+                self.neighbours.on_packet(packet, now, pool, counters);
             }
             None => {}
         }
     }
 
-    fn on_ip_packet(&mut self, bytes: &[u8], broadcast: bool, meta: RxMeta, now: Instant) {
+    fn on_ip_packet(&mut self, bytes: &[u8], from: (MacAddress, bool), meta: RxMeta, now: Instant) {
         let (pool, counters) = (&mut self.pool, &mut self.counters);
-        let Some(packet) = self
-            .receiver
-            .on_packet(bytes, broadcast, pool, now, counters)
-        else {
+        let Some(packet) = self.receiver.on_packet(bytes, from, pool, now, counters) else {
             return;
         };
         match packet.protocol() {
@@ -42,7 +46,10 @@ impl Stack {
                     .sender
                     .max_payload(packet.src())
                     .saturating_sub(TcpHeader::LEN);
-                let mss_limit = payload.clamp(1, usize::from(u16::MAX)) as u16;
+                let sender = SegmentSender {
+                    mss_limit: payload.clamp(1, usize::from(u16::MAX)) as u16,
+                    station: packet.station,
+                };
                 let events = &mut self.events;
                 let mut host = HostContext {
                     now,
@@ -50,7 +57,7 @@ impl Stack {
                     events,
                     counters,
                 };
-                self.tcp.on_packet(&packet, meta, mss_limit, &mut host);
+                self.tcp.on_packet(&packet, meta, sender, &mut host);
             }
             Protocol::Udp => {
                 let verified = meta.checksum_verified;

@@ -133,14 +133,6 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Returns the value in slot `index`, if any.
-    pub(crate) fn at_mut(&mut self, index: u32) -> Option<&mut T> {
-        match self.slots.get_mut(index as usize)? {
-            SlabSlot::Used(value) => Some(value),
-            SlabSlot::Free { .. } => None,
-        }
-    }
-
     /// Returns every value with its index, in the order of slots. For checkers: it
     /// visits every slot.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {

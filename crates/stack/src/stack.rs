@@ -86,8 +86,6 @@ pub struct Stack {
     pub(crate) pool: Pool,
     pub(crate) counters: Counters,
     pub(crate) events: EventQueue,
-    /// ARP may have resolved a neighbour, or given one up.
-    pub(crate) neighbours_changed: bool,
     /// The device lent no memory the last time it was asked.
     pub(crate) device_full: bool,
     pub(crate) device_backlog: DeviceBacklog,
@@ -150,7 +148,6 @@ impl Stack {
             pool: Pool::new(&config.pool),
             counters: Counters::default(),
             events: EventQueue::new(sizes.connections, sizes.listeners, config.udp.sockets),
-            neighbours_changed: false,
             device_full: false,
             device_backlog: DeviceBacklog::new(capabilities.reports_sent),
             path_mtu_min: config.ip.path_mtu_min.min(u16::MAX.into()) as u16,
@@ -173,7 +170,6 @@ impl Stack {
         if pending.is_some_and(|at| at <= now) {
             self.neighbours
                 .on_timeout(now, &mut self.pool, &mut self.counters);
-            self.neighbours_changed = true;
         }
         self.receiver
             .on_timeout(&mut self.pool, now, &mut self.counters);
@@ -209,7 +205,8 @@ impl Stack {
             || self.echo.wants_output()
             || self.errors.wants_output();
         (to_send && !self.device_full)
-            || self.neighbours_changed
+            || self.neighbours.has_settled()
+            || (self.tcp.transmit_queue.awaits_room() && self.neighbours.room() > 0)
             || self.tcp.memory_waiters.can_ask(&self.pool)
     }
 
@@ -367,7 +364,7 @@ fn check(interface: &Interface) -> Result<(), ConfigError> {
         return refused("the interface needs the address of one host");
     }
     if capabilities.medium == Medium::Ethernet && !mac.is_unicast() {
-        return refused("the interface needs the station address of one host");
+        return refused("the interface needs the link address of one host");
     }
     if !(MIN_MTU..=usize::from(u16::MAX)).contains(&capabilities.mtu) {
         return refused("the device's MTU must be 68 to 65535 bytes");

@@ -44,10 +44,9 @@ impl Echo {
         }
         let header = DatagramHeader::EchoReply { ident, seq };
         // The source of the reply is the destination of the request.
-        if !self
-            .replies
-            .push(packet.dst(), packet.src(), header, payload, pool)
-        {
+        let (src, dst) = (packet.dst(), packet.src());
+        let answers = Some(packet.station);
+        if !self.replies.push(src, dst, answers, header, payload, pool) {
             counters.discard(Discard::IcmpEchoQueueFull);
         }
     }

@@ -13,7 +13,9 @@ use alloc::collections::VecDeque;
 use core::net::IpAddr;
 
 use fullpipe_pool::Instant;
-use fullpipe_wire::{Checksum, Ecn, Icmpv4Message, Ipv4Header, Protocol, UnreachableCode};
+use fullpipe_wire::{
+    Checksum, Ecn, Icmpv4Message, Ipv4Header, MacAddress, Protocol, UnreachableCode,
+};
 
 use crate::{
     config::IcmpConfig,
@@ -30,6 +32,7 @@ const QUOTED: usize = Ipv4Header::LEN + 8;
 struct PortUnreachable {
     src: IpAddr,
     dst: IpAddr,
+    station: MacAddress,
     quoted: [u8; QUOTED],
 }
 
@@ -82,6 +85,7 @@ impl ErrorQueue {
         self.waiting.push_back(PortUnreachable {
             src: packet.dst(),
             dst: packet.src(),
+            station: packet.station,
             quoted,
         });
     }
@@ -122,6 +126,7 @@ impl ErrorQueue {
         Some(BuiltPacket {
             len,
             dst: error.dst,
+            answers: Some(error.station),
             checksum: TxChecksum::Complete,
         })
     }

@@ -4,7 +4,7 @@
 
 use core::net::IpAddr;
 
-use fullpipe_wire::{Ecn, Ipv4Header, Protocol};
+use fullpipe_wire::{Ecn, Ipv4Header, MacAddress, Protocol};
 
 /// The header of a received packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub(crate) struct Packet<'a> {
     pub(crate) header: IpHeader,
     /// The packet was addressed to every host of the network.
     pub(crate) broadcast: bool,
+    /// The station that its last frame came from.
+    pub(crate) station: MacAddress,
     /// The payload, which begins with the header of its protocol.
     pub(crate) payload: &'a [u8],
 }

@@ -4,7 +4,7 @@
 //! again. Invalid packets are discarded here, each with a counted reason.
 
 use fullpipe_pool::{Instant, Pool};
-use fullpipe_wire::{ChecksumPolicy, Ipv4Header, Protocol, WireError};
+use fullpipe_wire::{ChecksumPolicy, Ipv4Header, MacAddress, Protocol, WireError};
 
 use super::{
     audience::Audience,
@@ -34,13 +34,13 @@ impl IpReceiver {
         }
     }
 
-    /// Processes one packet, which need not be well-formed. Returns the complete
-    /// datagram, if the packet is one or completes one. `link_broadcast`: the frame was
-    /// addressed to every station.
+    /// Processes one packet, which need not be well-formed, and returns the
+    /// datagram that it is or completes. `link_broadcast`: its frame, which `station`
+    /// sent, was addressed to every station.
     pub(crate) fn on_packet<'a>(
         &'a mut self,
         bytes: &'a [u8],
-        link_broadcast: bool,
+        (station, link_broadcast): (MacAddress, bool),
         pool: &mut Pool,
         now: Instant,
         counters: &mut Counters,
@@ -74,6 +74,7 @@ impl IpReceiver {
         Some(Packet {
             header: IpHeader::V4(header),
             broadcast,
+            station,
             payload,
         })
     }

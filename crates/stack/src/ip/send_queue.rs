@@ -12,7 +12,7 @@ use alloc::collections::VecDeque;
 use core::net::IpAddr;
 
 use fullpipe_pool::{Holder, Pool, Stream};
-use fullpipe_wire::{Checksum, Ecn, Icmpv4Message, Protocol, UdpHeader, udp};
+use fullpipe_wire::{Checksum, Ecn, Icmpv4Message, MacAddress, Protocol, UdpHeader, udp};
 
 use super::{
     sender::{BuiltPacket, IpSender, Outgoing},
@@ -76,6 +76,8 @@ struct QueuedDatagram {
     src: IpAddr,
     dst: IpAddr,
     header: DatagramHeader,
+    /// See [`BuiltPacket::answers`].
+    answers: Option<MacAddress>,
     /// Bytes of payload, header excluded.
     len: u16,
 }
@@ -104,7 +106,8 @@ impl SendQueue {
         }
     }
 
-    /// Appends a datagram, or returns false if there is no room now.
+    /// Appends a datagram, which may answer the frame of a station; returns false if
+    /// there is no room now.
     ///
     /// # Panics
     /// If `payload` is too long for any datagram.
@@ -112,6 +115,7 @@ impl SendQueue {
         &mut self,
         src: IpAddr,
         dst: IpAddr,
+        answers: Option<MacAddress>,
         header: DatagramHeader,
         payload: &[u8],
         pool: &mut Pool,
@@ -138,6 +142,7 @@ impl SendQueue {
             src,
             dst,
             header,
+            answers,
             len,
         });
         true
@@ -230,6 +235,7 @@ impl SendQueue {
         Some(BuiltPacket {
             len,
             dst: datagram.dst,
+            answers: datagram.answers,
             checksum,
         })
     }
@@ -281,6 +287,7 @@ impl SendQueue {
         BuiltPacket {
             len,
             dst: datagram.dst,
+            answers: datagram.answers,
             checksum: TxChecksum::Complete,
         }
     }

@@ -6,7 +6,7 @@
 use core::net::IpAddr;
 
 use fullpipe_pool::Rng;
-use fullpipe_wire::{Ecn, Ipv4Header, Protocol};
+use fullpipe_wire::{Ecn, Ipv4Header, MacAddress, Protocol};
 
 use super::v4::{
     fragment::{Fragment, Fragmenter},
@@ -43,6 +43,9 @@ pub(crate) struct BuiltPacket {
     pub(crate) len: usize,
     /// Destination address, for the routing table.
     pub(crate) dst: IpAddr,
+    /// The station whose frame it answers: its next hop while the neighbour cache
+    /// knows none, so that an unknown host makes no entry. `None`: no answer.
+    pub(crate) answers: Option<MacAddress>,
     /// State of its transport checksum. `start` is counted from the IP header;
     /// the caller adds the length of a link header.
     pub(crate) checksum: TxChecksum,

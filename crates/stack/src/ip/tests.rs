@@ -4,7 +4,7 @@ use alloc::{vec, vec::Vec};
 use core::net::Ipv4Addr;
 
 use fullpipe_pool::{Instant, Pool, PoolConfig, Rng};
-use fullpipe_wire::{Ecn, Ipv4Header, Protocol};
+use fullpipe_wire::{Ecn, Ipv4Header, MacAddress, Protocol};
 
 use super::*;
 use crate::{
@@ -39,7 +39,7 @@ fn receive(bytes: &[u8], link_broadcast: bool) -> (Option<bool>, Counters) {
     );
     let received = receiver.on_packet(
         bytes,
-        link_broadcast,
+        (MacAddress::UNSPECIFIED, link_broadcast),
         &mut pool,
         Instant::ZERO,
         &mut counters,
@@ -172,7 +172,13 @@ fn arbitrary_bytes_never_panic_and_never_leak() {
             bytes.truncate(rng.below(41) as usize);
         }
         let now = Instant::from_millis(step);
-        receiver.on_packet(&bytes, false, &mut pool, now, &mut counters);
+        receiver.on_packet(
+            &bytes,
+            (MacAddress::UNSPECIFIED, false),
+            &mut pool,
+            now,
+            &mut counters,
+        );
         receiver.on_timeout(&mut pool, now, &mut counters);
     }
     assert_eq!(counters.mib.ip_in_receives, 20_000);

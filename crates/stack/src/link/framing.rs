@@ -1,8 +1,8 @@
 //! Link headers: checked on receipt, written on sending.
 //!
-//! Rule: a frame for another station, or with a payload that is neither IPv4 nor ARP, is
-//! discarded here. On a device without link headers ([`Medium::Ip`]) every function
-//! returns its argument unchanged.
+//! Rule: a frame for another station, from no single station, or with a payload
+//! that is neither IPv4 nor ARP, is discarded here. On a device without link headers
+//! ([`Medium::Ip`]) every function returns its argument unchanged.
 
 use core::net::IpAddr;
 
@@ -22,6 +22,8 @@ pub(crate) enum Inbound<'a> {
         packet: &'a [u8],
         /// The frame was addressed to every station.
         broadcast: bool,
+        /// The station that sent the frame; unspecified on [`Medium::Ip`].
+        station: MacAddress,
     },
     /// An ARP packet, perhaps followed by padding.
     Arp(&'a [u8]),
@@ -55,6 +57,7 @@ impl LinkLayer {
             Medium::Ip => Some(Inbound::Ip {
                 packet: frame,
                 broadcast: false,
+                station: MacAddress::UNSPECIFIED,
             }),
             Medium::Ethernet => match self.on_ethernet(frame) {
                 Ok(inbound) => Some(inbound),
@@ -72,8 +75,16 @@ impl LinkLayer {
         if !broadcast && header.dst != self.mac {
             return Err(Discard::FrameNotForUs);
         }
+        let station = header.src;
+        if !station.is_unicast() || station == self.mac {
+            return Err(Discard::FrameBadSource);
+        }
         match header.ether_type {
-            EtherType::Ipv4 => Ok(Inbound::Ip { packet, broadcast }),
+            EtherType::Ipv4 => Ok(Inbound::Ip {
+                packet,
+                broadcast,
+                station,
+            }),
             EtherType::Arp => Ok(Inbound::Arp(packet)),
             EtherType::Ipv6 | EtherType::Other(_) => Err(Discard::FrameUnknownType),
         }
@@ -108,7 +119,7 @@ pub(super) const fn ether_type_for(dst: IpAddr) -> EtherType {
     }
 }
 
-/// Returns the station address of an IP multicast group. RFC 1112 §6.4, RFC 2464 §7.
+/// Returns the link address of an IP multicast group. RFC 1112 §6.4, RFC 2464 §7.
 pub(crate) const fn multicast_station(group: IpAddr) -> MacAddress {
     match group {
         IpAddr::V4(group) => {

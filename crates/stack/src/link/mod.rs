@@ -8,4 +8,4 @@ pub(crate) mod neighbours;
 mod tests;
 
 pub(crate) use framing::{Inbound, LinkLayer, multicast_station};
-pub(crate) use neighbours::{Neighbours, Resolution};
+pub(crate) use neighbours::{Asker, Neighbours, Resolution};

@@ -1,11 +1,15 @@
-//! The neighbour cache: from IP addresses to station addresses, filled by ARP.
+//! The neighbour cache: from IP addresses to link addresses, filled by ARP.
 //! RFC 826, RFC 1122 §2.3.2.
 //!
-//! Rule: an unasked packet may refresh an entry or replace an unused one, never
-//! one in use. Requests leave at a bounded rate. Packets for an unresolved
-//! neighbour wait in a short queue, which drops the oldest if it is full. Frames
-//! leave through `poll_packet` only.
+//! Rule: an entry whose request a connection awaits stays until it is answered or
+//! fails; at most half of the entries are awaited, and who finds no room waits in
+//! turn or drops its packet. An unasked packet may refresh an entry or replace an
+//! unused one, never one in use. Answers to unknown hosts make no entry. Requests
+//! leave at a bounded rate. Packets for an unresolved neighbour wait in a short
+//! queue, which drops the oldest if it is full. Frames leave through `poll_packet`
+//! only.
 
+mod eviction;
 mod pending_packets;
 #[cfg(test)]
 mod tests;
@@ -26,24 +30,41 @@ use crate::{
     slab::Slab,
 };
 
-/// Entries for which a request is due.
-const ASKING: u32 = 0;
+/// Entries that a connection awaits, or that are in use, and whose request is due.
+const ASKING_FIRST: u32 = 0;
+/// Entries that only datagrams await and whose request is due.
+const ASKING: u32 = 1;
 /// Resolved entries with waiting packets.
-const RELEASED: u32 = 1;
+const RELEASED: u32 = 2;
+/// The only queue of `settled`.
+const SETTLED: u32 = 0;
 /// The end of a chain of entries.
 const NONE: u32 = u32::MAX;
-/// Entries examined to find one that an unasked sender may replace.
-const STRANGER_TRIES: u32 = 8;
+
+/// The sender that looks a neighbour up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asker {
+    /// A connection, which waits for the outcome.
+    Connection,
+    /// A datagram: its entry may be evicted for a connection's, because unknown
+    /// hosts can make an application send to any address.
+    Datagram,
+}
 
 /// The outcome of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resolution {
-    /// The neighbour has this station address.
+    /// The neighbour has this link address.
     Known(MacAddress),
-    /// A request is due or was sent: [hold](Neighbours::hold) the packet.
-    Pending,
+    /// A request is due or was sent for the entry with this number:
+    /// [hold](Neighbours::hold) the packet, or wait until the entry is
+    /// [settled](Neighbours::take_settled).
+    Pending(u32),
     /// The neighbour did not reply, less than `arp.failed_time` ago.
     Unreachable,
+    /// The neighbour is unknown, and as many entries are awaited as may be: wait
+    /// for [room](Neighbours::room), or drop the packet.
+    Full,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -68,8 +89,38 @@ struct NeighbourEntry {
     state: NeighbourState,
     /// Looked up since the clock hand last passed.
     used: bool,
+    /// The most important sender that looked it up since it was last resolved.
+    asker: Asker,
+    /// It was resolved for senders that wait, and none has looked it up yet: it is
+    /// not evicted before this time.
+    awaited_until: Option<Instant>,
     /// The next entry of the same bucket.
     next: u32,
+}
+
+impl NeighbourEntry {
+    /// Returns the sender that awaits the entry, if any.
+    const fn awaited_by(&self) -> Option<Asker> {
+        let is_awaited =
+            matches!(self.state, NeighbourState::Incomplete { .. }) || self.awaited_until.is_some();
+        if is_awaited { Some(self.asker) } else { None }
+    }
+}
+
+/// Numbers of awaited entries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Awaited {
+    connections: u32,
+    datagrams: u32,
+}
+
+impl Awaited {
+    const fn count_mut(&mut self, asker: Asker) -> &mut u32 {
+        match asker {
+            Asker::Connection => &mut self.connections,
+            Asker::Datagram => &mut self.datagrams,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +143,9 @@ pub(crate) struct Neighbours {
     /// Position of the clock hand that searches for an entry to evict.
     hand: u32,
     queues: Queues,
+    /// Entries whose outcome waiting connections have not been told yet.
+    settled: Queues,
+    awaited: Awaited,
     replies: VecDeque<ArpReply>,
     limit: RateLimit,
     /// Lower bound of all `due` times; exact after each `on_timeout`.
@@ -100,7 +154,7 @@ pub(crate) struct Neighbours {
 }
 
 impl Neighbours {
-    /// Allocates an empty cache for a host whose station address is `mac`.
+    /// Allocates an empty cache for a host whose link address is `mac`.
     pub(crate) fn new(mac: MacAddress, subnet: Subnet, config: &ArpConfig, mut rng: Rng) -> Self {
         let buckets = (config.entries as usize).next_power_of_two();
         let wait_queue = || PendingPackets::new(config.queue_packets);
@@ -112,7 +166,9 @@ impl Neighbours {
             buckets: vec![NONE; buckets].into(),
             secret: rng.next_u64() | 1,
             hand: 0,
-            queues: Queues::new(2, config.entries),
+            queues: Queues::new(3, config.entries),
+            settled: Queues::new(1, config.entries),
+            awaited: Awaited::default(),
             replies: VecDeque::with_capacity(config.replies as usize),
             limit: RateLimit::new(
                 config.requests_per_second,
@@ -123,47 +179,135 @@ impl Neighbours {
         }
     }
 
-    /// Looks up the neighbour `ip`, and makes a request due if it is unknown.
+    /// Looks up the neighbour `ip` for `asker`, and makes a request due if it is
+    /// unknown and an entry has room for it.
     pub(crate) fn resolve(
         &mut self,
         ip: IpAddr,
+        asker: Asker,
         now: Instant,
         pool: &mut Pool,
         counters: &mut Counters,
     ) -> Resolution {
-        let index = match self.find(ip) {
-            Some(index) => index,
-            None => {
-                if self.entries.is_full() {
-                    self.evict_for_us(pool, counters);
-                }
-                self.insert(ip, NeighbourState::Incomplete { sent: 0, due: now })
+        let Some(index) = self.find(ip) else {
+            if !self.make_room(asker, pool, counters) {
+                return Resolution::Full;
             }
+            let index = self.insert(ip, NeighbourState::Incomplete { sent: 0, due: now }, asker);
+            self.ask_soon(index);
+            return Resolution::Pending(index);
         };
+        match self.entries[index].state {
+            NeighbourState::Incomplete { .. } => {
+                self.raise(index, asker);
+                Resolution::Pending(index)
+            }
+            NeighbourState::Reachable { .. } | NeighbourState::Refreshing { .. } => {
+                let mac = self.refresh(index, now).expect("it is resolved");
+                self.change(index, |entry| {
+                    entry.used = true;
+                    entry.awaited_until = None;
+                });
+                Resolution::Known(mac)
+            }
+            NeighbourState::Failed { until } if now < until => Resolution::Unreachable,
+            NeighbourState::Failed { .. } => {
+                if !self.may_await(asker) && !self.evict_datagrams(asker, pool, counters) {
+                    return Resolution::Full;
+                }
+                self.change(index, |entry| {
+                    entry.state = NeighbourState::Incomplete { sent: 0, due: now };
+                    entry.asker = asker;
+                });
+                self.ask_soon(index);
+                Resolution::Pending(index)
+            }
+        }
+    }
+
+    /// Returns the link address of the neighbour `ip` if it is known, for an
+    /// answer to a host that this host may not know. It makes no entry.
+    pub(crate) fn known(&mut self, ip: IpAddr, now: Instant) -> Option<MacAddress> {
+        let index = self.find(ip)?;
+        self.refresh(index, now)
+    }
+
+    /// Returns the link address of entry `index` if it is resolved, and makes a
+    /// probe due if the last reply is old.
+    fn refresh(&mut self, index: u32, now: Instant) -> Option<MacAddress> {
         let entry = &mut self.entries[index];
-        entry.used = true;
-        let (resolution, ask) = match entry.state {
-            NeighbourState::Incomplete { sent, .. } => (Resolution::Pending, sent == 0),
+        let (mac, ask) = match entry.state {
             NeighbourState::Reachable { mac, until } if now >= until => {
                 entry.state = NeighbourState::Refreshing {
                     mac,
                     sent: 0,
                     due: now,
                 };
-                (Resolution::Known(mac), true)
+                (mac, true)
             }
-            NeighbourState::Reachable { mac, .. } => (Resolution::Known(mac), false),
-            NeighbourState::Refreshing { mac, sent, .. } => (Resolution::Known(mac), sent == 0),
-            NeighbourState::Failed { until } if now >= until => {
-                entry.state = NeighbourState::Incomplete { sent: 0, due: now };
-                (Resolution::Pending, true)
-            }
-            NeighbourState::Failed { .. } => (Resolution::Unreachable, false),
+            NeighbourState::Reachable { mac, .. } => (mac, false),
+            NeighbourState::Refreshing { mac, sent, .. } => (mac, sent == 0),
+            NeighbourState::Incomplete { .. } | NeighbourState::Failed { .. } => return None,
         };
-        if ask && self.queues.queue_of(index).is_none() {
-            self.queues.join(ASKING, index);
+        if ask {
+            self.ask_soon(index);
         }
-        resolution
+        Some(mac)
+    }
+
+    /// Makes a request for entry `index` due, unless it is queued already.
+    fn ask_soon(&mut self, index: u32) {
+        if self.queues.queue_of(index).is_none() {
+            let queue = match self.entries[index].awaited_by() {
+                Some(Asker::Datagram) => ASKING,
+                Some(Asker::Connection) | None => ASKING_FIRST,
+            };
+            self.queues.join(queue, index);
+        }
+    }
+
+    /// Notes that `asker` awaits entry `index`, too.
+    fn raise(&mut self, index: u32, asker: Asker) {
+        if asker == Asker::Connection {
+            self.change(index, |entry| entry.asker = asker);
+            if self.queues.queue_of(index) == Some(ASKING) {
+                self.queues.join(ASKING_FIRST, index);
+            }
+        }
+    }
+
+    /// Changes entry `index`, and the counts of awaited entries with it.
+    fn change(&mut self, index: u32, change: impl FnOnce(&mut NeighbourEntry)) {
+        let entry = &mut self.entries[index];
+        let before = entry.awaited_by();
+        change(entry);
+        let after = entry.awaited_by();
+        if before == after {
+            return;
+        }
+        if let Some(asker) = before {
+            *self.awaited.count_mut(asker) -= 1;
+        }
+        if let Some(asker) = after {
+            *self.awaited.count_mut(asker) += 1;
+        }
+    }
+
+    /// Returns the number of entries that connections may still begin to await.
+    pub(crate) fn room(&self) -> u32 {
+        let most = self.most_awaited();
+        most - self.awaited.connections.min(most)
+    }
+
+    /// Returns the entry whose senders have waited longest to learn its outcome:
+    /// it is resolved, failed or gone.
+    pub(crate) fn take_settled(&mut self) -> Option<u32> {
+        self.settled.take(SETTLED)
+    }
+
+    /// Returns whether an entry has settled.
+    pub(crate) fn has_settled(&self) -> bool {
+        !self.settled.is_empty(SETTLED)
     }
 
     /// Notes that connections through the neighbour `ip` time out: its next lookup probes
@@ -192,10 +336,16 @@ impl Neighbours {
     }
 
     /// Processes an ARP packet, which need not be well-formed.
-    pub(crate) fn on_packet(&mut self, packet: &[u8], now: Instant, counters: &mut Counters) {
+    pub(crate) fn on_packet(
+        &mut self,
+        packet: &[u8],
+        now: Instant,
+        pool: &mut Pool,
+        counters: &mut Counters,
+    ) {
         let outcome = ArpPacket::parse(packet)
             .map_err(|_| Discard::ArpMalformed)
-            .and_then(|packet| self.on_arp(&packet, now, counters));
+            .and_then(|packet| self.on_arp(&packet, now, pool, counters));
         if let Err(reason) = outcome {
             counters.discard(reason);
         }
@@ -205,6 +355,7 @@ impl Neighbours {
         &mut self,
         packet: &ArpPacket,
         now: Instant,
+        pool: &mut Pool,
         counters: &mut Counters,
     ) -> Result<(), Discard> {
         let &ArpPacket {
@@ -230,14 +381,15 @@ impl Neighbours {
         } else {
             let sender = IpAddr::V4(sender_ip);
             self.check_sender(sender)?;
-            self.learn(sender, sender_mac, for_us, now)?
+            self.learn((sender, sender_mac), for_us, now, pool, counters)
         };
         match operation {
             ArpOperation::Request if for_us => self.queue_reply(ArpReply {
                 mac: sender_mac,
                 ip: sender_ip,
             }),
-            ArpOperation::Request | ArpOperation::Reply if known => Ok(()),
+            // A neighbour that found no room was counted.
+            ArpOperation::Request | ArpOperation::Reply if known || for_us => Ok(()),
             ArpOperation::Request | ArpOperation::Reply => Err(Discard::ArpNotForUs),
         }
     }
@@ -256,31 +408,50 @@ impl Neighbours {
     /// entry. Returns whether the neighbour is in the cache.
     fn learn(
         &mut self,
-        ip: IpAddr,
-        mac: MacAddress,
+        (ip, mac): (IpAddr, MacAddress),
         for_us: bool,
         now: Instant,
-    ) -> Result<bool, Discard> {
+        pool: &mut Pool,
+        counters: &mut Counters,
+    ) -> bool {
         let state = NeighbourState::Reachable {
             mac,
             until: now + self.config.reachable_time,
         };
         if let Some(index) = self.find(ip) {
-            self.entries[index].state = state;
+            let entry = &self.entries[index];
+            let is_answer = matches!(entry.state, NeighbourState::Incomplete { .. });
+            let awaited_until = match is_answer {
+                true => Some(now + self.config.request_interval),
+                false => entry.awaited_until,
+            };
+            self.change(index, |entry| {
+                entry.state = state;
+                entry.awaited_until = awaited_until;
+            });
             self.queues.leave(index);
             if !self.waiting[index as usize].is_empty() {
                 self.queues.join(RELEASED, index);
             }
-            return Ok(true);
+            if is_answer {
+                self.settled.join(SETTLED, index);
+                self.note_deadline(now + self.config.request_interval);
+            }
+            return true;
         }
         if !for_us {
-            return Ok(false);
+            return false;
         }
-        if self.entries.is_full() && !self.evict_unused() {
-            return Err(Discard::ArpTableFull);
+        if self.entries.is_full() && !self.evict_unused(pool, counters) {
+            counters.discard(Discard::ArpTableFull);
+            return false;
         }
-        self.insert(ip, state);
-        Ok(true)
+        self.insert(ip, state, Asker::Datagram);
+        true
+    }
+
+    fn note_deadline(&mut self, at: Instant) {
+        self.deadline = Some(self.deadline.map_or(at, |deadline| deadline.min(at)));
     }
 
     fn queue_reply(&mut self, reply: ArpReply) -> Result<(), Discard> {
@@ -298,7 +469,7 @@ impl Neighbours {
     pub(crate) fn wants_output(&self, now: Instant) -> bool {
         !self.replies.is_empty()
             || !self.queues.is_empty(RELEASED)
-            || (!self.queues.is_empty(ASKING) && now >= self.limit.next_allowed())
+            || (self.first_to_ask().is_some() && now >= self.limit.next_allowed())
     }
 
     /// Writes the next frame, link header included, to the start of `frame`, which has
@@ -318,12 +489,18 @@ impl Neighbours {
         if let Some(index) = self.queues.first(RELEASED) {
             return Some(self.release_packet(index, pool, frame));
         }
-        let index = self.queues.first(ASKING)?;
+        let index = self.first_to_ask()?;
         if !self.limit.allow(now) {
             return None;
         }
         self.queues.leave(index);
         self.ask(index, now, frame, counters)
+    }
+
+    /// Returns the entry for which the next request is due.
+    fn first_to_ask(&self) -> Option<u32> {
+        let first = self.queues.first(ASKING_FIRST);
+        first.or_else(|| self.queues.first(ASKING))
     }
 
     /// Writes the next request for an entry. The first probe of a resolved entry is
@@ -358,10 +535,7 @@ impl Neighbours {
         let IpAddr::V4(target) = entry.ip else {
             unreachable!("no route leads to an address of this family");
         };
-        self.deadline = Some(
-            self.deadline
-                .map_or(next_due, |deadline| deadline.min(next_due)),
-        );
+        self.note_deadline(next_due);
         counters.mib.arp_out_requests += 1;
         self.write_arp(
             frame,
@@ -421,6 +595,7 @@ impl Neighbours {
         let len = waiting.pop(body, pool);
         if waiting.is_empty() {
             self.queues.leave(index);
+            self.change(index, |entry| entry.awaited_until = None);
         }
         EthernetHeader::LEN + len
     }
@@ -431,13 +606,22 @@ impl Neighbours {
         if self.deadline.is_none_or(|deadline| now < deadline) {
             return;
         }
-        let mut next: Option<Instant> = None;
+        self.deadline = None;
         for index in 0..self.entries.capacity() {
-            let Some(entry) = self.entries.at_mut(index) else {
+            let Some(entry) = self.entries.at(index) else {
                 continue;
             };
+            let (state, awaited_until) = (entry.state, entry.awaited_until);
+            match awaited_until {
+                Some(until) if now < until => {
+                    self.note_deadline(until);
+                    continue;
+                }
+                Some(_) => self.change(index, |entry| entry.awaited_until = None),
+                None => {}
+            }
             let (NeighbourState::Incomplete { sent, due }
-            | NeighbourState::Refreshing { sent, due, .. }) = entry.state
+            | NeighbourState::Refreshing { sent, due, .. }) = state
             else {
                 continue;
             };
@@ -445,17 +629,24 @@ impl Neighbours {
                 continue;
             }
             if now < due {
-                next = Some(next.map_or(due, |next| next.min(due)));
+                self.note_deadline(due);
             } else if sent < self.config.requests {
-                self.queues.join(ASKING, index);
+                self.ask_soon(index);
             } else {
-                entry.state = NeighbourState::Failed {
-                    until: now + self.config.failed_time,
-                };
-                self.waiting[index as usize].clear(pool, counters);
+                self.fail(index, now, pool, counters);
             }
         }
-        self.deadline = next;
+    }
+
+    /// Notes that the neighbour of entry `index` did not reply.
+    fn fail(&mut self, index: u32, now: Instant, pool: &mut Pool, counters: &mut Counters) {
+        let until = now + self.config.failed_time;
+        self.change(index, |entry| {
+            entry.state = NeighbourState::Failed { until };
+            entry.awaited_until = None;
+        });
+        self.waiting[index as usize].clear(pool, counters);
+        self.settled.join(SETTLED, index);
     }
 
     /// Returns the next time at which there is work.
@@ -463,7 +654,7 @@ impl Neighbours {
         if !self.replies.is_empty() || !self.queues.is_empty(RELEASED) {
             return Some(Instant::ZERO);
         }
-        let ask = (!self.queues.is_empty(ASKING)).then(|| self.limit.next_allowed());
+        let ask = self.first_to_ask().map(|_| self.limit.next_allowed());
         match (self.deadline, ask) {
             (Some(deadline), Some(ask)) => Some(deadline.min(ask)),
             (deadline, ask) => deadline.or(ask),
@@ -510,14 +701,19 @@ impl Neighbours {
     }
 
     /// Adds an entry; the caller has made room.
-    fn insert(&mut self, ip: IpAddr, state: NeighbourState) -> u32 {
+    fn insert(&mut self, ip: IpAddr, state: NeighbourState, asker: Asker) -> u32 {
         let bucket = self.bucket(ip);
         let entry = NeighbourEntry {
             ip,
             state,
-            used: false,
+            used: matches!(state, NeighbourState::Incomplete { .. }),
+            asker,
+            awaited_until: None,
             next: self.buckets[bucket],
         };
+        if let Some(asker) = entry.awaited_by() {
+            *self.awaited.count_mut(asker) += 1;
+        }
         let key = self.entries.insert(entry).expect("room was made");
         self.buckets[bucket] = key.index;
         key.index
@@ -525,13 +721,12 @@ impl Neighbours {
 
     fn remove(&mut self, index: u32, pool: &mut Pool, counters: &mut Counters) {
         self.waiting[index as usize].clear(pool, counters);
-        self.unlink(index);
-    }
-
-    /// Removes an entry without waiting packets.
-    fn unlink(&mut self, index: u32) {
         self.queues.leave(index);
         let removed = self.entries.remove(index);
+        if let Some(asker) = removed.awaited_by() {
+            *self.awaited.count_mut(asker) -= 1;
+            self.settled.join(SETTLED, index);
+        }
         let bucket = self.bucket(removed.ip);
         let mut at = self.buckets[bucket];
         if at == index {
@@ -542,52 +737,5 @@ impl Neighbours {
             at = self.entries[at].next;
         }
         self.entries[at].next = removed.next;
-    }
-
-    /// Evicts an entry for an address that this host looks up.
-    ///
-    /// Unresolved entries take at most half of the cache; beyond that one of them is
-    /// evicted, so that a peer that makes this host look up unused addresses does not
-    /// evict resolved neighbours. Otherwise the resolved entry is evicted that was not
-    /// used for about the longest time.
-    fn evict_for_us(&mut self, pool: &mut Pool, counters: &mut Counters) {
-        let capacity = self.entries.capacity();
-        let waits =
-            |entry: &NeighbourEntry| matches!(entry.state, NeighbourState::Incomplete { .. });
-        let waiting = self
-            .entries
-            .iter()
-            .filter(|(_, entry)| waits(entry))
-            .count();
-        let crowded = 2 * waiting >= capacity as usize;
-        for _ in 0..2 * capacity {
-            let index = self.advance_hand();
-            let entry = &mut self.entries[index];
-            let spared = waits(entry) != crowded || (!crowded && core::mem::take(&mut entry.used));
-            if !spared {
-                return self.remove(index, pool, counters);
-            }
-        }
-        unreachable!("an entry is spared once, and one half is not empty");
-    }
-
-    /// Evicts an entry that was never used, for an unasked sender.
-    fn evict_unused(&mut self) -> bool {
-        for _ in 0..STRANGER_TRIES.min(self.entries.capacity()) {
-            let index = self.advance_hand();
-            let entry = &self.entries[index];
-            let waits = matches!(entry.state, NeighbourState::Incomplete { .. });
-            if !waits && !entry.used && self.waiting[index as usize].is_empty() {
-                self.unlink(index);
-                return true;
-            }
-        }
-        false
-    }
-
-    fn advance_hand(&mut self) -> u32 {
-        let index = self.hand;
-        self.hand = (index + 1) % self.entries.capacity();
-        index
     }
 }

@@ -39,6 +39,7 @@ fn frames_for_this_host_are_parsed_and_others_discarded_by_reason() {
             Ok(Inbound::Ip {
                 packet: &packet,
                 broadcast: false,
+                station: PEER,
             }),
         ),
         (
@@ -47,6 +48,7 @@ fn frames_for_this_host_are_parsed_and_others_discarded_by_reason() {
             Ok(Inbound::Ip {
                 packet: &packet,
                 broadcast: true,
+                station: PEER,
             }),
         ),
         (
@@ -98,7 +100,8 @@ fn a_device_without_link_headers_has_none() {
         inbound,
         Some(Inbound::Ip {
             packet: &[1, 2, 3],
-            broadcast: false
+            broadcast: false,
+            station: MacAddress::UNSPECIFIED
         })
     );
     let mut frame = [7; 4];

@@ -7,11 +7,11 @@
 use core::net::SocketAddr;
 
 use fullpipe_tcp::{ActiveOpen, Connection, HalfOpen, IcmpError, Segment, SeqNum, Tuning};
-use fullpipe_wire::{TcpFlags, TcpHeader, WireError, tcp::verify_checksum};
+use fullpipe_wire::{MacAddress, TcpFlags, TcpHeader, WireError, tcp::verify_checksum};
 
 use super::{
     Attachment, ConnectionSlot, FourTuple, HostContext, Owner, TcpLayer,
-    resets::NoReset,
+    resets::{Answer, NoReset},
     syn_cache::{Handshake, HandshakeAction},
     syn_cookie::SynSummary,
     time_wait_table::TimeWaitAction,
@@ -25,27 +25,34 @@ use crate::{
     slab::Key,
 };
 
+/// The host that a segment came from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SegmentSender {
+    /// Largest payload of one packet to it, without options.
+    pub(crate) mss_limit: u16,
+    /// The station that the segment's frame came from.
+    pub(crate) station: MacAddress,
+}
+
 /// The sender of a segment whose four-tuple has no owner.
 #[derive(Clone, Copy, Debug)]
 struct UnknownPeer {
     tuple: FourTuple,
     /// The tuple's hash.
     hash: u32,
-    /// Largest payload without options of one packet to it.
-    mss_limit: u16,
+    sender: SegmentSender,
 }
 
 impl TcpLayer {
-    /// Processes a TCP segment, which need not be well-formed. `mss_limit`: largest
-    /// payload of one packet to its sender, without options.
+    /// Processes a TCP segment of `sender`, which need not be well-formed.
     pub(crate) fn on_packet(
         &mut self,
         packet: &Packet<'_>,
         meta: RxMeta,
-        mss_limit: u16,
+        sender: SegmentSender,
         host: &mut HostContext<'_>,
     ) {
-        if let Err(reason) = self.accept_packet(packet, meta, mss_limit, host) {
+        if let Err(reason) = self.accept_packet(packet, meta, sender, host) {
             host.counters.discard(reason);
         }
     }
@@ -54,7 +61,7 @@ impl TcpLayer {
         &mut self,
         packet: &Packet<'_>,
         meta: RxMeta,
-        mss_limit: u16,
+        sender: SegmentSender,
         host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
         if packet.broadcast {
@@ -80,17 +87,17 @@ impl TcpLayer {
         self.host_state.counters.in_segs += u64::from(meta.merged.max(1));
         match owner {
             Some(Owner::Handshake(index)) => {
-                self.on_handshake_segment(index, &segment, mss_limit, host)
+                self.on_handshake_segment(index, &segment, sender, host)
             }
             Some(Owner::TimeWait(index)) => {
-                self.on_time_wait_segment(index, &segment, mss_limit, host)
+                self.on_time_wait_segment(index, &segment, sender, host)
             }
             Some(Owner::Connection(_)) => unreachable!("connections were served above"),
             None => {
                 let peer = UnknownPeer {
                     tuple,
                     hash,
-                    mss_limit,
+                    sender,
                 };
                 self.on_unknown_tuple(peer, &segment, host)
             }
@@ -135,7 +142,7 @@ impl TcpLayer {
         let tuple = peer.tuple;
         let listener = self.listeners.listening_at(tuple.local());
         let Some(listener) = listener else {
-            return self.answer_with_reset(tuple, segment, host);
+            return self.answer_with_reset(tuple, segment, peer.sender, host);
         };
         if segment.has(TcpFlags::ACK) {
             return self.on_cookie(listener, peer, segment, host);
@@ -179,8 +186,12 @@ impl TcpLayer {
         let iss = self.cookies.sequence(&tuple, &contents, host.now);
         // A window of zero reserves no memory.
         let mut half_open = self.half_open(listener, peer, &contents.syn(syn), iss, 0, host);
-        let syn_ack = half_open.send_syn_ack(host.now);
-        self.cookies.answer(tuple, &contents, syn_ack, host.now);
+        let answer = Answer {
+            tuple,
+            segment: half_open.send_syn_ack(host.now),
+            station: peer.sender.station,
+        };
+        self.cookies.answer(answer, &contents, host.now);
         host.counters.mib.tcp_syncookies_sent += 1;
         Ok(())
     }
@@ -194,9 +205,13 @@ impl TcpLayer {
         segment: &Segment<'_>,
         host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
-        let UnknownPeer { tuple, hash, .. } = peer;
+        let UnknownPeer {
+            tuple,
+            hash,
+            sender,
+        } = peer;
         let Some(contents) = self.verify_cookie(&tuple, segment, host) else {
-            return self.answer_with_reset(tuple, segment, host);
+            return self.answer_with_reset(tuple, segment, sender, host);
         };
         self.check_room(listener)?;
         let (syn, iss) = (contents.syn(segment), segment.ack - 1);
@@ -236,12 +251,17 @@ impl TcpLayer {
         iss: SeqNum,
         host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
-        let UnknownPeer { tuple, hash, .. } = peer;
+        let UnknownPeer {
+            tuple,
+            hash,
+            sender,
+        } = peer;
         let most_blocks = self.syn_cache.most_blocks();
         let half_open = self.half_open(listener, peer, syn, iss, most_blocks, host);
         let handshake = Handshake {
             tuple,
             half_open,
+            station: sender.station,
             listener,
             hash,
             timeouts: 0,
@@ -262,12 +282,12 @@ impl TcpLayer {
         &mut self,
         index: u32,
         segment: &Segment<'_>,
-        mss_limit: u16,
+        sender: SegmentSender,
         host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
         match self.syn_cache.at(index).action_for(segment) {
             HandshakeAction::Complete => {
-                let outcome = self.complete(index, segment, host);
+                let outcome = self.complete(index, segment, sender, host);
                 if let Err(Discard::TcpBacklogFull | Discard::TcpConnectionsFull) = outcome {
                     self.syn_cache.keep_waiting(index);
                 }
@@ -282,12 +302,16 @@ impl TcpLayer {
                 self.forget_handshake(index, host);
                 Ok(())
             }
-            HandshakeAction::Reset => self.on_unexpected_ack(index, segment, mss_limit, host),
+            HandshakeAction::Reset => self.on_unexpected_ack(index, segment, sender, host),
             HandshakeAction::Challenge => {
                 let handshake = self.syn_cache.at(index);
-                let ack = handshake.half_open.challenge_ack(host.now);
+                let answer = Answer {
+                    tuple: handshake.tuple,
+                    segment: handshake.half_open.challenge_ack(host.now),
+                    station: sender.station,
+                };
                 self.host_state.counters.challenge_ack += 1;
-                let outcome = self.resets.queue(handshake.tuple, ack, host.now);
+                let outcome = self.resets.queue(answer, host.now);
                 match outcome {
                     Ok(()) => Ok(()),
                     refused => self.count_refusal(refused),
@@ -303,7 +327,7 @@ impl TcpLayer {
         &mut self,
         index: u32,
         segment: &Segment<'_>,
-        mss_limit: u16,
+        sender: SegmentSender,
         host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
         let &Handshake {
@@ -314,13 +338,13 @@ impl TcpLayer {
         } = self.syn_cache.at(index);
         let listens = self.listeners.get(listener).is_some();
         if !listens || self.verify_cookie(&tuple, segment, host).is_none() {
-            return self.answer_with_reset(tuple, segment, host);
+            return self.answer_with_reset(tuple, segment, sender, host);
         }
         self.forget_handshake(index, host);
         let peer = UnknownPeer {
             tuple,
             hash,
-            mss_limit,
+            sender,
         };
         self.on_cookie(listener, peer, segment, host)
     }
@@ -331,6 +355,7 @@ impl TcpLayer {
         &mut self,
         index: u32,
         segment: &Segment<'_>,
+        sender: SegmentSender,
         host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
         let &Handshake {
@@ -342,7 +367,7 @@ impl TcpLayer {
         } = self.syn_cache.at(index);
         if self.listeners.get(listener).is_none() {
             self.forget_handshake(index, host);
-            return self.answer_with_reset(tuple, segment, host);
+            return self.answer_with_reset(tuple, segment, sender, host);
         }
         self.check_room(listener)?;
         // Frees the memory set aside for the window; the connection reserves it instead.
@@ -426,7 +451,7 @@ impl TcpLayer {
     ) -> HalfOpen {
         let open = ActiveOpen {
             iss,
-            mss_limit: peer.mss_limit,
+            mss_limit: peer.sender.mss_limit,
             timestamp_offset: self.initial_numbers.timestamp_offset(&peer.tuple),
             tuning: self.tuning_of(listener),
         };
@@ -437,7 +462,7 @@ impl TcpLayer {
         &mut self,
         index: u32,
         segment: &Segment<'_>,
-        mss_limit: u16,
+        sender: SegmentSender,
         host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
         match self
@@ -451,7 +476,7 @@ impl TcpLayer {
             }
             TimeWaitAction::Acknowledge => Err(Discard::TcpOldInTimeWait),
             TimeWaitAction::Ignore => Ok(()),
-            TimeWaitAction::Reuse => self.reuse(index, segment, mss_limit, host),
+            TimeWaitAction::Reuse => self.reuse(index, segment, sender, host),
         }
     }
 
@@ -461,7 +486,7 @@ impl TcpLayer {
         &mut self,
         index: u32,
         segment: &Segment<'_>,
-        mss_limit: u16,
+        sender: SegmentSender,
         host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
         let entry = self.time_waits.at(index);
@@ -484,7 +509,7 @@ impl TcpLayer {
         let peer = UnknownPeer {
             tuple,
             hash,
-            mss_limit,
+            sender,
         };
         self.start_handshake(listener, peer, segment, iss, host)
     }
@@ -504,9 +529,10 @@ impl TcpLayer {
         &mut self,
         tuple: FourTuple,
         segment: &Segment<'_>,
+        sender: SegmentSender,
         host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
-        let outcome = self.resets.answer(tuple, segment, host.now);
+        let outcome = self.resets.answer(tuple, segment, sender.station, host.now);
         self.count_refusal(outcome)
     }
 

@@ -27,6 +27,7 @@ use core::net::IpAddr;
 use fullpipe_pool::{Holder, Instant, Pressure};
 use fullpipe_tcp::{Connection, Env, SegmentOut, TcpState, trace::TraceEvent};
 
+pub(crate) use dispatch::SegmentSender;
 pub(crate) use four_tuple::FourTuple;
 pub(crate) use host_state::HostContext;
 
@@ -45,7 +46,7 @@ use memory_waiters::MemoryWaiters;
 use orphans::{Orphan, Orphans};
 use owner::{Owner, OwnerNumbers};
 use ports::EphemeralPorts;
-use resets::Resets;
+use resets::{Answer, Resets};
 use syn_cache::SynCache;
 use syn_cookie::SynCookies;
 use time_wait_table::TimeWaitTable;
@@ -464,14 +465,18 @@ impl TcpLayer {
         self.syn_cache.first_due().is_some() || !self.cookies.is_empty()
     }
 
-    /// Removes and returns the SYN-ACK to be sent next, with its addresses. A handshake
-    /// that has an entry starts its timer even if the SYN-ACK cannot be sent.
-    pub(crate) fn take_syn_ack(&mut self, now: Instant) -> Option<(FourTuple, SegmentOut)> {
+    /// Removes and returns the SYN-ACK to be sent next. A handshake that has an entry
+    /// starts its timer even if the SYN-ACK cannot be sent.
+    pub(crate) fn take_syn_ack(&mut self, now: Instant) -> Option<Answer> {
         let Some(index) = self.syn_cache.first_due() else {
             return self.cookies.pop();
         };
         let handshake = self.syn_cache.at_mut(index);
-        let due = (handshake.tuple, handshake.half_open.send_syn_ack(now));
+        let due = Answer {
+            tuple: handshake.tuple,
+            segment: handshake.half_open.send_syn_ack(now),
+            station: handshake.station,
+        };
         self.syn_cache.answered(index);
         let deadline = self.syn_cache.deadline(index, &self.host_state.config, now);
         self.set_timer(Owner::Handshake(index), Some(deadline));

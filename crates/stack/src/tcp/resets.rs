@@ -7,6 +7,7 @@ use alloc::collections::VecDeque;
 
 use fullpipe_pool::Instant;
 use fullpipe_tcp::{Segment, SegmentOut};
+use fullpipe_wire::MacAddress;
 
 use super::four_tuple::FourTuple;
 use crate::rate_limit::RateLimit;
@@ -14,13 +15,15 @@ use crate::rate_limit::RateLimit;
 #[cfg(test)]
 mod tests;
 
-/// A reset to be sent.
+/// A segment that answers a host without a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Reset {
+pub(crate) struct Answer {
     /// Addresses and ports.
     pub(crate) tuple: FourTuple,
     /// The segment.
     pub(crate) segment: SegmentOut,
+    /// The station that the answered segment came from.
+    pub(crate) station: MacAddress,
 }
 
 /// The reason that a segment without a connection gets no reset.
@@ -38,7 +41,7 @@ pub(crate) enum NoReset {
 #[derive(Debug)]
 pub(crate) struct Resets {
     /// Never grows beyond its first capacity.
-    queue: VecDeque<Reset>,
+    queue: VecDeque<Answer>,
     most: usize,
     limit: RateLimit,
 }
@@ -59,31 +62,32 @@ impl Resets {
         &mut self,
         tuple: FourTuple,
         segment: &Segment<'_>,
+        station: MacAddress,
         now: Instant,
     ) -> Result<(), NoReset> {
         let segment = SegmentOut::reset_for(segment).ok_or(NoReset::IsReset)?;
-        self.queue(tuple, segment, now)
+        let answer = Answer {
+            tuple,
+            segment,
+            station,
+        };
+        self.queue(answer, now)
     }
 
-    /// Queues `segment`, a reset or a challenge ACK of a handshake.
-    pub(crate) fn queue(
-        &mut self,
-        tuple: FourTuple,
-        segment: SegmentOut,
-        now: Instant,
-    ) -> Result<(), NoReset> {
+    /// Queues a reset or a challenge ACK of a handshake.
+    pub(crate) fn queue(&mut self, answer: Answer, now: Instant) -> Result<(), NoReset> {
         if self.queue.len() == self.most {
             return Err(NoReset::QueueFull);
         }
         if !self.limit.allow(now) {
             return Err(NoReset::RateLimited);
         }
-        self.queue.push_back(Reset { tuple, segment });
+        self.queue.push_back(answer);
         Ok(())
     }
 
     /// Returns the first reset.
-    pub(crate) fn first(&self) -> Option<&Reset> {
+    pub(crate) fn first(&self) -> Option<&Answer> {
         self.queue.front()
     }
 

@@ -9,7 +9,7 @@ use core::net::IpAddr;
 
 use fullpipe_pool::{Duration, Holder, Instant, Pool};
 use fullpipe_tcp::{HalfOpen, Segment, TcpConfig};
-use fullpipe_wire::TcpFlags;
+use fullpipe_wire::{MacAddress, TcpFlags};
 
 use super::four_tuple::FourTuple;
 use crate::{
@@ -38,6 +38,8 @@ pub(crate) struct Handshake {
     pub(crate) tuple: FourTuple,
     /// State derived from the SYN.
     pub(crate) half_open: HalfOpen,
+    /// The station that the SYN came from.
+    pub(crate) station: MacAddress,
     /// Its listener, which may be closed by now.
     pub(crate) listener: Key,
     /// The tuple's hash.

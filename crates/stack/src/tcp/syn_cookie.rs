@@ -12,10 +12,10 @@
 use alloc::collections::VecDeque;
 
 use fullpipe_pool::{Duration, Instant};
-use fullpipe_tcp::{Segment, SegmentOut, SeqNum};
+use fullpipe_tcp::{Segment, SeqNum};
 use fullpipe_wire::{TcpFlags, TcpOptions};
 
-use super::four_tuple::FourTuple;
+use super::{four_tuple::FourTuple, resets::Answer};
 use crate::secret::{HashInput, Secret};
 
 #[cfg(test)]
@@ -55,7 +55,7 @@ pub(crate) struct SynSummary {
 pub(crate) struct SynCookies {
     secret: Secret,
     /// Never grows beyond its first capacity.
-    queue: VecDeque<(FourTuple, SegmentOut)>,
+    queue: VecDeque<Answer>,
     most: usize,
     /// Time of the last cookie. `None`, or a time too long ago: no ACK can carry a valid
     /// cookie.
@@ -162,16 +162,10 @@ impl SynCookies {
         SeqNum(self.hash(tuple, syn.irs, period(now)) ^ syn.size)
     }
 
-    /// Queues the SYN-ACK to `syn`, whose sequence number is a cookie. The queue is
+    /// Queues `answer`, the SYN-ACK to `syn`, whose sequence number is a cookie. The queue is
     /// not full.
-    pub(crate) fn answer(
-        &mut self,
-        tuple: FourTuple,
-        syn: &SynSummary,
-        mut syn_ack: SegmentOut,
-        now: Instant,
-    ) {
-        if let Some(stamps) = &mut syn_ack.options.timestamps {
+    pub(crate) fn answer(&mut self, mut answer: Answer, syn: &SynSummary, now: Instant) {
+        if let Some(stamps) = &mut answer.segment.options.timestamps {
             // The timestamp must not be later than the clock, or later segments would
             // seem old to the peer.
             let stamped = (stamps.value & !STAMP_MASK) | syn.stamp();
@@ -179,7 +173,7 @@ impl SynCookies {
             let back = if is_later { STAMP_MASK + 1 } else { 0 };
             stamps.value = stamped.wrapping_sub(back);
         }
-        self.queue.push_back((tuple, syn_ack));
+        self.queue.push_back(answer);
         self.last_made = Some(now);
     }
 
@@ -212,7 +206,7 @@ impl SynCookies {
     }
 
     /// Removes and returns the SYN-ACK to be sent next.
-    pub(crate) fn pop(&mut self) -> Option<(FourTuple, SegmentOut)> {
+    pub(crate) fn pop(&mut self) -> Option<Answer> {
         self.queue.pop_front()
     }
 

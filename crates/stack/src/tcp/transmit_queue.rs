@@ -1,42 +1,35 @@
 //! The transmit queue: connections with something to send, and those waiting
 //! for ARP to resolve their next hop.
 //!
-//! Rule: a connection that waits is in the list of its next hop, so a resolved neighbour
-//! wakes only its own connections, and waiting connections cost nothing. If connections
-//! wait for more neighbours than there are lists, the other neighbours share one list,
-//! and any of them wakes it. Nothing is sent from here.
-
-use core::net::IpAddr;
-
-use alloc::vec::Vec;
+//! Rule: a connection waits in the list of its next hop's entry in the neighbour
+//! cache, so a resolved neighbour wakes its own connections only, and waiting
+//! connections cost nothing. Those whose neighbour found no room in the cache wait in
+//! one list, in turn. Nothing is sent from here.
 
 use crate::queues::Queues;
 
 #[cfg(test)]
 mod tests;
 
-/// Index of the queue of connections that may be polled; the lists of neighbours follow
-/// it.
+/// The queue of connections that may be polled.
 pub(crate) const READY: u32 = 0;
-/// Most neighbours that have a list of their own.
-const MOST_NEIGHBOURS: u32 = 64;
+/// Connections whose neighbour found no room in the cache.
+const FOR_ROOM: u32 = 1;
+/// The list of the cache's first entry; the others follow it.
+const FIRST_ENTRY: u32 = 2;
 
 /// Connections that may be polled, and those that wait for a neighbour.
 #[derive(Debug)]
 pub(crate) struct TransmitQueue {
     queues: Queues,
-    /// The neighbour of each list; the last list is shared by all others.
-    neighbours: Vec<Option<IpAddr>>,
 }
 
 impl TransmitQueue {
-    /// Returns an empty queue for the connections below `connections` and at
-    /// most `neighbours` neighbours.
-    pub(crate) fn new(neighbours: u32, connections: u32) -> Self {
-        let lists = neighbours.min(MOST_NEIGHBOURS) + 1;
+    /// Returns an empty queue for the connections below `connections` and a cache of
+    /// `entries` neighbours.
+    pub(crate) fn new(entries: u32, connections: u32) -> Self {
         Self {
-            queues: Queues::new(1 + lists, connections),
-            neighbours: alloc::vec![None; lists as usize],
+            queues: Queues::new(FIRST_ENTRY + entries, connections),
         }
     }
 
@@ -72,35 +65,36 @@ impl TransmitQueue {
         }
     }
 
-    /// Moves connection `index` to the list of `neighbour` until that neighbour is
-    /// resolved or found unreachable.
-    pub(crate) fn wait_for(&mut self, index: u32, neighbour: IpAddr) {
-        let shared = self.neighbours.len() - 1;
-        let own = &self.neighbours[..shared];
-        let list = own
-            .iter()
-            .position(|known| *known == Some(neighbour))
-            .or_else(|| own.iter().position(Option::is_none))
-            .unwrap_or(shared);
-        self.neighbours[list] = Some(neighbour);
-        self.queues.join(1 + list as u32, index);
+    /// Moves connection `index` to the list of the cache's entry `entry`, until that
+    /// has settled.
+    pub(crate) fn wait_for(&mut self, index: u32, entry: u32) {
+        self.queues.join(FIRST_ENTRY + entry, index);
     }
 
-    /// Requeues the connections of every neighbour for which `is_settled`
-    /// returns true.
-    pub(crate) fn wake_resolved(&mut self, mut is_settled: impl FnMut(IpAddr) -> bool) {
-        let shared = self.neighbours.len() - 1;
-        for list in 0..self.neighbours.len() {
-            let Some(neighbour) = self.neighbours[list] else {
-                continue;
+    /// Moves connection `index` to the tail of those that wait for room in the cache.
+    pub(crate) fn wait_for_room(&mut self, index: u32) {
+        self.queues.join(FOR_ROOM, index);
+    }
+
+    /// Returns whether a connection waits for room in the cache.
+    pub(crate) fn awaits_room(&self) -> bool {
+        !self.queues.is_empty(FOR_ROOM)
+    }
+
+    /// Requeues the connections of the cache's entry `entry`.
+    pub(crate) fn wake(&mut self, entry: u32) {
+        while let Some(index) = self.queues.first(FIRST_ENTRY + entry) {
+            self.queues.join(READY, index);
+        }
+    }
+
+    /// Requeues at most `count` connections that wait for room in the cache.
+    pub(crate) fn wake_for_room(&mut self, count: u32) {
+        for _ in 0..count {
+            let Some(index) = self.queues.first(FOR_ROOM) else {
+                return;
             };
-            if list != shared && !is_settled(neighbour) {
-                continue;
-            }
-            self.neighbours[list] = None;
-            while let Some(index) = self.queues.first(1 + list as u32) {
-                self.queues.join(READY, index);
-            }
+            self.queues.join(READY, index);
         }
     }
 }

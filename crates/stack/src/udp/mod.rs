@@ -243,7 +243,7 @@ impl UdpSockets {
             dst_port: to.port(),
         };
         let send = &mut self.buffers[id.0.index as usize].send;
-        let taken = send.push(self.address, to.ip(), header, payload, pool);
+        let taken = send.push(self.address, to.ip(), None, header, payload, pool);
         if taken {
             self.sending.join(SENDING, id.0.index);
         } else {

@@ -89,7 +89,13 @@ impl Host {
             ..
         } = self;
         let now = fullpipe_pool::Instant::ZERO;
-        let packet = receiver.on_packet(bytes, false, pool, now, counters)?;
+        let packet = receiver.on_packet(
+            bytes,
+            (fullpipe_wire::MacAddress::UNSPECIFIED, false),
+            pool,
+            now,
+            counters,
+        )?;
         Some(udp.on_datagram(&packet, false, pool, counters))
     }
 
@@ -125,6 +131,7 @@ fn packet(payload: &[u8]) -> Packet<'_> {
     Packet {
         header: IpHeader::V4(header),
         broadcast: false,
+        station: fullpipe_wire::MacAddress::UNSPECIFIED,
         payload,
     }
 }

@@ -525,7 +525,9 @@ impl Connection {
     ) {
         let (len, end) = (segment.payload_len(), segment.seq + segment.len());
         let mss = self.mss(env).max(1);
-        if self.send.outstanding() == 0 {
+        let nothing_outstanding = self.send.outstanding() == 0;
+        // The user timeout of an attempt runs from the application's call.
+        if nothing_outstanding && self.state.is_synchronized() {
             self.progress_at = env.now;
         }
         if self.recovery.board().in_flight() == 0 && len > 0 {
@@ -573,7 +575,8 @@ impl Connection {
         // transmission. It gets a full timeout, otherwise it could be sent a third time
         // before its ACK arrives.
         let is_oldest_again = is_retransmission && segment.seq == self.send.snd_una;
-        if is_oldest_again || !self.timers.retransmit.is_set() {
+        // Without anything outstanding the timer was that of a wait for the next hop.
+        if is_oldest_again || nothing_outstanding || !self.timers.retransmit.is_set() {
             self.arm_retransmit(env);
         }
         if !is_retransmission || self.is_repairing() {
@@ -589,6 +592,33 @@ impl Connection {
             app_limited: self.send.unsent() < mss,
             srtt_us: self.rtt.srtt().as_micros() as u32,
         });
+    }
+
+    /// Notes that the segment that is due waits until its next hop is resolved.
+    /// With nothing in flight no other timer would watch the connection, so the
+    /// retransmission timer does: an attempt fails by `tcp.syn_retries` and the
+    /// user timeout, however long the wait. Only a segment that left is counted as
+    /// lost.
+    pub fn on_next_hop_pending(&mut self, env: &mut Env<'_>) {
+        self.on_device_full(env);
+        let has_work = match self.state.is_synchronized() {
+            true => self.send.unsent() > 0,
+            false => self.pending.syn,
+        };
+        let is_watched = self.timers.retransmit.is_set() || self.timers.persist.is_set();
+        if has_work && !is_watched && self.send.outstanding() == 0 {
+            self.arm_next_hop(env);
+        }
+    }
+
+    /// Starts the retransmission timer of a wait for the next hop, with the backoff
+    /// that retransmissions would have.
+    pub(super) fn arm_next_hop(&mut self, env: &mut Env<'_>) {
+        let rto = self.rtt.rto(env.config);
+        let backoff = 1 << u32::from(self.unanswered).min(16);
+        let deadline = env.now + (rto * backoff).min(env.config.rto_max);
+        let deadline = self.within_user_timeout(deadline, env);
+        self.timers.retransmit.set(deadline);
     }
 
     /// Notes that the device or the next hop cannot take the segment that is due.

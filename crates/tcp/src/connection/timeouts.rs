@@ -70,6 +70,9 @@ impl Connection {
 
     /// Responds to the retransmission timer. RFC 6298 §5.4 to §5.7, RFC 9293 §3.8.3.
     fn on_retransmit_timeout(&mut self, env: &mut Env<'_>) {
+        if self.send.outstanding() == 0 {
+            return self.on_next_hop_timeout(env);
+        }
         env.counters.timeouts += 1;
         self.totals.timeouts += 1;
         let first = self.recovery.timeouts() == 0;
@@ -98,6 +101,23 @@ impl Connection {
         self.suspect_black_hole(env);
         self.record_window(env);
         self.set_limit(Limit::Recovery, env);
+    }
+
+    /// Takes an expiry of the retransmission timer while nothing is in flight: what
+    /// is due still waits for its next hop.
+    fn on_next_hop_timeout(&mut self, env: &mut Env<'_>) {
+        if !self.wants_output {
+            return;
+        }
+        let retries = match self.state.is_synchronized() {
+            true => self.retries_allowed(env),
+            false => env.config.syn_retries,
+        };
+        if u32::from(self.unanswered) >= retries || self.user_timeout_is_over(env) {
+            return self.give_up(env);
+        }
+        self.unanswered = self.unanswered.saturating_add(1);
+        self.arm_next_hop(env);
     }
 
     /// Returns R2: the number of consecutive timeouts after which the connection is

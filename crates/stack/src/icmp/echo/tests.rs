@@ -33,6 +33,7 @@ fn packet(payload: &[u8], broadcast: bool) -> Packet<'_> {
     Packet {
         header: IpHeader::V4(header),
         broadcast,
+        station: fullpipe_wire::MacAddress::UNSPECIFIED,
         payload,
     }
 }

@@ -12,6 +12,7 @@ use crate::{
     ip::{IpReceiver, Subnet},
 };
 
+const NOBODY: (fullpipe_wire::MacAddress, bool) = (fullpipe_wire::MacAddress::UNSPECIFIED, false);
 const HERE: IpAddr = IpAddr::V4(core::net::Ipv4Addr::new(10, 0, 0, 1));
 const THERE: IpAddr = IpAddr::V4(core::net::Ipv4Addr::new(10, 0, 0, 2));
 const UDP: DatagramHeader = DatagramHeader::Udp {
@@ -56,7 +57,7 @@ fn every_length_arrives_as_it_was_written() {
             });
             let mut counters = Counters::default();
             let mut queue = SendQueue::new(Holder::Datagram, 4, 1 << 20);
-            assert!(queue.push(HERE, THERE, heading, &pattern(len), &mut pool));
+            assert!(queue.push(HERE, THERE, None, heading, &pattern(len), &mut pool));
             let packets = drain(&mut queue, &mut pool, &mut counters);
             assert_eq!(packets.len(), (len + 8).div_ceil(1480), "{len}");
             assert_eq!(counters.mib.ip_out_requests, 1);
@@ -71,7 +72,7 @@ fn every_length_arrives_as_it_was_written() {
             let mut whole = None;
             for packet in &packets {
                 let now = Instant::ZERO;
-                let received = receiver.on_packet(packet, false, &mut pool, now, &mut counters);
+                let received = receiver.on_packet(packet, NOBODY, &mut pool, now, &mut counters);
                 whole = received.map(|packet| packet.payload.to_vec());
             }
             let whole = whole.expect("the last packet completes the datagram");
@@ -106,10 +107,19 @@ fn a_full_queue_takes_nothing_and_changes_nothing() {
             ..Default::default()
         });
         let mut queue = SendQueue::new(Holder::Datagram, datagrams, bytes);
-        assert!(queue.push(HERE, THERE, UDP, &[1; 60], &mut pool), "{name}");
-        assert!(queue.push(HERE, THERE, UDP, &[2; 60], &mut pool), "{name}");
+        assert!(
+            queue.push(HERE, THERE, None, UDP, &[1; 60], &mut pool),
+            "{name}"
+        );
+        assert!(
+            queue.push(HERE, THERE, None, UDP, &[2; 60], &mut pool),
+            "{name}"
+        );
         let free = pool.free_blocks();
-        assert!(!queue.push(HERE, THERE, UDP, &[3; 60], &mut pool), "{name}");
+        assert!(
+            !queue.push(HERE, THERE, None, UDP, &[3; 60], &mut pool),
+            "{name}"
+        );
         assert_eq!(pool.free_blocks(), free, "{name}");
         let packets = drain(&mut queue, &mut pool, &mut Counters::default());
         assert_eq!(
@@ -132,10 +142,10 @@ fn sending_empties_a_pool_full_to_the_last_byte() {
     let mut counters = Counters::default();
     let mut queue = SendQueue::new(Holder::Datagram, 8, 65_536);
     // A first, short one leaves the stream inside a block.
-    assert!(queue.push(HERE, THERE, UDP, &pattern(100), &mut pool));
+    assert!(queue.push(HERE, THERE, None, UDP, &pattern(100), &mut pool));
     drain(&mut queue, &mut pool, &mut counters);
     for _ in 0..3 {
-        assert!(queue.push(HERE, THERE, UDP, &pattern(36 * 196), &mut pool));
+        assert!(queue.push(HERE, THERE, None, UDP, &pattern(36 * 196), &mut pool));
         assert_eq!(pool.free_blocks(), 0);
         assert_eq!(drain(&mut queue, &mut pool, &mut counters).len(), 5);
         assert_eq!(pool.free_blocks(), 36);
@@ -156,8 +166,8 @@ fn a_device_that_completes_checksums_gets_the_pseudo_header_unless_the_datagram_
     let mut pool = Pool::new(&PoolConfig::default());
     let mut counters = Counters::default();
     let mut queue = SendQueue::new(Holder::Datagram, 4, 1 << 20);
-    queue.push(HERE, THERE, UDP, &pattern(101), &mut pool);
-    queue.push(HERE, THERE, UDP, &pattern(2_000), &mut pool);
+    queue.push(HERE, THERE, None, UDP, &pattern(101), &mut pool);
+    queue.push(HERE, THERE, None, UDP, &pattern(2_000), &mut pool);
     let mut packet = vec![0; 1500];
     let built = queue
         .poll_packet(&mut sender, &mut pool, &mut packet, &mut counters)

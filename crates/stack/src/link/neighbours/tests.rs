@@ -71,8 +71,18 @@ impl Rig {
     }
 
     fn resolve(&mut self, n: u16) -> Resolution {
+        self.resolve_for(Asker::Connection, n)
+    }
+
+    fn resolve_for(&mut self, asker: Asker, n: u16) -> Resolution {
+        let ip = ip(n).into();
         self.neighbours
-            .resolve(ip(n).into(), self.now, &mut self.pool, &mut self.counters)
+            .resolve(ip, asker, self.now, &mut self.pool, &mut self.counters)
+    }
+
+    /// Looks neighbour `n` up; returns true if it is asked for.
+    fn asks(&mut self, asker: Asker, n: u16) -> bool {
+        matches!(self.resolve_for(asker, n), Resolution::Pending(_))
     }
 
     fn hold(&mut self, n: u16, packet: &[u8]) {
@@ -101,8 +111,12 @@ impl Rig {
             target_ip,
         }
         .write(&mut bytes);
-        self.neighbours
-            .on_packet(&bytes, self.now, &mut self.counters);
+        self.arp_bytes(&bytes);
+    }
+
+    fn arp_bytes(&mut self, bytes: &[u8]) {
+        let (pool, counters) = (&mut self.pool, &mut self.counters);
+        self.neighbours.on_packet(bytes, self.now, pool, counters);
     }
 
     /// Advances to `now`, sending the frames that become due.
@@ -164,7 +178,7 @@ impl Rig {
 #[test]
 fn a_packet_waits_for_the_reply_and_then_leaves() {
     let mut rig = Rig::new(|_| ());
-    assert_eq!(rig.resolve(7), Resolution::Pending);
+    assert!(rig.asks(Asker::Connection, 7));
     rig.hold(7, &[1; 300]);
     let broadcast = MacAddress::BROADCAST;
     assert_eq!(
@@ -221,23 +235,22 @@ fn a_packet_larger_than_the_memory_left_is_dropped() {
 #[test]
 fn requests_leave_once_a_second_until_the_neighbour_fails() {
     let mut rig = Rig::new(|_| ());
-    assert_eq!(rig.resolve(7), Resolution::Pending);
+    assert!(rig.asks(Asker::Connection, 7));
     rig.hold(7, &[1; 300]);
     for _ in 0..100 {
         rig.resolve(7);
     }
     assert_eq!(rig.run_until(START + Duration::from_millis(999)).len(), 1);
     assert_eq!(rig.run_until(START + Duration::from_millis(2_999)).len(), 2);
-    assert_eq!(rig.resolve(7), Resolution::Pending);
+    assert!(rig.asks(Asker::Connection, 7));
     assert_eq!(rig.run_until(START + Duration::from_secs(3)).len(), 0);
     assert_eq!(rig.resolve(7), Resolution::Unreachable);
     assert_eq!(rig.counters.discarded(Discard::ArpUnresolved), 1);
     assert_eq!(rig.pool.free_blocks(), 16);
     assert_eq!(rig.neighbours.next_timeout(), None);
     rig.now = START + Duration::from_secs(4);
-    assert_eq!(
-        rig.resolve(7),
-        Resolution::Pending,
+    assert!(
+        rig.asks(Asker::Connection, 7),
         "after a while it is tried again"
     );
 }
@@ -415,7 +428,7 @@ fn invalid_arp_packets_are_discarded_by_reason() {
         assert_eq!(rig.neighbours.entries.len(), 0, "{name}");
     }
     let mut rig = Rig::new(|_| ());
-    rig.neighbours.on_packet(&[0; 27], START, &mut rig.counters);
+    rig.arp_bytes(&[0; 27]);
     assert_eq!(rig.counters.discarded(Discard::ArpMalformed), 1);
 }
 
@@ -447,12 +460,17 @@ fn lookups_of_unused_addresses_do_not_evict_resolved_neighbours() {
         rig.resolve(n);
     }
     rig.drain();
+    let mut asked = 0;
     for n in 100..2_000 {
-        assert_eq!(rig.resolve(n), Resolution::Pending);
-        rig.hold(n, &[1; 100]);
+        let asker = [Asker::Connection, Asker::Datagram][usize::from(n % 2)];
+        if rig.asks(asker, n) {
+            rig.hold(n, &[1; 100]);
+            asked += 1;
+        }
         assert_eq!(rig.resolve(7), Resolution::Known(mac(7)));
         assert_eq!(rig.resolve(8), Resolution::Known(mac(8)));
     }
+    assert_eq!(asked, 4 + 2, "half for connections, in place of datagrams");
     rig.pool.verify();
     assert!(rig.pool.held(Holder::Neighbour) <= 8);
     rig.neighbours.release(&mut rig.pool, &mut rig.counters);
@@ -465,6 +483,7 @@ fn requests_for_all_neighbours_together_are_limited() {
         config.entries = 64;
         config.requests_per_second = 20;
         config.requests = 1;
+        config.entries = 128;
     });
     for n in 100..164 {
         rig.resolve(n);
@@ -498,10 +517,11 @@ fn random_use_never_panics_and_never_leaks() {
                 }
                 4 => {
                     let junk: [u8; 28] = core::array::from_fn(|_| rng.below(3) as u8);
-                    rig.neighbours.on_packet(&junk, rig.now, &mut rig.counters);
+                    rig.arp_bytes(&junk);
                 }
                 _ => {
-                    if rig.resolve(n) == Resolution::Pending {
+                    let asker = [Asker::Connection, Asker::Datagram][rng.below(2) as usize];
+                    if rig.asks(asker, n) {
                         rig.hold(n, &alloc::vec![1; rng.between(1, 900) as usize]);
                     }
                 }
@@ -511,4 +531,87 @@ fn random_use_never_panics_and_never_leaks() {
         rig.neighbours.release(&mut rig.pool, &mut rig.counters);
         assert_eq!(rig.pool.free_blocks(), 16);
     }
+}
+
+#[test]
+fn an_entry_whose_request_is_in_flight_is_not_evicted_before_it_fails() {
+    let mut rig = Rig::new(|_| ());
+    assert!(rig.asks(Asker::Connection, 7));
+    assert!(rig.asks(Asker::Connection, 8));
+    assert_eq!(rig.drain().len(), 2);
+    for n in 100..200 {
+        assert_eq!(rig.resolve(n), Resolution::Full);
+        rig.arp(ArpOperation::Request, n, OUR_IP);
+    }
+    assert_eq!(rig.neighbours.room(), 0);
+    rig.arp(ArpOperation::Reply, 7, OUR_IP);
+    assert_eq!(rig.neighbours.take_settled(), Some(0));
+    assert_eq!(
+        rig.resolve(9),
+        Resolution::Full,
+        "those that wait for 7 look it up first"
+    );
+    assert_eq!(rig.resolve(7), Resolution::Known(mac(7)));
+    assert!(rig.asks(Asker::Connection, 9));
+    rig.run_until(START + Duration::from_secs(4));
+    assert_eq!(rig.neighbours.take_settled(), Some(1), "8 has failed");
+    assert_eq!(rig.neighbours.room(), 2);
+}
+
+#[test]
+fn a_resolved_neighbour_that_nobody_looks_up_again_makes_room_after_a_while() {
+    let mut rig = Rig::new(|config| config.entries = 1);
+    assert!(rig.asks(Asker::Connection, 7));
+    rig.drain();
+    rig.arp(ArpOperation::Reply, 7, OUR_IP);
+    assert_eq!(rig.resolve(8), Resolution::Full);
+    rig.run_until(START + Duration::from_secs(1));
+    assert!(rig.asks(Asker::Connection, 8));
+}
+
+#[test]
+fn a_connection_takes_the_entry_of_a_datagram() {
+    let mut rig = Rig::new(|_| ());
+    assert!(rig.asks(Asker::Datagram, 7));
+    rig.hold(7, &[1; 100]);
+    assert_eq!(rig.resolve_for(Asker::Datagram, 8), Resolution::Full);
+    assert!(rig.asks(Asker::Connection, 9));
+    assert!(rig.asks(Asker::Connection, 10), "at the cost of 7");
+    assert_eq!(rig.counters.discarded(Discard::ArpUnresolved), 1);
+    assert_eq!(rig.resolve(11), Resolution::Full);
+    assert_eq!(rig.resolve_for(Asker::Datagram, 7), Resolution::Full);
+    rig.pool.verify();
+}
+
+#[test]
+fn a_request_for_this_host_is_answered_even_if_the_cache_is_full_of_neighbours_in_use() {
+    let mut rig = Rig::new(|_| ());
+    for n in 20..24 {
+        rig.arp(ArpOperation::Request, n, OUR_IP);
+        assert_eq!(rig.resolve(n), Resolution::Known(mac(n)));
+    }
+    rig.drain();
+    rig.arp(ArpOperation::Request, 7, OUR_IP);
+    assert_eq!(rig.counters.discarded(Discard::ArpTableFull), 1);
+    let reply = Sent::ArpReply {
+        to: mac(7),
+        target: ip(7),
+    };
+    assert_eq!(rig.drain(), [reply]);
+}
+
+#[test]
+fn an_answer_makes_no_entry_and_probes_an_old_one() {
+    let mut rig = Rig::new(|_| ());
+    assert_eq!(rig.neighbours.known(ip(7).into(), rig.now), None);
+    assert_eq!(rig.neighbours.entries.len(), 0);
+    rig.arp(ArpOperation::Request, 7, OUR_IP);
+    rig.drain();
+    rig.now += Duration::from_secs(60);
+    assert_eq!(rig.neighbours.known(ip(7).into(), rig.now), Some(mac(7)));
+    let request = Sent::Request {
+        to: mac(7),
+        target: ip(7),
+    };
+    assert_eq!(rig.drain(), [request]);
 }

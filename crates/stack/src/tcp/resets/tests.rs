@@ -5,6 +5,8 @@ use fullpipe_pool::Duration;
 use fullpipe_tcp::SeqNum;
 use fullpipe_wire::{TcpFlags, TcpHeader};
 
+const STATION: MacAddress = MacAddress([2, 0, 0, 0, 0, 9]);
+
 fn tuple() -> FourTuple {
     FourTuple::new(
         "10.0.0.1:80".parse().unwrap(),
@@ -26,10 +28,10 @@ fn segment(flags: TcpFlags) -> Segment<'static> {
 fn a_reset_is_one_the_sender_of_the_segment_accepts() {
     let mut resets = Resets::new(4, 100);
     resets
-        .answer(tuple(), &segment(TcpFlags::ACK), Instant::ZERO)
+        .answer(tuple(), &segment(TcpFlags::ACK), STATION, Instant::ZERO)
         .unwrap();
     resets
-        .answer(tuple(), &segment(TcpFlags::SYN), Instant::ZERO)
+        .answer(tuple(), &segment(TcpFlags::SYN), STATION, Instant::ZERO)
         .unwrap();
     let first = resets.first().unwrap().segment.clone();
     assert_eq!((first.seq, first.flags), (SeqNum(900), TcpFlags::RST));
@@ -42,7 +44,7 @@ fn a_reset_is_one_the_sender_of_the_segment_accepts() {
 #[test]
 fn a_reset_is_never_answered_with_a_reset() {
     let mut resets = Resets::new(4, 100);
-    let answer = resets.answer(tuple(), &segment(TcpFlags::RST), Instant::ZERO);
+    let answer = resets.answer(tuple(), &segment(TcpFlags::RST), STATION, Instant::ZERO);
     assert_eq!(answer, Err(NoReset::IsReset));
     assert!(resets.is_empty());
 }
@@ -55,6 +57,7 @@ fn a_flood_is_answered_up_to_the_queue_and_the_rate() {
         resets.answer(
             tuple(),
             &flood,
+            STATION,
             Instant::ZERO + Duration::from_millis(1_000 + ms),
         )
     };

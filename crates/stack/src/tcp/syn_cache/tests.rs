@@ -29,6 +29,7 @@ fn handshake(config: &TcpConfig) -> Handshake {
     Handshake {
         tuple: FourTuple::new(([10, 0, 0, 1], 80).into(), ([10, 0, 0, 2], 4_000).into()),
         half_open: HalfOpen::from_syn(&syn, open, config, &pool, u32::MAX),
+        station: fullpipe_wire::MacAddress::UNSPECIFIED,
         listener: Key {
             index: 0,
             generation: 0,

@@ -1,5 +1,7 @@
 //! Tests of cookies.
 
+use fullpipe_tcp::SegmentOut;
+
 use super::*;
 use fullpipe_wire::{TcpHeader, Timestamps};
 
@@ -62,8 +64,13 @@ fn answered(
         },
         ..SegmentOut::bare(iss, syn.seq + 1, TcpFlags::SYN | TcpFlags::ACK)
     };
-    cookies.answer(tuple(4_000), &remembered, segment, now);
-    let (_, left) = cookies.pop().expect("it was queued");
+    let answer = Answer {
+        tuple: tuple(4_000),
+        segment,
+        station: fullpipe_wire::MacAddress::UNSPECIFIED,
+    };
+    cookies.answer(answer, &remembered, now);
+    let left = cookies.pop().expect("it was queued").segment;
     (left.seq, left.options.timestamps.map(|stamps| stamps.value))
 }
 

@@ -1,10 +1,8 @@
 //! Tests of `transmit_queue.rs`.
 
-use super::*;
+use alloc::vec::Vec;
 
-fn neighbour(last: u8) -> IpAddr {
-    IpAddr::from([10, 0, 0, last])
-}
+use super::*;
 
 fn ready(queue: &mut TransmitQueue) -> Vec<u32> {
     core::iter::from_fn(|| {
@@ -18,8 +16,8 @@ fn ready(queue: &mut TransmitQueue) -> Vec<u32> {
 #[test]
 fn a_resolved_neighbour_wakes_its_own_connections_only() {
     let mut queue = TransmitQueue::new(4, 8);
-    for (index, last) in [(0, 1), (1, 2), (2, 1)] {
-        queue.wait_for(index, neighbour(last));
+    for (index, entry) in [(0, 1), (1, 2), (2, 1)] {
+        queue.wait_for(index, entry);
         queue.enqueue(index);
     }
     assert_eq!(
@@ -27,22 +25,25 @@ fn a_resolved_neighbour_wakes_its_own_connections_only() {
         None,
         "a connection that waits stays in its list"
     );
-    queue.wake_resolved(|settled| settled == neighbour(1));
+    queue.wake(1);
     assert_eq!(ready(&mut queue), [0, 2]);
-    queue.wake_resolved(|settled| settled == neighbour(2));
+    queue.wake(2);
     assert_eq!(ready(&mut queue), [1]);
 }
 
 #[test]
-fn connections_of_neighbours_without_a_list_are_woken_by_any() {
+fn connections_without_room_in_the_cache_are_woken_in_turn() {
     let mut queue = TransmitQueue::new(1, 4);
-    queue.wait_for(0, neighbour(1));
-    queue.wait_for(1, neighbour(2));
-    queue.wait_for(2, neighbour(3));
-    queue.wake_resolved(|_| false);
-    assert_eq!(ready(&mut queue), [1, 2]);
-    queue.wake_resolved(|settled| settled == neighbour(1));
-    assert_eq!(ready(&mut queue), [0]);
+    queue.wait_for(0, 0);
+    for index in [2, 3, 1] {
+        queue.wait_for_room(index);
+    }
+    queue.wake_for_room(2);
+    assert_eq!(ready(&mut queue), [2, 3]);
+    assert!(queue.awaits_room());
+    queue.wake_for_room(9);
+    assert_eq!(ready(&mut queue), [1]);
+    assert!(!queue.awaits_room());
 }
 
 #[test]
@@ -58,8 +59,8 @@ fn connections_are_polled_in_turn() {
 #[test]
 fn a_connection_that_ended_is_not_woken() {
     let mut queue = TransmitQueue::new(2, 4);
-    queue.wait_for(0, neighbour(1));
+    queue.wait_for(0, 1);
     queue.remove(0);
-    queue.wake_resolved(|_| true);
+    queue.wake(1);
     assert_eq!(queue.first(), None);
 }

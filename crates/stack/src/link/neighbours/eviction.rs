@@ -1,0 +1,115 @@
+//! Room in the neighbour cache: who may await an entry, and which entry makes room.
+//!
+//! Rule: an entry that a connection awaits is never evicted. Those that only
+//! datagrams await are evicted for connections and for unasked senders, and idle ones
+//! for anybody. Nothing is looked up here.
+
+use fullpipe_pool::Pool;
+
+use super::{Asker, Awaited, NeighbourState, Neighbours};
+use crate::counters::Counters;
+
+/// Entries examined for one that an unasked sender may replace.
+const STRANGER_TRIES: u32 = 8;
+
+impl Neighbours {
+    /// Returns the largest number of entries that are awaited at the same time: half
+    /// of them, so that looking up unused addresses leaves resolved neighbours.
+    pub(super) fn most_awaited(&self) -> u32 {
+        (self.entries.capacity() / 2).max(1)
+    }
+
+    /// Returns whether `asker` may await one more entry. Half of the awaited entries
+    /// are left to connections.
+    pub(super) fn may_await(&self, asker: Asker) -> bool {
+        let Awaited {
+            connections,
+            datagrams,
+        } = self.awaited;
+        let most = self.most_awaited();
+        match asker {
+            Asker::Connection => connections + datagrams < most,
+            Asker::Datagram => connections + datagrams < most && datagrams < most.div_ceil(2),
+        }
+    }
+
+    /// Makes room for a new entry that `asker` awaits; returns false if there is
+    /// none.
+    pub(super) fn make_room(
+        &mut self,
+        asker: Asker,
+        pool: &mut Pool,
+        counters: &mut Counters,
+    ) -> bool {
+        if !self.may_await(asker) {
+            return self.evict_datagrams(asker, pool, counters);
+        }
+        if self.entries.is_full() {
+            self.evict_idle(pool, counters);
+        }
+        true
+    }
+
+    /// Evicts an entry that only datagrams await, for a connection; returns false if
+    /// there is none.
+    pub(super) fn evict_datagrams(
+        &mut self,
+        asker: Asker,
+        pool: &mut Pool,
+        counters: &mut Counters,
+    ) -> bool {
+        if asker == Asker::Datagram || self.awaited.datagrams == 0 {
+            return false;
+        }
+        loop {
+            let index = self.advance_hand();
+            let entry = self.entries.at(index);
+            if entry.is_some_and(|entry| entry.awaited_by() == Some(Asker::Datagram)) {
+                self.remove(index, pool, counters);
+                return true;
+            }
+        }
+    }
+
+    /// Evicts an entry that nobody awaits; of the resolved ones, one not used for
+    /// about the longest time. At most half are awaited, so there is one.
+    fn evict_idle(&mut self, pool: &mut Pool, counters: &mut Counters) {
+        for _ in 0..2 * self.entries.capacity() {
+            let index = self.advance_hand();
+            let entry = &mut self.entries[index];
+            let is_resolved = !matches!(entry.state, NeighbourState::Failed { .. });
+            let spared =
+                entry.awaited_by().is_some() || (is_resolved && core::mem::take(&mut entry.used));
+            if !spared {
+                return self.remove(index, pool, counters);
+            }
+        }
+        unreachable!("an entry is spared once, and not all are awaited");
+    }
+
+    /// Evicts an entry for an unasked sender: one that was never used, that failed,
+    /// or that only datagrams await.
+    pub(super) fn evict_unused(&mut self, pool: &mut Pool, counters: &mut Counters) -> bool {
+        for _ in 0..STRANGER_TRIES.min(self.entries.capacity()) {
+            let index = self.advance_hand();
+            let entry = &self.entries[index];
+            let is_free = match (entry.state, entry.awaited_by()) {
+                (NeighbourState::Incomplete { .. }, Some(Asker::Datagram))
+                | (NeighbourState::Failed { .. }, None) => true,
+                (_, Some(_)) => false,
+                (_, None) => !entry.used,
+            };
+            if is_free {
+                self.remove(index, pool, counters);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn advance_hand(&mut self) -> u32 {
+        let index = self.hand;
+        self.hand = (index + 1) % self.entries.capacity();
+        index
+    }
+}

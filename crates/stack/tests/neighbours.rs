@@ -1,0 +1,424 @@
+//! Neighbours on an Ethernet: many at once, silent ones, and unknown hosts that flood.
+//!
+//! Rule: the other stations are scripts. They answer ARP and SYNs, or are silent; the
+//! host under test is a whole stack. Time is virtual.
+
+use std::{
+    collections::VecDeque,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+};
+
+use fullpipe::{
+    CloseReason, Config, ConnectOptions, ConnectionId, Duration, Instant, Interface, ListenOptions,
+    MacAddress, Stack, TcpState,
+    device::{Capabilities, Device, Medium, Received, RxMeta, TxMeta},
+    turn,
+};
+use fullpipe_wire::{
+    ArpOperation, ArpPacket, Checksum, EtherType, EthernetHeader, Icmpv4Message, Ipv4Header,
+    Protocol, TcpFlags, TcpHeader, tcp::set_checksum,
+};
+
+const HOST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const HOST_MAC: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
+const PORT: u16 = 80;
+/// One-way delay between any two stations.
+const DELAY: Duration = Duration::from_millis(1);
+
+/// The address of station `n`.
+fn ip(n: u32) -> Ipv4Addr {
+    Ipv4Addr::from_bits(0x0a01_0000 + n)
+}
+
+/// The station address of station `n`.
+fn mac(n: u32) -> MacAddress {
+    let [_, a, b, c] = n.to_be_bytes();
+    MacAddress([2, 1, 0, a, b, c])
+}
+
+fn number(ip: Ipv4Addr) -> u32 {
+    ip.to_bits() - 0x0a01_0000
+}
+
+/// A device without a link: frames in, frames out.
+#[derive(Default)]
+struct Port {
+    arrived: VecDeque<Vec<u8>>,
+    current: Vec<u8>,
+    lent: Vec<u8>,
+    sent: VecDeque<Vec<u8>>,
+}
+
+const CAPABILITIES: Capabilities = Capabilities::plain(Medium::Ethernet, 1_500);
+
+impl Device for Port {
+    fn capabilities(&self) -> Capabilities {
+        CAPABILITIES
+    }
+
+    fn receive(&mut self) -> Option<Received<'_>> {
+        self.current = self.arrived.pop_front()?;
+        Some(Received {
+            frame: &self.current,
+            meta: RxMeta::default(),
+        })
+    }
+
+    fn lend(&mut self, len: usize) -> Option<&mut [u8]> {
+        self.lent.clear();
+        self.lent.resize(len, 0);
+        Some(&mut self.lent)
+    }
+
+    fn send(&mut self, len: usize, _: TxMeta) {
+        self.sent.push_back(self.lent[..len].to_vec());
+    }
+}
+
+fn frame(n: u32, ether_type: EtherType, payload: &[u8], dst: MacAddress) -> Vec<u8> {
+    let mut frame = vec![0; EthernetHeader::LEN];
+    let src = mac(n);
+    EthernetHeader {
+        dst,
+        src,
+        ether_type,
+    }
+    .write(&mut frame);
+    frame.extend(payload);
+    frame
+}
+
+/// An IP packet of station `n` to the host, in a frame.
+fn packet(n: u32, protocol: Protocol, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0; Ipv4Header::LEN];
+    Ipv4Header::new(ip(n), HOST, protocol, payload.len()).write(&mut bytes);
+    bytes.extend(payload);
+    frame(n, EtherType::Ipv4, &bytes, HOST_MAC)
+}
+
+fn segment(n: u32, header: &TcpHeader) -> Vec<u8> {
+    let mut bytes = vec![0; header.header_len()];
+    header.write(&mut bytes);
+    set_checksum(&mut bytes, ip(n).into(), HOST.into(), Checksum::of(&[]));
+    packet(n, Protocol::Tcp, &bytes)
+}
+
+fn syn(n: u32) -> Vec<u8> {
+    let header = TcpHeader {
+        src_port: 4_000,
+        dst_port: PORT,
+        seq: 99,
+        flags: TcpFlags::SYN,
+        window: 65_535,
+        ..TcpHeader::default()
+    };
+    segment(n, &header)
+}
+
+fn echo_request(n: u32) -> Vec<u8> {
+    let mut bytes = vec![0; Icmpv4Message::LEN];
+    Icmpv4Message::EchoRequest { ident: 1, seq: 1 }.write(&mut bytes, Checksum::new());
+    packet(n, Protocol::Icmp, &bytes)
+}
+
+fn arp(n: u32, operation: ArpOperation) -> Vec<u8> {
+    let mut bytes = vec![0; ArpPacket::LEN];
+    ArpPacket {
+        operation,
+        sender_mac: mac(n),
+        sender_ip: ip(n),
+        target_mac: HOST_MAC,
+        target_ip: HOST,
+    }
+    .write(&mut bytes);
+    let dst = match operation {
+        ArpOperation::Request => MacAddress::BROADCAST,
+        ArpOperation::Reply => HOST_MAC,
+    };
+    frame(n, EtherType::Arp, &bytes, dst)
+}
+
+/// The host and its Ethernet.
+struct Lan {
+    stack: Stack,
+    port: Port,
+    start: Instant,
+    now: Instant,
+    /// Frames in flight to the host, soonest first.
+    flying: VecDeque<(Instant, Vec<u8>)>,
+    /// Stations below this number answer ARP requests, and SYNs.
+    answering: u32,
+    requests: u32,
+    /// Segments that reached the station they were for, by station.
+    delivered: Vec<(u32, TcpHeader)>,
+}
+
+impl Lan {
+    fn new(knobs: &[(&str, &str)], answering: u32) -> Self {
+        let mut config = Config::default();
+        for (name, value) in knobs {
+            config.set(name, value).expect("a knob");
+        }
+        let interface = Interface {
+            mac: HOST_MAC,
+            address: IpAddr::V4(HOST),
+            prefix_len: 8,
+            gateway: None,
+            capabilities: CAPABILITIES,
+        };
+        let start = Instant::from_secs(1_000);
+        Self {
+            stack: Stack::new(&config, interface, [9; 16]).expect("a sound configuration"),
+            port: Port::default(),
+            start,
+            now: start,
+            flying: VecDeque::new(),
+            answering,
+            requests: 0,
+            delivered: Vec::new(),
+        }
+    }
+
+    fn connect(&mut self, n: u32) -> ConnectionId {
+        let to = SocketAddr::from((ip(n), PORT));
+        let options = ConnectOptions::default();
+        let opened = self.stack.tcp_connect(to, None, options, self.now);
+        opened.expect("a free slot")
+    }
+
+    fn state(&mut self, id: ConnectionId) -> TcpState {
+        self.stack.tcp_info(id, self.now).expect("it is open").state
+    }
+
+    fn are_established(&mut self, ids: &[ConnectionId]) -> usize {
+        let up = |id: &&ConnectionId| self.state(**id) == TcpState::Established;
+        ids.iter().filter(up).count()
+    }
+
+    fn closed(&mut self, id: ConnectionId) -> Option<CloseReason> {
+        self.stack
+            .tcp_ready(id, self.now)
+            .expect("it is open")
+            .closed
+    }
+
+    /// Puts a frame on the wire to the host.
+    fn send(&mut self, frame: Vec<u8>) {
+        self.flying.push_back((self.now + DELAY, frame));
+    }
+
+    /// Runs the host until it rests, and lets the stations answer.
+    fn turn(&mut self) {
+        while self.flying.front().is_some_and(|next| next.0 <= self.now) {
+            let (_, frame) = self.flying.pop_front().expect("it is there");
+            self.port.arrived.push_back(frame);
+        }
+        for round in 0.. {
+            assert!(round < 10_000, "the host never comes to rest");
+            let turned = turn(&mut self.stack, &mut self.port, self.now);
+            while let Some(frame) = self.port.sent.pop_front() {
+                self.answer(&frame);
+            }
+            if !turned.more_work {
+                break;
+            }
+        }
+        self.stack.verify(self.now);
+    }
+
+    /// The stations' answer to a frame of the host.
+    fn answer(&mut self, frame: &[u8]) {
+        let (ethernet, body) = EthernetHeader::parse(frame).expect("a sound frame");
+        if ethernet.ether_type == EtherType::Arp {
+            let request = ArpPacket::parse(body).expect("a sound packet");
+            if request.operation == ArpOperation::Request {
+                self.requests += 1;
+                let n = number(request.target_ip);
+                if n < self.answering {
+                    self.send(arp(n, ArpOperation::Reply));
+                }
+            }
+            return;
+        }
+        let (header, bytes) = Ipv4Header::parse(body, Default::default()).expect("a packet");
+        let n = number(header.dst);
+        if header.protocol != Protocol::Tcp || ethernet.dst != mac(n) {
+            return;
+        }
+        let (segment, _) = TcpHeader::parse(bytes).expect("a segment");
+        self.delivered.push((n, segment));
+        if segment.flags.contains(TcpFlags::SYN) && !segment.flags.contains(TcpFlags::ACK) {
+            let answer = TcpHeader {
+                src_port: segment.dst_port,
+                dst_port: segment.src_port,
+                seq: 500,
+                ack: segment.seq.wrapping_add(1),
+                flags: TcpFlags::SYN | TcpFlags::ACK,
+                window: 65_535,
+                ..TcpHeader::default()
+            };
+            self.send(self::segment(n, &answer));
+        }
+    }
+
+    /// Lets time pass until `done`, or for `time`; returns the time that passed.
+    fn until(&mut self, time: Duration, mut done: impl FnMut(&mut Self) -> bool) -> Duration {
+        let (begun, end) = (self.now, self.now + time);
+        loop {
+            self.turn();
+            if done(self) || self.now >= end {
+                return self.now.since(begun);
+            }
+            let frame = self.flying.front().map(|next| next.0);
+            let due = self.stack.next_timeout().into_iter().chain(frame).min();
+            self.now = due.unwrap_or(end).max(self.now).min(end);
+        }
+    }
+}
+
+/// Connects to the stations `0..count`.
+fn connect_all(lan: &mut Lan, count: u32) -> Vec<ConnectionId> {
+    (0..count).map(|n| lan.connect(n)).collect()
+}
+
+#[test]
+fn connects_to_more_neighbours_than_entries_all_come_up() {
+    // Entries, connects, seconds: 100 requests leave in a second.
+    for (entries, count, most_s) in [("64", 128, 3), ("64", 250, 4), ("2", 20, 3), ("1", 2, 2)] {
+        let mut lan = Lan::new(&[("arp.entries", entries)], count);
+        let ids = connect_all(&mut lan, count);
+        let took = lan.until(Duration::from_secs(300), |lan| {
+            lan.are_established(&ids) == ids.len()
+        });
+        let up = lan.are_established(&ids);
+        assert_eq!(
+            up as u32, count,
+            "{entries} entries, {} requests",
+            lan.requests
+        );
+        assert!(
+            took <= Duration::from_secs(most_s),
+            "{entries} entries, {count} connects: {took}"
+        );
+    }
+}
+
+#[test]
+fn connects_to_silent_neighbours_fail_by_their_timers_however_many_there_are() {
+    let knobs = [("arp.entries", "64"), ("tcp.syn_retries", "4")];
+    let mut alone = Lan::new(&knobs, 0);
+    let one = alone.connect(0);
+    let took_alone = alone.until(Duration::from_secs(1_000), |lan| lan.closed(one).is_some());
+    assert_eq!(alone.closed(one), Some(CloseReason::TimedOut));
+    // 1 + 2 + 4 + 8 + 16 s, 3 s before the first SYN could be given up, and up to 3 s
+    // for each of the others.
+    assert!(took_alone <= Duration::from_secs(46), "{took_alone}");
+
+    let mut lan = Lan::new(&knobs, 0);
+    let ids = connect_all(&mut lan, 128);
+    let took = lan.until(Duration::from_secs(1_000), |lan| {
+        ids.iter().all(|id| lan.closed(*id).is_some())
+    });
+    for id in &ids {
+        assert_eq!(lan.closed(*id), Some(CloseReason::TimedOut), "after {took}");
+    }
+    // Each SYN that is given up, after a wait in turn, starts the timer anew.
+    assert!(took <= Duration::from_secs(60), "{took}");
+    assert!(lan.delivered.is_empty());
+}
+
+#[test]
+fn the_user_timeout_ends_an_attempt_that_waits_for_a_silent_neighbour() {
+    let knobs = [("arp.entries", "2"), ("tcp.user_timeout", "5s")];
+    let mut lan = Lan::new(&knobs, 0);
+    let ids = connect_all(&mut lan, 20);
+    lan.until(Duration::from_millis(5_001), |_| false);
+    for id in &ids {
+        assert_eq!(lan.closed(*id), Some(CloseReason::TimedOut));
+    }
+}
+
+#[test]
+fn silent_neighbours_do_not_keep_others_from_being_reached() {
+    let mut lan = Lan::new(&[("arp.entries", "16")], 8);
+    let silent: Vec<_> = (100..140).map(|n| lan.connect(n)).collect();
+    lan.until(Duration::from_millis(10), |_| false);
+    let ids = connect_all(&mut lan, 8);
+    let took = lan.until(Duration::from_secs(60), |lan| {
+        lan.are_established(&ids) == 8
+    });
+    assert_eq!(lan.are_established(&ids), 8, "{took}");
+    // Eight at a time fail after three seconds; the others wait in turn.
+    assert!(took <= Duration::from_secs(16), "{took}");
+    assert_eq!(silent.len(), 40);
+}
+
+/// Time until a client that was unknown before a flood of `per_ms` frames a
+/// millisecond from invented addresses gets the SYN-ACK; it asks for the host's
+/// station address first, or knows it.
+fn served_beside(flood: fn(u32) -> Vec<u8>, per_ms: f64, asks_first: bool) -> Option<Duration> {
+    let mut lan = Lan::new(&[], 0);
+    let any = SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT));
+    lan.stack
+        .tcp_listen(any, ListenOptions::default())
+        .expect("a free port");
+    let client = 7;
+    let (mut sent, mut begun) = (0.0, None);
+    for ms in 0..5_000_u64 {
+        lan.now = lan.start + Duration::from_millis(ms);
+        sent += per_ms;
+        while sent >= 1.0 {
+            sent -= 1.0;
+            // Invented addresses, never the same.
+            let n = 1_000 + (ms as u32 * 64 + sent as u32);
+            lan.send(flood(n));
+        }
+        if ms == 2_000 {
+            begun = Some(lan.now);
+            if asks_first {
+                lan.send(arp(client, ArpOperation::Request));
+            }
+        }
+        if ms >= 2_002 && (ms - 2_002).is_multiple_of(1_000) {
+            lan.send(syn(client));
+        }
+        lan.turn();
+        let answered = |(n, header): &(u32, TcpHeader)| {
+            *n == client && header.flags.contains(TcpFlags::SYN | TcpFlags::ACK)
+        };
+        if lan.delivered.iter().any(answered) {
+            return begun.map(|begun| lan.now.since(begun));
+        }
+    }
+    None
+}
+
+#[test]
+fn a_client_unknown_before_a_flood_from_on_link_addresses_is_served_at_once() {
+    for (name, flood) in [
+        ("SYN", syn as fn(u32) -> Vec<u8>),
+        ("echo request", echo_request),
+    ] {
+        for per_ms in [0.2, 1.0, 10.0, 50.0] {
+            for asks_first in [true, false] {
+                let took = served_beside(flood, per_ms, asks_first);
+                assert!(
+                    took.is_some_and(|took| took <= Duration::from_millis(10)),
+                    "{name}, {per_ms} a millisecond, asks first: {asks_first}: {took:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn answers_to_unknown_hosts_ask_for_no_neighbour() {
+    let mut lan = Lan::new(&[], 0);
+    for n in 1_000..3_000 {
+        lan.send(syn(n));
+        lan.send(echo_request(n + 10_000));
+        lan.now += Duration::from_millis(1);
+        lan.turn();
+    }
+    assert_eq!(lan.requests, 0);
+}
