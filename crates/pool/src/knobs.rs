@@ -77,6 +77,13 @@ pub enum KnobError {
         /// Unit of the range.
         unit: &'static str,
     },
+    /// Memory for the value cannot be allocated.
+    TooLarge {
+        /// The knobs whose product is the amount.
+        names: &'static str,
+        /// The amount in bytes; saturated.
+        bytes: u64,
+    },
     /// Two knobs contradict each other.
     Contradiction {
         /// The two knobs, the reason, and what to change.
@@ -114,6 +121,9 @@ impl fmt::Display for KnobError {
             } => {
                 let gap = if unit.is_empty() { "" } else { " " };
                 write!(f, "{name} = {given}: outside {low} to {high}{gap}{unit}")
+            }
+            Self::TooLarge { names, bytes } => {
+                write!(f, "{names}: {bytes} bytes cannot be allocated")
             }
             Self::Contradiction { why } => f.write_str(why),
         }

@@ -228,6 +228,7 @@ macro_rules! config {
                     KnobError::Unknown { .. } => unknown(name),
                     KnobError::NotAValue { .. }
                     | KnobError::OutOfRange { .. }
+                    | KnobError::TooLarge { .. }
                     | KnobError::Contradiction { .. } => error,
                 })
             }

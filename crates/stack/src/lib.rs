@@ -300,6 +300,7 @@ mod device_backlog;
 mod egress;
 mod error;
 mod events;
+mod footprint;
 mod hash_index;
 mod icmp;
 mod ingress;

@@ -102,7 +102,8 @@ impl Stack {
     /// secret and the same calls produce the same frames.
     ///
     /// # Errors
-    /// [`ConfigError::Knob`] if a knob is out of range or contradicts another;
+    /// [`ConfigError::Knob`] if a knob is out of range, contradicts another or asks for
+    /// more memory than can be allocated;
     /// [`ConfigError::Interface`] if the interface cannot work.
     pub fn new(
         config: &Config,
@@ -111,6 +112,7 @@ impl Stack {
     ) -> Result<Self, ConfigError> {
         config.validate()?;
         check(&interface)?;
+        config.check_memory()?;
         let Interface {
             mac,
             address,

@@ -6,7 +6,7 @@ mod pair;
 
 use std::net::SocketAddr;
 
-use fullpipe::{ListenOptions, Read};
+use fullpipe::{ListenOptions, Read, Stack};
 use fullpipe_wire::{TcpFlags, TcpHeader};
 use pair::{A, B, PORT, Pair, Side, config, frame};
 
@@ -66,6 +66,60 @@ fn datagrams(pair: &mut Pair, payload: &[u8], out: &mut [u8]) {
     pair.settle();
     assert!(pair.a.stack.udp_take_error(a).expect("open").is_some());
     pair.a.stack.udp_close(a).expect("open");
+}
+
+/// `check_memory` reserves at least what a stack allocates, with each table in turn large.
+#[test]
+fn the_memory_that_is_checked_covers_the_memory_that_is_allocated() {
+    for (name, value) in [
+        ("pool.blocks", "100000"),
+        ("pool.block_size", "100000"),
+        ("pool.ranges", "100000"),
+        ("stack.connections", "20000"),
+        ("stack.listeners", "20000"),
+        ("stack.half_open", "20000"),
+        ("stack.sent_ranges", "100000"),
+        ("stack.time_wait_entries", "20000"),
+        ("trace.records", "100000"),
+        ("ip.reassembly_datagrams", "1024"),
+        ("arp.entries", "20000"),
+        ("arp.queue_packets", "1024"),
+        ("icmp.echo_replies", "20000"),
+        ("udp.sockets", "2000"),
+        ("udp.receive_queue", "20000"),
+        ("udp.send_queue", "20000"),
+    ] {
+        let mut config = config();
+        config.set(name, value).unwrap();
+        let checked = allocation_counter::measure(|| config.check_memory().expect("little"));
+        let interface = pair::interface(Side::A, pair::ethernet());
+        let mut stack = None;
+        let made = allocation_counter::measure(|| {
+            stack = Some(Stack::new(&config, interface, [1; 16]).expect("little"));
+        });
+        let (most, needed) = (checked.bytes_max, made.bytes_current as u64);
+        assert!(needed <= most, "{name} = {value}: {needed} of {most}");
+        assert!(most < 4 * needed, "{name} = {value}: {needed} of {most}");
+    }
+}
+
+/// Before, the process was aborted, or spent half a minute in filling a list.
+#[test]
+fn a_configuration_that_cannot_be_allocated_is_refused_by_name() {
+    for (name, value, names) in [
+        ("pool.block_size", "1G", "pool.blocks x pool.block_size"),
+        ("pool.blocks", "4294967294", "pool.blocks x pool.block_size"),
+    ] {
+        let mut config = config();
+        config.set("pool.blocks", "1000000").unwrap();
+        config.set("pool.block_size", "1M").unwrap();
+        config.set(name, value).unwrap();
+        let interface = pair::interface(Side::A, pair::ethernet());
+        let refused = Stack::new(&config, interface, [1; 16]).expect_err("terabytes");
+        let words = refused.to_string();
+        assert!(words.starts_with(names), "{words}");
+        assert!(words.ends_with("bytes cannot be allocated"), "{words}");
+    }
 }
 
 #[test]

@@ -65,6 +65,7 @@ impl SettingError {
             Self::Knob(
                 KnobError::NotAValue { .. }
                 | KnobError::OutOfRange { .. }
+                | KnobError::TooLarge { .. }
                 | KnobError::Contradiction { .. },
             ) => false,
         }
@@ -99,6 +100,7 @@ impl SettingError {
             Self::Knob(KnobError::Unknown { nearest: None, .. }) => {
                 "there is no such knob; `fullpipe knobs` lists them".to_string()
             }
+            Self::Knob(error @ KnobError::TooLarge { .. }) => error.to_string(),
             Self::Knob(KnobError::Contradiction { why }) | Self::Contradiction(why) => why.clone(),
         }
     }

@@ -205,6 +205,7 @@ impl Setup {
         for host in &self.hosts {
             host.config
                 .validate()
+                .and_then(|()| host.config.check_memory())
                 .map_err(|error| located(error.into(), &host.name))?;
         }
         if let Some((place, why)) = flow::mixed_protocols(&self.flows) {
@@ -385,6 +386,9 @@ fn located(error: SettingError, name: &str) -> SettingError {
         },
         SettingError::Knob(KnobError::Contradiction { why }) => {
             SettingError::Contradiction(format!("{name}: {why}"))
+        }
+        SettingError::Knob(error @ KnobError::TooLarge { .. }) => {
+            SettingError::Contradiction(format!("{name}: {error}"))
         }
         other @ (SettingError::NotAValue { .. }
         | SettingError::Ambiguous { .. }

@@ -28,7 +28,9 @@ use usage::PoolUsage;
 #[derive(Debug)]
 pub struct Pool {
     block_size: u32,
-    /// Index of the next block, for each block on the free list or in a holder's chain.
+    /// Index of the next block, for each block on the free list or in a holder's chain. It
+    /// grows within its capacity when a block is used for the first time, so that a large
+    /// pool is made at once and takes only the memory that was ever used.
     links: Vec<u32>,
     bytes: Vec<u8>,
     first_free: u32,
@@ -46,13 +48,11 @@ impl Pool {
         if let Some(words) = config.contradiction() {
             panic!("{words}");
         }
-        let mut links: Vec<u32> = (1..=config.blocks).collect();
-        links[config.blocks as usize - 1] = NONE;
         Self {
             block_size: config.block_size,
-            links,
+            links: Vec::with_capacity(config.blocks as usize),
             bytes: vec![0; config.blocks as usize * config.block_size as usize],
-            first_free: 0,
+            first_free: NONE,
             usage: PoolUsage::new(config),
             ranges: RangeArena::new(config.ranges),
         }
@@ -137,7 +137,8 @@ impl Pool {
     /// With the count that does not balance.
     pub fn verify(&self) {
         self.usage.verify();
-        let (mut listed, mut block) = (0, self.first_free);
+        let unused = self.block_count() - self.links.len() as u32;
+        let (mut listed, mut block) = (unused, self.first_free);
         while block != NONE && listed <= self.block_count() {
             listed += 1;
             block = self.links[block as usize];
@@ -218,8 +219,13 @@ impl Pool {
             return None;
         }
         let block = self.first_free;
-        self.first_free = self.links[block as usize];
-        self.links[block as usize] = NONE;
+        let block = if block == NONE {
+            self.links.push(NONE);
+            self.links.len() as u32 - 1
+        } else {
+            self.first_free = core::mem::replace(&mut self.links[block as usize], NONE);
+            block
+        };
         self.usage.take(holder, promised);
         Some(block)
     }

@@ -219,6 +219,7 @@ fn host(entry: &KeyValue<'_>) -> Result<HostPlan, Mistake> {
     if host.mistakes() == before {
         plan.config
             .validate()
+            .and_then(|()| plan.config.check_memory())
             .map_err(|error| entry.key_mistake(error))?;
     }
     Ok(plan)

@@ -1,0 +1,109 @@
+//! The memory that a configuration asks for, knob by knob.
+//!
+//! Rule: a configuration that cannot be allocated is refused by name before anything of
+//! it is allocated. The sizes are upper bounds; the tables themselves are made elsewhere.
+
+use alloc::vec::Vec;
+
+use fullpipe_pool::knobs::KnobError;
+use fullpipe_tcp::{Connection, trace::TraceRecord};
+
+use crate::config::Config;
+
+/// Upper bound on the bytes of an entry of any table but that of connections, with its
+/// links, its timer and its place in a hash table.
+const ENTRY: usize = 512;
+/// Upper bound on the bytes that a queue keeps for each packet or datagram beside its
+/// content.
+const QUEUED: usize = 64;
+/// Upper bound on the bytes of a range received out of order, or of one in flight.
+const RANGE: usize = 96;
+/// Number of rows of [`parts`].
+const PARTS: usize = 14;
+
+/// The knobs whose product is a number of things, and the bytes of one.
+type Part = (&'static str, [u32; 2], usize);
+
+impl Config {
+    /// Checks that the memory of a stack can be allocated, by reserving it and giving it
+    /// back. [`Stack::new`](crate::Stack::new) does so first.
+    ///
+    /// # Errors
+    /// [`KnobError::TooLarge`] with the first knobs whose memory is refused.
+    pub fn check_memory(&self) -> Result<(), KnobError> {
+        // All parts are held until the end: each might fit alone.
+        let mut held: [Vec<u8>; PARTS] = Default::default();
+        for (place, (names, counts, each)) in held.iter_mut().zip(parts(self)) {
+            let [one, other] = counts.map(u64::from);
+            let bytes = (one * other).saturating_mul(each as u64);
+            usize::try_from(bytes)
+                .ok()
+                .filter(|bytes| place.try_reserve_exact(*bytes).is_ok())
+                .ok_or(KnobError::TooLarge { names, bytes })?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the parts that grow with a knob.
+fn parts(config: &Config) -> [Part; PARTS] {
+    let Config {
+        pool,
+        tcp: _,
+        stack,
+        ip,
+        arp,
+        icmp,
+        udp,
+        trace,
+    } = config;
+    let queued = |knob: u32| knob.max(1).next_power_of_two();
+    [
+        (
+            "pool.blocks x pool.block_size",
+            [pool.blocks, pool.block_size],
+            1,
+        ),
+        ("pool.blocks", [pool.blocks, 1], size_of::<u32>()),
+        ("pool.ranges", [pool.ranges, 1], RANGE),
+        (
+            "stack.connections",
+            [stack.connections, 1],
+            size_of::<Connection>() + RANGE + ENTRY,
+        ),
+        ("stack.listeners", [stack.listeners, 1], ENTRY),
+        ("stack.half_open", [stack.half_open, 1], ENTRY),
+        ("stack.sent_ranges", [stack.sent_ranges, 1], RANGE),
+        (
+            "stack.time_wait_entries",
+            [stack.time_wait_entries, 1],
+            ENTRY,
+        ),
+        (
+            "trace.records",
+            [trace.records, 1],
+            size_of::<Option<TraceRecord>>(),
+        ),
+        (
+            "ip.reassembly_datagrams",
+            [ip.reassembly_datagrams, 1],
+            ENTRY,
+        ),
+        (
+            "arp.entries x arp.queue_packets",
+            [arp.entries, queued(arp.queue_packets)],
+            QUEUED,
+        ),
+        ("icmp.echo_replies", [queued(icmp.echo_replies), 1], QUEUED),
+        (
+            "udp.sockets x udp.receive_queue",
+            [udp.sockets, queued(udp.receive_queue)],
+            QUEUED,
+        ),
+        (
+            "udp.sockets x udp.send_queue",
+            [udp.sockets, queued(udp.send_queue)],
+            QUEUED,
+        ),
+    ]
+}
