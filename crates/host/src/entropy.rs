@@ -17,7 +17,7 @@ pub fn secret() -> io::Result<[u8; 16]> {
     Ok(secret)
 }
 
-/// Draws a link address: unicast, locally administered.
+/// Draws a MAC address: unicast, locally administered.
 ///
 /// # Errors
 /// The kernel's generator cannot be read.

@@ -126,12 +126,12 @@ unsafe fn address_at(at: *const libc::sockaddr) -> Option<IpAddr> {
     // SAFETY: the caller guarantees that `at` is null or valid.
     let family = i32::from(unsafe { at.as_ref() }?.sa_family);
     match family {
-        // SAFETY: the family says what it points to.
+        // SAFETY: the family says that `at` points to a `sockaddr_in`.
         libc::AF_INET => Some(unsafe {
             let address = &*at.cast::<libc::sockaddr_in>();
             Ipv4Addr::from(address.sin_addr.s_addr.to_ne_bytes()).into()
         }),
-        // SAFETY: the family says what it points to.
+        // SAFETY: the family says that `at` points to a `sockaddr_in6`.
         libc::AF_INET6 => Some(unsafe {
             let address = &*at.cast::<libc::sockaddr_in6>();
             Ipv6Addr::from(address.sin6_addr.s6_addr).into()

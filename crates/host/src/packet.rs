@@ -2,8 +2,8 @@
 //! one more host on the wire.
 //!
 //! Rule: the interface's settings do not change, except that it is promiscuous while the
-//! socket is open, because the stack has a link address of its own. Frames that the
-//! kernel sends on the interface are not received.
+//! socket is open, because the stack has a MAC address of its own. Frames that the kernel
+//! sends on the interface are not received.
 
 use std::{
     io, mem,

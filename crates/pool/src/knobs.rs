@@ -465,9 +465,11 @@ macro_rules! knob_choice {
     };
 }
 
-/// The result of [`KnobTable::rows`], named so that the macro needs no `alloc`.
+/// The result of [`KnobTable::rows`]. Macros use this name, so that the calling crate
+/// needs no `alloc`.
 pub type Rows = Vec<KnobInfo>;
-/// The result of [`KnobTable::get`], named so that the macro needs no `alloc`.
+/// The result of [`KnobTable::get`]. Macros use this name, so that the calling crate
+/// needs no `alloc`.
 pub type Text = String;
 
 /// Builds a row's text form. Called by [`knobs!`](crate::knobs!).

@@ -160,7 +160,7 @@ discards! {
     FrameUnknownType,
     /// An ARP packet is not Ethernet/IPv4, or too short. RFC 826.
     ArpMalformed,
-    /// An ARP sender address is not a valid link address.
+    /// An ARP sender address is not the MAC address of one station.
     ArpBadSender,
     /// An ARP sender is outside the local network.
     ArpOffLink,

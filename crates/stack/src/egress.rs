@@ -68,14 +68,14 @@ enum SendOutcome {
 /// The next hop of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NextHop {
-    /// The station with this link address.
+    /// The station with this MAC address.
     Station(MacAddress),
-    /// This neighbour, whose link address ARP has not resolved yet, and its entry
+    /// This neighbour, whose MAC address ARP has not resolved yet, and its entry
     /// in the cache.
     Unresolved(IpAddr, u32),
     /// A neighbour for which the cache has no room now.
     NoRoom,
-    /// None: the packet is discarded for this reason.
+    /// There is none: the packet is discarded for this reason.
     None(Discard),
 }
 

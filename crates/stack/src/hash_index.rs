@@ -56,7 +56,8 @@ impl HashIndex {
         self.len
     }
 
-    /// Returns the value with `hash` whose key is the one searched, as `has_key` decides.
+    /// Returns the value that was inserted with `hash` and for which `has_key` returns
+    /// true.
     pub(crate) fn find(&self, hash: u32, has_key: impl Fn(u32) -> bool) -> Option<u32> {
         let mut at = self.home(hash);
         loop {

@@ -156,7 +156,7 @@
 //! # On a TUN device
 //!
 //! Frames of a [`Medium::Ip`](device::Medium::Ip) device begin with the IP header: there
-//! are no link addresses and no ARP. `file` is an open, non-blocking TUN device:
+//! are no MAC addresses and no ARP. `file` is an open, non-blocking TUN device:
 //!
 //! ```no_run
 //! use fullpipe::device::{Capabilities, Device, Medium, Received, RxMeta, TxMeta};

@@ -48,7 +48,7 @@ impl Secret {
     }
 }
 
-/// Bytes to be hashed: a four-tuple or a part of one, and more.
+/// Bytes to be hashed: addresses, ports and other numbers.
 pub(crate) struct HashInput {
     bytes: [u8; 44],
     len: usize,

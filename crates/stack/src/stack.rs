@@ -41,7 +41,7 @@ use crate::{
 /// The attachment of a stack to a network: addresses and device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// Link (MAC) address; unused on [`Medium::Ip`].
+    /// MAC address; unused on [`Medium::Ip`].
     pub mac: MacAddress,
     /// IP address of this host.
     pub address: IpAddr,

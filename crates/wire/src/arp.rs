@@ -28,13 +28,13 @@ pub enum ArpOperation {
 pub struct ArpPacket {
     /// Request or reply.
     pub operation: ArpOperation,
-    /// Link address of the sender.
+    /// MAC address of the sender.
     pub sender_mac: MacAddress,
-    /// Protocol address of the sender; 0.0.0.0 in a probe (RFC 5227).
+    /// IPv4 address of the sender; 0.0.0.0 in a probe (RFC 5227).
     pub sender_ip: Ipv4Addr,
-    /// Link address of the target; unspecified in a request.
+    /// MAC address of the target; unspecified in a request.
     pub target_mac: MacAddress,
-    /// Protocol address of the target.
+    /// IPv4 address of the target.
     pub target_ip: Ipv4Addr,
 }
 

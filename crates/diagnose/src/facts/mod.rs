@@ -89,7 +89,7 @@ pub struct PathFacts {
     pub payload_bps: Option<f64>,
     /// Round-trip time of a full segment, in nanoseconds.
     pub rtt_ns: u64,
-    /// The setting that limited the flow, if it was a setting.
+    /// The setting that limited the flow; `None` if the limit is not a setting.
     pub bound: Option<SettingBound>,
 }
 
@@ -183,7 +183,7 @@ pub struct Endpoint {
     pub host: usize,
     /// Time at which this end was opened.
     pub opened_ns: u64,
-    /// Segments sent. Their acknowledgment numbers count the other direction.
+    /// Segments sent. Their acknowledgment numbers are positions in the other direction.
     pub sent: Segments,
     /// Segments received.
     pub received: Segments,

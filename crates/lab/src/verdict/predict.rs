@@ -95,7 +95,8 @@ pub fn under(setup: &Setup, scale: &Scale, bound: Bound) -> Predicted {
     }
 }
 
-/// Bits a second of one window a round trip, paced at twice that rate as in slow start.
+/// The pacing rate of slow start in bits a second: two windows of `window` bytes a round
+/// trip.
 fn rate_of(window: f64, rtt_s: f64) -> f64 {
     if rtt_s > 0.0 {
         window * 16.0 / rtt_s

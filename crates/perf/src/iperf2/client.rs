@@ -207,7 +207,7 @@ fn send(
     };
     traffic::send_stream(stream, flow, Some(&header(options)), plan, until)
         .map_err(|error| format!("write failed: {error}"))?;
-    // The server closes its half once it has read everything.
+    // The server closes its direction once it has read everything.
     traffic::drain(stream, options.silence_timeout, until)
         .map_err(|error| format!("close failed: {error}"))
 }

@@ -210,9 +210,9 @@ impl Pool {
         self.usage.physical_room(holder)
     }
 
-    /// Moves one free block to `holder` and marks it as the end of a chain. `promised`
-    /// counts it against the holder's promise, otherwise it must fit in
-    /// [`room`](Self::room). Returns `None` if there is no room, or if the pool is
+    /// Moves one free block to `holder` and marks it as the end of a chain. If
+    /// `promised`, the block counts against the holder's promise; otherwise there must be
+    /// [`room`](Self::room) for it. Returns `None` if there is no room, or if the pool is
     /// overcommitted and no block is left for the promise.
     pub(crate) fn take(&mut self, holder: Holder, promised: bool) -> Option<u32> {
         if self.usage.physical_room(holder) == 0 || (!promised && self.usage.room(holder) == 0) {

@@ -1,8 +1,8 @@
 //! The use of blocks by holder: held, promised, and still available to each.
 //!
-//! The one rule: blocks held and promised never exceed the limit (the pool times the
-//! overcommitment), and what is missing from the floors fits in the rest of the limit.
-//! Every operation keeps this true, so a promise can be kept.
+//! The one rule: blocks held, blocks promised and the unused parts of the floors together
+//! never exceed the limit (the pool times the overcommitment). Every operation keeps this
+//! true, so a promise can be kept.
 //!
 //! A floor includes the blocks that its owner already holds or was promised. Blocks are
 //! only counted here, never touched.

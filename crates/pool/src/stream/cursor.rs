@@ -13,7 +13,8 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    /// The cursor of an empty chain; in use, it stands for the head.
+    /// The cursor of an empty chain. It has distance 0, so it stands for the head once
+    /// there is one.
     pub(super) const NOWHERE: Self = Self {
         block: NONE,
         index: 0,

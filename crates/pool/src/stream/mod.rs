@@ -1,13 +1,11 @@
 //! A window of a byte stream, laid over blocks on a fixed grid.
 //!
-//! The one rule: the chain has exactly the blocks that `start..end` touches, where
-//! byte `k x block_size` of the stream starts a block; an empty stream has none. So
-//! each byte has one place, whatever the order of arrival, and reassembly moves
-//! nothing.
+//! The one rule: the chain has exactly the blocks that `start..end` touches, where byte
+//! `k x block_size` of the stream starts a block; an empty stream has none. Each byte
+//! therefore has one place, whatever the order of arrival, and reassembly moves nothing.
 //!
-//! Holes are not known here; a [`Ranges`](crate::Ranges) holds them. A stream does
-//! not release itself when dropped, because the pool is an argument: call
-//! [`Stream::release`].
+//! Holes are kept in a [`Ranges`](crate::Ranges), not here. A stream does not release
+//! itself when dropped, because the pool is an argument: call [`Stream::release`].
 
 mod append;
 mod chain;

@@ -24,9 +24,9 @@ impl fmt::Display for NoBlock {
 impl core::error::Error for NoBlock {}
 
 impl Stream {
-    /// Reserves blocks for `start..end` and returns the offset up to which blocks now
-    /// back the stream: less than `end` if the pool cannot promise more, more if more was
-    /// reserved before. It never decreases.
+    /// Reserves blocks for `start..end`. Returns the offset up to which blocks now back
+    /// the stream: it is less than `end` if the pool cannot promise enough, and greater
+    /// if more was reserved before. It never decreases.
     pub fn reserve(&mut self, pool: &mut Pool, end: u64) -> u64 {
         if end <= self.reserved_end() {
             return self.reserved_end();

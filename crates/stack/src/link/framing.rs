@@ -34,7 +34,7 @@ pub(crate) enum Inbound<'a> {
 pub(crate) struct LinkLayer {
     /// First header of each frame.
     pub(crate) medium: Medium,
-    /// Station address of this host; unused on [`Medium::Ip`].
+    /// MAC address of this host; unused on [`Medium::Ip`].
     pub(crate) mac: MacAddress,
 }
 
@@ -119,7 +119,7 @@ pub(super) const fn ether_type_for(dst: IpAddr) -> EtherType {
     }
 }
 
-/// Returns the link address of an IP multicast group. RFC 1112 §6.4, RFC 2464 §7.
+/// Returns the MAC address of an IP multicast group. RFC 1112 §6.4, RFC 2464 §7.
 pub(crate) const fn multicast_station(group: IpAddr) -> MacAddress {
     match group {
         IpAddr::V4(group) => {

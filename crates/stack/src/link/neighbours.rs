@@ -1,4 +1,4 @@
-//! The neighbour cache: from IP addresses to link addresses, filled by ARP.
+//! The neighbour cache: from IP addresses to MAC addresses, filled by ARP.
 //! RFC 826, RFC 1122 §2.3.2.
 //!
 //! Rule: an entry whose request a connection awaits stays until it is answered or
@@ -54,7 +54,7 @@ pub(crate) enum Asker {
 /// The outcome of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resolution {
-    /// The neighbour has this link address.
+    /// The neighbour has this MAC address.
     Known(MacAddress),
     /// A request is due or was sent for the entry with this number:
     /// [hold](Neighbours::hold) the packet, or wait until the entry is
@@ -154,7 +154,7 @@ pub(crate) struct Neighbours {
 }
 
 impl Neighbours {
-    /// Allocates an empty cache for a host whose link address is `mac`.
+    /// Allocates an empty cache for a host whose MAC address is `mac`.
     pub(crate) fn new(mac: MacAddress, subnet: Subnet, config: &ArpConfig, mut rng: Rng) -> Self {
         let buckets = (config.entries as usize).next_power_of_two();
         let wait_queue = || PendingPackets::new(config.queue_packets);
@@ -225,14 +225,14 @@ impl Neighbours {
         }
     }
 
-    /// Returns the link address of the neighbour `ip` if it is known, for an
+    /// Returns the MAC address of the neighbour `ip` if it is known, for an
     /// answer to a host that this host may not know. It makes no entry.
     pub(crate) fn known(&mut self, ip: IpAddr, now: Instant) -> Option<MacAddress> {
         let index = self.find(ip)?;
         self.refresh(index, now)
     }
 
-    /// Returns the link address of entry `index` if it is resolved, and makes a
+    /// Returns the MAC address of entry `index` if it is resolved, and makes a
     /// probe due if the last reply is old.
     fn refresh(&mut self, index: u32, now: Instant) -> Option<MacAddress> {
         let entry = &mut self.entries[index];
@@ -404,7 +404,7 @@ impl Neighbours {
         }
     }
 
-    /// Stores a neighbour's link address. Only a packet addressed to this host adds an
+    /// Stores a neighbour's MAC address. Only a packet addressed to this host adds an
     /// entry. Returns whether the neighbour is in the cache.
     fn learn(
         &mut self,

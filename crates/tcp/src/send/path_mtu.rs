@@ -196,8 +196,8 @@ impl PathMtu {
     }
 
     /// Notes that the payload from `start` to `end` is retransmitted: its acknowledgment
-    /// then proves nothing about the first size. Returns true if a probe is thereby
-    /// considered lost.
+    /// then proves nothing about the size in which it first left. Returns true if a probe
+    /// is thereby considered lost.
     pub fn on_retransmitted(&mut self, start: SeqNum, end: SeqNum, until: Instant) -> bool {
         let same = |evidence: &SizedRange| start.before(evidence.end) && evidence.start.before(end);
         self.evidence = self.evidence.filter(|evidence| !same(evidence));

@@ -1,7 +1,8 @@
 //! PSH: the segments that ask the receiver to deliver at once. RFC 9293 §3.9.1.2.
 //!
-//! Rule: a write is a SEND with PUSH, and successive marks collapse: of the writes whose ends are
-//! unsent the first and the last count.
+//! Rule: every write asks for a push (RFC 9293: SEND with PUSH). Requests that wait are
+//! merged: among the writes whose ends are unsent, only the first and the last are
+//! remembered.
 
 use crate::{PushPolicy, SeqNum};
 

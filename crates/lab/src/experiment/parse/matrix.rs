@@ -151,7 +151,7 @@ fn row(
             }
         }
     }
-    // A mistake that all rows have was reported before.
+    // If the base setup is invalid, so is every row, and that was reported before.
     if base.validate().is_ok() {
         setup
             .validate()

@@ -1,4 +1,5 @@
-//! The rows, those of the matrix first, with published figures and peers'.
+//! The rows of a file, those of the matrix first, with their published figures and those
+//! of peers.
 //!
 //! Rule: a row is a copy of the experiment to which its own settings are applied. Its
 //! mistakes are reported at its own line.
@@ -40,7 +41,7 @@ pub(super) fn all(top: &Section<'_>, base: &Setup, seeds: u32) -> Result<Vec<Row
         }
     }
     if let Some(entry) = top.optional("peers") {
-        // The label of a refused row would look like an unknown label.
+        // Only without mistakes: the label of a refused row would be reported as unknown.
         if top.mistakes() == 0 {
             peers(&entry.section()?, &mut rows)?;
         }
@@ -75,7 +76,7 @@ fn one(entry: &KeyValue<'_>, base: &Setup, given: u32, before: &[Row]) -> Result
     if let Some(set) = section.optional("set") {
         apply_set(&mut setup, &mut own, &set)?;
     }
-    // A mistake that all rows have was reported before.
+    // If the base setup is invalid, so is every row, and that was reported before.
     if section.mistakes() == found && base.validate().is_ok() {
         let valid = setup.validate();
         section.keep(valid.map_err(|error| label.mistake(format!("row `{label_text}`: {error}"))));

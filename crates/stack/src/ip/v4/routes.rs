@@ -1,8 +1,8 @@
 //! The routing table: from a destination to the next hop.
 //!
 //! Rule: the longest matching prefix wins (RFC 1812 §5.2.4.3), and the local network is a
-//! route like any other. The table knows no link addresses, and no received packet
-//! changes it: ICMP redirects are ignored.
+//! route like any other. The table knows no MAC addresses, and no received packet changes
+//! it: ICMP redirects are ignored.
 
 use alloc::vec::Vec;
 use core::{

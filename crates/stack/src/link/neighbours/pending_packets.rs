@@ -1,4 +1,4 @@
-//! The queue of packets that wait for the link address of one neighbour.
+//! The queue of packets that wait for the MAC address of one neighbour.
 //!
 //! Rule: a full queue drops its oldest packet for a newer one (RFC 1122 §2.3.2.2).
 //! Packets are kept whole. The cache decides when they leave.
