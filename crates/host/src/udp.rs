@@ -72,7 +72,7 @@ impl DatagramBatch {
     /// sender. Returns false if there is no room or no datagram waits.
     ///
     /// # Errors
-    /// Those of `receive`.
+    /// The errors of `receive`.
     pub fn push_with<E>(
         &mut self,
         receive: impl FnOnce(&mut [u8]) -> Result<Option<(usize, SocketAddr)>, E>,

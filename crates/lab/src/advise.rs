@@ -38,7 +38,8 @@ pub struct Advice {
     pub row: String,
     /// The seed that repeats it.
     pub seed: u64,
-    /// The row as given, and then after each verdict's change.
+    /// The runs: the first of the row as given, each later one after the change that the
+    /// verdict before it advised.
     pub steps: Vec<AdviceStep>,
     /// Reason for which the advice ended.
     pub end: AdviceEnd,

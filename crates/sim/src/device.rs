@@ -74,9 +74,9 @@ pub struct SimDevice {
     /// The processor handles one frame at a time; see
     /// [`work_by_frame`](Self::work_by_frame).
     by_frame: bool,
-    /// In this mode: the frame from the ring that the stack may read.
+    /// If `by_frame`: the frame from the ring that the stack may read.
     handed: Option<(Vec<u8>, RxMeta)>,
-    /// In this mode: the last frame of `sent` is still being made.
+    /// If `by_frame`: the last frame of `sent` is not finished.
     making: bool,
     merger: Option<Merger>,
     /// The frame that the stack is reading.

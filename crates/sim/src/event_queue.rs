@@ -79,7 +79,6 @@ impl<E> EventQueue<E> {
 /// If the sleeper's time moves later, the event keeps its place. It then comes too early,
 /// the sleeper finds nothing to do, and the event is inserted again. A timer that every
 /// packet moves therefore needs no event for each move.
-/// no event for each move.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wakeup {
     at: Option<Instant>,

@@ -44,7 +44,6 @@ pub struct WorldSummary {
 /// Longest time without progress after impairments end: the sum of twenty of the longest
 /// retransmission timeouts. For that long, an orphan whose peer has vanished may hold
 /// memory that others wait for.
-/// retransmission timeouts as are drawn.
 const PATIENCE: Duration = Duration::from_secs(20 * 120);
 /// Time by which every flow must be over.
 const LIVENESS: Deadline = Deadline::secs(24 * 3_600);

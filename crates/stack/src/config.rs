@@ -56,9 +56,9 @@ fullpipe_pool::knobs! {
         /// Largest share of packet memory that the windows of all handshakes in
         /// progress may reserve. A SYN that would need more is dropped.
         half_open_share: u32 = 25, legal 1 => 100, drawn 1 => 50, "percent";
-        /// Use of SYN cookies. Such a connection begins with a window of zero, and
-        /// without window scale, SACK and ECN if the peer offers no timestamps.
-        /// RFC 4987 §3.6.
+        /// Use of SYN cookies. A connection that is opened by a cookie begins with a
+        /// window of zero; if the peer offers no timestamps, it has no window scale, SACK
+        /// or ECN. RFC 4987 §3.6.
         syn_cookies: SynCookieUse = SynCookieUse::WhenFull,
             legal SynCookieUse::Off => SynCookieUse::Always,
             drawn SynCookieUse::Off => SynCookieUse::WhenFull, "";

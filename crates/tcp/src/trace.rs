@@ -93,7 +93,7 @@ pub enum TraceEvent {
     },
     /// A segment from the peer was discarded.
     Discard(DiscardReason),
-    /// A retransmission timeout; the number of consecutive timeouts.
+    /// The retransmission timer expired; the value counts consecutive timeouts.
     Timeout(u32),
     /// A write was refused or cut short.
     WriterBlocked {
@@ -102,9 +102,9 @@ pub enum TraceEvent {
         /// Bytes accepted.
         taken: u32,
     },
-    /// The blocked writer was notified; bytes of room.
+    /// The blocked writer was told that there is room; the value is that room in bytes.
     WriterResumed(u32),
-    /// Packet memory had no free block; bytes requested.
+    /// Packet memory had no free block; the value is the number of bytes requested.
     MemoryPressure(u32),
     /// The pressure level of packet memory changed. Concerns the host, not the
     /// connection.

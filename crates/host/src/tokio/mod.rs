@@ -8,7 +8,6 @@
 //! and leaves no waker behind; a dropped `connect` aborts its connection. Reading and
 //! writing have separate wakers: room for writing does not wake a task that waits to
 //! read. For timeouts use `tokio::time::timeout`.
-//! for writing. Timeouts are `tokio::time::timeout`.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {

@@ -34,7 +34,7 @@ impl TcpStream {
     /// uses the knobs).
     ///
     /// # Errors
-    /// Those of [`connect`](Self::connect).
+    /// The errors of [`connect`](Self::connect).
     pub async fn connect_with(
         runtime: &Runtime,
         remote: SocketAddr,
@@ -149,7 +149,7 @@ impl TcpListener {
     /// connections.
     ///
     /// # Errors
-    /// Those of [`bind`](Self::bind).
+    /// The errors of [`bind`](Self::bind).
     pub fn bind_with(
         runtime: &Runtime,
         local: SocketAddr,

@@ -52,7 +52,7 @@ impl UdpSocket {
     /// kept.
     ///
     /// # Errors
-    /// Those of [`send_to`](Self::send_to).
+    /// The errors of [`send_to`](Self::send_to).
     pub fn poll_send_to(
         &self,
         context: &mut Context<'_>,

@@ -24,7 +24,7 @@ pub struct Tally {
     pub helped: u32,
     /// Median relative error of the predictions.
     pub median_error: Option<f64>,
-    /// The same for the worlds with losses.
+    /// Median relative error of the predictions for the worlds with losses.
     pub loss_error: Option<f64>,
 }
 

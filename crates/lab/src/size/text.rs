@@ -19,7 +19,8 @@ const BESIDE_BAR: usize = 2 + 1 + 13 + 1 + 8 + 1 + 8 + 1 + 1 + 24;
 /// Columns of a division's line without its bar.
 const BESIDE_DIVISION: usize = 62;
 
-/// If fewer bytes than this are in flight, only whole segments matter.
+/// Below this bandwidth-delay product, in bytes, the text warns that buffers need whole
+/// segments.
 const FEW: u64 = 10 * 1_460;
 
 /// The whole text: the path, the settings, each knob with its curve, and the division of

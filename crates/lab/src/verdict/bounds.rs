@@ -175,15 +175,16 @@ pub fn room_waited_for(setup: &Setup) -> u64 {
     low_water(sender, flow).max(whole)
 }
 
-/// Bytes of packet memory for written payload: without the sender's own idle window and
-/// the floor for receiving.
+/// Bytes of packet memory for written payload: the pool less what the sender's own
+/// receive window reserves while idle, and less the floor for receiving.
 pub fn send_memory(sender: &HostPlan) -> f64 {
     let pool = pool_bytes(sender) as f64;
     let promised = (pool * idle_share(sender)).min(Buffer::receiving(sender).text() as f64);
     pool - promised - receive_floor(sender)
 }
 
-/// The number of bytes of the pool at which a sender has this many bytes.
+/// The pool size, in bytes, that leaves a sender `bytes` for written payload: the inverse
+/// of [`send_memory`].
 pub fn pool_for(sender: &HostPlan, bytes: f64) -> f64 {
     let by_share = bytes / (1.0 - idle_share(sender));
     by_share.min(bytes + Buffer::receiving(sender).text() as f64) + receive_floor(sender)

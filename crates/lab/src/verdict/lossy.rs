@@ -18,7 +18,7 @@ use crate::{
 
 /// Number of simulations of a transfer; their median counts.
 const DRAWS: u64 = 41;
-/// Approximate number of segments of all simulations together, at most.
+/// About the most segments that all simulations of one transfer may send together.
 const MOST_SEGMENTS: f64 = 4e6;
 /// BBR has at most this many bandwidth-delay products in flight.
 const BBR_FLIGHT: f64 = 2.0;

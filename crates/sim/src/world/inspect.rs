@@ -13,7 +13,8 @@ use crate::flow::{EndId, Flow, FlowId, Side, Stage};
 use crate::ids::HostId;
 use crate::soak::WorldSummary;
 
-/// Rounds of work at one time above which a host is in an endless loop.
+/// A host that does more rounds of work than this without time passing is in an endless
+/// loop.
 const ROUNDS_AT_ONCE: u32 = 200_000;
 /// Frames without progress above which two ends answer each other endlessly.
 const FRAMES_WITHOUT_PROGRESS: u64 = 50_000;

@@ -263,7 +263,7 @@ impl World {
         }
     }
 
-    /// Adds a rule after the existing ones; of several that choose a packet, the first
+    /// Adds a rule after the existing ones. If several rules choose a packet, the first
     /// decides.
     pub fn rule(&mut self, rule: Rule) {
         self.rules.push(rule);
@@ -430,7 +430,7 @@ impl World {
     /// [`tap_host`](Self::tap_host) and [`tap_link`](Self::tap_link).
     ///
     /// # Errors
-    /// Those of the writer.
+    /// The errors of the writer.
     pub fn capture(&mut self, out: Box<dyn Write + Send>) -> io::Result<()> {
         self.capture = Some(Capture::new(out)?);
         Ok(())
@@ -439,7 +439,7 @@ impl World {
     /// Captures the frames that leave and enter a host.
     ///
     /// # Errors
-    /// Those of the writer, and one if no capture was started.
+    /// The errors of the writer. Also an error if no capture was started.
     pub fn tap_host(&mut self, host: HostId, name: &str) -> io::Result<()> {
         self.hosts[host.0].tap = Some(self.add_tap(name)?);
         Ok(())
@@ -448,7 +448,7 @@ impl World {
     /// Captures the frames that are put on a link at either end.
     ///
     /// # Errors
-    /// Those of the writer, and one if no capture was started.
+    /// The errors of the writer. Also an error if no capture was started.
     pub fn tap_link(&mut self, link: LinkId, name: &str) -> io::Result<()> {
         self.cables[link.0].tap = Some(self.add_tap(name)?);
         Ok(())

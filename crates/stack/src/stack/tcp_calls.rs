@@ -141,7 +141,7 @@ impl Stack {
     /// wrote to each. After a slice that is not filled completely, the call ends.
     ///
     /// # Errors
-    /// Those of `tcp_write`.
+    /// The errors of `tcp_write`.
     pub fn tcp_write_with(
         &mut self,
         id: ConnectionId,
@@ -171,7 +171,7 @@ impl Stack {
     /// a slice that is not consumed completely, the call ends.
     ///
     /// # Errors
-    /// Those of `tcp_read`.
+    /// The errors of `tcp_read`.
     pub fn tcp_read_with(
         &mut self,
         id: ConnectionId,

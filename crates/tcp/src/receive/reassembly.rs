@@ -12,7 +12,7 @@ use fullpipe_wire::{SackBlock, SackBlocks};
 use super::{half::ReceiveHalf, recent::RecentRanges};
 use crate::{DiscardReason, SeqNum};
 
-/// Result of taking a segment's payload.
+/// Fate of a segment's payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// `rcv_nxt` advanced.
@@ -183,7 +183,8 @@ impl ReceiveHalf {
         *self.fin.get_or_insert(seq) == seq
     }
 
-    /// Takes the FIN if everything before it has arrived. Returns true once.
+    /// Processes the peer's FIN if everything before it has arrived. Returns true the
+    /// first time only.
     pub fn take_fin(&mut self, pool: &mut Pool) -> bool {
         if self.fin_received || self.fin != Some(self.rcv_nxt) {
             return false;

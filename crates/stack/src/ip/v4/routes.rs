@@ -74,7 +74,7 @@ impl Routes {
     /// Sets the default route, for destinations that no other route matches.
     ///
     /// # Errors
-    /// Those of [`add`](Self::add).
+    /// The errors of [`add`](Self::add).
     pub fn set_default(&mut self, gateway: IpAddr) -> Result<(), RouteError> {
         self.add(
             Subnet {

@@ -13,7 +13,6 @@
 //! 0.1 % loss and 81 % at 1 %; one threshold for both uses 97 % and 91 %. It also gives
 //! the knob one meaning: 100 is off. Beside CUBIC or NewReno, BBR takes the same share of
 //! a queue with either rule.
-//! either way.
 
 use super::{
     model::INFINITE,
