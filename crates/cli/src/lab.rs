@@ -36,7 +36,7 @@ pub fn run(arguments: LabArguments, terminal: &Terminal) -> Result<(), Failure> 
 }
 
 fn play_attacks(arguments: &LabAttacksArguments) -> Result<(), Failure> {
-    let rows = fullpipe_lab::attacks();
+    let rows = fullpipe_lab::attacks(&arguments.attacks).map_err(Failure::usage)?;
     print(&match arguments.json {
         true => fullpipe_lab::attacks_json(&rows),
         false => fullpipe_lab::attacks_text(&rows),

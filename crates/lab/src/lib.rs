@@ -97,7 +97,9 @@ mod verdict;
 pub mod watch;
 
 pub use advise::{Advice, AdviceEnd, AdviceStep, MOST_STEPS, advice_json, advice_text, advise};
-pub use attacks::{AttackRow, attacks, attacks_json, attacks_markdown, attacks_text};
+pub use attacks::{
+    AttackRow, UnknownAttack, attacks, attacks_json, attacks_markdown, attacks_text,
+};
 pub use coordinate::Coordinate;
 pub use document::hint;
 pub use experiment::Experiment;

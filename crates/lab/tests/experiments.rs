@@ -8,8 +8,10 @@
 mod widths;
 
 use std::{
+    collections::BTreeMap,
     env, fs,
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, OnceLock},
 };
 
 use fullpipe_lab::{
@@ -34,6 +36,18 @@ fn experiment(name: &str) -> Experiment {
 
 fn run_with_seed(experiment: &Experiment, seed: u64) -> Report {
     run(experiment, &RunOptions::plain(seed)).unwrap()
+}
+
+/// The report of experiment `name` as it stands, run once for all tests.
+fn report(name: &str, seed: u64) -> Arc<Report> {
+    type Reports = BTreeMap<(String, u64), Arc<OnceLock<Arc<Report>>>>;
+    static REPORTS: Mutex<Reports> = Mutex::new(BTreeMap::new());
+    let mut reports = REPORTS.lock().unwrap();
+    let place = Arc::clone(reports.entry((name.to_owned(), seed)).or_default());
+    // Other experiments can run meanwhile.
+    drop(reports);
+    let report = place.get_or_init(|| Arc::new(run_with_seed(&experiment(name), seed)));
+    Arc::clone(report)
 }
 
 /// A folder that is removed at the end of the test.
@@ -72,7 +86,7 @@ fn reports_fit_every_width_and_at_80_columns_are_as_committed() {
         .into_iter()
         .filter(|found| !LARGE.contains(&found.name.as_str()))
     {
-        let report = run_with_seed(&found.parse().unwrap(), 1);
+        let report = report(&found.name, 1);
         widths::assert_fits(&report);
         let text = report_text(&report, Layout::plain(80));
         let file = format!("tests/snapshots/{}.txt", found.name);
@@ -92,7 +106,7 @@ fn reports_fit_every_width_and_at_80_columns_are_as_committed() {
 #[test]
 fn nuttx_is_as_fast_in_a_pool_of_7_056_bytes_as_with_all_the_memory_there_is() {
     for seed in 1..=3 {
-        let report = run_with_seed(&experiment("nuttx"), seed);
+        let report = report("nuttx", seed);
         let row = |label: &str| report.rows.iter().find(|row| row.label == label).unwrap();
         let small = &row("36 x 196, chunked").measured;
         let large = &row("128 x 196, chunked").measured;
@@ -140,7 +154,7 @@ fn nuttx_is_as_fast_in_a_pool_of_7_056_bytes_as_with_all_the_memory_there_is() {
 /// with 2.6 times fewer packets through the stack.
 #[test]
 fn tso_sends_as_much_with_a_third_of_the_packets_through_the_stack() {
-    let report = run_with_seed(&experiment("tso"), 1);
+    let report = report("tso", 1);
     let row = |label: &str| {
         &report
             .rows
@@ -190,7 +204,7 @@ fn of_published(report: &Report, quantity: &str) -> Vec<(String, f64)> {
 #[test]
 fn unet3_waits_for_delayed_acks_as_delivered_and_is_as_fast_as_published_when_tuned() {
     for seed in 1..=2 {
-        let report = run_with_seed(&experiment("unet3"), seed);
+        let report = report("unet3", seed);
         let shares = of_published(&report, "goodput_mbps");
         assert_eq!(shares.len(), 10);
         for (label, share) in shares {
@@ -220,7 +234,7 @@ fn unet3_waits_for_delayed_acks_as_delivered_and_is_as_fast_as_published_when_tu
 /// limit, and no further.
 #[test]
 fn netburner_gains_by_buffers_until_its_processor_or_the_path_is_used_up() {
-    let report = run_with_seed(&experiment("netburner"), 1);
+    let report = report("netburner", 1);
     let shares = of_published(&report, "elapsed_s");
     for (label, share) in &shares {
         assert!((0.8..=1.2).contains(share), "{label}: {share}");
@@ -237,7 +251,7 @@ fn netburner_gains_by_buffers_until_its_processor_or_the_path_is_used_up() {
 /// Memory for out-of-order payload saves retransmissions.
 #[test]
 fn netburner_repairs_losses_sooner_the_more_it_keeps_out_of_order() {
-    let report = run_with_seed(&experiment("netburner"), 1);
+    let report = report("netburner", 1);
     let row = |label: &str| {
         let row = report.rows.iter().find(|row| row.label == label);
         &row.unwrap().measured
@@ -251,7 +265,7 @@ fn netburner_repairs_losses_sooner_the_more_it_keeps_out_of_order() {
 
 #[test]
 fn clients_that_vanish_hold_the_pool_until_they_are_given_up() {
-    let report = run_with_seed(&experiment("netburner-vanish"), 1);
+    let report = report("netburner-vanish", 1);
     let next = |label: &str| {
         let row = report.rows.iter().find(|row| row.label == label).unwrap();
         (row.measured.flows[1].goodput_mbps, row.measured.free_blocks)
@@ -277,7 +291,7 @@ fn the_times_of_the_linux_buffers_are_within_a_fifth_of_the_published() {
         ("linux-buffers-b", 3),
         ("linux-buffers-e", 2),
     ] {
-        let report = run_with_seed(&experiment(name), 1);
+        let report = report(name, 1);
         let quantities = ["elapsed_s", "transfer_s", "round_trip_bytes"].into_iter();
         let shares: Vec<_> = quantities
             .flat_map(|quantity| of_published(&report, quantity))
@@ -293,14 +307,14 @@ fn the_times_of_the_linux_buffers_are_within_a_fifth_of_the_published() {
 /// long as its answers to window probes arrive.
 #[test]
 fn a_closed_window_is_probed_as_long_as_the_peer_answers() {
-    let stalled = run_with_seed(&experiment("linux-buffers-c"), 1);
+    let stalled = report("linux-buffers-c", 1);
     let measured = &stalled.rows[1].measured;
     let pause = measured.pause_s;
     assert!((5.9..=6.1).contains(&pause), "{pause} s");
     assert_eq!(measured.delivered_bytes, 2_000_000);
     assert_eq!((measured.zero_windows, measured.timeouts), (1, 0));
 
-    let stopped = run_with_seed(&experiment("linux-buffers-d"), 1);
+    let stopped = report("linux-buffers-d", 1);
     let [answered, lost] = stopped.rows.as_slice() else {
         panic!("two rows");
     };
@@ -332,7 +346,7 @@ fn possible(setup: &Setup, bytes: f64) -> f64 {
 #[test]
 fn seven_kilobytes_and_more_give_what_is_possible_in_both_directions() {
     let experiment = experiment("memory");
-    let report = run_with_seed(&experiment, 1);
+    let report = report("memory", 1);
     assert_eq!(report.rows.len(), 16);
     for (row, plan) in report.rows.iter().zip(&experiment.rows) {
         let fraction = row.measured.fraction.unwrap();

@@ -81,8 +81,12 @@ pub struct LabSchemaArguments {}
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe lab attacks\n  \
+    fullpipe lab attacks SYN fragments\n  \
     fullpipe lab attacks --json")]
 pub struct LabAttacksArguments {
+    /// Part of an attack's name; without one, all are played
+    #[arg(value_name = "ATTACK")]
+    pub attacks: Vec<String>,
     /// Print a JSON array, one object an attack
     #[arg(long)]
     pub json: bool,

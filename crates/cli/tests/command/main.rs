@@ -4,6 +4,7 @@
 //! Rule: the program is run, nothing of it is linked. The content of results is
 //! tested in the crates that make them.
 
+mod checkout;
 mod iperf;
 
 use std::{
@@ -579,32 +580,20 @@ fn an_experiment_runs_from_anywhere_and_prints_published_beside_ours() {
 }
 
 #[test]
-fn json_is_an_object_for_one_experiment_and_an_array_for_all() {
-    let short = ["--json", "--seed", "3", "--set", "workload.duration=1s"];
-    let one = fullpipe(&[&["lab", "run", "nuttx"][..], &short].concat());
-    let one: Value = serde_json::from_str(&stdout(&one)).unwrap();
-    assert_eq!(
-        (one["experiment"].as_str(), one["seed"].as_u64()),
-        (Some("nuttx"), Some(3))
-    );
-    let all = fullpipe(&[&["lab", "run", "--all"][..], &short].concat());
-    let all: Value = serde_json::from_str(&stdout(&all)).unwrap();
-    assert!(all.as_array().unwrap().contains(&one));
-}
-
-#[test]
 fn attacks_are_a_table_for_people_and_an_array_for_programs() {
-    let text = stdout(&fullpipe(&["lab", "attacks"]));
-    assert!(text.contains("SYN flood, many addresses"), "{text}");
-    let json: Value =
-        serde_json::from_str(&stdout(&fullpipe(&["lab", "attacks", "--json"]))).unwrap();
-    let rows = json.as_array().unwrap();
-    assert!(rows.len() > 10);
-    for row in rows {
-        let row_of_text = row["label"].as_str().unwrap();
-        assert!(text.contains(row_of_text), "{row_of_text}");
-        assert!(row["measured"]["transfer_s"].is_f64(), "{row}");
+    let some = ["lab", "attacks", "none", "overlapping"];
+    let text = stdout(&fullpipe(&some));
+    let json = stdout(&fullpipe(&[&some[..], &["--json"]].concat()));
+    let json: Value = serde_json::from_str(&json).unwrap();
+    for (row, name) in [(0, "none"), (1, "overlapping fragments")] {
+        assert_eq!(json[row]["label"], name);
+        assert!(text.contains(name), "{text}");
     }
+    assert_eq!(json.as_array().unwrap().len(), 2);
+    refused(
+        Path::new("."),
+        &[(&["lab", "attacks", "nine"], "did you mean `none`?")],
+    );
 }
 
 #[test]

@@ -14,8 +14,10 @@ mod tests;
 
 pub use page::{attacks_json, attacks_markdown, attacks_text};
 
+use std::fmt;
+
 use fullpipe::Config;
-use fullpipe_pool::Duration;
+use fullpipe_pool::{Duration, knobs::nearest};
 
 use arena::{Arena, Peaks, Toll};
 use attackers::{Attacker, SackReport};
@@ -197,10 +199,45 @@ pub(crate) const KNOBS: [(&str, &str); 5] = [
     ("stack.half_open_per_source", "8"),
 ];
 
-/// Runs every attack.
-pub fn attacks() -> Vec<AttackRow> {
-    ATTACKS.iter().map(play).collect()
+/// Runs every attack whose name contains one of `parts`; all of them if there are
+/// none.
+///
+/// # Errors
+/// No attack's name contains one of `parts`: that part, and a name near it.
+pub fn attacks(parts: &[String]) -> Result<Vec<AttackRow>, UnknownAttack> {
+    let names = || ATTACKS.iter().map(|attack| attack.name);
+    if let Some(part) = parts
+        .iter()
+        .find(|part| !names().any(|name| name.contains(part.as_str())))
+    {
+        return Err(UnknownAttack {
+            part: part.clone(),
+            near: nearest(part, names()),
+        });
+    }
+    let is_wanted =
+        |attack: &&Attack| parts.is_empty() || parts.iter().any(|part| attack.name.contains(part));
+    Ok(ATTACKS.iter().filter(is_wanted).map(play).collect())
 }
+
+/// No attack has a name with this part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownAttack {
+    part: String,
+    near: Option<&'static str>,
+}
+
+impl fmt::Display for UnknownAttack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no attack's name holds `{}`", self.part)?;
+        match self.near {
+            Some(near) => write!(f, "; did you mean `{near}`?"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for UnknownAttack {}
 
 fn play(attack: &Attack) -> AttackRow {
     let mut config = Config::default();

@@ -4,6 +4,8 @@
 
 use std::{env, fs, path::Path, sync::OnceLock};
 
+use serde_json::Value;
+
 use super::*;
 
 /// Longest duration of the client's transfers: segments that it loses during an attack
@@ -18,15 +20,20 @@ const SACK_MEAN: f64 = 250.0;
 /// The same if every few packets undo a recovery, which is not amortised.
 const UNDO_MEAN: f64 = 500.0;
 
-/// Every attack, played once for all tests.
-fn rows() -> &'static [AttackRow] {
-    static ROWS: OnceLock<Vec<AttackRow>> = OnceLock::new();
-    ROWS.get_or_init(attacks)
-}
+/// Each attack, played once for all tests by the first that asks for it.
+static ROWS: [OnceLock<AttackRow>; ATTACKS.len()] = [const { OnceLock::new() }; ATTACKS.len()];
 
 fn row(name: &str) -> AttackRow {
-    let row = rows().iter().find(|row| row.attack == name);
-    row.expect("an attack of this name").clone()
+    let place = ATTACKS.iter().position(|attack| attack.name == name);
+    row_at(place.expect("an attack of this name"))
+}
+
+fn row_at(place: usize) -> AttackRow {
+    ROWS[place].get_or_init(|| play(&ATTACKS[place])).clone()
+}
+
+fn rows() -> Vec<AttackRow> {
+    (0..ATTACKS.len()).map(row_at).collect()
 }
 
 fn counted(row: &AttackRow, name: &str) -> u64 {
@@ -198,7 +205,7 @@ fn connections_that_take_nothing_are_aborted_and_free_their_memory() {
 
 #[test]
 fn the_page_of_attacks_has_the_current_results() {
-    let page = attacks_markdown(rows());
+    let page = attacks_markdown(&rows());
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/attacks.md");
     if env::var_os("UPDATE_SNAPSHOTS").is_some() {
         fs::write(&path, &page).unwrap();
@@ -207,5 +214,34 @@ fn the_page_of_attacks_has_the_current_results() {
     assert!(
         committed == page,
         "docs/attacks.md is out of date; this came out:\n{page}"
+    );
+}
+
+#[test]
+fn people_and_programs_get_a_row_for_each_attack() {
+    let rows = rows();
+    let text = attacks_text(&rows);
+    let json: Value = serde_json::from_str(&attacks_json(&rows)).unwrap();
+    let objects = json.as_array().unwrap();
+    assert_eq!(objects.len(), ATTACKS.len());
+    for (attack, object) in ATTACKS.iter().zip(objects) {
+        assert_eq!(object["label"], attack.name);
+        assert!(object["measured"]["transfer_s"].is_f64(), "{object}");
+        assert!(text.contains(attack.name), "{}: {text}", attack.name);
+    }
+}
+
+#[test]
+fn an_attack_that_is_named_is_played_alone() {
+    let played = |parts: &[&str]| {
+        let parts: Vec<_> = parts.iter().map(|part| part.to_string()).collect();
+        let rows = attacks(&parts)?;
+        Ok::<_, UnknownAttack>(rows.iter().map(|row| row.attack).collect::<Vec<_>>())
+    };
+    let names = ["none", "overlapping fragments"];
+    assert_eq!(played(&["overlapping", "none"]), Ok(names.to_vec()));
+    assert_eq!(
+        played(&["nine"]).unwrap_err().to_string(),
+        "no attack's name holds `nine`; did you mean `none`?"
     );
 }
