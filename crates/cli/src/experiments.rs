@@ -32,7 +32,7 @@ pub fn refused(error: CatalogueError) -> Failure {
         CatalogueError::Unknown { .. } | CatalogueError::Mistakes(_) => Failure::usage(error),
         CatalogueError::Unreadable { file, error } => {
             let why = format!("{file}: {error}");
-            if error.kind() == io::ErrorKind::NotFound {
+            if [io::ErrorKind::NotFound, io::ErrorKind::FileTooLarge].contains(&error.kind()) {
                 Failure::Usage(why)
             } else {
                 Failure::Failed(why)

@@ -1,16 +1,17 @@
 //! Files of a run: a page, graphs for xplot, series, records, events.
 //!
-//! Rule: a wrong destination is refused before the first run. A file is complete when it
-//! appears under its name.
+//! Rule: a wrong destination is refused before the first run. A file appears whole or
+//! not at all: `fullpipe_lab::WholeFile` writes it.
 
 use std::{
     ffi::OsString,
     fs,
+    io::BufWriter,
     path::{Path, PathBuf},
 };
 
 use fullpipe_lab::{
-    Experiment, Records, Report,
+    Experiment, Records, Report, WholeFile, WholeFileWriter,
     watch::{events_json_lines, events_text},
 };
 
@@ -157,6 +158,7 @@ impl<'a> Output<'a> {
 
 const OUTPUT: &str = "--output";
 const EVENTS: &str = "--events";
+const PCAP: &str = "--pcap";
 
 fn has_folder(flag: &str, file: Option<&Path>) -> Result<(), Failure> {
     let folder = file.and_then(Path::parent);
@@ -173,7 +175,8 @@ fn has_folder(flag: &str, file: Option<&Path>) -> Result<(), Failure> {
 /// Returns `file`; with several experiments, the experiment's name is added before the
 /// ending.
 fn own(file: &Path, experiment: &str, several: bool) -> PathBuf {
-    if !several {
+    // What is written in place can take one experiment after the other.
+    if !several || WholeFile::is_in_place(file) {
         return file.to_path_buf();
     }
     let mut name = file.file_stem().map_or_else(OsString::new, OsString::from);
@@ -186,17 +189,41 @@ fn own(file: &Path, experiment: &str, several: bool) -> PathBuf {
     file.with_file_name(name)
 }
 
-/// Writes `text` to a file beside `file`, and renames it to `file`.
 fn write_whole(flag: &str, file: &Path, text: &[u8]) -> Result<(), Failure> {
-    let mut part = file.file_name().map_or_else(OsString::new, OsString::from);
-    part.push(".part");
-    let part = file.with_file_name(part);
-    let written = fs::write(&part, text).and_then(|()| fs::rename(&part, file));
-    written.map_err(|error| {
-        // Removes the incomplete file. The error that is reported is the first one.
-        let _ = fs::remove_file(&part);
-        failed(flag, file, &error)
-    })
+    fullpipe_lab::write_whole(file, text).map_err(|error| failed(flag, file, &error))
+}
+
+/// A capture that is written while a device is used.
+pub struct LiveCapture<'a> {
+    path: &'a Path,
+    file: WholeFile,
+}
+
+impl<'a> LiveCapture<'a> {
+    /// Begins to write `path`.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn create(path: &'a Path) -> Result<Self, Failure> {
+        match WholeFile::create(path) {
+            Ok(file) => Ok(Self { path, file }),
+            Err(error) => Err(failed(PCAP, path, &error)),
+        }
+    }
+
+    /// Takes the frames.
+    pub fn writer(&self) -> BufWriter<WholeFileWriter> {
+        BufWriter::with_capacity(1 << 18, self.file.writer())
+    }
+
+    /// Puts the file in its place; its writer has been dropped.
+    ///
+    /// # Errors
+    /// The file could not be written at some time.
+    pub fn finish(self) -> Result<(), Failure> {
+        let done = self.file.finish();
+        done.map_err(|error| failed(PCAP, self.path, &error))
+    }
 }
 
 fn failed(flag: &str, file: &Path, error: &std::io::Error) -> Failure {

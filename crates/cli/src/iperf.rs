@@ -5,8 +5,7 @@
 //! closed. Protocol and output are in `fullpipe-perf`.
 
 use std::{
-    fs,
-    io::{self, BufWriter},
+    io,
     net::{IpAddr, SocketAddr, ToSocketAddrs},
     path::PathBuf,
     time::Duration,
@@ -24,6 +23,7 @@ use fullpipe_perf::{
 use crate::{
     arguments::{IperfArguments, NetworkDevice},
     failure::Failure,
+    files::LiveCapture,
 };
 
 /// Time that the fullpipe stack may take to close its connections.
@@ -40,11 +40,13 @@ pub fn run(arguments: &IperfArguments) -> Result<(), Failure> {
             perform(&KernelSockets { congestion }, &test)
         }
         Some(plan) => {
-            let runtime = plan.start()?;
+            let capture = plan.capture.as_deref().map(LiveCapture::create);
+            let capture = capture.transpose()?;
+            let runtime = plan.start(capture.as_ref())?;
             let done = perform(&FullpipeSockets(&runtime), &test);
             // Unacknowledged payload may have to be retransmitted.
             runtime.finish(PATIENCE);
-            done
+            done.and(capture.map_or(Ok(()), LiveCapture::finish))
         }
     }
 }
@@ -174,7 +176,7 @@ impl Plan {
     }
 
     /// Opens the device and starts the stack on it.
-    fn start(&self) -> Result<Runtime, Failure> {
+    fn start(&self, capture: Option<&LiveCapture<'_>>) -> Result<Runtime, Failure> {
         let options = DeviceOptions {
             host_address: self.host_address,
             // A capture must show frames as they are on a wire.
@@ -186,17 +188,10 @@ impl Plan {
         if let Some(gateway) = self.gateway {
             builder = builder.gateway(gateway);
         }
-        let Some(file) = &self.capture else {
-            return builder.start(device).map_err(Failure::failed);
-        };
-        let out = fs::File::create(file)
-            .map_err(|error| Failure::failed(format!("--pcap {}: {error}", file.display())))?;
-        builder = builder.capture(BufWriter::with_capacity(1 << 18, out));
-        builder.start(device).map_err(|error| {
-            // Nothing was captured, so the file is removed.
-            let _ = fs::remove_file(file);
-            Failure::failed(error)
-        })
+        if let Some(capture) = capture {
+            builder = builder.capture(capture.writer());
+        }
+        builder.start(device).map_err(Failure::failed)
     }
 }
 

@@ -4,11 +4,11 @@
 //! Rule: a wrong request is refused before anything runs. `lab_run` runs experiments.
 
 use std::{
-    env, fs,
+    env,
     io::{self, Write},
 };
 
-use fullpipe_lab::catalogue;
+use fullpipe_lab::{WholeFile, catalogue};
 
 use crate::{
     advise,
@@ -60,15 +60,18 @@ fn write_template(arguments: &LabNewArguments) -> Result<(), Failure> {
             "{shown}: this is no name for a file"
         )));
     };
-    let created = fs::File::create_new(&file).map_err(|error| match error.kind() {
+    let created = WholeFile::create_new(&file).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
             Failure::usage(format!("{shown} is there already; take another name"))
         }
         io::ErrorKind::NotFound => Failure::usage(format!("{shown}: there is no such folder")),
         _ => Failure::failed(format!("{shown}: {error}")),
     });
-    created?
+    let created = created?;
+    created
+        .writer()
         .write_all(fullpipe_lab::template(name).as_bytes())
+        .and_then(|()| created.finish())
         .map_err(|error| Failure::failed(format!("{shown}: {error}")))?;
     let at = match file
         .parent()

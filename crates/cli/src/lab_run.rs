@@ -33,6 +33,14 @@ pub fn run(arguments: &LabRunArguments, terminal: &Terminal) -> Result<(), Failu
         .iter()
         .map(|found| prepared(found, arguments))
         .collect::<Result<Vec<_>, _>>()?;
+    if let Some(interval) = arguments.ss {
+        let least = experiments.iter().map(Watch::least_interval).max();
+        if let Some(least) = least.filter(|least| interval < *least) {
+            return Err(Failure::usage(format!(
+                "--ss {interval}: the least here is {least}, for a million moments of the longest row"
+            )));
+        }
+    }
     let captures = arguments
         .pcap
         .as_deref()

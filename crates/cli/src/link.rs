@@ -4,12 +4,7 @@
 //! Rule: a wrong request is refused before a device is created, and the devices are
 //! always removed. `fullpipe-lab` runs the link.
 
-use std::{
-    fs,
-    io::{self, BufWriter, Write},
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use fullpipe_host::{DeviceOptions, DeviceSpec};
 use fullpipe_lab::{
@@ -19,7 +14,7 @@ use fullpipe_lab::{
 use fullpipe_perf::Stop;
 use fullpipe_sim::{LinkModel, link::Direction};
 
-use crate::{arguments::LinkArguments, failure::Failure, output::print};
+use crate::{arguments::LinkArguments, failure::Failure, files::LiveCapture, output::print};
 
 /// Default queue. An unlimited queue would distort measurements.
 const QUEUE: &str = "1000 packets";
@@ -31,11 +26,12 @@ pub fn run(arguments: &LinkArguments) -> Result<(), Failure> {
     let link = link(arguments)?;
     let [first, second] = &arguments.between.0;
     let ends = [open(first, &link)?, open(second, &link)?];
-    let capture = match &arguments.pcap {
-        Some(file) => Some(capture(file)?),
-        None => None,
-    };
-    let mut live = LiveLink::new(ends, link, arguments.seed, capture).map_err(Failure::failed)?;
+    let capture = arguments.pcap.as_deref().map(LiveCapture::create);
+    let capture = capture.transpose()?;
+    let out = capture
+        .as_ref()
+        .map(|capture| Box::new(capture.writer()) as _);
+    let mut live = LiveLink::new(ends, link, arguments.seed, out).map_err(Failure::failed)?;
     let stop = Stop::on_interrupt()?;
     let began = Instant::now();
     let over = || {
@@ -53,13 +49,16 @@ pub fn run(arguments: &LinkArguments) -> Result<(), Failure> {
         before = Some(report.clone());
     });
     let report = live.report();
+    drop(live); // completes the capture
+    let captured = capture.map_or(Ok(()), LiveCapture::finish);
     told?;
     if arguments.json {
         print(&report.json())?;
     } else {
         print(&format!("in all {}", report.line(None)))?;
     }
-    ended.map(drop).map_err(Failure::failed)
+    ended.map_err(Failure::failed)?;
+    captured
 }
 
 /// The link that the flags describe.
@@ -88,12 +87,6 @@ fn open(spec: &DeviceSpec, link: &LinkModel) -> Result<LiveEnd, Failure> {
         name: spec.name.clone(),
         device: options.open().map_err(Failure::failed)?,
     })
-}
-
-fn capture(file: &Path) -> Result<Box<dyn Write + Send>, Failure> {
-    let failed = |error: io::Error| Failure::failed(format!("--pcap {}: {error}", file.display()));
-    let out = fs::File::create(file).map_err(failed)?;
-    Ok(Box::new(BufWriter::with_capacity(1 << 18, out)))
 }
 
 /// Prints a line as a result, or on standard error if the result is JSON.

@@ -3,9 +3,9 @@
 //! Rule: wrong arguments are refused before the run, and a file is written only after
 //! everything was accepted. `fullpipe-lab` runs the transfer.
 
-use std::{fs, io::Write};
+use std::io::Write;
 
-use fullpipe_lab::{HostRole, TrialEnd, TrialError, TrialPlan, trial_text};
+use fullpipe_lab::{HostRole, TrialEnd, TrialError, TrialPlan, WholeFile, trial_text};
 
 use crate::{
     arguments::{Bytes, TryArguments, TryDirection},
@@ -20,8 +20,11 @@ pub fn run(arguments: &TryArguments, terminal: &Terminal) -> Result<(), Failure>
     let file = plan.file().map_err(refused)?;
     if let Some(path) = &arguments.save {
         let shown = path.display();
-        fs::File::create_new(path)
-            .and_then(|mut created| created.write_all(file.as_bytes()))
+        WholeFile::create_new(path)
+            .and_then(|created| {
+                created.writer().write_all(file.as_bytes())?;
+                created.finish()
+            })
             .map_err(|error| match error.kind() {
                 std::io::ErrorKind::AlreadyExists => Failure::usage(format!(
                     "--save {shown}: the file exists; choose another name"

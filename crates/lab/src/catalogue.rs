@@ -5,7 +5,8 @@
 //! built-in ones are used.
 
 use std::{
-    fmt, fs, io,
+    fmt, fs,
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
@@ -15,6 +16,8 @@ use crate::{experiment::Experiment, mistake::Mistake};
 
 /// The folder that holds experiments, at the top of a checkout.
 const FOLDER: &str = "experiments";
+/// Bytes of the largest experiment that is read.
+const LARGEST: u64 = 1 << 20;
 /// The file that marks the top of a checkout.
 const LANDMARK: &str = "crates/lab/Cargo.toml";
 
@@ -188,7 +191,7 @@ pub fn find(name: &str, from: &Path) -> Result<ExperimentFile, CatalogueError> {
 
 fn read(path: &Path, from: &Path) -> Result<ExperimentFile, CatalogueError> {
     let file = shown(path, from);
-    let text = fs::read_to_string(path).map_err(|error| CatalogueError::Unreadable {
+    let text = text_of(path).map_err(|error| CatalogueError::Unreadable {
         file: file.clone(),
         error,
     })?;
@@ -200,7 +203,21 @@ fn read(path: &Path, from: &Path) -> Result<ExperimentFile, CatalogueError> {
     Ok(ExperimentFile { name, file, text })
 }
 
-/// `path` relative to the folder `from`, if it is inside that folder.
+/// The text of an experiment, which may come from a pipe.
+fn text_of(path: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path)?;
+    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            "larger than 1 MiB, the most that an experiment may have",
+        ));
+    }
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// `path`, relative to the folder `from` if it lies below it.
 fn shown(path: &Path, from: &Path) -> String {
     path.strip_prefix(from)
         .unwrap_or(path)

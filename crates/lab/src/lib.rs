@@ -95,6 +95,7 @@ mod trial;
 pub mod units;
 mod verdict;
 pub mod watch;
+mod whole_file;
 
 pub use advise::{Advice, AdviceEnd, AdviceStep, MOST_STEPS, advice_json, advice_text, advise};
 pub use attacks::{
@@ -125,3 +126,4 @@ pub use template::template;
 pub use trial::{Trial, TrialEnd, TrialError, TrialPlan, trial_text};
 pub use verdict::{Bottleneck, Cause, Next, Predicted, SettingChange, Verdict, verdict_text};
 pub use watch::{Watch, Watched};
+pub use whole_file::{WholeFile, WholeFileWriter, write_whole};

@@ -6,7 +6,7 @@
 //! the verdict on a row.
 
 use std::{
-    fmt, fs,
+    fmt,
     io::{self, BufWriter},
     ops::ControlFlow,
     path::{Path, PathBuf},
@@ -27,6 +27,7 @@ use crate::{
     shares::Shares,
     verdict::{self, Evidence},
     watch::Watch,
+    whole_file::WholeFile,
 };
 
 /// Options of a run.
@@ -383,13 +384,10 @@ impl OneWorld<'_> {
             },
         );
         let folder = options.captures.filter(|_| self.number == 0);
-        let capture =
-            folder.map(|folder| CaptureFile::new(folder, &self.experiment.name, self.place));
-        if let Some(capture) = &capture {
-            capture
-                .start(&mut scene)
-                .map_err(|error| capture.failed(error))?;
-        }
+        let capture = folder.map(|folder| {
+            CaptureFile::start(folder, &self.experiment.name, self.place, &mut scene)
+        });
+        let capture = capture.transpose()?;
         let played = scene
             .play(self.progress)
             .map_err(|failure| RunError::World {
@@ -404,50 +402,36 @@ impl OneWorld<'_> {
     }
 }
 
-/// A row's capture, under a temporary name until it is complete.
+/// A row's capture.
 struct CaptureFile {
-    part: PathBuf,
-    whole: PathBuf,
-    kept: bool,
+    path: PathBuf,
+    file: WholeFile,
 }
 
 impl CaptureFile {
-    fn new(folder: &Path, experiment: &str, place: usize) -> Self {
-        let name = format!("{experiment}-{}.pcapng", place + 1);
-        Self {
-            part: folder.join(format!(".{name}.part")),
-            whole: folder.join(name),
-            kept: false,
+    /// Begins to capture `scene`.
+    fn start(
+        folder: &Path,
+        experiment: &str,
+        place: usize,
+        scene: &mut Scene<'_>,
+    ) -> Result<Self, RunError> {
+        let path = folder.join(format!("{experiment}-{}.pcapng", place + 1));
+        let started = WholeFile::create(&path).and_then(|file| {
+            let out = BufWriter::with_capacity(1 << 18, file.writer());
+            scene.capture(Box::new(out)).map(|()| file)
+        });
+        match started {
+            Ok(file) => Ok(Self { path, file }),
+            Err(error) => Err(RunError::Capture { file: path, error }),
         }
     }
 
-    fn start(&self, scene: &mut Scene<'_>) -> io::Result<()> {
-        let file = BufWriter::with_capacity(1 << 18, fs::File::create(&self.part)?);
-        scene.capture(Box::new(file))
-    }
-
-    fn finish(mut self, scene: &mut Scene<'_>) -> Result<(), RunError> {
+    fn finish(self, scene: &mut Scene<'_>) -> Result<(), RunError> {
+        let Self { path, file } = self;
         scene
             .finish_capture()
-            .and_then(|()| fs::rename(&self.part, &self.whole))
-            .map_err(|error| self.failed(error))?;
-        self.kept = true;
-        Ok(())
-    }
-
-    fn failed(&self, error: io::Error) -> RunError {
-        RunError::Capture {
-            file: self.whole.clone(),
-            error,
-        }
-    }
-}
-
-impl Drop for CaptureFile {
-    fn drop(&mut self) {
-        if !self.kept {
-            // An error means that the file was never created.
-            let _ = fs::remove_file(&self.part);
-        }
+            .and_then(|()| file.finish())
+            .map_err(|error| RunError::Capture { file: path, error })
     }
 }

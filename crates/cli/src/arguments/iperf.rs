@@ -46,7 +46,7 @@ pub struct IperfArguments {
         value_parser = clap::value_parser!(u16).range(1..))]
     pub port: u16,
     /// Seconds between reports
-    #[arg(short = 'i', long, value_name = "SECONDS", value_parser = options::parse_seconds)]
+    #[arg(short = 'i', long, value_name = "SECONDS", value_parser = interval_seconds)]
     pub interval: Option<Duration>,
     /// Seconds to send, or to serve [default: 10, or until interrupted]
     #[arg(short = 't', long, value_name = "SECONDS", value_parser = options::parse_seconds)]
@@ -126,6 +126,19 @@ fn rate(text: &str) -> Result<Rate, String> {
     match parse_rate(text).filter(|_| has_unit) {
         Some(bits) => Ok(Rate::Bits(bits)),
         None => options::parse_rate(text),
+    }
+}
+
+/// Shortest interval between reports, as in iperf 2.
+const LEAST_INTERVAL: Duration = Duration::from_millis(5);
+
+fn interval_seconds(text: &str) -> Result<Duration, String> {
+    match options::parse_seconds(text)? {
+        short if short < LEAST_INTERVAL => Err(format!(
+            "'{text}' is too short: at least {}",
+            LEAST_INTERVAL.as_secs_f64()
+        )),
+        interval => Ok(interval),
     }
 }
 

@@ -5,6 +5,7 @@
 //! tested in the crates that make them.
 
 mod checkout;
+mod files;
 mod iperf;
 
 use std::{

@@ -21,6 +21,8 @@ use events::WatchEvent;
 use sockets::Socket;
 use udp::UdpSocket;
 
+use crate::experiment::{Experiment, FlowPlan};
+
 pub use text::{events_json_lines, events_text, watched_text};
 
 /// Records to keep.
@@ -41,7 +43,19 @@ impl Watch {
         sockets: None,
         counters: false,
     };
+
+    /// Shortest interval at which sockets of `experiment` can be recorded: its longest
+    /// row may last that long a million times.
+    pub fn least_interval(experiment: &Experiment) -> Duration {
+        let flows = experiment.rows.iter().flat_map(|row| &row.setup.flows);
+        let longest = flows.map(FlowPlan::latest_end).max();
+        let nanos = longest.unwrap_or_default().as_nanos();
+        Duration::from_nanos(nanos.div_ceil(MOST_MOMENTS).max(1))
+    }
 }
+
+/// Moments of a row at which sockets are recorded, at most.
+const MOST_MOMENTS: u64 = 1_000_000;
 
 /// Records that were kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

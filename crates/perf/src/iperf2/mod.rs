@@ -17,7 +17,7 @@ pub mod tally;
 pub mod text;
 mod traffic;
 
-use std::{fmt, io, net::SocketAddr};
+use std::{fmt, io, net::SocketAddr, thread};
 
 pub use client::run_client;
 pub use options::{Amount, ClientOptions, DEFAULT_PORT, Rate, ServerOptions};
@@ -58,5 +58,13 @@ impl std::error::Error for Failure {
             Self::Usage(_) => None,
             Self::Sockets(_, error) | Self::Output(error) => Some(error),
         }
+    }
+}
+
+/// Waits for the thread that takes clients; passes its panic on.
+fn joined(thread: thread::ScopedJoinHandle<'_, Result<(), Failure>>) -> Result<(), Failure> {
+    match thread.join() {
+        Ok(result) => result,
+        Err(panic) => std::panic::resume_unwind(panic),
     }
 }

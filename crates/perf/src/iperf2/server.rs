@@ -15,6 +15,7 @@ use std::{
 use super::{
     Failure,
     header::{self, CLIENT_LEN, ClientHeader},
+    joined,
     options::{ServerOptions, TCP_LENGTH},
     pacer::WritePacer,
     reporter::{ReportEvent, ReportedLimits, Reporter, Screen, Summary},
@@ -89,7 +90,7 @@ fn run_tcp<S: Sockets>(
 
     let (reporter, events) = mpsc::channel();
     thread::scope(|scope| {
-        scope.spawn(move || {
+        let accepting = scope.spawn(move || {
             let mut id = 0;
             while !until.is_met() && options.connections.is_none_or(|wanted| id < wanted) {
                 match listener.accept() {
@@ -99,17 +100,15 @@ fn run_tcp<S: Sockets>(
                         scope.spawn(move || serve(&stream, id, options, until, &reporter));
                     }
                     Err(error) if would_block(&error) => {}
-                    Err(error) => {
-                        let _ =
-                            reporter.send(ReportEvent::Error(format!("accept failed: {error}")));
-                        break;
-                    }
+                    Err(error) => return Err(Failure::Sockets("accept failed".into(), error)),
                 }
             }
+            Ok(())
         });
-        Reporter::new(screen, options.interval)
+        let summary = Reporter::new(screen, options.interval)
             .run(&events)
-            .map_err(Failure::Output)
+            .map_err(Failure::Output)?;
+        joined(accepting).map(|()| summary)
     })
 }
 

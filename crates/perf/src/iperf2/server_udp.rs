@@ -17,6 +17,7 @@ use std::{
 use super::{
     Failure,
     header::{self, ClientHeader, DatagramHeader, REPORT_LEN},
+    joined,
     options::{Rate, ServerOptions, UDP_LENGTH, UDP_RATE},
     pacer::WritePacer,
     reporter::{ReportEvent, ReportedLimits, Reporter, Screen, Summary},
@@ -77,7 +78,7 @@ pub fn run<S: Sockets>(
     let (reporter, events) = mpsc::channel();
     let socket = &socket;
     thread::scope(|scope| {
-        scope.spawn(move || {
+        let receiving = scope.spawn(move || {
             UdpServer {
                 socket,
                 local_address_for: |peer| {
@@ -93,11 +94,12 @@ pub fn run<S: Sockets>(
                 states: HashMap::new(),
                 served: 0,
             }
-            .serve(scope);
+            .serve(scope)
         });
-        Reporter::new(screen, options.interval)
+        let summary = Reporter::new(screen, options.interval)
             .run(&events)
-            .map_err(Failure::Output)
+            .map_err(Failure::Output)?;
+        joined(receiving).map(|()| summary)
     })
 }
 
@@ -113,7 +115,12 @@ struct UdpServer<'scope, D, A> {
 }
 
 impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scope, D, A> {
-    fn serve(mut self, scope: &'scope Scope<'scope, '_>) {
+    /// Serves until the server is to end.
+    ///
+    /// # Errors
+    /// The socket's.
+    fn serve(mut self, scope: &'scope Scope<'scope, '_>) -> Result<(), Failure> {
+        let mut ended = Ok(());
         let mut batch = DatagramBatch::new(BATCH);
         let mut last_expiry = Instant::now();
         while !self.until.is_met() && !self.all_served() {
@@ -125,7 +132,7 @@ impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scop
                 }
                 Err(error) if would_block(&error) => {}
                 Err(error) => {
-                    self.report(ReportEvent::Error(format!("read failed: {error}")));
+                    ended = Err(Failure::Sockets("read failed".into(), error));
                     break;
                 }
             }
@@ -143,6 +150,7 @@ impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scop
                 ));
             }
         }
+        ended
     }
 
     fn report(&self, event: ReportEvent) {
