@@ -217,7 +217,7 @@ fn text_of(path: &Path) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// `path`, relative to the folder `from` if it lies below it.
+/// `path` relative to the folder `from`, if it is inside that folder.
 fn shown(path: &Path, from: &Path) -> String {
     path.strip_prefix(from)
         .unwrap_or(path)
