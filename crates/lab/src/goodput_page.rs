@@ -21,14 +21,14 @@ const HEAD: &str = "\
 
 <!-- Generated; see crates/lab/tests/tables.rs. -->
 
-What an application gets over paths that lose, reorder, drop and have little memory, in the simulator. A row with random
-loss is run with 20 seeds: the figure is the median, and the middle half of the seeds stands behind it. Columns with
-another stack's name are what that stack gave on another day. Beneath each table stands what limits the rows that do
-not fill their path, with its proof. The figures of this page come from
+Goodput in the simulator over paths that lose and reorder segments, with full queues, and with little packet memory. A row
+with random loss is run with 20 seeds: it shows the median, and in brackets the range of the middle half of the seeds. A
+column with another stack's name has the results of that stack, measured on another day. Below each table stand the limits
+of the rows whose link is less than 95 % busy, with the proof for one row of each limit. This command prints the results:
 
     fullpipe lab run loss memory shallow
 
-and are compared with a new run, row by row, by `cargo xtask test --only lab`.
+`cargo xtask test --only lab` compares this page with a new run.
 ";
 
 /// The page for `reports`, with a chapter for each.
@@ -56,12 +56,12 @@ fn chapter(page: &mut String, report: &Report) {
     }
     let not_full: Vec<_> = report.rows.iter().filter(|row| !is_full(row)).collect();
     if not_full.is_empty() {
-        let _ = writeln!(page, "\nEvery row fills its path.");
+        let _ = writeln!(page, "\nThe link is at least 95 % busy in every row.");
         return;
     }
     let _ = writeln!(
         page,
-        "\nWhat limits the rows that do not fill their path:\n"
+        "\nLimits of the rows whose link is less than 95 % busy:\n"
     );
     let mut limits: Vec<&str> = Vec::new();
     for row in &not_full {
@@ -77,7 +77,7 @@ fn chapter(page: &mut String, report: &Report) {
         let figure = figure.map_or("", |(_, figure)| figure);
         let proof = format!("{figure}. {}", parts.because.join(" "));
         let of = if rows.len() > 1 {
-            format!(" Of `{}`:", rows[0].label)
+            format!(" For example `{}`:", rows[0].label)
         } else {
             String::new()
         };

@@ -153,16 +153,16 @@ quantities! {
     data_segments: u64 = "segments", "{} data segments", Whole, Median;
     /// Share of `data_segments` that were full-sized; the last one of a stream is not
     /// counted.
-    full_sized_share: f64 = "full-sized", "{} full-sized", Percent, Median;
+    full_sized_share: f64 = "full-sized", "{} of segments full-sized", Percent, Median;
     /// Most payload of a segment, in bytes.
     segment_bytes: u64 = "bytes/segment", "{} bytes a segment", Whole, Median;
     /// Most packet memory in use on the host under study.
-    peak_pool_bytes: u64 = "peak pool", "peak pool {} bytes", Whole, Median;
+    peak_pool_bytes: u64 = "peak pool", "at most {} bytes of packet memory", Whole, Median;
     /// Blocks of its pool that were neither used nor reserved at the end
     /// (netburner's `GetFreeCount`).
     free_blocks: u64 = "free at the end", "{} blocks free at the end", Whole, Median;
     /// Segments that the senders retransmitted.
-    retransmitted_segments: u64 = "retransmitted", "{} retransmitted", Whole, Median;
+    retransmitted_segments: u64 = "retransmitted", "{} segments retransmitted", Whole, Median;
     /// Retransmission timeouts of the senders.
     timeouts: u64 = "timeouts", "{} timeouts", Whole, Median;
     /// Smoothed round-trip time as the first sender measured it, at the end.
@@ -170,7 +170,7 @@ quantities! {
     /// Longest time between two segments with payload that arrived at a receiver.
     max_gap_ms: f64 = "longest gap ms", "longest gap {} ms", Decimal, Worst;
     /// Payload that arrived at a receiver more than once, over all payload sent.
-    needless_share: f64 = "needless", "{} received twice", Percent, Median;
+    needless_share: f64 = "needless", "{} of payload received twice", Percent, Median;
     /// Share of the time in which the busiest link carried a frame, while any connection
     /// was active.
     link_busy_share: f64 = "link busy", "link {} busy", Percent, Median;
@@ -183,7 +183,7 @@ quantities! {
     /// `udp_rcvbuf_errors`.
     datagrams_sent: Option<f64> = "datagrams", "{} datagrams sent", Whole, Median;
     /// Share of `datagrams_sent` that was never read.
-    lost_share: Option<f64> = "lost", "{} lost", Percent, Median;
+    lost_share: Option<f64> = "lost", "{} of datagrams lost", Percent, Median;
     /// Datagrams that hosts dropped because a receive queue was full.
     udp_rcvbuf_errors: Option<f64> = "UdpRcvbufErrors", "UdpRcvbufErrors {}", Whole, Median;
     /// Packets that the senders' IP received, which are mostly ACKs of their peers.
@@ -197,10 +197,10 @@ quantities! {
     /// Goodput that the congestion control's response function allows at the path's loss,
     /// but at most the path's rate, in Mbit/s. Only for one connection whose algorithm
     /// has such a function.
-    allowed_mbps: Option<f64> = "allowed Mbit/s", "{} Mbit/s allowed", Decimal, Median;
+    allowed_mbps: Option<f64> = "allowed Mbit/s", "{} Mbit/s allowed by loss and path", Decimal, Median;
     /// Time from the call to connect until the receiver had read at nine tenths of the
     /// path's rate for two round trips. Only for one connection.
-    time_to_90_s: Option<f64> = "seconds to 90 %", "90 % of the path after {} s", Decimal, Median;
+    time_to_90_s: Option<f64> = "seconds to 90 %", "90 % of the path's rate after {} s", Decimal, Median;
     /// Jain's index of the connections' goodputs: 1 if all are equal, 1/n if one
     /// connection has all. Only for several connections.
     jain: Option<f64> = "Jain's index", "Jain's index {}", Decimal, Median;
@@ -215,20 +215,20 @@ quantities! {
     /// the longest.
     unsent_ms: f64 = "ms unsent", "{} ms unsent", Decimal, Median;
     /// Times that a receiver's window closed.
-    zero_windows: u64 = "zero windows", "{} zero windows", Whole, Median;
+    zero_windows: u64 = "zero windows", "zero windows {}", Whole, Median;
     /// Probes of closed windows that the senders sent.
-    window_probes: u64 = "window probes", "{} window probes", Whole, Median;
+    window_probes: u64 = "window probes", "window probes {}", Whole, Median;
     /// Time from the first call to connect until a sender's connection was dropped.
     dropped_s: Option<f64> = "dropped after s", "dropped after {} s", Decimal, Median;
     /// Resets that the senders sent.
-    resets: u64 = "resets", "{} resets", Whole, Median;
+    resets: u64 = "resets", "resets {}", Whole, Median;
     /// Time from the first call to connect until the last reset left.
     reset_s: Option<f64> = "reset after s", "reset after {} s", Decimal, Median;
     /// Goodput divided by that of the baseline row, if there is one.
-    goodput_of_baseline: Option<f64> = "of baseline", "{} of the baseline", Percent, Median;
+    goodput_of_baseline: Option<f64> = "of baseline", "{} of the baseline's goodput", Percent, Median;
     /// Goodput divided by the highest that the path and the smaller end's memory allow.
     /// Only if the experiment asks for it.
-    fraction: Option<f64> = "fraction", "{} of what is possible", Decimal, Median;
+    fraction: Option<f64> = "fraction", "{} of min(rate, memory/RTT)", Decimal, Median;
 }
 
 impl Quantity {

@@ -56,12 +56,15 @@ fn counters(row: &AttackRow) -> String {
 
 /// Meaning of the columns.
 const LEGEND: &str = "\
-*Blocks* are in use or reserved, of 256; *ranges* are those of reassembly, of 1,024; *pieces* are the remembered ranges in\n\
-flight, of 4,160. *Nodes* are steps along lists and down trees for everything that the host does meanwhile, its own segments and\n\
-the client's included; the *worst packet* is the one that took most steps to receive. *Transfer beside it*: an honest client 5 ms away\n\
-connects half a second after the attack has begun (a minute for attacks that hold memory), reads 2 MiB and writes 2 MiB, every\n\
-byte verified. A server closes a connection that makes no progress for 5 s. Attackers send 20 packets a millisecond for 2 s;\n\
-attacks that hold memory last ten minutes.\n";
+A host serves an honest client while it is attacked. The client, 5 ms away, connects half a second after the attack begins (a\n\
+minute after it for attacks that hold memory), reads 2 MiB and writes 2 MiB, and verifies every byte. *Transfer beside it* is\n\
+its time. Attackers send 20 packets per millisecond for 2 s; attacks that hold memory last ten minutes. The server closes a\n\
+connection that makes no progress for 5 s.\n\
+\n\
+*Peak blocks* is the largest number of blocks of packet memory used or reserved, of 256. *Blocks left* is that number after the attack.\n\
+*Peak ranges* is the largest number of ranges for reassembly, of 1,024. *Peak pieces* is the largest number of ranges recorded for\n\
+payload in flight, of 4,160. A *node* is a step along a list or down a tree. *Nodes per packet* counts all the steps of the host, those for\n\
+the honest client included, divided by the attacker's packets. *Worst packet* is the largest number of steps to receive one packet.\n";
 
 /// The page `docs/attacks.md`.
 pub fn attacks_markdown(rows: &[AttackRow]) -> String {
@@ -72,7 +75,7 @@ pub fn attacks_markdown(rows: &[AttackRow]) -> String {
     let mut page = format!(
         "# Attacks\n\n\
          <!-- Written by `UPDATE_SNAPSHOTS=1 cargo test -p fullpipe-lab attacks`; `fullpipe lab attacks` prints the same. -->\n\n\
-         Cost of attacks to a host that serves an honest client meanwhile. Knobs: {}, the others at their defaults.\n\n\
+         Cost of attacks to a host with these settings: {}. All other settings have their defaults.\n\n\
          {LEGEND}\n| {} |\n|{}\n",
         knobs.join(", "),
         HEADINGS.join(" | "),
@@ -81,12 +84,12 @@ pub fn attacks_markdown(rows: &[AttackRow]) -> String {
     for row in rows {
         let _ = writeln!(page, "| {} |", cells(row).join(" | "));
     }
-    page.push_str("\nWhat became of the packets:\n\n");
+    page.push_str("\nCounters of the host after each attack:\n\n");
     for row in rows {
         let mut notes = vec![counters(row)];
         if let Some((cwnd, acked)) = row.growth {
             notes.push(format!(
-                "largest congestion window towards the attacker {} bytes, {} acknowledged by then",
+                "largest congestion window towards the attacker {} bytes, after {} acknowledged bytes",
                 grouped(cwnd.into()),
                 grouped(acked.into())
             ));

@@ -30,7 +30,7 @@ pub fn size_text(size: &Size, layout: Layout) -> String {
     layout.paragraph(&mut text, "", 2, &head(size));
     if size.bdp_bytes < FEW {
         let few =
-            "That is less than ten segments: a buffer then needs two or three whole segments more.";
+            "That is less than ten segments, so a buffer needs two or three whole segments more.";
         layout.paragraph(&mut text, "", 2, few);
     }
     for best in &size.best {
@@ -75,9 +75,9 @@ fn of_best(text: &mut String, size: &Size, best: &AmpleResult, layout: Layout) {
         ..
     } = best;
     let ample = match (size.memory, size.settings.is_empty()) {
-        (None, true) => "ample of everything",
-        (None, false) => "ample of everything else",
-        (Some(_), _) => "ample of everything but memory",
+        (None, true) => "ample buffers and memory",
+        (None, false) => "everything else ample",
+        (Some(_), _) => "everything ample except memory",
     };
     let line = format!(
         "With {ample} the host {direction}s {}, {} % of the {} that the path carries.",
@@ -136,9 +136,13 @@ fn curve(text: &mut String, size: &Size, knob: &KnobSize, layout: Layout) {
     if let Some(advised) = &knob.advised {
         let formula = match advised.formula.as_str() {
             "" => String::new(),
-            formula => format!(": {formula}"),
+            formula => format!(": {formula}."),
         };
-        let line = format!("a verdict advises {}{formula}", advised.value);
+        let memory = match size.memory {
+            Some(_) => " for a host with enough packet memory",
+            None => "",
+        };
+        let line = format!("a verdict advises {}{memory}{formula}", advised.value);
         layout.paragraph(text, "  ", 4, &line);
     }
     let wide = knob.curve.iter().map(|point| point.value.len());

@@ -36,7 +36,8 @@ pub(super) fn head(outline: &Outline, layout: Layout) -> String {
     let seeds = outline.most_seeds();
     if seeds > 1 {
         let text = format!(
-            "Each figure is the median of up to {seeds} seeds. A range holds the middle half of them."
+            "Rows with several seeds, {seeds} at most, show medians, and in brackets the range of the middle \
+             half of the seeds."
         );
         layout.paragraph(&mut out, "", 2, &text);
     }
@@ -61,9 +62,9 @@ pub(super) fn fitted(out: &mut String, outline: &Outline, layout: Layout) {
     for row in &rows {
         let label = row.label.trim_end_matches(" (fitted)");
         let text = format!("`{label}`: {}", row.fitted.join(", "));
-        layout.paragraph(out, "fitted on row ", 2, &text);
+        layout.paragraph(out, "fitted to row ", 2, &text);
     }
-    layout.paragraph(out, "", 2, "Every other row is a prediction.");
+    layout.paragraph(out, "", 2, "Nothing was fitted to the other rows.");
 }
 
 /// The verdict below its row.
@@ -85,18 +86,21 @@ fn flow(flow: &FlowMeasured) -> String {
     let mut each = flow.connections_mbps.clone();
     let connections = if each.len() <= EACH_SHOWN {
         let words: Vec<_> = each.iter().map(|goodput| three_digits(*goodput)).collect();
-        words.join(", ")
+        match words.as_slice() {
+            [_] => String::new(),
+            words => format!("; connections {} Mbit/s", words.join(", ")),
+        }
     } else {
         each.sort_by(f64::total_cmp);
         let ends = [each[0], each[each.len() - 1], each[each.len() / 2]];
         let [least, most, median] = ends.map(three_digits);
         format!(
-            "{} connections of {least} to {most} while each ran, median {median}",
+            "; {} connections of {least} to {most} Mbit/s, median {median}",
             each.len()
         )
     };
     format!(
-        "{} {} Mbit/s, {} % of all ({connections})",
+        "{}: {} Mbit/s while sending, {} % of all flows{connections}",
         flow.flow,
         three_digits(flow.goodput_mbps),
         three_digits(flow.share * 100.0),

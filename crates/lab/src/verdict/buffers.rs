@@ -91,7 +91,7 @@ impl Buffer {
     pub fn share_words(&self) -> String {
         match self.share {
             100 => String::new(),
-            share => format!("; payload has {share} % of the buffer"),
+            share => format!(". Payload may use {share} % of the buffer"),
         }
     }
 

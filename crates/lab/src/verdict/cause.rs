@@ -46,7 +46,7 @@ causes! {
     /// The cap on what an application may set as its send buffer.
     SendBufferLimit = "send_buffer_limit", "Send buffer's cap", "the cap on send buffers";
     /// The cap on unacknowledged payload.
-    Unacknowledged = "unacknowledged", "Unacknowledged", "what may be unacknowledged";
+    Unacknowledged = "unacknowledged", "Unacknowledged", "the cap on unacknowledged payload";
     /// The send buffer holds less than two segments, so the peer's delayed-ACK timer
     /// paces it.
     DelayedAck = "delayed_ack", "Delayed ACK", "the peer's delayed-ACK timer";
@@ -61,7 +61,7 @@ causes! {
     /// The receiving application reads no faster.
     SlowReader = "slow_reader", "Slow reader", "the receiving application";
     /// Payload behind holes fills the receiver's buffer.
-    Reassembly = "reassembly", "Reassembly", "what is held behind gaps";
+    Reassembly = "reassembly", "Reassembly", "out-of-order payload in the receive buffer";
     /// The receiver's cap on out-of-order payload.
     OutOfOrder = "out_of_order", "Out-of-order buffer", "the out-of-order buffer";
     /// A closed window, for a reason that the receiver's limits do not show.

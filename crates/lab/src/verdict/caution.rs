@@ -42,7 +42,7 @@ pub fn of(host: &HostPlan, knob: &str, wanted: &str) -> Vec<String> {
         "pool.blocks" => {
             let bytes = wanted * u64::from(host.config.pool.block_size);
             vec![format!(
-                "{} bytes of packet memory instead of {}.",
+                "That is {} bytes of packet memory instead of {}.",
                 grouped(bytes),
                 grouped(pool_bytes(host))
             )]
@@ -64,7 +64,7 @@ fn capped(host: &HostPlan, limit: &'static str, cap: u32, wanted: u64) -> Option
         None => (limit, cap.to_string()),
     };
     Some(format!(
-        "Beyond the cap {name} = {present}, which an application cannot exceed: raise that as well."
+        "An application cannot set more than {name} = {present} allows: raise that as well."
     ))
 }
 
@@ -73,10 +73,10 @@ fn large(host: &HostPlan, wanted: u64) -> Option<String> {
     let pool = pool_bytes(host);
     if wanted > pool {
         return Some(format!(
-            "Risky: more than the host's {} bytes of packet memory.",
+            "Risky: the buffer is larger than the host's packet memory of {} bytes.",
             grouped(pool)
         ));
     }
     (wanted >= LARGE_BUFFER)
-        .then(|| format!("Risky: each connection may hold {} bytes.", grouped(wanted)))
+        .then(|| format!("Risky: each connection may use {} bytes.", grouped(wanted)))
 }

@@ -72,9 +72,9 @@ fn memory(evidence: &Evidence<'_>) -> Option<Remedy> {
     let more = (demand * size).div_ceil(pool.block_size.into());
     let setting = names::number(receiver, "pool.blocks", u64::from(pool.blocks) + more);
     let formula = format!(
-        "{} for {}, beside those there are",
-        grouped(more),
+        "{}. They need {} blocks more",
         formula(evidence, demand, "datagrams", "the reader"),
+        grouped(more),
     );
     (more > 0).then(|| one(receiver, setting, formula))
 }
@@ -97,17 +97,17 @@ fn formula(evidence: &Evidence<'_>, needed: u64, what: &str, whom: &str) -> Stri
         // arrives.
         if needed <= burst {
             return format!(
-                "{} x {} ms in datagrams of {size} bytes are {} {what} at once, of which {} would \
-                 wait for {whom}",
+                "at {}, {} {of} of {size} bytes arrive at once every {} ms; {} of them would wait \
+                 for {whom}",
                 rate_text(bps as f64),
-                three_digits(tick.as_secs_f64() * 1e3),
                 grouped(burst),
+                three_digits(tick.as_secs_f64() * 1e3),
                 grouped(needed),
             );
         }
     }
     format!(
-        "as many {of} of {size} bytes as would wait for {whom} at once, those that were lost \
-         counted"
+        "at most {} {of} of {size} bytes would wait for {whom} at once, lost ones included",
+        grouped(needed)
     )
 }

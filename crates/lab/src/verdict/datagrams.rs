@@ -107,7 +107,12 @@ fn lossy(evidence: &Evidence<'_>, lost: f64, later: u64) -> (Cause, Proof) {
     let mut because = vec![all_lost];
     if cause != Cause::PeerMemory {
         let share = evidence.limits.receiver.share(cause.name());
-        because.push(format!("It was full {} of the time.", percent(share)));
+        let holder = match cause {
+            Cause::Descriptors => "ring",
+            _ => "queue",
+        };
+        let share = percent(share);
+        because.push(format!("The {holder} was full {share} of the time."));
     }
     because.push(format!(
         "The processor of `{}` was {} busy.",
@@ -157,7 +162,7 @@ fn lost_on_the_way(evidence: &Evidence<'_>, lost: u64, at_receiver: u64) -> (Cau
     );
     let others = (at_receiver > 0).then(|| {
         format!(
-            "{} more found no room at the receiver.",
+            "The receiver had no room for {} more.",
             grouped(at_receiver)
         )
     });
@@ -190,12 +195,12 @@ fn lossless(evidence: &Evidence<'_>) -> (Cause, Proof) {
         // The device's queue may accept everything and still never be empty.
         let waited = match shares.share("device") {
             share if share < WORTH_SAYING && longest == "application" => Some(format!(
-                "The device had accepted everything due {} of the time.",
+                "{} of the time the device had accepted every datagram that was due.",
                 percent(shares.share(longest))
             )),
             share if share < WORTH_SAYING => None,
             share => Some(format!(
-                "The sender waited for the device {} of the time.",
+                "The device's queue was full {} of the time.",
                 percent(share)
             )),
         };
@@ -218,7 +223,7 @@ fn no_more_sent(evidence: &Evidence<'_>) -> Proof {
         Pace::Unpaced => "it sent no more".to_string(),
     };
     let lost = match evidence.demand.without_neighbour {
-        0 => "none was lost".to_string(),
+        0 => "no datagram was lost".to_string(),
         lost => format!(
             "only {} packets were lost, before the neighbour's address was known",
             grouped(lost)
@@ -227,7 +232,7 @@ fn no_more_sent(evidence: &Evidence<'_>) -> Proof {
     let because = vec![
         "A higher rate was not tried.".to_string(),
         format!(
-            "The device had accepted everything due {} of the time.",
+            "{} of the time the device had accepted every datagram that was due.",
             percent(evidence.limits.sender.share("application"))
         ),
         format!(
@@ -249,7 +254,7 @@ fn at_work(evidence: &Evidence<'_>, host: &HostPlan, datagram_s: f64) -> Proof {
         percent(busy(evidence, host)),
     );
     let because = format!(
-        "A datagram of {} bytes takes it {} us, which is at most {}.",
+        "A datagram of {} bytes takes {} us of processor time, which allows at most {}.",
         grouped(size as u64),
         three_digits(datagram_s * 1e6),
         rate_text(size * 8.0 / datagram_s),

@@ -158,19 +158,19 @@ fn path_words(evidence: &Evidence<'_>, bottleneck: Bottleneck) -> String {
     let busy = wording::busy(evidence, evidence.measured.link_busy_share);
     let busy = busy.trim_end_matches(',');
     match bottleneck {
-        Bottleneck::Link => format!("Nothing left to tune: link `{link}` is {busy}"),
+        Bottleneck::Link => format!("Nothing left to tune: link `{link}` was {busy}"),
         Bottleneck::HostCpu => {
             let (host, share) = processor::busiest(evidence)
                 .map_or(("", 0.0), |(host, busy)| (host.name.as_str(), busy));
             let own = wording::busy(evidence, share);
             let own = own.trim_end_matches(',');
             format!(
-                "Nothing left to tune: the processor of `{host}` is {own}, link `{link}` {busy}"
+                "Nothing left to tune: the processor of `{host}` was {own}, and link `{link}` {busy}"
             )
         }
         Bottleneck::Loss => format!(
             "No single setting is predicted to help: the path loses {} % of the frames{}; link `{link}` \
-             is {busy}",
+             was {busy}",
             three_digits(evidence.path().loss * 100.0),
             why_no_other(evidence),
         ),
@@ -187,9 +187,11 @@ fn why_no_other(evidence: &Evidence<'_>) -> String {
         CongestionAlgorithm::Bbr if is_much => {
             format!(", above the {threshold} % (tcp.bbr_loss_threshold) that bbr tolerates")
         }
-        CongestionAlgorithm::Bbr => ", which bbr tolerates best".to_string(),
+        CongestionAlgorithm::Bbr => {
+            ", which bbr tolerates better than newreno and cubic".to_string()
+        }
         CongestionAlgorithm::NewReno | CongestionAlgorithm::Cubic => {
-            ", where bbr is predicted to gain less than 2 %".to_string()
+            ", and bbr is predicted to gain less than 2 %".to_string()
         }
     }
 }
@@ -204,13 +206,13 @@ fn round_trip(evidence: &Evidence<'_>) -> String {
         format!("Nothing left to tune: the transfer takes {trips} round trips of {rtt}");
     if before_s > 0.0 {
         words += &format!(
-            ", after {} before the first byte was written",
+            ", besides the {} before the first byte was written",
             seconds_text(before_s)
         );
     }
     match amount(evidence).filter(|_| fits(evidence)) {
         Some(bytes) => words + &format!("; all {} bytes fit into one window", grouped(bytes)),
-        None => words + ", in which windows grow",
+        None => words + ", while windows still grow",
     }
 }
 
@@ -218,14 +220,14 @@ fn application(evidence: &Evidence<'_>, cause: Cause) -> String {
     let who = cause.words();
     if cause == Cause::SlowReader {
         return format!(
-            "Limited by {who}: `{}` was behind with reading {} of the time",
+            "Limited by {who}: `{}` did not read what had arrived {} of the time",
             evidence.receiver().name,
             wording::percent(at_receiver(evidence).1),
         );
     }
     if evidence.setup.flow().is_udp() {
         let rate = rate_text(evidence.measured.goodput_mbps * 1e6);
-        return format!("Limited by {who}: all {rate} that it sends arrive");
+        return format!("Limited by {who}: it sends {rate}, and all of that arrives");
     }
     let share = evidence
         .limits
@@ -233,7 +235,7 @@ fn application(evidence: &Evidence<'_>, cause: Cause) -> String {
         .share(fullpipe_tcp::Limit::Application.name());
     let thinking = thinking(evidence);
     format!(
-        "Limited by {who}: it had written nothing more {} of the time",
+        "Limited by {who}: {} of the time everything that it had written was already sent",
         wording::percent((share - thinking) / (1.0 - thinking).max(f64::MIN_POSITIVE)),
     )
 }
@@ -251,14 +253,14 @@ fn no_setting(evidence: &Evidence<'_>, cause: Cause) -> String {
     }
     match evidence.measured.outcome {
         Outcome::Complete if !evidence.is_alone() => {
-            format!("{what}: with several connections, the gain of one is the loss of another")
+            format!("{what}: with several connections, the gain of one may be the loss of another")
         }
         Outcome::Complete if matches!(cause, Cause::Loss | Cause::Reassembly) => {
             format!(
                 "{what} in a queue on the path; no setting of a host is known that prevents them"
             )
         }
-        Outcome::Complete => format!("{what}: no setting is known that moves it"),
+        Outcome::Complete => format!("{what}: no setting is known that changes this"),
         Outcome::Dropped | Outcome::Stalled => format!("{what}{}", outcome_words(evidence)),
     }
 }

@@ -8,8 +8,8 @@ use fullpipe_diagnose::facts::VerdictParts;
 use fullpipe_pool::Duration;
 
 use super::{
-    Evidence, Next, SettingChange, Verdict, binding, cause::Cause, changed, changing, names,
-    next_bound, predict, remedy, without_advice, wording,
+    Evidence, Next, SettingChange, Verdict, binding, bound_words, cause::Cause, changed, changing,
+    names, next_bound, predict, remedy, without_advice, wording,
 };
 use crate::{
     experiment::{FlowPlan, HostPlan, Setup, Stop},
@@ -42,15 +42,15 @@ pub fn unanswered(evidence: &Evidence<'_>) -> Vec<String> {
     let [first, _] = silence.heard_s.map(three_digits);
     let probes = wording::counted(silence.probes, "probe");
     let mut because = vec![format!(
-        "Nothing answered {probes} after the peer was last heard at {first} s."
+        "The peer was last heard at {first} s, and {probes} after that had no answer."
     )];
     if silence.given_up > 0 {
         because.push(format!(
-            "`{}` dropped the connection after {} s of silence: {}.",
+            "`{}` dropped the connection after {} s of silence.",
             host.name,
             three_digits(silence.longest_s),
-            patience_words(host),
         ));
+        because.push(patience_words(host));
     }
     because
 }
@@ -121,20 +121,21 @@ fn verdict(evidence: &Evidence<'_>, silence: &Silence) -> Verdict {
     let setting = names::time(host, "tcp.user_timeout", needed);
     let remedy = remedy::one(host, setting, formula);
     let outlook = outlook(evidence, silence, needed, &remedy.changes);
-    let (predicted, next) = outlook.unzip();
     let mut gives = format!(
-        "the memory back {} s after the peers were last heard",
+        "the memory is free {} s after the peers were last heard",
         three_digits(needed.as_secs_f64())
     );
-    if let Some(predicted) = predicted {
+    if let Some(Outlook { predicted, .. }) = &outlook {
         gives += &format!(
-            ", all transfers in about {} s (predicted)",
+            ", and the last transfer ends after about {} s (predicted)",
             three_digits(predicted.elapsed_s)
         );
     }
+    let predicted = outlook.as_ref().map(|outlook| outlook.predicted);
+    let next = outlook.as_ref().map(|outlook| outlook.next);
     let parts = VerdictParts {
         gives: Some(gives),
-        then: next.map(|next| wording::then(&next)),
+        then: outlook.map(|outlook| outlook.then),
         ..parts
     };
     changing(
@@ -152,13 +153,15 @@ fn needed(host: &HostPlan, silence: &Silence) -> (Duration, String) {
     let least_us = patience(silence.rto, tcp).as_micros();
     let answer = Duration::from_micros(least_us.next_multiple_of(STEP_US));
     if starved(silence).is_empty() && answer < LEAST {
-        return (LEAST, "the least of RFC 9293".to_string());
+        let least = "RFC 9293 §3.8.3 asks for at least 100 s (R2)";
+        return (LEAST, least.to_string());
     }
     let formula = format!(
-        "{} x the retransmission timeout of {} s: {} retransmissions in vain, and the wait for one more",
-        timeouts_in_vain(tcp),
+        "{times} x {} s, the first retransmission timeout. Each timeout is twice the one before it, \
+         so {} retransmissions and the wait after the last of them take {times} times the first",
         three_digits(silence.rto.as_secs_f64()),
         tcp.retries1,
+        times = timeouts_in_vain(tcp),
     );
     (answer, formula)
 }
@@ -167,30 +170,34 @@ fn proof(evidence: &Evidence<'_>, silence: &Silence) -> VerdictParts {
     let host = &evidence.setup.hosts[silence.host];
     let [first, last] = silence.heard_s.map(three_digits);
     let since = if first == last {
-        format!("after {first} s")
+        format!("{first} s")
     } else {
-        format!("after {first} to {last} s")
+        format!("{first} to {last} s")
     };
     let who = match (silence.connections, silence.of) {
-        (1, 1) => "the peer".to_string(),
-        (gone, of) => format!("the peers of {gone} of {of} connections"),
+        (1, 1) => "the peer was".to_string(),
+        (gone, of) => format!("the peers of {gone} of {of} connections were"),
     };
     let longest = three_digits(silence.longest_s);
     let until = if silence.given_up == silence.connections {
-        format!("`{}` gave up after {longest} s", host.name)
+        format!("`{}` gave up after {longest} s of silence", host.name)
     } else {
-        format!("the end, {longest} s later")
+        format!("the run ended after {longest} s of silence")
     };
     let mut because = vec![
         format!(
-            "{} in a row had no answer.",
-            wording::counted(silence.timeouts, "timeout")
+            "Since then {} expired without an answer.",
+            wording::counted(silence.timeouts, "retransmission timeout")
         ),
         format!(
-            "{} bytes of packet memory were held or promised for them until {until}.",
+            "{} used or reserved {} bytes of packet memory until {until}.",
+            match silence.connections {
+                1 => "The connection",
+                _ => "These connections",
+            },
             grouped(silence.held_bytes)
         ),
-        format!("Setting that ends the wait: {}.", patience_words(host)),
+        patience_words(host),
     ];
     let starved = starved(silence);
     if starved.is_empty() {
@@ -199,7 +206,7 @@ fn proof(evidence: &Evidence<'_>, silence: &Silence) -> VerdictParts {
     because.extend(starved.iter().map(|waiting| waited(evidence, waiting)));
     VerdictParts {
         limited_by: format!(
-            "{}: nothing came from {who} {since}",
+            "{}: {who} last heard {since} after the start",
             Cause::PeerGone.words()
         ),
         because,
@@ -215,24 +222,31 @@ fn waited(evidence: &Evidence<'_>, waiting: &MemoryWait) -> String {
         ""
     };
     format!(
-        "`{name}` found no memory for {} s{ended}.",
+        "`{name}` found no free packet memory for {} s{ended}.",
         three_digits(waiting.waited_s)
     )
 }
 
-/// The setting of `host` that ends the wait for a silent peer, in words.
+/// The setting of `host` that ends the wait for a silent peer, in a sentence.
 fn patience_words(host: &HostPlan) -> String {
     let user = names::time(host, "tcp.user_timeout", Duration::ZERO);
     let retries = u64::from(host.config.tcp.retries2);
     let setting = names::number(host, "tcp.retries2", retries);
     if host.config.tcp.user_timeout.is_zero() {
         format!(
-            "{} = {} leaves it to {} = {}",
-            user.name, user.present, setting.name, setting.present
+            "{} = {} ends such a wait, because {} = {} sets no limit.",
+            setting.name, setting.present, user.name, user.present
         )
     } else {
-        format!("{} = {}", user.name, user.present)
+        format!("{} = {} ends such a wait.", user.name, user.present)
     }
+}
+
+/// Prediction for a connection that waited, and its next limit.
+struct Outlook {
+    predicted: predict::Predicted,
+    next: Next,
+    then: String,
 }
 
 /// Prediction for the one connection that waited for the memory: it starts at its own
@@ -242,7 +256,7 @@ fn outlook(
     silence: &Silence,
     needed: Duration,
     changes: &[SettingChange],
-) -> Option<(predict::Predicted, Next)> {
+) -> Option<Outlook> {
     let [waiting] = *starved(silence).as_slice() else {
         return None;
     };
@@ -275,7 +289,11 @@ fn outlook(
         limit: bound.cause,
         at_most_mbps: bound.bps / 1e6,
     };
-    Some((predicted, next))
+    Some(Outlook {
+        predicted,
+        next,
+        then: bound_words::then(&alone, evidence.scale().segment, bound),
+    })
 }
 
 fn first_start(flows: &[FlowPlan]) -> f64 {

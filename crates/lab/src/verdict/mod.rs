@@ -14,9 +14,10 @@
 //! | the predicted result | `predict`; over a path with losses, `lossy` |
 //! | the limit that remains if no setting raises it | `ending` |
 //! | a setting's name, paste-ready form and risks | `names`, `caution` |
-//! | the words of the five parts, and their layout | `wording`, `render` |
+//! | the words of the five parts, and their layout | `wording`, `bound_words`, `render` |
 
 mod binding;
+mod bound_words;
 mod bounds;
 mod buffers;
 mod cause;
@@ -214,7 +215,7 @@ fn without_gain(evidence: &Evidence<'_>, mut verdict: Verdict, next: Cause) -> V
         return verdict;
     }
     verdict.parts.because.push(format!(
-        "More is predicted to give less than 2 %: then the limit is {}.",
+        "A larger value is predicted to gain less than 2 %, because the next limit is {}.",
         next.words()
     ));
     verdict.remaining = Some(ending::of(evidence, next));
@@ -236,14 +237,15 @@ fn with_remedy(
     remedy: Remedy,
     outlook: Option<(Predicted, Bound)>,
 ) -> Verdict {
-    let (predicted, next) = outlook.unzip();
-    let next = next.map(|next| Next {
-        limit: next.cause,
-        at_most_mbps: next.bps / 1e6,
+    let (predicted, bound) = outlook.unzip();
+    let next = bound.map(|bound| Next {
+        limit: bound.cause,
+        at_most_mbps: bound.bps / 1e6,
     });
+    let segment = evidence.scale().segment;
     let parts = VerdictParts {
-        gives: predicted.map(|predicted| wording::gives(evidence, &predicted)),
-        then: next.map(|next| wording::then(&next)),
+        gives: predicted.map(|predicted| wording::gives(evidence, verdict.limit, &predicted)),
+        then: bound.map(|bound| bound_words::then(evidence.setup, segment, bound)),
         ..verdict.parts
     };
     changing(
@@ -307,7 +309,7 @@ fn write_that_never_fits(evidence: &Evidence<'_>) -> Option<Verdict> {
         let size = u64::from(knobs.block_size);
         let blocks = names::number(sender, "pool.blocks", write.div_ceil(size));
         let holder = format!(
-            "The pool has {} bytes in {} blocks of {size}.",
+            "The pool has {} bytes: {} blocks of {size} bytes.",
             grouped(pool),
             grouped(knobs.blocks.into()),
         );
@@ -319,14 +321,18 @@ fn write_that_never_fits(evidence: &Evidence<'_>) -> Option<Verdict> {
     } else {
         return None;
     };
-    let atomic = names::switch(sender, "tcp.write_atomic", false).name;
+    let switch = names::switch(sender, "tcp.write_atomic", false);
+    let (atomic, atomic_on) = (switch.name, switch.present);
     let parts = VerdictParts {
         limited_by: format!("{}: {never}", cause.words()),
         because: vec![
             holder,
-            format!("{atomic} takes a write whole or not at all."),
             format!(
-                "{} = {} or more would hold it too.",
+                "With {atomic} = {} a write is accepted whole or not at all.",
+                atomic_on
+            ),
+            format!(
+                "It would fit with {} = {} or more.",
                 least.name, least.wanted
             ),
         ],

@@ -4,11 +4,14 @@
 //! otherwise fullpipe's own knob. Names, units and paste-ready forms are rows of the
 //! alias table.
 
-use fullpipe::presets::alias;
+use fullpipe::presets::alias::{self, Meaning};
 use fullpipe_pool::Duration;
 
 use super::caution;
-use crate::experiment::{HostPlan, other_names};
+use crate::{
+    experiment::{HostPlan, other_names},
+    units::grouped,
+};
 
 /// A setting by the names of its host's system.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,6 +125,67 @@ pub fn of_flow(
     (setting, set)
 }
 
+/// The size of a buffer of `size` bytes that `setting` sets, and the part of it that
+/// payload may use; `None` if the setting's number is that part.
+pub fn size_words(setting: &NamedSetting, size: u64, payload: u64) -> Option<String> {
+    let NamedSetting { name, present, .. } = setting;
+    if present.parse() == Ok(payload) {
+        return None;
+    }
+    let present = match unit_of(name) {
+        Unit::Same if present.parse() == Ok(size) => name.clone(),
+        Unit::Same => format!("{name} lets the buffer grow to {} bytes", grouped(size)),
+        Unit::Doubled => format!(
+            "Linux doubles {name} to a buffer of {} bytes",
+            grouped(size)
+        ),
+        Unit::Pieces(each) => format!(
+            "{name} counts buffers of {} bytes: {} bytes in all",
+            grouped(each),
+            grouped(size)
+        ),
+    };
+    let part = grouped(payload);
+    Some(match (payload == size, present == *name) {
+        (true, _) => format!("{present}."),
+        (false, true) => format!("Payload may use {part} bytes of {name}."),
+        (false, false) => format!("{present}; payload may use {part} of them."),
+    })
+}
+
+/// The unit of a setting that needs one: `SO_SNDBUF` and a number of buffers do.
+pub fn unit_words(name: &str) -> Option<String> {
+    match unit_of(name) {
+        Unit::Same => None,
+        Unit::Doubled => Some(format!("Linux doubles {name}")),
+        Unit::Pieces(each) => Some(format!("A buffer has {} bytes", grouped(each))),
+    }
+}
+
+/// Relation between a setting's number and bytes.
+enum Unit {
+    Same,
+    Doubled,
+    Pieces(u64),
+}
+
+fn unit_of(name: &str) -> Unit {
+    match alias::find(name).map(|alias| alias.meaning) {
+        Some(Meaning::Doubled | Meaning::DoubledForGood(_)) => Unit::Doubled,
+        Some(Meaning::Pieces(each)) => Unit::Pieces(each),
+        Some(
+            Meaning::Same
+            | Meaning::Time(_)
+            | Meaning::Switch { .. }
+            | Meaning::Words(_)
+            | Meaning::Bounds(_)
+            | Meaning::WindowScale
+            | Meaning::Memory(_),
+        )
+        | None => Unit::Same,
+    }
+}
+
 /// Returns the option of `fullpipe` itself.
 fn own_paste(host: &HostPlan, knob: &str, wanted: &str) -> String {
     format!("--set {}.{knob}={wanted}", host.name)
@@ -130,5 +194,6 @@ fn own_paste(host: &HostPlan, knob: &str, wanted: &str) -> String {
 /// Returns the sentence about a knob for which the host's system has no name.
 fn no_name(host: &HostPlan) -> Option<String> {
     let system = host.preset.name;
-    (system != "default").then(|| format!("A knob of fullpipe: no setting of {system} is known."))
+    (system != "default")
+        .then(|| format!("This is a knob of fullpipe; {system} has no known setting for it."))
 }

@@ -33,6 +33,25 @@ const MOST_FOR_A_CALL: f64 = 8.0;
 /// Seconds that a segment of `segment` bytes, and its part of an ACK, cost the slower of
 /// both ends; 0 if work takes no time.
 pub fn segment_s(setup: &Setup, segment: f64) -> f64 {
+    let [sending, receiving] = segment_at_each_end_s(setup, segment);
+    sending.max(receiving)
+}
+
+/// The end of the first flow that takes longer for a segment.
+pub fn slower_end(setup: &Setup, segment: f64) -> &HostPlan {
+    let flow = setup.flow();
+    let [sending, receiving] = segment_at_each_end_s(setup, segment);
+    let place = if sending >= receiving {
+        flow.from
+    } else {
+        flow.to
+    };
+    &setup.hosts[place]
+}
+
+/// Seconds that a segment, and its part of an acknowledgment, cost the sender and the
+/// receiver.
+fn segment_at_each_end_s(setup: &Setup, segment: f64) -> [f64; 2] {
     let flow = setup.flow();
     let (sender, receiver) = (&setup.hosts[flow.from], &setup.hosts[flow.to]);
     let (from, to) = (&sender.cpu, &receiver.cpu);
@@ -43,7 +62,7 @@ pub fn segment_s(setup: &Setup, segment: f64) -> f64 {
         + seconds(&from.receive, HEADERS) / every
         + from.call.as_secs_f64() * calls;
     let receiving = seconds(&to.receive, frame) + seconds(&to.send, HEADERS) / every;
-    sending.max(receiving)
+    [sending, receiving]
 }
 
 /// Seconds that both processors add to a round trip of a full segment; the window opens

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::{
     binding::{is_all_of_the_window, underway},
+    bound_words,
     bounds::{self, Bound, UNSCALED, most_window},
     buffers::{Buffer, Knobs},
     cause::Cause,
@@ -20,11 +21,11 @@ use super::{
 };
 use crate::{
     experiment::{HostPlan, LowWater, Stop},
-    units::{grouped, rate_text, three_digits},
+    units::{grouped, three_digits},
 };
 
 /// Words for the gain of small writes that are no longer delayed.
-const AT_ONCE: &str = "each write is sent at once, which gains that time and no rate";
+const AT_ONCE: &str = "each write then leaves at once; the rate stays the same";
 /// Values of buffers are rounded up to this many bytes.
 const STEP: u64 = 1_024;
 /// Factor by which an advised pacing rate exceeds the rate that the path carries.
@@ -73,6 +74,20 @@ pub struct Remedy {
 struct Window {
     bytes: u64,
     formula: String,
+}
+
+impl Window {
+    /// `bytes`, rounded up, and their origin.
+    fn rounded(bytes: f64, origin: &str) -> Self {
+        let bytes = (bytes.ceil() as u64).next_multiple_of(STEP);
+        Self {
+            bytes,
+            formula: format!(
+                "{origin}, rounded up to {} bytes of payload",
+                grouped(bytes)
+            ),
+        }
+    }
 }
 
 /// Returns the setting that raises the limit `cause`, if there is one.
@@ -139,11 +154,24 @@ fn at_once(evidence: &Evidence<'_>) -> Option<Remedy> {
 
 /// Lets the stack accept a write in parts, because the whole write fits nowhere.
 pub fn pieces(host: &HostPlan) -> Remedy {
-    switched(host, "tcp.write_atomic", false, "sent chunk by chunk")
+    switched(
+        host,
+        "tcp.write_atomic",
+        false,
+        "the stack then accepts a write in parts",
+    )
 }
 
 fn switched(host: &HostPlan, knob: &'static str, on: bool, formula: &str) -> Remedy {
     one(host, names::switch(host, knob, on), formula.to_string())
+}
+
+/// Adds the unit of a setting that is not in bytes of payload.
+fn in_units(formula: String, setting: &NamedSetting) -> String {
+    match names::unit_words(&setting.name) {
+        Some(unit) => format!("{formula}. {unit}"),
+        None => formula,
+    }
 }
 
 /// Returns the remedy that changes one setting of `host`.
@@ -185,20 +213,16 @@ fn window(evidence: &Evidence<'_>) -> Option<Window> {
     let frame_s = scale.segment * 8.0 / target.bps;
     let waiting = processor::for_a_call(evidence.setup, scale.segment, frame_s) - 1.0;
     let bytes = target.bps / 8.0 * scale.rtt_s + (2.0 + waiting) * scale.segment;
-    let mut formula = format!(
-        "{} ({}) x {} ms + {}",
-        rate_text(target.bps),
-        target.cause.words(),
+    let mut origin = format!(
+        "{} x {} ms (round trip) + {}",
+        bound_words::rate(evidence.setup, scale.segment, target),
         three_digits(scale.rtt_s * 1e3),
         two_segments(&scale),
     );
     if waiting > 0.0 {
-        formula += &format!(" and {waiting} more while the reader is called");
+        origin += &format!(" + {waiting} more that can arrive while the reader is called");
     }
-    Some(Window {
-        bytes: (bytes.ceil() as u64).next_multiple_of(STEP),
-        formula,
-    })
+    Some(Window::rounded(bytes, &origin))
 }
 
 /// The tightest bound that no knob changes.
@@ -236,18 +260,14 @@ fn window_by_its_turn(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
     (can_advise && bps > 0.0 && bps < NEARLY * target.bps).then(|| {
         let turn_s = present as f64 * 8.0 / bps;
         let bytes = target.bps / 8.0 * turn_s + 2.0 * scale.segment;
-        let formula = format!(
-            "{} ({}) x {} ms, which {} bytes took with the hosts' work, + {}",
-            rate_text(target.bps),
-            target.cause.words(),
+        let origin = format!(
+            "{} x {} ms (measured for {} bytes with the hosts' work) + {}",
+            bound_words::rate(evidence.setup, scale.segment, target),
             three_digits(turn_s * 1e3),
             grouped(present),
             two_segments(&scale),
         );
-        Window {
-            bytes: (bytes.ceil() as u64).next_multiple_of(STEP),
-            formula,
-        }
+        Window::rounded(bytes, &origin)
     })
 }
 
@@ -267,13 +287,13 @@ fn next_window(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
         Stop::After(_) => None,
     };
     match (next, whole) {
-        (Some((bytes, cause)), whole) if whole.is_none_or(|whole| bytes < whole) => Some(Window {
-            bytes: bytes.next_multiple_of(STEP),
-            formula: format!("as much as {} lets through", cause.words()),
-        }),
-        (_, whole) => whole.map(|whole| Window {
-            bytes: whole.next_multiple_of(STEP),
-            formula: format!("all {} bytes at once", grouped(whole)),
+        (Some((bytes, cause)), whole) if whole.is_none_or(|whole| bytes < whole) => {
+            let origin = format!("as much as {} allows", cause.words());
+            Some(Window::rounded(bytes as f64, &origin))
+        }
+        (_, whole) => whole.map(|whole| {
+            let origin = format!("all {} bytes of the transfer at once", grouped(whole));
+            Window::rounded(whole as f64, &origin)
         }),
     }
 }
@@ -287,14 +307,15 @@ fn above_low_water(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
         LowWater::Percent(percent) if percent > 0 => {
             needed.bytes = (needed.bytes * 100).div_ceil(u64::from(100 - percent));
             needed.formula += &format!(
-                ", which is {} % of it: the rest must be free before a writer goes on",
+                ". They are {} % of the buffer, because a blocked writer resumes when {percent} % is \
+                 free",
                 100 - percent
             );
         }
         LowWater::Bytes(_) | LowWater::Percent(_) if free > 0 => {
             needed.bytes += free;
             needed.formula += &format!(
-                " + {} that must be free before a writer goes on",
+                ". Another {} bytes must be free before a blocked writer resumes",
                 grouped(free)
             );
         }
@@ -326,7 +347,8 @@ fn sending(evidence: &Evidence<'_>) -> Option<Remedy> {
     ];
     let mut setting = raised.into_iter().flatten();
     let first = setting.next()?;
-    let mut remedy = one(sender, first, needed.formula + &buffer.share_words());
+    let formula = in_units(needed.formula + &buffer.share_words(), &first);
+    let mut remedy = one(sender, first, formula);
     remedy
         .changes
         .extend(setting.map(|other| change(sender, &other)));
@@ -340,9 +362,10 @@ fn fewer_calls(evidence: &Evidence<'_>) -> Option<Remedy> {
     let needed = processor::text_for_calls(evidence)?.next_multiple_of(STEP);
     let setting = names::number(sender, knob_of(sender, &buffer), buffer.size_for(needed));
     let formula = format!(
-        "{} of text, for its writer's calls to cost a twentieth of what frames do",
+        "with {} bytes of payload in the buffer the writer's calls cost 5 % of what its frames cost",
         grouped(needed)
     );
+    let formula = in_units(formula, &setting);
     Some(one(sender, setting, formula))
 }
 
@@ -363,7 +386,8 @@ fn cap(evidence: &Evidence<'_>, host: &HostPlan, buffer: &Buffer) -> Option<Reme
     let needed = window_beyond(evidence, buffer.text())?;
     let size = buffer.size_for(needed.bytes);
     let setting = names::number(host, buffer.knobs.limit, size);
-    let mut remedy = one(host, setting, needed.formula + &buffer.share_words());
+    let formula = in_units(needed.formula + &buffer.share_words(), &setting);
+    let mut remedy = one(host, setting, formula);
     // Otherwise the set size, which equals the old cap, would limit at once.
     if buffer.set < size {
         let set = names::number(host, buffer.knobs.set, size);
@@ -388,11 +412,8 @@ fn receiving(evidence: &Evidence<'_>) -> Option<Remedy> {
     needed.bytes = needed.bytes.min(most);
     let size = buffer.size_for(needed.bytes);
     let setting = names::number(receiver, knob_of(receiver, &buffer), size);
-    Some(one(
-        receiver,
-        setting,
-        needed.formula + &buffer.share_words(),
-    ))
+    let formula = in_units(needed.formula + &buffer.share_words(), &setting);
+    Some(one(receiver, setting, formula))
 }
 
 /// Turns on window scaling at both ends: an unscaled window field has 16 bits.
@@ -420,7 +441,7 @@ fn scaling(evidence: &Evidence<'_>, buffer: &Buffer, needed: &Window) -> Remedy 
         present: first.present,
         needed: first.wanted,
         formula: format!(
-            "{} is more than {} bytes",
+            "{}. Without window scaling a window has at most {} bytes",
             needed.formula,
             grouped(UNSCALED)
         ),
@@ -433,12 +454,12 @@ fn send_blocks(evidence: &Evidence<'_>) -> Option<Remedy> {
     let sender = evidence.sender();
     let needed = window_beyond(evidence, bounds::send_memory(sender) as u64)?;
     let bytes = bounds::pool_for(sender, needed.bytes as f64);
-    let also = "the share that receiving may hold";
-    Some(blocks(
-        sender,
-        bytes,
-        &format!("{} + {also}", needed.formula),
-    ))
+    let reserved = grouped((bytes - needed.bytes as f64).ceil() as u64);
+    let formula = format!(
+        "{}. Another {reserved} bytes are reserved for receiving",
+        needed.formula
+    );
+    Some(blocks(sender, bytes, &formula))
 }
 
 /// Packet memory that backs the receiver's window.
@@ -449,7 +470,10 @@ fn receive_blocks(evidence: &Evidence<'_>) -> Option<Remedy> {
     let bytes = needed.bytes as f64 * 100.0 / f64::from(share);
     let formula = match share {
         100 => needed.formula,
-        _ => format!("{}, {share} % of the pool for it", needed.formula),
+        _ => format!(
+            "{}. The receive window may use {share} % of the pool",
+            needed.formula
+        ),
     };
     Some(blocks(receiver, bytes, &formula))
 }
@@ -458,7 +482,7 @@ fn blocks(host: &HostPlan, bytes: f64, formula: &str) -> Remedy {
     let pool = &host.config.pool;
     let size = u64::from(pool.block_size);
     let wanted = ((bytes / size as f64).ceil() as u64).max(u64::from(pool.blocks) + 1);
-    let formula = format!("{formula}, in blocks of {} bytes", grouped(size));
+    let formula = format!("{formula}. A block has {} bytes", grouped(size));
     one(host, names::number(host, "pool.blocks", wanted), formula)
 }
 
@@ -471,9 +495,8 @@ fn faster(evidence: &Evidence<'_>) -> Option<Remedy> {
     let needed = (target.bps / 8.0 * PACING_HEADROOM).min(f64::from(u32::MAX)) as u64;
     (present > 0 && needed > present).then(|| {
         let formula = format!(
-            "{} ({}) in bytes a second, and a tenth more",
-            rate_text(target.bps),
-            target.cause.words()
+            "{} in bytes per second, plus 10 %",
+            bound_words::rate(evidence.setup, evidence.scale().segment, target)
         );
         let setting = names::number(sender, "tcp.pacing_rate_max", needed);
         one(sender, setting, formula)
@@ -484,12 +507,13 @@ fn faster(evidence: &Evidence<'_>) -> Option<Remedy> {
 fn out_of_order(evidence: &Evidence<'_>) -> Remedy {
     let receiver = evidence.receiver();
     let needed = bounds::out_of_order_for(receiver, &evidence.scale());
-    let formula = "the receive buffer less two segments".to_string();
-    one(
-        receiver,
-        names::number(receiver, "tcp.out_of_order", needed),
-        formula,
-    )
+    let formula = format!(
+        "{} bytes, the receive buffer less the missing segment and its retransmission",
+        grouped(needed)
+    );
+    let setting = names::number(receiver, "tcp.out_of_order", needed);
+    let formula = in_units(formula, &setting);
+    one(receiver, setting, formula)
 }
 
 /// Raises the number of descriptors to the segments of a window, which may arrive at
@@ -501,8 +525,9 @@ fn descriptors(evidence: &Evidence<'_>) -> Option<Remedy> {
     let present = u64::from(receiver.device.rx_descriptors);
     let setting = names::device(receiver, "device.rx_descriptors", present, needed);
     let formula = format!(
-        "the window of {} bytes, which may arrive at once, in segments of {}",
+        "a window of {} bytes may arrive at once, in {} segments of {} bytes",
         grouped(window),
+        grouped(needed),
         grouped(evidence.scale().segment as u64)
     );
     (needed > present).then(|| one(receiver, setting, formula))
@@ -521,28 +546,24 @@ fn initial_window(evidence: &Evidence<'_>) -> Option<Remedy> {
         Stop::After(_) => f64::INFINITY,
     };
     let (bytes, formula) = if of_flow <= of_path {
-        (of_flow, format!("{} bytes in all", grouped(of_flow as u64)))
+        let all = format!("the transfer has {} bytes", grouped(of_flow as u64));
+        (of_flow, all)
     } else {
-        let rate = rate_text(target.bps);
-        (
-            of_path,
-            format!(
-                "{rate} ({}) x {} ms",
-                target.cause.words(),
-                three_digits(rtt_s * 1e3)
-            ),
-        )
+        let rate = bound_words::rate(evidence.setup, segment, target);
+        let rtt = three_digits(rtt_s * 1e3);
+        (of_path, format!("{rate} x {rtt} ms (round trip)"))
     };
     let segments = (bytes / segment).ceil() as u64;
     let wanted = segments.min(INITIAL_MOST);
     let most = if segments > INITIAL_MOST {
-        ", of which no more than 1,000 can be set"
+        ". No more than 1,000 can be set"
     } else {
         ""
     };
     let present = u64::from(sender.config.tcp.initial_window);
     let formula = format!(
-        "{formula}, in segments of {}{most}",
+        "{formula}: {} segments of {} bytes{most}",
+        grouped(segments),
         grouped(segment as u64)
     );
     (wanted > present).then(|| {
@@ -569,7 +590,8 @@ fn model_instead_of_loss(evidence: &Evidence<'_>) -> Option<Remedy> {
         let lost = three_digits(percent);
         if loss < threshold {
             let formula = format!(
-                "losses of {lost} % by chance are below the {} % that it takes for a full path",
+                "bbr slows down when more than {} % of a round trip is lost (tcp.bbr_loss_threshold), \
+                 and the path loses {lost} % at random",
                 sender.config.tcp.bbr_loss_threshold
             );
             return one(sender, setting, formula);
@@ -579,7 +601,8 @@ fn model_instead_of_loss(evidence: &Evidence<'_>) -> Option<Remedy> {
         let needed = ((percent * LOSS_HEADROOM * 10.0).round() / 10.0).ceil() as u64;
         let raised = names::number(sender, "tcp.bbr_loss_threshold", needed);
         let formula = format!(
-            "losses of {lost} % by chance, and twice that before it takes the path for full"
+            "bbr slows down when more than tcp.bbr_loss_threshold of a round trip is lost; {needed} % is \
+             twice the path's random loss of {lost} %"
         );
         let mut remedy = one(sender, setting, formula);
         remedy.changes.push(change(sender, &raised));

@@ -174,7 +174,7 @@ fn a_buffer_is_proved_by_what_it_can_carry_in_a_round_trip() {
     );
     // 16,384 bytes in 20 ms.
     assert!(
-        said.contains("16,384 bytes a round trip of 20 ms is at most 6.55 Mbit/s"),
+        said.contains("16,384 bytes in each round trip of 20 ms are at most 6.55 Mbit/s"),
         "{said}"
     );
     let said = verdict(
@@ -200,7 +200,7 @@ fn a_knob_has_its_systems_name_its_value_a_formula_and_what_comes_next() {
     assert!((239_000..245_000).contains(&needed), "{needed}");
     let formula = verdict.formula.as_deref().unwrap();
     assert!(
-        formula.contains("20 ms + 2 segments of 1,460 bytes"),
+        formula.contains("20 ms (round trip) + 2 segments of 1,460 bytes"),
         "{formula}"
     );
     // The peer's window of 64 KiB is tighter than the path.
@@ -269,7 +269,10 @@ fn a_value_is_never_lowered() {
     assert!(verdict.changes.is_empty(), "{verdict:?}");
     assert_eq!(verdict.limit, Cause::Path);
     let said = verdict.parts.line();
-    assert!(said.contains("more was not tried."), "{said}");
+    assert!(
+        said.contains("A larger send buffer was not tried."),
+        "{said}"
+    );
 }
 
 #[test]
@@ -338,7 +341,7 @@ fn a_slow_reader_is_given_no_advice_about_buffers() {
         &limits(Limit::ZeroWindow, ReceiveLimit::Reader),
     );
     assert!(
-        said.contains("by not reading 90 %") && !said.contains("Change"),
+        said.contains("did not read what had arrived 90 %") && !said.contains("Change"),
         "{said}"
     );
 }
@@ -359,7 +362,7 @@ fn a_full_link_is_the_path_whatever_the_sender_waited_for() {
         said.contains("99 %") && said.contains("packet memory 90 %"),
         "{said}"
     );
-    assert!(said.contains("more was not tried."), "{said}");
+    assert!(said.contains("More packet memory was not tried."), "{said}");
 }
 
 #[test]
@@ -458,7 +461,7 @@ fn a_server_that_thinks_is_given_its_time() {
         verdict
             .parts
             .line()
-            .contains("The first 12 s, before the first byte was written, are excluded."),
+            .contains("Percentages exclude the 12 s before the first byte was written."),
         "{}",
         verdict.parts.line()
     );

@@ -5,11 +5,10 @@
 //! `binding` decides the limit.
 
 use fullpipe_diagnose::facts::VerdictParts;
-use fullpipe_sim::link::Direction;
+use fullpipe_sim::link::{Direction, LinkModel};
 use fullpipe_tcp::Limit;
 
 use super::{
-    Next,
     binding::{Binding, at_receiver, at_work, is_window, thinking},
     bounds,
     buffers::Buffer,
@@ -28,6 +27,8 @@ use crate::{
 /// A share of at least this counts as all of the time: for a transfer between opening and
 /// closing, and for a busy link or processor.
 const NEARLY_ALL: f64 = 0.95;
+/// A limit with a smaller share of the time is not mentioned beside another.
+const WORTH_SAYING: f64 = 0.005;
 
 /// A limit with its figure, and sentences that prove it.
 type Proof = (String, Vec<String>);
@@ -45,7 +46,7 @@ pub fn proof(evidence: &Evidence<'_>, binding: &Binding) -> VerdictParts {
     because.splice(0..0, not_complete(evidence));
     if thinking > 0.0 {
         because.push(format!(
-            "The first {}, before the first byte was written, are excluded.",
+            "Percentages exclude the {} before the first byte was written.",
             seconds_text(thinking * evidence.measured.elapsed_s)
         ));
     }
@@ -68,8 +69,14 @@ fn not_complete(evidence: &Evidence<'_>) -> Option<String> {
 }
 
 /// The predicted result beside the measured one.
-pub fn gives(evidence: &Evidence<'_>, predicted: &Predicted) -> String {
+pub fn gives(evidence: &Evidence<'_>, cause: Cause, predicted: &Predicted) -> String {
     let measured = evidence.measured;
+    if cause == Cause::Nagle {
+        return format!(
+            "each byte leaves when it is written, instead of {} later on average (predicted)",
+            millis(measured.unsent_ms)
+        );
+    }
     match evidence.setup.flow().stop {
         Stop::Bytes(_) => format!(
             "about {} instead of {} (predicted)",
@@ -84,15 +91,6 @@ pub fn gives(evidence: &Evidence<'_>, predicted: &Predicted) -> String {
     }
 }
 
-/// The limit after a change.
-pub fn then(next: &Next) -> String {
-    format!(
-        "{}, at most {}",
-        next.limit.words(),
-        rate_text(next.at_most_mbps * 1e6)
-    )
-}
-
 fn of_cause(evidence: &Evidence<'_>, binding: &Binding) -> Proof {
     let cause = binding.cause;
     let share = percent(binding.share);
@@ -103,8 +101,8 @@ fn of_cause(evidence: &Evidence<'_>, binding: &Binding) -> Proof {
     match cause {
         Cause::Path => path(evidence, binding.limit, binding.share),
         Cause::Application => plain(
-            format!("it had written nothing more {share} of the time"),
-            vec!["No buffer or window was full then.".to_string()],
+            format!("{share} of the time everything that it had written was already sent"),
+            vec!["No buffer or window was full during that time.".to_string()],
         ),
         Cause::SendBuffer => send_buffer(evidence, &share),
         Cause::SendBufferLimit => send_buffer_limit(evidence, &share),
@@ -121,16 +119,12 @@ fn of_cause(evidence: &Evidence<'_>, binding: &Binding) -> Proof {
         | Cause::Reassembly
         | Cause::ZeroWindow => at_the_receiver(evidence, cause, &share),
         Cause::SlowStart => plain(
-            format!("the congestion window was still growing {share} of the time"),
-            vec!["The transfer was over before it was large enough.".to_string()],
+            format!("the sender waited for a growing congestion window {share} of the time"),
+            vec!["The transfer ended before that window reached any other limit.".to_string()],
         ),
         Cause::Congestion => plain(
             format!("used up {share} of the time, without a loss"),
-            vec![format!(
-                "It was {} at the end, at a round trip of {}.",
-                bytes(evidence.cwnd),
-                millis(evidence.measured.srtt_ms)
-            )],
+            vec![window_at_the_end(evidence), round_trip(evidence)],
         ),
         Cause::Loss => plain(loss_figure(&share), loss(evidence)),
         Cause::OutOfOrder => out_of_order(evidence, &share),
@@ -138,7 +132,7 @@ fn of_cause(evidence: &Evidence<'_>, binding: &Binding) -> Proof {
         Cause::Device => plain(
             format!("full {share} of the time"),
             vec![format!(
-                "It waits for link `{}`, which was {} busy.",
+                "The device sends over link `{}`, which was {} busy.",
                 evidence.busiest().name,
                 percent(evidence.measured.link_busy_share),
             )],
@@ -175,38 +169,42 @@ fn path(evidence: &Evidence<'_>, limit: Limit, share: f64) -> Proof {
     let goodput = evidence.active_bps() / (1.0 - thinking(evidence)).max(f64::MIN_POSITIVE);
     let what = match (link.radio, link.token_bucket) {
         (Some(radio), _) => format!(
-            "It is a half-duplex radio of {} with {} us of access time a frame.",
+            "The link is a half-duplex radio of {}, and each frame needs {} us of access time.",
             rate_text(rate),
             radio.access_us
         ),
-        (None, Some(bucket)) => format!("It is shaped to {}.", rate_text(bucket.rate_bps as f64)),
-        (None, None) => format!("Its rate is {}.", rate_text(rate)),
+        (None, Some(bucket)) => format!(
+            "A token bucket shapes the link to {}, headers included.",
+            rate_text(bucket.rate_bps as f64)
+        ),
+        (None, None) => format!("The link's rate is {}, headers included.", rate_text(rate)),
     };
     let busy_share = busy(evidence, evidence.measured.link_busy_share);
     let limited_by = format!(
-        "link `{}`: {busy_share} at {}",
+        "link `{}`: {busy_share} at a goodput of {}",
         plan.name,
         rate_text(goodput)
     );
     let waited = percent(shown(evidence, share * (1.0 - thinking(evidence))).0);
     let mut because = vec![what];
-    because.extend(shared(evidence, "It"));
-    because.push(waited_for(limit, &waited));
+    because.extend(shared(evidence, "The link"));
+    because.extend(waited_for(evidence, limit, &waited));
     because.push(format!(
-        "At most {} of packet memory were in use.",
+        "`{}` used at most {} of packet memory.",
+        evidence.setup.hosts[evidence.setup.subject].name,
         bytes(evidence.measured.peak_pool_bytes)
     ));
     (limited_by, because)
 }
 
-/// The wait that the link's rate caused, in words.
-fn waited_for(limit: Limit, share: &str) -> String {
-    let what = waiting_for(limit);
-    match limit {
-        Limit::SendBuffer | Limit::ReceiveWindow | Limit::ZeroWindow | Limit::Memory => format!(
-            "The sender waited for {what} {share} of the time because the link drained it no faster; \
-             more was not tried."
-        ),
+/// The wait that the link's rate caused, in words, and the setting that was not varied.
+fn waited_for(evidence: &Evidence<'_>, limit: Limit, share: &str) -> Vec<String> {
+    let what = waiting_for(evidence, limit);
+    let waited = format!("The sender waited for {what} {share} of the time");
+    let larger = match limit {
+        Limit::SendBuffer => "A larger send buffer",
+        Limit::ReceiveWindow | Limit::ZeroWindow => "A larger receive window",
+        Limit::Memory => "More packet memory",
         Limit::Application
         | Limit::CwndSlowStart
         | Limit::CwndSteady
@@ -216,8 +214,12 @@ fn waited_for(limit: Limit, share: &str) -> String {
         | Limit::Nagle
         | Limit::Recovery
         | Limit::Handshake
-        | Limit::Closing => format!("The sender waited for {what} {share} of the time."),
-    }
+        | Limit::Closing => return vec![format!("{waited}.")],
+    };
+    vec![
+        format!("{waited}, because the link was not faster."),
+        format!("{larger} was not tried."),
+    ]
 }
 
 /// The number of connections that share a link or a processor, if there are several.
@@ -227,7 +229,7 @@ fn shared(evidence: &Evidence<'_>, subject: &str) -> Option<String> {
         1 => None,
         all if at_once == all => Some(format!("{subject} is shared by {all} connections.")),
         all => Some(format!(
-            "{subject} is shared by {all} connections, {at_once} at once on average."
+            "{subject} is shared by {all} connections, on average {at_once} at a time."
         )),
     }
 }
@@ -250,11 +252,13 @@ fn paced(evidence: &Evidence<'_>, window: Cause, share: &str) -> Proof {
         rate_text(most),
         millis(evidence.measured.srtt_ms)
     );
+    let algorithm = evidence.sender().config.get("tcp.congestion");
     let settled = format!(
-        "Congestion control paces at the delivery rate and settled below that, at {}.",
+        "{} paces at the delivery rate that it measures, and the goodput was {}.",
+        algorithm.unwrap_or_default(),
         rate_text(evidence.measured.goodput_mbps * 1e6)
     );
-    let waited = format!("The sender waited for the pacing rate {share} of the time.");
+    let waited = format!("Pacing delayed segments {share} of the time.");
     (of(window, &figure), vec![settled, waited])
 }
 
@@ -263,7 +267,12 @@ fn send_buffer(evidence: &Evidence<'_>, share: &str) -> Proof {
     let knob = sending
         .tuned_to
         .map_or(sending.knobs.set, |_| sending.knobs.max);
-    buffer(evidence, Cause::SendBuffer, knob, sending.text(), share)
+    let (cause, payload) = (Cause::SendBuffer, sending.text());
+    let (limited_by, mut because) = buffer(evidence, cause, knob, payload, share);
+    let size = sending.tuned_to.unwrap_or(sending.set);
+    let setting = names::number(evidence.sender(), knob, size);
+    because.splice(0..0, names::size_words(&setting, size, payload));
+    (limited_by, because)
 }
 
 /// A bound of `payload` bytes on what the sender has in flight.
@@ -279,7 +288,17 @@ fn buffer(
         "{} = {} was full {share} of the time",
         setting.name, setting.present
     );
-    (of(cause, &figure), vec![a_round_trip(evidence, payload)])
+    let free = bounds::room_waited_for(evidence.setup);
+    if free == 0 {
+        return (of(cause, &figure), vec![a_round_trip(evidence, payload)]);
+    }
+    let resumes = format!(
+        "A blocked writer resumed when {} were free, so about {} were in flight on average.",
+        bytes(free),
+        bytes(payload - free / 2),
+    );
+    let because = vec![resumes, a_round_trip(evidence, payload - free / 2)];
+    (of(cause, &figure), because)
 }
 
 fn send_buffer_limit(evidence: &Evidence<'_>, share: &str) -> Proof {
@@ -290,8 +309,9 @@ fn send_buffer_limit(evidence: &Evidence<'_>, share: &str) -> Proof {
         "{} = {} is less than {} = {}",
         limit.name, limit.present, set.name, set.present
     );
-    let full = format!("The buffer was full {share} of the time.");
-    let because = vec![full, a_round_trip(evidence, sending.text())];
+    let mut because = vec![format!("The buffer was full {share} of the time.")];
+    because.extend(names::size_words(&limit, sending.limit, sending.text()));
+    because.push(a_round_trip(evidence, sending.text()));
     (of(Cause::SendBufferLimit, &figure), because)
 }
 
@@ -299,16 +319,32 @@ fn send_buffer_limit(evidence: &Evidence<'_>, share: &str) -> Proof {
 fn a_round_trip(evidence: &Evidence<'_>, payload: u64) -> String {
     let rtt_ms = evidence.measured.srtt_ms;
     let most = if rtt_ms > 0.0 {
-        rate_text(payload as f64 * 8e3 / rtt_ms)
+        format!("at most {}", rate_text(payload as f64 * 8e3 / rtt_ms))
     } else {
         "any rate".to_string()
     };
     format!(
-        "{} a round trip of {} is at most {most}{}.",
+        "{} in each round trip of {} are {most}{}.",
         bytes(payload),
         millis(rtt_ms),
         each(evidence)
     )
+}
+
+/// The smoothed round trip of the first connection.
+fn round_trip(evidence: &Evidence<'_>) -> String {
+    let rtt = millis(evidence.measured.srtt_ms);
+    format!("The smoothed round trip was {rtt} at the end.")
+}
+
+/// The congestion window of the first connection.
+fn window_at_the_end(evidence: &Evidence<'_>) -> String {
+    let whose = if evidence.is_alone() {
+        "The congestion window"
+    } else {
+        "The first connection's congestion window"
+    };
+    format!("{whose} was {} at the end.", bytes(evidence.cwnd))
 }
 
 fn pacing(evidence: &Evidence<'_>, share: &str) -> Proof {
@@ -317,11 +353,17 @@ fn pacing(evidence: &Evidence<'_>, share: &str) -> Proof {
     let setting = names::number(sender, "tcp.pacing_rate_max", most);
     if most == 0 {
         let limited_by = format!(
-            "the estimate of {}: it paced at {}, and delayed segments {share} of the time",
+            "the pacing rate of {}: pacing delayed segments {share} of the time",
             sender.config.get("tcp.congestion").unwrap_or_default(),
-            rate_text(evidence.measured.goodput_mbps * 1e6)
         );
-        let because = vec!["No cap on the pacing rate is set.".to_string()];
+        let because = vec![
+            format!(
+                "The goodput was {}.",
+                rate_text(evidence.measured.goodput_mbps * 1e6)
+            ),
+            "Congestion control chose the pacing rate; tcp.pacing_rate_max sets no cap."
+                .to_string(),
+        ];
         return (limited_by, because);
     }
     let whose = format!(
@@ -330,7 +372,7 @@ fn pacing(evidence: &Evidence<'_>, share: &str) -> Proof {
         setting.present,
         rate_text(most as f64 * 8.0)
     );
-    let figure = format!("the pacing rate delayed segments {share} of the time");
+    let figure = format!("the cap on the pacing rate delayed segments {share} of the time");
     (of(Cause::Pacing, &figure), vec![whose])
 }
 
@@ -345,7 +387,7 @@ fn busy_processor(evidence: &Evidence<'_>) -> Proof {
     because.extend(shared(evidence, "The processor"));
     because.push(match processor::text_for_calls(evidence) {
         None => "A larger buffer was not tried.".to_string(),
-        Some(_) => "Calls of the writer cost more than a twentieth of what frames do.".to_string(),
+        Some(_) => "The writer's calls cost more than 5 % of what its frames cost.".to_string(),
     });
     let limited_by = format!("the processor of `{name}`: {}", busy(evidence, share));
     (limited_by, because)
@@ -356,10 +398,10 @@ fn descriptors(evidence: &Evidence<'_>) -> Proof {
     let present = u64::from(receiver.device.rx_descriptors);
     let setting = names::device(receiver, "device.rx_descriptors", present, present);
     let figure = format!(
-        "{} = {} of `{}`: the full ring lost {} frames",
+        "the ring of `{}`, {} = {}, was full and lost {} frames",
+        receiver.name,
         setting.name,
         setting.present,
-        receiver.name,
         grouped(processor::lost_in_ring(evidence)),
     );
     (
@@ -371,11 +413,11 @@ fn descriptors(evidence: &Evidence<'_>) -> Proof {
 fn retransmitted(evidence: &Evidence<'_>) -> String {
     let measured = evidence.measured;
     let timeouts = match measured.timeouts {
-        0 => "without a timeout".to_string(),
-        timeouts => format!("after {}", counted(timeouts, "timeout")),
+        0 => "no timeout".to_string(),
+        timeouts => counted(timeouts, "timeout"),
     };
     format!(
-        "{} of {} segments were retransmitted, {timeouts}.",
+        "{} of {} segments were retransmissions; there was {timeouts}.",
         grouped(measured.retransmitted_segments),
         grouped(measured.data_segments),
     )
@@ -391,13 +433,13 @@ fn delayed_ack(evidence: &Evidence<'_>, share: &str) -> Proof {
         receiver.config.tcp.delayed_ack.as_millis(),
     );
     let small = format!(
-        "{} = {} holds less than two segments of {}, and was full {share} of the time.",
+        "{} = {} is less than two segments of {}, and was full {share} of the time.",
         setting.name,
         setting.present,
         bytes(evidence.segment_bytes())
     );
     let rate = format!(
-        "{} every {} are {}.",
+        "{} in every {} are {}.",
         bytes(size),
         millis(evidence.turn_s() * 1e3),
         rate_text(evidence.measured.goodput_mbps * 1e6),
@@ -409,17 +451,34 @@ fn memory(evidence: &Evidence<'_>, share: &str) -> Proof {
     let sender = evidence.sender();
     let pool = &sender.config.pool;
     let figure = format!(
-        "{} blocks of {} had no room for a write {share} of the time",
+        "{share} of the time a write waited for one of the {} blocks of {}",
         grouped(pool.blocks.into()),
         bytes(u64::from(pool.block_size)),
     );
-    let used = format!(
-        "At most {} of {} were in use, at a round trip of {}.",
-        grouped(evidence.measured.peak_pool_bytes),
-        bytes(pool_bytes(sender)),
-        millis(evidence.measured.srtt_ms),
-    );
-    (of(Cause::Memory, &figure), vec![used])
+    let mut because: Vec<_> = memory_in_use(evidence).into_iter().collect();
+    because.push(round_trip(evidence));
+    (of(Cause::Memory, &figure), because)
+}
+
+/// Peak use of the sender's pool, and the purpose of the rest. The pool of the host
+/// under study alone is measured.
+fn memory_in_use(evidence: &Evidence<'_>) -> Option<String> {
+    let sender = evidence.sender();
+    let subject = &evidence.setup.hosts[evidence.setup.subject];
+    let (peak, pool) = (evidence.measured.peak_pool_bytes, pool_bytes(sender));
+    let left = pool.saturating_sub(peak);
+    let used = format!("At most {} of {} were in use", grouped(peak), bytes(pool));
+    let reserved = pool as f64 - bounds::send_memory(sender);
+    (subject.name == sender.name).then(|| {
+        if left > 0 && left as f64 <= reserved {
+            format!(
+                "{used}; the other {} are reserved for receiving.",
+                grouped(left)
+            )
+        } else {
+            format!("{used}.")
+        }
+    })
 }
 
 /// A window that the receiver keeps small or closed.
@@ -434,33 +493,37 @@ fn at_the_receiver(evidence: &Evidence<'_>, cause: Cause, share: &str) -> Proof 
     let rate = a_round_trip(evidence, evidence.peer_window);
     let (figure, because) = match cause {
         Cause::ZeroWindow => (
-            format!("no window at all {share} of the time"),
-            vec![its_buffer(evidence)],
+            format!("the receiver advertised no window {share} of the time"),
+            its_buffer(evidence),
         ),
         Cause::PeerMemory => (
-            format!("the pool of `{name}` could not back a larger window {own} of the time"),
+            format!("{own} of the time the pool of `{name}` had no block for a larger window"),
             vec![window, rate],
         ),
         Cause::SlowReader => {
             let mut because = vec![window, rate];
             because.extend(gone::unanswered(evidence));
-            because.push("A larger buffer was not tried.".to_string());
+            because.push("A larger receive buffer was not tried.".to_string());
             (
-                format!("`{name}` left the window closed by not reading {own} of the time"),
+                format!("`{name}` did not read what had arrived {own} of the time"),
                 because,
             )
         }
         Cause::Reassembly => (
-            format!("holes left by lost segments filled the buffer of `{name}` {own} of the time"),
+            format!("{own} of the time payload behind holes filled the buffer of `{name}`"),
             vec![window, rate],
         ),
-        _ => (used_up, vec![rate, its_buffer(evidence)]),
+        _ => {
+            let mut because = its_buffer(evidence);
+            because.push(rate);
+            (used_up, because)
+        }
     };
     (of(cause, &figure), because)
 }
 
-/// The setting behind the peer's window.
-fn its_buffer(evidence: &Evidence<'_>) -> String {
+/// The setting behind the peer's window, and its size for payload.
+fn its_buffer(evidence: &Evidence<'_>) -> Vec<String> {
     let receiver = evidence.receiver();
     let receiving = Buffer::receiving(receiver);
     let knob = match receiving.tuned_to {
@@ -468,33 +531,44 @@ fn its_buffer(evidence: &Evidence<'_>) -> String {
         None if receiving.limit < receiving.set => receiving.knobs.limit,
         None => receiving.knobs.set,
     };
-    let setting = names::number(receiver, knob, receiving.set);
-    format!(
+    let size = receiving
+        .tuned_to
+        .unwrap_or(receiving.set.min(receiving.limit));
+    let setting = names::number(receiver, knob, size);
+    let mut words = vec![format!(
         "The window comes from {} = {} of `{}`.",
         setting.name, setting.present, receiver.name
-    )
+    )];
+    words.extend(names::size_words(&setting, size, receiving.text()));
+    words
 }
 
 fn nagle(evidence: &Evidence<'_>, share: &str) -> Proof {
-    let waits_for = if evidence.setup.flow().is_no_push() {
-        "the rest of it"
+    let flow = evidence.setup.flow();
+    let (limit, waits_for) = if flow.is_no_push() {
+        let values = ["true", "false"];
+        let (setting, _) = names::of_flow(evidence.sender(), &flow.name, "no_push", values);
+        (setting.name, "more to be written")
     } else {
-        "an acknowledgment"
+        (Cause::Nagle.words().to_string(), "an acknowledgment")
     };
-    let figure = format!(
-        "less than a segment of {} waited for {waits_for} {share} of the time",
+    let limited_by = format!(
+        "{limit}: a partial segment, below {}, waited for {waits_for} {share} of the time",
         bytes(evidence.measured.segment_bytes),
     );
-    let because = format!(
-        "Writes are {}; a byte waited {} on average before it left.",
-        bytes(u64::from(evidence.setup.flow().write)),
+    let writes = format!("Each write was {}.", bytes(u64::from(flow.write)));
+    let waited = format!(
+        "A byte waited {} on average before it left.",
         millis(evidence.measured.unsent_ms),
     );
-    (of(Cause::Nagle, &figure), vec![because])
+    (limited_by, vec![writes, waited])
 }
 
 fn loss_figure(share: &str) -> String {
-    format!("they kept the congestion window small, or were being repaired, {share} of the time")
+    format!(
+        "{share} of the time the sender waited for lost segments to be repaired, or for the \
+         congestion window that losses had reduced"
+    )
 }
 
 fn loss(evidence: &Evidence<'_>) -> Vec<String> {
@@ -503,18 +577,34 @@ fn loss(evidence: &Evidence<'_>) -> Vec<String> {
     let chance = evidence.path().loss;
     if chance > 0.0 {
         because.push(format!(
-            "The path loses {} % at random, about {} of these segments.",
+            "The path loses {} % of the segments at random: about {} of the {}.",
             three_digits(chance * 100.0),
             grouped((chance * measured.data_segments as f64).round() as u64),
+            grouped(measured.data_segments),
         ));
     } else {
-        because.push("The path loses nothing at random: queues overflowed or dropped.".to_string());
+        because.push(no_random_loss(evidence));
     }
-    because.push(format!(
-        "The congestion window was {} at the end.",
-        bytes(evidence.cwnd)
-    ));
+    because.push(window_at_the_end(evidence));
     because
+}
+
+/// The reason for losses where the path loses nothing at random.
+fn no_random_loss(evidence: &Evidence<'_>) -> String {
+    let flow = evidence.setup.flow();
+    let route = evidence.setup.route(flow.from, flow.to);
+    let links = route
+        .iter()
+        .map(|&(number, direction)| evidence.setup.links[number].link(direction));
+    let has = |what: &dyn Fn(&LinkModel) -> bool| links.clone().any(|link| what(&link));
+    let lost = if has(&|link| link.burst_loss.is_some() || link.outage.is_some()) {
+        "they were lost in a burst, in an outage or in a full queue"
+    } else if has(&|link| link.codel.is_some()) {
+        "CoDel or a full queue dropped them"
+    } else {
+        "a full queue dropped them"
+    };
+    format!("The path loses nothing at random: {lost}.")
 }
 
 fn out_of_order(evidence: &Evidence<'_>, share: &str) -> Proof {
@@ -524,34 +614,48 @@ fn out_of_order(evidence: &Evidence<'_>, share: &str) -> Proof {
         "{} = {} of `{}` had no room for payload behind a hole",
         setting.name, setting.present, receiver.name
     );
-    let mut because = vec![format!("Losses limited {share} of the time.")];
+    let mut because = vec![format!("Losses limited the sender {share} of the time.")];
     because.extend(loss(evidence));
     (of(Cause::OutOfOrder, &figure), because)
 }
 
 /// The resource that a sender waits for at a limit, in words.
-fn waiting_for(limit: Limit) -> &'static str {
-    match limit {
+fn waiting_for(evidence: &Evidence<'_>, limit: Limit) -> String {
+    let words = match limit {
         Limit::Application => "the application",
         Limit::SendBuffer => "room in the send buffer",
-        Limit::ReceiveWindow => "the peer's window",
+        Limit::ReceiveWindow => "the peer's receive window",
         Limit::ZeroWindow => "the peer to open its window",
-        Limit::CwndSlowStart | Limit::CwndSteady | Limit::CwndAfterLoss => "the congestion window",
+        Limit::CwndSlowStart | Limit::CwndSteady | Limit::CwndAfterLoss | Limit::Recovery => {
+            return window_and_its_followers(evidence);
+        }
         Limit::Pacing => "the pacing rate",
         Limit::Device => "the device",
         Limit::Nagle => "a full segment",
-        Limit::Recovery => "lost segments",
         Limit::Memory => "packet memory",
         Limit::Handshake => "the handshake",
         Limit::Closing => "the end",
+    };
+    words.to_string()
+}
+
+/// The congestion window, and the waits that are charged to it with it.
+fn window_and_its_followers(evidence: &Evidence<'_>) -> String {
+    let shown = |limit: Limit| evidence.limits.sender.share(limit.name()) >= WORTH_SAYING;
+    match (shown(Limit::Pacing), shown(Limit::Recovery)) {
+        (false, false) => "the congestion window",
+        (true, false) => "the congestion window or the pacing rate derived from it",
+        (false, true) => "the congestion window or loss recovery",
+        (true, true) => "the congestion window, the pacing rate derived from it or loss recovery",
     }
+    .to_string()
 }
 
 /// The share of the time in which a link or a processor was busy, in words. If much of
 /// the time was opening or closing, the share is of the rest.
 pub fn busy(evidence: &Evidence<'_>, share: f64) -> String {
     match shown(evidence, share) {
-        (share, true) => format!("{} busy while under way,", percent(share)),
+        (share, true) => format!("{} busy while payload was being sent,", percent(share)),
         (share, false) => format!("{} busy", percent(share)),
     }
 }

@@ -154,10 +154,7 @@ fn what_the_path_loses_is_the_bound_where_a_queue_lost_less() {
         ];
         let verdict = &advised(&settings).steps[0].verdict;
         assert_eq!(verdict.limit, cause, "{}", verdict.parts.line());
-        let beside = verdict
-            .parts
-            .line()
-            .contains("found no room at the receiver");
+        let beside = verdict.parts.line().contains("The receiver had no room");
         assert_eq!(beside, cause == Cause::Loss, "{}", verdict.parts.line());
     }
 }
@@ -200,10 +197,9 @@ fn more_than_come_at_once_are_not_said_to_be_some_of_them() {
             "{}",
             verdict.parts.line()
         );
-        let is_said = verdict.parts.change[0].notes[0].contains("at once, of which");
+        let is_said = verdict.parts.change[0].notes[0].contains("arrive at once every");
         assert_eq!(is_said, at_once, "{}", verdict.parts.line());
-        let other =
-            verdict.parts.change[0].notes[0].contains("as many frames of datagrams of 1,000 bytes");
+        let other = verdict.parts.change[0].notes[0].contains("would wait for the driver at once");
         assert_eq!(other, !at_once, "{}", verdict.parts.line());
     }
 }
