@@ -8,7 +8,7 @@ use fullpipe_diagnose::facts::VerdictParts;
 use fullpipe_pool::Duration;
 
 use super::{
-    Evidence, Next, SettingChange, Verdict, binding, bound_words, cause::Cause, changed, changing,
+    Evidence, Next, SettingChange, Verdict, binding, bounds, cause::Cause, changed, changing,
     names, next_bound, predict, remedy, without_advice, wording,
 };
 use crate::{
@@ -292,7 +292,7 @@ fn outlook(
     Some(Outlook {
         predicted,
         next,
-        then: bound_words::then(&alone, evidence.scale().segment, bound),
+        then: bounds::then_words(&alone, evidence.scale().segment, bound),
     })
 }
 

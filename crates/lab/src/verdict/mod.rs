@@ -14,10 +14,9 @@
 //! | the predicted result | `predict`; over a path with losses, `lossy` |
 //! | the limit that remains if no setting raises it | `ending` |
 //! | a setting's name, paste-ready form and risks | `names`, `caution` |
-//! | the words of the five parts, and their layout | `wording`, `bound_words`, `render` |
+//! | the words of the five parts, and their layout | `wording`, `render` |
 
 mod binding;
-mod bound_words;
 mod bounds;
 mod buffers;
 mod cause;
@@ -245,7 +244,7 @@ fn with_remedy(
     let segment = evidence.scale().segment;
     let parts = VerdictParts {
         gives: predicted.map(|predicted| wording::gives(evidence, verdict.limit, &predicted)),
-        then: bound.map(|bound| bound_words::then(evidence.setup, segment, bound)),
+        then: bound.map(|bound| bounds::then_words(evidence.setup, segment, bound)),
         ..verdict.parts
     };
     changing(

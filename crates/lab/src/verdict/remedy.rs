@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use super::{
     binding::{is_all_of_the_window, underway},
-    bound_words,
     bounds::{self, Bound, UNSCALED, most_window},
     buffers::{Buffer, Knobs},
     cause::Cause,
@@ -215,7 +214,7 @@ fn window(evidence: &Evidence<'_>) -> Option<Window> {
     let bytes = target.bps / 8.0 * scale.rtt_s + (2.0 + waiting) * scale.segment;
     let mut origin = format!(
         "{} x {} ms (round trip) + {}",
-        bound_words::rate(evidence.setup, scale.segment, target),
+        bounds::rate_words(evidence.setup, scale.segment, target),
         three_digits(scale.rtt_s * 1e3),
         two_segments(&scale),
     );
@@ -262,7 +261,7 @@ fn window_by_its_turn(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
         let bytes = target.bps / 8.0 * turn_s + 2.0 * scale.segment;
         let origin = format!(
             "{} x {} ms (measured for {} bytes with the hosts' work) + {}",
-            bound_words::rate(evidence.setup, scale.segment, target),
+            bounds::rate_words(evidence.setup, scale.segment, target),
             three_digits(turn_s * 1e3),
             grouped(present),
             two_segments(&scale),
@@ -496,7 +495,7 @@ fn faster(evidence: &Evidence<'_>) -> Option<Remedy> {
     (present > 0 && needed > present).then(|| {
         let formula = format!(
             "{} in bytes per second, plus 10 %",
-            bound_words::rate(evidence.setup, evidence.scale().segment, target)
+            bounds::rate_words(evidence.setup, evidence.scale().segment, target)
         );
         let setting = names::number(sender, "tcp.pacing_rate_max", needed);
         one(sender, setting, formula)
@@ -549,7 +548,7 @@ fn initial_window(evidence: &Evidence<'_>) -> Option<Remedy> {
         let all = format!("the transfer has {} bytes", grouped(of_flow as u64));
         (of_flow, all)
     } else {
-        let rate = bound_words::rate(evidence.setup, segment, target);
+        let rate = bounds::rate_words(evidence.setup, segment, target);
         let rtt = three_digits(rtt_s * 1e3);
         (of_path, format!("{rate} x {rtt} ms (round trip)"))
     };
