@@ -192,17 +192,26 @@ impl Host {
                 let _refused = stack.tcp_write(id, text, now);
             }
             4..=6 => {
+                let _refused = stack.tcp_peek(id, &mut self.frame, now);
                 let _refused = stack.tcp_read(id, &mut self.frame, now);
             }
             11 => {
-                let _refused = stack.tcp_shutdown(id, now);
+                let _refused = match text.len() % 4 {
+                    0 => stack.tcp_shutdown_read(id, now),
+                    _ => stack.tcp_shutdown(id, now),
+                };
             }
             12 => {
                 let size = text.len() as u32;
-                let option = match size % 3 {
+                let option = match size % 8 {
                     0 => SocketOption::ReceiveBuffer(size),
                     1 => SocketOption::SendBuffer(size),
-                    2.. => SocketOption::Cork(size > 1024),
+                    2 => SocketOption::Cork(size > 1024),
+                    3 => SocketOption::QuickAck(size > 1024),
+                    4 => SocketOption::MaxSegment(size),
+                    5 => SocketOption::UnsentLowWater(size),
+                    6 => SocketOption::ReceiveLowWater(size),
+                    7.. => SocketOption::SendLowWater(size),
                 };
                 let _refused = stack.tcp_set(id, option, now);
             }

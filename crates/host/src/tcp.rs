@@ -31,7 +31,7 @@ fn open_error(error: OpenError) -> io::Error {
     let kind = match error {
         OpenError::AddressNotOurs => io::ErrorKind::AddrNotAvailable,
         OpenError::AddressInUse | OpenError::NoFreePort => io::ErrorKind::AddrInUse,
-        OpenError::NoPort => io::ErrorKind::InvalidInput,
+        OpenError::NoPort | OpenError::Setting(_) => io::ErrorKind::InvalidInput,
         OpenError::NoRoute => io::ErrorKind::NetworkUnreachable,
         OpenError::TooManyConnections | OpenError::TooManyListeners => io::ErrorKind::OutOfMemory,
     };
@@ -54,6 +54,7 @@ fn tcp_error(error: TcpError) -> io::Error {
         TcpError::NoSuchHandle => io::ErrorKind::NotConnected,
         TcpError::Shutdown => io::ErrorKind::BrokenPipe,
         TcpError::Ended(reason) => close_kind(reason),
+        TcpError::Setting(_) => io::ErrorKind::InvalidInput,
     };
     io::Error::new(kind, error)
 }
@@ -76,7 +77,21 @@ fn read(
     stack: &mut Stack,
     now: Instant,
 ) -> Option<io::Result<usize>> {
-    match stack.tcp_read(id, buffer, now) {
+    outcome(stack.tcp_read(id, buffer, now))
+}
+
+/// One attempt to copy what could be read.
+fn peek(
+    id: ConnectionId,
+    buffer: &mut [u8],
+    stack: &mut Stack,
+    now: Instant,
+) -> Option<io::Result<usize>> {
+    outcome(stack.tcp_peek(id, buffer, now))
+}
+
+fn outcome(read: Result<ReadOutcome, TcpError>) -> Option<io::Result<usize>> {
+    match read {
         Ok(ReadOutcome::Data(read)) => Some(Ok(read)),
         Ok(ReadOutcome::End) => Some(Ok(0)),
         Ok(ReadOutcome::Empty) => None,
@@ -225,34 +240,44 @@ impl TcpStream {
         self.set(SocketOption::NoDelay(no_delay))
     }
 
-    /// Changes an option of the connection.
+    /// Changes an option of the connection. [`info`](Self::info) has the present values, as
+    /// `tuning`.
     ///
     /// # Errors
-    /// The connection is gone.
+    /// `InvalidInput` for a value out of range; the connection is gone.
     pub fn set(&self, option: SocketOption) -> io::Result<()> {
         self.driver
             .call(|stack, now| stack.tcp_set(self.id, option, now))
             .map_err(tcp_error)
     }
 
-    /// Closes the writing direction, or both. `Shutdown::Read` has no effect: TCP has no
-    /// segment for it, and later reads still return payload.
+    /// Closes one direction, or both. Closing the reading direction discards what is unread and
+    /// what arrives later; the peer does not learn of it, because no TCP segment reports it.
     ///
     /// # Errors
     /// The connection is gone.
     pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
-        match how {
-            Shutdown::Read => Ok(()),
-            Shutdown::Write | Shutdown::Both => {
-                let outcome = self
-                    .driver
-                    .call(|stack, now| stack.tcp_shutdown(self.id, now));
-                // A blocked writer cannot write any more, so it is woken to return its
-                // error.
-                self.driver.wake(self.handle(), Interest::Write);
-                outcome.map_err(tcp_error)
+        let (reads, writes) = match how {
+            Shutdown::Read => (true, false),
+            Shutdown::Write => (false, true),
+            Shutdown::Both => (true, true),
+        };
+        let outcome = self.driver.call(|stack, now| {
+            if reads {
+                stack.tcp_shutdown_read(self.id, now)?;
+            }
+            if writes {
+                stack.tcp_shutdown(self.id, now)?;
+            }
+            Ok(())
+        });
+        // A blocked reader or writer learns of it now.
+        for (is_closed, interest) in [(reads, Interest::Read), (writes, Interest::Write)] {
+            if is_closed {
+                self.driver.wake(self.handle(), interest);
             }
         }
+        outcome.map_err(tcp_error)
     }
 
     /// The connection's state, counters, windows and the time charged to each limit.
@@ -288,6 +313,20 @@ impl TcpStream {
             return Ok(0);
         }
         let attempt = |stack: &mut Stack, now| read(self.id, buffer, stack, now);
+        Wait::new(&self.driver, self.handle(), Interest::Read, attempt)
+            .block(self.read_timeout.get())?
+    }
+
+    /// Copies the bytes that have arrived and leaves them unread, waiting for at least one.
+    /// Returns 0 at the end of the stream.
+    ///
+    /// # Errors
+    /// Those of [`receive`](Self::receive).
+    pub fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        let attempt = |stack: &mut Stack, now| peek(self.id, buffer, stack, now);
         Wait::new(&self.driver, self.handle(), Interest::Read, attempt)
             .block(self.read_timeout.get())?
     }
@@ -335,6 +374,23 @@ impl TcpStream {
         }
         self.poll(Interest::Read, context, |stack, now| {
             read(self.id, buffer, stack, now)
+        })
+    }
+
+    /// Ready with the number of bytes copied, which stay unread; 0 is the end of the stream.
+    ///
+    /// # Errors
+    /// The reason why the connection ended.
+    pub fn poll_peek(
+        &self,
+        context: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        if buffer.is_empty() {
+            return Poll::Ready(Ok(0));
+        }
+        self.poll(Interest::Read, context, |stack, now| {
+            peek(self.id, buffer, stack, now)
         })
     }
 

@@ -681,7 +681,8 @@ fn schedule_connection(
     hosts: &[HostId],
     plan: &FlowPlan,
 ) -> FlowId {
-    let low_water = low_water(&setup.hosts[plan.from], plan).min(u32::MAX.into()) as u32;
+    // No send buffer is larger than 1 GiB.
+    let low_water = low_water(&setup.hosts[plan.from], plan).min(1 << 30) as u32;
     let write = plan.write_plan(low_water);
     let writer = Transfer::new(Some(write), ReadPlan::Eager, plan.ending());
     let reader = Transfer::new(None, plan.read_plan(), plan.reader_ending());

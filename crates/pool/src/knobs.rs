@@ -151,6 +151,10 @@ impl core::error::Error for ParseChoiceError {}
 pub trait KnobTable: Default {
     /// First part of each knob's name.
     const GROUP: &'static str;
+    /// Smallest legal value of each knob.
+    const LOWEST: Self;
+    /// Largest legal value of each knob.
+    const HIGHEST: Self;
 
     /// Every row, in the order it was declared.
     fn rows() -> Vec<KnobInfo>;
@@ -351,6 +355,8 @@ macro_rules! knobs {
 
         impl $crate::knobs::KnobTable for $table {
             const GROUP: &'static str = $group;
+            const LOWEST: Self = Self { $( $field: $low, )+ };
+            const HIGHEST: Self = Self { $( $field: $high, )+ };
 
             fn rows() -> $crate::knobs::Rows {
                 let default = Self::default();

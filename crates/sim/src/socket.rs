@@ -51,7 +51,7 @@ impl EndSocket<'_> {
             TcpError::Ended(reason) => {
                 self.outcome.get_or_insert(Stage::Broken(reason));
             }
-            TcpError::Shutdown | TcpError::NoSuchHandle => {
+            TcpError::Shutdown | TcpError::NoSuchHandle | TcpError::Setting(_) => {
                 self.find(format!("{call} was refused without a reason: {error}"));
             }
         }

@@ -7,7 +7,7 @@
 use core::fmt;
 
 use fullpipe_pool::knobs::KnobError;
-use fullpipe_tcp::CloseReason;
+use fullpipe_tcp::{CloseReason, SettingError};
 
 /// The reason that [`Stack::new`](crate::Stack::new) refused its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +37,8 @@ pub enum OpenError {
     TooManyConnections,
     /// Every listener is in use (knob `stack.listeners`).
     TooManyListeners,
+    /// A setting of [`Tuning`](crate::Tuning) is refused, for this reason.
+    Setting(SettingError),
 }
 
 /// The reason that a call on a connection or listener was refused.
@@ -48,6 +50,20 @@ pub enum TcpError {
     Shutdown,
     /// The connection has ended, for this reason.
     Ended(CloseReason),
+    /// The setting is refused, for this reason; the connection keeps the one it had.
+    Setting(SettingError),
+}
+
+impl From<SettingError> for TcpError {
+    fn from(error: SettingError) -> Self {
+        Self::Setting(error)
+    }
+}
+
+impl From<SettingError> for OpenError {
+    fn from(error: SettingError) -> Self {
+        Self::Setting(error)
+    }
 }
 
 impl From<fullpipe_tcp::ConnectionError> for TcpError {
@@ -83,6 +99,7 @@ impl fmt::Display for OpenError {
             Self::NoFreePort => "every ephemeral port to this destination is taken",
             Self::NoRoute => "no route leads to this destination",
             Self::TooManyConnections => "every connection is in use (knob stack.connections)",
+            Self::Setting(error) => return error.fmt(f),
             Self::TooManyListeners => "every listener is in use (knob stack.listeners)",
         })
     }
@@ -94,6 +111,7 @@ impl fmt::Display for TcpError {
             Self::NoSuchHandle => f.write_str("no open connection or listener has this id"),
             Self::Shutdown => fullpipe_tcp::ConnectionError::Shutdown.fmt(f),
             Self::Ended(reason) => fullpipe_tcp::ConnectionError::Ended(*reason).fmt(f),
+            Self::Setting(error) => error.fmt(f),
         }
     }
 }

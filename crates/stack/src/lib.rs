@@ -355,7 +355,8 @@ pub use error::{ConfigError, OpenError, TcpError};
 pub use fullpipe_pool::{Duration, Holder, Instant, ParseDurationError, Pool, Pressure, Rng};
 #[doc(inline)]
 pub use fullpipe_tcp::{
-    Agreed, CloseReason, Info, Read, Ready, RecoveryPhase, SocketOption, TcpState, Tuning,
+    Agreed, CloseReason, Info, Read, Ready, RecoveryPhase, SettingError, SocketOption, TcpState,
+    Tuning,
 };
 #[doc(inline)]
 pub use fullpipe_wire::MacAddress;

@@ -11,8 +11,9 @@ use fullpipe::{
     Agreed, CloseReason, Config, ConfigError, ConnectOptions, ConnectionId, Description, Duration,
     Holder, Info, Instant, Interface, Limit, LimitClock, ListenOptions, ListenerId, MacAddress,
     Nodes, OpenError, PathError, Pool, Pressure, Read, Ready, ReceiveClock, ReceiveLimit,
-    RecoveryPhase, Rng, Route, RouteError, Routes, SocketEvent, SocketOption, Stack, Subnet,
-    TcpError, TcpState, Tuning, Turn, UdpError, UdpId, UdpInfo, UdpQueue, UdpReady, UdpReceived,
+    RecoveryPhase, Rng, Route, RouteError, Routes, SettingError, SocketEvent, SocketOption, Stack,
+    Subnet, TcpError, TcpState, Tuning, Turn, UdpError, UdpId, UdpInfo, UdpQueue, UdpReady,
+    UdpReceived,
     config::{
         ArpConfig, CongestionAlgorithm, EcnMode, IcmpConfig, IpConfig, KnobError, KnobInfo,
         KnobTable, MtuProbing, ParseChoiceError, PoolConfig, PushPolicy, SegmentSizing,
@@ -228,6 +229,7 @@ fn name_record(record: TraceRecord) {
 fn name_errors(error: TcpError, config: ConfigError, udp: UdpError, path: PathError) {
     match error {
         TcpError::Ended(reason) => typed::<CloseReason>(reason),
+        TcpError::Setting(error) => typed::<SettingError>(error),
         TcpError::NoSuchHandle | TcpError::Shutdown => {}
     }
     match config {
@@ -252,11 +254,21 @@ fn name_errors(error: TcpError, config: ConfigError, udp: UdpError, path: PathEr
 
 fn name_option(option: SocketOption) {
     match option {
-        SocketOption::NoDelay(on) | SocketOption::Cork(on) => typed::<bool>(on),
+        SocketOption::NoDelay(on) | SocketOption::Cork(on) | SocketOption::QuickAck(on) => {
+            typed::<bool>(on)
+        }
         SocketOption::SendBuffer(bytes)
         | SocketOption::SendLowWater(bytes)
-        | SocketOption::ReceiveBuffer(bytes) => typed::<u32>(bytes),
-        SocketOption::Keepalive(time) | SocketOption::UserTimeout(time) => typed::<Duration>(time),
+        | SocketOption::UnsentLowWater(bytes)
+        | SocketOption::ReceiveBuffer(bytes)
+        | SocketOption::ReceiveLowWater(bytes)
+        | SocketOption::MaxSegment(bytes) => typed::<u32>(bytes),
+        SocketOption::KeepaliveProbes(count) | SocketOption::SynRetries(count) => {
+            typed::<u32>(count)
+        }
+        SocketOption::Keepalive(time)
+        | SocketOption::KeepaliveInterval(time)
+        | SocketOption::UserTimeout(time) => typed::<Duration>(time),
         SocketOption::Congestion(choice) => typed::<CongestionChoice>(choice),
         SocketOption::Urgent => {}
     }

@@ -17,6 +17,24 @@ pub enum ConnectionError {
     Ended(CloseReason),
 }
 
+/// Reason for which a setting of a connection was refused. The connection keeps the one it had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettingError {
+    /// The value is outside the legal range.
+    OutOfRange {
+        /// Name of the setting: its knob's, or that of the field of [`Tuning`](crate::Tuning).
+        setting: &'static str,
+        /// Smallest legal value.
+        least: u64,
+        /// Largest legal value.
+        most: u64,
+        /// Unit of both.
+        unit: &'static str,
+    },
+    /// The host has no such congestion control algorithm: another one registered it.
+    NoSuchCongestion,
+}
+
 /// Reason for which a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CloseReason {
@@ -63,4 +81,21 @@ impl fmt::Display for ConnectionError {
     }
 }
 
+impl fmt::Display for SettingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfRange {
+                setting,
+                least,
+                most,
+                unit,
+            } => write!(f, "{setting} is outside {least} to {most} {unit}"),
+            Self::NoSuchCongestion => {
+                f.write_str("another host registered this congestion control algorithm")
+            }
+        }
+    }
+}
+
 impl core::error::Error for ConnectionError {}
+impl core::error::Error for SettingError {}

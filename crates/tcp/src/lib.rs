@@ -67,7 +67,7 @@ pub use connection::{
     SocketOption, TcpState, TimeWait, Trigger, Tuning,
 };
 pub use counters::{DiscardReason, Discards, TcpCounters};
-pub use error::{CloseReason, ConnectionError};
+pub use error::{CloseReason, ConnectionError, SettingError};
 pub use limit::{Allowance, Limit, LimitClock, ReceiveClock, ReceiveLimit};
 pub use options::{Agreed, DEFAULT_MSS};
 pub use recovery::{RecoveryPhase, SentArena};

@@ -68,12 +68,31 @@ impl TcpStream {
         self.0.set_nodelay(no_delay)
     }
 
-    /// Changes an option of the connection.
+    /// Changes an option of the connection. [`info`](Self::info) has the present values, as
+    /// `tuning`.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a value out of range; the connection is gone.
+    pub fn set(&self, option: SocketOption) -> io::Result<()> {
+        self.0.set(option)
+    }
+
+    /// Copies the bytes that have arrived and leaves them unread; complete with at least one, or
+    /// with 0 at the end of the stream.
+    ///
+    /// # Errors
+    /// The reason why the connection ended.
+    pub async fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        std::future::poll_fn(|context| self.0.poll_peek(context, buffer)).await
+    }
+
+    /// Closes the reading direction: what is unread is discarded, and what arrives later.
+    /// `AsyncWriteExt::shutdown` closes the writing direction.
     ///
     /// # Errors
     /// The connection is gone.
-    pub fn set(&self, option: SocketOption) -> io::Result<()> {
-        self.0.set(option)
+    pub fn shutdown_read(&self) -> io::Result<()> {
+        self.0.shutdown(Shutdown::Read)
     }
 
     /// The connection's state, counters, windows and the time charged to each limit.

@@ -239,3 +239,17 @@ async fn a_stopped_runtime_ends_every_future() {
     let error = reading.await.expect("no panic").expect_err("it stopped");
     assert_eq!(error.kind(), io::ErrorKind::NotConnected, "{error}");
 }
+
+#[tokio::test]
+async fn a_peek_leaves_what_a_read_returns_and_a_closed_direction_ends_it() {
+    let (client, server) = pair();
+    let (mut stream, mut peer) = connected(&client, &server).await;
+    let mut buffer = [0; 10];
+    let (peeked, written) = tokio::join!(stream.peek(&mut buffer), peer.write_all(b"four"));
+    assert_eq!(peeked.expect("the peer writes"), 4);
+    written.expect("there is room");
+    assert_eq!(stream.read(&mut buffer).await.expect("it is there"), 4);
+    assert_eq!(&buffer[..4], b"four");
+    stream.shutdown_read().expect("it is open");
+    assert_eq!(stream.read(&mut buffer).await.expect("the end"), 0);
+}

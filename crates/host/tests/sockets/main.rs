@@ -3,6 +3,7 @@
 //! Rule: no privilege is needed, and no assertion is about time.
 
 mod full;
+mod options;
 mod polling;
 mod wire;
 

@@ -7,7 +7,7 @@
 use core::net::SocketAddr;
 
 use fullpipe_pool::Instant;
-use fullpipe_tcp::{Connection, Env, Info, Read, Ready, SocketOption, Tuning};
+use fullpipe_tcp::{Connection, Env, Info, Read, Ready, SettingError, SocketOption, Tuning};
 
 use super::{ConnectOptions, ConnectionId, ListenOptions, ListenerId, Stack};
 use crate::{
@@ -25,7 +25,7 @@ impl Stack {
     ///
     /// # Errors
     /// [`OpenError::AddressNotOurs`], [`AddressInUse`](OpenError::AddressInUse),
-    /// [`NoPort`](OpenError::NoPort) or
+    /// [`NoPort`](OpenError::NoPort), [`Setting`](OpenError::Setting) or
     /// [`TooManyListeners`](OpenError::TooManyListeners).
     pub fn tcp_listen(
         &mut self,
@@ -35,7 +35,7 @@ impl Stack {
         if !local.ip().is_unspecified() {
             self.check_ours(local)?;
         }
-        let tuning = self.tuning(options.tuning);
+        let tuning = self.tuning(options.tuning)?;
         self.tcp
             .listen(local, options.backlog, tuning)
             .map(ListenerId)
@@ -111,7 +111,7 @@ impl Stack {
         if !self.is_reachable(remote.ip()) {
             return Err(OpenError::NoRoute);
         }
-        let (tuning, mss_limit) = (self.tuning(options.tuning), self.mss_limit(remote.ip()));
+        let (tuning, mss_limit) = (self.tuning(options.tuning)?, self.mss_limit(remote.ip()));
         let (tcp, mut host) = self.tcp_and_host(now);
         let index = tcp.connect(local, remote, tuning, mss_limit, &mut host)?;
         Ok(ConnectionId(tcp.key(index)))
@@ -181,6 +181,29 @@ impl Stack {
         Ok(self.call(id, now, |connection, env| connection.read_with(take, env))??)
     }
 
+    /// Copies received payload into `out` and leaves it unread: `MSG_PEEK`.
+    ///
+    /// # Errors
+    /// Those of [`tcp_read`](Self::tcp_read).
+    pub fn tcp_peek(
+        &mut self,
+        id: ConnectionId,
+        out: &mut [u8],
+        now: Instant,
+    ) -> Result<Read, TcpError> {
+        Ok(self.look(id, now, |connection, env| connection.peek(out, env))??)
+    }
+
+    /// Closes the receiving direction: `SHUT_RD` of BSD. Unread payload is discarded, reads return
+    /// [`Read::End`], and what arrives later is acknowledged and discarded. The peer does
+    /// not learn of it, because no TCP segment reports it.
+    ///
+    /// # Errors
+    /// [`TcpError::NoSuchHandle`].
+    pub fn tcp_shutdown_read(&mut self, id: ConnectionId, now: Instant) -> Result<(), TcpError> {
+        self.call(id, now, |connection, env| connection.shutdown_read(env))
+    }
+
     /// Closes the sending direction: a FIN follows the payload already written. Reading
     /// stays possible. RFC 9293 §3.6.
     ///
@@ -210,17 +233,18 @@ impl Stack {
         self.let_go(id, true, now)
     }
 
-    /// Sets an option of one connection; knobs set the same for all connections.
+    /// Sets an option of one connection; knobs set the same for all, and
+    /// [`Tuning`] for one socket from its start. [`Info::tuning`] has the present settings.
     ///
     /// # Errors
-    /// [`TcpError::NoSuchHandle`].
+    /// [`TcpError::NoSuchHandle`], or [`TcpError::Setting`] for a value out of range.
     pub fn tcp_set(
         &mut self,
         id: ConnectionId,
         option: SocketOption,
         now: Instant,
     ) -> Result<(), TcpError> {
-        self.call(id, now, |connection, env| connection.set(option, env))
+        Ok(self.call(id, now, |connection, env| connection.set(option, env))??)
     }
 
     /// Returns whether the connection is connected, readable, writable or closed.
@@ -328,7 +352,13 @@ impl Stack {
         }
     }
 
-    fn tuning(&self, asked: Option<Tuning>) -> Tuning {
-        asked.unwrap_or_else(|| Tuning::from_config(&self.tcp.host_state.config))
+    /// Returns the settings of a socket: those asked for, checked, or those of the knobs.
+    fn tuning(&self, asked: Option<Tuning>) -> Result<Tuning, SettingError> {
+        let host = &self.tcp.host_state;
+        let Some(tuning) = asked else {
+            return Ok(Tuning::from_config(&host.config));
+        };
+        tuning.check(&host.congestion)?;
+        Ok(tuning)
     }
 }

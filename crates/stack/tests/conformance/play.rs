@@ -344,8 +344,14 @@ impl Player {
                 let accepted = accepted.map_err(|error| error.to_string())?;
                 self.connection = Some(accepted.ok_or("no connection to accept")?.0);
             }
-            Action::Write(bytes) => self.write(*bytes)?,
-            Action::Read(reading) => self.read(reading)?,
+            Action::Write(bytes, taken) => self.write(*bytes, *taken)?,
+            Action::Read(reading) => self.read(reading, true)?,
+            Action::Peek(reading) => self.read(reading, false)?,
+            Action::ShutdownRead => {
+                let id = self.connection()?;
+                let closed = self.stack.tcp_shutdown_read(id, now);
+                closed.map_err(|error| error.to_string())?;
+            }
             Action::Shutdown => {
                 let id = self.connection()?;
                 self.stack
@@ -393,36 +399,41 @@ impl Player {
             .ok_or_else(|| "no connection yet, or no more".to_string())
     }
 
-    fn write(&mut self, bytes: usize) -> Result<(), String> {
+    fn write(&mut self, bytes: usize, expected: usize) -> Result<(), String> {
         let payload: Vec<u8> = (self.written..self.written + bytes).map(pattern).collect();
         let now = self.now();
         let taken = self.stack.tcp_write(self.connection()?, &payload, now);
         let taken = taken.map_err(|error| error.to_string())?;
         self.written += taken;
-        if taken == bytes {
+        if taken == expected {
             Ok(())
         } else {
-            Err(format!("only {taken} bytes were accepted"))
+            Err(format!("{taken} bytes were accepted"))
         }
     }
 
-    fn read(&mut self, reading: &Reading) -> Result<(), String> {
+    /// Reads, or with `consume` false peeks.
+    fn read(&mut self, reading: &Reading, consume: bool) -> Result<(), String> {
         let mut out = vec![0; 1 << 20];
         let wanted = match reading {
             Reading::Bytes(bytes) => *bytes,
-            Reading::Empty | Reading::End | Reading::Error => 1,
+            Reading::Empty | Reading::End | Reading::Error => out.len(),
         };
         let now = self.now();
-        let got = self
-            .stack
-            .tcp_read(self.connection()?, &mut out[..wanted], now);
+        let (id, out) = (self.connection()?, &mut out[..wanted]);
+        let got = match consume {
+            true => self.stack.tcp_read(id, out, now),
+            false => self.stack.tcp_peek(id, out, now),
+        };
         match (reading, got) {
             (Reading::Bytes(bytes), Ok(Read::Data(got))) if got == *bytes => {
-                for byte in &out[..got] {
-                    if *byte != pattern(self.read) {
-                        return Err(format!("byte {} of the stream is wrong", self.read));
+                for (at, byte) in (self.read..).zip(&out[..got]) {
+                    if *byte != pattern(at) {
+                        return Err(format!("byte {at} of the stream is wrong"));
                     }
-                    self.read += 1;
+                }
+                if consume {
+                    self.read += got;
                 }
                 Ok(())
             }
@@ -444,13 +455,21 @@ impl Player {
                 .parse::<bool>()
                 .map_err(|_| format!("{value}: true or false"))
         };
+        let time = || number().map(|ms| Duration::from_millis(ms.into()));
         let option = match name {
             "nodelay" => SocketOption::NoDelay(truth()?),
             "cork" => SocketOption::Cork(truth()?),
-            "keepalive" => SocketOption::Keepalive(Duration::from_millis(number()?.into())),
-            "user_timeout" => SocketOption::UserTimeout(Duration::from_millis(number()?.into())),
+            "quick_ack" => SocketOption::QuickAck(truth()?),
+            "keepalive" => SocketOption::Keepalive(time()?),
+            "keepalive_interval" => SocketOption::KeepaliveInterval(time()?),
+            "keepalive_probes" => SocketOption::KeepaliveProbes(number()?),
+            "syn_retries" => SocketOption::SynRetries(number()?),
+            "user_timeout" => SocketOption::UserTimeout(time()?),
+            "max_segment" => SocketOption::MaxSegment(number()?),
             "send_buffer" => SocketOption::SendBuffer(number()?),
+            "unsent_low_water" => SocketOption::UnsentLowWater(number()?),
             "receive_buffer" => SocketOption::ReceiveBuffer(number()?),
+            "receive_low_water" => SocketOption::ReceiveLowWater(number()?),
             "urgent" => SocketOption::Urgent,
             other => return Err(format!("{other}: no such socket option")),
         };
@@ -565,10 +584,14 @@ impl Player {
                 .ok_or_else(|| format!("{counter}: no such counter"));
         }
         let now = self.now();
+        let ready = self.stack.tcp_ready(self.connection()?, now);
+        let ready = ready.map_err(|error| error.to_string())?;
         let info = self.stack.tcp_info(self.connection()?, now);
         let info = info.map_err(|error| error.to_string())?;
         let ms = |time: Duration| (time.as_micros() as f64 / 1e3).to_string();
         Ok(match name {
+            "readable" => ready.readable.to_string(),
+            "writable" => ready.writable.to_string(),
             "state" => info.state.name().to_string(),
             "cwnd" => info.cwnd.to_string(),
             "ssthresh" => info.ssthresh.to_string(),

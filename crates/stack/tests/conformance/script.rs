@@ -37,9 +37,12 @@ pub enum Action {
     Listen,
     Connect,
     Accept,
-    Write(usize),
+    /// Bytes to be written, and bytes that are accepted.
+    Write(usize, usize),
     Read(Reading),
     Shutdown,
+    ShutdownRead,
+    Peek(Reading),
     Close,
     Abort,
     Option(String, String),
@@ -173,11 +176,17 @@ fn actions(words: &[&str]) -> Result<Vec<(u64, Action)>, String> {
         ["listen"] => one(Action::Listen),
         ["connect"] => one(Action::Connect),
         ["accept"] => one(Action::Accept),
-        ["write", bytes] => one(Action::Write(number(bytes)? as usize)),
-        ["read", "empty"] => one(Action::Read(Reading::Empty)),
-        ["read", "end"] => one(Action::Read(Reading::End)),
-        ["read", "error"] => one(Action::Read(Reading::Error)),
-        ["read", bytes] => one(Action::Read(Reading::Bytes(number(bytes)? as usize))),
+        ["write", bytes] => {
+            let bytes = number(bytes)? as usize;
+            one(Action::Write(bytes, bytes))
+        }
+        ["write", bytes, "takes", taken] => one(Action::Write(
+            number(bytes)? as usize,
+            number(taken)? as usize,
+        )),
+        ["read", outcome] => one(Action::Read(reading(outcome)?)),
+        ["peek", outcome] => one(Action::Peek(reading(outcome)?)),
+        ["shutdown", "read"] => one(Action::ShutdownRead),
         ["shutdown"] => one(Action::Shutdown),
         ["close"] => one(Action::Close),
         ["abort"] => one(Action::Abort),
@@ -293,4 +302,13 @@ impl Comparison {
             Self::Within(low, high) => number.is_ok_and(|actual| (*low..=*high).contains(&actual)),
         }
     }
+}
+
+fn reading(outcome: &str) -> Result<Reading, String> {
+    Ok(match outcome {
+        "empty" => Reading::Empty,
+        "end" => Reading::End,
+        "error" => Reading::Error,
+        bytes => Reading::Bytes(number(bytes)? as usize),
+    })
 }

@@ -340,7 +340,7 @@ impl Connection {
 
     /// Returns `deadline`, or the end of the user timeout if that is earlier.
     pub(super) fn within_user_timeout(&self, deadline: Instant, env: &Env<'_>) -> Instant {
-        let user_timeout = self.tuning.user_timeout;
+        let user_timeout = self.settings.user_timeout.get();
         if user_timeout.is_zero() {
             return deadline;
         }

@@ -10,6 +10,7 @@ use fullpipe_wire::{TcpFlags, TcpOptions};
 use super::{
     Connection, Env, Events, TcpState, Timers, Tuning,
     ecn_state::EcnState,
+    settings::{Settings, receive_size},
     tcb::{Pending, Totals},
 };
 use crate::{
@@ -21,6 +22,7 @@ use crate::{
     recovery::{Recovery, Rtt},
     send::{PathMtu, SendHalf, SmallQueue},
     trace::TraceEvent,
+    tuned::TunedSize,
 };
 
 /// Lost SYNs or SYN-ACKs after which the initial window is one segment (RFC 5681 §3.1).
@@ -39,6 +41,24 @@ pub struct ActiveOpen {
     pub timestamp_offset: u32,
     /// Settings of the socket.
     pub tuning: Tuning,
+}
+
+impl ActiveOpen {
+    /// Returns the payload without options of the largest segment to be offered.
+    fn mss_bound(&self) -> u16 {
+        let most = self.tuning.mss_max.min(u16::MAX.into()) as u16;
+        self.mss_limit.min(most)
+    }
+
+    /// Returns the payload that the receive buffer may hold, now and at most.
+    fn receive_size(&self, config: &TcpConfig) -> TunedSize {
+        let Tuning {
+            receive_buffer,
+            receive_buffer_max,
+            ..
+        } = self.tuning;
+        receive_size(receive_buffer, receive_buffer_max, config)
+    }
 }
 
 /// Half-open connection of a listener: what it keeps of a SYN until the
@@ -76,14 +96,15 @@ impl HalfOpen {
         pool: &Pool,
         most_blocks: u32,
     ) -> Self {
-        let window = LargestWindow::new(open.tuning.receive_size(config).most(), config, pool);
-        let offer = Offer::new(config, open.mss_limit, window);
+        let receive_size = open.receive_size(config);
+        let window = LargestWindow::new(receive_size.most(), config, pool);
+        let offer = Offer::new(config, open.mss_bound(), window);
         let room = u64::from(pool.room(Holder::Receive).min(most_blocks));
         let size = u64::from(pool.block_size());
         let fair = fair_bytes(room * size, config.idle_window_share);
         let window = fair
             .min((room + 1).saturating_sub(FEWEST_BLOCKS) * size)
-            .min(open.tuning.receive_size(config).get().into())
+            .min(receive_size.get().into())
             .min(u64::from(config.initial_receive_window) * u64::from(offer.mss))
             .min(u16::MAX.into()) as u16;
         Self {
@@ -198,12 +219,9 @@ fn syn_options(
 impl Connection {
     /// Opens a connection actively: SYN-SENT. RFC 9293 §3.10.1.
     pub fn connect(open: ActiveOpen, env: &mut Env<'_>) -> Self {
-        let window = LargestWindow::new(
-            open.tuning.receive_size(env.config).most(),
-            env.config,
-            env.pool,
-        );
-        let offer = Offer::new(env.config, open.mss_limit, window);
+        let most = open.receive_size(env.config).most();
+        let window = LargestWindow::new(most, env.config, env.pool);
+        let offer = Offer::new(env.config, open.mss_bound(), window);
         let mut connection = Self::new(TcpState::SynSent, open, offer, Agreed::nothing(), env);
         connection.pending.syn = true;
         env.record(TraceEvent::Opened {
@@ -292,10 +310,7 @@ impl Connection {
         let congestion = env
             .congestion
             .resolve(open.tuning.congestion, env.config.congestion);
-        let tuning = Tuning {
-            congestion: Some(congestion),
-            ..open.tuning
-        };
+        let settings = Settings::new(&open.tuning, congestion);
         Self {
             state,
             send: SendHalf::new(open.iss),
@@ -316,9 +331,9 @@ impl Connection {
             agreed,
             timestamps: TimestampClock::new(open.timestamp_offset, 0, now),
             timers: Timers::NONE,
-            tuning,
-            send_size: open.tuning.send_size(env.config),
-            receive_size: open.tuning.receive_size(env.config),
+            settings,
+            send_size: settings.send_size(env.config),
+            receive_size: settings.receive_size(env.config),
             limit: LimitClock::start(Limit::Handshake, now),
             receive_limit: ReceiveClock::start(ReceiveLimit::None, now),
             ecn: EcnState::default(),

@@ -139,7 +139,7 @@ impl Connection {
             born: self.born,
             at: env.now,
             last_received_at: self.last_received_at,
-            tuning: self.tuning,
+            tuning: self.settings.tuning(),
             agreed: self.agreed,
             mss: self.mss(env),
             iss: send.iss.0,

@@ -18,6 +18,7 @@ mod mtu_probing;
 mod output;
 mod payload;
 mod segment_size;
+mod settings;
 mod socket;
 mod state;
 mod super_segment;

@@ -92,7 +92,7 @@ impl Connection {
     pub(super) fn probing(&mut self, env: &Env<'_>) -> Probing {
         self.path.on_time(env.now, env.config);
         let options = self.agreed.options_len();
-        let most = u32::from(self.agreed.peer_mss).min(env.config.mss_max);
+        let most = u32::from(self.agreed.peer_mss).min(self.mss_max(env));
         let Some(size) = self.path.candidate(most.min(u16::MAX.into()) as u16) else {
             return Probing::Idle;
         };

@@ -246,8 +246,8 @@ impl Connection {
             mss,
             goal: self.frame_goal(device_max, mss, env),
             max_snd_wnd: self.send.max_snd_wnd,
-            nagle: self.tuning.nagle,
-            corked: self.tuning.corked,
+            nagle: self.settings.nagle,
+            corked: self.settings.corked,
             uses_up_window: env.config.use_up_window,
             fin_queued: self.send.fin_queued,
             writer_woken: self.send.blocked.is_some_and(|blocked| blocked.woken),
@@ -566,6 +566,9 @@ impl Connection {
         self.recovery
             .on_sent(range, snd_nxt, env.now, &mut self.rate, env.sent);
         self.send.snd_nxt = snd_nxt.latest(end);
+        if self.settings.unsent_low_water > 0 {
+            self.note_readiness(env);
+        }
         // While the persist timer runs, only a probe may leave. It is beyond the window,
         // so no ACK is expected.
         if self.timers.persist.is_set() {

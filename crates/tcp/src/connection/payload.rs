@@ -86,13 +86,17 @@ impl Connection {
     fn on_in_order_payload(&mut self, bytes: u32, filled: bool, env: &mut Env<'_>) {
         self.totals.bytes_received += u64::from(bytes);
         self.receive_limit.charge_bytes(bytes);
-        self.events.readable = true;
         self.receive.arrived = env.now;
         env.counters.hp_hits += u64::from(!filled);
+        let every = if self.settings.quick_ack {
+            1
+        } else {
+            env.config.ack_every
+        };
         let urgency = self.receive.ack.on_payload(
             bytes,
             self.full_segment(),
-            env.config.ack_every,
+            every,
             self.receive.window_left(),
             self.receive.window_left() + bytes + self.receive.readable(),
         );
@@ -105,6 +109,10 @@ impl Connection {
         } else {
             self.timers.ack.set_once(env.now + env.config.delayed_ack);
         }
+        if self.settings.reads_closed {
+            self.discard_unread(env);
+        }
+        self.events.readable |= self.is_readable();
     }
 
     /// Processes the peer's FIN if everything before it has arrived.

@@ -3,11 +3,20 @@
 //!
 //! Rule: values only; `user` acts on them.
 
-use fullpipe_pool::Duration;
+use fullpipe_pool::{Duration, knobs::KnobTable};
 
-use crate::{CloseReason, TcpConfig, congestion::CongestionChoice, tuned::TunedSize};
+use crate::{
+    CloseReason, SettingError, TcpConfig,
+    congestion::{CongestionChoice, CongestionRegistry},
+};
 
-/// Settings of one connection.
+/// Most bytes of a setting that has no knob.
+const MOST_BYTES: u32 = TcpConfig::HIGHEST.send_buffer;
+
+/// Settings of one connection. A listener passes its own on to its connections.
+///
+/// Start from [`from_config`](Self::from_config) and change fields; an open connection is changed
+/// by a [`SocketOption`]. A field with a knob's name has that knob's legal range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tuning {
     /// `tcp.send_buffer` of this connection, in bytes.
@@ -22,13 +31,29 @@ pub struct Tuning {
     /// the buffer's size. 0 stands for a third of the buffer, or less when little is left
     /// to send.
     pub send_low_water: u32,
+    /// Bytes written and not sent with which no more is accepted; 0 leaves it to the send buffer.
+    pub unsent_low_water: u32,
+    /// Bytes received in order that make the connection readable; 0 is like 1.
+    pub receive_low_water: u32,
+    /// `tcp.mss_max` of this connection, in bytes; the knob bounds it. It also bounds the MSS
+    /// offered in the SYN. RFC 9293 §3.7.1.
+    pub mss_max: u32,
     /// Nagle's algorithm.
     pub nagle: bool,
     /// The application has corked the connection: less than a segment waits until the
     /// cork is removed.
     pub corked: bool,
-    /// Idle time before the first keepalive probe; zero is off.
+    /// Every segment with payload is acknowledged at once.
+    pub quick_ack: bool,
+    /// Idle time before the first keepalive probe; zero is off. Times are kept in whole
+    /// milliseconds, rounded up.
     pub keepalive_time: Duration,
+    /// `tcp.keepalive_interval` of this connection.
+    pub keepalive_interval: Duration,
+    /// `tcp.keepalive_probes` of this connection.
+    pub keepalive_probes: u32,
+    /// `tcp.syn_retries` of this connection. A listener's SYN-ACKs follow `tcp.synack_retries`.
+    pub syn_retries: u32,
     /// Longest time data may stay unacknowledged; zero leaves it to `retries2`.
     pub user_timeout: Duration,
     /// Congestion control algorithm; `None` is the host's default. In the
@@ -45,9 +70,16 @@ impl Tuning {
             receive_buffer: config.receive_buffer,
             receive_buffer_max: config.receive_buffer_max,
             send_low_water: 0,
+            unsent_low_water: 0,
+            receive_low_water: 0,
+            mss_max: config.mss_max,
             nagle: config.nagle,
             corked: false,
+            quick_ack: false,
             keepalive_time: config.keepalive_time,
+            keepalive_interval: config.keepalive_interval,
+            keepalive_probes: config.keepalive_probes,
+            syn_retries: config.syn_retries,
             user_timeout: config.user_timeout,
             congestion: None,
         }
@@ -63,45 +95,93 @@ impl Tuning {
         (self.receive_buffer, self.receive_buffer_max) = (bytes, 0);
     }
 
-    /// Returns the payload that the send buffer may hold, now and at most.
-    pub(crate) const fn send_size(&self, config: &TcpConfig) -> TunedSize {
-        let (limit, share) = (config.send_buffer_limit, config.send_text_share);
-        TunedSize::for_payload(self.send_buffer, self.send_buffer_max, limit, share)
-    }
-
-    /// Returns the payload that the receive buffer may hold, now and at most.
-    pub(crate) const fn receive_size(&self, config: &TcpConfig) -> TunedSize {
-        let (limit, share) = (config.receive_buffer_limit, config.receive_text_share);
-        let max = if config.receive_tuning {
-            self.receive_buffer_max
-        } else {
-            0
-        };
-        TunedSize::for_payload(self.receive_buffer, max, limit, share)
+    /// Checks every setting against its legal range, which is its knob's where it has one.
+    ///
+    /// # Errors
+    /// The first setting that is refused.
+    pub fn check(&self, congestion: &CongestionRegistry) -> Result<(), SettingError> {
+        let max = |setting, value, low, high| in_range(setting, value, (low, high), "bytes");
+        let (low, high) = (&TcpConfig::LOWEST, &TcpConfig::HIGHEST);
+        max(
+            "tcp.send_buffer_max",
+            self.send_buffer_max,
+            low.send_buffer_max,
+            high.send_buffer_max,
+        )?;
+        max(
+            "tcp.receive_buffer_max",
+            self.receive_buffer_max,
+            low.receive_buffer_max,
+            high.receive_buffer_max,
+        )?;
+        for option in [
+            SocketOption::SendBuffer(self.send_buffer),
+            SocketOption::SendLowWater(self.send_low_water),
+            SocketOption::UnsentLowWater(self.unsent_low_water),
+            SocketOption::ReceiveBuffer(self.receive_buffer),
+            SocketOption::ReceiveLowWater(self.receive_low_water),
+            SocketOption::MaxSegment(self.mss_max),
+            SocketOption::Keepalive(self.keepalive_time),
+            SocketOption::KeepaliveInterval(self.keepalive_interval),
+            SocketOption::KeepaliveProbes(self.keepalive_probes),
+            SocketOption::SynRetries(self.syn_retries),
+            SocketOption::UserTimeout(self.user_timeout),
+        ] {
+            option.check(congestion)?;
+        }
+        match self.congestion {
+            Some(choice) => SocketOption::Congestion(choice).check(congestion),
+            None => Ok(()),
+        }
     }
 }
 
-/// A setting of one connection.
+/// A setting of one open connection, by the name that sockets have for it. Values have the legal
+/// range of the knob that is named, otherwise 0 to 1 GiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketOption {
-    /// `TCP_NODELAY`: true switches Nagle's algorithm off.
+    /// `TCP_NODELAY`: true switches Nagle's algorithm off. RFC 9293 §3.7.4.
     NoDelay(bool),
-    /// `TCP_CORK`, `SO_NOPUSH`: true holds less than a segment.
+    /// `TCP_CORK`, `SO_NOPUSH`: true holds less than a segment, for `tcp.cork_timeout` at most.
     Cork(bool),
-    /// Send buffer in bytes, at most `tcp.send_buffer_limit`. Switches its autotuning
-    /// off. The value is not doubled, under no preset.
+    /// `SO_SNDBUF`: send buffer in bytes (`tcp.send_buffer`), at most `tcp.send_buffer_limit`.
+    /// Switches its autotuning off. The value is not doubled, under no preset.
     SendBuffer(u32),
-    /// `SO_SNDLOWAT`: room in bytes that a blocked writer waits for; 0 leaves it
-    /// to the stack.
+    /// `SO_SNDLOWAT`: free room in bytes at which a writer that found the send buffer full
+    /// continues; 0 is a third of the buffer, or less when little is unsent.
     SendLowWater(u32),
-    /// Receive buffer in bytes, at most `tcp.receive_buffer_limit`. Switches its
-    /// autotuning off. A smaller size takes effect as the application reads, because the
-    /// right edge of the window does not retreat.
+    /// `TCP_NOTSENT_LOWAT`: bytes written and not sent with which no more is accepted; a blocked
+    /// writer continues at half of it. 0 leaves it to the send buffer.
+    UnsentLowWater(u32),
+    /// `SO_RCVBUF`: receive buffer in bytes (`tcp.receive_buffer`), at most
+    /// `tcp.receive_buffer_limit`. Switches its autotuning off. A smaller size takes effect as the
+    /// application reads, because the right edge of the window does not retreat.
     ReceiveBuffer(u32),
-    /// Idle time before the first keepalive probe; zero is off.
+    /// `SO_RCVLOWAT`: bytes received in order that make the connection readable. A read that asks
+    /// for less succeeds with less. What arrived before the end of the stream, or fills the window,
+    /// is readable whatever its size. 0 is like 1.
+    ReceiveLowWater(u32),
+    /// `TCP_MAXSEG`: payload of the largest segment sent from now on, in bytes (`tcp.mss_max`),
+    /// TCP options included. The MSS offered is set before the open, by [`Tuning::mss_max`].
+    /// RFC 9293 §3.7.1.
+    MaxSegment(u32),
+    /// `TCP_KEEPIDLE`: idle time before the first keepalive probe (`tcp.keepalive_time`); zero is
+    /// off. RFC 9293 §3.8.4. Times are kept in whole milliseconds, rounded up.
     Keepalive(Duration),
-    /// `TCP_USER_TIMEOUT`; zero leaves it to `retries2`.
+    /// `TCP_KEEPINTVL`: time between keepalive probes (`tcp.keepalive_interval`), from the next
+    /// probe on.
+    KeepaliveInterval(Duration),
+    /// `TCP_KEEPCNT`: keepalive probes in a row without an answer that end the connection
+    /// (`tcp.keepalive_probes`).
+    KeepaliveProbes(u32),
+    /// `TCP_SYNCNT`: consecutive timeouts of the SYN after which the open fails
+    /// (`tcp.syn_retries`). RFC 9293 §3.8.3.
+    SynRetries(u32),
+    /// `TCP_USER_TIMEOUT` (`tcp.user_timeout`); zero leaves it to `retries2`. RFC 9293 §3.8.3.
     UserTimeout(Duration),
+    /// `TCP_QUICKACK`: true acknowledges every segment with payload at once, and what waits for a
+    /// delayed ACK now; false follows `tcp.ack_every` again. RFC 9293 §3.8.6.3.
+    QuickAck(bool),
     /// `TCP_CONGESTION`: congestion control algorithm. It starts with the
     /// congestion window and the slow-start threshold of the one it replaces.
     Congestion(CongestionChoice),
@@ -109,14 +189,97 @@ pub enum SocketOption {
     Urgent,
 }
 
+impl SocketOption {
+    /// Checks the value against its legal range.
+    pub(super) fn check(&self, congestion: &CongestionRegistry) -> Result<(), SettingError> {
+        let (low, high) = (&TcpConfig::LOWEST, &TcpConfig::HIGHEST);
+        let low_water = |setting, bytes| in_range(setting, bytes, (0, MOST_BYTES), "bytes");
+        match *self {
+            Self::NoDelay(_) | Self::Cork(_) | Self::QuickAck(_) | Self::Urgent => Ok(()),
+            Self::SendBuffer(bytes) => {
+                let legal = (low.send_buffer, high.send_buffer);
+                in_range("tcp.send_buffer", bytes, legal, "bytes")
+            }
+            Self::ReceiveBuffer(bytes) => {
+                let legal = (low.receive_buffer, high.receive_buffer);
+                in_range("tcp.receive_buffer", bytes, legal, "bytes")
+            }
+            Self::SendLowWater(bytes) => low_water("send_low_water", bytes),
+            Self::UnsentLowWater(bytes) => low_water("unsent_low_water", bytes),
+            Self::ReceiveLowWater(bytes) => low_water("receive_low_water", bytes),
+            Self::MaxSegment(bytes) => {
+                let legal = (low.mss_max, high.mss_max);
+                in_range("tcp.mss_max", bytes, legal, "bytes")
+            }
+            Self::Keepalive(time) => {
+                let legal = (low.keepalive_time, high.keepalive_time);
+                time_in_range("tcp.keepalive_time", time, legal)
+            }
+            Self::KeepaliveInterval(time) => {
+                let legal = (low.keepalive_interval, high.keepalive_interval);
+                time_in_range("tcp.keepalive_interval", time, legal)
+            }
+            Self::KeepaliveProbes(probes) => {
+                let legal = (low.keepalive_probes, high.keepalive_probes);
+                in_range("tcp.keepalive_probes", probes, legal, "probes")
+            }
+            Self::SynRetries(timeouts) => {
+                let legal = (low.syn_retries, high.syn_retries);
+                in_range("tcp.syn_retries", timeouts, legal, "timeouts")
+            }
+            Self::UserTimeout(time) => {
+                let legal = (low.user_timeout, high.user_timeout);
+                time_in_range("tcp.user_timeout", time, legal)
+            }
+            Self::Congestion(choice) => match congestion.name(choice) {
+                Some(_) => Ok(()),
+                None => Err(SettingError::NoSuchCongestion),
+            },
+        }
+    }
+}
+
+fn in_range(
+    setting: &'static str,
+    value: u32,
+    (least, most): (u32, u32),
+    unit: &'static str,
+) -> Result<(), SettingError> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    Err(SettingError::OutOfRange {
+        setting,
+        least: least.into(),
+        most: most.into(),
+        unit,
+    })
+}
+
+fn time_in_range(
+    setting: &'static str,
+    time: Duration,
+    (least, most): (Duration, Duration),
+) -> Result<(), SettingError> {
+    if (least..=most).contains(&time) {
+        return Ok(());
+    }
+    Err(SettingError::OutOfRange {
+        setting,
+        least: least.as_micros() / 1_000,
+        most: most.as_micros() / 1_000,
+        unit: "ms",
+    })
+}
+
 /// Result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
     /// This many bytes.
     Data(usize),
-    /// Nothing to read now.
+    /// Nothing to read now, or less than the low water.
     Empty,
-    /// The peer closed its direction, and everything was read.
+    /// The peer closed its direction and everything was read, or the application closed this one.
     End,
 }
 
@@ -125,7 +288,8 @@ pub enum Read {
 pub struct Ready {
     /// The handshake is complete.
     pub connected: bool,
-    /// A read returns data, the end or an error.
+    /// A read returns data, the end or an error. Less than the low water
+    /// ([`SocketOption::ReceiveLowWater`]) does not count.
     pub readable: bool,
     /// A write would accept at least one byte.
     pub writable: bool,

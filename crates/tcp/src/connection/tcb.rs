@@ -9,7 +9,8 @@ use fullpipe_wire::SackBlocks;
 
 use super::{
     ecn_state::EcnState,
-    socket::{Events, Tuning},
+    settings::Settings,
+    socket::Events,
     state::{TcpState, Trigger},
     timers::Timers,
 };
@@ -109,7 +110,7 @@ pub struct Connection {
     pub(super) agreed: Agreed,
     pub(super) timestamps: TimestampClock,
     pub(super) timers: Timers,
-    pub(super) tuning: Tuning,
+    pub(super) settings: Settings,
     /// Bytes that the send buffer may hold now.
     pub(super) send_size: TunedSize,
     /// Bytes that the receive buffer may hold now.
@@ -238,7 +239,7 @@ impl Connection {
     /// that every segment carries. RFC 9293 §3.7.1, RFC 6691.
     pub fn mss(&self, env: &Env<'_>) -> u32 {
         let negotiated =
-            u32::from(self.agreed.peer_mss.min(self.path.limit())).min(env.config.mss_max);
+            u32::from(self.agreed.peer_mss.min(self.path.limit())).min(self.mss_max(env));
         let memory = u64::from(env.pool.block_count()) * u64::from(env.pool.block_size());
         let buffer = self.send_size.get().min(env.config.unacknowledged);
         let buffer = u64::from(buffer).min(memory) as u32;
@@ -251,6 +252,11 @@ impl Connection {
             buffer.min(self.send.max_snd_wnd)
         };
         two_fit(payload, room, env.config.fit_segments)
+    }
+
+    /// Returns the largest segment that the application and the host allow, options included.
+    pub(super) fn mss_max(&self, env: &Env<'_>) -> u32 {
+        env.config.mss_max.min(self.settings.mss_max.into())
     }
 
     pub(super) fn window_room(&self, env: &Env<'_>) -> WindowRoom {

@@ -81,7 +81,7 @@ impl Connection {
         env.record(TraceEvent::Timeout(self.recovery.timeouts()));
         let handshake = !self.state.is_synchronized();
         let retries = if handshake {
-            env.config.syn_retries
+            self.settings.syn_retries.into()
         } else {
             self.retries_allowed(env)
         };
@@ -187,17 +187,17 @@ impl Connection {
     /// Responds to the keepalive timer. RFC 9293 §3.8.4.
     fn on_keepalive_timeout(&mut self, env: &mut Env<'_>) {
         let idle = env.now.since(self.last_received_at);
-        if idle < self.tuning.keepalive_time {
+        if idle < self.settings.keepalive_time.get() {
             return self.restart_keepalive(env);
         }
         if !self.send.is_idle() {
             // The retransmission or persist timer watches the connection now: wait at
             // least until it expires.
-            let next = env.now + self.tuning.keepalive_time;
+            let next = env.now + self.settings.keepalive_time.get();
             let watch = self.timers.next().unwrap_or(next);
             return self.timers.keepalive.set(next.max(watch));
         }
-        if u32::from(self.unanswered) >= env.config.keepalive_probes {
+        if self.unanswered >= self.settings.keepalive_probes {
             return self.give_up(env);
         }
         self.unanswered = self.unanswered.saturating_add(1);
@@ -205,21 +205,21 @@ impl Connection {
         self.wants_output = true;
         self.timers
             .keepalive
-            .set(env.now + env.config.keepalive_interval);
+            .set(env.now + self.settings.keepalive_interval.get());
     }
 
     /// Starts the keepalive timer from the last segment that arrived.
     pub(super) fn restart_keepalive(&mut self, _env: &mut Env<'_>) {
         self.timers.keepalive.clear();
-        if !self.tuning.keepalive_time.is_zero() && self.state.is_synchronized() {
+        if !self.settings.keepalive_time.get().is_zero() && self.state.is_synchronized() {
             self.timers
                 .keepalive
-                .set(self.last_received_at + self.tuning.keepalive_time);
+                .set(self.last_received_at + self.settings.keepalive_time.get());
         }
     }
 
     fn user_timeout_is_over(&self, env: &Env<'_>) -> bool {
-        let user_timeout = self.tuning.user_timeout;
+        let user_timeout = self.settings.user_timeout.get();
         !user_timeout.is_zero() && env.now.since(self.progress_at) >= user_timeout
     }
 

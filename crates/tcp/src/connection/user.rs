@@ -3,9 +3,12 @@
 //! Rule: a full buffer and an empty one are outcomes; only calls that can never
 //! succeed are errors. After a call the owner calls `poll_segment`.
 
-use super::{Connection, Env, Events, Read, Ready, SocketOption, TcpState, Trigger};
+use super::{
+    Connection, Env, Events, Read, Ready, SocketOption, TcpState, Trigger, settings::Millis,
+};
 use crate::{
-    CloseReason, ConnectionError, Limit, congestion::start_of, send::WakePolicy, trace::TraceEvent,
+    CloseReason, ConnectionError, Limit, SettingError, congestion::start_of, send::WakePolicy,
+    trace::TraceEvent,
 };
 
 impl Connection {
@@ -18,17 +21,36 @@ impl Connection {
     pub fn ready(&self, env: &Env<'_>) -> Ready {
         let peer_closed = self.receive.fin_received();
         let ended = self.state == TcpState::Closed;
-        let (room, _) = self.send.write_room(self.send_size.get(), env.pool);
+        let (room, _) = self.send.write_room(self.send_capacity(), env.pool);
         // A writer that was notified of room is still writable if other connections have
         // taken the memory since: only a refused write asks for the next event.
         let was_notified = self.send.blocked.as_ref().is_some_and(|write| write.woken);
         let has_room = room > 0 || was_notified;
         Ready {
             connected: self.state.is_synchronized(),
-            readable: self.receive.readable() > 0 || peer_closed || ended,
+            readable: self.is_readable() || ended,
             writable: ended || (self.state.is_synchronized() && self.may_write() && has_room),
             peer_closed,
             closed: self.close_reason,
+        }
+    }
+
+    /// Returns true if a read returns data or the end: enough has arrived, or no more can.
+    pub(super) fn is_readable(&self) -> bool {
+        let (unread, low_water) = (self.receive.readable(), self.settings.receive_low_water);
+        let is_full = || self.receive.window_left() < self.full_segment();
+        self.receive.fin_received()
+            || self.settings.reads_closed
+            || unread >= low_water.max(1)
+            || (unread > 0 && is_full())
+    }
+
+    /// Returns the bytes that the send buffer may hold now, given the bound on unsent payload.
+    fn send_capacity(&self) -> u32 {
+        let buffer = self.send_size.get();
+        match self.settings.unsent_low_water {
+            0 => buffer,
+            unsent => buffer.min(self.send.outstanding().saturating_add(unsent)),
         }
     }
 
@@ -59,7 +81,7 @@ impl Connection {
             return Ok(0);
         }
         self.note_idle_path(env);
-        let capacity = self.send_size.get();
+        let capacity = self.send_capacity();
         let taken = self
             .send
             .write(payload, capacity, env.config.write_atomic, env.pool);
@@ -82,7 +104,7 @@ impl Connection {
             return Ok(0);
         }
         self.note_idle_path(env);
-        let taken = self.send.write_with(self.send_size.get(), env.pool, fill);
+        let taken = self.send.write_with(self.send_capacity(), env.pool, fill);
         let refused = usize::from(self.send.blocked.is_some());
         self.after_write(taken + refused, taken, env);
         Ok(taken)
@@ -127,7 +149,7 @@ impl Connection {
     /// [`ConnectionError::Ended`] if the connection ended in any way but by FINs and
     /// everything that had arrived was read.
     pub fn read(&mut self, out: &mut [u8], env: &mut Env<'_>) -> Result<Read, ConnectionError> {
-        if self.receive.readable() == 0 {
+        if !self.has_for_read_of(out.len()) {
             return self.read_nothing();
         }
         let read = self.receive.read(out, env.pool);
@@ -146,7 +168,7 @@ impl Connection {
         take: &mut dyn FnMut(&[u8]) -> usize,
         env: &mut Env<'_>,
     ) -> Result<Read, ConnectionError> {
-        if self.receive.readable() == 0 {
+        if !self.has_for_read_of(usize::MAX) {
             return self.read_nothing();
         }
         let read = self.receive.read_with(env.pool, take);
@@ -155,8 +177,26 @@ impl Connection {
         Ok(Read::Data(read))
     }
 
+    /// Copies received payload into `out` and leaves it unread.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    pub fn peek(&self, out: &mut [u8], env: &Env<'_>) -> Result<Read, ConnectionError> {
+        if !self.has_for_read_of(out.len()) {
+            return self.read_nothing();
+        }
+        Ok(Read::Data(self.receive.peek(out, env.pool)))
+    }
+
+    /// Returns true if a read of `asked` bytes returns payload.
+    fn has_for_read_of(&self, asked: usize) -> bool {
+        let unread = self.receive.readable();
+        let ended = self.state == TcpState::Closed;
+        unread > 0 && (unread as usize >= asked || ended || self.is_readable())
+    }
+
     fn read_nothing(&self) -> Result<Read, ConnectionError> {
-        if self.receive.fin_received() {
+        if self.receive.fin_received() || self.settings.reads_closed {
             return Ok(Read::End);
         }
         match self.close_reason {
@@ -178,6 +218,21 @@ impl Connection {
         if self.receive.update_is_due(growth, &room) {
             self.demand_ack();
         }
+    }
+
+    /// Closes the receiving direction: unread payload is discarded, and what arrives later is
+    /// acknowledged and discarded. The peer does not learn of it. RFC 9293 has no such call;
+    /// this is `SHUT_RD` of BSD.
+    pub fn shutdown_read(&mut self, env: &mut Env<'_>) {
+        self.settings.reads_closed = true;
+        self.discard_unread(env);
+        self.events.readable = true;
+    }
+
+    /// Discards received payload in order, and opens the window again.
+    pub(super) fn discard_unread(&mut self, env: &mut Env<'_>) {
+        self.receive.read_with(env.pool, &mut |slice| slice.len());
+        self.after_read(env);
     }
 
     /// Closes this direction: FIN follows the payload written. RFC 9293 §3.6.
@@ -257,30 +312,60 @@ impl Connection {
     }
 
     /// Changes a setting. The window that was already advertised is not withdrawn.
-    pub fn set(&mut self, option: SocketOption, env: &mut Env<'_>) {
+    ///
+    /// # Errors
+    /// [`SettingError`]: the value is refused, and nothing changes.
+    pub fn set(&mut self, option: SocketOption, env: &mut Env<'_>) -> Result<(), SettingError> {
+        option.check(env.congestion)?;
+        self.apply(option, env);
+        self.wants_output = true;
+        self.note_readiness(env);
+        Ok(())
+    }
+
+    /// Acts on a checked option.
+    fn apply(&mut self, option: SocketOption, env: &mut Env<'_>) {
+        let settings = &mut self.settings;
         match option {
-            SocketOption::NoDelay(on) => self.tuning.nagle = !on,
+            SocketOption::NoDelay(on) => settings.nagle = !on,
             SocketOption::Cork(on) => {
-                self.tuning.corked = on;
+                settings.corked = on;
                 self.timers.cork.clear();
             }
             SocketOption::SendBuffer(bytes) => {
-                self.tuning.fix_send_buffer(bytes);
-                self.send_size = self.tuning.send_size(env.config);
+                (settings.send_buffer, settings.send_buffer_max) = (bytes, 0);
+                self.send_size = self.settings.send_size(env.config);
             }
-            SocketOption::SendLowWater(bytes) => self.tuning.send_low_water = bytes,
+            SocketOption::SendLowWater(bytes) => settings.send_low_water = bytes,
+            SocketOption::UnsentLowWater(bytes) => settings.unsent_low_water = bytes,
             SocketOption::ReceiveBuffer(bytes) => {
-                self.tuning.fix_receive_buffer(bytes);
-                self.receive_size = self.tuning.receive_size(env.config);
+                (settings.receive_buffer, settings.receive_buffer_max) = (bytes, 0);
+                self.receive_size = self.settings.receive_size(env.config);
                 self.after_read(env);
             }
+            SocketOption::ReceiveLowWater(bytes) => {
+                settings.receive_low_water = bytes;
+                self.events.readable |= self.is_readable();
+            }
+            SocketOption::MaxSegment(bytes) => settings.mss_max = bytes as u16,
             SocketOption::Keepalive(time) => {
-                self.tuning.keepalive_time = time;
+                settings.keepalive_time = Millis::new(time);
                 self.restart_keepalive(env);
             }
-            SocketOption::UserTimeout(time) => self.tuning.user_timeout = time,
+            SocketOption::KeepaliveInterval(time) => {
+                settings.keepalive_interval = Millis::new(time);
+            }
+            SocketOption::KeepaliveProbes(probes) => settings.keepalive_probes = probes as u8,
+            SocketOption::SynRetries(timeouts) => settings.syn_retries = timeouts as u8,
+            SocketOption::UserTimeout(time) => settings.user_timeout = Millis::new(time),
+            SocketOption::QuickAck(on) => {
+                settings.quick_ack = on;
+                if on && self.timers.ack.is_set() {
+                    self.demand_ack();
+                }
+            }
             SocketOption::Congestion(choice) => {
-                self.tuning.congestion = Some(choice);
+                settings.congestion = choice;
                 let start = start_of(env.config, self.mss(env), self.send.iss.0);
                 self.congestion.change(choice, &start, env.congestion);
             }
@@ -289,8 +374,6 @@ impl Connection {
                 self.send.snd_up = end.after(una).then_some(end);
             }
         }
-        self.wants_output = true;
-        self.note_readiness(env);
     }
 
     /// Notes that packet memory has free blocks again.
@@ -303,10 +386,17 @@ impl Connection {
     pub(super) fn note_readiness(&mut self, env: &mut Env<'_>) {
         let wake = WakePolicy {
             atomic: env.config.write_atomic,
-            low_water: self.tuning.send_low_water,
+            low_water: match self.settings.unsent_low_water {
+                0 => self.settings.send_low_water,
+                unsent => self
+                    .settings
+                    .send_low_water
+                    .max(unsent.div_ceil(2))
+                    .min(unsent),
+            },
             mss: self.segment_size(env),
         };
-        let capacity = self.send_size.get();
+        let capacity = self.send_capacity();
         if !self.send.should_wake(capacity, wake, env.pool) {
             return;
         }

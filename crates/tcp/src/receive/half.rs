@@ -179,12 +179,16 @@ impl ReceiveHalf {
     /// Copies readable payload into `out` and frees it. Returns the bytes
     /// copied.
     pub fn read(&mut self, out: &mut [u8], pool: &mut Pool) -> usize {
-        let want = out.len().min(self.readable() as usize);
-        let read = self
-            .stream
-            .read_at(pool, self.stream.start(), &mut out[..want]);
+        let read = self.peek(out, pool);
         self.stream.advance(pool, read as u64);
         read
+    }
+
+    /// Copies readable payload into `out` and keeps it. Returns the bytes copied.
+    pub fn peek(&self, out: &mut [u8], pool: &Pool) -> usize {
+        let want = out.len().min(self.readable() as usize);
+        self.stream
+            .read_at(pool, self.stream.start(), &mut out[..want])
     }
 
     /// Passes readable payload to `take`, slice by slice, and frees what it

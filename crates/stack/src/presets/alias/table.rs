@@ -698,12 +698,12 @@ pub const NOT_EXPRESSIBLE: &[NotExpressible] = &[
     NotExpressible {
         name: "TCP_NOTSENT_LOWAT",
         preset: "linux",
-        instead: "Unsent payload counts towards the send buffer alone; SO_SNDBUF bounds both.",
+        instead: "A program sets it for each connection: `SocketOption::UnsentLowWater`. Here only the send buffer bounds unsent payload.",
     },
     NotExpressible {
         name: "tcp_notsent_lowat",
         preset: "linux",
-        instead: "Unsent payload counts towards the send buffer alone; tcp_wmem bounds both.",
+        instead: "A program sets it for each connection: `SocketOption::UnsentLowWater`. Here only the send buffer bounds unsent payload.",
     },
     NotExpressible {
         name: "tcp_no_metrics_save",

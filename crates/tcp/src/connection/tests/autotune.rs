@@ -53,10 +53,14 @@ fn both_buffers_grow_up_to_their_maximum_while_payload_flows() {
 fn setting_a_size_switches_autotuning_off() {
     let mut pair = Pair::established(tuned(), tuned());
     pair.at(CLIENT, |connection, env| {
-        connection.set(SocketOption::SendBuffer(20_000), env);
+        connection
+            .set(SocketOption::SendBuffer(20_000), env)
+            .expect("a legal value");
     });
     pair.at(SERVER, |connection, env| {
-        connection.set(SocketOption::ReceiveBuffer(30_000), env);
+        connection
+            .set(SocketOption::ReceiveBuffer(30_000), env)
+            .expect("a legal value");
     });
     stream_for(&mut pair, Duration::from_secs(1));
     assert_eq!(sizes(&mut pair), (20_000, 30_000));

@@ -137,7 +137,9 @@ fn urgent_payload_leaves_segment_by_segment() {
     let payload = alloc::vec![7; 10 * FULL];
     pair.at(CLIENT, |connection, env| {
         connection.write(&payload, env).expect("may write");
-        connection.set(SocketOption::Urgent, env);
+        connection
+            .set(SocketOption::Urgent, env)
+            .expect("a legal value");
     });
     pair.transmit();
     assert!(data_sent(&pair, CLIENT).all(|data| data.payload.len() <= FULL));

@@ -108,7 +108,9 @@ fn nagle_holds_a_tail_and_nodelay_does_not() {
     for (nodelay, sent_at_once) in [(false, 1), (true, 3)] {
         let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
         pair.at(CLIENT, |connection, env| {
-            connection.set(SocketOption::NoDelay(nodelay), env)
+            connection
+                .set(SocketOption::NoDelay(nodelay), env)
+                .expect("a legal value")
         });
         for _ in 0..3 {
             pair.write(CLIENT, b"keystroke");
@@ -131,7 +133,9 @@ fn nagle_holds_a_tail_and_nodelay_does_not() {
 fn a_cork_holds_a_tail_until_it_is_removed_or_times_out() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
     pair.at(CLIENT, |connection, env| {
-        connection.set(SocketOption::Cork(true), env)
+        connection
+            .set(SocketOption::Cork(true), env)
+            .expect("a legal value")
     });
     pair.write(CLIENT, b"held");
     pair.run_for(Duration::from_millis(150));
@@ -140,7 +144,9 @@ fn a_cork_holds_a_tail_until_it_is_removed_or_times_out() {
     assert_eq!(data_sent(&pair, CLIENT).count(), 1, "released after 200 ms");
     pair.write(CLIENT, b"held again");
     pair.at(CLIENT, |connection, env| {
-        connection.set(SocketOption::Cork(false), env)
+        connection
+            .set(SocketOption::Cork(false), env)
+            .expect("a legal value")
     });
     pair.run_for(Duration::from_millis(50));
     assert_eq!(data_sent(&pair, CLIENT).count(), 2);

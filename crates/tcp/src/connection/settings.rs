@@ -1,0 +1,117 @@
+//! The settings of a connection as it keeps them: packed, because every connection has them and
+//! few applications change them.
+//!
+//! Rule: [`Tuning`] is what an application sees; nothing is decided here.
+
+use fullpipe_pool::Duration;
+
+use super::Tuning;
+use crate::{TcpConfig, congestion::CongestionChoice, tuned::TunedSize};
+
+/// A time in milliseconds, rounded up: at most 49 days.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Millis(u32);
+
+impl Millis {
+    /// Rounds `time` up.
+    pub(super) fn new(time: Duration) -> Self {
+        Self(time.as_micros().div_ceil(1_000).min(u32::MAX.into()) as u32)
+    }
+
+    /// Returns the time.
+    pub(super) const fn get(self) -> Duration {
+        Duration::from_millis(self.0 as u64)
+    }
+}
+
+/// Settings of one connection; the fields are those of [`Tuning`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    pub(super) send_buffer: u32,
+    pub(super) send_buffer_max: u32,
+    pub(super) receive_buffer: u32,
+    pub(super) receive_buffer_max: u32,
+    pub(super) send_low_water: u32,
+    pub(super) unsent_low_water: u32,
+    pub(super) receive_low_water: u32,
+    pub(super) keepalive_time: Millis,
+    pub(super) keepalive_interval: Millis,
+    pub(super) user_timeout: Millis,
+    pub(super) congestion: CongestionChoice,
+    pub(super) mss_max: u16,
+    pub(super) keepalive_probes: u8,
+    pub(super) syn_retries: u8,
+    pub(super) nagle: bool,
+    pub(super) corked: bool,
+    pub(super) quick_ack: bool,
+    /// The application reads no more: what arrives is discarded.
+    pub(super) reads_closed: bool,
+}
+
+impl Settings {
+    /// Packs `tuning`, which the caller has checked, with the algorithm that it resolved.
+    pub(super) fn new(tuning: &Tuning, congestion: CongestionChoice) -> Self {
+        Self {
+            send_buffer: tuning.send_buffer,
+            send_buffer_max: tuning.send_buffer_max,
+            receive_buffer: tuning.receive_buffer,
+            receive_buffer_max: tuning.receive_buffer_max,
+            send_low_water: tuning.send_low_water,
+            unsent_low_water: tuning.unsent_low_water,
+            receive_low_water: tuning.receive_low_water,
+            keepalive_time: Millis::new(tuning.keepalive_time),
+            keepalive_interval: Millis::new(tuning.keepalive_interval),
+            user_timeout: Millis::new(tuning.user_timeout),
+            congestion,
+            mss_max: tuning.mss_max.min(u16::MAX.into()) as u16,
+            keepalive_probes: tuning.keepalive_probes.min(u8::MAX.into()) as u8,
+            syn_retries: tuning.syn_retries.min(u8::MAX.into()) as u8,
+            nagle: tuning.nagle,
+            corked: tuning.corked,
+            quick_ack: tuning.quick_ack,
+            reads_closed: false,
+        }
+    }
+
+    /// Returns the payload that the send buffer may hold, now and at most.
+    pub(super) const fn send_size(&self, config: &TcpConfig) -> TunedSize {
+        let (limit, share) = (config.send_buffer_limit, config.send_text_share);
+        TunedSize::for_payload(self.send_buffer, self.send_buffer_max, limit, share)
+    }
+
+    /// Returns the payload that the receive buffer may hold, now and at most.
+    pub(super) const fn receive_size(&self, config: &TcpConfig) -> TunedSize {
+        receive_size(self.receive_buffer, self.receive_buffer_max, config)
+    }
+
+    /// Unpacks the settings.
+    pub(super) fn tuning(&self) -> Tuning {
+        Tuning {
+            send_buffer: self.send_buffer,
+            send_buffer_max: self.send_buffer_max,
+            receive_buffer: self.receive_buffer,
+            receive_buffer_max: self.receive_buffer_max,
+            send_low_water: self.send_low_water,
+            unsent_low_water: self.unsent_low_water,
+            receive_low_water: self.receive_low_water,
+            mss_max: self.mss_max.into(),
+            nagle: self.nagle,
+            corked: self.corked,
+            quick_ack: self.quick_ack,
+            keepalive_time: self.keepalive_time.get(),
+            keepalive_interval: self.keepalive_interval.get(),
+            keepalive_probes: self.keepalive_probes.into(),
+            syn_retries: self.syn_retries.into(),
+            user_timeout: self.user_timeout.get(),
+            congestion: Some(self.congestion),
+        }
+    }
+}
+
+/// Returns the payload that a receive buffer of `bytes` may hold, now and at most: it grows to
+/// `max` if the knobs let it.
+pub(super) const fn receive_size(bytes: u32, max: u32, config: &TcpConfig) -> TunedSize {
+    let (limit, share) = (config.receive_buffer_limit, config.receive_text_share);
+    let max = if config.receive_tuning { max } else { 0 };
+    TunedSize::for_payload(bytes, max, limit, share)
+}
