@@ -154,7 +154,7 @@ discards! {
     FrameTruncated,
     /// A frame is addressed to another station.
     FrameNotForUs,
-    /// The source of a frame is a group, no station or this one.
+    /// The source address of a frame is a group address, unspecified, or this host's own.
     FrameBadSource,
     /// A frame carries neither IPv4 nor ARP.
     FrameUnknownType,
@@ -168,8 +168,8 @@ discards! {
     ArpConflict,
     /// An ARP packet is not for this host, nor from a known neighbour.
     ArpNotForUs,
-    /// The neighbour cache is full of neighbours in use, for a sender that was not
-    /// asked for. Its request is answered nevertheless.
+    /// The neighbour cache had no room for a sender that this host had not asked for. Its
+    /// request is answered nevertheless.
     ArpTableFull,
     /// More replies are due than `arp.replies`.
     ArpReplyQueueFull,
@@ -179,8 +179,8 @@ discards! {
     ArpWaitNoMemory,
     /// A packet waited for a neighbour that did not reply.
     ArpUnresolved,
-    /// A datagram to an unknown neighbour, while as many neighbours are asked for as
-    /// the cache allows (half of `arp.entries`; datagrams, a quarter).
+    /// A datagram to an unknown neighbour while the limit of unresolved neighbours is
+    /// reached: half of `arp.entries` for all, a quarter for datagrams.
     NeighbourNoRoom,
     /// A packet to a neighbour that ARP found unreachable.
     NeighbourUnreachable,

@@ -70,8 +70,7 @@ enum SendOutcome {
 enum NextHop {
     /// The station with this MAC address.
     Station(MacAddress),
-    /// This neighbour, whose MAC address ARP has not resolved yet, and its entry
-    /// in the cache.
+    /// This neighbour, with the number of its cache entry; ARP has not resolved it yet.
     Unresolved(IpAddr, u32),
     /// A neighbour for which the cache has no room now.
     NoRoom,
@@ -200,8 +199,9 @@ impl Stack {
         tcp.share_memory(&mut host, budget as u32);
     }
 
-    /// Requeues connections whose next hop is resolved, unreachable or forgotten, and
-    /// as many of those that wait for room in the neighbour cache as it has.
+    /// Requeues the connections whose next hop was resolved, is unreachable or was
+    /// removed from the neighbour cache. If the cache has room, also requeues that many
+    /// of the connections that wait for room.
     fn wake_resolved(&mut self) {
         let queue = &mut self.tcp.transmit_queue;
         while let Some(entry) = self.neighbours.take_settled() {
@@ -437,8 +437,9 @@ impl Stack {
         SendOutcome::Sent
     }
 
-    /// Tells connection `index` that it waits for its next hop; its timers run
-    /// meanwhile. Returns the queue that it is to wait in.
+    /// Tells connection `index` that it must wait for its next hop, so that a timer
+    /// watches the wait. Returns the transmit queue; the caller moves the connection to
+    /// the right list.
     fn await_next_hop(&mut self, index: u32, now: Instant) -> &mut TransmitQueue {
         let (tcp, mut host) = self.tcp_and_host(now);
         tcp.run(index, &mut host, |connection, env| {
@@ -500,9 +501,9 @@ impl Stack {
         }
     }
 
-    /// Returns the next hop of an answer to a frame of `station`. An unknown host may
-    /// have any address, so the answer makes no entry in the neighbour cache and asks
-    /// for no neighbour: if none is known it returns the way that the frame came.
+    /// Returns the next hop of an answer to a frame of `station`. If the neighbour cache
+    /// does not know the next hop, the answer goes back to `station`. An answer adds no
+    /// cache entry and sends no ARP request, because unknown hosts may use any address.
     fn hop_of_answer(&mut self, dst: IpAddr, station: MacAddress, now: Instant) -> NextHop {
         if self.link.medium == Medium::Ip {
             return NextHop::Station(MacAddress::UNSPECIFIED);

@@ -128,12 +128,12 @@ knobs! {
         unacknowledged: u32 = 1 << 30, legal 128 => 1 << 30, drawn 300 => 1 << 20, "bytes";
         /// Hold less than a segment while data is unacknowledged. RFC 9293 §3.7.4.
         nagle: bool = true, legal false => true, drawn false => true, "";
-        /// Segments that carry PSH, which asks the receiver to deliver at once.
-        /// `write`, as Linux: the end of a write, and of half the peer's largest
-        /// window without PSH. `drained`: a segment that leaves nothing unsent.
-        /// `every`: all with payload. `never`, which RFC 9293 §3.9.1.2 forbids, is for
-        /// comparison. Receivers of this stack ignore PSH; a device that merges
-        /// frames ends a merge with it.
+        /// Segments that carry PSH, which asks the receiver to deliver at once. `write`,
+        /// as Linux: a segment that ends a write or leaves nothing unsent, and the first
+        /// one more than half of the peer's largest window after the last PSH. `drained`:
+        /// a segment that leaves nothing unsent. `every`: all segments with payload.
+        /// `never` is for comparison; RFC 9293 §3.9.1.2 forbids it. This stack ignores a
+        /// received PSH, but a device that merges frames ends the merged frame at a PSH.
         push: PushPolicy = PushPolicy::Write, legal PushPolicy::Write => PushPolicy::Never,
             drawn PushPolicy::Write => PushPolicy::Never, "";
         /// Longest time for which a cork holds less than a segment; 0 is

@@ -20,7 +20,7 @@ pub(crate) struct Packet<'a> {
     pub(crate) header: IpHeader,
     /// The packet was addressed to every host of the network.
     pub(crate) broadcast: bool,
-    /// The station that its last frame came from.
+    /// Source MAC address of its last frame.
     pub(crate) station: MacAddress,
     /// The payload, which begins with the header of its protocol.
     pub(crate) payload: &'a [u8],

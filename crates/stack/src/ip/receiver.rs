@@ -34,9 +34,9 @@ impl IpReceiver {
         }
     }
 
-    /// Processes one packet, which need not be well-formed, and returns the
-    /// datagram that it is or completes. `link_broadcast`: its frame, which `station`
-    /// sent, was addressed to every station.
+    /// Processes one packet, which need not be well-formed, and returns the datagram that
+    /// it is or completes. `station` is the source of its frame. `link_broadcast`: the
+    /// frame was addressed to every station.
     pub(crate) fn on_packet<'a>(
         &'a mut self,
         bytes: &'a [u8],

@@ -106,8 +106,8 @@ impl SendQueue {
         }
     }
 
-    /// Appends a datagram, which may answer the frame of a station; returns false if
-    /// there is no room now.
+    /// Appends a datagram; returns false if there is no room now. `answers`: see
+    /// [`BuiltPacket::answers`].
     ///
     /// # Panics
     /// If `payload` is too long for any datagram.

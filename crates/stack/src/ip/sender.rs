@@ -43,8 +43,9 @@ pub(crate) struct BuiltPacket {
     pub(crate) len: usize,
     /// Destination address, for the routing table.
     pub(crate) dst: IpAddr,
-    /// The station whose frame it answers: its next hop while the neighbour cache
-    /// knows none, so that an unknown host makes no entry. `None`: no answer.
+    /// The station whose frame this packet answers; `None` if it answers none. The
+    /// station is the next hop if the neighbour cache knows no other, so an answer to an
+    /// unknown host adds no entry.
     pub(crate) answers: Option<MacAddress>,
     /// State of its transport checksum. `start` is counted from the IP header;
     /// the caller adds the length of a link header.

@@ -1,13 +1,13 @@
 //! The neighbour cache: from IP addresses to MAC addresses, filled by ARP.
 //! RFC 826, RFC 1122 §2.3.2.
 //!
-//! Rule: an entry whose request a connection awaits stays until it is answered or
-//! fails; at most half of the entries are awaited, and who finds no room waits in
-//! turn or drops its packet. An unasked packet may refresh an entry or replace an
-//! unused one, never one in use. Answers to unknown hosts make no entry. Requests
-//! leave at a bounded rate. Packets for an unresolved neighbour wait in a short
-//! queue, which drops the oldest if it is full. Frames leave through `poll_packet`
-//! only.
+//! Rule: an entry for which a connection waits stays until the neighbour answers or its
+//! resolution fails. At most half of the entries are awaited at a time; beyond that,
+//! connections wait in turn and datagrams are dropped. An unasked packet may refresh an
+//! entry or replace an unused one, never one in use. An answer that this host sends to an
+//! unknown host adds no entry. Requests leave at a bounded rate. Packets for an
+//! unresolved neighbour wait in a short queue, which drops the oldest if it is full.
+//! Frames leave through `poll_packet` only.
 
 mod eviction;
 mod pending_packets;
@@ -30,11 +30,11 @@ use crate::{
     slab::Slab,
 };
 
-/// Entries that a connection awaits, or that are in use, and whose request is due.
+/// Queue of entries with a request due that a connection awaits or that are in use.
 const ASKING_FIRST: u32 = 0;
-/// Entries that only datagrams await and whose request is due.
+/// Queue of entries with a request due that only datagrams await.
 const ASKING: u32 = 1;
-/// Resolved entries with waiting packets.
+/// Queue of resolved entries with waiting packets.
 const RELEASED: u32 = 2;
 /// The only queue of `settled`.
 const SETTLED: u32 = 0;
@@ -46,8 +46,8 @@ const NONE: u32 = u32::MAX;
 pub(crate) enum Asker {
     /// A connection, which waits for the outcome.
     Connection,
-    /// A datagram: its entry may be evicted for a connection's, because unknown
-    /// hosts can make an application send to any address.
+    /// A datagram. Its entry may be evicted for that of a connection, because unknown
+    /// hosts can make an application send datagrams to any address.
     Datagram,
 }
 
@@ -56,14 +56,14 @@ pub(crate) enum Asker {
 pub(crate) enum Resolution {
     /// The neighbour has this MAC address.
     Known(MacAddress),
-    /// A request is due or was sent for the entry with this number:
-    /// [hold](Neighbours::hold) the packet, or wait until the entry is
+    /// A request is due or was sent for the entry with this number.
+    /// [Hold](Neighbours::hold) the packet, or wait until the entry is
     /// [settled](Neighbours::take_settled).
     Pending(u32),
     /// The neighbour did not reply, less than `arp.failed_time` ago.
     Unreachable,
-    /// The neighbour is unknown, and as many entries are awaited as may be: wait
-    /// for [room](Neighbours::room), or drop the packet.
+    /// The neighbour is unknown, and the limit of awaited entries is reached. Wait for
+    /// [room](Neighbours::room), or drop the packet.
     Full,
 }
 
@@ -89,10 +89,10 @@ struct NeighbourEntry {
     state: NeighbourState,
     /// Looked up since the clock hand last passed.
     used: bool,
-    /// The most important sender that looked it up since it was last resolved.
+    /// `Connection` if a connection waited for it during its last resolution.
     asker: Asker,
-    /// It was resolved for senders that wait, and none has looked it up yet: it is
-    /// not evicted before this time.
+    /// Set if the entry was resolved for waiting senders and none has used it yet. It
+    /// counts as awaited until this time.
     awaited_until: Option<Instant>,
     /// The next entry of the same bucket.
     next: u32,
@@ -143,7 +143,7 @@ pub(crate) struct Neighbours {
     /// Position of the clock hand that searches for an entry to evict.
     hand: u32,
     queues: Queues,
-    /// Entries whose outcome waiting connections have not been told yet.
+    /// Entries with an outcome of which the waiting connections have not been told.
     settled: Queues,
     awaited: Awaited,
     replies: VecDeque<ArpReply>,
@@ -179,8 +179,8 @@ impl Neighbours {
         }
     }
 
-    /// Looks up the neighbour `ip` for `asker`, and makes a request due if it is
-    /// unknown and an entry has room for it.
+    /// Looks up the neighbour `ip` for `asker`. If it is unknown and there is room, adds
+    /// an entry and makes a request due.
     pub(crate) fn resolve(
         &mut self,
         ip: IpAddr,
@@ -225,8 +225,8 @@ impl Neighbours {
         }
     }
 
-    /// Returns the MAC address of the neighbour `ip` if it is known, for an
-    /// answer to a host that this host may not know. It makes no entry.
+    /// Returns the MAC address of the neighbour `ip` if it is known, and adds no entry
+    /// otherwise. For answers to hosts that may be unknown.
     pub(crate) fn known(&mut self, ip: IpAddr, now: Instant) -> Option<MacAddress> {
         let index = self.find(ip)?;
         self.refresh(index, now)
@@ -266,7 +266,7 @@ impl Neighbours {
         }
     }
 
-    /// Notes that `asker` awaits entry `index`, too.
+    /// Notes that `asker` also awaits entry `index`.
     fn raise(&mut self, index: u32, asker: Asker) {
         if asker == Asker::Connection {
             self.change(index, |entry| entry.asker = asker);
@@ -276,7 +276,7 @@ impl Neighbours {
         }
     }
 
-    /// Changes entry `index`, and the counts of awaited entries with it.
+    /// Changes entry `index` and adjusts the counts of awaited entries.
     fn change(&mut self, index: u32, change: impl FnOnce(&mut NeighbourEntry)) {
         let entry = &mut self.entries[index];
         let before = entry.awaited_by();
@@ -293,19 +293,19 @@ impl Neighbours {
         }
     }
 
-    /// Returns the number of entries that connections may still begin to await.
+    /// Returns how many more entries connections may await now.
     pub(crate) fn room(&self) -> u32 {
         let most = self.most_awaited();
         most - self.awaited.connections.min(most)
     }
 
-    /// Returns the entry whose senders have waited longest to learn its outcome:
-    /// it is resolved, failed or gone.
+    /// Removes and returns the oldest settled entry: one that was resolved, failed or
+    /// removed since connections began to wait for it.
     pub(crate) fn take_settled(&mut self) -> Option<u32> {
         self.settled.take(SETTLED)
     }
 
-    /// Returns whether an entry has settled.
+    /// Returns true if `take_settled` has an entry.
     pub(crate) fn has_settled(&self) -> bool {
         !self.settled.is_empty(SETTLED)
     }
@@ -388,7 +388,7 @@ impl Neighbours {
                 mac: sender_mac,
                 ip: sender_ip,
             }),
-            // A neighbour that found no room was counted.
+            // `learn` has counted a neighbour for which there was no room.
             ArpOperation::Request | ArpOperation::Reply if known || for_us => Ok(()),
             ArpOperation::Request | ArpOperation::Reply => Err(Discard::ArpNotForUs),
         }

@@ -28,9 +28,9 @@ use crate::{
 /// The host that a segment came from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SegmentSender {
-    /// Largest payload of one packet to it, without options.
+    /// Largest payload of one packet to this host if the header has no options, in bytes.
     pub(crate) mss_limit: u16,
-    /// The station that the segment's frame came from.
+    /// Source MAC address of the segment's frame.
     pub(crate) station: MacAddress,
 }
 

@@ -15,14 +15,14 @@ use crate::rate_limit::RateLimit;
 #[cfg(test)]
 mod tests;
 
-/// A segment that answers a host without a connection.
+/// A segment that answers another without a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     /// Addresses and ports.
     pub(crate) tuple: FourTuple,
     /// The segment.
     pub(crate) segment: SegmentOut,
-    /// The station that the answered segment came from.
+    /// Source MAC address of the answered segment's frame.
     pub(crate) station: MacAddress,
 }
 
@@ -74,7 +74,7 @@ impl Resets {
         self.queue(answer, now)
     }
 
-    /// Queues a reset or a challenge ACK of a handshake.
+    /// Queues a reset, or a challenge ACK of a handshake.
     pub(crate) fn queue(&mut self, answer: Answer, now: Instant) -> Result<(), NoReset> {
         if self.queue.len() == self.most {
             return Err(NoReset::QueueFull);

@@ -38,7 +38,7 @@ pub(crate) struct Handshake {
     pub(crate) tuple: FourTuple,
     /// State derived from the SYN.
     pub(crate) half_open: HalfOpen,
-    /// The station that the SYN came from.
+    /// Source MAC address of the SYN's frame.
     pub(crate) station: MacAddress,
     /// Its listener, which may be closed by now.
     pub(crate) listener: Key,

@@ -162,8 +162,8 @@ impl SynCookies {
         SeqNum(self.hash(tuple, syn.irs, period(now)) ^ syn.size)
     }
 
-    /// Queues `answer`, the SYN-ACK to `syn`, whose sequence number is a cookie. The queue is
-    /// not full.
+    /// Queues `answer`, the SYN-ACK to `syn` with a cookie as its sequence number. The
+    /// caller has checked that the queue is not full.
     pub(crate) fn answer(&mut self, mut answer: Answer, syn: &SynSummary, now: Instant) {
         if let Some(stamps) = &mut answer.segment.options.timestamps {
             // The timestamp must not be later than the clock, or later segments would

@@ -1,10 +1,10 @@
 //! The transmit queue: connections with something to send, and those waiting
 //! for ARP to resolve their next hop.
 //!
-//! Rule: a connection waits in the list of its next hop's entry in the neighbour
-//! cache, so a resolved neighbour wakes its own connections only, and waiting
-//! connections cost nothing. Those whose neighbour found no room in the cache wait in
-//! one list, in turn. Nothing is sent from here.
+//! Rule: each entry of the neighbour cache has a list of the connections that wait for
+//! it. A resolved neighbour therefore wakes its own connections only, and waiting
+//! connections cost nothing. Connections whose neighbour found no room in the cache wait
+//! in one further list, first in, first out. Nothing is sent from here.
 
 use crate::queues::Queues;
 
@@ -15,7 +15,7 @@ mod tests;
 pub(crate) const READY: u32 = 0;
 /// Connections whose neighbour found no room in the cache.
 const FOR_ROOM: u32 = 1;
-/// The list of the cache's first entry; the others follow it.
+/// The list of the cache's first entry; those of the other entries follow it.
 const FIRST_ENTRY: u32 = 2;
 
 /// Connections that may be polled, and those that wait for a neighbour.
@@ -25,7 +25,7 @@ pub(crate) struct TransmitQueue {
 }
 
 impl TransmitQueue {
-    /// Returns an empty queue for the connections below `connections` and a cache of
+    /// Returns an empty queue for connections numbered below `connections` and a cache of
     /// `entries` neighbours.
     pub(crate) fn new(entries: u32, connections: u32) -> Self {
         Self {
@@ -65,13 +65,13 @@ impl TransmitQueue {
         }
     }
 
-    /// Moves connection `index` to the list of the cache's entry `entry`, until that
-    /// has settled.
+    /// Moves connection `index` to the list of cache entry `entry`, where it stays until
+    /// that entry is settled.
     pub(crate) fn wait_for(&mut self, index: u32, entry: u32) {
         self.queues.join(FIRST_ENTRY + entry, index);
     }
 
-    /// Moves connection `index` to the tail of those that wait for room in the cache.
+    /// Moves connection `index` to the end of the list that waits for room in the cache.
     pub(crate) fn wait_for_room(&mut self, index: u32) {
         self.queues.join(FOR_ROOM, index);
     }
@@ -81,7 +81,7 @@ impl TransmitQueue {
         !self.queues.is_empty(FOR_ROOM)
     }
 
-    /// Requeues the connections of the cache's entry `entry`.
+    /// Requeues the connections that wait for cache entry `entry`.
     pub(crate) fn wake(&mut self, entry: u32) {
         while let Some(index) = self.queues.first(FIRST_ENTRY + entry) {
             self.queues.join(READY, index);

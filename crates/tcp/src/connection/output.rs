@@ -476,9 +476,8 @@ impl Connection {
         }
     }
 
-    /// Returns the SACK blocks for which a packet without payload has room: a
-    /// link of 68 bytes, the least that RFC 791 allows, carries one beside
-    /// timestamps.
+    /// Returns the number of SACK blocks for which a packet without payload has room.
+    /// With an MTU of 68 bytes, the smallest of RFC 791, that is one beside timestamps.
     fn most_sack_blocks(&self) -> usize {
         let room = u32::from(self.path.limit()).min(TcpOptions::MAX_LEN as u32);
         TcpOptions::sack_blocks_in(room.saturating_sub(self.agreed.options_len()) as usize)
@@ -597,11 +596,10 @@ impl Connection {
         });
     }
 
-    /// Notes that the segment that is due waits until its next hop is resolved.
-    /// With nothing in flight no other timer would watch the connection, so the
-    /// retransmission timer does: an attempt fails by `tcp.syn_retries` and the
-    /// user timeout, however long the wait. Only a segment that left is counted as
-    /// lost.
+    /// Notes that the due segment waits until its next hop is resolved. If nothing is in
+    /// flight, no other timer runs, so the retransmission timer is started. An attempt to
+    /// connect then ends after `tcp.syn_retries` or the user timeout. A segment that
+    /// never left is not counted as lost.
     pub fn on_next_hop_pending(&mut self, env: &mut Env<'_>) {
         self.on_device_full(env);
         let has_work = match self.state.is_synchronized() {
@@ -614,8 +612,8 @@ impl Connection {
         }
     }
 
-    /// Starts the retransmission timer of a wait for the next hop, with the backoff
-    /// that retransmissions would have.
+    /// Starts the retransmission timer for a wait for the next hop, with the same backoff
+    /// as for retransmissions.
     pub(super) fn arm_next_hop(&mut self, env: &mut Env<'_>) {
         let rto = self.rtt.rto(env.config);
         let backoff = 1 << u32::from(self.unanswered).min(16);

@@ -103,8 +103,8 @@ impl Connection {
         self.set_limit(Limit::Recovery, env);
     }
 
-    /// Takes an expiry of the retransmission timer while nothing is in flight: what
-    /// is due still waits for its next hop.
+    /// Handles an expiry of the retransmission timer with nothing in flight: the due
+    /// segment still waits for its next hop.
     fn on_next_hop_timeout(&mut self, env: &mut Env<'_>) {
         if !self.wants_output {
             return;

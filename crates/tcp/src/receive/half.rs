@@ -34,14 +34,14 @@ pub struct ReceiveHalf {
     pub last_ack_sent: SeqNum,
     /// Sequence number of the peer's FIN, once seen.
     pub(super) fin: Option<SeqNum>,
-    /// The peer's FIN was taken in order and counts in `rcv_nxt`.
+    /// The peer's FIN arrived in order and is counted in `rcv_nxt`.
     pub(super) fin_received: bool,
     /// The ranges that changed last, newest first: the order of SACK blocks.
     pub(super) recent: RecentRanges,
     /// Payload that arrived twice, to be reported in the next ACK. RFC 2883.
     pub(super) duplicate: Option<Range<u64>>,
-    /// One past the last urgent byte announced, until that is read: 2³¹ bytes
-    /// later the number would seem to be ahead again. RFC 9293 §3.8.5.
+    /// One past the last urgent byte announced, cleared when that byte is read. Kept
+    /// longer, the number would seem to be ahead again 2³¹ bytes later. RFC 9293 §3.8.5.
     rcv_up: Option<SeqNum>,
     /// Largest segment received: the size of the peer's full segments.
     pub rcv_mss: u32,
@@ -133,7 +133,8 @@ impl ReceiveHalf {
         self.rcv_nxt - u32::from(self.fin_received) - self.readable()
     }
 
-    /// Takes an urgent pointer: one past the last urgent byte.
+    /// Stores an urgent pointer, unless the application has read past it. `up` is one
+    /// past the last urgent byte.
     pub fn note_urgent(&mut self, up: SeqNum) {
         if up.after(self.read_up_to()) {
             self.rcv_up = Some(self.rcv_up.map_or(up, |known| known.latest(up)));

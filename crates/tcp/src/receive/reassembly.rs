@@ -220,9 +220,8 @@ impl ReceiveHalf {
         blocks
     }
 
-    /// Adds ranges that changed longer ago, lowest first, until `most` are
-    /// known or there are no others. An ACK costs at most `most` steps along
-    /// the list, because no more than that many ranges are passed over.
+    /// Adds ranges that changed longer ago to `recent`, lowest first, until it has `most`
+    /// or there are no others. Takes at most `most` steps along the list of ranges.
     fn recall_others(&mut self, most: usize, pool: &Pool) {
         let wanted = most.min(self.ranges.count() as usize);
         if self.recent.len() >= wanted {
@@ -236,8 +235,8 @@ impl ReceiveHalf {
         }
     }
 
-    /// Returns `end`, plus one if the FIN follows there: SACK may be the only
-    /// way for the peer to learn that its FIN arrived.
+    /// Returns `end`, plus one if the FIN follows at `end`. SACK may be the only way for
+    /// the peer to learn that its FIN arrived.
     fn end_with_fin(&self, end: SeqNum) -> SeqNum {
         if self.fin == Some(end) { end + 1 } else { end }
     }

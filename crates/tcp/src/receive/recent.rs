@@ -1,8 +1,7 @@
 //! The ranges of out-of-order payload that changed last: the order of SACK blocks.
 //!
-//! Rule: each is exactly one range of the reassembly queue, newest first, so that an
-//! ACK needs no search for them. The queue itself, with all ranges, is in
-//! `reassembly`.
+//! Rule: each entry is exactly one range of the reassembly queue; the newest comes first,
+//! so an ACK needs no search. Not here: the queue with all ranges (`reassembly.rs`).
 
 use core::ops::Range;
 
@@ -36,8 +35,8 @@ impl RecentRanges {
         self.iter().count()
     }
 
-    /// Adds `range`, which changed just now, in place of those that it has
-    /// absorbed. The oldest is forgotten if there is one too many.
+    /// Adds `range` as the newest and removes the ranges inside it. If there is no room,
+    /// removes the oldest.
     pub fn add(&mut self, range: Range<SeqNum>) {
         self.remove(&range);
         self.0.rotate_right(1);

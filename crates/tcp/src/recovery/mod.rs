@@ -417,7 +417,7 @@ impl Recovery {
         } else if input.is_duplicate {
             self.duplicates = self.duplicates.saturating_add(1);
             let hole = input.snd_una + input.path.mss;
-            // A peer may repeat an ACK without end: no more arrived than was sent.
+            // Limited to `snd_nxt`: a peer may repeat an ACK any number of times.
             let beyond = self.duplicates.saturating_mul(input.path.mss);
             let arrived = hole..hole + beyond.min(hole.room_to(input.snd_nxt));
             if arrived.start.before(arrived.end) {

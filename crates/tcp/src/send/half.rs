@@ -41,8 +41,8 @@ pub struct SendHalf {
     pub(super) snd_wl1: SeqNum,
     /// Acknowledgment number of that segment.
     pub(super) snd_wl2: SeqNum,
-    /// One past the last urgent byte, until that is acknowledged: 2³¹ bytes
-    /// later the number would seem to be ahead again. RFC 9293 §3.8.5.
+    /// One past the last urgent byte, cleared when that byte is acknowledged. Kept
+    /// longer, the number would seem to be ahead again 2³¹ bytes later. RFC 9293 §3.8.5.
     pub snd_up: Option<SeqNum>,
     /// The application closed its direction: FIN follows the payload.
     pub fin_queued: bool,

@@ -1,8 +1,8 @@
 //! Room in the neighbour cache: who may await an entry, and which entry makes room.
 //!
-//! Rule: an entry that a connection awaits is never evicted. Those that only
-//! datagrams await are evicted for connections and for unasked senders, and idle ones
-//! for anybody. Nothing is looked up here.
+//! Rule: an entry that a connection awaits is never evicted. An entry that only datagrams
+//! await is evicted for connections and for unasked senders; an entry that nobody awaits
+//! is evicted for any sender. Not here: lookups (`neighbours.rs`).
 
 use fullpipe_pool::Pool;
 
@@ -13,14 +13,14 @@ use crate::counters::Counters;
 const STRANGER_TRIES: u32 = 8;
 
 impl Neighbours {
-    /// Returns the largest number of entries that are awaited at the same time: half
-    /// of them, so that looking up unused addresses leaves resolved neighbours.
+    /// Returns the largest number of entries that may be awaited at the same time: half
+    /// of all. Lookups of unused addresses therefore never evict all resolved neighbours.
     pub(super) fn most_awaited(&self) -> u32 {
         (self.entries.capacity() / 2).max(1)
     }
 
-    /// Returns whether `asker` may await one more entry. Half of the awaited entries
-    /// are left to connections.
+    /// Returns whether `asker` may await one more entry. Datagrams may use at most half
+    /// of the entries that may be awaited.
     pub(super) fn may_await(&self, asker: Asker) -> bool {
         let Awaited {
             connections,
@@ -71,8 +71,9 @@ impl Neighbours {
         }
     }
 
-    /// Evicts an entry that nobody awaits; of the resolved ones, one not used for
-    /// about the longest time. At most half are awaited, so there is one.
+    /// Evicts an entry that nobody awaits. A resolved entry is spared once if it was used
+    /// since the clock hand last passed. There is such an entry because at most half are
+    /// awaited.
     fn evict_idle(&mut self, pool: &mut Pool, counters: &mut Counters) {
         for _ in 0..2 * self.entries.capacity() {
             let index = self.advance_hand();
