@@ -587,7 +587,7 @@ fn add_ends(measured: &mut Measured, ended: &[Ended<'_>]) {
             .info
             .as_ref()
             .map_or(0, |info| info.zero_window_probes);
-        measured.window_probes += u64::from(probes);
+        measured.window_probes += probes;
         measured.resets += sender.resets;
         measured.unsent_ms = measured.unsent_ms.max(sender.mean_wait.as_secs_f64() * 1e3);
         measured.pause_s = measured.pause_s.max(sender.longest_pause.as_secs_f64());

@@ -319,18 +319,6 @@ fn a_wrong_experiment_or_setting_is_one_line_and_exit_code_2() {
                 "pool.blocks = 0: outside 1 to",
             ),
             (
-                &[
-                    "lab",
-                    "run",
-                    "nuttx",
-                    "--set",
-                    "pool.blocks=4294967294",
-                    "--set",
-                    "pool.block_size=1G",
-                ],
-                "pool.blocks x pool.block_size: 4611686016279904256 bytes cannot be allocated",
-            ),
-            (
                 &["lab", "run", "nuttx", "--set", "wifi.loss=2"],
                 "wifi.loss: `2` is above 1: write 2%",
             ),
@@ -363,6 +351,19 @@ fn a_wrong_experiment_or_setting_is_one_line_and_exit_code_2() {
                 "device: pool: ",
             ),
         ],
+    );
+}
+
+#[test]
+fn memory_that_cannot_be_allocated_is_refused_in_one_line() {
+    let folder = Folder::new("too-large");
+    let run = ["lab", "run", "nuttx", "--set", "pool.blocks=4294967294"];
+    refused(
+        &folder.0,
+        &[(
+            &[&run[..], &["--set", "pool.block_size=1G"]].concat(),
+            "pool.blocks x pool.block_size: 4611686016279904256 bytes cannot be allocated",
+        )],
     );
 }
 
