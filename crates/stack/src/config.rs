@@ -38,7 +38,9 @@ knob_choice! {
 fullpipe_pool::knobs! {
     /// Sizes of the tables, and the work of a turn.
     pub struct StackConfig in "stack" {
-        /// Connections at the same time, those in TIME-WAIT excluded.
+        /// Connections at the same time, those in TIME-WAIT excluded. If all are in use,
+        /// the orphan stalled longest is reset for a new one, or the oldest if all are
+        /// orphans.
         connections: u32 = 256, legal 1 => 1_048_576, drawn 1 => 64, "connections";
         /// Listening sockets.
         listeners: u32 = 16, legal 0 => 65_536, drawn 1 => 4, "listeners";

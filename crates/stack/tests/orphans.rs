@@ -94,3 +94,51 @@ fn stalled_orphans_time_out_although_their_probes_are_answered() {
     assert_eq!(pool.free_blocks(), pool.block_count());
     pair.verify();
 }
+
+/// Before, an orphan with a closed window kept everybody out until it timed out.
+#[test]
+fn with_every_slot_held_by_orphans_one_ends_for_a_new_connection() {
+    let knobs = [
+        ("stack.connections", "3"),
+        ("stack.orphans", "3"),
+        ("tcp.orphan_retries", "255"),
+    ];
+    let (mut pair, servers) = camped(3, &knobs);
+    for server in servers {
+        let now = pair.now;
+        pair.b.stack.tcp_close(server, now).expect("open");
+    }
+    pair.settle();
+    assert_eq!(pair.b.stack.tcp_orphans(), 3);
+    let now = pair.now;
+    let any = SocketAddr::from((B, PORT + 1));
+    let listener = pair.b.stack.tcp_listen(any, ListenOptions::default());
+    let listener = listener.expect("a free port");
+    let client = pair.connect(Side::A, SocketAddr::from((B, PORT + 1)));
+    pair.settle();
+    pair.write(Side::A, client, b"hello");
+    pair.until("accepted", |pair| {
+        let accepted = pair.b.stack.tcp_accept(listener, pair.now);
+        accepted.expect("it listens").is_some()
+    });
+    let waited = pair.now.since(now);
+    assert!(waited <= Duration::from_secs(3), "{waited}");
+    assert_eq!((aborted(&pair), pair.b.stack.tcp_orphans()), (1, 2));
+    pair.verify();
+}
+
+/// An orphan that still makes progress loses its slot only if all slots are orphans'.
+#[test]
+fn a_finishing_orphan_keeps_its_slot_beside_connections_in_use() {
+    let knobs = [("stack.connections", "3"), ("stack.orphans", "3")];
+    let (mut pair, servers) = camped(3, &knobs);
+    let now = pair.now;
+    pair.b.stack.tcp_close(servers[0], now).expect("open");
+    pair.connect(Side::A, SocketAddr::from((B, PORT)));
+    pair.settle();
+    assert_eq!((aborted(&pair), pair.b.stack.tcp_orphans()), (0, 1));
+    // Its peer reads nothing: after `tcp.retries1` probes it is stalled.
+    pair.pass(Duration::from_secs(30));
+    assert_eq!((aborted(&pair), pair.b.stack.tcp_orphans()), (1, 0));
+    pair.verify();
+}

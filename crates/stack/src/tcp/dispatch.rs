@@ -213,7 +213,7 @@ impl TcpLayer {
         let Some(contents) = self.verify_cookie(&tuple, segment, host) else {
             return self.answer_with_reset(tuple, segment, sender, host);
         };
-        self.check_room(listener)?;
+        self.check_room(listener, host)?;
         let (syn, iss) = (contents.syn(segment), segment.ack - 1);
         let half_open = self.half_open(listener, peer, &syn, iss, 0, host);
         // The echoed timestamp of a cookie encodes options, not a send time.
@@ -369,7 +369,7 @@ impl TcpLayer {
             self.forget_handshake(index, host);
             return self.answer_with_reset(tuple, segment, sender, host);
         }
-        self.check_room(listener)?;
+        self.check_room(listener, host)?;
         // Frees the memory set aside for the window; the connection reserves it instead.
         self.forget_handshake(index, host);
         let connection = self.open_accepted((tuple, hash), listener, &half_open, segment, host)?;
@@ -377,12 +377,14 @@ impl TcpLayer {
         Ok(())
     }
 
-    /// Checks that the backlog of `listener` and the slots have room.
-    fn check_room(&self, listener: Key) -> Result<(), Discard> {
+    /// Checks that the backlog of `listener` and the slots have room. If the slots have
+    /// none an orphan may be aborted: the peer's next segment then finds room.
+    fn check_room(&mut self, listener: Key, host: &mut HostContext<'_>) -> Result<(), Discard> {
         if !self.listeners.has_room(listener) {
             return Err(Discard::TcpBacklogFull);
         }
         if self.slots.is_full() {
+            self.abort_orphan_for_slot(host);
             return Err(Discard::TcpConnectionsFull);
         }
         Ok(())

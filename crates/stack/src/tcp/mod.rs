@@ -218,6 +218,14 @@ impl TcpLayer {
         }
     }
 
+    /// Aborts an orphan to free its slot, which it leaves when its reset is sent. Called
+    /// when a connection or a handshake found no slot.
+    fn abort_orphan_for_slot(&mut self, host: &mut HostContext<'_>) {
+        if let Some(orphan) = self.orphans.yielding(self.slots.capacity()) {
+            self.abort_orphan(orphan, host);
+        }
+    }
+
     /// Aborts orphan `index` with a reset.
     fn abort_orphan(&mut self, index: u32, host: &mut HostContext<'_>) {
         self.run(index, host, |connection, env| {

@@ -55,7 +55,8 @@ impl TcpLayer {
         Some(connection)
     }
 
-    /// Opens a connection from `local` to `remote`; local port 0 stands for an
+    /// Opens a connection from `local` to `remote`. If every slot is in use an orphan may
+    /// be aborted, so that a later attempt finds room. Local port 0 stands for an
     /// ephemeral one.
     pub(crate) fn connect(
         &mut self,
@@ -66,6 +67,7 @@ impl TcpLayer {
         host: &mut HostContext<'_>,
     ) -> Result<u32, OpenError> {
         if self.slots.is_full() {
+            self.abort_orphan_for_slot(host);
             return Err(OpenError::TooManyConnections);
         }
         let port = match local.port() {

@@ -92,6 +92,13 @@ impl Orphans {
         self.stalled.first(QUEUE).filter(|_| over)
     }
 
+    /// Returns the orphan that ends when all `slots` are in use and another connection
+    /// needs one: the one stalled longest, or if orphans hold all slots, the oldest.
+    pub(crate) fn yielding(&self, slots: u32) -> Option<u32> {
+        let oldest = self.all.first(QUEUE).filter(|_| self.len() == slots);
+        self.stalled.first(QUEUE).or(oldest)
+    }
+
     /// Returns the number of orphans.
     pub(crate) fn len(&self) -> u32 {
         self.all.len(QUEUE)
