@@ -88,6 +88,15 @@ impl Stream {
         }
     }
 
+    /// Returns the offset up to which [`write_at`](Self::write_at) would find blocks now:
+    /// `reserved_end`, or less if the pool is overcommitted.
+    pub fn writable_end(&self, pool: &Pool) -> u64 {
+        let size = u64::from(pool.block_size());
+        let blocks = u64::from(self.held_blocks(pool)) + u64::from(pool.physical_room(self.holder));
+        let grid_end = (self.start / size + blocks).saturating_mul(size);
+        self.reserved_end().min(grid_end)
+    }
+
     /// Extends the chain to `end`, completely or not at all.
     fn lengthen(&mut self, pool: &mut Pool, end: u64) -> Result<(), NoBlock> {
         if end <= self.end {

@@ -85,10 +85,13 @@ impl ReceiveHalf {
     /// fill it.
     fn take_next(&mut self, kept: Range<u64>, payload: &[u8], pool: &mut Pool) -> Arrival {
         let start = kept.start;
-        if self.stream.write_at(pool, start, payload).is_err() {
+        // Less than all only in an overcommitted pool, where the whole might never fit.
+        let mut end = kept.end.min(self.stream.writable_end(pool));
+        let fitting = end.saturating_sub(start) as usize;
+        let written = self.stream.write_at(pool, start, &payload[..fitting]);
+        if fitting == 0 || written.is_err() {
             return Arrival::Discarded(DiscardReason::NoMemory);
         }
-        let mut end = kept.end;
         let mut filled = false;
         while let Some(waiting) = self.ranges.first(pool)
             && waiting.start <= end

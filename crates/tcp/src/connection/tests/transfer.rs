@@ -304,3 +304,33 @@ fn each_of_the_first_two_duplicate_acks_lets_new_payload_leave() {
         }
     }
 }
+
+/// With overcommitment a window may be larger than the pool, and so may a segment.
+#[test]
+fn payload_larger_than_an_overcommitted_pool_arrives_in_parts() {
+    let pool = PoolConfig {
+        blocks: 19,
+        block_size: 2,
+        send_floor: 1,
+        receive_floor: 1,
+        overcommit_percent: 10_000,
+        ..PoolConfig::default()
+    };
+    let server = TcpConfig {
+        idle_window_share: 100,
+        window_share: 100,
+        fit_segments: 0,
+        ..TcpConfig::default()
+    };
+    let client = TcpConfig {
+        fit_segments: 0,
+        ..TcpConfig::default()
+    };
+    let mut pair = Pair::with_pools(client, server, PoolConfig::default(), pool);
+    pair.run_for(Duration::from_millis(50));
+    pair.transfer(CLIENT, 5_000, Duration::from_secs(600));
+    let longest = data_sent(&pair, CLIENT)
+        .map(|sent| sent.payload.len())
+        .max();
+    assert!(longest > Some(38), "{longest:?}: one that never fits");
+}
