@@ -114,9 +114,9 @@ impl Core {
         Some(sending)
     }
 
-    /// Returns true if the thread must wake earlier than it knows; it then counts as
-    /// awake. It need not wake for work that the thread which is sending will find after
-    /// its batch.
+    /// Returns true if the caller must wake the sleeping thread before its own time, and
+    /// marks it as awake. Work that is due now needs no wake while another thread sends a
+    /// batch: that thread does the work afterwards.
     fn must_wake_thread(&mut self, now: Instant) -> bool {
         let Some(asleep_until) = self.asleep_until else {
             return false;
@@ -256,9 +256,9 @@ impl Driver {
         self.stopped.load(Ordering::Acquire)
     }
 
-    /// Must end each change of the stack, after [`Core::transmit`]. Wakes waiters, sends
-    /// the frames, and wakes the thread if a deadline comes before the time at which it
-    /// would wake.
+    /// Wakes waiters, sends the frames, and wakes the thread if a deadline comes before
+    /// the time at which it would wake. Every change of the stack must end with this
+    /// call, after [`Core::transmit`].
     pub(crate) fn settle<'a>(&'a self, mut core: MutexGuard<'a, Core>, mut now: Instant) {
         for _ in 0..CALLER_BATCHES {
             let ready = core.take_ready(now);

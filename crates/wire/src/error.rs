@@ -13,7 +13,7 @@ pub enum WireError {
     Truncated,
     /// The one's-complement sum over the covered bytes is wrong.
     BadChecksum,
-    /// The IP version field is not the protocol's.
+    /// The IP version field is not that of the header that was parsed.
     BadVersion,
     /// The header-length field is below the minimum or beyond the packet.
     BadHeaderLength,

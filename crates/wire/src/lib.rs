@@ -1,4 +1,4 @@
-//! The headers of the wire: parse, check, write.
+//! Protocol headers: parsing, checking and writing.
 //!
 //! The one rule: bytes become typed values here, or they are refused with a
 //! [`WireError`]; no byte sequence makes a parser panic. Nothing here keeps state,

@@ -1,8 +1,7 @@
 //! Sequence numbers that do not wrap.
 //!
-//! Rule: of all positions with the same number on the wire, the one nearest to the
-//! highest seen is meant. It is at most 2 GiB away, because RFC 9293 allows no larger
-//! window.
+//! Rule: a number on the wire is taken as the position nearest to the highest one seen.
+//! It is at most 2 GiB away, because RFC 9293 allows no larger window.
 
 /// Sequence space of one direction, counted from its initial number.
 #[derive(Clone, Copy, Debug)]

@@ -14,7 +14,7 @@ pub const TCP_LENGTH: usize = 128 * 1024;
 pub const UDP_LENGTH: usize = 1470;
 /// Rate of a UDP test without `-b`, in bit/s.
 pub const UDP_RATE: u64 = 1024 * 1024;
-/// Silence of the peer after the end of a TCP test that aborts the test.
+/// A TCP test is aborted if the peer sends nothing for this time after the test's end.
 pub const SILENCE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Length of a test.
@@ -60,7 +60,8 @@ pub struct ClientOptions {
     pub reverse: bool,
     /// Disables the Nagle algorithm (`-N`).
     pub no_delay: bool,
-    /// Silence of the server after the end of a TCP test that aborts the test.
+    /// A TCP test is aborted if the server sends nothing for this time after the test's
+    /// end.
     pub silence_timeout: Duration,
 }
 
@@ -107,7 +108,8 @@ pub struct ServerOptions {
     pub window: Option<u32>,
     /// Number of connections or UDP tests after which the server ends (`-P`).
     pub connections: Option<u32>,
-    /// Silence of a client after the end of a TCP test that aborts the test.
+    /// A TCP test is aborted if the client sends nothing for this time after the test's
+    /// end.
     pub silence_timeout: Duration,
 }
 

@@ -8,7 +8,7 @@ use super::{
     set_by::SetBy,
 };
 
-/// Payload of one of NetBurner's buffers: it counts buffer space and windows in these.
+/// Bytes of payload in one buffer of NetBurner, the unit of its buffer sizes and windows.
 const NETBURNER_BUFFER: u64 = 1_500;
 const MILLISECONDS: Meaning = Meaning::Time("ms");
 const SECONDS: Meaning = Meaning::Time("s");

@@ -1,9 +1,10 @@
 //! The ranges of one board that have the same status, as a list: ranges in
 //! flight by send time, lost ranges by sequence number.
 //!
-//! Rule: a search for ranges that are or may be lost visits only one list and stops at
-//! the first range that is not, so that a peer cannot cause a search of the whole
-//! scoreboard. RFC 8985 §6.2 asks for the list by time. The scoreboard keeps the sums.
+//! Rule: a search for ranges that are or may be lost visits one list only, and stops at
+//! the first range that cannot be lost. A peer therefore cannot cause a search of the
+//! whole scoreboard. RFC 8985 §6.2 requires the list by send time. Not here: the bytes of
+//! each status (`sent.rs`).
 
 use super::{
     arena::SentArena,
