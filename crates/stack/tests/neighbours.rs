@@ -422,3 +422,89 @@ fn answers_to_unknown_hosts_ask_for_no_neighbour() {
     }
     assert_eq!(lan.requests, 0);
 }
+
+/// A connection to station 0, which sent `window` and fell silent long ago: the host has
+/// forgotten its station address.
+fn to_a_vanished_neighbour(knobs: &[(&str, &str)], window: u16) -> (Lan, ConnectionId) {
+    let mut all = vec![
+        ("arp.reachable_time", "10ms"),
+        ("arp.request_interval", "10ms"),
+        ("arp.failed_time", "0"),
+        ("tcp.rto_max", "1s"),
+    ];
+    all.extend(knobs);
+    let mut lan = Lan::new(&all, 1);
+    let id = lan.connect(0);
+    lan.until(Duration::from_secs(1), |lan| {
+        lan.are_established(&[id]) == 1
+    });
+    let (local, _) = lan.stack.tcp_ends(id).expect("it is open");
+    let last = lan.delivered.last().expect("the host's ACK").1;
+    lan.answering = 0;
+    let update = TcpHeader {
+        src_port: PORT,
+        dst_port: local.port(),
+        seq: last.ack,
+        ack: last.seq,
+        flags: TcpFlags::ACK,
+        window,
+        ..TcpHeader::default()
+    };
+    lan.send(segment(0, &update));
+    lan.until(Duration::from_secs(1), |_| false);
+    // A datagram makes the host ask for the station, in vain.
+    let udp = lan
+        .stack
+        .udp_bind(SocketAddr::from((HOST, 9)))
+        .expect("a free port");
+    let sent = lan.stack.udp_send(udp, SocketAddr::from((ip(0), 9)), b"?");
+    assert_eq!(sent, Ok(true));
+    lan.until(Duration::from_secs(1), |_| false);
+    lan.stack.udp_close(udp).expect("it is open");
+    lan.until(Duration::from_secs(1), |_| false);
+    (lan, id)
+}
+
+#[test]
+fn an_orphan_ends_although_its_neighbour_has_vanished_whatever_it_has_to_send() {
+    for (name, window, written, abort) in [
+        ("FIN", 65_535, 0, false),
+        ("payload", 65_535, 100, false),
+        ("a window probe", 0, 100, false),
+        ("a reset", 65_535, 0, true),
+    ] {
+        let (mut lan, id) = to_a_vanished_neighbour(&[], window);
+        let delivered = lan.delivered.len();
+        let taken = lan.stack.tcp_write(id, &vec![0; written], lan.now);
+        assert_eq!(taken, Ok(written), "{name}");
+        let closed = match abort {
+            true => lan.stack.tcp_abort(id, lan.now),
+            false => lan.stack.tcp_close(id, lan.now),
+        };
+        assert_eq!(closed, Ok(()), "{name}");
+        let took = lan.until(Duration::from_secs(600), |lan| {
+            lan.stack.tcp_counts() == (0, 0, 0)
+        });
+        assert!(took < Duration::from_secs(60), "{name}: {took}");
+        assert_eq!(lan.delivered.len(), delivered, "{name}");
+        let pool = lan.stack.pool();
+        assert_eq!(pool.free_blocks(), pool.block_count(), "{name}");
+    }
+}
+
+#[test]
+fn a_short_keepalive_time_does_not_busy_wait_for_a_neighbour() {
+    let knobs = [
+        ("tcp.keepalive_time", "1ms"),
+        ("tcp.keepalive_interval", "1s"),
+    ];
+    // About 100 are those of ARP requests.
+    let (mut lan, id) = to_a_vanished_neighbour(&knobs, 65_535);
+    assert_eq!(lan.stack.tcp_write(id, b"?", lan.now), Ok(1));
+    let mut turns = 0;
+    lan.until(Duration::from_secs(1), |_| {
+        turns += 1;
+        false
+    });
+    assert!(turns < 300, "{turns} turns in a second");
+}

@@ -596,19 +596,28 @@ impl Connection {
         });
     }
 
-    /// Notes that the due segment waits until its next hop is resolved. If nothing is in
-    /// flight, no other timer runs, so the retransmission timer is started. An attempt to
-    /// connect then ends after `tcp.syn_retries` or the user timeout. A segment that
+    /// Notes that the due segment waits until its next hop is resolved. If no other timer
+    /// runs, one is started. An attempt to connect then ends after `tcp.syn_retries`, an
+    /// open connection after its retries, both after the user timeout. A segment that
     /// never left is not counted as lost.
     pub fn on_next_hop_pending(&mut self, env: &mut Env<'_>) {
         self.on_device_full(env);
-        let has_work = match self.state.is_synchronized() {
-            true => self.send.unsent() > 0,
-            false => self.pending.syn,
+        let has_work = match self.state {
+            TcpState::Closed => self.pending.reset.is_some(),
+            state if state.is_synchronized() => !self.send.is_idle(),
+            _ => self.pending.syn,
         };
         let is_watched = self.timers.retransmit.is_set() || self.timers.persist.is_set();
-        if has_work && !is_watched && self.send.outstanding() == 0 {
+        if !has_work || is_watched {
+            return;
+        }
+        if self.send.outstanding() == 0 {
             self.arm_next_hop(env);
+        } else if self.pending.probe {
+            self.arm_persist(env);
+        } else {
+            // The tail loss probe that waits has stopped the timer.
+            self.arm_retransmit(env);
         }
     }
 

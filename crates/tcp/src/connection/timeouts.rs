@@ -114,7 +114,13 @@ impl Connection {
             false => env.config.syn_retries,
         };
         if u32::from(self.unanswered) >= retries || self.user_timeout_is_over(env) {
-            return self.give_up(env);
+            if self.state != TcpState::Closed {
+                return self.give_up(env);
+            }
+            // A reset that finds no next hop is lost like any other.
+            self.pending.reset = None;
+            self.wants_output = false;
+            return;
         }
         self.unanswered = self.unanswered.saturating_add(1);
         self.arm_next_hop(env);
@@ -192,8 +198,10 @@ impl Connection {
         }
         if !self.send.is_idle() {
             // The retransmission or persist timer watches the connection now: wait at
-            // least until it expires.
-            let next = env.now + self.settings.keepalive_time.get();
+            // least until it expires. None runs while the device is full; the interval
+            // keeps a short keepalive time from busy waiting.
+            let pause = self.settings.keepalive_time.get();
+            let next = env.now + pause.max(self.settings.keepalive_interval.get());
             let watch = self.timers.next().unwrap_or(next);
             return self.timers.keepalive.set(next.max(watch));
         }
