@@ -383,6 +383,7 @@ impl Connection {
         self.congestion.restart(&start);
         self.progress_at = env.now;
         self.transition(super::Trigger::HandshakeDone, env);
+        self.events.readable |= self.is_readable();
         self.restart_keepalive(env);
         self.set_limit(Limit::Application, env);
         self.wants_output = true;

@@ -101,6 +101,7 @@ impl Connection {
             self.pending.syn = true;
             self.send
                 .set_window(segment.seq, segment.ack, segment.window.into());
+            self.queue_early_payload(segment, env);
             self.timers
                 .retransmit
                 .set(env.now + self.rtt.rto(env.config));

@@ -29,6 +29,18 @@ impl Connection {
         self.update_receive_limit(env);
     }
 
+    /// Keeps payload and FIN of a SYN that crossed this side's SYN until the handshake is
+    /// complete. RFC 9293 §3.10.7.3.
+    pub(super) fn queue_early_payload(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
+        if !segment.payload.is_empty() {
+            self.take_payload(segment, env);
+        }
+        let fin = segment.end() - 1;
+        if segment.has(TcpFlags::FIN) && fin.at_or_before(self.receive.rcv_adv) {
+            self.receive.note_fin(fin);
+        }
+    }
+
     fn take_payload(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         if !self.state.may_receive() || self.receive.fin_received() {
             return env.discard(DiscardReason::PayloadAfterFin);

@@ -331,7 +331,10 @@ impl Connection {
     /// readable.
     pub(super) fn end(&mut self, reason: CloseReason, env: &mut Env<'_>) {
         match self.state {
-            TcpState::SynSent | TcpState::SynReceived => env.counters.attempt_fails += 1,
+            TcpState::SynSent | TcpState::SynReceived => {
+                env.counters.attempt_fails += 1;
+                self.receive.release(env.pool);
+            }
             TcpState::Established | TcpState::CloseWait if reason != CloseReason::Finished => {
                 env.counters.estab_resets += 1;
             }

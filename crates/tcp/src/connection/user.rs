@@ -37,12 +37,21 @@ impl Connection {
 
     /// Returns true if a read returns data or the end: enough has arrived, or no more can.
     pub(super) fn is_readable(&self) -> bool {
+        if self.holds_early_payload() {
+            return self.settings.reads_closed;
+        }
         let (unread, low_water) = (self.receive.readable(), self.settings.receive_low_water);
         let is_full = || self.receive.window_left() < self.full_segment();
         self.receive.fin_received()
             || self.settings.reads_closed
             || unread >= low_water.max(1)
             || (unread > 0 && is_full())
+    }
+
+    /// Returns true if payload received so far waits for ESTABLISHED: anybody can send a SYN
+    /// with payload, and only the handshake shows that it was the peer. RFC 9293 §3.10.7.3.
+    fn holds_early_payload(&self) -> bool {
+        matches!(self.state, TcpState::SynSent | TcpState::SynReceived)
     }
 
     /// Returns the bytes that the send buffer may hold now, given the bound on unsent payload.
@@ -192,7 +201,8 @@ impl Connection {
     fn has_for_read_of(&self, asked: usize) -> bool {
         let unread = self.receive.readable();
         let ended = self.state == TcpState::Closed;
-        unread > 0 && (unread as usize >= asked || ended || self.is_readable())
+        let has_payload = unread > 0 && !self.holds_early_payload();
+        has_payload && (unread as usize >= asked || ended || self.is_readable())
     }
 
     fn read_nothing(&self) -> Result<Read, ConnectionError> {

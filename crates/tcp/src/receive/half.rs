@@ -120,7 +120,7 @@ impl ReceiveHalf {
 
     /// Returns the bytes that the application can read now.
     pub fn readable(&self) -> u32 {
-        (self.next_offset() - self.stream.start()) as u32
+        self.next_offset().saturating_sub(self.stream.start()) as u32
     }
 
     /// Returns the bytes of window that the peer has left.

@@ -66,7 +66,10 @@ impl Prr {
         } else {
             let behind = self.delivered.saturating_sub(self.out);
             let safe = if is_safe { mss } else { 0 };
-            (behind.max(delivered) + safe).min(ssthresh - in_flight)
+            behind
+                .max(delivered)
+                .saturating_add(safe)
+                .min(ssthresh - in_flight)
         };
         // The first retransmission always leaves: the peer waits for it.
         let send = if self.out == 0 { send.max(mss) } else { send };

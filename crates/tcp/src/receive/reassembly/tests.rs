@@ -96,3 +96,14 @@ fn an_ack_costs_no_more_steps_than_it_has_sack_blocks() {
     assert!(steps <= 3, "{steps} steps");
     receive.verify(&pool);
 }
+
+/// The stream of a reset connection has lost payload behind a hole, which was never readable.
+#[test]
+fn nothing_is_readable_after_a_release_with_a_hole() {
+    let (mut receive, mut pool) = receiver();
+    take(&mut receive, &mut pool, 100, 100, ANY);
+    receive.forget_beyond_readable(&mut pool);
+    receive.release(&mut pool);
+    assert_eq!(receive.readable(), 0);
+    assert_eq!(pool.free_blocks(), pool.block_count());
+}

@@ -62,3 +62,19 @@ fn after_heavy_loss_no_more_is_sent_than_delivered() {
         7 * MSS
     );
 }
+
+/// A peer that withdraws its SACK blocks and reports them again has bytes delivered without end.
+#[test]
+fn bytes_delivered_without_end_do_not_overflow() {
+    let mut prr = Prr::start(10_000);
+    for _ in 0..3 {
+        let window = prr.on_ack(PrrAck {
+            delivered: u32::MAX,
+            in_flight: 1_000,
+            ssthresh: 5_000,
+            mss: 1_000,
+            is_safe: true,
+        });
+        assert_eq!(window, 5_000);
+    }
+}
