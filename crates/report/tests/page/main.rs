@@ -409,7 +409,9 @@ fn on_a_phone_nothing_is_wider_than_the_screen() {
 /// Counts what the page asks of the canvas and of its columns of numbers: call
 /// `count.of(frames)` for the sums over frames that each show another part.
 const WORK: &str = "(() => {
-    const count = { rectangles: 0, lines: 0, texts: 0, columns: 0, values: 0 };
+    const KEYS = ['rectangles', 'lines', 'texts', 'columns', 'values',
+        'curves', 'inCurves', 'excess', 'widest'];
+    const count = Object.fromEntries(KEYS.map((key) => [key, 0]));
     const wrap = (prototype, name, note) => {
         const plain = prototype[name];
         prototype[name] = function (...given) { note(given); return plain.apply(this, given); };
@@ -420,6 +422,19 @@ const WORK: &str = "(() => {
     wrap(canvas, 'fillText', () => count.texts++);
     const [stack] = fullpipe.stacks;
     const plot = stack.plotOf(stack.panes[0].base).constructor.prototype;
+    for (const name of ['steps', 'area']) {
+        const plain = plot[name];
+        plot[name] = function (...given) {
+            const before = count.lines;
+            plain.apply(this, given);
+            const ends = count.lines - before;
+            const columns = this.right - this.left;
+            count.curves += 1;
+            count.inCurves += ends;
+            count.excess = Math.max(count.excess, ends - 4 * columns);
+            count.widest = Math.max(count.widest, columns);
+        };
+    }
     wrap(plot, 'columns', (given) => {
         const each = given[2];
         given[2] = (...column) => { count.columns++; each(...column); };
@@ -428,7 +443,7 @@ const WORK: &str = "(() => {
     wrap(extent, 'scan', ([, from, until]) => { count.values += until - from; });
     const { view } = fullpipe;
     count.of = (frames) => {
-        for (const key of ['rectangles', 'lines', 'texts', 'columns', 'values']) count[key] = 0;
+        for (const key of KEYS) count[key] = 0;
         view.all();
         view.zoom(0.5);
         for (let frame = 0; frame < frames; frame++) {
@@ -439,6 +454,27 @@ const WORK: &str = "(() => {
     };
     window.count = count;
 })()";
+
+/// Checks that the line ends of the frames that were drawn follow from the columns of
+/// pixels, not from the segments.
+///
+/// A curve with more values than twice its columns is drawn as rectangles; otherwise
+/// each value has two line ends, and the curve's beginning and end have three more.
+/// Outside of curves there are crosses, at most one every nine columns, with two line
+/// ends each, and the levels of a few limits.
+fn assert_line_ends_fit_the_columns(browser: &mut Browser, frames: f64) {
+    let excess = browser.number("count.excess");
+    assert!(excess <= 3.0, "{excess} line ends above four a column");
+    let others = browser.number("count.lines - count.inCurves") / frames;
+    let columns = browser.number("count.widest");
+    assert!(
+        others <= columns / 9.0 * 2.0 + 20.0,
+        "{others} line ends outside of curves in {columns} columns"
+    );
+    let curves = browser.number("count.curves") / frames;
+    println!("{curves} curves, {others} line ends outside of them a frame");
+    assert!(curves <= 20.0, "{curves} curves a frame");
+}
 
 /// Counts the columns of numbers that are unpacked, from before the page loads.
 const UNPACKED: &str = "window.unpacked = 0;
@@ -464,6 +500,7 @@ fn work_of_a_frame(segments: u64) -> [f64; 5] {
     browser.evaluate(WORK);
     let frames = 40;
     let sums = browser.evaluate(&format!("count.of({frames})"));
+    assert_line_ends_fit_the_columns(&mut browser, f64::from(frames));
     let unpacked_since = browser.number("unpacked") - unpacked;
     assert_eq!(unpacked_since, 0.0, "a frame unpacks nothing");
     let work = std::array::from_fn(|at| sums[at].as_f64().expect("a sum") / f64::from(frames));
@@ -483,7 +520,8 @@ fn a_frame_of_a_million_segments_is_no_more_work_than_one_of_a_hundred_thousand(
     for (at, name) in names.into_iter().enumerate() {
         let (few, many, bound) = (few[at], many[at], bounds[at]);
         assert!(many <= bound, "{many} {name} a frame, of {bound}");
-        // A bin of the throughput is at least a round trip long, so a short transfer has few.
+        // A bin of the throughput is at least a round trip long, so a short transfer has few;
+        // `assert_line_ends_fit_the_columns` has the bound that holds for any number of bins.
         let is_binned = name == "line ends";
         assert!(
             is_binned || many <= 1.5 * few + 100.0,
