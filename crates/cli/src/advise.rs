@@ -3,10 +3,14 @@
 //! Rule: wrong arguments are refused before the first run. `fullpipe-lab` makes the
 //! advice.
 
-use std::env;
+use std::{
+    env,
+    sync::{Arc, Mutex, MutexGuard},
+};
 
 use fullpipe_lab::{
-    Experiment, MOST_STEPS, RunOptions, advice_json, advice_text, catalogue, experiment::Row,
+    Advice, Experiment, MOST_STEPS, RunOptions, advice_json, advice_text, catalogue,
+    experiment::Row,
 };
 
 use crate::{
@@ -23,8 +27,16 @@ pub fn run(arguments: &LabAdviseArguments, terminal: &Terminal) -> Result<(), Fa
     let experiment = with_settings(&found, &arguments.settings)?;
     let rows = rows_called(&experiment, arguments.row.as_deref())?;
     let titles = rows.iter().map(|row| row.title()).collect();
-    let progress = Progress::new(terminal, &experiment.name, titles).ending_on_interrupt()?;
-    let mut advice = Vec::new();
+    let advice = Arc::new(Mutex::new(Vec::new()));
+    let (layout, as_json, verbose) = (terminal.layout, arguments.json, arguments.verbose);
+    let text = move |advice: &[Advice]| match (as_json, advice) {
+        (true, _) => advice_json(advice),
+        (false, []) => String::new(),
+        (false, _) => advice_text(advice, layout, verbose),
+    };
+    let done = Arc::clone(&advice);
+    let progress = Progress::new(terminal, &experiment.name, titles)
+        .ending_on_interrupt(move || text(&locked(&done)))?;
     for (place, row) in rows.iter().enumerate() {
         let options = RunOptions {
             progress: &|_, share| progress.advance(place, share),
@@ -33,13 +45,18 @@ pub fn run(arguments: &LabAdviseArguments, terminal: &Terminal) -> Result<(), Fa
         let memory = arguments.memory.map(|Bytes(bytes)| bytes);
         let taken = fullpipe_lab::advise(&experiment, row, memory, MOST_STEPS, &options)
             .map_err(|error| Failure::failed(format!("{}: {error}", experiment.name)))?;
-        advice.push(taken);
+        locked(&advice).push(taken);
     }
     drop(progress);
-    print(&match arguments.json {
-        true => advice_json(&advice),
-        false => advice_text(&advice, terminal.layout, arguments.verbose),
-    })
+    let all = text(&locked(&advice));
+    print(&all)
+}
+
+/// The advice so far, which the thread that waits for Ctrl-C reads too.
+fn locked(advice: &Mutex<Vec<Advice>>) -> MutexGuard<'_, Vec<Advice>> {
+    advice
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// Returns the row of this label; without a label, all rows.

@@ -14,7 +14,10 @@ use std::{
 use fullpipe_perf::Stop;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::{failure::Failure, output::Terminal};
+use crate::{
+    failure::Failure,
+    output::{Terminal, print},
+};
 
 const STEPS: f64 = 1_000.0;
 /// Most columns for the name of the running row.
@@ -56,16 +59,23 @@ impl Progress {
         }
     }
 
-    /// Makes Ctrl-C clear the bar and end the process with exit code 130, for runs that
-    /// cannot be interrupted otherwise.
-    pub fn ending_on_interrupt(self) -> Result<Self, Failure> {
-        let (stop, bar) = (Stop::on_interrupt()?, self.bar.clone());
+    /// Makes Ctrl-C clear the bar, print `so_far`, the results that are complete, and how
+    /// much is done, and end the process with exit code 130, for runs that cannot be
+    /// interrupted otherwise.
+    pub fn ending_on_interrupt(
+        self,
+        so_far: impl Fn() -> String + Send + 'static,
+    ) -> Result<Self, Failure> {
+        let (stop, bar, name) = (Stop::on_interrupt()?, self.bar.clone(), self.name.clone());
         thread::spawn(move || {
             while !stop.is_raised() {
                 thread::sleep(fullpipe_perf::POLL);
             }
+            let percent = bar.position() * 100 / STEPS as u64;
             bar.finish_and_clear();
-            eprintln!("interrupted");
+            // A reader that has gone away changes nothing.
+            let _ = print(&so_far());
+            eprintln!("interrupted: {percent} % of {name} is done");
             process::exit(130);
         });
         Ok(self)

@@ -28,7 +28,8 @@ pub fn run(arguments: &SizeArguments, terminal: &Terminal) -> Result<(), Failure
         share: arguments.share,
         seed: arguments.seed,
     };
-    let progress = Progress::new(terminal, "size", vec![String::new()]).ending_on_interrupt()?;
+    let progress =
+        Progress::new(terminal, "size", vec![String::new()]).ending_on_interrupt(String::new)?;
     let size = fullpipe_lab::size(&request, &|share| progress.advance(0, share));
     drop(progress);
     let size = size.map_err(|error| match error {

@@ -32,7 +32,8 @@ pub fn run(arguments: &TryArguments, terminal: &Terminal) -> Result<(), Failure>
                 _ => Failure::failed(format!("--save {shown}: {error}")),
             })?;
     }
-    let progress = Progress::new(terminal, "try", vec![String::new()]).ending_on_interrupt()?;
+    let progress =
+        Progress::new(terminal, "try", vec![String::new()]).ending_on_interrupt(String::new)?;
     let trial = plan.run(&|share| progress.advance(0, share));
     drop(progress);
     let trial = trial.map_err(refused)?;

@@ -8,6 +8,8 @@ use std::{
     io::{BufRead, BufReader, Read},
     path::PathBuf,
     process::{Command, Output, Stdio},
+    thread,
+    time::Duration,
 };
 
 fn command(arguments: &[&str]) -> Command {
@@ -153,4 +155,44 @@ fn a_row_is_printed_when_it_is_done_and_stays_after_an_interrupt() {
         .unwrap();
     assert_eq!(code, Some(130), "{said}");
     assert!(said.contains("interrupted: 1 of 2 rows of"), "{said}");
+}
+
+/// Runs `arguments`, sends an interrupt after ever longer times until `is_enough` holds
+/// for standard output, and returns standard error.
+fn interrupted(arguments: &[&str], is_enough: impl Fn(&str) -> bool) -> String {
+    let mut wait = Duration::from_millis(300);
+    loop {
+        let child = command(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        thread::sleep(wait);
+        let killed = Command::new("kill")
+            .args(["-INT", &child.id().to_string()])
+            .status();
+        assert!(killed.unwrap().success(), "the run is not over");
+        let output = child.wait_with_output().unwrap();
+        // Without an exit code the signal came before the program waited for it.
+        if output.status.code().is_some() && is_enough(&stdout(&output)) {
+            assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+            return stderr(&output);
+        }
+        wait *= 2;
+    }
+}
+
+#[test]
+fn an_interrupt_prints_what_is_complete_and_how_much_is_done() {
+    let file: PathBuf = env::temp_dir().join(format!("fullpipe-long-{}.toml", std::process::id()));
+    fs::write(&file, TWO_ROWS.replace("3000s", "30000s")).unwrap();
+    let advise = ["lab", "advise", file.to_str().unwrap(), "--json"];
+    let said = interrupted(&advise, |text| text.contains("\"first\""));
+    assert!(said.starts_with("interrupted: ") && said.contains(" % of fullpipe-long-"));
+    let _ = fs::remove_file(&file);
+    let path = ["--rate", "100mbit", "--rtt", "1ms"];
+    let long = [&["try"][..], &path, &["--time", "30000s"]].concat();
+    let said = interrupted(&long, str::is_empty);
+    assert!(said.starts_with("interrupted: "), "{said}");
+    assert!(said.ends_with(" % of try is done\n"), "{said}");
 }
