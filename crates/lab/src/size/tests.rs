@@ -114,22 +114,38 @@ fn below_ten_segments_whole_segments_are_added() {
     }
 }
 
+/// Checks that the page of verdicts has this row in one of its tables.
+fn assert_documented(row: &str) {
+    let page = include_str!("../../../../docs/verdicts.md");
+    assert!(
+        page.lines().any(|line| line == row),
+        "docs/verdicts.md is out of date; the row is now\n{row}"
+    );
+}
+
 #[test]
 fn netburner_needs_40_buffers_where_25_mbit_take_19_ms() {
-    for buffers in netburner(&request(25_000_000, Duration::from_millis(19), "netburner")) {
+    let found = netburner(&request(25_000_000, Duration::from_millis(19), "netburner"));
+    for buffers in found {
         assert!((35..=45).contains(&buffers), "{buffers}");
     }
+    assert_documented(&format!(
+        "| `--preset netburner --rate 25mbit --rtt 19ms` | 59,375 bytes | {} buffers | {} buffers |",
+        found[0], found[1]
+    ));
 }
 
 #[test]
 fn netburner_needs_20_buffers_where_100_mbit_take_2_3_ms() {
-    for buffers in netburner(&request(
-        100_000_000,
-        Duration::from_micros(2_300),
-        "netburner",
-    )) {
+    let path = request(100_000_000, Duration::from_micros(2_300), "netburner");
+    let found = netburner(&path);
+    for buffers in found {
         assert!((17..=23).contains(&buffers), "{buffers}");
     }
+    assert_documented(&format!(
+        "| `--preset netburner --rate 100mbit --rtt 2300us` | 28,750 bytes | {} buffers | {} buffers |",
+        found[0], found[1]
+    ));
 }
 
 /// The paths of the experiment's first rows, to which parameters were fitted: a writer
@@ -161,14 +177,23 @@ fn the_verdict_names_netburners_processor_on_its_fitted_lan() {
     );
     let advised: u64 = found.advised.unwrap().value.parse().unwrap();
     assert!((9..=14).contains(&advised), "{advised}");
+    assert_documented(&format!(
+        "| LAN: `--rate 100mbit --rtt 520us` | {} buffers | {:.1} Mbit/s; the processor allows {:.1} |",
+        smallest.value, smallest.goodput_mbps, best.goodput_mbps
+    ));
 }
 
 #[test]
 fn netburners_fitted_internet_needs_fewer_buffers_than_the_published_forty() {
     let (best, found) = fitted(25_000_000, 6_080);
     assert!(best.reaches_path, "{best:?}");
-    let buffers: u64 = found.smallest.unwrap().value.parse().unwrap();
+    let smallest = found.smallest.unwrap();
+    let buffers: u64 = smallest.value.parse().unwrap();
     assert!((24..=30).contains(&buffers), "{buffers}");
+    assert_documented(&format!(
+        "| Internet: `--rate 25mbit --rtt 6080us` | {buffers} buffers | {:.1} Mbit/s; the path carries {:.1} |",
+        smallest.goodput_mbps, best.path_mbps
+    ));
 }
 
 #[test]
