@@ -247,7 +247,10 @@ fn name_errors(error: TcpError, config: ConfigError, udp: UdpError, path: PathEr
     }
     match path {
         PathError::Unreachable { hard } => typed::<bool>(hard),
-        PathError::FragmentationNeeded { mtu } => typed::<u16>(mtu),
+        PathError::FragmentationNeeded { mtu, fragment } => {
+            typed::<u16>(mtu);
+            typed::<bool>(fragment);
+        }
         PathError::TimeExceeded => {}
     }
 }

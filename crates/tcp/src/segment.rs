@@ -106,6 +106,8 @@ pub struct SegmentOut {
     pub segment_size: u16,
     /// ECN field of its packets.
     pub ecn: Ecn,
+    /// Routers must not fragment its packets (DF). RFC 1191 §3.
+    pub dont_fragment: bool,
 }
 
 impl SegmentOut {
@@ -160,6 +162,7 @@ impl SegmentOut {
             payload: 0..0,
             segment_size: 0,
             ecn: Ecn::NotEct,
+            dont_fragment: true,
         }
     }
 }

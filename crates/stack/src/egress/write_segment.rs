@@ -28,6 +28,8 @@ pub(super) struct WrittenSegment {
     pub(super) checksum: TxChecksum,
     /// The ECN codepoint of its packet.
     pub(super) ecn: Ecn,
+    /// Routers must not fragment the packet.
+    pub(super) dont_fragment: bool,
 }
 
 /// Writes header and payload to the start of `room`. The payload is summed as
@@ -81,6 +83,7 @@ pub(super) fn write_segment<'a>(
         header_len,
         checksum,
         ecn: segment.ecn,
+        dont_fragment: segment.dont_fragment,
     }
 }
 
@@ -98,7 +101,7 @@ pub(super) fn write_ip(
         protocol: Protocol::Tcp,
         payload_len: written.len,
         ecn: written.ecn,
-        dont_fragment: true,
+        dont_fragment: written.dont_fragment,
     };
     sender.write_header(packet, &outgoing, counters)
 }

@@ -20,6 +20,9 @@ pub enum PathError {
     FragmentationNeeded {
         /// MTU of that link in bytes; not below the knob `ip.path_mtu_min`.
         mtu: u16,
+        /// The link's MTU is below `ip.path_mtu_min`: routers must be allowed to
+        /// fragment packets of `mtu` bytes, which then carry no DF.
+        fragment: bool,
     },
     /// The packet exceeded its time to live.
     TimeExceeded,
@@ -30,7 +33,7 @@ impl fmt::Display for PathError {
         match self {
             Self::Unreachable { hard: true } => f.write_str("protocol or port unreachable"),
             Self::Unreachable { hard: false } => f.write_str("network or host unreachable"),
-            Self::FragmentationNeeded { mtu } => {
+            Self::FragmentationNeeded { mtu, .. } => {
                 write!(f, "packet too big: the next link takes {mtu} bytes")
             }
             Self::TimeExceeded => f.write_str("time to live exceeded in transit"),

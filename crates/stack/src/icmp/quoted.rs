@@ -68,6 +68,7 @@ fn path_error(message: Icmpv4Message, path_mtu_min: u16) -> Option<PathError> {
                 // Routers older than RFC 1191 report 0: the MTU is unknown.
                 PathError::FragmentationNeeded {
                     mtu: next_hop_mtu.max(path_mtu_min),
+                    fragment: (LEAST_MTU..path_mtu_min).contains(&next_hop_mtu),
                 }
             }
             UnreachableCode::Protocol | UnreachableCode::Port => {

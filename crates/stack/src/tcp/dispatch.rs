@@ -552,8 +552,9 @@ impl TcpLayer {
         };
         let error = match event.error {
             PathError::Unreachable { hard } => IcmpError::Unreachable { hard },
-            PathError::FragmentationNeeded { mtu } => IcmpError::FragmentationNeeded {
+            PathError::FragmentationNeeded { mtu, fragment } => IcmpError::FragmentationNeeded {
                 mss_limit: mtu.saturating_sub(headers_len),
+                fragment,
             },
             PathError::TimeExceeded => IcmpError::TimeExceeded,
         };

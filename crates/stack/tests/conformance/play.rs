@@ -77,6 +77,8 @@ struct Player {
     start: Instant,
     now_us: u64,
     sent: VecDeque<Sent>,
+    /// Unreachable messages that the stack sent, with their times.
+    errors: VecDeque<(u64, IcmpKind)>,
     peer_isn: u32,
     /// Our initial sequence number, once a SYN has left.
     iss: Option<u32>,
@@ -104,6 +106,12 @@ pub fn play(script: &Script) -> Result<(), Mistake> {
                 line: step.line,
                 what,
             })?;
+    }
+    if let Some(error) = player.errors.front() {
+        return Err(Mistake {
+            line: last_line,
+            what: format!("at the end of the script, not expected: {error:?}"),
+        });
     }
     match player.sent.front() {
         None => Ok(()),
@@ -170,6 +178,7 @@ impl Player {
             start: Instant::from_secs(1_000),
             now_us: 0,
             sent: VecDeque::new(),
+            errors: VecDeque::new(),
             peer_isn: script.peer_isn,
             iss: None,
             first_stamp: None,
@@ -192,11 +201,17 @@ impl Player {
         }
         self.advance(step.at_us, false);
         match &step.action {
-            Action::Quiet => match self.sent.front() {
-                None => Ok(()),
-                Some(sent) => Err(format!("not expected: {}", sent.describe())),
+            Action::Quiet => match (self.sent.front(), self.errors.front()) {
+                (None, None) => Ok(()),
+                (Some(sent), _) => Err(format!("not expected: {}", sent.describe())),
+                (None, Some(error)) => Err(format!("not expected: {error:?}")),
+            },
+            Action::ExpectIcmp(wanted) => match self.errors.pop_front() {
+                Some((at_us, kind)) if kind == *wanted && at_us == self.now_us => Ok(()),
+                other => Err(format!("expected ICMP {wanted:?}, got {other:?}")),
             },
             Action::Skip => {
+                self.errors.clear();
                 self.sent.clear();
                 Ok(())
             }
@@ -268,6 +283,9 @@ impl Player {
     /// Files one packet of the stack.
     fn note_sent(&mut self, packet: &[u8]) {
         let (ip, payload) = Ipv4Header::parse(packet, Default::default()).expect("a sound packet");
+        if ip.protocol == Protocol::Icmp {
+            return self.note_error(payload);
+        }
         if ip.protocol != Protocol::Tcp {
             return;
         }
@@ -314,6 +332,9 @@ impl Player {
             sack: blocks.collect(),
             urgent: Some(header.urgent),
             ecn: Some(ip.ecn),
+            dont_fragment: Some(ip.dont_fragment),
+            src: None,
+            ip_options: Vec::new(),
             port: Some(header.dst_port),
             absent: Vec::new(),
         };
@@ -321,6 +342,24 @@ impl Player {
             at_us: self.now_us,
             segment,
         });
+    }
+
+    /// Files one ICMP message of the stack, if it is an error.
+    fn note_error(&mut self, payload: &[u8]) {
+        let (message, _) =
+            Icmpv4Message::parse(payload, Default::default()).expect("a sound message");
+        let kind = match message {
+            Icmpv4Message::Unreachable {
+                code: UnreachableCode::Port,
+                ..
+            } => IcmpKind::Port,
+            Icmpv4Message::Unreachable {
+                code: UnreachableCode::Protocol,
+                ..
+            } => IcmpKind::Protocol,
+            _ => return,
+        };
+        self.errors.push_back((self.now_us, kind));
     }
 
     fn act(&mut self, action: &Action) -> Result<(), String> {
@@ -370,6 +409,9 @@ impl Player {
             Action::Option(name, value) => self.set_option(name, value)?,
             Action::Inject(segment) => self.inject(segment),
             Action::Icmp(kind, seq) => self.inject_icmp(*kind, *seq),
+            Action::Datagram(protocol, len) => {
+                self.inject_packet((PEER, &[]), (*protocol).into(), Ecn::NotEct, &vec![7; *len]);
+            }
             Action::Check(name, comparison) => {
                 let actual = self.value_of(name)?;
                 if !comparison.holds(&actual) {
@@ -389,7 +431,9 @@ impl Player {
                     return Err(format!("the connection is {actual}, expected {reason}"));
                 }
             }
-            Action::Expect(_) | Action::Quiet | Action::Skip => unreachable!("handled by `step`"),
+            Action::Expect(_) | Action::ExpectIcmp(_) | Action::Quiet | Action::Skip => {
+                unreachable!("handled by `step`")
+            }
         }
         Ok(())
     }
@@ -521,8 +565,10 @@ impl Player {
         let header_len = header.write(&mut bytes);
         bytes[header_len..].copy_from_slice(&payload);
         let sum = Checksum::of(&payload);
-        fullpipe_wire::tcp::set_checksum(&mut bytes[..header_len], PEER.into(), OURS.into(), sum);
-        self.inject_packet(Protocol::Tcp, segment.ecn.unwrap_or(Ecn::NotEct), &bytes);
+        let src = segment.src.unwrap_or(PEER);
+        fullpipe_wire::tcp::set_checksum(&mut bytes[..header_len], src.into(), OURS.into(), sum);
+        let ecn = segment.ecn.unwrap_or(Ecn::NotEct);
+        self.inject_packet((src, &segment.ip_options), Protocol::Tcp, ecn, &bytes);
     }
 
     /// Puts an ICMP error on the wire that quotes our segment at `seq`.
@@ -534,6 +580,10 @@ impl Player {
             },
             IcmpKind::Port => Icmpv4Message::Unreachable {
                 code: UnreachableCode::Port,
+                next_hop_mtu: 0,
+            },
+            IcmpKind::Protocol => Icmpv4Message::Unreachable {
+                code: UnreachableCode::Protocol,
                 next_hop_mtu: 0,
             },
             IcmpKind::Host => Icmpv4Message::Unreachable {
@@ -556,15 +606,29 @@ impl Player {
         let mut bytes = vec![0; Icmpv4Message::LEN + quoted.len()];
         message.write(&mut bytes, Checksum::of(&quoted));
         bytes[Icmpv4Message::LEN..].copy_from_slice(&quoted);
-        self.inject_packet(Protocol::Icmp, Ecn::NotEct, &bytes);
+        self.inject_packet((PEER, &[]), Protocol::Icmp, Ecn::NotEct, &bytes);
     }
 
-    fn inject_packet(&mut self, protocol: Protocol, ecn: Ecn, payload: &[u8]) {
-        let mut ip = Ipv4Header::new(PEER, OURS, protocol, payload.len());
+    /// Sends a packet with IP options, which are padded to a multiple of four bytes.
+    fn inject_packet(
+        &mut self,
+        (src, options): (Ipv4Addr, &[u8]),
+        protocol: Protocol,
+        ecn: Ecn,
+        payload: &[u8],
+    ) {
+        let header_len = 20 + options.len().next_multiple_of(4);
+        let behind = header_len - 20 + payload.len();
+        let mut ip = Ipv4Header::new(src, OURS, protocol, behind);
         ip.ecn = ecn;
-        let mut packet = vec![0; 20 + payload.len()];
+        let mut packet = vec![0; header_len];
         ip.write(&mut packet);
-        packet[20..].copy_from_slice(payload);
+        packet[0] = 0x40 | (header_len / 4) as u8;
+        packet[20..20 + options.len()].copy_from_slice(options);
+        packet[10..12].fill(0);
+        let sum = Checksum::of(&packet).finish();
+        packet[10..12].copy_from_slice(&sum.to_be_bytes());
+        packet.extend_from_slice(payload);
         self.wire.arrived.push_back(packet);
     }
 

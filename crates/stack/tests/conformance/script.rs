@@ -50,6 +50,10 @@ pub enum Action {
     Inject(Segment),
     /// An ICMP error that quotes our segment at this relative sequence number.
     Icmp(IcmpKind, u32),
+    /// A packet of this protocol from the peer, with this many bytes of payload.
+    Datagram(u8, usize),
+    /// The next ICMP error that the stack sends.
+    ExpectIcmp(IcmpKind),
     /// The next segment that the stack sends.
     Expect(Segment),
     /// Nothing has been sent since the last expectation, up to this time.
@@ -72,10 +76,11 @@ pub enum Reading {
 }
 
 /// An ICMP error.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IcmpKind {
     TooBig(u16),
     Port,
+    Protocol,
     Host,
     TimeExceeded,
 }
@@ -200,6 +205,12 @@ fn actions(words: &[&str]) -> Result<Vec<(u64, Action)>, String> {
         }
         ["establish", side, rest @ ..] => establish(side, rest),
         ["<", "icmp", kind @ ..] => icmp(kind),
+        ["<", "ip", protocol, bytes] => {
+            let protocol = number(protocol)? as u8;
+            one(Action::Datagram(protocol, number(bytes)? as usize))
+        }
+        [">", "icmp", "port"] => one(Action::ExpectIcmp(IcmpKind::Port)),
+        [">", "icmp", "protocol"] => one(Action::ExpectIcmp(IcmpKind::Protocol)),
         ["<", segment @ ..] => one(Action::Inject(Segment::parse(segment)?)),
         [">", segment @ ..] => one(Action::Expect(Segment::parse(segment)?)),
         _ => Err(format!("no such line: {}", words.join(" "))),

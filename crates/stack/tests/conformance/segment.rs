@@ -3,7 +3,7 @@
 //! Rule: sequence numbers are relative to the initial sequence number of their sender, so SYN is 0
 //! and the first byte of payload is 1. A field that is not written is not compared.
 
-use std::fmt;
+use std::{fmt, net::Ipv4Addr};
 
 use fullpipe_wire::{Ecn, SackBlock, SackBlocks, TcpFlags};
 
@@ -27,6 +27,12 @@ pub struct Segment {
     pub ecn: Option<Ecn>,
     /// The peer's port, if it is not the usual one.
     pub port: Option<u16>,
+    /// DF of the packet, of an expected segment.
+    pub dont_fragment: Option<bool>,
+    /// The source address of an injected segment, if it is not the peer's.
+    pub src: Option<Ipv4Addr>,
+    /// IP options of an injected segment's packet.
+    pub ip_options: Vec<u8>,
     /// Options that must be absent: `nomss`, `nowscale`, `nosackok`, `nots`, `nosack`.
     pub absent: Vec<String>,
 }
@@ -106,6 +112,14 @@ impl Segment {
             "sack" => self.sack = blocks(next()?)?,
             "urg" => self.urgent = Some(number(next()?)? as u16),
             "port" => self.port = Some(number(next()?)? as u16),
+            "df" => self.dont_fragment = Some(true),
+            "nodf" => self.dont_fragment = Some(false),
+            "src" => {
+                let text = next()?;
+                let parsed = text.parse().map_err(|_| format!("{text}: no address"))?;
+                self.src = Some(parsed);
+            }
+            "ipopt" => self.ip_options = bytes(next()?)?,
             "ect0" => self.ecn = Some(Ecn::Ect0),
             "ect1" => self.ecn = Some(Ecn::Ect1),
             "ce" => self.ecn = Some(Ecn::Ce),
@@ -178,6 +192,10 @@ impl Segment {
                 "urgent pointer",
                 self.urgent.is_some() && self.urgent != actual.urgent,
             ),
+            (
+                "DF",
+                self.dont_fragment.is_some() && self.dont_fragment != actual.dont_fragment,
+            ),
             ("ECN field", self.ecn.is_some() && self.ecn != actual.ecn),
             ("port", self.port.is_some() && self.port != actual.port),
             (
@@ -236,6 +254,18 @@ fn stamp(text: &str) -> Result<Stamp, String> {
     })
 }
 
+/// Bytes in hexadecimal: `83070400`.
+fn bytes(text: &str) -> Result<Vec<u8>, String> {
+    let mistake = || format!("{text}: bytes are pairs of hexadecimal digits");
+    (0..text.len())
+        .step_by(2)
+        .map(|at| {
+            let pair = text.get(at..at + 2).ok_or_else(mistake)?;
+            u8::from_str_radix(pair, 16).map_err(|_| mistake())
+        })
+        .collect()
+}
+
 fn blocks(text: &str) -> Result<Vec<(u32, u32)>, String> {
     text.split(',')
         .map(|block| {
@@ -288,6 +318,9 @@ impl fmt::Display for Segment {
         }
         if let Some(urgent) = self.urgent.filter(|urgent| *urgent != 0) {
             write!(f, " urg {urgent}")?;
+        }
+        if self.dont_fragment == Some(false) {
+            write!(f, " nodf")?;
         }
         match self.ecn {
             Some(Ecn::Ect0) => write!(f, " ect0")?,

@@ -11,6 +11,7 @@ use crate::{
     CloseReason, DiscardReason, Segment, SeqNum,
     options::{Agreed, TimestampClock},
     receive::{ReceiveHalf, acceptable},
+    send::PacketTooBig,
     trace::TraceEvent,
 };
 
@@ -28,6 +29,9 @@ pub enum IcmpError {
         /// Payload without options that one packet of the path carries: the
         /// hop's MTU less headers.
         mss_limit: u16,
+        /// The hop carries even less: segments of that size leave without DF, and
+        /// routers fragment them.
+        fragment: bool,
     },
     /// The hop limit of a packet was exceeded.
     TimeExceeded,
@@ -321,8 +325,16 @@ impl Connection {
                 self.end(CloseReason::Unreachable, env);
             }
             IcmpError::Unreachable { .. } | IcmpError::TimeExceeded => {}
-            IcmpError::FragmentationNeeded { mss_limit } => {
-                self.on_packet_too_big(mss_limit, seq, env);
+            IcmpError::FragmentationNeeded {
+                mss_limit,
+                fragment,
+            } => {
+                let report = PacketTooBig {
+                    size: mss_limit,
+                    fragment,
+                    seq,
+                };
+                self.on_packet_too_big(report, env);
             }
         }
         self.note_readiness(env);

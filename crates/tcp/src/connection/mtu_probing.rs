@@ -5,7 +5,11 @@
 //! congestion. `send/path_mtu.rs` stores what is known of the path.
 
 use super::{Connection, Env};
-use crate::{Limit, SegmentOut, SeqNum, recovery::RecoveryPhase, send::PtbOutcome};
+use crate::{
+    Limit, SegmentOut,
+    recovery::RecoveryPhase,
+    send::{PacketTooBig, PtbOutcome},
+};
 
 /// Segments that must follow a probe so that its loss is detected without a
 /// timeout.
@@ -28,11 +32,8 @@ impl Connection {
     }
 
     /// Processes a packet-too-big message. RFC 1191.
-    pub(super) fn on_packet_too_big(&mut self, mss_limit: u16, seq: SeqNum, env: &mut Env<'_>) {
-        match self
-            .path
-            .on_packet_too_big(mss_limit, seq, env.now, env.config)
-        {
+    pub(super) fn on_packet_too_big(&mut self, report: PacketTooBig, env: &mut Env<'_>) {
+        match self.path.on_packet_too_big(report, env.now, env.config) {
             PtbOutcome::Ignored | PtbOutcome::Deferred => {}
             PtbOutcome::Accepted => {
                 // The segment that was too big is lost: retransmit it in
@@ -41,6 +42,15 @@ impl Connection {
                 self.wants_output = true;
             }
         }
+    }
+
+    /// Returns whether routers may not fragment the packets of `segment`.
+    pub(super) fn forbids_fragments(&self, segment: &SegmentOut) -> bool {
+        let payload = match segment.segment_size {
+            0 => segment.payload_len(),
+            size => size.into(),
+        };
+        !self.path.may_fragment(payload + self.agreed.options_len())
     }
 
     /// Responds to a retransmission timeout, which may mean that segments are too large

@@ -25,9 +25,12 @@ impl Connection {
     ///
     /// The segment counts as sent: the caller must have room for it.
     pub fn poll_segment(&mut self, device_max: u32, env: &mut Env<'_>) -> Option<SegmentOut> {
-        let segment = self.next_segment(device_max, env);
-        match &segment {
-            Some(segment) => self.on_sent(segment, env),
+        let mut segment = self.next_segment(device_max, env);
+        match &mut segment {
+            Some(segment) => {
+                segment.dont_fragment = self.forbids_fragments(segment);
+                self.on_sent(segment, env);
+            }
             None => self.wants_output = false,
         }
         segment
@@ -450,6 +453,7 @@ impl Connection {
             seq,
             ack: self.receive.rcv_nxt,
             flags: flags | self.ecn.ack_flags(),
+            dont_fragment: true,
             window,
             urgent: urgent.unwrap_or(0).min(u16::MAX.into()) as u16,
             options: self.segment_options(payload.is_empty(), env),

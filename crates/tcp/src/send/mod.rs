@@ -14,7 +14,7 @@ mod sizing;
 pub use autotune::send_goal;
 pub use buffer::WakePolicy;
 pub use half::SendHalf;
-pub use path_mtu::{PathMtu, PtbOutcome};
+pub use path_mtu::{PacketTooBig, PathMtu, PtbOutcome};
 pub use segmentize::{Decision, Situation, segmentize};
 pub use sizing::{SmallQueue, frame_goal, whole_segments};
 

@@ -34,6 +34,17 @@ pub enum PtbOutcome {
     Accepted,
 }
 
+/// A packet-too-big message: a router dropped the segment with `seq`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketTooBig {
+    /// Size that the path carries, or the smallest that this side sends.
+    pub size: u16,
+    /// The path carries less than `size`: routers must fragment.
+    pub fragment: bool,
+    /// Sequence number that the message quotes.
+    pub seq: SeqNum,
+}
+
 /// Payload in flight whose acknowledgment proves a segment size.
 #[derive(Clone, Copy, Debug)]
 struct SizedRange {
@@ -55,7 +66,10 @@ pub struct PathMtu {
     too_large: u16,
     /// A reported size that contradicts an acknowledged one, and the sequence
     /// number that the message quotes.
-    doubted: Option<(u16, SeqNum)>,
+    doubted: Option<PacketTooBig>,
+    /// A router reported a smaller MTU than this side sends: packets up to `limit`
+    /// carry no DF.
+    fragments: bool,
     /// A larger limit is searched for.
     searching: bool,
     /// Time at which a size that was too large may be tried again.
@@ -82,6 +96,7 @@ impl PathMtu {
             proven: 0,
             too_large: link.saturating_add(1),
             doubted: None,
+            fragments: false,
             searching: limit < link,
             retry_at: None,
             losses: 0,
@@ -95,29 +110,37 @@ impl PathMtu {
         self.limit
     }
 
-    /// Processes a packet-too-big message: a router dropped the segment with `seq`,
-    /// because the path carries no more than `reported`.
+    /// Returns whether routers may fragment a packet of `size`.
+    pub const fn may_fragment(&self, size: u32) -> bool {
+        self.fragments && size <= self.limit as u32
+    }
+
+    /// Processes a packet-too-big message.
     pub fn on_packet_too_big(
         &mut self,
-        reported: u16,
-        seq: SeqNum,
+        report: PacketTooBig,
         now: Instant,
         config: &TcpConfig,
     ) -> PtbOutcome {
-        let reported = reported.max(LEAST_REPORTED);
-        if reported >= self.limit {
+        let PacketTooBig { size, fragment, .. } = report;
+        let size = size.max(LEAST_REPORTED);
+        let allows_fragments = fragment && !self.fragments;
+        if size >= self.limit && !allows_fragments {
             return PtbOutcome::Ignored;
         }
-        if reported < self.proven {
-            self.doubted = Some((reported, seq));
+        // Without DF nothing of `size` would be too big: less is reported.
+        let carried = size.min(self.limit);
+        if carried < self.proven || (allows_fragments && carried == self.proven) {
+            self.doubted = Some(PacketTooBig { size, ..report });
             return PtbOutcome::Deferred;
         }
-        self.accept(reported, now + config.probe_interval);
+        self.accept(report, now + config.probe_interval);
         PtbOutcome::Accepted
     }
 
-    fn accept(&mut self, reported: u16, retry_at: Instant) {
-        self.limit = reported.min(self.limit);
+    fn accept(&mut self, report: PacketTooBig, retry_at: Instant) {
+        self.limit = report.size.max(LEAST_REPORTED).min(self.limit);
+        self.fragments |= report.fragment;
         self.too_large = self.limit + 1;
         self.proven = self.proven.min(self.limit);
         self.searching = false;
@@ -129,7 +152,7 @@ impl PathMtu {
     /// Returns true if segments are smaller from now on.
     pub fn on_timeout(&mut self, in_row: u32, used: u16, now: Instant, config: &TcpConfig) -> bool {
         self.evidence = None;
-        if let Some((doubted, _)) = self.doubted.take() {
+        if let Some(doubted) = self.doubted.take() {
             self.proven = 0;
             self.accept(doubted, now + config.probe_interval);
             return true;
@@ -159,7 +182,7 @@ impl PathMtu {
         self.retry_at = None;
         self.too_large = self.link.saturating_add(1);
         match config.mtu_probing {
-            MtuProbing::Off => self.limit = self.link,
+            MtuProbing::Off => (self.limit, self.fragments) = (self.link, false),
             MtuProbing::BlackHole | MtuProbing::Always => self.searching = true,
         }
     }
@@ -222,7 +245,9 @@ impl PathMtu {
     /// Notes that `snd_una` advanced. Returns true if a probe was acknowledged.
     pub fn on_ack(&mut self, snd_una: SeqNum) -> bool {
         // The segment that the message quotes has arrived.
-        self.doubted = self.doubted.filter(|(_, seq)| seq.at_or_after(snd_una));
+        self.doubted = self
+            .doubted
+            .filter(|report| report.seq.at_or_after(snd_una));
         let arrived = |evidence: &mut SizedRange| evidence.end.at_or_before(snd_una);
         if let Some(SizedRange { size, .. }) = self.evidence.take_if(arrived) {
             self.proven = self.proven.max(size.min(self.limit));
@@ -231,6 +256,7 @@ impl PathMtu {
             return false;
         };
         (self.limit, self.proven, self.losses) = (size, size, 0);
+        self.fragments = false;
         true
     }
 }

@@ -7,6 +7,10 @@ use fullpipe_wire::TimeExceededCode;
 
 use super::*;
 
+const fn too_big(mtu: u16, fragment: bool) -> PathError {
+    PathError::FragmentationNeeded { mtu, fragment }
+}
+
 fn subnet() -> Subnet {
     Subnet {
         address: [10, 0, 0, 2].into(),
@@ -58,12 +62,11 @@ fn an_error_selects_the_connection_that_it_quotes() {
             unreachable(UnreachableCode::Other(13)),
             PathError::Unreachable { hard: false },
         ),
-        (
-            too_long(1_400),
-            PathError::FragmentationNeeded { mtu: 1_400 },
-        ),
-        (too_long(68), PathError::FragmentationNeeded { mtu: 552 }),
-        (too_long(0), PathError::FragmentationNeeded { mtu: 552 }),
+        (too_long(1_400), too_big(1_400, false)),
+        (too_long(68), too_big(552, true)),
+        (too_long(551), too_big(552, true)),
+        (too_long(552), too_big(552, false)),
+        (too_long(0), too_big(552, false)),
         (time_exceeded, PathError::TimeExceeded),
     ] {
         let event = parse(message, &quotation(|_| ()), &subnet(), 552).unwrap();

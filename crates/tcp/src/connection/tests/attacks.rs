@@ -84,7 +84,10 @@ fn an_old_timestamp_is_refused() {
 #[test]
 fn an_icmp_error_counts_only_when_it_quotes_something_in_flight() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
-    let needed = IcmpError::FragmentationNeeded { mss_limit: 1_000 };
+    let needed = IcmpError::FragmentationNeeded {
+        mss_limit: 1_000,
+        fragment: false,
+    };
     let una = pair
         .at(CLIENT, |connection, env| connection.info(env))
         .snd_una;
@@ -121,7 +124,10 @@ fn an_icmp_error_counts_only_when_it_quotes_something_in_flight() {
 fn a_packet_too_big_message_is_deferred_while_larger_segments_are_acknowledged() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
     pair.transfer(CLIENT, 20_000, Duration::from_secs(2));
-    let needed = IcmpError::FragmentationNeeded { mss_limit: 68 };
+    let needed = IcmpError::FragmentationNeeded {
+        mss_limit: 68,
+        fragment: false,
+    };
     for _ in 0..20 {
         pair.write(CLIENT, &[3; 5_000]);
         pair.at(CLIENT, |connection, env| {
@@ -139,7 +145,10 @@ fn a_packet_too_big_message_is_deferred_while_larger_segments_are_acknowledged()
     pair.lose = Box::new(|in_transit| in_transit.payload.len() > 1_000);
     pair.write(CLIENT, &[4; 3_000]);
     let una = pair.at(CLIENT, |c, env| c.info(env)).snd_una;
-    let shrunk = IcmpError::FragmentationNeeded { mss_limit: 1_000 };
+    let shrunk = IcmpError::FragmentationNeeded {
+        mss_limit: 1_000,
+        fragment: false,
+    };
     pair.at(CLIENT, |connection, env| {
         connection.on_icmp(shrunk, SeqNum(una), env);
     });

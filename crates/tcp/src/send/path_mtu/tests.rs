@@ -42,6 +42,14 @@ fn search(path: &mut PathMtu, truth: u16) -> (u16, u32) {
     panic!("an endless search");
 }
 
+fn report(size: u16) -> PacketTooBig {
+    PacketTooBig {
+        size,
+        fragment: false,
+        seq: SEQ,
+    }
+}
+
 #[test]
 fn a_search_ends_close_below_the_path_mtu() {
     let config = config(MtuProbing::Always);
@@ -88,23 +96,23 @@ fn a_packet_too_big_message_counts_at_once_unless_a_larger_size_was_acknowledged
     let config = config(MtuProbing::Off);
     let mut path = PathMtu::new(LINK, &config);
     assert_eq!(
-        path.on_packet_too_big(1_360, SEQ, NOW, &config),
+        path.on_packet_too_big(report(1_360), NOW, &config),
         PtbOutcome::Accepted
     );
     assert_eq!(
-        path.on_packet_too_big(1_400, SEQ, NOW, &config),
+        path.on_packet_too_big(report(1_400), NOW, &config),
         PtbOutcome::Ignored,
         "only smaller"
     );
     assert_eq!(
-        path.on_packet_too_big(1_300, SEQ, NOW, &config),
+        path.on_packet_too_big(report(1_300), NOW, &config),
         PtbOutcome::Accepted,
         "the next hop"
     );
     path.on_sent(SeqNum(0), SeqNum(1_300), 1_300);
     path.on_ack(SeqNum(1_300));
     assert_eq!(
-        path.on_packet_too_big(500, SEQ, NOW, &config),
+        path.on_packet_too_big(report(500), NOW, &config),
         PtbOutcome::Deferred
     );
     assert_eq!(path.limit(), 1_300);
@@ -113,7 +121,7 @@ fn a_packet_too_big_message_counts_at_once_unless_a_larger_size_was_acknowledged
         "now it is plausible"
     );
     assert_eq!(path.limit(), 500);
-    path.on_packet_too_big(0, SEQ, NOW, &config);
+    path.on_packet_too_big(report(0), NOW, &config);
     assert_eq!(path.limit(), LEAST_REPORTED);
 }
 
@@ -124,7 +132,7 @@ fn a_deferred_message_is_dropped_when_the_quoted_segment_is_acknowledged() {
     path.on_sent(SeqNum(0), SeqNum(1_460), LINK);
     path.on_ack(SeqNum(1_460));
     assert_eq!(
-        path.on_packet_too_big(500, SEQ, NOW, &config),
+        path.on_packet_too_big(report(500), NOW, &config),
         PtbOutcome::Deferred
     );
     path.on_ack(SEQ + 1);
@@ -140,7 +148,7 @@ fn retransmitted_payload_proves_no_size() {
     path.on_retransmitted(SeqNum(0), SeqNum(536), NEVER);
     path.on_ack(SeqNum(1_460));
     assert_eq!(
-        path.on_packet_too_big(536, SEQ, NOW, &config),
+        path.on_packet_too_big(report(536), NOW, &config),
         PtbOutcome::Accepted
     );
 }
@@ -154,7 +162,7 @@ fn a_size_that_was_too_large_is_tried_again_later() {
     ] {
         let config = config(mtu_probing);
         let mut path = PathMtu::new(LINK, &config);
-        path.on_packet_too_big(1_000, SEQ, NOW, &config);
+        path.on_packet_too_big(report(1_000), NOW, &config);
         let again_at = NOW + config.probe_interval;
         path.on_time(again_at - Duration::from_nanos(1), &config);
         assert_eq!((path.limit(), path.candidate(LINK)), (1_000, None));
@@ -162,4 +170,40 @@ fn a_size_that_was_too_large_is_tried_again_later() {
         assert_eq!(path.limit(), expected, "{mtu_probing:?}");
         assert_eq!(search(&mut path, LINK).0, LINK, "{mtu_probing:?}");
     }
+}
+
+#[test]
+fn a_path_that_carries_less_than_the_least_mtu_gets_packets_that_routers_may_fragment() {
+    let config = config(MtuProbing::Off);
+    let mut path = PathMtu::new(LINK, &config);
+    let least = PacketTooBig {
+        fragment: true,
+        ..report(512)
+    };
+    assert!(!path.may_fragment(100));
+    let outcome = path.on_packet_too_big(least, NOW, &config);
+    assert_eq!((outcome, path.limit()), (PtbOutcome::Accepted, 512));
+    assert!(path.may_fragment(512) && !path.may_fragment(513));
+    let again = path.on_packet_too_big(least, NOW, &config);
+    assert_eq!(again, PtbOutcome::Ignored);
+    path.on_time(NOW + config.probe_interval, &config);
+    assert_eq!(path.limit(), LINK);
+    assert!(!path.may_fragment(512), "the path may have changed");
+}
+
+#[test]
+fn an_acknowledged_size_outweighs_a_message_that_would_clear_df() {
+    let config = config(MtuProbing::Off);
+    let mut path = PathMtu::new(512, &config);
+    path.on_sent(SeqNum(0), SeqNum(512), 512);
+    path.on_ack(SeqNum(512));
+    let least = PacketTooBig {
+        fragment: true,
+        ..report(512)
+    };
+    let outcome = path.on_packet_too_big(least, NOW, &config);
+    assert_eq!(outcome, PtbOutcome::Deferred);
+    assert!(!path.may_fragment(512));
+    path.on_timeout(1, 512, NOW, &config);
+    assert!(path.may_fragment(512));
 }
