@@ -76,6 +76,20 @@ fullpipe_pool::knobs! {
         orphan_share: u32 = 25, legal 1 => 100, drawn 100 => 100, "percent";
         /// Connections in TIME-WAIT. If there is one more, the oldest is forgotten.
         time_wait_entries: u32 = 256, legal 0 => 1_048_576, drawn 0 => 16, "connections";
+        /// Answers to segments without a connection that wait to be sent: resets, and
+        /// challenge ACKs of handshakes. The fuller the queue, the fewer are taken.
+        reset_queue: u32 = 64, legal 1 => 65_536, drawn 8 => 64, "segments";
+        /// Such answers to one address in a second, after a burst of
+        /// `stack.resets_burst`; 0 sends none.
+        resets_per_source: u32 = 10, legal 0 => 1_000_000, drawn 10 => 100, "segments/s";
+        /// Such answers to one address at once.
+        resets_burst: u32 = 64, legal 1 => 1_000_000, drawn 8 => 64, "segments";
+        /// Such answers to all addresses in a second, bursts excluded; 0 sends none.
+        /// Its share of `stack.resets_per_source` is the number of addresses that are
+        /// counted at the same time (at most 65,536); others are answered by chance.
+        resets_per_second: u32 = 10_000, legal 0 => 10_000_000, drawn 100 => 10_000, "segments/s";
+        /// SYN-ACKs with a cookie that wait to be sent.
+        cookie_queue: u32 = 64, legal 1 => 65_536, drawn 8 => 64, "segments";
         /// Frames received in a turn, and frames sent in a turn.
         turn_budget: u32 = 64, legal 1 => 65_536, drawn 1 => 64, "frames";
         /// Lowest ephemeral port, for a socket that names none. RFC 6056 §3.2.
@@ -157,10 +171,18 @@ fullpipe_pool::knobs! {
         echo_replies: u32 = 32, legal 0 => 65_536, drawn 0 => 16, "replies";
         /// Bytes of echo data that wait to be sent.
         echo_bytes: u32 = 65_536, legal 0 => 16_777_216, drawn 256 => 65_536, "bytes";
-        /// Error messages that wait to be sent.
-        errors: u32 = 16, legal 0 => 65_536, drawn 0 => 16, "messages";
-        /// Error messages sent in a second; 0 sends none. RFC 1812 §4.3.2.8.
-        errors_per_second: u32 = 100, legal 0 => 1_000_000, drawn 0 => 1_000, "messages/s";
+        /// Error messages that wait to be sent; 0 sends none. The fuller the queue, the
+        /// fewer are taken.
+        errors: u32 = 64, legal 0 => 65_536, drawn 0 => 64, "messages";
+        /// Error messages to one address in a second, after a burst of
+        /// `icmp.errors_burst`; 0 sends none. RFC 1812 §4.3.2.8.
+        errors_per_source: u32 = 1, legal 0 => 1_000_000, drawn 1 => 100, "messages/s";
+        /// Error messages to one address at once.
+        errors_burst: u32 = 6, legal 1 => 1_000_000, drawn 1 => 16, "messages";
+        /// Error messages to all addresses in a second, bursts excluded; 0 sends none.
+        /// Its share of `icmp.errors_per_source` is the number of addresses that are
+        /// counted at the same time (at most 65,536); others are answered by chance.
+        errors_per_second: u32 = 1_000, legal 0 => 1_000_000, drawn 0 => 1_000, "messages/s";
     }
 }
 

@@ -4,7 +4,7 @@
 //! bounded queues and leave through `egress`. Any bytes are a valid argument.
 
 use fullpipe_pool::Instant;
-use fullpipe_wire::{MacAddress, Protocol, TcpHeader};
+use fullpipe_wire::{MacAddress, Protocol, TcpHeader, UnreachableCode};
 
 use crate::{
     device::RxMeta,
@@ -63,7 +63,10 @@ impl Stack {
                 let verified = meta.checksum_verified;
                 match self.udp.on_datagram(&packet, verified, pool, counters) {
                     Delivery::Queued(id) => self.events.udp(id.0.index),
-                    Delivery::NoPort => self.errors.on_no_port(&packet, now, counters),
+                    Delivery::NoPort => {
+                        let code = UnreachableCode::Port;
+                        self.errors.report(&packet, code, now, counters);
+                    }
                     Delivery::Dropped => {}
                 }
             }
@@ -75,7 +78,11 @@ impl Stack {
                     self.on_icmp_event(&event, now);
                 }
             }
-            Protocol::Other(_) => unreachable!("the receiver discards other protocols"),
+            // The receiver has counted it. RFC 1122 §3.2.2.1.
+            Protocol::Other(_) => {
+                let code = UnreachableCode::Protocol;
+                self.errors.report(&packet, code, now, counters);
+            }
         }
     }
 

@@ -311,6 +311,7 @@ mod queues;
 mod rate_limit;
 mod secret;
 mod slab;
+mod source_limit;
 mod sources;
 mod stack;
 mod tcp;

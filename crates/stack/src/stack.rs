@@ -144,7 +144,7 @@ impl Stack {
             receiver: IpReceiver::new(subnet, &config.ip, &secret),
             sender: IpSender::new(&capabilities, &config.ip, rng(b"identifications")),
             echo: Echo::new(&config.icmp),
-            errors: ErrorQueue::new(&config.icmp),
+            errors: ErrorQueue::new(&config.icmp, &secret.derive(b"error sources")),
             udp: UdpSockets::new(address, config, rng(b"udp ports")),
             tcp: TcpLayer::new(config, &secret),
             pool: Pool::new(&config.pool),

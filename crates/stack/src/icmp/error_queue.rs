@@ -1,10 +1,10 @@
-//! Port-unreachable messages, for UDP datagrams to a port without a socket.
-//! RFC 1122 §4.1.3.1.
+//! Unreachable messages: for UDP datagrams to a port without a socket, and for
+//! packets of an unknown protocol. RFC 1122 §3.2.2.1, §4.1.3.1.
 //!
-//! Rule: an error is never sent about a broadcast, about a fragment other than the first,
-//! or about an error, and never more often than `icmp.errors_per_second` (RFC 1812
-//! §4.3.2.7, §4.3.2.8). The queue keeps the 28 bytes that an error quotes and takes no
-//! block of the pool.
+//! Rule: an error is never sent about a broadcast, a fragment other than the first, or
+//! an error (RFC 1812 §4.3.2.7), and no more often than the account of its receiver
+//! allows (`source_limit`). The queue keeps the 28 bytes that an error quotes and
+//! takes no block of the pool.
 
 #[cfg(test)]
 mod tests;
@@ -22,58 +22,65 @@ use crate::{
     counters::{Counters, Discard},
     device::TxChecksum,
     ip::{BuiltPacket, IpHeader, IpSender, Outgoing, Packet},
-    rate_limit::RateLimit,
+    secret::Secret,
+    source_limit::{Rates, SourceLimit},
 };
 
 /// Length of a quotation: the IP header and the eight bytes behind it. RFC 792.
 const QUOTED: usize = Ipv4Header::LEN + 8;
 
 #[derive(Clone, Copy, Debug)]
-struct PortUnreachable {
+struct UnreachableError {
     src: IpAddr,
     dst: IpAddr,
     station: MacAddress,
+    code: UnreachableCode,
     quoted: [u8; QUOTED],
+    /// Bytes of `quoted` that the packet had.
+    quoted_len: usize,
 }
 
-/// Port-unreachable messages that wait to be sent.
+/// Unreachable messages that wait to be sent.
 #[derive(Debug)]
 pub(crate) struct ErrorQueue {
-    waiting: VecDeque<PortUnreachable>,
+    waiting: VecDeque<UnreachableError>,
     most: usize,
-    limit: RateLimit,
+    limit: SourceLimit,
 }
 
 impl ErrorQueue {
     /// Returns an empty queue of the size in `config`.
-    pub(crate) fn new(config: &IcmpConfig) -> Self {
+    pub(crate) fn new(config: &IcmpConfig, secret: &Secret) -> Self {
         let most = config.errors as usize;
+        let rates = Rates {
+            per_second: config.errors_per_second,
+            per_source: config.errors_per_source,
+            burst: config.errors_burst,
+        };
         Self {
             waiting: VecDeque::with_capacity(most),
             most,
-            limit: RateLimit::new(config.errors_per_second, config.errors),
+            limit: SourceLimit::new(rates, secret),
         }
     }
 
-    /// Queues a port-unreachable message about a UDP datagram, unless a standard
-    /// forbids it or a bound is reached.
-    pub(crate) fn on_no_port(
+    /// Queues a message with `code` about a packet, or about its first fragment, unless
+    /// a standard forbids it or a bound is reached.
+    pub(crate) fn report(
         &mut self,
         packet: &Packet<'_>,
+        code: UnreachableCode,
         now: Instant,
         counters: &mut Counters,
     ) {
-        let Some(first) = packet.payload.first_chunk::<8>() else {
-            return;
-        };
         if packet.broadcast {
             return;
         }
-        if self.waiting.len() == self.most {
+        if self.most == 0 || !self.limit.has_luck(self.waiting.len(), self.most) {
             counters.discard(Discard::IcmpErrorQueueFull);
             return;
         }
-        if !self.limit.allow(now) {
+        if !self.limit.allow(packet.src(), now) {
             counters.discard(Discard::IcmpErrorRateLimited);
             return;
         }
@@ -81,12 +88,16 @@ impl ErrorQueue {
         match packet.header {
             IpHeader::V4(header) => header.write(&mut quoted),
         }
-        quoted[Ipv4Header::LEN..].copy_from_slice(first);
-        self.waiting.push_back(PortUnreachable {
+        let body = &packet.payload[..packet.payload.len().min(QUOTED - Ipv4Header::LEN)];
+        let quoted_len = Ipv4Header::LEN + body.len();
+        quoted[Ipv4Header::LEN..quoted_len].copy_from_slice(body);
+        self.waiting.push_back(UnreachableError {
             src: packet.dst(),
             dst: packet.src(),
             station: packet.station,
+            code,
             quoted,
+            quoted_len,
         });
     }
 
@@ -108,18 +119,19 @@ impl ErrorQueue {
             src: error.src,
             dst: error.dst,
             protocol: Protocol::Icmp,
-            payload_len: Icmpv4Message::LEN + QUOTED,
+            payload_len: Icmpv4Message::LEN + error.quoted_len,
             ecn: Ecn::NotEct,
             dont_fragment: false,
         };
         let message = Icmpv4Message::Unreachable {
-            code: UnreachableCode::Port,
+            code: error.code,
             next_hop_mtu: 0,
         };
         let body = &mut packet[IpSender::header_len(error.dst)..];
         let (head, quoted) = body.split_at_mut(Icmpv4Message::LEN);
-        quoted[..QUOTED].copy_from_slice(&error.quoted);
-        message.write(head, Checksum::of(&error.quoted));
+        let quotation = &error.quoted[..error.quoted_len];
+        quoted[..quotation.len()].copy_from_slice(quotation);
+        message.write(head, Checksum::of(quotation));
         counters.mib.icmp_out_msgs += 1;
         counters.mib.icmp_out_dest_unreachs += 1;
         let len = sender.write_header(packet, &outgoing, counters);

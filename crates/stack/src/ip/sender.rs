@@ -145,7 +145,10 @@ impl IpSender {
         Ipv4Header {
             ecn: outgoing.ecn,
             ttl: self.ttl,
-            identification: self.identifications.take(src, dst),
+            identification: match outgoing.dont_fragment {
+                true => 0,
+                false => self.identifications.take(),
+            },
             dont_fragment: outgoing.dont_fragment,
             ..Ipv4Header::new(src, dst, outgoing.protocol, outgoing.payload_len)
         }

@@ -36,6 +36,7 @@ use crate::{
     hash_index::HashIndex,
     secret::Secret,
     slab::{Key, Slab},
+    source_limit::{Rates, SourceLimit},
     sources::SourceCounts,
     timer_wheel::TimerWheel,
 };
@@ -51,13 +52,6 @@ use syn_cache::SynCache;
 use syn_cookie::SynCookies;
 use time_wait_table::TimeWaitTable;
 use transmit_queue::TransmitQueue;
-
-/// Resets to unknown hosts that wait to be sent.
-const RESETS: u32 = 64;
-/// Resets to unknown hosts sent in a second.
-const RESETS_PER_SECOND: u32 = 1_000;
-/// SYN-ACKs with a cookie that wait to be sent.
-const COOKIES: u32 = 64;
 
 /// The user of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,7 +133,17 @@ impl TcpLayer {
             slots: Slab::new(sizes.connections),
             listeners: ListeningSockets::new(sizes.listeners, sizes.connections, secret),
             transmit_queue: TransmitQueue::new(config.arp.entries, sizes.connections),
-            resets: Resets::new(RESETS, RESETS_PER_SECOND),
+            resets: Resets::new(
+                sizes.reset_queue,
+                SourceLimit::new(
+                    Rates {
+                        per_second: sizes.resets_per_second,
+                        per_source: sizes.resets_per_source,
+                        burst: sizes.resets_burst,
+                    },
+                    &secret.derive(b"reset sources"),
+                ),
+            ),
             memory_waiters: MemoryWaiters::new(sizes.connections),
             orphans: Orphans::new(
                 sizes.connections,
@@ -157,7 +161,7 @@ impl TcpLayer {
                     secret.derive(b"half-open sources"),
                 ),
             ),
-            cookies: SynCookies::new(secret, COOKIES),
+            cookies: SynCookies::new(secret, sizes.cookie_queue),
             cookie_use: sizes.syn_cookies,
             time_waits: TimeWaitTable::new(sizes.time_wait_entries),
             timers: TimerWheel::new(numbers.count()),

@@ -1,7 +1,8 @@
 //! Resets in answer to segments without a connection. RFC 9293 §3.10.7.1.
 //!
-//! Rule: such a segment costs an entry of a bounded queue and one reset of a rate limit;
-//! if either is used up, no reset answers the segment. `egress` empties the queue.
+//! Rule: such a segment costs a place in a bounded queue and one answer of its
+//! sender's account (`source_limit`); if either is used up the segment is dropped.
+//! `egress` empties the queue.
 
 use alloc::collections::VecDeque;
 
@@ -10,7 +11,7 @@ use fullpipe_tcp::{Segment, SegmentOut};
 use fullpipe_wire::MacAddress;
 
 use super::four_tuple::FourTuple;
-use crate::rate_limit::RateLimit;
+use crate::source_limit::SourceLimit;
 
 #[cfg(test)]
 mod tests;
@@ -43,17 +44,16 @@ pub(crate) struct Resets {
     /// Never grows beyond its first capacity.
     queue: VecDeque<Answer>,
     most: usize,
-    limit: RateLimit,
+    limit: SourceLimit,
 }
 
 impl Resets {
-    /// Returns an empty queue for `most` resets, of which `per_second` are sent on
-    /// average.
-    pub(crate) fn new(most: u32, per_second: u32) -> Self {
+    /// Returns an empty queue for `most` answers, whose number `limit` bounds.
+    pub(crate) fn new(most: u32, limit: SourceLimit) -> Self {
         Self {
             queue: VecDeque::with_capacity(most as usize),
             most: most as usize,
-            limit: RateLimit::new(per_second, most),
+            limit,
         }
     }
 
@@ -76,10 +76,10 @@ impl Resets {
 
     /// Queues a reset, or a challenge ACK of a handshake.
     pub(crate) fn queue(&mut self, answer: Answer, now: Instant) -> Result<(), NoReset> {
-        if self.queue.len() == self.most {
+        if !self.limit.has_luck(self.queue.len(), self.most) {
             return Err(NoReset::QueueFull);
         }
-        if !self.limit.allow(now) {
+        if !self.limit.allow(answer.tuple.remote_ip, now) {
             return Err(NoReset::RateLimited);
         }
         self.queue.push_back(answer);

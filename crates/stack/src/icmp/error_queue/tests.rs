@@ -27,8 +27,13 @@ fn packet(broadcast: bool, payload: &[u8]) -> Packet<'_> {
 #[test]
 fn a_datagram_to_a_port_without_a_socket_is_quoted_in_an_error() {
     let mut counters = Counters::default();
-    let mut errors = ErrorQueue::new(&IcmpConfig::default());
-    errors.on_no_port(&packet(false, &DATAGRAM), Instant::ZERO, &mut counters);
+    let mut errors = ErrorQueue::new(&IcmpConfig::default(), &Secret([5; 16]));
+    errors.report(
+        &packet(false, &DATAGRAM),
+        UnreachableCode::Port,
+        Instant::ZERO,
+        &mut counters,
+    );
 
     let device = Capabilities::plain(Medium::Ip, 1500);
     let mut sender = IpSender::new(&device, &IpConfig::default(), Rng::seeded(1));
@@ -60,18 +65,23 @@ fn a_datagram_to_a_port_without_a_socket_is_quoted_in_an_error() {
 #[test]
 fn a_flood_is_answered_at_the_rate_and_no_faster() {
     let config = IcmpConfig {
-        errors: 5,
-        errors_per_second: 10,
+        errors_burst: 5,
+        errors_per_source: 10,
         ..IcmpConfig::default()
     };
-    let mut errors = ErrorQueue::new(&config);
+    let mut errors = ErrorQueue::new(&config, &Secret([5; 16]));
     let mut counters = Counters::default();
     let device = Capabilities::plain(Medium::Ip, 1500);
     let mut sender = IpSender::new(&device, &IpConfig::default(), Rng::seeded(1));
     let mut out = [0; 100];
     for ms in 0..2_000 {
         let now = Instant::from_millis(ms);
-        errors.on_no_port(&packet(false, &DATAGRAM), now, &mut counters);
+        errors.report(
+            &packet(false, &DATAGRAM),
+            UnreachableCode::Port,
+            now,
+            &mut counters,
+        );
         errors.poll_packet(&mut sender, &mut out, &mut counters);
     }
     // A burst of 5, then one every 100 ms up to 1,900 ms.
@@ -80,12 +90,33 @@ fn a_flood_is_answered_at_the_rate_and_no_faster() {
 }
 
 #[test]
-fn no_error_is_sent_about_broadcasts_and_truncated_datagrams() {
-    let mut errors = ErrorQueue::new(&IcmpConfig::default());
+fn no_error_is_sent_about_broadcasts() {
+    let mut errors = ErrorQueue::new(&IcmpConfig::default(), &Secret([5; 16]));
     let mut counters = Counters::default();
-    errors.on_no_port(&packet(true, &DATAGRAM), Instant::ZERO, &mut counters);
-    errors.on_no_port(&packet(false, &DATAGRAM[..7]), Instant::ZERO, &mut counters);
+    let code = UnreachableCode::Port;
+    errors.report(&packet(true, &DATAGRAM), code, Instant::ZERO, &mut counters);
     assert!(!errors.wants_output());
+}
+
+#[test]
+fn a_packet_shorter_than_a_quotation_is_quoted_whole() {
+    let mut errors = ErrorQueue::new(&IcmpConfig::default(), &Secret([5; 16]));
+    let mut counters = Counters::default();
+    let code = UnreachableCode::Protocol;
+    let short = packet(false, &DATAGRAM[..3]);
+    errors.report(&short, code, Instant::ZERO, &mut counters);
+    let device = Capabilities::plain(Medium::Ip, 1500);
+    let mut sender = IpSender::new(&device, &IpConfig::default(), Rng::seeded(1));
+    let mut out = [0; 100];
+    let built = errors.poll_packet(&mut sender, &mut out, &mut counters);
+    assert_eq!(built.map(|built| built.len), Some(20 + 8 + 23));
+    let (_, payload) = Ipv4Header::parse(&out[..51], ChecksumPolicy::Verify).unwrap();
+    let (message, quoted) = Icmpv4Message::parse(payload, ChecksumPolicy::Verify).unwrap();
+    let expected = Icmpv4Message::Unreachable {
+        code,
+        next_hop_mtu: 0,
+    };
+    assert_eq!((message, &quoted[20..]), (expected, &DATAGRAM[..3]));
 }
 
 #[test]
@@ -94,11 +125,12 @@ fn a_queue_that_is_not_polled_stays_within_its_bounds() {
         errors: 3,
         ..IcmpConfig::default()
     };
-    let mut errors = ErrorQueue::new(&config);
+    let mut errors = ErrorQueue::new(&config, &Secret([5; 16]));
     let mut counters = Counters::default();
     for second in 0..50 {
-        errors.on_no_port(
+        errors.report(
             &packet(false, &DATAGRAM),
+            UnreachableCode::Port,
             Instant::from_secs(second),
             &mut counters,
         );

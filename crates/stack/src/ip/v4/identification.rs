@@ -1,38 +1,49 @@
 //! The identification field, which fragments of one datagram share.
 //!
-//! Rule: between the same two hosts the value repeats as late as 16 bits allow (RFC 6864
-//! §4.1), and it does not show a host how much this host sends to others: each pair of
-//! addresses counts in a slot chosen by a secret.
-
-use core::net::Ipv4Addr;
+//! Rule: it tells no host what this host sends to others. Each value is used once in
+//! 65,536 datagrams, in an order that a secret permutes anew each time, so neither a
+//! value nor the distance of two says how many lie between (CVE-2020-36516). Datagrams
+//! that cannot be fragmented carry 0 instead (RFC 6864 §4.1) and take none.
 
 use fullpipe_pool::Rng;
 
-/// Slots; pairs of hosts in one slot share its counter.
-const SLOTS: usize = 64;
+use crate::secret::Secret;
 
-/// The counters of identifications.
+/// Rounds of the Feistel network, which permutes whatever its functions are.
+const ROUNDS: u8 = 4;
+
+/// The identifications of datagrams that may be fragmented.
 #[derive(Clone, Debug)]
 pub(crate) struct Identifications {
-    secret: u64,
-    next: [u16; SLOTS],
+    secret: Secret,
+    /// Datagrams so far: the place in a permutation, and above 16 bits its number.
+    taken: u64,
 }
 
 impl Identifications {
-    /// Returns counters with random first values.
+    /// Returns identifications whose order `rng` decides.
     pub(crate) fn new(mut rng: Rng) -> Self {
+        let mut key = [0; 16];
+        for half in key.chunks_exact_mut(8) {
+            half.copy_from_slice(&rng.next_u64().to_be_bytes());
+        }
         Self {
-            secret: rng.next_u64() | 1,
-            next: core::array::from_fn(|_| rng.next_u64() as u16),
+            secret: Secret(key),
+            taken: 0,
         }
     }
 
-    /// Returns the identification of the next datagram from `src` to `dst`.
-    pub(crate) fn take(&mut self, src: Ipv4Addr, dst: Ipv4Addr) -> u16 {
-        let pair = u64::from(src.to_bits()) << 32 | u64::from(dst.to_bits());
-        let mixed = (pair ^ self.secret.rotate_left(32)).wrapping_mul(self.secret);
-        let slot = &mut self.next[(mixed >> 58) as usize];
-        *slot = slot.wrapping_add(1);
-        *slot
+    /// Returns the identification of the next datagram.
+    pub(crate) fn take(&mut self) -> u16 {
+        let [.., left, right] = self.taken.to_be_bytes();
+        let permutation = self.taken >> 16;
+        self.taken = self.taken.wrapping_add(1);
+        let (mut left, mut right) = (left, right);
+        for round in 0..ROUNDS {
+            let input = permutation << 16 | u64::from(round) << 8 | u64::from(right);
+            let mixed = self.secret.prf(&input.to_be_bytes()) as u8;
+            (left, right) = (right, left ^ mixed);
+        }
+        u16::from_be_bytes([left, right])
     }
 }

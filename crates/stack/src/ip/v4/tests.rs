@@ -94,12 +94,50 @@ fn fragments_cover_a_datagram_exactly_and_all_but_the_last_end_on_eight_bytes() 
 }
 
 #[test]
-fn identifications_between_two_hosts_repeat_only_after_all_others() {
+fn identifications_repeat_only_after_all_others_and_their_distance_tells_no_count() {
     let mut identifications = Identifications::new(Rng::seeded(1));
-    let (src, dst) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
-    let mut seen = alloc::vec![false; 1 << 16];
-    for _ in 0..1 << 16 {
-        let seen = &mut seen[usize::from(identifications.take(src, dst))];
-        assert!(!core::mem::replace(seen, true));
+    let mut near = 0;
+    for _ in 0..2 {
+        let mut seen = alloc::vec![false; 1 << 16];
+        let mut last = None;
+        for _ in 0..1 << 16 {
+            let next = identifications.take();
+            assert!(!core::mem::replace(&mut seen[usize::from(next)], true));
+            let distance = last.map(|last| next.wrapping_sub(last));
+            near += u32::from(distance.is_some_and(|distance| distance <= 256));
+            last = Some(next);
+        }
     }
+    // One in 256 by chance: 512, with a standard deviation of 23.
+    assert!((420..=604).contains(&near), "{near}");
+}
+
+#[test]
+fn addresses_that_no_host_has_are_neither_sources_nor_own_addresses() {
+    let host = |ip: [u8; 4]| can_be_host(Ipv4Addr::new(10, 0, 0, 1), 24, ip.into());
+    for ip in [
+        [0, 1, 2, 3],
+        [127, 0, 0, 1],
+        [224, 0, 0, 1],
+        [240, 1, 2, 3],
+        [255, 255, 255, 255],
+        [10, 0, 0, 0],
+        [10, 0, 0, 255],
+    ] {
+        assert!(!host(ip), "{ip:?}");
+    }
+    for ip in [
+        [1, 0, 0, 0],
+        [10, 0, 1, 0],
+        [10, 0, 1, 255],
+        [10, 0, 0, 2],
+        [223, 255, 255, 255],
+    ] {
+        assert!(host(ip), "{ip:?}");
+    }
+    let ends = Ipv4Addr::new(10, 0, 0, 254);
+    for last in [254, 255] {
+        assert!(can_be_host(ends, 31, Ipv4Addr::new(10, 0, 0, last)));
+    }
+    assert!(can_be_host(ends, 32, ends));
 }

@@ -1,11 +1,21 @@
 //! Tests of `resets.rs`.
 
 use super::*;
+use crate::{secret::Secret, source_limit::Rates};
 use fullpipe_pool::Duration;
 use fullpipe_tcp::SeqNum;
 use fullpipe_wire::{TcpFlags, TcpHeader};
 
 const STATION: MacAddress = MacAddress([2, 0, 0, 0, 0, 9]);
+
+fn resets(most: u32, per_source: u32) -> Resets {
+    let rates = Rates {
+        per_second: 1_000,
+        per_source,
+        burst: 2,
+    };
+    Resets::new(most, SourceLimit::new(rates, &Secret([1; 16])))
+}
 
 fn tuple() -> FourTuple {
     FourTuple::new(
@@ -26,7 +36,7 @@ fn segment(flags: TcpFlags) -> Segment<'static> {
 
 #[test]
 fn a_reset_is_one_the_sender_of_the_segment_accepts() {
-    let mut resets = Resets::new(4, 100);
+    let mut resets = resets(64, 100);
     resets
         .answer(tuple(), &segment(TcpFlags::ACK), STATION, Instant::ZERO)
         .unwrap();
@@ -43,7 +53,7 @@ fn a_reset_is_one_the_sender_of_the_segment_accepts() {
 
 #[test]
 fn a_reset_is_never_answered_with_a_reset() {
-    let mut resets = Resets::new(4, 100);
+    let mut resets = resets(64, 100);
     let answer = resets.answer(tuple(), &segment(TcpFlags::RST), STATION, Instant::ZERO);
     assert_eq!(answer, Err(NoReset::IsReset));
     assert!(resets.is_empty());
@@ -51,7 +61,7 @@ fn a_reset_is_never_answered_with_a_reset() {
 
 #[test]
 fn a_flood_is_answered_up_to_the_queue_and_the_rate() {
-    let mut resets = Resets::new(2, 10);
+    let mut resets = resets(64, 10);
     let flood = segment(TcpFlags::ACK);
     let at = |resets: &mut Resets, ms: u64| {
         resets.answer(
@@ -63,8 +73,10 @@ fn a_flood_is_answered_up_to_the_queue_and_the_rate() {
     };
     assert_eq!(at(&mut resets, 0), Ok(()));
     assert_eq!(at(&mut resets, 0), Ok(()));
-    assert_eq!(at(&mut resets, 0), Err(NoReset::QueueFull));
-    resets.pop();
     assert_eq!(at(&mut resets, 1), Err(NoReset::RateLimited));
     assert_eq!(at(&mut resets, 100), Ok(()));
+    let mut full = self::resets(2, 1_000);
+    let filled = (0..1_000).filter(|ms| at(&mut full, *ms).is_ok()).count();
+    assert_eq!(filled, 2);
+    assert_eq!(at(&mut full, 2_000), Err(NoReset::QueueFull));
 }

@@ -1,0 +1,141 @@
+//! A rate limit for answers to unknown hosts, with an account for each source address.
+//!
+//! Rule: an answer is charged to the address that it goes to and to nobody else, so
+//! the answers that one host gets tell it nothing about packets sent in another's
+//! name (CVE-2016-5696, CVE-2020-25705). Accounts share only their number. A new
+//! source takes one that is chosen at random, and gets no answer if that one is in
+//! use: one source more or less changes the outcome for another by the chance of one
+//! account in all. Nothing is sent from here.
+
+use alloc::vec::Vec;
+use core::net::IpAddr;
+
+use fullpipe_pool::{Duration, Instant};
+
+use crate::{
+    hash_index::HashIndex,
+    secret::{HashInput, Secret},
+};
+
+#[cfg(test)]
+mod tests;
+
+/// Largest number of accounts, whatever the rates.
+const MOST_ACCOUNTS: u32 = 65_536;
+
+/// The rates of a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rates {
+    /// Answers a second to all sources together, bursts excluded; 0 allows none.
+    pub(crate) per_second: u32,
+    /// Answers a second to one source; 0 allows none.
+    pub(crate) per_source: u32,
+    /// Answers to one source at once, at least 1.
+    pub(crate) burst: u32,
+}
+
+/// The account of one source (GCRA).
+#[derive(Clone, Copy, Debug)]
+struct Account {
+    ip: IpAddr,
+    /// Due time of the next answer if answers were evenly spaced. From then on the
+    /// account is full, like that of a source never seen: it may be given away.
+    due: Instant,
+}
+
+/// The accounts of all sources.
+#[derive(Debug)]
+pub(crate) struct SourceLimit {
+    accounts: Vec<Option<Account>>,
+    by_ip: HashIndex,
+    /// `None`: no answer is allowed.
+    interval: Option<Duration>,
+    /// Time by which an answer may precede its due time.
+    slack: Duration,
+    secret: Secret,
+    drawn: u64,
+}
+
+impl SourceLimit {
+    /// Allocates as many accounts as `rates.per_second` allows for.
+    pub(crate) fn new(rates: Rates, secret: &Secret) -> Self {
+        let Rates {
+            per_second,
+            per_source,
+            burst,
+        } = rates;
+        let interval =
+            (per_second > 0 && per_source > 0).then(|| Duration::from_secs(1) / per_source);
+        let accounts = per_second
+            .div_ceil(per_source.max(1))
+            .clamp(1, MOST_ACCOUNTS);
+        Self {
+            accounts: alloc::vec![None; accounts as usize],
+            by_ip: HashIndex::new(accounts, secret.derive(b"accounts")),
+            interval,
+            slack: interval.unwrap_or(Duration::ZERO) * burst.saturating_sub(1),
+            secret: secret.derive(b"choices"),
+            drawn: 0,
+        }
+    }
+
+    /// Returns whether an answer to `ip` is allowed now, and counts it if so.
+    pub(crate) fn allow(&mut self, ip: IpAddr, now: Instant) -> bool {
+        let Some(interval) = self.interval else {
+            return false;
+        };
+        let hash = self.hash(ip);
+        let has_ip = |index: u32| self.accounts[index as usize].is_some_and(|own| own.ip == ip);
+        let (index, due) = match self.by_ip.find(hash, has_ip) {
+            Some(index) => {
+                let due = self.accounts[index as usize].map_or(now, |own| own.due);
+                if now < due - self.slack {
+                    return false;
+                }
+                (index, due)
+            }
+            None => match self.open(hash, now) {
+                Some(index) => (index, now),
+                None => return false,
+            },
+        };
+        self.accounts[index as usize] = Some(Account {
+            ip,
+            due: due.max(now) + interval,
+        });
+        true
+    }
+
+    /// Returns false with the chance of `taken` in `of`: a shared queue refuses at
+    /// random before it is full, or its last place would tell who took the others.
+    pub(crate) fn has_luck(&mut self, taken: usize, of: usize) -> bool {
+        taken == 0 || self.draw(of as u32) >= taken as u32
+    }
+
+    /// Returns the index of an account for a new source with `hash`, unless the one
+    /// that is chosen is in use.
+    fn open(&mut self, hash: u32, now: Instant) -> Option<u32> {
+        let index = self.draw(self.accounts.len() as u32);
+        if let Some(old) = self.accounts[index as usize] {
+            if old.due > now {
+                return None;
+            }
+            self.by_ip.remove(self.hash(old.ip), index);
+        }
+        self.by_ip.insert(hash, index);
+        Some(index)
+    }
+
+    /// Returns a number below `bound` that no peer can predict; 0 if `bound` is 0.
+    fn draw(&mut self, bound: u32) -> u32 {
+        self.drawn = self.drawn.wrapping_add(1);
+        let random = self.secret.prf(&self.drawn.to_be_bytes()) >> 32;
+        ((random * u64::from(bound)) >> 32) as u32
+    }
+
+    fn hash(&self, ip: IpAddr) -> u32 {
+        let mut bytes = HashInput::new();
+        bytes.push_ip(ip);
+        self.by_ip.hash(bytes.as_slice())
+    }
+}
