@@ -196,6 +196,10 @@ discards! {
     IpBadChecksum,
     /// The source address is not that of another host. RFC 1122 §3.2.1.3.
     IpBadSource,
+    /// An IP option's length contradicts the header's. RFC 791 §3.1.
+    IpBadOption,
+    /// The packet carries a source route. RFC 7126 §4.3, §4.4.
+    IpSourceRoute,
     /// The destination is not an address of this host.
     IpNotForUs,
     /// A packet addressed to this host alone arrived in a broadcast frame. RFC 1122
@@ -354,9 +358,8 @@ impl MibCounters {
             | ArpReplyQueueFull => [None, None],
             ArpWaitQueueFull | ArpWaitNoMemory | ArpUnresolved | NeighbourNoRoom
             | NeighbourUnreachable => [Some(&mut self.ip_out_discards), None],
-            IpTruncated | IpBadVersion | IpBadHeaderLength | IpBadLength | IpBadChecksum => {
-                [Some(&mut self.ip_in_hdr_errors), None]
-            }
+            IpTruncated | IpBadVersion | IpBadHeaderLength | IpBadLength | IpBadChecksum
+            | IpBadOption => [Some(&mut self.ip_in_hdr_errors), None],
             IpBadSource | IpNotForUs | IpUnicastInBroadcast => {
                 [Some(&mut self.ip_in_addr_errors), None]
             }
@@ -376,7 +379,7 @@ impl MibCounters {
                 [Some(&mut self.icmp_in_errors), None]
             }
             IcmpBadChecksum => two(&mut self.icmp_in_errors, &mut self.icmp_in_csum_errors),
-            IcmpEchoQueueFull => [Some(&mut self.ip_in_discards), None],
+            IcmpEchoQueueFull | IpSourceRoute => [Some(&mut self.ip_in_discards), None],
             IcmpErrorRateLimited => [Some(&mut self.icmp_out_rate_limit_global), None],
             UdpMalformed => [Some(&mut self.udp_in_errors), None],
             UdpBadChecksum => two(&mut self.udp_in_errors, &mut self.udp_in_csum_errors),

@@ -365,6 +365,21 @@ fn check(interface: &Interface) -> Result<(), ConfigError> {
     if address.is_unspecified() || address.is_multicast() || address.is_loopback() {
         return refused("the interface needs the address of one host");
     }
+    let subnet = Subnet {
+        address: *address,
+        prefix_len: *prefix_len,
+    };
+    if !subnet.can_be_host(*address) {
+        return refused(match address {
+            IpAddr::V4(ip) if matches!(ip.octets()[0], 0 | 240..) => {
+                "0.0.0.0/8 and 240.0.0.0/4 are reserved: no host has such an address"
+            }
+            IpAddr::V4(_) | IpAddr::V6(_) => {
+                "the interface needs the address of one host, not the network's own (all \
+                 host bits 0) nor its broadcast address (all ones)"
+            }
+        });
+    }
     if capabilities.medium == Medium::Ethernet && !mac.is_unicast() {
         return refused("the interface needs the link address of one host");
     }

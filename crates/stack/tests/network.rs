@@ -303,3 +303,36 @@ fn packets_to_other_networks_go_to_the_gateway() {
         "B forwards nothing"
     );
 }
+
+#[test]
+fn an_address_that_no_host_has_is_refused_as_own_address() {
+    for (address, prefix_len, why) in [
+        ([0, 1, 2, 3], 24, "reserved"),
+        ([240, 0, 0, 1], 24, "reserved"),
+        ([255, 255, 255, 255], 32, "reserved"),
+        ([10, 9, 0, 0], 24, "network's own"),
+        ([10, 9, 0, 255], 24, "broadcast address"),
+        ([10, 9, 0, 3], 30, "broadcast address"),
+    ] {
+        let interface = Interface {
+            address: IpAddr::from(address),
+            prefix_len,
+            ..interface(Side::A, ethernet())
+        };
+        let refused = Stack::new(&config(), interface, [0; 16]).map(|_| ());
+        let words = refused.expect_err("no host has it").to_string();
+        assert!(words.contains(why), "{address:?}/{prefix_len}: {words}");
+    }
+}
+
+#[test]
+fn the_ends_of_networks_without_a_broadcast_address_are_hosts() {
+    for (prefix_len, last) in [(31, 254), (31, 255), (32, 0), (32, 255)] {
+        let interface = Interface {
+            address: IpAddr::from([10, 9, 0, last]),
+            prefix_len,
+            ..interface(Side::A, ethernet())
+        };
+        assert!(Stack::new(&config(), interface, [0; 16]).is_ok());
+    }
+}

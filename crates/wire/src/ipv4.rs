@@ -78,6 +78,11 @@ impl Ecn {
     }
 }
 
+const END_OF_OPTIONS: u8 = 0;
+const NO_OPERATION: u8 = 1;
+const LOOSE_SOURCE_ROUTE: u8 = 131;
+const STRICT_SOURCE_ROUTE: u8 = 137;
+
 /// An IPv4 header without its options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ipv4Header {
@@ -189,6 +194,32 @@ impl Ipv4Header {
         let (header, split) = Self::parse_header(packet)?;
         let quoted_len = split.rest.len().min(header.payload_len());
         Ok((header, &split.rest[..quoted_len]))
+    }
+
+    /// Returns whether `options`, the header's bytes beyond the first 20, hold a loose
+    /// or strict source route.
+    ///
+    /// # Errors
+    /// `BadOption`: an option's length is below its minimum or reaches beyond the
+    /// header. RFC 791 §3.1.
+    pub fn has_source_route(options: &[u8]) -> Result<bool, WireError> {
+        let (mut found, mut rest) = (false, options);
+        while let [kind, behind @ ..] = rest {
+            rest = match *kind {
+                END_OF_OPTIONS => return Ok(found),
+                NO_OPERATION => behind,
+                kind => {
+                    let is_route = matches!(kind, LOOSE_SOURCE_ROUTE | STRICT_SOURCE_ROUTE);
+                    let least = if is_route { 3 } else { 2 };
+                    let len = usize::from(*behind.first().ok_or(WireError::BadOption)?);
+                    found |= is_route;
+                    rest.get(len..)
+                        .filter(|_| len >= least)
+                        .ok_or(WireError::BadOption)?
+                }
+            };
+        }
+        Ok(found)
     }
 
     fn parse_header(packet: &[u8]) -> Result<(Self, HeaderSplit<'_>), WireError> {

@@ -60,8 +60,22 @@ impl IpReceiver {
             counters.discard(reason);
             return None;
         }
+        if let Some(reason) = refused_options(&header, bytes) {
+            counters.discard(reason);
+            return None;
+        }
         let broadcast = audience == Audience::Broadcast;
         counters.mib.ip_ext_in_bcast_pkts += u64::from(broadcast);
+        if let Protocol::Other(_) = header.protocol {
+            counters.discard(Discard::IpUnknownProtocol);
+            // Its first fragment is enough for an error.
+            return (header.fragment_offset == 0).then_some(Packet {
+                header: IpHeader::V4(header),
+                broadcast,
+                station,
+                payload,
+            });
+        }
         let (header, payload) = if header.is_fragment() {
             let datagram = self
                 .reassembler
@@ -90,13 +104,8 @@ impl IpReceiver {
             Audience::Us | Audience::Broadcast => {}
             Audience::Multicast | Audience::Other => return Some(Discard::IpNotForUs),
         }
-        if !self.subnet.may_send_to_us(header.src.into()) {
-            return Some(Discard::IpBadSource);
-        }
-        match header.protocol {
-            Protocol::Icmp | Protocol::Tcp | Protocol::Udp => None,
-            Protocol::Other(_) => Some(Discard::IpUnknownProtocol),
-        }
+        let is_host = self.subnet.may_send_to_us(header.src.into());
+        (!is_host).then_some(Discard::IpBadSource)
     }
 
     /// Drops datagrams whose missing fragments did not arrive in time.
@@ -113,6 +122,21 @@ impl IpReceiver {
     #[cfg(test)]
     pub(crate) fn release(&mut self, pool: &mut Pool) {
         self.reassembler.release(pool);
+    }
+}
+
+/// Returns the reason to refuse a packet for its IP options, if there is one. Options
+/// are not used; a source route, which could lead around a filter, is refused as
+/// RFC 7126 §4.3 and §4.4 recommend.
+fn refused_options(header: &Ipv4Header, bytes: &[u8]) -> Option<Discard> {
+    let options = &bytes[Ipv4Header::LEN..header.header_len.into()];
+    if options.is_empty() {
+        return None;
+    }
+    match Ipv4Header::has_source_route(options) {
+        Ok(false) => None,
+        Ok(true) => Some(Discard::IpSourceRoute),
+        Err(_) => Some(Discard::IpBadOption),
     }
 }
 

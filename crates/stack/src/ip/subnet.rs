@@ -43,6 +43,16 @@ impl Subnet {
     /// Returns whether `src` can be the address of one other host.
     /// RFC 1122 §3.2.1.3.
     pub(crate) fn may_send_to_us(&self, src: IpAddr) -> bool {
-        !src.is_unspecified() && !src.is_loopback() && self.audience(src) == Audience::Other
+        self.can_be_host(src) && self.audience(src) == Audience::Other
+    }
+
+    /// Returns whether `ip` can be the address of one host.
+    pub(crate) fn can_be_host(&self, ip: IpAddr) -> bool {
+        match (self.address, ip) {
+            (IpAddr::V4(own), IpAddr::V4(ip)) => v4::can_be_host(own, self.prefix_len, ip),
+            (IpAddr::V4(_), IpAddr::V6(_))
+            | (IpAddr::V6(_), IpAddr::V4(_))
+            | (IpAddr::V6(_), IpAddr::V6(_)) => false,
+        }
     }
 }

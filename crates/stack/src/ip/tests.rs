@@ -127,18 +127,28 @@ fn invalid_packets_and_packets_for_others_are_discarded_by_reason() {
             true,
             Discard::IpUnicastInBroadcast,
         ),
-        (
-            "a protocol unknown",
-            packet(PEER, US, Protocol::Other(99)),
-            false,
-            Discard::IpUnknownProtocol,
-        ),
     ] {
         let (received, counters) = receive(&bytes, link_broadcast);
         assert_eq!(received, None, "{name}");
         assert_eq!(counters.discarded(reason), 1, "{name}");
         assert_eq!(counters.mib.ip_in_delivers, 0, "{name}");
     }
+}
+
+#[test]
+fn a_packet_of_an_unknown_protocol_is_counted_and_returned_for_an_error() {
+    let mut bytes = packet(PEER, US, Protocol::Other(99));
+    let (received, counters) = receive(&bytes, false);
+    assert_eq!(received, Some(false));
+    assert_eq!(counters.discarded(Discard::IpUnknownProtocol), 1);
+    assert_eq!(counters.mib.ip_in_delivers, 0);
+    // A fragment other than the first gets no error. RFC 1122 §3.2.2.
+    Ipv4Header {
+        fragment_offset: 8,
+        ..Ipv4Header::new(PEER, US, Protocol::Other(99), 20)
+    }
+    .write(&mut bytes);
+    assert_eq!(receive(&bytes, false).0, None);
 }
 
 #[test]

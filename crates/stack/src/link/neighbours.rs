@@ -398,7 +398,7 @@ impl Neighbours {
         match self.subnet.audience(sender) {
             Audience::Us => Err(Discard::ArpConflict),
             Audience::Broadcast | Audience::Multicast => Err(Discard::ArpBadSender),
-            Audience::Other if sender.is_loopback() => Err(Discard::ArpBadSender),
+            Audience::Other if !self.subnet.can_be_host(sender) => Err(Discard::ArpBadSender),
             Audience::Other if !self.subnet.contains(sender) => Err(Discard::ArpOffLink),
             Audience::Other => Ok(()),
         }

@@ -215,3 +215,29 @@ fn every_protocol_converts_to_its_number_and_back() {
         assert_eq!(u8::from(Protocol::from(value)), value);
     }
 }
+
+#[test]
+fn options_are_read_for_source_routes_and_refused_if_their_lengths_are_wrong() {
+    for (name, options, expected) in [
+        ("none", &[][..], Ok(false)),
+        ("padding", &[1, 1, 0, 9], Ok(false)),
+        ("record route", &[7, 7, 4, 0, 0, 0, 0, 0], Ok(false)),
+        ("loose", &[1, 131, 7, 4, 10, 0, 0, 1], Ok(true)),
+        ("strict, completed", &[137, 3, 4, 0], Ok(true)),
+        ("length of 1", &[7, 1, 0, 0], Err(WireError::BadOption)),
+        ("length of 0", &[148, 0, 0, 0], Err(WireError::BadOption)),
+        (
+            "beyond the header",
+            &[7, 9, 4, 0, 0, 0, 0, 0],
+            Err(WireError::BadOption),
+        ),
+        ("no length", &[1, 1, 1, 7], Err(WireError::BadOption)),
+        (
+            "a route without a pointer",
+            &[131, 2, 0, 0],
+            Err(WireError::BadOption),
+        ),
+    ] {
+        assert_eq!(Ipv4Header::has_source_route(options), expected, "{name}");
+    }
+}

@@ -125,7 +125,7 @@ impl Routes {
             Audience::Us => None,
             Audience::Broadcast => Some(Route::Broadcast),
             Audience::Multicast => Some(Route::Multicast(dst)),
-            Audience::Other if dst.is_unspecified() || dst.is_loopback() => None,
+            Audience::Other if !self.subnet.can_be_host(dst) => None,
             Audience::Other => self.neighbour(dst).map(Route::Neighbour),
         }
     }
