@@ -362,6 +362,21 @@ impl Player {
         self.errors.push_back((self.now_us, kind));
     }
 
+    /// Checks that the connection has ended for `reason`.
+    fn check_closed(&mut self, reason: &str) -> Result<(), String> {
+        let id = self.connection()?;
+        let ready = self.stack.tcp_ready(id, self.now());
+        let ready = ready.map_err(|error| error.to_string())?;
+        let actual = ready
+            .closed
+            .map_or_else(|| "open".to_string(), |why| format!("{why:?}"));
+        if actual.eq_ignore_ascii_case(reason) {
+            Ok(())
+        } else {
+            Err(format!("the connection is {actual}, expected {reason}"))
+        }
+    }
+
     fn act(&mut self, action: &Action) -> Result<(), String> {
         let now = self.now();
         match action {
@@ -418,19 +433,7 @@ impl Player {
                     return Err(format!("{name} is {actual}, expected {comparison:?}"));
                 }
             }
-            Action::Closed(reason) => {
-                let id = self.connection()?;
-                let ready = self
-                    .stack
-                    .tcp_ready(id, now)
-                    .map_err(|error| error.to_string())?;
-                let actual = ready
-                    .closed
-                    .map_or_else(|| "open".to_string(), |why| format!("{why:?}"));
-                if !actual.eq_ignore_ascii_case(reason) {
-                    return Err(format!("the connection is {actual}, expected {reason}"));
-                }
-            }
+            Action::Closed(reason) => self.check_closed(reason)?,
             Action::Expect(_) | Action::ExpectIcmp(_) | Action::Quiet | Action::Skip => {
                 unreachable!("handled by `step`")
             }
