@@ -85,7 +85,7 @@ struct Batch<'a> {
     output: Output<'a>,
     /// Number of experiments.
     count: usize,
-    /// Number of rows that met a condition of `--fail-on`.
+    /// Number of conditions of `--fail-on` that were met, over all rows.
     met: usize,
     /// Results that are printed as JSON at the end.
     reports: Vec<Report>,

@@ -25,7 +25,8 @@ use crate::{
 };
 
 const PATH: &str = "/dev/net/tun";
-/// MTUs from the smallest that IPv4 allows to the largest that the kernel accepts.
+/// MTUs from the smallest that IPv4 allows to the largest that the kernel accepts for a
+/// TAP device (a TUN device, without an Ethernet header, could have 14 bytes more).
 const MTU_RANGE: std::ops::RangeInclusive<usize> = 68..=65_521;
 
 /// Changes of the device that are undone when it is closed.

@@ -1,9 +1,10 @@
 //! TCP sockets of a running stack, shaped like those of the standard library.
 //!
-//! Rule: a socket is only the id of a socket in the stack. Every method makes one call to
-//! the stack, or waits for one outcome. All methods take `&self`, so one thread may read
-//! while another writes. The methods named `poll_…` do not wait: they register a waker,
-//! and sockets for an executor are built on them.
+//! Rule: the connection's state is in the stack; a socket here has only its id, addresses
+//! and timeouts. Every method makes one call to the stack, or waits for one outcome. All
+//! methods take `&self`, so one thread may read while another writes. The methods named
+//! `poll_…` do not wait: they register a waker, and sockets for an executor are built on
+//! them.
 
 use std::{
     fmt,
@@ -422,7 +423,7 @@ impl TcpStream {
 impl Drop for TcpStream {
     fn drop(&mut self) {
         self.driver.close(self.handle(), |stack, now| {
-            // A connection that the stack no longer has need not be closed.
+            // The only error is an unknown id: then there is nothing to close.
             let _ = stack.tcp_close(self.id, now);
         });
     }
@@ -567,7 +568,7 @@ pub(crate) type Accepted = Result<(ConnectionId, SocketAddr), TcpError>;
 impl Drop for TcpListener {
     fn drop(&mut self) {
         self.driver.close(self.handle(), |stack, now| {
-            // A listener that the stack no longer has need not be closed.
+            // The only error is an unknown id: then there is nothing to close.
             let _ = stack.tcp_close_listener(self.id, now);
         });
     }

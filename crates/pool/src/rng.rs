@@ -54,8 +54,8 @@ impl Rng {
     /// If `n` is 0.
     pub const fn below(&mut self, n: u64) -> u64 {
         assert!(n > 0, "no number is below 0");
-        // The high half of word x n is the draw. Words whose low half falls in the
-        // first 2^64 mod n would favour some draws and are rejected.
+        // The draw is the high half of the 128-bit product word x n. A word whose product
+        // has a low half below 2^64 mod n would favour some draws and is rejected.
         let uneven = n.wrapping_neg() % n;
         loop {
             let product = self.next_u64() as u128 * n as u128;
@@ -102,9 +102,9 @@ impl Rng {
         Self::seeded(seed)
     }
 
-    /// The generator for the property called `name`: [`fork`](Self::fork) with the
-    /// name's FNV-1a hash. Draw each property from its own generator, so that a new
-    /// property changes no other draw.
+    /// The generator for the random property called `name`, such as an MTU:
+    /// [`fork`](Self::fork) with the name's FNV-1a hash. Draw each property from its own
+    /// generator, so that a new property changes no other draw.
     pub const fn fork_named(&self, name: &str) -> Self {
         let bytes = name.as_bytes();
         let mut hash: u64 = 0xcbf2_9ce4_8422_2325;

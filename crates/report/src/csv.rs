@@ -1,8 +1,8 @@
 //! Every series in one table of comma-separated values.
 //!
 //! Rule: a line is one value, with row, connection, host or link, series and nanoseconds.
-//! The header names the columns, and a series' name ends in its unit, so a program can
-//! select a series by its name alone.
+//! The header names the columns. The name of a series whose values have a unit ends in
+//! that unit.
 
 use std::fmt::Write;
 

@@ -87,8 +87,8 @@ fn fill(frame: &str, places: &[(&str, &str)]) -> String {
     filled
 }
 
-/// Names for the numbers that the page's data has in place of limits, discards and
-/// control bits.
+/// Names for the numbers that the page's data has in place of limits, marks, discards and
+/// holders of packet memory.
 fn vocabulary() -> Value {
     let limits: Vec<_> = Limit::ALL.iter().map(|limit| limit.name()).collect();
     let receive: Vec<_> = ReceiveLimit::ALL.iter().map(|limit| limit.name()).collect();

@@ -123,7 +123,7 @@ pub(crate) struct AppProgress {
     pub last_written: Option<Instant>,
     pub first_read: Option<Instant>,
     pub last_read: Option<Instant>,
-    /// Waiting times of written bytes.
+    /// Times that written bytes waited before they were first sent.
     pub waits: Waits,
     /// The application writes and reads in place, without its own copy.
     pub in_place: bool,

@@ -26,11 +26,11 @@ pub struct Meter {
     pub payload_bytes: u64,
     /// Bytes of payload, each counted once.
     pub new_payload: u64,
-    /// Segments with payload that begins below payload sent before.
+    /// Segments whose payload begins below the highest sequence number sent before.
     pub retransmitted_segments: u64,
     /// Number of segments by payload size.
     sizes: BTreeMap<u32, u64>,
-    /// Payload sizes of the segments that end the stream so far.
+    /// Payload sizes of the segments that end at the highest sequence number sent so far.
     tail: Vec<u32>,
     /// Sequence number after the payload sent so far.
     payload_end: Option<u32>,

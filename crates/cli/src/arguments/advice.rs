@@ -1,7 +1,7 @@
 //! Arguments of `fullpipe try`, `fullpipe lab advise` and `fullpipe size`.
 //!
-//! Rule: an argument that can be wrong by itself is refused here. Other files give it its
-//! meaning.
+//! Rule: a wrong number, rate, time or share is refused here. Names, such as those of
+//! presets and settings, and queues are checked by the code that uses them.
 
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ impl std::str::FromStr for Bytes {
     }
 }
 
-/// Follow the verdicts' advice step by step, predicted beside measured
+/// Follow the verdicts' advice step by step, each prediction beside its result
 ///
 /// Each step changes the setting that the verdict names and nothing else. The advice ends when the path is the limit (a link,
 /// a host's processor, losses, or the round trip), when an application is, when a step gains nothing, or when the memory is
@@ -94,14 +94,14 @@ pub struct TryArguments {
     /// Probability that a frame with payload is lost
     #[arg(long, default_value = "0%", value_name = "SHARE", value_parser = share)]
     pub loss: f64,
-    /// Queue before the path's rate, such as "100 packets" or "64K bytes"
+    /// Queue of the path's slowest link, such as "100 packets" or "64K bytes"
     #[arg(long, value_name = "AMOUNT")]
     pub queue: Option<String>,
     /// Host profile: default, nuttx, unet3, netburner or linux
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub preset: String,
-    /// A setting of the host; with `peer.`, `link.` or `workload.` in front of the other end, the path or the application;
-    /// repeatable
+    /// A setting of the host; with the prefix `peer.`, `link.` or `workload.`, one of the other end, the path or the
+    /// application; repeatable
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<Setting>,
     /// Direction of the transfer, seen from the host
@@ -159,14 +159,14 @@ pub struct SizeArguments {
     /// Host profile: default, nuttx, unet3, netburner or linux
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub preset: String,
-    /// A knob of the host, or a field of its device or processor; with `peer.`, `link.` or `workload.` in front of the other
-    /// end, the path or the application; repeatable
+    /// A knob of the host, or a field of its device or processor; with the prefix `peer.`, `link.` or `workload.`, one of the
+    /// other end, the path or the application; repeatable
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<Setting>,
     /// Percent of the send buffer that must be free before a blocked writer continues
     #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=90))]
     pub low_water: u32,
-    /// Sufficient share of what the path carries; of the host's best, where that is less
+    /// Sufficient share of what the path carries, or of the host's best goodput if that is less
     #[arg(long, default_value = "95%", value_name = "SHARE", value_parser = some_share)]
     pub share: f64,
     /// Seed of everything random

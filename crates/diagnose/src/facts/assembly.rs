@@ -1,8 +1,10 @@
 //! Builds connections from the traces of stacks.
 //!
-//! Rule: each record is read once, in the order of its host's trace, and nothing is
-//! derived from it except positions in sequence space. The two ends of a connection are
-//! recognised by their pair of initial sequence numbers.
+//! Rule: each record is read once, in the order of its host's trace. Only these
+//! values are derived here: positions in sequence space, outstanding sequence space, the
+//! payload charged to each limit, and the times at which the peer's window closed and
+//! opened. The two ends of a connection are recognised by their pair of initial sequence
+//! numbers.
 
 use std::collections::HashMap;
 

@@ -124,7 +124,7 @@ table! {
         end_ns: u64,
         /// The limit, as an index into the vocabulary.
         reason: u8,
-        /// Payload that waited in this band and was then sent for the first time.
+        /// Payload that waited for this limit: it was first sent before the next band began.
         bytes: u64,
     }
 }

@@ -74,7 +74,8 @@ pub struct Row {
     pub observed: Observed,
 }
 
-/// The path of a row's first flow without any traffic.
+/// The path of a row's first flow: its links, its rate, and its round-trip time while its
+/// queues are empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PathFacts {
     /// The sending host, as an index into [`Observed::hosts`].
@@ -176,7 +177,8 @@ pub struct Connection {
     pub second: Option<Endpoint>,
 }
 
-/// A connection as one of its ends sees it, with times on that end's clock.
+/// A connection as one of its ends sees it: a segment's time is the time at which this end
+/// sent or received it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Endpoint {
     /// The host, as an index into [`Observed::hosts`].

@@ -1,8 +1,9 @@
 //! The knobs of a preset on a terminal: a table, or a record for each knob if the
 //! terminal is narrow.
 //!
-//! Rule: the names of the preset's own system come first, because its users look for
-//! those. Every word comes from a knob's row.
+//! Rule: the first column of a table has the names in the preset's own system, because
+//! its users look for those. Names, ranges, units and descriptions come from each knob's
+//! declaration.
 
 use std::fmt::Write;
 

@@ -44,7 +44,7 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// Records that a frame was written late by this time.
+    /// Records a frame that was written `late` after the time at which it was due.
     pub fn note(&mut self, late: LinkTime) {
         let class = (late.as_micros() / CLASS_US) as usize;
         self.classes[class.min(CLASSES - 1)] += 1;
@@ -182,7 +182,7 @@ impl LiveDirection {
 pub struct LiveReport {
     /// Time since it was made, in seconds.
     pub seconds: f64,
-    /// Both directions, from the first end first.
+    /// Both directions; the frames from the first end come first.
     pub directions: [LiveDirection; 2],
 }
 

@@ -1,7 +1,7 @@
 //! Measured values on which a verdict rests.
 //!
-//! Rule: the setup and measured values are unchanged. A method derives its result from
-//! these alone.
+//! Rule: nothing here changes the setup or a measured value. A method derives its result
+//! from these alone.
 
 use fullpipe_pool::Duration;
 use fullpipe_sim::DatagramDemand;
@@ -22,7 +22,7 @@ pub struct Evidence<'a> {
     pub setup: &'a Setup,
     /// The measured values.
     pub measured: &'a Measured,
-    /// Shares of the limits.
+    /// Share of the time that is charged to each limit.
     pub limits: &'a Limits,
     /// Queue lengths that datagrams needed; 0 for streams.
     pub demand: DatagramDemand,
@@ -47,8 +47,8 @@ pub struct Scale {
     pub segment: f64,
     /// The round-trip time with empty queues, in seconds.
     pub rtt_s: f64,
-    /// The round-trip time until two segments are acknowledged, in seconds: longer by the
-    /// time of one segment.
+    /// Time from sending two segments until both are acknowledged, in seconds: `rtt_s` and
+    /// the time that the slowest link or processor takes for one segment.
     pub cycle_s: f64,
 }
 
@@ -109,7 +109,8 @@ impl<'a> Evidence<'a> {
         path::full_segment(self.setup).max(self.measured.segment_bytes)
     }
 
-    /// Seconds in which one connection's send buffer of payload arrived.
+    /// Time in which as much of a connection's payload arrives as its send buffer holds, in
+    /// seconds.
     pub fn turn_s(&self) -> f64 {
         let text = Buffer::sending(self.sender()).text() as f64;
         let most = f64::from(self.sender().config.tcp.unacknowledged);

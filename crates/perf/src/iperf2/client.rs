@@ -129,7 +129,7 @@ fn run_streams<T: Send>(
         for (socket, id) in sockets.into_iter().zip(1..) {
             let flow = Arc::new(Flow::new(id, kind, options.reverse, start));
             let (reporter, body) = (reporter.clone(), &body);
-            // Sent from this thread, so that every `Started` precedes every `Ended`.
+            // Sent before the thread starts, so that a stream's `Started` precedes its `Ended`.
             let _ = reporter.send(ReportEvent::Started(Arc::clone(&flow), options.remote.ip()));
             scope.spawn(move || body(socket, flow, &reporter));
         }

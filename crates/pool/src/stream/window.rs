@@ -1,7 +1,7 @@
 //! The stream itself: its offsets, and how its front moves.
 //!
-//! The one rule: every block and every promise that an offset leaves behind goes
-//! back to the pool in the same call.
+//! The one rule: the call that moves an offset gives back to the pool every block and
+//! every promise that the new offsets no longer need.
 //!
 //! Not here: finding blocks (`chain.rs`), writing (`append.rs`, `reserve.rs`) and
 //! reading (`slices.rs`).
@@ -24,8 +24,8 @@ pub struct Stream {
     pub(super) start: u64,
     /// One past the highest byte written.
     pub(super) end: u64,
-    /// One past the highest byte reserved; below `end` when nothing beyond `end` is
-    /// reserved.
+    /// One past the highest byte reserved; at or below `end` when nothing beyond `end`
+    /// is reserved.
     pub(super) reserved: u64,
     /// First block of the chain, or `NONE`.
     pub(super) head: u32,
@@ -92,8 +92,8 @@ impl Stream {
         self.blocks_up_to(pool, self.reserved_end()) - self.held_blocks(pool)
     }
 
-    /// Drops `n` bytes at the front and returns the blocks that become unused. A
-    /// promise that covers the rest of a returned block stays in force.
+    /// Drops `n` bytes at the front and gives the blocks that become unused back to the
+    /// pool. If the rest of such a block is reserved, a block is promised in its place.
     ///
     /// # Panics
     /// If the stream is shorter than `n`.
@@ -106,8 +106,8 @@ impl Stream {
         let promised = self.promised_blocks(pool);
         let held = self.held_blocks(pool);
         self.start += n;
-        // Moving `start` alone makes `held` wrong by the blocks in front of it, so
-        // the difference of the two counts is the number of blocks to return.
+        // `held_blocks` is computed from the offsets: it falls by the number of blocks
+        // to give back.
         let kept = self.held_blocks(pool);
         self.drop_front(pool, held - kept, kept);
         let still_promised = self.promised_blocks(pool);
@@ -130,8 +130,8 @@ impl Stream {
         self.reserved = offset;
     }
 
-    /// Returns every block and promise. The stream is then empty at its former end
-    /// and can be used again.
+    /// Gives every block and promise back to the pool. The stream is then empty at its
+    /// former end and can be used again.
     pub fn release(&mut self, pool: &mut Pool) {
         self.unreserve(pool, self.end);
         self.advance(pool, self.len());

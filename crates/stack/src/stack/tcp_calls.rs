@@ -92,7 +92,11 @@ impl Stack {
     /// [`tcp_ready`](Self::tcp_ready) then has `connected` or `closed`. Until then a
     /// write accepts 0 bytes.
     ///
-    /// [`OpenError`] names the missing address, port, route or slot.
+    /// # Errors
+    /// [`OpenError::AddressNotOurs`], [`AddressInUse`](OpenError::AddressInUse),
+    /// [`NoPort`](OpenError::NoPort), [`NoFreePort`](OpenError::NoFreePort),
+    /// [`NoRoute`](OpenError::NoRoute), [`Setting`](OpenError::Setting) or
+    /// [`TooManyConnections`](OpenError::TooManyConnections).
     pub fn tcp_connect(
         &mut self,
         remote: SocketAddr,
@@ -233,8 +237,9 @@ impl Stack {
         self.let_go(id, true, now)
     }
 
-    /// Sets an option of one connection; knobs set the same for all, and
-    /// [`Tuning`] for one socket from its start. [`Info::tuning`] has the present settings.
+    /// Sets an option of one open connection. A knob sets the default of all connections;
+    /// [`Tuning`] sets the options of a socket when it is opened. [`Info::tuning`] has the
+    /// present settings.
     ///
     /// # Errors
     /// [`TcpError::NoSuchHandle`], or [`TcpError::Setting`] for a value out of range.
@@ -255,8 +260,8 @@ impl Stack {
         self.look(id, now, |connection, env| connection.ready(env))
     }
 
-    /// Returns the variables of the connection, and its time and bytes by limit, as of
-    /// `now`.
+    /// Returns the variables of the connection, and the time and bytes charged to each
+    /// limit, as of `now`.
     ///
     /// # Errors
     /// [`TcpError::NoSuchHandle`].
@@ -265,7 +270,7 @@ impl Stack {
     }
 
     /// Describes the connection in lines of text: each bound with its value and its knob,
-    /// and the time by limit.
+    /// and the time charged to each limit.
     ///
     /// # Errors
     /// [`TcpError::NoSuchHandle`].

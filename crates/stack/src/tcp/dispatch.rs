@@ -147,7 +147,8 @@ impl TcpLayer {
         if segment.has(TcpFlags::ACK) {
             return self.on_cookie(listener, peer, segment, host);
         }
-        // RFC 9293 §3.10.7.2: first RST, second ACK, third SYN, fourth the rest.
+        // RFC 9293 §3.10.7.2: without an ACK only a SYN is of use. An RST with an ACK was
+        // refused above, because it cannot return a cookie.
         if segment.has(TcpFlags::RST) || !segment.has(TcpFlags::SYN) || segment.has(TcpFlags::FIN) {
             return Err(Discard::TcpUselessInListen);
         }
@@ -169,7 +170,8 @@ impl TcpLayer {
         })
     }
 
-    /// Answers a SYN with a cookie, because it found no room, for `reason`.
+    /// Answers a SYN with a cookie instead of a handshake. Fails with `reason` if the
+    /// queue of cookie answers is full.
     fn answer_with_cookie(
         &mut self,
         listener: Key,

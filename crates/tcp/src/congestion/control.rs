@@ -142,7 +142,7 @@ pub trait CongestionControl {
         None
     }
 
-    /// Returns the limit that time with a full congestion window is charged to.
+    /// Returns the limit to which time is charged while the congestion window is full.
     fn limit(&self) -> Limit {
         if self.cwnd() < self.ssthresh() {
             Limit::CwndSlowStart

@@ -26,8 +26,8 @@ pub enum IcmpError {
     },
     /// A packet was too big for a hop. RFC 1191.
     FragmentationNeeded {
-        /// Payload without options that one packet of the path carries: the
-        /// hop's MTU less headers.
+        /// Largest payload of one packet on the path if the TCP header has no options:
+        /// the hop's MTU minus the headers.
         mss_limit: u16,
         /// The hop carries even less: segments of that size leave without DF, and
         /// routers fragment them.
@@ -140,7 +140,7 @@ impl Connection {
         self.check_timestamp(segment, env)?; // RFC 7323 §5.3, before the first
         self.check_sequence(segment, env)?; // first
         self.check_reset(segment, env)?; // second
-        self.check_syn(segment, env)?; // fourth; the third, security, is gone
+        self.check_syn(segment, env)?; // fourth; the third, security, is left out
         if self.state == TcpState::Closed {
             return Ok(());
         }
@@ -244,9 +244,10 @@ impl Connection {
             && !segment.has(TcpFlags::SYN)
     }
 
-    /// Answers a segment outside the window. Repeated payload is acknowledged at once,
-    /// because the peer may have lost an ACK. Anything else may come from an off-path
-    /// attacker, so it gets a challenge ACK.
+    /// Answers a segment outside the window. A repeated segment is acknowledged at once,
+    /// because an earlier ACK may have been lost. Payload beyond the window is acknowledged
+    /// at once too, because it may be a zero-window probe. Anything else may come from an
+    /// off-path attacker, so it gets a challenge ACK.
     fn answer_unacceptable(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         let probe = segment.end().at_or_after(self.receive.rcv_nxt) && !segment.payload.is_empty();
         if self.is_repeated(segment) {

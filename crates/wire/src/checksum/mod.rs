@@ -11,8 +11,8 @@ mod simd;
 
 use core::net::IpAddr;
 
-/// Choice of a parser: verify the checksum, or trust a device with receive offload that
-/// has verified it.
+/// Treatment of a received checksum: verified by the parser, or trusted because a device
+/// with receive offload has verified it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ChecksumPolicy {
     /// Sums the bytes and refuses a packet whose checksum is wrong.
@@ -136,8 +136,9 @@ fn add_folded(a: u16, b: u16) -> u16 {
     sum + u16::from(carry)
 }
 
-/// Folds a sum of native-endian words to 16 bits in network order. The sum may be
-/// converted after all words are added: RFC 1071 §2 (B).
+/// Folds a sum of native-endian words to 16 bits and converts it to the sum of the same
+/// words read as big-endian. One conversion after the additions is enough: RFC 1071
+/// §2 (B).
 fn big_endian_sum(words: u64) -> u16 {
     let sum = (words & 0xffff_ffff) + (words >> 32);
     let sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
