@@ -697,7 +697,7 @@ fn advice_is_a_line_a_step_with_the_predicted_and_the_measured_result() {
     let text = stdout(&fullpipe(&short));
     for part in [
         "1.  server.wmem_max=",
-        "Nothing left to tune: link `line` is 95 % busy while under way.",
+        "Nothing left to tune: link `line` was 95 % busy while payload was being sent.",
         "server: sysctl -w net.core.wmem_max=",
     ] {
         assert!(text.contains(part), "{part}: {text}");

@@ -240,8 +240,7 @@ pub fn rate_words(setup: &Setup, segment: f64, bound: Bound) -> String {
     let origin = match bound.cause {
         Cause::Cpu => {
             let host = processor::slower_end(setup, segment);
-            let is_writer = host.name == setup.hosts[setup.flow().from].name;
-            let calls = if is_writer && !host.cpu.call.is_zero() {
+            let calls = if has_calls(setup, host) {
                 " with the present send buffer"
             } else {
                 ""
@@ -260,7 +259,13 @@ pub fn then_words(setup: &Setup, segment: f64, bound: Bound) -> String {
     match bound.cause {
         Cause::Cpu => {
             let host = processor::slower_end(setup, segment);
-            format!("{}, which allows at most {rate}", processor_of(host))
+            let calls = if has_calls(setup, host) {
+                " with this send buffer"
+            } else {
+                ""
+            };
+            let processor = processor_of(host);
+            format!("{processor}, which allows at most {rate}{calls}")
         }
         Cause::Loss => {
             let function = response_function(setup, segment);
@@ -271,6 +276,12 @@ pub fn then_words(setup: &Setup, segment: f64, bound: Bound) -> String {
         Cause::SlowReader => format!("the receiving application, which reads at most {rate}"),
         other => format!("{}, which allows at most {rate}", other.words()),
     }
+}
+
+/// True if `host` is the first flow's sender and its application's calls take time: a
+/// larger send buffer needs fewer calls.
+fn has_calls(setup: &Setup, host: &HostPlan) -> bool {
+    host.name == setup.hosts[setup.flow().from].name && !host.cpu.call.is_zero()
 }
 
 fn processor_of(host: &HostPlan) -> String {

@@ -157,7 +157,7 @@ pub fn size_words(setting: &NamedSetting, size: u64, payload: u64) -> Option<Str
 pub fn unit_words(name: &str) -> Option<String> {
     match unit_of(name) {
         Unit::Same => None,
-        Unit::Doubled => Some(format!("Linux doubles {name}")),
+        Unit::Doubled => Some(format!("Linux doubles {name}, so half of that is set")),
         Unit::Pieces(each) => Some(format!("A buffer has {} bytes", grouped(each))),
     }
 }

@@ -213,7 +213,7 @@ fn window(evidence: &Evidence<'_>) -> Option<Window> {
     let waiting = processor::for_a_call(evidence.setup, scale.segment, frame_s) - 1.0;
     let bytes = target.bps / 8.0 * scale.rtt_s + (2.0 + waiting) * scale.segment;
     let mut origin = format!(
-        "{} x {} ms (round trip) + {}",
+        "{} x {} ms (round trip of a full segment) + {}",
         bounds::rate_words(evidence.setup, scale.segment, target),
         three_digits(scale.rtt_s * 1e3),
         two_segments(&scale),
@@ -306,7 +306,7 @@ fn above_low_water(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
         LowWater::Percent(percent) if percent > 0 => {
             needed.bytes = (needed.bytes * 100).div_ceil(u64::from(100 - percent));
             needed.formula += &format!(
-                ". They are {} % of the buffer, because a blocked writer resumes when {percent} % is \
+                ". These are {} % of the send buffer, because a blocked writer resumes when {percent} % is \
                  free",
                 100 - percent
             );
@@ -550,7 +550,10 @@ fn initial_window(evidence: &Evidence<'_>) -> Option<Remedy> {
     } else {
         let rate = bounds::rate_words(evidence.setup, segment, target);
         let rtt = three_digits(rtt_s * 1e3);
-        (of_path, format!("{rate} x {rtt} ms (round trip)"))
+        (
+            of_path,
+            format!("{rate} x {rtt} ms (round trip of a full segment)"),
+        )
     };
     let segments = (bytes / segment).ceil() as u64;
     let wanted = segments.min(INITIAL_MOST);
@@ -589,8 +592,8 @@ fn model_instead_of_loss(evidence: &Evidence<'_>) -> Option<Remedy> {
         let lost = three_digits(percent);
         if loss < threshold {
             let formula = format!(
-                "bbr slows down when more than {} % of a round trip is lost (tcp.bbr_loss_threshold), \
-                 and the path loses {lost} % at random",
+                "bbr slows down when more than {} % of the segments of a round trip are lost \
+                 (tcp.bbr_loss_threshold), and the path loses {lost} % at random",
                 sender.config.tcp.bbr_loss_threshold
             );
             return one(sender, setting, formula);
@@ -600,8 +603,8 @@ fn model_instead_of_loss(evidence: &Evidence<'_>) -> Option<Remedy> {
         let needed = ((percent * LOSS_HEADROOM * 10.0).round() / 10.0).ceil() as u64;
         let raised = names::number(sender, "tcp.bbr_loss_threshold", needed);
         let formula = format!(
-            "bbr slows down when more than tcp.bbr_loss_threshold of a round trip is lost; {needed} % is \
-             twice the path's random loss of {lost} %"
+            "bbr slows down when more than tcp.bbr_loss_threshold of the segments of a round trip are \
+             lost; {needed} % is twice the path's random loss of {lost} %"
         );
         let mut remedy = one(sender, setting, formula);
         remedy.changes.push(change(sender, &raised));

@@ -200,7 +200,7 @@ fn a_knob_has_its_systems_name_its_value_a_formula_and_what_comes_next() {
     assert!((239_000..245_000).contains(&needed), "{needed}");
     let formula = verdict.formula.as_deref().unwrap();
     assert!(
-        formula.contains("20 ms (round trip) + 2 segments of 1,460 bytes"),
+        formula.contains("20 ms (round trip of a full segment) + 2 segments of 1,460 bytes"),
         "{formula}"
     );
     // The peer's window of 64 KiB is tighter than the path.

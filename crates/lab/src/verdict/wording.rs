@@ -217,7 +217,7 @@ fn waited_for(evidence: &Evidence<'_>, limit: Limit, share: &str) -> Vec<String>
         | Limit::Closing => return vec![format!("{waited}.")],
     };
     vec![
-        format!("{waited}, because the link was not faster."),
+        format!("{waited}, because the link could not send faster."),
         format!("{larger} was not tried."),
     ]
 }
@@ -646,7 +646,7 @@ fn window_and_its_followers(evidence: &Evidence<'_>) -> String {
         (false, false) => "the congestion window",
         (true, false) => "the congestion window or the pacing rate derived from it",
         (false, true) => "the congestion window or loss recovery",
-        (true, true) => "the congestion window, the pacing rate derived from it or loss recovery",
+        (true, true) => "the congestion window, the pacing rate derived from it, or loss recovery",
     }
     .to_string()
 }
