@@ -2,7 +2,7 @@
 //! get past the outer layers.
 //!
 //! The one rule: what no fuzzer would guess (checksums, addresses, sequence
-//! numbers near the right ones) is filled in; everything else is the script's.
+//! numbers relative to the right ones) is filled in; everything else is the script's.
 //!
 //! Frames that are arbitrary from the first byte are not made here.
 
@@ -75,20 +75,21 @@ pub fn ip(frame: &mut Frame, script: &mut Script<'_>) -> Option<usize> {
     Some(ip_header(frame, &header))
 }
 
-/// A TCP segment near the one the stack sent last, or to its listening port.
+/// A TCP segment relative to the one the stack sent last, or to its listening port.
 pub fn tcp(frame: &mut Frame, script: &mut Script<'_>, last: &LastSegment) -> Option<usize> {
     let ports = script.byte()?;
     let (src_port, dst_port) = match ports {
         0..=127 => (last.peer_port, last.our_port),
         128..=255 => (1000 + u16::from(ports % 8), LISTENING_PORT),
     };
-    let near = |number: u32, by: u8| number.wrapping_add_signed(i32::from(by as i8));
+    let flags = TcpFlags::from_bits(script.byte()?.into());
+    let (seq, ack) = (near(script, last.acked)?, near(script, last.next)?);
     let header = TcpHeader {
         src_port,
         dst_port,
-        flags: TcpFlags::from_bits(script.byte()?.into()),
-        seq: near(last.acked, script.byte()?),
-        ack: near(last.next, script.byte()?),
+        flags,
+        seq,
+        ack,
         window: script.number()?,
         urgent: 0,
         options: options(script)?,
@@ -104,6 +105,18 @@ pub fn tcp(frame: &mut Frame, script: &mut Script<'_>, last: &LastSegment) -> Op
             ..Ipv4Header::new(PEER_IP, OUR_IP, Protocol::Tcp, header_len + text_len)
         },
     ))
+}
+
+/// A number relative to `base`: most near it, the others anywhere on the circle.
+fn near(script: &mut Script<'_>, base: u32) -> Option<u32> {
+    let by = script.byte()?;
+    let near = base.wrapping_add_signed(i32::from(by as i8));
+    Some(match by & 7 {
+        5 => near.wrapping_add(1 << 31),
+        6 => near.wrapping_add(u32::from(script.number()?)),
+        7 => near.wrapping_add(u32::from(script.number()?) << 16),
+        _ => near,
+    })
 }
 
 fn options(script: &mut Script<'_>) -> Option<TcpOptions> {

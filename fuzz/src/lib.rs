@@ -11,4 +11,5 @@ mod device;
 mod frames;
 mod script;
 pub mod stack;
+pub mod stateful;
 pub mod wire;

@@ -12,14 +12,15 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::repository;
 
-/// The target that runs for the whole time; the other targets together run for as long
-/// again.
-const STACK: &str = "stack_receive";
+/// The targets that each run for the whole time; the other targets together run for as
+/// long again.
+const STACKS: [&str; 2] = ["stack_receive", "stack_stateful"];
 
 /// Largest input, in bytes: a few frames of full size.
 const MAX_LEN: u32 = 8192;
 
-/// Fuzzes the stack for `seconds`, and then the parsers together for as long.
+/// Fuzzes the stack for `seconds` with each of its targets, and then the parsers together
+/// for as long.
 ///
 /// # Errors
 /// If cargo-fuzz can't be had, or a fuzzer found something.
@@ -27,10 +28,12 @@ pub fn run(seconds: u64) -> Result<()> {
     let cargo_fuzz = cargo_fuzz()?;
     let parsers: Vec<String> = targets(&cargo_fuzz)?
         .into_iter()
-        .filter(|target| target != STACK)
+        .filter(|target| !STACKS.contains(&target.as_str()))
         .collect();
     let share = (seconds / parsers.len().max(1) as u64).max(1);
-    fuzz(&cargo_fuzz, STACK, seconds)?;
+    for target in STACKS {
+        fuzz(&cargo_fuzz, target, seconds)?;
+    }
     for target in &parsers {
         fuzz(&cargo_fuzz, target, share)?;
     }

@@ -31,7 +31,7 @@ use worlds::{Failure, Plan};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  cargo xtask soak                              2000 worlds, then a minute of fuzzing
+  cargo xtask soak                              2000 worlds, then three minutes of fuzzing
   cargo xtask soak --worlds 100 --fuzz-seconds 0
   cargo xtask soak --first 5000 --worlds 1000   other worlds
   cargo xtask soak --seconds 600                as many worlds as fit in ten minutes
@@ -60,7 +60,7 @@ pub struct SoakArguments {
     /// Start worlds for this long, however many that are
     #[arg(long, value_name = "S", conflicts_with = "worlds")]
     seconds: Option<u64>,
-    /// Time to fuzz the stack, and as long again for all parsers together; 0 leaves both out
+    /// Time for each fuzzer of the stack, and for all those of parsers together; 0 leaves them out
     #[arg(long, default_value_t = 60, value_name = "S")]
     fuzz_seconds: u64,
     /// Run worlds with one known bottleneck instead, compare it with the verdict, and take the advice

@@ -1,0 +1,30 @@
+//! Lets worlds of random scripts live, without a fuzzer: a seed names a world.
+//!
+//! `cargo run --release --no-default-features --example stateful_seeds -- 1 1000` runs the
+//! seeds from 1 to 1000 and prints each that breaks a rule, with its panic.
+
+use std::panic::catch_unwind;
+use std::process::ExitCode;
+
+use fullpipe_fuzz::stateful;
+
+fn main() -> ExitCode {
+    let mut numbers = std::env::args().skip(1).map(|text| text.parse::<u64>());
+    let (Some(Ok(first)), Some(Ok(last))) = (numbers.next(), numbers.next()) else {
+        eprintln!("usage: stateful_seeds FIRST LAST");
+        return ExitCode::from(2);
+    };
+    let mut broken = 0_u64;
+    for seed in first..=last {
+        let script = stateful::script_of(seed);
+        if catch_unwind(|| stateful::live(&script)).is_err() {
+            eprintln!("seed {seed} breaks a rule");
+            broken += 1;
+        }
+    }
+    println!("{broken} of {} seeds break a rule", last + 1 - first);
+    match broken {
+        0 => ExitCode::SUCCESS,
+        1.. => ExitCode::FAILURE,
+    }
+}

@@ -1,0 +1,186 @@
+//! An honest client: a stack of the same kind, which comes after the others.
+//!
+//! The one rule: whatever happened before, it is served: its request arrives, and the answer
+//! comes back, in a time that its own retransmissions explain.
+
+use core::net::{Ipv4Addr, SocketAddr};
+
+use fullpipe::config::Config;
+use fullpipe::device::{Capabilities, RxMeta};
+use fullpipe::{ConnectOptions, ConnectionId, Duration, Instant, Interface, Read, Stack};
+
+use super::packets::{OUR_IP, mac_of};
+use super::port::Port;
+use super::tuple::{Tuple, byte_of};
+use super::{PORT, World};
+
+/// Its address.
+pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 77);
+
+/// Bytes that it sends, and that it gets in return.
+const REQUEST: u32 = 700;
+const ANSWER: u32 = 500;
+/// Time within which it is served.
+const PATIENCE: Duration = Duration::from_secs(4 * 3_600);
+/// Turns after which it is taken for one that is never served.
+const MOST_TURNS: u32 = 100_000;
+
+struct Friend {
+    stack: Stack,
+    port: Port,
+    id: ConnectionId,
+    tuple: Tuple,
+    written: u32,
+    read: u32,
+}
+
+impl Friend {
+    fn new(world: &World, secret: u8) -> Friend {
+        let capabilities = Capabilities::plain(world.medium, world.mtu);
+        let mut config = Config::default();
+        (config.pool.blocks, config.pool.block_size) = (64, 1_024);
+        let interface = Interface {
+            mac: mac_of(ADDRESS),
+            address: ADDRESS.into(),
+            prefix_len: 24,
+            gateway: None,
+            capabilities,
+        };
+        let mut stack = Stack::new(&config, interface, [secret; 16]).expect("it is valid");
+        let to = SocketAddr::new(OUR_IP.into(), PORT);
+        let options = ConnectOptions::default();
+        let id = stack
+            .tcp_connect(to, None, options, world.now)
+            .expect("there is a route");
+        let (local, _) = stack.tcp_ends(id).expect("it was just opened");
+        let tuple = Tuple {
+            peer: ADDRESS,
+            peer_port: local.port(),
+            port: PORT,
+        };
+        Friend {
+            stack,
+            port: Port::new(capabilities),
+            id,
+            tuple,
+            written: 0,
+            read: 0,
+        }
+    }
+
+    /// Writes what is left of the request, and reads the answer.
+    fn act(&mut self, now: Instant) {
+        let info = self.stack.tcp_info(self.id, now).expect("it is held");
+        if let Some(reason) = info.close_reason {
+            panic!(
+                "an honest client is turned away: {reason:?} after {} timeouts",
+                info.timeouts
+            );
+        }
+        let first = info.iss.wrapping_add(1);
+        let byte = |at| byte_of(self.tuple, info.iss, first.wrapping_add(at), true);
+        let request: Vec<u8> = (self.written..REQUEST).map(byte).collect();
+        let taken = self.stack.tcp_write(self.id, &request, now);
+        self.written += taken.expect("it is open") as u32;
+        let mut answer = [0; 1024];
+        if let Ok(Read::Data(len)) = self.stack.tcp_read(self.id, &mut answer, now) {
+            let first = info.irs.wrapping_add(1).wrapping_add(self.read);
+            for (at, &byte) in answer[..len].iter().enumerate() {
+                let seq = first.wrapping_add(at as u32);
+                assert_eq!(
+                    byte,
+                    byte_of(self.tuple, info.irs, seq, false),
+                    "the answer"
+                );
+            }
+            self.read += len as u32;
+        }
+    }
+
+    /// Sends what is due; returns the frames.
+    fn turn(&mut self, now: Instant) -> Vec<Vec<u8>> {
+        self.stack.on_timeouts(now);
+        self.port.room = 64;
+        self.stack.transmit(&mut self.port, now, 64);
+        let frames = self.port.take();
+        frames.into_iter().map(|(frame, _)| frame).collect()
+    }
+}
+
+impl World {
+    /// An honest client comes, and again when it is turned away, and must be served.
+    ///
+    /// # Panics
+    /// If it is not.
+    pub fn serve_friend(&mut self, secret: u8) {
+        if self.listener.is_none() {
+            self.call_listener(0);
+        }
+        let deadline = self.now + PATIENCE;
+        let mut friend = Friend::new(self, secret);
+        self.to_friend.clear();
+        for _ in 0..MOST_TURNS {
+            if self.pass_on(&mut friend) {
+                return;
+            }
+            let info = friend.stack.tcp_info(friend.id, self.now).expect("held");
+            assert!(
+                self.now < deadline,
+                "an honest client waits: {} of {REQUEST} bytes written, {} of {ANSWER} read, {info:#?}",
+                friend.written,
+                friend.read
+            );
+            if info.close_reason.is_some() {
+                self.let_all_go(true);
+                self.now += Duration::from_secs(1);
+                friend = Friend::new(self, secret.wrapping_add(self.now.as_millis() as u8));
+            }
+        }
+        panic!("an honest client is not served in {MOST_TURNS} turns");
+    }
+
+    /// Both sides act once, and time passes; returns true when the client has its answer.
+    fn pass_on(&mut self, friend: &mut Friend) -> bool {
+        friend.act(self.now);
+        let frames = friend.turn(self.now);
+        let mut busy = !frames.is_empty();
+        for frame in frames {
+            self.deliver_frame(frame, false);
+        }
+        self.accept();
+        if let Some(at) = self.held.iter().position(|held| held.tuple == friend.tuple) {
+            self.read(at, 1_024);
+            // A few bytes at a time: there may be one block for the writer (knob
+            // `pool.send_floor`), and with the knob `tcp.write_atomic` a write is taken whole
+            // or not at all.
+            let left = ANSWER - self.held[at].written;
+            let piece = left.min(64);
+            if piece > 0 {
+                self.write(at, piece as usize, false);
+            }
+            if friend.read == ANSWER && self.held[at].read == REQUEST {
+                return true;
+            }
+        }
+        self.quiet(|stack, now| stack.on_timeouts(now));
+        self.turn(64, 0);
+        self.asked.clear();
+        for frame in core::mem::take(&mut self.to_friend) {
+            busy = true;
+            // The device would have completed the checksum.
+            let meta = RxMeta {
+                checksum_verified: true,
+                merged: 0,
+            };
+            friend.stack.receive(&frame, meta, self.now);
+        }
+        self.stack.verify(self.now);
+        let next = [self.stack.next_timeout(), friend.stack.next_timeout()];
+        let next = next.into_iter().flatten().min();
+        self.now = match next {
+            Some(at) if !busy && at > self.now => at,
+            _ => self.now + Duration::from_millis(1),
+        };
+        false
+    }
+}

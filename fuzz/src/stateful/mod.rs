@@ -1,0 +1,462 @@
+//! A whole stack among peers that know its connections and lie about them.
+//!
+//! The one rule: after each step the stack's own invariants hold, every frame that left was
+//! sound and true, and every byte that the application read is one that a true peer could
+//! have sent; at the end an honest client is served and every block is back.
+//!
+//! [`stack`](crate::stack) hands a stack arbitrary bytes; here the peers are in step with it, so
+//! that a script reaches open connections. The network loses, reorders and repeats, but
+//! whether a transfer is fast is for the simulator.
+
+mod calls;
+mod flows;
+mod friend;
+mod packets;
+mod port;
+mod segments;
+mod setup;
+mod streams;
+mod tuple;
+
+use std::collections::VecDeque;
+
+use core::net::{Ipv4Addr, SocketAddr};
+
+use fullpipe::device::{Medium, RxMeta, TxMeta};
+use fullpipe::{ConnectionId, Instant, ListenOptions, ListenerId, Stack, UdpId};
+use fullpipe_pool::{Holder, Rng};
+use fullpipe_wire::{ArpOperation, Ecn, Icmpv4Message, TcpHeader};
+
+use crate::script::Script;
+use flows::Flows;
+use packets::{OUR_IP, mac_of};
+use port::{Port, Seen};
+use setup::{Setup, peer_ip};
+use tuple::Tuple;
+
+/// The port on which the stack listens.
+const PORT: u16 = 7;
+/// Frames that may be replayed.
+const REMEMBERED: usize = 16;
+/// Deadlines after which a stack that was told to end must have nothing left to do.
+const MOST_DEADLINES: u32 = 200_000;
+
+/// A connection that the application holds.
+#[derive(Clone, Copy)]
+struct Held {
+    id: ConnectionId,
+    tuple: Tuple,
+    /// Bytes read so far.
+    read: u32,
+    /// Bytes written so far.
+    written: u32,
+}
+
+struct World {
+    stack: Stack,
+    port: Port,
+    medium: Medium,
+    mtu: usize,
+    now: Instant,
+    listener: Option<ListenerId>,
+    udp: UdpId,
+    held: Vec<Held>,
+    flows: Flows,
+    /// Frames that arrived before, newest last.
+    history: VecDeque<(Vec<u8>, bool)>,
+    /// Neighbours that the stack has asked for.
+    asked: Vec<Ipv4Addr>,
+    /// The last IP packet that left.
+    last_packet: Vec<u8>,
+    /// Bytes handed to the device.
+    sent: u64,
+    fragmented: u16,
+    buffer: Vec<u8>,
+    /// Frames to the honest client.
+    to_friend: Vec<Vec<u8>>,
+}
+
+/// Lets a world live through a script and come to an end.
+///
+/// # Panics
+/// If a rule is broken.
+pub fn live(bytes: &[u8]) {
+    let mut script = Script::new(bytes);
+    let Some(setup) = setup::draw(&mut script) else {
+        return;
+    };
+    let (is_kind, serves) = (setup.is_kind, setup.serves);
+    let Some(mut world) = World::new(&setup) else {
+        return;
+    };
+    while world.step(&mut script).is_some() {
+        world.stack.verify(world.now);
+    }
+    world.end(is_kind, serves);
+}
+
+/// A random script: the same for the same seed, on every machine.
+pub fn script_of(seed: u64) -> Vec<u8> {
+    let mut rng = Rng::seeded(seed);
+    let len = rng.between(200, 12_000);
+    (0..len).map(|_| rng.below(256) as u8).collect()
+}
+
+impl World {
+    fn new(setup: &Setup) -> Option<World> {
+        let Setup {
+            config,
+            interface,
+            start,
+            ..
+        } = setup;
+        let mut stack = Stack::new(config, *interface, *b"not a secret key").ok()?;
+        let ours = SocketAddr::new(OUR_IP.into(), PORT);
+        let listener = stack.tcp_listen(ours, ListenOptions::default()).ok();
+        let udp = stack.udp_bind(ours).ok()?;
+        Some(World {
+            stack,
+            port: Port::new(interface.capabilities),
+            medium: interface.capabilities.medium,
+            mtu: interface.capabilities.mtu,
+            now: *start,
+            listener,
+            udp,
+            held: Vec::new(),
+            flows: Flows::new(interface.capabilities.medium == Medium::Ethernet),
+            history: VecDeque::new(),
+            asked: Vec::new(),
+            last_packet: Vec::new(),
+            sent: 0,
+            fragmented: 0,
+            buffer: vec![0; 16_384],
+            to_friend: Vec::new(),
+        })
+    }
+
+    /// Calls the stack, which may not allocate.
+    fn quiet<R>(&mut self, call: impl FnOnce(&mut Stack, Instant) -> R) -> R {
+        let (stack, now) = (&mut self.stack, self.now);
+        let mut answer = None;
+        let allocations = allocation_counter::measure(|| answer = Some(call(stack, now)));
+        assert_eq!(allocations.count_total, 0, "the stack allocated");
+        answer.expect("it was called")
+    }
+
+    /// Does what the script says next; `None` at its end.
+    fn step(&mut self, script: &mut Script<'_>) -> Option<()> {
+        let what = script.byte()?;
+        match what % 16 {
+            0..=6 => self.segment(script)?,
+            7..=9 => self.call(script)?,
+            10 => self.pass(script.byte()?),
+            11 | 12 => {
+                self.answer_arp(script.byte()?);
+                self.turn(usize::from(script.byte()? % 64), 0);
+            }
+            13 | 14 => self.other_packet(script)?,
+            15.. => self.replay(script)?,
+        }
+        if what & 0xc0 != 0 {
+            self.answer_arp(0);
+            self.turn(64, u64::from(what & 0x30) << 4);
+        }
+        Some(())
+    }
+
+    /// A peer sends a segment.
+    fn segment(&mut self, script: &mut Script<'_>) -> Option<()> {
+        let whose = script.byte()?;
+        let now_ms = self.now.as_millis() as u32;
+        let count = self.flows.all().len();
+        let (tuple, (header, payload)) = if whose < 24 || count == 0 {
+            let tuple = Tuple {
+                peer: peer_ip(whose),
+                peer_port: 1_000 + u16::from(whose % 8),
+                port: if whose == 23 { 8 } else { PORT },
+            };
+            (tuple, segments::syn(script, tuple, now_ms)?)
+        } else {
+            // The newest are the likeliest to be open.
+            let back = usize::from(whose) % count.min(6);
+            let flow = self.flows.all()[count - 1 - back].clone();
+            let info = self.info(flow.tuple);
+            let made = segments::of_flow(script, &flow, info.as_ref(), now_ms)?;
+            (flow.tuple, made)
+        };
+        self.send_segment(script, tuple.peer, &header, &payload)
+    }
+
+    /// Delivers a segment: whole, in fragments, damaged or twice.
+    fn send_segment(
+        &mut self,
+        script: &mut Script<'_>,
+        from: Ipv4Addr,
+        header: &TcpHeader,
+        payload: &[u8],
+    ) -> Option<()> {
+        let how = script.byte()?;
+        let ecn = if how % 16 == 15 { Ecn::Ce } else { Ecn::NotEct };
+        let packet = packets::segment(from, header, payload, ecn);
+        let vouched = how & 0x40 != 0;
+        match how % 16 {
+            0 => {
+                self.fragmented = self.fragmented.wrapping_add(1);
+                let size = usize::from(script.byte()?) * 8;
+                let id = 0x8000 | self.fragmented;
+                let mut pieces = packets::fragments(&packet, size, id);
+                if how & 0x80 != 0 {
+                    pieces.reverse();
+                }
+                for piece in pieces {
+                    let frame = packets::frame(self.medium, from, &piece);
+                    self.deliver(&frame, &packet, false);
+                }
+            }
+            1 => {
+                let mut frame = packets::frame(self.medium, from, &packet);
+                let bit = usize::from(script.number()?) % (frame.len() * 8);
+                frame[bit / 8] ^= 1 << (bit % 8);
+                self.deliver_frame(frame, vouched);
+            }
+            2 => {
+                let mut frame = packets::frame(self.medium, from, &packet);
+                frame.truncate(usize::from(script.number()?) % (frame.len() + 1));
+                self.deliver_frame(frame, vouched);
+            }
+            how => {
+                let frame = packets::frame(self.medium, from, &packet);
+                if how == 3 {
+                    self.deliver_frame(frame.clone(), vouched);
+                }
+                self.deliver_frame(frame, vouched);
+            }
+        }
+        Some(())
+    }
+
+    /// A frame arrives, and may arrive again later.
+    fn deliver_frame(&mut self, frame: Vec<u8>, vouched: bool) {
+        let packet = frame.get(self.port.header_len()..).unwrap_or_default();
+        self.deliver(&frame, packet, vouched);
+        self.history.push_back((frame, vouched));
+        if self.history.len() > REMEMBERED {
+            self.history.pop_front();
+        }
+    }
+
+    /// A frame arrives that is, or completes, the IP packet `whole`: the model reads that first.
+    fn deliver(&mut self, frame: &[u8], whole: &[u8], vouched: bool) {
+        let cookies = self.stack.counters().mib.tcp_syncookies_recv;
+        let seen = packets::read_segment(whole, vouched);
+        let seen = seen.map(|(peer, header, payload)| {
+            let tuple = Tuple {
+                peer,
+                peer_port: header.src_port,
+                port: header.dst_port,
+            };
+            let info = self.info(tuple);
+            self.flows.arrives(tuple, &header, payload, info.as_ref());
+            (tuple, header, payload)
+        });
+        let meta = RxMeta {
+            checksum_verified: vouched,
+            merged: 0,
+        };
+        self.quiet(|stack, now| stack.receive(frame, meta, now));
+        if let Some((tuple, header, payload)) = seen {
+            if self.stack.counters().mib.tcp_syncookies_recv > cookies {
+                self.flows.on_cookie(tuple, &header, payload);
+            }
+            self.learn(tuple);
+        }
+    }
+
+    /// A frame that arrived before arrives again.
+    fn replay(&mut self, script: &mut Script<'_>) -> Option<()> {
+        let which = usize::from(script.byte()?);
+        if !self.history.is_empty() {
+            let (frame, vouched) = self.history[which % self.history.len()].clone();
+            self.deliver_frame(frame, vouched);
+        }
+        Some(())
+    }
+
+    /// A packet that is no TCP segment, or not on purpose.
+    fn other_packet(&mut self, script: &mut Script<'_>) -> Option<()> {
+        let (what, who) = (script.byte()?, script.byte()?);
+        let from = peer_ip(who);
+        let packet = match what % 8 {
+            0..=2 => self.icmp(script, from)?,
+            3 => {
+                let len = usize::from(script.number()? % 3_000);
+                let port = if what & 8 == 0 { PORT } else { 99 };
+                packets::datagram(from, (9, port), &vec![who; len])
+            }
+            4 => packets::any_fragment(script, from)?,
+            5 | 6 => {
+                let operation = match what & 8 {
+                    0 => ArpOperation::Reply,
+                    _ => ArpOperation::Request,
+                };
+                // Sometimes another station claims the address, or even ours.
+                let station = mac_of(peer_ip(who.wrapping_add(what >> 6)));
+                let claimed = if what & 48 == 48 { OUR_IP } else { from };
+                if let Medium::Ethernet = self.medium {
+                    let frame = packets::arp(operation, (station, claimed), OUR_IP);
+                    self.deliver_frame(frame, false);
+                }
+                return Some(());
+            }
+            _ => {
+                let len = usize::from(script.number()? % 1_600);
+                let frame = script.bytes(len).to_vec();
+                self.deliver_frame(frame, what & 8 != 0);
+                return Some(());
+            }
+        };
+        let frame = packets::frame(self.medium, from, &packet);
+        self.deliver_frame(frame, false);
+        Some(())
+    }
+
+    /// An ICMP message: it quotes what left last, perhaps with another sequence number.
+    fn icmp(&mut self, script: &mut Script<'_>, from: Ipv4Addr) -> Option<Vec<u8>> {
+        let (kind, code) = (script.byte()?, script.byte()?);
+        let kind = [3, 3, 3, 11, 8, 4, 12, kind][usize::from(kind % 8)];
+        let mtu = script.number()?;
+        let message = Icmpv4Message::Other {
+            kind,
+            code: code % 16,
+            rest: [0, 0, (mtu >> 8) as u8, mtu as u8],
+        };
+        let len = self.last_packet.len().min(28 + usize::from(code >> 4));
+        let mut quoted = self.last_packet[..len].to_vec();
+        if code & 0x10 != 0 && quoted.len() >= 28 {
+            let known = u32::from_be_bytes(quoted[24..28].try_into().expect("four bytes"));
+            let other = segments::near(script, known, 1 << 16)?;
+            quoted[24..28].copy_from_slice(&other.to_be_bytes());
+        }
+        Some(packets::icmp(from, message, &quoted))
+    }
+
+    /// Answers for the neighbours that the stack asked for; two of them never answer.
+    fn answer_arp(&mut self, silence: u8) {
+        let asked = core::mem::take(&mut self.asked);
+        for ip in asked {
+            let is_silent = ip == peer_ip(3) || (silence & 1 != 0 && ip == peer_ip(2));
+            if !is_silent {
+                let frame = packets::arp(ArpOperation::Reply, (mac_of(ip), ip), OUR_IP);
+                self.deliver_frame(frame, false);
+            }
+        }
+    }
+
+    /// Time passes: to the next deadline, or by a jump.
+    fn pass(&mut self, how: u8) {
+        match self.stack.next_timeout() {
+            Some(at) if how < 128 => self.now = self.now.max(at),
+            _ => self.now += setup::jump(how),
+        }
+        self.quiet(|stack, now| stack.on_timeouts(now));
+    }
+
+    /// The device takes up to `room` frames, and has completed all but `late` bytes.
+    fn turn(&mut self, room: usize, late: u64) {
+        self.port.room = room;
+        self.port.completed = self.port.completed.max(self.sent.saturating_sub(late));
+        let (stack, port, now) = (&mut self.stack, &mut self.port, self.now);
+        let allocations = allocation_counter::measure(|| {
+            stack.transmit(port, now, 64);
+        });
+        assert_eq!(allocations.count_total, 0, "the stack allocated");
+        for (frame, meta) in self.port.take() {
+            self.sent += frame.len() as u64;
+            self.leaves(frame, meta);
+        }
+    }
+
+    /// A frame left: the model and the neighbours read it.
+    fn leaves(&mut self, frame: Vec<u8>, meta: TxMeta) {
+        let at = self.port.header_len();
+        let packet = &frame[at..];
+        self.last_packet.clear();
+        self.last_packet
+            .extend_from_slice(&packet[..packet.len().min(64)]);
+        let seen = self.port.read(frame.clone(), meta);
+        match seen {
+            Seen::Arp(packet) => {
+                if packet.operation == ArpOperation::Request {
+                    self.asked.push(packet.target_ip);
+                }
+                self.to_friend.push(frame);
+            }
+            Seen::Segment(ip, header, payload) => {
+                let tuple = Tuple {
+                    peer: ip.dst,
+                    peer_port: header.dst_port,
+                    port: header.src_port,
+                };
+                self.learn(tuple);
+                self.flows.leaves(tuple, &header, &payload);
+                if ip.dst == friend::ADDRESS {
+                    self.to_friend.push(frame);
+                }
+            }
+            Seen::Other => {}
+        }
+    }
+
+    /// The network falls silent; then an honest client comes, and everything is closed.
+    fn end(&mut self, is_kind: bool, serves: bool) {
+        self.let_all_go(true);
+        self.read_datagrams();
+        self.asked.clear();
+        if is_kind {
+            self.serve_friend(1);
+        }
+        self.let_all_go(false);
+        self.run_out();
+        if serves {
+            self.serve_friend(2);
+            self.let_all_go(false);
+        }
+        if let Some(listener) = self.listener.take() {
+            let closed = self.quiet(|stack, now| stack.tcp_close_listener(listener, now));
+            closed.expect("it listens");
+        }
+        let udp = self.udp;
+        self.quiet(|stack, _| stack.udp_close(udp))
+            .expect("it is open");
+        self.run_out();
+        self.check_all_returned();
+    }
+
+    /// Goes from deadline to deadline until nothing is left to do; nobody answers.
+    fn run_out(&mut self) {
+        for _ in 0..MOST_DEADLINES {
+            self.quiet(|stack, now| stack.on_timeouts(now));
+            self.turn(64, 0);
+            match self.stack.next_timeout() {
+                Some(at) => self.now = self.now.max(at),
+                None if self.stack.waits_for_device() => {}
+                None => break,
+            }
+        }
+        self.stack.verify(self.now);
+        assert_eq!(self.stack.next_timeout(), None, "nothing is left to do");
+        let nothing = (0, 0, 0);
+        assert_eq!(self.stack.tcp_counts(), nothing, "connections, handshakes");
+    }
+
+    fn check_all_returned(&self) {
+        let pool = self.stack.pool();
+        for holder in Holder::ALL {
+            assert_eq!(pool.held(holder), 0, "blocks held for {}", holder.name());
+        }
+        assert_eq!(pool.free_blocks(), pool.block_count(), "blocks");
+        assert_eq!(pool.promised(), 0, "nothing is promised to anybody");
+        assert_eq!(pool.free_ranges(), pool.range_count(), "ranges");
+        assert_eq!(self.stack.nodes_used().pieces, 0, "ranges in flight");
+    }
+}

@@ -1,0 +1,171 @@
+//! The beginning of a world: knobs, device and clock, drawn from the script.
+//!
+//! The one rule: every configuration drawn here is legal, so whatever follows is the
+//! stack's to survive.
+
+use core::net::{IpAddr, Ipv4Addr};
+
+use fullpipe::config::Config;
+use fullpipe::device::{Capabilities, Medium};
+use fullpipe::presets::PRESETS;
+use fullpipe::{Duration, Instant, Interface};
+use fullpipe_pool::Rng;
+
+use super::packets::{GATEWAY, OUR_IP, OUR_MAC};
+use crate::script::Script;
+
+/// MTUs of the device, the smallest legal one and its neighbours first.
+const MTUS: [usize; 12] = [68, 69, 72, 80, 88, 128, 296, 576, 1006, 1492, 1500, 9000];
+/// Sizes of super-segments in bytes.
+const SUPER_SEGMENTS: [usize; 4] = [0, 1, 4_000, 65_535];
+
+/// The conditions of one world.
+pub struct Setup {
+    /// Knobs of the stack.
+    pub config: Config,
+    /// Its interface.
+    pub interface: Interface,
+    /// Its first moment.
+    pub start: Instant,
+    /// The knobs promise service to an honest client at any time, even during the rest.
+    pub is_kind: bool,
+    /// The pool is large enough to serve an honest client once the rest is over. One that is
+    /// overcommitted needs room for its whole request, or its windows promise too much.
+    pub serves: bool,
+}
+
+/// Draws a setup; `None` at the end of the script.
+pub fn draw(script: &mut Script<'_>) -> Option<Setup> {
+    let kind = script.byte()?;
+    let rng = Rng::seeded(u64::from(script.number()?));
+    let config = config(kind, &rng);
+    let capabilities = capabilities(script.byte()?, script.byte()?);
+    let start = match script.byte()? % 6 {
+        0 => Instant::ZERO,
+        1 => Instant::from_secs(1),
+        // The timestamp clock counts milliseconds in 32 bits.
+        2 => Instant::from_millis((1 << 31) - 5_000),
+        3 => Instant::from_millis((1 << 32) - 5_000),
+        4 => Instant::from_millis((1 << 32) * 50),
+        5.. => Instant::from_nanos(1 << 62),
+    };
+    let pool = &config.pool;
+    let bytes = pool.blocks * pool.block_size;
+    let serves = pool.blocks >= 8
+        && pool.block_size >= 64
+        && (pool.overcommit_percent == 100 || bytes >= 8_192);
+    Some(Setup {
+        config,
+        interface: Interface {
+            mac: OUR_MAC,
+            address: OUR_IP.into(),
+            prefix_len: 24,
+            gateway: Some(IpAddr::V4(GATEWAY)),
+            capabilities,
+        },
+        start,
+        is_kind: kind % 4 < 2,
+        serves,
+    })
+}
+
+/// Knobs: random, of a preset, at the ends of their ranges, or of a tiny pool.
+fn config(kind: u8, rng: &Rng) -> Config {
+    let mut config = Config::default();
+    let draw = &mut rng.fork_named("choices");
+    match kind % 4 {
+        0 => config.draw(rng),
+        1 => config = PRESETS[draw.below(PRESETS.len() as u64) as usize].config(),
+        2 => {
+            config.draw(rng);
+            set_to_ends(&mut config, draw);
+        }
+        3.. => {
+            config.draw(rng);
+            shrink_pool(&mut config, draw);
+            if draw.chance(0.3) {
+                set_to_ends(&mut config, draw);
+            }
+        }
+    }
+    // A world is made many times a second.
+    config.pool.blocks = config.pool.blocks.min(1_024);
+    config.pool.send_floor = config.pool.send_floor.min(config.pool.blocks / 2);
+    config.pool.receive_floor = config.pool.receive_floor.min(config.pool.blocks / 2);
+    config.udp.receive_queue = config.udp.receive_queue.min(64);
+    config.trace.records = config.trace.records.min(1_024);
+    config.stack.sent_ranges = config.stack.sent_ranges.min(1_024);
+    config.stack.time_wait_entries = config.stack.time_wait_entries.min(1_024);
+    config.stack.half_open = config.stack.half_open.min(1_024);
+    // The honest client needs a listener.
+    config.stack.listeners = config.stack.listeners.max(1);
+    config.validate().expect("the drawn knobs agree");
+    config
+}
+
+/// Sets an eighth of the knobs to an end of their ranges, one by one, where the others
+/// allow it. A knob that sizes a table goes no further than the simulator takes it.
+fn set_to_ends(config: &mut Config, draw: &mut Rng) {
+    for row in Config::rows() {
+        if row.name.starts_with("pool.") || !draw.chance(0.125) {
+            continue;
+        }
+        let largest = match row.name.starts_with("tcp.") {
+            true => row.legal.1,
+            false => row.simulated.1,
+        };
+        let end = if draw.chance(0.5) {
+            largest
+        } else {
+            row.legal.0
+        };
+        let before = config.clone();
+        config.set(&row.name, &end).expect("an end is legal");
+        if config.validate().is_err() {
+            *config = before;
+        }
+    }
+}
+
+/// Leaves a few small blocks, perhaps promised many times over.
+fn shrink_pool(config: &mut Config, draw: &mut Rng) {
+    let pool = &mut config.pool;
+    pool.blocks = draw.between(2, 24) as u32;
+    pool.block_size = draw.between(1, 256) as u32;
+    pool.ranges = draw.below(16) as u32;
+    (pool.send_floor, pool.receive_floor) = (1, 1);
+    if draw.chance(0.5) {
+        pool.overcommit_percent = draw.between(100, 10_000) as u32;
+    }
+}
+
+fn capabilities(size: u8, offers: u8) -> Capabilities {
+    let medium = match offers & 1 {
+        0 => Medium::Ethernet,
+        _ => Medium::Ip,
+    };
+    let checksum_tx = offers & 2 != 0;
+    let super_segment = match checksum_tx {
+        true => SUPER_SEGMENTS[usize::from(offers >> 4) % SUPER_SEGMENTS.len()],
+        false => 0,
+    };
+    Capabilities {
+        checksum_tx,
+        super_segment,
+        reports_sent: offers & 4 != 0,
+        ..Capabilities::plain(medium, MTUS[usize::from(size) % MTUS.len()])
+    }
+}
+
+/// The time by which a clock jumps: microseconds to weeks, by powers of two.
+pub fn jump(exponent: u8) -> Duration {
+    Duration::from_micros(1 << (exponent % 42))
+}
+
+/// The address of peer number `n`: most are neighbours, the others behind the gateway.
+pub fn peer_ip(n: u8) -> Ipv4Addr {
+    match n % 6 {
+        near @ 0..=3 => Ipv4Addr::new(10, 0, 0, 2 + near),
+        far => Ipv4Addr::new(192, 0, 2, far),
+    }
+}

@@ -1,0 +1,139 @@
+//! The payload of one peer: what arrived that the stack may have taken.
+//!
+//! The one rule: a byte counts from the moment at which it lay in the window of the stack,
+//! whoever sent it; a byte that is not the true peer's is stored, because a true peer could
+//! have sent that one instead.
+
+use std::collections::HashSet;
+
+use super::tuple::{Tuple, byte_of};
+
+/// The bytes of one stream that have arrived.
+pub struct Stream {
+    tuple: Tuple,
+    irs: u32,
+    /// Largest window scale that a SYN of this stream offered.
+    pub scale: u8,
+    /// Offsets that arrived in the window, sorted and separate.
+    arrived: Vec<(u32, u32)>,
+    /// Bytes that are not the true peer's: sequence number and value.
+    forged: HashSet<(u32, u8)>,
+}
+
+impl Stream {
+    /// The stream that the SYN with the number `irs` begins.
+    pub fn new(tuple: Tuple, irs: u32) -> Stream {
+        Stream {
+            tuple,
+            irs,
+            scale: 0,
+            arrived: Vec::new(),
+            forged: HashSet::new(),
+        }
+    }
+
+    /// Notes the window scale of a SYN.
+    pub fn offer(&mut self, scale: Option<u8>) {
+        self.scale = self.scale.max(scale.unwrap_or(0).min(14));
+    }
+
+    /// Payload arrives that the stack may take whole.
+    pub fn arrives(&mut self, seq: u32, payload: &[u8], fin: bool) {
+        self.arrives_within(seq, payload, fin, (seq, payload.len() as u32 + 1));
+    }
+
+    /// Payload arrives of which the stack may take what lies in its window: `first` and the
+    /// sequence numbers from there.
+    pub fn arrives_within(
+        &mut self,
+        seq: u32,
+        payload: &[u8],
+        fin: bool,
+        (first, window): (u32, u32),
+    ) {
+        for (at, &byte) in payload.iter().enumerate() {
+            let place = seq.wrapping_add(at as u32);
+            if place.wrapping_sub(first) >= window {
+                continue;
+            }
+            self.note(place);
+            if byte != byte_of(self.tuple, self.irs, place, true) {
+                self.forged.insert((place, byte));
+            }
+        }
+        let end = seq.wrapping_add(payload.len() as u32);
+        // A FIN needs no window.
+        if fin && end.wrapping_sub(first) <= window {
+            self.note(end);
+        }
+    }
+
+    fn note(&mut self, seq: u32) {
+        let offset = seq.wrapping_sub(self.irs).wrapping_sub(1);
+        let at = self.arrived.partition_point(|range| range.1 < offset);
+        match self.arrived.get_mut(at) {
+            Some(range) if range.0 <= offset && offset < range.1 => return,
+            Some(range) if range.1 == offset => range.1 += 1,
+            Some(range) if range.0 == offset + 1 => range.0 = offset,
+            _ => self.arrived.insert(at, (offset, offset + 1)),
+        }
+        if let (Some(&here), Some(&next)) = (self.arrived.get(at), self.arrived.get(at + 1))
+            && here.1 == next.0
+        {
+            self.arrived[at].1 = next.1;
+            self.arrived.remove(at + 1);
+        }
+    }
+
+    /// Checks an acknowledgment number.
+    ///
+    /// # Panics
+    /// If a byte before it never arrived in the window.
+    pub fn check_ack(&self, ack: u32) {
+        let acked = ack.wrapping_sub(self.irs).wrapping_sub(1);
+        let arrived = match self.arrived.first() {
+            Some(&(0, end)) => end,
+            _ => 0,
+        };
+        assert!(
+            acked <= arrived,
+            "{acked} bytes are acknowledged, and {arrived} have arrived, of {:?} from {}",
+            self.tuple,
+            self.irs
+        );
+    }
+
+    /// Checks a SACK block above the acknowledgment number.
+    ///
+    /// # Panics
+    /// If a byte of it never arrived in the window.
+    pub fn check_sack(&self, left: u32, right: u32) {
+        let offset = |seq: u32| seq.wrapping_sub(self.irs).wrapping_sub(1);
+        let (from, to) = (offset(left), offset(right));
+        let covers = |range: &&(u32, u32)| range.0 <= from && to <= range.1;
+        assert!(
+            from < to && self.arrived.iter().find(covers).is_some(),
+            "{from}..{to} is reported of {:?}, of {:?} from {}",
+            self.arrived,
+            self.tuple,
+            self.irs
+        );
+    }
+
+    /// Checks bytes that the application read, the first of them number `first`.
+    ///
+    /// # Panics
+    /// If no true peer can have sent one of them.
+    pub fn check_read(&self, first: u32, bytes: &[u8]) {
+        for (at, &byte) in bytes.iter().enumerate() {
+            let seq = first.wrapping_add(at as u32);
+            let is_true = byte == byte_of(self.tuple, self.irs, seq, true);
+            assert!(
+                is_true || self.forged.contains(&(seq, byte)),
+                "the application read {byte:#04x} at offset {}, which no true peer of {:?} sent",
+                seq.wrapping_sub(self.irs).wrapping_sub(1),
+                self.tuple
+            );
+        }
+    }
+}
