@@ -356,7 +356,7 @@ pub use error::{ConfigError, OpenError, TcpError};
 pub use fullpipe_pool::{Duration, Holder, Instant, ParseDurationError, Pool, Pressure, Rng};
 #[doc(inline)]
 pub use fullpipe_tcp::{
-    Agreed, CloseReason, Info, Read, Ready, RecoveryPhase, SettingError, SocketOption, TcpState,
+    Agreed, CloseReason, Info, Read, Ready, RecoveryState, SettingError, SocketOption, TcpState,
     Tuning,
 };
 #[doc(inline)]

@@ -11,7 +11,7 @@ use fullpipe::{
     Agreed, CloseReason, Config, ConfigError, ConnectOptions, ConnectionId, Description, Duration,
     Holder, Info, Instant, Interface, Limit, LimitClock, ListenOptions, ListenerId, MacAddress,
     Nodes, OpenError, PathError, Pool, Pressure, Read, Ready, ReceiveClock, ReceiveLimit,
-    RecoveryPhase, Rng, Route, RouteError, Routes, SettingError, SocketEvent, SocketOption, Stack,
+    RecoveryState, Rng, Route, RouteError, Routes, SettingError, SocketEvent, SocketOption, Stack,
     Subnet, TcpError, TcpState, Tuning, Turn, UdpError, UdpId, UdpInfo, UdpQueue, UdpReady,
     UdpReceived,
     config::{
@@ -77,6 +77,9 @@ fn name_info(info: Info) {
         snd_una,
         snd_nxt,
         in_flight,
+        retransmitted,
+        sacked,
+        lost,
         snd_wnd,
         max_snd_wnd,
         irs,
@@ -103,6 +106,7 @@ fn name_info(info: Info) {
         rttvar,
         min_rtt,
         rto,
+        busy,
         bytes_sent,
         bytes_retransmitted,
         bytes_acked,
@@ -116,20 +120,22 @@ fn name_info(info: Info) {
         limit,
         receive_limit,
     } = info;
-    let _: (TcpState, Option<CloseReason>) = (state, close_reason);
-    let _: [Instant; 3] = [born, at, last_received_at];
-    let _: (Tuning, Agreed, RecoveryPhase) = (tuning, agreed, recovery);
-    let _: [u32; 6] = [mss, iss, snd_una, snd_nxt, in_flight, snd_wnd];
+    let _: (TcpState, Option<CloseReason>, Option<Duration>) = (state, close_reason, min_rtt);
+    let _: ([Instant; 3], [Duration; 3]) = ([born, at, last_received_at], [srtt, rttvar, rto]);
+    let _: (Tuning, Agreed, RecoveryState, [u32; 2]) = (tuning, agreed, recovery, [sacked, lost]);
+    let _: [u32; 6] = [mss, iss, snd_una, snd_nxt, in_flight, retransmitted];
     let _: [u32; 6] = [max_snd_wnd, irs, rcv_nxt, rcv_wnd, send_queue, unsent];
-    let _: [u32; 4] = [receive_queue, holes, urgent_left, in_device];
+    let _: [u32; 5] = [receive_queue, holes, urgent_left, in_device, snd_wnd];
     let _: [u32; 4] = [send_buffer, receive_buffer, send_blocks, receive_blocks];
     let _: (u32, u32, u64, u64, bool) = (cwnd, ssthresh, pacing_rate, delivery_rate, app_limited);
-    let _: ([Duration; 3], Option<Duration>) = ([srtt, rttvar, rto], min_rtt);
     let _: [u64; 4] = [bytes_sent, bytes_retransmitted, bytes_acked, bytes_received];
     let _: [u64; 3] = [segments_sent, segments_retransmitted, full_sized_sent];
     let _: [u64; 3] = [timeouts, fast_recoveries, zero_window_probes];
-    let _: (LimitClock, ReceiveClock) = (limit, receive_limit);
-    name_sample(fastest_sample);
+    name_clocks(busy, limit, receive_limit, fastest_sample);
+}
+
+fn name_clocks(_: Duration, _: LimitClock, _: ReceiveClock, sample: FastestSample) {
+    name_sample(sample);
 }
 
 fn name_sample(sample: FastestSample) {
@@ -451,7 +457,7 @@ fn enums_are_displayed_as_people_write_them() {
         ),
         (ReceiveLimit::Reader.to_string(), "slow_reader"),
         (TcpState::SynSent.to_string(), "SYN-SENT"),
-        (RecoveryPhase::Fast.to_string(), "fast_recovery"),
+        (RecoveryState::Recovery.to_string(), "recovery"),
         (CloseReason::Reset.to_string(), "reset by the peer"),
         (Holder::Datagram.to_string(), "datagram"),
         (Pressure::High.to_string(), "high"),

@@ -64,13 +64,13 @@ pub use config::{EcnMode, MtuProbing, PushPolicy, SegmentSizing, TcpConfig};
 pub use congestion::CongestionAlgorithm;
 pub use connection::{
     ActiveOpen, Connection, Env, Events, HalfOpen, IcmpError, IllegalTransition, Info, Read, Ready,
-    SocketOption, TcpState, TimeWait, Trigger, Tuning,
+    RecoveryState, SocketOption, TcpState, TimeWait, Trigger, Tuning,
 };
 pub use counters::{DiscardReason, Discards, TcpCounters};
 pub use error::{CloseReason, ConnectionError, SettingError};
 pub use limit::{Allowance, Limit, LimitClock, ReceiveClock, ReceiveLimit};
 pub use options::{Agreed, DEFAULT_MSS};
-pub use recovery::{RecoveryPhase, SentArena};
+pub use recovery::SentArena;
 pub use segment::{Segment, SegmentOut};
 pub use seq::SeqNum;
 pub use trace::Trace;

@@ -4,7 +4,7 @@
 use std::{error::Error, sync::Arc};
 
 use fullpipe::congestion::{AckSample, CongestionControl, CongestionEvent, CongestionStart, FastestSample};
-use fullpipe::{Agreed, CloseReason, Info, LimitClock, ReceiveClock, RecoveryPhase, TcpState, Tuning};
+use fullpipe::{Agreed, CloseReason, Info, LimitClock, ReceiveClock, RecoveryState, TcpState, Tuning};
 use fullpipe_host::{DeviceOptions, Runtime, tokio::TcpListener};
 use http_body_util::Full;
 use hyper::{Request, Response, body::{Bytes, Incoming}, server::conn::http1, service::service_fn};
@@ -41,15 +41,15 @@ impl CongestionControl for Halving {
 /// Every field of `Info` by its name, the types of the compound ones by theirs.
 fn page(info: Info) -> String {
     let Info { state, close_reason, born, at, last_received_at, tuning, agreed, mss, iss, snd_una, snd_nxt, in_flight,
-        snd_wnd, max_snd_wnd, irs, rcv_nxt, rcv_wnd, send_queue, unsent, receive_queue, holes, urgent_left, send_buffer,
+        retransmitted, sacked, lost, snd_wnd, max_snd_wnd, irs, rcv_nxt, rcv_wnd, send_queue, unsent, receive_queue, holes, urgent_left, send_buffer,
         receive_buffer, send_blocks, receive_blocks, cwnd, ssthresh, pacing_rate, delivery_rate, app_limited, in_device,
-        fastest_sample, recovery, srtt, rttvar, min_rtt, rto, bytes_sent, bytes_retransmitted, bytes_acked, bytes_received,
+        fastest_sample, recovery, srtt, rttvar, min_rtt, rto, busy, bytes_sent, bytes_retransmitted, bytes_acked, bytes_received,
         segments_sent, segments_retransmitted, full_sized_sent, timeouts, fast_recoveries, zero_window_probes, limit,
         receive_limit } = info;
-    let types: (TcpState, Option<CloseReason>, Tuning, Agreed, FastestSample, RecoveryPhase, LimitClock, ReceiveClock) =
+    let types: (TcpState, Option<CloseReason>, Tuning, Agreed, FastestSample, RecoveryState, LimitClock, ReceiveClock) =
         (state, close_reason, tuning, agreed, fastest_sample, recovery, limit, receive_limit);
-    let moments = (born, at, last_received_at, srtt, rttvar, min_rtt, rto);
-    let sequence = [iss, snd_una, snd_nxt, irs, rcv_nxt, rcv_wnd, snd_wnd, max_snd_wnd, mss, in_flight, cwnd, ssthresh, unsent];
+    let moments = (born, at, last_received_at, srtt, rttvar, min_rtt, rto, busy);
+    let sequence = [iss, snd_una, snd_nxt, irs, rcv_nxt, rcv_wnd, snd_wnd, max_snd_wnd, mss, in_flight, retransmitted, sacked, lost, cwnd, ssthresh, unsent];
     let memory = [send_queue, receive_queue, holes, urgent_left, send_buffer, receive_buffer, send_blocks, receive_blocks, in_device];
     let counts = [segments_sent, segments_retransmitted, full_sized_sent, timeouts, fast_recoveries, zero_window_probes];
     let bytes = [bytes_sent, bytes_retransmitted, bytes_acked, bytes_received, pacing_rate, delivery_rate];

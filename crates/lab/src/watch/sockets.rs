@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use fullpipe_tcp::{Info, Limit, TcpState};
+use fullpipe_tcp::{Info, RecoveryState, TcpState};
 use serde::Serialize;
 
 use super::seconds::seconds;
@@ -73,10 +73,18 @@ pub struct Socket {
     pub busy_ms: f64,
     /// Part of the busy time limited by the peer's window.
     pub rwnd_limited_ms: f64,
-    /// Part of the busy time limited by the send buffer or by packet memory.
+    /// Time limited by the send buffer or by packet memory.
     pub sndbuf_limited_ms: f64,
+    /// State of loss recovery: open, disorder, cwr, recovery or loss.
+    pub ca_state: &'static str,
     /// Segments in flight.
     pub unacked: u32,
+    /// Segments considered lost and not yet retransmitted.
+    pub lost: u32,
+    /// Segments that the peer has SACKed.
+    pub sacked: u32,
+    /// Segments in flight that were retransmitted.
+    pub retrans_unacked: u32,
     /// The peer's window in bytes.
     pub snd_wnd: u32,
     /// Part of the advertised window that the peer has not used, in bytes.
@@ -131,13 +139,7 @@ pub struct SocketOwner<'a> {
 impl Socket {
     /// Converts `info` to the fields of `ss`.
     pub fn of(owner: SocketOwner<'_>, info: &Info) -> Self {
-        let limited_ms = |limits: &[Limit]| {
-            let all = info.limit.shares(info.at);
-            let those = all.filter(|(limit, _, _)| limits.contains(limit));
-            those.map(|(_, time, _)| time.as_secs_f64() * 1e3).sum()
-        };
         let millis = |time: fullpipe_pool::Duration| time.as_secs_f64() * 1e3;
-        let idle: f64 = limited_ms(&[Limit::Application, Limit::Handshake, Limit::Closing]);
         let segments = |bytes: u32| bytes.div_ceil(info.mss.max(1));
         let rtt_s = info.srtt.as_secs_f64();
         let blocks = |count: u32| u64::from(count) * u64::from(owner.block_size);
@@ -184,10 +186,14 @@ impl Socket {
             pacing_bps: (info.pacing_rate != u64::MAX).then_some(info.pacing_rate as f64 * 8.0),
             delivery_bps: (info.delivery_rate > 0).then_some(info.delivery_rate as f64 * 8.0),
             app_limited: info.app_limited,
-            busy_ms: (millis(info.age()) - idle).max(0.0),
-            rwnd_limited_ms: limited_ms(&[Limit::ReceiveWindow, Limit::ZeroWindow]),
-            sndbuf_limited_ms: limited_ms(&[Limit::SendBuffer, Limit::Memory]),
+            busy_ms: millis(info.busy),
+            rwnd_limited_ms: millis(info.receive_window_limited()),
+            sndbuf_limited_ms: millis(info.send_buffer_limited()),
+            ca_state: info.recovery.name(),
             unacked: segments(info.in_flight),
+            lost: segments(info.lost),
+            sacked: segments(info.sacked),
+            retrans_unacked: segments(info.retransmitted),
             snd_wnd: info.snd_wnd,
             rcv_wnd: info.rcv_wnd,
             minrtt_ms: info.min_rtt.map(millis),
@@ -261,10 +267,16 @@ impl fmt::Display for Socket {
             f.write_str(" app_limited")?;
         }
         self.write_limits(f)?;
-        for (name, count) in [
-            ("unacked", u64::from(self.unacked)),
-            ("retrans", self.retrans),
-        ] {
+        if self.ca_state != RecoveryState::Open.name() {
+            write!(f, " ca_state:{}", self.ca_state)?;
+        }
+        if self.unacked > 0 {
+            write!(f, " unacked:{}", self.unacked)?;
+        }
+        if self.retrans > 0 {
+            write!(f, " retrans:{}/{}", self.retrans_unacked, self.retrans)?;
+        }
+        for (name, count) in [("lost", self.lost), ("sacked", self.sacked)] {
             if count > 0 {
                 write!(f, " {name}:{count}")?;
             }
@@ -307,7 +319,8 @@ impl Socket {
             ("sndbuf_limited", self.sndbuf_limited_ms),
         ] {
             if time > 0.0 {
-                let share = time / self.busy_ms * 100.0;
+                // Memory may be short while nothing is unacknowledged.
+                let share = (time / self.busy_ms * 100.0).min(100.0);
                 write!(f, " {name}:{time:.0}ms({share:.1}%)")?;
             }
         }

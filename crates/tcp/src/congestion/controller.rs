@@ -233,6 +233,12 @@ impl Controller {
         self.algorithm_mut().on_idle(restart_window);
     }
 
+    /// Returns true if a congestion mark has reduced the window, within the window of data that
+    /// was in flight then; `total_delivered` as in the event.
+    pub const fn is_reduced_by_mark(&self, total_delivered: u64) -> bool {
+        self.responded_to_mark && total_delivered < self.response_until
+    }
+
     /// Returns true if this window of data has already caused a reduction.
     fn has_responded(&self, event: &CongestionEvent) -> bool {
         event.total_delivered < self.response_until

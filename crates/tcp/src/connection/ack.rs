@@ -99,6 +99,7 @@ impl Connection {
             let acked = self.send.acknowledge(segment.ack, env.pool);
             self.totals.bytes_acked += u64::from(acked);
             self.progress_at = env.now;
+            self.note_busy(env.now);
             self.note_arrival(env);
         }
         if let Some(reordering_deadline) = out.reordering_deadline {

@@ -9,6 +9,7 @@ use fullpipe_wire::{TcpFlags, TcpOptions};
 
 use super::{
     Connection, Env, Events, TcpState, Timers, Tuning,
+    busy::BusyClock,
     ecn_state::EcnState,
     settings::{Settings, receive_size},
     tcb::{Pending, Totals},
@@ -349,6 +350,7 @@ impl Connection {
             unanswered: 0,
             probes: 0,
             orphan: false,
+            busy: BusyClock::default(),
             wants_output: true,
             totals: Totals::default(),
         }
@@ -389,6 +391,7 @@ impl Connection {
         self.wants_output = true;
         if self.send.fin_queued {
             // The application closed its direction during the handshake.
+            self.note_busy(env.now);
             self.transition(super::Trigger::Close, env);
         }
     }

@@ -7,7 +7,7 @@ use fullpipe_pool::{Duration, Instant, Pool};
 
 use super::{Connection, Env, TcpState, Tuning};
 use crate::{
-    CloseReason, LimitClock, ReceiveClock,
+    CloseReason, Limit, LimitClock, ReceiveClock,
     congestion::FastestSample,
     options::Agreed,
     recovery::{RecoveryPhase, SentArena},
@@ -41,6 +41,12 @@ pub struct Info {
     pub snd_nxt: u32,
     /// Bytes in flight: neither SACKed nor considered lost.
     pub in_flight: u32,
+    /// Bytes in flight that were retransmitted.
+    pub retransmitted: u32,
+    /// Bytes that the peer has SACKed. RFC 2018.
+    pub sacked: u32,
+    /// Bytes considered lost and not yet retransmitted.
+    pub lost: u32,
     /// The peer's window.
     pub snd_wnd: u32,
     /// The largest window that the peer advertised.
@@ -85,8 +91,8 @@ pub struct Info {
     pub in_device: u32,
     /// The fastest delivery rate sample.
     pub fastest_sample: FastestSample,
-    /// Phase of loss recovery.
-    pub recovery: RecoveryPhase,
+    /// State of loss recovery and congestion response.
+    pub recovery: RecoveryState,
     /// Smoothed round-trip time; zero before the first sample.
     pub srtt: Duration,
     /// Round-trip time variation.
@@ -115,13 +121,66 @@ pub struct Info {
     pub fast_recoveries: u64,
     /// Zero-window probes sent.
     pub zero_window_probes: u64,
+    /// Time for which some payload, or FIN, was not acknowledged.
+    pub busy: Duration,
     /// Time and bytes by the sender's limit.
     pub limit: LimitClock,
     /// Time and bytes by the receiver's limit.
     pub receive_limit: ReceiveClock,
 }
 
+/// State of loss recovery and congestion response, as `tcp_info` of Linux has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryState {
+    /// Nothing indicates a loss.
+    Open,
+    /// Payload is SACKed, or duplicate ACKs have arrived, and fast recovery has not begun.
+    Disorder,
+    /// A congestion mark has reduced the congestion window within this window of data. RFC 3168.
+    Cwr,
+    /// Fast recovery: lost payload is retransmitted. RFC 6675, RFC 8985.
+    Recovery,
+    /// After a retransmission timeout, until all that was outstanding is acknowledged. RFC 5681.
+    Loss,
+}
+
+impl RecoveryState {
+    /// Returns the name used in tables and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Disorder => "disorder",
+            Self::Cwr => "cwr",
+            Self::Recovery => "recovery",
+            Self::Loss => "loss",
+        }
+    }
+}
+
+impl core::fmt::Display for RecoveryState {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
 impl Info {
+    /// Returns the time limited by the peer's receive window, zero windows included:
+    /// `tcpi_rwnd_limited`.
+    pub fn receive_window_limited(&self) -> Duration {
+        self.limited_by(&[Limit::ReceiveWindow, Limit::ZeroWindow])
+    }
+
+    /// Returns the time limited by the send buffer or by packet memory: `tcpi_sndbuf_limited`.
+    pub fn send_buffer_limited(&self) -> Duration {
+        self.limited_by(&[Limit::SendBuffer, Limit::Memory])
+    }
+
+    fn limited_by(&self, limits: &[Limit]) -> Duration {
+        limits.iter().fold(Duration::ZERO, |sum, limit| {
+            sum + self.limit.time_at(*limit, self.at)
+        })
+    }
+
     /// Returns the age of the connection, to which the times of each clock add
     /// up.
     pub fn age(&self) -> Duration {
@@ -133,6 +192,7 @@ impl Connection {
     /// Returns the state of the connection.
     pub fn info(&self, env: &Env<'_>) -> Info {
         let (send, receive, totals) = (&self.send, &self.receive, &self.totals);
+        let board = self.recovery.board();
         Info {
             state: self.state,
             close_reason: self.close_reason,
@@ -145,7 +205,10 @@ impl Connection {
             iss: send.iss.0,
             snd_una: send.snd_una.0,
             snd_nxt: send.snd_nxt.0,
-            in_flight: self.recovery.board().in_flight(),
+            in_flight: board.in_flight(),
+            retransmitted: board.retransmitted(),
+            sacked: board.sacked(),
+            lost: board.lost(),
             snd_wnd: send.snd_wnd,
             max_snd_wnd: send.max_snd_wnd,
             irs: receive.irs.0,
@@ -168,7 +231,7 @@ impl Connection {
             app_limited: self.rate.latest_is_app_limited(),
             in_device: self.small_queue.held(),
             fastest_sample: self.rate.fastest(),
-            recovery: self.recovery.phase(),
+            recovery: self.recovery_state(),
             srtt: self.rtt.srtt(),
             rttvar: self.rtt.rttvar(),
             min_rtt: self.rtt.min_rtt(),
@@ -183,8 +246,26 @@ impl Connection {
             timeouts: totals.timeouts,
             fast_recoveries: totals.fast_recoveries,
             zero_window_probes: totals.zero_window_probes,
+            busy: self.busy.total(env.now),
             limit: self.limit.clone(),
             receive_limit: self.receive_limit.clone(),
+        }
+    }
+
+    fn recovery_state(&self) -> RecoveryState {
+        let board = self.recovery.board();
+        match self.recovery.phase() {
+            RecoveryPhase::Fast => RecoveryState::Recovery,
+            RecoveryPhase::Timeout => RecoveryState::Loss,
+            RecoveryPhase::Open if self.congestion.is_reduced_by_mark(self.rate.delivered()) => {
+                RecoveryState::Cwr
+            }
+            RecoveryPhase::Open
+                if board.sacked() > 0 || board.lost() > 0 || self.recovery.has_duplicates() =>
+            {
+                RecoveryState::Disorder
+            }
+            RecoveryPhase::Open => RecoveryState::Open,
         }
     }
 

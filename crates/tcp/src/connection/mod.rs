@@ -9,6 +9,7 @@
 
 mod ack;
 mod buffers;
+mod busy;
 mod ecn;
 mod ecn_state;
 mod handshake;
@@ -29,7 +30,7 @@ mod timers;
 mod user;
 
 pub use handshake::{ActiveOpen, HalfOpen};
-pub use info::Info;
+pub use info::{Info, RecoveryState};
 pub use input::IcmpError;
 pub use socket::{Events, Read, Ready, SocketOption, Tuning};
 pub use state::{IllegalTransition, TcpState, Trigger};

@@ -8,6 +8,7 @@ use fullpipe_pool::{Duration, Instant, Pool};
 use fullpipe_wire::SackBlocks;
 
 use super::{
+    busy::BusyClock,
     ecn_state::EcnState,
     settings::Settings,
     socket::Events,
@@ -137,6 +138,8 @@ pub struct Connection {
     pub(super) probes: u8,
     /// The application has closed the connection.
     pub(super) orphan: bool,
+    /// Time with payload or FIN not acknowledged.
+    pub(super) busy: BusyClock,
     /// `poll_segment` may return a segment.
     pub(super) wants_output: bool,
     /// Payload and segments sent and received, for `info`.
@@ -349,10 +352,16 @@ impl Connection {
         self.send.snd_nxt = self.send.snd_una;
         self.send.stream.release(env.pool);
         self.send.blocked = None;
+        self.busy.set(false, env.now);
         self.receive.forget_beyond_readable(env.pool);
         self.events.closed = true;
         self.set_limit(Limit::Closing, env);
         self.set_receive_limit(ReceiveLimit::None, env);
+    }
+
+    /// Starts or stops the clock of the busy time, after a change of what is unacknowledged.
+    pub(super) fn note_busy(&mut self, now: Instant) {
+        self.busy.set(!self.send.is_idle(), now);
     }
 
     pub(super) fn set_limit(&mut self, limit: Limit, env: &mut Env<'_>) {

@@ -121,6 +121,7 @@ impl Connection {
 
     fn after_write(&mut self, asked: usize, taken: usize, env: &mut Env<'_>) {
         self.wants_output |= taken > 0;
+        self.note_busy(env.now);
         self.note_write(taken, env);
         let Some(blocked) = self.send.blocked else {
             return self.follow_source(env);
@@ -254,6 +255,7 @@ impl Connection {
         self.send.blocked = None;
         self.wants_output = true;
         if self.state.is_synchronized() {
+            self.note_busy(env.now);
             self.transition(Trigger::Close, env);
         }
     }

@@ -48,23 +48,6 @@ pub enum RecoveryPhase {
     Timeout,
 }
 
-impl RecoveryPhase {
-    /// Returns the name used in tables and JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Fast => "fast_recovery",
-            Self::Timeout => "timeout_recovery",
-        }
-    }
-}
-
-impl core::fmt::Display for RecoveryPhase {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.pad(self.name())
-    }
-}
-
 /// State of F-RTO, which detects a spurious timeout. RFC 5682 §2.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Frto {
@@ -209,6 +192,11 @@ impl Recovery {
     /// Returns the phase.
     pub const fn phase(&self) -> RecoveryPhase {
         self.phase
+    }
+
+    /// Returns true if duplicate ACKs of a peer without SACK have arrived since `snd_una` advanced.
+    pub const fn has_duplicates(&self) -> bool {
+        self.duplicates > 0
     }
 
     /// Returns the number of consecutive timeouts.

@@ -1,0 +1,38 @@
+//! The time for which a connection has been busy: some payload, or FIN, is not acknowledged.
+//!
+//! Rule: busy as `tcp_info` of Linux means it, whatever the limit is. Eight bytes a connection.
+
+use fullpipe_pool::{Duration, Instant};
+
+/// Set while the clock runs.
+const RUNS: u64 = 1 << 63;
+
+/// Clock of the busy time. It holds the time so far while it stands. While it runs it holds the
+/// time at which it would have started without its pauses, and [`RUNS`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BusyClock(u64);
+
+impl BusyClock {
+    /// Starts or stops the clock, or lets it be.
+    pub(super) fn set(&mut self, busy: bool, now: Instant) {
+        if busy != (self.0 & RUNS != 0) {
+            let total = self.total(now);
+            self.0 = if busy {
+                RUNS | (now.as_nanos() - total.as_nanos())
+            } else {
+                total.as_nanos()
+            };
+        }
+    }
+
+    /// Returns the busy time as of `now`.
+    pub(super) fn total(self, now: Instant) -> Duration {
+        if self.0 & RUNS == 0 {
+            return Duration::from_nanos(self.0);
+        }
+        now.since(Instant::from_nanos(self.0 & !RUNS))
+    }
+}
+
+#[cfg(test)]
+mod tests;
