@@ -27,12 +27,33 @@ crate::knobs! {
         /// Share of blocks held and promised from which autotuned buffers shrink to
         /// their initial size.
         pressure_high: u32 = 95, legal 1 => 100, drawn 90 => 100, "%";
-        /// Ranges that all reassembly queues and scoreboards together may use.
-        ranges: u32 = 1024, legal 0 => u32::MAX - 1, drawn 16 => 1024, "ranges";
+        /// Ranges of out-of-order payload that all reassembly queues together may use.
+        /// 0 is one for each 8 KiB of the pool, at least 1,024.
+        ranges: u32 = 0, legal 0 => u32::MAX - 1, drawn 16 => 1024, "ranges";
     }
 }
 
+/// Fewest ranges that the pool's size gives.
+const FEWEST_RANGES: u64 = 1_024;
+/// Bytes of packet memory for each range: about two holes among six segments.
+const BYTES_PER_RANGE: u64 = 8 << 10;
+
 impl PoolConfig {
+    /// Returns the bytes of all blocks.
+    pub const fn bytes(&self) -> u64 {
+        self.blocks as u64 * self.block_size as u64
+    }
+
+    /// Returns the ranges of all reassembly queues: `pool.ranges`, or what the
+    /// pool's size gives.
+    pub fn range_count(&self) -> u32 {
+        match self.ranges {
+            0 => (self.bytes() / BYTES_PER_RANGE).clamp(FEWEST_RANGES, u64::from(u32::MAX) - 1)
+                as u32,
+            set => set,
+        }
+    }
+
     /// Returns the reason why this configuration is impossible, if it is.
     pub fn contradiction(&self) -> Option<&'static str> {
         if self.blocks == 0 || self.blocks == u32::MAX {

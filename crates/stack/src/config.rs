@@ -50,11 +50,13 @@ fullpipe_pool::knobs! {
         /// `half_open` were reached.
         half_open_per_source: u32 = 64, legal 1 => 1_048_576, drawn 1 => 16, "connections";
         /// Ranges in flight that all connections together track with their send times, in
-        /// addition to one range each. If none is left, neighbouring ranges are merged.
-        sent_ranges: u32 = 4_096, legal 0 => 1_048_576, drawn 0 => 256, "pieces";
+        /// addition to one range each. If few are left, neighbouring ranges are merged. 0
+        /// is one for each 2 KiB of packet memory, at least 4,096.
+        sent_ranges: u32 = 0, legal 0 => 1_048_576, drawn 0 => 256, "pieces";
         /// Ranges in flight that one connection may track. SACK blocks that need more are
-        /// ignored until the peer reports them again.
-        sent_ranges_each: u32 = 1_024, legal 1 => 1_048_576, drawn 1 => 256, "pieces";
+        /// ignored until the peer reports them again. 0 is one for each KiB in flight, at
+        /// least 1,024.
+        sent_ranges_each: u32 = 0, legal 0 => 1_048_576, drawn 1 => 256, "pieces";
         /// Largest share of packet memory that the windows of all handshakes in
         /// progress may reserve. A SYN that would need more is dropped.
         half_open_share: u32 = 25, legal 1 => 100, drawn 1 => 50, "percent";
@@ -298,7 +300,22 @@ config! {
     trace: TraceConfig,
 }
 
+/// Fewest sent ranges that the pool's size gives.
+const FEWEST_SENT_RANGES: u64 = 4_096;
+/// Bytes of packet memory for each sent range: about a full segment.
+const BYTES_PER_SENT_RANGE: u64 = 2 << 10;
+
 impl Config {
+    /// Returns the sent ranges that all connections share: `stack.sent_ranges`, or what
+    /// the pool's size gives.
+    pub fn sent_range_count(&self) -> u32 {
+        let derived = self.pool.bytes() / BYTES_PER_SENT_RANGE;
+        match self.stack.sent_ranges {
+            0 => derived.clamp(FEWEST_SENT_RANGES, 1 << 20) as u32,
+            set => set,
+        }
+    }
+
     /// Gives every knob a random value from its simulation range, so that
     /// [`validate`](Self::validate) succeeds.
     pub fn draw(&mut self, rng: &Rng) {

@@ -118,8 +118,9 @@ knobs! {
         sack: bool = true, legal false => true, drawn false => true, "";
         /// Separate pieces of out-of-order payload that one connection may hold. A
         /// segment that needs one more is dropped, so that no peer can use up the ranges
-        /// that all connections share.
-        holes: u32 = 64, legal 1 => 65_536, drawn 1 => 64, "pieces";
+        /// that all connections share. 0 is one for each 4 KiB that the receive buffer
+        /// may grow to, at least 64.
+        holes: u32 = 0, legal 0 => 65_536, drawn 1 => 64, "pieces";
         /// Bytes of out-of-order payload that one connection may hold; more is
         /// dropped, and the peer retransmits it.
         out_of_order: u32 = 1 << 30, legal 0 => 1 << 30, drawn 0 => 256 << 10, "bytes";
@@ -251,11 +252,22 @@ knobs! {
     }
 }
 
+/// Fewest holes that a receive buffer's size gives.
+const FEWEST_HOLES: u32 = 64;
+/// Bytes of receive buffer for each hole: in slow start a full queue drops every
+/// second segment.
+const BYTES_PER_HOLE: u32 = 4 << 10;
+
 impl TcpConfig {
-    /// Returns the bounds on out-of-order payload of one connection.
-    pub(crate) const fn out_of_order_limits(&self) -> OutOfOrderLimits {
+    /// Returns the bounds on out-of-order payload of a connection
+    /// whose receive buffer may grow to `receive_buffer` bytes.
+    pub(crate) fn out_of_order_limits(&self, receive_buffer: u32) -> OutOfOrderLimits {
+        let pieces = match self.holes {
+            0 => (receive_buffer / BYTES_PER_HOLE).max(FEWEST_HOLES),
+            set => set,
+        };
         OutOfOrderLimits {
-            pieces: self.holes,
+            pieces,
             bytes: self.out_of_order,
         }
     }

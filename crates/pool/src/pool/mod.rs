@@ -54,7 +54,7 @@ impl Pool {
             bytes: vec![0; config.blocks as usize * config.block_size as usize],
             first_free: NONE,
             usage: PoolUsage::new(config),
-            ranges: RangeArena::new(config.ranges),
+            ranges: RangeArena::new(config.range_count()),
         }
     }
 

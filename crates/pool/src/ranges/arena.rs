@@ -12,11 +12,15 @@ const FEW: u32 = 4;
 /// Part of the arena, as a divisor, that is kept for sets with fewer than [`FEW`] ranges.
 const KEPT_PART: u32 = 16;
 
+/// A range, its successor and its children in the tree: 24 bytes. No range is
+/// longer than a window, 1 GiB.
 #[derive(Clone, Debug)]
 struct Node {
     start: u64,
-    end: u64,
+    len: u32,
     next: u32,
+    left: u32,
+    right: u32,
 }
 
 /// All range nodes of a pool.
@@ -25,7 +29,7 @@ pub(crate) struct RangeArena {
     nodes: Vec<Node>,
     first_free: u32,
     free: u32,
-    /// Steps taken from one node to the next: the work of all sets.
+    /// Steps along lists and down trees: the work of all sets.
     walked: Cell<u64>,
 }
 
@@ -35,8 +39,10 @@ impl RangeArena {
         let mut nodes: Vec<Node> = (1..=count)
             .map(|next| Node {
                 start: 0,
-                end: 0,
+                len: 0,
                 next,
+                left: NONE,
+                right: NONE,
             })
             .collect();
         if let Some(last) = nodes.last_mut() {
@@ -60,7 +66,7 @@ impl RangeArena {
         self.nodes.len() as u32
     }
 
-    /// Steps taken from one node to the next so far.
+    /// Steps along lists and down trees so far.
     pub(crate) fn walked(&self) -> u64 {
         self.walked.get()
     }
@@ -74,12 +80,13 @@ impl RangeArena {
 
     pub(super) fn get(&self, node: u32) -> Range<u64> {
         let node = &self.nodes[node as usize];
-        node.start..node.end
+        node.start..node.start + u64::from(node.len)
     }
 
     pub(super) fn set(&mut self, node: u32, range: Range<u64>) {
         let node = &mut self.nodes[node as usize];
-        (node.start, node.end) = (range.start, range.end);
+        node.start = range.start;
+        node.len = (range.end - range.start) as u32;
     }
 
     pub(super) fn next(&self, node: u32) -> u32 {
@@ -89,6 +96,28 @@ impl RangeArena {
 
     pub(super) fn link(&mut self, node: u32, next: u32) {
         self.nodes[node as usize].next = next;
+    }
+
+    /// Returns the start of a range that a search visits, and counts the step.
+    pub(super) fn visit(&self, node: u32) -> u64 {
+        self.walked.set(self.walked.get() + 1);
+        self.nodes[node as usize].start
+    }
+
+    pub(super) fn left(&self, node: u32) -> u32 {
+        self.nodes[node as usize].left
+    }
+
+    pub(super) fn right(&self, node: u32) -> u32 {
+        self.nodes[node as usize].right
+    }
+
+    pub(super) fn set_left(&mut self, node: u32, child: u32) {
+        self.nodes[node as usize].left = child;
+    }
+
+    pub(super) fn set_right(&mut self, node: u32, child: u32) {
+        self.nodes[node as usize].right = child;
     }
 
     /// A node for `range` with `next` after it, if there is one.

@@ -9,6 +9,7 @@
 pub(crate) mod arena;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 use crate::index::NONE;
 use crate::pool::Pool;
@@ -19,13 +20,15 @@ use core::ops::Range;
 
 /// A set of byte ranges of one stream.
 ///
-/// A handle of 12 bytes; [`clear`](Self::clear) must be called before it is dropped. An
-/// insertion that touches the highest range or lies above it is O(1), and so is the
-/// removal of each lowest range; any other operation walks from the lowest range.
+/// A handle of 16 bytes; [`clear`](Self::clear) must be called before it is dropped. An
+/// insertion that touches the highest range or lies above it needs no search; any other
+/// costs a logarithm of the number of ranges, amortised.
 #[derive(Debug)]
 pub struct Ranges {
     head: u32,
     tail: u32,
+    /// Root of the tree.
+    top: u32,
     count: u32,
 }
 
@@ -66,6 +69,7 @@ impl Ranges {
         Self {
             head: NONE,
             tail: NONE,
+            top: NONE,
             count: 0,
         }
     }
@@ -120,11 +124,13 @@ impl Ranges {
         if let Some(tail) = self.touched_tail(arena, &range) {
             return Ok(self.merge(arena, tail, range));
         }
-        let before = self.last_below(arena, range.start);
-        let next = if before == NONE {
-            self.head
-        } else {
-            arena.next(before)
+        let before = self.search(arena, range.start);
+        if before != NONE && arena.get(before).end >= range.start {
+            return Ok(self.merge(arena, before, range));
+        }
+        let next = match before {
+            NONE => self.head,
+            _ => arena.next(before),
         };
         if next == NONE || range.end < arena.get(next).start {
             self.link_new(arena, before, next, range.clone())?;
@@ -148,6 +154,7 @@ impl Ranges {
                 return;
             }
             let next = pool.ranges.next(self.head);
+            self.top = pool.ranges.remove_node(self.top, self.head);
             pool.ranges.give_back(self.head, self.head, 1);
             self.head = next;
             self.count -= 1;
@@ -170,17 +177,15 @@ impl Ranges {
         (tail.start <= range.start && range.start <= tail.end).then_some(self.tail)
     }
 
-    /// Returns the last node that ends below `start` and does not touch it; `NONE` if
-    /// there is none.
-    fn last_below(&self, arena: &RangeArena, start: u64) -> u32 {
-        if self.tail != NONE && arena.get(self.tail).end < start {
+    /// Returns the last node that starts at or before `offset`; `NONE` if there is
+    /// none.
+    fn search(&mut self, arena: &mut RangeArena, offset: u64) -> u32 {
+        if self.tail != NONE && arena.get(self.tail).start <= offset {
             return self.tail;
         }
-        let (mut before, mut node) = (NONE, self.head);
-        while node != NONE && arena.get(node).end < start {
-            (before, node) = (node, arena.next(node));
-        }
-        before
+        let found;
+        (self.top, found) = arena.last_from(self.top, offset);
+        found
     }
 
     /// Links a new node for `range` between `before` and `next`.
@@ -202,6 +207,9 @@ impl Ranges {
         }
         if next == NONE {
             self.tail = node;
+            self.top = arena.insert_last(self.top, node);
+        } else {
+            self.top = arena.insert_node(self.top, node);
         }
         self.count += 1;
         Ok(())
@@ -220,6 +228,7 @@ impl Ranges {
             overlap = overlap.or_else(|| intersection(&absorbed, &range));
             merged.end = absorbed.end;
             let after = arena.next(next);
+            self.top = arena.remove_node(self.top, next);
             arena.give_back(next, next, 1);
             self.count -= 1;
             next = after;

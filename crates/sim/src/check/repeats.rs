@@ -110,8 +110,26 @@ impl RepeatChecker {
             let credible = after(left, ack) && after(right, left) && !after(right, self.sent_end);
             let known = |&(l, r, _): &(u32, u32, Instant)| !after(l, left) && !after(right, r);
             if credible && !self.sacked.iter().any(known) {
+                self.drop_parts(left, right, now);
                 self.sacked.push((left, right, now));
             }
+        }
+    }
+
+    /// Drops ranges that say nothing which the widest range inside `left..right`, known
+    /// before `now`, does not say: a range that grows is reported with every segment.
+    fn drop_parts(&mut self, left: u32, right: u32, now: Instant) {
+        let inside = |part: &(u32, u32, Instant), (left, right): (u32, u32)| {
+            !after(left, part.0) && !after(part.1, right)
+        };
+        let parts = self.sacked.iter();
+        let parts = parts.filter(|part| part.2 < now && inside(part, (left, right)));
+        let widest = parts
+            .max_by_key(|part| part.1.wrapping_sub(part.0))
+            .copied();
+        if let Some(widest) = widest {
+            self.sacked
+                .retain(|part| *part == widest || !inside(part, (widest.0, widest.1)));
         }
     }
 

@@ -48,7 +48,7 @@ impl HostState {
             counters: TcpCounters::default(),
             discards: Discards::default(),
             trace: Trace::new(config.trace.records as usize),
-            sent: SentArena::new(sizes.sent_ranges, sizes.connections)
+            sent: SentArena::new(config.sent_range_count(), sizes.connections)
                 .with_max_cuts(sizes.sent_ranges_each),
             congestion: CongestionRegistry::new(),
         }

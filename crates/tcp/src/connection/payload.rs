@@ -67,7 +67,7 @@ impl Connection {
         match self.receive.on_payload(
             segment.payload_seq(),
             payload,
-            env.config.out_of_order_limits(),
+            env.config.out_of_order_limits(self.receive_size.most()),
             env.pool,
         ) {
             Arrival::InOrder { bytes, filled } => self.on_in_order_payload(bytes, filled, env),

@@ -3,8 +3,8 @@
 //! Rule: the ranges of a connection are in order, adjacent, and cover exactly
 //! `snd_una..snd_nxt`. Each is in flight, SACKed, or lost and not yet retransmitted; the
 //! bytes of each status are running sums. The nodes come from one arena that all
-//! connections of a host share. When the arena is empty, ranges are merged, which only
-//! loses precision. No payload is kept here, and nothing is decided.
+//! connections of a host share. When the arena is nearly empty, segments are merged into
+//! runs, which only loses precision. No payload is kept here, and nothing is decided.
 //!
 //! A peer chooses the packets that it sends, so their cost is bounded: a range
 //! is found by sequence number in a tree, and the ranges of one status form a
@@ -23,8 +23,16 @@ use core::ops::Range;
 use fullpipe_pool::Instant;
 
 use crate::{SeqNum, congestion::Snapshot};
+use arena::SMALL_SEGMENT;
 use range::NONE;
 use status_list::StatusList;
+
+/// Runs of segments into which a connection divides what it has in flight while
+/// nodes are scarce.
+const RUNS: u32 = 64;
+/// Part of the age of the oldest segment in flight, as a divisor, that may pass
+/// between two segments of a run.
+const GAPS: u32 = 256;
 
 /// The scoreboard of one connection. [`clear`](Self::clear) must be called
 /// before it is dropped.
@@ -41,6 +49,8 @@ pub struct Scoreboard {
     retransmitted: u32,
     /// Nodes split off because of the peer's SACK blocks.
     cut: u32,
+    /// All ranges.
+    count: u32,
     /// The ranges of each status.
     lists: [StatusList; 3],
 }
@@ -57,6 +67,7 @@ impl Scoreboard {
             lost: 0,
             retransmitted: 0,
             cut: 0,
+            count: 0,
             lists: [StatusList::EMPTY; 3],
         }
     }
@@ -115,6 +126,12 @@ impl Scoreboard {
                 self.in_flight += node.len();
                 return;
             }
+            let is_small = tail.status == SentStatus::InFlight && tail.len() < SMALL_SEGMENT;
+            let is_cut_up = is_small && arena.is_cut_up(self.count, self.outstanding());
+            if is_cut_up || (alike && arena.is_scarce() && self.is_short_run(now, arena)) {
+                arena.count_merge();
+                return self.extend_tail(&node, arena);
+            }
         }
         match arena.allocate(node, self.tail == NONE) {
             Some(index) => {
@@ -123,13 +140,34 @@ impl Scoreboard {
                 self.add(&node, node.len());
                 self.list(SentStatus::InFlight).insert(index, arena);
             }
-            // Merges with the last range, which loses that range's send time.
-            None => self.change(self.tail, arena, &|tail| {
-                tail.status = SentStatus::InFlight;
-                tail.end = node.end;
-                tail.sent_at = now;
-            }),
+            // Without a node the last range grows, and loses its own send time.
+            None => self.extend_tail(&node, arena),
         }
+    }
+
+    /// Merges `node`, which leaves now, with the last range. The two count as sent
+    /// now.
+    fn extend_tail(&mut self, node: &Sent, arena: &mut SentArena) {
+        self.change(self.tail, arena, &|tail| {
+            tail.status = SentStatus::InFlight;
+            tail.end = node.end;
+            tail.sent_at = node.sent_at;
+            tail.snapshot = node.snapshot;
+        });
+    }
+
+    /// Returns true if the last range is at most a 64th of what is not acknowledged,
+    /// and left so shortly before `now` that it and the next segment may count as one.
+    fn is_short_run(&self, now: Instant, arena: &SentArena) -> bool {
+        let tail = arena.visited(self.tail);
+        let first = self.lists[SentStatus::InFlight as usize].first;
+        let age = now.since(arena.visited(first).sent_at);
+        tail.len() < self.outstanding() / RUNS && now.since(tail.sent_at) * GAPS < age
+    }
+
+    /// Returns the sequence numbers that the ranges cover.
+    const fn outstanding(&self) -> u32 {
+        self.in_flight + self.sacked + self.lost
     }
 
     /// Removes everything before `ack`. Calls `delivered` for each range that
@@ -376,6 +414,7 @@ impl Scoreboard {
     pub fn verify(&self, una: SeqNum, max: SeqNum, arena: &SentArena) {
         let cut = self.iter(arena).filter(|sent| sent.is_cut).count();
         assert_eq!(self.cut as usize, cut, "ranges cut off by reports");
+        assert_eq!(self.count as usize, self.iter(arena).count(), "ranges");
         let (mut sums, mut counts, mut again) = ([0; 3], [0; 3], 0);
         let mut expected = una;
         for sent in self.iter(arena) {
@@ -455,7 +494,8 @@ impl Scoreboard {
             is_cut: true,
             ..*arena.visited(index)
         };
-        let Some(new) = arena.allocate_cut(second, self.cut) else {
+        let Some(new) = arena.allocate_cut(second, [self.cut, self.count], self.outstanding())
+        else {
             return false;
         };
         arena.get_mut(index).end = at;
@@ -467,6 +507,7 @@ impl Scoreboard {
     }
 
     fn link_after(&mut self, previous: u32, index: u32, arena: &mut SentArena) {
+        self.count += 1;
         let next = match previous {
             NONE => NONE,
             _ => arena.visited(previous).next,
@@ -493,6 +534,7 @@ impl Scoreboard {
             ..
         } = *arena.visited(index);
         self.cut -= u32::from(is_cut);
+        self.count -= 1;
         self.top = arena.remove_node(self.top, index);
         self.list(status).remove(index, arena);
         match previous {

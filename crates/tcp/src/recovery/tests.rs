@@ -220,6 +220,24 @@ fn without_free_nodes_ranges_merge_and_nothing_fails() {
     assert_eq!(rig.arena.free_count(), rig.arena.capacity());
 }
 
+/// A table with too few nodes costs precision of a 64th of the flight, and no more.
+#[test]
+fn while_nodes_are_scarce_segments_are_tracked_in_short_runs() {
+    let mut rig = Rig::with(2_000, 600);
+    let longest = rig.recovery.board().iter(&rig.arena).map(Sent::len).max();
+    assert_eq!(rig.recovery.board().in_flight(), 2_000 * MSS);
+    assert!(longest <= Some(2_000 / 64 * MSS + MSS), "{longest:?}");
+    assert!(rig.arena.free_count() > 20, "{}", rig.arena.free_count());
+    // One segment is lost, and one is retransmitted.
+    rig.ack(2_101, 1_000, &[(1_001, 1_500)]);
+    rig.ack(2_102, 1_000, &[(1_001, 1_501)]);
+    assert_eq!(
+        rig.lost(),
+        Some(SeqNum(1 + 1_000 * MSS)..SeqNum(1 + 1_001 * MSS))
+    );
+    assert_eq!(rig.recovery.board().lost(), MSS);
+}
+
 #[test]
 fn without_sack_three_duplicates_show_a_loss() {
     let mut rig = Rig::with(6, 100);

@@ -12,6 +12,14 @@ use fullpipe_pool::Instant;
 use super::range::{NONE, Sent};
 use crate::{SeqNum, congestion::Snapshot};
 
+/// Fewest ranges that reports may split off in a connection, however little is in
+/// flight.
+const FEWEST_CUTS: u32 = 1_024;
+/// Bytes in flight for each range that reports may split off.
+const BYTES_PER_CUT: u32 = 1 << 10;
+/// Bytes of a segment that is small: a peer with an MSS below it may cause merged ranges.
+pub(super) const SMALL_SEGMENT: u32 = 256;
+
 /// The nodes of all connections of a host.
 #[derive(Debug)]
 pub struct SentArena {
@@ -22,7 +30,8 @@ pub struct SentArena {
     /// connection can send.
     reserved_nodes: u32,
     refused: u64,
-    /// Nodes that one connection may have because of the peer's SACK blocks.
+    /// Nodes that one connection may have because of the peer's SACK blocks; 0
+    /// leaves the number to the bytes in flight.
     each: u32,
     /// Nodes visited: the work of all boards.
     nodes_visited: Cell<u64>,
@@ -54,11 +63,23 @@ impl SentArena {
     }
 
     /// Limits the ranges that SACK blocks may split off in one connection to
-    /// `each`, so that a peer costs a bounded number of nodes.
+    /// `each`, so that a peer costs a bounded number of nodes. 0 is one for each KiB
+    /// that is not acknowledged, at least 1,024.
     #[must_use]
     pub fn with_max_cuts(mut self, each: u32) -> Self {
-        self.each = each.max(1);
+        self.each = each;
         self
+    }
+
+    /// Returns true if less than a quarter of the nodes is free: neighbouring ranges
+    /// are then merged before none is left.
+    pub(super) fn is_scarce(&self) -> bool {
+        self.free_count.saturating_sub(self.reserved_nodes) < self.capacity() / 4
+    }
+
+    /// Counts a loss of precision for want of nodes.
+    pub(super) fn count_merge(&mut self) {
+        self.refused += 1;
     }
 
     /// Returns the number of nodes visited so far, a measure of work that is
@@ -72,8 +93,9 @@ impl SentArena {
         self.free_count
     }
 
-    /// Returns how often no node was free: the scoreboard lost precision, and
-    /// SACKed payload may be retransmitted.
+    /// Returns how often a range was merged or a report ignored because few or no
+    /// nodes were free: the scoreboard lost precision, and SACKed payload may be
+    /// retransmitted.
     pub const fn refused(&self) -> u64 {
         self.refused
     }
@@ -83,10 +105,31 @@ impl SentArena {
         self.nodes.len() as u32
     }
 
+    /// Returns the parts that reports may split off a connection with `outstanding` bytes
+    /// in its scoreboard.
+    fn most_cuts(&self, outstanding: u32) -> u32 {
+        match self.each {
+            0 => (outstanding / BYTES_PER_CUT).max(FEWEST_CUTS),
+            set => set,
+        }
+    }
+
+    /// Returns true if a connection with `count` ranges has more than its segments need:
+    /// its peer has cut them up.
+    pub(super) fn is_cut_up(&self, count: u32, outstanding: u32) -> bool {
+        count >= self.most_cuts(outstanding).max(outstanding / SMALL_SEGMENT)
+    }
+
     /// Allocates a node for the second part of a range that is split. `cut` is the number
-    /// of parts that this connection has split off already.
-    pub(super) fn allocate_cut(&mut self, node: Sent, cut: u32) -> Option<u32> {
-        if cut >= self.each {
+    /// of parts that this connection has split off already, and `outstanding` the bytes
+    /// that its scoreboard covers in `count` ranges.
+    pub(super) fn allocate_cut(
+        &mut self,
+        node: Sent,
+        [cut, count]: [u32; 2],
+        outstanding: u32,
+    ) -> Option<u32> {
+        if cut >= self.most_cuts(outstanding) || self.is_cut_up(count, outstanding) {
             self.refused += 1;
             return None;
         }

@@ -74,7 +74,7 @@ impl Rig {
     fn assert_empty(&self) {
         assert_eq!(self.pool.free_blocks(), self.pool.block_count());
         assert_eq!(self.pool.promised(), 0);
-        assert_eq!(self.pool.free_ranges(), PoolConfig::default().ranges);
+        assert_eq!(self.pool.free_ranges(), self.pool.range_count());
         self.pool.verify();
     }
 }
