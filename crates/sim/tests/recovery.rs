@@ -11,7 +11,7 @@ use fullpipe_sim::{
     link::{Direction, Queue, Reordering},
     rule::drop_when,
 };
-use fullpipe_tcp::{CongestionAlgorithm, Info, TcpCounters};
+use fullpipe_tcp::{CongestionAlgorithm, Info, Limit, TcpCounters};
 
 const ALGORITHMS: [CongestionAlgorithm; 3] = [
     CongestionAlgorithm::NewReno,
@@ -79,6 +79,32 @@ fn a_lost_segment_is_sent_again_once_and_its_recovery_is_not_undone() {
             let gap = run.facts.client.longest_data_gap;
             assert!(gap < Duration::from_millis(200), "{case}: silent for {gap}");
         }
+    }
+}
+
+/// The writer always has more: what recovery keeps it from sending is charged to
+/// recovery.
+#[test]
+fn a_bulk_transfer_that_repairs_losses_never_waits_for_nagle() {
+    let lossy = LinkModel {
+        loss: 0.01,
+        ..path()
+    };
+    for congestion in ALGORITHMS {
+        let run = transfer(congestion, [lossy, path()], 32 * MIB, 1);
+        let limits = run.facts.client.limits();
+        let waited = |limit| {
+            limits
+                .iter()
+                .find(|known| known.0 == limit)
+                .map(|known| known.2)
+        };
+        // The last segment is less than full.
+        assert!(
+            waited(Limit::Nagle) < Some(Duration::from_millis(100)),
+            "{limits:?}"
+        );
+        assert!(waited(Limit::Recovery) > Some(Duration::ZERO), "{limits:?}");
     }
 }
 

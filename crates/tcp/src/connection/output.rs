@@ -14,7 +14,7 @@ use crate::{
     congestion::FlightStart,
     limit::tightest,
     recovery::{RecoveryPhase, SentStatus},
-    send::{Decision, Situation},
+    send::{Decision, Situation, Writer},
     trace::TraceEvent,
 };
 
@@ -253,7 +253,11 @@ impl Connection {
             corked: self.settings.corked,
             uses_up_window: env.config.use_up_window,
             fin_queued: self.send.fin_queued,
-            writer_woken: self.send.blocked.is_some_and(|blocked| blocked.woken),
+            writer: match &self.send.blocked {
+                None => Writer::Free,
+                Some(blocked) if blocked.woken => Writer::Woken,
+                Some(_) => Writer::Blocked,
+            },
             override_sws: self.pending.override_sws,
         }
     }

@@ -15,7 +15,7 @@ pub use autotune::send_goal;
 pub use buffer::WakePolicy;
 pub use half::SendHalf;
 pub use path_mtu::{PacketTooBig, PathMtu, PtbOutcome};
-pub use segmentize::{Decision, Situation, segmentize};
+pub use segmentize::{Decision, Situation, Writer, segmentize};
 pub use sizing::{SmallQueue, frame_goal, whole_segments};
 
 #[cfg(test)]

@@ -32,10 +32,21 @@ pub struct Situation {
     pub uses_up_window: bool,
     /// FIN follows: no more payload will be written.
     pub fin_queued: bool,
-    /// The blocked writer was notified of room.
-    pub writer_woken: bool,
+    /// State of the last write, also while recovery is the limit.
+    pub writer: Writer,
     /// The override timer expired: send what the window takes.
     pub override_sws: bool,
+}
+
+/// State of the application's last write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writer {
+    /// The write was taken whole.
+    Free,
+    /// The write was refused or cut short: its rest completes the last segment.
+    Blocked,
+    /// The write was refused or cut short, and the writer was notified of room.
+    Woken,
 }
 
 /// Result of the decision.
@@ -61,7 +72,7 @@ pub fn segmentize(situation: &Situation) -> Decision {
     if room >= mss {
         let most = room.min(situation.goal);
         let is_all = room == unsent && most == room;
-        if is_all && tail_goes_along(situation, bound_by) {
+        if is_all && tail_goes_along(situation) {
             return Decision::Send(room);
         }
         return Decision::Send(most - most % mss);
@@ -90,9 +101,9 @@ pub fn segmentize(situation: &Situation) -> Decision {
 
 /// Returns true if the last bytes written, less than a segment, leave in one frame with
 /// the full segments before them. Alone they would wait for Nagle's algorithm.
-fn tail_goes_along(situation: &Situation, bound_by: Limit) -> bool {
-    let writer_waits = matches!(bound_by, Limit::SendBuffer | Limit::Memory);
-    let held = situation.nagle || situation.corked || (writer_waits && situation.writer_woken);
+fn tail_goes_along(situation: &Situation) -> bool {
+    let completed_soon = situation.writer == Writer::Woken;
+    let held = situation.nagle || situation.corked || completed_soon;
     situation.fin_queued || situation.override_sws || !held
 }
 
@@ -105,17 +116,17 @@ fn send_tail(situation: &Situation, bound_by: Limit) -> Decision {
         nagle,
         corked,
         fin_queued,
-        writer_woken,
+        writer,
         override_sws,
         ..
     } = *situation;
-    let writer_waits = matches!(bound_by, Limit::SendBuffer | Limit::Memory);
+    let writer_waits = writer != Writer::Free;
     if fin_queued || override_sws {
         return Decision::Send(unsent);
     }
     // A blocked writer completes the segment once it is woken. Before it can be woken, an
     // ACK must make room; and with nothing in flight no ACK will come, even under a cork.
-    let completed_soon = writer_waits && writer_woken;
+    let completed_soon = writer == Writer::Woken;
     if outstanding == 0 && !completed_soon && (writer_waits || !corked) {
         return Decision::Send(unsent);
     }

@@ -136,7 +136,7 @@ fn situation() -> Situation {
         corked: false,
         uses_up_window: false,
         fin_queued: false,
-        writer_woken: false,
+        writer: Writer::Free,
         override_sws: false,
     }
 }
@@ -149,8 +149,14 @@ fn room(room: u32, bound_by: Limit) -> Situation {
 }
 
 fn tail(unsent: u32, bound_by: Limit) -> Situation {
+    let is_blocked = matches!(bound_by, Limit::SendBuffer | Limit::Memory);
     Situation {
         unsent,
+        writer: if is_blocked {
+            Writer::Blocked
+        } else {
+            Writer::Free
+        },
         ..room(unsent, bound_by)
     }
 }
@@ -235,7 +241,7 @@ fn a_segment_is_full_or_the_tail_or_all_that_the_window_will_take() {
             "a tail that the woken writer is about to complete",
             Situation {
                 outstanding: 0,
-                writer_woken: true,
+                writer: Writer::Woken,
                 ..tail(400, Memory)
             },
             Hold(Memory),
@@ -256,6 +262,24 @@ fn a_segment_is_full_or_the_tail_or_all_that_the_window_will_take() {
         ),
     ] {
         assert_eq!(segmentize(&situation), expected, "{name}");
+    }
+}
+
+/// Recovery is then the limit: its writer would have filled the segment.
+#[test]
+fn in_recovery_the_tail_of_a_blocked_writer_does_not_wait_for_nagle() {
+    for (nagle, writer, limit) in [
+        (true, Writer::Blocked, Limit::Recovery),
+        (true, Writer::Woken, Limit::Recovery),
+        (false, Writer::Woken, Limit::Recovery),
+        (true, Writer::Free, Limit::Nagle),
+    ] {
+        let situation = Situation {
+            nagle,
+            writer,
+            ..tail(400, Limit::Recovery)
+        };
+        assert_eq!(segmentize(&situation), Decision::Hold(limit), "{writer:?}");
     }
 }
 
