@@ -1,7 +1,8 @@
 //! A host under attack, an honest client that uses it, and an attacker who sends
 //! arbitrary packets.
 //!
-//! Rule: the attacker is on the host's network; the client is 5 ms away. Work is counted
+//! Rule: the attacker is on the host's network; the client is 5 ms away. The link has link
+//! addresses (Ethernet) only in attacks on their resolution. Work is counted
 //! in visited list nodes, never timed, so an attack gives the same results on every
 //! machine. `attackers` and `forge` make the packets of an attack.
 
@@ -16,7 +17,9 @@ use fullpipe::{
     device::{Capabilities, Device, Medium, Received, RxMeta, TxMeta},
 };
 use fullpipe_pool::{Duration, Rng};
-use fullpipe_wire::{Ipv4Header, Protocol, TcpHeader};
+use fullpipe_wire::{
+    ArpOperation, ArpPacket, EtherType, EthernetHeader, Ipv4Header, Protocol, TcpHeader,
+};
 
 /// The host under attack.
 pub const HOST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
@@ -43,20 +46,25 @@ fn pattern(at: usize) -> u8 {
     (at % 251) as u8
 }
 
+/// The link address of the host under attack.
+const HOST_MAC: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
+/// The client's link address.
+const CLIENT_MAC: MacAddress = MacAddress([2, 0, 0, 0, 0, 2]);
+/// The attacker's link address.
+const STRANGER_MAC: MacAddress = MacAddress([2, 0, 0, 0, 0, 3]);
+
 /// A device without a link: frames in, frames out.
-#[derive(Default)]
 struct Port {
+    medium: Medium,
     arrived: VecDeque<Vec<u8>>,
     current: Vec<u8>,
     lent: Vec<u8>,
     sent: VecDeque<Vec<u8>>,
 }
 
-const CAPABILITIES: Capabilities = Capabilities::plain(Medium::Ip, 1_500);
-
 impl Device for Port {
     fn capabilities(&self) -> Capabilities {
-        CAPABILITIES
+        Capabilities::plain(self.medium, 1_500)
     }
 
     fn receive(&mut self) -> Option<Received<'_>> {
@@ -85,18 +93,25 @@ struct End {
 }
 
 impl End {
-    fn new(address: Ipv4Addr, config: &Config, secret: u8) -> Self {
+    fn new(medium: Medium, address: Ipv4Addr, mac: MacAddress, config: &Config) -> Self {
+        let port = Port {
+            medium,
+            arrived: VecDeque::new(),
+            current: Vec::new(),
+            lent: Vec::new(),
+            sent: VecDeque::new(),
+        };
         let interface = Interface {
-            mac: MacAddress([2, 0, 0, 0, 0, secret]),
+            mac,
             address: IpAddr::V4(address),
             prefix_len: 8,
             gateway: None,
-            capabilities: CAPABILITIES,
+            capabilities: port.capabilities(),
         };
-        let stack = Stack::new(config, interface, [secret; 16]);
+        let stack = Stack::new(config, interface, [mac.0[5]; 16]);
         Self {
             stack: stack.expect("the configuration is sound"),
-            port: Port::default(),
+            port,
         }
     }
 
@@ -177,9 +192,9 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// A host with these knobs; the client has the defaults.
-    pub fn new(config: &Config) -> Self {
-        let mut host = End::new(HOST, config, 1);
+    /// A host with these knobs on a link of this kind; the client has the defaults.
+    pub fn new(config: &Config, medium: Medium) -> Self {
+        let mut host = End::new(medium, HOST, HOST_MAC, config);
         let mut listen = |port: u16| {
             let at = SocketAddr::from((HOST, port));
             let listener = host.stack.tcp_listen(at, ListenOptions::default());
@@ -192,7 +207,7 @@ impl Arena {
             toll: Toll::default(),
             peaks: Peaks::default(),
             host,
-            client: End::new(CLIENT, &Config::default(), 2),
+            client: End::new(medium, CLIENT, CLIENT_MAC, &Config::default()),
             listeners,
             served: Vec::new(),
             client_transfers: ClientTransfers {
@@ -219,8 +234,45 @@ impl Arena {
         all.find(|row| row.0 == name).map_or(0, |row| row.1)
     }
 
-    /// Delivers a packet of the attacker.
+    /// Delivers an IP packet of the attacker.
     pub fn inject(&mut self, packet: &[u8]) {
+        match self.host.port.medium {
+            Medium::Ip => self.inject_frame(packet),
+            Medium::Ethernet => {
+                let mut frame = vec![0; EthernetHeader::LEN];
+                EthernetHeader {
+                    dst: HOST_MAC,
+                    src: STRANGER_MAC,
+                    ether_type: EtherType::Ipv4,
+                }
+                .write(&mut frame);
+                frame.extend_from_slice(packet);
+                self.inject_frame(&frame);
+            }
+        }
+    }
+
+    /// Delivers an ARP request for the host's address, from `sender`.
+    pub fn inject_arp(&mut self, sender: Ipv4Addr) {
+        let mut frame = vec![0; EthernetHeader::LEN + ArpPacket::LEN];
+        EthernetHeader {
+            dst: MacAddress::BROADCAST,
+            src: STRANGER_MAC,
+            ether_type: EtherType::Arp,
+        }
+        .write(&mut frame);
+        ArpPacket {
+            operation: ArpOperation::Request,
+            sender_mac: STRANGER_MAC,
+            sender_ip: sender,
+            target_mac: MacAddress::UNSPECIFIED,
+            target_ip: HOST,
+        }
+        .write(&mut frame[EthernetHeader::LEN..]);
+        self.inject_frame(&frame);
+    }
+
+    fn inject_frame(&mut self, packet: &[u8]) {
         let stack = &mut self.host.stack;
         let before = stack.nodes_walked();
         stack.receive(packet, RxMeta::default(), self.now);
@@ -315,12 +367,16 @@ impl Arena {
         self.host.turn(self.now);
         self.answer_events();
         self.host.turn(self.now);
-        while let Some(packet) = self.host.port.sent.pop_front() {
-            let to = Ipv4Header::parse(&packet, Default::default()).map(|(header, _)| header.dst);
-            if to == Ok(CLIENT) {
-                self.flying.push_back((self.now + DELAY, CLIENT, packet));
+        while let Some(frame) = self.host.port.sent.pop_front() {
+            let to_client = match self.host.port.medium {
+                Medium::Ip => destination(&frame) == Some(CLIENT),
+                Medium::Ethernet => EthernetHeader::parse(&frame)
+                    .is_ok_and(|(link, _)| link.dst == CLIENT_MAC || link.dst.is_broadcast()),
+            };
+            if to_client {
+                self.flying.push_back((self.now + DELAY, CLIENT, frame));
             } else {
-                self.replies.push(packet);
+                self.replies.push(frame);
             }
         }
     }
@@ -446,6 +502,12 @@ fn serve_one(stack: &mut Stack, served: &mut Served, now: Instant) -> bool {
     }
     _ = stack.tcp_close(served.id, now);
     false
+}
+
+/// The destination of an IP packet.
+fn destination(packet: &[u8]) -> Option<Ipv4Addr> {
+    let (header, _) = Ipv4Header::parse(packet, Default::default()).ok()?;
+    Some(header.dst)
 }
 
 /// The TCP header and payload of a packet, if it carries one.

@@ -10,7 +10,7 @@ use fullpipe_wire::{SackBlock, SackBlocks, TcpFlags, TcpHeader, TcpOptions, Unre
 
 use super::{
     arena::{Arena, CLIENT, SINK, SOURCE, STRANGER},
-    forge::{ScriptedPeer, fragment, icmp, tcp},
+    forge::{ScriptedPeer, echo_request, fragment, icmp, tcp},
 };
 
 /// Packets that an attacker sends in a millisecond.
@@ -66,6 +66,26 @@ pub fn syn_flood(everywhere: bool) -> Attacker {
             };
             let header = syn(arena);
             arena.inject(&tcp(src, &header, &[]));
+        }
+    })
+}
+
+/// Echo requests from many addresses.
+pub fn echo_requests() -> Attacker {
+    Box::new(|arena, _| {
+        for _ in 0..RATE {
+            let src = unused_address(arena);
+            arena.inject(&echo_request(src));
+        }
+    })
+}
+
+/// ARP requests for the host from many addresses.
+pub fn arp_requests() -> Attacker {
+    Box::new(|arena, _| {
+        for _ in 0..RATE {
+            let src = unused_address(arena);
+            arena.inject_arp(src);
         }
     })
 }

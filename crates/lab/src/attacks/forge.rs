@@ -52,6 +52,14 @@ pub fn fragment(
     packet(ip, text)
 }
 
+/// An echo request to the host.
+pub fn echo_request(src: Ipv4Addr) -> Vec<u8> {
+    let mut message = vec![0; Icmpv4Message::LEN];
+    Icmpv4Message::EchoRequest { ident: 1, seq: 1 }.write(&mut message, Checksum::new());
+    let ip = Ipv4Header::new(src, HOST, Protocol::Icmp, message.len());
+    packet(ip, &message)
+}
+
 /// An ICMP error about a segment that the host may have sent the client.
 pub fn icmp(code: UnreachableCode, quoted: &TcpHeader) -> Vec<u8> {
     let mut segment = vec![0; quoted.header_len()];

@@ -16,7 +16,7 @@ pub use page::{attacks_json, attacks_markdown, attacks_text};
 
 use std::fmt;
 
-use fullpipe::Config;
+use fullpipe::{Config, device::Medium};
 use fullpipe_pool::{Duration, knobs::nearest};
 
 use arena::{Arena, Peaks, Toll};
@@ -57,16 +57,18 @@ pub struct AttackRow {
     pub counters: Vec<(&'static str, u64)>,
 }
 
-/// An attack: its name, its length in steps, its attacker, and the counters to report.
+/// An attack: its name, its length in steps, the kind of link, its attacker, and the
+/// counters to report.
 struct Attack {
     name: &'static str,
     length: u32,
     client_at: u32,
+    medium: Medium,
     attacker: fn() -> Attacker,
     counters: &'static [&'static str],
 }
 
-const ATTACKS: [Attack; 19] = [
+const ATTACKS: [Attack; 22] = [
     attack("none", || Box::new(|_, _| ()), &[]),
     attack(
         "SYN flood, many addresses",
@@ -78,6 +80,21 @@ const ATTACKS: [Attack; 19] = [
         || attackers::syn_flood(false),
         &["TcpExtSyncookiesSent"],
     ),
+    on_link(attack(
+        "SYN flood, on-link addresses",
+        || attackers::syn_flood(true),
+        &["TcpExtSyncookiesSent", "ArpOutRequests"],
+    )),
+    on_link(attack(
+        "echo requests, on-link addresses",
+        attackers::echo_requests,
+        &["IcmpOutEchoReps", "ArpOutRequests"],
+    )),
+    on_link(attack(
+        "ARP requests, on-link addresses",
+        attackers::arp_requests,
+        &["ArpOutReplies", "ArpReplyQueueFull", "ArpTableFull"],
+    )),
     attack(
         "forged cookies",
         attackers::forged_cookies,
@@ -185,8 +202,17 @@ const fn attack(
         name,
         length: LENGTH,
         client_at: HEAD_START,
+        medium: Medium::Ip,
         attacker,
         counters,
+    }
+}
+
+/// The same attack on an Ethernet, where neither host knows the other's link address.
+const fn on_link(attack: Attack) -> Attack {
+    Attack {
+        medium: Medium::Ethernet,
+        ..attack
     }
 }
 
@@ -244,7 +270,7 @@ fn play(attack: &Attack) -> AttackRow {
     for (name, value) in KNOBS {
         config.set(name, value).expect("a knob");
     }
-    let mut arena = Arena::new(&config);
+    let mut arena = Arena::new(&config, attack.medium);
     let mut attacker = (attack.attacker)();
     arena.reset_cost();
     let mut growth: Option<(u32, u32)> = None;

@@ -72,6 +72,29 @@ fn a_syn_flood_is_answered_with_cookies_and_a_client_still_connects() {
 }
 
 #[test]
+fn floods_from_on_link_addresses_shut_out_no_client_that_was_unknown_before() {
+    let alone = row("none").client.expect("it got through");
+    for name in [
+        "SYN flood, on-link addresses",
+        "echo requests, on-link addresses",
+        "ARP requests, on-link addresses",
+    ] {
+        let flood = row(name);
+        endured(&flood);
+        // A round trip for ARP each way, and a cookie's extra one.
+        let most = alone + Duration::from_millis(40);
+        assert!(flood.client.is_some_and(|took| took <= most), "{flood:?}");
+    }
+    for name in [
+        "SYN flood, on-link addresses",
+        "echo requests, on-link addresses",
+    ] {
+        // The client's own address at most.
+        assert!(counted(&row(name), "ArpOutRequests") <= 1, "{name}");
+    }
+}
+
+#[test]
 fn every_forged_cookie_is_refused() {
     let forged = row("forged cookies");
     endured(&forged);

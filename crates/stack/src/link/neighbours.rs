@@ -458,10 +458,15 @@ impl Neighbours {
         if self.replies.contains(&reply) {
             return Ok(());
         }
-        if self.replies.len() >= self.config.replies as usize {
-            return Err(Discard::ArpReplyQueueFull);
+        // The newest is kept: the sender of the oldest asks again first.
+        let is_full = self.replies.len() >= self.config.replies as usize;
+        if is_full {
+            self.replies.pop_front();
         }
         self.replies.push_back(reply);
+        if is_full {
+            return Err(Discard::ArpReplyQueueFull);
+        }
         Ok(())
     }
 
