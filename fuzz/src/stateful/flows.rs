@@ -43,6 +43,8 @@ pub struct Flow {
     pub timestamp: Option<u32>,
     /// It has sent more than a SYN.
     is_open: bool,
+    /// Its first segment was a SYN.
+    is_active: bool,
 }
 
 /// The model.
@@ -85,6 +87,7 @@ impl Flow {
             peer_edge: None,
             timestamp: None,
             is_open: false,
+            is_active: false,
         }
     }
 
@@ -315,16 +318,20 @@ impl Flows {
         // A SYN repeated after a reset is answered by a new connection, at the same
         // moment with the same number.
         let is_known = self.find(tuple).is_some_and(|flow| {
-            let same_peer = !answers || flow.irs.is_none_or(|known| known == irs);
+            // Payload of a SYN that crossed ours is acknowledged with it.
+            let reach = if flow.is_active { 1 << 16 } else { 1 };
+            let same_peer =
+                !answers || flow.irs.is_none_or(|known| irs.wrapping_sub(known) < reach);
             flow.iss == header.seq && same_peer && !flow.is_open
         });
         if !is_known {
-            self.start(tuple, header.seq);
+            self.start(tuple, header.seq).is_active = !answers;
         }
         if answers {
-            let peer_scale = self.stream(tuple, irs).scale;
+            let known = self.find(tuple).and_then(|flow| flow.irs).unwrap_or(irs);
+            let peer_scale = self.stream(tuple, known).scale;
             let flow = self.find_mut(tuple).expect("it was just there");
-            flow.irs = Some(irs);
+            flow.irs = Some(known);
             flow.scale = header.options.window_scale.unwrap_or(0).min(14);
             flow.peer_scale = flow.peer_scale.max(peer_scale);
         }
