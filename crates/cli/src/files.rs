@@ -1,7 +1,7 @@
 //! Files of a run: a page, graphs for xplot, series, records, events.
 //!
-//! Rule: a wrong destination is refused before the first run. A file appears whole or
-//! not at all: `fullpipe_lab::WholeFile` writes it.
+//! Rule: a wrong destination is refused before the first run. A regular file
+//! appears whole or not at all: `fullpipe_lab::WholeFile` writes it.
 
 use std::{
     ffi::OsString,
@@ -30,7 +30,8 @@ impl<'a> Pictures<'a> {
     /// The files that `arguments` ask for.
     ///
     /// # Errors
-    /// A folder that does not exist and cannot be created.
+    /// The folder of `--report` or `--csv` does not exist, or that of `--xplot` cannot be
+    /// created.
     pub fn new(arguments: &'a LabRunArguments, run: &[Experiment]) -> Result<Self, Failure> {
         let pictures = Self {
             report: arguments.report.as_deref(),
@@ -175,7 +176,8 @@ fn has_folder(flag: &str, file: Option<&Path>) -> Result<(), Failure> {
 /// Returns `file`; with several experiments, the experiment's name is added before the
 /// ending.
 fn own(file: &Path, experiment: &str, several: bool) -> PathBuf {
-    // What is written in place can take one experiment after the other.
+    // Standard output, or a path that is no regular file (such as a pipe), is written in
+    // place: the experiments follow one another in it.
     if !several || WholeFile::is_in_place(file) {
         return file.to_path_buf();
     }
@@ -211,7 +213,7 @@ impl<'a> LiveCapture<'a> {
         }
     }
 
-    /// Takes the frames.
+    /// Returns the writer for the frames.
     pub fn writer(&self) -> BufWriter<WholeFileWriter> {
         BufWriter::with_capacity(1 << 18, self.file.writer())
     }
@@ -219,7 +221,7 @@ impl<'a> LiveCapture<'a> {
     /// Puts the file in its place; its writer has been dropped.
     ///
     /// # Errors
-    /// The file could not be written at some time.
+    /// A write to the file failed.
     pub fn finish(self) -> Result<(), Failure> {
         let done = self.file.finish();
         done.map_err(|error| failed(PCAP, self.path, &error))

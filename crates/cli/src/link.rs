@@ -1,8 +1,8 @@
 //! `fullpipe link`: a link with delay, loss and a rate between two devices of this
 //! machine.
 //!
-//! Rule: a wrong request is refused before a device is created, and the devices are
-//! always removed. `fullpipe-lab` runs the link.
+//! Rule: a wrong request is refused before a device is created, and a device that
+//! this command created is always removed. `fullpipe-lab` runs the link.
 
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,9 @@
 //! Standard output and the terminal behind it: width, colour, results.
 //!
-//! Rule: only results go to standard output. A result is written completely or not at
-//! all. Colour is on at a terminal, and off in a pipe, with `NO_COLOR` and on a dumb
-//! terminal, unless `--color` decides.
+//! Rule: only results go to standard output. A result is written under the lock
+//! of standard output, so two threads do not mix their results. Colour is on at a
+//! terminal, and off in a pipe, with `NO_COLOR` and on a dumb terminal, unless `--color`
+//! decides.
 
 use std::{
     env,

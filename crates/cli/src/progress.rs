@@ -59,9 +59,9 @@ impl Progress {
         }
     }
 
-    /// Makes Ctrl-C clear the bar, print `so_far`, the results that are complete, and how
-    /// much is done, and end the process with exit code 130, for runs that cannot be
-    /// interrupted otherwise.
+    /// Makes Ctrl-C end the process with exit code 130, for runs that cannot be
+    /// interrupted otherwise. First the bar is cleared, and the complete results
+    /// (`so_far`) and the share that is done are printed.
     pub fn ending_on_interrupt(
         self,
         so_far: impl Fn() -> String + Send + 'static,

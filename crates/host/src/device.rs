@@ -1,8 +1,8 @@
 //! The trait of a network device that a [`Runtime`](crate::Runtime) can use.
 //!
-//! Rule: a device is a pair of non-blocking system calls. It holds no frame and no state
-//! of the stack. Its methods take `&self`, because one thread may receive while another
-//! sends.
+//! Rule: a device is a pair of non-blocking system calls. It has no state of the stack,
+//! and holds no frame except between [`HostDevice::send`] and [`HostDevice::flush`].
+//! Its methods take `&self`, because one thread may receive while another sends.
 
 use std::{io, os::fd::AsFd};
 
@@ -37,8 +37,8 @@ pub trait HostDevice: AsFd + Send + Sync {
     /// the frame counts as lost on the wire.
     fn send(&self, frame: &[u8], meta: TxMeta) -> io::Result<()>;
 
-    /// Sends the frames that [`send`](Self::send) has collected to send in one batch.
-    /// Called after each batch.
+    /// Sends the frames that [`send`](Self::send) has only collected. Called after each
+    /// batch of frames.
     fn flush(&self) {}
 
     /// Total length of the frames that have left the device since it was opened. Called

@@ -5,7 +5,7 @@
 //! batch, releases the lock, wakes waiters, and then sends the batch.
 //!
 //! There are two batches, one to fill and one to send. The sending thread takes the
-//! second one out of `Core`; meanwhile other threads only fill the first. Exactly one
+//! second one out of `Core`; meanwhile other threads only fill the first. At most one
 //! thread therefore sends at a time, frames leave in order, a caller's frames need no
 //! switch to the driver's thread, and a caller never waits for another caller's system
 //! call.
@@ -69,7 +69,7 @@ impl Core {
     }
 
     /// Lets the stack write frames while it has some, within a turn's budget and the room
-    /// in the batch. `must` asks the stack at least once.
+    /// in the batch. With `must`, the stack is asked once even if nothing is due.
     pub(crate) fn transmit(&mut self, now: Instant, mut must: bool) {
         let has_leftovers = self.sending.as_ref().is_some_and(|batch| !batch.is_empty());
         let is_full = self.device_is_full || has_leftovers;

@@ -1,7 +1,7 @@
 //! Waits for descriptors, with timeouts of nanoseconds.
 //!
-//! Rule: each function makes one `ppoll` call and does not report its outcome: the caller
-//! checks its devices and its clock.
+//! Rule: each wait is one `ppoll` call and does not report which descriptor is ready: the
+//! caller checks its devices and its clock.
 
 use std::{
     io,
@@ -43,8 +43,8 @@ impl Notifier {
     }
 }
 
-/// Waits until `device` can be read (with `for_room`, or written), until `notifier` is
-/// notified, or for `timeout` (`None`: without end).
+/// Waits until `device` can be read, until `notifier` is notified, or for `timeout`
+/// (`None`: without end). With `for_room`, it also ends when `device` can be written.
 pub(crate) fn wait(
     device: BorrowedFd<'_>,
     for_room: bool,

@@ -9,8 +9,9 @@ use crate::errno::check;
 
 /// Gives this thread, and every thread and process that it starts from now on, the
 /// real-time `priority` (1 to 99, `SCHED_FIFO`). It then runs at once when woken, before
-/// threads of lower priority and before all ordinary ones. The kernel's own stack runs in
-/// softirqs, before any thread, so a fair comparison with it needs this priority.
+/// threads of lower priority and before all ordinary ones. The kernel's own stack mostly
+/// runs in softirqs, which interrupt threads, so a fair comparison with it needs this
+/// priority.
 ///
 /// # Errors
 /// If the process lacks the capability `CAP_SYS_NICE`.

@@ -158,8 +158,8 @@ impl RuntimeBuilder {
 
 /// A running stack, on which sockets are opened.
 ///
-/// After it is dropped, calls on its sockets fail with `NotConnected`. The device is
-/// closed when the last socket is dropped.
+/// After it is dropped, calls on its sockets that would wait fail with `NotConnected`.
+/// The device is closed when the runtime and all its sockets have been dropped.
 pub struct Runtime {
     driver: Arc<Driver>,
     thread: Option<JoinHandle<()>>,

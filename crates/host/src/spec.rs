@@ -22,7 +22,7 @@ pub enum DeviceKind {
 }
 
 impl DeviceKind {
-    /// First bytes of the frames of such a device.
+    /// Medium of the device: its frames begin with an Ethernet header or an IP header.
     pub const fn medium(self) -> Medium {
         match self {
             Self::Tap | Self::Packet => Medium::Ethernet,
@@ -57,8 +57,9 @@ pub struct DeviceOptions {
     pub mtu: Option<usize>,
     /// An address for the kernel's end of a TAP or TUN device.
     pub host_address: Option<Prefix>,
-    /// Leave out checksums of frames that never leave this machine, in both
-    /// directions. A capture of such frames shows wrong checksums.
+    /// Exchange frames with the kernel whose checksums may be incomplete; the kernel or the
+    /// interface completes them before a wire. A capture of such frames shows wrong
+    /// checksums.
     pub checksum_offload: bool,
     /// Exchange frames of many segments with the kernel, which cuts them before they
     /// reach a wire. Only together with `checksum_offload`.
@@ -132,7 +133,7 @@ fn check_name(name: &str) -> Result<(), SpecError> {
             name.len()
         )));
     }
-    // The kernel refuses the others, and would replace '%' by a number.
+    // The kernel refuses most of these names, and would replace '%d' by a number.
     let refused =
         |char: char| char.is_whitespace() || char.is_control() || matches!(char, '/' | ':' | '%');
     if name == "." || name == ".." || name.chars().any(refused) {

@@ -1,6 +1,7 @@
 //! UDP sockets of a running stack, shaped like those of the standard library.
 //!
-//! Rule: a socket is only the id of a socket in the stack. Every method makes one call to
+//! Rule: the socket's state is in the stack; a socket here has only its id, address and
+//! timeouts. Every method makes one call to
 //! the stack, or waits for one outcome; `poll_…` registers a waker instead of waiting.
 
 use std::{

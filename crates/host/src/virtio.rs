@@ -1,5 +1,6 @@
-//! The header that the kernel puts before each frame when checksums are left out
-//! or segments are merged (`struct virtio_net_hdr`).
+//! The header before each frame that is exchanged with the kernel, in either direction,
+//! if checksums may be left out or segments merged (`struct virtio_net_hdr`).
+//!
 //! Rule: only this file reads and writes the header, for every kind of device. Its
 //! numbers are in the machine's byte order.
 

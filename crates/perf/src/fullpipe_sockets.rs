@@ -32,7 +32,7 @@ pub struct FullpipeDatagramSocket {
     receive_buffer: u32,
 }
 
-/// Datagrams that the receive queue holds in a test: those of 40 ms at 500 Mbit/s in full
+/// Datagrams that the receive queue holds in a test: those of 50 ms at 500 Mbit/s in full
 /// frames, because a busy machine may not run the reader for that long.
 const RECEIVE_QUEUE: u32 = 2_048;
 

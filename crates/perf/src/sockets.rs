@@ -1,8 +1,8 @@
 //! Traits of the sockets that TCP and UDP tests use.
 //!
-//! Rule: every wait is bounded. A call that cannot proceed within
-//! [`POLL`](crate::stop::POLL) fails with `WouldBlock`, so that the test can
-//! check its clock and [`Stop`](crate::Stop). All methods take `&self`: one
+//! Rule: every wait except that of [`Sockets::connect`] is bounded. A call that cannot
+//! proceed within [`POLL`](crate::stop::POLL) fails with `WouldBlock`, so that the test
+//! can check its clock and [`Stop`](crate::Stop). All methods take `&self`: one
 //! thread may write while another reads. The traits have only the calls that
 //! the tests in this crate need.
 
@@ -81,7 +81,8 @@ pub trait Sockets: Sync {
     ) -> io::Result<Self::DatagramSocket>;
 
     /// Returns the source address that this stack uses towards `remote`, with port 0. A
-    /// server binds a UDP socket to it before it knows its peer.
+    /// client binds its UDP sockets to it; a server that listens on every address prints it
+    /// as its own.
     fn source_address_for(&self, remote: SocketAddr) -> SocketAddr;
 
     /// Returns the initial size of the send buffer, in bytes, of a TCP connection that is

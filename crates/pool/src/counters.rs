@@ -1,7 +1,7 @@
 //! Declares counters under their MIB names.
 //!
-//! Rule: a counter is declared once, with its MIB name; the struct, the listing and
-//! the sum of two listings follow from the declaration.
+//! Rule: a counter is declared once, with its MIB name; the struct and its
+//! listing follow from the declaration.
 
 /// Declares a struct of `u64` counters, each with its MIB name.
 #[macro_export]

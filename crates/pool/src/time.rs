@@ -1,7 +1,7 @@
 //! Points in time and lengths of time, in nanoseconds.
 //!
 //! The one rule: arithmetic saturates. A clock that steps back or a sum that
-//! overflows gives the nearest representable value, never a panic.
+//! overflows gives the nearest representable value. Only a division by zero panics.
 //!
 //! Nothing here reads a clock: callers pass each [`Instant`] in.
 

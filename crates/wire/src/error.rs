@@ -15,10 +15,10 @@ pub enum WireError {
     BadChecksum,
     /// The IP version field is not that of the header that was parsed.
     BadVersion,
-    /// The header-length field is below the minimum or beyond the packet.
+    /// The header-length field is below the minimum or, in TCP, beyond the segment.
     BadHeaderLength,
-    /// The total-length field contradicts the header or the enclosing packet,
-    /// or a fragment would end past the largest datagram.
+    /// The IPv4 total length is below the header length, the UDP length is below eight or
+    /// beyond the packet, or a fragment would end past the largest datagram.
     BadLength,
     /// A TCP option has an impossible length. RFC 9293 §3.1, MUST-7.
     BadOption,

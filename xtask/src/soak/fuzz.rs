@@ -1,4 +1,5 @@
-//! The fuzzers of `fuzz/`, each for a share of the time.
+//! The fuzzers of `fuzz/`: each one of the stack for the whole time, those of the parsers
+//! together for as long.
 //!
 //! The one rule: an installed cargo-fuzz is used; otherwise it is built into the target
 //! folder, so that nothing is left on the machine.
@@ -12,8 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::repository;
 
-/// The targets that each run for the whole time; the other targets together run for as
-/// long again.
+/// The targets of the stack. All other targets are those of the parsers.
 const STACKS: [&str; 2] = ["stack_receive", "stack_stateful"];
 
 /// Largest input, in bytes: a few frames of full size.

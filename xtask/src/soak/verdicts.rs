@@ -24,7 +24,7 @@ const MISSED: f64 = 0.15;
 /// Judges `worlds` worlds from `first` on, and prints the built-in and the named causes.
 ///
 /// # Errors
-/// If a figure is not kept, or a world broke the stack.
+/// If a share or the error misses its bound above, or a world broke the stack.
 pub fn run(first: u64, worlds: u64, jobs: Option<usize>) -> Result<()> {
     let start = Instant::now();
     let judged = judge_all(first, worlds, jobs)?;
@@ -92,7 +92,8 @@ fn judge_all(first: u64, worlds: u64, jobs: Option<usize>) -> Result<Vec<Judged>
         .collect()
 }
 
-/// Returns true for a world whose cause or prediction is wrong.
+/// Returns true for a world whose named cause or prediction is wrong, or whose advice did
+/// not help.
 fn is_remarkable(world: &Judged) -> bool {
     let missed = world.treated.as_ref().is_some_and(|treated| {
         !treated.helped || treated.error().is_some_and(|error| error > MISSED)

@@ -1,7 +1,7 @@
 //! Many worlds on all cores, with a progress bar.
 //!
-//! The one rule: a world that panics, fails a check or never ends is reported, and the
-//! other worlds continue.
+//! The one rule: a world that panics or fails a check is reported, and the other worlds
+//! continue. A world that never ends is reported too, and ends the program.
 //!
 //! The simulator checks the worlds; nothing here depends on their contents.
 
@@ -54,7 +54,7 @@ impl Plan {
 pub struct Failure {
     /// The world.
     pub world: WorldSource,
-    /// The message of the checker or the panic; its first line is complete.
+    /// The message of the checker, or that of the panic and its place.
     pub why: String,
 }
 

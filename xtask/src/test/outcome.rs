@@ -16,7 +16,7 @@ use anyhow::Result;
 pub struct Outcome {
     /// Tests that ran and passed; a check without tests counts as one.
     pub passed: usize,
-    /// Tests that ran and failed, by name.
+    /// Tests that ran and failed, by name, and errors of whole commands.
     pub failed: Vec<String>,
     /// Tests that did not run, by name, with their reason.
     pub ignored: BTreeMap<String, String>,

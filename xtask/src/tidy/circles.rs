@@ -109,7 +109,8 @@ impl<'a> Modules<'a> {
             if here.defines.contains(name) || depth > 20 {
                 return Some(here.file);
             }
-            // A re-export leads to another path, even through a module that it renames.
+            // The module imports the name: continue at the path of that import. It may
+            // rename an item or a module.
             for import in &here.imports {
                 let mut onwards = import.path.clone();
                 if import.binds == *name {

@@ -27,7 +27,8 @@ pub fn replaced(glossary: &str) -> Vec<String> {
     replaced.into_iter().collect()
 }
 
-/// A word, its line, and true if only spaces or comment markers precede it on the line.
+/// A word, its line, and true if only spaces, line ends or comment markers separate it
+/// from the word before.
 struct Word<'a> {
     text: &'a str,
     line: usize,

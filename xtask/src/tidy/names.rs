@@ -53,7 +53,7 @@ const PRELUDE: [&str; 33] = [
 struct Place<'a> {
     path: &'a str,
     line: usize,
-    /// Alternatives of different platforms or features share a name.
+    /// True under a `cfg`: alternatives of platforms or features may share a name.
     is_conditional: bool,
 }
 

@@ -30,7 +30,7 @@ pub fn check(file: &RustFile) -> Vec<Finding> {
     findings
 }
 
-/// Each file begins with what it is (`//!`), its rule, and what it does not do.
+/// Each file begins with `//!`. The text after it is not checked.
 fn header(file: &RustFile) -> Option<Finding> {
     let opens = file
         .text

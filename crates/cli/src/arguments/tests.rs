@@ -1,4 +1,4 @@
-//! The command line: consistent, with examples, and wrong in one line.
+//! The command line is consistent, its help shows examples, and its errors are one line.
 
 use super::{values::setting, *};
 

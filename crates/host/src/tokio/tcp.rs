@@ -77,8 +77,8 @@ impl TcpStream {
         self.0.set(option)
     }
 
-    /// Copies the bytes that have arrived and leaves them unread; complete with at least one, or
-    /// with 0 at the end of the stream.
+    /// Copies the bytes that have arrived and leaves them unread. Waits until there is at
+    /// least one; returns 0 at the end of the stream.
     ///
     /// # Errors
     /// The reason why the connection ended.
@@ -86,7 +86,7 @@ impl TcpStream {
         std::future::poll_fn(|context| self.0.poll_peek(context, buffer)).await
     }
 
-    /// Closes the reading direction: what is unread is discarded, and what arrives later.
+    /// Closes the reading direction: unread bytes, and those that arrive later, are discarded.
     /// `AsyncWriteExt::shutdown` closes the writing direction.
     ///
     /// # Errors

@@ -125,12 +125,16 @@ fn run_streams<T: Send>(
 ) -> Result<Summary, Failure> {
     let (reporter, events) = mpsc::channel();
     let start = Instant::now();
+    let flow = |(_, id): (&T, u32)| Arc::new(Flow::new(id, kind, options.reverse, start));
+    let flows: Vec<_> = sockets.iter().zip(1..).map(flow).collect();
+    // Sent before any thread starts, so that every `Started` precedes the first `Ended`:
+    // otherwise the reporter would print the sum of a group that is not complete.
+    for flow in &flows {
+        let _ = reporter.send(ReportEvent::Started(Arc::clone(flow), options.remote.ip()));
+    }
     thread::scope(|scope| {
-        for (socket, id) in sockets.into_iter().zip(1..) {
-            let flow = Arc::new(Flow::new(id, kind, options.reverse, start));
+        for (socket, flow) in sockets.into_iter().zip(flows) {
             let (reporter, body) = (reporter.clone(), &body);
-            // Sent before the thread starts, so that a stream's `Started` precedes its `Ended`.
-            let _ = reporter.send(ReportEvent::Started(Arc::clone(&flow), options.remote.ip()));
             scope.spawn(move || body(socket, flow, &reporter));
         }
         drop(reporter);

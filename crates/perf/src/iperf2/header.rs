@@ -30,7 +30,7 @@ const SEQNO_64: u32 = 0x0800_0000;
 const VERSION2: u32 = 0x0400_0000;
 /// The client waits for the server's acknowledgement (`-X`).
 const PEER_DETECT: u32 = 0x0200_0000;
-/// The low 16 bits hold the header's length, shifted left by one.
+/// Bits 1 to 8 hold the header's length.
 const LENGTH_GIVEN: u32 = 0x0001_0000;
 /// Flag of the extension: the rate is in packets per second.
 const RATE_IN_PACKETS: u16 = 0x0080;
@@ -168,8 +168,8 @@ fn is_extended(flags: u32) -> bool {
     flags & EXTEND != 0 && flags & LENGTH_GIVEN != 0 && length as usize >= CLIENT_LEN
 }
 
-/// Returns true for a complete header with this major version. Payload rarely passes both
-/// this check and that of the flags.
+/// Returns true for a complete header whose flags announce one and whose major version is
+/// that of iperf 2.1.8. Payload rarely has both.
 fn is_header(bytes: &[u8]) -> bool {
     bytes.len() >= CLIENT_LEN
         && word(bytes, 0).is_some_and(is_extended)

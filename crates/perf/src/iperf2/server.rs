@@ -199,7 +199,7 @@ impl<S: Stream> Connection<'_, S> {
     }
 
     /// Reads the client's header into `head`, or the first bytes of a stream without a
-    /// header. Returns true if the stream ended first.
+    /// header. Returns true if the stream or the server's time ended first.
     fn read_head(&self, head: &mut Vec<u8>) -> io::Result<bool> {
         let mut buffer = [0; CLIENT_LEN];
         while !self.until.is_met() {

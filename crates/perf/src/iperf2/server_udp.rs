@@ -1,9 +1,9 @@
 //! The UDP side of the iperf server: all clients share one socket and are
 //! distinguished by their address.
 //!
-//! Rule: one thread reads. The state of a client is kept from its first datagram until
-//! [`FORGET_AFTER`] its last one, so that a retransmitted last datagram is answered again
-//! and does not start a test. A client that has been silent for [`SILENCE`] has ended its
+//! Rule: one thread reads. The state of an ended test is kept for [`FORGET_AFTER`], so
+//! that a retransmitted last datagram is answered again and a late datagram does not start
+//! a test. A client that has been silent for [`SILENCE`] has ended its
 //! test. Each reversed test sends from its own thread.
 
 use std::{
@@ -26,7 +26,7 @@ use super::{
 };
 use crate::sockets::{DatagramBatch, DatagramSocket, SocketOptions, Sockets, would_block};
 
-/// Time after a client's last datagram for which its state is kept.
+/// Time for which the state of an ended test is kept.
 const FORGET_AFTER: Duration = Duration::from_secs(3);
 /// Time for which the socket stays open after the last test, to answer a
 /// retransmitted last datagram again.

@@ -2,7 +2,7 @@
 //!
 //! The one rule: blocks held, blocks promised and the unused parts of the floors together
 //! never exceed the limit (the pool times the overcommitment). Every operation keeps this
-//! true, so a promise can be kept.
+//! true. Without overcommitment, every promise can therefore be kept.
 //!
 //! A floor includes the blocks that its owner already holds or was promised. Blocks are
 //! only counted here, never touched.
@@ -146,7 +146,7 @@ impl PoolUsage {
         self.free.saturating_sub(kept)
     }
 
-    /// Blocks that `holder` can take or be promised beyond its promises.
+    /// Blocks that `holder` can take or be promised, besides those already promised to it.
     pub(super) fn room(&self, holder: Holder) -> u32 {
         let kept: u64 = self.others(holder).map(HolderUsage::unused_floor).sum();
         let room = self.uncommitted().saturating_sub(kept);

@@ -1,9 +1,9 @@
 //! The chain of blocks under a stream: finding, adding and dropping blocks.
 //!
-//! The one rule: sequential work finds its block without a walk. A search starts at the
-//! nearest of four remembered places at or before it (head, two cursors, tail) and leaves
-//! a cursor where it ended. There are two cursors because a sender in recovery works in
-//! two places: on a hole, and on new bytes.
+//! The one rule: sequential work finds its block without a walk from the head. A
+//! search starts at the nearest of four remembered places at or before it (head, two
+//! cursors, tail) and leaves a cursor where it ended. There are two cursors because a
+//! sender in recovery works in two places: on a hole, and on new bytes.
 //!
 //! A block is named by its distance from the head; the parent maps bytes to blocks.
 
