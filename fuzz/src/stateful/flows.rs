@@ -230,12 +230,19 @@ impl Flows {
 
     /// The stack has taken the segment that returned one of its SYN cookies.
     pub fn on_cookie(&mut self, tuple: Tuple, header: &TcpHeader, payload: &[u8]) {
-        let irs = header.seq.wrapping_sub(1);
+        // A keepalive probe, which repeats the last number, returns a cookie too.
+        let iss = header.ack.wrapping_sub(1);
+        let answered = self
+            .flows
+            .iter()
+            .rfind(|flow| flow.tuple == tuple && flow.iss == iss);
+        let irs = answered.and_then(|flow| flow.irs);
+        let irs = irs.unwrap_or(header.seq.wrapping_sub(1));
         let stream = self.stream(tuple, irs);
         stream.arrives(header.seq, payload, header.flags.contains(TcpFlags::FIN));
         // Its options came back in the cookie; the model allows the largest scale.
-        let flow = self.start(tuple, header.ack.wrapping_sub(1));
-        (flow.irs, flow.acked) = (Some(irs), Some(header.seq));
+        let flow = self.start(tuple, iss);
+        (flow.irs, flow.acked) = (Some(irs), Some(irs.wrapping_add(1)));
         (flow.is_returned, flow.peer_scale) = (true, 14);
         flow.sent_end = header.ack;
         flow.peer_edge = Some(header.ack.wrapping_add(u32::from(header.window) << 14));

@@ -38,8 +38,9 @@ use tuple::Tuple;
 const PORT: u16 = 7;
 /// Frames that may be replayed.
 const REMEMBERED: usize = 16;
-/// Deadlines after which a stack that was told to end must have nothing left to do.
-const MOST_DEADLINES: u32 = 200_000;
+/// Deadlines after which a stack that was told to end must have nothing left to do: an hour
+/// of retransmissions, with an ARP request each millisecond.
+const MOST_DEADLINES: u32 = 4_000_000;
 
 /// A connection that the application holds.
 #[derive(Clone, Copy)]
