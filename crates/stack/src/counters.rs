@@ -23,7 +23,8 @@ fullpipe_pool::counters! {
         ip_in_addr_errors: "IpInAddrErrors",
         /// Packets for this host with an unsupported protocol.
         ip_in_unknown_protos: "IpInUnknownProtos",
-        /// Valid packets dropped because memory was full.
+        /// Valid packets dropped: the queue of echo replies was full, or they carry a
+        /// source route.
         ip_in_discards: "IpInDiscards",
         /// Datagrams handed to a protocol, after reassembly.
         ip_in_delivers: "IpInDelivers",
@@ -39,7 +40,7 @@ fullpipe_pool::counters! {
         ip_reasm_reqds: "IpReasmReqds",
         /// Datagrams reassembled.
         ip_reasm_oks: "IpReasmOKs",
-        /// Reassemblies that failed, for any reason.
+        /// Failures of reassembly: datagrams dropped, and fragments discarded.
         ip_reasm_fails: "IpReasmFails",
         /// Datagrams fragmented.
         ip_frag_oks: "IpFragOKs",
@@ -61,7 +62,8 @@ fullpipe_pool::counters! {
         ip_ext_in_ce_pkts: "IpExtInCEPkts",
         /// ICMP messages received, errors included. RFC 4293.
         icmp_in_msgs: "IcmpInMsgs",
-        /// ICMP messages dropped because they were malformed.
+        /// ICMP messages dropped: malformed, with a wrong checksum, or quoting a packet of
+        /// another host or of no open socket.
         icmp_in_errors: "IcmpInErrors",
         /// ICMP messages with a wrong checksum.
         icmp_in_csum_errors: "IcmpInCsumErrors",
@@ -186,7 +188,7 @@ discards! {
     NeighbourUnreachable,
     /// A packet is shorter than its IP header says.
     IpTruncated,
-    /// The IP version differs from the link header's type.
+    /// The IP version is not 4.
     IpBadVersion,
     /// The IP header's length field is below its minimum.
     IpBadHeaderLength,
@@ -213,7 +215,7 @@ discards! {
     FragmentMisaligned,
     /// A fragment reaches beyond `ip.reassembly_largest`.
     FragmentTooLong,
-    /// A fragment differs from bytes received before. RFC 5722.
+    /// A fragment overlaps bytes received before and does not repeat them. RFC 5722.
     FragmentOverlap,
     /// Two fragments disagree about the length of the datagram.
     FragmentBadEnd,
@@ -233,7 +235,8 @@ discards! {
     IcmpTruncated,
     /// An ICMP checksum is wrong.
     IcmpBadChecksum,
-    /// An ICMP message of a type that this host does not use.
+    /// An ICMP message of a type that this host does not use, or an error that quotes
+    /// neither TCP nor UDP.
     IcmpUnwanted,
     /// An echo request addressed to more than one host. RFC 1122 §3.2.2.6.
     IcmpEchoBroadcast,

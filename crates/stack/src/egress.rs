@@ -180,7 +180,7 @@ impl Stack {
         }
     }
 
-    /// Returns whether a connection has as much payload in the device as it may (knob
+    /// Returns whether the device backlog of a connection may be full (knob
     /// `tcp.small_queue`). The caller then calls [`transmit`](Self::transmit) again when
     /// the device has completed some.
     pub const fn waits_for_device(&self) -> bool {
@@ -200,8 +200,8 @@ impl Stack {
     }
 
     /// Requeues the connections whose next hop was resolved, is unreachable or was
-    /// removed from the neighbour cache. If the cache has room, also requeues that many
-    /// of the connections that wait for room.
+    /// removed from the neighbour cache. Of the connections that wait for room in the
+    /// cache, requeues as many as it has room for.
     fn wake_resolved(&mut self) {
         let queue = &mut self.tcp.transmit_queue;
         while let Some(entry) = self.neighbours.take_settled() {

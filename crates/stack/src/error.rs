@@ -12,7 +12,8 @@ use fullpipe_tcp::{CloseReason, SettingError};
 /// The reason that [`Stack::new`](crate::Stack::new) refused its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigError {
-    /// A knob is out of range, or two contradict each other.
+    /// A knob is out of range or contradicts another, or knobs ask for more memory than can
+    /// be allocated.
     Knob(KnobError),
     /// The interface cannot work, for this reason.
     Interface(&'static str),

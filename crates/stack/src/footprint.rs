@@ -21,7 +21,8 @@ const RANGE: usize = 96;
 /// Number of rows of [`parts`].
 const PARTS: usize = 14;
 
-/// The knobs whose product is a number of things, and the bytes of one.
+/// Names of one or two knobs, the two counts that follow from them, and the bytes of one
+/// item. The product of the counts is the number of items.
 type Part = (&'static str, [u32; 2], usize);
 
 impl Config {

@@ -128,7 +128,7 @@
 //!     assert!(now < Instant::from_secs(60), "the transfer takes about 2 s");
 //! }
 //!
-//! // The limit of most of the time: a send buffer of 8 KiB for 20 ms of round trip.
+//! // Most of the time is charged to the send buffer: 8 KiB for a round trip of 20 ms.
 //! let info = client.tcp_info(connection, now).expect("it is open");
 //! let (limit, time, _bytes) = info.limit.shares(now).max_by_key(|share| share.1).unwrap();
 //! assert_eq!(limit.name(), "send_buffer");

@@ -2,10 +2,10 @@
 //!
 //! Rule: an answer is charged to the address that it goes to and to nobody else, so
 //! the answers that one host gets tell it nothing about packets sent in another's
-//! name (CVE-2016-5696, CVE-2020-25705). Accounts share only their number. A new
-//! source takes one that is chosen at random, and gets no answer if that one is in
-//! use: one source more or less changes the outcome for another by the chance of one
-//! account in all. Nothing is sent from here.
+//! name (CVE-2016-5696, CVE-2020-25705). Accounts are independent; only their number is
+//! limited. A new source takes one that is chosen at random, and gets no answer if that one
+//! is in use: one more source therefore takes an answer from another only if the same
+//! account is chosen for both. Nothing is sent from here.
 
 use alloc::vec::Vec;
 use core::net::IpAddr;
@@ -38,8 +38,9 @@ pub(crate) struct Rates {
 #[derive(Clone, Copy, Debug)]
 struct Account {
     ip: IpAddr,
-    /// Due time of the next answer if answers were evenly spaced. From then on the
-    /// account is full, like that of a source never seen: it may be given away.
+    /// Due time of the next answer if answers were evenly spaced. From then on the source
+    /// may send a full burst again, like a source never seen, so the account may be given
+    /// to another.
     due: Instant,
 }
 
@@ -106,8 +107,8 @@ impl SourceLimit {
         true
     }
 
-    /// Returns false with the chance of `taken` in `of`: a shared queue refuses at
-    /// random before it is full, or its last place would tell who took the others.
+    /// Returns false with the chance of `taken` in `of`: if a shared queue refused only
+    /// when full, a refusal would tell one peer that others have filled it.
     pub(crate) fn has_luck(&mut self, taken: usize, of: usize) -> bool {
         taken == 0 || self.draw(of as u32) >= taken as u32
     }

@@ -1,14 +1,15 @@
 //! The stack: one host with one interface, composed of its layers.
 //!
-//! Rule: [`Stack::new`] allocates all memory. Input only changes state, and
-//! [`Stack::transmit`] is the only output. Time is an argument of every call that
-//! depends on it. Each layer decides in its own folder; this file connects them.
+//! Rule: [`Stack::new`] allocates all memory, except that of registered congestion control
+//! algorithms. Input only changes state, and [`Stack::transmit`] is the only output. Time
+//! is an argument of every call that depends on it. Each layer decides in its own folder;
+//! this file connects them.
 //!
 //! Calling order: [`receive`](Stack::receive) for each frame,
 //! [`on_timeouts`](Stack::on_timeouts), the application's calls in any order,
 //! [`transmit`](Stack::transmit), sleep until
 //! [`next_timeout`](Stack::next_timeout) or the next frame.
-//! [`turn`](crate::turn()) does that in one call.
+//! [`turn`](crate::turn()) combines the calls that need no application.
 
 mod congestion_calls;
 mod handles;
@@ -94,8 +95,8 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Creates a stack with the tables and the packet memory of `config`. It
-    /// allocates no more memory afterwards.
+    /// Creates a stack with the tables and the packet memory of `config`. Afterwards only
+    /// [`register_congestion`](Self::register_congestion) allocates.
     ///
     /// `secret` keys sequence numbers (RFC 6528), ports (RFC 6056) and hash
     /// tables: 16 bytes that peers do not know, different at each start. The same

@@ -24,8 +24,8 @@ const SLOTS: usize = 1 << SLOT_BITS;
 /// Number of levels. 64⁹ ticks are 2⁵⁴; with the ten bits of a tick they cover every
 /// `Instant`.
 const LEVELS: usize = 9;
-/// Ticks that begin at an `Instant`. A deadline in the last microsecond rounds up to this one,
-/// which no time reaches.
+/// Number of ticks in the range of `Instant`. A deadline in the last microsecond rounds up to this
+/// tick, which no time reaches.
 const TICKS: u64 = 1 << (SLOT_BITS * LEVELS as u32);
 /// Index of the list of timers already due; it follows those of all slots.
 const DUE: u16 = (LEVELS * SLOTS) as u16;

@@ -66,7 +66,7 @@ const fn secs(value: u64) -> Duration {
 }
 
 knobs! {
-    /// The knobs of a connection. Each row cites its RFC.
+    /// The knobs of a connection. A row cites its RFC if there is one.
     pub struct TcpConfig in "tcp" {
         /// Bytes written and not yet acknowledged that a connection may hold.
         send_buffer: u32 = 64 << 10, legal 128 => 1 << 30, drawn 300 => 128 << 10, "bytes";

@@ -31,7 +31,7 @@ pub enum SettingError {
         /// Unit of both.
         unit: &'static str,
     },
-    /// The host has no such congestion control algorithm: another one registered it.
+    /// The host has no such congestion control algorithm: another host registered it.
     NoSuchCongestion,
 }
 

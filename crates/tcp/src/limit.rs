@@ -158,7 +158,7 @@ impl<R: Reason, const N: usize> Clock<R, N> {
         true
     }
 
-    /// Charges `bytes` that just moved to the current reason.
+    /// Charges `bytes`, which were just sent or received, to the current reason.
     pub fn charge_bytes(&mut self, bytes: u32) {
         self.bytes[self.current.index()] += u64::from(bytes);
     }

@@ -2,7 +2,7 @@
 //!
 //! Rule: a received segment borrows its payload from the frame. A segment to be
 //! sent names its payload by stream offsets, so that the bytes are copied once,
-//! into the frame. Neither is ever stored.
+//! into the frame. A connection stores neither.
 
 use core::ops::Range;
 

@@ -9,7 +9,7 @@ use fullpipe_pool::Pressure;
 #[cfg(test)]
 mod tests;
 
-/// Smallest number of payload bytes that a buffer has.
+/// Smallest payload size of a buffer of at least this many bytes.
 const LEAST_PAYLOAD: u32 = 128;
 
 /// The size of a buffer in bytes, and its bounds.
@@ -55,8 +55,9 @@ impl TunedSize {
         self.most > self.least
     }
 
-    /// Sets the size to `wanted` bytes within its bounds. Under pressure it does not
-    /// grow; it shrinks to the larger of `fair` bytes and the configured size.
+    /// Sets the size to `wanted` bytes within its bounds. Under pressure it does not grow,
+    /// and shrinks to `fair` bytes or the configured size if that is larger; under high
+    /// pressure it shrinks to the configured size.
     pub fn follow(&mut self, wanted: u32, pressure: Pressure, fair: u32) {
         let wanted = wanted.clamp(self.least, self.most);
         self.size = match pressure {

@@ -1,4 +1,4 @@
-//! ICMP: answers echo requests, parses errors, reports unreachable ports.
+//! ICMP: answers echo requests, parses errors, reports unreachable ports and protocols.
 //!
 //! Rule: a received error changes nothing here. It becomes an [`IcmpEvent`], and
 //! the socket or connection that sent the packet decides whether it can be true

@@ -2,7 +2,7 @@
 //!
 //! Rule: a frame for another station, from no single station, or with a payload
 //! that is neither IPv4 nor ARP, is discarded here. On a device without link headers
-//! ([`Medium::Ip`]) every function returns its argument unchanged.
+//! ([`Medium::Ip`]) frames pass unchanged.
 
 use core::net::IpAddr;
 

@@ -4,10 +4,10 @@
 //! Rule: an entry for which a connection waits stays until the neighbour answers or its
 //! resolution fails. At most half of the entries are awaited at a time; beyond that,
 //! connections wait in turn and datagrams are dropped. An unasked packet may refresh an
-//! entry or replace an unused one, never one in use. An answer that this host sends to an
-//! unknown host adds no entry. Requests leave at a bounded rate. Packets for an
-//! unresolved neighbour wait in a short queue, which drops the oldest if it is full.
-//! Frames leave through `poll_packet` only.
+//! entry, or replace one that is unused, failed or awaited only by datagrams. An answer
+//! that this host sends to an unknown host adds no entry. Requests leave at a bounded rate.
+//! Packets for an unresolved neighbour wait in a short queue, which drops the oldest if it
+//! is full. Frames leave through `poll_packet` only.
 
 mod eviction;
 mod pending_packets;

@@ -484,8 +484,8 @@ impl TcpLayer {
         }
     }
 
-    /// Starts a new incarnation of a four-tuple in TIME-WAIT for a SYN. The old
-    /// incarnation stays until the SYN can be answered.
+    /// Starts a new incarnation of a four-tuple in TIME-WAIT for a SYN. The old incarnation
+    /// stays while the backlog or the table of handshakes is full.
     fn reuse(
         &mut self,
         index: u32,

@@ -1,6 +1,7 @@
 //! The application's opens and closes of connections and listeners.
 //!
-//! Rule: a call succeeds or changes nothing and returns the reason.
+//! Rule: a call succeeds, or returns the reason and opens nothing. A connect without a free
+//! slot may abort an orphan.
 
 use core::net::{IpAddr, SocketAddr};
 

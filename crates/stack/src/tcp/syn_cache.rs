@@ -1,9 +1,9 @@
 //! Handshakes in progress at listeners. RFC 4987 §3.6.
 //!
 //! Rule: a SYN costs one entry of a fixed table and a reservation of memory within a
-//! small share, but no block. If either is used up, the SYN is dropped without an answer.
-//! An entry ends with the ACK that completes the handshake, with a reset, or when the
-//! last SYN-ACK remains without an answer.
+//! small share, but no block. If either is used up, the caller answers the SYN with a
+//! cookie or drops it. An entry ends with the ACK that completes the handshake, with a
+//! reset, or when the last SYN-ACK remains without an answer.
 
 use core::net::IpAddr;
 
@@ -44,7 +44,7 @@ pub(crate) struct Handshake {
     pub(crate) listener: Key,
     /// The tuple's hash.
     pub(crate) hash: u32,
-    /// Retransmissions of the SYN-ACK.
+    /// Timeouts of the SYN-ACK, which determine its backoff.
     pub(crate) timeouts: u8,
 }
 

@@ -53,7 +53,8 @@ pub struct AckSample {
     /// Smoothed round-trip time; 0 before the first sample.
     pub srtt_us: u32,
     /// At some time during the last round trip only the congestion window stopped the
-    /// sender. If false, the window was not fully used and must not grow (RFC 7661).
+    /// sender. If false, the window was not fully used and must not grow (RFC 7661), except
+    /// as [`has_tested`](Self::has_tested) allows in slow start.
     pub cwnd_limited: bool,
     /// Fast recovery is under way: the window must not grow. False in the slow
     /// start after a timeout.

@@ -129,10 +129,10 @@ impl Controller {
     /// before the first round-trip time.
     ///
     /// This is the algorithm's own rate. For an algorithm without one it is a multiple of
-    /// cwnd / SRTT, which spreads the window without bounding it: 200 % in slow start,
-    /// 120 % afterwards. In fast recovery it is 100 %: the bytes in flight are no longer
-    /// spread over the round trip, and a faster rate would overflow a short queue before
-    /// the path is full.
+    /// cwnd / SRTT, which spreads the window without bounding it: 200 % while the window is
+    /// below half of `ssthresh`, otherwise 120 %. In fast recovery it is 100 %: the bytes
+    /// in flight are no longer spread over the round trip, and a faster rate would overflow
+    /// a short queue before the path is full.
     pub fn pacing_rate(&self, srtt_us: u32, recovering: bool) -> u64 {
         if let Some(rate) = self.algorithm().pacing_rate() {
             return rate;

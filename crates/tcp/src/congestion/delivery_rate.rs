@@ -291,7 +291,7 @@ impl DeliveryRate {
     }
 
     /// Marks samples as application-limited until the bytes in flight now are delivered:
-    /// window and pacing rate allow more, and nothing waits to be sent.
+    /// window and pacing rate allow more, and less than a segment waits to be sent.
     ///
     /// The caller checks these conditions before each write, ACK and timer.
     pub fn mark_app_limited(&mut self, in_flight: u32) {

@@ -7,8 +7,8 @@ use fullpipe_wire::{Ecn, TcpFlags};
 
 use crate::{EcnMode, Segment, TcpConfig};
 
-/// SYNs that request ECN. Some paths drop such SYNs, so that the next one does
-/// not request it. RFC 3168 §6.1.1.1.
+/// SYNs that request ECN. Some paths drop such SYNs, so later ones do not request it. RFC
+/// 3168 §6.1.1.1.
 const REQUESTING_SYNS: u32 = 2;
 
 /// ECN state of a connection.

@@ -63,8 +63,8 @@ impl ActiveOpen {
 }
 
 /// Half-open connection of a listener: what it keeps of a SYN until the
-/// handshake is complete. It holds no packet memory, so a SYN flood costs only
-/// these entries.
+/// handshake is complete. It holds no block of packet memory; the owner may set
+/// [`blocks`](Self::blocks) aside for its window.
 #[derive(Clone, Copy, Debug)]
 pub struct HalfOpen {
     /// Initial receive sequence number: that of the SYN.

@@ -72,7 +72,7 @@ impl Connection {
         }
     }
 
-    /// Returns a separate ACK for the SACK blocks if a full segment has no room for them.
+    /// Returns a separate ACK for SACK blocks, because a segment with payload carries none.
     fn poll_sack_ack(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
         let new_bytes =
             self.agreed.sack && self.receive.has_sack_to_report() && self.receive.ack.is_due();
@@ -206,7 +206,7 @@ impl Connection {
     }
 
     /// Returns true if the peer's window has room for FIN, which takes one
-    /// sequence number, or if an ACK is due.
+    /// sequence number, or if the ACK of outstanding bytes is awaited.
     fn fin_may_leave(&self) -> bool {
         self.send.window_room() > 0 || self.send.outstanding() > 0
     }
@@ -339,9 +339,9 @@ impl Connection {
         }
     }
 
-    /// Marks rate samples as application-limited if nothing waits to be sent although
-    /// congestion window and pacer would let a segment leave. Called before each write,
-    /// ACK and timer. draft-ietf-ccwg-bbr-06 §4.1.2.4.
+    /// Marks rate samples as application-limited if less than a segment waits to be sent
+    /// although congestion window and pacer would let a segment leave. Called before each
+    /// write, ACK and timer. draft-ietf-ccwg-bbr-06 §4.1.2.4.
     pub(super) fn note_idle_path(&mut self, env: &Env<'_>) {
         let (board, mss) = (self.recovery.board(), self.mss(env));
         let is_idle = self.send.unsent() < mss
@@ -606,8 +606,8 @@ impl Connection {
 
     /// Notes that the due segment waits until its next hop is resolved. If no other timer
     /// runs, one is started. An attempt to connect then ends after `tcp.syn_retries`, an
-    /// open connection after its retries, both after the user timeout. A segment that
-    /// never left is not counted as lost.
+    /// open connection after its retries, and both at the user timeout if that is earlier.
+    /// A segment that never left is not counted as lost.
     pub fn on_next_hop_pending(&mut self, env: &mut Env<'_>) {
         self.on_device_full(env);
         let has_work = match self.state {

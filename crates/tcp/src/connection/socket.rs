@@ -31,7 +31,8 @@ pub struct Tuning {
     /// the buffer's size. 0 stands for a third of the buffer, or less when little is left
     /// to send.
     pub send_low_water: u32,
-    /// Bytes written and not sent with which no more is accepted; 0 leaves it to the send buffer.
+    /// Largest number of bytes written and not sent: a write that reaches it is cut short. With 0
+    /// only the send buffer bounds a write.
     pub unsent_low_water: u32,
     /// Bytes received in order that make the connection readable; 0 is like 1.
     pub receive_low_water: u32,
@@ -40,8 +41,8 @@ pub struct Tuning {
     pub mss_max: u32,
     /// Nagle's algorithm.
     pub nagle: bool,
-    /// The application has corked the connection: less than a segment waits until the
-    /// cork is removed.
+    /// The application has corked the connection: less than a segment waits until the cork
+    /// is removed, for `tcp.cork_timeout` at most.
     pub corked: bool,
     /// Every segment with payload is acknowledged at once.
     pub quick_ack: bool,
@@ -150,8 +151,9 @@ pub enum SocketOption {
     /// `SO_SNDLOWAT`: free room in bytes at which a writer that found the send buffer full
     /// continues; 0 is a third of the buffer, or less when little is unsent.
     SendLowWater(u32),
-    /// `TCP_NOTSENT_LOWAT`: bytes written and not sent with which no more is accepted; a blocked
-    /// writer continues at half of it. 0 leaves it to the send buffer.
+    /// `TCP_NOTSENT_LOWAT`: largest number of bytes written and not sent. A write that reaches it
+    /// is cut short, and the writer continues at half of it. With 0 only the send buffer bounds a
+    /// write.
     UnsentLowWater(u32),
     /// `SO_RCVBUF`: receive buffer in bytes (`tcp.receive_buffer`), at most
     /// `tcp.receive_buffer_limit`. Switches its autotuning off. A smaller size takes effect as the
@@ -291,7 +293,8 @@ pub struct Ready {
     /// A read returns data, the end or an error. Less than the low water
     /// ([`SocketOption::ReceiveLowWater`]) does not count.
     pub readable: bool,
-    /// A write would accept at least one byte.
+    /// A write would accept at least one byte, or the connection has ended. After a blocked
+    /// writer was notified, this stays true until its next write even if the room is gone.
     pub writable: bool,
     /// The peer closed its direction; earlier payload may still be unread.
     pub peer_closed: bool,

@@ -4,8 +4,8 @@
 //! Rule: frame size, deferral and the bound of the device backlog follow from one goal,
 //! which is computed after congestion control has set the rate. A frame that could be
 //! fuller waits for the next ACK, at most half a round trip; the time is charged to the
-//! bound that left too little room. Without a device that cuts frames nothing here takes
-//! effect.
+//! bound that left too little room. If the device does not cut frames, a frame is one
+//! segment and none waits.
 
 use super::{Connection, Env};
 use crate::{
@@ -14,8 +14,8 @@ use crate::{
     send::{Decision, Situation, frame_goal, segmentize, whole_segments},
 };
 
-/// A frame of this part of the window, as a divisor, does not wait to become fuller:
-/// three frames a round trip keep ACKs coming.
+/// A frame of at least a third of the window does not wait to become fuller: three frames a
+/// round trip keep ACKs coming.
 const WINDOW_PARTS: u32 = 3;
 
 impl Connection {

@@ -75,8 +75,8 @@ impl Env<'_> {
 /// Segments that are due besides data, FIN and ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pending {
-    /// A reset with this sequence number and, for a SYN without ACK, this
-    /// acknowledgment number. RFC 9293 §3.5.2.
+    /// A reset with this sequence number and, if it carries ACK, this acknowledgment
+    /// number. RFC 9293 §3.5.2.
     pub(super) reset: Option<(SeqNum, Option<SeqNum>)>,
     /// A SYN or a SYN-ACK is due.
     pub(super) syn: bool,
@@ -132,7 +132,8 @@ pub struct Connection {
     /// No challenge ACK is sent before this time. RFC 5961 §7.
     pub(super) challenge_after: Instant,
     pub(super) path: PathMtu,
-    /// Consecutive zero-window and keepalive probes without an answer.
+    /// Consecutive zero-window and keepalive probes without an answer, or timeouts of a
+    /// wait for the next hop.
     pub(super) unanswered: u8,
     /// Consecutive window probes without progress, answered or not.
     pub(super) probes: u8,

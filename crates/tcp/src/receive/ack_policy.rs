@@ -2,9 +2,9 @@
 //! RFC 9293 §3.8.6.3, RFC 5681 §4.2.
 //!
 //! Rule: an ACK may wait only while the peer does not need it. The peer needs
-//! it when two full segments are unacknowledged, when payload is out of order,
-//! and when the window, as the peer sees it, is nearly full. The timer is in
-//! `connection`.
+//! it when `tcp.ack_every` full segments are unacknowledged (two by default), when payload
+//! is out of order, and when the window, as the peer sees it, is nearly full. The timer is
+//! in `connection`.
 
 /// ACKs owed to the peer.
 #[derive(Clone, Debug)]

@@ -3,8 +3,8 @@
 //! Rule: the bytes that the application reads in a round trip are the bytes that the peer
 //! sent in one; a buffer of twice that lets the peer send as much again meanwhile. A peer
 //! whose rate grows has grown further when the window update arrives, so twice the growth
-//! since the round before is added. `connection/buffers.rs` decides how connections share
-//! memory.
+//! since the round before is added to the bytes read before they are doubled.
+//! `connection/buffers.rs` decides how connections share memory.
 //!
 //! A receiver that sends no payload has round-trip times only from the handshake and from
 //! the peer's timestamp echoes (RFC 7323 §4.1). A sender that pauses makes an echo too

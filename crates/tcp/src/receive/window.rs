@@ -151,10 +151,11 @@ impl ReceiveHalf {
 
     /// Returns true if a growth by `growth` bytes deserves an ACK of its own.
     ///
-    /// A peer that may be stopped by a full window gets any useful growth. A peer that
-    /// the window limits gets growth by a segment or by a 64th of the window; any other
-    /// peer by a quarter of the window. If a device merges segments, a frame counts as a
-    /// segment, because one ACK a frame is enough.
+    /// A peer that may be stopped by a full window gets any useful growth. A peer that the
+    /// window limits gets growth by a segment or by a 64th of the window, whichever is
+    /// larger; any other peer by the larger of two segments and a quarter of the window. If a
+    /// device merges segments, a frame counts as a segment, because one ACK a frame is
+    /// enough.
     pub fn update_is_due(&self, growth: u32, room: &WindowRoom) -> bool {
         if !self.is_worth_showing(growth, room) {
             return false;

@@ -4,7 +4,8 @@
 //!
 //! Rule: this part knows which ranges are outstanding and the status of each;
 //! it holds no payload and makes no segments. Congestion control decides how
-//! much may be in flight, except in fast recovery, where PRR does.
+//! much may be in flight, except in fast recovery, where PRR does unless the algorithm
+//! controls recovery.
 
 mod prr;
 mod rack;

@@ -1,9 +1,11 @@
 //! RACK: a segment is lost if it left before a segment that was delivered, by
 //! more than a reordering window. RFC 8985 §6.
 //!
-//! Rule: time decides, not a count of duplicates. The reordering window starts at zero,
-//! grows with each sign of reordering and never exceeds a round trip. This file marks
-//! losses; others decide what to retransmit and when.
+//! Rule: time decides, not a count of duplicates. Before any reordering is seen, the
+//! reordering window is zero in recovery and after three SACKed segments. Otherwise it is a
+//! quarter of the smallest round-trip time, grows by that with DSACKs, and never exceeds
+//! the smoothed round-trip time. This file marks losses; others decide what to retransmit
+//! and when.
 
 use fullpipe_pool::{Duration, Instant};
 

@@ -30,7 +30,7 @@ use status_list::StatusList;
 /// Runs of segments into which a connection divides what it has in flight while
 /// nodes are scarce.
 const RUNS: u32 = 64;
-/// Part of the age of the oldest segment in flight, as a divisor, that may pass
+/// Divisor of the age of the oldest segment in flight; the quotient is the longest time
 /// between two segments of a run.
 const GAPS: u32 = 256;
 
@@ -281,10 +281,9 @@ impl Scoreboard {
         }
     }
 
-    /// Returns the send time of the last of the ranges in flight for which
-    /// `is_suspect` returns true: the ranges that left first, up to one that
-    /// left no later than `latest`. Returns `latest` where only a search could
-    /// find it, and `None` if there is no such range.
+    /// Returns the send time of the last range in flight for which `is_suspect` returns
+    /// true; `None` if there is none. Such ranges left before all others in flight and no
+    /// later than `latest`. Returns `latest` if only a search could find the last one.
     pub fn last_suspect(
         &self,
         latest: Instant,

@@ -2,8 +2,9 @@
 //! ACK, because the loss of a flight's last segments causes no duplicate ACKs.
 //! RFC 8985 §7.
 //!
-//! Rule: one probe at a time, and it does not delay the retransmission timeout.
-//! The probe is new payload if there is any, otherwise the last segment.
+//! Rule: one probe at a time, never later than the retransmission timeout, which restarts
+//! when the probe leaves. The probe is new payload if there is any, otherwise the last
+//! segment.
 
 use fullpipe_pool::Duration;
 

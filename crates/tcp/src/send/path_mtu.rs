@@ -128,7 +128,7 @@ impl PathMtu {
         if size >= self.limit && !allows_fragments {
             return PtbOutcome::Ignored;
         }
-        // Without DF nothing of `size` would be too big: less is reported.
+        // The knob `ip.path_mtu_min` may raise a report with `fragment` above `limit`.
         let carried = size.min(self.limit);
         if carried < self.proven || (allows_fragments && carried == self.proven) {
             self.doubted = Some(PacketTooBig { size, ..report });

@@ -2,8 +2,8 @@
 //! it.
 //!
 //! Rule: segments are cut here, at transmit, when all bounds are known. A segment leaves
-//! if it is full-sized, if it ends what was written, or if no ACK is due that could make
-//! room for a full one. RFC 9293 §3.8.6.2.1.
+//! if it is full-sized, if it ends what was written, or if no ACK is expected that could
+//! make room for a full one. RFC 9293 §3.8.6.2.1.
 
 use crate::{Allowance, Limit};
 
@@ -81,7 +81,7 @@ pub fn segmentize(situation: &Situation) -> Decision {
         return send_tail(situation, bound_by);
     }
     // The window has room for less than a segment while more payload waits. Sending it
-    // would cause silly window syndrome, unless no ACK is due that could open the window.
+    // would cause silly window syndrome, unless no ACK is expected that could open the window.
     let in_vain = situation.outstanding == 0
         && match bound_by {
             Limit::ReceiveWindow | Limit::ZeroWindow => room >= situation.max_snd_wnd / 2,

@@ -16,7 +16,8 @@ const ROUNDS: u8 = 4;
 #[derive(Clone, Debug)]
 pub(crate) struct Identifications {
     secret: Secret,
-    /// Datagrams so far: the place in a permutation, and above 16 bits its number.
+    /// Number of datagrams so far. The low 16 bits are the position in a permutation, the
+    /// others the number of the permutation.
     taken: u64,
 }
 

@@ -1,8 +1,8 @@
 //! Reassembly of IPv4 datagrams. RFC 791 §3.2, RFC 815.
 //!
 //! Rule: a fragment is written once, in its final place, never over bytes received
-//! before. A fragment that differs from them ends the datagram (RFC 5722 §4); one
-//! that repeats them is ignored.
+//! before. A fragment that overlaps them ends the datagram (RFC 5722 §4), unless it only
+//! repeats them; then it is ignored.
 //!
 //! Reassembly is bounded in datagrams, in datagrams of one sender, in ranges, in bytes
 //! and in time. A newer datagram replaces the oldest, because a datagram that has lacked
@@ -249,8 +249,8 @@ impl Reassembler {
         result
     }
 
-    /// Reserves memory for the bytes below `end` of the datagram in `slot`, and
-    /// drops older datagrams for it if needed.
+    /// Reserves memory for the bytes below `end` of the datagram in `slot`, and drops the
+    /// oldest other datagrams for it if needed.
     fn make_room(&mut self, slot: u32, end: u64, pool: &mut Pool, counters: &mut Counters) -> bool {
         loop {
             let own = self.slots[slot].bytes();

@@ -1,8 +1,9 @@
 //! Room in the neighbour cache: who may await an entry, and which entry makes room.
 //!
 //! Rule: an entry that a connection awaits is never evicted. An entry that only datagrams
-//! await is evicted for connections and for unasked senders; an entry that nobody awaits
-//! is evicted for any sender. Not here: lookups (`neighbours.rs`).
+//! await is evicted for connections and for unasked senders; an entry that nobody awaits is
+//! evicted for any lookup, and for an unasked sender if it is unused or failed. Not here:
+//! lookups (`neighbours.rs`).
 
 use fullpipe_pool::Pool;
 
@@ -88,7 +89,7 @@ impl Neighbours {
         unreachable!("an entry is spared once, and not all are awaited");
     }
 
-    /// Evicts an entry for an unasked sender: one that was never used, that failed,
+    /// Evicts an entry for an unasked sender: one that is not marked as used, that failed,
     /// or that only datagrams await.
     pub(super) fn evict_unused(&mut self, pool: &mut Pool, counters: &mut Counters) -> bool {
         for _ in 0..STRANGER_TRIES.min(self.entries.capacity()) {

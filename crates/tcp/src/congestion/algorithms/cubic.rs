@@ -6,11 +6,11 @@
 //! W_est      = W_est + α·delivered/cwnd  Reno's window at the same time
 //! ```
 //!
-//! Rule: the window moves towards the value of W_cubic one round trip ahead and is never
-//! below W_est. C is 0.4 segments/s³; β is 0.7, and 0.85 after a congestion mark (RFC
-//! 8511, ABE). All arithmetic is in integers: bytes, and milliseconds since the start of
-//! the epoch, without the time in which the window did not limit the sender (§4.2, §5.8).
-//! HyStart++ ends slow start, and PRR lowers the window gradually.
+//! Rule: the window moves towards the value of W_cubic one round trip ahead and is raised
+//! to W_est while the curve is below it. C is 0.4 segments/s³; β is 0.7, and 0.85 after a
+//! congestion mark (RFC 8511, ABE). All arithmetic is in integers: bytes, and milliseconds
+//! since the start of the epoch, without the time in which the window did not limit the
+//! sender (§4.2, §5.8). HyStart++ ends slow start, and PRR lowers the window gradually.
 
 use fullpipe_pool::{Duration, Instant};
 

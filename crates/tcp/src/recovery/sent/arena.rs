@@ -17,7 +17,7 @@ use crate::{SeqNum, congestion::Snapshot};
 const FEWEST_CUTS: u32 = 1_024;
 /// Bytes in flight for each range that reports may split off.
 const BYTES_PER_CUT: u32 = 1 << 10;
-/// Bytes of a segment that is small: a peer with an MSS below it may cause merged ranges.
+/// Ranges below this size, in bytes, are merged while a connection has too many of them.
 pub(super) const SMALL_SEGMENT: u32 = 256;
 
 /// The nodes of all connections of a host.

@@ -110,7 +110,7 @@ impl Bbr {
         self.undo.is_saved = self.in_recovery;
     }
 
-    /// SaveStateUponLoss. §5.5.11.1. Called once a recovery: a second call would save
+    /// SaveStateUponLoss. §5.5.11.1. The bounds are saved once a recovery: later they are
     /// values that the first loss has lowered.
     pub(super) fn save_state_upon_loss(&mut self) {
         self.save_cwnd();

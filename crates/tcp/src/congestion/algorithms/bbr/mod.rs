@@ -16,8 +16,7 @@
 //! - An application-limited round trip can still show a full pipe if enough was in flight
 //!   (see `startup`). Otherwise a send buffer of two bandwidth-delay products and some
 //!   loss would keep Startup going.
-//! - A connection without SACK is not treated specially: the full pipe is found without
-//!   the little that duplicate ACKs say.
+//! - A connection without SACK is not treated specially.
 //! - The state for an undo is saved once in a recovery, not in each of its round trips.
 //! - A congestion mark counts as a round trip with too much loss; the draft says only
 //!   that a mark shows congestion.

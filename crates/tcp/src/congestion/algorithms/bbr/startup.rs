@@ -2,8 +2,8 @@
 //! and §5.3.2.
 //!
 //! Rule: the pipe is full when the rate has grown by less than a quarter in three round
-//! trips, or when a whole round trip of recovery lost more than the threshold. The same
-//! detector ends ProbeBW_UP.
+//! trips, when a round trip of recovery lost at least six ranges and more than the
+//! threshold, or when a mark arrives in Startup. The same detector ends ProbeBW_UP.
 
 use super::state::{Bbr, BbrState};
 use crate::congestion::control::AckSample;
