@@ -1,7 +1,6 @@
 //! The laboratory: experiments in files, run in virtual time, explained.
 //!
 //! One TOML file describes hosts with every knob, switches, the links between
-//! them, flows, and rows that change them and carry published results. [`run`]
 //! them, flows, and rows that change them and carry published results. [`run`] returns a
 //! [`Report`]: measured and published results, the share of time of each limit, and a
 //! verdict for each row.

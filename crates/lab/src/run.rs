@@ -146,7 +146,7 @@ pub fn run_by_row(
                 number,
                 progress: &advance,
             };
-            // After the run the receiver is gone.
+            // Sending fails if the run has ended early and dropped the receiver.
             let _ = results.send((place, number, world.run(options)));
         }
     };

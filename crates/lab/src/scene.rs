@@ -253,8 +253,8 @@ impl<'a> Scene<'a> {
         Ok(())
     }
 
-    /// Time until sockets are next recorded. At the time at which they are recorded it is
-    /// a whole interval.
+    /// Time until sockets are next recorded. At the time of a recording it is a whole
+    /// interval, never 0.
     fn until_sockets(&self) -> Option<Duration> {
         let every = self.watch.sockets?.as_nanos();
         let now = self.world.now().as_nanos();

@@ -1,8 +1,9 @@
 //! The JSON schema of experiment files, for editors.
 //!
-//! Rule: every key, value and sentence comes from the tables that the parser reads. The
-//! schema accepts every correct file. The parser alone checks one place of a file against
-//! another, such as the existence of a host.
+//! Rule: every key and value, and the sentence about each field, comes from the tables
+//! that the parser reads; sentences about whole tables are here. The schema accepts every
+//! correct file. The parser alone checks one place of a file against another, such as the
+//! existence of a host.
 
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,10 @@
 //! A report as text: a table, or a record of a few lines for each row.
 //!
 //! Rule: nothing is computed here except deviations and rounding. The form depends only
-//! on the [`Outline`], so each row is printed as soon as it has run. A table needs
-//! [`WIDE`] columns and a width at which no label and no number is cut; otherwise each
-//! row is a record. The verdicts of a sweep are only in the JSON, because there would be
-//! too many for the table.
+//! on the [`Outline`], so each row is printed as soon as it has run. A table needs a width
+//! at which no label and no number is cut, and [`WIDE`] columns unless it shows a sweep or
+//! chosen columns; otherwise each row is a record. The verdicts of a sweep are not printed
+//! here, because they would be too many.
 
 mod columns;
 mod record;
@@ -22,7 +22,8 @@ use crate::{
 };
 use columns::{ResultTable, Shown};
 
-/// Least width of a table whose columns are not chosen with `--columns`.
+/// Least width of a table that shows no sweep and whose columns are not chosen with
+/// `--columns`.
 pub const WIDE: usize = 120;
 
 /// Prints a report row by row.

@@ -29,7 +29,8 @@ use crate::{
 const WRITE: u64 = 16_384;
 /// Longest duration of a transfer that has neither bytes nor duration.
 const LONGEST: Duration = Duration::from_secs(10);
-/// Bytes in which such a transfer ends earlier on a fast path.
+/// On a fast path such a transfer is shorter: it takes the time of this many bytes at the
+/// path's rate.
 const BYTES: u64 = 1_000_000_000;
 /// Fewest round trips of such a transfer, within the longest duration.
 const ROUND_TRIPS: u64 = 50;

@@ -19,7 +19,8 @@ use std::{
 
 /// Symbolic links that may follow one another, as in Linux.
 const MOST_LINKS: usize = 40;
-/// Names tried for a part, should files of an earlier process lie about.
+/// Names tried for a part, because parts of an earlier process with the same process id
+/// may remain.
 const MOST_NAMES: u32 = 100;
 
 /// A file that is being written. Dropped before [`WholeFile::finish`], it leaves
@@ -43,7 +44,7 @@ enum Destination {
 #[derive(Clone, Debug)]
 pub struct WholeFileWriter {
     file: Arc<File>,
-    /// The first error, which the file must not be completed after.
+    /// The first error; after one, the file is not put in its place.
     failed: Arc<Mutex<Option<io::Error>>>,
 }
 
@@ -60,7 +61,8 @@ impl WholeFile {
                 Ok(Self::new(own.into(), Destination::InPlace))
             }
             Ok(found) if found.is_file() => {
-                // Renaming needs no right to write the file; replacing it does.
+                // Renaming does not check that the caller may write the old file; opening
+                // it does.
                 OpenOptions::new().write(true).open(path)?;
                 let file = Self::beside(fs::canonicalize(path)?)?;
                 file.writer.file.set_permissions(found.permissions())?;
@@ -82,17 +84,18 @@ impl WholeFile {
     /// Begins to write `path`, which must not exist.
     ///
     /// # Errors
-    /// [`ErrorKind::AlreadyExists`] if it does, even as a link to nothing; or it
-    /// cannot be written.
+    /// [`ErrorKind::AlreadyExists`] if `path` exists, even as a dangling link; any other
+    /// error if it cannot be written.
     pub fn create_new(path: &Path) -> io::Result<Self> {
         let file = File::create_new(path)?;
-        // Renaming it to itself does nothing: it takes its place at once.
+        // The file is in its place from the start; `finish` renames it to itself, which
+        // does nothing.
         let [part, whole] = [path.to_owned(), path.to_owned()];
         Ok(Self::new(file, Destination::Part { part, whole }))
     }
 
-    /// True if `path` would be written in place: it is the standard output, or there
-    /// and no regular file.
+    /// Returns true if `path` would be written in place: it is the standard output, or it
+    /// exists and is not a regular file.
     pub fn is_in_place(path: &Path) -> bool {
         fs::metadata(path).is_ok_and(|found| is_standard_output(&found) || !found.is_file())
     }
@@ -104,7 +107,7 @@ impl WholeFile {
         }
         let mut number = 0;
         loop {
-            // Short, because the file's own name may be as long as names can be.
+            // Not the file's own name with an ending, which might be too long for a name.
             let name = format!(".fullpipe-{}-{number}.part", process::id());
             let part = whole.with_file_name(name);
             match File::create_new(&part) {
@@ -201,8 +204,8 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.finish()
 }
 
-/// True for the file that standard output goes to, by whatever name: a second
-/// description of it would write over the first.
+/// Returns true if `found` is the file that standard output goes to. A second open file
+/// description has its own offset and would overwrite what the first wrote.
 fn is_standard_output(found: &fs::Metadata) -> bool {
     let own = io::stdout().as_fd().try_clone_to_owned();
     let own = own.and_then(|own| File::from(own).metadata());

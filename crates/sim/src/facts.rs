@@ -30,8 +30,8 @@ pub struct EndFacts {
     pub timeouts: u64,
     /// Payload of a full segment, as both SYNs and the MTU allow.
     pub full_size: u32,
-    /// Segments with at least the effective segment size of payload, which the stack may
-    /// have lowered, without those at the end of the stream.
+    /// Segments whose payload is at least the effective segment size: `full_size`, or less
+    /// if the stack lowered it. Those at the end of the stream do not count.
     pub full_sized_segments: u64,
     /// Share of full-sized segments among segments with payload, without those at the end
     /// of the stream; 1 if there are none.

@@ -1,7 +1,7 @@
-//! A frame on the wire, parsed once for all checkers.
+//! A frame on the wire, parsed for checkers, rules and counts.
 //!
 //! Rule: parsing never fails; a layer that does not parse is absent. Checksums are
-//! not checked, because frames are parsed before a link can corrupt them.
+//! not checked here.
 
 use std::net::{IpAddr, SocketAddr};
 

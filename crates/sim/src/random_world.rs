@@ -32,8 +32,8 @@ const BYTES_OF_A_WORLD: u64 = 256 << 10;
 /// Number of segments into which the smallest segment size may cut these bytes.
 const SEGMENTS_OF_A_WORLD: u64 = 2_000;
 
-/// Share of worlds in which no frame overtakes another: no rule, jitter or reordering.
-/// Only in these worlds does the path bound a rate sample.
+/// Share of worlds without rules, jitter and reordering. Only in these worlds does the
+/// path bound a rate sample.
 const IN_ORDER: f64 = 0.25;
 
 /// A drawn keepalive time below this becomes 0, which is off.

@@ -36,7 +36,7 @@ impl std::fmt::Debug for Rule {
 }
 
 impl Rule {
-    /// A rule that applies `action` to every packet for which `chooses` returns
+    /// A rule that applies `fate` to every packet for which `chooses` returns
     /// true.
     pub fn new(
         fate: RuleAction,

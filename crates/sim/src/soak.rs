@@ -41,9 +41,9 @@ pub struct WorldSummary {
     pub lasted: Instant,
 }
 
-/// Longest time without progress after impairments end: the sum of twenty of the longest
-/// retransmission timeouts. For that long, an orphan whose peer has vanished may hold
-/// memory that others wait for.
+/// Longest time without progress after impairments end: twenty times a retransmission
+/// timeout of 120 s. For that long, an orphan whose peer has vanished may hold memory
+/// that others wait for.
 const PATIENCE: Duration = Duration::from_secs(20 * 120);
 /// Time by which every flow must be over.
 const LIVENESS: Deadline = Deadline::secs(24 * 3_600);

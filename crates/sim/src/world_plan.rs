@@ -80,7 +80,7 @@ pub struct RulePlan {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkPlan {
-    /// From the link's first end, which has the host, to its second.
+    /// From the link's first end, at which its first host is, to its second.
     pub forward: LinkModel,
     /// From its second end to its first; `None` if it equals `forward`.
     pub back: Option<LinkModel>,

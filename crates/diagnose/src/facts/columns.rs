@@ -124,7 +124,7 @@ table! {
         end_ns: u64,
         /// The limit, as an index into the vocabulary.
         reason: u8,
-        /// Payload that waited for this limit: it was first sent before the next band began.
+        /// Payload first sent during the band; 0 for a limit of the receiver.
         bytes: u64,
     }
 }

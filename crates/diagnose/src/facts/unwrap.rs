@@ -1,7 +1,7 @@
 //! Sequence numbers that do not wrap.
 //!
 //! Rule: a number on the wire is taken as the position nearest to the highest one seen.
-//! It is at most 2 GiB away, because RFC 9293 allows no larger window.
+//! It is less than 2 GiB away, because a window has at most 1 GiB (RFC 7323 §2.3).
 
 /// Sequence space of one direction, counted from its initial number.
 #[derive(Clone, Copy, Debug)]

@@ -142,7 +142,7 @@ fn result(advice: &Advice, result: Predicted) -> String {
     if advice.has_end {
         seconds_text(result.elapsed_s)
     } else {
-        // The column has no room for one more space.
+        // A rate has at most 11 characters, the width of the column.
         rate_text(result.goodput_mbps * 1e6)
     }
 }

@@ -105,8 +105,8 @@ fn flag(text: &str) -> Option<bool> {
 /// Parses nanoseconds with up to three decimals, as picoseconds.
 fn picoseconds(text: &str) -> Option<u64> {
     let number = text.trim().strip_suffix("ns")?;
-    // Reading the number as microseconds gives 1,000 times the nanoseconds, which are its
-    // picoseconds.
+    // A number of microseconds in nanoseconds equals a number of nanoseconds in
+    // picoseconds: 4.5 becomes 4,500 either way.
     let thousandfold: Duration = format!("{number}us").parse().ok()?;
     Some(thousandfold.as_nanos())
 }

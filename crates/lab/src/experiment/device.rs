@@ -72,9 +72,9 @@ impl DevicePlan {
     }
 
     /// Sets the field called `field` from text.
+    ///
     /// # Errors
     /// If the field is unknown, or `text` is not one of its values.
-    /// The field is unknown, or `text` is not one of its values.
     pub fn set(&mut self, field: &str, text: &str) -> Result<(), SettingError> {
         let names = DEVICE_FIELDS.iter().map(|(name, _)| *name);
         let (_, expected) = *DEVICE_FIELDS

@@ -302,6 +302,7 @@ impl FlowPlan {
     }
 
     /// Sets the field called `field` from text.
+    ///
     /// # Errors
     /// If the field is unknown, or `text` is not one of its values.
     pub fn set(&mut self, field: &str, text: &str) -> Result<(), SettingError> {
@@ -398,7 +399,7 @@ impl FlowPlan {
         self.pause
     }
 
-    /// Returns true if less than a segment is held until everything is written.
+    /// Returns true if a partial segment waits until everything is written.
     pub fn is_no_push(&self) -> bool {
         self.no_push
     }

@@ -275,6 +275,7 @@ impl LinkPlan {
     }
 
     /// Sets the field called `field` (`radio.access`, `back.loss`) from text.
+    ///
     /// # Errors
     /// If the field is unknown, or `text` is not one of its values.
     pub fn set(&mut self, field: &str, text: &str) -> Result<(), SettingError> {

@@ -144,7 +144,8 @@ impl Setup {
     /// An unknown name (with the nearest known one), or a refused value.
     pub fn set(&mut self, path: &str, text: &str) -> Result<(), SettingError> {
         let other = other_names::find(path);
-        // Checked first, because a host may be called `device`, as such a path begins.
+        // Checked before the names of hosts: `other.path` may begin with `device`, and a
+        // host may be called that.
         if let Some(other) = other.filter(|other| other.is_of_host()) {
             return self.hosts[self.subject].set(other.path, text);
         }
@@ -276,9 +277,9 @@ impl Setup {
         path
     }
 
-    /// Returns the highest goodput in bit/s that the path and the smaller host's memory
-    /// allow: the path's rate, or one memory less `MEMORY_KEPT` each round trip. `None`
-    /// if neither is limited.
+    /// Returns the highest goodput in bit/s that the path and the smallest host's memory
+    /// allow: the path's rate, or that memory less `MEMORY_KEPT` in each round trip.
+    /// `None` if the path has neither a rate nor a delay.
     pub fn allowed_bps(&self) -> Option<f64> {
         let (rate_bps, rtt_s) = self.bare_path();
         let memory = |host: &HostPlan| {

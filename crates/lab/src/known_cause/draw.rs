@@ -1,8 +1,8 @@
 //! Random worlds of known causes.
 //!
-//! Rule: first a path is drawn and a world with ample resources on it. Then one resource
-//! is made too small, to between a tenth and seven tenths of what it needs, by one
-//! function for each cause. Those for datagrams are in `datagrams`.
+//! Rule: first a path is drawn and a world with ample resources on it. Then one function
+//! for each cause makes one resource scarce; a buffer, for example, has between a tenth
+//! and seven tenths of the size that it needs. Those for datagrams are in `datagrams`.
 
 mod datagrams;
 
@@ -264,7 +264,7 @@ fn memory(plan: &mut Plan) {
 
 fn peer_memory(plan: &mut Plan) {
     let size = 1 << plan.rng.between(7, 11);
-    // One window may have half of it.
+    // One window may use half of the pool (`tcp.window_share`).
     let bytes = plan.too_little(plan.bdp).max(8 * SEGMENT) * 2;
     plan.receiver("pool.block_size", size);
     plan.receiver("pool.blocks", bytes / size + 8);

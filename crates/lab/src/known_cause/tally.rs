@@ -18,7 +18,8 @@ pub struct Tally {
     pub worlds: u32,
     /// Worlds whose verdict named the built-in cause.
     pub right: u32,
-    /// Worlds whose verdict named a setting, so that the advice was followed.
+    /// Worlds whose verdict named the built-in cause and a setting, so that the advice was
+    /// followed.
     pub treated: u32,
     /// Worlds that the advice helped.
     pub helped: u32,

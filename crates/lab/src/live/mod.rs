@@ -6,8 +6,8 @@
 //! never written early, so waking late delays one frame and changes no rate. The number
 //! of frames inside a link is bounded; further frames stay in their device.
 //!
-//! Devices that merge frames or complete checksums are refused: a link carries frames as
-//! a wire does, one packet each and with complete checksums.
+//! Devices that cut frames (TSO) or complete checksums are refused: a link carries frames
+//! as a wire does, one packet each and with complete checksums.
 
 mod statistics;
 

@@ -130,12 +130,12 @@ impl LiveDirection {
             dropped_by_codel,
             marked,
             dropped_too_long,
-            dropped_while_down: _, // it is never plugged out here
+            dropped_while_down: _, // not reported: only an outage counts here
             reordered,
             duplicated,
             corrupted,
             longest_queue,
-            busy: _, // the rate says as much
+            busy: _, // not reported: bytes over time show the load
         } = *counters;
         Self {
             from: from.clone(),

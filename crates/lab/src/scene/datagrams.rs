@@ -1,7 +1,8 @@
 //! Runs and measures a row of datagrams.
 //!
-//! Rule: goodput counts the datagrams that were read while datagrams were sent. Losses
-//! are counted after everything in flight has had time to arrive.
+//! Rule: with a duration, goodput counts the datagrams that were read while datagrams
+//! were sent; with an amount, all that were read. Losses are counted after everything in
+//! flight has had time to arrive.
 
 use std::ops::ControlFlow;
 

@@ -194,9 +194,9 @@ pub struct Advised {
     pub formula: String,
 }
 
-/// Expected number of steps of a search, for each knob and for both directions before the
-/// first knob.
+/// Expected number of steps of the search of one knob.
 const STEPS_EACH: usize = 7;
+/// Expected number of steps with ample resources, before the first knob.
 const STEPS_BEFORE: usize = 4;
 
 /// Searches every knob of a host that sends and receives over a path. `progress` is

@@ -1,7 +1,7 @@
 //! Runs of a search, and its progress.
 //!
 //! Rule: the number of runs is not known before the search ends, so progress is an
-//! estimate. It never decreases, and reaches 1 only at the end.
+//! estimate. It never decreases, and it stays below 1.
 
 use std::sync::{
     Mutex,
@@ -54,8 +54,7 @@ impl<'a> Runs<'a> {
             let mut shares = shares
                 .lock()
                 .unwrap_or_else(|poisoned| poisoned.into_inner());
-            // Reports of a row's two worlds may arrive in another order than they were
-            // made.
+            // Reports of a row's worlds may arrive in another order than they were made.
             shares[place] = share.max(shares[place]);
             let step = shares.iter().sum::<f64>() / shares.len() as f64;
             (self.progress)(self.share(done as f64 + step));

@@ -83,8 +83,8 @@ pub const SEARCHED: &[Searched] = &[
 /// segments.
 const FIRST_PART: u64 = 32;
 const TWO_SEGMENTS: u64 = 3_000;
-/// Ample resources start at this many times the bandwidth-delay product, plus the memory
-/// of a small system.
+/// Ample resources start at this many times the bandwidth-delay product, but at least at
+/// the memory of a small system.
 const AMPLE: u64 = 4;
 const AT_LEAST: u64 = 128 << 10;
 /// Smallest buffer in bytes that a search tries.
@@ -311,7 +311,8 @@ impl Curve<'_> {
         Ok(())
     }
 
-    /// Tries `sizes` until one of them is sufficient.
+    /// Tries `sizes` until one of them is sufficient if `is_enough`, otherwise until one
+    /// is insufficient. Rising sizes on a path below [`FAR`] go one step further.
     fn try_until(
         &mut self,
         sizes: impl Iterator<Item = u64>,

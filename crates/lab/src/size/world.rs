@@ -1,8 +1,8 @@
 //! The world of a search: a host, its peer, and the path between them.
 //!
-//! Rule: the host has ample amounts of every resource that was not given, and its peer is
-//! an unchanged receiver, so only the searched knob is scarce. Slow start is excluded
-//! from the measurement.
+//! Rule: the host has ample amounts of every resource that was not given, and its peer
+//! has ample buffers and memory, so only the searched knob is scarce. Slow start is
+//! excluded from the measurement.
 
 use crate::{
     experiment::{Experiment, Row},
@@ -15,8 +15,8 @@ use super::{HostRole, SizeError, SizeRequest};
 const FRAME_BITS: f64 = 1_514.0 * 8.0;
 /// Payload of a full segment, in bytes.
 const SEGMENT: f64 = 1_460.0;
-/// Segments of the initial window (RFC 6928): on a slow path their time passes before the
-/// first acknowledgment.
+/// Segments of the initial window (RFC 6928). Their transmission time is excluded too,
+/// because it is long on a slow path.
 const INITIAL_SEGMENTS: f64 = 10.0;
 /// Round trips in which a window doubles: with an ACK for every second segment it grows
 /// by half in one round trip (RFC 5681 §3.1).
@@ -39,8 +39,8 @@ const MEMORY: u64 = 4;
 /// Bytes of a block of the peer's pool.
 const BLOCK: u64 = 2_048;
 
-/// The excluded time after a path was full, as a multiple of the time that this took, and
-/// in additional round trips.
+/// Longest excluded time, if the path was full: this multiple of the time until it was
+/// full, plus this many round trips.
 const AFTER_FULL: (f64, f64) = (1.25, 3.0);
 
 /// The length of a point's run.

@@ -75,7 +75,8 @@ pub fn all(setup: &Setup, scale: &Scale) -> Vec<Bound> {
     bounds
 }
 
-/// Bounds that no knob of either host changes: path, applications, loss.
+/// Bounds that are neither windows nor caps of a host: path, processors, applications,
+/// loss.
 pub fn bounds_without_knob(setup: &Setup, scale: &Scale) -> Vec<Bound> {
     let flow = setup.flow();
     let path = Path::of(setup, scale.segment as u64);

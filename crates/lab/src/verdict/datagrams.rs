@@ -59,8 +59,9 @@ fn outlook(evidence: &Evidence<'_>) -> Option<(super::Predicted, Bound)> {
 }
 
 /// Number of datagrams lost while the neighbour's address was resolved, which happens
-/// once and limits nothing. Packets are counted, one for each frame of a datagram; the
-/// newest of them are kept, so a datagram may have lost only its first frame.
+/// once and limits nothing. The counter counts packets, one for each frame of a datagram.
+/// The queue for the neighbour keeps the newest packets, so a datagram may have lost only
+/// its first frames.
 fn at_start(evidence: &Evidence<'_>) -> f64 {
     let packets = evidence.demand.without_neighbour;
     let frames = datagram_bounds::frames(evidence.setup).len() as u64;

@@ -19,7 +19,8 @@ use crate::{
 
 /// A share of all connections' time above this is larger than any other.
 const MOST: f64 = 0.5;
-/// Of a limit whose time includes silence, only this part is compared.
+/// The time of some limits includes silence. This part of their time is compared with the
+/// silence.
 const PART_OF_IT: f64 = 0.5;
 /// User timeouts are whole tenths of a second.
 const STEP_US: u64 = 100_000;

@@ -4,7 +4,8 @@
 //! in a round trip, and a loss takes one round trip to be detected and one to be
 //! repaired, in which a full window sends nothing new. Growth and reduction follow RFC
 //! 5681 and RFC 9438. Only the positions of losses are random, drawn from fixed seeds,
-//! and the median of all simulations counts. No value of the measured run is used.
+//! and the median of all simulations counts. Of the measured run only the round-trip
+//! time and the segment size of [`Scale`] are used.
 
 use fullpipe_pool::Rng;
 use fullpipe_tcp::CongestionAlgorithm;

@@ -3,7 +3,7 @@
 //! Rule: the time is the sum of handshake, a request if there is one, slow start in
 //! rounds that double, the rest at the bound, and the last byte's delay. With random
 //! losses, rounds with losses replace slow start and bound. Of the measured run only the
-//! smallest round-trip time is used, so a prediction can be wrong.
+//! smallest round-trip time and the segment size are used, so a prediction can be wrong.
 
 use serde::Serialize;
 

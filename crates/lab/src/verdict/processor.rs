@@ -22,8 +22,8 @@ const BUSY: f64 = 0.9;
 /// The same share if a window allows less than the processor could do, so that the rest
 /// of the time is charged to the window.
 const NEVER_IDLE: f64 = 0.97;
-/// Share of the cost of frames that a receiver's calls may cost if frames leave no time
-/// for them.
+/// Share of the interval between frames that a receiver's calls get even if frames leave
+/// less, and share of the cost of frames that a writer's calls may cost.
 const CALLS_PART: f64 = 0.05;
 /// A writer is woken when the buffer divided by this is free.
 const FOR_A_WRITER: f64 = 3.0;
@@ -161,8 +161,8 @@ fn at_work(evidence: &Evidence<'_>, host: &HostPlan) -> Option<f64> {
         ..
     } = *evidence.measured;
     // Segments are counted from the start, payload and time without the excluded
-    // beginning. At its end a flight was sent that is still to be read, so the share of
-    // payload gives the number of segments.
+    // beginning. A flight that was sent in that beginning is read after it, so segments
+    // are multiplied by the share of payload that was read after it.
     let counted = |frames: u64| frames as f64 * evidence.activity.payload_share;
     let active_s = elapsed_s * evidence.activity.share;
     let segments = counted(data_segments);

@@ -387,7 +387,7 @@ fn cap(evidence: &Evidence<'_>, host: &HostPlan, buffer: &Buffer) -> Option<Reme
     let setting = names::number(host, buffer.knobs.limit, size);
     let formula = in_units(needed.formula + &buffer.share_words(), &setting);
     let mut remedy = one(host, setting, formula);
-    // Otherwise the set size, which equals the old cap, would limit at once.
+    // Otherwise the set size would limit at once.
     if buffer.set < size {
         let set = names::number(host, buffer.knobs.set, size);
         remedy.changes.push(change(host, &set));

@@ -639,7 +639,7 @@ fn waiting_for(evidence: &Evidence<'_>, limit: Limit) -> String {
     words.to_string()
 }
 
-/// The congestion window, and the waits that are charged to it with it.
+/// The congestion window in words, with pacing and loss recovery if they took time.
 fn window_and_its_followers(evidence: &Evidence<'_>) -> String {
     let shown = |limit: Limit| evidence.limits.sender.share(limit.name()) >= WORTH_SAYING;
     match (shown(Limit::Pacing), shown(Limit::Recovery)) {

@@ -1,7 +1,7 @@
-//! Events, sockets and counters as text and as lines of JSON.
+//! Events, sockets and counters as text, and events as lines of JSON.
 //!
-//! Rule: a line is one event, one socket or one counter, for `grep` and `jq`. Every
-//! record is printed.
+//! Rule: a line is one event or one counter, for `grep` and `jq`; a socket has two lines,
+//! as in `ss`. Every record is printed.
 
 use std::fmt::Write;
 

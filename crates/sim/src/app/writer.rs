@@ -70,7 +70,8 @@ pub struct WritePlan {
     /// Free bytes in the send buffer that the writer waits for after it found the buffer
     /// full; 0 for the stack's choice.
     pub low_water: u32,
-    /// Less than a segment is held until everything is written (`SO_NOPUSH`).
+    /// A partial segment waits until everything is written or `tcp.cork_timeout` has
+    /// passed (`TCP_CORK`, netburner's `SO_NOPUSH`).
     pub no_push: bool,
 }
 

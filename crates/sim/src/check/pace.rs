@@ -3,7 +3,7 @@
 //! Rule: each byte takes the time that the pacing rate gives it. The bytes sent in any
 //! period are at most those that the rate allows, plus one quantum (a millisecond of the
 //! rate, or two segments), plus ten segments for each flight that began with nothing in
-//! flight. If the rate changed in one turn of the host, the higher one counts.
+//! flight. If the rate changed since the last payload, the higher one counts.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -32,8 +32,8 @@ pub struct PacingState {
 /// The checker of one end.
 #[derive(Clone, Debug, Default)]
 pub struct PaceChecker {
-    /// Transmission time at the pacing rate of bytes sent, as far as it has not passed
-    /// yet.
+    /// Time until the bytes sent so far have had their transmission time at the pacing
+    /// rate.
     debt: Duration,
     /// Longest quantum since the debt was last zero.
     quantum: Duration,
@@ -87,7 +87,8 @@ impl PaceChecker {
         self.quantum = self.quantum.max(quantum);
         let fastest = rate.max(self.rate);
         (self.at, self.rate) = (now, rate);
-        // FIN counts as one byte. Nothing else was in flight, so a flight has begun.
+        // A flight has begun if only these bytes, and perhaps a FIN, which counts as one
+        // byte, are in flight.
         if is_unseen || in_flight <= bytes + 1 {
             self.free = BURST_SEGMENTS * mss;
         }

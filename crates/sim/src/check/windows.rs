@@ -118,8 +118,8 @@ impl WindowChecker {
                 (said.iss, said.scale) = (Some(iss), scale);
             }
             (said.other, said.syn_window) = (None, None);
-            // The SYN's sequence number counts as sent, even if this segment is a probe,
-            // which has the sequence number before the next one.
+            // One byte after SEG.SEQ counts as sent: the segment may be a keepalive probe,
+            // whose SEG.SEQ is one below SND.NXT.
             said.sent_end = packet.header.seq.wrapping_add(1);
         }
         if said.iss.is_some() && after(packet.seq_end(), said.sent_end) {

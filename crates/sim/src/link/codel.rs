@@ -62,8 +62,8 @@ pub(super) struct CodelState {
 }
 
 impl CodelState {
-    /// Takes the frame that leaves `line` at `now`, and counts drops and marks. A queue
-    /// of at most `maxpacket` bytes is never emptied.
+    /// Takes the frame that leaves `line` at `now`, and counts drops and marks. A frame
+    /// that leaves at most `maxpacket` bytes behind is never dropped.
     pub fn deque(
         &mut self,
         model: Codel,
@@ -101,8 +101,8 @@ impl CodelState {
         (first, counts)
     }
 
-    /// The value of `count` at the start of a dropping state: near the last value if that
-    /// state ended recently. §5.4.
+    /// The value of `count` at the start of a dropping state: the increase of `count` in
+    /// the last one, if that ended recently; otherwise 1.
     fn first_count(&self, model: Codel, now: Instant) -> u32 {
         let delta = self.count.saturating_sub(self.lastcount);
         let recent = Duration::from_micros(16 * model.interval_us);

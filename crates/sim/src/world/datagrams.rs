@@ -23,6 +23,7 @@ impl World {
     /// Sends datagrams from one host to another, from `delay` on. No
     /// [`Goal`](crate::Goal) waits for them, so run the world for a time.
     ///
+    /// # Panics
     /// If a stack has no room for another socket, or datagrams are shorter than their
     /// number (8 bytes).
     pub fn datagrams(

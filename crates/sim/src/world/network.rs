@@ -462,6 +462,7 @@ impl World {
     }
 
     /// Ends the capture.
+    ///
     /// # Errors
     /// The first error of writing the capture.
     pub fn finish_capture(&mut self) -> io::Result<()> {

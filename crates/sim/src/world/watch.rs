@@ -40,9 +40,9 @@ impl World {
         if host.device.waiting() == waiting {
             return Ok(());
         }
-        // A stack without ranges for everything that it sent knows less than its ACKs
-        // told it, and counts more bytes as in flight. The start of an unpaced flight can
-        // then not be observed from outside.
+        // A stack that had too few ranges has merged some of those that it sent. It has
+        // then lost part of what ACKs reported and counts more bytes as in flight, so the
+        // start of an unpaced flight cannot be observed from outside.
         let knows_all = host.stack.sent_ranges_refused() == 0;
         let frames = host.device.made_since(waiting);
         let segments: Vec<TcpPacket> = frames
@@ -115,9 +115,9 @@ impl World {
         Ok(())
     }
 
-    /// Returns the path of payload from `end`, if the path has a rate and no frame can
-    /// overtake another. Links between two switches are ignored: they can only make the
-    /// path slower.
+    /// Returns the path of payload from `end`, if the path has a rate and neither jitter
+    /// nor reordering, and the world has no rule and no changed link. Links between two
+    /// switches are ignored: they can only make the path slower.
     fn bare_path(&self, end: EndId) -> Option<rate::PathCapacity> {
         if !self.rules.is_empty() || self.links_changed {
             return None;

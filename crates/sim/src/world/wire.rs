@@ -1,8 +1,7 @@
 //! The steps of a frame between a host and its link.
 //!
-//! Rule: each frame that leaves a host is parsed once. It passes every checker first,
-//! before anything can change it, and then the rules. Arriving frames are counted, not
-//! checked.
+//! Rule: every rule and every checker sees a frame that leaves a host before anything can
+//! change it. Arriving frames are counted, not checked.
 
 use super::network::{World, WorldEvent, address_of};
 use crate::failure::WorldFailure;
