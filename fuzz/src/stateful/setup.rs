@@ -97,6 +97,20 @@ fn config(kind: u8, rng: &Rng) -> Config {
     config.stack.sent_ranges = config.stack.sent_ranges.min(1_024);
     config.stack.time_wait_entries = config.stack.time_wait_entries.min(1_024);
     config.stack.half_open = config.stack.half_open.min(1_024);
+    // A world must end: 20 retransmissions two minutes apart are 2.4 million ARP requests a
+    // millisecond apart.
+    let tcp = &mut config.tcp;
+    for retries in [
+        &mut tcp.retries1,
+        &mut tcp.retries2,
+        &mut tcp.orphan_retries,
+    ] {
+        *retries = (*retries).min(20);
+    }
+    for retries in [&mut tcp.syn_retries, &mut tcp.synack_retries] {
+        *retries = (*retries).min(20);
+    }
+    tcp.rto_max = tcp.rto_max.min(Duration::from_secs(120));
     // The honest client needs a listener.
     config.stack.listeners = config.stack.listeners.max(1);
     config.validate().expect("the drawn knobs agree");

@@ -70,6 +70,9 @@ impl Stream {
 
     fn note(&mut self, seq: u32) {
         let offset = seq.wrapping_sub(self.irs).wrapping_sub(1);
+        if offset >= 1 << 31 {
+            return; // a number before that of the SYN
+        }
         let at = self.arrived.partition_point(|range| range.1 < offset);
         match self.arrived.get_mut(at) {
             Some(range) if range.0 <= offset && offset < range.1 => return,
