@@ -66,7 +66,7 @@ fn parts(config: &Config) -> [Part; PARTS] {
             1,
         ),
         ("pool.blocks", [pool.blocks, 1], size_of::<u32>()),
-        ("pool.ranges", [pool.ranges, 1], RANGE),
+        ("pool.ranges", [pool.range_count(), 1], RANGE),
         (
             "stack.connections",
             [stack.connections, 1],
@@ -74,7 +74,7 @@ fn parts(config: &Config) -> [Part; PARTS] {
         ),
         ("stack.listeners", [stack.listeners, 1], ENTRY),
         ("stack.half_open", [stack.half_open, 1], ENTRY),
-        ("stack.sent_ranges", [stack.sent_ranges, 1], RANGE),
+        ("stack.sent_ranges", [config.sent_range_count(), 1], RANGE),
         (
             "stack.time_wait_entries",
             [stack.time_wait_entries, 1],

@@ -149,6 +149,7 @@ impl Scoreboard {
     /// now.
     fn extend_tail(&mut self, node: &Sent, arena: &mut SentArena) {
         self.change(self.tail, arena, &|tail| {
+            tail.hides_loss |= tail.status == SentStatus::Lost;
             tail.status = SentStatus::InFlight;
             tail.end = node.end;
             tail.sent_at = node.sent_at;
@@ -171,7 +172,8 @@ impl Scoreboard {
     }
 
     /// Removes everything before `ack`. Calls `delivered` for each range that
-    /// was not SACKed before, lowest first.
+    /// was not SACKed before, lowest first. The rest of a range that hides a loss is
+    /// lost again: no ACK would repair it before the next timeout.
     pub fn on_ack(&mut self, ack: SeqNum, arena: &mut SentArena, delivered: &mut dyn FnMut(&Sent)) {
         while self.head != NONE {
             let node = *arena.get(self.head);
@@ -188,6 +190,9 @@ impl Scoreboard {
             }
             if node.end.after(ack) {
                 arena.get_mut(self.head).start = ack;
+                if node.hides_loss {
+                    self.set_status(self.head, SentStatus::Lost, arena);
+                }
                 break;
             }
             self.unlink(self.head, arena);
@@ -371,7 +376,7 @@ impl Scoreboard {
     /// Marks `range`, the beginning of a range of the board, as retransmitted.
     ///
     /// Needs no memory: without a node for the split, the rest of the range counts as
-    /// retransmitted too and is later found lost.
+    /// retransmitted too, until an ACK of the first part marks it as lost again.
     pub fn on_retransmitted(
         &mut self,
         range: Range<SeqNum>,
@@ -384,10 +389,10 @@ impl Scoreboard {
             index = arena.visited(index).next;
         }
         while index != NONE && arena.get(index).start.before(range.end) {
-            if arena.visited(index).end.after(range.end) {
-                self.split(index, range.end, arena);
-            }
+            let hides_loss =
+                arena.visited(index).end.after(range.end) && !self.split(index, range.end, arena);
             self.change(index, arena, &|node| {
+                node.hides_loss = hides_loss;
                 node.status = SentStatus::InFlight;
                 node.sent_at = now;
                 node.snapshot = snapshot;
@@ -471,7 +476,10 @@ impl Scoreboard {
     }
 
     fn set_status(&mut self, index: u32, status: SentStatus, arena: &mut SentArena) {
-        self.change(index, arena, &|node| node.status = status);
+        self.change(index, arena, &|node| {
+            node.status = status;
+            node.hides_loss = false;
+        });
     }
 
     /// Changes a range with `change`, which must not move its start, and

@@ -220,6 +220,25 @@ fn without_free_nodes_ranges_merge_and_nothing_fails() {
     assert_eq!(rig.arena.free_count(), rig.arena.capacity());
 }
 
+/// With one node, the first segment cannot be told apart from the lost rest that it left.
+#[test]
+fn without_a_free_node_the_ack_of_a_retransmission_shows_the_rest_as_lost() {
+    let mut rig = Rig::with(5, 0);
+    let (una, nxt, now) = (rig.una, rig.nxt, Instant::from_millis(400));
+    rig.recovery
+        .on_timeout(una, nxt, now, &mut rig.rate, &mut |_| {}, &mut rig.arena);
+    for acked in 1..5 {
+        assert_eq!(rig.lost(), Some(rig.una..rig.nxt));
+        rig.repair(300 + 200 * u64::from(acked));
+        assert_eq!(rig.recovery.board().lost(), 0);
+        // New payload joins the range in flight, and does not hide the loss.
+        rig.send(301 + 200 * u64::from(acked));
+        rig.ack(420 + 200 * u64::from(acked), acked, &[]);
+    }
+    rig.ack(1_400, 9, &[]);
+    assert_eq!(rig.recovery.board().lost(), 0);
+}
+
 /// A table with too few nodes costs precision of a 64th of the flight, and no more.
 #[test]
 fn while_nodes_are_scarce_segments_are_tracked_in_short_runs() {

@@ -40,6 +40,9 @@ pub struct Sent {
     pub retransmissions: u8,
     /// The range was split off another one.
     pub(super) is_cut: bool,
+    /// A part of the range was lost and is not retransmitted, but counts as in flight,
+    /// because no node was free for it.
+    pub(super) hides_loss: bool,
     /// Neighbours by sequence number.
     pub(super) previous: u32,
     pub(super) next: u32,
@@ -62,6 +65,7 @@ impl Sent {
             status: SentStatus::InFlight,
             retransmissions: 0,
             is_cut: false,
+            hides_loss: false,
             previous: NONE,
             next: NONE,
             older: NONE,
