@@ -20,7 +20,7 @@ Examples:
   cargo xtask bench -p fullpipe idle    one crate's benchmarks whose name contains `idle`
   cargo xtask bench page                frames per second of the page (Chromium)
   cargo xtask bench kernel              fullpipe and the kernel over the same lossy link (root)
-  cargo xtask bench kernel -- --help    what that one can be told")]
+  cargo xtask bench kernel -- --help    options of that benchmark")]
 pub struct BenchArguments {
     /// This crate's benchmarks only
     #[arg(short, long)]

@@ -58,7 +58,8 @@ fullpipe_pool::knobs! {
         /// least 1,024.
         sent_ranges_each: u32 = 0, legal 0 => 1_048_576, drawn 1 => 256, "pieces";
         /// Largest share of packet memory that the windows of all handshakes in
-        /// progress may reserve. A SYN that would need more is dropped.
+        /// progress may reserve. A SYN that would need more is answered with a
+        /// SYN cookie if cookies are in use, and dropped otherwise.
         half_open_share: u32 = 25, legal 1 => 100, drawn 1 => 50, "percent";
         /// Use of SYN cookies. A connection that is opened by a cookie begins with a
         /// window of zero; if the peer offers no timestamps, it has no window scale, SACK
@@ -87,7 +88,7 @@ fullpipe_pool::knobs! {
         /// Such answers to one address at once.
         resets_burst: u32 = 64, legal 1 => 1_000_000, drawn 8 => 64, "segments";
         /// Such answers to all addresses in a second, bursts excluded; 0 sends none.
-        /// Its share of `stack.resets_per_source` is the number of addresses that are
+        /// Divided by `stack.resets_per_source` it is the number of addresses that are
         /// counted at the same time (at most 65,536); others are answered by chance.
         resets_per_second: u32 = 10_000, legal 0 => 10_000_000, drawn 100 => 10_000, "segments/s";
         /// SYN-ACKs with a cookie that wait to be sent.
@@ -182,7 +183,7 @@ fullpipe_pool::knobs! {
         /// Error messages to one address at once.
         errors_burst: u32 = 6, legal 1 => 1_000_000, drawn 1 => 16, "messages";
         /// Error messages to all addresses in a second, bursts excluded; 0 sends none.
-        /// Its share of `icmp.errors_per_source` is the number of addresses that are
+        /// Divided by `icmp.errors_per_source` it is the number of addresses that are
         /// counted at the same time (at most 65,536); others are answered by chance.
         errors_per_second: u32 = 1_000, legal 0 => 1_000_000, drawn 0 => 1_000, "messages/s";
     }

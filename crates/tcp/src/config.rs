@@ -143,7 +143,7 @@ knobs! {
         /// Longest delay of an ACK; 0 acknowledges every segment at once. RFC
         /// 9293 §3.8.6.3.
         delayed_ack: Duration = ms(40), legal ms(0) => ms(500), drawn ms(0) => ms(200), "";
-        /// Full segments received that are acknowledged at once, without delay.
+        /// Number of unacknowledged full segments that triggers an ACK without delay.
         ack_every: u32 = 2, legal 1 => 64, drawn 1 => 4, "segments";
         /// Segments at the start of a connection that are acknowledged at once,
         /// so that the peer's congestion window grows fast.

@@ -26,7 +26,7 @@ use worlds::{Failure, Plan};
 ///
 /// World N is drawn from seed N: the same network, knobs and traffic every time,
 /// until the way worlds are drawn changes. A world that fails is written to a file
-/// in crates/sim/worlds, which lasts. Worlds run on all cores, in an optimised build
+/// in crates/sim/worlds, to be kept. Worlds run on all cores, in an optimised build
 /// with debug assertions and overflow checks.
 #[derive(clap::Args)]
 #[command(after_help = "\

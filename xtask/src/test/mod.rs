@@ -49,7 +49,7 @@ pub struct TestArguments {
 enum Step {
     /// rustfmt agrees with every file
     Fmt,
-    /// The rules of the house (`cargo xtask tidy`), generated pages among them
+    /// The repository's rules (`cargo xtask tidy`), generated pages among them
     Tidy,
     /// clippy has nothing to say about any target of the workspace
     Clippy,
@@ -65,7 +65,7 @@ enum Step {
     Doc,
     /// The experiments of many seeds come out as committed and as claimed
     Lab,
-    /// Ten random worlds, and each seed that ever failed
+    /// Ten random worlds, and each world file in crates/sim/worlds
     Soak,
     /// The page of a run, in a browser (Chromium)
     Page,

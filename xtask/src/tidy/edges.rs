@@ -93,7 +93,8 @@ pub fn judge(metadata: &Value) -> Vec<Finding> {
         let name = text(package, "name");
         let manifest = format!("the manifest of {name}");
         let Some((_, allowed)) = DRAWN.iter().find(|(drawn, _)| *drawn == name) else {
-            let says = "is not in the drawing: add it to DESIGN and to xtask/src/tidy/edges.rs";
+            let says =
+                "is not in the drawing: add it to ARCHITECTURE.md and to xtask/src/tidy/edges.rs";
             findings.push(Finding::new(&manifest, 1, says));
             continue;
         };

@@ -26,7 +26,7 @@ use syn::spanned::Spanned;
 
 use crate::{docs, repository};
 
-/// Check the rules of the house: headers, lengths, imports, names, words, generated pages.
+/// Check the repository's rules: headers, lengths, imports, names, words, generated pages.
 #[derive(Default, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -10,9 +10,9 @@ use super::{link_flags::LinkFlags, values::seed};
 
 /// Emulate a link with delay, loss and a rate between two TAP devices
 ///
-/// It makes two devices and carries frames between them in real time, as the
-/// lab's links do in virtual time. The devices may be moved into network
-/// namespaces. They are removed when it ends.
+/// It creates the two devices unless they exist, and carries frames between them
+/// in real time, as the lab's links do in virtual time. The devices may be moved
+/// into network namespaces. Devices that it created are removed when it ends.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe link --between tap:left,tap:right --rate 100mbit --delay 20ms\n  \

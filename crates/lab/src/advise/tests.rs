@@ -305,7 +305,7 @@ fn people_read_one_line_a_step_within_the_width() {
     assert!(steps.count() >= advice[0].steps.len(), "{text}");
     for part in [
         "measured    predicted  limited by",
-        "server.SO_RCVBUF=214553",
+        "server.SO_RCVBUF=212992",
         "Nothing left to tune: the transfer takes 2.94 round trips of 40 ms",
         "client: ip route change $(ip route show default) initcwnd 266",
         "Step 4 is risky: RFC 6928 recommends 10 segments",

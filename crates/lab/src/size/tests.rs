@@ -178,7 +178,7 @@ fn the_verdict_names_netburners_processor_on_its_fitted_lan() {
     let advised: u64 = found.advised.unwrap().value.parse().unwrap();
     assert!((9..=14).contains(&advised), "{advised}");
     assert_documented(&format!(
-        "| LAN: `--rate 100mbit --rtt 520us` | {} buffers | {:.1} Mbit/s; the processor allows {:.1} |",
+        "| LAN: `--rate 100mbit --rtt 520us` | {} buffers | {:.1} Mbit/s, of {:.1} that the processor allows |",
         smallest.value, smallest.goodput_mbps, best.goodput_mbps
     ));
 }
@@ -191,7 +191,7 @@ fn netburners_fitted_internet_needs_fewer_buffers_than_the_published_forty() {
     let buffers: u64 = smallest.value.parse().unwrap();
     assert!((24..=30).contains(&buffers), "{buffers}");
     assert_documented(&format!(
-        "| Internet: `--rate 25mbit --rtt 6080us` | {buffers} buffers | {:.1} Mbit/s; the path carries {:.1} |",
+        "| Internet: `--rate 25mbit --rtt 6080us` | {buffers} buffers | {:.1} Mbit/s, of {:.1} that the path carries |",
         smallest.goodput_mbps, best.path_mbps
     ));
 }

@@ -28,7 +28,8 @@ const FEW: u64 = 10 * 1_460;
 pub fn size_text(size: &Size, layout: Layout) -> String {
     let mut text = String::new();
     layout.paragraph(&mut text, "", 2, &head(size));
-    if size.bdp_bytes < FEW {
+    // With little memory the memory limits, not whole segments.
+    if size.bdp_bytes < FEW && size.memory.is_none() {
         let few =
             "That is less than ten segments, so a buffer needs two or three whole segments more.";
         layout.paragraph(&mut text, "", 2, few);

@@ -220,9 +220,10 @@ fn sending(evidence: &Evidence<'_>) -> Cause {
     if bound(Cause::DelayedAck).is_finite() && waits {
         return Cause::DelayedAck;
     }
+    // A buffer as large as the cap on it grows only if the cap does.
     let causes = [
-        Cause::SendBuffer,
         Cause::SendBufferLimit,
+        Cause::SendBuffer,
         Cause::Unacknowledged,
     ];
     tighter(&bounds, &causes)
@@ -261,7 +262,7 @@ fn receiving(evidence: &Evidence<'_>, limit: Limit) -> Cause {
 /// Distinguishes the buffer's size from the cap on it.
 fn window_or_cap(evidence: &Evidence<'_>) -> Cause {
     let bounds = bounds::all(evidence.setup, &evidence.scale());
-    tighter(&bounds, &[Cause::ReceiveWindow, Cause::ReceiveBufferLimit])
+    tighter(&bounds, &[Cause::ReceiveBufferLimit, Cause::ReceiveWindow])
 }
 
 /// Returns true if the reader reads everything as soon as it is called, and a call takes

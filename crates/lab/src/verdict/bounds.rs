@@ -16,7 +16,7 @@ use crate::{
     experiment::{FlowPlan, HostPlan, Setup},
     path::Path,
     response,
-    units::{rate_text, three_digits},
+    units::{grouped, rate_text, three_digits},
 };
 
 /// The largest window without RFC 7323's scaling.
@@ -43,7 +43,17 @@ pub fn all(setup: &Setup, scale: &Scale) -> Vec<Bound> {
     };
     let (sending, receiving) = (Buffer::sending(sender), Buffer::receiving(receiver));
     let tcp = &sender.config.tcp;
-    let mut bounds = vec![
+    let caps = [
+        (Cause::SendBufferLimit, sending.capped_text()),
+        (Cause::ReceiveBufferLimit, receiving.capped_text()),
+    ];
+    // First, because the tightest of equal bounds is the first: a buffer as large as its cap
+    // grows only if the cap does.
+    let mut bounds: Vec<Bound> = caps
+        .into_iter()
+        .filter_map(|(cause, text)| Some(window(cause, text? as f64)))
+        .collect();
+    bounds.extend([
         window(
             Cause::SendBuffer,
             sending.uncapped_text() as f64 - room_waited_for(setup) as f64 / 2.0,
@@ -55,15 +65,7 @@ pub fn all(setup: &Setup, scale: &Scale) -> Vec<Bound> {
             receiving.uncapped_text().min(most_window(sender, receiver)) as f64,
         ),
         window(Cause::PeerMemory, receive_memory(receiver)),
-    ];
-    let caps = [
-        (Cause::SendBufferLimit, sending.capped_text()),
-        (Cause::ReceiveBufferLimit, receiving.capped_text()),
-    ];
-    bounds.extend(
-        caps.into_iter()
-            .filter_map(|(cause, text)| Some(window(cause, text? as f64))),
-    );
+    ]);
     if tcp.pacing && tcp.pacing_rate_max > 0 {
         bounds.push(Bound {
             cause: Cause::Pacing,
@@ -193,6 +195,19 @@ pub fn pool_for(sender: &HostPlan, bytes: f64) -> f64 {
     by_share.min(bytes + Buffer::receiving(sender).text() as f64) + receive_floor(sender)
 }
 
+/// The least number of blocks that lets a writer have `bytes` of them at once. What is
+/// reserved for receiving is whole blocks.
+pub fn blocks_for(sender: &HostPlan, bytes: u64) -> u64 {
+    let pool = &sender.config.pool;
+    let size = u64::from(pool.block_size);
+    let needed = bytes.div_ceil(size) + u64::from(pool.receive_floor);
+    let window = Buffer::receiving(sender).text().div_ceil(size);
+    let share = u64::from(sender.config.tcp.idle_window_share).min(99);
+    let is_enough = |blocks: &u64| blocks - (blocks * share / 100).min(window) >= needed;
+    let mut counts = needed..=needed * 100;
+    counts.find(is_enough).unwrap_or(needed)
+}
+
 /// Largest share of the pool that the sender's own idle window reserves.
 fn idle_share(sender: &HostPlan) -> f64 {
     (f64::from(sender.config.tcp.idle_window_share) / 100.0).min(0.99)
@@ -242,9 +257,9 @@ pub fn rate_words(setup: &Setup, segment: f64, bound: Bound) -> String {
         Cause::Cpu => {
             let host = processor::slower_end(setup, segment);
             let calls = if has_calls(setup, host) {
-                " with the present send buffer"
+                format!(" while the send buffer holds {}", held_words(host))
             } else {
-                ""
+                String::new()
             };
             format!("{}{calls}", processor_of(host))
         }
@@ -261,9 +276,9 @@ pub fn then_words(setup: &Setup, segment: f64, bound: Bound) -> String {
         Cause::Cpu => {
             let host = processor::slower_end(setup, segment);
             let calls = if has_calls(setup, host) {
-                " with this send buffer"
+                format!(" with a send buffer of {}", held_words(host))
             } else {
-                ""
+                String::new()
             };
             let processor = processor_of(host);
             format!("{processor}, which allows at most {rate}{calls}")
@@ -272,7 +287,11 @@ pub fn then_words(setup: &Setup, segment: f64, bound: Bound) -> String {
             let function = response_function(setup, segment);
             format!("losses: {function} gives {rate} in the long run")
         }
-        Cause::Path => format!("the path, which carries at most {rate} of payload"),
+        Cause::Path => {
+            // On a radio the share of acknowledgments varies.
+            let most = if has_radio(setup) { "about" } else { "at most" };
+            format!("the path, which carries {most} {rate} of payload")
+        }
         Cause::Application => format!("the sending application, which writes at most {rate}"),
         Cause::SlowReader => format!("the receiving application, which reads at most {rate}"),
         other => format!("{}, which allows at most {rate}", other.words()),
@@ -283,6 +302,19 @@ pub fn then_words(setup: &Setup, segment: f64, bound: Bound) -> String {
 /// larger send buffer needs fewer calls.
 fn has_calls(setup: &Setup, host: &HostPlan) -> bool {
     host.name == setup.hosts[setup.flow().from].name && !host.cpu.call.is_zero()
+}
+
+/// Payload that the send buffer of `host` holds.
+fn held_words(host: &HostPlan) -> String {
+    format!("{} bytes", grouped(Buffer::sending(host).text()))
+}
+
+fn has_radio(setup: &Setup) -> bool {
+    let route = setup.route(setup.flow().from, setup.flow().to);
+    let mut links = route
+        .iter()
+        .map(|&(number, way)| setup.links[number].link(way));
+    links.any(|link| link.radio.is_some())
 }
 
 fn processor_of(host: &HostPlan) -> String {

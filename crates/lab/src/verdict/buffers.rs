@@ -82,8 +82,12 @@ impl Buffer {
         is_set.then(|| self.text_of(self.limit))
     }
 
-    /// The size that holds `text` bytes of payload.
+    /// The size that holds `text` bytes of payload: the cap, if `text` is what the cap
+    /// allows.
     pub fn size_for(&self, text: u64) -> u64 {
+        if text == self.text_of(self.limit) {
+            return self.limit;
+        }
         (text * 100).div_ceil(self.share)
     }
 

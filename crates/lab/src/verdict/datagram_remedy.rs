@@ -97,7 +97,7 @@ fn formula(evidence: &Evidence<'_>, needed: u64, what: &str, whom: &str) -> Stri
         // arrives.
         if needed <= burst {
             return format!(
-                "at {}, {} {of} of {size} bytes arrive at once every {} ms; {} of them would wait \
+                "at {}, {} {of} of {size} bytes arrive back to back every {} ms; up to {} of them wait \
                  for {whom}",
                 rate_text(bps as f64),
                 grouped(burst),

@@ -195,11 +195,7 @@ fn lossless(evidence: &Evidence<'_>) -> (Cause, Proof) {
     if full || longest == "device" {
         // The device's queue may accept everything and still never be empty.
         let waited = match shares.share("device") {
-            share if share < WORTH_SAYING && longest == "application" => Some(format!(
-                "{} of the time the device had accepted every datagram that was due.",
-                percent(shares.share(longest))
-            )),
-            share if share < WORTH_SAYING => None,
+            share if share < WORTH_SAYING => offered(evidence).filter(|_| full),
             share => Some(format!(
                 "The device's queue was full {} of the time.",
                 percent(share)
@@ -218,6 +214,17 @@ fn lossless(evidence: &Evidence<'_>) -> (Cause, Proof) {
     }
 }
 
+/// The sender's rate, beside a link that is full.
+fn offered(evidence: &Evidence<'_>) -> Option<String> {
+    match evidence.setup.flow().datagram_plan().pace {
+        Pace::Rate { bps, .. } => Some(format!(
+            "The sender's rate of {} is about what the link carries.",
+            rate_text(bps as f64)
+        )),
+        Pace::Unpaced => None,
+    }
+}
+
 fn no_more_sent(evidence: &Evidence<'_>) -> Proof {
     let rate = match evidence.setup.flow().datagram_plan().pace {
         Pace::Rate { bps, .. } => format!("it sent {}", rate_text(bps as f64)),
@@ -231,9 +238,8 @@ fn no_more_sent(evidence: &Evidence<'_>) -> Proof {
         ),
     };
     let because = vec![
-        "A higher rate was not tried.".to_string(),
         format!(
-            "{} of the time the device had accepted every datagram that was due.",
+            "{} of the time the sender's network device had accepted every datagram that was due.",
             percent(evidence.limits.sender.share("application"))
         ),
         format!(

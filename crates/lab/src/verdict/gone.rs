@@ -56,6 +56,17 @@ pub fn unanswered(evidence: &Evidence<'_>) -> Vec<String> {
     because
 }
 
+/// The end of a connection whose peer had closed its window and answered no probe, to be
+/// read after the limit.
+pub fn dropped_unread(evidence: &Evidence<'_>) -> Option<String> {
+    let is_dropped = |silence: &&Silence| silence.closed > 0 && silence.given_up > 0;
+    let silence = evidence.silence.filter(is_dropped)?;
+    let probes = wording::counted(silence.probes, "probe");
+    Some(format!(
+        "; the connection was dropped because {probes} had no answer"
+    ))
+}
+
 /// Returns true if silence has more time than any other limit.
 fn is_longest(evidence: &Evidence<'_>, silence: &Silence) -> bool {
     if silence.closed * 2 > silence.connections {

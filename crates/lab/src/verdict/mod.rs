@@ -52,7 +52,11 @@ pub use predict::Predicted;
 pub use remedy::SettingChange;
 pub use render::verdict_text;
 
-use crate::{experiment::Setup, measured::Outcome, units::grouped};
+use crate::{
+    experiment::{Setup, Stop},
+    measured::Outcome,
+    units::grouped,
+};
 use bounds::Bound;
 use remedy::Remedy;
 
@@ -242,9 +246,14 @@ fn with_remedy(
         at_most_mbps: bound.bps / 1e6,
     });
     let segment = evidence.scale().segment;
+    let setup = changed(evidence.setup, &remedy.changes);
+    let setup = setup.as_ref().unwrap_or(evidence.setup);
     let parts = VerdictParts {
         gives: predicted.map(|predicted| wording::gives(evidence, verdict.limit, &predicted)),
-        then: bound.map(|bound| bounds::then_words(evidence.setup, segment, bound)),
+        then: bound.map(|bound| {
+            fits_at_once(evidence, bound)
+                .unwrap_or_else(|| bounds::then_words(setup, segment, bound))
+        }),
         ..verdict.parts
     };
     changing(
@@ -253,6 +262,23 @@ fn with_remedy(
         predicted,
         next,
     )
+}
+
+/// The limit after a change, if the window of `bound` holds the whole transfer: that
+/// window is then never full.
+fn fits_at_once(evidence: &Evidence<'_>, bound: Bound) -> Option<String> {
+    let Stop::Bytes(bytes) = evidence.setup.flow().stop else {
+        return None;
+    };
+    let window = bound.bps / 8.0 * evidence.scale().cycle_s;
+    let fits = binding::is_window(bound.cause) && bytes as f64 <= window;
+    fits.then(|| {
+        format!(
+            "the round trip: {} holds all {} bytes of the transfer",
+            bound.cause.words(),
+            grouped(bytes)
+        )
+    })
 }
 
 /// Returns the verdict with the settings of `remedy`, as fields and as text.
@@ -304,9 +330,10 @@ fn write_that_never_fits(evidence: &Evidence<'_>) -> Option<Verdict> {
     let (pool, buffer) = (pool_bytes(sender), u64::from(sender.config.tcp.send_buffer));
     let knobs = &sender.config.pool;
     let never = format!("a write of {} bytes never fits", grouped(write));
-    let (cause, holder, least) = if write > pool {
+    let needed = bounds::blocks_for(sender, write);
+    let (cause, holder, least) = if u64::from(knobs.blocks) < needed {
         let size = u64::from(knobs.block_size);
-        let blocks = names::number(sender, "pool.blocks", write.div_ceil(size));
+        let blocks = names::number(sender, "pool.blocks", needed);
         let holder = format!(
             "The pool has {} bytes: {} blocks of {size} bytes.",
             grouped(pool),

@@ -274,7 +274,8 @@ fn window_by_its_turn(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
 /// fewer.
 fn next_window(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
     let scale = evidence.scale();
-    let window = |bps: f64| (bps / 8.0 * scale.cycle_s).ceil() as u64;
+    // The bytes of that bound: rounded up they could exceed a cap.
+    let window = |bps: f64| (bps / 8.0 * scale.cycle_s).round() as u64;
     let all = bounds::all(evidence.setup, &scale).into_iter();
     let next = all
         .filter(|bound| bound.bps.is_finite())
@@ -287,8 +288,12 @@ fn next_window(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
     };
     match (next, whole) {
         (Some((bytes, cause)), whole) if whole.is_none_or(|whole| bytes < whole) => {
-            let origin = format!("as much as {} allows", cause.words());
-            Some(Window::rounded(bytes as f64, &origin))
+            let whose = cause.words();
+            let payload = grouped(bytes);
+            Some(Window {
+                bytes,
+                formula: format!("as much as {whose} allows, {payload} bytes of payload"),
+            })
         }
         (_, whole) => whole.map(|whole| {
             let origin = format!("all {} bytes of the transfer at once", grouped(whole));
@@ -455,7 +460,7 @@ fn send_blocks(evidence: &Evidence<'_>) -> Option<Remedy> {
     let bytes = bounds::pool_for(sender, needed.bytes as f64);
     let reserved = grouped((bytes - needed.bytes as f64).ceil() as u64);
     let formula = format!(
-        "{}. Another {reserved} bytes are reserved for receiving",
+        "{}. In a pool of the new size, another {reserved} bytes are reserved for receiving",
         needed.formula
     );
     Some(blocks(sender, bytes, &formula))
@@ -507,8 +512,10 @@ fn out_of_order(evidence: &Evidence<'_>) -> Remedy {
     let receiver = evidence.receiver();
     let needed = bounds::out_of_order_for(receiver, &evidence.scale());
     let formula = format!(
-        "{} bytes, the receive buffer less the missing segment and its retransmission",
-        grouped(needed)
+        "the receive buffer holds {} bytes, and two segments of {}, the missing one and its \
+         retransmission, need no room behind the hole",
+        grouped(Buffer::receiving(receiver).text()),
+        grouped(evidence.scale().segment as u64)
     );
     let setting = names::number(receiver, "tcp.out_of_order", needed);
     let formula = in_units(formula, &setting);
@@ -592,9 +599,9 @@ fn model_instead_of_loss(evidence: &Evidence<'_>) -> Option<Remedy> {
         let lost = three_digits(percent);
         if loss < threshold {
             let formula = format!(
-                "bbr slows down when more than {} % of the segments of a round trip are lost \
-                 (tcp.bbr_loss_threshold), and the path loses {lost} % at random",
-                sender.config.tcp.bbr_loss_threshold
+                "the path loses {lost} % at random. bbr does not reduce its rate for each loss as {} \
+                 does; a round trip with more than {} % lost (tcp.bbr_loss_threshold) still slows it",
+                setting.present, sender.config.tcp.bbr_loss_threshold
             );
             return one(sender, setting, formula);
         }

@@ -1,8 +1,7 @@
 //! The words of a verdict: the limit with its figure, and the proof.
 //!
 //! Rule: the limit comes first, then measured values of the run, one sentence each. A
-//! sentence says what was measured; about a setting that was not tried it says so.
-//! `binding` decides the limit.
+//! sentence says what was measured. `binding` decides the limit.
 
 use fullpipe_diagnose::facts::VerdictParts;
 use fullpipe_sim::link::{Direction, LinkModel};
@@ -46,7 +45,8 @@ pub fn proof(evidence: &Evidence<'_>, binding: &Binding) -> VerdictParts {
     because.splice(0..0, not_complete(evidence));
     if thinking > 0.0 {
         because.push(format!(
-            "Percentages exclude the {} before the first byte was written.",
+            "The percentages of this verdict, unlike those of Limits, exclude the {} before the first byte \
+             was written.",
             seconds_text(thinking * evidence.measured.elapsed_s)
         ));
     }
@@ -188,7 +188,7 @@ fn path(evidence: &Evidence<'_>, limit: Limit, share: f64) -> Proof {
     let waited = percent(shown(evidence, share * (1.0 - thinking(evidence))).0);
     let mut because = vec![what];
     because.extend(shared(evidence, "The link"));
-    because.extend(waited_for(evidence, limit, &waited));
+    because.push(waited_for(evidence, limit, &waited));
     because.push(format!(
         "`{}` used at most {} of packet memory.",
         evidence.setup.hosts[evidence.setup.subject].name,
@@ -197,14 +197,14 @@ fn path(evidence: &Evidence<'_>, limit: Limit, share: f64) -> Proof {
     (limited_by, because)
 }
 
-/// The wait that the link's rate caused, in words, and the setting that was not varied.
-fn waited_for(evidence: &Evidence<'_>, limit: Limit, share: &str) -> Vec<String> {
+/// The wait that the link's rate caused, in words.
+fn waited_for(evidence: &Evidence<'_>, limit: Limit, share: &str) -> String {
     let what = waiting_for(evidence, limit);
     let waited = format!("The sender waited for {what} {share} of the time");
-    let larger = match limit {
-        Limit::SendBuffer => "A larger send buffer",
-        Limit::ReceiveWindow | Limit::ZeroWindow => "A larger receive window",
-        Limit::Memory => "More packet memory",
+    match limit {
+        Limit::SendBuffer | Limit::ReceiveWindow | Limit::ZeroWindow | Limit::Memory => {
+            format!("{waited}, because the link could not send faster.")
+        }
         Limit::Application
         | Limit::CwndSlowStart
         | Limit::CwndSteady
@@ -214,12 +214,8 @@ fn waited_for(evidence: &Evidence<'_>, limit: Limit, share: &str) -> Vec<String>
         | Limit::Nagle
         | Limit::Recovery
         | Limit::Handshake
-        | Limit::Closing => return vec![format!("{waited}.")],
-    };
-    vec![
-        format!("{waited}, because the link could not send faster."),
-        format!("{larger} was not tried."),
-    ]
+        | Limit::Closing => format!("{waited}."),
+    }
 }
 
 /// The number of connections that share a link or a processor, if there are several.
@@ -306,8 +302,16 @@ fn send_buffer_limit(evidence: &Evidence<'_>, share: &str) -> Proof {
     let [set, limit] = [sending.knobs.set, sending.knobs.limit]
         .map(|knob| names::number(evidence.sender(), knob, sending.set));
     let figure = format!(
-        "{} = {} is less than {} = {}",
-        limit.name, limit.present, set.name, set.present
+        "{} = {} {} {} = {}",
+        limit.name,
+        limit.present,
+        if sending.limit < sending.set {
+            "is less than"
+        } else {
+            "allows no more than"
+        },
+        set.name,
+        set.present
     );
     let mut because = vec![format!("The buffer was full {share} of the time.")];
     because.extend(names::size_words(&limit, sending.limit, sending.text()));
@@ -385,10 +389,9 @@ fn busy_processor(evidence: &Evidence<'_>) -> Proof {
         busy(evidence, evidence.measured.link_busy_share)
     )];
     because.extend(shared(evidence, "The processor"));
-    because.push(match processor::text_for_calls(evidence) {
-        None => "A larger buffer was not tried.".to_string(),
-        Some(_) => "The writer's calls cost more than 5 % of what its frames cost.".to_string(),
-    });
+    if processor::text_for_calls(evidence).is_some() {
+        because.push("The writer's calls cost more than 5 % of what its frames cost.".to_string());
+    }
     let limited_by = format!("the processor of `{name}`: {}", busy(evidence, share));
     (limited_by, because)
 }
@@ -439,7 +442,7 @@ fn delayed_ack(evidence: &Evidence<'_>, share: &str) -> Proof {
         bytes(evidence.segment_bytes())
     );
     let rate = format!(
-        "{} in every {} are {}.",
+        "{} in every {}, on average, are {}.",
         bytes(size),
         millis(evidence.turn_s() * 1e3),
         rate_text(evidence.measured.goodput_mbps * 1e6),
@@ -503,9 +506,9 @@ fn at_the_receiver(evidence: &Evidence<'_>, cause: Cause, share: &str) -> Proof 
         Cause::SlowReader => {
             let mut because = vec![window, rate];
             because.extend(gone::unanswered(evidence));
-            because.push("A larger receive buffer was not tried.".to_string());
+            let dropped = gone::dropped_unread(evidence).unwrap_or_default();
             (
-                format!("`{name}` did not read what had arrived {own} of the time"),
+                format!("`{name}` did not read what had arrived {own} of the time{dropped}"),
                 because,
             )
         }
@@ -528,7 +531,7 @@ fn its_buffer(evidence: &Evidence<'_>) -> Vec<String> {
     let receiving = Buffer::receiving(receiver);
     let knob = match receiving.tuned_to {
         Some(_) => receiving.knobs.max,
-        None if receiving.limit < receiving.set => receiving.knobs.limit,
+        None if receiving.limit <= receiving.set => receiving.knobs.limit,
         None => receiving.knobs.set,
     };
     let size = receiving
@@ -627,7 +630,7 @@ fn waiting_for(evidence: &Evidence<'_>, limit: Limit) -> String {
         Limit::ReceiveWindow => "the peer's receive window",
         Limit::ZeroWindow => "the peer to open its window",
         Limit::CwndSlowStart | Limit::CwndSteady | Limit::CwndAfterLoss | Limit::Recovery => {
-            return window_and_its_followers(evidence);
+            return window_and_its_followers(evidence, limit);
         }
         Limit::Pacing => "the pacing rate",
         Limit::Device => "the device",
@@ -640,15 +643,21 @@ fn waiting_for(evidence: &Evidence<'_>, limit: Limit) -> String {
 }
 
 /// The congestion window in words, with pacing and loss recovery if they took time.
-fn window_and_its_followers(evidence: &Evidence<'_>) -> String {
+fn window_and_its_followers(evidence: &Evidence<'_>, limit: Limit) -> String {
     let shown = |limit: Limit| evidence.limits.sender.share(limit.name()) >= WORTH_SAYING;
-    match (shown(Limit::Pacing), shown(Limit::Recovery)) {
-        (false, false) => "the congestion window",
-        (true, false) => "the congestion window or the pacing rate derived from it",
-        (false, true) => "the congestion window or loss recovery",
-        (true, true) => "the congestion window, the pacing rate derived from it, or loss recovery",
-    }
-    .to_string()
+    // The time of slow start is that of another limit.
+    let when = if limit != Limit::CwndSlowStart && shown(Limit::CwndSlowStart) {
+        ", after slow start,"
+    } else {
+        ""
+    };
+    let followers = match (shown(Limit::Pacing), shown(Limit::Recovery)) {
+        (false, false) => "",
+        (true, false) => " or the pacing rate derived from it",
+        (false, true) => " or loss recovery",
+        (true, true) => ", the pacing rate derived from it, or loss recovery",
+    };
+    format!("the congestion window{followers}{when}")
 }
 
 /// The share of the time in which a link or a processor was busy, in words. If much of

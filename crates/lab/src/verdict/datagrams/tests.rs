@@ -197,7 +197,7 @@ fn more_than_come_at_once_are_not_said_to_be_some_of_them() {
             "{}",
             verdict.parts.line()
         );
-        let is_said = verdict.parts.change[0].notes[0].contains("arrive at once every");
+        let is_said = verdict.parts.change[0].notes[0].contains("arrive back to back every");
         assert_eq!(is_said, at_once, "{}", verdict.parts.line());
         let other = verdict.parts.change[0].notes[0].contains("would wait for the driver at once");
         assert_eq!(other, !at_once, "{}", verdict.parts.line());
