@@ -98,7 +98,7 @@ fn verdict(setup: &Setup, measured: &Measured, limits: &Limits) -> String {
 
 #[test]
 fn the_least_number_of_blocks_for_a_write_includes_those_reserved_for_receiving() {
-    // Simulated: 84 to 95 blocks stall, and 96 transfer 5.05 Mbit/s.
+    // Simulated (`lab run nuttx --set CONFIG_IOB_NBUFFERS=95`): 95 stall, 96 do not.
     let least = |block: &str| {
         let setup = setup(&[("pool.block_size", block)]);
         bounds::blocks_for(&setup.hosts[0], 16_384)
