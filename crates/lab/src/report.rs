@@ -120,7 +120,7 @@ impl RowReport {
         title(&self.label, &self.point, &self.overridden)
     }
 
-    /// The figure of the other stack called `peer`.
+    /// Returns the result of the other stack named `peer`, or `None` if none is given.
     pub fn peer_figure(&self, peer: &str, quantity: &Quantity) -> Option<f64> {
         let found = self.peers.iter().find(|known| known.name == peer)?;
         found.figures.figure(quantity.name)

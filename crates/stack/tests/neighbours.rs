@@ -3,6 +3,8 @@
 //! Rule: the other stations are scripts. They answer ARP and SYNs, or are silent; the
 //! host under test is a whole stack. Time is virtual.
 
+mod port;
+
 use std::{
     collections::VecDeque,
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -11,13 +13,15 @@ use std::{
 use fullpipe::{
     CloseReason, Config, ConnectOptions, ConnectionId, Duration, Instant, Interface, ListenOptions,
     MacAddress, Stack, TcpState,
-    device::{Capabilities, Device, Medium, Received, RxMeta, TxMeta},
+    device::{Capabilities, Medium},
     turn,
 };
 use fullpipe_wire::{
     ArpOperation, ArpPacket, Checksum, EtherType, EthernetHeader, Icmpv4Message, Ipv4Header,
     Protocol, TcpFlags, TcpHeader, tcp::set_checksum,
 };
+
+use port::Port;
 
 const HOST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const HOST_MAC: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
@@ -40,40 +44,7 @@ fn number(ip: Ipv4Addr) -> u32 {
     ip.to_bits() - 0x0a01_0000
 }
 
-/// A device without a link: frames in, frames out.
-#[derive(Default)]
-struct Port {
-    arrived: VecDeque<Vec<u8>>,
-    current: Vec<u8>,
-    lent: Vec<u8>,
-    sent: VecDeque<Vec<u8>>,
-}
-
 const CAPABILITIES: Capabilities = Capabilities::plain(Medium::Ethernet, 1_500);
-
-impl Device for Port {
-    fn capabilities(&self) -> Capabilities {
-        CAPABILITIES
-    }
-
-    fn receive(&mut self) -> Option<Received<'_>> {
-        self.current = self.arrived.pop_front()?;
-        Some(Received {
-            frame: &self.current,
-            meta: RxMeta::default(),
-        })
-    }
-
-    fn lend(&mut self, len: usize) -> Option<&mut [u8]> {
-        self.lent.clear();
-        self.lent.resize(len, 0);
-        Some(&mut self.lent)
-    }
-
-    fn send(&mut self, len: usize, _: TxMeta) {
-        self.sent.push_back(self.lent[..len].to_vec());
-    }
-}
 
 fn frame(n: u32, ether_type: EtherType, payload: &[u8], dst: MacAddress) -> Vec<u8> {
     let mut frame = vec![0; EthernetHeader::LEN];
@@ -169,7 +140,7 @@ impl Lan {
         let start = Instant::from_secs(1_000);
         Self {
             stack: Stack::new(&config, interface, [9; 16]).expect("a sound configuration"),
-            port: Port::default(),
+            port: Port::new(CAPABILITIES),
             start,
             now: start,
             flying: VecDeque::new(),

@@ -7,14 +7,13 @@
 //! sees must not depend on whether a guess was right, or no more than chance allows.
 //! Seeds are fixed.
 
-use std::{
-    collections::VecDeque,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
-};
+mod port;
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use fullpipe::{
     Config, Duration, Instant, Interface, ListenOptions, MacAddress, Stack,
-    device::{Capabilities, Device, Medium, Received, RxMeta, TxMeta},
+    device::{Capabilities, Medium},
     turn,
 };
 use fullpipe_pool::Rng;
@@ -22,6 +21,8 @@ use fullpipe_wire::{
     Checksum, Icmpv4Message, Ipv4Header, Protocol, TcpFlags, TcpHeader, UdpHeader,
     tcp::set_checksum, udp,
 };
+
+use port::Port;
 
 const HOST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 /// The client, or the server of a resolver: the attacker sends in its name.
@@ -34,39 +35,7 @@ fn attacker(n: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(0x0a02_0000 + n)
 }
 
-#[derive(Default)]
-struct Wire {
-    arrived: VecDeque<Vec<u8>>,
-    current: Vec<u8>,
-    lent: Vec<u8>,
-    sent: Vec<Vec<u8>>,
-}
-
 const CAPABILITIES: Capabilities = Capabilities::plain(Medium::Ip, 1_500);
-
-impl Device for Wire {
-    fn capabilities(&self) -> Capabilities {
-        CAPABILITIES
-    }
-
-    fn receive(&mut self) -> Option<Received<'_>> {
-        self.current = self.arrived.pop_front()?;
-        Some(Received {
-            frame: &self.current,
-            meta: RxMeta::default(),
-        })
-    }
-
-    fn lend(&mut self, len: usize) -> Option<&mut [u8]> {
-        self.lent.clear();
-        self.lent.resize(len, 0);
-        Some(&mut self.lent)
-    }
-
-    fn send(&mut self, len: usize, _: TxMeta) {
-        self.sent.push(self.lent[..len].to_vec());
-    }
-}
 
 fn packet(src: Ipv4Addr, protocol: Protocol, payload: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; Ipv4Header::LEN];
@@ -115,7 +84,7 @@ fn echo_request(src: Ipv4Addr) -> Vec<u8> {
 /// The host, and what it sent since the last look.
 struct Scene {
     stack: Stack,
-    wire: Wire,
+    wire: Port,
     now: Instant,
 }
 
@@ -141,7 +110,7 @@ impl Scene {
             .expect("a free port");
         Self {
             stack,
-            wire: Wire::default(),
+            wire: Port::new(CAPABILITIES),
             now: Instant::from_secs(1_000),
         }
     }
@@ -152,7 +121,7 @@ impl Scene {
             self.wire.arrived.push_back(packet);
             while turn(&mut self.stack, &mut self.wire, self.now).more_work {}
         }
-        core::mem::take(&mut self.wire.sent)
+        core::mem::take(&mut self.wire.sent).into()
     }
 
     /// Counts the answers to the attacker's own addresses.

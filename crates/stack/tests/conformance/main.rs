@@ -6,6 +6,8 @@
 //! The language is described in `scripts/README.md`. This file only finds scripts and reports.
 
 mod play;
+#[path = "../port/mod.rs"]
+mod port;
 mod script;
 mod segment;
 

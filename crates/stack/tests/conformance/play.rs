@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use fullpipe::{
     Config, ConnectOptions, ConnectionId, Duration, Instant, Interface, ListenOptions, ListenerId,
     MacAddress, Read, SocketOption, Stack,
-    device::{Capabilities, Device, Medium, Received, RxMeta, TxMeta},
+    device::{Capabilities, Device, Medium},
     turn,
 };
 use fullpipe_wire::{
@@ -17,6 +17,7 @@ use fullpipe_wire::{
     TimeExceededCode, Timestamps, UnreachableCode,
 };
 
+use crate::port::Port;
 use crate::script::{Action, IcmpKind, Mistake, Reading, Script, Step};
 use crate::segment::{Segment, Stamp};
 
@@ -31,40 +32,6 @@ const PEER_CLOCK: u32 = 1_000_000;
 /// Deadlines that may pass while a script waits for one line.
 const MOST_DEADLINES: usize = 100_000;
 
-/// The stack's device: queues of packets.
-#[derive(Debug, Default)]
-struct Wire {
-    mtu: usize,
-    arrived: VecDeque<Vec<u8>>,
-    reading: Vec<u8>,
-    lent: Vec<u8>,
-    sent: VecDeque<Vec<u8>>,
-}
-
-impl Device for Wire {
-    fn capabilities(&self) -> Capabilities {
-        Capabilities::plain(Medium::Ip, self.mtu)
-    }
-
-    fn receive(&mut self) -> Option<Received<'_>> {
-        self.reading = self.arrived.pop_front()?;
-        Some(Received {
-            frame: &self.reading,
-            meta: RxMeta::default(),
-        })
-    }
-
-    fn lend(&mut self, len: usize) -> Option<&mut [u8]> {
-        self.lent.clear();
-        self.lent.resize(len, 0);
-        Some(&mut self.lent)
-    }
-
-    fn send(&mut self, len: usize, _: TxMeta) {
-        self.sent.push_back(self.lent[..len].to_vec());
-    }
-}
-
 /// A segment that the stack sent.
 struct Sent {
     at_us: u64,
@@ -73,7 +40,7 @@ struct Sent {
 
 struct Player {
     stack: Stack,
-    wire: Wire,
+    wire: Port,
     start: Instant,
     now_us: u64,
     sent: VecDeque<Sent>,
@@ -157,10 +124,7 @@ impl Player {
                 what: error.to_string(),
             })?;
         }
-        let wire = Wire {
-            mtu: script.mtu,
-            ..Wire::default()
-        };
+        let wire = Port::new(Capabilities::plain(Medium::Ip, script.mtu));
         let interface = Interface {
             mac: MacAddress([2, 0, 0, 0, 0, 1]),
             address: IpAddr::V4(OURS),
