@@ -246,3 +246,6 @@ impl ReceiveHalf {
         self.stream.release(pool);
     }
 }
+
+#[cfg(test)]
+mod tests;

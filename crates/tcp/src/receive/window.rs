@@ -205,3 +205,6 @@ impl ReceiveHalf {
         (bytes >> scale).min(u16::MAX.into()) as u16
     }
 }
+
+#[cfg(test)]
+mod tests;

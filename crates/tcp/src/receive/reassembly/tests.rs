@@ -67,6 +67,90 @@ fn out_of_order_payload_is_bounded_in_bytes_and_the_room_comes_back() {
     assert_eq!(arrival, Arrival::OutOfOrder);
 }
 
+/// RFC 2018 §8: a receiver may refuse out-of-order payload. The rest of a burst behind one
+/// loss needs no further piece.
+#[test]
+fn with_all_pieces_in_use_only_the_last_one_grows() {
+    let (mut receive, mut pool) = receiver();
+    let room = OutOfOrderLimits { pieces: 2, ..ANY };
+    let refused = Arrival::Discarded(DiscardReason::NoRange);
+    for (from, len, expected) in [
+        (200, 100, Arrival::OutOfOrder),
+        (600, 100, Arrival::OutOfOrder),
+        (1_000, 100, refused.clone()),
+        (701, 100, refused.clone()),
+        (599, 50, refused.clone()),
+        (300, 100, refused.clone()),
+        (700, 100, Arrival::OutOfOrder),
+        (600, 250, Arrival::OutOfOrder),
+    ] {
+        let arrival = take(&mut receive, &mut pool, from, len, room);
+        assert_eq!(arrival, expected, "{len} bytes from {from}");
+    }
+    assert_eq!(receive.ranges(), 2);
+    receive.verify(&pool);
+}
+
+/// RFC 2883 §4: the first block of the next ACK names what arrived twice, and only that.
+#[test]
+fn a_duplicate_is_reported_once_and_names_the_bytes_that_came_twice() {
+    let (mut receive, mut pool) = receiver();
+    let reported = |receive: &mut ReceiveHalf, pool: &Pool| {
+        let blocks = receive.sack_blocks(4, pool);
+        let offsets: alloc::vec::Vec<_> = blocks
+            .iter()
+            .map(|block| (block.left - 1, block.right - 1))
+            .collect();
+        offsets
+    };
+    take(&mut receive, &mut pool, 0, 300, ANY);
+    assert!(!receive.has_sack_to_report());
+    for (name, from, len, expected) in [
+        ("all of it", 100, 100, &[(100, 200)][..]),
+        ("its first part", 250, 100, &[(250, 300)][..]),
+        ("nothing", 350, 50, &[][..]),
+        ("behind a hole", 500, 100, &[(500, 600)][..]),
+        (
+            "a part behind a hole",
+            550,
+            100,
+            &[(550, 600), (500, 650)][..],
+        ),
+        (
+            "the front of a piece, by what fills the hole",
+            400,
+            150,
+            &[(500, 550)][..],
+        ),
+    ] {
+        take(&mut receive, &mut pool, from, len, ANY);
+        assert_eq!(reported(&mut receive, &pool), expected, "{name}");
+    }
+    assert!(!receive.has_sack_to_report());
+    assert_eq!(receive.readable(), 650);
+}
+
+/// RFC 2018 §4: SACK may be the only way for the peer to learn that its FIN arrived.
+#[test]
+fn the_fin_is_part_of_the_block_that_it_follows() {
+    let (mut receive, mut pool) = receiver();
+    take(&mut receive, &mut pool, 100, 100, ANY);
+    assert!(receive.note_fin(SeqNum(1 + 200)));
+    assert!(
+        !receive.note_fin(SeqNum(1 + 150)),
+        "it contradicts the first"
+    );
+    let blocks = receive.sack_blocks(4, &pool);
+    let block = blocks.iter().next().expect("one block");
+    assert_eq!((block.left, block.right), (101, 202));
+    assert!(!receive.take_fin(&mut pool), "a hole comes first");
+    take(&mut receive, &mut pool, 0, 100, ANY);
+    assert!(receive.take_fin(&mut pool));
+    assert!(!receive.take_fin(&mut pool), "once");
+    assert_eq!(receive.rcv_nxt, SeqNum(1 + 201));
+    assert_eq!(receive.readable(), 200);
+}
+
 /// RFC 2018 §4: the range that changed last, then the others in the order of their reports, as
 /// many as fit. The search for ranges that no place was left for is as short as the report.
 #[test]
