@@ -3,4 +3,4 @@
 //! Rule: chains are linked by 32-bit indices, and no element has this index.
 
 /// The end of a chain.
-pub(crate) const NONE: u32 = u32::MAX;
+pub const NONE: u32 = u32::MAX;

@@ -35,6 +35,7 @@ pub mod knobs;
 mod pool;
 mod ranges;
 mod rng;
+pub mod splay;
 mod stream;
 mod time;
 

@@ -3,7 +3,7 @@
 //! The one rule: a node is on the free list or in one set, never both. The order of
 //! a set's ranges is kept by the parent.
 
-use crate::index::NONE;
+use crate::splay::{NONE, SplayNodes};
 use alloc::vec::Vec;
 use core::{cell::Cell, ops::Range};
 
@@ -19,8 +19,7 @@ struct Node {
     start: u64,
     len: u32,
     next: u32,
-    left: u32,
-    right: u32,
+    children: [u32; 2],
 }
 
 /// All range nodes of a pool.
@@ -41,8 +40,7 @@ impl RangeArena {
                 start: 0,
                 len: 0,
                 next,
-                left: NONE,
-                right: NONE,
+                children: [NONE; 2],
             })
             .collect();
         if let Some(last) = nodes.last_mut() {
@@ -98,28 +96,6 @@ impl RangeArena {
         self.nodes[node as usize].next = next;
     }
 
-    /// Returns the start of a range that a search visits, and counts the step.
-    pub(super) fn visit(&self, node: u32) -> u64 {
-        self.walked.set(self.walked.get() + 1);
-        self.nodes[node as usize].start
-    }
-
-    pub(super) fn left(&self, node: u32) -> u32 {
-        self.nodes[node as usize].left
-    }
-
-    pub(super) fn right(&self, node: u32) -> u32 {
-        self.nodes[node as usize].right
-    }
-
-    pub(super) fn set_left(&mut self, node: u32, child: u32) {
-        self.nodes[node as usize].left = child;
-    }
-
-    pub(super) fn set_right(&mut self, node: u32, child: u32) {
-        self.nodes[node as usize].right = child;
-    }
-
     /// A node for `range` with `next` after it, if there is one.
     pub(super) fn take(&mut self, range: Range<u64>, next: u32) -> Option<u32> {
         let node = self.first_free;
@@ -151,5 +127,23 @@ impl RangeArena {
             listed, self.free as usize,
             "the free ranges and their account differ"
         );
+    }
+}
+
+/// The tree of a set has the ranges of its list, sorted by their starts.
+impl SplayNodes for RangeArena {
+    type Key = u64;
+
+    fn visit(&self, node: u32) -> u64 {
+        self.walked.set(self.walked.get() + 1);
+        self.nodes[node as usize].start
+    }
+
+    fn precedes(one: u64, other: u64) -> bool {
+        one < other
+    }
+
+    fn children(&mut self, node: u32) -> &mut [u32; 2] {
+        &mut self.nodes[node as usize].children
     }
 }

@@ -9,10 +9,9 @@
 pub(crate) mod arena;
 #[cfg(test)]
 mod tests;
-mod tree;
 
-use crate::index::NONE;
 use crate::pool::Pool;
+use crate::splay::{LOWER, NONE, SplayNodes};
 use arena::RangeArena;
 use core::fmt;
 use core::iter::FusedIterator;
@@ -154,7 +153,7 @@ impl Ranges {
                 return;
             }
             let next = pool.ranges.next(self.head);
-            self.top = pool.ranges.remove_node(self.top, self.head);
+            self.top = pool.ranges.remove(self.top, range.start);
             pool.ranges.give_back(self.head, self.head, 1);
             self.head = next;
             self.count -= 1;
@@ -183,9 +182,21 @@ impl Ranges {
         if self.tail != NONE && arena.get(self.tail).start <= offset {
             return self.tail;
         }
-        let found;
-        (self.top, found) = arena.last_from(self.top, offset);
-        found
+        if self.top == NONE {
+            return NONE;
+        }
+        self.top = arena.splay(self.top, offset);
+        if arena.get(self.top).start <= offset {
+            return self.top;
+        }
+        let lower = arena.children(self.top)[LOWER];
+        if lower == NONE {
+            return NONE;
+        }
+        // All of it starts before `offset`, so its highest range becomes its root.
+        let before = arena.splay(lower, offset);
+        arena.children(self.top)[LOWER] = before;
+        before
     }
 
     /// Links a new node for `range` between `before` and `next`.
@@ -205,12 +216,15 @@ impl Ranges {
         } else {
             arena.link(before, node);
         }
-        if next == NONE {
+        self.top = if next == NONE {
             self.tail = node;
-            self.top = arena.insert_last(self.top, node);
+            arena.insert_last(self.top, node)
+        } else if before == NONE {
+            arena.insert_first(self.top, node)
         } else {
-            self.top = arena.insert_node(self.top, node);
-        }
+            let before = arena.get(before).start;
+            arena.insert_after(self.top, before, node)
+        };
         self.count += 1;
         Ok(())
     }
@@ -228,7 +242,7 @@ impl Ranges {
             overlap = overlap.or_else(|| intersection(&absorbed, &range));
             merged.end = absorbed.end;
             let after = arena.next(next);
-            self.top = arena.remove_node(self.top, next);
+            self.top = arena.remove(self.top, absorbed.start);
             arena.give_back(next, next, 1);
             self.count -= 1;
             next = after;

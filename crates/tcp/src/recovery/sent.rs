@@ -13,18 +13,19 @@
 mod arena;
 mod range;
 mod status_list;
-mod tree;
 
 pub use arena::SentArena;
 pub use range::{Sent, SentStatus};
 
 use core::ops::Range;
 
-use fullpipe_pool::Instant;
+use fullpipe_pool::{
+    Instant,
+    splay::{NONE, SplayNodes},
+};
 
 use crate::{SeqNum, congestion::Snapshot};
 use arena::SMALL_SEGMENT;
-use range::NONE;
 use status_list::StatusList;
 
 /// Runs of segments into which a connection divides what it has in flight while
@@ -496,10 +497,11 @@ impl Scoreboard {
 
     /// Splits a range at `at`. Returns false if no node is free.
     fn split(&mut self, index: u32, at: SeqNum, arena: &mut SentArena) -> bool {
+        let whole = *arena.visited(index);
         let second = Sent {
             start: at,
             is_cut: true,
-            ..*arena.visited(index)
+            ..whole
         };
         let Some(new) = arena.allocate_cut(second, [self.cut, self.count], self.outstanding())
         else {
@@ -508,7 +510,7 @@ impl Scoreboard {
         arena.get_mut(index).end = at;
         self.cut += 1;
         self.link_after(index, new, arena);
-        self.top = arena.insert_after(self.top, index, new);
+        self.top = arena.insert_after(self.top, whole.start, new);
         self.list(second.status).insert_behind(index, new, arena);
         true
     }
@@ -534,6 +536,7 @@ impl Scoreboard {
     /// Removes a range that is no longer in the sums.
     fn unlink(&mut self, index: u32, arena: &mut SentArena) {
         let Sent {
+            start,
             previous,
             next,
             is_cut,
@@ -542,7 +545,7 @@ impl Scoreboard {
         } = *arena.visited(index);
         self.cut -= u32::from(is_cut);
         self.count -= 1;
-        self.top = arena.remove_node(self.top, index);
+        self.top = arena.remove(self.top, start);
         self.list(status).remove(index, arena);
         match previous {
             NONE => self.head = next,

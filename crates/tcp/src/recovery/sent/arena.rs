@@ -7,9 +7,12 @@
 use alloc::{boxed::Box, vec};
 use core::cell::Cell;
 
-use fullpipe_pool::Instant;
+use fullpipe_pool::{
+    Instant,
+    splay::{HIGHER, LOWER, NONE, SplayNodes},
+};
 
-use super::range::{NONE, Sent};
+use super::range::Sent;
 use crate::{SeqNum, congestion::Snapshot};
 
 /// Fewest ranges that reports may split off in a connection, however little is in
@@ -168,5 +171,37 @@ impl SentArena {
     /// Returns a node for a change, without counting the visit.
     pub(super) fn get_mut(&mut self, index: u32) -> &mut Sent {
         &mut self.nodes[index as usize]
+    }
+
+    /// Returns true if `one` is the predecessor of `other` in the tree.
+    pub(super) fn is_neighbour(&self, one: u32, other: u32) -> bool {
+        let furthest = |from: u32, side: usize| {
+            let (mut last, mut node) = (NONE, self.get(from).children[1 - side]);
+            while node != NONE {
+                (last, node) = (node, self.get(node).children[side]);
+            }
+            last
+        };
+        match furthest(one, LOWER) {
+            NONE => furthest(other, HIGHER) == one,
+            lowest => lowest == other,
+        }
+    }
+}
+
+/// The tree of a scoreboard has the ranges of its list, sorted by their starts.
+impl SplayNodes for SentArena {
+    type Key = SeqNum;
+
+    fn visit(&self, node: u32) -> SeqNum {
+        self.get(node).start
+    }
+
+    fn precedes(one: SeqNum, other: SeqNum) -> bool {
+        one.before(other)
+    }
+
+    fn children(&mut self, node: u32) -> &mut [u32; 2] {
+        &mut self.nodes[node as usize].children
     }
 }

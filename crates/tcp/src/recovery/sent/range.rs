@@ -5,12 +5,9 @@
 
 use core::ops::Range;
 
-use fullpipe_pool::Instant;
+use fullpipe_pool::{Instant, splay::NONE};
 
 use crate::{SeqNum, congestion::Snapshot};
-
-/// Index of no node.
-pub(super) const NONE: u32 = u32::MAX;
 
 /// Status of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +47,7 @@ pub struct Sent {
     pub(super) older: u32,
     pub(super) newer: u32,
     /// Children in the tree.
-    pub(super) left: u32,
-    pub(super) right: u32,
+    pub(super) children: [u32; 2],
 }
 
 impl Sent {
@@ -70,8 +66,7 @@ impl Sent {
             next: NONE,
             older: NONE,
             newer: NONE,
-            left: NONE,
-            right: NONE,
+            children: [NONE; 2],
         }
     }
 

@@ -6,9 +6,11 @@
 //! whole scoreboard. RFC 8985 §6.2 requires the list by send time. Not here: the bytes of
 //! each status (`sent.rs`).
 
+use fullpipe_pool::splay::NONE;
+
 use super::{
     arena::SentArena,
-    range::{NONE, Sent, SentStatus},
+    range::{Sent, SentStatus},
 };
 
 /// The ranges of one status.
