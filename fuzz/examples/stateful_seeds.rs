@@ -1,7 +1,8 @@
 //! Lets worlds of random scripts live, without a fuzzer: a seed names a world.
 //!
 //! `cargo run --release --no-default-features --example stateful_seeds -- 1 1000` runs the
-//! seeds from 1 to 1000 and prints each that breaks a rule, with its panic.
+//! seeds from 1 to 1000 and prints each that breaks a rule, with its panic. With one argument
+//! it replays the script of that file, as a fuzzer leaves it.
 
 use std::panic::catch_unwind;
 use std::process::ExitCode;
@@ -9,9 +10,13 @@ use std::process::ExitCode;
 use fullpipe_fuzz::stateful;
 
 fn main() -> ExitCode {
+    if let (2, Some(file)) = (std::env::args().len(), std::env::args().nth(1)) {
+        stateful::live(&std::fs::read(file).expect("the file is read"));
+        return ExitCode::SUCCESS;
+    }
     let mut numbers = std::env::args().skip(1).map(|text| text.parse::<u64>());
     let (Some(Ok(first)), Some(Ok(last))) = (numbers.next(), numbers.next()) else {
-        eprintln!("usage: stateful_seeds FIRST LAST");
+        eprintln!("usage: stateful_seeds FIRST LAST, or FILE");
         return ExitCode::from(2);
     };
     let mut broken = 0_u64;

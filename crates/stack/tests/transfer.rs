@@ -5,7 +5,7 @@ mod pair;
 use std::{cell::RefCell, rc::Rc};
 
 use fullpipe::{
-    Config, ConnectionId, Duration, Read,
+    Config, ConnectionId, Duration, Holder, Read,
     device::{Capabilities, Medium, TxChecksum},
 };
 use fullpipe_wire::Checksum;
@@ -322,4 +322,34 @@ fn many_connections_in_a_tiny_pool_all_complete() {
             read == [LEN; 16]
         });
     }
+}
+
+/// The window has two blocks of three: one is left for the writer, whose writes are taken whole.
+#[test]
+fn whole_writes_with_one_block_are_all_taken() {
+    let mut config = config();
+    for (name, value) in [
+        ("pool.blocks", "3"),
+        ("pool.block_size", "324"),
+        ("pool.send_floor", "1"),
+        ("pool.receive_floor", "1"),
+        ("tcp.write_atomic", "true"),
+    ] {
+        config.set(name, value).expect("a knob");
+    }
+    let mut pair = Pair::with(&small(), &config, ethernet());
+    let (client, server) = pair.connected();
+    assert_eq!(pair.b.stack.pool().room(Holder::Send), 1, "one block");
+    let (mut sent, mut got) = (0, 0);
+    let mut out = [0; 200];
+    for _ in 0..100 {
+        sent += pair.write(Side::B, server, &[7; 64]);
+        pair.settle();
+        while let Read::Data(len) = pair.read(Side::A, client, &mut out) {
+            got += len;
+        }
+        pair.pass(Duration::from_secs(1));
+        pair.verify();
+    }
+    assert_eq!((sent, got), (6_400, 6_400), "bytes written and read");
 }

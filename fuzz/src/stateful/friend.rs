@@ -7,7 +7,8 @@ use core::net::{Ipv4Addr, SocketAddr};
 
 use fullpipe::config::Config;
 use fullpipe::device::{Capabilities, RxMeta};
-use fullpipe::{ConnectOptions, ConnectionId, Duration, Instant, Interface, Read, Stack};
+use fullpipe::{ConnectOptions, ConnectionId, Duration, Info, Instant, Interface, Read, Stack};
+use fullpipe_pool::Holder;
 
 use super::packets::{OUR_IP, mac_of};
 use super::port::Port;
@@ -124,19 +125,41 @@ impl World {
                 return;
             }
             let info = friend.stack.tcp_info(friend.id, self.now).expect("held");
-            assert!(
-                self.now < deadline,
-                "an honest client waits: {} of {REQUEST} bytes written, {} of {ANSWER} read, {info:#?}",
-                friend.written,
-                friend.read
-            );
+            if self.now >= deadline {
+                self.report_waiting(&friend, &info);
+            }
             if info.close_reason.is_some() {
                 self.let_all_go(true);
                 self.now += Duration::from_secs(1);
                 friend = Friend::new(self, secret.wrapping_add(self.now.as_millis() as u8));
             }
         }
-        panic!("an honest client is not served in {MOST_TURNS} turns");
+        let info = friend.stack.tcp_info(friend.id, self.now).expect("held");
+        self.report_waiting(&friend, &info)
+    }
+
+    /// Panics with what both sides know of a connection that does not end.
+    fn report_waiting(&mut self, friend: &Friend, info: &Info) -> ! {
+        let its = self.held.iter().find(|held| held.tuple == friend.tuple);
+        let its = its.map(|held| {
+            let info = self.stack.tcp_info(held.id, self.now);
+            (held.read, held.written, info)
+        });
+        let pool = self.stack.pool();
+        let uses = Holder::ALL.map(|holder| {
+            let (held, promised) = (pool.held(holder), pool.promised_to(holder));
+            (holder.name(), held, promised, pool.room(holder))
+        });
+        panic!(
+            "an honest client waits: {} of {REQUEST} bytes written, {} of {ANSWER} read\n\
+             client: {info:?}\nstack (read, written, info): {its:?}\n\
+             pool of {} x {} bytes, {} free; (held, promised, room): {uses:?}",
+            friend.written,
+            friend.read,
+            pool.block_count(),
+            pool.block_size(),
+            pool.free_blocks()
+        );
     }
 
     /// Both sides act once, and time passes; returns true when the client has its answer.

@@ -25,8 +25,11 @@ pub struct BlockedWrite {
 /// Send sequence variables and send buffer. RFC 9293 §3.3.1.
 #[derive(Debug)]
 pub struct SendHalf {
-    /// Payload from `snd_una` on; offset 0 is the first byte after the SYN.
+    /// Payload from `snd_una` on. Whenever it becomes empty, offsets begin at 0 again, so
+    /// that the next write has a whole block.
     pub stream: Stream,
+    /// Sequence number of the stream's offset 0.
+    pub first: SeqNum,
     /// Initial send sequence number.
     pub iss: SeqNum,
     /// Oldest unacknowledged sequence number.
@@ -60,6 +63,7 @@ impl SendHalf {
     pub const fn new(iss: SeqNum) -> Self {
         Self {
             stream: Stream::new(Holder::Send),
+            first: SeqNum(iss.0.wrapping_add(1)),
             iss,
             snd_una: iss,
             snd_nxt: iss,
@@ -75,20 +79,15 @@ impl SendHalf {
         }
     }
 
-    /// Returns the sequence number of stream offset 0.
-    pub(super) fn first(&self) -> SeqNum {
-        self.iss + 1
-    }
-
     /// Returns the stream offset of `seq`.
     pub fn offset_of(&self, seq: SeqNum) -> u64 {
-        offset_of(seq, self.first(), self.stream.start())
+        offset_of(seq, self.first, self.stream.start())
     }
 
     /// Returns the sequence number after the last byte written: FIN's, once it
     /// is queued.
     pub fn payload_end(&self) -> SeqNum {
-        seq_of(self.stream.end(), self.first())
+        seq_of(self.stream.end(), self.first)
     }
 
     /// Returns the bytes written and never sent.
@@ -137,11 +136,25 @@ impl SendHalf {
         );
         let acked = self.offset_of(ack).min(self.stream.end()) - self.stream.start();
         self.stream.advance(pool, acked);
+        if acked > 0 && self.stream.is_empty() {
+            self.begin_at_a_block();
+        }
         // The window counts from `snd_una`: it shrinks by the bytes acknowledged.
         self.snd_wnd = self.snd_wnd.saturating_sub(self.snd_una.room_to(ack));
         self.snd_una = ack;
         self.snd_up = self.snd_up.filter(|up| up.after(ack));
         acked as u32
+    }
+
+    /// Moves the empty stream to the beginning of a block.
+    ///
+    /// The rest of the last block could be too small for a write that is taken whole or not
+    /// at all (knob `tcp.write_atomic`), and that block may be all the memory there is for
+    /// writers (knob `pool.send_floor`).
+    fn begin_at_a_block(&mut self) {
+        self.first = self.payload_end();
+        self.stream.restart(0);
+        self.buffers = WriteBuffers::new();
     }
 
     /// Stores the window of a segment unless the segment is older than the one that last

@@ -17,7 +17,13 @@ fn an_acknowledged_urgent_byte_is_not_announced_again_after_2_gib() {
     // As if as many bytes had been sent and acknowledged since.
     pair.at(CLIENT, |connection, _| {
         let send = &mut connection.send;
-        for number in [&mut send.iss, &mut send.snd_una, &mut send.snd_nxt] {
+        let numbers = [
+            &mut send.iss,
+            &mut send.first,
+            &mut send.snd_una,
+            &mut send.snd_nxt,
+        ];
+        for number in numbers {
             *number += FAR;
         }
     });
