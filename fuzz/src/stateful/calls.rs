@@ -36,6 +36,7 @@ impl World {
             (3..=5, Some(at)) => self.read(at, usize::from(script.byte()?) * 32),
             (7..=8, Some(at)) => self.write(at, usize::from(script.byte()?) * 32, call & 16 != 0),
             (11, Some(at)) => self.set(at, script)?,
+            (12, Some(at)) if call >= 240 => self.shut_read(at),
             (12, Some(at)) => self.shut(at),
             (13, Some(at)) => self.look(at),
             (14, Some(at)) => self.let_go(at, false),
@@ -124,6 +125,19 @@ impl World {
         self.buffer = out;
     }
 
+    /// Checks bytes that the next read would return.
+    fn peek(&mut self, at: usize) {
+        let Held {
+            id, tuple, read, ..
+        } = self.held[at];
+        let mut out = [0; 256];
+        let known = self.quiet(|stack, now| stack.tcp_info(id, now));
+        let seen = self.quiet(|stack, now| stack.tcp_peek(id, &mut out, now));
+        if let (Ok(Read::Data(len)), Ok(info)) = (seen, known) {
+            self.flows.check_read(tuple, info.irs, read, &out[..len]);
+        }
+    }
+
     /// Writes up to `len` bytes, copied or in place.
     pub fn write(&mut self, at: usize, len: usize, in_place: bool) {
         let Held {
@@ -169,8 +183,15 @@ impl World {
         let _refused = self.quiet(|stack, now| stack.tcp_shutdown(id, now));
     }
 
+    fn shut_read(&mut self, at: usize) {
+        let id = self.held[at].id;
+        let shut = self.quiet(|stack, now| stack.tcp_shutdown_read(id, now));
+        shut.expect("the handle was held");
+    }
+
     fn look(&mut self, at: usize) {
         let id = self.held[at].id;
+        self.peek(at);
         let _refused = self.quiet(|stack, now| stack.tcp_ready(id, now));
         let described = self.stack.describe(id, self.now);
         assert!(described.is_ok_and(|lines| !lines.to_string().is_empty()));
@@ -179,6 +200,10 @@ impl World {
     /// Closes or aborts a connection.
     pub fn let_go(&mut self, at: usize, abort: bool) {
         self.announce_end(at);
+        let Held { id, tuple, .. } = self.held[at];
+        if let Ok(info) = self.quiet(|stack, now| stack.tcp_info(id, now)) {
+            self.flows.let_go(tuple, &info);
+        }
         let held = self.held.swap_remove(at);
         let gone = match abort {
             true => self.quiet(|stack, now| stack.tcp_abort(held.id, now)),
@@ -196,7 +221,8 @@ impl World {
             _ => Duration::from_millis(u64::from(value)),
         };
         let algorithms = CongestionAlgorithm::ALL;
-        let option = match kind % 9 {
+        let count = u32::from(value) >> (kind >> 4);
+        let option = match kind % 16 {
             0 => SocketOption::NoDelay(on),
             1 => SocketOption::Cork(on),
             2 => SocketOption::SendBuffer(bytes),
@@ -208,7 +234,14 @@ impl World {
                 let choice = algorithms[usize::from(value) % algorithms.len()];
                 SocketOption::Congestion(CongestionChoice::from(choice))
             }
-            _ => SocketOption::Urgent,
+            8 => SocketOption::Urgent,
+            9 => SocketOption::UnsentLowWater(bytes),
+            10 => SocketOption::ReceiveLowWater(bytes),
+            11 => SocketOption::MaxSegment(count),
+            12 => SocketOption::KeepaliveInterval(time),
+            13 => SocketOption::KeepaliveProbes(count),
+            14 => SocketOption::SynRetries(count),
+            15.. => SocketOption::QuickAck(on),
         };
         let _refused = self.quiet(|stack, now| stack.tcp_set(id, option, now));
         Some(())

@@ -41,8 +41,12 @@ pub struct Flow {
     peer_edge: Option<u32>,
     /// Last timestamp of the stack.
     pub timestamp: Option<u32>,
+    /// Bytes that the stack had received when the application let go of it.
+    received: u32,
     /// It has sent more than a SYN.
     is_open: bool,
+    /// A reset has arrived that the stack may have believed.
+    is_reset: bool,
     /// Its first segment was a SYN.
     is_active: bool,
 }
@@ -56,6 +60,8 @@ pub struct Flows {
     /// A segment that the stack has sent may wait, or be lost, until ARP finds the neighbour: only the
     /// application knows its windows.
     hides_answers: bool,
+    /// Bytes of packet memory: what a connection holds that no application reads.
+    memory: u32,
 }
 
 /// The application's side of the direction to the peer.
@@ -86,7 +92,9 @@ impl Flow {
             sent_end: iss,
             peer_edge: None,
             timestamp: None,
+            received: 0,
             is_open: false,
+            is_reset: false,
             is_active: false,
         }
     }
@@ -103,12 +111,14 @@ impl Flow {
         ack.wrapping_sub(self.iss) <= self.sent_end.wrapping_sub(self.iss)
     }
 
-    /// The sequence numbers at which the stack takes payload: first, and how many.
-    fn window(&self, info: Option<&Info>, is_lax: bool) -> Option<(u32, u32)> {
-        match info {
-            Some(info) if Some(info.irs) == self.irs => Some((info.rcv_nxt, info.rcv_wnd)),
-            _ if self.is_returned || is_lax => Some((self.acked?, 1 << 30)),
-            _ => {
+    /// The sequence numbers at which the stack takes payload: first, and how many. `hidden`
+    /// is given where the edges are not known: bytes that the stack can hold, all of which
+    /// may have arrived without an answer.
+    fn window(&self, info: Option<&Info>, hidden: Option<u32>) -> Option<(u32, u32)> {
+        match (info, hidden) {
+            (Some(info), _) if Some(info.irs) == self.irs => Some((info.rcv_nxt, info.rcv_wnd)),
+            (_, Some(bytes)) => Some((self.irs?.wrapping_add(1), self.received + bytes)),
+            (_, None) => {
                 let (acked, edge) = (self.acked?, self.edge?);
                 // The field leaves out less than a unit of the scale.
                 Some((acked, edge.wrapping_sub(acked) + (1 << self.scale)))
@@ -128,9 +138,11 @@ impl Flow {
 
 impl Flows {
     /// The model before any segment. `hides_answers`: a neighbour may have to be found first.
-    pub fn new(hides_answers: bool) -> Flows {
+    /// `memory`: bytes of the pool.
+    pub fn new(hides_answers: bool, memory: u32) -> Flows {
         Flows {
             hides_answers,
+            memory,
             ..Flows::default()
         }
     }
@@ -203,8 +215,10 @@ impl Flows {
         let Some(at) = self.flows.iter().rposition(|flow| flow.tuple == tuple) else {
             return;
         };
-        let is_lax = self.hides_answers;
         let flow = &mut self.flows[at];
+        let is_hidden = self.hides_answers || flow.is_returned;
+        let hidden = is_hidden.then_some(self.memory);
+        flow.is_reset |= has(TcpFlags::RST) && flow.acked == Some(header.seq);
         if has(TcpFlags::ACK) && flow.has_sent(header.ack) {
             let scale = match has(TcpFlags::SYN) {
                 true => 0,
@@ -221,7 +235,7 @@ impl Flows {
         if !may_carry || !flow.has_sent_or_old(header.ack) || !flow.believes(header.ack, info) {
             return;
         }
-        let (Some((first, len)), Some(irs)) = (flow.window(info, is_lax), flow.irs) else {
+        let (Some((first, len)), Some(irs)) = (flow.window(info, hidden), flow.irs) else {
             return;
         };
         let stream = self.stream(tuple, irs);
@@ -265,6 +279,15 @@ impl Flows {
     pub fn wrote(&mut self, tuple: Tuple, iss: u32, bytes: u32) {
         let written = self.written.entry((tuple, iss)).or_default();
         written.bytes = written.bytes.max(bytes);
+    }
+
+    /// The application lets go of a connection, of which the stack says `info`: nobody reads
+    /// what arrives from now on.
+    pub fn let_go(&mut self, tuple: Tuple, info: &Info) {
+        let of_it = |flow: &&mut Flow| flow.tuple == tuple && flow.iss == info.iss;
+        if let Some(flow) = self.flows.iter_mut().rfind(of_it) {
+            flow.received = info.rcv_nxt.wrapping_sub(info.irs);
+        }
     }
 
     /// The application has closed its direction.
@@ -329,7 +352,7 @@ impl Flows {
             let reach = if flow.is_active { 1 << 16 } else { 1 };
             let same_peer =
                 !answers || flow.irs.is_none_or(|known| irs.wrapping_sub(known) < reach);
-            flow.iss == header.seq && same_peer && !flow.is_open
+            flow.iss == header.seq && same_peer && !flow.is_open && !flow.is_reset
         });
         if !is_known {
             self.start(tuple, header.seq).is_active = !answers;

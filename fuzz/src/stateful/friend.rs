@@ -40,6 +40,8 @@ impl Friend {
         let capabilities = Capabilities::plain(world.medium, world.mtu);
         let mut config = Config::default();
         (config.pool.blocks, config.pool.block_size) = (64, 1_024);
+        // The knobs may let a connection end when a probe 10 ms after another has no answer.
+        config.tcp.challenge_ack_interval = Duration::ZERO;
         let interface = Interface {
             mac: mac_of(ADDRESS),
             address: ADDRESS.into(),
@@ -173,11 +175,10 @@ impl World {
         self.accept();
         if let Some(at) = self.held.iter().position(|held| held.tuple == friend.tuple) {
             self.read(at, 1_024);
-            // A few bytes at a time: there may be one block for the writer (knob
-            // `pool.send_floor`), and with the knob `tcp.write_atomic` a write is taken whole
-            // or not at all.
+            // No more at a time than a writer always gets (knob `pool.send_floor`): with the
+            // knob `tcp.write_atomic` a write is taken whole or not at all.
             let left = ANSWER - self.held[at].written;
-            let piece = left.min(64);
+            let piece = left.min(self.piece);
             if piece > 0 {
                 self.write(at, piece as usize, false);
             }

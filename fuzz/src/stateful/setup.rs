@@ -18,6 +18,8 @@ use crate::script::Script;
 const MTUS: [usize; 12] = [68, 69, 72, 80, 88, 128, 296, 576, 1006, 1492, 1500, 9000];
 /// Sizes of super-segments in bytes.
 const SUPER_SEGMENTS: [usize; 4] = [0, 1, 4_000, 65_535];
+/// ARP requests while a connection retransmits for as long as its knobs let it.
+const MOST_REQUESTS: u32 = 250_000;
 
 /// The conditions of one world.
 pub struct Setup {
@@ -29,8 +31,8 @@ pub struct Setup {
     pub start: Instant,
     /// The knobs promise service to an honest client at any time, even during the rest.
     pub is_kind: bool,
-    /// The pool is large enough to serve an honest client once the rest is over. One that is
-    /// overcommitted needs room for its whole request, or its windows promise too much.
+    /// The knobs allow a listener, and the pool a window: two blocks beside those that only
+    /// writers get (decision 3).
     pub serves: bool,
 }
 
@@ -50,10 +52,8 @@ pub fn draw(script: &mut Script<'_>) -> Option<Setup> {
         5.. => Instant::from_nanos(1 << 62),
     };
     let pool = &config.pool;
-    let bytes = pool.blocks * pool.block_size;
-    let serves = pool.blocks >= 8
-        && pool.block_size >= 64
-        && (pool.overcommit_percent == 100 || bytes >= 8_192);
+    let limit = u64::from(pool.blocks) * u64::from(pool.overcommit_percent) / 100;
+    let serves = config.stack.listeners > 0 && limit >= u64::from(pool.send_floor) + 2;
     Some(Setup {
         config,
         interface: Interface {
@@ -64,7 +64,7 @@ pub fn draw(script: &mut Script<'_>) -> Option<Setup> {
             capabilities,
         },
         start,
-        is_kind: kind % 4 < 2,
+        is_kind: serves && kind % 4 < 2,
         serves,
     })
 }
@@ -97,24 +97,25 @@ fn config(kind: u8, rng: &Rng) -> Config {
     config.stack.sent_ranges = config.stack.sent_ranges.min(1_024);
     config.stack.time_wait_entries = config.stack.time_wait_entries.min(1_024);
     config.stack.half_open = config.stack.half_open.min(1_024);
-    // A world must end: 20 retransmissions two minutes apart are 2.4 million ARP requests a
-    // millisecond apart.
-    let tcp = &mut config.tcp;
-    for retries in [
-        &mut tcp.retries1,
-        &mut tcp.retries2,
-        &mut tcp.orphan_retries,
-    ] {
-        *retries = (*retries).min(20);
-    }
-    for retries in [&mut tcp.syn_retries, &mut tcp.synack_retries] {
-        *retries = (*retries).min(20);
-    }
-    tcp.rto_max = tcp.rto_max.min(Duration::from_secs(120));
-    // The honest client needs a listener.
-    config.stack.listeners = config.stack.listeners.max(1);
+    bound_requests(&mut config);
     config.validate().expect("the drawn knobs agree");
     config
+}
+
+/// Bounds the ARP requests for a neighbour that never answers. A world must end: 255
+/// retransmissions an hour apart would be 900 million requests a millisecond apart.
+fn bound_requests(config: &mut Config) {
+    let tcp = &config.tcp;
+    let retries = [
+        tcp.retries2,
+        tcp.orphan_retries,
+        tcp.syn_retries,
+        tcp.synack_retries,
+    ];
+    let most = retries.into_iter().max().unwrap_or(0);
+    let longest = tcp.rto_max * most;
+    let interval = &mut config.arp.request_interval;
+    *interval = (*interval).max(longest / MOST_REQUESTS);
 }
 
 /// Sets an eighth of the knobs to an end of their ranges, one by one, where the others
