@@ -218,17 +218,22 @@ impl Stack {
         device: &mut impl Device,
         now: Instant,
     ) -> SendOutcome {
+        // An ACK in TIME-WAIT is the last segment of a connection.
+        let asker = match source {
+            OutputSource::WaitAcks => Asker::Connection,
+            _ => Asker::Datagram,
+        };
         match source {
             OutputSource::Neighbours => self.send_for_neighbours(device, now),
             OutputSource::Errors if self.errors.wants_output() => {
-                self.send_packet(device, now, |stack, packet| {
+                self.send_packet(device, asker, now, |stack, packet| {
                     stack
                         .errors
                         .poll_packet(&mut stack.sender, packet, &mut stack.counters)
                 })
             }
             OutputSource::Echo if self.echo.wants_output() => {
-                self.send_packet(device, now, |stack, packet| {
+                self.send_packet(device, asker, now, |stack, packet| {
                     let Self {
                         echo,
                         sender,
@@ -240,21 +245,21 @@ impl Stack {
                 })
             }
             OutputSource::Resets if !self.tcp.resets.is_empty() => {
-                self.send_packet(device, now, Self::write_reset)
+                self.send_packet(device, asker, now, Self::write_reset)
             }
             OutputSource::SynAcks if self.tcp.has_syn_ack() => {
-                self.send_packet(device, now, |stack, packet| {
+                self.send_packet(device, asker, now, |stack, packet| {
                     stack.write_syn_ack(packet, now)
                 })
             }
             OutputSource::WaitAcks if self.tcp.first_wait_ack(now).is_some() => {
-                self.send_packet(device, now, |stack, packet| {
+                self.send_packet(device, asker, now, |stack, packet| {
                     stack.write_wait_ack(packet, now)
                 })
             }
             OutputSource::Connections => self.send_for_connections(device, now),
             OutputSource::Udp if self.udp.wants_output() => {
-                self.send_packet(device, now, |stack, packet| {
+                self.send_packet(device, asker, now, |stack, packet| {
                     let Self {
                         udp,
                         sender,
@@ -298,11 +303,12 @@ impl Stack {
         }
     }
 
-    /// Sends the packet that `build` writes, or keeps it until ARP has resolved
-    /// its next hop.
+    /// Sends the packet that `build` writes, or keeps it until ARP has resolved its next
+    /// hop. A packet that is no answer awaits it as `asker`.
     fn send_packet(
         &mut self,
         device: &mut impl Device,
+        asker: Asker,
         now: Instant,
         build: impl FnOnce(&mut Self, &mut [u8]) -> Option<BuiltPacket>,
     ) -> SendOutcome {
@@ -315,7 +321,7 @@ impl Stack {
         };
         let hop = match built.answers {
             Some(station) => self.hop_of_answer(built.dst, station, now),
-            None => self.next_hop(built.dst, Asker::Datagram, now),
+            None => self.next_hop(built.dst, asker, now),
         };
         match hop {
             NextHop::Station(station) => {

@@ -479,3 +479,46 @@ fn a_short_keepalive_time_does_not_busy_wait_for_a_neighbour() {
     });
     assert!(turns < 300, "{turns} turns in a second");
 }
+
+/// A datagram of unknown hosts' making may await the last entry; a connection's last ACK
+/// takes its place.
+#[test]
+fn an_ack_in_time_wait_is_no_datagram_to_the_neighbour_cache() {
+    let mut lan = Lan::new(&[("arp.entries", "2")], 10);
+    let id = lan.connect(0);
+    let second = Duration::from_secs(1);
+    lan.until(second, |lan| lan.are_established(&[id]) == 1);
+    let (local, _) = lan.stack.tcp_ends(id).expect("it is open");
+    lan.stack.tcp_close(id, lan.now).expect("it is open");
+    lan.until(second, |_| false);
+    let last = lan.delivered.last().expect("the host's FIN").1;
+    assert!(last.flags.contains(TcpFlags::FIN));
+    let fin = TcpHeader {
+        src_port: PORT,
+        dst_port: local.port(),
+        seq: last.ack,
+        ack: last.seq.wrapping_add(1),
+        flags: TcpFlags::FIN | TcpFlags::ACK,
+        window: 65_535,
+        ..TcpHeader::default()
+    };
+    lan.send(segment(0, &fin));
+    lan.until(second, |_| false);
+    assert_eq!(lan.stack.tcp_counts(), (0, 0, 1));
+    // Two other neighbours take both entries.
+    let others = [lan.connect(1), lan.connect(2)];
+    lan.until(second * 5, |lan| lan.are_established(&others) == 2);
+    let udp = lan.stack.udp_bind(SocketAddr::from((HOST, 9)));
+    let udp = udp.expect("a free port");
+    let sent = lan
+        .stack
+        .udp_send(udp, SocketAddr::from((ip(100), 9)), b"?");
+    assert_eq!(sent, Ok(true));
+    lan.turn();
+    let (requests, delivered) = (lan.requests, lan.delivered.len());
+    lan.send(segment(0, &fin));
+    lan.until(second, |lan| lan.delivered.len() > delivered);
+    assert_eq!(lan.requests, requests + 1, "for station 0");
+    let (n, ack) = *lan.delivered.last().expect("an ACK");
+    assert_eq!((n, ack.ack), (0, fin.seq.wrapping_add(1)));
+}

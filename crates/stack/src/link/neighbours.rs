@@ -44,7 +44,7 @@ const NONE: u32 = u32::MAX;
 /// The sender that looks a neighbour up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asker {
-    /// A connection, which waits for the outcome.
+    /// A connection, which waits for the outcome, or one in TIME-WAIT.
     Connection,
     /// A datagram. Its entry may be evicted for that of a connection, because unknown
     /// hosts can make an application send datagrams to any address.

@@ -411,8 +411,8 @@ impl Connection {
     /// everything within an eighth of a round trip after its arrival. A reader that
     /// leaves payload behind stays slow.
     pub(super) fn on_prompt_read(&mut self, env: &mut Env<'_>) {
-        let retries_allowed = self.rtt.min_rtt().unwrap_or(Duration::ZERO) / 8;
-        let is_soon = env.now.since(self.receive.arrived) <= retries_allowed;
+        let prompt_time = self.rtt.min_rtt().unwrap_or(Duration::ZERO) / 8;
+        let is_soon = env.now.since(self.receive.arrived) <= prompt_time;
         let at_once = is_soon && self.receive.readable() == 0;
         if at_once && self.receive_limit.current() == ReceiveLimit::Reader {
             self.set_receive_limit(self.size_limit(), env);
