@@ -6,6 +6,7 @@ use std::{cell::RefCell, net::SocketAddr, rc::Rc};
 
 use fullpipe::{
     CloseReason, ConnectOptions, ConnectionId, Duration, OpenError, Read, TcpError, TcpState,
+    counters::Discard,
 };
 use fullpipe_wire::{TcpFlags, TcpHeader, TcpOptions, Timestamps};
 use pair::{A, B, PORT, Pair, Seen, Side, config, frame, has};
@@ -308,6 +309,40 @@ fn a_new_incarnation_opens_only_if_it_cannot_accept_old_segments() {
         }
         pair.verify();
     }
+}
+
+#[test]
+fn a_new_incarnation_without_memory_for_its_window_leaves_time_wait_as_it_was() {
+    let mut config = config();
+    // One handshake is always possible; its window takes the share of all of them.
+    config.set("pool.blocks", "100").unwrap();
+    config.set("stack.half_open_share", "1").unwrap();
+    config.set("stack.syn_cookies", "off").unwrap();
+    let mut pair = Pair::new(&config);
+    let Waiting {
+        port, next, stamp, ..
+    } = waiting(&mut pair);
+    let first = segment(port - 1, 77, 0, TcpFlags::SYN);
+    assert!(answer(&mut pair, &first).is_some());
+    assert_eq!(pair.b.stack.tcp_counts(), (0, 1, 1));
+    let mut syn = segment(port, next.wrapping_add(1), 0, TcpFlags::SYN);
+    syn.options.timestamps = Some(Timestamps {
+        value: stamp.wrapping_add(1),
+        echo: 0,
+    });
+    assert!(answer(&mut pair, &syn).is_none());
+    let counters = pair.b.stack.counters();
+    assert_eq!(counters.discarded(Discard::TcpNoMemory), 1);
+    assert_eq!(counters.mib.tcp_time_wait_recycled, 0);
+    assert_eq!(pair.b.stack.tcp_counts(), (0, 1, 1));
+    pair.verify();
+
+    let reset = segment(port - 1, 78, 0, TcpFlags::RST);
+    assert!(answer(&mut pair, &reset).is_none());
+    assert!(answer(&mut pair, &syn).is_some());
+    assert_eq!(pair.b.stack.tcp_counts(), (0, 1, 0));
+    assert_eq!(pair.b.stack.counters().mib.tcp_time_wait_recycled, 1);
+    pair.verify();
 }
 
 #[test]

@@ -159,7 +159,7 @@ impl TcpLayer {
         let started = match self.cookie_use {
             SynCookieUse::Always => Err(Discard::TcpHalfOpenFull),
             SynCookieUse::Off | SynCookieUse::WhenFull => {
-                self.start_handshake(listener, peer, segment, iss, host)
+                self.start_handshake(listener, peer, segment, iss, None, host)
             }
         };
         started.or_else(|reason| match self.cookie_use {
@@ -244,13 +244,15 @@ impl TcpLayer {
         contents
     }
 
-    /// Starts a handshake in answer to a SYN.
+    /// Starts a handshake in answer to a SYN. It takes the place of TIME-WAIT entry
+    /// `replaced`, which stays if the handshake fails to start.
     fn start_handshake(
         &mut self,
         listener: Key,
         peer: UnknownPeer,
         syn: &Segment<'_>,
         iss: SeqNum,
+        replaced: Option<u32>,
         host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
         let UnknownPeer {
@@ -276,6 +278,10 @@ impl TcpLayer {
             self.abort_orphan_for_memory(host);
             return Err(Discard::TcpNoMemory);
         };
+        if let Some(replaced) = replaced {
+            self.forget_time_wait(replaced);
+            host.counters.mib.tcp_time_wait_recycled += 1;
+        }
         self.add_owner(hash, Owner::Handshake(index));
         Ok(())
     }
@@ -485,7 +491,8 @@ impl TcpLayer {
     }
 
     /// Starts a new incarnation of a four-tuple in TIME-WAIT for a SYN. The old incarnation
-    /// stays while the backlog or the table of handshakes is full.
+    /// stays while the backlog, the table of handshakes or the memory for their windows is
+    /// full.
     fn reuse(
         &mut self,
         index: u32,
@@ -502,20 +509,15 @@ impl TcpLayer {
         if !self.listeners.has_room(listener) {
             return Err(Discard::TcpBacklogFull);
         }
-        if self.syn_cache.is_full_for(tuple.remote_ip) {
-            return Err(Discard::TcpHalfOpenFull);
-        }
         let iss = self
             .initial_numbers
             .sequence_after(&tuple, snd_nxt, host.now);
-        self.forget_time_wait(index);
-        host.counters.mib.tcp_time_wait_recycled += 1;
         let peer = UnknownPeer {
             tuple,
             hash,
             sender,
         };
-        self.start_handshake(listener, peer, segment, iss, host)
+        self.start_handshake(listener, peer, segment, iss, Some(index), host)
     }
 
     /// Returns the reason to count for a segment that gets no connection, whether it was
