@@ -183,7 +183,8 @@ impl SynCookies {
             .is_some_and(|made| now.since(made) < PERIOD * 2)
     }
 
-    /// Returns the contents of the SYN if `ack` carries a valid cookie. If the ACK was
+    /// Returns the contents of the SYN if `ack` carries a valid cookie. Eight numbers are
+    /// valid for one SYN, each for another MSS, which is the peer's to choose. If the ACK was
     /// lost, a keepalive or window probe, whose sequence number is one lower, is accepted
     /// in its place.
     pub(crate) fn verify(

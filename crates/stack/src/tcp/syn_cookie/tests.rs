@@ -1,5 +1,7 @@
 //! Tests of cookies.
 
+use alloc::vec::Vec;
+
 use fullpipe_tcp::SegmentOut;
 
 use super::*;
@@ -186,6 +188,26 @@ fn a_cookie_is_valid_for_its_tuple_numbers_and_time_only() {
             .verify(&tuple(4_000), &ack(5_001, iss + 1, None), at(64))
             .is_none()
     );
+}
+
+/// The peer names its own MSS, in the SYN or in the number that it acknowledges.
+#[test]
+fn eight_numbers_are_valid_cookies_for_one_syn_each_for_another_mss() {
+    let mut cookies = cookies();
+    let options = TcpOptions {
+        mss: Some(1_460),
+        ..TcpOptions::NONE
+    };
+    let (iss, _) = answered(&mut cookies, &syn(options, TcpFlags::NONE), 0, at(64));
+    let group = iss.0 & !7;
+    let mut sizes = Vec::new();
+    for number in group.wrapping_sub(8)..group.wrapping_add(16) {
+        let back = cookies.verify(&tuple(4_000), &ack(5_001, SeqNum(number) + 1, None), at(64));
+        assert_eq!(back.is_some(), number & !7 == group, "{number}");
+        sizes.extend(back.and_then(|back| back.options.mss));
+    }
+    sizes.sort_unstable();
+    assert_eq!(sizes, SIZES);
 }
 
 #[test]
