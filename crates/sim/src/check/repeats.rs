@@ -5,8 +5,9 @@
 //! cannot doubt it. Such an ACK has no payload, lies exactly at the host's next expected
 //! sequence number, has no timestamp older than another that arrived, and acknowledges no
 //! less than any other ACK that arrived. The ranges that it acknowledges and SACKs are
-//! then known to have arrived, until a later ACK stops inside a SACKed range: the peer
-//! has dropped that range (RFC 2018 §8).
+//! then known to have arrived, until a later ACK stops inside a SACKed range. The peer has
+//! then discarded payload, and its sender must no longer rely on any SACK block (RFC 2018
+//! §8): only the blocks of that ACK count.
 //!
 //! Probes need no exception: a zero-window or keepalive probe carries no payload that is
 //! known to have arrived, and a tail loss probe is sent only when nothing is SACKed.
@@ -117,7 +118,9 @@ impl RepeatChecker {
     }
 
     /// Drops ranges that say nothing which the widest range inside `left..right`, known
-    /// before `now`, does not say: a range that grows is reported with every segment.
+    /// before `now`, does not say: a range that grows is reported with every segment. An
+    /// ACK that stops inside such a part stops inside the widest range too, so nothing is
+    /// known for longer or shorter without the parts.
     fn drop_parts(&mut self, left: u32, right: u32, now: Instant) {
         let inside = |part: &(u32, u32, Instant), (left, right): (u32, u32)| {
             !after(left, part.0) && !after(part.1, right)

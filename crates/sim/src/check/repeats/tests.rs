@@ -1,5 +1,6 @@
 //! Tests of `repeats.rs`.
 
+use fullpipe_pool::{Duration, Rng};
 use fullpipe_wire::{SackBlock, TcpHeader};
 
 use super::*;
@@ -60,6 +61,102 @@ fn what_was_taken_back_may_be_sent_again() {
     watch.arrived(&packet(500, 201, 0, &[(301, 501)]), at);
     watch.arrived(&packet(500, 301, 0, &[]), at);
     assert!(again(&mut watch, 3, 11));
+}
+
+#[test]
+fn an_ack_that_stops_inside_the_widest_range_leaves_only_its_own_blocks() {
+    for (ack, blocks, known) in [
+        (351, &[(501, 601)][..], [5].as_slice()),
+        (451, &[(501, 601), (801, 901)], &[5, 8]),
+        (551, &[], &[]),
+        (501, &[(601, 701)], &[6]),
+        // Above the widest range: the range beyond it stays known.
+        (601, &[], &[8]),
+    ] {
+        let mut watch = sender();
+        // One range grows, and another is beyond it: only the last states of both are
+        // kept.
+        for (at_ms, right) in [(10, 401), (11, 451), (12, 501), (13, 601)] {
+            let grown = packet(500, 201, 0, &[(301, right), (801, 901)]);
+            watch.arrived(&grown, Instant::from_millis(at_ms));
+        }
+        assert!(watch.sacked.len() <= 3, "{:?}", watch.sacked);
+        watch.arrived(&packet(500, ack, 0, blocks), Instant::from_millis(14));
+        for segment in ack.div_ceil(100)..10 {
+            let allowed = again(&mut watch, segment, 15);
+            assert_eq!(allowed, !known.contains(&segment), "{ack}: {segment}");
+        }
+    }
+}
+
+/// The rule of the checker for each of 1,000 bytes: the times at which it was acknowledged
+/// and SACKed first.
+struct Bytes {
+    acked: [Option<Instant>; 1_001],
+    sacked: [Option<Instant>; 1_001],
+    most_acked: u32,
+}
+
+impl Bytes {
+    fn arrived(&mut self, ack: u32, sack: &[(u32, u32)], now: Instant) {
+        if (self.sacked.get(ack as usize)).is_some_and(Option::is_some) {
+            self.sacked.fill(None);
+        }
+        self.sacked[..ack as usize].fill(None);
+        if ack < self.most_acked {
+            return;
+        }
+        self.most_acked = ack;
+        for byte in 0..ack {
+            self.acked[byte as usize].get_or_insert(now);
+        }
+        for &(left, right) in sack.iter().filter(|block| ack < block.0) {
+            for byte in left..right {
+                self.sacked[byte as usize].get_or_insert(now);
+            }
+        }
+    }
+
+    fn is_known(&self, byte: u32, now: Instant) -> bool {
+        let known = [self.acked[byte as usize], self.sacked[byte as usize]];
+        known.into_iter().flatten().any(|at| at < now)
+    }
+}
+
+#[test]
+fn ranges_that_are_dropped_take_no_knowledge_with_them() {
+    const STEP: u32 = 25;
+    let edge = |rng: &mut Rng, from: u32| 1 + STEP * rng.between(from.into(), 40) as u32;
+    for seed in 0..2_000 {
+        let mut rng = Rng::seeded(seed);
+        let mut watch = sender();
+        let mut bytes = Bytes {
+            acked: [None; 1_001],
+            sacked: [None; 1_001],
+            most_acked: 1,
+        };
+        let (mut now, mut una) = (Instant::from_millis(10), 0);
+        for _ in 0..40 {
+            now += Duration::from_millis(rng.below(2));
+            una = rng.between(una, (una + 4).min(39));
+            let ack = 1 + STEP * una as u32;
+            let blocks: Vec<_> = (0..rng.below(4))
+                .map(|_| (edge(&mut rng, 0), edge(&mut rng, 0)))
+                .filter(|(left, right)| left < right)
+                .collect();
+            watch.arrived(&packet(500, ack, 0, &blocks), now);
+            bytes.arrived(ack, &blocks, now);
+            for piece in 0..40 {
+                let start = 1 + STEP * piece;
+                let again = watch.sent(&packet(start, 500, STEP, &[]), now);
+                assert_eq!(
+                    again.is_err(),
+                    bytes.is_known(start, now),
+                    "seed {seed}, {now:?}, {start}"
+                );
+            }
+        }
+    }
 }
 
 #[test]
