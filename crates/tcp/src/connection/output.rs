@@ -620,6 +620,10 @@ impl Connection {
             return;
         }
         if self.send.outstanding() == 0 {
+            if self.state.is_synchronized() {
+                // The user timeout counts from the start of the wait.
+                self.progress_at = env.now;
+            }
             self.arm_next_hop(env);
         } else if self.pending.probe {
             self.arm_persist(env);

@@ -10,6 +10,7 @@ mod closing;
 mod ecn;
 mod opening;
 mod super_segments;
+mod timers;
 mod transfer;
 mod urgent;
 mod windows;
