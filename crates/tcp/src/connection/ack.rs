@@ -94,7 +94,7 @@ impl Connection {
         let oldest = self.recovery.board().iter(env.sent).next();
         let oldest = oldest.map_or(env.now, |oldest| oldest.sent_at);
         let out = self.update_recovery(segment, env);
-        let fin_acked = advanced && self.send.fin_acked_by(segment.ack);
+        let fin_acked = self.send.fin_acked_by(segment.ack);
         if advanced {
             let acked = self.send.acknowledge(segment.ack, env.pool);
             self.totals.bytes_acked += u64::from(acked);
@@ -211,7 +211,8 @@ impl Connection {
         env: &mut Env<'_>,
     ) {
         match change {
-            RecoveryChange::Unchanged => {}
+            // The retransmission of a lost probe counts its loss.
+            RecoveryChange::Unchanged | RecoveryChange::MtuProbeLost => {}
             RecoveryChange::LossFound => {
                 env.counters.fast_retrans += 1;
                 self.totals.fast_recoveries += 1;
@@ -220,7 +221,6 @@ impl Connection {
                 self.congestion
                     .on_loss(&self.congestion_event(flight_size, env));
             }
-            RecoveryChange::MtuProbeLost => self.on_probe_lost(env),
             RecoveryChange::Recovered => self.congestion.on_recovery_exit(),
             RecoveryChange::Spurious => {
                 env.counters.undos += 1;
@@ -291,7 +291,7 @@ impl Connection {
         if self.progress_at == env.now || self.send.window_room() > 0 {
             self.probes = 0;
         }
-        if self.send.window_room() > 0 && !self.timers.persist.is_set() {
+        if !self.timers.persist.is_set() {
             return;
         }
         // `poll_segment` sets the persist timer again if it is still needed.
@@ -299,7 +299,7 @@ impl Connection {
         self.wants_output = true;
         // The persist timer had stopped the retransmission timer (RFC 6298 §5.2). An undo
         // may have put bytes, such as a probe's, back in flight, and they need it again.
-        if self.recovery.board().in_flight() > 0 && !self.timers.retransmit.is_set() {
+        if self.recovery.board().in_flight() > 0 {
             self.arm_retransmit(env);
         }
     }

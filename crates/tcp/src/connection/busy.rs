@@ -18,7 +18,7 @@ impl BusyClock {
         if busy != (self.0 & RUNS != 0) {
             let total = self.total(now);
             self.0 = if busy {
-                RUNS | (now.as_nanos() - total.as_nanos())
+                RUNS + (now.as_nanos() - total.as_nanos())
             } else {
                 total.as_nanos()
             };

@@ -273,8 +273,7 @@ impl Connection {
             iss: half_open.iss.0,
             irs: half_open.irs.0,
         });
-        let next = half_open.iss + 1;
-        connection.send.snd_nxt = next;
+        connection.send.snd_nxt = half_open.iss + 1;
         if half_open.syn_acks == 1 && !half_open.agreed.timestamps {
             let rtt = env.now.since(half_open.syn_ack_at);
             connection.rtt.add_sample(rtt, env.config);
@@ -360,9 +359,7 @@ impl Connection {
     /// and the first window; `retries` counts SYNs or SYN-ACKs beyond the first.
     pub(super) fn establish(&mut self, segment: &Segment<'_>, retries: u32, env: &mut Env<'_>) {
         let next = self.send.iss + 1;
-        if self.send.outstanding() > 0 {
-            self.update_recovery(segment, env);
-        }
+        self.update_recovery(segment, env);
         self.sample(segment, true, env);
         self.rtt.end_backoff();
         if retries > 0 {

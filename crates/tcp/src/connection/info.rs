@@ -260,9 +260,7 @@ impl Connection {
             RecoveryPhase::Open if self.congestion.is_reduced_by_mark(self.rate.delivered()) => {
                 RecoveryState::Cwr
             }
-            RecoveryPhase::Open
-                if board.sacked() > 0 || board.lost() > 0 || self.recovery.has_duplicates() =>
-            {
+            RecoveryPhase::Open if board.sacked() > 0 || self.recovery.has_duplicates() => {
                 RecoveryState::Disorder
             }
             RecoveryPhase::Open => RecoveryState::Open,

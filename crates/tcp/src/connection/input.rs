@@ -106,9 +106,6 @@ impl Connection {
             self.send
                 .set_window(segment.seq, segment.ack, segment.window.into());
             self.queue_early_payload(segment, env);
-            self.timers
-                .retransmit
-                .set(env.now + self.rtt.rto(env.config));
         }
     }
 

@@ -63,21 +63,10 @@ impl Connection {
             .on_timeout(self.recovery.timeouts(), used, env.now, env.config);
     }
 
-    /// Responds to the loss of a probe and nothing else.
-    pub(super) fn on_probe_lost(&mut self, env: &mut Env<'_>) {
-        let until = env.now + env.config.probe_interval;
-        env.counters.mtup_fail += u64::from(self.path.on_probe_lost(until));
-    }
-
     /// Notes that `segment`, with payload, leaves.
-    pub(super) fn note_size(
-        &mut self,
-        segment: &SegmentOut,
-        is_retransmission: bool,
-        env: &mut Env<'_>,
-    ) {
+    pub(super) fn note_size(&mut self, segment: &SegmentOut, env: &mut Env<'_>) {
         let (start, end) = (segment.seq, segment.seq + segment.len());
-        if is_retransmission || start.before(self.send.snd_nxt) {
+        if start.before(self.send.snd_nxt) {
             let until = env.now + env.config.probe_interval;
             let failed = self.path.on_retransmitted(start, end, until);
             env.counters.mtup_fail += u64::from(failed);

@@ -214,7 +214,7 @@ impl Connection {
     /// Returns true if the pacer lets a segment leave now; otherwise sets the
     /// timer.
     fn may_leave_now(&mut self, env: &Env<'_>) -> bool {
-        if !env.config.pacing || self.pacer.may_send(env.now) {
+        if self.pacer.may_send(env.now) {
             return true;
         }
         self.timers.pacing.set(self.pacer.release_at());
@@ -237,17 +237,18 @@ impl Connection {
     fn situation(&self, device_max: u32, env: &Env<'_>) -> Situation {
         let full = self.mss(env);
         // A device that cuts frames is given full segments.
-        let mss = if device_max > full {
-            full
+        let (mss, goal) = if device_max > full {
+            (full, self.frame_goal(device_max, full, env))
         } else {
-            self.segment_size(env)
+            let size = self.segment_size(env);
+            (size, size)
         };
         Situation {
             allowance: self.send_allowance(env),
             unsent: self.send.unsent(),
             outstanding: self.send.outstanding(),
             mss,
-            goal: self.frame_goal(device_max, mss, env),
+            goal,
             max_snd_wnd: self.send.max_snd_wnd,
             nagle: self.settings.nagle,
             corked: self.settings.corked,
@@ -564,9 +565,7 @@ impl Connection {
             if env.config.pacing {
                 self.pacer.on_sent(len, rate, mss, env.now);
             }
-        }
-        if len > 0 {
-            self.note_size(segment, is_retransmission, env);
+            self.note_size(segment, env);
         }
         let range = segment.seq..end;
         let snd_nxt = self.send.snd_nxt;

@@ -12,7 +12,7 @@ impl Connection {
     /// [`mss`](Self::mss).
     pub(super) fn segment_size(&self, env: &Env<'_>) -> u32 {
         let mss = self.mss(env);
-        if env.config.fit_segments < 2 || self.path_is_full() {
+        if self.path_is_full() {
             return mss;
         }
         let size = even_fit(mss, self.payload_room(env), env.config.fit_segments);

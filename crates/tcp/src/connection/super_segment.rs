@@ -40,7 +40,7 @@ impl Connection {
             .snd_up
             .is_some_and(|up| up.after(self.send.snd_nxt));
         // CWR would be repeated in each segment that the device cuts from the frame.
-        if device_max < 2 * mss || is_urgent || self.ecn.owes_cwr() {
+        if is_urgent || self.ecn.owes_cwr() {
             return mss;
         }
         match env.config.segment_sizing {

@@ -339,9 +339,7 @@ impl Connection {
                 env.counters.attempt_fails += 1;
                 self.receive.release(env.pool);
             }
-            TcpState::Established | TcpState::CloseWait if reason != CloseReason::Finished => {
-                env.counters.estab_resets += 1;
-            }
+            TcpState::Established | TcpState::CloseWait => env.counters.estab_resets += 1,
             _ => {}
         }
         if self.state != TcpState::Closed {

@@ -69,7 +69,7 @@ impl Connection {
 
     fn check_writing(&self) -> Result<(), ConnectionError> {
         match self.close_reason {
-            Some(reason) if self.state == TcpState::Closed => Err(ConnectionError::Ended(reason)),
+            Some(reason) => Err(ConnectionError::Ended(reason)),
             _ if !self.may_write() => Err(ConnectionError::Shutdown),
             _ => Ok(()),
         }

@@ -6,9 +6,13 @@
 
 mod attacks;
 mod autotune;
+mod calls;
 mod closing;
 mod ecn;
+mod half_open;
 mod opening;
+mod readers;
+mod reports;
 mod super_segments;
 mod timers;
 mod transfer;

@@ -112,3 +112,117 @@ fn the_last_ack_of_a_handshake_without_memory_is_ignored() {
     assert_eq!(pair.ends[SERVER].pool.promised(), 0);
     hog.release(&mut pair.ends[SERVER].pool);
 }
+
+/// A window in the SYN may wait: the peer sends nothing before it has this side's ACK.
+#[test]
+fn scarce_memory_is_not_reserved_for_a_peer_that_may_never_answer() {
+    let pool = |blocks| PoolConfig {
+        blocks,
+        block_size: 1_024,
+        send_floor: 0,
+        receive_floor: 0,
+        ..PoolConfig::default()
+    };
+    let config = TcpConfig {
+        receive_buffer: 8_192,
+        idle_window_share: 100,
+        ..TcpConfig::default()
+    };
+    // A first window takes nine blocks; a quarter of the free memory may go to it.
+    for (blocks, reserves) in [(36, true), (35, false)] {
+        let mut pair = Pair::with_pools(
+            config.clone(),
+            TcpConfig::default(),
+            pool(blocks),
+            pool(2_048),
+        );
+        pair.transmit();
+        assert_eq!(pair.sent[0].window > 0, reserves, "{blocks} blocks");
+        assert_eq!(pair.ends[CLIENT].pool.promised() > 0, reserves);
+        pair.run_for(Duration::from_millis(50));
+        assert_eq!(pair.states(), [TcpState::Established; 2]);
+        pair.transfer(SERVER, 50_000, Duration::from_secs(60));
+    }
+}
+
+/// RFC 9293 §3.10.7.3: what came with the SYN is readable once the connection is established.
+#[test]
+fn payload_of_a_crossing_syn_is_an_event_when_the_handshake_ends() {
+    let mut pair = Pair::new(TcpConfig::default(), TcpConfig::default());
+    pair.transmit();
+    let syn = pair.sent[0].clone();
+    pair.path.clear();
+    let mut crossing = InTransit {
+        to: CLIENT,
+        seq: SeqNum(5_000),
+        payload: b"early".to_vec(),
+        ..syn.clone()
+    };
+    pair.deliver(&crossing);
+    assert_eq!(pair.states()[CLIENT], TcpState::SynReceived);
+    assert!(
+        !pair
+            .at(CLIENT, |connection, _| connection.take_events())
+            .readable
+    );
+    crossing.payload.clear();
+    crossing.flags = TcpFlags::ACK;
+    (crossing.seq, crossing.ack) = (SeqNum(5_006), syn.seq + 1);
+    pair.deliver(&crossing);
+    let events = pair.at(CLIENT, |connection, _| connection.take_events());
+    assert!(events.connected && events.readable);
+    assert_eq!(pair.read(CLIENT), b"early");
+}
+
+#[test]
+fn a_syn_ack_for_which_there_is_no_memory_is_as_good_as_lost() {
+    let tight = PoolConfig {
+        blocks: 4,
+        block_size: 512,
+        receive_floor: 0,
+        ..PoolConfig::default()
+    };
+    let roomy = PoolConfig::default();
+    let mut pair = Pair::with_pools(TcpConfig::default(), TcpConfig::default(), tight, roomy);
+    let mut hog = fullpipe_pool::Stream::new(fullpipe_pool::Holder::Send);
+    pair.transmit();
+    hog.append(&mut pair.ends[CLIENT].pool, &[0; 2_048]);
+    pair.run_for(Duration::from_millis(100));
+    assert_eq!(pair.states()[CLIENT], TcpState::SynSent);
+    assert_eq!(pair.ends[CLIENT].counters.rcvq_drop, 1);
+    hog.release(&mut pair.ends[CLIENT].pool);
+    pair.run_for(Duration::from_secs(4));
+    assert_eq!(pair.states()[CLIENT], TcpState::Established);
+}
+
+/// RFC 3168 §6.1.1 and, for SYNs that cross, both ends request.
+#[test]
+fn ecn_is_agreed_by_the_flags_of_both_syns() {
+    use crate::connection::ecn_state::EcnState;
+    let (ack, ece, cwr) = (TcpFlags::ACK, TcpFlags::ECE, TcpFlags::CWR);
+    let state = |requested, sent_plain_syn| EcnState {
+        requested,
+        sent_plain_syn,
+        ..EcnState::default()
+    };
+    for (requested, plain, flags, agreed) in [
+        (true, false, ack | ece, true),
+        (true, true, ack | ece, true),
+        (false, false, ack | ece, false),
+        (true, false, ack | ece | cwr, false),
+        (true, false, ack | cwr, false),
+        (true, false, ack, false),
+        (true, false, ece | cwr, true),
+        (true, true, ece | cwr, false),
+        (false, true, ece | cwr, false),
+        (true, false, ece, false),
+        (true, false, cwr, false),
+        (true, false, TcpFlags::NONE, false),
+    ] {
+        let mut pair = Pair::new(TcpConfig::default(), TcpConfig::default());
+        pair.transmit();
+        pair.sent[0].flags = flags | TcpFlags::SYN;
+        let agrees = state(requested, plain).are_agreed_by(&pair.sent[0].segment());
+        assert_eq!(agrees, agreed, "{requested} {plain} {flags:?}");
+    }
+}

@@ -144,3 +144,45 @@ fn urgent_payload_leaves_segment_by_segment() {
     pair.transmit();
     assert!(data_sent(&pair, CLIENT).all(|data| data.payload.len() <= FULL));
 }
+
+/// The field is for the device: 0 leaves the frame as it is.
+#[test]
+fn a_frame_of_one_segment_is_not_cut() {
+    let mut pair = cutting(TcpConfig {
+        nagle: false,
+        ..large()
+    });
+    for (bytes, segment_size) in [(FULL, 0), (2 * FULL, FULL), (100, 0)] {
+        pair.at(CLIENT, |connection, env| {
+            let payload = alloc::vec![7; bytes];
+            connection.write(&payload, env).expect("may write");
+            let segment = connection.poll_segment(60_000, env).expect("it may leave");
+            assert_eq!(segment.payload_len() as usize, bytes);
+            assert_eq!(usize::from(segment.segment_size), segment_size, "{bytes}");
+        });
+        pair.path.clear();
+    }
+}
+
+/// Three segments in place of a pair, and only segments with payload count.
+#[test]
+fn acks_do_not_count_as_segments_of_a_pair() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    let cut = |pair: &mut Pair| pair.at(CLIENT, |connection, _| connection.pairs.cut(999, 1_998));
+    pair.at(CLIENT, |connection, env| {
+        connection
+            .pairs
+            .on_ack(env.now, 0, env.now + Duration::from_micros(1));
+    });
+    let three = cut(&mut pair);
+    assert_eq!(three, 666);
+    pair.at(CLIENT, |connection, _| connection.demand_ack());
+    pair.transmit();
+    assert_eq!(pair.sent.last().map(|f| f.payload.len()), Some(0));
+    assert_eq!(cut(&mut pair), 666);
+    for _ in 0..3 {
+        pair.write(CLIENT, b"segment");
+        pair.run_for(Duration::from_secs(1));
+    }
+    assert_eq!(cut(&mut pair), 999);
+}

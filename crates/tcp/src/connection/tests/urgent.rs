@@ -44,6 +44,21 @@ fn an_urgent_pointer_without_new_payload_is_not_kept() {
     });
 }
 
+/// RFC 9293 §3.1: the urgent pointer is read only of segments with URG.
+#[test]
+fn an_urgent_pointer_without_the_flag_is_ignored() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    pair.write(CLIENT, b"attention");
+    let segment = pair.path.pop_front().expect("it left");
+    let plain = Segment {
+        urgent: 4,
+        ..segment.segment()
+    };
+    pair.at(SERVER, |connection, env| connection.on_segment(&plain, env));
+    let urgent = pair.at(SERVER, |connection, env| connection.info(env).urgent_left);
+    assert_eq!(urgent, 0);
+}
+
 #[test]
 fn urgent_bytes_that_were_read_do_not_come_back_after_2_gib() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());

@@ -17,6 +17,7 @@ fn an_ack_waits_only_while_the_peer_has_no_need_of_it() {
             Now,
         ),
         ("the window is used up", 0, &[10][..], 999, Now),
+        ("a segment of window is left", 0, &[10][..], 1_000, Delayed),
         ("a young connection", 1, &[10][..], 50_000, Now),
     ] {
         let mut policy = AckPolicy::new(quick);

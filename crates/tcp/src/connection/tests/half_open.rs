@@ -1,0 +1,148 @@
+//! The half-open entry of a listener.
+
+use super::*;
+
+const ISS: u32 = u32::MAX - 3;
+const IRS: u32 = u32::MAX - 100;
+
+fn segment(flags: TcpFlags, seq: u32, ack: u32) -> Segment<'static> {
+    Segment {
+        seq: SeqNum(IRS) + seq,
+        ack: SeqNum(ISS) + ack,
+        flags,
+        window: 1_000,
+        urgent: 0,
+        options: TcpOptions {
+            window_scale: Some(0),
+            ..TcpOptions::NONE
+        },
+        payload: &[],
+        merged: 1,
+        ecn: Ecn::NotEct,
+    }
+}
+
+/// Creates the entry for a SYN that arrives at a host with `blocks` of 1,000 bytes.
+fn half_open(config: &TcpConfig, blocks: u32) -> (HalfOpen, Pool) {
+    let pool = Pool::new(&PoolConfig {
+        blocks,
+        block_size: 1_000,
+        send_floor: 0,
+        receive_floor: 0,
+        ..PoolConfig::default()
+    });
+    let syn = segment(TcpFlags::SYN, 0, 0);
+    let half = HalfOpen::from_syn(&syn, open(config, ISS), config, &pool, u32::MAX);
+    (half, pool)
+}
+
+/// RFC 9293 §3.10.7.4: a reset and a SYN are processed before the ACK field.
+#[test]
+fn only_an_ack_of_the_syn_ack_without_syn_and_rst_completes_a_handshake() {
+    let (half, _) = half_open(&TcpConfig::default(), 100);
+    let ack = TcpFlags::ACK;
+    for (flags, number, completes, refuses) in [
+        (ack, 1, true, false),
+        (ack | TcpFlags::PSH | TcpFlags::FIN, 1, true, false),
+        (ack, 0, false, true),
+        (ack, 2, false, true),
+        (ack | TcpFlags::RST, 1, false, false),
+        (ack | TcpFlags::SYN, 1, false, false),
+        (TcpFlags::PSH, 1, false, false),
+        (TcpFlags::RST, 2, false, false),
+    ] {
+        let segment = segment(flags, 1, number);
+        assert_eq!(half.is_completed_by(&segment), completes, "{flags:?}");
+        assert_eq!(half.refuses(&segment), refuses, "{flags:?} {number}");
+    }
+}
+
+/// RFC 5961 §3.2: a reset beside the window is ignored, one inside it is challenged.
+#[test]
+fn the_window_of_a_half_open_entry_begins_after_the_syn() {
+    let (mut half, _) = half_open(&TcpConfig::default(), 100);
+    for window in [0, 1, 500] {
+        half.window = window;
+        let size = u32::from(window).max(1);
+        for (seq, inside) in [
+            (0, false),
+            (1, true),
+            (size, true),
+            (size + 1, false),
+            (1 << 30, false),
+        ] {
+            let segment = segment(TcpFlags::RST, seq, 0);
+            assert_eq!(half.is_in_window(&segment), inside, "{seq} in {window}");
+        }
+    }
+}
+
+/// RFC 7323 §2.2: the window of a SYN-ACK is not scaled, that of every other segment is.
+#[test]
+fn a_challenge_in_syn_received_repeats_the_advertised_window() {
+    let config = TcpConfig {
+        receive_buffer: 1 << 20,
+        ..TcpConfig::default()
+    };
+    let (mut half, _) = half_open(&config, 2_000);
+    let now = Instant::from_secs(1);
+    let syn_ack = half.send_syn_ack(now);
+    let scale = syn_ack.options.window_scale.expect("it was offered");
+    assert!(scale > 0 && syn_ack.window > 1 << scale);
+    let challenge = half.challenge_ack(now);
+    assert_eq!(challenge.window, syn_ack.window >> scale);
+    assert_eq!((challenge.seq, challenge.ack), (half.iss + 1, half.irs + 1));
+}
+
+/// Every advertised byte is backed, wherever in a block the first one lies.
+#[test]
+fn scarce_memory_is_advertised_to_the_last_block() {
+    let config = TcpConfig {
+        idle_window_share: 100,
+        initial_receive_window: 100,
+        fit_segments: 0,
+        ..TcpConfig::default()
+    };
+    for (blocks, window) in [(1, 0), (2, 1_000), (3, 2_000), (5, 4_000)] {
+        let (half, pool) = half_open(&config, blocks);
+        assert_eq!(half.window, window, "{blocks} blocks");
+        assert_eq!(half.blocks(&pool), blocks, "{blocks} blocks");
+    }
+}
+
+fn accepted(half: &HalfOpen, config: &TcpConfig, now: Instant) -> Endpoint {
+    let mut end = Endpoint::new(config.clone(), PoolConfig::default());
+    let ack = segment(TcpFlags::ACK, 1, 1);
+    let tuning = Tuning::from_config(config);
+    end.connection = Connection::accepted(half, &ack, tuning, &mut end.env(now));
+    assert!(end.connection.is_some());
+    end
+}
+
+/// RFC 6298 §3 and §5.7: a SYN-ACK that was answered gives a sample; after a lost one without
+/// a sample the timeout is 3 s. The entry of a SYN cookie keeps neither time nor number.
+#[test]
+fn the_first_timeout_follows_what_is_known_of_the_syn_ack() {
+    let config = TcpConfig {
+        timestamps: false,
+        ..TcpConfig::default()
+    };
+    let now = Instant::from_secs(1);
+    for (syn_acks, rto_ms) in [(0, 1_000), (1, 300), (2, 3_000)] {
+        let (mut half, _) = half_open(&config, 2_000);
+        for _ in 0..syn_acks {
+            half.send_syn_ack(now);
+        }
+        let now = now + Duration::from_millis(100);
+        let mut end = accepted(&half, &config, now);
+        let info = end.with(now, |connection, env| connection.info(env));
+        assert_eq!(
+            info.rto,
+            Duration::from_millis(rto_ms),
+            "{syn_acks} SYN-ACKs"
+        );
+        assert_eq!(info.snd_una, half.iss.0.wrapping_add(1));
+        assert_eq!(info.snd_nxt, info.snd_una);
+        assert_eq!(end.counters.passive_opens, 1);
+    }
+}
