@@ -86,7 +86,7 @@ impl Model {
 
     /// UpdateMaxBw's filter. §5.5.5.
     pub fn update_max_bw(&mut self, rate: u64, app_limited: bool) {
-        if rate > 0 && (rate >= self.max_bw() || !app_limited) {
+        if rate >= self.max_bw() || !app_limited {
             self.max_bw[1] = self.max_bw[1].max(rate);
         }
     }

@@ -1,4 +1,9 @@
-//! BBR on a path: the draft's appendix A in small, and the effect of loss.
+//! BBR on a path: the draft's appendix A in small, and the effect of loss. `steps`,
+//! `losses` and `model` hold each step against the draft's formulas.
+
+mod losses;
+mod model;
+mod steps;
 
 use std::{vec, vec::Vec};
 
@@ -26,6 +31,12 @@ fn bbr(controller: &Controller) -> &Bbr {
         Some(BuiltIn::Bbr(bbr)) => bbr,
         other => panic!("these worlds run BBR, not {other:?}"),
     }
+}
+
+/// Returns `sample` with a rate sample of `delivered` bytes in `interval_us`.
+fn rate_of(mut sample: AckSample, delivered: u32, interval_us: u32) -> AckSample {
+    (sample.rate.delivered, sample.rate.interval_us) = (delivered, interval_us);
+    sample
 }
 
 /// Creates BBR with an initial window of this many segments.
