@@ -224,11 +224,6 @@ impl DeliveryRate {
         self.delivered
     }
 
-    /// Returns the bytes lost over the connection's lifetime.
-    pub const fn lost(&self) -> u64 {
-        self.lost
-    }
-
     /// Notes that `bytes` leave while `in_flight` bytes are in flight. Returns the
     /// snapshot to keep with the range.
     pub fn on_sent(&mut self, bytes: u32, in_flight: u32, now: Instant) -> Snapshot {

@@ -60,3 +60,6 @@ impl WindowUse {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -343,13 +343,8 @@ impl Recovery {
     ) -> NewlyDelivered {
         let mut newly = NewlyDelivered::default();
         let Self {
-            board,
-            rack,
-            undo,
-            phase,
-            ..
+            board, rack, undo, ..
         } = self;
-        let after_timeout = *phase == RecoveryPhase::Timeout;
         let mut arrived = |sent: &Sent| {
             // The peer echoes the timestamp of the segment at `snd_una`, not those of
             // segments behind it (RFC 7323 §4.3), so only this range can be recognised as
@@ -360,8 +355,7 @@ impl Recovery {
                     .is_some_and(|echoed| echoed < tick(sent.sent_at));
             let ambiguous = sent.retransmissions > 0;
             newly.bytes += sent.len();
-            newly.original_arrived |=
-                after_timeout && sent.status == SentStatus::Lost && sent.retransmissions == 0;
+            newly.original_arrived |= sent.status == SentStatus::Lost && sent.retransmissions == 0;
             let min_rtt = input.path.min_rtt;
             if rack.on_delivered(sent, echoes_original, min_rtt, input.now) {
                 undo.on_original(sent.len());
@@ -553,13 +547,10 @@ impl Recovery {
             mss,
             is_safe,
         });
-        let kept = if in_flight > ssthresh {
-            0
-        } else {
-            let grown = if is_safe { mss } else { 0 };
-            let before = self.window.saturating_sub(out.lost);
-            before.saturating_add(grown).min(ssthresh)
-        };
+        let grown = if is_safe { mss } else { 0 };
+        let before = self.window.saturating_sub(out.lost);
+        // With more than `ssthresh` in flight, PRR grants more than this.
+        let kept = before.saturating_add(grown).min(ssthresh);
         self.window = granted.max(kept);
     }
 

@@ -168,3 +168,6 @@ impl Rack {
         (lost, last.map(deadline))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,8 @@
 //! The scoreboard and the recovery engine without a connection: their
 //! conclusions from ACKs, SACK blocks, time and timeouts.
 
+mod phases;
+
 use fullpipe_pool::{Duration, Rng};
 
 use super::*;

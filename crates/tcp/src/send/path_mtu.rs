@@ -131,7 +131,7 @@ impl PathMtu {
         // The knob `ip.path_mtu_min` may raise a report with `fragment` above `limit`.
         let carried = size.min(self.limit);
         if carried < self.proven || (allows_fragments && carried == self.proven) {
-            self.doubted = Some(PacketTooBig { size, ..report });
+            self.doubted = Some(report);
             return PtbOutcome::Deferred;
         }
         self.accept(report, now + config.probe_interval);

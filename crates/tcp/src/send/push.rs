@@ -54,3 +54,6 @@ impl PushMarks {
         takes
     }
 }
+
+#[cfg(test)]
+mod tests;

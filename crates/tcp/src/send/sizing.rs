@@ -13,9 +13,6 @@ const MOST_RUNS: usize = 4;
 /// segments in a millisecond of the rate, at least two, at most `device_max`. One segment
 /// if the device cannot take two.
 pub fn frame_goal(rate: u64, mss: u32, device_max: u32) -> u32 {
-    if device_max < 2 * mss {
-        return mss;
-    }
     whole_segments(SegmentPacer::quantum(rate, mss).min(device_max), mss)
 }
 

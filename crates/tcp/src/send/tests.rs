@@ -330,3 +330,254 @@ fn the_rest_of_a_window_is_filled_behind_full_segments_if_the_knob_is_set() {
     let by_congestion = changed(|rest| rest.allowance.bound_by = CwndSteady);
     assert_eq!(by_congestion, Hold(CwndSteady));
 }
+
+#[test]
+fn the_window_moves_only_if_its_right_edge_does() {
+    let una = established().snd_una;
+    for (seq, ack, window, moved, stored) in [
+        (100, 0, 1_000, false, 1_000),
+        (100, 0, 1_001, true, 1_001),
+        (100, 0, 999, false, 999),
+        (100, 100, 900, false, 900),
+        (100, 100, 901, true, 901),
+        (101, 0, 2_000, true, 2_000),
+        (99, 100, 2_000, false, 1_000),
+    ] {
+        let mut send = established();
+        send.set_window(SeqNum(100), una, 1_000);
+        assert_eq!(send.update_window(SeqNum(seq), una + ack, window), moved);
+        assert_eq!(send.snd_wnd, stored, "{seq} {ack} {window}");
+        assert_eq!(send.max_snd_wnd, stored.max(1_000));
+    }
+    let mut send = established();
+    send.set_window(SeqNum(100), una + 100, 1_000);
+    assert!(!send.update_window(SeqNum(100), una, 5_000), "an older ACK");
+    assert_eq!(send.snd_wnd, 1_000);
+}
+
+#[test]
+fn the_sequence_variables_are_counted_from_each_other() {
+    let mut pool = pool(8);
+    let mut send = established();
+    let una = send.snd_una;
+    assert!(send.is_idle() && !send.fin_is_next());
+    send.write(&[7; 600], 4_000, false, &mut pool);
+    assert!(!send.is_idle(), "unsent");
+    assert_eq!((send.unsent(), send.outstanding()), (600, 0));
+    send.set_window(SeqNum(1), una, 500);
+    transmit(&mut send, 400);
+    assert_eq!((send.unsent(), send.window_room()), (200, 100));
+    transmit(&mut send, 200);
+    assert_eq!((send.unsent(), send.window_room()), (0, 0));
+    assert!(!send.is_idle(), "not acknowledged");
+    assert_eq!(send.offset_of(una + 250), 250);
+    assert_eq!(send.acknowledge(una + 600, &mut pool), 600);
+    assert!(send.is_idle() && !send.fin_acked_by(una + 601));
+    send.fin_queued = true;
+    assert!(send.fin_is_next() && !send.is_idle());
+    assert!(!send.fin_acked_by(una + 600) && send.fin_acked_by(una + 601));
+    transmit(&mut send, 1);
+    assert!(!send.fin_is_next());
+    assert_eq!(
+        send.acknowledge(una + 601, &mut pool),
+        0,
+        "FIN is no payload"
+    );
+    assert_eq!(send.snd_wnd, 0);
+}
+
+/// RFC 9293 §3.8.5.
+#[test]
+fn an_urgent_pointer_is_cleared_when_the_byte_before_it_is_acknowledged() {
+    let mut pool = pool(8);
+    let mut send = established();
+    let una = send.snd_una;
+    send.write(&[7; 300], 4_000, false, &mut pool);
+    transmit(&mut send, 300);
+    send.snd_up = Some(una + 100);
+    send.acknowledge(una + 99, &mut pool);
+    assert_eq!(send.snd_up, Some(una + 100));
+    send.acknowledge(una + 100, &mut pool);
+    assert_eq!(send.snd_up, None);
+    send.stream.release(&mut pool);
+}
+
+#[test]
+fn the_tighter_of_buffer_and_memory_bounds_a_write() {
+    let mut pool = pool(4);
+    let mut send = established();
+    for (capacity, expected) in [
+        (399, (399, Limit::SendBuffer)),
+        (400, (400, Limit::SendBuffer)),
+        (401, (400, Limit::Memory)),
+    ] {
+        assert_eq!(send.write_room(capacity, &pool), expected);
+    }
+    send.write(&[1; 150], 1_000, false, &mut pool);
+    assert_eq!(send.write_room(200, &pool), (50, Limit::SendBuffer));
+    assert_eq!(send.write_room(100, &pool), (0, Limit::SendBuffer));
+    send.stream.release(&mut pool);
+}
+
+#[test]
+fn a_writer_in_place_is_blocked_only_if_it_filled_the_room() {
+    let mut pool = pool(4);
+    for (most, blocked) in [(250, true), (249, false), (0, false)] {
+        let mut send = established();
+        let mut left = most;
+        let written = send.write_with(250, &mut pool, &mut |slice| {
+            let take = slice.len().min(left);
+            left -= take;
+            take
+        });
+        assert_eq!(written, most);
+        let expected = BlockedWrite {
+            wanted: 1,
+            by: Limit::SendBuffer,
+            woken: false,
+        };
+        assert_eq!(send.blocked, blocked.then_some(expected), "{most}");
+        send.stream.release(&mut pool);
+    }
+}
+
+/// Returns true if a writer blocked on a full buffer of 900 bytes is woken once `acked` of
+/// `sent` bytes are acknowledged.
+fn wakes(sent: u32, acked: u32, missing: usize, wake: WakePolicy) -> bool {
+    let mut pool = pool(16);
+    let mut send = established();
+    let una = send.snd_una;
+    send.write(&[1; 900], 900, false, &mut pool);
+    send.write(&std::vec![1; missing], 900, wake.atomic, &mut pool);
+    transmit(&mut send, sent);
+    if acked > 0 {
+        send.acknowledge(una + acked, &mut pool);
+    }
+    let woken = send.should_wake(900, wake, &pool);
+    if let Some(blocked) = &mut send.blocked {
+        blocked.woken = true;
+    }
+    assert!(!send.should_wake(900, wake, &pool), "once");
+    send.blocked = None;
+    assert!(!send.should_wake(900, wake, &pool), "no writer waits");
+    send.stream.release(&mut pool);
+    woken
+}
+
+/// A writer of whole records needs room for the record; another is also woken when less
+/// than two segments are unsent and one fits.
+#[test]
+fn a_writer_is_woken_for_its_record_or_before_the_sender_runs_dry() {
+    let wake = WakePolicy {
+        atomic: false,
+        low_water: 0,
+        mss: 100,
+    };
+    let record = WakePolicy {
+        atomic: true,
+        ..wake
+    };
+    for (name, sent, acked, wake, expected) in [
+        ("a third", 300, 300, wake, true),
+        ("less than a third", 300, 299, wake, false),
+        ("nearly dry", 701, 100, wake, true),
+        ("two segments unsent", 700, 100, wake, false),
+        ("no room for a segment", 701, 99, wake, false),
+        ("a record", 500, 500, record, true),
+        ("less than a record", 500, 499, record, false),
+    ] {
+        assert_eq!(wakes(sent, acked, 500, wake), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_tail_behind_full_segments_waits_for_cork_nagle_and_a_woken_writer() {
+    let whole = |change: fn(&mut Situation)| {
+        let mut situation = Situation {
+            goal: 4_500,
+            nagle: false,
+            ..tail(3_400, Limit::Application)
+        };
+        change(&mut situation);
+        segmentize(&situation)
+    };
+    for (name, sent, expected) in [
+        ("nothing", whole(|_| ()), 3_400),
+        ("cork", whole(|tail| tail.corked = true), 3_000),
+        ("woken", whole(|tail| tail.writer = Writer::Woken), 3_000),
+        (
+            "blocked",
+            whole(|tail| tail.writer = Writer::Blocked),
+            3_400,
+        ),
+        (
+            "cork and override",
+            whole(|tail| (tail.corked, tail.override_sws) = (true, true)),
+            3_400,
+        ),
+        (
+            "a whole segment",
+            whole(|tail| tail.allowance.room = 1_000),
+            1_000,
+        ),
+        ("more unsent", whole(|tail| tail.unsent = 3_401), 3_000),
+    ] {
+        assert_eq!(sent, Decision::Send(expected), "{name}");
+    }
+}
+
+/// RFC 9293 §3.8.6.2.1, condition 3: half the largest window.
+#[test]
+fn with_nothing_in_flight_half_the_largest_window_is_filled() {
+    use Decision::{Hold, Send};
+    use Limit::{CwndSteady, ReceiveWindow, ZeroWindow};
+    for (limit, room_left, outstanding, expected) in [
+        (ReceiveWindow, 400, 0, Send(400)),
+        (ReceiveWindow, 399, 0, Hold(ReceiveWindow)),
+        (ReceiveWindow, 400, 1, Hold(ReceiveWindow)),
+        (ZeroWindow, 400, 0, Send(400)),
+        (ZeroWindow, 399, 0, Hold(ZeroWindow)),
+        (CwndSteady, 1, 0, Send(1)),
+        (CwndSteady, 999, 1, Hold(CwndSteady)),
+        (CwndSteady, 1_000, 1, Send(1_000)),
+    ] {
+        let situation = Situation {
+            outstanding,
+            max_snd_wnd: 800,
+            ..room(room_left, limit)
+        };
+        assert_eq!(segmentize(&situation), expected, "{limit:?} {room_left}");
+    }
+}
+
+/// RFC 9293 §3.7.4: Nagle's algorithm, with a cork and a blocked writer.
+#[test]
+fn a_tail_alone_leaves_by_nagle_cork_and_the_state_of_the_writer() {
+    use Decision::{Hold, Send};
+    use Limit::{Application, Nagle};
+    use Writer::{Blocked, Free, Woken};
+    for (outstanding, nagle, corked, writer, expected) in [
+        (0, true, false, Free, Send(400)),
+        (1, true, false, Free, Hold(Nagle)),
+        (1, false, false, Free, Send(400)),
+        (0, false, true, Free, Hold(Nagle)),
+        (0, false, true, Blocked, Send(400)),
+        (1, false, true, Blocked, Hold(Application)),
+        (0, false, false, Woken, Hold(Application)),
+        (1, false, false, Woken, Hold(Application)),
+        (1, false, false, Blocked, Send(400)),
+    ] {
+        let mut situation = Situation {
+            outstanding,
+            nagle,
+            corked,
+            writer,
+            ..tail(400, Application)
+        };
+        assert_eq!(segmentize(&situation), expected, "{outstanding} {writer:?}");
+        situation.override_sws = true;
+        assert_eq!(segmentize(&situation), Send(400));
+        (situation.override_sws, situation.fin_queued) = (false, true);
+        assert_eq!(segmentize(&situation), Send(400));
+    }
+}

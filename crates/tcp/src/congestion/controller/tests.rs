@@ -134,3 +134,208 @@ fn an_application_that_writes_little_does_not_make_the_window_grow() {
         assert_eq!(flow.controller.limit(), Limit::CwndSlowStart, "{algorithm}");
     }
 }
+
+/// RFC 6928 §2: min(10 * MSS, max(2 * MSS, 14600)), with the number of segments as a knob.
+#[test]
+fn the_initial_window_is_ten_segments_within_the_bound_of_rfc_6928() {
+    for (segments, mss, expected) in [
+        (10, 536, 5_360),
+        (10, 1_460, 14_600),
+        (10, 1_461, 14_600),
+        (10, 8_960, 17_920),
+        (4, 2_000, 5_840),
+        (1, 1_000, 1_000),
+    ] {
+        let config = TcpConfig {
+            initial_window: segments,
+            ..TcpConfig::default()
+        };
+        assert_eq!(
+            initial_window(&config, mss),
+            expected,
+            "{segments} of {mss}"
+        );
+    }
+}
+
+/// Returns a controller with a window of `cwnd` and a threshold of `ssthresh` bytes.
+fn between(algorithm: CongestionAlgorithm, cwnd: u32, ssthresh: u32) -> Controller {
+    let mut start = start_of(&config(algorithm), MSS, 1);
+    (start.cwnd, start.ssthresh) = (cwnd, ssthresh);
+    Controller::new(algorithm.into(), &start, &mut CongestionRegistry::new())
+}
+
+#[test]
+fn pacing_is_faster_while_the_window_can_double_and_slower_in_recovery() {
+    for (cwnd, ssthresh, recovering, expected) in [
+        (10_000, 20_002, false, 200_000),
+        (10_000, 20_001, false, 120_000),
+        (10_000, 20_002, true, 100_000),
+        (10_000, 5_000, true, 100_000),
+    ] {
+        let controller = between(CongestionAlgorithm::NewReno, cwnd, ssthresh);
+        assert_eq!(controller.pacing_rate(100_000, recovering), expected);
+    }
+}
+
+#[test]
+fn a_changed_algorithm_keeps_window_and_threshold() {
+    let mut controller = between(CongestionAlgorithm::NewReno, 30_000, 50_000);
+    let start = start_of(&TcpConfig::default(), MSS, 1);
+    let cubic = CongestionAlgorithm::Cubic.into();
+    controller.change(cubic, &start, &mut CongestionRegistry::new());
+    assert_eq!((controller.cwnd(), controller.ssthresh()), (30_000, 50_000));
+}
+
+#[test]
+fn a_restart_forgets_the_window_and_the_mark_of_before() {
+    let mut controller = started(CongestionAlgorithm::NewReno);
+    assert!(controller.on_ack(&marked(0), 10 * MSS));
+    controller.restart(&start_of(&config(CongestionAlgorithm::NewReno), MSS, 1));
+    assert_eq!(
+        controller.cwnd(),
+        initial_window(&TcpConfig::default(), MSS)
+    );
+    assert!(!controller.is_reduced_by_mark(0));
+    assert!(controller.on_ack(&marked(0), 10 * MSS));
+}
+
+/// RFC 3168 §6.1.2: once for each window of data; the last ACK of it still carries ECE.
+#[test]
+fn a_mark_counts_for_the_window_of_data_that_was_in_flight() {
+    let mut controller = started(CongestionAlgorithm::NewReno);
+    let window = u64::from(10 * MSS);
+    assert!(!controller.is_reduced_by_mark(0));
+    controller.on_ack(&marked(5), 10 * MSS);
+    assert!(controller.is_reduced_by_mark(5 + window));
+    assert!(!controller.is_reduced_by_mark(6 + window));
+    controller.on_loss(&event(5));
+    assert!(!controller.is_reduced_by_mark(5), "the loss has taken it");
+    controller.on_ack(&marked(6 + window), 10 * MSS);
+    controller.on_timeout(&event(6 + window), true);
+    assert!(!controller.is_reduced_by_mark(6 + window));
+    assert!(!controller.on_ack(&marked(6 + 2 * window), 10 * MSS));
+    controller.on_undo();
+    assert!(controller.on_ack(&marked(6 + 2 * window), 10 * MSS));
+}
+
+#[test]
+fn a_mark_during_recovery_causes_no_reduction() {
+    let mut controller = started(CongestionAlgorithm::Cubic);
+    let recovering = AckSample {
+        recovering: true,
+        ..marked(0)
+    };
+    assert!(!controller.on_ack(&recovering, 10 * MSS));
+    let unmarked = AckSample {
+        ece: false,
+        ..marked(0)
+    };
+    assert!(!controller.on_ack(&unmarked, 10 * MSS));
+}
+
+/// Its window has one bit for each method that was called.
+#[derive(Default)]
+struct Calls(u32);
+
+impl CongestionControl for Calls {
+    fn start(&mut self, _start: &CongestionStart) {
+        self.0 = 0;
+    }
+
+    fn cwnd(&self) -> u32 {
+        self.0
+    }
+
+    fn ssthresh(&self) -> u32 {
+        0
+    }
+
+    fn on_flight_start(&mut self, _start: FlightStart) {
+        self.0 |= 1;
+    }
+
+    fn on_ack(&mut self, _sample: &AckSample) {
+        self.0 |= 2;
+    }
+
+    fn on_range_lost(&mut self, _lost: &LostRange) {
+        self.0 |= 4;
+    }
+
+    fn on_loss(&mut self, _event: &CongestionEvent) {
+        self.0 |= 8;
+    }
+
+    fn on_recovery_exit(&mut self) {
+        self.0 |= 16;
+    }
+
+    fn on_ecn(&mut self, _event: &CongestionEvent) {
+        self.0 |= 32;
+    }
+
+    fn on_timeout(&mut self, _event: &CongestionEvent, first: bool) {
+        self.0 |= if first { 64 } else { 128 };
+    }
+
+    fn on_undo(&mut self) {
+        self.0 |= 256;
+    }
+
+    fn on_idle(&mut self, restart_window: u32) {
+        self.0 |= restart_window;
+    }
+}
+
+#[test]
+fn every_event_reaches_the_algorithm() {
+    let mut registry = CongestionRegistry::new();
+    let choice = registry.register("calls", 1, Calls::default).unwrap();
+    let start = CongestionStart::default();
+    let mut controller = Controller::new(choice, &start, &mut registry);
+    let calls: [(&str, &dyn Fn(&mut Controller), u32); 9] = [
+        (
+            "flight",
+            &|it| it.on_flight_start(FlightStart::default()),
+            1,
+        ),
+        ("ACK", &|it| _ = it.on_ack(&AckSample::default(), 0), 2),
+        ("range", &|it| it.on_range_lost(&LostRange::default()), 4),
+        ("loss", &|it| it.on_loss(&event(0)), 8),
+        ("recovered", &|it| it.on_recovery_exit(), 16),
+        ("timeout", &|it| it.on_timeout(&event(0), true), 64),
+        ("another", &|it| it.on_timeout(&event(0), false), 128),
+        ("undo", &|it| it.on_undo(), 256),
+        ("idle", &|it| it.on_idle(512), 512),
+    ];
+    for (name, call, bit) in calls {
+        controller.restart(&start);
+        call(&mut controller);
+        assert_eq!(controller.cwnd(), bit, "{name}");
+    }
+    controller.restart(&start);
+    controller.on_ack(&marked(0), 0);
+    assert_eq!(controller.cwnd(), 32 + 2, "the mark first, then the ACK");
+    assert!(!controller.controls_recovery());
+    assert_eq!(controller.pacing_rate(1_000_000, true), 34);
+    assert_eq!(controller.limit(), Limit::CwndAfterLoss);
+    controller.release(&mut registry);
+}
+
+#[test]
+fn only_bbr_sets_the_window_of_a_recovery() {
+    for algorithm in CongestionAlgorithm::ALL.iter().copied() {
+        let expected = algorithm == CongestionAlgorithm::Bbr;
+        assert_eq!(started(algorithm).controls_recovery(), expected);
+    }
+}
+
+#[test]
+fn the_debug_output_names_the_algorithm_and_its_window() {
+    let controller = between(CongestionAlgorithm::NewReno, 12_345, 54_321);
+    let output = std::format!("{controller:?}");
+    for part in ["NewReno", "cwnd: 12345", "ssthresh: 54321"] {
+        assert!(output.contains(part), "{output}");
+    }
+}

@@ -156,3 +156,132 @@ fn counters_and_clocks_wrap_without_a_jump_in_the_rate() {
         assert!(sample.prior_delivered < sample.total_delivered);
     }
 }
+
+/// A range is delivered after one that left later: the sample is that of the older range.
+#[test]
+fn a_range_that_was_overtaken_still_gives_a_sample() {
+    let mut estimator = DeliveryRate::new();
+    let older = estimator.on_sent(MSS, 0, at_us(0));
+    let newer = estimator.on_sent(MSS, MSS, at_us(1_000));
+    estimator.on_delivered(MSS, at_us(1_000), newer, false, at_us(41_000));
+    estimator.sample(0);
+    estimator.on_delivered(MSS, at_us(0), older, false, at_us(42_000));
+    let sample = estimator.sample(0);
+    assert_eq!((sample.rtt_us, sample.newly_acked), (Some(42_000), MSS));
+}
+
+/// draft-ietf-ccwg-bbr-06 §4.1.2.3: P is the range of an ACK that left last.
+#[test]
+fn the_range_that_left_last_gives_the_sample_of_an_ack() {
+    let mut estimator = DeliveryRate::new();
+    let first = estimator.on_sent(MSS, 0, at_us(1_000));
+    let second = estimator.on_sent(MSS, MSS, at_us(2_000));
+    let third = estimator.on_sent(MSS, 2 * MSS, at_us(2_000));
+    for (snapshot, sent_us) in [
+        (first, 1_000),
+        (second, 2_000),
+        (third, 2_000),
+        (first, 1_999),
+    ] {
+        estimator.on_delivered(MSS, at_us(sent_us), snapshot, false, at_us(42_000));
+    }
+    let sample = estimator.sample(0);
+    assert_eq!(
+        (sample.rtt_us, sample.tx_in_flight),
+        (Some(40_000), 3 * MSS)
+    );
+    assert_eq!((sample.newly_acked, sample.delivered), (4 * MSS, 4 * MSS));
+    assert_eq!(estimator.delivered(), 4_000);
+}
+
+#[test]
+fn the_pause_of_an_application_ends_after_exactly_the_bytes_in_flight() {
+    let mut estimator = DeliveryRate::new();
+    let first = estimator.on_sent(MSS, 0, at_us(0));
+    estimator.on_delivered(MSS, at_us(0), first, false, at_us(40_000));
+    estimator.sample(0);
+    estimator.mark_app_limited(2 * MSS);
+    for (bytes, expected) in [(2 * MSS - 1, true), (1, true), (1, false)] {
+        estimator.on_delivered(bytes, at_us(1), first, false, at_us(40_000));
+        estimator.sample(0);
+        let snapshot = estimator.on_sent(MSS, MSS, at_us(50_000));
+        assert_eq!(
+            snapshot.is_app_limited(),
+            expected,
+            "{}",
+            estimator.delivered()
+        );
+    }
+    let mut unused = DeliveryRate::new();
+    unused.mark_app_limited(0);
+    assert!(unused.on_sent(MSS, 0, at_us(0)).is_app_limited());
+}
+
+#[test]
+fn an_ack_without_a_range_has_no_rate_and_leaves_no_bytes_behind() {
+    let mut estimator = DeliveryRate::new();
+    let first = estimator.on_sent(MSS, 0, at_us(0));
+    estimator.on_delivered(MSS, at_us(0), first, false, at_us(40_000));
+    estimator.sample(0);
+    let sample = estimator.sample(0);
+    assert_eq!(
+        (sample.total_delivered, sample.prior_delivered),
+        (1_000, 1_000)
+    );
+    assert_eq!(
+        (sample.rate(), sample.newly_acked, sample.round_start),
+        (0, 0, false)
+    );
+}
+
+/// draft-ietf-ccwg-bbr-06 §4.1.2.4: a sample shorter than the smallest round trip is none.
+#[test]
+fn a_sample_shorter_than_the_smallest_round_trip_is_unreliable() {
+    for (min_rtt_us, rate) in [(40_000, 25_000), (40_001, 0)] {
+        let mut estimator = DeliveryRate::new();
+        let first = estimator.on_sent(MSS, 0, at_us(0));
+        estimator.on_delivered(MSS, at_us(0), first, false, at_us(40_000));
+        assert_eq!(estimator.sample(min_rtt_us).rate(), rate);
+        assert_eq!(estimator.latest(), rate);
+        let again = estimator.on_sent(MSS, MSS, at_us(50_000));
+        estimator.on_delivered(MSS, at_us(50_000), again, true, at_us(50_001));
+        estimator.sample(1 << 30);
+        assert_eq!(estimator.latest(), rate, "the last reliable sample");
+    }
+}
+
+#[test]
+fn the_fastest_sample_is_the_first_of_the_highest_rate() {
+    let mut estimator = DeliveryRate::new();
+    assert_eq!(estimator.fastest().rate(), 0);
+    for (at, rtt_us, ambiguous, expected) in [
+        (0, 40_000, false, (40_000, 25_000)),
+        (100_000, 20_000, true, (40_000, 25_000)),
+        (200_000, 20_000, false, (20_000, 50_000)),
+        (300_000, 20_000, false, (20_000, 50_000)),
+        (400_000, 25_000, false, (20_000, 50_000)),
+    ] {
+        let sent = estimator.on_sent(MSS, 0, at_us(at));
+        estimator.on_delivered(MSS, at_us(at), sent, ambiguous, at_us(at + rtt_us));
+        estimator.sample(0);
+        let fastest = estimator.fastest();
+        assert_eq!((u64::from(fastest.interval_us), fastest.rate()), expected);
+        assert_eq!(
+            (u64::from(fastest.rtt_us), fastest.delivered),
+            (expected.0, MSS)
+        );
+    }
+    // The same rate from more bytes, later.
+    let sent = estimator.on_sent(2 * MSS, 0, at_us(500_000));
+    estimator.on_delivered(2 * MSS, at_us(500_000), sent, false, at_us(540_000));
+    estimator.sample(0);
+    assert_eq!(estimator.fastest().rtt_us, 20_000);
+}
+
+#[test]
+fn two_gib_in_flight_are_not_taken_for_an_application_limit() {
+    let mut estimator = DeliveryRate::new();
+    let snapshot = estimator.on_sent(1, i32::MAX as u32, at_us(0));
+    assert_eq!(snapshot.tx_in_flight(), i32::MAX as u32);
+    assert!(!snapshot.is_app_limited());
+}

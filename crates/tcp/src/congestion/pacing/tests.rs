@@ -81,3 +81,29 @@ fn without_a_rate_nothing_is_delayed() {
         pacer.on_sent(64 << 10, u64::MAX, MSS, now);
     }
 }
+
+/// At 10 MB/s a quantum is 10,000 bytes, or 1 ms, and a segment takes 0.1 ms.
+#[test]
+fn each_segment_moves_the_release_time_by_its_length_over_the_rate() {
+    let us = Instant::from_micros;
+    let now = us(1_000_000);
+    let mut pacer = SegmentPacer::new();
+    assert!(pacer.may_send(now));
+    pacer.on_sent(MSS, RATE, MSS, now);
+    assert_eq!(pacer.release_at(), us(999_100), "late by a quantum at most");
+    pacer.on_sent(20 * MSS, RATE, MSS, now);
+    assert_eq!(pacer.release_at(), us(1_001_100));
+    assert!(!pacer.may_send(now) && !pacer.may_send(us(1_001_099)));
+    assert!(pacer.may_send(us(1_001_100)));
+    // The burst is not charged, and lets segments leave before the release time.
+    pacer.on_flight_start(MSS);
+    assert!(pacer.may_send(now));
+    pacer.on_sent(4 * MSS, RATE, MSS, now);
+    assert_eq!(pacer.release_at(), us(1_001_100));
+    assert!(pacer.may_send(now));
+    pacer.on_sent(7 * MSS, RATE, MSS, now);
+    assert_eq!(pacer.release_at(), us(1_001_200), "a segment beyond it");
+    assert!(!pacer.may_send(now));
+    pacer.on_sent(1, 0, MSS, now);
+    assert_eq!(pacer.release_at(), us(2_001_200), "a rate of 0 counts as 1");
+}

@@ -1,5 +1,7 @@
 //! Registration, choice and reuse of algorithms that the crate does not know.
 
+use std::string::ToString;
+
 use super::*;
 use crate::{
     TcpConfig,
@@ -118,4 +120,24 @@ fn a_connections_choice_precedes_the_default_and_the_default_the_knob() {
         registry.resolve(Some(newreno.into()), cubic),
         newreno.into()
     );
+}
+
+#[test]
+fn a_choice_has_the_name_under_which_it_was_registered() {
+    let mut registry = CongestionRegistry::new();
+    let mine = registry.register("mine", 1, CountsStarts::default).unwrap();
+    assert_eq!(registry.name(mine), Some("mine"));
+    assert_eq!(
+        registry.name(CongestionAlgorithm::Cubic.into()),
+        Some("cubic")
+    );
+    assert_eq!(
+        CongestionRegistry::new().name(mine),
+        None,
+        "of another host"
+    );
+    assert_eq!(std::format!("{registry:?}"), r#"["mine"]"#);
+    let messages =
+        [RegisterError::NameTaken, RegisterError::TooMany].map(|error| error.to_string());
+    assert!(messages[0].contains("exists") && messages[1].contains("too many"));
 }

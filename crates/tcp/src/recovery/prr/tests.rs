@@ -78,3 +78,72 @@ fn bytes_delivered_without_end_do_not_overflow() {
         assert_eq!(window, 5_000);
     }
 }
+
+/// RFC 9937 §6.2: SndCnt = ceil(prr_delivered · ssthresh / RecoverFS) - prr_out while
+/// more than `ssthresh` is in flight.
+#[test]
+fn the_share_that_may_leave_is_rounded_up_and_less_what_has_left() {
+    let ack = PrrAck {
+        delivered: MSS,
+        in_flight: 18 * MSS,
+        ssthresh: 14 * MSS,
+        mss: MSS,
+        is_safe: true,
+    };
+    let mut prr = Prr::start(20 * MSS);
+    assert_eq!(prr.on_ack(ack), 19 * MSS, "the first retransmission leaves");
+    prr.on_sent(MSS);
+    // 1,003 · 14,000 / 20,000 = 702.1: less than has left.
+    assert_eq!(
+        prr.on_ack(PrrAck {
+            delivered: 3,
+            ..ack
+        }),
+        18 * MSS
+    );
+    // 2,003 · 0.7 = 1,402.1
+    assert_eq!(prr.on_ack(ack), 18 * MSS + 403);
+}
+
+/// RFC 9937 §6.2: exactly at `ssthresh` the second case applies.
+#[test]
+fn at_ssthresh_nothing_more_leaves() {
+    let mut prr = Prr::start(20 * MSS);
+    prr.on_sent(MSS);
+    let ack = PrrAck {
+        delivered: 4 * MSS,
+        in_flight: 14 * MSS,
+        ssthresh: 14 * MSS,
+        mss: MSS,
+        is_safe: true,
+    };
+    assert_eq!(prr.on_ack(ack), 14 * MSS);
+    let below = PrrAck {
+        delivered: MSS,
+        in_flight: 12 * MSS,
+        ..ack
+    };
+    // 5 delivered, 1 has left, and one more for a safe ACK; 2 reach `ssthresh`.
+    assert_eq!(prr.on_ack(below), 14 * MSS);
+    prr.on_sent(4 * MSS);
+    let even = PrrAck {
+        delivered: 0,
+        in_flight: 12 * MSS,
+        ..ack
+    };
+    assert_eq!(prr.on_ack(even), 13 * MSS, "a segment for a safe ACK");
+}
+
+#[test]
+fn a_recovery_that_begins_with_nothing_in_flight_divides_by_one() {
+    for mut prr in [Prr::start(0), Prr::IDLE] {
+        let ack = PrrAck {
+            delivered: 1,
+            in_flight: 3,
+            ssthresh: 2,
+            mss: 1,
+            is_safe: false,
+        };
+        assert_eq!(prr.on_ack(ack), 5);
+    }
+}

@@ -40,3 +40,47 @@ fn a_round_trip_that_never_varies_still_leaves_the_timeout_a_margin() {
     }
     assert_eq!(rtt.rto(&config()), ms(250) + config().rto_min);
 }
+
+/// RFC 6298 §2.3: RTTVAR = 3/4 RTTVAR + 1/4 |SRTT - R'|, SRTT = 7/8 SRTT + 1/8 R'.
+#[test]
+fn the_variation_and_the_timeout_follow_the_formulas() {
+    let mut rtt = Rtt::new(&config());
+    assert_eq!((rtt.srtt(), rtt.min_rtt()), (Duration::ZERO, None));
+    rtt.add_sample(ms(400), &config());
+    assert_eq!((rtt.srtt(), rtt.rttvar()), (ms(400), ms(200)));
+    assert_eq!(rtt.rto(&config()), ms(400 + 4 * 200));
+    rtt.add_sample(ms(560), &config());
+    // (3 · 200 + 160) / 4 and (7 · 400 + 560) / 8
+    assert_eq!((rtt.srtt(), rtt.rttvar()), (ms(420), ms(190)));
+    assert_eq!(rtt.rto(&config()), ms(420 + 4 * 190));
+    assert_eq!(rtt.min_rtt(), Some(ms(400)));
+    rtt.add_sample(Duration::ZERO, &config());
+    assert_eq!(rtt.min_rtt(), Some(Duration::from_micros(1)));
+    assert_eq!(rtt.srtt(), Duration::from_micros(367_500));
+}
+
+/// RFC 6298 §5.5 to §5.7.
+#[test]
+fn each_timeout_doubles_and_a_lost_syn_raises_the_first_one_to_three_seconds() {
+    let mut rtt = Rtt::new(&config());
+    let initial = config().rto_initial;
+    for factor in [1, 2, 4, 8] {
+        assert_eq!(rtt.rto(&config()), initial * factor);
+        rtt.back_off();
+    }
+    rtt.end_backoff();
+    assert_eq!(rtt.rto(&config()), initial);
+    rtt.distrust_handshake();
+    assert_eq!(rtt.rto(&config()), ms(3_000));
+    rtt.add_sample(ms(400), &config());
+    rtt.distrust_handshake();
+    assert_eq!(rtt.rto(&config()), ms(1_200), "there is a sample");
+    let mut slow = Rtt::new(&TcpConfig {
+        rto_initial: ms(5_000),
+        ..config()
+    });
+    slow.distrust_handshake();
+    assert_eq!(slow.rto(&config()), ms(5_000));
+    slow.add_sample(Duration::from_secs(100_000), &config());
+    assert_eq!(slow.rto(&config()), config().rto_max);
+}

@@ -44,3 +44,38 @@ fn the_ack_tells_whether_the_probe_repaired_anything() {
         assert_eq!(tail.on_ack(SeqNum(ack), dsack, bare), expected, "{name}");
     }
 }
+
+#[test]
+fn without_a_round_trip_time_the_probe_waits_as_long_as_the_timeout() {
+    let ms = Duration::from_millis;
+    for lone in [false, true] {
+        assert_eq!(TailLoss::timeout(ms(0), lone, ms(1_000)), ms(1_000));
+    }
+}
+
+/// RFC 8985 §7.4: an ACK exactly at the end of the probe decides only with a DSACK, or if it
+/// reports nothing else.
+#[test]
+fn an_ack_at_the_end_of_the_probe_leaves_it_open_unless_it_is_a_duplicate() {
+    for (dsack, bare, expected, probing) in [
+        (false, false, ProbeOutcome::Nothing, true),
+        (false, true, ProbeOutcome::NoLoss, false),
+        (true, false, ProbeOutcome::NoLoss, false),
+    ] {
+        let mut tail = TailLoss::default();
+        assert!(!tail.is_probing());
+        tail.on_probe(SeqNum(100), true);
+        assert_eq!(tail.on_ack(SeqNum(100), dsack, bare), expected);
+        assert_eq!(tail.is_probing(), probing);
+        tail.cancel();
+        assert!(!tail.is_probing());
+        assert_eq!(
+            tail.on_ack(SeqNum(200), false, false),
+            ProbeOutcome::Nothing
+        );
+    }
+    let mut tail = TailLoss::default();
+    tail.on_probe(SeqNum(100), true);
+    tail.on_ack(SeqNum(101), false, false);
+    assert!(!tail.is_probing(), "repaired");
+}

@@ -65,3 +65,51 @@ fn late_originals_undo_only_a_timeout() {
         assert_eq!(undo.is_spurious(None, true), is_timeout);
     }
 }
+
+#[test]
+fn outside_of_a_recovery_nothing_is_counted_or_undone() {
+    let mut undo = UndoDetector::default();
+    undo.on_retransmission(true, 20, Instant::from_millis(50));
+    undo.on_original(20);
+    undo.on_dsack(SeqNum(100), 20);
+    assert!(!undo.is_spurious(Some(Instant::ZERO), true));
+    assert!(!undo.sent_nothing());
+    undo.start(SeqNum(100), 0, true);
+    assert!(undo.sent_nothing() && !undo.is_spurious(None, false));
+    undo.forget();
+    assert!(!undo.is_spurious(None, true));
+}
+
+#[test]
+fn a_recovery_has_sent_nothing_until_it_or_the_one_before_has_a_retransmission() {
+    let mut undo = UndoDetector::default();
+    undo.start(SeqNum(100), 10, false);
+    assert!(!undo.sent_nothing(), "of the recovery before");
+    undo.start(SeqNum(100), 0, false);
+    undo.on_retransmission(true, 10, Instant::from_millis(50));
+    assert!(!undo.sent_nothing());
+    undo.on_original(10);
+    assert!(!undo.sent_nothing(), "it sent something, needlessly");
+}
+
+/// RFC 3522 §3.2, RFC 5682 §2.1: after the end of a recovery only DSACKs count.
+#[test]
+fn after_the_recovery_neither_echo_nor_original_undo_it() {
+    let mut undo = recovering();
+    undo.on_recovered();
+    assert!(!undo.is_spurious(Some(Instant::ZERO), true));
+    let mut timeout = UndoDetector::default();
+    timeout.start(SeqNum(100), 0, true);
+    timeout.on_recovered();
+    assert!(!timeout.is_spurious(None, true));
+}
+
+#[test]
+fn a_dsack_of_more_than_was_known_counts_for_the_rest() {
+    let mut undo = recovering();
+    undo.on_original(5);
+    undo.on_dsack(SeqNum(100), 12);
+    assert_eq!((undo.undo_retrans, undo.known_spurious), (8, 0));
+    undo.on_dsack(SeqNum(112), 8);
+    assert!(undo.is_spurious(None, false));
+}

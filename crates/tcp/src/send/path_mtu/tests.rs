@@ -207,3 +207,124 @@ fn an_acknowledged_size_outweighs_a_message_that_would_clear_df() {
     path.on_timeout(1, 512, NOW, &config);
     assert!(path.may_fragment(512));
 }
+
+#[test]
+fn a_segment_of_a_proven_size_does_not_hide_a_larger_one() {
+    let config = config(MtuProbing::Off);
+    let mut path = PathMtu::new(LINK, &config);
+    path.on_sent(SeqNum(0), SeqNum(1_000), 1_000);
+    path.on_ack(SeqNum(1_000));
+    path.on_sent(SeqNum(1_000), SeqNum(2_000), 1_000);
+    path.on_sent(SeqNum(2_000), SeqNum(3_300), 1_300);
+    path.on_ack(SeqNum(3_300));
+    let outcome = path.on_packet_too_big(report(1_299), NOW, &config);
+    assert_eq!(outcome, PtbOutcome::Deferred);
+    let outcome = path.on_packet_too_big(report(1_300), NOW, &config);
+    assert_eq!(outcome, PtbOutcome::Accepted);
+}
+
+/// RFC 5927 §7.2, as above: a size proven by payload that was acknowledged only in part is
+/// not proven.
+#[test]
+fn only_a_whole_segment_proves_its_size() {
+    let config = config(MtuProbing::Off);
+    for (acked, expected) in [(1_459, PtbOutcome::Accepted), (1_460, PtbOutcome::Deferred)] {
+        let mut path = PathMtu::new(LINK, &config);
+        path.on_sent(SeqNum(0), SeqNum(1_460), 1_460);
+        path.on_ack(SeqNum(acked));
+        let outcome = path.on_packet_too_big(report(900), NOW, &config);
+        assert_eq!(outcome, expected, "{acked}");
+    }
+}
+
+#[test]
+fn a_retransmission_beside_the_evidence_or_the_probe_leaves_them() {
+    let config = config(MtuProbing::Always);
+    for (start, end, lost) in [
+        (0, 1_000, false),
+        (0, 1_001, true),
+        (2_400, 3_000, false),
+        (2_399, 3_000, true),
+    ] {
+        let mut path = PathMtu::new(LINK, &config);
+        path.on_probe(SeqNum(1_000), SeqNum(2_400), 1_400);
+        path.on_sent(SeqNum(1_000), SeqNum(2_400), 1_024);
+        let found = path.on_retransmitted(SeqNum(start), SeqNum(end), NEVER);
+        assert_eq!(found, lost, "{start}..{end}");
+        assert_eq!(path.evidence.is_none(), lost, "{start}..{end}");
+        assert_eq!(path.on_ack(SeqNum(2_400)), !lost, "{start}..{end}");
+    }
+    assert!(!PathMtu::new(LINK, &config).on_probe_lost(NEVER));
+}
+
+/// RFC 8899 §5.1.3: a size is too large after MAX_PROBES losses, here two.
+#[test]
+fn one_lost_probe_proves_nothing() {
+    let config = config(MtuProbing::Always);
+    let mut path = PathMtu::new(LINK, &config);
+    let probes: Vec<Option<u16>> = (0..5)
+        .map(|_| {
+            let size = path.candidate(LINK);
+            path.on_probe(SeqNum(0), SeqNum(1), size.unwrap_or(0));
+            path.on_probe_lost(NOW);
+            size
+        })
+        .collect();
+    // Half of what is left after 1,460: 1,024 + ceil(435 / 2).
+    assert_eq!(probes, [1_460, 1_460, 1_242, 1_242, 1_133].map(Some));
+    assert_eq!(path.retry_at, Some(NOW));
+    path.on_time(NOW - Duration::from_nanos(1), &config);
+    assert_eq!(path.too_large, 1_242);
+    path.on_time(NOW, &config);
+    assert_eq!((path.too_large, path.retry_at), (LINK + 1, None));
+}
+
+#[test]
+fn a_probe_is_no_larger_than_the_caller_allows() {
+    let config = config(MtuProbing::Always);
+    let mut path = PathMtu::new(LINK, &config);
+    assert_eq!(path.candidate(1_100), Some(1_100));
+    assert_eq!(path.candidate(1_024), None);
+    assert_eq!(path.candidate(1_025), Some(1_025));
+    assert!(path.searching, "the caller's bound is no finding");
+    path.too_large = 1_040;
+    assert_eq!(path.candidate(LINK), None, "15 bytes are not worth a probe");
+    assert!(!path.searching);
+    (path.searching, path.too_large) = (true, 1_041);
+    assert_eq!(path.candidate(LINK), Some(1_032));
+}
+
+/// RFC 4821 §7.7: a black hole is suspected after R1 timeouts of segments above the floor.
+#[test]
+fn timeouts_of_small_segments_are_no_black_hole() {
+    let config = config(MtuProbing::BlackHole);
+    let retries1 = config.retries1;
+    for (in_row, used, expected) in [
+        (retries1 - 1, 1_460, 1_460),
+        (retries1, 216, 1_460),
+        (retries1, 217, 216),
+        (retries1, 1_000, 500),
+        (retries1, 1_024, 512),
+        (retries1, 1_025, 1_024),
+    ] {
+        let mut path = PathMtu::new(LINK, &config);
+        let changed = path.on_timeout(in_row, used, NOW, &config);
+        assert_eq!(
+            (path.limit(), changed),
+            (expected, expected != LINK),
+            "{used}"
+        );
+    }
+}
+
+#[test]
+fn a_path_without_probing_starts_with_what_the_first_link_carries() {
+    for (mtu_probing, link, limit, searching) in [
+        (MtuProbing::Off, LINK, LINK, false),
+        (MtuProbing::Always, LINK, 1_024, true),
+        (MtuProbing::Always, 1_000, 1_000, false),
+    ] {
+        let path = PathMtu::new(link, &config(mtu_probing));
+        assert_eq!((path.limit(), path.searching), (limit, searching));
+    }
+}

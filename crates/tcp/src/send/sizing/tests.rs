@@ -63,6 +63,30 @@ fn the_backlog_bound_is_a_millisecond_or_two_frames_within_the_knob() {
         ("nothing is never too much", 0, 0, 0, 1, false),
     ] {
         queue.set(held, rate, goal, cap);
-        assert_eq!(queue.is_full(), full, "{name}");
+        assert_eq!((queue.held(), queue.is_full()), (held, full), "{name}");
     }
+}
+
+#[test]
+fn a_run_is_dropped_once_everything_in_it_has_left() {
+    let mut buffers = WriteBuffers::new();
+    buffers.wrote(0, 1_000, 0);
+    buffers.wrote(3_000, 2_000, 2_999);
+    assert_eq!([2_500, 3_500].map(|at| buffers.left(at)), [500, 1_500]);
+    // The second run begins where everything before it has left.
+    buffers.wrote(9_000, 4_000, 3_000);
+    assert_eq!(buffers.used, 2);
+    assert_eq!(
+        [3_500, 8_500, 9_500].map(|at| buffers.left(at)),
+        [1_500, 500, 3_500]
+    );
+    buffers.wrote(13_000, 5_000, 12_999);
+    assert_eq!(buffers.used, 2, "not all of the last run has left");
+    assert_eq!([12_500, 13_000].map(|at| buffers.left(at)), [500, 5_000]);
+    let mut one = WriteBuffers::new();
+    one.wrote(0, 1_000, 0);
+    one.wrote(2_500, 2_000, 2_499);
+    assert_eq!([2_499, 2_500].map(|at| one.left(at)), [1, 2_000]);
+    one.wrote(2_500, 3_000, 2_500);
+    assert_eq!((one.used, one.left(2_500)), (1, 3_000));
 }

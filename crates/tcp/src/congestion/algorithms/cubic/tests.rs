@@ -213,6 +213,251 @@ fn after_a_timeout_the_curve_starts_at_its_flat_point() {
     assert_eq!((cubic.curve.k_ms, cubic.w_max()), (0, 70 * MSS));
 }
 
+/// RFC 9406 §4.2: L is 8 segments without pacing.
+#[test]
+fn without_pacing_one_ack_adds_eight_segments_at_most() {
+    for (paced, grown) in [(false, 28), (true, 40)] {
+        let mut cubic = self::cubic(20);
+        cubic.paced = paced;
+        cubic.on_ack(&ack(1_000, 20 * MSS));
+        assert_eq!(cubic.cwnd(), grown * MSS);
+    }
+}
+
+#[test]
+fn slow_start_ends_at_its_threshold_and_not_beyond() {
+    let mut cubic = self::cubic(20);
+    cubic.curve.ssthresh = 25 * MSS;
+    cubic.on_ack(&ack(1_000, 20 * MSS));
+    assert_eq!(cubic.cwnd(), 25 * MSS);
+}
+
+/// RFC 9406 §4.2: a quarter of the growth in CSS, and its end sets ssthresh.
+#[test]
+fn conservative_slow_start_grows_a_quarter_as_fast_and_then_ends() {
+    let mut cubic = Cubic::new(&CongestionStart {
+        cwnd: 100 * MSS,
+        ssthresh: u32::MAX,
+        mss: MSS,
+        paced: true,
+        hystart: true,
+        ..CongestionStart::default()
+    });
+    let mut round = |rtt_us, acks: u32| {
+        for n in 0..acks {
+            let mut sample = ack(1_000, 0);
+            sample.rate.rtt_us = Some(rtt_us);
+            sample.rate.round_start = n == 0;
+            sample.acked = if n + 1 == acks { 8_002 } else { 0 };
+            cubic.on_ack(&sample);
+        }
+        (cubic.cwnd(), cubic.ssthresh())
+    };
+    assert_eq!(round(40_000, 8), (108_002, u32::MAX));
+    for css_round in 1..=5 {
+        let expected = (108_002 + 2_000 * css_round, u32::MAX);
+        assert_eq!(round(50_000, 8), expected, "round {css_round}");
+    }
+    assert_eq!(round(50_000, 1), (118_002, 118_002));
+}
+
+#[test]
+fn hystart_runs_only_in_the_first_slow_start_and_if_the_knob_says_so() {
+    for (hystart, ssthresh, expected) in [
+        (true, u32::MAX, true),
+        (false, u32::MAX, false),
+        (true, 50 * MSS, false),
+    ] {
+        let cubic = Cubic::new(&CongestionStart {
+            cwnd: 10 * MSS,
+            ssthresh,
+            hystart,
+            ..CongestionStart::default()
+        });
+        assert_eq!(cubic.hystart.is_some(), expected);
+    }
+}
+
+/// RFC 9438 §4.7: fast convergence if the window is below W_max, not at it.
+#[test]
+fn a_loss_at_w_max_keeps_w_max() {
+    for (cwnd, marked, w_max) in [
+        (100, false, 100_000),
+        (99, false, 84_150),
+        (99, true, 91_575),
+    ] {
+        let mut cubic = self::cubic(cwnd);
+        cubic.curve.w_max = 100 * MSS;
+        if marked {
+            cubic.on_ecn(&flight(100));
+        } else {
+            cubic.on_loss(&flight(100));
+        }
+        assert_eq!(cubic.w_max(), w_max, "{cwnd}");
+    }
+}
+
+#[test]
+fn a_reduction_leaves_two_segments_at_least() {
+    let mut cubic = self::cubic(2);
+    cubic.on_loss(&flight(2));
+    assert_eq!((cubic.cwnd(), cubic.ssthresh()), (2 * MSS, 2 * MSS));
+}
+
+/// RFC 9438 §4.2, figure 2: K = cbrt((W_max - cwnd_epoch) / C).
+#[test]
+fn k_is_the_time_of_the_climb_to_w_max() {
+    let mut cubic = self::cubic(100);
+    cubic.on_loss(&flight(100));
+    cubic.on_ack(&ack(1_000, 0));
+    // The cube root of 30 segments over 0.4 is 4.217 s.
+    assert_eq!(cubic.curve.k_ms, 4_217);
+    assert_eq!(cubic.curve.epoch_start, Some(Instant::from_millis(1_000)));
+    assert_eq!(k_ms(8 * MSS, 2 * MSS), 2_154, "in segments of this size");
+    assert_eq!(k_ms(0, 0), 0);
+}
+
+/// Returns a curve at its flat point: W_max of `w_max` bytes at 1 s.
+fn flat(cwnd: u32, w_max: u32) -> Curve {
+    Curve {
+        cwnd,
+        w_max,
+        w_est: 0,
+        cwnd_prior: u32::MAX,
+        epoch_start: Some(Instant::from_secs(1)),
+        ..self::cubic(1).curve
+    }
+}
+
+/// RFC 9438 §4.2, figure 1: W_cubic(t) = C * (t - K)^3 + W_max.
+#[test]
+fn the_cubic_function_is_that_of_the_rfc() {
+    for (k_ms, t_ms, w_max, expected) in [
+        (0, 2_000, 100_000, 103_200),
+        (3_000, 1_000, 100_000, 96_800),
+        (3_000, 3_000, 100_000, 100_000),
+        (3_000, 5_500, 100_000, 106_250),
+        (60_000, 0, 100_000, 0),
+    ] {
+        let mut curve = flat(1, w_max);
+        curve.k_ms = k_ms;
+        assert_eq!(curve.at(Duration::from_millis(t_ms), MSS), expected);
+    }
+    let mut curve = flat(1, 7);
+    assert_eq!(curve.at(Duration::from_secs(100_000), 65_535), u32::MAX);
+    curve.k_ms = (1 << 21) - 1;
+    assert_eq!(curve.at(Duration::ZERO, 65_535), 0);
+}
+
+/// RFC 9438 §4.4: per ACK, (target - cwnd) / cwnd segments a segment acknowledged.
+#[test]
+fn an_ack_moves_the_window_by_its_share_of_the_way_to_the_target() {
+    let now = Instant::from_secs(1);
+    let mut curve = flat(100_000, 110_000);
+    // 10,000 · 1,001 / 100,000 = 100.1
+    curve.advance(1_001, MSS, 0, now);
+    assert_eq!((curve.cwnd, curve.cwnd_rest), (100_100, 10_000));
+    // (9,900 · 1,001 + 10,000) / 100,100 = 99.1
+    curve.advance(1_001, MSS, 0, now);
+    assert_eq!((curve.cwnd, curve.cwnd_rest), (100_199, 10_000));
+    let mut far = flat(100_000, 300_000);
+    far.advance(300_000, MSS, 0, now);
+    assert_eq!(far.cwnd, 150_000, "1.5 times the window a round trip");
+    let mut below = flat(100_000, 90_000);
+    below.advance(100_000, MSS, 0, now);
+    assert_eq!(below.cwnd, 100_000, "the curve does not lower the window");
+    // One round trip of 1 s ahead: W_cubic is 400 bytes above W_max.
+    let mut ahead = flat(100_000, 100_000);
+    ahead.advance(100_000, MSS, 1_000_000, now);
+    assert_eq!(ahead.cwnd, 100_400);
+}
+
+/// RFC 9438 §4.3: W_est grows by alpha segments a window; alpha is 9/17 below the window
+/// before the reduction, then 1.
+#[test]
+fn the_reno_window_grows_by_nine_seventeenths_of_a_segment_and_later_by_one() {
+    let now = Instant::from_secs(1);
+    let mut curve = flat(100_000, 100_000);
+    // 9 · 1,000 · 10,000 / (17 · 100,000) = 52.94
+    for (w_est, rest) in [(52, 1_600_000), (105, 1_500_000), (158, 1_400_000)] {
+        curve.advance(10_000, MSS, 0, now);
+        assert_eq!((curve.w_est, curve.w_est_rest), (w_est, rest));
+    }
+    for (w_est, grown) in [(49_999, 50_051), (50_000, 50_100)] {
+        let mut curve = flat(100_000, 100_000);
+        (curve.w_est, curve.cwnd_prior) = (w_est, 50_000);
+        curve.advance(10_000, MSS, 0, now);
+        assert_eq!(curve.w_est, grown);
+    }
+}
+
+/// RFC 9438 §4.3: cwnd becomes W_est where W_cubic(t) is less than W_est.
+#[test]
+fn the_reno_window_applies_only_above_the_curve() {
+    let now = Instant::from_secs(1);
+    for (w_est, cwnd) in [(110_000, 100_000), (110_001, 110_001)] {
+        let mut curve = flat(100_000, 110_000);
+        curve.w_est = w_est;
+        curve.advance(0, MSS, 0, now);
+        assert_eq!(curve.cwnd, cwnd, "W_est {w_est}");
+    }
+}
+
+#[test]
+fn the_window_does_not_grow_during_recovery_or_untested() {
+    for losses in [0, 1] {
+        for (recovering, cwnd_limited) in [(true, true), (false, false)] {
+            let mut cubic = self::cubic(1_000);
+            for _ in 0..losses {
+                cubic.on_loss(&flight(1_000));
+                cubic.on_ack(&ack(1_000, 0));
+            }
+            let before = cubic.cwnd();
+            cubic.on_ack(&AckSample {
+                recovering,
+                cwnd_limited,
+                ..ack(2_000, 100 * MSS)
+            });
+            assert_eq!(cubic.cwnd(), before, "{recovering} {cwnd_limited}");
+        }
+    }
+}
+
+/// RFC 9438 §4.9.1: the prior state returns only if the window is below it.
+#[test]
+fn an_undo_leaves_a_window_that_has_grown_back() {
+    for (cwnd, restored) in [(99, true), (100, false), (101, false)] {
+        let mut cubic = self::cubic(100);
+        cubic.on_loss(&flight(100));
+        cubic.curve.cwnd = cwnd * MSS;
+        let grown = cubic.curve;
+        cubic.on_undo();
+        let found = (cubic.cwnd(), cubic.curve == grown);
+        let expected = if restored { 100 } else { cwnd };
+        assert_eq!(found, (expected * MSS, !restored), "{cwnd}");
+    }
+    let mut marked = self::cubic(100);
+    marked.on_loss(&flight(100));
+    marked.on_ecn(&flight(70));
+    marked.on_undo();
+    assert_eq!(marked.cwnd(), 59_500, "a mark is never spurious");
+}
+
+/// RFC 7661 §4.4, RFC 5681 §4.1.
+#[test]
+fn after_idle_time_slow_start_leads_to_three_quarters_of_the_window() {
+    for (ssthresh, expected) in [(70 * MSS, 75 * MSS), (80 * MSS, 80 * MSS)] {
+        let mut cubic = self::cubic(100);
+        cubic.curve.ssthresh = ssthresh;
+        cubic.curve.epoch_start = Some(Instant::ZERO);
+        cubic.on_idle(10 * MSS);
+        assert_eq!((cubic.cwnd(), cubic.ssthresh()), (10 * MSS, expected));
+        assert_eq!(cubic.curve.epoch_start, None);
+        cubic.on_idle(20 * MSS);
+        assert_eq!(cubic.cwnd(), 10 * MSS, "never raised");
+    }
+}
+
 /// Runs three seconds from the start on 100 Mbit/s and 40 ms with a queue of
 /// `bdps` bandwidth-delay products. Returns the segments dropped, and true if
 /// slow start is over.

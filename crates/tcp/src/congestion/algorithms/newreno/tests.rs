@@ -137,3 +137,60 @@ fn after_idle_time_slow_start_leads_to_three_quarters_of_the_window() {
     larger.on_idle(10 * MSS);
     assert_eq!((larger.cwnd(), larger.ssthresh()), (10 * MSS, 30 * MSS));
 }
+
+/// RFC 3465 §2.1: bytes acknowledged beyond a window count towards the next.
+#[test]
+fn bytes_beyond_a_window_count_towards_the_next_segment() {
+    let mut reno = self::reno(20, true);
+    reno.on_loss(&flight(20 * MSS));
+    for (acked, cwnd) in [(15_000, 11), (5_999, 11), (1, 12), (12_000, 13)] {
+        reno.on_ack(&ack(acked));
+        assert_eq!(reno.cwnd(), cwnd * MSS, "{acked}");
+    }
+    reno.on_ack(&ack(12_999));
+    reno.on_loss(&flight(13 * MSS));
+    reno.on_ack(&ack(6_499));
+    assert_eq!(reno.cwnd(), 6_500, "a reduction begins the count again");
+}
+
+/// RFC 5681 §3.2: the window does not grow by ACKs while a loss is repaired.
+#[test]
+fn the_window_does_not_grow_during_recovery() {
+    for losses in [0, 1] {
+        let mut reno = self::reno(20, true);
+        for _ in 0..losses {
+            reno.on_loss(&flight(20 * MSS));
+        }
+        let before = reno.cwnd();
+        reno.on_ack(&AckSample {
+            recovering: true,
+            ..ack(20 * MSS)
+        });
+        assert_eq!(reno.cwnd(), before);
+    }
+}
+
+/// At `ssthresh` the sender is in congestion avoidance, where half a window in flight does
+/// not test it. RFC 7661 §4.2.
+#[test]
+fn half_a_window_in_flight_suffices_below_ssthresh_only() {
+    for (cwnd, ssthresh, grown) in [(20, 21, 21), (20, 20, 20), (20, 19, 20)] {
+        let mut reno = self::reno(cwnd, true);
+        reno.ssthresh = ssthresh * MSS;
+        let mut sample = ack(20 * MSS);
+        sample.cwnd_limited = false;
+        sample.rate.tx_in_flight = 10 * MSS;
+        reno.on_ack(&sample);
+        assert_eq!(reno.cwnd(), grown * MSS, "{cwnd} of {ssthresh}");
+    }
+}
+
+#[test]
+fn an_undo_never_lowers_window_or_threshold() {
+    let mut reno = self::reno(20, true);
+    reno.ssthresh = 15 * MSS;
+    reno.on_timeout(&flight(20 * MSS), true);
+    (reno.cwnd, reno.ssthresh) = (25 * MSS, 16 * MSS);
+    reno.on_undo();
+    assert_eq!((reno.cwnd(), reno.ssthresh()), (25 * MSS, 16 * MSS));
+}
