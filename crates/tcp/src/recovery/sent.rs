@@ -558,3 +558,6 @@ impl Scoreboard {
         arena.free_node(index);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -141,7 +141,6 @@ impl PathMtu {
     fn accept(&mut self, report: PacketTooBig, retry_at: Instant) {
         self.limit = report.size.max(LEAST_REPORTED).min(self.limit);
         self.fragments |= report.fragment;
-        self.too_large = self.limit + 1;
         self.proven = self.proven.min(self.limit);
         self.searching = false;
         self.retry_at = Some(retry_at);
@@ -236,7 +235,7 @@ impl PathMtu {
         self.losses += 1;
         if self.losses >= LOSSES {
             self.losses = 0;
-            self.too_large = probe.size.min(self.too_large).max(self.limit + 1);
+            self.too_large = probe.size.min(self.too_large);
             self.retry_at = Some(until);
         }
         true

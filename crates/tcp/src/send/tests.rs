@@ -66,6 +66,7 @@ fn a_write_names_what_cut_it_short() {
             0,
             Some(Limit::SendBuffer),
         ),
+        ("fits, all or nothing", 300, true, 300, None),
     ] {
         let mut send = established();
         assert_eq!(
@@ -580,4 +581,10 @@ fn a_tail_alone_leaves_by_nagle_cork_and_the_state_of_the_writer() {
         (situation.override_sws, situation.fin_queued) = (false, true);
         assert_eq!(segmentize(&situation), Send(400));
     }
+}
+
+#[test]
+fn the_send_buffer_should_hold_two_windows() {
+    assert_eq!(send_goal(14_600), 29_200);
+    assert_eq!(send_goal(u32::MAX), u32::MAX);
 }

@@ -189,15 +189,19 @@ fn a_changed_algorithm_keeps_window_and_threshold() {
 
 #[test]
 fn a_restart_forgets_the_window_and_the_mark_of_before() {
-    let mut controller = started(CongestionAlgorithm::NewReno);
-    assert!(controller.on_ack(&marked(0), 10 * MSS));
-    controller.restart(&start_of(&config(CongestionAlgorithm::NewReno), MSS, 1));
-    assert_eq!(
-        controller.cwnd(),
-        initial_window(&TcpConfig::default(), MSS)
-    );
-    assert!(!controller.is_reduced_by_mark(0));
-    assert!(controller.on_ack(&marked(0), 10 * MSS));
+    for algorithm in CongestionAlgorithm::ALL.iter().copied() {
+        let mut controller = started(algorithm);
+        assert!(controller.on_ack(&marked(0), 10 * MSS));
+        controller.on_timeout(&event(5), true);
+        controller.restart(&start_of(&config(algorithm), MSS, 1));
+        let initial = initial_window(&TcpConfig::default(), MSS);
+        assert_eq!(
+            (controller.cwnd(), controller.ssthresh()),
+            (initial, u32::MAX)
+        );
+        assert!(!controller.is_reduced_by_mark(0));
+        assert!(controller.on_ack(&marked(0), 10 * MSS), "{algorithm}");
+    }
 }
 
 /// RFC 3168 §6.1.2: once for each window of data; the last ACK of it still carries ECE.
@@ -294,20 +298,16 @@ fn every_event_reaches_the_algorithm() {
     let choice = registry.register("calls", 1, Calls::default).unwrap();
     let start = CongestionStart::default();
     let mut controller = Controller::new(choice, &start, &mut registry);
-    let calls: [(&str, &dyn Fn(&mut Controller), u32); 9] = [
-        (
-            "flight",
-            &|it| it.on_flight_start(FlightStart::default()),
-            1,
-        ),
-        ("ACK", &|it| _ = it.on_ack(&AckSample::default(), 0), 2),
-        ("range", &|it| it.on_range_lost(&LostRange::default()), 4),
-        ("loss", &|it| it.on_loss(&event(0)), 8),
-        ("recovered", &|it| it.on_recovery_exit(), 16),
-        ("timeout", &|it| it.on_timeout(&event(0), true), 64),
-        ("another", &|it| it.on_timeout(&event(0), false), 128),
-        ("undo", &|it| it.on_undo(), 256),
-        ("idle", &|it| it.on_idle(512), 512),
+    let calls: [(&str, fn(&mut Controller), u32); 9] = [
+        ("flight", |it| it.on_flight_start(FlightStart::default()), 1),
+        ("ACK", |it| _ = it.on_ack(&AckSample::default(), 0), 2),
+        ("range", |it| it.on_range_lost(&LostRange::default()), 4),
+        ("loss", |it| it.on_loss(&event(0)), 8),
+        ("recovered", |it| it.on_recovery_exit(), 16),
+        ("timeout", |it| it.on_timeout(&event(0), true), 64),
+        ("another", |it| it.on_timeout(&event(0), false), 128),
+        ("undo", |it| it.on_undo(), 256),
+        ("idle", |it| it.on_idle(512), 512),
     ];
     for (name, call, bit) in calls {
         controller.restart(&start);

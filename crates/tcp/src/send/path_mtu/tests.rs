@@ -328,3 +328,17 @@ fn a_path_without_probing_starts_with_what_the_first_link_carries() {
         assert_eq!((path.limit(), path.searching), (limit, searching));
     }
 }
+
+#[test]
+fn the_evidence_is_the_first_segment_of_an_unproven_size() {
+    let config = config(MtuProbing::Off);
+    let mut path = PathMtu::new(LINK, &config);
+    path.on_sent(SeqNum(0), SeqNum(1_400), 1_400);
+    path.on_sent(SeqNum(1_400), SeqNum(2_700), 1_300);
+    path.on_ack(SeqNum(1_400));
+    let outcome = path.on_packet_too_big(report(1_350), NOW, &config);
+    assert_eq!(outcome, PtbOutcome::Deferred);
+    assert!(path.on_timeout(1, 1_400, NOW, &config));
+    assert_eq!(path.limit(), 1_350);
+    assert_eq!(path.retry_at, Some(NOW + config.probe_interval));
+}

@@ -120,9 +120,11 @@ impl Bbr {
     /// SetPacingRateWithGain. §5.6.2.
     fn set_pacing_rate(&mut self, gain: u64) {
         let rate = percent(percent(self.model.bw, gain), 100 - PACING_MARGIN);
-        if self.full_pipe.reached || rate > self.pacing_rate {
-            self.pacing_rate = rate.max(1);
-        }
+        self.pacing_rate = if self.full_pipe.reached {
+            rate.max(1)
+        } else {
+            rate.max(self.pacing_rate)
+        };
     }
 
     /// SetCwnd. §5.6.4.6.

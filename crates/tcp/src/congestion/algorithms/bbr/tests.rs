@@ -1,8 +1,9 @@
 //! BBR on a path: the draft's appendix A in small, and the effect of loss. `steps`,
-//! `losses` and `model` hold each step against the draft's formulas.
+//! `losses`, `probe_rtt` and `model` hold each step against the draft's formulas.
 
 mod losses;
 mod model;
+mod probe_rtt;
 mod steps;
 
 use std::{vec, vec::Vec};

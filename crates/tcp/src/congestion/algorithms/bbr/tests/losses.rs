@@ -133,7 +133,7 @@ fn each_round_trip_counts_towards_the_next_probe() {
 fn the_first_loss_begins_a_round_trip_of_loss_and_saves_the_bounds() {
     let mut bbr = at(BbrState::ProbeBwCruise);
     bbr.bounds.inflight_longterm = 150_000;
-    bbr.handle_lost_range(&lost(BDP, KB));
+    bbr.on_range_lost(&lost(BDP, KB));
     assert!(bbr.bounds.is_loss_in_round && bbr.undo.is_saved);
     assert_eq!(bbr.bounds.loss_round_delivered, 50_000);
     assert_eq!(bbr.prior_cwnd, 2 * BDP);
@@ -150,74 +150,27 @@ fn the_first_loss_begins_a_round_trip_of_loss_and_saves_the_bounds() {
 /// §5.5.10.2: 2 % of the bytes in flight, or 0.7 of the target if that is more.
 #[test]
 fn a_probe_with_too_much_loss_sets_the_long_term_bound() {
-    use BbrState::*;
-    for (name, state, is_probe, tx, bytes_lost, app, bound, ends) in [
-        (
-            "too much",
-            ProbeBwUp,
-            true,
-            120_000,
-            3_000,
-            false,
-            119_387,
-            ProbeBwDown,
-        ),
-        (
-            "the floor",
-            ProbeBwUp,
-            true,
-            50_000,
-            3_000,
-            false,
-            70_000,
-            ProbeBwDown,
-        ),
-        (
-            "2 %", ProbeBwUp, true, 120_000, 2_400, false, INFINITE, ProbeBwUp,
-        ),
-        (
-            "not of a probe",
-            ProbeBwUp,
-            false,
-            120_000,
-            3_000,
-            false,
-            INFINITE,
-            ProbeBwUp,
-        ),
-        (
-            "of the application",
-            ProbeBwUp,
-            true,
-            120_000,
-            3_000,
-            true,
-            INFINITE,
-            ProbeBwDown,
-        ),
-        (
-            "after the probe",
-            ProbeBwCruise,
-            true,
-            120_000,
-            3_000,
-            false,
-            119_387,
-            ProbeBwCruise,
-        ),
+    use BbrState::{ProbeBwCruise as Cruise, ProbeBwDown as Down, ProbeBwUp as Up};
+    for (name, state, probe, tx, bytes_lost, app, bound, ends) in [
+        ("too much", Up, true, 120, 3_000, false, 119_387, Down),
+        ("the floor", Up, true, 50, 3_000, false, 70_000, Down),
+        ("2 %", Up, true, 120, 2_400, false, INFINITE, Up),
+        ("no probe", Up, false, 120, 3_000, false, INFINITE, Up),
+        ("app", Up, true, 120, 3_000, true, INFINITE, Down),
+        ("later", Cruise, true, 120, 3_000, false, 119_387, Cruise),
     ] {
         let mut bbr = at(state);
-        bbr.cycle.is_probe_sample = is_probe;
+        bbr.cycle.is_probe_sample = probe;
         bbr.handle_lost_range(&LostRange {
             app_limited: app,
-            ..lost(tx, bytes_lost)
+            ..lost(tx * KB, bytes_lost)
         });
         assert_eq!(bbr.bounds.inflight_longterm, bound, "{name}");
         assert_eq!(bbr.state, ends, "{name}");
-        let is_high = is_probe && bytes_lost > 2_400;
+        let is_high = probe && bytes_lost > 2_400;
         assert_eq!(bbr.cycle.prev_probe_too_high, is_high, "{name}");
-        assert_eq!(bbr.cycle.is_probe_sample, is_probe && !is_high, "{name}");
-        let undone = (ends != state).then_some(ProbeBwUp);
+        assert_eq!(bbr.cycle.is_probe_sample, probe && !is_high, "{name}");
+        let undone = (ends != state).then_some(Up);
         assert_eq!(bbr.undo.state, undone, "{name}");
         if ends != state {
             assert_eq!(bbr.cycle.stamp, Instant::from_millis(900));

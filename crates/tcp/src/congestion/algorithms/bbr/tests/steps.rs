@@ -1,7 +1,7 @@
 //! The steps of an ACK and of a loss, one by one, on a path of 1 MB/s and 100 ms: the
 //! bandwidth-delay product is 100 segments.
 
-use fullpipe_pool::{Duration, Instant};
+use fullpipe_pool::Instant;
 
 use super::{super::*, rate_of};
 use crate::congestion::RateSample;
@@ -26,7 +26,7 @@ pub(super) fn acked(ms: u64, newly_acked: u32) -> AckSample {
 }
 
 /// Returns BBR in Startup with a window of ten segments.
-fn fresh() -> Bbr {
+pub(super) fn fresh() -> Bbr {
     Bbr::new(&CongestionStart {
         cwnd: 10 * KB,
         ssthresh: u32::MAX,
@@ -90,6 +90,14 @@ fn the_first_pacing_rate_is_the_startup_gain_times_the_window_over_the_round_tri
         ..acked(2, KB)
     });
     assert_eq!(acked_first.pacing_rate(), Some(277_000));
+}
+
+#[test]
+fn a_window_is_never_as_large_as_the_mark_of_no_bound() {
+    let mut bbr = at(BbrState::ProbeBwCruise);
+    assert_eq!(bbr.bdp_of(u64::MAX, 200), INFINITE - 1);
+    bbr.bounds.inflight_longterm = bbr.bdp_of(u64::MAX, 200);
+    assert!(!bbr.bounds.are_loose());
 }
 
 /// §5.6.2: 99 % of gain times bandwidth; not lowered before the pipe is full.
@@ -527,75 +535,28 @@ fn down_ends_with_headroom_and_at_most_a_bdp_in_flight() {
 /// §5.3.3.9, IsTimeToGoDown.
 #[test]
 fn up_ends_at_a_full_pipe_or_cautiously_at_the_bound_of_the_probe_before() {
-    use BbrState::*;
-    for (name, too_high, in_flight, cwnd_limited, cwnd, full, expected) in [
-        (
-            "cautious",
-            true,
-            150_000,
-            false,
-            200_000,
-            false,
-            ProbeBwDown,
-        ),
-        (
-            "below the bound",
-            true,
-            149_999,
-            false,
-            140_000,
-            false,
-            ProbeBwUp,
-        ),
-        (
-            "the last was fine",
-            false,
-            150_000,
-            false,
-            140_000,
-            false,
-            ProbeBwUp,
-        ),
-        (
-            "a full pipe",
-            false,
-            10_000,
-            false,
-            150_000,
-            true,
-            ProbeBwDown,
-        ),
-        (
-            "the bound limits",
-            false,
-            10_000,
-            true,
-            150_000,
-            true,
-            ProbeBwUp,
-        ),
-        (
-            "the window limits",
-            false,
-            10_000,
-            true,
-            149_999,
-            true,
-            ProbeBwDown,
-        ),
+    use BbrState::{ProbeBwDown as Down, ProbeBwUp as Up};
+    // Bytes in flight and the window in thousands; the bound is 150,000.
+    for (name, too_high, in_flight, limited, cwnd, full, ends) in [
+        ("cautious", true, 150, false, 200, false, Down),
+        ("below the bound", true, 149, false, 140, false, Up),
+        ("the last was fine", false, 150, false, 140, false, Up),
+        ("a full pipe", false, 10, false, 150, true, Down),
+        ("the bound limits", false, 10, true, 150, true, Up),
+        ("the window limits", false, 10, true, 149, true, Down),
     ] {
-        let mut bbr = at(ProbeBwUp);
+        let mut bbr = at(Up);
         bbr.bounds.inflight_longterm = 150_000;
         bbr.cycle.prev_probe_too_high = too_high;
-        bbr.cwnd = cwnd;
+        bbr.cwnd = cwnd * KB;
         bbr.full_pipe.now = full;
         let mut sample = rate_of(acked(5, KB), 3_000, 1_000);
-        (sample.in_flight, sample.cwnd_limited) = (in_flight, cwnd_limited);
+        (sample.in_flight, sample.cwnd_limited) = (in_flight * KB, limited);
         bbr.update_probe_bw_cycle_phase(&sample);
-        assert_eq!(bbr.state, expected, "{name}");
+        assert_eq!(bbr.state, ends, "{name}");
         let cautious = bbr.cycle.prev_probe_precautionary;
         assert_eq!(cautious, name == "cautious", "{name}");
-        if expected == ProbeBwDown {
+        if ends == Down {
             assert!(!bbr.cycle.prev_probe_too_high, "{name}");
             assert_eq!(bbr.cycle.stamp, Instant::from_millis(5), "{name}");
             assert_eq!(bbr.ack_phase, AckPhase::ProbeStopping, "{name}");
@@ -739,125 +700,4 @@ fn a_cautious_probe_that_lost_little_is_followed_by_another() {
         bbr.cycle.prev_probe_too_high = too_high;
         assert_eq!(phase(&mut bbr, 1, 2 * BDP), expected);
     }
-}
-
-fn rtt(ms: u64, rtt_us: u32) -> AckSample {
-    let mut sample = acked(ms, KB);
-    sample.rate.rtt_us = Some(rtt_us);
-    sample
-}
-
-/// §5.3.4.3: a minimum over 10 s, of minima over 5 s.
-#[test]
-fn the_round_trip_is_the_least_of_ten_seconds() {
-    let mut bbr = fresh();
-    let mut seen = |ms, rtt_us| {
-        bbr.update_min_rtt(&rtt(ms, rtt_us));
-        (bbr.min_rtt_us(), bbr.probe_rtt.expired)
-    };
-    assert_eq!(seen(0, 50_000), (50_000, false));
-    assert_eq!(seen(1_000, 60_000), (50_000, false));
-    assert_eq!(seen(5_000, 60_000), (50_000, false), "five seconds");
-    assert_eq!(seen(5_001, 60_000), (50_000, true), "more than five");
-    assert_eq!(seen(5_002, 55_000), (50_000, false));
-    assert_eq!(seen(10_000, 70_000), (50_000, false), "ten seconds");
-    assert_eq!(seen(10_001, 70_000), (55_000, false), "more than ten");
-    assert_eq!(seen(10_002, 0), (1, false));
-    assert_eq!(bbr.model.min_rtt_stamp, Instant::from_millis(10_002));
-}
-
-#[test]
-fn an_ack_without_a_round_trip_time_measures_none() {
-    let mut bbr = fresh();
-    bbr.update_min_rtt(&acked(6_000, KB));
-    assert_eq!((bbr.min_rtt_us(), bbr.probe_rtt.expired), (INFINITE, false));
-    bbr.update_min_rtt(&rtt(6_000, 40_000));
-    bbr.update_min_rtt(&acked(11_001, KB));
-    assert_eq!((bbr.min_rtt_us(), bbr.probe_rtt.expired), (40_000, true));
-}
-
-/// §5.3.4.3: ProbeRTT begins when its interval is over, unless the sender was idle.
-#[test]
-fn probe_rtt_begins_when_its_interval_is_over_and_the_sender_was_not_idle() {
-    use BbrState::*;
-    for (expired, idle, newly_acked, expected) in [
-        (true, false, KB, ProbeRtt),
-        (false, false, KB, ProbeBwUp),
-        (true, true, KB, ProbeBwUp),
-        (true, true, 0, ProbeBwUp),
-    ] {
-        let mut bbr = at(ProbeBwUp);
-        (bbr.probe_rtt.expired, bbr.idle_restart) = (expired, idle);
-        bbr.probe_rtt.done_stamp = Some(Instant::ZERO);
-        let sample = AckSample {
-            in_flight: BDP,
-            ..acked(1, newly_acked)
-        };
-        bbr.check_probe_rtt(&sample);
-        assert_eq!(bbr.state, expected);
-        assert_eq!(bbr.idle_restart, idle && newly_acked == 0);
-        if expected == ProbeRtt {
-            assert_eq!(bbr.prior_cwnd, 2 * BDP);
-            assert_eq!(bbr.ack_phase, AckPhase::ProbeStopping);
-            assert_eq!(bbr.probe_rtt.done_stamp, None);
-        }
-    }
-}
-
-/// BBR.ProbeRTTDuration is 200 ms, from the time when half a BDP is in flight, and at
-/// least a round trip.
-#[test]
-fn probe_rtt_lasts_200_ms_with_half_a_bdp_in_flight_and_a_round_trip() {
-    for (reached, ended) in [(true, BbrState::ProbeBwCruise), (false, BbrState::Startup)] {
-        let mut bbr = at(BbrState::ProbeRtt);
-        bbr.full_pipe.reached = reached;
-        bbr.bounds.inflight_shortterm = 1;
-        (bbr.prior_cwnd, bbr.cwnd) = (2 * BDP, BDP / 2);
-        let mut ack = |ms, in_flight, round_start| {
-            bbr.model.round_start = round_start;
-            let mut sample = AckSample {
-                in_flight,
-                ..acked(ms, KB)
-            };
-            sample.rate.total_delivered = 7_000;
-            bbr.check_probe_rtt(&sample);
-            bbr.state
-        };
-        assert_eq!(ack(1_000, BDP / 2 + 1, true), BbrState::ProbeRtt);
-        assert_eq!(ack(1_100, BDP / 2, true), BbrState::ProbeRtt);
-        assert_eq!(ack(1_301, BDP / 2, false), BbrState::ProbeRtt, "no round");
-        assert_eq!(ack(1_300, BDP / 2, true), BbrState::ProbeRtt, "200 ms");
-        assert_eq!(ack(1_301, 40_000, false), ended);
-        assert_eq!(bbr.cwnd, 2 * BDP);
-        assert_eq!(bbr.probe_rtt.min_stamp, Instant::from_millis(1_301));
-        assert_eq!(bbr.bounds.inflight_shortterm, INFINITE);
-        assert_eq!(bbr.probe_rtt.starved_until, 47_000);
-        for (prior, expected) in [(46_999, true), (47_000, false)] {
-            let mut sample = acked(1, KB);
-            sample.rate.prior_delivered = prior;
-            assert_eq!(bbr.is_app_limited(&sample), expected);
-            sample.rate.app_limited = true;
-            assert!(bbr.is_app_limited(&sample));
-        }
-    }
-}
-
-#[test]
-fn nothing_in_flight_in_probe_rtt_starves_the_next_sample_too() {
-    let mut bbr = at(BbrState::ProbeRtt);
-    bbr.check_probe_rtt(&acked(1, KB));
-    assert_eq!(bbr.probe_rtt.starved_until, 1);
-    assert_eq!(
-        bbr.probe_rtt.done_stamp,
-        Some(Instant::from_millis(1) + Duration::from_millis(200))
-    );
-}
-
-/// §5.6.4.5: half a BDP, at least BBR.MinPipeCwnd.
-#[test]
-fn the_window_of_probe_rtt_is_half_a_bdp_and_at_least_four_segments() {
-    let mut bbr = at(BbrState::ProbeRtt);
-    assert_eq!(bbr.probe_rtt_cwnd(), BDP / 2);
-    bbr.model.bound(1_000);
-    assert_eq!(bbr.probe_rtt_cwnd(), 4 * KB);
 }
