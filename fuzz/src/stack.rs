@@ -139,7 +139,7 @@ impl Host {
 
     /// Time passes: from 1 microsecond to some hours, by powers of two.
     fn pass(&mut self, exponent: u8) {
-        self.now = self.now + Duration::from_micros(1 << (exponent % 34));
+        self.now += Duration::from_micros(1 << (exponent % 34));
         self.stack.on_timeouts(self.now);
     }
 

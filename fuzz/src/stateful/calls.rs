@@ -250,7 +250,7 @@ impl World {
     /// Opens or closes the listener.
     pub fn call_listener(&mut self, choice: u8) {
         match self.listener {
-            Some(listener) if choice % 8 == 0 => {
+            Some(listener) if choice.is_multiple_of(8) => {
                 let closed = self.quiet(|stack, now| stack.tcp_close_listener(listener, now));
                 closed.expect("it listens");
                 self.listener = None;
