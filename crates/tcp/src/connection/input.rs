@@ -215,6 +215,12 @@ impl Connection {
         if segment.has(TcpFlags::RST) {
             return Err(DiscardReason::OutsideWindow);
         }
+        // A peer that has filled the window sends its ACKs with the number behind it. While a
+        // hole keeps the window where it is, they are all there is to acknowledge what this
+        // side sends. Table 6 refuses them; Linux and FreeBSD take them.
+        if segment.is_empty() && segment.seq == self.receive.rcv_adv {
+            return Ok(());
+        }
         if self.state == TcpState::TimeWait && segment.has(TcpFlags::FIN) {
             self.timers.linger.set(env.now + env.config.time_wait);
         }
