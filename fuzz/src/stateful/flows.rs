@@ -29,6 +29,8 @@ pub struct Flow {
     /// The options came back in a SYN cookie, and the stack has not said yet which: no edge
     /// is known.
     is_returned: bool,
+    /// It was opened by a SYN cookie: SYN-ACKs with cookies may still be queued.
+    is_of_cookie: bool,
     /// Largest window scale that the peer offered.
     peer_scale: u8,
     /// Last acknowledgment number of the stack.
@@ -86,6 +88,7 @@ impl Flow {
             irs: None,
             scale: 0,
             is_returned: false,
+            is_of_cookie: false,
             peer_scale: 0,
             acked: None,
             edge: None,
@@ -175,12 +178,24 @@ impl Flows {
             self.flows.retain(|flow| flow.tuple != tuple);
             self.flows.push(last);
         }
-        self.flows.push(Flow::new(tuple, iss));
+        let mut flow = Flow::new(tuple, iss);
+        if let Some(last) = self.find(tuple).filter(|last| last.iss == iss) {
+            // Segments of the peer may have reached this connection before it sent any.
+            (flow.peer_edge, flow.peer_scale) = (last.peer_edge, last.peer_scale);
+        }
+        self.flows.push(flow);
         self.flows.last_mut().expect("it was just added")
     }
 
     /// Makes the connection to which a segment of the stack belongs the newest.
     fn choose(&mut self, tuple: Tuple, header: &TcpHeader) {
+        // The first segment of a handshake after a reset may be a challenge ACK.
+        let irs = header.ack.wrapping_sub(1);
+        let is_over = |flow: &Flow| flow.is_reset && flow.irs != Some(irs);
+        if self.find(tuple).is_some_and(is_over) && self.streams.contains_key(&(tuple, irs)) {
+            let flow = self.start(tuple, header.seq.wrapping_sub(1));
+            return flow.irs = Some(irs);
+        }
         let is_of = |flow: &Flow| {
             let acked = |irs: u32| header.ack.wrapping_sub(irs) < 1 << 30;
             flow.tuple == tuple && flow.has_sent(header.seq) && flow.irs.is_some_and(acked)
@@ -257,7 +272,8 @@ impl Flows {
         // Its options came back in the cookie; the model allows the largest scale.
         let flow = self.start(tuple, iss);
         (flow.irs, flow.acked) = (Some(irs), Some(irs.wrapping_add(1)));
-        (flow.is_returned, flow.peer_scale) = (true, 14);
+        (flow.is_returned, flow.is_of_cookie) = (true, true);
+        flow.peer_scale = 14;
         flow.sent_end = header.ack;
         flow.peer_edge = Some(header.ack.wrapping_add(u32::from(header.window) << 14));
     }
@@ -313,6 +329,7 @@ impl Flows {
             return;
         }
         match header.flags.contains(TcpFlags::SYN) {
+            true if self.repeats_cookie(tuple, header) => return,
             true => self.on_syn(tuple, header),
             false => self.choose(tuple, header),
         }
@@ -340,6 +357,14 @@ impl Flows {
             let edge = header.ack.wrapping_add(u32::from(header.window) << scale);
             flow.edge = (!flow.is_returned).then_some(edge);
         }
+    }
+
+    /// Returns true for a SYN-ACK that was queued before its cookie came back.
+    fn repeats_cookie(&self, tuple: Tuple, header: &TcpHeader) -> bool {
+        self.find(tuple).is_some_and(|flow| {
+            let repeats = flow.iss == header.seq && flow.irs == Some(header.ack.wrapping_sub(1));
+            flow.is_of_cookie && repeats && !flow.is_reset
+        })
     }
 
     fn on_syn(&mut self, tuple: Tuple, header: &TcpHeader) {

@@ -42,6 +42,9 @@ impl Friend {
         (config.pool.blocks, config.pool.block_size) = (64, 1_024);
         // The knobs may let a connection end when a probe 10 ms after another has no answer.
         config.tcp.challenge_ack_interval = Duration::ZERO;
+        // An overcommitted pool may take a few bytes of each retransmission.
+        config.tcp.rto_max = Duration::from_secs(4);
+        (config.tcp.retries2, config.tcp.syn_retries) = (255, 255);
         let interface = Interface {
             mac: mac_of(ADDRESS),
             address: ADDRESS.into(),
