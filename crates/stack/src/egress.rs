@@ -50,6 +50,20 @@ impl OutputSource {
         Self::Connections,
         Self::Udp,
     ];
+
+    /// Returns the class in which the source's packets look their neighbour up, unless
+    /// they are answers. An ACK in TIME-WAIT is the last segment of a connection.
+    const fn asker(self) -> Asker {
+        match self {
+            Self::WaitAcks | Self::Connections => Asker::Connection,
+            Self::Neighbours
+            | Self::Errors
+            | Self::Echo
+            | Self::Resets
+            | Self::SynAcks
+            | Self::Udp => Asker::Datagram,
+        }
+    }
 }
 
 /// The outcome of polling a source.
@@ -218,11 +232,7 @@ impl Stack {
         device: &mut impl Device,
         now: Instant,
     ) -> SendOutcome {
-        // An ACK in TIME-WAIT is the last segment of a connection.
-        let asker = match source {
-            OutputSource::WaitAcks => Asker::Connection,
-            _ => Asker::Datagram,
-        };
+        let asker = source.asker();
         match source {
             OutputSource::Neighbours => self.send_for_neighbours(device, now),
             OutputSource::Errors if self.errors.wants_output() => {
