@@ -191,7 +191,11 @@ fn own(file: &Path, experiment: &str, several: bool) -> PathBuf {
     file.with_file_name(name)
 }
 
-fn write_whole(flag: &str, file: &Path, text: &[u8]) -> Result<(), Failure> {
+/// Writes the file that `flag` asks for.
+///
+/// # Errors
+/// The file cannot be written; what was there is unchanged.
+pub fn write_whole(flag: &str, file: &Path, text: &[u8]) -> Result<(), Failure> {
     fullpipe_lab::write_whole(file, text).map_err(|error| failed(flag, file, &error))
 }
 

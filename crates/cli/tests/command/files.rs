@@ -70,6 +70,39 @@ fn what_cannot_be_written_leaves_the_old_file_and_nothing_else() {
 }
 
 #[test]
+fn a_man_page_appears_whole_or_not_at_all_and_devices_stay_what_they_are() {
+    let folder = Folder::new("man");
+    let at = |name: &str| folder.0.join("pages").join(name);
+    fs::create_dir(at("")).unwrap();
+    fs::write(at("fullpipe.1"), "old").unwrap();
+    fs::hard_link(at("fullpipe.1"), folder.0.join("reader")).unwrap();
+    symlink("../linked", at("fullpipe-lab.1")).unwrap();
+    symlink("/dev/null", at("fullpipe-iperf.1")).unwrap();
+    let written = fullpipe_in(&folder.0, &["man", "--dir", "pages"]);
+    assert!(written.status.success(), "{}", stderr(&written));
+    let text = |file: &Path| fs::read_to_string(file).unwrap();
+    assert!(text(&at("fullpipe.1")).contains("fullpipe"));
+    assert!(text(&folder.0.join("linked")).contains("fullpipe"));
+    let old = text(&folder.0.join("reader"));
+    assert_eq!(old, "old", "a reader of the old page has it to its end");
+    for link in ["fullpipe-lab.1", "fullpipe-iperf.1"] {
+        assert!(fs::symlink_metadata(at(link)).unwrap().is_symlink());
+    }
+    let null = fs::metadata("/dev/null").unwrap().file_type();
+    assert!(null.is_char_device());
+
+    symlink("/dev/full", at("fullpipe-link.1.new")).unwrap();
+    fs::rename(at("fullpipe-link.1.new"), at("fullpipe-link.1")).unwrap();
+    let failed = fullpipe_in(&folder.0, &["man", "--dir", "pages"]);
+    let line = stderr(&failed);
+    assert_eq!(failed.status.code(), Some(1), "{line}");
+    assert!(
+        line.contains("--dir pages/fullpipe-link.1: No space left on device"),
+        "{line}"
+    );
+}
+
+#[test]
 fn a_file_that_is_the_standard_output_has_both_results() {
     let folder = Folder::new("stdout");
     let run = |file: &str| {
