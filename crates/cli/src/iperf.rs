@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use fullpipe::{Config, presets};
+use fullpipe::{Config, Interface, presets};
 use fullpipe_host::{DeviceKind, DeviceOptions, DeviceSpec, Prefix, Runtime};
 use fullpipe_perf::{
     FullpipeSockets, KernelSockets, Stop,
@@ -143,6 +143,15 @@ impl Plan {
                 "--addr and --host-addr are both {}: the two ends of {device} need an address each",
                 address.address
             )));
+        }
+        for (flag, given) in [
+            ("--addr", Some(address)),
+            ("--host-addr", arguments.host_address),
+        ] {
+            if let Some(Prefix { address, len }) = given {
+                Interface::check_address(address, len)
+                    .map_err(|error| Failure::usage(format!("{flag} {address}/{len}: {error}")))?;
+            }
         }
         let mut config = presets::find(&arguments.preset)
             .map_err(|error| Failure::usage(format!("--preset: {error}")))?

@@ -349,6 +349,45 @@ impl Stack {
 /// Smallest MTU that an IPv4 link may have. RFC 791 §3.2.
 const MIN_MTU: usize = 68;
 
+impl Interface {
+    /// Checks that `address` can be the address of a host in its network of `prefix_len`
+    /// bits.
+    ///
+    /// # Errors
+    /// [`ConfigError::Interface`], with the reason: an IPv6 address, the network's own or
+    /// its broadcast address, one that is reserved (0.0.0.0/8, 240.0.0.0/4), multicast or
+    /// loopback, or more than 32 bits.
+    pub fn check_address(address: IpAddr, prefix_len: u8) -> Result<(), ConfigError> {
+        let refused = |why| Err(ConfigError::Interface(why));
+        match address {
+            IpAddr::V4(_) if prefix_len > 32 => {
+                return refused("an IPv4 prefix has at most 32 bits");
+            }
+            IpAddr::V4(_) => {}
+            IpAddr::V6(_) => return refused("IPv6 addresses are not supported yet"),
+        }
+        if address.is_unspecified() || address.is_multicast() || address.is_loopback() {
+            return refused("the interface needs the address of one host");
+        }
+        let subnet = Subnet {
+            address,
+            prefix_len,
+        };
+        if subnet.can_be_host(address) {
+            return Ok(());
+        }
+        refused(match address {
+            IpAddr::V4(ip) if matches!(ip.octets()[0], 0 | 240..) => {
+                "0.0.0.0/8 and 240.0.0.0/4 are reserved: no host has such an address"
+            }
+            IpAddr::V4(_) | IpAddr::V6(_) => {
+                "the interface needs the address of one host, not the network's own (all \
+                 host bits 0) nor its broadcast address (all ones)"
+            }
+        })
+    }
+}
+
 fn check(interface: &Interface) -> Result<(), ConfigError> {
     let Interface {
         mac,
@@ -358,29 +397,7 @@ fn check(interface: &Interface) -> Result<(), ConfigError> {
         capabilities,
     } = interface;
     let refused = |why| Err(ConfigError::Interface(why));
-    match address {
-        IpAddr::V4(_) if *prefix_len > 32 => return refused("an IPv4 prefix has at most 32 bits"),
-        IpAddr::V4(_) => {}
-        IpAddr::V6(_) => return refused("IPv6 addresses are not supported yet"),
-    }
-    if address.is_unspecified() || address.is_multicast() || address.is_loopback() {
-        return refused("the interface needs the address of one host");
-    }
-    let subnet = Subnet {
-        address: *address,
-        prefix_len: *prefix_len,
-    };
-    if !subnet.can_be_host(*address) {
-        return refused(match address {
-            IpAddr::V4(ip) if matches!(ip.octets()[0], 0 | 240..) => {
-                "0.0.0.0/8 and 240.0.0.0/4 are reserved: no host has such an address"
-            }
-            IpAddr::V4(_) | IpAddr::V6(_) => {
-                "the interface needs the address of one host, not the network's own (all \
-                 host bits 0) nor its broadcast address (all ones)"
-            }
-        });
-    }
+    Interface::check_address(*address, *prefix_len)?;
     if capabilities.medium == Medium::Ethernet && !mac.is_unicast() {
         return refused("the interface needs the link address of one host");
     }

@@ -7,6 +7,34 @@ fn a_wrong_iperf_is_one_line_and_exit_code_2() {
     refused(Path::new("."), IPERF_MISTAKES);
 }
 
+#[test]
+fn an_address_that_no_host_can_have_is_refused_before_a_device_is_opened() {
+    for (address, why) in [
+        ("10.0.0.0/24", "not the network's own"),
+        ("10.0.0.255/24", "nor its broadcast address"),
+        ("10.0.1.255/23", "nor its broadcast address"),
+        ("255.255.255.255/32", "are reserved"),
+        ("0.0.0.7/8", "are reserved"),
+        ("240.0.0.1/24", "are reserved"),
+        ("224.0.0.1/24", "the address of one host"),
+        ("127.0.0.1/8", "the address of one host"),
+        ("fd00::1/64", "IPv6 addresses are not supported yet"),
+    ] {
+        // The folder that a capture is to go to does not exist, so no device is opened.
+        let start = ["iperf", "-s", "--dev", "tap:fp0", "--pcap", "nowhere/file"];
+        let own = [&start[..], &["--addr", address]].concat();
+        let kernel = ["--addr", "10.0.0.1/24", "--host-addr", address];
+        let kernel = [&start[..], &kernel].concat();
+        let (own_why, kernel_why) = (
+            format!("--addr {address}: "),
+            format!("--host-addr {address}: "),
+        );
+        let cases = [(&own[..], &own_why[..]), (&own, why)];
+        refused(Path::new("."), &cases);
+        refused(Path::new("."), &[(&kernel, &kernel_why), (&kernel, why)]);
+    }
+}
+
 /// A client and a server of ours over the loopback interface; port 0 is not to
 /// be had, so a free one is found first.
 #[test]
