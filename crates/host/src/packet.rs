@@ -30,6 +30,8 @@ const EVERY_PROTOCOL: u16 = (libc::ETH_P_ALL as u16).to_be();
 #[derive(Debug)]
 pub struct PacketSocket {
     socket: OwnedFd,
+    /// Index of the interface.
+    index: u32,
     capabilities: Capabilities,
 }
 
@@ -75,8 +77,23 @@ impl PacketSocket {
         }
         Ok(Self {
             socket,
+            index,
             capabilities,
         })
+    }
+
+    /// Returns true if the interface was deleted, or moved to another namespace.
+    ///
+    /// A deletion first brings the interface down, which is all that the socket reports.
+    /// The kernel changes memberships under the lock that a deletion holds from its
+    /// beginning to its end, so the answer is never the state in between.
+    fn is_deleted(&self) -> bool {
+        let again = promiscuous(self.index);
+        match set(&self.socket, libc::PACKET_ADD_MEMBERSHIP, &again) {
+            // Memberships are counted.
+            Ok(()) => set(&self.socket, libc::PACKET_DROP_MEMBERSHIP, &again).is_err(),
+            Err(_) => true,
+        }
     }
 
     fn bound(index: u32, vnet: bool) -> io::Result<OwnedFd> {
@@ -88,13 +105,7 @@ impl PacketSocket {
         let socket = unsafe { OwnedFd::from_raw_fd(fd) };
         set(&socket, PACKET_IGNORE_OUTGOING, &1)?;
         set(&socket, PACKET_VNET_HDR, &libc::c_int::from(vnet))?;
-        let membership = libc::packet_mreq {
-            mr_ifindex: index as libc::c_int,
-            mr_type: libc::PACKET_MR_PROMISC as libc::c_ushort,
-            mr_alen: 0,
-            mr_address: [0; 8],
-        };
-        set(&socket, libc::PACKET_ADD_MEMBERSHIP, &membership)?;
+        set(&socket, libc::PACKET_ADD_MEMBERSHIP, &promiscuous(index))?;
         // SAFETY: `sockaddr_ll` is plain data, for which zero is a value.
         let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };
         address.sll_family = libc::AF_PACKET as libc::c_ushort;
@@ -109,6 +120,16 @@ impl PacketSocket {
 
     fn has_header(&self) -> bool {
         self.capabilities.checksum_tx
+    }
+}
+
+/// Returns the membership that makes interface `index` pass frames for any station.
+const fn promiscuous(index: u32) -> libc::packet_mreq {
+    libc::packet_mreq {
+        mr_ifindex: index as libc::c_int,
+        mr_type: libc::PACKET_MR_PROMISC as libc::c_ushort,
+        mr_alen: 0,
+        mr_address: [0; 8],
     }
 }
 
@@ -164,9 +185,12 @@ impl HostDevice for PacketSocket {
         // and outlive the call.
         let count = unsafe { libc::recvmsg(self.socket.as_raw_fd(), &raw mut message, 0) };
         let len = match moved(count) {
-            // The interface went down; frames arrive again when it is up.
             Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) => {
-                return Err(io::ErrorKind::WouldBlock.into());
+                // Frames of an interface that is down arrive again when it is up.
+                return Err(match self.is_deleted() {
+                    true => io::Error::from_raw_os_error(libc::ENODEV),
+                    false => io::ErrorKind::WouldBlock.into(),
+                });
             }
             count => count?.saturating_sub(skipped),
         };
