@@ -10,14 +10,19 @@ crate::knobs! {
         blocks: u32 = 4096, legal 1 => u32::MAX - 1, drawn 4 => 256, "blocks";
         /// Size of a block.
         block_size: u32 = 2048, legal 1 => 1 << 30, drawn 64 => 2048, "bytes";
+        /// Cells in a block. Once a quarter of the blocks is held or promised, a connection
+        /// that was accepted, or one that was idle, has a cell as its window until the peer
+        /// fills it. 1, or cells of less than 256 bytes: every window has blocks of its own.
+        cells: u32 = 4, legal 1 => 16, drawn 1 => 4, "cells";
         /// Blocks guaranteed to senders: no other holder can take the last of them.
         /// Without them, windows promised to peers could use all the memory that an
         /// answer to those peers needs.
         send_floor: u32 = 2, legal 1 => u32::MAX - 1, drawn 1 => 8, "blocks";
-        /// Blocks guaranteed to receivers: no other holder can take the last of them.
+        /// Blocks guaranteed to receivers: no other holder can take the last of them. Blocks
+        /// of cells count.
         receive_floor: u32 = 2, legal 1 => u32::MAX - 1, drawn 1 => 8, "blocks";
         /// Limit on blocks held and promised together, in percent of all blocks; at
-        /// 100 every promise can be kept.
+        /// 100 every promise can be kept. Idle connections need no more: see `cells`.
         overcommit_percent: u32 = 100, legal 100 => 100_000, drawn 100 => 100, "%";
         /// Share of blocks held and promised below which pressure ends.
         pressure_low: u32 = 70, legal 1 => 100, drawn 30 => 70, "%";

@@ -93,6 +93,7 @@ pub const PRESETS: &[Preset] = &[
         rows: &[
             ("pool.blocks", "256"),
             ("pool.block_size", "1500"),
+            ("pool.cells", "1"),
             ("tcp.send_buffer", "7500"),
             ("tcp.receive_buffer", "7500"),
             ("tcp.unacknowledged", "7500"),

@@ -8,6 +8,7 @@
 //! Blocks are chained by index in one table. The order in which a holder uses its
 //! blocks, and their content, belong to `stream`.
 
+mod cells;
 mod pressure;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ use crate::index::NONE;
 use crate::ranges::arena::RangeArena;
 use alloc::vec;
 use alloc::vec::Vec;
+use cells::Cells;
 use core::ops::Range;
 pub use pressure::Pressure;
 pub use usage::Holder;
@@ -35,6 +37,7 @@ pub struct Pool {
     bytes: Vec<u8>,
     first_free: u32,
     usage: PoolUsage,
+    cells: Cells,
     pub(crate) ranges: RangeArena,
 }
 
@@ -54,6 +57,7 @@ impl Pool {
             bytes: vec![0; config.blocks as usize * config.block_size as usize],
             first_free: NONE,
             usage: PoolUsage::new(config),
+            cells: Cells::new(config),
             ranges: RangeArena::new(config.range_count()),
         }
     }
@@ -103,6 +107,33 @@ impl Pool {
         self.usage.most(holder)
     }
 
+    /// Bytes in a cell, which is a part of a block; 0 if `pool.cells` or the size of a
+    /// block allows none.
+    pub fn cell_size(&self) -> u32 {
+        self.cells.size()
+    }
+
+    /// Cells in use.
+    pub fn cells_in_use(&self) -> u32 {
+        self.cells.in_use()
+    }
+
+    /// Returns true if new and idle receivers should be content with a cell: the pool has
+    /// cells, and a quarter of its blocks is held or promised.
+    pub fn is_short(&self) -> bool {
+        self.cells.size() > 0 && self.usage.quarter_is_committed()
+    }
+
+    /// Blocks that windows larger than a cell should leave free for further cells and for
+    /// answers: an eighth of the receivers' blocks while a cell is in use, otherwise none.
+    pub fn kept_for_cells(&self) -> u32 {
+        if self.cells.in_use() > 0 {
+            self.most(Holder::Receive) / 8
+        } else {
+            0
+        }
+    }
+
     /// The pressure level of memory: blocks held and promised, against
     /// `pool.pressure_low`, `pool.pressure` and `pool.pressure_high`.
     pub fn pressure(&self) -> Pressure {
@@ -148,6 +179,7 @@ impl Pool {
             self.free_blocks(),
             "the free list and the account of free blocks differ"
         );
+        self.cells.verify();
         self.ranges.verify();
     }
 
@@ -228,6 +260,45 @@ impl Pool {
         };
         self.usage.take(holder, promised);
         Some(block)
+    }
+
+    /// Takes a free cell for the receivers, from a block that has one or from a block that
+    /// they have room for. Returns `None` if there is neither.
+    pub(crate) fn take_cell(&mut self) -> Option<u32> {
+        if self.cells.size() > 0 && !self.cells.has_free() {
+            let block = self.take(Holder::Receive, false)?;
+            self.cells.add(block);
+        }
+        self.cells.take()
+    }
+
+    /// Frees `cell`, and its block if no other cell of it is in use.
+    pub(crate) fn give_back_cell(&mut self, cell: u32) {
+        if let Some(block) = self.cells.give_back(cell) {
+            self.give_back(Holder::Receive, block, block, 1);
+        }
+    }
+
+    /// The bytes of `cell`.
+    pub(crate) fn cell(&self, cell: u32) -> &[u8] {
+        &self.bytes[self.cells.byte_range(cell)]
+    }
+
+    /// The bytes of `cell`, to be written.
+    pub(crate) fn cell_mut(&mut self, cell: u32) -> &mut [u8] {
+        &mut self.bytes[self.cells.byte_range(cell)]
+    }
+
+    /// Copies `len` bytes at `from` in a cell to `to` in a block.
+    pub(crate) fn copy_from_cell(
+        &mut self,
+        (cell, from): (u32, usize),
+        (block, to): (u32, usize),
+        len: usize,
+    ) {
+        let from = self.cells.byte_range(cell).start + from;
+        let to = self.byte_range(block).start + to;
+        self.bytes.copy_within(from..from + len, to);
     }
 
     /// Frees the chain of `count` blocks from `head` to `tail`.

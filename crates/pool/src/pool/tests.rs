@@ -176,6 +176,64 @@ fn an_overcommitted_pool_reports_when_no_block_is_left() {
 }
 
 #[test]
+fn four_windows_share_a_block_and_the_last_gives_it_back() {
+    let sizes = PoolConfig {
+        block_size: 2_048,
+        ..config(6, 2, 1, 100)
+    };
+    let mut pool = Pool::new(&sizes);
+    assert_eq!((pool.cell_size(), pool.is_short()), (512, false));
+    let mut windows: Vec<_> = (0..17).map(|_| Stream::new(Holder::Receive)).collect();
+    for window in &mut windows[..16] {
+        assert!(window.enter_cell(&mut pool));
+        assert_eq!(window.reserve(&mut pool, 10_000), 512);
+        pool.verify();
+    }
+    // Two blocks are the senders'.
+    assert!(pool.is_short() && !windows[16].enter_cell(&mut pool));
+    assert_eq!((pool.held(Holder::Receive), pool.promised()), (4, 0));
+    for (byte, window) in windows[..16].iter_mut().enumerate() {
+        window.write_at(&mut pool, 0, &[byte as u8; 512]).unwrap();
+    }
+    assert!(!windows[3].leave_cell(&mut pool, 0), "no block is free");
+    // A cell is used again, in whichever order the others are given back.
+    for kept in [5, 9, 15, 0, 1, 2, 3, 4, 6, 7, 8, 10, 11, 12, 13, 14] {
+        let window = &mut windows[kept];
+        let bytes: Vec<u8> = window.slices(&pool, 0..512).flatten().copied().collect();
+        assert_eq!(bytes, [kept as u8; 512]);
+        window.release(&mut pool);
+        pool.verify();
+        assert!(windows[16].enter_cell(&mut pool));
+        windows[16].release(&mut pool);
+        pool.verify();
+    }
+    assert_eq!((pool.free_blocks(), pool.cells_in_use()), (6, 0));
+}
+
+#[test]
+fn a_pool_of_small_blocks_has_no_cells() {
+    for (block_size, cells, size) in [
+        (196, 4, 0),
+        (1_023, 4, 0),
+        (1_024, 4, 256),
+        (1_500, 4, 375),
+        (2_048, 1, 0),
+        (2_048, 3, 682),
+    ] {
+        let mut pool = Pool::new(&PoolConfig {
+            block_size,
+            cells,
+            ..config(8, 0, 0, 100)
+        });
+        assert_eq!(pool.cell_size(), size, "{block_size} / {cells}");
+        let mut window = Stream::new(Holder::Receive);
+        assert_eq!(window.enter_cell(&mut pool), size > 0);
+        window.release(&mut pool);
+        pool.verify();
+    }
+}
+
+#[test]
 #[should_panic(expected = "send_floor and receive_floor together")]
 fn a_pool_cannot_be_made_from_a_contradiction() {
     Pool::new(&config(4, 3, 2, 100));

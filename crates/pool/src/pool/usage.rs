@@ -118,6 +118,11 @@ impl PoolUsage {
         self.accounts[holder as usize].promised
     }
 
+    /// Returns true if a quarter of the limit is held or promised.
+    pub(super) fn quarter_is_committed(&self) -> bool {
+        self.committed >= self.limit / 4
+    }
+
     pub(super) fn pressure(&self) -> Pressure {
         self.gauge.level()
     }

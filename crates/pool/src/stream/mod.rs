@@ -8,6 +8,7 @@
 //! itself when dropped, because the pool is an argument: call [`Stream::release`].
 
 mod append;
+mod cell;
 mod chain;
 mod cursor;
 mod reserve;

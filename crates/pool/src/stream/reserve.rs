@@ -26,10 +26,16 @@ impl core::error::Error for NoBlock {}
 impl Stream {
     /// Reserves blocks for `start..end`. Returns the offset up to which blocks now back
     /// the stream: it is less than `end` if the pool cannot promise enough, and greater
-    /// if more was reserved before. It never decreases.
+    /// if more was reserved before. It never decreases. In a cell, which this does not
+    /// leave, it is at most the cell's end.
     pub fn reserve(&mut self, pool: &mut Pool, end: u64) -> u64 {
         if end <= self.reserved_end() {
             return self.reserved_end();
+        }
+        if self.is_in_cell() {
+            let cell_end = self.start + u64::from(pool.cell_size());
+            self.reserved = self.reserved_end().max(end.min(cell_end));
+            return self.reserved;
         }
         let size = u64::from(pool.block_size());
         let first = self.start / size;
@@ -73,6 +79,10 @@ impl Stream {
         if bytes.is_empty() {
             return Ok(());
         }
+        if self.is_in_cell() {
+            self.write_in_cell(pool, offset, bytes);
+            return Ok(());
+        }
         self.lengthen(pool, end)?;
         let (index, mut within) = self.locate(pool, offset);
         let mut block = self.find(pool, index);
@@ -91,6 +101,9 @@ impl Stream {
     /// Returns the offset up to which [`write_at`](Self::write_at) would find blocks now:
     /// `reserved_end`, or less if the pool is overcommitted.
     pub fn writable_end(&self, pool: &Pool) -> u64 {
+        if self.is_in_cell() {
+            return self.reserved_end();
+        }
         let size = u64::from(pool.block_size());
         let blocks = u64::from(self.held_blocks(pool)) + u64::from(pool.physical_room(self.holder));
         let grid_end = (self.start / size + blocks).saturating_mul(size);
@@ -98,7 +111,7 @@ impl Stream {
     }
 
     /// Extends the chain to `end`, completely or not at all.
-    fn lengthen(&mut self, pool: &mut Pool, end: u64) -> Result<(), NoBlock> {
+    pub(super) fn lengthen(&mut self, pool: &mut Pool, end: u64) -> Result<(), NoBlock> {
         if end <= self.end {
             return Ok(());
         }

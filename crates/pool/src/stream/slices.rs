@@ -14,7 +14,9 @@ use core::ops::Range;
 #[derive(Clone, Debug)]
 pub struct Slices<'a> {
     pool: &'a Pool,
+    /// A block, or the cell that is the stream's ring.
     block: u32,
+    in_cell: bool,
     within: usize,
     left: u64,
 }
@@ -26,13 +28,20 @@ impl<'a> Iterator for Slices<'a> {
         if self.left == 0 {
             return None;
         }
-        let bytes = &self.pool.block(self.block)[self.within..];
+        let bytes = if self.in_cell {
+            self.pool.cell(self.block)
+        } else {
+            self.pool.block(self.block)
+        };
+        let bytes = &bytes[self.within..];
         let taken = bytes
             .len()
             .min(usize::try_from(self.left).unwrap_or(usize::MAX));
         self.left -= taken as u64;
         self.within = 0;
-        self.block = self.pool.next(self.block);
+        if !self.in_cell {
+            self.block = self.pool.next(self.block);
+        }
         Some(&bytes[..taken])
     }
 }
@@ -62,15 +71,21 @@ impl Stream {
             return Slices {
                 pool,
                 block: NONE,
+                in_cell: false,
                 within: 0,
                 left: 0,
             };
         }
-        let (index, within) = self.locate(pool, range.start);
-        let block = self.find(pool, index);
+        let (block, within) = if self.is_in_cell() {
+            (self.cell, self.within_cell(pool, range.start))
+        } else {
+            let (index, within) = self.locate(pool, range.start);
+            (self.find(pool, index), within)
+        };
         Slices {
             pool,
             block,
+            in_cell: self.is_in_cell(),
             within,
             left: range.end - range.start,
         }

@@ -352,6 +352,9 @@ enum Step {
     Read(u64, u64),
     Advance(u64),
     Release(u64),
+    EnterCell,
+    /// Blocks to be spared.
+    LeaveCell(u32),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -365,6 +368,18 @@ fn step() -> impl Strategy<Value = Step> {
         4 => (0..=256_u64, amount()).prop_map(|(at, n)| Step::Read(at, n)),
         4 => amount().prop_map(Step::Advance),
         1 => (0..1_u64 << 45).prop_map(Step::Release),
+    ]
+}
+
+fn step_of_receiver() -> impl Strategy<Value = Step> {
+    let kept = prop_oneof![3 => Just(0), 1 => 0..20_u32];
+    prop_oneof![
+        10 => step().prop_map(|step| match step {
+            Step::Append(amount) | Step::Fill(amount) => Step::Reserve(amount),
+            step => step,
+        }),
+        3 => Just(Step::EnterCell),
+        1 => kept.prop_map(Step::LeaveCell),
     ]
 }
 
@@ -441,14 +456,7 @@ impl Model {
                 assert_eq!(appended, given);
                 self.write(self.end(), &text[..given]);
             }
-            Step::Reserve(amount) => {
-                let end = self.start + bytes_of(amount);
-                let before = self.reserved.max(self.end());
-                let room = u64::from(pool.room(stream.holder()));
-                let reachable = (self.start / size + self.blocks(size, before) + room) * size;
-                self.reserved = before.max(end.min(reachable));
-                assert_eq!(stream.reserve(pool, end), self.reserved);
-            }
+            Step::Reserve(amount) => self.reserve(self.start + bytes_of(amount), stream, pool),
             Step::Unreserve(amount) => {
                 let end = self.start + bytes_of(amount);
                 stream.unreserve(pool, end);
@@ -482,7 +490,38 @@ impl Model {
                 (self.start, self.reserved) = (offset, offset);
                 self.bytes.clear();
             }
+            Step::EnterCell | Step::LeaveCell(_) => self.change_cell(step, stream, pool),
         }
+    }
+
+    fn reserve(&mut self, end: u64, stream: &mut Stream, pool: &mut Pool) {
+        let size = u64::from(pool.block_size());
+        let before = self.reserved.max(self.end());
+        let room = u64::from(pool.room(stream.holder()));
+        let reachable = if stream.is_in_cell() {
+            self.start + u64::from(pool.cell_size())
+        } else {
+            (self.start / size + self.blocks(size, before) + room) * size
+        };
+        self.reserved = before.max(end.min(reachable));
+        assert_eq!(stream.reserve(pool, end), self.reserved);
+    }
+
+    fn change_cell(&self, step: &Step, stream: &mut Stream, pool: &mut Pool) {
+        let end = self.reserved.max(self.end());
+        let was_in_cell = stream.is_in_cell();
+        let room = pool.room(Holder::Receive);
+        let (cell_follows, changed) = if let Step::LeaveCell(kept) = *step {
+            let needed = self.blocks(u64::from(pool.block_size()), end) as u32;
+            let stays = was_in_cell && room < needed + kept;
+            (stays, stream.leave_cell(pool, kept) != stays)
+        } else {
+            let fits = self.bytes.is_empty() && end - self.start <= pool.cell_size().into();
+            let enters = fits && room + stream.promised_blocks(pool) > 0;
+            let follows = was_in_cell || enters;
+            (follows, stream.enter_cell(pool) == follows)
+        };
+        assert!(changed && stream.is_in_cell() == cell_follows, "{step:?}");
     }
 }
 
@@ -509,8 +548,14 @@ fn check_against_model(blocks: u32, block_size: u32, start: u64, steps: &[Step])
             "{step:?}"
         );
         let size = u64::from(block_size);
-        let held = model.blocks(size, model.end());
-        let promised = model.blocks(size, model.reserved).saturating_sub(held);
+        let (held, promised) = if stream.is_in_cell() {
+            (1, 0)
+        } else {
+            let held = model.blocks(size, model.end());
+            let promised = model.blocks(size, model.reserved).saturating_sub(held);
+            (held, promised)
+        };
+        assert_eq!(pool.cells_in_use(), u32::from(stream.is_in_cell()));
         assert_eq!(u64::from(pool.held(Holder::Receive)), held, "{step:?}");
         assert_eq!(u64::from(pool.promised()), promised, "{step:?}");
         stream.verify(&pool);
@@ -536,6 +581,15 @@ proptest! {
         geometry in prop_oneof![Just((36, 196)), Just((4, 196)), Just((128, 196))],
         start in 0..1000_u64,
         steps in proptest::collection::vec(step(), 1..80),
+    ) {
+        check_against_model(geometry.0, geometry.1, start, &steps);
+    }
+
+    #[test]
+    fn a_stream_that_moves_to_a_cell_and_back_behaves_like_a_list_of_bytes(
+        geometry in prop_oneof![Just((4, 2048)), Just((1, 1500)), Just((40, 1024))],
+        start in 0..1_u64 << 45,
+        steps in proptest::collection::vec(step_of_receiver(), 1..80),
     ) {
         check_against_model(geometry.0, geometry.1, start, &steps);
     }

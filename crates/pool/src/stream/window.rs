@@ -34,6 +34,8 @@ pub struct Stream {
     /// Two places in the chain where work was last done, the lower first.
     pub(super) low: Cell<Cursor>,
     pub(super) high: Cell<Cursor>,
+    /// The cell that holds the window, or `NONE`: then it is in blocks.
+    pub(super) cell: u32,
     pub(super) holder: Holder,
 }
 
@@ -48,6 +50,7 @@ impl Stream {
             tail: NONE,
             low: Cell::new(Cursor::NOWHERE),
             high: Cell::new(Cursor::NOWHERE),
+            cell: NONE,
             holder,
         }
     }
@@ -82,13 +85,19 @@ impl Stream {
         self.reserved.max(self.end)
     }
 
-    /// Blocks the stream holds.
+    /// Blocks the stream holds; none if it is in a cell.
     pub fn held_blocks(&self, pool: &Pool) -> u32 {
+        if self.is_in_cell() {
+            return 0;
+        }
         self.blocks_up_to(pool, self.end)
     }
 
-    /// Blocks the stream was promised and has not yet taken.
+    /// Blocks the stream was promised and has not yet taken; none if it is in a cell.
     pub fn promised_blocks(&self, pool: &Pool) -> u32 {
+        if self.is_in_cell() {
+            return 0;
+        }
         self.blocks_up_to(pool, self.reserved_end()) - self.held_blocks(pool)
     }
 
@@ -119,10 +128,10 @@ impl Stream {
     /// Moves an empty stream to `offset`.
     ///
     /// # Panics
-    /// If it holds bytes or a reservation: their blocks would be lost.
+    /// If it holds bytes, a reservation or a cell: their blocks would be lost.
     pub fn restart(&mut self, offset: u64) {
         assert!(
-            self.is_empty() && self.reserved <= self.end,
+            self.is_empty() && self.reserved <= self.end && !self.is_in_cell(),
             "a stream in use cannot be moved"
         );
         self.start = offset;
@@ -135,6 +144,7 @@ impl Stream {
     pub fn release(&mut self, pool: &mut Pool) {
         self.unreserve(pool, self.end);
         self.advance(pool, self.len());
+        self.drop_cell(pool);
     }
 
     /// Checks that the chain is as long as the offsets say and that the cursors are
@@ -144,6 +154,7 @@ impl Stream {
     /// With the contradiction.
     pub fn verify(&self, pool: &Pool) {
         assert!(self.start <= self.end, "the stream ends before it starts");
+        self.verify_cell(pool);
         self.verify_chain(pool);
     }
 }

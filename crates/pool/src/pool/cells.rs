@@ -1,0 +1,185 @@
+//! Cells: equal parts of blocks, each the window of one idle connection.
+//!
+//! The one rule: a block of cells is held from its first cell in use to its last, and a
+//! cell in use is never moved. A window in a cell is therefore memory that is held, not
+//! only promised, however the cells are scattered.
+//!
+//! Blocks are taken and freed by the parent. How a stream uses its cell is in
+//! `stream/cell.rs`; TCP decides which connections get one.
+
+use crate::config::PoolConfig;
+use crate::index::NONE;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+/// Smallest cell in bytes. The segments of a smaller window would be mostly headers.
+const SMALLEST: u32 = 256;
+
+/// A block's cells in use, and its place in the list of blocks with a free cell.
+#[derive(Clone, Copy, Debug)]
+struct CellBlock {
+    /// The blocks before and after this one in the list, or `NONE`.
+    before: u32,
+    after: u32,
+    /// One bit for each cell in use.
+    used: u32,
+}
+
+impl CellBlock {
+    const UNUSED: Self = Self {
+        before: NONE,
+        after: NONE,
+        used: 0,
+    };
+}
+
+/// The cells of a pool. A cell is named by its block's index times the cells in a block,
+/// plus its place in the block.
+#[derive(Debug)]
+pub(super) struct Cells {
+    /// Cells in a block; 0 if the pool has none.
+    per_block: u32,
+    /// Bytes in a cell; 0 if the pool has none.
+    size: u32,
+    block_size: usize,
+    /// State of each block, by index, up to the highest block that ever had cells. It
+    /// grows within its capacity.
+    blocks: Vec<CellBlock>,
+    /// First block that has cells both in use and free.
+    first_open: u32,
+    in_use: u32,
+}
+
+impl Cells {
+    pub(super) fn new(config: &PoolConfig) -> Self {
+        let size = config.block_size / config.cells.max(1);
+        let countable = config.blocks.checked_mul(config.cells).is_some();
+        let possible = config.cells > 1 && size >= SMALLEST && countable;
+        let (per_block, size, blocks) = if possible {
+            (config.cells, size, config.blocks as usize)
+        } else {
+            (0, 0, 0)
+        };
+        Self {
+            per_block,
+            size,
+            block_size: config.block_size as usize,
+            blocks: Vec::with_capacity(blocks),
+            first_open: NONE,
+            in_use: 0,
+        }
+    }
+
+    pub(super) const fn size(&self) -> u32 {
+        self.size
+    }
+
+    pub(super) const fn in_use(&self) -> u32 {
+        self.in_use
+    }
+
+    const fn all_used(&self) -> u32 {
+        (1 << self.per_block) - 1
+    }
+
+    /// Returns true if a block of cells has a free one.
+    pub(super) const fn has_free(&self) -> bool {
+        self.first_open != NONE
+    }
+
+    /// Adds `block`, whose bytes are free cells from now on. The caller takes one at once.
+    pub(super) fn add(&mut self, block: u32) {
+        if self.blocks.len() <= block as usize {
+            self.blocks.resize(block as usize + 1, CellBlock::UNUSED);
+        }
+        self.enlist(block);
+    }
+
+    /// Takes a free cell, if there is one.
+    pub(super) fn take(&mut self) -> Option<u32> {
+        let block = self.first_open;
+        let all_used = self.all_used();
+        let used = &mut self.blocks.get_mut(block as usize)?.used;
+        let place = used.trailing_ones();
+        *used |= 1 << place;
+        if *used == all_used {
+            self.unlist(block);
+        }
+        self.in_use += 1;
+        Some(block * self.per_block + place)
+    }
+
+    /// Frees `cell`. Returns its block if no other cell of it is in use: the caller frees
+    /// that.
+    pub(super) fn give_back(&mut self, cell: u32) -> Option<u32> {
+        let (block, place) = (cell / self.per_block, cell % self.per_block);
+        let all_used = self.all_used();
+        let used = &mut self.blocks[block as usize].used;
+        let was_full = *used == all_used;
+        *used &= !(1 << place);
+        let is_free = *used == 0;
+        self.in_use -= 1;
+        if was_full {
+            self.enlist(block);
+        }
+        if is_free {
+            self.unlist(block);
+        }
+        is_free.then_some(block)
+    }
+
+    /// Puts `block` at the head of the list of blocks with a free cell.
+    fn enlist(&mut self, block: u32) {
+        let after = core::mem::replace(&mut self.first_open, block);
+        let state = &mut self.blocks[block as usize];
+        (state.before, state.after) = (NONE, after);
+        if after != NONE {
+            self.blocks[after as usize].before = block;
+        }
+    }
+
+    /// Removes `block` from the list of blocks with a free cell.
+    fn unlist(&mut self, block: u32) {
+        let CellBlock { before, after, .. } = self.blocks[block as usize];
+        match before {
+            NONE => self.first_open = after,
+            before => self.blocks[before as usize].after = after,
+        }
+        if after != NONE {
+            self.blocks[after as usize].before = before;
+        }
+    }
+
+    /// The place of `cell` in the bytes of the pool.
+    pub(super) fn byte_range(&self, cell: u32) -> Range<usize> {
+        let (block, place) = (cell / self.per_block, cell % self.per_block);
+        let first = block as usize * self.block_size + place as usize * self.size as usize;
+        first..first + self.size as usize
+    }
+
+    /// Checks that the list has each block with a free cell once, and that no cell is lost.
+    ///
+    /// # Panics
+    /// With the count that does not balance.
+    pub(super) fn verify(&self) {
+        let is_open = |block: &&CellBlock| block.used != 0 && block.used != self.all_used();
+        let open = self.blocks.iter().filter(is_open).count();
+        let in_use: u32 = self
+            .blocks
+            .iter()
+            .map(|block| block.used.count_ones())
+            .sum();
+        assert_eq!(in_use, self.in_use, "the count of cells in use is wrong");
+        let (mut listed, mut before, mut block) = (0, NONE, self.first_open);
+        while block != NONE && listed <= open {
+            let state = &self.blocks[block as usize];
+            assert_eq!(state.before, before, "block {block} is in the wrong place");
+            assert!(is_open(&state), "block {block} has no cell to take");
+            (listed, before, block) = (listed + 1, block, state.after);
+        }
+        assert_eq!(
+            listed, open,
+            "blocks with a free cell and blocks listed differ"
+        );
+    }
+}

@@ -1,0 +1,109 @@
+//! A stream in a cell: the window of an idle connection, in a part of a block.
+//!
+//! The one rule: a stream has either a cell or blocks. In a cell its window is at most the
+//! cell, which is used as a ring: byte `k` of the stream is at `k` modulo the cell's size.
+//! The cell is held from the first byte promised, so nothing in the window is ever refused.
+//!
+//! Moving from the cell to blocks copies what is unread, at most a cell.
+
+use super::window::Stream;
+use crate::index::NONE;
+use crate::pool::{Holder, Pool};
+
+impl Stream {
+    /// Returns true if the window is a cell.
+    pub fn is_in_cell(&self) -> bool {
+        self.cell != NONE
+    }
+
+    /// Moves an empty stream that has reserved at most a cell to a cell, and gives back
+    /// the blocks that it was promised. Returns false, and changes nothing, if it is not
+    /// empty, has reserved more, or no cell can be had.
+    ///
+    /// # Panics
+    /// If the stream does not count for [`Holder::Receive`].
+    pub fn enter_cell(&mut self, pool: &mut Pool) -> bool {
+        assert_eq!(self.holder, Holder::Receive, "only receivers have cells");
+        if self.is_in_cell() {
+            return true;
+        }
+        let fits = self.reserved_end() - self.start <= u64::from(pool.cell_size());
+        if !self.is_empty() || !fits {
+            return false;
+        }
+        let promised = self.promised_blocks(pool);
+        pool.unpromise(self.holder, promised);
+        match pool.take_cell() {
+            Some(cell) => self.cell = cell,
+            None => pool.promise(self.holder, promised),
+        }
+        self.is_in_cell()
+    }
+
+    /// Moves the stream from its cell to blocks that back the same window, if the pool has
+    /// them and `spare` blocks more. Returns false, and changes nothing, if it has not.
+    pub fn leave_cell(&mut self, pool: &mut Pool, spare: u32) -> bool {
+        let cell = core::mem::replace(&mut self.cell, NONE);
+        if cell == NONE {
+            return true;
+        }
+        let (written, reserved) = (self.end, self.reserved_end());
+        let needed = self.blocks_up_to(pool, reserved);
+        let room = pool.room(self.holder);
+        if room < needed.saturating_add(spare) || pool.physical_room(self.holder) < needed {
+            self.cell = cell;
+            return false;
+        }
+        pool.promise(self.holder, needed);
+        (self.end, self.reserved) = (self.start, reserved);
+        self.lengthen(pool, written)
+            .expect("the free blocks were counted");
+        let mut at = self.start;
+        while at < written {
+            let from = self.within_cell(pool, at);
+            let (index, to) = self.locate(pool, at);
+            let block = self.find(pool, index);
+            let len = (pool.cell_size() as usize - from)
+                .min(pool.block_size() as usize - to)
+                .min((written - at) as usize);
+            pool.copy_from_cell((cell, from), (block, to), len);
+            at += len as u64;
+        }
+        pool.give_back_cell(cell);
+        true
+    }
+
+    /// Writes `bytes`, which are inside the reservation, at `offset` of the ring.
+    pub(super) fn write_in_cell(&mut self, pool: &mut Pool, offset: u64, bytes: &[u8]) {
+        let from = self.within_cell(pool, offset);
+        let ring = pool.cell_mut(self.cell);
+        let (now, wrapped) = bytes.split_at(bytes.len().min(ring.len() - from));
+        ring[from..from + now.len()].copy_from_slice(now);
+        ring[..wrapped.len()].copy_from_slice(wrapped);
+        self.end = self.end.max(offset + bytes.len() as u64);
+    }
+
+    /// The place of the byte at `offset` in the ring.
+    pub(super) fn within_cell(&self, pool: &Pool, offset: u64) -> usize {
+        (offset % u64::from(pool.cell_size())) as usize
+    }
+
+    /// Gives the cell back, if there is one. The stream is empty.
+    pub(super) fn drop_cell(&mut self, pool: &mut Pool) {
+        let cell = core::mem::replace(&mut self.cell, NONE);
+        if cell != NONE {
+            pool.give_back_cell(cell);
+        }
+    }
+
+    pub(super) fn verify_cell(&self, pool: &Pool) {
+        if self.is_in_cell() {
+            let window = self.reserved_end() - self.start;
+            let size = pool.cell_size();
+            assert!(
+                window <= size.into(),
+                "{window} bytes are promised in a cell of {size}"
+            );
+        }
+    }
+}
