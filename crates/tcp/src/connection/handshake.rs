@@ -19,7 +19,7 @@ use crate::{
     congestion::{Controller, DeliveryRate, SegmentPacer, WindowUse, start_of},
     fit::AckPairs,
     options::{Agreed, Offer, TimestampClock},
-    receive::{FEWEST_BLOCKS, LargestWindow, ReceiveHalf, WindowRoom, fair_bytes},
+    receive::{FEWEST_BLOCKS, LargestWindow, ReceiveHalf, WindowRoom, fair_bytes, idle_window},
     recovery::{Recovery, Rtt},
     send::{PathMtu, SendHalf, SmallQueue},
     trace::TraceEvent,
@@ -100,6 +100,10 @@ impl HalfOpen {
         let receive_size = open.receive_size(config);
         let window = LargestWindow::new(receive_size.most(), config, pool);
         let offer = Offer::new(config, open.mss_bound(), window);
+        let agreed = Agreed {
+            ecn: EcnState::are_requested_by(syn, config),
+            ..Agreed::new(offer, &syn.options, config)
+        };
         let room = u64::from(pool.room(Holder::Receive).min(most_blocks));
         let size = u64::from(pool.block_size());
         let fair = fair_bytes(room * size, config.idle_window_share);
@@ -107,6 +111,11 @@ impl HalfOpen {
             .min((room + 1).saturating_sub(FEWEST_BLOCKS) * size)
             .min(receive_size.get().into())
             .min(u64::from(config.initial_receive_window) * u64::from(offer.mss))
+            .min(
+                idle_window(agreed.rcv_wscale, pool)
+                    .unwrap_or(u32::MAX)
+                    .into(),
+            )
             .min(u16::MAX.into()) as u16;
         Self {
             irs: syn.seq,
@@ -115,10 +124,7 @@ impl HalfOpen {
             mss_limit: open.mss_limit,
             ts_recent: syn.options.timestamps.map_or(0, |ts| ts.value),
             timestamp_offset: open.timestamp_offset,
-            agreed: Agreed {
-                ecn: EcnState::are_requested_by(syn, config),
-                ..Agreed::new(offer, &syn.options, config)
-            },
+            agreed,
             offer,
             syn_acks: 0,
             syn_ack_at: Instant::ZERO,
@@ -286,6 +292,13 @@ impl Connection {
     /// Backs the `window` that the SYN-ACK advertised; after a window of zero, makes a
     /// window update due. Returns false if memory does not suffice.
     fn back_first_window(&mut self, window: u16, env: &mut Env<'_>) -> bool {
+        let scale = self.agreed.rcv_wscale;
+        if self.receive.begin_idle(window.into(), scale, env.pool) {
+            if window == 0 {
+                self.demand_ack();
+            }
+            return true;
+        }
         if window == 0 {
             let room = self.window_room(env);
             self.demand_ack();

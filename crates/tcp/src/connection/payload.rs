@@ -62,6 +62,10 @@ impl Connection {
             .on_payload(env.now, self.rtt.min_rtt(), self.receive.rcv_adv);
         let age = self.echo_age(segment, env.now);
         self.receive.sizing.on_payload(age);
+        if self.receive.burst.is_some() || env.pool.is_short() {
+            let (pause, scale) = (self.rtt.rto(env.config), self.agreed.rcv_wscale);
+            self.receive.end_pause(env.now, pause, scale, env.pool);
+        }
         let payload = segment.payload;
         self.receive.frame = payload.len() as u32;
         match self.receive.on_payload(
@@ -99,6 +103,7 @@ impl Connection {
         self.totals.bytes_received += u64::from(bytes);
         self.receive_limit.charge_bytes(bytes);
         self.receive.arrived = env.now;
+        self.receive.burst = self.receive.burst.map(|burst| burst.saturating_add(bytes));
         env.counters.hp_hits += u64::from(!filled);
         let every = if self.settings.quick_ack {
             1

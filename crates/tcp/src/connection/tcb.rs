@@ -398,7 +398,7 @@ impl Connection {
 
     /// Returns the limit that keeps the window small.
     pub(super) fn size_limit(&self) -> ReceiveLimit {
-        if self.receive.short_of_memory {
+        if self.receive.short_of_memory || self.receive.burst.is_some() {
             ReceiveLimit::Memory
         } else {
             ReceiveLimit::Buffer

@@ -56,6 +56,11 @@ pub struct ReceiveHalf {
     pub sizing: RightSizing,
     /// Time at which payload last became readable.
     pub arrived: Instant,
+    /// Payload received in order since the connection was last idle, in bytes, while its
+    /// window is kept small for that; `None` if its window is an ordinary one.
+    pub burst: Option<u32>,
+    /// More than two cells may have been advertised.
+    pub(super) was_large: bool,
     /// The last window advertised was zero.
     pub advertised_zero: bool,
     /// The window is smaller than the buffer because memory could not back it.
@@ -86,6 +91,8 @@ impl ReceiveHalf {
             edges: PastEdges::new(next),
             sizing: RightSizing::default(),
             arrived: Instant::ZERO,
+            burst: None,
+            was_large: true,
             advertised_zero: false,
             short_of_memory: false,
         }
@@ -226,6 +233,10 @@ impl ReceiveHalf {
         assert!(
             self.rcv_nxt.at_or_before(self.rcv_adv),
             "rcv_nxt beyond the advertised edge"
+        );
+        assert!(
+            self.burst.is_some() || !self.stream.is_in_cell(),
+            "an ordinary window is in a cell"
         );
         assert!(
             self.next_offset() <= self.stream.end().max(self.stream.start()),

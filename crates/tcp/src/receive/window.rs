@@ -38,10 +38,13 @@ pub fn fair_bytes(within_reach: u64, share: u32) -> u64 {
 }
 
 /// Returns the bytes that `stream` may have by [`fair_bytes`]: a share of the blocks that
-/// it holds or could get.
+/// it holds or could get. While cells are in use, some blocks are left to idle connections.
 pub fn fair_share(stream: &Stream, share: u32, pool: &Pool) -> u64 {
     let own = stream.held_blocks(pool) + stream.promised_blocks(pool);
-    let within_reach = u64::from(own) + u64::from(pool.room(stream.holder()));
+    let room = pool
+        .room(stream.holder())
+        .saturating_sub(pool.kept_for_cells());
+    let within_reach = u64::from(own) + u64::from(room);
     fair_bytes(within_reach * u64::from(pool.block_size()), share)
 }
 
@@ -88,13 +91,16 @@ impl ReceiveHalf {
     /// Reserves memory for the largest window, and returns the offset that the right edge
     /// could reach now. It is at least the advertised edge while that is backed.
     fn reachable_edge(&mut self, room: &WindowRoom, pool: &mut Pool) -> u64 {
+        // The buffer may be larger than the window field can express.
+        let field_max = self.next_offset() + (u64::from(u16::MAX) << room.scale);
+        let wanted = (self.stream.start() + u64::from(room.capacity)).min(field_max);
+        if let Some(edge) = self.idle_edge(wanted, room, pool) {
+            return edge;
+        }
         let start = self.stream.start();
         let size = u64::from(pool.block_size());
         let fair = fair_share(&self.stream, room.share, pool);
         let fair_end = (start / size + fair.div_ceil(size).max(FEWEST_BLOCKS)) * size;
-        // The buffer may be larger than the window field can express.
-        let field_max = self.next_offset() + (u64::from(u16::MAX) << room.scale);
-        let wanted = (start + u64::from(room.capacity)).min(field_max);
         let advertised = self.offset_of(self.rcv_adv);
         let goal = wanted.min(fair_end).max(advertised);
         if pool.pressure() != Pressure::Low {
@@ -146,7 +152,7 @@ impl ReceiveHalf {
     pub fn is_worth_showing(&self, growth: u32, room: &WindowRoom) -> bool {
         let left = self.window_left();
         let whole = left.saturating_add(growth).saturating_add(self.readable());
-        growth > 0 && growth >= room.mss.min(whole / 2)
+        growth > 0 && (growth >= room.mss.min(whole / 2) || self.shows_all_growth())
     }
 
     /// Returns true if a growth by `growth` bytes deserves an ACK of its own.
@@ -159,6 +165,9 @@ impl ReceiveHalf {
     pub fn update_is_due(&self, growth: u32, room: &WindowRoom) -> bool {
         if !self.is_worth_showing(growth, room) {
             return false;
+        }
+        if self.shows_all_growth() {
+            return true;
         }
         let left = self.window_left();
         let whole = left.saturating_add(growth).saturating_add(self.readable());

@@ -1,0 +1,274 @@
+//! Ten thousand idle connections in the default packet memory of 8 MB.
+//!
+//! Rule: the connections are real ones, accepted by one stack, and every byte that a peer
+//! sends into its window is received, however many peers send at the same moment.
+
+mod pair;
+
+use std::{cell::Cell, collections::HashMap, net::SocketAddr, rc::Rc};
+
+use fullpipe::{Config, ConnectionId, Duration, Info, ListenOptions, Read};
+use fullpipe_tcp::DiscardReason;
+use pair::{B, PORT, Pair, Seen, Side, ethernet};
+
+const CONNECTIONS: usize = 10_000;
+/// Connections opened at the same time.
+const AT_ONCE: usize = 100;
+/// Longer than any retransmission timeout here: a peer that pauses for so long was idle.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Connections from A to B, which has the default pool.
+struct Crowd {
+    pair: Pair,
+    /// The ends of each connection, A's first.
+    ends: Vec<(ConnectionId, ConnectionId)>,
+    flights: Rc<Cell<u32>>,
+}
+
+/// Counts the flights of payload from A: segments without one from B between them.
+fn counter(flights: Rc<Cell<u32>>) -> pair::Watch {
+    let mut in_flight = false;
+    Box::new(move |seen: &Seen| {
+        let is_payload = seen.from == Side::A && !seen.payload.is_empty();
+        if is_payload && !in_flight {
+            flights.set(flights.get() + 1);
+        }
+        in_flight = is_payload || (in_flight && seen.from == Side::A);
+        true
+    })
+}
+
+/// Byte `at` of the payload of connection `index`.
+fn byte(index: usize, at: usize) -> u8 {
+    (index * 31 + at * 7 + at / 256) as u8
+}
+
+impl Crowd {
+    /// Opens connections until there are `most`, or some are not accepted at once.
+    fn open(most: usize, knobs: &[(&str, &str)]) -> Self {
+        let mut configs = [Config::default(), Config::default()];
+        let [client, server] = &mut configs;
+        // A's own pool is no part of the test. It uses every byte of a window at once.
+        for (name, value) in [
+            ("pool.blocks", "64K"),
+            ("tcp.receive_buffer", "1024"),
+            ("tcp.nagle", "false"),
+            ("tcp.use_up_window", "true"),
+        ] {
+            client.set(name, value).expect("a knob");
+        }
+        for (name, value) in knobs {
+            server.set(name, value).expect("a knob");
+        }
+        for config in &mut configs {
+            for name in ["stack.connections", "stack.half_open_per_source"] {
+                config.set(name, "10100").expect("a knob");
+            }
+        }
+        let mut crowd = Self {
+            pair: Pair::with(&configs[0], &configs[1], ethernet()),
+            ends: Vec::new(),
+            flights: Rc::default(),
+        };
+        crowd.pair.watch = Some(counter(crowd.flights.clone()));
+        let listener = crowd.pair.listen(Side::B, ListenOptions::default());
+        while crowd.ends.len() < most {
+            let pair = &mut crowd.pair;
+            let clients: Vec<_> = (0..AT_ONCE.min(most - crowd.ends.len()))
+                .map(|_| pair.connect(Side::A, SocketAddr::from((B, PORT))))
+                .collect();
+            pair.settle();
+            let mut accepted = HashMap::new();
+            while let Some((id, peer)) = pair.b.stack.tcp_accept(listener, pair.now).expect("open")
+            {
+                accepted.insert(peer, id);
+            }
+            for client in &clients {
+                let (local, _) = pair.a.stack.tcp_ends(*client).expect("open");
+                let server = accepted.get(&local);
+                crowd.ends.extend(server.map(|server| (*client, *server)));
+            }
+            if accepted.len() < clients.len() {
+                break;
+            }
+        }
+        crowd
+    }
+
+    /// Connection `index` sends a request of `len` bytes, which B reads and answers.
+    /// Returns the flights that the request took.
+    fn serve(&mut self, index: usize, len: usize) -> u32 {
+        let (client, server) = self.ends[index];
+        let request: Vec<u8> = (0..len).map(|at| byte(index, at)).collect();
+        let before = (self.flights.get(), self.pair.now);
+        assert_eq!(self.pair.write(Side::A, client, &request), len);
+        let mut read = Vec::new();
+        while read.len() < len {
+            self.pair.settle();
+            let had = read.len();
+            self.read(server, &mut read);
+            assert!(read.len() > had, "{index} waits after {had} of {len} bytes");
+        }
+        assert!(read == request, "request {index} was changed");
+        let answer = [7; 100];
+        assert_eq!(self.pair.write(Side::B, server, &answer), answer.len());
+        self.pair.settle();
+        let mut answered = [0; 100];
+        let got = self.pair.read(Side::A, client, &mut answered);
+        assert_eq!(got, Read::Data(100), "{index}");
+        assert_eq!(before.1, self.pair.now, "{index} waited for a timer");
+        self.flights.get() - before.0
+    }
+
+    fn info(&mut self, side: Side, id: ConnectionId) -> Info {
+        let now = self.pair.now;
+        self.pair.host(side).stack.tcp_info(id, now).expect("open")
+    }
+
+    /// Reads everything that has arrived for `server`.
+    fn read(&mut self, server: ConnectionId, into: &mut Vec<u8>) {
+        let mut bytes = [0; 4_096];
+        while let Read::Data(read) = self.pair.read(Side::B, server, &mut bytes) {
+            into.extend(&bytes[..read]);
+        }
+    }
+
+    /// Checks that every promise of B is backed and that nothing in a window was refused.
+    fn check(&self) {
+        self.pair.verify();
+        let stack = &self.pair.b.stack;
+        let pool = stack.pool();
+        assert!(pool.promised() <= pool.free_blocks());
+        assert_eq!(stack.tcp_discards().get(DiscardReason::NoMemory), 0);
+        assert_eq!(stack.tcp_counters().rcvq_drop, 0);
+    }
+
+    /// Returns the bytes of packet memory that B holds and promises for each connection.
+    fn memory_each(&self) -> u32 {
+        let pool = self.pair.b.stack.pool();
+        let blocks = pool.block_count() - pool.free_blocks() + pool.promised();
+        blocks * pool.block_size() / self.ends.len() as u32
+    }
+
+    /// Closes every connection and checks that all memory was given back.
+    fn close(mut self) {
+        for (client, server) in core::mem::take(&mut self.ends) {
+            let now = self.pair.now;
+            self.pair.a.stack.tcp_close(client, now).expect("open");
+            self.pair.b.stack.tcp_close(server, now).expect("open");
+            self.pair.settle();
+        }
+        self.pair.pass(PAUSE);
+        self.check();
+        let pool = self.pair.b.stack.pool();
+        let left = (pool.free_blocks(), pool.promised(), pool.cells_in_use());
+        assert_eq!(left, (pool.block_count(), 0, 0));
+    }
+}
+
+#[test]
+fn ten_thousand_idle_connections_fit_and_each_is_served_when_it_speaks() {
+    let mut crowd = Crowd::open(CONNECTIONS, &[]);
+    assert_eq!(crowd.ends.len(), CONNECTIONS, "accepted");
+    crowd.check();
+    let each = crowd.memory_each();
+    println!("idle: {each} bytes each");
+    assert!(each < 800, "{each}");
+    for len in [300, 1_400, 300, 1_400] {
+        crowd.pair.pass(PAUSE);
+        let flights = (0..CONNECTIONS).map(|index| crowd.serve(index, len));
+        let flights = flights.collect::<Vec<_>>();
+        crowd.check();
+        println!("{len}: {} bytes each", crowd.memory_each());
+        assert!(flights.iter().all(|&flights| flights <= 2), "{len} bytes");
+    }
+    crowd.close();
+}
+
+#[test]
+fn all_of_ten_thousand_fill_their_windows_at_once_and_no_byte_is_refused() {
+    let mut crowd = Crowd::open(CONNECTIONS, &[]);
+    let len = 3_000;
+    for _ in 0..2 {
+        crowd.pair.pass(PAUSE);
+        let mut windows = Vec::new();
+        for index in 0..CONNECTIONS {
+            let client = crowd.ends[index].0;
+            windows.push(crowd.info(Side::A, client).snd_wnd.min(len as u32));
+            let request: Vec<u8> = (0..len).map(|at| byte(index, at)).collect();
+            assert_eq!(crowd.pair.write(Side::A, client, &request), len);
+        }
+        crowd.pair.settle();
+        crowd.check();
+        let mut received = 0;
+        for (index, &window) in windows.iter().enumerate() {
+            let (client, server) = crowd.ends[index];
+            let sender = crowd.info(Side::A, client);
+            let unread = crowd.info(Side::B, server).receive_queue;
+            assert_eq!(sender.in_flight, 0, "{index}: what was sent has arrived");
+            // No sender fills the last part of a window that is less than a segment.
+            assert!(
+                unread + sender.mss > window,
+                "{index}: {unread} of {window}"
+            );
+            received += unread;
+        }
+        let sum: u32 = windows.iter().sum();
+        println!("windows of {sum} bytes, {received} received");
+        let mut requests = vec![Vec::new(); CONNECTIONS];
+        for _ in 0..40 {
+            for (index, request) in requests.iter_mut().enumerate() {
+                crowd.read(crowd.ends[index].1, request);
+            }
+            crowd.pair.settle();
+        }
+        for (index, request) in requests.iter().enumerate() {
+            let expected = (0..len).map(|at| byte(index, at));
+            assert!(expected.eq(request.iter().copied()), "request {index}");
+        }
+        crowd.check();
+        println!("{} bytes each", crowd.memory_each());
+    }
+    crowd.close();
+}
+
+#[test]
+fn a_large_window_becomes_small_as_an_idle_peer_uses_it_and_stays_useful() {
+    let mut crowd = Crowd::open(1_000, &[]);
+    // The first connection was accepted while memory was plentiful.
+    let (client, server) = crowd.ends[0];
+    let before = crowd.info(Side::A, client).snd_wnd;
+    let blocks = crowd.info(Side::B, server).receive_blocks;
+    for _ in 0..40 {
+        crowd.pair.pass(PAUSE);
+        let flights = crowd.serve(0, 1_400);
+        assert!(flights <= 2, "{flights} flights");
+    }
+    let (after, left) = (
+        crowd.info(Side::A, client).snd_wnd,
+        crowd.info(Side::B, server).receive_blocks,
+    );
+    println!("{before} bytes in {blocks} blocks, then {after} in {left}");
+    assert!(after < before / 4 && left < blocks / 2);
+    crowd.close();
+}
+
+#[test]
+fn a_transfer_among_idle_connections_gets_an_ordinary_window() {
+    let mut crowd = Crowd::open(CONNECTIONS, &[]);
+    crowd.pair.pass(PAUSE);
+    let (last, len) = (CONNECTIONS - 1, 1 << 16);
+    let flights = crowd.serve(last, len);
+    let window = crowd.info(Side::A, crowd.ends[last].0).snd_wnd;
+    println!("{len} bytes in {flights} flights; window {window}");
+    assert!(window >= 16 << 10);
+    crowd.check();
+    crowd.close();
+}
+
+#[test]
+fn without_cells_the_same_memory_holds_a_twentieth() {
+    let crowd = Crowd::open(CONNECTIONS, &[("pool.cells", "1")]);
+    println!("without cells: {} connections", crowd.ends.len());
+    assert!(crowd.ends.len() < CONNECTIONS / 4);
+}

@@ -1,0 +1,114 @@
+//! The window of an idle connection when packet memory is short.
+//!
+//! Rule: an idle connection has a cell as its window, which is held for it. A peer that
+//! fills the cell is given two cells more, and a peer that fills those an ordinary window.
+//! A request of up to three cells therefore leaves a connection that fits a cell again. What
+//! was advertised is kept: a large window becomes small only as the peer uses it. Ordinary
+//! windows are computed in `window`.
+
+use fullpipe_pool::{Duration, Instant, Pool};
+
+use super::{half::ReceiveHalf, window::WindowRoom};
+
+/// Window in cells after the first one was filled. A peer that has sent more than this
+/// without a pause and fills its window again is not idle.
+const OPENED_CELLS: u32 = 2;
+
+/// Payload without a pause, in cells, after which a connection is not idle, however large
+/// its window.
+const BUSY_CELLS: u32 = 16;
+
+/// Parts of a cell; a peer that leaves less than one of its window was stopped by it. The
+/// rest may be less than it sends at once (RFC 9293 §3.8.6.2.1).
+const REST: u32 = 8;
+
+/// Returns the window of an idle connection, in bytes, if memory is short and cells are of
+/// use: some units of the window field, 2^`scale` bytes each, must fill one.
+pub fn idle_window(scale: u8, pool: &Pool) -> Option<u32> {
+    let (cell, unit) = (pool.cell_size(), 1 << scale);
+    (pool.is_short() && unit <= cell / 4 && cell.is_multiple_of(unit)).then_some(cell)
+}
+
+impl ReceiveHalf {
+    /// Takes a cell for a first window of `window` bytes, if an idle connection should have
+    /// one. Returns whether it has.
+    pub fn begin_idle(&mut self, window: u32, scale: u8, pool: &mut Pool) -> bool {
+        let fits = idle_window(scale, pool).is_some_and(|idle| window <= idle);
+        if !fits || !self.stream.enter_cell(pool) {
+            return false;
+        }
+        (self.burst, self.was_large) = (Some(0), false);
+        self.stream.reserve(pool, window.into());
+        true
+    }
+
+    /// Notes that payload arrives at `now`. After a pause of `pause`, the connection was
+    /// idle: if memory is short, its window stays small.
+    pub fn end_pause(&mut self, now: Instant, pause: Duration, scale: u8, pool: &mut Pool) {
+        let was_idle = now.since(self.arrived) >= pause && self.stream.is_empty();
+        if was_idle && (self.burst.is_some() || idle_window(scale, pool).is_some()) {
+            let advertised = self.offset_of(self.rcv_adv);
+            self.stream.unreserve(pool, advertised);
+            self.burst = Some(0);
+        }
+    }
+
+    /// Returns the offset that the right edge of a connection that was idle could reach
+    /// now, at most `most`; `None` from the time when its window is an ordinary one.
+    pub(super) fn idle_edge(
+        &mut self,
+        most: u64,
+        room: &WindowRoom,
+        pool: &mut Pool,
+    ) -> Option<u64> {
+        let burst = self.burst?;
+        let cell = pool.cell_size();
+        let (small, rest) = self.idle_size(room, cell);
+        let was_in_cell = self.stream.is_in_cell();
+        let left = self.stream.reserved_end() - self.next_offset();
+        let is_full = burst > 0 && left < rest.into();
+        let is_short = idle_window(room.scale, pool).is_some();
+        let kept = pool.kept_for_cells();
+        let is_busy = (is_full && burst > OPENED_CELLS * cell)
+            || (!was_in_cell && burst >= BUSY_CELLS * cell)
+            || (burst > 0 && !is_short);
+        if is_busy && self.stream.leave_cell(pool, kept) {
+            (self.burst, self.was_large) = (None, true);
+            return None;
+        }
+        let opens = was_in_cell && is_full && self.stream.leave_cell(pool, kept);
+        let edge = if opens {
+            self.next_offset() + u64::from(OPENED_CELLS * cell)
+        } else if !self.was_large && self.stream.enter_cell(pool) {
+            self.stream.start() + u64::from(cell)
+        } else {
+            self.next_offset() + u64::from(small)
+        };
+        let promised = self.offset_of(self.rcv_adv).max(self.stream.reserved_end());
+        let goal = edge.min(most).max(promised);
+        let backed = self.stream.reserve(pool, goal);
+        let is_refused = was_in_cell && is_full && !opens;
+        self.short_of_memory = is_refused || backed < goal;
+        Some(backed)
+    }
+
+    /// Returns the window of this connection while it is idle, and the part of it that a
+    /// peer with more to send may leave unused, in bytes.
+    ///
+    /// A peer that has seen a large window waits for its persist timer before it sends less
+    /// than a full segment (RFC 9293 §3.8.6.2.1). A window that was large therefore stays
+    /// at two segments, and never becomes a cell.
+    fn idle_size(&self, room: &WindowRoom, cell: u32) -> (u32, u32) {
+        if self.was_large {
+            (room.mss.saturating_mul(2).max(cell), room.mss)
+        } else {
+            (cell, cell / REST)
+        }
+    }
+
+    /// Returns true if any growth of the window is advertised at once. An idle window is
+    /// less than a segment of many peers, and such a peer sends nothing into a part of it.
+    pub(super) fn shows_all_growth(&self) -> bool {
+        self.burst.is_some() && self.stream.is_empty()
+    }
+}
