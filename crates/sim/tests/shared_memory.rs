@@ -51,12 +51,11 @@ fn of_the_connections_of_one_pool_the_largest_shrinks_first() {
     let grows = tuned(32 * MIB, 4 * MIB);
     let mut stays = grows.clone();
     stays.tcp.send_buffer_max = 0;
-    let mut shares = tuned(4 * MIB, 2 * MIB);
-    // With cells the thirty windows grow in two steps, and the others adapt before there
-    // is pressure.
-    shares.pool.cells = 1;
-    let (server, [first, second, third]) =
-        around_a_switch(&mut world, shares, [grows.clone(), stays, grows]);
+    let (server, [first, second, third]) = around_a_switch(
+        &mut world,
+        tuned(4 * MIB, 2 * MIB),
+        [grows.clone(), stays, grows],
+    );
     let large = world.send(first, server, 1_024 * MIB);
     let small = world.send(second, server, 1_024 * MIB);
     let sizes = |world: &mut World| {
@@ -71,11 +70,18 @@ fn of_the_connections_of_one_pool_the_largest_shrinks_first() {
     assert_eq!(world.stack(server).pool().pressure(), Pressure::Low);
     // Their readers read nothing, so each keeps its initial window.
     let never = ReadPlan::Stalls(vec![(Duration::ZERO, Duration::from_secs(3_600))]);
-    for _ in 0..30 {
+    // They begin one after the other, so that the large one has the time to shrink.
+    for index in 0..36 {
         let writer = Transfer::sender(WritePlan::bulk(MIB, 16 << 10));
         let reader = Transfer::sink(never.clone());
         let (writer, reader) = (Box::new(writer), Box::new(reader));
-        world.converse(third, server, writer, reader, Duration::ZERO);
+        world.converse(
+            third,
+            server,
+            writer,
+            reader,
+            Duration::from_millis(10 * index),
+        );
     }
     world.run_for(Duration::from_secs(2));
     let after = sizes(&mut world);

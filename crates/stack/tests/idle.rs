@@ -12,8 +12,11 @@ use fullpipe_tcp::DiscardReason;
 use pair::{B, PORT, Pair, Seen, Side, ethernet};
 
 const CONNECTIONS: usize = 10_000;
-/// Connections opened at the same time.
+/// Connections opened at the same time, unless a test says otherwise.
 const AT_ONCE: usize = 100;
+/// Pauses in which connections that are opened at the same time must be accepted: SYNs
+/// that a full queue of cookies drops are retransmitted meanwhile.
+const PATIENCE: usize = 6;
 /// Longer than any retransmission timeout here: a peer that pauses for so long was idle.
 const PAUSE: Duration = Duration::from_secs(5);
 
@@ -44,8 +47,9 @@ fn byte(index: usize, at: usize) -> u8 {
 }
 
 impl Crowd {
-    /// Opens connections until there are `most`, or some are not accepted at once.
-    fn open(most: usize, knobs: &[(&str, &str)]) -> Self {
+    /// Opens connections, `at_once` at the same time, until there are `most`, or some are
+    /// not accepted.
+    fn open(most: usize, at_once: usize, knobs: &[(&str, &str)]) -> Self {
         let mut configs = [Config::default(), Config::default()];
         let [client, server] = &mut configs;
         // A's own pool is no part of the test. It uses every byte of a window at once.
@@ -61,7 +65,12 @@ impl Crowd {
             server.set(name, value).expect("a knob");
         }
         for config in &mut configs {
-            for name in ["stack.connections", "stack.half_open_per_source"] {
+            for name in [
+                "stack.connections",
+                "stack.half_open_per_source",
+                "stack.half_open",
+                "stack.backlog",
+            ] {
                 config.set(name, "10100").expect("a knob");
             }
         }
@@ -74,18 +83,25 @@ impl Crowd {
         let listener = crowd.pair.listen(Side::B, ListenOptions::default());
         while crowd.ends.len() < most {
             let pair = &mut crowd.pair;
-            let clients: Vec<_> = (0..AT_ONCE.min(most - crowd.ends.len()))
+            let clients: Vec<_> = (0..at_once.min(most - crowd.ends.len()))
                 .map(|_| pair.connect(Side::A, SocketAddr::from((B, PORT))))
                 .collect();
-            pair.settle();
             let mut accepted = HashMap::new();
-            while let Some((id, peer)) = pair.b.stack.tcp_accept(listener, pair.now).expect("open")
-            {
-                accepted.insert(peer, id);
+            for _ in 0..PATIENCE {
+                pair.settle();
+                while let Some((id, peer)) =
+                    pair.b.stack.tcp_accept(listener, pair.now).expect("open")
+                {
+                    accepted.insert(peer, id);
+                }
+                if accepted.len() == clients.len() {
+                    break;
+                }
+                pair.pass(PAUSE);
             }
             for client in &clients {
-                let (local, _) = pair.a.stack.tcp_ends(*client).expect("open");
-                let server = accepted.get(&local);
+                let local = pair.a.stack.tcp_ends(*client).map(|(local, _)| local);
+                let server = local.ok().and_then(|local| accepted.get(&local));
                 crowd.ends.extend(server.map(|server| (*client, *server)));
             }
             if accepted.len() < clients.len() {
@@ -168,7 +184,7 @@ impl Crowd {
 
 #[test]
 fn ten_thousand_idle_connections_fit_and_each_is_served_when_it_speaks() {
-    let mut crowd = Crowd::open(CONNECTIONS, &[]);
+    let mut crowd = Crowd::open(CONNECTIONS, AT_ONCE, &[]);
     assert_eq!(crowd.ends.len(), CONNECTIONS, "accepted");
     crowd.check();
     let each = crowd.memory_each();
@@ -187,7 +203,7 @@ fn ten_thousand_idle_connections_fit_and_each_is_served_when_it_speaks() {
 
 #[test]
 fn all_of_ten_thousand_fill_their_windows_at_once_and_no_byte_is_refused() {
-    let mut crowd = Crowd::open(CONNECTIONS, &[]);
+    let mut crowd = Crowd::open(CONNECTIONS, AT_ONCE, &[]);
     let len = 3_000;
     for _ in 0..2 {
         crowd.pair.pass(PAUSE);
@@ -234,7 +250,7 @@ fn all_of_ten_thousand_fill_their_windows_at_once_and_no_byte_is_refused() {
 
 #[test]
 fn a_large_window_becomes_small_as_an_idle_peer_uses_it_and_stays_useful() {
-    let mut crowd = Crowd::open(1_000, &[]);
+    let mut crowd = Crowd::open(1_000, AT_ONCE, &[]);
     // The first connection was accepted while memory was plentiful.
     let (client, server) = crowd.ends[0];
     let before = crowd.info(Side::A, client).snd_wnd;
@@ -255,7 +271,7 @@ fn a_large_window_becomes_small_as_an_idle_peer_uses_it_and_stays_useful() {
 
 #[test]
 fn a_transfer_among_idle_connections_gets_an_ordinary_window() {
-    let mut crowd = Crowd::open(CONNECTIONS, &[]);
+    let mut crowd = Crowd::open(CONNECTIONS, AT_ONCE, &[]);
     crowd.pair.pass(PAUSE);
     let (last, len) = (CONNECTIONS - 1, 1 << 16);
     let flights = crowd.serve(last, len);
@@ -267,8 +283,48 @@ fn a_transfer_among_idle_connections_gets_an_ordinary_window() {
 }
 
 #[test]
+fn ten_thousand_that_are_opened_a_thousand_at_once_fit_as_well() {
+    for cookies in ["when_full", "off"] {
+        let knobs = [("stack.syn_cookies", cookies)];
+        let mut crowd = Crowd::open(CONNECTIONS, 1_000, &knobs);
+        assert_eq!(crowd.ends.len(), CONNECTIONS, "accepted, cookies {cookies}");
+        crowd.check();
+        let each = crowd.memory_each();
+        println!("cookies {cookies}: {each} bytes each");
+        assert!(each < 800, "{each}");
+        for (index, len) in [(0, 300), (5_000, 1_400), (CONNECTIONS - 1, 1_400)] {
+            crowd.pair.pass(PAUSE);
+            assert!(crowd.serve(index, len) <= 2);
+        }
+        crowd.close();
+    }
+}
+
+#[test]
+fn unfinished_handshakes_neither_use_up_the_pool_nor_make_an_honest_window_small() {
+    let mut crowd = Crowd::open(0, AT_ONCE, &[("stack.half_open_share", "100")]);
+    crowd.pair.watch = Some(Box::new(|seen: &Seen| seen.from == Side::A));
+    let strangers = 1_000;
+    for _ in 0..strangers {
+        crowd.pair.connect(Side::A, SocketAddr::from((B, PORT)));
+    }
+    crowd.pair.settle();
+    let pool = crowd.pair.b.stack.pool();
+    println!("set aside: {} blocks", pool.promised());
+    // 57 windows of 9 blocks are an eighth of the pool; the others have 2 blocks each.
+    assert!(pool.promised() <= 57 * 9 + (strangers - 57) * 2);
+    assert!(!pool.is_short());
+    crowd.pair.watch = None;
+    let client = crowd.pair.connect(Side::A, SocketAddr::from((B, PORT)));
+    crowd.pair.settle();
+    let window = crowd.info(Side::A, client).snd_wnd;
+    println!("window of a client that has sent nothing: {window}");
+    assert!(window > 14_000, "{window}");
+}
+
+#[test]
 fn without_cells_the_same_memory_holds_a_twentieth() {
-    let crowd = Crowd::open(CONNECTIONS, &[("pool.cells", "1")]);
+    let crowd = Crowd::open(CONNECTIONS, AT_ONCE, &[("pool.cells", "1")]);
     println!("without cells: {} connections", crowd.ends.len());
     assert!(crowd.ends.len() < CONNECTIONS / 4);
 }

@@ -38,7 +38,25 @@ pub struct Pool {
     first_free: u32,
     usage: PoolUsage,
     cells: Cells,
+    aside: Aside,
     pub(crate) ranges: RangeArena,
+}
+
+/// Blocks promised by [`Pool::set_aside`].
+#[derive(Debug, Default)]
+struct Aside {
+    for_cells: u32,
+    for_windows: u32,
+}
+
+impl Aside {
+    fn part(&mut self, for_cell: bool) -> &mut u32 {
+        if for_cell {
+            &mut self.for_cells
+        } else {
+            &mut self.for_windows
+        }
+    }
 }
 
 impl Pool {
@@ -58,6 +76,7 @@ impl Pool {
             first_free: NONE,
             usage: PoolUsage::new(config),
             cells: Cells::new(config),
+            aside: Aside::default(),
             ranges: RangeArena::new(config.range_count()),
         }
     }
@@ -119,19 +138,25 @@ impl Pool {
     }
 
     /// Returns true if new and idle receivers should be content with a cell: the pool has
-    /// cells, and a quarter of its blocks is held or promised.
+    /// cells, and a quarter of its blocks is held or promised. Blocks set aside for
+    /// handshakes with a cell do not count, because strangers can cause any number of them.
     pub fn is_short(&self) -> bool {
-        self.cells.size() > 0 && self.usage.quarter_is_committed()
+        self.cells.size() > 0 && self.usage.quarter_is_committed(self.aside.for_cells)
+    }
+
+    /// Returns true if a new handshake should be content with a cell: the pool
+    /// [is short](Self::is_short), or an eighth of the receivers' blocks is set aside for
+    /// handshakes with larger windows. Those count as memory in use, so strangers get no
+    /// more of them.
+    pub fn is_short_for_handshakes(&self) -> bool {
+        let most = (self.most(Holder::Receive) / 8).max(1);
+        self.is_short() || (self.cells.size() > 0 && self.aside.for_windows >= most)
     }
 
     /// Blocks that windows larger than a cell should leave free for further cells and for
-    /// answers: an eighth of the receivers' blocks while a cell is in use, otherwise none.
+    /// answers: one for eight cells in use, at most an eighth of the receivers' blocks.
     pub fn kept_for_cells(&self) -> u32 {
-        if self.cells.in_use() > 0 {
-            self.most(Holder::Receive) / 8
-        } else {
-            0
-        }
+        self.cells.in_use().min(self.most(Holder::Receive)) / 8
     }
 
     /// The pressure level of memory: blocks held and promised, against
@@ -210,20 +235,22 @@ impl Pool {
         &mut self.bytes[range]
     }
 
-    /// Promises `blocks` more to `holder`, all or none, before there is a stream to
-    /// reserve them. Returns whether it did; if so, the caller must call
-    /// [`take_back`](Self::take_back).
-    pub fn set_aside(&mut self, holder: Holder, blocks: u32) -> bool {
-        let had = blocks <= self.room(holder);
+    /// Promises `blocks` more to receivers, all or none, before there is a stream to
+    /// reserve them: for a window of at most a cell if `for_cell`. Returns whether it did;
+    /// if so, the caller must call [`take_back`](Self::take_back).
+    pub fn set_aside(&mut self, blocks: u32, for_cell: bool) -> bool {
+        let had = blocks <= self.room(Holder::Receive);
         if had {
-            self.promise(holder, blocks);
+            self.promise(Holder::Receive, blocks);
+            *self.aside.part(for_cell) += blocks;
         }
         had
     }
 
-    /// Takes back what [`set_aside`](Self::set_aside) promised.
-    pub fn take_back(&mut self, holder: Holder, blocks: u32) {
-        self.unpromise(holder, blocks);
+    /// Takes back what [`set_aside`](Self::set_aside) promised with the same arguments.
+    pub fn take_back(&mut self, blocks: u32, for_cell: bool) {
+        *self.aside.part(for_cell) -= blocks;
+        self.unpromise(Holder::Receive, blocks);
     }
 
     /// Promises `blocks` more to `holder`; the caller has checked `room`.

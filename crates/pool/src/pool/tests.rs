@@ -211,6 +211,27 @@ fn four_windows_share_a_block_and_the_last_gives_it_back() {
 }
 
 #[test]
+fn handshakes_with_cells_never_make_memory_short_and_others_get_an_eighth() {
+    let mut pool = Pool::new(&PoolConfig {
+        block_size: 2_048,
+        ..config(34, 2, 0, 100)
+    });
+    let both = |pool: &Pool| (pool.is_short(), pool.is_short_for_handshakes());
+    assert!(pool.set_aside(20, true));
+    assert_eq!(both(&pool), (false, false));
+    assert!(pool.set_aside(3, false));
+    assert_eq!(both(&pool), (false, false));
+    assert!(pool.set_aside(1, false));
+    assert_eq!(both(&pool), (false, true));
+    assert!(pool.set_aside(4, false) && !pool.set_aside(5, true));
+    assert_eq!(both(&pool), (true, true));
+    pool.take_back(8, false);
+    pool.take_back(20, true);
+    assert_eq!((both(&pool), pool.promised()), ((false, false), 0));
+    pool.verify();
+}
+
+#[test]
 fn a_pool_of_small_blocks_has_no_cells() {
     for (block_size, cells, size) in [
         (196, 4, 0),

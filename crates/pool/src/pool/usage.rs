@@ -118,9 +118,9 @@ impl PoolUsage {
         self.accounts[holder as usize].promised
     }
 
-    /// Returns true if a quarter of the limit is held or promised.
-    pub(super) fn quarter_is_committed(&self) -> bool {
-        self.committed >= self.limit / 4
+    /// Returns true if a quarter of the limit is held or promised, `aside` blocks excluded.
+    pub(super) fn quarter_is_committed(&self, aside: u32) -> bool {
+        self.committed - u64::from(aside) >= self.limit / 4
     }
 
     pub(super) fn pressure(&self) -> Pressure {

@@ -7,7 +7,7 @@
 
 use core::net::IpAddr;
 
-use fullpipe_pool::{Duration, Holder, Instant, Pool};
+use fullpipe_pool::{Duration, Instant, Pool};
 use fullpipe_tcp::{HalfOpen, Segment, TcpConfig};
 use fullpipe_wire::{MacAddress, TcpFlags};
 
@@ -110,7 +110,8 @@ impl SynCache {
         let within_share = self.set_aside == 0 || self.set_aside + blocks <= self.most_set_aside;
         let ip = handshake.tuple.remote_ip;
         let possible = handshake.half_open.window > 0 && within_share && !self.is_full_for(ip);
-        if !possible || !pool.set_aside(Holder::Receive, blocks) {
+        let for_cell = handshake.half_open.fits_cell(pool);
+        if !possible || !pool.set_aside(blocks, for_cell) {
             return None;
         }
         self.set_aside += blocks;
@@ -127,7 +128,7 @@ impl SynCache {
         self.sources.remove(handshake.tuple.remote_ip);
         let blocks = handshake.half_open.blocks(pool);
         self.set_aside -= blocks;
-        pool.take_back(Holder::Receive, blocks);
+        pool.take_back(blocks, handshake.half_open.fits_cell(pool));
         handshake
     }
 

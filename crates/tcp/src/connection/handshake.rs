@@ -19,7 +19,10 @@ use crate::{
     congestion::{Controller, DeliveryRate, SegmentPacer, WindowUse, start_of},
     fit::AckPairs,
     options::{Agreed, Offer, TimestampClock},
-    receive::{FEWEST_BLOCKS, LargestWindow, ReceiveHalf, WindowRoom, fair_bytes, idle_window},
+    receive::{
+        FEWEST_BLOCKS, LargestWindow, ReceiveHalf, WindowRoom, fair_bytes, handshake_window,
+        usable_cell,
+    },
     recovery::{Recovery, Rtt},
     send::{PathMtu, SendHalf, SmallQueue},
     trace::TraceEvent,
@@ -112,7 +115,7 @@ impl HalfOpen {
             .min(receive_size.get().into())
             .min(u64::from(config.initial_receive_window) * u64::from(offer.mss))
             .min(
-                idle_window(agreed.rcv_wscale, pool)
+                handshake_window(agreed.rcv_wscale, pool)
                     .unwrap_or(u32::MAX)
                     .into(),
             )
@@ -136,6 +139,12 @@ impl HalfOpen {
     pub fn blocks(&self, pool: &Pool) -> u32 {
         let size = u64::from(pool.block_size());
         backing(self.window, size).div_ceil(size) as u32
+    }
+
+    /// Returns true if a cell can hold the advertised window.
+    pub fn fits_cell(&self, pool: &Pool) -> bool {
+        let cell = usable_cell(self.agreed.rcv_wscale, pool);
+        cell.is_some_and(|cell| u32::from(self.window) <= cell)
     }
 
     /// Creates the SYN-ACK that leaves at `now`, and stores its time. Its ACK gives a
@@ -272,6 +281,12 @@ impl Connection {
             return None;
         }
         connection.receive.rcv_adv = connection.receive.rcv_nxt + u32::from(half_open.window);
+        if half_open.window == 0 {
+            connection.demand_ack();
+        } else if half_open.fits_cell(env.pool) {
+            // The window may be small only because of other handshakes.
+            connection.demand_window_update(env);
+        }
         connection.timestamps =
             TimestampClock::new(half_open.timestamp_offset, half_open.ts_recent, env.now);
         env.record(TraceEvent::Opened {
@@ -289,19 +304,15 @@ impl Connection {
         Some(connection)
     }
 
-    /// Backs the `window` that the SYN-ACK advertised; after a window of zero, makes a
-    /// window update due. Returns false if memory does not suffice.
+    /// Backs the `window` that the SYN-ACK advertised, or after a window of zero the first
+    /// one that will be. Returns false if memory does not suffice.
     fn back_first_window(&mut self, window: u16, env: &mut Env<'_>) -> bool {
         let scale = self.agreed.rcv_wscale;
         if self.receive.begin_idle(window.into(), scale, env.pool) {
-            if window == 0 {
-                self.demand_ack();
-            }
             return true;
         }
         if window == 0 {
             let room = self.window_room(env);
-            self.demand_ack();
             return self.receive.admit(&room, env.pool);
         }
         let promised = backing(window, env.pool.block_size().into());

@@ -224,6 +224,11 @@ impl Connection {
         if !self.state.is_synchronized() || self.receive.fin_received() {
             return;
         }
+        self.demand_window_update(env);
+    }
+
+    /// Makes a window update due if the window can grow enough.
+    pub(super) fn demand_window_update(&mut self, env: &mut Env<'_>) {
         let room = self.window_room(env);
         let growth = self.receive.window_growth(&room, env.pool);
         if self.receive.update_is_due(growth, &room) {

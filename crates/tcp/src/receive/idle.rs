@@ -22,11 +22,22 @@ const BUSY_CELLS: u32 = 16;
 /// rest may be less than it sends at once (RFC 9293 §3.8.6.2.1).
 const REST: u32 = 8;
 
-/// Returns the window of an idle connection, in bytes, if memory is short and cells are of
-/// use: some units of the window field, 2^`scale` bytes each, must fill one.
-pub fn idle_window(scale: u8, pool: &Pool) -> Option<u32> {
+/// Returns the size of a cell in bytes if cells are of use: some units of the window
+/// field, 2^`scale` bytes each, must fill one.
+pub fn usable_cell(scale: u8, pool: &Pool) -> Option<u32> {
     let (cell, unit) = (pool.cell_size(), 1 << scale);
-    (pool.is_short() && unit <= cell / 4 && cell.is_multiple_of(unit)).then_some(cell)
+    (unit <= cell / 4 && cell.is_multiple_of(unit)).then_some(cell)
+}
+
+/// Returns the window of an idle connection in bytes, if memory is short.
+fn idle_window(scale: u8, pool: &Pool) -> Option<u32> {
+    usable_cell(scale, pool).filter(|_| pool.is_short())
+}
+
+/// Returns the largest window in bytes that a SYN-ACK should advertise, if memory is short
+/// for handshakes. Once the handshake is complete, the window may be an ordinary one.
+pub fn handshake_window(scale: u8, pool: &Pool) -> Option<u32> {
+    usable_cell(scale, pool).filter(|_| pool.is_short_for_handshakes())
 }
 
 impl ReceiveHalf {

@@ -17,6 +17,6 @@ mod window;
 pub use acceptable::acceptable;
 pub use ack_policy::AckTiming;
 pub use half::ReceiveHalf;
-pub use idle::idle_window;
+pub use idle::{handshake_window, usable_cell};
 pub use reassembly::{Arrival, OutOfOrderLimits};
 pub use window::{FEWEST_BLOCKS, LargestWindow, WindowRoom, fair_bytes, fair_share};
