@@ -15,6 +15,7 @@ mod tail_loss;
 mod undo;
 
 pub use prr::{Prr, PrrAck};
+use rack::DUPLICATE_THRESHOLD;
 pub use rack::{PathState, Rack};
 pub use rtt::Rtt;
 pub use sent::{Scoreboard, Sent, SentArena, SentStatus};
@@ -385,31 +386,25 @@ impl Recovery {
         newly
     }
 
-    /// Processes an ACK of a peer without SACK: each duplicate ACK counts as a SACK of
-    /// one segment beyond the first hole.
+    /// Processes an ACK of a peer without SACK: each duplicate ACK counts as a SACK of the
+    /// segment in flight that left first of those beyond the first hole.
     fn count_duplicates(&mut self, input: &AckIn<'_>, arena: &mut SentArena) {
+        let PathState { mss, min_rtt, .. } = input.path;
+        let Self { board, rack, .. } = self;
         if input.ack.after(input.snd_una) {
             // The segments that were assumed to be SACKed count as in flight again. After
             // a partial ACK the next hole begins at the ACK. RFC 6582 §3.2.
-            self.board.forget_sacked(arena);
+            board.forget_sacked(arena);
             self.duplicates = 0;
             let partial = self.phase == RecoveryPhase::Fast && input.ack.before(self.recover);
             if partial {
-                self.board.mark_head_lost(input.path.mss, arena);
+                board.mark_head_lost(mss, arena);
             }
         } else if input.is_duplicate {
             self.duplicates = self.duplicates.saturating_add(1);
-            let hole = input.snd_una + input.path.mss;
-            // Limited to `snd_nxt`: a peer may repeat an ACK any number of times.
-            let beyond = self.duplicates.saturating_mul(input.path.mss);
-            let arrived = hole..hole + beyond.min(hole.room_to(input.snd_nxt));
-            if arrived.start.before(arrived.end) {
-                let Self { board, rack, .. } = self;
-                let min_rtt = input.path.min_rtt;
-                board.on_sack(arrived, arena, &mut |sent| {
-                    rack.on_delivered(sent, false, min_rtt, input.now);
-                });
-            }
+            board.sack_oldest_beyond_head(mss, arena, &mut |sent| {
+                rack.on_delivered(sent, false, min_rtt, input.now);
+            });
         }
     }
 
@@ -467,7 +462,8 @@ impl Recovery {
         on_lost: &mut dyn FnMut(LostRange),
         arena: &mut SentArena,
     ) -> (u32, Option<Instant>) {
-        let recovering = self.phase != RecoveryPhase::Open;
+        let expects_loss =
+            self.phase != RecoveryPhase::Open || self.duplicates >= DUPLICATE_THRESHOLD;
         let probe = self.mtu_probe.clone();
         let mut lost = |sent: &Sent| {
             let range = rate.on_lost(sent.len(), sent.snapshot, now);
@@ -476,7 +472,7 @@ impl Recovery {
             }
         };
         self.rack
-            .detect(&mut self.board, path, recovering, now, &mut lost, arena)
+            .detect(&mut self.board, path, expects_loss, now, &mut lost, arena)
     }
 
     /// Responds to the reordering timer. Returns the change of phase and the timer's next

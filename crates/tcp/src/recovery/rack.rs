@@ -14,8 +14,8 @@ use crate::SeqNum;
 
 /// Recoveries after which a widened window shrinks back. RFC 8985 §6.2 step 4.
 const REORDERING_PERSISTS: u8 = 16;
-/// SACKed segments that prove a loss as long as no reordering was seen.
-const DUPLICATE_THRESHOLD: u32 = 3;
+/// SACKed segments, or duplicate ACKs, that prove a loss as long as no reordering was seen.
+pub(super) const DUPLICATE_THRESHOLD: u32 = 3;
 
 /// RACK's state of one connection.
 #[derive(Clone, Debug)]
@@ -125,8 +125,8 @@ impl Rack {
     }
 
     /// Returns the reordering window. RFC 8985 §6.2 step 4.
-    fn reordering_window(&self, sacked: u32, recovering: bool, path: PathState) -> Duration {
-        let impatient = recovering || sacked >= DUPLICATE_THRESHOLD * path.mss;
+    fn reordering_window(&self, sacked: u32, expects_loss: bool, path: PathState) -> Duration {
+        let impatient = expects_loss || sacked >= DUPLICATE_THRESHOLD * path.mss;
         if !self.reordering_seen && impatient {
             return Duration::ZERO;
         }
@@ -143,16 +143,18 @@ impl Rack {
 
     /// Marks lost ranges. Returns their bytes and the deadline of the
     /// reordering timer. RFC 8985 §6.2 step 5.
+    ///
+    /// `expects_loss`: a recovery runs, or a peer without SACK sent three duplicate ACKs.
     pub fn detect(
         &self,
         board: &mut Scoreboard,
         path: PathState,
-        recovering: bool,
+        expects_loss: bool,
         now: Instant,
         on_lost: &mut dyn FnMut(&Sent),
         arena: &mut SentArena,
     ) -> (u32, Option<Instant>) {
-        let window = self.reordering_window(board.sacked(), recovering, path);
+        let window = self.reordering_window(board.sacked(), expects_loss, path);
         let deadline = |sent_at: Instant| sent_at + self.rtt + window;
         let is_suspect = |sent: &Sent| sent.left_before(self.sent_at, self.end);
         let lost = board.mark_lost(arena, &mut |sent| {

@@ -344,11 +344,38 @@ impl Scoreboard {
         if self.head == NONE || arena.get(self.head).status != SentStatus::InFlight {
             return;
         }
-        let head = *arena.get(self.head);
-        if head.len() > bytes {
-            self.split(self.head, head.start + bytes, arena);
-        }
+        self.split_longer(self.head, bytes, arena);
         self.set_status(self.head, SentStatus::Lost, arena);
+    }
+
+    /// Marks as SACKed the segment in flight, of at most `bytes`, that left first, the lowest
+    /// of the board excepted. Calls `delivered` with it. Does nothing if no node is free for
+    /// a split.
+    pub fn sack_oldest_beyond_head(
+        &mut self,
+        bytes: u32,
+        arena: &mut SentArena,
+        delivered: &mut dyn FnMut(&Sent),
+    ) {
+        let mut index = self.list(SentStatus::InFlight).first;
+        if index != NONE && index == self.head {
+            if !self.split_longer(index, bytes, arena) {
+                return;
+            }
+            index = arena.get(index).newer;
+        }
+        if index == NONE || !self.split_longer(index, bytes, arena) {
+            return;
+        }
+        delivered(arena.get(index));
+        self.set_status(index, SentStatus::Sacked, arena);
+        self.merge_sacked(index, arena);
+    }
+
+    /// Splits a range after `bytes` if it is longer. Returns false if no node is free.
+    fn split_longer(&mut self, index: u32, bytes: u32, arena: &mut SentArena) -> bool {
+        let Sent { start, end, .. } = *arena.get(index);
+        start.room_to(end) <= bytes || self.split(index, start + bytes, arena)
     }
 
     /// Returns true if the lowest range is SACKed. The peer could acknowledge it and does
