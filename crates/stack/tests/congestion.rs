@@ -217,7 +217,12 @@ fn a_registered_algorithm_hears_of_losses_and_their_repair() {
     let ends = open(&mut pair, None);
     let mut out = [0; 4_096];
     transfer(&mut pair, ends, &[9; 80_000], &mut out);
-    let info = pair.a.stack.tcp_info(ends.0, pair.now).expect("it is open");
+    let mut info = None;
+    pair.until("everything is acknowledged", |pair| {
+        info = pair.a.stack.tcp_info(ends.0, pair.now).ok();
+        info.as_ref().is_some_and(|info| info.in_flight == 0)
+    });
+    let info = info.expect("it is open");
     assert!(info.segments_retransmitted >= 5);
     assert_eq!(info.cwnd, WINDOW * info.mss, "recovery is over");
     pair.verify();

@@ -104,6 +104,8 @@ pub struct Recovery {
     /// Duplicate ACKs from a peer without SACK; each stands for one segment beyond the
     /// first hole.
     duplicates: u32,
+    /// No node was free for a SACK block since everything was last acknowledged.
+    has_ignored_reports: bool,
     /// The path MTU probe in flight.
     mtu_probe: Option<Range<SeqNum>>,
 }
@@ -169,6 +171,7 @@ pub struct AckOut {
 struct NewlyDelivered {
     bytes: u32,
     original_arrived: bool,
+    retransmission_arrived: bool,
 }
 
 impl Recovery {
@@ -187,6 +190,7 @@ impl Recovery {
             window: 0,
             timeouts: 0,
             duplicates: 0,
+            has_ignored_reports: false,
             mtu_probe: None,
         }
     }
@@ -343,6 +347,7 @@ impl Recovery {
         arena: &mut SentArena,
     ) -> NewlyDelivered {
         let mut newly = NewlyDelivered::default();
+        let after_timeout = self.phase == RecoveryPhase::Timeout;
         let Self {
             board, rack, undo, ..
         } = self;
@@ -356,9 +361,13 @@ impl Recovery {
                     .is_some_and(|echoed| echoed < tick(sent.sent_at));
             let ambiguous = sent.retransmissions > 0;
             newly.bytes += sent.len();
+            newly.retransmission_arrived |= ambiguous;
             newly.original_arrived |= sent.status == SentStatus::Lost && sent.retransmissions == 0;
             let min_rtt = input.path.min_rtt;
-            if rack.on_delivered(sent, echoes_original, min_rtt, input.now) {
+            let was_original = rack.on_delivered(sent, echoes_original, min_rtt, input.now);
+            // After a timeout an early ACK proves nothing: the path may have become faster,
+            // and no sample shows it while everything is retransmitted. F-RTO decides.
+            if was_original && (echoes_original || !after_timeout) {
                 undo.on_original(sent.len());
             }
             rate.on_delivered(
@@ -369,6 +378,7 @@ impl Recovery {
                 input.now,
             );
         };
+        self.has_ignored_reports &= input.ack.before(input.snd_nxt);
         board.on_ack(input.ack, arena, &mut arrived);
         match input.sack {
             Some(blocks) => {
@@ -377,11 +387,17 @@ impl Recovery {
                     let credible = left.after(input.ack.latest(input.snd_una))
                         && right.at_or_before(input.snd_nxt);
                     if credible && left.before(right) {
-                        board.on_sack(left..right, arena, &mut arrived);
+                        self.has_ignored_reports |=
+                            !board.on_sack(left..right, arena, &mut arrived);
                     }
                 }
             }
             None => self.count_duplicates(input, arena),
+        }
+        // If no report told of originals beyond the hole, they may have arrived before the
+        // timeout, and the retransmission that filled the hole has let the ACK cover them.
+        if input.sack.is_none() || self.has_ignored_reports {
+            newly.original_arrived &= !newly.retransmission_arrived;
         }
         newly
     }

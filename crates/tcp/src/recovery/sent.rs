@@ -201,7 +201,7 @@ impl Scoreboard {
     }
 
     /// Marks `block` as SACKed. Calls `delivered` for each part that was not
-    /// SACKed before, lowest first.
+    /// SACKed before, lowest first. Returns false if no node was free for a split.
     ///
     /// The walk begins at the start of the block and merges the SACKed ranges that it
     /// passes, so that it passes each range only once.
@@ -210,7 +210,7 @@ impl Scoreboard {
         block: Range<SeqNum>,
         arena: &mut SentArena,
         delivered: &mut dyn FnMut(&Sent),
-    ) {
+    ) -> bool {
         let mut index = self.find(block.start, arena);
         while index != NONE {
             let node = *arena.get(index);
@@ -225,19 +225,20 @@ impl Scoreboard {
             // ACK repeats it.
             if node.start.before(block.start) {
                 if !self.split(index, block.start, arena) {
-                    break;
+                    return false;
                 }
                 index = arena.visited(index).next;
                 continue;
             }
             if node.end.after(block.end) && !self.split(index, block.end, arena) {
-                break;
+                return false;
             }
             delivered(arena.visited(index));
             self.set_status(index, SentStatus::Sacked, arena);
             index = self.merge_sacked(index, arena);
             index = arena.visited(index).next;
         }
+        true
     }
 
     /// Returns the last range that begins at or before `start`, or the first

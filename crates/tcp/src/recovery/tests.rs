@@ -241,6 +241,24 @@ fn without_a_free_node_the_ack_of_a_retransmission_shows_the_rest_as_lost() {
     assert_eq!(rig.recovery.board().lost(), 0);
 }
 
+/// Reports that found no node leave open which originals had arrived before the timeout.
+#[test]
+fn without_free_nodes_what_a_timeout_repairs_is_not_taken_for_an_original() {
+    let mut rig = Rig::with(5, 2);
+    rig.ack(104, 0, &[(1, 3)]);
+    rig.ack(105, 0, &[(4, 5), (1, 3)]);
+    assert_eq!(rig.recovery.board().sacked(), 0, "no node for the reports");
+    let (una, nxt, now) = (rig.una, rig.nxt, Instant::from_millis(400));
+    rig.recovery
+        .on_timeout(una, nxt, now, &mut rig.rate, &mut |_| {}, &mut rig.arena);
+    rig.repair(400);
+    assert_eq!(rig.ack(500, 3, &[(4, 5)]).change, RecoveryChange::Unchanged);
+    assert_eq!(
+        rig.lost().map(|range| range.start),
+        Some(SeqNum(1 + 3 * MSS))
+    );
+}
+
 /// A table with too few nodes costs precision of a 64th of the flight, and no more.
 #[test]
 fn while_nodes_are_scarce_segments_are_tracked_in_short_runs() {
