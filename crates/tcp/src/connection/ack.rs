@@ -47,7 +47,9 @@ impl Connection {
         // An ACK that a later ACK overtook may still report payload in its SACK blocks.
         let reports = self.agreed.sack && !segment.options.sack.is_empty();
         let is_old = ack.before(self.send.snd_una);
-        if self.send.outstanding() > 0 && (!is_old || reports) {
+        // A DSACK may come after the ACK of everything, and undoes the recovery.
+        let may_undo = reports && self.recovery.may_be_spurious();
+        if (self.send.outstanding() > 0 || may_undo) && (!is_old || reports) {
             self.on_ack(segment, env);
             if self.state == TcpState::Closed {
                 return Ok(());

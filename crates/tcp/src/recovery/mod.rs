@@ -220,6 +220,11 @@ impl Recovery {
         self.tail.is_probing()
     }
 
+    /// Returns true while a later ACK may show that a recovery was spurious.
+    pub const fn may_be_spurious(&self) -> bool {
+        self.undo.is_running()
+    }
+
     /// Returns true if F-RTO sends new data before retransmissions. RFC 5682
     /// §2.1 step 2b.
     pub const fn frto_prefers_new_data(&self) -> bool {

@@ -43,6 +43,11 @@ impl UndoDetector {
         is_timeout: false,
     };
 
+    /// Returns true from the start of a recovery until nothing of it can be undone.
+    pub const fn is_running(&self) -> bool {
+        self.undo_marker.is_some()
+    }
+
     /// Starts a recovery while `retransmitted` bytes of an earlier one are outstanding.
     /// `is_timeout` means that it began with a timeout while no loss was known.
     pub fn start(&mut self, snd_una: SeqNum, retransmitted: u32, is_timeout: bool) {
