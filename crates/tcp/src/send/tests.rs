@@ -588,3 +588,27 @@ fn the_send_buffer_should_hold_two_windows() {
     assert_eq!(send_goal(14_600), 29_200);
     assert_eq!(send_goal(u32::MAX), u32::MAX);
 }
+
+/// With one block left for writers, a record of a whole block fits once all that was
+/// written before is acknowledged.
+#[test]
+fn an_empty_buffer_takes_a_whole_block_again() {
+    let mut pool = Pool::new(&PoolConfig {
+        blocks: 1,
+        block_size: 100,
+        send_floor: 0,
+        receive_floor: 0,
+        ..PoolConfig::default()
+    });
+    let mut send = established();
+    send.write(&[1; 30], 1_000, true, &mut pool);
+    transmit(&mut send, 30);
+    let una = send.snd_una;
+    assert_eq!(send.acknowledge(una + 10, &mut pool), 10);
+    assert_eq!(send.offset_of(send.snd_una), 10);
+    assert_eq!(send.acknowledge(una + 30, &mut pool), 20);
+    assert_eq!(send.offset_of(send.snd_una), 0);
+    assert_eq!(send.write(&[1; 100], 1_000, true, &mut pool), 100);
+    assert_eq!((send.unsent(), send.payload_end()), (100, una + 130));
+    send.stream.release(&mut pool);
+}

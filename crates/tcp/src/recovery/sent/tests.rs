@@ -2,6 +2,8 @@
 
 use std::{vec, vec::Vec};
 
+use fullpipe_pool::Rng;
+
 use super::*;
 
 /// A scoreboard that begins at sequence number 0.
@@ -273,6 +275,29 @@ fn a_block_marks_the_parts_of_ranges_that_it_covers_and_merges_them() {
     assert_eq!(rig.board.sacked(), 3_000);
 }
 
+/// Blocks in a random order, some from below the first range on, against one flag a byte.
+#[test]
+fn a_block_anywhere_delivers_exactly_the_bytes_that_were_not_sacked() {
+    for seed in 0..40 {
+        let mut dice = Rng::seeded(seed);
+        let mut rig = Rig::roomy();
+        rig.send_each(&[50; 40]);
+        rig.board.on_ack(SeqNum(120), &mut rig.arena, &mut |_| {});
+        let mut sacked = [false; 2_000];
+        for _ in 0..60 {
+            let left = 60 + dice.below(1_900) as u32;
+            let right = (left + 1 + dice.below(130) as u32).min(2_000);
+            let told: u32 = rig.sack(left, right).iter().map(|(a, b)| b - a).sum();
+            let bytes = &mut sacked[left.max(120) as usize..right.max(120) as usize];
+            let news = bytes.iter().filter(|byte| !**byte).count();
+            bytes.fill(true);
+            assert_eq!(told as usize, news, "seed {seed}: {left}..{right}");
+        }
+        let all = sacked.iter().filter(|byte| **byte).count();
+        assert_eq!(rig.board.sacked() as usize, all);
+    }
+}
+
 #[test]
 fn the_lowest_bytes_are_marked_lost_only_if_they_are_in_flight() {
     for (bytes, expected) in [
@@ -360,4 +385,36 @@ fn a_board_that_ends_elsewhere_is_a_mistake() {
     rig.send(100, Instant::from_secs(1));
     let end = SeqNum(101);
     rig.board.verify(SeqNum(0), end, &rig.arena);
+}
+
+#[test]
+#[should_panic(expected = "ranges InFlight")]
+fn a_list_that_ends_elsewhere_is_a_mistake() {
+    let mut rig = Rig::roomy();
+    rig.send_each(&[100, 100]);
+    rig.board.lists[InFlight as usize].last = rig.board.head;
+    rig.verify();
+}
+
+#[test]
+#[should_panic(expected = "the tree and the list of the scoreboard")]
+fn a_list_that_disagrees_with_the_tree_is_a_mistake() {
+    let mut rig = Rig::roomy();
+    rig.send_each(&[100, 100, 100]);
+    let (head, tail) = (rig.board.head, rig.board.tail);
+    rig.arena.get_mut(tail).previous = head;
+    rig.verify();
+}
+
+/// A list remembers the range inserted last, here the first, which an ACK then removes.
+#[test]
+fn a_range_finds_its_place_after_the_one_inserted_last_is_gone() {
+    let mut rig = Rig::roomy();
+    rig.send_each(&[1_000; 4]);
+    rig.board.mark_all_lost(false, &mut rig.arena);
+    rig.board.on_ack(SeqNum(1_000), &mut rig.arena, &mut |_| {});
+    rig.again(2_000, 3_000);
+    let lost = rig.board.mark_lost(&mut rig.arena, &mut |_| true);
+    rig.verify();
+    assert_eq!((lost, rig.board.lost()), (1_000, 3_000));
 }

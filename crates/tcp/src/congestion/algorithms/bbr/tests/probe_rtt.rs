@@ -25,7 +25,7 @@ fn the_round_trip_is_the_least_of_ten_seconds() {
         (bbr.min_rtt_us(), bbr.probe_rtt.expired)
     };
     assert_eq!(seen(0, 50_000), (50_000, false));
-    assert_eq!(seen(1_000, 60_000), (50_000, false));
+    assert_eq!(seen(1_000, 50_000), (50_000, false), "the first counts");
     assert_eq!(seen(5_000, 60_000), (50_000, false), "five seconds");
     assert_eq!(seen(5_001, 60_000), (50_000, true), "more than five");
     assert_eq!(seen(5_002, 55_000), (50_000, false));
@@ -33,6 +33,17 @@ fn the_round_trip_is_the_least_of_ten_seconds() {
     assert_eq!(seen(10_001, 70_000), (55_000, false), "more than ten");
     assert_eq!(seen(10_002, 0), (1, false));
     assert_eq!(bbr.model.min_rtt_stamp, Instant::from_millis(10_002));
+}
+
+/// §5.3.4.3: only a shorter round trip renews the ten seconds.
+#[test]
+fn an_equal_round_trip_does_not_renew_the_estimate() {
+    let mut bbr = fresh();
+    for ms in [1, 5_002] {
+        bbr.update_min_rtt(&rtt(ms, 50_000));
+        assert_eq!(bbr.model.min_rtt_stamp, Instant::from_millis(1));
+    }
+    assert_eq!(bbr.probe_rtt.min_stamp, Instant::from_millis(5_002));
 }
 
 #[test]
