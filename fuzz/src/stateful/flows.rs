@@ -49,6 +49,8 @@ pub struct Flow {
     is_open: bool,
     /// A reset has arrived that the stack may have believed.
     is_reset: bool,
+    /// Number of a SYN that arrived after that.
+    next_irs: Option<u32>,
     /// Its first segment was a SYN.
     is_active: bool,
 }
@@ -98,6 +100,7 @@ impl Flow {
             received: 0,
             is_open: false,
             is_reset: false,
+            next_irs: None,
             is_active: false,
         }
     }
@@ -191,8 +194,10 @@ impl Flows {
     fn choose(&mut self, tuple: Tuple, header: &TcpHeader) {
         // The first segment of a handshake after a reset may be a challenge ACK.
         let irs = header.ack.wrapping_sub(1);
-        let is_over = |flow: &Flow| flow.is_reset && flow.irs != Some(irs);
-        if self.find(tuple).is_some_and(is_over) && self.streams.contains_key(&(tuple, irs)) {
+        let is_fin = header.flags.contains(TcpFlags::FIN);
+        let is_next = |flow: &Flow| flow.next_irs == Some(irs) && !is_fin;
+        let is_known = |flow: &Flow| flow.tuple == tuple && flow.irs == Some(irs);
+        if self.find(tuple).is_some_and(is_next) && !self.flows.iter().any(is_known) {
             let flow = self.start(tuple, header.seq.wrapping_sub(1));
             return flow.irs = Some(irs);
         }
@@ -233,6 +238,9 @@ impl Flows {
         let flow = &mut self.flows[at];
         let is_hidden = self.hides_answers || flow.is_returned;
         let hidden = is_hidden.then_some(self.memory);
+        if flow.is_reset && has(TcpFlags::SYN) && !has(TcpFlags::ACK) && !has(TcpFlags::RST) {
+            flow.next_irs = Some(header.seq);
+        }
         flow.is_reset |= has(TcpFlags::RST) && flow.acked == Some(header.seq);
         if has(TcpFlags::ACK) && flow.has_sent(header.ack) {
             let scale = match has(TcpFlags::SYN) {
