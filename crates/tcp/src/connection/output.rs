@@ -538,9 +538,6 @@ impl Connection {
         if nothing_outstanding && self.state.is_synchronized() {
             self.progress_at = env.now;
         }
-        if self.recovery.board().in_flight() == 0 && len > 0 {
-            self.start_flight(mss, env);
-        }
         let new_bytes = self.send.snd_nxt.room_to(end).min(len);
         self.totals.bytes_sent += u64::from(new_bytes);
         self.totals.bytes_retransmitted += u64::from(len - new_bytes);
@@ -559,6 +556,9 @@ impl Connection {
             env.counters.orig_data_sent += u64::from(segment.segments());
         }
         if len > 0 {
+            if self.recovery.board().in_flight() == 0 {
+                self.start_flight(mss, env);
+            }
             self.totals.segments_sent += u64::from(segment.segments());
             self.totals.full_sized_sent += u64::from(len / mss);
             let rate = self.rate_now(env.config);

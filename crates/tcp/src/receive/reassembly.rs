@@ -70,9 +70,7 @@ impl ReceiveHalf {
         if kept.is_empty() {
             return Arrival::Discarded(DiscardReason::NoMemory);
         }
-        if from < next {
-            self.note_duplicate(from..next);
-        }
+        self.note_duplicate(from..next);
         let piece = &payload[(kept.start - from) as usize..(kept.end - from) as usize];
         if kept.start == next {
             self.take_next(kept, piece, pool)

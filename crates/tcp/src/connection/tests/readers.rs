@@ -207,3 +207,20 @@ fn a_writer_blocked_by_its_own_buffer_does_not_wait_for_memory() {
     assert_eq!(pair.write(CLIENT, &[5; 20_000]), 5_000);
     assert!(!pair.at(CLIENT, |connection, _| connection.waits_for_memory()));
 }
+
+/// A device may merge segments; the peer's full segment is a part of the frame.
+#[test]
+fn the_segments_of_a_merged_frame_give_the_peers_segment_size() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    pair.write(CLIENT, &[5; 1_000]);
+    let frame = pair.path.pop_front().expect("it left");
+    let merged = Segment {
+        merged: 2,
+        ..frame.segment()
+    };
+    pair.at(SERVER, |connection, env| {
+        connection.on_segment(&merged, env);
+        assert_eq!(connection.receive.rcv_mss, 500);
+        assert_eq!(connection.receive.frame, 1_000);
+    });
+}

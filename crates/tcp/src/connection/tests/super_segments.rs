@@ -186,3 +186,40 @@ fn acks_do_not_count_as_segments_of_a_pair() {
     }
     assert_eq!(cut(&mut pair), 999);
 }
+
+#[test]
+fn a_busy_device_limits_only_a_sender_that_could_send() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    let limit = |pair: &mut Pair| {
+        pair.at(CLIENT, |connection, env| {
+            connection.on_device_full(env);
+            connection.info(env).limit.current()
+        })
+    };
+    assert_eq!(limit(&mut pair), Limit::Application);
+    pair.at(CLIENT, |connection, _| connection.demand_ack());
+    assert_eq!(limit(&mut pair), Limit::Application, "an ACK waits");
+    pair.at(CLIENT, |c, env| c.write(b"segment", env))
+        .expect("may write");
+    assert_eq!(limit(&mut pair), Limit::Device, "payload waits");
+}
+
+/// A buffer of few segments is cut into an even number of them, unless a queue on the path
+/// makes the round trip long.
+#[test]
+fn a_full_path_gets_larger_segments_from_a_small_buffer() {
+    let client = TcpConfig {
+        send_buffer: 4_000,
+        ..TcpConfig::default()
+    };
+    let mut pair = Pair::established(client, TcpConfig::default());
+    let most = |pair: &mut Pair| {
+        pair.sent.clear();
+        pair.transfer(CLIENT, 40_000, Duration::from_secs(60));
+        data_sent(pair, CLIENT).map(|f| f.payload.len()).max()
+    };
+    let even = most(&mut pair);
+    pair.delay = Duration::from_millis(40);
+    most(&mut pair);
+    assert!(most(&mut pair) > even, "{even:?}");
+}

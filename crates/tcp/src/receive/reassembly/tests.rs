@@ -130,6 +130,23 @@ fn a_duplicate_is_reported_once_and_names_the_bytes_that_came_twice() {
     assert_eq!(receive.readable(), 650);
 }
 
+/// RFC 9293 §3.10.7.4: a segment is trimmed to the window. What lies before the first byte of
+/// the stream was never payload.
+#[test]
+fn a_segment_that_begins_before_the_stream_is_trimmed() {
+    let (mut receive, mut pool) = receiver();
+    let first = receive.rcv_nxt;
+    let old = receive.on_payload(first - 5, &[7; 5], ANY, &mut pool);
+    assert_eq!(old, Arrival::Discarded(DiscardReason::Duplicate));
+    let overlapping = receive.on_payload(first - 5, &[7; 15], ANY, &mut pool);
+    let new = Arrival::InOrder {
+        bytes: 10,
+        filled: false,
+    };
+    assert_eq!(overlapping, new);
+    assert!(!receive.has_sack_to_report(), "no byte came twice");
+}
+
 /// RFC 2018 §4: SACK may be the only way for the peer to learn that its FIN arrived.
 #[test]
 fn the_fin_is_part_of_the_block_that_it_follows() {
