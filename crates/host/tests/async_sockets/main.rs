@@ -2,46 +2,27 @@
 //!
 //! Rule: no privilege is needed, and no assertion is about time.
 
+// Not all of it is used here.
+#[allow(dead_code)]
+#[path = "../sockets/hosts.rs"]
+mod hosts;
 // No test here breaks a cable.
 #[allow(dead_code)]
 #[path = "../sockets/wire.rs"]
 mod wire;
 
-use std::{io, net::SocketAddr, time::Duration};
+use std::{io, time::Duration};
 
 use fullpipe_host::{
-    HostDevice, Runtime,
+    Runtime,
     tokio::{TcpListener, TcpStream, UdpSocket},
 };
+use hosts::{at, pair, pattern, start};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     time::timeout,
 };
 use wire::wire;
-
-const PORT: u16 = 7;
-
-fn at(host: u8) -> SocketAddr {
-    ([10, 0, 0, host], PORT).into()
-}
-
-fn start(device: impl HostDevice + 'static, host: u8) -> Runtime {
-    let prefix = format!("10.0.0.{host}/24").parse().expect("an address");
-    Runtime::builder(prefix)
-        .start(device)
-        .expect("the stack starts")
-}
-
-fn pair() -> (Runtime, Runtime) {
-    let (one, other) = wire();
-    (start(one, 1), start(other, 2))
-}
-
-fn pattern(len: usize) -> Vec<u8> {
-    (0..len)
-        .map(|offset| (offset * 7 + offset / 251) as u8)
-        .collect()
-}
 
 /// A connected pair: the client's end, and the server's.
 async fn connected(client: &Runtime, server: &Runtime) -> (TcpStream, TcpStream) {

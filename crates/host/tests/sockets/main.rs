@@ -3,45 +3,22 @@
 //! Rule: no privilege is needed, and no assertion is about time.
 
 mod full;
+mod hosts;
 mod options;
 mod polling;
 mod wire;
 
 use std::{
     io::{self, Read, Write},
-    net::{Shutdown, SocketAddr},
+    net::Shutdown,
     thread,
     time::Duration,
 };
 
 use fullpipe::CloseReason;
-use fullpipe_host::{DatagramBatch, HostDevice, Runtime, TcpListener, TcpStream, UdpSocket};
+use fullpipe_host::{DatagramBatch, TcpListener, TcpStream, UdpSocket};
+use hosts::{at, pair, pattern, start};
 use wire::wire;
-
-const PORT: u16 = 7;
-
-fn at(host: u8) -> SocketAddr {
-    ([10, 0, 0, host], PORT).into()
-}
-
-fn start(device: impl HostDevice + 'static, host: u8) -> Runtime {
-    let prefix = format!("10.0.0.{host}/24").parse().expect("an address");
-    Runtime::builder(prefix)
-        .start(device)
-        .expect("the stack starts")
-}
-
-fn pair() -> (Runtime, Runtime) {
-    let (one, other) = wire();
-    (start(one, 1), start(other, 2))
-}
-
-/// Bytes that differ from their neighbours.
-fn pattern(len: usize) -> Vec<u8> {
-    (0..len)
-        .map(|offset| (offset * 7 + offset / 251) as u8)
-        .collect()
-}
 
 #[test]
 fn megabytes_are_echoed_byte_for_byte() {
