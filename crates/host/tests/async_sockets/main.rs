@@ -2,8 +2,6 @@
 //!
 //! Rule: no privilege is needed, and no assertion is about time.
 
-// Not all of it is used here.
-#[allow(dead_code)]
 #[path = "../sockets/hosts.rs"]
 mod hosts;
 // No test here breaks a cable.
