@@ -298,7 +298,8 @@ fn every_event_reaches_the_algorithm() {
     let choice = registry.register("calls", 1, Calls::default).unwrap();
     let start = CongestionStart::default();
     let mut controller = Controller::new(choice, &start, &mut registry);
-    let calls: [(&str, fn(&mut Controller), u32); 9] = [
+    type Call = (&'static str, fn(&mut Controller), u32);
+    let calls: [Call; 9] = [
         ("flight", |it| it.on_flight_start(FlightStart::default()), 1),
         ("ACK", |it| _ = it.on_ack(&AckSample::default(), 0), 2),
         ("range", |it| it.on_range_lost(&LostRange::default()), 4),

@@ -431,3 +431,47 @@ fn a_retransmitted_segment_gives_no_round_trip_time() {
     rig.ack(211, 3, &[]);
     assert_eq!(rig.rate.sample(0).rtt_us, Some(208_000));
 }
+
+/// After a timeout only an echo proves that an early ACK is of the original; in fast
+/// recovery the time does too. RFC 8985 §6.2 step 2.
+#[test]
+fn an_early_ack_undoes_fast_recovery_and_not_a_timeout() {
+    let mut timeout = Rig::with(4, 100);
+    assert!(!timeout.recovery.may_be_spurious());
+    timeout.timeout(400);
+    assert!(timeout.recovery.may_be_spurious());
+    timeout.repair(400);
+    let out = timeout.ack(450, 1, &[]);
+    assert_eq!(out.change, RecoveryChange::Unchanged);
+    let mut fast = Rig::with(10, 100);
+    fast.ack(104, 0, &[(1, 4)]);
+    fast.repair(105);
+    assert_eq!(fast.ack(150, 4, &[]).change, RecoveryChange::Spurious);
+    assert!(!fast.recovery.may_be_spurious(), "undone");
+}
+
+/// With every report kept, an ACK of the retransmission and of more shows an original.
+#[test]
+fn an_ack_beyond_the_retransmission_undoes_a_timeout() {
+    for sacked in [&[][..], &[(3, 4)]] {
+        let mut rig = Rig::with(4, 100);
+        rig.ack(104, 0, sacked);
+        rig.timeout(400);
+        rig.repair(400);
+        let out = rig.ack(501, 2, sacked);
+        assert_eq!(out.change, RecoveryChange::Spurious, "{sacked:?}");
+    }
+}
+
+/// RFC 8985 §6.2 step 4: no reordering window in recovery.
+#[test]
+fn in_recovery_an_overtaken_segment_is_lost_at_once() {
+    let mut rig = Rig::with(10, 100);
+    rig.ack(104, 0, &[(1, 4)]);
+    rig.repair(105);
+    for at_ms in [200, 201, 202] {
+        rig.send(at_ms);
+    }
+    assert_eq!(rig.ack(206, 4, &[]).lost, 6 * MSS);
+    assert_eq!(rig.ack(302, 4, &[(11, 12)]).lost, MSS);
+}
