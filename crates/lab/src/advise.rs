@@ -237,7 +237,10 @@ fn ends_with(steps: &[AdviceStep], end: AdviceEnd) -> String {
     // Without Nagle small writes arrive earlier, but goodput does not grow; freed memory
     // does not raise goodput either.
     let is_of_rate = |before: &&AdviceStep| {
-        let gains = !matches!(before.verdict.limit, Cause::Nagle | Cause::PeerGone);
+        let gains = !matches!(
+            before.verdict.limit,
+            Cause::Nagle | Cause::Cork | Cause::PeerGone
+        );
         gains && has_gained_nothing(before, last)
     };
     before.last().filter(is_of_rate).map_or_else(

@@ -303,6 +303,29 @@ pub struct HostMeasured {
     pub cpu_busy_share: Option<f64>,
     /// Frames that it lost because its receive ring was full.
     pub rx_ring_drops: u64,
+    /// Times that its tables of ranges were too small.
+    #[serde(skip_serializing_if = "FullTables::is_empty")]
+    pub full_tables: FullTables,
+}
+
+/// Times that a host's tables of ranges were too small.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FullTables {
+    /// Segments merged and SACK blocks ignored because of `stack.sent_ranges`.
+    pub sent_ranges: u64,
+    /// The same, because of `stack.sent_ranges_each`.
+    pub sent_ranges_each: u64,
+    /// Segments discarded because of `tcp.holes`.
+    pub holes: u64,
+    /// Segments discarded because of `pool.ranges`.
+    pub ranges: u64,
+}
+
+impl FullTables {
+    /// Returns true if every table was large enough.
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Results of one flow, if there are several connections.
@@ -368,7 +391,8 @@ impl Measured {
 impl HostMeasured {
     /// The host's results, rounded for a file; `None` if it has none.
     fn worked(&self) -> Option<Self> {
-        let says = self.cpu_busy_share.is_some() || self.rx_ring_drops > 0;
+        let says =
+            self.cpu_busy_share.is_some() || self.rx_ring_drops > 0 || !self.full_tables.is_empty();
         says.then(|| Self {
             cpu_busy_share: self.cpu_busy_share.map(millionths),
             ..self.clone()

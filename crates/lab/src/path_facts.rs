@@ -67,6 +67,8 @@ fn bound(evidence: &Evidence<'_>, cause: Cause) -> Option<SettingBound> {
         | Cause::ReceiveQueue
         | Cause::Device
         | Cause::Nagle
+        | Cause::Cork
+        | Cause::RangeTable
         | Cause::Handshake
         | Cause::Closing
         | Cause::Nothing => return None,

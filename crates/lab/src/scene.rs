@@ -10,6 +10,7 @@ mod silence;
 
 use std::{io, ops::ControlFlow};
 
+use fullpipe::Stack;
 use fullpipe_diagnose::facts::Observed;
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::{
@@ -18,6 +19,7 @@ use fullpipe_sim::{
     app::{Ending, QueryClient, QueryServer, ReadPlan, Transfer},
     link::Direction,
 };
+use fullpipe_tcp::DiscardReason;
 
 pub use activity::Activity;
 use silence::SilenceNotes;
@@ -26,7 +28,7 @@ pub use silence::{MemoryWait, Silence, patience, timeouts_in_vain};
 use crate::{
     climb::Climb,
     experiment::{FlowPlan, HostPlan, Place, Setup, Stop},
-    measured::{FlowMeasured, HostMeasured, Measured, Outcome, jain},
+    measured::{FlowMeasured, FullTables, HostMeasured, Measured, Outcome, jain},
     observer::{self, Observer},
     response,
     shares::Times,
@@ -485,6 +487,7 @@ impl<'a> Scene<'a> {
                 cpu_busy_share: (!plan.cpu.is_free())
                     .then(|| over(busy.as_secs_f64(), secs).min(1.0)),
                 rx_ring_drops: self.world.ring_drops(self.hosts[place]),
+                full_tables: full_tables(self.world.stack(self.hosts[place])),
             }
         };
         measured.hosts = self.setup.hosts.iter().enumerate().map(host).collect();
@@ -558,6 +561,17 @@ impl<'a> Scene<'a> {
     /// Time for which the processor of a host worked until now.
     fn cpu_busy(&self, place: usize) -> Duration {
         self.world.cpu_busy(self.hosts[place])
+    }
+}
+
+/// Times that the tables of ranges of `stack` were too small.
+fn full_tables(stack: &Stack) -> FullTables {
+    let discards = stack.tcp_discards();
+    FullTables {
+        sent_ranges: stack.sent_ranges_refused(),
+        sent_ranges_each: stack.sent_ranges_each_refused(),
+        holes: discards.get(DiscardReason::TooManyHoles),
+        ranges: discards.get(DiscardReason::NoRange),
     }
 }
 

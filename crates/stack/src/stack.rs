@@ -248,11 +248,17 @@ impl Stack {
         &self.tcp.host_state.counters
     }
 
-    /// Returns how often no range was left to track payload in flight (knobs
-    /// `stack.sent_ranges` and `sent_ranges_each`). Neighbouring ranges are then
-    /// merged, so loss detection is less precise.
+    /// Returns how often few or no ranges were left to track payload in flight (knob
+    /// `stack.sent_ranges`). Neighbouring ranges are then merged and SACK blocks ignored,
+    /// so loss detection is less precise.
     pub const fn sent_ranges_refused(&self) -> u64 {
         self.tcp.host_state.sent.refused()
+    }
+
+    /// Returns how often that happened because one connection had as many ranges as it
+    /// may have (knob `stack.sent_ranges_each`).
+    pub const fn sent_ranges_each_refused(&self) -> u64 {
+        self.tcp.host_state.sent.refused_each()
     }
 
     /// Returns the segments that connections discarded, by reason.

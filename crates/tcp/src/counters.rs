@@ -145,8 +145,10 @@ discard_reasons! {
     Duplicate = "TcpDiscardDuplicate",
     /// Inside the window, but packet memory had no block for it.
     NoMemory = "TcpDiscardNoMemory",
-    /// Out of order, and every range of the reassembly queue is in use.
+    /// Out of order, and no range of the pool (`pool.ranges`) is free for it.
     NoRange = "TcpDiscardNoRange",
+    /// Out of order, and the connection holds `tcp.holes` pieces already.
+    TooManyHoles = "TcpDiscardTooManyHoles",
     /// Out of order, and `tcp.out_of_order` bytes are held already.
     OutOfOrderFull = "TcpDiscardOutOfOrderFull",
     /// Payload for an application that has closed; answered with a reset.

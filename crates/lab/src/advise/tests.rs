@@ -55,6 +55,50 @@ fn each_step_turns_what_bound_until_the_path_does() {
     }
 }
 
+/// A queue of 1,000 packets overflows at the end of slow start and drops every second
+/// segment of 2 MB in flight.
+const OVERFLOW: &[(&str, &str)] = &[
+    ("pool.blocks", "8192"),
+    ("tcp.send_buffer", "8M"),
+    ("tcp.receive_buffer", "8M"),
+    ("path.rate", "100mbit"),
+    ("path.delay", "50ms"),
+    ("path.queue", "1000 packets"),
+    ("workload.bytes", "40000000"),
+];
+
+#[test]
+fn a_table_of_ranges_that_is_too_small_is_named_and_its_default_is_enough() {
+    for (table, size) in [
+        ("near.stack.sent_ranges", "32"),
+        ("near.stack.sent_ranges_each", "32"),
+        ("far.tcp.holes", "32"),
+        ("far.pool.ranges", "32"),
+    ] {
+        let advice = advised(&[OVERFLOW, &[(table, size)]].concat(), None);
+        let [small, default, ..] = &advice.steps[..] else {
+            panic!("{table}: {}", advice.steps[0].verdict.parts.line());
+        };
+        assert_eq!(small.verdict.limit, Cause::RangeTable, "{table}");
+        let change = &default.changes[0];
+        assert_eq!((&*change.set, &*change.to), (table, "0"));
+        let predicted = default.predicted.unwrap();
+        let off = predicted.elapsed_s / default.elapsed_s - 1.0;
+        assert!(off.abs() < 0.1, "{table}: {predicted:?}");
+        assert!(default.elapsed_s < small.elapsed_s * 0.9, "{table}");
+    }
+}
+
+#[test]
+fn tables_of_ranges_at_their_defaults_are_never_named() {
+    for loss in ["0", "0.01%", "1%"] {
+        let advice = advised(&[OVERFLOW, &[("path.loss", loss)]].concat(), None);
+        for step in &advice.steps {
+            assert_ne!(step.verdict.limit, Cause::RangeTable, "{loss}");
+        }
+    }
+}
+
 #[test]
 fn memory_that_is_spent_ends_it() {
     let small = [("pool.blocks", "24"), ("tcp.send_buffer", "1M")];

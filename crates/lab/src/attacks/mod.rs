@@ -123,7 +123,7 @@ const ATTACKS: [Attack; 22] = [
     attack(
         "one-byte segments out of order",
         || attackers::one_byte_segments(1),
-        &["TcpExtTCPOFOQueue", "TcpDiscardNoRange"],
+        &["TcpExtTCPOFOQueue", "TcpDiscardTooManyHoles"],
     ),
     attack(
         "the same on 16 connections of one address",

@@ -80,7 +80,7 @@ pub fn judge(number: u64) -> Result<Judged, RunError> {
 fn treated(before: &AdviceStep, after: &AdviceStep) -> Treated {
     let gained = after.goodput_mbps > before.goodput_mbps * (1.0 + HELP);
     // Without Nagle small writes arrive earlier; goodput does not grow.
-    let sooner = before.verdict.limit == Cause::Nagle
+    let sooner = matches!(before.verdict.limit, Cause::Nagle | Cause::Cork)
         && after.verdict.limit == Cause::Application
         && after.goodput_mbps > before.goodput_mbps * (1.0 - HELP);
     Treated {

@@ -10,7 +10,7 @@ use super::{
     bounds::{self, Bound},
     cause::Cause,
     evidence::Evidence,
-    processor,
+    processor, tables,
 };
 
 /// A link that is busy for this share of the time is full: the contention for a radio
@@ -63,6 +63,7 @@ fn meant(evidence: &Evidence<'_>, held: Binding) -> Binding {
         Cause::SendBuffer => sending(evidence),
         Cause::ReceiveWindow => receiving(evidence, held.limit),
         Cause::Pacing => behind_pacing(evidence),
+        Cause::Nagle if evidence.setup.flow().is_no_push() => Cause::Cork,
         other => other,
     };
     let cause = if is_path(evidence, cause) {
@@ -71,6 +72,8 @@ fn meant(evidence: &Evidence<'_>, held: Binding) -> Binding {
         Cause::Descriptors
     } else if matches!(cause, Cause::Loss | Cause::Reassembly) && is_refused_early(evidence) {
         Cause::OutOfOrder
+    } else if waits_for_repair(cause) && tables::short(evidence).is_some() {
+        Cause::RangeTable
     } else if waits_for_work(cause) && processor::is_bound(evidence, cause) {
         Cause::Cpu
     } else if cause == Cause::ReceiveWindow && is_left_by_reader(evidence) {
@@ -177,6 +180,18 @@ fn is_refused_early(evidence: &Evidence<'_>) -> bool {
         && measured.retransmitted_segments as f64 >= MUCH_MORE * lost
 }
 
+/// Returns true for causes whose time may really be that of repairs.
+fn waits_for_repair(cause: Cause) -> bool {
+    const WAITS: [Cause; 5] = [
+        Cause::Loss,
+        Cause::Reassembly,
+        Cause::Congestion,
+        Cause::SlowStart,
+        Cause::Pacing,
+    ];
+    WAITS.contains(&cause)
+}
+
 /// Returns true for causes whose time may really be that of a busy processor.
 fn waits_for_work(cause: Cause) -> bool {
     match cause {
@@ -201,9 +216,11 @@ fn waits_for_work(cause: Cause) -> bool {
         | Cause::Cpu
         | Cause::PeerGone
         | Cause::OutOfOrder
+        | Cause::RangeTable
         | Cause::Descriptors
         | Cause::ReceiveQueue
         | Cause::Nagle
+        | Cause::Cork
         | Cause::Handshake
         | Cause::Closing
         | Cause::Nothing => false,
@@ -342,7 +359,9 @@ fn is_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
     let path = evidence.path();
     let full_rate = evidence.active_bps() >= FULL_LINK * path.payload_bps;
     let enough = match cause {
-        Cause::Application | Cause::SlowReader | Cause::Nagle | Cause::DelayedAck => return false,
+        Cause::Application | Cause::SlowReader | Cause::Nagle | Cause::Cork | Cause::DelayedAck => {
+            return false;
+        }
         Cause::Loss if path.loss > 0.0 => FULL_LINK,
         Cause::Loss | Cause::Congestion | Cause::Device | Cause::Pacing => NEARLY_FULL,
         Cause::SendBuffer
@@ -363,6 +382,7 @@ fn is_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
         | Cause::Cpu
         | Cause::PeerGone
         | Cause::OutOfOrder
+        | Cause::RangeTable
         | Cause::Descriptors
         | Cause::ReceiveQueue
         | Cause::SlowStart

@@ -64,6 +64,8 @@ causes! {
     Reassembly = "reassembly", "Reassembly", "out-of-order payload in the receive buffer";
     /// The receiver's cap on out-of-order payload.
     OutOfOrder = "out_of_order", "Out-of-order buffer", "the out-of-order buffer";
+    /// A table of ranges, of the sender's or of the receiver's, is too small for the losses.
+    RangeTable = "range_table", "Range table", "a table of ranges";
     /// A closed window, for a reason that the receiver's limits do not show.
     ZeroWindow = "zero_window", "Zero window", "the peer's closed window";
     /// The congestion window was still growing.
@@ -86,6 +88,8 @@ causes! {
     Device = "device", "Device", "the device's queue";
     /// Small writes wait for acknowledgments.
     Nagle = "nagle", "Nagle", "Nagle's algorithm";
+    /// The application holds back partial segments.
+    Cork = "cork", "Cork", "the application's cork";
     /// The connection was in the handshake all the time.
     Handshake = "handshake", "Handshake", "the handshake";
     /// The connection was being closed all the time.

@@ -77,7 +77,7 @@ fn kind(evidence: &Evidence<'_>, cause: Cause) -> Remaining {
         Cause::Cpu => Remaining::Path(Bottleneck::HostCpu),
         Cause::Application | Cause::SlowReader => Remaining::Application,
         // Congestion control derives its pacing rate from the losses.
-        Cause::Loss | Cause::Reassembly | Cause::Pacing
+        Cause::Loss | Cause::Reassembly | Cause::RangeTable | Cause::Pacing
             if can_advise && evidence.path().loss > 0.0 =>
         {
             Remaining::Path(Bottleneck::Loss)
@@ -115,6 +115,7 @@ fn kind(evidence: &Evidence<'_>, cause: Cause) -> Remaining {
         | Cause::PeerMemory
         | Cause::Reassembly
         | Cause::OutOfOrder
+        | Cause::RangeTable
         | Cause::ZeroWindow
         | Cause::SlowStart
         | Cause::Congestion
@@ -125,6 +126,7 @@ fn kind(evidence: &Evidence<'_>, cause: Cause) -> Remaining {
         | Cause::PeerGone
         | Cause::Device
         | Cause::Nagle
+        | Cause::Cork
         | Cause::Handshake
         | Cause::Closing
         | Cause::Nothing => Remaining::NoSetting,

@@ -93,6 +93,7 @@ fn is_longest(evidence: &Evidence<'_>, silence: &Silence) -> bool {
         | Cause::SlowReader
         | Cause::Reassembly
         | Cause::OutOfOrder
+        | Cause::RangeTable
         | Cause::ZeroWindow
         | Cause::SlowStart
         | Cause::Congestion
@@ -102,6 +103,7 @@ fn is_longest(evidence: &Evidence<'_>, silence: &Silence) -> bool {
         | Cause::ReceiveQueue
         | Cause::Device
         | Cause::Nagle
+        | Cause::Cork
         | Cause::PeerGone
         | Cause::Closing
         | Cause::Nothing => share > other.share,

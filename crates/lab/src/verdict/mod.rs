@@ -12,6 +12,7 @@
 //! | the rate that each bound allows | `bounds`, of datagrams `datagram_bounds`, with `buffers` and `processor` |
 //! | the setting that raises the limit, and its value | `remedy`, of datagrams `datagram_remedy` |
 //! | the predicted result | `predict`; over a path with losses, `lossy` |
+//! | tables of ranges that are too small | `tables` |
 //! | the limit that remains if no setting raises it | `ending` |
 //! | a setting's name, paste-ready form and risks | `names`, `caution` |
 //! | the words of the five parts, and their layout | `wording`, `render` |
@@ -33,6 +34,7 @@ mod predict;
 mod processor;
 mod remedy;
 mod render;
+mod tables;
 mod wording;
 
 #[cfg(test)]
@@ -228,7 +230,7 @@ fn without_gain(evidence: &Evidence<'_>, mut verdict: Verdict, next: Cause) -> V
 /// Returns true if the advice is about the rate and its prediction is hardly more than
 /// was measured.
 fn is_no_gain(evidence: &Evidence<'_>, verdict: &Verdict, predicted: Predicted) -> bool {
-    verdict.limit != Cause::Nagle
+    !matches!(verdict.limit, Cause::Nagle | Cause::Cork)
         && evidence.measured.outcome == Outcome::Complete
         && predicted.goodput_mbps < evidence.measured.goodput_mbps * WORTH_A_STEP
 }

@@ -181,7 +181,8 @@ pub fn lost_in_ring(evidence: &Evidence<'_>) -> u64 {
     measured(evidence, evidence.receiver()).map_or(0, |host| host.rx_ring_drops)
 }
 
-fn measured<'a>(evidence: &Evidence<'a>, host: &HostPlan) -> Option<&'a HostMeasured> {
+/// The measured values of `host`.
+pub fn measured<'a>(evidence: &Evidence<'a>, host: &HostPlan) -> Option<&'a HostMeasured> {
     let mut hosts = evidence.measured.hosts.iter();
     hosts.find(|measured| measured.host == host.name)
 }

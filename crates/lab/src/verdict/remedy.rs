@@ -16,7 +16,7 @@ use super::{
     cause::Cause,
     evidence::{Evidence, Scale},
     names::{self, NamedSetting},
-    processor,
+    processor, tables,
 };
 use crate::{
     experiment::{HostPlan, LowWater, Stop},
@@ -108,10 +108,11 @@ pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
         Cause::PeerMemory => receive_blocks(evidence),
         Cause::SlowStart => initial_window(evidence),
         Cause::Loss => model_instead_of_loss(evidence),
-        Cause::Nagle => at_once(evidence),
+        Cause::Nagle | Cause::Cork => at_once(evidence),
         Cause::Pacing => faster(evidence),
         Cause::Descriptors => descriptors(evidence),
         Cause::OutOfOrder => Some(out_of_order(evidence)),
+        Cause::RangeTable => tables::larger(evidence),
         Cause::Cpu => fewer_calls(evidence),
         Cause::Path
         | Cause::Application

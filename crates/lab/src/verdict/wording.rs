@@ -15,7 +15,7 @@ use super::{
     evidence::{Evidence, pool_bytes},
     gone, names,
     predict::Predicted,
-    processor,
+    processor, tables,
 };
 use crate::{
     experiment::Stop,
@@ -71,7 +71,7 @@ fn not_complete(evidence: &Evidence<'_>) -> Option<String> {
 /// The predicted result beside the measured one.
 pub fn gives(evidence: &Evidence<'_>, cause: Cause, predicted: &Predicted) -> String {
     let measured = evidence.measured;
-    if cause == Cause::Nagle {
+    if matches!(cause, Cause::Nagle | Cause::Cork) {
         return format!(
             "each byte leaves when it is written, instead of {} later on average (predicted)",
             millis(measured.unsent_ms)
@@ -128,6 +128,7 @@ fn of_cause(evidence: &Evidence<'_>, binding: &Binding) -> Proof {
         ),
         Cause::Loss => plain(loss_figure(&share), loss(evidence)),
         Cause::OutOfOrder => out_of_order(evidence, &share),
+        Cause::RangeTable => range_table(evidence, binding.limit, &share),
         Cause::Pacing => pacing(evidence, &share),
         Cause::Device => plain(
             format!("full {share} of the time"),
@@ -139,7 +140,7 @@ fn of_cause(evidence: &Evidence<'_>, binding: &Binding) -> Proof {
         ),
         Cause::Cpu => busy_processor(evidence),
         Cause::Descriptors => descriptors(evidence),
-        Cause::Nagle => nagle(evidence, &share),
+        Cause::Nagle | Cause::Cork => nagle(evidence, &share),
         Cause::Handshake => plain(
             format!("the connection was being opened {share} of the time"),
             Vec::new(),
@@ -620,6 +621,41 @@ fn out_of_order(evidence: &Evidence<'_>, share: &str) -> Proof {
     let mut because = vec![format!("Losses limited the sender {share} of the time.")];
     because.extend(loss(evidence));
     (of(Cause::OutOfOrder, &figure), because)
+}
+
+/// A table of ranges that was too small, and the repairs that took longer for it.
+fn range_table(evidence: &Evidence<'_>, limit: Limit, share: &str) -> Proof {
+    let Some(table) = tables::short(evidence) else {
+        return (loss_figure(share), loss(evidence));
+    };
+    let setting = table.setting("0");
+    let name = &table.host.name;
+    let (knob, count) = (
+        format!("{} = {}", setting.name, setting.present),
+        grouped(table.full),
+    );
+    let (figure, effect) = if table.is_senders() {
+        (
+            format!("{knob} of `{name}` was too small {count} times"),
+            "The sender then merged ranges in flight, or ignored SACK blocks, and repaired losses late or \
+             more than once.",
+        )
+    } else {
+        (
+            format!("{knob} of `{name}` was full for {count} segments behind holes"),
+            "The receiver discarded them, and the sender had to retransmit them.",
+        )
+    };
+    let mut because = vec![effect.to_string(), waited_for(evidence, limit, share)];
+    because.extend(loss(evidence));
+    let twice = evidence.measured.needless_share;
+    if twice >= WORTH_SAYING {
+        because.push(format!(
+            "{} of the payload arrived more than once.",
+            percent(twice)
+        ));
+    }
+    (of(Cause::RangeTable, &figure), because)
 }
 
 /// The resource that a sender waits for at a limit, in words.

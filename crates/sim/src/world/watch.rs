@@ -43,7 +43,8 @@ impl World {
         // A stack that had too few ranges has merged some of those that it sent. It has
         // then lost part of what ACKs reported and counts more bytes as in flight, so the
         // start of an unpaced flight cannot be observed from outside.
-        let knows_all = host.stack.sent_ranges_refused() == 0;
+        let knows_all =
+            host.stack.sent_ranges_refused() + host.stack.sent_ranges_each_refused() == 0;
         let frames = host.device.made_since(waiting);
         let segments: Vec<TcpPacket> = frames
             .filter_map(|frame| Packet::parse(self.now, frame).tcp)

@@ -87,7 +87,9 @@ impl Connection {
                     DiscardReason::Duplicate => {
                         env.counters.dsack_ofo_sent += u64::from(self.agreed.sack)
                     }
-                    DiscardReason::NoRange | DiscardReason::OutOfOrderFull => {
+                    DiscardReason::NoRange
+                    | DiscardReason::TooManyHoles
+                    | DiscardReason::OutOfOrderFull => {
                         env.counters.ofo_drop += 1;
                     }
                     _ => env.counters.rcvq_drop += 1,

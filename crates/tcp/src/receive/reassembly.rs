@@ -117,7 +117,7 @@ impl ReceiveHalf {
         pool: &mut Pool,
     ) -> Arrival {
         if self.ranges.count() >= out_of_order_limits.pieces && !self.touches_last(&kept, pool) {
-            return Arrival::Discarded(DiscardReason::NoRange);
+            return Arrival::Discarded(DiscardReason::TooManyHoles);
         }
         if self.out_of_order.saturating_add(payload.len() as u32) > out_of_order_limits.bytes {
             return Arrival::Discarded(DiscardReason::OutOfOrderFull);

@@ -130,7 +130,7 @@ impl Scoreboard {
             let is_small = tail.status == SentStatus::InFlight && tail.len() < SMALL_SEGMENT;
             let is_cut_up = is_small && arena.is_cut_up(self.count, self.outstanding());
             if is_cut_up || (alike && arena.is_scarce() && self.is_short_run(now, arena)) {
-                arena.count_merge();
+                arena.count_merge(is_cut_up);
                 return self.extend_tail(&node, arena);
             }
         }

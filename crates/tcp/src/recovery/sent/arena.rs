@@ -32,7 +32,10 @@ pub struct SentArena {
     /// Nodes that only a connection without any node may take, so that every
     /// connection can send.
     reserved_nodes: u32,
+    /// Times that no node was free, or few were.
     refused: u64,
+    /// Times that one connection had as many nodes as it may have.
+    refused_each: u64,
     /// Nodes that one connection may have because of the peer's SACK blocks; 0
     /// leaves the number to the bytes in flight.
     each: u32,
@@ -60,6 +63,7 @@ impl SentArena {
             free_count: count,
             reserved_nodes: connections,
             refused: 0,
+            refused_each: 0,
             each: u32::MAX,
             nodes_visited: Cell::new(0),
         }
@@ -80,9 +84,15 @@ impl SentArena {
         self.free_count.saturating_sub(self.reserved_nodes) < self.capacity() / 4
     }
 
-    /// Counts a loss of precision for want of nodes.
-    pub(super) fn count_merge(&mut self) {
-        self.refused += 1;
+    /// Counts a loss of precision for want of nodes; `is_cut_up` if the connection has as
+    /// many as it may have.
+    pub(super) fn count_merge(&mut self, is_cut_up: bool) {
+        let count = if is_cut_up {
+            &mut self.refused_each
+        } else {
+            &mut self.refused
+        };
+        *count += 1;
     }
 
     /// Returns the number of nodes visited so far, a measure of work that is
@@ -101,6 +111,12 @@ impl SentArena {
     /// retransmitted.
     pub const fn refused(&self) -> u64 {
         self.refused
+    }
+
+    /// Returns how often that happened because one connection had as many nodes as it may
+    /// have ([`with_max_cuts`](Self::with_max_cuts)).
+    pub const fn refused_each(&self) -> u64 {
+        self.refused_each
     }
 
     /// Returns the number of nodes.
@@ -133,7 +149,7 @@ impl SentArena {
         outstanding: u32,
     ) -> Option<u32> {
         if cut >= self.most_cuts(outstanding) || self.is_cut_up(count, outstanding) {
-            self.refused += 1;
+            self.refused_each += 1;
             return None;
         }
         self.allocate(node, false)
