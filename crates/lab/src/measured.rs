@@ -337,6 +337,8 @@ pub struct FlowMeasured {
     pub goodput_mbps: f64,
     /// Its share of the goodput of all flows.
     pub share: f64,
+    /// Its share of the payload that all flows delivered.
+    pub payload_share: f64,
     /// Goodput of each of its connections.
     pub connections_mbps: Vec<f64>,
 }
@@ -412,6 +414,7 @@ impl FlowMeasured {
             flow: first.flow.clone(),
             goodput_mbps: median(&|flow| flow.goodput_mbps),
             share: median(&|flow| flow.share),
+            payload_share: median(&|flow| flow.payload_share),
             connections_mbps: connections
                 .map(|number| median(&|flow| flow.connections_mbps[number]))
                 .collect(),
@@ -486,6 +489,7 @@ fn rounded(flow: &FlowMeasured) -> FlowMeasured {
         flow: flow.flow.clone(),
         goodput_mbps: millionths(flow.goodput_mbps),
         share: millionths(flow.share),
+        payload_share: millionths(flow.payload_share),
         connections_mbps: flow
             .connections_mbps
             .iter()

@@ -104,10 +104,14 @@ pub fn frames_s(setup: &Setup, from: usize, to: usize, frames: &[usize]) -> f64 
 
 /// Seconds from one full segment to the next on a link that is never idle.
 fn frame_s(link: &LinkModel, frame_bits: f64, ack_bits: f64) -> f64 {
-    // The ACK of every second segment uses the same air.
-    let air = link
-        .radio
-        .map_or(0.0, |_| access_s(link) * 1.5 + bits_s(link, ack_bits) / 2.0);
+    // The ACK of every second segment uses the same air. Segments always wait and either
+    // end wins every second contest, so an ACK takes two contests on average. Of the three
+    // accesses of two segments and their ACK two are contested: their backoff is the
+    // shorter of two, a third of the longest.
+    let air = link.radio.map_or(0.0, |radio| {
+        let backoff_us = radio.backoff_us as f64 * (2.0 / 3.0 + 1.0 / 2.0) / 2.0;
+        (radio.access_us as f64 * 1.5 + backoff_us) / 1e6 + bits_s(link, ack_bits) / 2.0
+    });
     occupied_s(link, frame_bits, air)
 }
 

@@ -9,7 +9,7 @@ use fullpipe_sim::link::Direction;
 
 use crate::{
     experiment::HostPlan,
-    verdict::{Buffer, Cause, Evidence, named, pool_bytes},
+    verdict::{Buffer, Cause, Evidence, first_window, named, pool_bytes},
 };
 
 /// The path of `evidence`'s first flow, with the setting behind `cause`.
@@ -54,6 +54,11 @@ fn bound(evidence: &Evidence<'_>, cause: Cause) -> Option<SettingBound> {
         }
         Cause::PeerMemory => (receiver, "pool.blocks", Some(evidence.peer_window)),
         Cause::OutOfOrder => (receiver, "tcp.out_of_order", None),
+        Cause::InitialReceiveWindow => (
+            receiver,
+            "tcp.initial_receive_window",
+            Some(first_window(evidence.setup, &evidence.scale())),
+        ),
         Cause::Path
         | Cause::Application
         | Cause::Reassembly

@@ -438,7 +438,7 @@ impl<'a> Scene<'a> {
         let goodputs: Vec<_> = ended.iter().map(Ended::goodput_mbps).collect();
         let flows: Vec<_> = ended
             .iter()
-            .map(|end| (end.plan, end.goodput_mbps()))
+            .map(|end| (end.plan, end.goodput_mbps(), end.counted.0))
             .collect();
         let mut measured = Measured {
             outcome: ended
@@ -516,20 +516,23 @@ impl<'a> Scene<'a> {
     }
 
     /// Results of each flow, if there are several connections or senders of datagrams.
-    /// `ended` has the flow and its goodput in Mbit/s.
-    fn flows_measured(&self, ended: &[(&FlowPlan, f64)]) -> Vec<FlowMeasured> {
+    /// `ended` has the flow, its goodput in Mbit/s and its payload in bytes.
+    fn flows_measured(&self, ended: &[(&FlowPlan, f64, u64)]) -> Vec<FlowMeasured> {
         if ended.len() < 2 {
             return Vec::new();
         }
-        let all: f64 = ended.iter().map(|(_, goodput)| goodput).sum();
+        let all: f64 = ended.iter().map(|(_, goodput, _)| goodput).sum();
+        let all_bytes: u64 = ended.iter().map(|(.., bytes)| bytes).sum();
         let flow = |plan: &FlowPlan| {
-            let own = ended.iter().filter(|(of, _)| of.name == plan.name);
-            let connections_mbps: Vec<_> = own.map(|(_, goodput)| *goodput).collect();
+            let own = ended.iter().filter(|(of, ..)| of.name == plan.name);
+            let bytes: u64 = own.clone().map(|(.., bytes)| bytes).sum();
+            let connections_mbps: Vec<_> = own.map(|(_, goodput, _)| *goodput).collect();
             let goodput_mbps = connections_mbps.iter().sum();
             FlowMeasured {
                 flow: plan.name.clone(),
                 goodput_mbps,
                 share: over(goodput_mbps, all),
+                payload_share: over(bytes as f64, all_bytes as f64),
                 connections_mbps,
             }
         };

@@ -55,12 +55,43 @@ fn each_step_turns_what_bound_until_the_path_does() {
     }
 }
 
+/// The window of a receiver that has received nothing has ten segments.
+#[test]
+fn a_window_that_holds_the_transfer_is_not_named_but_the_first_one_is() {
+    let opening = |bytes, initial_window| {
+        let ample = [
+            ("near.tcp.send_buffer", "1M"),
+            ("far.tcp.receive_buffer", "1M"),
+            ("near.tcp.initial_window", initial_window),
+            ("workload.bytes", bytes),
+        ];
+        advised(&ample, None)
+    };
+    let advice = opening("40000", "40");
+    let [first, raised, ..] = &advice.steps[..] else {
+        panic!("{}", advice.steps[0].verdict.parts.line());
+    };
+    assert_eq!(first.verdict.limit, Cause::InitialReceiveWindow);
+    let change = &raised.changes[0];
+    assert_eq!(
+        (&*change.set, &*change.to),
+        ("far.tcp.initial_receive_window", "28")
+    );
+    assert!(raised.elapsed_s < first.elapsed_s * 0.8, "{raised:?}");
+    // A SYN's window cannot hold more than 65,535 bytes, so nothing is advised.
+    let advice = opening("300000", "250");
+    let last = advice.steps.last().unwrap();
+    assert_eq!(last.verdict.limit, Cause::InitialReceiveWindow);
+    assert_eq!(advice.narrowest, Some(Bottleneck::RoundTrip));
+}
+
 /// A queue of 1,000 packets overflows at the end of slow start and drops every second
 /// segment of 2 MB in flight.
 const OVERFLOW: &[(&str, &str)] = &[
-    ("pool.blocks", "8192"),
-    ("tcp.send_buffer", "8M"),
-    ("tcp.receive_buffer", "8M"),
+    ("near.pool.blocks", "8192"),
+    ("far.pool.blocks", "8192"),
+    ("near.tcp.send_buffer", "8M"),
+    ("far.tcp.receive_buffer", "8M"),
     ("path.rate", "100mbit"),
     ("path.delay", "50ms"),
     ("path.queue", "1000 packets"),

@@ -130,11 +130,7 @@ fn measured(advice: &Advice, step: &AdviceStep) -> String {
     if step.outcome != "complete" {
         return step.outcome.to_string();
     }
-    let measured = Predicted {
-        elapsed_s: step.elapsed_s,
-        goodput_mbps: step.goodput_mbps,
-    };
-    result(advice, measured)
+    result(advice, Predicted::of(step.goodput_mbps, step.elapsed_s))
 }
 
 /// The duration of a transfer that ends by itself, otherwise the goodput.

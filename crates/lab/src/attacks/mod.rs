@@ -128,7 +128,11 @@ const ATTACKS: [Attack; 22] = [
     attack(
         "the same on 16 connections of one address",
         || attackers::one_byte_segments(16),
-        &["TcpExtTCPOFOQueue", "TcpDiscardNoRange"],
+        &[
+            "TcpExtTCPOFOQueue",
+            "TcpDiscardTooManyHoles",
+            "TcpDiscardNoRange",
+        ],
     ),
     attack(
         "fragments without end, one address",

@@ -186,7 +186,7 @@ impl Scene<'_> {
         let goodputs: Vec<_> = ended.iter().map(EndedDatagrams::goodput_mbps).collect();
         let flows: Vec<_> = ended
             .iter()
-            .map(|end| (end.plan, end.goodput_mbps()))
+            .map(|end| (end.plan, end.goodput_mbps(), end.arrived.received_bytes))
             .collect();
         let refused = self.hosts.iter().map(|&host| {
             let mib = &self.world.stack(host).counters().mib;

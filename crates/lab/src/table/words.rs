@@ -100,10 +100,10 @@ fn flow(flow: &FlowMeasured) -> String {
         )
     };
     format!(
-        "{}: {} Mbit/s while sending, {} % of all flows{connections}",
+        "{}: {} Mbit/s while sending, {} % of all payload{connections}",
         flow.flow,
         three_digits(flow.goodput_mbps),
-        three_digits(flow.share * 100.0),
+        three_digits(flow.payload_share * 100.0),
     )
 }
 

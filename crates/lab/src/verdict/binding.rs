@@ -8,10 +8,12 @@ use fullpipe_tcp::{Limit, ReceiveLimit};
 
 use super::{
     bounds::{self, Bound},
+    buffers::Buffer,
     cause::Cause,
     evidence::Evidence,
-    processor, tables,
+    processor,
 };
+use crate::experiment::{HostPlan, Stop};
 
 /// A link that is busy for this share of the time is full: the contention for a radio
 /// leaves the rest idle.
@@ -33,6 +35,11 @@ const BEHIND: f64 = 0.1;
 /// this part of the time charged to pacing.
 const OF_PACING: f64 = 0.2;
 
+/// A table of ranges is blamed if it was too small once in this many retransmissions.
+const PART: u64 = 2;
+/// A sender that spends this share of the time on repairs makes them badly.
+const MOSTLY: f64 = 0.5;
+
 /// The limit with the most time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Binding {
@@ -42,6 +49,31 @@ pub struct Binding {
     pub limit: Limit,
     /// The cause's share of the time.
     pub share: f64,
+}
+
+/// A table of ranges that was too small.
+#[derive(Clone, Copy, Debug)]
+pub struct Table<'a> {
+    /// Its host.
+    pub host: &'a HostPlan,
+    /// The knob that sets its size.
+    pub knob: &'static str,
+    /// Times that it was too small.
+    pub full: u64,
+}
+
+impl<'a> Table<'a> {
+    /// Returns true for a table of payload in flight.
+    pub fn is_senders(&self) -> bool {
+        self.knob.starts_with("stack.")
+    }
+
+    /// The one of two tables of `host` that was too small more often.
+    fn worse(host: &'a HostPlan, tables: [(&'static str, u64); 2]) -> Self {
+        let [one, other] = tables;
+        let (knob, full) = if other.1 > one.1 { other } else { one };
+        Self { host, knob, full }
+    }
 }
 
 /// Returns the limit with the most time; `None` without a connection. Handshake and close
@@ -72,7 +104,7 @@ fn meant(evidence: &Evidence<'_>, held: Binding) -> Binding {
         Cause::Descriptors
     } else if matches!(cause, Cause::Loss | Cause::Reassembly) && is_refused_early(evidence) {
         Cause::OutOfOrder
-    } else if waits_for_repair(cause) && tables::short(evidence).is_some() {
+    } else if waits_for_repair(cause) && short_table(evidence).is_some() {
         Cause::RangeTable
     } else if waits_for_work(cause) && processor::is_bound(evidence, cause) {
         Cause::Cpu
@@ -180,6 +212,43 @@ fn is_refused_early(evidence: &Evidence<'_>) -> bool {
         && measured.retransmitted_segments as f64 >= MUCH_MORE * lost
 }
 
+/// Returns the table of ranges that made repairs slow, if one did. Every second
+/// retransmission must have had a table that was too small. For the sender's tables the
+/// repairs must show it too, because a range that is merged costs precision and often
+/// nothing else.
+pub fn short_table<'a>(evidence: &Evidence<'a>) -> Option<Table<'a>> {
+    let again = evidence.measured.retransmitted_segments;
+    let is_much = |table: &Table<'_>| table.full > 0 && table.full * PART >= again;
+    let at_receiver = processor::measured(evidence, evidence.receiver()).map(|host| {
+        let full = &host.full_tables;
+        let tables = [("tcp.holes", full.holes), ("pool.ranges", full.ranges)];
+        Table::worse(evidence.receiver(), tables)
+    });
+    let at_sender = processor::measured(evidence, evidence.sender()).map(|host| {
+        let full = &host.full_tables;
+        let tables = [
+            ("stack.sent_ranges", full.sent_ranges),
+            ("stack.sent_ranges_each", full.sent_ranges_each),
+        ];
+        Table::worse(evidence.sender(), tables)
+    });
+    let at_sender = at_sender.filter(|table| is_much(table) && repairs_badly(evidence));
+    at_receiver.filter(is_much).or(at_sender)
+}
+
+/// Returns true if half of the retransmissions were spurious, if half of the losses took a
+/// timeout, or if repairs took most of the time.
+fn repairs_badly(evidence: &Evidence<'_>) -> bool {
+    let measured = evidence.measured;
+    let again = measured.retransmitted_segments;
+    let spurious = measured.needless_share * measured.data_segments as f64;
+    let repair = evidence.limits.sender.share(Limit::Recovery.name());
+    again > 0
+        && (spurious * PART as f64 >= again as f64
+            || measured.timeouts * PART >= again
+            || repair >= MOSTLY)
+}
+
 /// Returns true for causes whose time may really be that of repairs.
 fn waits_for_repair(cause: Cause) -> bool {
     const WAITS: [Cause; 5] = [
@@ -201,6 +270,7 @@ fn waits_for_work(cause: Cause) -> bool {
         | Cause::Memory
         | Cause::ReceiveWindow
         | Cause::ReceiveBufferLimit
+        | Cause::InitialReceiveWindow
         | Cause::PeerMemory
         | Cause::SlowReader
         | Cause::ZeroWindow
@@ -276,10 +346,27 @@ fn receiving(evidence: &Evidence<'_>, limit: Limit) -> Cause {
     }
 }
 
-/// Distinguishes the buffer's size from the cap on it.
+/// Distinguishes the buffer's size from the cap on it, and both from the first window: a
+/// buffer that holds the whole transfer is never full.
 fn window_or_cap(evidence: &Evidence<'_>) -> Cause {
+    if holds_the_transfer(evidence) {
+        return Cause::InitialReceiveWindow;
+    }
     let bounds = bounds::all(evidence.setup, &evidence.scale());
     tighter(&bounds, &[Cause::ReceiveBufferLimit, Cause::ReceiveWindow])
+}
+
+/// Returns true if the receive buffer, which has its final size, holds all bytes to send,
+/// and the first window does not.
+fn holds_the_transfer(evidence: &Evidence<'_>) -> bool {
+    let Stop::Bytes(bytes) = evidence.setup.flow().stop else {
+        return false;
+    };
+    let (sender, receiver) = (evidence.sender(), evidence.receiver());
+    let buffer = Buffer::receiving(receiver);
+    let most = buffer.text().min(bounds::most_window(sender, receiver));
+    let first = bounds::first_window(evidence.setup, &evidence.scale());
+    buffer.tuned_to.is_none() && (first + 1..=most).contains(&bytes)
 }
 
 /// Returns true if the reader reads everything as soon as it is called, and a call takes
@@ -383,6 +470,7 @@ fn is_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
         | Cause::PeerGone
         | Cause::OutOfOrder
         | Cause::RangeTable
+        | Cause::InitialReceiveWindow
         | Cause::Descriptors
         | Cause::ReceiveQueue
         | Cause::SlowStart

@@ -161,6 +161,15 @@ pub fn largest_flight(setup: &Setup) -> u64 {
         .min(most_window(sender, receiver))
 }
 
+/// The window that the receiver advertises before anything has arrived, in bytes. That of
+/// a SYN is not scaled (RFC 7323 §2.2).
+pub fn first_window(setup: &Setup, scale: &Scale) -> u64 {
+    let receiver = &setup.hosts[setup.flow().to];
+    let segments = u64::from(receiver.config.tcp.initial_receive_window);
+    let first = segments * scale.segment as u64;
+    first.min(UNSCALED).min(Buffer::receiving(receiver).text())
+}
+
 /// Bytes that must be free before a blocked writer of `flow` continues, in the send
 /// buffer or in the memory behind it if that is less; 0 if the stack chooses.
 pub fn low_water(sender: &HostPlan, flow: &FlowPlan) -> u64 {

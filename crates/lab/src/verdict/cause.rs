@@ -54,6 +54,8 @@ causes! {
     Memory = "memory", "Memory", "the sender's packet memory";
     /// The receiver's buffer.
     ReceiveWindow = "receive_window", "Receive window", "the receive window";
+    /// The window that the receiver advertises before anything has arrived.
+    InitialReceiveWindow = "initial_receive_window", "Initial receive window", "the initial receive window";
     /// The cap on what an application may set as its receive buffer.
     ReceiveBufferLimit = "receive_buffer_limit", "Receive buffer's cap", "the cap on receive buffers";
     /// The receiver's packet memory.
@@ -88,7 +90,7 @@ causes! {
     Device = "device", "Device", "the device's queue";
     /// Small writes wait for acknowledgments.
     Nagle = "nagle", "Nagle", "Nagle's algorithm";
-    /// The application holds back partial segments.
+    /// The application delays partial segments until it has written everything.
     Cork = "cork", "Cork", "the application's cork";
     /// The connection was in the handshake all the time.
     Handshake = "handshake", "Handshake", "the handshake";

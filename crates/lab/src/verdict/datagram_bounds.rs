@@ -99,8 +99,5 @@ pub fn under(setup: &Setup, bound: Bound) -> Predicted {
             whole * 8.0 / bound.bps
         }
     };
-    Predicted {
-        goodput_mbps: mbps,
-        elapsed_s,
-    }
+    Predicted::of(mbps, elapsed_s)
 }

@@ -82,7 +82,7 @@ fn kind(evidence: &Evidence<'_>, cause: Cause) -> Remaining {
         {
             Remaining::Path(Bottleneck::Loss)
         }
-        Cause::SlowStart | Cause::Handshake | Cause::Closing
+        Cause::SlowStart | Cause::InitialReceiveWindow | Cause::Handshake | Cause::Closing
             if can_advise && amount(evidence).is_some() =>
         {
             Remaining::Path(Bottleneck::RoundTrip)
@@ -117,6 +117,7 @@ fn kind(evidence: &Evidence<'_>, cause: Cause) -> Remaining {
         | Cause::OutOfOrder
         | Cause::RangeTable
         | Cause::ZeroWindow
+        | Cause::InitialReceiveWindow
         | Cause::SlowStart
         | Cause::Congestion
         | Cause::Loss
@@ -212,7 +213,16 @@ fn round_trip(evidence: &Evidence<'_>) -> String {
             seconds_text(before_s)
         );
     }
+    let first = bounds::first_window(evidence.setup, &evidence.scale());
     match amount(evidence).filter(|_| fits(evidence)) {
+        Some(bytes) if bytes > first => {
+            words
+                + &format!(
+                    "; the first window has {} bytes, and all {} bytes fit into the next",
+                    grouped(first),
+                    grouped(bytes)
+                )
+        }
         Some(bytes) => words + &format!("; all {} bytes fit into one window", grouped(bytes)),
         None => words + ", while windows still grow",
     }

@@ -89,6 +89,7 @@ fn is_longest(evidence: &Evidence<'_>, silence: &Silence) -> bool {
         | Cause::DelayedAck
         | Cause::ReceiveWindow
         | Cause::ReceiveBufferLimit
+        | Cause::InitialReceiveWindow
         | Cause::PeerMemory
         | Cause::SlowReader
         | Cause::Reassembly
@@ -295,10 +296,8 @@ fn outlook(
     let elapsed_s = starts_s + takes.elapsed_s;
     let delivered =
         evidence.measured.delivered_bytes + bytes.saturating_sub(waiting.delivered_bytes);
-    let predicted = predict::Predicted {
-        elapsed_s,
-        goodput_mbps: delivered as f64 * 8.0 / 1e6 / elapsed_s,
-    };
+    let goodput_mbps = delivered as f64 * 8.0 / 1e6 / elapsed_s;
+    let predicted = predict::Predicted::of(goodput_mbps, elapsed_s);
     let next = Next {
         limit: bound.cause,
         at_most_mbps: bound.bps / 1e6,

@@ -48,6 +48,9 @@ pub struct Lossy {
     segment: f64,
 }
 
+/// Courses of which the middle ones are a spread.
+const ENOUGH: usize = 8;
+
 /// The result of a simulated transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Course {
@@ -86,8 +89,9 @@ impl Lossy {
         })
     }
 
-    /// Bytes and seconds from the first segment until the transfer stops.
-    pub fn course(&self, stop: Stop) -> Course {
+    /// Bytes and seconds from the first segment until the transfer stops: the median of all
+    /// simulations, and the quartiles if there are enough, the faster one first.
+    pub fn course(&self, stop: Stop) -> (Course, Option<[Course; 2]>) {
         let (bytes, until_s) = match stop {
             Stop::Bytes(bytes) => (bytes as f64, f64::INFINITY),
             Stop::After(length) => (f64::INFINITY, length.as_secs_f64()),
@@ -99,11 +103,16 @@ impl Lossy {
             .map(|seed| Rounds::new(self, seed).run(all, until_s))
             .collect();
         courses.sort_by(|a, b| (a.1 / a.0).total_cmp(&(b.1 / b.0)));
-        let (segments, elapsed_s) = courses[courses.len() / 2];
-        Course {
-            sent: bytes.min(segments * self.segment),
-            elapsed_s,
-        }
+        let course = |place: usize| {
+            let (segments, elapsed_s) = courses[place];
+            Course {
+                sent: bytes.min(segments * self.segment),
+                elapsed_s,
+            }
+        };
+        let count = courses.len();
+        let quartiles = [course(count / 4), course(count * 3 / 4)];
+        (course(count / 2), (count >= ENOUGH).then_some(quartiles))
     }
 }
 

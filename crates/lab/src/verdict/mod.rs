@@ -12,7 +12,6 @@
 //! | the rate that each bound allows | `bounds`, of datagrams `datagram_bounds`, with `buffers` and `processor` |
 //! | the setting that raises the limit, and its value | `remedy`, of datagrams `datagram_remedy` |
 //! | the predicted result | `predict`; over a path with losses, `lossy` |
-//! | tables of ranges that are too small | `tables` |
 //! | the limit that remains if no setting raises it | `ending` |
 //! | a setting's name, paste-ready form and risks | `names`, `caution` |
 //! | the words of the five parts, and their layout | `wording`, `render` |
@@ -34,7 +33,6 @@ mod predict;
 mod processor;
 mod remedy;
 mod render;
-mod tables;
 mod wording;
 
 #[cfg(test)]
@@ -43,7 +41,7 @@ mod tests;
 use fullpipe_diagnose::facts::VerdictParts;
 use serde::Serialize;
 
-pub(crate) use bounds::{low_water, most_window};
+pub(crate) use bounds::{first_window, low_water, most_window};
 pub(crate) use buffers::Buffer;
 pub use cause::Cause;
 pub use ending::Bottleneck;

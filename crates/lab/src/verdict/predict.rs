@@ -8,7 +8,7 @@
 use serde::Serialize;
 
 use super::{
-    bounds::{self, Bound, UNSCALED},
+    bounds::{self, Bound},
     evidence::Scale,
     lossy::{Course, Lossy},
 };
@@ -24,6 +24,30 @@ pub struct Predicted {
     pub goodput_mbps: f64,
     /// Time from connect to the last byte read, in seconds.
     pub elapsed_s: f64,
+    /// Quartiles over simulated courses of the congestion window; only on a path with
+    /// random losses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quartiles: Option<Quartiles>,
+}
+
+/// First and third quartile of a prediction.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Quartiles {
+    /// Of the goodput, in Mbit/s.
+    pub goodput_mbps: [f64; 2],
+    /// Of the time, in seconds.
+    pub elapsed_s: [f64; 2],
+}
+
+impl Predicted {
+    /// A result without quartiles.
+    pub const fn of(goodput_mbps: f64, elapsed_s: f64) -> Self {
+        Self {
+            goodput_mbps,
+            elapsed_s,
+            quartiles: None,
+        }
+    }
 }
 
 /// The predicted result of the first flow of `setup` if `bound` is the tightest.
@@ -39,14 +63,23 @@ pub fn under(setup: &Setup, scale: &Scale, bound: Bound) -> Predicted {
         elapsed_s += rtt_s / 2.0 + think.as_secs_f64();
     }
     if let Some(lossy) = Lossy::of(setup, scale, &bounds::all(setup, scale)) {
-        let Course { sent, elapsed_s: s } = lossy.course(flow.stop);
-        let elapsed_s = match flow.stop {
-            Stop::Bytes(_) => elapsed_s + s + rtt_s / 2.0,
-            Stop::After(length) => elapsed_s + length.as_secs_f64(),
+        let of = |Course { sent, elapsed_s: s }: Course| {
+            let elapsed_s = match flow.stop {
+                Stop::Bytes(_) => elapsed_s + s + rtt_s / 2.0,
+                Stop::After(length) => elapsed_s + length.as_secs_f64(),
+            };
+            Predicted::of(sent * 8.0 / 1e6 / elapsed_s, elapsed_s)
         };
+        let (median, quartiles) = lossy.course(flow.stop);
         return Predicted {
-            goodput_mbps: sent * 8.0 / 1e6 / elapsed_s,
-            elapsed_s,
+            quartiles: quartiles.map(|ends| {
+                let [fast, slow] = ends.map(of);
+                Quartiles {
+                    goodput_mbps: [slow.goodput_mbps, fast.goodput_mbps],
+                    elapsed_s: [fast.elapsed_s, slow.elapsed_s],
+                }
+            }),
+            ..of(median)
         };
     }
     let (mut left, until_s) = match flow.stop {
@@ -56,10 +89,8 @@ pub fn under(setup: &Setup, scale: &Scale, bound: Bound) -> Predicted {
     let mut sent = 0.0;
     let full = bound.bps / 8.0 * rtt_s;
     let mut window = f64::from(sender.config.tcp.initial_window) * segment;
-    // The window of a SYN is not scaled and has room for this many segments; further
-    // segments wait for the next window.
-    let first = f64::from(setup.hosts[flow.to].config.tcp.initial_receive_window) * segment;
-    let first = first.min(UNSCALED as f64);
+    // Further segments wait for the next window.
+    let first = bounds::first_window(setup, scale) as f64;
     if window > first && left > first {
         sent += first;
         left -= first;
@@ -77,10 +108,7 @@ pub fn under(setup: &Setup, scale: &Scale, bound: Bound) -> Predicted {
     let rate = bound.bps.min(rate_of(window, rtt_s)) / 8.0;
     if !flow.omit.is_zero() {
         // The excluded time is assumed to last until slow start is over.
-        return Predicted {
-            goodput_mbps: rate * 8.0 / 1e6,
-            elapsed_s: until_s - flow.omit.as_secs_f64(),
-        };
+        return Predicted::of(rate * 8.0 / 1e6, until_s - flow.omit.as_secs_f64());
     }
     if until_s.is_finite() {
         sent += (until_s - elapsed_s).max(0.0) * rate;
@@ -89,10 +117,7 @@ pub fn under(setup: &Setup, scale: &Scale, bound: Bound) -> Predicted {
         sent += left;
         elapsed_s += left / rate + rtt_s / 2.0;
     }
-    Predicted {
-        goodput_mbps: sent * 8.0 / 1e6 / elapsed_s,
-        elapsed_s,
-    }
+    Predicted::of(sent * 8.0 / 1e6 / elapsed_s, elapsed_s)
 }
 
 /// The pacing rate of slow start in bits a second: two windows of `window` bytes a round

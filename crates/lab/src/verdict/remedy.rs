@@ -10,13 +10,13 @@ use fullpipe_tcp::CongestionAlgorithm;
 use serde::Serialize;
 
 use super::{
-    binding::{is_all_of_the_window, underway},
+    binding::{is_all_of_the_window, short_table, underway},
     bounds::{self, Bound, UNSCALED, most_window},
     buffers::{Buffer, Knobs},
     cause::Cause,
     evidence::{Evidence, Scale},
     names::{self, NamedSetting},
-    processor, tables,
+    processor,
 };
 use crate::{
     experiment::{HostPlan, LowWater, Stop},
@@ -107,12 +107,13 @@ pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {
         Cause::Memory => send_blocks(evidence),
         Cause::PeerMemory => receive_blocks(evidence),
         Cause::SlowStart => initial_window(evidence),
+        Cause::InitialReceiveWindow => first_window(evidence),
         Cause::Loss => model_instead_of_loss(evidence),
         Cause::Nagle | Cause::Cork => at_once(evidence),
         Cause::Pacing => faster(evidence),
         Cause::Descriptors => descriptors(evidence),
         Cause::OutOfOrder => Some(out_of_order(evidence)),
-        Cause::RangeTable => tables::larger(evidence),
+        Cause::RangeTable => larger_table(evidence),
         Cause::Cpu => fewer_calls(evidence),
         Cause::Path
         | Cause::Application
@@ -523,6 +524,57 @@ fn out_of_order(evidence: &Evidence<'_>) -> Remedy {
     one(receiver, setting, formula)
 }
 
+/// Raises the table to its default, which follows from the memory that it describes, or
+/// to one range for each segment of the largest flight.
+fn larger_table(evidence: &Evidence<'_>) -> Option<Remedy> {
+    let table = short_table(evidence)?;
+    let config = &table.host.config;
+    let flight = bounds::largest_flight(evidence.setup);
+    let segments = flight.div_ceil(evidence.segment_bytes().max(1));
+    let mut unset = config.clone();
+    unset.set(table.knob, "0").ok()?;
+    let (present, derived, source) = match table.knob {
+        "stack.sent_ranges" => {
+            let derived = u64::from(unset.sent_range_count());
+            (config.stack.sent_ranges, derived, "packet memory")
+        }
+        "stack.sent_ranges_each" => {
+            let derived = (flight >> 10).max(1 << 10);
+            (
+                config.stack.sent_ranges_each,
+                derived,
+                "the bytes in flight",
+            )
+        }
+        "tcp.holes" => {
+            let buffer = Buffer::receiving(table.host);
+            let derived = (buffer.tuned_to.unwrap_or(buffer.set) >> 12).max(64);
+            (config.tcp.holes, derived, "the receive buffer")
+        }
+        _ => {
+            let derived = u64::from(unset.pool.range_count());
+            (config.pool.ranges, derived, "packet memory")
+        }
+    };
+    let (wanted, formula) = if present != 0 && derived > u64::from(present) {
+        let count = grouped(derived);
+        let formula = format!("0, the default, derives the size from {source}: {count} ranges");
+        (0, formula)
+    } else {
+        let formula = format!(
+            "{} bytes may be in flight, in {} segments",
+            grouped(flight),
+            grouped(segments)
+        );
+        (segments, formula)
+    };
+    let is_more = wanted == 0 || wanted > derived.max(u64::from(present));
+    is_more.then(|| {
+        let setting = names::number(table.host, table.knob, wanted);
+        one(table.host, setting, formula)
+    })
+}
+
 /// Raises the number of descriptors to the segments of a window, which may arrive at
 /// once.
 fn descriptors(evidence: &Evidence<'_>) -> Option<Remedy> {
@@ -583,6 +635,27 @@ fn initial_window(evidence: &Evidence<'_>) -> Option<Remedy> {
             formula,
         )
     })
+}
+
+/// Raises the window that the receiver advertises first to the whole transfer, or to what
+/// a window without scaling can have.
+fn first_window(evidence: &Evidence<'_>) -> Option<Remedy> {
+    let receiver = evidence.receiver();
+    let Stop::Bytes(bytes) = evidence.setup.flow().stop else {
+        return None;
+    };
+    let segment = evidence.segment_bytes();
+    let wanted = bytes.div_ceil(segment).min(UNSCALED / segment);
+    let formula = format!(
+        "the transfer has {} bytes, and the window in a SYN at most {} (RFC 7323 §2.2): {wanted} \
+         segments of {}",
+        grouped(bytes),
+        grouped(UNSCALED),
+        grouped(segment)
+    );
+    let setting = names::number(receiver, "tcp.initial_receive_window", wanted);
+    let present = u64::from(receiver.config.tcp.initial_receive_window);
+    (wanted > present).then(|| one(receiver, setting, formula))
 }
 
 /// Chooses BBR, which tolerates losses up to its threshold, and raises the threshold if

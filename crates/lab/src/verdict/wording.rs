@@ -8,14 +8,14 @@ use fullpipe_sim::link::{Direction, LinkModel};
 use fullpipe_tcp::Limit;
 
 use super::{
-    binding::{Binding, at_receiver, at_work, is_window, thinking},
+    binding::{Binding, at_receiver, at_work, is_window, short_table, thinking},
     bounds,
     buffers::Buffer,
     cause::Cause,
     evidence::{Evidence, pool_bytes},
     gone, names,
     predict::Predicted,
-    processor, tables,
+    processor,
 };
 use crate::{
     experiment::Stop,
@@ -77,17 +77,25 @@ pub fn gives(evidence: &Evidence<'_>, cause: Cause, predicted: &Predicted) -> St
             millis(measured.unsent_ms)
         );
     }
-    match evidence.setup.flow().stop {
-        Stop::Bytes(_) => format!(
-            "about {} instead of {} (predicted)",
-            seconds_text(predicted.elapsed_s),
-            seconds_text(measured.elapsed_s)
+    let has_end = matches!(evidence.setup.flow().stop, Stop::Bytes(_));
+    let [about, present] = if has_end {
+        [predicted.elapsed_s, measured.elapsed_s].map(seconds_text)
+    } else {
+        [predicted.goodput_mbps, measured.goodput_mbps].map(|mbps| rate_text(mbps * 1e6))
+    };
+    let ends = predicted.quartiles.map(|quartiles| {
+        if has_end {
+            quartiles.elapsed_s.map(seconds_text)
+        } else {
+            quartiles.goodput_mbps.map(|mbps| rate_text(mbps * 1e6))
+        }
+    });
+    match ends.filter(|[least, most]| least != most) {
+        Some([least, most]) => format!(
+            "about {about} instead of {present} (predicted; half of the simulated courses give \
+             {least} to {most})"
         ),
-        Stop::After(_) => format!(
-            "about {} instead of {} (predicted)",
-            rate_text(predicted.goodput_mbps * 1e6),
-            rate_text(measured.goodput_mbps * 1e6)
-        ),
+        None => format!("about {about} instead of {present} (predicted)"),
     }
 }
 
@@ -114,6 +122,7 @@ fn of_cause(evidence: &Evidence<'_>, binding: &Binding) -> Proof {
         Cause::Memory => memory(evidence, &share),
         Cause::ReceiveWindow
         | Cause::ReceiveBufferLimit
+        | Cause::InitialReceiveWindow
         | Cause::PeerMemory
         | Cause::SlowReader
         | Cause::Reassembly
@@ -189,6 +198,7 @@ fn path(evidence: &Evidence<'_>, limit: Limit, share: f64) -> Proof {
     let waited = percent(shown(evidence, share * (1.0 - thinking(evidence))).0);
     let mut because = vec![what];
     because.extend(shared(evidence, "The link"));
+    because.extend(busy_as_well(evidence));
     because.push(waited_for(evidence, limit, &waited));
     because.push(format!(
         "`{}` used at most {} of packet memory.",
@@ -196,6 +206,27 @@ fn path(evidence: &Evidence<'_>, limit: Limit, share: f64) -> Proof {
         bytes(evidence.measured.peak_pool_bytes)
     ));
     (limited_by, because)
+}
+
+/// The processor that was always busy beside a link.
+fn busy_as_well(evidence: &Evidence<'_>) -> Option<String> {
+    let shares = evidence.measured.hosts.iter();
+    let (name, share) = shares
+        .filter_map(|host| Some((&host.host, host.cpu_busy_share?)))
+        .max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let whole = busy(evidence, share);
+    let own = processor::busiest(evidence).filter(|(host, _)| host.name == *name);
+    let without = match own {
+        Some((_, own)) if own < NEARLY_ALL * share => {
+            format!(
+                "; without its reader's calls it was {}",
+                busy(evidence, own)
+            )
+        }
+        Some(_) | None => String::new(),
+    };
+    (shown(evidence, share).0 >= NEARLY_ALL)
+        .then(|| format!("The processor of `{name}` was {whole} as well{without}."))
 }
 
 /// The wait that the link's rate caused, in words.
@@ -442,11 +473,12 @@ fn delayed_ack(evidence: &Evidence<'_>, share: &str) -> Proof {
         setting.present,
         bytes(evidence.segment_bytes())
     );
+    let turn_s = receiver.config.tcp.delayed_ack.as_secs_f64() + evidence.scale().rtt_s;
     let rate = format!(
-        "{} in every {}, on average, are {}.",
+        "{} in every {}, the timer and a round trip, are {}.",
         bytes(size),
-        millis(evidence.turn_s() * 1e3),
-        rate_text(evidence.measured.goodput_mbps * 1e6),
+        millis(turn_s * 1e3),
+        rate_text(size as f64 * 8.0 / turn_s),
     );
     (of(Cause::DelayedAck, &figure), vec![small, rate])
 }
@@ -500,12 +532,14 @@ fn at_the_receiver(evidence: &Evidence<'_>, cause: Cause, share: &str) -> Proof 
             format!("the receiver advertised no window {share} of the time"),
             its_buffer(evidence),
         ),
+        Cause::InitialReceiveWindow => first_window(evidence, share),
         Cause::PeerMemory => (
             format!("{own} of the time the pool of `{name}` had no block for a larger window"),
             vec![window, rate],
         ),
         Cause::SlowReader => {
-            let mut because = vec![window, rate];
+            // The window's bound on the rate would prove nothing.
+            let mut because = vec![window];
             because.extend(gone::unanswered(evidence));
             let dropped = gone::dropped_unread(evidence).unwrap_or_default();
             (
@@ -524,6 +558,27 @@ fn at_the_receiver(evidence: &Evidence<'_>, cause: Cause, share: &str) -> Proof 
         }
     };
     (of(cause, &figure), because)
+}
+
+/// The window before anything had arrived, its setting, and the window after it.
+fn first_window(evidence: &Evidence<'_>, share: &str) -> Proof {
+    let receiver = evidence.receiver();
+    let present = u64::from(receiver.config.tcp.initial_receive_window);
+    let setting = names::number(receiver, "tcp.initial_receive_window", present);
+    let first = bytes(bounds::first_window(evidence.setup, &evidence.scale()));
+    let figure = format!("{first}, used up {share} of the time");
+    let comes = format!(
+        "Before `{}` had received anything, its window was {} = {} segments, and never more than {}.",
+        receiver.name,
+        setting.name,
+        setting.present,
+        bytes(bounds::UNSCALED),
+    );
+    let later = format!(
+        "Later the window was up to {}.",
+        bytes(evidence.peer_window)
+    );
+    (figure, vec![comes, later])
 }
 
 /// The setting behind the peer's window, and its size for payload.
@@ -625,10 +680,10 @@ fn out_of_order(evidence: &Evidence<'_>, share: &str) -> Proof {
 
 /// A table of ranges that was too small, and the repairs that took longer for it.
 fn range_table(evidence: &Evidence<'_>, limit: Limit, share: &str) -> Proof {
-    let Some(table) = tables::short(evidence) else {
+    let Some(table) = short_table(evidence) else {
         return (loss_figure(share), loss(evidence));
     };
-    let setting = table.setting("0");
+    let setting = names::number(table.host, table.knob, 0);
     let name = &table.host.name;
     let (knob, count) = (
         format!("{} = {}", setting.name, setting.present),

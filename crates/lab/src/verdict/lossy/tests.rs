@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     experiment::{Experiment, Row},
     run::{RunOptions, run},
-    verdict::{bounds, predict},
+    verdict::{Predicted, bounds, predict},
 };
 
 /// Seeds of each row.
@@ -47,8 +47,8 @@ set.far.tcp.receive_buffer = {window}
     Experiment::parse("t", "t.toml", &file).unwrap()
 }
 
-/// Predicted time of a row, in seconds.
-fn predicted(row: &Row) -> f64 {
+/// Predicted result of a row.
+fn predicted(row: &Row) -> Predicted {
     let path = Path::of(&row.setup, 1_448);
     let scale = Scale {
         segment: 1_448.0,
@@ -56,33 +56,44 @@ fn predicted(row: &Row) -> f64 {
         cycle_s: path.rtt_s + path.frame_s,
     };
     let bound = bounds::tightest(&bounds::all(&row.setup, &scale)).unwrap();
-    predict::under(&row.setup, &scale, bound).elapsed_s
+    predict::under(&row.setup, &scale, bound)
 }
 
-/// The relative error of each row, with its label, the smallest first.
-fn missed(congestion: &str, sack: bool) -> Vec<(f64, String)> {
+/// The relative error of each row, with its label, the smallest first. The second value is
+/// the median of the predicted spreads, each divided by the simulated one.
+fn missed(congestion: &str, sack: bool) -> (Vec<(f64, String)>, f64) {
     let experiment = experiment(congestion, sack);
     let report = run(&experiment, &RunOptions::plain(1)).unwrap();
     let rows = experiment.rows.iter().zip(&report.rows);
     let mut missed: Vec<_> = rows
         .map(|(row, came)| {
-            let (told, came) = (predicted(row), came.measured.elapsed_s);
+            let (told, came) = (predicted(row).elapsed_s, came.measured.elapsed_s);
             let label = format!("{}: {told:.2} s predicted, {came:.2} s", row.label);
             ((told / came - 1.0).abs(), label)
         })
         .collect();
     missed.sort_by(|a, b| a.0.total_cmp(&b.0));
-    missed
+    let rows = experiment.rows.iter().zip(&report.rows);
+    let mut widths: Vec<_> = rows
+        .map(|(row, came)| {
+            let [fast, slow] = predicted(row).quartiles.unwrap().elapsed_s;
+            let spread = came.measured.spread("elapsed_s").unwrap();
+            (slow - fast) / (spread.q3 - spread.q1)
+        })
+        .collect();
+    widths.sort_by(f64::total_cmp);
+    (missed, widths[widths.len() / 2])
 }
 
 fn assert_near(congestion: &str, sack: bool, middle: f64, worst: f64) {
-    let missed = missed(congestion, sack);
+    let (missed, width) = missed(congestion, sack);
     let [median, last] = [&missed[missed.len() / 2], &missed[missed.len() - 1]];
     println!(
-        "{congestion}: {:.1} % at the median, {last:?} at most",
+        "{congestion}: {:.1} % at the median, {last:?} at most; spread {width:.2} times as wide",
         median.0 * 100.0
     );
     assert!(median.0 <= middle && last.0 <= worst, "{missed:#?}");
+    assert!((0.5..=2.0).contains(&width), "{width}");
 }
 
 #[test]
@@ -112,9 +123,9 @@ fn the_same_is_predicted_every_time_and_a_duration_is_as_long_as_it_was_given() 
         cycle_s: path.rtt_s + path.frame_s,
     };
     let lossy = Lossy::of(&row.setup, &scale, &bounds::all(&row.setup, &scale)).unwrap();
-    let course = lossy.course(Stop::After(Duration::from_secs(20)));
+    let (course, _) = lossy.course(Stop::After(Duration::from_secs(20)));
     assert!((20.0..21.0).contains(&course.elapsed_s), "{course:?}");
     let rate = course.sent / course.elapsed_s;
-    let whole = lossy.course(Stop::Bytes(4_000_000));
+    let (whole, _) = lossy.course(Stop::Bytes(4_000_000));
     assert!((rate / (whole.sent / whole.elapsed_s) - 1.0).abs() < 0.1);
 }
