@@ -1,7 +1,8 @@
 //! Files of a run: a page, graphs for xplot, series, records, events.
 //!
-//! Rule: a wrong destination is refused before the first run. A regular file
-//! appears whole or not at all: `fullpipe_lab::WholeFile` writes it.
+//! Rule: a destination whose folder is missing, or whose ending is no format of records,
+//! is refused before the first run. A regular file appears whole or not at all:
+//! `fullpipe_lab::WholeFile` writes it.
 
 use std::{
     ffi::OsString,
@@ -222,7 +223,7 @@ impl<'a> LiveCapture<'a> {
         BufWriter::with_capacity(1 << 18, self.file.writer())
     }
 
-    /// Puts the file in its place; its writer has been dropped.
+    /// Puts the file in its place. Its writer must have been dropped, which flushes it.
     ///
     /// # Errors
     /// A write to the file failed.

@@ -20,7 +20,7 @@ use crate::{
 };
 
 const STEPS: f64 = 1_000.0;
-/// Most columns for the name of the running row.
+/// Most columns for the names of the run and of the running row.
 const NAME_COLUMNS: usize = 34;
 
 /// A progress bar that is cleared when it is dropped.
@@ -60,8 +60,8 @@ impl Progress {
     }
 
     /// Makes Ctrl-C end the process with exit code 130, for runs that cannot be
-    /// interrupted otherwise. First the bar is cleared, and the complete results
-    /// (`so_far`) and the share that is done are printed.
+    /// interrupted otherwise. The bar is cleared first; then `so_far`, the text of the
+    /// results that are complete, and the share of the run that is done are printed.
     pub fn ending_on_interrupt(
         self,
         so_far: impl Fn() -> String + Send + 'static,
@@ -73,7 +73,7 @@ impl Progress {
             }
             let percent = bar.position() * 100 / STEPS as u64;
             bar.finish_and_clear();
-            // A reader that has gone away changes nothing.
+            // If standard output is closed, the process ends all the same.
             let _ = print(&so_far());
             eprintln!("interrupted: {percent} % of {name} is done");
             process::exit(130);

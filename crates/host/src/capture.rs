@@ -42,10 +42,11 @@ const QUEUE: usize = 1_024;
 /// that it sends.
 pub struct Capture<D> {
     device: D,
-    /// `None` if the recording has ended.
+    /// `None` only while this value is dropped.
     frames: Option<SyncSender<RecordedFrame>>,
     writer: Option<JoinHandle<()>>,
-    /// The device refused the next frame once, so it is recorded already.
+    /// The device was full when the last frame was sent. The same frame is offered again,
+    /// and it is recorded already.
     is_recorded: AtomicBool,
 }
 

@@ -73,9 +73,9 @@ pub trait SplayNodes {
         root
     }
 
-    /// Leaves `root` on the other side of the place searched and returns its child on
-    /// `side`. Rotates first if that child also `is_passed`. Returns [`NONE`] and leaves
-    /// nothing if the root has no child there.
+    /// Moves `root` to the tree of the nodes passed on the other side, and returns its
+    /// child on `side`. Rotates first if that child also `is_passed`. If the root has no
+    /// child there, returns [`NONE`] and moves nothing.
     #[doc(hidden)]
     #[inline(always)]
     fn descend(

@@ -1,6 +1,7 @@
 //! Counts of entries by source address.
 //!
-//! Rule: the entries of one address are bounded, so that one sender cannot use up a
+//! Rule: the counts tell when an address has reached its bound. The caller then refuses a
+//! new entry or removes an old one of that address, so that one sender cannot use up a
 //! shared table. A count takes constant time; an address without entries takes no memory.
 //! The caller decides what an entry is.
 

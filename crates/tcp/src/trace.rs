@@ -104,7 +104,8 @@ pub enum TraceEvent {
     },
     /// The blocked writer was told that there is room; the value is that room in bytes.
     WriterResumed(u32),
-    /// Packet memory had no free block; the value is the number of bytes requested.
+    /// A write was blocked for lack of packet memory; the value is the number of bytes
+    /// that it still wants.
     MemoryPressure(u32),
     /// The pressure level of packet memory changed. Concerns the host, not the
     /// connection.

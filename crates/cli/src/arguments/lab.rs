@@ -47,7 +47,7 @@ pub enum LabAction {
 #[command(after_help = "Examples:\n  \
     fullpipe lab new mine && fullpipe lab run ./mine.toml")]
 pub struct LabNewArguments {
-    /// Name of the experiment, after the folders it goes into
+    /// Name of the experiment; the path of a folder may precede it
     pub name: PathBuf,
 }
 
@@ -139,7 +139,7 @@ pub struct LabRunArguments {
     /// Print JSON: an object, or an array with --all or several names
     #[arg(long)]
     pub json: bool,
-    /// Results to show, by their names in the JSON, and `limits`
+    /// Columns to show: results by their names in the JSON, or `limits`
     #[arg(long, value_name = "A,B")]
     pub columns: Option<Columns>,
     /// Seed of everything random

@@ -29,7 +29,8 @@ struct Open {
     peer: Option<Unwrap>,
     snd_una: u64,
     snd_max: u64,
-    /// The last segment was sent, so a SACK block that follows belongs to a sent segment.
+    /// The segment recorded last was sent by this end, so a SACK block that is recorded
+    /// next belongs to it.
     sent_last: bool,
     window_is_closed: bool,
 }

@@ -85,8 +85,8 @@ pub struct PathFacts {
     /// Links from sender to receiver: index into [`Observed::links`], and true if the
     /// payload crosses the link in its forward direction.
     pub links: Vec<(usize, bool)>,
-    /// Payload in full segments that the path carries, in bits per second; `None` if no
-    /// link has a rate.
+    /// Rate of payload that the path carries if all segments are full, in bits per
+    /// second; `None` if no link has a rate.
     pub payload_bps: Option<f64>,
     /// Round-trip time of a full segment, in nanoseconds.
     pub rtt_ns: u64,

@@ -1,7 +1,8 @@
 //! Use of links and processors over time.
 //!
-//! Rule: nothing is rounded and nothing stored twice: periods that touch are merged, and
-//! a queue has a value only when its length changes.
+//! Rule: nothing is rounded and nothing stored twice: periods that touch are merged. The
+//! length of a queue is read each time that a frame leaves it, and stored if it differs
+//! from the value stored last.
 
 /// Periods in which a link or a processor was in use, in the order of time, without
 /// overlap.
@@ -39,9 +40,9 @@ impl BusyPeriods {
 /// Length of a link's queue in one direction, in frames.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueueLevels {
-    /// Time of the change.
+    /// Time at which a frame left the queue.
     pub at_ns: Vec<u64>,
-    /// Frames that wait from this time on.
+    /// Frames that then remained in it.
     pub frames: Vec<u32>,
 }
 
@@ -59,7 +60,7 @@ impl QueueLevels {
         self.at_ns.len()
     }
 
-    /// Returns true if no frame ever waited.
+    /// Returns true if no frame ever left another one waiting.
     pub fn is_empty(&self) -> bool {
         self.at_ns.is_empty()
     }

@@ -92,7 +92,8 @@ pub fn knobs_table(
     Ok(text)
 }
 
-/// Names of the knobs of `preset` that contain `filter`.
+/// Names of the knobs of `preset`, or of those with a name that contains `filter`: the
+/// knob's own or one in the preset's system.
 ///
 /// # Errors
 /// One line with the nearest name, if no name contains `filter`.

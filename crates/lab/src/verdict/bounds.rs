@@ -1,7 +1,8 @@
 //! The rate that each possible limit allows.
 //!
-//! Rule: each bound follows from the setup and the path's scale alone, as if nothing else
-//! limited the flow. The same function therefore serves before and after a change.
+//! Rule: each bound follows from the setup and the quantities in [`Scale`] alone, as if
+//! nothing else limited the flow. The same function therefore serves before and after a
+//! change.
 
 use fullpipe_sim::app::ReadPlan;
 use fullpipe_tcp::CongestionAlgorithm;
@@ -47,8 +48,8 @@ pub fn all(setup: &Setup, scale: &Scale) -> Vec<Bound> {
         (Cause::SendBufferLimit, sending.capped_text()),
         (Cause::ReceiveBufferLimit, receiving.capped_text()),
     ];
-    // First, because the tightest of equal bounds is the first: a buffer as large as its cap
-    // grows only if the cap does.
+    // These come first, because `tightest` returns the first of equal bounds: a buffer as
+    // large as its cap can grow only if the cap grows.
     let mut bounds: Vec<Bound> = caps
         .into_iter()
         .filter_map(|(cause, text)| Some(window(cause, text? as f64)))
@@ -137,8 +138,8 @@ pub fn most_window(sender: &HostPlan, receiver: &HostPlan) -> u64 {
     }
 }
 
-/// Room that a receiver needs for out-of-order payload: its window without the missing
-/// segment and its retransmission.
+/// Bytes that a receiver needs for out-of-order payload: its window less two full
+/// segments.
 pub fn out_of_order_for(receiver: &HostPlan, scale: &Scale) -> u64 {
     let two = 2 * scale.segment as u64;
     Buffer::receiving(receiver).text().saturating_sub(two)
@@ -170,8 +171,8 @@ pub fn first_window(setup: &Setup, scale: &Scale) -> u64 {
     first.min(UNSCALED).min(Buffer::receiving(receiver).text())
 }
 
-/// Bytes that must be free before a blocked writer of `flow` continues, in the send
-/// buffer or in the memory behind it if that is less; 0 if the stack chooses.
+/// Room in bytes that a blocked writer of `flow` waits for; 0 if the stack chooses. A
+/// percentage is of the send buffer, or of the packet memory if that is smaller.
 pub fn low_water(sender: &HostPlan, flow: &FlowPlan) -> u64 {
     let held = Buffer::sending(sender).text().min(pool_bytes(sender));
     flow.low_water().of(held)
@@ -204,8 +205,8 @@ pub fn pool_for(sender: &HostPlan, bytes: f64) -> f64 {
     by_share.min(bytes + Buffer::receiving(sender).text() as f64) + receive_floor(sender)
 }
 
-/// The least number of blocks that lets a writer have `bytes` of them at once. What is
-/// reserved for receiving is whole blocks.
+/// The least number of blocks of a pool in which a writer can store `bytes` at once. What
+/// is reserved for receiving is whole blocks.
 pub fn blocks_for(sender: &HostPlan, bytes: u64) -> u64 {
     let pool = &sender.config.pool;
     let size = u64::from(pool.block_size);

@@ -2,10 +2,10 @@
 //!
 //! Rule: a transfer is a sequence of rounds, as in Padhye et al. (1998): a window leaves
 //! in a round trip, and a loss takes one round trip to be detected and one to be
-//! repaired, in which a full window sends nothing new. Growth and reduction follow RFC
-//! 5681 and RFC 9438. Only the positions of losses are random, drawn from fixed seeds,
-//! and the median of all simulations counts. Of the measured run only the round-trip
-//! time and the segment size of [`Scale`] are used.
+//! repaired. Meanwhile new segments leave only as far as the window allows. Growth and
+//! reduction follow RFC 5681 and RFC 9438. Only the positions of losses are random, drawn
+//! from fixed seeds, and the median of all simulations counts. Of the measured run only
+//! the round-trip time and the segment size of [`Scale`] are used.
 
 use fullpipe_pool::Rng;
 use fullpipe_tcp::CongestionAlgorithm;
@@ -23,9 +23,9 @@ const DRAWS: u64 = 41;
 const MOST_SEGMENTS: f64 = 4e6;
 /// BBR has at most this many bandwidth-delay products in flight.
 const BBR_FLIGHT: f64 = 2.0;
-/// Loss up to which BBR fills the path.
+/// Loss below which BBR fills the path.
 const FOR_CHANCE: f64 = 0.02;
-/// Share of the path that BBR reaches above that loss; fitted to a loss of 3 %.
+/// Share of the path that BBR reaches from that loss on; fitted to a loss of 3 %.
 const KEPT: f64 = 0.85;
 /// Duplicate ACKs that report a loss. RFC 5681 §3.2.
 const DUPLICATES: f64 = 3.0;
@@ -195,9 +195,9 @@ impl<'a> Rounds<'a> {
         (rtt_s + 0.5 / rate).max(flight / rate)
     }
 
-    /// Repairs a flight whose first `first` segments arrived before `count` losses, with
-    /// at most `left` segments still to send. Returns the segments that leave before the
-    /// repair is complete, and its time.
+    /// Repairs a flight that lost `count` segments; `first` segments arrived before the
+    /// first loss. At most `left` segments are still to send. Returns the segments that
+    /// leave before the repair is complete, and its time.
     fn repair(&mut self, flight: f64, first: f64, count: i32, left: f64) -> (f64, f64) {
         let of = *self.of;
         let (before, left) = (self.window.min(flight), left.max(0.0));

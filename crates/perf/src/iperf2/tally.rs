@@ -11,8 +11,8 @@ use std::time::Duration;
 pub struct DatagramLoss {
     /// Missing datagrams, less those that arrived out of order.
     pub lost: u64,
-    /// Highest sequence number received: the number of datagrams that the sender has
-    /// sent.
+    /// Datagrams that the sender sent, as far as they are known: the highest sequence
+    /// number received, or its increase over an interval.
     pub total: u64,
     /// Datagrams whose number is not above the highest received before: late ones and
     /// duplicates, as iperf counts them.

@@ -1,6 +1,6 @@
 //! Writing at the end of a stream: the send buffer's side.
 //!
-//! The one rule: a write is cut by free blocks and by nothing else. It never
+//! The one rule: a write is cut short only if too few blocks are free. It never
 //! takes a block that is promised to a window or needed for another's floor.
 
 use super::window::Stream;
@@ -71,7 +71,8 @@ impl Stream {
         let blocks = blocks.min(u64::from(pool.physical_room(self.holder)));
         let within = self.within_block(pool, self.end) as u64;
         if self.is_empty() {
-            // The grid is fixed: the first block is used from `within` on.
+            // Blocks begin at multiples of the block size, so the first block is used from
+            // `within` on.
             (blocks * size).saturating_sub(within)
         } else {
             blocks * size + if within == 0 { 0 } else { size - within }

@@ -1,7 +1,8 @@
 //! Runs a world to a goal or for a time.
 //!
 //! Rule: a run ends with its goal, with a failure, or at its deadline. If no event is
-//! left and the goal is not reached, the run fails at once.
+//! left and the goal is not reached, the run fails at once, unless the world resets ends
+//! whose peer is gone and finds one.
 
 use fullpipe_pool::{Duration, Instant};
 

@@ -130,7 +130,8 @@ impl CongestionRegistry {
         )))
     }
 
-    /// Returns the name of `choice`; `None` if another host registered it.
+    /// Returns the name of `choice`, which must be one of this host; `None` if the host has
+    /// no algorithm with its number.
     pub fn name(&self, choice: CongestionChoice) -> Option<&str> {
         match choice {
             CongestionChoice::BuiltIn(algorithm) => Some(algorithm.name()),
@@ -141,8 +142,8 @@ impl CongestionRegistry {
         }
     }
 
-    /// Takes an instance; `None` if all are in use or another host registered
-    /// the algorithm.
+    /// Takes an instance; `None` if all are in use or this host has no algorithm with
+    /// this number.
     pub(super) fn take(&mut self, algorithm: RegisteredCongestion) -> Option<Instance> {
         self.algorithms
             .get_mut(usize::from(algorithm.0))?

@@ -24,7 +24,7 @@ pub struct Rack {
     sent_at: Instant,
     /// RACK.end_seq: its end.
     end: SeqNum,
-    /// RACK.rtt: its round-trip time.
+    /// RACK.rtt: round-trip time of the segment delivered last.
     rtt: Duration,
     /// RACK.fack: one past the highest sequence number delivered.
     fack: SeqNum,
@@ -130,8 +130,8 @@ impl Rack {
         if !self.reordering_seen && impatient {
             return Duration::ZERO;
         }
-        // Before the first sample, the only known round-trip time is that of the segment
-        // that has just arrived: RFC 8985 §6.2 step 1 precedes step 5.
+        // Without a sample, RACK.rtt is the only known round-trip time. RFC 8985 §6.2
+        // updates the minimum (step 1) before it detects losses (step 5).
         let min_rtt = path.min_rtt.unwrap_or(self.rtt);
         let most = if path.srtt.is_zero() {
             self.rtt

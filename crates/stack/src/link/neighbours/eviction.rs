@@ -1,16 +1,17 @@
 //! Room in the neighbour cache: who may await an entry, and which entry makes room.
 //!
 //! Rule: an entry that a connection awaits is never evicted. An entry that only datagrams
-//! await is evicted for connections and for unasked senders; an entry that nobody awaits is
-//! evicted for any lookup, and for an unasked sender if it is unused or failed. Not here:
-//! lookups (`neighbours.rs`).
+//! await is evicted for connections and, while it is unresolved, for the sender of an
+//! unsolicited ARP packet. An entry that nobody awaits is evicted for any lookup, and for
+//! such a sender if it is unused or failed. Not here: lookups (`neighbours.rs`).
 
 use fullpipe_pool::Pool;
 
 use super::{Asker, Awaited, NeighbourState, Neighbours};
 use crate::counters::Counters;
 
-/// Entries examined for one that an unasked sender may replace.
+/// Number of entries that are examined to find room for the sender of an unsolicited ARP
+/// packet.
 const STRANGER_TRIES: u32 = 8;
 
 impl Neighbours {
@@ -72,9 +73,8 @@ impl Neighbours {
         }
     }
 
-    /// Evicts an entry that nobody awaits. A resolved entry is spared once if it was used
-    /// since the clock hand last passed. There is such an entry because at most half are
-    /// awaited.
+    /// Evicts an entry that nobody awaits. There is one, because at most half are awaited.
+    /// A resolved entry is spared once if it was used since the clock hand last passed.
     fn evict_idle(&mut self, pool: &mut Pool, counters: &mut Counters) {
         for _ in 0..2 * self.entries.capacity() {
             let index = self.advance_hand();
@@ -89,8 +89,8 @@ impl Neighbours {
         unreachable!("an entry is spared once, and not all are awaited");
     }
 
-    /// Evicts an entry for an unasked sender: one that is not marked as used, that failed,
-    /// or that only datagrams await.
+    /// Evicts an entry for the sender of an unsolicited ARP packet: one that is not marked
+    /// as used, that failed, or that is unresolved and awaited only by datagrams.
     pub(super) fn evict_unused(&mut self, pool: &mut Pool, counters: &mut Counters) -> bool {
         for _ in 0..STRANGER_TRIES.min(self.entries.capacity()) {
             let index = self.advance_hand();
