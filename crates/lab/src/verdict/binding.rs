@@ -4,7 +4,7 @@
 //! the causes that one limit can have. If the path is full, the limit is the path.
 
 use fullpipe_sim::app::ReadPlan;
-use fullpipe_tcp::{Limit, ReceiveLimit};
+use fullpipe_tcp::{CongestionAlgorithm, Limit, ReceiveLimit};
 
 use super::{
     bounds::{self, Bound},
@@ -139,7 +139,8 @@ fn longest(evidence: &Evidence<'_>, except: Option<Cause>) -> Option<Binding> {
     {
         idle.1 = (idle.1 - thinking(evidence)).max(0.0);
     }
-    join_pacing(&mut groups);
+    let is_bbr = evidence.sender().config.tcp.congestion == CongestionAlgorithm::Bbr;
+    join_pacing(&mut groups, is_bbr);
     groups.retain(|group| Some(group.0) != except);
     let binding = |&(cause, share, limit): &(Cause, f64, Limit)| Binding {
         cause,
@@ -156,8 +157,9 @@ fn longest(evidence: &Evidence<'_>, except: Option<Cause>) -> Option<Binding> {
 }
 
 /// The pacing rate derives from the congestion window, so time limited by either is
-/// charged to the congestion window.
-fn join_pacing(groups: &mut [(Cause, f64, Limit)]) {
+/// charged to the congestion window. BBR paces at the delivery rate, after slow start too,
+/// so slow start is charged only with its own time.
+fn join_pacing(groups: &mut [(Cause, f64, Limit)], is_bbr: bool) {
     let share = |groups: &[(Cause, f64, Limit)], cause| {
         groups
             .iter()
@@ -167,7 +169,10 @@ fn join_pacing(groups: &mut [(Cause, f64, Limit)]) {
     let pacing = share(groups, Cause::Pacing);
     let window = groups
         .iter_mut()
-        .filter(|group| matches!(group.0, Cause::SlowStart | Cause::Congestion | Cause::Loss))
+        .filter(|group| match group.0 {
+            Cause::SlowStart => !is_bbr,
+            cause => matches!(cause, Cause::Congestion | Cause::Loss),
+        })
         .max_by(|a, b| a.1.total_cmp(&b.1));
     let Some(window) = window.filter(|window| window.1 >= pacing * OF_PACING) else {
         return;

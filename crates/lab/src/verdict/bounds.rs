@@ -267,7 +267,10 @@ pub fn rate_words(setup: &Setup, segment: f64, bound: Bound) -> String {
         Cause::Cpu => {
             let host = processor::slower_end(setup, segment);
             let calls = if has_calls(setup, host) {
-                format!(" while the send buffer holds {}", held_words(host))
+                format!(
+                    ", calls of its writer included, with a send buffer of {}",
+                    held_words(host)
+                )
             } else {
                 String::new()
             };

@@ -3,7 +3,7 @@
 //! Rule: computed as the stack computes it. A buffer with autotuning is bounded by its
 //! maximum, one without by the cap on what may be set; payload has its share of either.
 
-use crate::experiment::HostPlan;
+use crate::{experiment::HostPlan, units::grouped};
 
 /// A send or a receive buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,11 +91,14 @@ impl Buffer {
         (text * 100).div_ceil(self.share)
     }
 
-    /// The percentage for payload in words, if it is below 100.
-    pub fn share_words(&self) -> String {
+    /// The size for `text` bytes of payload in words, if payload may not use all of it.
+    pub fn share_words(&self, text: u64) -> String {
         match self.share {
             100 => String::new(),
-            share => format!(". Payload may use {share} % of the buffer"),
+            share => format!(
+                ". The buffer must have {} bytes, because payload may use {share} % of it",
+                grouped(self.size_for(text))
+            ),
         }
     }
 

@@ -64,7 +64,8 @@ fn capped(host: &HostPlan, limit: &'static str, cap: u32, wanted: u64) -> Option
         None => (limit, cap.to_string()),
     };
     Some(format!(
-        "An application cannot set more than {name} = {present} allows: raise that as well."
+        "An application cannot set more than {name} = {present} allows. Gives counts with that cap; raise \
+         it next."
     ))
 }
 

@@ -159,43 +159,48 @@ fn fits(evidence: &Evidence<'_>) -> bool {
 fn path_words(evidence: &Evidence<'_>, bottleneck: Bottleneck) -> String {
     let link = &evidence.busiest().name;
     let busy = wording::busy(evidence, evidence.measured.link_busy_share);
-    let busy = busy.trim_end_matches(',');
     match bottleneck {
         Bottleneck::Link => format!("Nothing left to tune: link `{link}` was {busy}"),
         Bottleneck::HostCpu => {
             let (host, share) = processor::busiest(evidence)
                 .map_or(("", 0.0), |(host, busy)| (host.name.as_str(), busy));
             let own = wording::busy(evidence, share);
-            let own = own.trim_end_matches(',');
             format!(
                 "Nothing left to tune: the processor of `{host}` was {own}, and link `{link}` {busy}"
             )
         }
-        Bottleneck::Loss => format!(
-            "No single setting is predicted to help: the path loses {} % of the frames{}; link `{link}` \
-             was {busy}",
-            three_digits(evidence.path().loss * 100.0),
-            why_no_other(evidence),
-        ),
+        Bottleneck::Loss => {
+            let (heading, why) = why_no_other(evidence);
+            format!(
+                "{heading}: the path loses {} % of the frames, {why}; link `{link}` was {busy}",
+                three_digits(evidence.path().loss * 100.0),
+            )
+        }
         Bottleneck::RoundTrip => round_trip(evidence),
     }
 }
 
-/// The reason for which no other congestion control is advised against losses.
-fn why_no_other(evidence: &Evidence<'_>) -> String {
+/// The end of the advice against losses, and the reason for which no other congestion
+/// control is advised.
+fn why_no_other(evidence: &Evidence<'_>) -> (&'static str, String) {
+    const NO_GAIN: &str = "No single setting is predicted to help";
     let tcp = &evidence.sender().config.tcp;
     let threshold = tcp.bbr_loss_threshold;
     let is_much = evidence.path().loss * 100.0 >= f64::from(threshold);
     match tcp.congestion {
         CongestionAlgorithm::Bbr if is_much => {
-            format!(", above the {threshold} % (tcp.bbr_loss_threshold) that bbr tolerates")
+            let why =
+                format!("above the {threshold} % (tcp.bbr_loss_threshold) that bbr tolerates");
+            (NO_GAIN, why)
         }
-        CongestionAlgorithm::Bbr => {
-            ", which bbr tolerates better than newreno and cubic".to_string()
-        }
-        CongestionAlgorithm::NewReno | CongestionAlgorithm::Cubic => {
-            ", and bbr is predicted to gain less than 2 %".to_string()
-        }
+        CongestionAlgorithm::Bbr => (
+            "Nothing left to tune",
+            "and bbr, which tolerates losses best, is already in use".to_string(),
+        ),
+        CongestionAlgorithm::NewReno | CongestionAlgorithm::Cubic => (
+            NO_GAIN,
+            "and bbr is predicted to gain less than 2 %".to_string(),
+        ),
     }
 }
 

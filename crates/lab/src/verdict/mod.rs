@@ -14,7 +14,8 @@
 //! | the predicted result | `predict`; over a path with losses, `lossy` |
 //! | the limit that remains if no setting raises it | `ending` |
 //! | a setting's name, paste-ready form and risks | `names`, `caution` |
-//! | the words of the five parts, and their layout | `wording`, `render` |
+//! | the words of a prediction | `gives` |
+//! | the words of limit and proof, and the layout of all parts | `wording`, `render` |
 
 mod binding;
 mod bounds;
@@ -26,6 +27,7 @@ mod datagram_remedy;
 mod datagrams;
 mod ending;
 mod evidence;
+mod gives;
 mod gone;
 mod lossy;
 mod names;
@@ -249,10 +251,15 @@ fn with_remedy(
     let setup = changed(evidence.setup, &remedy.changes);
     let setup = setup.as_ref().unwrap_or(evidence.setup);
     let parts = VerdictParts {
-        gives: predicted.map(|predicted| wording::gives(evidence, verdict.limit, &predicted)),
+        gives: predicted.map(|predicted| {
+            let next = bound.map(|bound| bound.cause);
+            gives::gives(evidence, verdict.limit, &predicted, next)
+        }),
         then: bound.map(|bound| {
-            fits_at_once(evidence, bound)
-                .unwrap_or_else(|| bounds::then_words(setup, segment, bound))
+            fits_at_once(evidence, bound).unwrap_or_else(|| {
+                bounds::then_words(setup, segment, bound)
+                    + gives::after_slow_start(evidence, predicted, bound)
+            })
         }),
         ..verdict.parts
     };

@@ -154,10 +154,11 @@ pub fn size_words(setting: &NamedSetting, size: u64, payload: u64) -> Option<Str
 }
 
 /// The unit of a setting that needs one: `SO_SNDBUF` and a number of buffers do.
-pub fn unit_words(name: &str) -> Option<String> {
+pub fn unit_words(setting: &NamedSetting) -> Option<String> {
+    let NamedSetting { name, wanted, .. } = setting;
     match unit_of(name) {
         Unit::Same => None,
-        Unit::Doubled => Some(format!("Linux doubles {name}, so half of that is set")),
+        Unit::Doubled => Some(format!("Linux doubles {name}, so {wanted} is set")),
         Unit::Pieces(each) => Some(format!("A buffer has {} bytes", grouped(each))),
     }
 }

@@ -169,7 +169,7 @@ fn switched(host: &HostPlan, knob: &'static str, on: bool, formula: &str) -> Rem
 
 /// Adds the unit of a setting that is not in bytes of payload.
 fn in_units(formula: String, setting: &NamedSetting) -> String {
-    match names::unit_words(&setting.name) {
+    match names::unit_words(setting) {
         Some(unit) => format!("{formula}. {unit}"),
         None => formula,
     }
@@ -353,7 +353,7 @@ fn sending(evidence: &Evidence<'_>) -> Option<Remedy> {
     ];
     let mut setting = raised.into_iter().flatten();
     let first = setting.next()?;
-    let formula = in_units(needed.formula + &buffer.share_words(), &first);
+    let formula = in_units(needed.formula + &buffer.share_words(needed.bytes), &first);
     let mut remedy = one(sender, first, formula);
     remedy
         .changes
@@ -392,11 +392,14 @@ fn cap(evidence: &Evidence<'_>, host: &HostPlan, buffer: &Buffer) -> Option<Reme
     let needed = window_beyond(evidence, buffer.text())?;
     let size = buffer.size_for(needed.bytes);
     let setting = names::number(host, buffer.knobs.limit, size);
-    let formula = in_units(needed.formula + &buffer.share_words(), &setting);
+    let formula = in_units(needed.formula + &buffer.share_words(needed.bytes), &setting);
     let mut remedy = one(host, setting, formula);
     // Otherwise the set size would limit at once.
     if buffer.set < size {
-        let set = names::number(host, buffer.knobs.set, size);
+        // Named under the raised cap, which allows that size.
+        let mut raised = host.clone();
+        let _ = raised.set(buffer.knobs.limit, &size.to_string());
+        let set = names::number(&raised, buffer.knobs.set, size);
         remedy.changes.push(change(host, &set));
     }
     Some(remedy)
@@ -418,7 +421,7 @@ fn receiving(evidence: &Evidence<'_>) -> Option<Remedy> {
     needed.bytes = needed.bytes.min(most);
     let size = buffer.size_for(needed.bytes);
     let setting = names::number(receiver, knob_of(receiver, &buffer), size);
-    let formula = in_units(needed.formula + &buffer.share_words(), &setting);
+    let formula = in_units(needed.formula + &buffer.share_words(needed.bytes), &setting);
     Some(one(receiver, setting, formula))
 }
 
@@ -462,7 +465,7 @@ fn send_blocks(evidence: &Evidence<'_>) -> Option<Remedy> {
     let bytes = bounds::pool_for(sender, needed.bytes as f64);
     let reserved = grouped((bytes - needed.bytes as f64).ceil() as u64);
     let formula = format!(
-        "{}. In a pool of the new size, another {reserved} bytes are reserved for receiving",
+        "{}, plus {reserved} bytes that a pool of this size reserves for receiving",
         needed.formula
     );
     Some(blocks(sender, bytes, &formula))

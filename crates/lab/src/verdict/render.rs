@@ -54,7 +54,15 @@ fn setting(text: &mut String, layout: Layout, key: &str, line: &ChangeLine) {
         layout.field(text, key, &layout.paint(Tone::Good, &piece));
         key = "";
     }
-    let on = format!("On `{}`, instead of {}.", line.host, line.from);
+    let on = match line.from.as_str() {
+        "true" if !line.paste.contains('=') => {
+            format!("On `{}`, where this option is on now.", line.host)
+        }
+        "false" if !line.paste.contains('=') => {
+            format!("On `{}`, where this option is off now.", line.host)
+        }
+        from => format!("On `{}`, instead of {from}.", line.host),
+    };
     let (risks, notes): (Vec<_>, Vec<_>) = line.notes.iter().partition(|note| is_risk(note));
     let notes: Vec<_> = std::iter::once(&on)
         .chain(notes)

@@ -426,6 +426,21 @@ fn pacing_belongs_to_the_window_that_was_used_up_too() {
 }
 
 #[test]
+fn pacing_of_bbr_is_not_slow_start() {
+    let times = [("pacing", 7), ("congestion_window_slow_start", 2)];
+    let limits = Limits {
+        sender: Shares::of(times.map(|(name, s)| (name, Duration::from_secs(s)))),
+        receiver: Shares::default(),
+    };
+    let measured = measured();
+    for (congestion, expected) in [("cubic", Cause::SlowStart), ("bbr", Cause::Pacing)] {
+        let setup = setup(&[("device.tcp.congestion", congestion)]);
+        let held = binding::of(&evidence(&setup, &measured, &limits));
+        assert_eq!(held.map(|held| held.cause), Some(expected), "{congestion}");
+    }
+}
+
+#[test]
 fn a_transfer_is_predicted_in_rounds() {
     let setup = setup(&[("workload.bytes", "1000000")]);
     let (measured, limits) = (measured(), Limits::default());

@@ -13,12 +13,9 @@ use super::{
     buffers::Buffer,
     cause::Cause,
     evidence::{Evidence, pool_bytes},
-    gone, names,
-    predict::Predicted,
-    processor,
+    gone, names, processor,
 };
 use crate::{
-    experiment::Stop,
     measured::Outcome,
     units::{grouped, rate_text, seconds_text, three_digits},
 };
@@ -28,6 +25,9 @@ use crate::{
 const NEARLY_ALL: f64 = 0.95;
 /// A limit with a smaller share of the time is not mentioned beside another.
 const WORTH_SAYING: f64 = 0.005;
+
+/// A window that is closed for this share of the time allows no rate.
+const MOSTLY: f64 = 0.5;
 
 /// A limit with its figure, and sentences that prove it.
 type Proof = (String, Vec<String>);
@@ -66,37 +66,6 @@ fn not_complete(evidence: &Evidence<'_>) -> Option<String> {
     };
     let delivered = grouped(evidence.measured.delivered_bytes);
     Some(format!("{outcome} after {delivered} bytes."))
-}
-
-/// The predicted result beside the measured one.
-pub fn gives(evidence: &Evidence<'_>, cause: Cause, predicted: &Predicted) -> String {
-    let measured = evidence.measured;
-    if matches!(cause, Cause::Nagle | Cause::Cork) {
-        return format!(
-            "each byte leaves when it is written, instead of {} later on average (predicted)",
-            millis(measured.unsent_ms)
-        );
-    }
-    let has_end = matches!(evidence.setup.flow().stop, Stop::Bytes(_));
-    let [about, present] = if has_end {
-        [predicted.elapsed_s, measured.elapsed_s].map(seconds_text)
-    } else {
-        [predicted.goodput_mbps, measured.goodput_mbps].map(|mbps| rate_text(mbps * 1e6))
-    };
-    let ends = predicted.quartiles.map(|quartiles| {
-        if has_end {
-            quartiles.elapsed_s.map(seconds_text)
-        } else {
-            quartiles.goodput_mbps.map(|mbps| rate_text(mbps * 1e6))
-        }
-    });
-    match ends.filter(|[least, most]| least != most) {
-        Some([least, most]) => format!(
-            "about {about} instead of {present} (predicted; half of the simulated courses give \
-             {least} to {most})"
-        ),
-        None => format!("about {about} instead of {present} (predicted)"),
-    }
 }
 
 fn of_cause(evidence: &Evidence<'_>, binding: &Binding) -> Proof {
@@ -190,8 +159,13 @@ fn path(evidence: &Evidence<'_>, limit: Limit, share: f64) -> Proof {
         (None, None) => format!("The link's rate is {}, headers included.", rate_text(rate)),
     };
     let busy_share = busy(evidence, evidence.measured.link_busy_share);
+    let comma = if busy_share.ends_with("busy") {
+        ""
+    } else {
+        ","
+    };
     let limited_by = format!(
-        "link `{}`: {busy_share} at a goodput of {}",
+        "link `{}`: {busy_share}{comma} at a goodput of {}",
         plan.name,
         rate_text(goodput)
     );
@@ -233,7 +207,14 @@ fn busy_as_well(evidence: &Evidence<'_>) -> Option<String> {
 fn waited_for(evidence: &Evidence<'_>, limit: Limit, share: &str) -> String {
     let what = waiting_for(evidence, limit);
     let waited = format!("The sender waited for {what} {share} of the time");
+    let slow_start = evidence.limits.sender.share(Limit::CwndSlowStart.name());
     match limit {
+        Limit::CwndSteady | Limit::CwndAfterLoss | Limit::Recovery
+            if slow_start >= WORTH_SAYING =>
+        {
+            let slow_start = percent(shown(evidence, slow_start).0);
+            format!("{waited}, and in slow start another {slow_start}.")
+        }
         Limit::SendBuffer | Limit::ReceiveWindow | Limit::ZeroWindow | Limit::Memory => {
             format!("{waited}, because the link could not send faster.")
         }
@@ -321,7 +302,7 @@ fn buffer(
         return (of(cause, &figure), vec![a_round_trip(evidence, payload)]);
     }
     let resumes = format!(
-        "A blocked writer resumed when {} were free, so about {} were in flight on average.",
+        "A blocked writer resumed when {} were free, so at most {} were in flight on average.",
         bytes(free),
         bytes(payload - free / 2),
     );
@@ -538,8 +519,16 @@ fn at_the_receiver(evidence: &Evidence<'_>, cause: Cause, share: &str) -> Proof 
             vec![window, rate],
         ),
         Cause::SlowReader => {
-            // The window's bound on the rate would prove nothing.
-            let mut because = vec![window];
+            let closed = evidence.limits.sender.share(Limit::ZeroWindow.name());
+            let mut because = if closed >= MOSTLY {
+                // The window's size would prove nothing.
+                vec![format!(
+                    "The window was closed {} of the time.",
+                    percent(closed)
+                )]
+            } else {
+                vec![window]
+            };
             because.extend(gone::unanswered(evidence));
             let dropped = gone::dropped_unread(evidence).unwrap_or_default();
             (
@@ -643,6 +632,12 @@ fn loss(evidence: &Evidence<'_>) -> Vec<String> {
         ));
     } else {
         because.push(no_random_loss(evidence));
+        // The time that such losses cost is at most what the link was idle.
+        because.push(format!(
+            "Link `{}` was {} busy, slow start included.",
+            evidence.busiest().name,
+            percent(evidence.measured.link_busy_share)
+        ));
     }
     because.push(window_at_the_end(evidence));
     because
@@ -721,7 +716,7 @@ fn waiting_for(evidence: &Evidence<'_>, limit: Limit) -> String {
         Limit::ReceiveWindow => "the peer's receive window",
         Limit::ZeroWindow => "the peer to open its window",
         Limit::CwndSlowStart | Limit::CwndSteady | Limit::CwndAfterLoss | Limit::Recovery => {
-            return window_and_its_followers(evidence, limit);
+            return window_and_its_followers(evidence);
         }
         Limit::Pacing => "the pacing rate",
         Limit::Device => "the device",
@@ -734,28 +729,25 @@ fn waiting_for(evidence: &Evidence<'_>, limit: Limit) -> String {
 }
 
 /// The congestion window in words, with pacing and loss recovery if they took time.
-fn window_and_its_followers(evidence: &Evidence<'_>, limit: Limit) -> String {
+fn window_and_its_followers(evidence: &Evidence<'_>) -> String {
     let shown = |limit: Limit| evidence.limits.sender.share(limit.name()) >= WORTH_SAYING;
-    // The time of slow start is that of another limit.
-    let when = if limit != Limit::CwndSlowStart && shown(Limit::CwndSlowStart) {
-        ", after slow start,"
-    } else {
-        ""
-    };
     let followers = match (shown(Limit::Pacing), shown(Limit::Recovery)) {
         (false, false) => "",
         (true, false) => " or the pacing rate derived from it",
         (false, true) => " or loss recovery",
         (true, true) => ", the pacing rate derived from it, or loss recovery",
     };
-    format!("the congestion window{followers}{when}")
+    format!("the congestion window{followers}")
 }
 
 /// The share of the time in which a link or a processor was busy, in words. If much of
 /// the time was opening or closing, the share is of the rest.
 pub fn busy(evidence: &Evidence<'_>, share: f64) -> String {
     match shown(evidence, share) {
-        (share, true) => format!("{} busy while payload was being sent,", percent(share)),
+        (share, true) => format!("{} busy while payload was being sent", percent(share)),
+        (share, false) if evidence.activity.share < NEARLY_ALL => {
+            format!("{} busy while a connection was open", percent(share))
+        }
         (share, false) => format!("{} busy", percent(share)),
     }
 }
@@ -788,6 +780,7 @@ fn bytes(count: u64) -> String {
     format!("{} bytes", grouped(count))
 }
 
-fn millis(ms: f64) -> String {
+/// A time in milliseconds.
+pub fn millis(ms: f64) -> String {
     format!("{} ms", three_digits(ms))
 }
