@@ -150,7 +150,10 @@ fn payload_refused_or_repeated_is_counted() {
     assert_eq!(counters.dsack_ofo_sent, 1, "the third segment came twice");
     assert_eq!(counters.ofo_drop, 2, "one piece and no more");
     assert_eq!(counters.rcvq_drop, 0);
-    assert_eq!(pair.ends[SERVER].discards.get(DiscardReason::NoRange), 2);
+    assert_eq!(
+        pair.ends[SERVER].discards.get(DiscardReason::TooManyHoles),
+        2
+    );
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn out_of_order_payload_is_bounded_in_bytes_and_the_room_comes_back() {
 fn with_all_pieces_in_use_only_the_last_one_grows() {
     let (mut receive, mut pool) = receiver();
     let room = OutOfOrderLimits { pieces: 2, ..ANY };
-    let refused = Arrival::Discarded(DiscardReason::NoRange);
+    let refused = Arrival::Discarded(DiscardReason::TooManyHoles);
     for (from, len, expected) in [
         (200, 100, Arrival::OutOfOrder),
         (600, 100, Arrival::OutOfOrder),

@@ -166,11 +166,11 @@ fn small_segments_are_merged_in_a_connection_with_too_many_ranges() {
     ] {
         let mut rig = Rig::with(SentArena::new(1_000, 1).with_max_cuts(each));
         rig.send_each(lengths);
-        assert_eq!(rig.arena.refused(), 0, "{name}");
+        assert_eq!(rig.arena.refused_each(), 0, "{name}");
         rig.send(10, Instant::from_secs(50));
         let expected = lengths.len() + usize::from(!merges);
         assert_eq!(rig.count(), expected, "{name}");
-        assert_eq!(rig.arena.refused(), u64::from(merges), "{name}");
+        assert_eq!(rig.arena.refused_each(), u64::from(merges), "{name}");
     }
     for status in [Lost, Sacked] {
         let mut rig = Rig::with(SentArena::new(1_000, 1).with_max_cuts(3));
@@ -225,7 +225,7 @@ fn reports_split_off_one_range_for_each_kib() {
             rig.board.on_sack(range, &mut rig.arena, &mut |_| told += 1);
         }
         assert_eq!(rig.count(), pieces, "{bytes}");
-        assert!(rig.arena.refused() > 0);
+        assert!(rig.arena.refused_each() > 0);
         assert!(rig.arena.nodes_visited() > 1_500);
     }
 }
@@ -235,9 +235,9 @@ fn a_report_without_a_part_left_to_split_off_is_ignored_and_counted() {
     let mut rig = Rig::with(SentArena::new(100, 1).with_max_cuts(1));
     rig.send_each(&[1_000, 1_000]);
     assert_eq!(rig.sack(1_100, 1_200), []);
-    assert_eq!((rig.count(), rig.arena.refused()), (3, 1));
+    assert_eq!((rig.count(), rig.arena.refused_each()), (3, 1));
     assert_eq!(rig.sack(0, 1_000), [(0, 1_000)], "no split");
-    assert_eq!(rig.arena.refused(), 1);
+    assert_eq!(rig.arena.refused_each(), 1);
 }
 
 #[test]
