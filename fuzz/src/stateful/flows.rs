@@ -196,8 +196,9 @@ impl Flows {
         let irs = header.ack.wrapping_sub(1);
         let is_fin = header.flags.contains(TcpFlags::FIN);
         let is_next = |flow: &Flow| flow.next_irs == Some(irs) && !is_fin;
-        let is_known = |flow: &Flow| flow.tuple == tuple && flow.irs == Some(irs);
-        if self.find(tuple).is_some_and(is_next) && !self.flows.iter().any(is_known) {
+        let is_known = |flow: &Flow| flow.irs == Some(irs) || self.may_send(flow, header);
+        let mut known = self.flows.iter().filter(|flow| flow.tuple == tuple);
+        if self.find(tuple).is_some_and(is_next) && !known.any(is_known) {
             let flow = self.start(tuple, header.seq.wrapping_sub(1));
             return flow.irs = Some(irs);
         }
@@ -209,6 +210,19 @@ impl Flows {
             let chosen = self.flows.remove(at);
             self.flows.push(chosen);
         }
+    }
+
+    /// Returns true if a connection may say this, had no reset ended it: it acknowledges what
+    /// arrived, no less than before, at a number up to the end of what was written.
+    fn may_send(&self, flow: &Flow, header: &TcpHeader) -> bool {
+        let Flow { tuple, iss, .. } = *flow;
+        let written = self.written.get(&(tuple, iss)).copied().unwrap_or_default();
+        let offset = header.seq.wrapping_sub(iss).wrapping_sub(1);
+        let stream = flow.irs.and_then(|irs| self.streams.get(&(tuple, irs)));
+        let falls = |acked: u32| (header.ack.wrapping_sub(acked) as i32) < 0;
+        offset <= written.bytes + u32::from(written.ended)
+            && !flow.acked.is_some_and(falls)
+            && stream.is_some_and(|stream| stream.has_arrived_to(header.ack))
     }
 
     fn stream(&mut self, tuple: Tuple, irs: u32) -> &mut Stream {
@@ -292,6 +306,10 @@ impl Flows {
             && flow.iss == info.iss
             && !matches!(info.state, TcpState::SynSent | TcpState::Closed)
         {
+            if flow.irs == Some(info.irs) {
+                // It lives, so the stack has believed no reset.
+                (flow.is_reset, flow.next_irs) = (false, None);
+            }
             flow.irs = Some(info.irs);
             flow.scale = info.agreed.rcv_wscale;
             flow.is_returned = false;

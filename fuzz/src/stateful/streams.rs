@@ -88,18 +88,28 @@ impl Stream {
         }
     }
 
+    /// Bytes from the first one on of which none is missing.
+    fn in_order(&self) -> u32 {
+        match self.arrived.first() {
+            Some(&(0, end)) => end,
+            _ => 0,
+        }
+    }
+
+    /// Returns true if every byte before `ack` has arrived in the window.
+    pub fn has_arrived_to(&self, ack: u32) -> bool {
+        ack.wrapping_sub(self.irs).wrapping_sub(1) <= self.in_order()
+    }
+
     /// Checks an acknowledgment number.
     ///
     /// # Panics
     /// If a byte before it never arrived in the window.
     pub fn check_ack(&self, ack: u32) {
         let acked = ack.wrapping_sub(self.irs).wrapping_sub(1);
-        let arrived = match self.arrived.first() {
-            Some(&(0, end)) => end,
-            _ => 0,
-        };
+        let arrived = self.in_order();
         assert!(
-            acked <= arrived,
+            self.has_arrived_to(ack),
             "{acked} bytes are acknowledged, and {arrived} have arrived, of {:?} from {}",
             self.tuple,
             self.irs
