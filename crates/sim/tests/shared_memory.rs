@@ -129,3 +129,26 @@ fn an_idle_connection_holds_no_text_and_is_promised_its_window_and_no_more() {
     // The window of the busy connection: decision 0011, Cost.
     assert!(used[1].rcv_wnd > 3 * MIB as u32, "{}", used[1].rcv_wnd);
 }
+
+#[test]
+fn a_transfer_that_begins_beside_busy_ones_gets_a_window_like_theirs() {
+    let mut world = World::new(Seed(1));
+    let mut config = tuned(16 * MIB, 0);
+    config.tcp.receive_buffer = MIB as u32;
+    config.tcp.send_buffer = MIB as u32;
+    let (server, [first, second]) =
+        around_a_switch(&mut world, config.clone(), [(); 2].map(|()| config.clone()));
+    let busy = [(); 4].map(|()| world.send(first, server, 1_024 * MIB));
+    // By then the busy ones have a quarter of the memory, and new connections begin with a cell.
+    world.run_for(Duration::from_secs(1));
+    assert!(world.stack(server).pool().is_short());
+    let late = world.send(second, server, 1_024 * MIB);
+    world.run_for(Duration::from_secs(1));
+    let window = |world: &mut World, flow| {
+        let info = world.facts(flow).server.info;
+        info.expect("it is open").rcv_wnd
+    };
+    let least = busy.map(|flow| window(&mut world, flow)).into_iter().min();
+    let window = window(&mut world, late);
+    assert!(window >= least.expect("four") / 2, "{window} of {least:?}");
+}

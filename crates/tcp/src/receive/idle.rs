@@ -1,17 +1,20 @@
 //! The window of an idle connection when packet memory is short.
 //!
 //! Rule: an idle connection has a cell as its window, which is held for it. A peer that
-//! fills the cell is given two cells more, and a peer that fills those an ordinary window.
-//! A request of up to three cells therefore leaves a connection that fits a cell again. What
-//! was advertised is kept: a large window becomes small only as the peer uses it. Ordinary
-//! windows are computed in `window`.
+//! sends a cell without a pause is given two cells more, and a peer that sends those an
+//! ordinary window. A request of up to three cells therefore leaves a connection that fits
+//! a cell again. What was advertised is kept: a large window becomes small only as the peer
+//! uses it. Ordinary windows are computed in `window`.
+//!
+//! What counts is what was sent, not a window that is seen full: with segments of half the
+//! window and a prompt reader, room is advertised before the second segment arrives.
 
 use fullpipe_pool::{Duration, Instant, Pool};
 
 use super::{half::ReceiveHalf, window::WindowRoom};
 
-/// Window in cells after the first one was filled. A peer that has sent more than this
-/// without a pause and fills its window again is not idle.
+/// Window in cells after the first one was filled. A peer that fills this too, without a
+/// pause, is not idle.
 const OPENED_CELLS: u32 = 2;
 
 /// Payload without a pause, in cells, after which a connection is not idle, however large
@@ -76,8 +79,7 @@ impl ReceiveHalf {
         let cell = pool.cell_size();
         let (small, rest) = self.idle_size(room, cell);
         let was_in_cell = self.stream.is_in_cell();
-        let left = self.stream.reserved_end() - self.next_offset();
-        let is_full = burst > 0 && left < rest.into();
+        let is_full = self.is_filled(burst, rest, cell);
         let is_short = idle_window(room.scale, pool).is_some();
         let kept = pool.kept_for_cells();
         let is_busy = (is_full && burst > OPENED_CELLS * cell)
@@ -115,6 +117,19 @@ impl ReceiveHalf {
         } else {
             (cell, cell / REST)
         }
+    }
+
+    /// Returns true if the peer, which has sent `burst` bytes without a pause, has used its
+    /// idle window but for less than `rest` bytes.
+    fn is_filled(&self, burst: u32, rest: u32, cell: u32) -> bool {
+        let left = self.stream.reserved_end() - self.next_offset();
+        let granted = if self.stream.is_in_cell() {
+            cell
+        } else {
+            cell * (1 + OPENED_CELLS)
+        };
+        let is_sent = !self.was_large && burst.saturating_add(rest) > granted;
+        burst > 0 && (left < rest.into() || is_sent)
     }
 
     /// Returns true if any growth of the window is advertised at once. An idle window is
